@@ -1,0 +1,84 @@
+# The usual ways in; CMakeLists.txt does the work. `make help` lists them.
+# SPDX-License-Identifier: MIT
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 10
+TESTS_ON = -DCLEAVE_TESTS=ON -DCLEAVE_WITH_CLP=ON
+CONFIGURE = cmake >/dev/null --preset
+
+.NOTPARALLEL:
+.PHONY: build demo check check-asan check-tsan check-fuzz lint format bench-plan accept \
+        install clean help tests
+
+build: ## the command build/cleave, the libraries in build/lib/ (the default)
+	@tools/install-deps build
+	@test -f build/build.ninja || $(CONFIGURE) default
+	@cmake --build build -j $(JOBS) --target product
+
+demo: build ## a guided tour
+	@test ! -f tools/demo || sh tools/demo
+
+tests:
+	@tools/install-deps check
+	@$(CONFIGURE) default $(TESTS_ON)
+	@cmake --build build -j $(JOBS)
+
+check: tests ## all tests, and the rule of which folder may include which
+	@ctest --test-dir build --output-on-failure -j $(JOBS)
+	@tools/check-layers
+
+check-asan: ## all tests under AddressSanitizer and UBSan
+	@tools/install-deps check
+	@$(CONFIGURE) asan $(TESTS_ON)
+	@cmake --build build-asan -j $(JOBS)
+	@ctest --test-dir build-asan --output-on-failure -j $(JOBS)
+
+check-tsan: ## all tests under ThreadSanitizer
+	@tools/install-deps check
+	@$(CONFIGURE) tsan $(TESTS_ON)
+	@cmake --build build-tsan -j $(JOBS)
+	@ctest --test-dir build-tsan --output-on-failure -j $(JOBS)
+
+check-fuzz: ## every fuzz target for FUZZ_SECONDS (10)
+	@tools/install-deps fuzz
+	@$(CONFIGURE) fuzz
+	@cmake --build build-fuzz -j $(JOBS) --target fuzzers
+	@for source in tests/fuzz/fuzz_*.c; do \
+	    name=$$(basename "$$source" .c); seeds=tests/fuzz/corpus/$$name; \
+	    test -f "$$source" || continue; \
+	    test -d "$$seeds" || seeds=; \
+	    mkdir -p build-fuzz/corpus/$$name; \
+	    echo "fuzzing $$name for $(FUZZ_SECONDS) s"; \
+	    build-fuzz/$$name -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -timeout=10 \
+	        -print_final_stats=1 -verbosity=0 -artifact_prefix=build-fuzz/$$name- \
+	        build-fuzz/corpus/$$name $$seeds || exit 1; \
+	done
+
+lint: ## clang-format, clang-tidy and cppcheck
+	@tools/install-deps lint
+	@$(CONFIGURE) default $(TESTS_ON)
+	@tools/lint build
+
+format: ## lay out all C files as .clang-format says
+	@tools/install-deps lint
+	@tools/lint --format
+
+bench-plan: ## how fast plans are made
+	@tools/install-deps bench
+	@test -f build/build.ninja || $(CONFIGURE) default
+	@cmake --build build -j $(JOBS) --target benches
+	@build/bench_plan
+
+accept: tests ## take what the command line prints now as what the tests expect
+	@CLEAVE_ACCEPT=1 CLEAVE="$(CURDIR)/build/cleave" CLEAVE_SOURCE_DIR="$(CURDIR)" bats tests/cli
+
+install: build ## into PREFIX (/usr/local), below DESTDIR if given
+	@$(CONFIGURE) default -DCMAKE_INSTALL_PREFIX=$(PREFIX)
+	@cmake --build build -j $(JOBS) --target product
+	@DESTDIR=$(DESTDIR) cmake --install build
+
+clean: ## remove everything that was built
+	rm -rf build build-asan build-tsan build-fuzz
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' Makefile

@@ -1,0 +1,28 @@
+# What the library is made with: the target cleave-inside. Each error names the Debian
+# package that helps; tools/install-deps installs them all.
+# SPDX-License-Identifier: MIT
+include(CheckIncludeFile)
+find_package(Threads REQUIRED)
+find_package(PkgConfig)
+if(NOT PkgConfig_FOUND)
+    message(FATAL_ERROR "pkg-config not found (Debian package pkg-config)")
+endif()
+
+# cleave_need(PREFIX MODULE PACKAGE) -- a library known to pkg-config, or a clear end.
+function(cleave_need prefix module package)
+    pkg_check_modules(${prefix} QUIET IMPORTED_TARGET GLOBAL ${module})
+    if(NOT ${prefix}_FOUND)
+        message(FATAL_ERROR "${module} not found by pkg-config (Debian package ${package})")
+    endif()
+endfunction()
+
+cleave_need(YAML yaml-0.1 libyaml-dev)
+check_include_file(Random123/philox.h CLEAVE_HAS_RANDOM123)
+if(NOT CLEAVE_HAS_RANDOM123)
+    unset(CLEAVE_HAS_RANDOM123 CACHE) # look again next time
+    message(FATAL_ERROR "Random123/philox.h not found (Debian package librandom123-dev)")
+endif()
+
+add_library(cleave-inside INTERFACE)
+target_include_directories(cleave-inside INTERFACE include src)
+target_link_libraries(cleave-inside INTERFACE PkgConfig::YAML Threads::Threads m)

@@ -1,0 +1,11 @@
+# libFuzzer programs: BUILD/fuzz_NAME from tests/fuzz/fuzz_NAME.c, all by target `fuzzers`.
+# SPDX-License-Identifier: MIT
+add_custom_target(fuzzers)
+file(GLOB found CONFIGURE_DEPENDS tests/fuzz/fuzz_*.c)
+foreach(source ${found})
+    cmake_path(GET source STEM name)
+    cleave_program(${name} ${source})
+    target_compile_definitions(${name} PRIVATE CLEAVE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+    target_link_options(${name} PRIVATE -fsanitize=fuzzer)
+    add_dependencies(fuzzers ${name})
+endforeach()

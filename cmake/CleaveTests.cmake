@@ -1,0 +1,123 @@
+# Tests, all found by their place in tests/. Exit status 77 means skipped.
+# SPDX-License-Identifier: MIT
+cleave_need(CMOCKA cmocka libcmocka-dev)
+find_program(BATS bats)
+find_program(MAN man)
+
+add_library(cleave-testing INTERFACE)
+target_include_directories(cleave-testing INTERFACE tests)
+target_compile_definitions(cleave-testing INTERFACE
+    CLEAVE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+target_link_options(cleave-testing INTERFACE -Wl,--as-needed)
+target_link_libraries(cleave-testing INTERFACE PkgConfig::CMOCKA)
+if(CLEAVE_WITH_CLP)
+    # The C interface alone: its own libraries come along with libClp.so.
+    cleave_need(CLP clp coinor-libclp-dev)
+    target_compile_definitions(cleave-testing INTERFACE CLEAVE_WITH_CLP=1)
+    target_include_directories(cleave-testing SYSTEM INTERFACE ${CLP_INCLUDE_DIRS})
+    target_link_directories(cleave-testing INTERFACE ${CLP_LIBRARY_DIRS})
+    target_link_libraries(cleave-testing INTERFACE Clp)
+endif()
+
+# What several test programs share.
+set(support)
+file(GLOB found CONFIGURE_DEPENDS tests/support/*.c)
+if(found)
+    add_library(cleave-test-support STATIC ${found})
+    set_target_properties(cleave-test-support PROPERTIES
+        ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+    target_link_libraries(cleave-test-support PRIVATE
+        cleave-static cleave-testing cleave-flags cleave-inside)
+    set(support cleave-test-support)
+endif()
+
+# cleave_add_test(NAME LABEL COMMAND...) -- run from the top of the source tree.
+function(cleave_add_test name label)
+    add_test(NAME ${name} COMMAND ${ARGN} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+    set(environment CLEAVE=${CMAKE_BINARY_DIR}/cleave CLEAVE_SOURCE_DIR=${CMAKE_SOURCE_DIR}
+        CLEAVE_BUILD_DIR=${CMAKE_BINARY_DIR} CLEAVE_SANITIZE=${CLEAVE_SANITIZE})
+    set_tests_properties(${name} PROPERTIES LABELS ${label} SKIP_RETURN_CODE 77
+        TIMEOUT 600 ENVIRONMENT "${environment}")
+endfunction()
+
+# cleave_test_program(FOLDER SOURCE...) -- the program BUILD/tests/FOLDER/NAME.
+function(cleave_test_program folder source)
+    cmake_path(GET source STEM name)
+    set(target test-${folder}-${name})
+    cleave_program(${target} ${source} ${ARGN})
+    target_link_libraries(${target} PRIVATE ${support} cleave-testing)
+    set_target_properties(${target} PROPERTIES
+        RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/${folder} OUTPUT_NAME ${name})
+endfunction()
+
+file(GLOB units CONFIGURE_DEPENDS tests/unit/test_*.c)
+file(GLOB larger CONFIGURE_DEPENDS tests/policy/*.c tests/engine/*.c tests/fault/*.c)
+foreach(source ${units} ${larger})
+    cmake_path(GET source STEM name)
+    cmake_path(GET source PARENT_PATH folder)
+    cmake_path(GET folder FILENAME folder)
+    set(label full)
+    if(folder STREQUAL "unit")
+        set(label quick)
+    endif()
+    cleave_test_program(${folder} ${source})
+    cleave_add_test(${folder}/${name} ${label} test-${folder}-${name})
+endforeach()
+
+# The fuzz targets read back the inputs kept in tests/fuzz/corpus/NAME/; cmake/fuzz_replay.c
+# stands in for libFuzzer, so any compiler will do.
+file(GLOB found CONFIGURE_DEPENDS tests/fuzz/fuzz_*.c)
+if(CLEAVE_FUZZ)
+    set(found) # CleaveFuzz.cmake makes the real ones
+endif()
+foreach(source ${found})
+    cmake_path(GET source STEM name)
+    cleave_test_program(fuzz ${source} ${CMAKE_SOURCE_DIR}/cmake/fuzz_replay.c)
+    cleave_add_test(fuzz/${name} quick test-fuzz-${name}
+        ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${name})
+endforeach()
+
+# Exact inputs and outputs made by independent code.
+file(GLOB found CONFIGURE_DEPENDS tests/data/*_open.json)
+foreach(vectors ${found})
+    cmake_path(GET vectors STEM name)
+    cleave_add_test(vectors/${name} quick check-vectors ${vectors})
+endforeach()
+
+# The command line.
+file(GLOB found CONFIGURE_DEPENDS tests/cli/*.bats)
+if(found AND NOT BATS)
+    message(FATAL_ERROR "bats not found (Debian package bats)")
+endif()
+foreach(script ${found})
+    cmake_path(GET script STEM name)
+    cleave_add_test(cli/${name} quick ${BATS} ${script})
+    # Looking for leaks takes 4 s a process on arm64, and these start many.
+    if(CLEAVE_SANITIZE AND CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+        set_property(TEST cli/${name} APPEND PROPERTY ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
+    endif()
+endforeach()
+
+# Examples see what users see: the public headers and the shared library.
+file(GLOB found CONFIGURE_DEPENDS examples/*.c)
+foreach(source ${found})
+    cmake_path(GET source STEM name)
+    add_executable(example-${name} ${source})
+    target_link_libraries(example-${name} PRIVATE cleave-shared cleave-flags)
+    set_target_properties(example-${name} PROPERTIES
+        RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/examples OUTPUT_NAME ${name})
+    cleave_add_test(examples/${name} quick example-${name})
+endforeach()
+
+# The pages must format without a complaint.
+file(GLOB found CONFIGURE_DEPENDS man/*.1)
+foreach(page ${found})
+    cmake_path(GET page STEM name)
+    if(MAN)
+        cleave_add_test(man/${name} quick sh -c
+            "complaints=$(LC_ALL=C.UTF-8 MANWIDTH=90 ${MAN} --warnings -l '${page}' 2>&1 >/dev/null)
+             echo \"$complaints\"; [ -z \"$complaints\" ]")
+    endif()
+endforeach()
+
+cleave_add_test(layers quick sh ${CMAKE_SOURCE_DIR}/tools/check-layers)

@@ -1,0 +1,10 @@
+/* cleave.h -- everything public in one include. SPDX-License-Identifier: MIT */
+#ifndef CLEAVE_CLEAVE_H
+#define CLEAVE_CLEAVE_H
+#include <cleave/error.h>
+#include <cleave/platform.h>
+#include <cleave/policy.h>
+#include <cleave/run.h>
+#include <cleave/trace.h>
+#include <cleave/version.h>
+#endif

@@ -1,0 +1,52 @@
+/* error.h -- status codes and the record that says what went wrong.
+ * SPDX-License-Identifier: MIT
+ *
+ * Every call that can fail returns an `enum cleave_status` and takes a
+ * `struct cleave_error *err` as its last argument, which may be NULL. On failure
+ * the record is filled and outputs keep the value they had. The library never
+ * prints and never exits. */
+#ifndef CLEAVE_ERROR_H
+#define CLEAVE_ERROR_H
+#include <stddef.h>
+
+#ifdef __cplusplus
+#define CLEAVE_BEGIN_C extern "C" {
+#define CLEAVE_END_C }
+#else
+#define CLEAVE_BEGIN_C
+#define CLEAVE_END_C
+#endif
+
+CLEAVE_BEGIN_C
+
+#define CLEAVE_STATUS_MAP(X)                    \
+    X(OK, "success")                            \
+    X(ENOMEM, "out of memory")                  \
+    X(EINPUT, "bad input")                      \
+    X(EPOLICY, "policy broke its contract")     \
+    X(EENGINE, "engine failed or was not built")
+
+enum cleave_status {
+#define X(name, text) CLEAVE_##name,
+    CLEAVE_STATUS_MAP(X)
+#undef X
+};
+
+struct cleave_error {
+    enum cleave_status status;
+    char file[256];    /* input file, "" when there is none      */
+    unsigned line;     /* from 1; 0 = unknown                    */
+    unsigned column;   /* from 1; 0 = unknown                    */
+    char field[96];    /* "workers[3].bandwidth", "" when none   */
+    char text[512];    /* "expected a positive number, got '-2'" */
+};
+
+/* Short text of a status: borrowed, static. */
+const char *cleave_status_text(enum cleave_status status);
+
+/* Write "file:line:column: field: text" with the parts that are known. Returns the
+ * length that the whole text has, as snprintf does. */
+int cleave_error_format(const struct cleave_error *err, char *buffer, size_t size);
+
+CLEAVE_END_C
+#endif

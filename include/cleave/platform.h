@@ -1,0 +1,73 @@
+/* platform.h -- a master's port, its workers, their links and their costs.
+ * SPDX-License-Identifier: MIT
+ *
+ * Sending x units to a worker takes latency_s + x / bandwidth_ups seconds, computing
+ * them compute_latency_s + x / speed_ups. A platform is read-only once made and may be
+ * shared by any number of runs and threads. */
+#ifndef CLEAVE_PLATFORM_H
+#define CLEAVE_PLATFORM_H
+#include <stdint.h>
+#include <cleave/error.h>
+
+CLEAVE_BEGIN_C
+
+enum cleave_port {
+    CLEAVE_PORT_ONE,    /* the master handles one message at a time    */
+    CLEAVE_PORT_DUPLEX, /* one message each way at a time              */
+    CLEAVE_PORT_MULTI,  /* one message per worker and way at a time    */
+};
+
+struct cleave_worker {
+    double speed_ups;            /* units per second                       */
+    double compute_latency_s;    /* start-up of one computation            */
+    double bandwidth_ups;        /* units per second from the master       */
+    double latency_s;            /* start-up of one message from the master */
+    double return_bandwidth_ups; /* the way back                           */
+    double return_latency_s;
+};
+
+/* From second `from_s` on, speed and bandwidths are multiplied by `factor`. */
+struct cleave_step {
+    double from_s;
+    double factor;
+};
+
+struct cleave_platform;
+
+/* Most workers a platform may have in all. */
+#define CLEAVE_MAX_WORKERS 10000000u
+
+/* Read a YAML or JSON platform file. On success *out is owned by the caller
+ * (cleave_platform_free); on failure *out is untouched and err names file, line,
+ * column and field. */
+enum cleave_status cleave_platform_load(const char *path, struct cleave_platform **out,
+                                        struct cleave_error *err);
+
+/* The same from memory; `name` stands for the file in messages. */
+enum cleave_status cleave_platform_parse(const char *name, const char *text, size_t length,
+                                         struct cleave_platform **out,
+                                         struct cleave_error *err);
+
+/* Make a platform of `nworkers` workers named w0, w1, ... The array is copied and
+ * checked as a file would be. */
+enum cleave_status cleave_platform_new(enum cleave_port port,
+                                       const struct cleave_worker *workers,
+                                       uint32_t nworkers, struct cleave_platform **out,
+                                       struct cleave_error *err);
+void cleave_platform_free(struct cleave_platform *platform);
+
+enum cleave_port cleave_platform_port(const struct cleave_platform *platform);
+uint32_t cleave_platform_nworkers(const struct cleave_platform *platform);
+/* All workers in file order: borrowed, valid until the platform is freed. */
+const struct cleave_worker *cleave_platform_workers(const struct cleave_platform *platform);
+/* Name of worker `index`: borrowed, valid until the platform is freed. */
+const char *cleave_platform_worker_name(const struct cleave_platform *platform,
+                                        uint32_t index);
+/* Steps of worker `index` in increasing time, *out_n of them: borrowed, or NULL. */
+const struct cleave_step *cleave_platform_profile(const struct cleave_platform *platform,
+                                                  uint32_t index, uint32_t *out_n);
+/* The name of a port rule, as platform files spell it: borrowed, static. */
+const char *cleave_port_name(enum cleave_port port);
+
+CLEAVE_END_C
+#endif

@@ -1,0 +1,110 @@
+/* policy.h -- what a scheduling policy is told and what it may ask for.
+ * SPDX-License-Identifier: MIT
+ *
+ * A policy is a pure state machine: events in, orders out. Time comes in the event,
+ * randomness from the seed in the view, memory from the arena it is given. It owns no
+ * clock, lock, thread, file or socket, so the same code plans, simulates and runs.
+ *
+ * Life of a policy: its parameters are stored in a zeroed block of `state_size` bytes;
+ * `plan` computes once what depends only on the declared costs and the load; every run
+ * gets a copy of the planned block, to which `start` adds what changes during a run;
+ * `decide` is called for every event and may not allocate. What `plan` allocated is
+ * shared by all runs and threads: read-only from then on. */
+#ifndef CLEAVE_POLICY_H
+#define CLEAVE_POLICY_H
+#include <stdbool.h>
+#include <stdint.h>
+#include <cleave/platform.h>
+
+CLEAVE_BEGIN_C
+
+enum cleave_event_kind {
+    CLEAVE_START, /* once, first: workers idle, port free                           */
+    CLEAVE_SENT,  /* chunk has arrived at worker; the master's port is free for it  */
+    CLEAVE_DONE,  /* worker has computed the chunk                                  */
+    CLEAVE_WAKE,  /* the time asked for by CLEAVE_WAKE_AT has come                  */
+};
+
+struct cleave_event {
+    enum cleave_event_kind kind;
+    uint32_t worker;
+    uint64_t chunk;  /* chunks are numbered from 0 in the order they were ordered   */
+    double units;
+    double start_s;  /* when the transfer or computation began                      */
+    double time_s;   /* when it ended: now                                          */
+    bool more;       /* other events of this very instant follow this one           */
+};
+
+enum cleave_order_kind {
+    CLEAVE_SEND,    /* send `units` to `worker`, who computes chunks as they come   */
+    CLEAVE_WAKE_AT, /* call again at `time_s`                                       */
+};
+
+struct cleave_order {
+    enum cleave_order_kind kind;
+    uint32_t worker;
+    double units;
+    double time_s;
+};
+
+/* What a policy knows. Costs are those declared; the true ones may differ. */
+struct cleave_view {
+    const struct cleave_worker *workers;
+    uint32_t nworkers;
+    enum cleave_port port;
+    double units_total;
+    double units_left; /* not yet ordered to be sent                                */
+    double error;      /* expected relative error of declared costs, 0 = exact      */
+    uint64_t seed;
+};
+
+struct cleave_orders; /* filled by the calls below */
+struct cleave_setup;  /* memory, notes and forecasts for plan and start: src/policy/setup.h */
+
+/* Ask for `units` to be sent to `worker`. A master that is busy sends it as soon as its
+ * port allows, in the order asked for. */
+void cleave_order_send(struct cleave_orders *orders, uint32_t worker, double units);
+/* Ask for a CLEAVE_WAKE event at `time_s`. */
+void cleave_order_wake(struct cleave_orders *orders, double time_s);
+
+enum cleave_param_kind {
+    CLEAVE_PARAM_REAL,  /* double   */
+    CLEAVE_PARAM_COUNT, /* uint32_t */
+};
+
+struct cleave_param {
+    const char *name;
+    enum cleave_param_kind kind;
+    size_t offset; /* into the state block */
+    double preset, least, most;
+    const char *summary;
+};
+
+enum {
+    CLEAVE_NEEDS_EQUAL_WORKERS = 1 << 0, /* refused with the first difference found */
+    CLEAVE_NEEDS_FORECAST = 1 << 1,      /* tries other policies in simulation      */
+    CLEAVE_NEEDS_MULTI_PORT = 1 << 2,    /* links that share no port                */
+};
+
+struct cleave_policy {
+    const char *name, *summary, *reference;
+    unsigned needs;
+    size_t state_size;
+    const struct cleave_param *params; /* ends with a zero entry; NULL: none       */
+    enum cleave_status (*plan)(void *state, const struct cleave_view *view,
+                               struct cleave_setup *setup, struct cleave_error *err);
+    enum cleave_status (*start)(void *state, const struct cleave_view *view,
+                                struct cleave_setup *setup, struct cleave_error *err);
+    void (*decide)(void *state, const struct cleave_view *view,
+                   const struct cleave_event *event, struct cleave_orders *orders);
+};
+
+/* All policies, in the order they are listed to users. */
+size_t cleave_policy_count(void);
+const struct cleave_policy *cleave_policy_at(size_t index);
+/* Find by name. On failure err offers the nearest names. */
+enum cleave_status cleave_policy_find(const char *name, const struct cleave_policy **out,
+                                      struct cleave_error *err);
+
+CLEAVE_END_C
+#endif

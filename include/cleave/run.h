@@ -1,0 +1,110 @@
+/* run.h -- plan and simulate a divisible load.
+ * SPDX-License-Identifier: MIT
+ *
+ * A plan is one run of a policy on the native engine with the declared costs exact; a
+ * simulation is many runs with seeded noise. Both drive the same policy code. */
+#ifndef CLEAVE_RUN_H
+#define CLEAVE_RUN_H
+#include <stdbool.h>
+#include <stdint.h>
+#include <cleave/platform.h>
+
+CLEAVE_BEGIN_C
+
+struct cleave_trace;
+
+/* A policy parameter as text: key "rounds", value "4". */
+struct cleave_setting {
+    const char *key, *value;
+};
+
+struct cleave_job {
+    const struct cleave_platform *platform; /* borrowed                              */
+    double load;                            /* units, positive                       */
+    const char *policy;                     /* NULL: "auto"                          */
+    const struct cleave_setting *settings;  /* borrowed; nsettings of them           */
+    size_t nsettings;
+    double error;                           /* expected error of the declared costs  */
+    uint64_t seed;
+    struct cleave_trace *trace; /* optional: what happens (in run 0) is appended     */
+};
+
+/* A lower bound on the makespan that no schedule can beat. */
+struct cleave_bound {
+    const char *name; /* static */
+    double value_s;
+};
+
+struct cleave_chunk {
+    uint32_t worker, round;
+    double units;
+    double send_start_s, send_end_s, compute_start_s, compute_end_s;
+    double return_start_s, return_end_s; /* NAN when no result is sent back */
+};
+
+struct cleave_left_out {
+    uint32_t worker;
+    const char *reason; /* owned by the schedule */
+};
+
+struct cleave_schedule {
+    const char *policy; /* as asked for, "auto" included                   */
+    const char *picked; /* the policy that decided; NULL if it is `policy` */
+    const char *why;    /* why it was picked, or NULL                      */
+    double load, makespan_s, utilisation;
+    uint32_t rounds;    /* most chunks any one worker gets                 */
+    struct cleave_bound bound;          /* the tightest                    */
+    const struct cleave_bound *bounds;  /* all of them                     */
+    size_t nbounds;
+    const struct cleave_chunk *chunks;  /* in the order sent               */
+    size_t nchunks;
+    const struct cleave_left_out *left_out;
+    size_t nleft_out;
+};
+
+enum cleave_status cleave_plan_load(const struct cleave_job *job,
+                                    struct cleave_schedule **out, struct cleave_error *err);
+void cleave_schedule_free(struct cleave_schedule *schedule);
+
+enum cleave_noise_kind {
+    CLEAVE_NOISE_NONE,
+    CLEAVE_NOISE_GAMMA,  /* factor of mean 1 and coefficient of variation `spread`  */
+    CLEAVE_NOISE_NORMAL, /* max(0.1, normal of mean 1, standard deviation `spread`) */
+};
+
+/* Each transfer and each computation takes its modelled time multiplied by a factor of
+ * its own, a function of (seed, run, worker, operation number on that worker). */
+struct cleave_noise {
+    enum cleave_noise_kind kind;
+    double spread;
+};
+
+/* "none", "gamma:0.3", "normal:0.2". */
+enum cleave_status cleave_noise_parse(const char *text, struct cleave_noise *out,
+                                      struct cleave_error *err);
+
+struct cleave_trial {
+    uint64_t runs;
+    unsigned threads; /* 0: one per usable core */
+    struct cleave_noise noise;
+    /* Called now and then from the calling thread with the runs done; may be NULL. */
+    void (*progress)(void *context, uint64_t done);
+    void *context;
+};
+
+struct cleave_stats {
+    uint64_t runs;
+    double mean_s, stddev_s, stderr_s, q10_s, median_s, q90_s, least_s, most_s;
+    double utilisation; /* mean over runs and workers of busy time / makespan */
+    double chunks;      /* mean number of chunks                              */
+    struct cleave_bound bound;
+    const char *picked; /* as in cleave_schedule; static                      */
+};
+
+/* The result depends on job and runs only, never on the number of threads. */
+enum cleave_status cleave_simulate_load(const struct cleave_job *job,
+                                        const struct cleave_trial *trial,
+                                        struct cleave_stats *out, struct cleave_error *err);
+
+CLEAVE_END_C
+#endif

@@ -1,0 +1,45 @@
+/* trace.h -- what happened in a run: every event and every order, in order.
+ * SPDX-License-Identifier: MIT
+ *
+ * Events carry start and end, so they are the spans of a Gantt chart; orders stand
+ * after the event that caused them, so a run can be replayed. On disk a trace is JSON
+ * lines: a header, then one object per event or order. */
+#ifndef CLEAVE_TRACE_H
+#define CLEAVE_TRACE_H
+#include <stdio.h>
+#include <cleave/policy.h>
+
+CLEAVE_BEGIN_C
+
+struct cleave_entry {
+    bool is_order;
+    union {
+        struct cleave_event event;
+        struct cleave_order order;
+    } as;
+};
+
+struct cleave_trace;
+
+enum cleave_status cleave_trace_new(struct cleave_trace **out, struct cleave_error *err);
+void cleave_trace_free(struct cleave_trace *trace);
+/* Forget the entries, keep the memory. */
+void cleave_trace_clear(struct cleave_trace *trace);
+size_t cleave_trace_count(const struct cleave_trace *trace);
+/* Entry `index`: borrowed, valid until the trace changes. */
+const struct cleave_entry *cleave_trace_at(const struct cleave_trace *trace, size_t index);
+enum cleave_status cleave_trace_add(struct cleave_trace *trace,
+                                    const struct cleave_entry *entry,
+                                    struct cleave_error *err);
+
+/* Write to / read from JSON lines. Workers are named by `platform`; `policy` and `load`
+ * go into the header. Reading checks every name and number. */
+enum cleave_status cleave_trace_save(const struct cleave_trace *trace,
+                                     const struct cleave_platform *platform,
+                                     const char *policy, double load, FILE *file,
+                                     struct cleave_error *err);
+enum cleave_status cleave_trace_load(const char *path, const struct cleave_platform *platform,
+                                     struct cleave_trace **out, struct cleave_error *err);
+
+CLEAVE_END_C
+#endif

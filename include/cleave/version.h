@@ -1,0 +1,12 @@
+/* version.h -- the version of the library. SPDX-License-Identifier: MIT */
+#ifndef CLEAVE_VERSION_H
+#define CLEAVE_VERSION_H
+#include <cleave/error.h>
+
+#define CLEAVE_VERSION "0.1.0"
+
+CLEAVE_BEGIN_C
+/* CLEAVE_VERSION of the library that was linked: borrowed, static. */
+const char *cleave_version(void);
+CLEAVE_END_C
+#endif

@@ -1,0 +1,28 @@
+/* arena.h -- memory that is released all at once. SPDX-License-Identifier: MIT
+ *
+ * A run owns one arena: policy state, view, queues. cv_arena_reset keeps the largest
+ * block, so a loop of runs allocates only in its first turn. */
+#ifndef CV_ARENA_H
+#define CV_ARENA_H
+#include <stddef.h>
+
+struct cv_arena_block;
+
+struct cv_arena {
+    struct cv_arena_block *newest; /* owned */
+};
+
+void cv_arena_init(struct cv_arena *arena);
+void cv_arena_done(struct cv_arena *arena);
+void cv_arena_reset(struct cv_arena *arena);
+/* `count` elements of `size` bytes, zeroed and aligned for any type. NULL when memory
+ * is short or count * size does not fit; for count 0 a pointer not to be read. */
+void *cv_array(struct cv_arena *arena, size_t count, size_t size);
+/* A copy of a string, or NULL when memory is short. */
+char *cv_arena_text(struct cv_arena *arena, const char *text);
+
+/* Grow a heap array to hold at least `needed` elements: doubling, overflow checked.
+ * Returns the new array, or NULL with the old one untouched. *capacity is updated. */
+void *cv_grow(void *array, size_t *capacity, size_t needed, size_t size);
+
+#endif

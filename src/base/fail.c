@@ -1,0 +1,87 @@
+/* fail.c -- fill an error record and return its status. SPDX-License-Identifier: MIT */
+#include "base/fail.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *cleave_status_text(enum cleave_status status)
+{
+    static const char *const texts[] = {
+#define X(name, text) text,
+        CLEAVE_STATUS_MAP(X)
+#undef X
+    };
+
+    return (size_t)status < sizeof texts / sizeof *texts ? texts[status] : "unknown status";
+}
+
+int cleave_error_format(const struct cleave_error *err, char *buffer, size_t size)
+{
+    char place[sizeof err->file + 32] = "";
+
+    if (err->file[0] != '\0' && err->line > 0 && err->column > 0)
+        snprintf(place, sizeof place, "%s:%u:%u: ", err->file, err->line, err->column);
+    else if (err->file[0] != '\0' && err->line > 0)
+        snprintf(place, sizeof place, "%s:%u: ", err->file, err->line);
+    else if (err->file[0] != '\0')
+        snprintf(place, sizeof place, "%s: ", err->file);
+    return snprintf(buffer, size, "%s%s%s%s", place, err->field,
+                    err->field[0] != '\0' ? ": " : "", err->text);
+}
+
+/* Copy as much of `text` as fits; a cut text ends in "...". */
+static void copy_text(char *target, size_t size, const char *text)
+{
+    size_t length = text == NULL ? 0 : strlen(text);
+
+    if (length < size) {
+        memcpy(target, text == NULL ? "" : text, length + 1);
+        return;
+    }
+    memcpy(target, text, size - 4);
+    memcpy(target + size - 4, "...", 4);
+}
+
+static void fill(struct cleave_error *err, enum cleave_status status,
+                 const struct cv_place *place, const char *format, va_list arguments)
+{
+    if (err == NULL)
+        return;
+    memset(err, 0, sizeof *err);
+    err->status = status;
+    if (place != NULL) {
+        copy_text(err->file, sizeof err->file, place->file);
+        copy_text(err->field, sizeof err->field, place->field);
+        err->line = place->line;
+        err->column = place->column;
+    }
+    vsnprintf(err->text, sizeof err->text, format, arguments);
+}
+
+enum cleave_status cv_fail(struct cleave_error *err, enum cleave_status status,
+                           const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    fill(err, status, NULL, format, arguments);
+    va_end(arguments);
+    return status;
+}
+
+enum cleave_status cv_fail_at(struct cleave_error *err, const struct cv_place *place,
+                              const char *format, ...)
+{
+    va_list arguments;
+
+    va_start(arguments, format);
+    fill(err, CLEAVE_EINPUT, place, format, arguments);
+    va_end(arguments);
+    return CLEAVE_EINPUT;
+}
+
+enum cleave_status cv_fail_memory(struct cleave_error *err, const char *what)
+{
+    return cv_fail(err, CLEAVE_ENOMEM, "out of memory for %s", what);
+}

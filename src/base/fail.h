@@ -1,0 +1,36 @@
+/* fail.h -- fill an error record and return its status. SPDX-License-Identifier: MIT */
+#ifndef CV_FAIL_H
+#define CV_FAIL_H
+#include <cleave/error.h>
+
+/* Where in an input something stands. */
+struct cv_place {
+    const char *file;      /* borrowed; may be NULL             */
+    unsigned line, column; /* from 1; 0 = unknown               */
+    const char *field;     /* borrowed; "" or NULL when none    */
+};
+
+#if defined(__GNUC__)
+#define CV_PRINTF(at, first) __attribute__((format(printf, at, first)))
+#else
+#define CV_PRINTF(at, first)
+#endif
+
+/* Both return `status` (cv_fail_at: CLEAVE_EINPUT), so that they can end a function.
+ * `err` may be NULL. */
+enum cleave_status cv_fail(struct cleave_error *err, enum cleave_status status,
+                           const char *format, ...) CV_PRINTF(3, 4);
+enum cleave_status cv_fail_at(struct cleave_error *err, const struct cv_place *place,
+                              const char *format, ...) CV_PRINTF(3, 4);
+/* Out of memory, with what was being made. */
+enum cleave_status cv_fail_memory(struct cleave_error *err, const char *what);
+
+/* Return the status of a call that did not succeed. */
+#define CV_TRY(call)                               \
+    do {                                           \
+        enum cleave_status cv_try_status = (call); \
+        if (cv_try_status != CLEAVE_OK)            \
+            return cv_try_status;                  \
+    } while (0)
+
+#endif

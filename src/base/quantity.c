@@ -1,0 +1,257 @@
+/* quantity.c -- numbers that may carry a unit. SPDX-License-Identifier: MIT
+ *
+ * The digits are collected as a whole number and a power of ten. Units that are whole
+ * multiples (ms, MB, min, ...) are applied to these exactly, so that strtod rounds once:
+ * "0.1ms" is the double next to 0.0001. strtod never sees a decimal point and so does not
+ * depend on the locale. */
+#include "base/quantity.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    DIGITS_MOST = 800,       /* more than any double has */
+    EXPONENT_MOST = 1000000, /* far beyond what a double holds, far below INT_MAX */
+};
+
+struct decimal {
+    char digits[DIGITS_MOST + 2]; /* no leading zeros; two more for a multiplied number */
+    size_t count;
+    long exponent; /* value = digits * 10^exponent */
+    bool negative;
+};
+
+struct scale {
+    unsigned times; /* a whole factor below 100 */
+    int tens, twos; /* powers of 10 and 2       */
+    unsigned divisor;
+};
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* "e12" at `*at`, if it is one; otherwise nothing is read and it must be a unit. */
+static void read_exponent(const char **at, struct decimal *decimal)
+{
+    const char *c = *at;
+    bool negative;
+    long exponent = 0;
+
+    if (*c != 'e' && *c != 'E')
+        return;
+    c++;
+    negative = *c == '-';
+    if (*c == '+' || *c == '-')
+        c++;
+    if (!is_digit(*c))
+        return;
+    for (; is_digit(*c); c++)
+        if (exponent < EXPONENT_MOST)
+            exponent = exponent * 10 + (*c - '0');
+    decimal->exponent += negative ? -exponent : exponent;
+    *at = c;
+}
+
+static bool read_decimal(const char **at, struct decimal *decimal)
+{
+    const char *c = *at;
+    bool any = false, point = false;
+
+    decimal->count = 0;
+    decimal->exponent = 0;
+    decimal->negative = *c == '-';
+    if (*c == '+' || *c == '-')
+        c++;
+    for (;; c++) {
+        if (*c == '.' && !point) {
+            point = true;
+            continue;
+        }
+        if (!is_digit(*c))
+            break;
+        any = true;
+        if (point)
+            decimal->exponent--;
+        if (*c == '0' && decimal->count == 0)
+            continue;
+        if (decimal->count == DIGITS_MOST || decimal->exponent < -EXPONENT_MOST)
+            return false;
+        decimal->digits[decimal->count++] = *c;
+    }
+    if (!any)
+        return false;
+    read_exponent(&c, decimal);
+    *at = c;
+    return true;
+}
+
+/* Multiply by a whole number below 100, so that at most two digits are added. */
+static void multiply(struct decimal *decimal, unsigned factor)
+{
+    unsigned carry = 0;
+    size_t extra;
+
+    for (size_t i = decimal->count; i-- > 0;) {
+        unsigned product = (unsigned)(decimal->digits[i] - '0') * factor + carry;
+
+        decimal->digits[i] = (char)('0' + product % 10);
+        carry = product / 10;
+    }
+    extra = carry == 0 ? 0 : carry < 10 ? 1 : 2;
+    memmove(decimal->digits + extra, decimal->digits, decimal->count);
+    decimal->count += extra;
+    for (; extra > 0; carry /= 10)
+        decimal->digits[--extra] = (char)('0' + carry % 10);
+}
+
+static double evaluate(struct decimal *decimal, const struct scale *scale)
+{
+    char text[DIGITS_MOST + 32];
+    double value;
+
+    if (decimal->count == 0)
+        return decimal->negative ? -0.0 : 0.0;
+    if (scale->times != 1)
+        multiply(decimal, scale->times);
+    memcpy(text, decimal->digits, decimal->count);
+    snprintf(text + decimal->count, sizeof text - decimal->count, "e%ld",
+             decimal->exponent + scale->tens);
+    value = strtod(text, NULL);
+    if (decimal->negative)
+        value = -value;
+    return ldexp(value, scale->twos) / scale->divisor;
+}
+
+static bool read_time_unit(const char *unit, struct scale *scale)
+{
+    static const struct {
+        const char *name;
+        unsigned times;
+        int tens;
+    } units[] = {
+        { "ns", 1, -9 }, { "us", 1, -6 }, { "ms", 1, -3 },
+        { "s", 1, 0 },   { "min", 6, 1 }, { "h", 36, 2 },
+    };
+
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
+        if (strcmp(unit, units[i].name) == 0) {
+            scale->times = units[i].times;
+            scale->tens = units[i].tens;
+            return true;
+        }
+    return false;
+}
+
+/* "MB", "Ki", "u": leaves *at behind it. *out_amount tells whether B or u was there. */
+static void read_amount_unit(const char **at, struct scale *scale, bool *out_amount)
+{
+    static const char decimal[] = "kMGT", binary[] = "KMGT";
+    const char *unit = *at, *found;
+
+    if (*unit != '\0' && unit[1] == 'i' && (found = strchr(binary, *unit)) != NULL) {
+        scale->twos = 10 * (int)(found - binary + 1);
+        unit += 2;
+    } else if (*unit != '\0' && (found = strchr(decimal, *unit)) != NULL) {
+        scale->tens = 3 * (int)(found - decimal + 1);
+        unit++;
+    }
+    *out_amount = *unit == 'B' || *unit == 'u';
+    *at = unit + *out_amount;
+}
+
+static bool read_unit(const char *unit, enum cv_quantity kind, struct scale *scale)
+{
+    bool amount;
+
+    if (kind == CV_SECONDS)
+        return read_time_unit(unit, scale);
+    if (kind == CV_NUMBER)
+        return false;
+    read_amount_unit(&unit, scale, &amount);
+    if (kind == CV_UNITS)
+        return *unit == '\0';
+    if (strcmp(unit, "/min") == 0)
+        scale->divisor = 60;
+    else if (strcmp(unit, "/h") == 0)
+        scale->divisor = 3600;
+    else if (strcmp(unit, "/s") != 0)
+        return *unit == '\0' && !amount;
+    return true;
+}
+
+const char *cv_quantity_parse(const char *text, enum cv_quantity kind, double *out)
+{
+    static const char *const expected[] = {
+        [CV_NUMBER] = "expected a number",
+        [CV_SECONDS] = "expected a time such as 0.5, 500ms or 2min",
+        [CV_UNITS] = "expected an amount such as 2000, 10k or 3GB",
+        [CV_RATE] = "expected a rate such as 20, 600/min or 10MB/s",
+    };
+    struct scale scale = { .times = 1, .divisor = 1 };
+    struct decimal decimal;
+    double value;
+
+    if (!read_decimal(&text, &decimal))
+        return expected[kind];
+    if (*text != '\0') {
+        text += *text == ' ';
+        if (*text == '\0' || !read_unit(text, kind, &scale))
+            return expected[kind];
+    }
+    value = evaluate(&decimal, &scale);
+    if (!isfinite(value))
+        return "expected a number below 1.8e308";
+    *out = value;
+    return NULL;
+}
+
+/* printf writes the decimal point of the locale; whatever stands in its place becomes a
+ * full stop. */
+static const char *clean_point(char buffer[CV_NUMBER_SIZE])
+{
+    char *to = buffer;
+
+    for (const char *from = buffer; *from != '\0'; from++) {
+        if (is_digit(*from) || strchr("+-e", *from) != NULL)
+            *to++ = *from;
+        else if (to == buffer || to[-1] != '.')
+            *to++ = '.';
+    }
+    *to = '\0';
+    return buffer;
+}
+
+static bool print_not_finite(double value, char buffer[CV_NUMBER_SIZE])
+{
+    if (isfinite(value))
+        return false;
+    strcpy(buffer, isnan(value) ? "nan" : value > 0 ? "inf" : "-inf");
+    return true;
+}
+
+const char *cv_number_full(double value, char buffer[CV_NUMBER_SIZE])
+{
+    if (print_not_finite(value, buffer))
+        return buffer;
+    snprintf(buffer, CV_NUMBER_SIZE, "%.17g", value);
+    return clean_point(buffer);
+}
+
+const char *cv_number_short(double value, char buffer[CV_NUMBER_SIZE])
+{
+    if (print_not_finite(value, buffer))
+        return buffer;
+    /* A decimal of up to 15 digits survives the way to a double and back, and %g drops
+     * trailing zeros, so fewer need not be tried. */
+    for (int digits = 15; digits <= 17; digits++) {
+        snprintf(buffer, CV_NUMBER_SIZE, "%.*g", digits, value);
+        if (digits == 17 || strtod(buffer, NULL) == value)
+            break;
+    }
+    return clean_point(buffer);
+}

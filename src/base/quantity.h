@@ -1,0 +1,32 @@
+/* quantity.h -- numbers that may carry a unit: "10 MB/s", "500ms", "2k".
+ * SPDX-License-Identifier: MIT
+ *
+ * A bare number is in units, units per second or seconds. SI prefixes k, M, G, T are
+ * powers of 1000, Ki, Mi, Gi, Ti powers of 1024. Amounts may end in B or u, rates in
+ * /s, /min or /h after that (a rate with B or u must have it); times are ns, us, ms, s,
+ * min, h. One space may stand before the unit. Reading and writing ignore the locale. */
+#ifndef CV_QUANTITY_H
+#define CV_QUANTITY_H
+#include <stddef.h>
+
+enum cv_quantity {
+    CV_NUMBER,  /* no unit allowed       */
+    CV_SECONDS, /* 5, 500ms, 2 min       */
+    CV_UNITS,   /* 2000, 3 GB, 10k       */
+    CV_RATE,    /* 20, 10 MB/s, 600/min  */
+};
+
+/* Parse all of `text`. Returns NULL and sets *out, or returns what was expected, as in
+ * "expected a time such as 0.5, 500ms or 2min": borrowed, static. NaN, infinities and
+ * values that overflow are refused; the sign is not judged. The value is the double next
+ * to the exact one, but for rates per minute or hour, which are rounded twice. */
+const char *cv_quantity_parse(const char *text, enum cv_quantity kind, double *out);
+
+enum { CV_NUMBER_SIZE = 32 };
+
+/* Write a number that reads back as the same double, with 17 significant digits or with
+ * as few as that takes; or "nan", "inf", "-inf", which do not. Both return `buffer`. */
+const char *cv_number_full(double value, char buffer[CV_NUMBER_SIZE]);
+const char *cv_number_short(double value, char buffer[CV_NUMBER_SIZE]);
+
+#endif

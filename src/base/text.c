@@ -1,0 +1,269 @@
+/* text.c -- names near to a mistyped one, and text that grows.
+ * SPDX-License-Identifier: MIT */
+#include "base/text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+
+enum {
+    NAME_MOST = 64,   /* longest name that is compared letter by letter */
+    SUGGEST_MOST = 3, /* names offered at a time                        */
+};
+
+static unsigned least(unsigned a, unsigned b)
+{
+    return a < b ? a : b;
+}
+
+unsigned cv_edit_distance(const char *a, const char *b)
+{
+    /* Rows for two letters of `a` ago, the letter before, and this one. */
+    unsigned rows[3][NAME_MOST + 1];
+    size_t na = strlen(a), nb = strlen(b);
+
+    if (na > NAME_MOST || nb > NAME_MOST)
+        return strcmp(a, b) == 0 ? 0 : (unsigned)(na > nb ? na : nb);
+    for (size_t j = 0; j <= nb; j++)
+        rows[0][j] = (unsigned)j;
+    for (size_t i = 1; i <= na; i++) {
+        unsigned *now = rows[i % 3], *last = rows[(i + 2) % 3];
+        const unsigned *older = rows[(i + 1) % 3];
+
+        now[0] = (unsigned)i;
+        for (size_t j = 1; j <= nb; j++) {
+            unsigned best = last[j - 1] + (a[i - 1] != b[j - 1]);
+
+            best = least(best, least(last[j], now[j - 1]) + 1);
+            if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+                best = least(best, older[j - 2] + 1);
+            now[j] = best;
+        }
+    }
+    return rows[na % 3][nb];
+}
+
+/* Append to a fixed buffer; false when the text did not fit and was left out. */
+static bool append(char *buffer, size_t size, const char *text)
+{
+    size_t used = strlen(buffer), length = strlen(text);
+
+    if (length >= size - used)
+        return false;
+    memcpy(buffer + used, text, length + 1);
+    return true;
+}
+
+static void list_known(size_t count, const char *(*name_at)(const void *, size_t),
+                       const void *context, char *buffer, size_t size)
+{
+    static const char more[] = ", ...";
+
+    for (size_t i = 0; i < count; i++) {
+        size_t used = strlen(buffer);
+        /* All but the last name leave room to say that there are more. */
+        size_t room =
+            i + 1 == count ? size : size - (size < sizeof more ? size : sizeof more);
+
+        if (used < room && append(buffer, room, i == 0 ? "; known: " : ", ") &&
+            append(buffer, room, name_at(context, i)))
+            continue;
+        buffer[used] = '\0';
+        append(buffer, size, more);
+        return;
+    }
+}
+
+/* How far `name` is from `typed`, whatever the case of its letters. The beginning of a
+ * name is as near as one mistake. */
+static unsigned distance_to(const char *typed, const char *name)
+{
+    char lower[NAME_MOST + 1];
+    size_t length = strlen(typed);
+    unsigned distance;
+
+    if (length > NAME_MOST)
+        return (unsigned)length;
+    for (size_t i = 0; i <= length; i++)
+        lower[i] = (char)(typed[i] >= 'A' && typed[i] <= 'Z' ? typed[i] | 32 : typed[i]);
+    distance = cv_edit_distance(lower, name);
+    if (distance > 1 && length >= 3 && strncmp(lower, name, length) == 0)
+        distance = 1;
+    return distance;
+}
+
+void cv_suggest(const char *typed, size_t count,
+                const char *(*name_at)(const void *context, size_t index),
+                const void *context, char *buffer, size_t size)
+{
+    size_t length = strlen(typed), last = 0;
+    /* The mistakes allowed grow with the length of what was typed. */
+    unsigned reach = length < 4 ? 1 : length < 9 ? 2 : length < 12 ? 3 : 4, nearest = 0;
+
+    if (size == 0)
+        return;
+    buffer[0] = '\0';
+    /* Each turn takes the next name in the order (distance, index). */
+    for (int turn = 0; turn < SUGGEST_MOST; turn++) {
+        size_t best = count;
+        unsigned best_distance = reach + 1;
+
+        for (size_t i = 0; i < count; i++) {
+            unsigned distance = distance_to(typed, name_at(context, i));
+
+            if (turn > 0 && (distance < nearest || (distance == nearest && i <= last)))
+                continue; /* was offered already */
+            if (distance < best_distance) {
+                best = i;
+                best_distance = distance;
+            }
+        }
+        if (best == count)
+            break;
+        if (turn == 0 && best_distance + 1 < reach)
+            reach = best_distance + 1; /* names much further than the best are noise */
+        append(buffer, size, turn == 0 ? "; did you mean '" : " or '");
+        append(buffer, size, name_at(context, best));
+        append(buffer, size, "'");
+        nearest = best_distance;
+        last = best;
+    }
+    if (buffer[0] != '\0')
+        append(buffer, size, "?");
+    else
+        list_known(count, name_at, context, buffer, size);
+}
+
+void cv_text_done(struct cv_text *text)
+{
+    if (text == NULL)
+        return;
+    free(text->bytes);
+    memset(text, 0, sizeof *text);
+}
+
+void cv_text_add(struct cv_text *text, const char *format, ...)
+{
+    va_list arguments;
+    int added;
+
+    if (text->failed)
+        return;
+    va_start(arguments, format);
+    added = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    if (added < 0 || (size_t)added > SIZE_MAX - 1 - text->length) {
+        text->failed = true;
+        return;
+    }
+    if (text->length + (size_t)added + 1 > text->capacity) {
+        char *grown =
+            cv_grow(text->bytes, &text->capacity, text->length + (size_t)added + 1, 1);
+
+        if (grown == NULL) {
+            text->failed = true;
+            return;
+        }
+        text->bytes = grown;
+    }
+    va_start(arguments, format);
+    vsnprintf(text->bytes + text->length, text->capacity - text->length, format,
+              arguments);
+    va_end(arguments);
+    text->length += (size_t)added;
+}
+
+size_t cv_utf8(const char *text, size_t length, uint32_t *out_code)
+{
+    static const uint32_t smallest[] = { 0, 0, 0x80, 0x800, 0x10000 };
+    const unsigned char *bytes = (const unsigned char *)text;
+    uint32_t code;
+    size_t n;
+
+    if (length == 0)
+        return 0;
+    code = bytes[0];
+    n = code < 0x80 ? 1 : code < 0xc0 ? 0 : code < 0xe0 ? 2 : code < 0xf0 ? 3 : 4;
+    if (n == 0 || n > length || code >= 0xf8)
+        return 0;
+    if (n > 1)
+        code &= 0x7fu >> n;
+    for (size_t i = 1; i < n; i++) {
+        if (bytes[i] >> 6 != 2)
+            return 0;
+        code = code << 6 | (bytes[i] & 0x3fu);
+    }
+    if (code < smallest[n] || code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
+        return 0;
+    if (out_code != NULL)
+        *out_code = code;
+    return n;
+}
+
+/* Spaces of other widths, marks that reorder or hide text, and codes that are no
+ * characters do not show as themselves. */
+static bool shows(uint32_t code)
+{
+    static const uint32_t hidden[][2] = {
+        { 0x00, 0x20 },     { 0x7f, 0xa0 },     { 0xad, 0xad },     { 0x2000, 0x200f },
+        { 0x2028, 0x202f }, { 0x205f, 0x206f }, { 0x3000, 0x3000 }, { 0xfeff, 0xfeff },
+        { 0xfff0, 0xfffb }, { 0xfffe, 0xffff },
+    };
+
+    for (size_t i = 0; i < sizeof hidden / sizeof *hidden; i++)
+        if (code >= hidden[i][0] && code <= hidden[i][1])
+            return false;
+    return true;
+}
+
+bool cv_printable(const char *text, size_t length, bool spaces)
+{
+    uint32_t code;
+
+    for (size_t at = 0, n; at < length; at += n) {
+        n = cv_utf8(text + at, length - at, &code);
+        if (n == 0 || !(shows(code) || (spaces && code == ' ')))
+            return false;
+    }
+    return true;
+}
+
+const char *cv_shown(const char *text, size_t length, char *buffer, size_t size)
+{
+    static const char hex[] = "0123456789abcdef";
+    size_t used = 0, fits = 0; /* fits: where "..." may still be put */
+
+    if (size < 4) {
+        if (size > 0)
+            buffer[0] = '\0';
+        return buffer;
+    }
+    for (size_t at = 0, n; at < length; at += n) {
+        char piece[4] = { '\\', 'x', 0, 0 };
+        uint32_t code;
+        size_t width;
+
+        width = n = cv_utf8(text + at, length - at, &code);
+        if (n > 0 && (shows(code) || code == ' ')) {
+            memcpy(piece, text + at, n);
+        } else {
+            piece[2] = hex[(unsigned char)text[at] >> 4];
+            piece[3] = hex[(unsigned char)text[at] & 15];
+            width = 4;
+            n = 1;
+        }
+        if (used + width >= size) {
+            memcpy(buffer + fits, "...", 4);
+            return buffer;
+        }
+        memcpy(buffer + used, piece, width);
+        used += width;
+        if (used + 4 <= size)
+            fits = used;
+    }
+    buffer[used] = '\0';
+    return buffer;
+}

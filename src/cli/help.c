@@ -1,0 +1,140 @@
+/* help.c -- help texts, made from the verbs' tables. SPDX-License-Identifier: MIT */
+#include "cli/help.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "report/table.h"
+
+enum { WIDTH = 80, OPTION_COLUMN = 25 };
+
+const struct cv_fact cv_exit_facts[] = {
+    { "0", "done" },
+    { "1", "the work failed, or its result could not be written" },
+    { "2", "bad input or usage" },
+    { "3", "an engine is missing or failed" },
+    { NULL, NULL },
+};
+
+const struct cv_fact cv_environment_facts[] = {
+    { "COLUMNS", "width of charts when stdout is not a terminal; 80 by default" },
+    { "NO_COLOR", "when set and not empty, no colours" },
+    { "LC_ALL, LC_CTYPE, LANG",
+      "charts use block characters when the first of these that is set names UTF-8; "
+      "numbers do not depend on the locale" },
+    { NULL, NULL },
+};
+
+const char cv_program_summary[] = "split one large load over machines that are not equal";
+
+const char cv_program_description[] =
+    "Splits one large divisible load over machines with different speeds and links so "
+    "that all of them finish together. It plans and simulates with the same code, and "
+    "shows how far the result is from what no schedule can beat.";
+
+/* clang-format off */
+const struct cv_option cv_help_option[] = {
+    { .name = "--help", .letter = 'h', .help = "Show this help." },
+    { .name = NULL },
+};
+/* clang-format on */
+
+static void wrap(struct cv_text *out, const char *words, size_t indent)
+{
+    cv_wrap(out, words, indent, indent, WIDTH);
+    cv_text_add(out, "\n");
+}
+
+void cv_help_usage(const struct cv_verb *verb, struct cv_text *out)
+{
+    const struct cv_option_group *group = verb->groups;
+
+    cv_text_add(out, "cleave %s", verb->name);
+    for (; group != NULL && group->title != NULL; group++) {
+        for (const struct cv_option *o = group->options; o->name != NULL; o++) {
+            if (o->required)
+                cv_text_add(out, " %s %s", o->name, o->argument);
+        }
+    }
+    cv_text_add(out, " [OPTION]...");
+    if (verb->operands != NULL)
+        cv_text_add(out, " %s", verb->operands);
+}
+
+static void list_options(const char *title, const struct cv_option *options,
+                         struct cv_text *out)
+{
+    cv_text_add(out, "\n%s:\n", title);
+    for (const struct cv_option *o = options; o->name != NULL; o++) {
+        char left[96];
+        int length;
+
+        if (o->letter != 0)
+            length = snprintf(left, sizeof left, "  -%c, %s", o->letter, o->name);
+        else
+            length = snprintf(left, sizeof left, "      %s", o->name);
+        if (o->argument != NULL)
+            length +=
+                snprintf(left + length, sizeof left - (size_t)length, " %s", o->argument);
+        cv_text_add(out, "%s", left);
+        if (length > OPTION_COLUMN - 2)
+            cv_text_add(out, "\n%*s", OPTION_COLUMN, "");
+        else
+            cv_text_add(out, "%*s", OPTION_COLUMN - length, "");
+        wrap(out, o->help, OPTION_COLUMN);
+    }
+}
+
+/* Command lines, indented, one per line of `examples`. */
+static void list_examples(const char *examples, struct cv_text *out)
+{
+    cv_text_add(out, "\n%s:\n", strchr(examples, '\n') != NULL ? "Examples" : "Example");
+    while (*examples != '\0') {
+        const size_t length = strcspn(examples, "\n");
+
+        cv_text_add(out, "  %.*s\n", (int)length, examples);
+        examples += length;
+        if (*examples == '\n')
+            examples++;
+    }
+}
+
+void cv_help_verb(const struct cv_verb *verb, struct cv_text *out)
+{
+    const struct cv_option_group *group = verb->groups;
+    bool other = false;
+
+    cv_text_add(out, "Usage: ");
+    cv_help_usage(verb, out);
+    cv_text_add(out, "\n\n");
+    wrap(out, verb->description, 0);
+    for (; group != NULL && group->title != NULL; group++) {
+        list_options(group->title, group->options, out);
+        other = true;
+    }
+    list_options(other ? "Help" : "Options", cv_help_option, out);
+    list_examples(verb->examples, out);
+    cv_text_add(out, "\nExit status:\n");
+    for (const struct cv_fact *fact = cv_exit_facts; fact->name != NULL; fact++)
+        cv_text_add(out, "  %s  %s\n", fact->name, fact->meaning);
+}
+
+void cv_help_list(int count, const char *const *words, struct cv_text *out)
+{
+    cv_text_add(out, "Usage: cleave");
+    for (int i = 0; i < count; i++)
+        cv_text_add(out, " %s", words[i]);
+    cv_text_add(out, " COMMAND [OPTION]...\n");
+    if (count == 0) {
+        cv_text_add(out, "\n");
+        wrap(out, cv_program_description, 0);
+    }
+    cv_text_add(out, "\nCommands:\n");
+    for (size_t i = 0; i < cv_verb_count(); i++) {
+        const struct cv_verb *verb = cv_verb_at(i);
+
+        if (cv_verb_starts(verb, count, words))
+            cv_text_add(out, "  %-15s %s\n", verb->name, verb->summary);
+    }
+    cv_text_add(out,
+                "\n'cleave COMMAND --help' explains a command and shows an example.\n");
+}

@@ -1,0 +1,29 @@
+/* help.h -- help texts and man pages, made from the verbs' tables.
+ * SPDX-License-Identifier: MIT */
+#ifndef CV_HELP_H
+#define CV_HELP_H
+#include "base/text.h"
+#include "cli/verbs.h"
+
+/* What --help of a verb prints. */
+void cv_help_verb(const struct cv_verb *verb, struct cv_text *out);
+/* The verbs whose names start with `words`, each with its summary; all for count 0. */
+void cv_help_list(int count, const char *const *words, struct cv_text *out);
+/* "cleave plan load --platform FILE --load AMOUNT [OPTION]..." */
+void cv_help_usage(const struct cv_verb *verb, struct cv_text *out);
+
+/* The same as roff, for man(1). verb NULL: the page of the program itself. */
+void cv_man_page(const struct cv_verb *verb, struct cv_text *out);
+
+/* Exit statuses and environment variables, for help and man pages alike. Tables end
+ * with a NULL name. */
+struct cv_fact {
+    const char *name, *meaning;
+};
+extern const struct cv_fact cv_exit_facts[];
+extern const struct cv_fact cv_environment_facts[];
+extern const char cv_program_summary[], cv_program_description[];
+/* --help, which every verb has; the table ends as all do. */
+extern const struct cv_option cv_help_option[];
+
+#endif

@@ -1,0 +1,18 @@
+/* load_json.h -- plans and simulations as JSON on stdout. SPDX-License-Identifier: MIT
+ *
+ * docs/json.md documents every field. */
+#ifndef CV_LOAD_JSON_H
+#define CV_LOAD_JSON_H
+#include <cleave/run.h>
+#include "io/json_out.h"
+
+int cv_plan_json(const struct cleave_schedule *schedule,
+                 const struct cleave_platform *platform, uint64_t seed);
+
+/* Members of an object that the caller has opened. */
+void cv_field_bound(struct cv_json *json, const char *key,
+                    const struct cleave_bound *bound);
+void cv_field_times(struct cv_json *json, const char *key,
+                    const struct cleave_stats *stats);
+
+#endif

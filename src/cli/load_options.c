@@ -1,0 +1,193 @@
+/* load_options.c -- options that the verbs about a load share.
+ * SPDX-License-Identifier: MIT */
+#include "cli/load_options.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <cleave/trace.h>
+#include "cli/engines.h"
+#include "cli/output.h"
+
+#define FIELD(name) offsetof(struct cv_load_options, name)
+
+const struct cv_load_options cv_load_presets = {
+    .seed = 1,
+    .runs = 1000,
+    .engine = "native",
+    .gantt = 1,
+};
+
+/* clang-format off */
+const struct cv_option cv_job_options[] = {
+    { .name = "--platform", .letter = 'p', .kind = CV_OPTION_TEXT, .argument = "FILE",
+      .offset = FIELD(platform), .required = true,
+      .help = "Machines and links, in YAML or JSON; - reads standard input." },
+    { .name = "--load", .letter = 'l', .kind = CV_OPTION_UNITS, .argument = "AMOUNT",
+      .offset = FIELD(load), .required = true,
+      .help = "How much work there is: 2000, 10k or 3 GB, in the units of the platform's "
+              "speeds and bandwidths." },
+    { .name = "--error", .kind = CV_OPTION_NUMBER, .argument = "E",
+      .offset = FIELD(error),
+      .least = 0, .most = 10,
+      .help = "How far the declared costs may be off, as a standard deviation relative "
+              "to them: 0.2 for 20%. Policies may plan for it. Default 0." },
+    { .name = "--seed", .kind = CV_OPTION_COUNT, .argument = "N", .offset = FIELD(seed),
+      .help = "Random numbers depend on this and nothing else. Default 1." },
+    { .name = NULL },
+};
+
+const struct cv_option cv_policy_options[] = {
+    { .name = "--policy", .kind = CV_OPTION_TEXT, .argument = "NAME",
+      .offset = FIELD(policy),
+      .help = "How to split: one of 'cleave policies'. Default auto, which picks one and "
+              "says why." },
+    { .name = "--rounds", .kind = CV_OPTION_COUNT, .argument = "M",
+      .offset = FIELD(rounds),
+      .least = 1, .most = 1e9,
+      .help = "The same as --param rounds=M; a policy without that parameter refuses "
+              "it." },
+    { .name = "--param", .kind = CV_OPTION_REPEAT, .argument = "KEY=VALUE",
+      .offset = FIELD(params),
+      .help = "Set a parameter of the policy, as 'cleave policies NAME' lists them. May "
+              "be given several times." },
+    { .name = NULL },
+};
+
+const struct cv_option cv_trial_options[] = {
+    { .name = "--runs", .letter = 'n', .kind = CV_OPTION_COUNT, .argument = "N",
+      .offset = FIELD(runs), .least = 1, .most = 1e8,
+      .help = "How many runs with noise. Default 1000." },
+    { .name = "--noise", .kind = CV_OPTION_TEXT, .argument = "KIND",
+      .offset = FIELD(noise),
+      .help = "Each transfer and each computation takes its declared time multiplied by "
+              "a random factor of mean 1: gamma:CV with that coefficient of variation, "
+              "normal:E with that standard deviation and never below 0.1, or none. "
+              "Default normal:E with the E of --error, and none without." },
+    { .name = "--threads", .letter = 'j', .kind = CV_OPTION_COUNT, .argument = "N",
+      .offset = FIELD(threads), .least = 0, .most = 4096,
+      .help = "Threads to use; results do not depend on it. Default 0: one per core." },
+    { .name = "--engine", .kind = CV_OPTION_TEXT, .argument = "NAME",
+      .offset = FIELD(engine),
+      .help = "What simulates: one of 'cleave engines'. Default native." },
+    { .name = NULL },
+};
+/* clang-format on */
+
+/* Split "key=value" and check that the key is new. */
+static int read_setting(const char *text, struct cv_arena *arena, struct cleave_job *job,
+                        struct cleave_setting *settings)
+{
+    const char *equals = strchr(text, '=');
+    char shown[CV_ECHO_ROOM];
+    char *key;
+
+    if (equals == NULL || equals == text || equals[1] == '\0')
+        return cv_complain(CV_EXIT_USAGE, "--param: expected KEY=VALUE, got '%s'",
+                           cv_echo(text, shown));
+    key = cv_arena_text(arena, text);
+    if (key == NULL)
+        return cv_complain(CV_EXIT_FAILED, "out of memory for the parameters");
+    key[equals - text] = '\0';
+    for (size_t i = 0; i < job->nsettings; i++) {
+        if (strcmp(settings[i].key, key) == 0)
+            return cv_complain(CV_EXIT_USAGE, "parameter '%s' is given twice",
+                               cv_echo(key, shown));
+    }
+    settings[job->nsettings].key = key;
+    settings[job->nsettings++].value = key + (equals - text) + 1;
+    return CV_EXIT_DONE;
+}
+
+static int read_settings(const struct cv_load_options *options, struct cv_arena *arena,
+                         struct cleave_job *job)
+{
+    struct cleave_setting *settings =
+        cv_array(arena, options->params.count + 1, sizeof *settings);
+    int status = CV_EXIT_DONE;
+
+    if (settings == NULL)
+        return cv_complain(CV_EXIT_FAILED, "out of memory for the parameters");
+    job->settings = settings;
+    if (options->rounds > 0) {
+        char text[40];
+
+        snprintf(text, sizeof text, "rounds=%llu", (unsigned long long)options->rounds);
+        status = read_setting(text, arena, job, settings);
+    }
+    for (size_t i = 0; i < options->params.count && status == CV_EXIT_DONE; i++)
+        status = read_setting(options->params.items[i], arena, job, settings);
+    return status;
+}
+
+int cv_load_job_open(const struct cv_load_options *options, struct cv_arena *arena,
+                     struct cv_load_job *out)
+{
+    const char *path =
+        strcmp(options->platform, "-") == 0 ? "/dev/stdin" : options->platform;
+    struct cleave_error err;
+    int status;
+
+    memset(out, 0, sizeof *out);
+    status = read_settings(options, arena, &out->job);
+    if (status != CV_EXIT_DONE)
+        return status;
+    if (cleave_platform_load(path, &out->platform, &err) != CLEAVE_OK)
+        return cv_complain_error(&err);
+    if (options->trace != NULL && cleave_trace_new(&out->job.trace, &err) != CLEAVE_OK)
+        return cv_complain_error(&err);
+    out->job.platform = out->platform;
+    out->job.load = options->load;
+    out->job.policy = options->policy;
+    out->job.error = options->error;
+    out->job.seed = options->seed;
+    return CV_EXIT_DONE;
+}
+
+void cv_load_job_close(struct cv_load_job *load)
+{
+    cleave_trace_free(load->job.trace);
+    cleave_platform_free(load->platform);
+    memset(load, 0, sizeof *load);
+}
+
+int cv_save_trace(const char *path, const struct cv_load_job *load, const char *policy)
+{
+    FILE *file = cv_open_output("--trace", path, true);
+    struct cleave_error err;
+    bool failed;
+
+    if (file == NULL)
+        return CV_EXIT_USAGE;
+    failed = cleave_trace_save(load->job.trace, load->platform, policy, load->job.load,
+                               file, &err) != CLEAVE_OK;
+    if (failed)
+        cv_complain(CV_EXIT_FAILED, "--trace: %s", err.text);
+    return cv_close_output("--trace", path, file, failed);
+}
+
+int cv_load_trial(const struct cv_load_options *options, struct cleave_trial *out,
+                  char out_noise[CV_NOISE_ROOM])
+{
+    struct cleave_error err;
+    char shown[CV_ECHO_ROOM];
+    const int status = cv_engine_check(options->engine);
+
+    if (status != CV_EXIT_DONE)
+        return status;
+    *out = (struct cleave_trial){ .runs = options->runs,
+                                  .threads = (unsigned)options->threads };
+    if (options->noise != NULL) {
+        if (cleave_noise_parse(options->noise, &out->noise, &err) != CLEAVE_OK)
+            return cv_complain(CV_EXIT_USAGE, "--noise: %s", err.text);
+        snprintf(out_noise, CV_NOISE_ROOM, "%.40s", cv_echo(options->noise, shown));
+        return CV_EXIT_DONE;
+    }
+    if (options->error > 0) {
+        out->noise = (struct cleave_noise){ CLEAVE_NOISE_NORMAL, options->error };
+        snprintf(out_noise, CV_NOISE_ROOM, "normal:%g", options->error);
+        return CV_EXIT_DONE;
+    }
+    out->noise = (struct cleave_noise){ CLEAVE_NOISE_NONE, 0 };
+    snprintf(out_noise, CV_NOISE_ROOM, "none");
+    return CV_EXIT_DONE;
+}

@@ -1,0 +1,60 @@
+/* options.h -- one table per verb drives parsing, --help and the man page.
+ * SPDX-License-Identifier: MIT
+ *
+ * `--name=value` and `--name value`, `-n value` and `-nvalue`, flags of one letter
+ * together, `--` ends the options. A name must be typed in full. */
+#ifndef CV_OPTIONS_H
+#define CV_OPTIONS_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "base/arena.h"
+
+/* What an option holds, and the type of its field in the verb's values. */
+enum cv_option_kind {
+    CV_OPTION_FLAG,    /* int: set to `value`; takes no argument        */
+    CV_OPTION_TEXT,    /* const char *: any text but an empty one       */
+    CV_OPTION_REPEAT,  /* struct cv_strings: all texts given, in order  */
+    CV_OPTION_COUNT,   /* uint64_t: a whole number, least..most         */
+    CV_OPTION_NUMBER,  /* double: a number without unit, least..most    */
+    CV_OPTION_UNITS,   /* double: a positive amount, "3 GB"             */
+    CV_OPTION_RATE,    /* double: a positive rate, "10 MB/s"            */
+    CV_OPTION_SECONDS, /* double: a time of 0 or more, "500ms"          */
+};
+
+struct cv_strings {
+    const char **items; /* owned by the arena of the call */
+    size_t count;
+};
+
+struct cv_option {
+    const char *name; /* "--load"                                        */
+    char letter;      /* 'o' for -o, 0 for none                          */
+    enum cv_option_kind kind;
+    const char *argument; /* "AMOUNT" as help shows it; NULL for flags       */
+    const char *help;     /* one or more sentences; wrapped when shown       */
+    size_t offset;        /* of the field in the verb's values               */
+    bool required;
+    int value;          /* FLAG: what is stored                            */
+    double least, most; /* COUNT, NUMBER: the range, both ends allowed     */
+};
+
+/* Options under one heading; tables of both end with a zero entry. */
+struct cv_option_group {
+    const char *title; /* "The job" */
+    const struct cv_option *options;
+};
+
+/* Operands and values of one call of a verb. */
+struct cv_parsed {
+    const char **operands; /* owned by the arena */
+    size_t noperands;
+    bool help; /* --help or -h was given; nothing else was judged */
+};
+
+/* Parse `count` words into `values`, which holds the presets. Returns an exit status;
+ * what is wrong has been told on stderr. */
+int cv_options_parse(const struct cv_option_group *groups, int count, char *const *words,
+                     struct cv_arena *arena, void *values, struct cv_parsed *out);
+
+#endif

@@ -1,0 +1,56 @@
+/* output.h -- messages, results and what the terminal can show.
+ * SPDX-License-Identifier: MIT
+ *
+ * Results go to stdout and everything else to stderr. Only this room prints. */
+#ifndef CV_OUTPUT_H
+#define CV_OUTPUT_H
+#include <stdbool.h>
+#include <stdio.h>
+#include <cleave/error.h>
+#include "base/fail.h"
+#include "base/text.h"
+
+/* What `cleave` answers to the shell. */
+enum {
+    CV_EXIT_DONE = 0,
+    CV_EXIT_FAILED = 1, /* the work failed, or its result could not be written */
+    CV_EXIT_USAGE = 2,  /* bad input or usage                                  */
+    CV_EXIT_ENGINE = 3, /* an engine is missing or failed                      */
+};
+
+/* Make sure that descriptors 0, 1 and 2 are taken, so that no file opened later can be
+ * mistaken for one of them. Writing to one that was closed fails, as it should. */
+void cv_guard_streams(void);
+
+/* Print "cleave: ..." on stderr; returns `status`, so that it can end a verb. */
+int cv_complain(int status, const char *format, ...) CV_PRINTF(2, 3);
+/* The same for an error of the library, with the exit status that goes with it. */
+int cv_complain_error(const struct cleave_error *err);
+
+/* Print text that was put together, release it and return the exit status. */
+int cv_print_take(struct cv_text *text);
+/* Flush and close stdout. Returns `status`, or CV_EXIT_FAILED after a message when
+ * something could not be written; a reader that went away gets no message. */
+int cv_finish_output(int status);
+
+/* A file to write a result to. A regular file that exists is replaced only with
+ * `force`. NULL after a message. */
+FILE *cv_open_output(const char *option, const char *path, bool force);
+/* Close it; a file that could not be written is complained about. */
+int cv_close_output(const char *option, const char *path, FILE *file, bool failed);
+
+/* What a user typed, for a message: cut when long, control bytes made visible. Returns
+ * `buffer`. */
+enum { CV_ECHO_ROOM = 80 };
+const char *cv_echo(const char *text, char buffer[CV_ECHO_ROOM]);
+
+/* What stdout can show. */
+struct cv_screen {
+    unsigned width; /* columns                                        */
+    bool utf8;      /* the locale says so                             */
+    bool colour;    /* a terminal, and NO_COLOR is unset or empty     */
+};
+
+struct cv_screen cv_screen_facts(void);
+
+#endif

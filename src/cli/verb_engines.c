@@ -1,0 +1,110 @@
+/* verb_engines.c -- cleave engines. SPDX-License-Identifier: MIT */
+#include <string.h>
+#include "base/text.h"
+#include "cli/engines.h"
+#include "cli/json_fields.h"
+#include "cli/output.h"
+#include "cli/verbs.h"
+#include "report/table.h"
+
+struct engine_fact {
+    const char *name, *summary;
+    bool built;
+};
+
+static const struct engine_fact engines[] = {
+    { "native", "the built-in simulator: fast, seeded, the same on any number of threads",
+      true },
+    { "simgrid", "simulation of whole networks with SimGrid", false },
+};
+
+enum { ENGINES = sizeof engines / sizeof *engines };
+
+static const char *engine_name(const void *context, size_t index)
+{
+    (void)context;
+    return engines[index].name;
+}
+
+int cv_engine_check(const char *name)
+{
+    char hint[256], shown[CV_ECHO_ROOM];
+
+    for (size_t i = 0; i < ENGINES; i++) {
+        if (strcmp(engines[i].name, name) != 0)
+            continue;
+        if (engines[i].built)
+            return CV_EXIT_DONE;
+        return cv_complain(CV_EXIT_ENGINE, "engine '%s' is not built in", name);
+    }
+    cv_echo(name, shown);
+    cv_suggest(shown, ENGINES, engine_name, NULL, hint, sizeof hint);
+    return cv_complain(CV_EXIT_USAGE, "--engine: unknown engine '%s'%s", shown, hint);
+}
+
+struct engines_options {
+    int json;
+};
+
+/* clang-format off */
+static const struct cv_option options[] = {
+    { .name = "--json", .value = 1, .offset = offsetof(struct engines_options, json),
+      .help = "Write JSON: name, built and summary of each engine." },
+    { .name = NULL },
+};
+/* clang-format on */
+
+static const struct cv_option_group groups[] = { { "Output", options }, { NULL, NULL } };
+
+static int show_json(void)
+{
+    struct cv_json json;
+
+    cv_result_open(&json);
+    cv_field_list(&json, "engines");
+    for (size_t i = 0; i < ENGINES; i++) {
+        cv_field_line(&json, NULL);
+        cv_field_text(&json, "name", engines[i].name);
+        cv_field_bool(&json, "built", engines[i].built);
+        cv_field_text(&json, "summary", engines[i].summary);
+        cv_json_end(&json);
+    }
+    cv_json_end(&json);
+    return cv_result_close(&json);
+}
+
+static int run(const struct cv_call *call)
+{
+    static const struct cv_column columns[] = {
+        { "engine", CV_COLUMN_TEXT },
+        { "built in", CV_COLUMN_TEXT },
+        { "what it is", CV_COLUMN_TEXT },
+    };
+    const struct engines_options *values = call->values;
+    struct cv_text text = { NULL, 0, 0, false };
+    const struct cv_screen screen = cv_screen_facts();
+    struct cv_table table;
+
+    if (values->json)
+        return show_json();
+    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; i < ENGINES; i++) {
+        cv_table_text(&table, engines[i].name);
+        cv_table_text(&table, engines[i].built ? "yes" : "no");
+        cv_table_text(&table, engines[i].summary);
+    }
+    cv_table_write(&table, screen.colour, screen.width, &text);
+    cv_table_done(&table);
+    return cv_print_take(&text);
+}
+
+const struct cv_verb cv_verb_engines = {
+    .name = "engines",
+    .summary = "list what can simulate or run a schedule",
+    .description =
+        "Lists the engines that --engine takes, and whether they are built in.",
+    .groups = groups,
+    .examples = "cleave engines",
+    .values_size = sizeof(struct engines_options),
+    .run = run,
+};

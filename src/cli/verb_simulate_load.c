@@ -1,0 +1,207 @@
+/* verb_simulate_load.c -- cleave simulate load. SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <stdio.h>
+#include "cli/json_fields.h"
+#include "cli/load_json.h"
+#include "cli/load_options.h"
+#include "cli/output.h"
+#include "cli/plan_text.h"
+#include "cli/progress.h"
+#include "report/table.h"
+
+#define FIELD(name) offsetof(struct cv_load_options, name)
+
+/* clang-format off */
+static const struct cv_option output_options[] = {
+    { .name = "--json", .value = 1, .offset = FIELD(json),
+      .help = "Write JSON: policy, runs, makespan, utilisation and bound." },
+    { .name = "--width", .kind = CV_OPTION_COUNT, .argument = "COLUMNS",
+      .offset = FIELD(width), .least = 40, .most = 1000,
+      .help = "Width of the chart. Default: that of the terminal." },
+    { .name = "--trace", .kind = CV_OPTION_TEXT, .argument = "FILE",
+      .offset = FIELD(trace),
+      .help = "Write every event and order of the first run to this file, as JSON "
+              "lines. A file of that name is replaced." },
+    { .name = NULL },
+};
+/* clang-format on */
+
+static const struct cv_option_group groups[] = {
+    { "Job", cv_job_options },
+    { "Policy", cv_policy_options },
+    { "Runs", cv_trial_options },
+    { "Output", output_options },
+    { NULL, NULL },
+};
+
+static int show_json(const struct cleave_stats *stats, const char *policy,
+                     const struct cv_load_options *values, const char *noise)
+{
+    struct cv_json json;
+
+    cv_result_open(&json);
+    cv_field_text(&json, "policy", policy);
+    cv_field_text(&json, "picked", stats->picked);
+    cv_field_number(&json, "load", values->load);
+    cv_field_count(&json, "runs", stats->runs);
+    cv_field_count(&json, "seed", values->seed);
+    cv_field_text(&json, "noise", noise);
+    cv_field_text(&json, "engine", values->engine);
+    cv_field_times(&json, "makespan", stats);
+    cv_field_number(&json, "utilisation", stats->utilisation);
+    cv_field_number(&json, "chunks", stats->chunks);
+    cv_field_bound(&json, "bound", &stats->bound);
+    cv_field_number(&json, "over_bound", cv_over(stats->mean_s, stats->bound.value_s));
+    return cv_result_close(&json);
+}
+
+/* A line from the shortest run to the longest, thick where eight of ten runs lie:
+ *     |-----======#=====--------| */
+static void add_spread(const struct cleave_stats *stats, const struct cv_screen *screen,
+                       struct cv_text *out)
+{
+    static const char *const ascii[] = { "-", "=", "#" };
+    static const char *const utf8[] = { "\u2500", "\u2501", "\u2588" };
+    const char *const *marks = screen->utf8 ? utf8 : ascii;
+    const unsigned width = (screen->width < 100 ? screen->width : 100) - 14;
+    const double span = stats->most_s - stats->least_s;
+    char least[CV_NUMBER_ROOM], most[CV_NUMBER_ROOM];
+    int pad;
+
+    if (!(span > 0))
+        return;
+    cv_text_add(out, "\n  ");
+    for (unsigned c = 0; c < width; c++) {
+        const double from = stats->least_s + span * c / width;
+        const double to = stats->least_s + span * (c + 1) / width;
+        const bool median =
+            stats->median_s >= from && (stats->median_s < to || c + 1 == width);
+
+        cv_text_add(out, "%s",
+                    marks[median                                     ? 2
+                          : to > stats->q10_s && from < stats->q90_s ? 1
+                                                                     : 0]);
+    }
+    cv_show_number(stats->least_s, least);
+    cv_show_number(stats->most_s, most);
+    pad = (int)width - snprintf(NULL, 0, "%s s%s s", least, most);
+    cv_text_add(out, "\n  %s s%*s%s s\n", least, pad > 1 ? pad : 1, "", most);
+    cv_text_add(out, "  %s median   %s 8 runs of 10   %s all runs\n", marks[2], marks[1],
+                marks[0]);
+}
+
+static void add_times(const struct cleave_stats *stats, const struct cv_screen *screen,
+                      struct cv_text *out)
+{
+    static const struct cv_column columns[] = {
+        { "mean s", CV_COLUMN_NUMBER },    { "std dev", CV_COLUMN_NUMBER },
+        { "std error", CV_COLUMN_NUMBER }, { "10%", CV_COLUMN_NUMBER },
+        { "median", CV_COLUMN_NUMBER },    { "90%", CV_COLUMN_NUMBER },
+    };
+    struct cv_table table;
+
+    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    cv_table_number(&table, stats->mean_s);
+    cv_table_number(&table, stats->stddev_s);
+    cv_table_number(&table, stats->stderr_s);
+    cv_table_number(&table, stats->q10_s);
+    cv_table_number(&table, stats->median_s);
+    cv_table_number(&table, stats->q90_s);
+    cv_text_add(out, "\n");
+    cv_table_write(&table, screen->colour, screen->width, out);
+    cv_table_done(&table);
+}
+
+static int show_text(const struct cleave_stats *stats, const char *policy,
+                     const struct cv_load_options *values, const char *noise,
+                     uint32_t nworkers)
+{
+    struct cv_screen screen = cv_screen_facts();
+    struct cv_text text = { NULL, 0, 0, false };
+    char number[CV_NUMBER_ROOM], counted[CV_COUNTED_ROOM], runs[CV_COUNTED_ROOM];
+
+    if (values->width > 0)
+        screen.width = (unsigned)values->width;
+    else if (screen.width < 40)
+        screen.width = 40;
+    cv_text_add(&text, "%s%s of %s units on %s, noise %s%s\n",
+                screen.colour ? "\033[1m" : "", cv_counted(stats->runs, "run", runs),
+                cv_show_units(values->load, number),
+                cv_counted(nworkers, "worker", counted), noise,
+                screen.colour ? "\033[0m" : "");
+    cv_policy_line(policy, stats->picked, NULL, screen.width, &text);
+    cv_text_add(&text, "makespan  %s s on average, %.2f%% over the bound\n",
+                cv_show_number(stats->mean_s, number),
+                100 * cv_over(stats->mean_s, stats->bound.value_s));
+    cv_text_add(&text, "bound     %s s (%s) for the costs as declared\n",
+                cv_show_number(stats->bound.value_s, number), stats->bound.name);
+    cv_text_add(&text, "workers   %u, utilisation %.1f%%\n", nworkers,
+                100 * stats->utilisation);
+    cv_text_add(&text, "chunks    %s%s\n", cv_show_units(stats->chunks, number),
+                stats->chunks == floor(stats->chunks) ? "" : " on average");
+    add_times(stats, &screen, &text);
+    add_spread(stats, &screen, &text);
+    return cv_print_take(&text);
+}
+
+static int simulate(const struct cv_load_job *load, const struct cv_load_options *values)
+{
+    const char *policy = values->policy != NULL ? values->policy : "auto";
+    char noise[CV_NOISE_ROOM];
+    struct cv_progress progress;
+    struct cleave_trial trial;
+    struct cleave_stats stats;
+    struct cleave_error err;
+    int status = cv_load_trial(values, &trial, noise);
+    enum cleave_status done;
+
+    if (status != CV_EXIT_DONE)
+        return status;
+    cv_progress_init(&progress, "simulating", trial.runs);
+    trial.progress = cv_progress_show;
+    trial.context = &progress;
+    done = cleave_simulate_load(&load->job, &trial, &stats, &err);
+    cv_progress_done(&progress);
+    if (done != CLEAVE_OK)
+        return cv_complain_error(&err);
+    status = values->json ? show_json(&stats, policy, values, noise)
+                          : show_text(&stats, policy, values, noise,
+                                      cleave_platform_nworkers(load->platform));
+    if (status == CV_EXIT_DONE && load->job.trace != NULL)
+        status = cv_save_trace(values->trace, load, policy);
+    return status;
+}
+
+static int run(const struct cv_call *call)
+{
+    const struct cv_load_options *values = call->values;
+    struct cv_load_job load;
+    int status = cv_load_job_open(values, call->arena, &load);
+
+    if (status == CV_EXIT_DONE)
+        status = simulate(&load, values);
+    cv_load_job_close(&load);
+    return status;
+}
+
+const struct cv_verb cv_verb_simulate_load = {
+    .name = "simulate load",
+    .summary = "run a policy many times with costs that vary",
+    .description =
+        "Runs a policy many times on the platform while each transfer and each "
+        "computation "
+        "takes more or less time than declared, and shows how the makespan is spread. "
+        "The "
+        "same policy code decides as in a plan. All policies meet the same random "
+        "factors "
+        "for the same seed, and the result does not depend on the number of threads.",
+    .groups = groups,
+    .examples =
+        "cleave simulate load --platform examples/unequal.yaml --load 2000 "
+        "--error 0.2\n"
+        "cleave simulate load -p examples/unequal.yaml -l 2000 --policy factoring "
+        "--noise gamma:0.3",
+    .presets = &cv_load_presets,
+    .values_size = sizeof(struct cv_load_options),
+    .run = run,
+};

@@ -1,0 +1,124 @@
+/* verbs.c -- find a verb by its words. SPDX-License-Identifier: MIT */
+#include "cli/verbs.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "base/text.h"
+#include "cli/output.h"
+
+static const struct cv_verb *const verbs[] = {
+#define X(name) &cv_verb_##name,
+    CV_VERBS(X)
+#undef X
+};
+
+enum { VERBS = sizeof verbs / sizeof *verbs };
+
+size_t cv_verb_count(void)
+{
+    return VERBS;
+}
+
+const struct cv_verb *cv_verb_at(size_t index)
+{
+    return index < VERBS ? verbs[index] : NULL;
+}
+
+bool cv_verb_starts(const struct cv_verb *verb, int count, const char *const *words)
+{
+    const char *name = verb->name;
+
+    for (int i = 0; i < count; i++) {
+        const size_t length = strlen(words[i]);
+
+        if (length == 0 || strncmp(name, words[i], length) != 0 ||
+            (name[length] != '\0' && name[length] != ' '))
+            return false;
+        name += length;
+        if (*name == ' ')
+            name++;
+        else if (i + 1 < count)
+            return false;
+    }
+    return true;
+}
+
+static int words_in(const char *name)
+{
+    int count = 1;
+
+    while ((name = strchr(name, ' ')) != NULL) {
+        name++;
+        count++;
+    }
+    return count;
+}
+
+const struct cv_verb *cv_verb_find(int count, const char *const *words, int *out_used)
+{
+    int plain = 0, started = 0;
+
+    while (plain < count && words[plain][0] != '-')
+        plain++;
+    *out_used = 0;
+    for (size_t i = 0; i < VERBS; i++) {
+        const int needed = words_in(verbs[i]->name);
+
+        if (needed <= plain && cv_verb_starts(verbs[i], needed, words)) {
+            *out_used = needed;
+            return verbs[i];
+        }
+        if (plain > 0 && plain < needed && cv_verb_starts(verbs[i], plain, words))
+            started = plain;
+    }
+    *out_used = started;
+    return NULL;
+}
+
+/* The names to offer for a mistyped one: the verbs that begin with the same first word
+ * or, when there are none, first words. */
+struct offer {
+    const char *names[VERBS];
+    size_t count;
+    char first[VERBS][24];
+};
+
+static const char *offered(const void *context, size_t index)
+{
+    const struct offer *offer = context;
+
+    return offer->names[index];
+}
+
+static void offer_first_words(struct offer *offer)
+{
+    for (size_t i = 0; i < VERBS; i++) {
+        char *word = offer->first[offer->count];
+        bool known = false;
+
+        snprintf(word, sizeof offer->first[0], "%.*s", (int)strcspn(verbs[i]->name, " "),
+                 verbs[i]->name);
+        for (size_t k = 0; k < offer->count; k++)
+            known = known || strcmp(offer->names[k], word) == 0;
+        if (!known)
+            offer->names[offer->count++] = word;
+    }
+}
+
+int cv_verb_unknown(int count, const char *const *words)
+{
+    struct offer offer = { .count = 0 };
+    char typed[2 * CV_ECHO_ROOM + 1], hint[512], shown[CV_ECHO_ROOM];
+
+    snprintf(typed, sizeof typed, "%s", cv_echo(words[0], shown));
+    for (size_t i = 0; i < VERBS; i++) {
+        if (cv_verb_starts(verbs[i], 1, words))
+            offer.names[offer.count++] = verbs[i]->name;
+    }
+    if (offer.count == 0)
+        offer_first_words(&offer);
+    else if (count > 1)
+        snprintf(typed, sizeof typed, "%s %s", words[0], cv_echo(words[1], shown));
+    cv_suggest(typed, offer.count, offered, &offer, hint, sizeof hint);
+    return cv_complain(CV_EXIT_USAGE, "unknown command '%s'%s", typed, hint);
+}

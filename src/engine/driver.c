@@ -1,0 +1,173 @@
+/* driver.c -- the loop that all engines share. SPDX-License-Identifier: MIT */
+#include "engine/driver.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "policy/orders.h"
+
+/* Sums of chunk sizes may miss the load by rounding: this much of it is forgiven. */
+static const double SLACK = 1e-9;
+
+struct cv_driver {
+    const struct cv_planned *planned; /* borrowed */
+    const struct cv_engine *engine;
+    void *instance;                   /* owned, of engine                     */
+    struct cv_arena arena;            /* policy state of the current run      */
+    void *state;                      /* in arena                             */
+    struct cleave_view view;
+    struct cleave_orders orders;
+    uint64_t chunks;
+};
+
+enum cleave_status cv_driver_open(const struct cv_planned *planned,
+                                  const struct cv_engine *engine,
+                                  const struct cleave_platform *platform,
+                                  const void *source, struct cv_driver **out,
+                                  struct cleave_error *err)
+{
+    struct cv_driver *driver = calloc(1, sizeof *driver);
+    enum cleave_status status;
+
+    if (driver == NULL)
+        return cv_fail_memory(err, "a driver");
+    cv_arena_init(&driver->arena);
+    driver->planned = planned;
+    driver->engine = engine;
+    status = engine->open(platform, source, &driver->instance, err);
+    if (status != CLEAVE_OK) {
+        free(driver);
+        return status;
+    }
+    *out = driver;
+    return CLEAVE_OK;
+}
+
+void cv_driver_close(struct cv_driver *driver)
+{
+    if (driver == NULL)
+        return;
+    driver->engine->close(driver->instance);
+    cv_arena_done(&driver->arena);
+    free(driver->orders.items);
+    free(driver);
+}
+
+static enum cleave_status start_policy(struct cv_driver *driver, struct cleave_error *err)
+{
+    const struct cleave_policy *policy = driver->planned->policy;
+    struct cleave_setup setup = { .arena = &driver->arena };
+
+    cv_arena_reset(&driver->arena);
+    driver->state = cv_array(&driver->arena, 1, policy->state_size);
+    if (driver->state == NULL)
+        return cv_fail_memory(err, "the state of a policy");
+    memcpy(driver->state, driver->planned->state, policy->state_size);
+    driver->view = driver->planned->view;
+    driver->orders.units_left = &driver->view.units_left;
+    driver->orders.out_of_memory = false;
+    driver->chunks = 0;
+    return policy->start == NULL ? CLEAVE_OK
+                                 : policy->start(driver->state, &driver->view, &setup, err);
+}
+
+/* The order is sane. The sum over chunks is judged when units run out or the run ends. */
+static enum cleave_status check_order(const struct cv_driver *driver,
+                                      const struct cleave_order *order, double now_s,
+                                      struct cleave_error *err)
+{
+    const char *name = driver->planned->policy->name;
+
+    if (order->kind == CLEAVE_WAKE_AT) {
+        if (!(order->time_s >= now_s) || isinf(order->time_s))
+            return cv_fail(err, CLEAVE_EPOLICY,
+                           "policy '%s' asked to be woken at %g s, but it is %g s", name,
+                           order->time_s, now_s);
+        return CLEAVE_OK;
+    }
+    if (order->worker >= driver->view.nworkers)
+        return cv_fail(err, CLEAVE_EPOLICY, "policy '%s' sent to worker %u of %u", name,
+                       order->worker, driver->view.nworkers);
+    if (!(order->units >= 0) || isinf(order->units))
+        return cv_fail(err, CLEAVE_EPOLICY, "policy '%s' sent %g units to worker %u", name,
+                       order->units, order->worker);
+    return CLEAVE_OK;
+}
+
+static enum cleave_status record(struct cleave_trace *trace, const struct cleave_event *event,
+                                 const struct cleave_order *order, struct cleave_error *err)
+{
+    struct cleave_entry entry;
+
+    if (trace == NULL)
+        return CLEAVE_OK;
+    memset(&entry, 0, sizeof entry);
+    entry.is_order = order != NULL;
+    if (order != NULL)
+        entry.as.order = *order;
+    else
+        entry.as.event = *event;
+    return cleave_trace_add(trace, &entry, err);
+}
+
+static enum cleave_status submit_orders(struct cv_driver *driver, double now_s,
+                                        struct cleave_trace *trace, struct cleave_error *err)
+{
+    struct cleave_orders *orders = &driver->orders;
+
+    if (orders->out_of_memory)
+        return cv_fail_memory(err, "the orders of a policy");
+    if (driver->view.units_left < -SLACK * driver->view.units_total)
+        return cv_fail(err, CLEAVE_EPOLICY, "policy '%s' handed out %g units more than the load",
+                       driver->planned->policy->name, -driver->view.units_left);
+    for (size_t i = 0; i < orders->count; i++) {
+        const struct cleave_order *order = &orders->items[i];
+
+        CV_TRY(check_order(driver, order, now_s, err));
+        CV_TRY(record(trace, NULL, order, err));
+        CV_TRY(driver->engine->submit(driver->instance, order, err));
+        driver->chunks += order->kind == CLEAVE_SEND;
+    }
+    return CLEAVE_OK;
+}
+
+/* Tell the policy, then do what it asks. */
+static enum cleave_status step(struct cv_driver *driver, const struct cleave_event *event,
+                               struct cleave_trace *trace, struct cleave_error *err)
+{
+    CV_TRY(record(trace, event, NULL, err));
+    driver->orders.count = 0;
+    driver->planned->policy->decide(driver->state, &driver->view, event, &driver->orders);
+    if (driver->orders.count == 0 && !driver->orders.out_of_memory)
+        return CLEAVE_OK;
+    return submit_orders(driver, event->time_s, trace, err);
+}
+
+enum cleave_status cv_driver_run(struct cv_driver *driver, const struct cv_run *run,
+                                 struct cleave_trace *trace, struct cv_outcome *out,
+                                 struct cleave_error *err)
+{
+    struct cleave_event event = { .kind = CLEAVE_START };
+    struct cv_outcome outcome = { 0 };
+    bool any = true;
+
+    CV_TRY(driver->engine->begin(driver->instance, run, err));
+    CV_TRY(start_policy(driver, err));
+    while (any) {
+        CV_TRY(step(driver, &event, trace, err));
+        CV_TRY(driver->engine->wait(driver->instance, &event, &any, err));
+        outcome.events++;
+        if (any && event.kind == CLEAVE_DONE) {
+            outcome.busy_s += event.time_s - event.start_s;
+            outcome.makespan_s = event.time_s;
+        }
+    }
+    if (driver->view.units_left > SLACK * driver->view.units_total)
+        return cv_fail(err, CLEAVE_EPOLICY, "policy '%s' stopped with %g of %g units left",
+                       driver->planned->policy->name, driver->view.units_left,
+                       driver->view.units_total);
+    outcome.chunks = driver->chunks;
+    *out = outcome;
+    return CLEAVE_OK;
+}

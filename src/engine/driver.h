@@ -1,0 +1,59 @@
+/* driver.h -- the loop that all engines share. SPDX-License-Identifier: MIT
+ *
+ * The driver owns the view, asks the policy at every event, checks every order and
+ * writes the trace. What an engine never has to do again: count units, refuse nonsense,
+ * notice a policy that stops too early. */
+#ifndef CV_DRIVER_H
+#define CV_DRIVER_H
+#include <cleave/trace.h>
+#include "base/arena.h"
+#include "engine/engine.h"
+#include "policy/setup.h"
+
+/* A policy with its parameters stored and its plan made: read-only from then on, may be
+ * shared by threads. */
+struct cv_planned {
+    const struct cleave_policy *policy;
+    void *state;              /* owned by arena                       */
+    struct cleave_view view;  /* as it is at the beginning of a run   */
+    struct cv_arena arena;
+    struct cv_notes notes;
+};
+
+/* `declared` are the costs that the policy is told, usually the platform's own; they and
+ * the platform must outlive the plan. On failure nothing is left to free. */
+enum cleave_status cv_planned_init(struct cv_planned *planned,
+                                   const struct cleave_policy *policy,
+                                   const struct cleave_setting *settings, size_t nsettings,
+                                   const struct cleave_platform *platform,
+                                   const struct cleave_worker *declared, double load,
+                                   double error, uint64_t seed,
+                                   const struct cv_forecast *forecast,
+                                   struct cleave_error *err);
+/* The same for a list of chunks made elsewhere, which is copied. */
+enum cleave_status cv_planned_fixed(struct cv_planned *planned, const struct cv_plan *plan,
+                                    const struct cleave_platform *platform, double load,
+                                    struct cleave_error *err);
+void cv_planned_done(struct cv_planned *planned);
+
+/* What a run came to. */
+struct cv_outcome {
+    double makespan_s; /* end of the last computation            */
+    double busy_s;     /* computing, summed over workers         */
+    uint64_t chunks, events;
+};
+
+struct cv_driver;
+
+enum cleave_status cv_driver_open(const struct cv_planned *planned,
+                                  const struct cv_engine *engine,
+                                  const struct cleave_platform *platform,
+                                  const void *source, struct cv_driver **out,
+                                  struct cleave_error *err);
+/* One run; any number may follow each other. `trace` may be NULL and is appended to. */
+enum cleave_status cv_driver_run(struct cv_driver *driver, const struct cv_run *run,
+                                 struct cleave_trace *trace, struct cv_outcome *out,
+                                 struct cleave_error *err);
+void cv_driver_close(struct cv_driver *driver);
+
+#endif

@@ -1,0 +1,37 @@
+/* engine.h -- what makes orders happen. SPDX-License-Identifier: MIT
+ *
+ * An engine is opened once for a platform and then makes any number of runs. The driver
+ * submits orders and waits for events; an engine never calls a policy. */
+#ifndef CV_ENGINE_H
+#define CV_ENGINE_H
+#include <cleave/policy.h>
+#include "model/noise.h"
+
+/* One run of a load on a platform. */
+struct cv_run {
+    const struct cleave_platform *platform; /* borrowed: the true costs            */
+    double load;                            /* units                               */
+    double error;                           /* told to the policy                  */
+    uint64_t seed;
+    uint32_t number;                        /* of this run among those of the seed */
+    struct cv_noise noise;
+};
+
+struct cv_engine {
+    const char *name, *summary;
+    /* `source` is what the engine draws on beyond the platform: a recorded trace for
+     * replay, NULL for the native engine. Both outlive the engine. */
+    enum cleave_status (*open)(const struct cleave_platform *platform, const void *source,
+                               void **out, struct cleave_error *err);
+    /* Back to time 0, ready for `run`, which stays valid until the next call. */
+    enum cleave_status (*begin)(void *engine, const struct cv_run *run,
+                                struct cleave_error *err);
+    enum cleave_status (*submit)(void *engine, const struct cleave_order *order,
+                                 struct cleave_error *err);
+    /* The next event; *out_any is false when nothing is under way. */
+    enum cleave_status (*wait)(void *engine, struct cleave_event *out, bool *out_any,
+                               struct cleave_error *err);
+    void (*close)(void *engine);
+};
+
+#endif

@@ -1,0 +1,140 @@
+/* planned.c -- a policy made ready for runs. SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <string.h>
+
+#include "engine/driver.h"
+#include "policy/equal_workers.h"
+
+static enum cleave_status check_inputs(const struct cleave_policy *policy,
+                                       const struct cleave_platform *platform,
+                                       const struct cleave_view *view,
+                                       const struct cv_forecast *forecast,
+                                       struct cleave_error *err)
+{
+    uint32_t other;
+    const char *what;
+
+    if (!(view->units_total > 0) || isinf(view->units_total))
+        return cv_fail(err, CLEAVE_EINPUT, "expected a positive load, got %g",
+                       view->units_total);
+    if (!(view->error >= 0) || isinf(view->error))
+        return cv_fail(err, CLEAVE_EINPUT, "expected an error of 0 or more, got %g",
+                       view->error);
+    if ((policy->needs & CLEAVE_NEEDS_FORECAST) && forecast == NULL)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "policy '%s' tries others in simulation, which is not offered here",
+                       policy->name);
+    if ((policy->needs & CLEAVE_NEEDS_MULTI_PORT) && view->port != CLEAVE_PORT_MULTI)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "policy '%s' needs a master with port: multi, but this one has port: %s",
+                       policy->name, cleave_port_name(view->port));
+    if ((policy->needs & CLEAVE_NEEDS_EQUAL_WORKERS) &&
+        !cv_workers_equal(view->workers, view->nworkers, &other, &what))
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "policy '%s' needs equal workers, but '%s' and '%s' differ in %s; "
+                       "umr-plus and auto take unequal ones",
+                       policy->name, cleave_platform_worker_name(platform, 0),
+                       cleave_platform_worker_name(platform, other), what);
+    return CLEAVE_OK;
+}
+
+static enum cleave_status make_plan(struct cv_planned *planned,
+                                    const struct cleave_setting *settings, size_t nsettings,
+                                    const struct cv_forecast *forecast,
+                                    struct cleave_error *err)
+{
+    struct cleave_setup setup = { &planned->arena, &planned->notes, forecast };
+
+    planned->state = cv_array(&planned->arena, 1, planned->policy->state_size);
+    if (planned->state == NULL)
+        return cv_fail_memory(err, "the state of a policy");
+    CV_TRY(cv_params_store(planned->policy, settings, nsettings, planned->state, err));
+    if (planned->policy->plan == NULL)
+        return CLEAVE_OK;
+    return planned->policy->plan(planned->state, &planned->view, &setup, err);
+}
+
+static void begin(struct cv_planned *planned, const struct cleave_policy *policy,
+                  const struct cleave_platform *platform, const struct cleave_worker *declared,
+                  double load, double error, uint64_t seed)
+{
+    memset(planned, 0, sizeof *planned);
+    cv_arena_init(&planned->arena);
+    planned->policy = policy;
+    planned->notes.arena = &planned->arena;
+    planned->view = (struct cleave_view){
+        .workers = declared,
+        .nworkers = cleave_platform_nworkers(platform),
+        .port = cleave_platform_port(platform),
+        .units_total = load,
+        .units_left = load,
+        .error = error,
+        .seed = seed,
+    };
+}
+
+enum cleave_status cv_planned_init(struct cv_planned *planned,
+                                   const struct cleave_policy *policy,
+                                   const struct cleave_setting *settings, size_t nsettings,
+                                   const struct cleave_platform *platform,
+                                   const struct cleave_worker *declared, double load,
+                                   double error, uint64_t seed,
+                                   const struct cv_forecast *forecast,
+                                   struct cleave_error *err)
+{
+    enum cleave_status status;
+
+    begin(planned, policy, platform, declared, load, error, seed);
+    status = check_inputs(policy, platform, &planned->view, forecast, err);
+    if (status == CLEAVE_OK)
+        status = make_plan(planned, settings, nsettings, forecast, err);
+    if (status != CLEAVE_OK)
+        cv_planned_done(planned);
+    return status;
+}
+
+static const struct cleave_policy given_plan = {
+    .name = "given plan",
+    .summary = "a list of chunks made elsewhere",
+    .reference = "none",
+    .state_size = sizeof(struct cv_static),
+    .decide = cv_static_decide,
+};
+
+static enum cleave_status copy_plan(struct cv_planned *planned, const struct cv_plan *plan,
+                                    struct cleave_error *err)
+{
+    struct cleave_setup setup = { .arena = &planned->arena };
+    struct cv_static *fixed = cv_array(&planned->arena, 1, sizeof *fixed);
+    uint32_t *worker = cv_array(&planned->arena, plan->nchunks, sizeof *worker);
+    double *units = cv_array(&planned->arena, plan->nchunks, sizeof *units);
+
+    if (fixed == NULL || worker == NULL || units == NULL)
+        return cv_fail_memory(err, "a plan");
+    memcpy(worker, plan->worker, plan->nchunks * sizeof *worker);
+    memcpy(units, plan->units, plan->nchunks * sizeof *units);
+    fixed->plan = (struct cv_plan){ plan->nchunks, worker, units };
+    planned->state = fixed;
+    return cv_static_index(fixed, &planned->view, &setup, err);
+}
+
+enum cleave_status cv_planned_fixed(struct cv_planned *planned, const struct cv_plan *plan,
+                                    const struct cleave_platform *platform, double load,
+                                    struct cleave_error *err)
+{
+    enum cleave_status status;
+
+    begin(planned, &given_plan, platform, cleave_platform_workers(platform), load, 0, 0);
+    status = copy_plan(planned, plan, err);
+    if (status != CLEAVE_OK)
+        cv_planned_done(planned);
+    return status;
+}
+
+void cv_planned_done(struct cv_planned *planned)
+{
+    if (planned == NULL)
+        return;
+    cv_arena_done(&planned->arena);
+    planned->state = NULL;
+}

@@ -1,0 +1,335 @@
+/* json_in.c -- strict JSON from one line of text. SPDX-License-Identifier: MIT */
+#include "io/json_in.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/quantity.h"
+#include "base/text.h"
+
+enum { NUMBER_MOST = 63 }; /* characters of a number */
+
+void cv_json_in_init(struct cv_json_in *in, const char *file)
+{
+    memset(in, 0, sizeof *in);
+    in->file = file;
+}
+
+void cv_json_in_done(struct cv_json_in *in)
+{
+    if (in == NULL)
+        return;
+    free(in->text);
+    in->text = NULL;
+}
+
+void cv_json_in_line(struct cv_json_in *in, const char *bytes, size_t length)
+{
+    in->line++;
+    in->begin = in->at = bytes;
+    in->end = bytes + length;
+}
+
+void cv_json_in_skip(struct cv_json_in *in)
+{
+    while (in->at < in->end && (*in->at == ' ' || *in->at == '\t' || *in->at == '\r'))
+        in->at++;
+}
+
+struct cv_place cv_json_in_place(const struct cv_json_in *in, const char *at)
+{
+    struct cv_place place = { .file = in->file, .line = in->line, .column = 1 };
+
+    for (const char *c = in->begin; c < at; c++)
+        place.column += ((unsigned char)*c & 0xc0) != 0x80;
+    return place;
+}
+
+/* "expected X, got Y" where Y is what stands at `at`. */
+static enum cleave_status fail_at(const struct cv_json_in *in, const char *at,
+                                  const char *expected, struct cleave_error *err)
+{
+    struct cv_place place = cv_json_in_place(in, at);
+    size_t length = 1;
+    char shown[48];
+
+    if (at >= in->end)
+        return cv_fail_at(err, &place, "%s, got the end of the line", expected);
+    /* Show a word or number whole, other characters alone. */
+    if (strchr("{}[],:", *at) == NULL)
+        while (at + length < in->end && strchr("{}[],: \t\r", at[length]) == NULL)
+            length++;
+    return cv_fail_at(err, &place, "%s, got '%s'", expected,
+                      cv_shown(at, length, shown, sizeof shown));
+}
+
+static bool take(struct cv_json_in *in, char c)
+{
+    cv_json_in_skip(in);
+    if (in->at >= in->end || *in->at != c)
+        return false;
+    in->at++;
+    return true;
+}
+
+enum cleave_status cv_json_in_open(struct cv_json_in *in, char bracket,
+                                   struct cleave_error *err)
+{
+    if (take(in, bracket))
+        return CLEAVE_OK;
+    return fail_at(in, in->at, bracket == '{' ? "expected an object" : "expected a list",
+                   err);
+}
+
+enum cleave_status cv_json_in_more(struct cv_json_in *in, char bracket, bool *first,
+                                   bool *out, struct cleave_error *err)
+{
+    bool was_first = *first;
+
+    *first = false;
+    *out = false;
+    if (take(in, bracket))
+        return CLEAVE_OK;
+    *out = true;
+    if (was_first || take(in, ','))
+        return CLEAVE_OK;
+    return fail_at(in, in->at,
+                   bracket == '}' ? "expected ',' or '}'" : "expected ',' or ']'", err);
+}
+
+/* Four hexadecimal digits behind \u. */
+static bool take_unit(struct cv_json_in *in, uint32_t *out)
+{
+    uint32_t unit = 0;
+
+    if (in->end - in->at < 4)
+        return false;
+    for (int i = 0; i < 4; i++) {
+        char c = in->at[i];
+
+        if (c >= '0' && c <= '9')
+            unit = unit * 16 + (uint32_t)(c - '0');
+        else if (c >= 'a' && c <= 'f')
+            unit = unit * 16 + (uint32_t)(c - 'a' + 10);
+        else if (c >= 'A' && c <= 'F')
+            unit = unit * 16 + (uint32_t)(c - 'A' + 10);
+        else
+            return false;
+    }
+    in->at += 4;
+    *out = unit;
+    return true;
+}
+
+static size_t write_utf8(char *to, uint32_t code)
+{
+    if (code < 0x80) {
+        to[0] = (char)code;
+        return 1;
+    }
+    if (code < 0x800) {
+        to[0] = (char)(0xc0 | code >> 6);
+        to[1] = (char)(0x80 | (code & 0x3f));
+        return 2;
+    }
+    if (code < 0x10000) {
+        to[0] = (char)(0xe0 | code >> 12);
+        to[1] = (char)(0x80 | (code >> 6 & 0x3f));
+        to[2] = (char)(0x80 | (code & 0x3f));
+        return 3;
+    }
+    to[0] = (char)(0xf0 | code >> 18);
+    to[1] = (char)(0x80 | (code >> 12 & 0x3f));
+    to[2] = (char)(0x80 | (code >> 6 & 0x3f));
+    to[3] = (char)(0x80 | (code & 0x3f));
+    return 4;
+}
+
+/* The character that follows a backslash, or false. Writes at most 4 bytes. */
+static bool take_escape(struct cv_json_in *in, char *to, size_t *out_length)
+{
+    static const char letters[] = "\"\\/bfnrt", plain[] = "\"\\/\b\f\n\r\t";
+    const char *found;
+    uint32_t high, low;
+
+    if (in->at >= in->end || *in->at == '\0')
+        return false;
+    found = strchr(letters, *in->at);
+    if (found != NULL) {
+        in->at++;
+        to[0] = plain[found - letters];
+        *out_length = 1;
+        return true;
+    }
+    if (*in->at++ != 'u' || !take_unit(in, &high) || high == 0)
+        return false;
+    if (high >= 0xd800 && high <= 0xdfff) {
+        if (high >= 0xdc00 || in->end - in->at < 6 || in->at[0] != '\\' ||
+            in->at[1] != 'u')
+            return false;
+        in->at += 2;
+        if (!take_unit(in, &low) || low < 0xdc00 || low > 0xdfff)
+            return false;
+        high = 0x10000 + ((high - 0xd800) << 10) + (low - 0xdc00);
+    }
+    *out_length = write_utf8(to, high);
+    return true;
+}
+
+enum cleave_status cv_json_in_text(struct cv_json_in *in, const char **out,
+                                   struct cleave_error *err)
+{
+    const char *start;
+    size_t length = 0;
+
+    if (!take(in, '"'))
+        return fail_at(in, in->at, "expected a string", err);
+    start = in->at - 1;
+    for (;;) {
+        const char *at = in->at;
+        size_t n;
+
+        if (in->capacity < length + 5) {
+            char *grown = cv_grow(in->text, &in->capacity, length + 5, 1);
+
+            if (grown == NULL)
+                return cv_fail_memory(err, "a string");
+            in->text = grown;
+        }
+        if (at >= in->end)
+            return fail_at(in, start, "expected a string with quotes at both ends", err);
+        if (*at == '"')
+            break;
+        if (*at == '\\') {
+            in->at++;
+            if (!take_escape(in, in->text + length, &n))
+                return fail_at(in, at, "expected an escape such as \\n or \\u00e9", err);
+        } else {
+            n = cv_utf8(at, (size_t)(in->end - at), NULL);
+            if (n == 0 || (unsigned char)*at < 0x20)
+                return fail_at(in, at, "expected UTF-8 without control characters", err);
+            memcpy(in->text + length, at, n);
+            in->at += n;
+        }
+        length += n;
+    }
+    in->at++;
+    in->text[length] = '\0';
+    *out = in->text;
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_json_in_key(struct cv_json_in *in, const char **out,
+                                  struct cleave_error *err)
+{
+    CV_TRY(cv_json_in_text(in, out, err));
+    return take(in, ':') ? CLEAVE_OK : fail_at(in, in->at, "expected ':'", err);
+}
+
+static const char *skip_digits(const char *at, const char *end)
+{
+    while (at < end && *at >= '0' && *at <= '9')
+        at++;
+    return at;
+}
+
+/* The end of the number at `at` as JSON writes them, or NULL. */
+static const char *find_number_end(const char *at, const char *end)
+{
+    const char *digits;
+
+    if (at < end && *at == '-')
+        at++;
+    digits = skip_digits(at, end);
+    if (digits == at || (*at == '0' && digits > at + 1))
+        return NULL;
+    at = digits;
+    if (at < end && *at == '.') {
+        digits = skip_digits(at + 1, end);
+        if (digits == at + 1)
+            return NULL;
+        at = digits;
+    }
+    if (at < end && (*at == 'e' || *at == 'E')) {
+        at++;
+        if (at < end && (*at == '+' || *at == '-'))
+            at++;
+        digits = skip_digits(at, end);
+        if (digits == at)
+            return NULL;
+        at = digits;
+    }
+    return at;
+}
+
+enum cleave_status cv_json_in_number(struct cv_json_in *in, double *out,
+                                     struct cleave_error *err)
+{
+    char number[NUMBER_MOST + 1];
+    const char *end, *expected;
+    size_t length;
+
+    cv_json_in_skip(in);
+    end = find_number_end(in->at, in->end);
+    if (end == NULL || end - in->at > NUMBER_MOST)
+        return fail_at(in, in->at, "expected a number", err);
+    length = (size_t)(end - in->at);
+    memcpy(number, in->at, length);
+    number[length] = '\0';
+    expected = cv_quantity_parse(number, CV_NUMBER, out);
+    if (expected != NULL)
+        return fail_at(in, in->at, expected, err);
+    in->at = end;
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_json_in_count(struct cv_json_in *in, uint64_t *out,
+                                    struct cleave_error *err)
+{
+    uint64_t value = 0;
+    const char *end;
+    bool good;
+
+    cv_json_in_skip(in);
+    end = find_number_end(in->at, in->end);
+    good = end != NULL;
+    for (const char *c = in->at; good && c < end; c++) {
+        uint64_t digit = (uint64_t)(*c - '0');
+
+        good = *c >= '0' && *c <= '9' && value <= (UINT64_MAX - digit) / 10;
+        value = value * 10 + digit;
+    }
+    if (!good)
+        return fail_at(in, in->at, "expected a whole number of at least 0", err);
+    in->at = end;
+    *out = value;
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_json_in_bool(struct cv_json_in *in, bool *out,
+                                   struct cleave_error *err)
+{
+    static const char *const words[] = { "false", "true" };
+
+    cv_json_in_skip(in);
+    for (int i = 0; i < 2; i++) {
+        size_t length = strlen(words[i]);
+
+        if ((size_t)(in->end - in->at) >= length &&
+            memcmp(in->at, words[i], length) == 0) {
+            in->at += length;
+            *out = i == 1;
+            return CLEAVE_OK;
+        }
+    }
+    return fail_at(in, in->at, "expected true or false", err);
+}
+
+enum cleave_status cv_json_in_end(struct cv_json_in *in, struct cleave_error *err)
+{
+    cv_json_in_skip(in);
+    if (in->at >= in->end)
+        return CLEAVE_OK;
+    return fail_at(in, in->at, "expected the end of the line", err);
+}

@@ -1,0 +1,207 @@
+/* json_out.c -- JSON written as it comes, to a file. SPDX-License-Identifier: MIT */
+#include "io/json_out.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/quantity.h"
+#include "base/text.h"
+
+void cv_json_init(struct cv_json *json, FILE *file, bool pretty)
+{
+    memset(json, 0, sizeof *json);
+    json->file = file;
+    json->pretty = pretty;
+}
+
+static void put(struct cv_json *json, const char *text, size_t length)
+{
+    if (fwrite(text, 1, length, json->file) != length)
+        json->failed = true;
+}
+
+static void put_text(struct cv_json *json, const char *text)
+{
+    put(json, text, strlen(text));
+}
+
+static void new_line(struct cv_json *json)
+{
+    put(json, "\n", 1);
+    for (unsigned i = 0; i < json->depth; i++)
+        put(json, "  ", 2);
+}
+
+/* What stands between the value before and the one that comes. */
+static void separate(struct cv_json *json)
+{
+    bool first;
+
+    if (json->after_key || json->depth == 0) {
+        json->after_key = false;
+        return;
+    }
+    first = !json->any[json->depth - 1];
+    json->any[json->depth - 1] = true;
+    if (!json->pretty)
+        put(json, ",", !first);
+    else if (json->line_from != 0)
+        put(json, ", ", first ? 0 : 2);
+    else {
+        put(json, ",", !first);
+        new_line(json);
+    }
+}
+
+static void before_value(struct cv_json *json)
+{
+    assert(json->depth == 0 || json->after_key == json->in_object[json->depth - 1]);
+    separate(json);
+}
+
+static void open(struct cv_json *json, bool object)
+{
+    before_value(json);
+    assert(json->depth < CV_JSON_DEPTH);
+    put(json, object ? "{" : "[", 1);
+    json->in_object[json->depth] = object;
+    json->any[json->depth] = false;
+    json->depth++;
+    if (json->line_next && json->line_from == 0)
+        json->line_from = json->depth;
+    json->line_next = false;
+}
+
+void cv_json_object(struct cv_json *json)
+{
+    open(json, true);
+}
+
+void cv_json_list(struct cv_json *json)
+{
+    open(json, false);
+}
+
+void cv_json_end(struct cv_json *json)
+{
+    bool object, any;
+
+    assert(json->depth > 0 && !json->after_key);
+    json->depth--;
+    object = json->in_object[json->depth];
+    any = json->any[json->depth];
+    if (json->pretty && any && json->line_from == 0)
+        new_line(json);
+    put(json, object ? "}" : "]", 1);
+    if (json->depth < json->line_from)
+        json->line_from = 0;
+}
+
+void cv_json_on_line(struct cv_json *json)
+{
+    json->line_next = true;
+}
+
+bool cv_json_close(struct cv_json *json)
+{
+    assert(json->depth == 0);
+    put(json, "\n", 1);
+    if (ferror(json->file))
+        json->failed = true;
+    return !json->failed;
+}
+
+/* Write a character that may not stand in a string as it is. */
+static void put_escape(struct cv_json *json, unsigned char c)
+{
+    static const char plain[] = "\"\\\b\f\n\r\t", letters[] = "\"\\bfnrt";
+    const char *found = strchr(plain, c);
+    char code[8];
+
+    if (found != NULL)
+        snprintf(code, sizeof code, "\\%c", letters[found - plain]);
+    else
+        snprintf(code, sizeof code, "\\u%04x", c);
+    put_text(json, code);
+}
+
+static void put_string(struct cv_json *json, const char *text)
+{
+    size_t length = strlen(text), done = 0, n;
+
+    put(json, "\"", 1);
+    for (size_t at = 0; at < length; at += n) {
+        unsigned char c = (unsigned char)text[at];
+
+        n = cv_utf8(text + at, length - at, NULL);
+        if (n > 0 && c >= 0x20 && c != '"' && c != '\\')
+            continue;
+        put(json, text + done, at - done);
+        if (n > 0)
+            put_escape(json, c);
+        else
+            put_text(json, "\xef\xbf\xbd");
+        n = 1;
+        done = at + 1;
+    }
+    put(json, text + done, length - done);
+    put(json, "\"", 1);
+}
+
+void cv_json_key(struct cv_json *json, const char *key)
+{
+    assert(json->depth > 0 && json->in_object[json->depth - 1] && !json->after_key);
+    separate(json);
+    put_string(json, key);
+    put(json, ": ", json->pretty ? 2 : 1);
+    json->after_key = true;
+}
+
+void cv_json_text(struct cv_json *json, const char *text)
+{
+    before_value(json);
+    if (text == NULL)
+        put_text(json, "null");
+    else
+        put_string(json, text);
+}
+
+void cv_json_number(struct cv_json *json, double value)
+{
+    char number[CV_NUMBER_SIZE];
+
+    before_value(json);
+    put_text(json, isfinite(value) ? cv_number_full(value, number) : "null");
+}
+
+void cv_json_whole(struct cv_json *json, int64_t value)
+{
+    char number[32];
+
+    before_value(json);
+    snprintf(number, sizeof number, "%" PRId64, value);
+    put_text(json, number);
+}
+
+void cv_json_count(struct cv_json *json, uint64_t value)
+{
+    char number[32];
+
+    before_value(json);
+    snprintf(number, sizeof number, "%" PRIu64, value);
+    put_text(json, number);
+}
+
+void cv_json_bool(struct cv_json *json, bool value)
+{
+    before_value(json);
+    put_text(json, value ? "true" : "false");
+}
+
+void cv_json_null(struct cv_json *json)
+{
+    before_value(json);
+    put_text(json, "null");
+}

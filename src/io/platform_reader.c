@@ -1,0 +1,341 @@
+/* platform_reader.c -- platform files: YAML, or JSON, which YAML contains.
+ * SPDX-License-Identifier: MIT
+ *
+ * The file is read in one pass, every value being checked where it stands, so that a
+ * message names line, column and field. What the fields may hold is said in one table. */
+#include <cleave/platform.h>
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "io/input.h"
+#include "io/reading.h"
+#include "model/platform_internal.h"
+
+enum {
+    FILE_MOST = 256 << 20, /* bytes */
+    SLOTS_MOST = 1000000,
+};
+
+/* What is known of a worker while it is read. */
+struct draft {
+    struct cleave_worker worker;
+    struct cv_group group;
+    unsigned line, column;             /* of its name                        */
+    unsigned count_line, count_column; /* of its count, 0 if there was none  */
+};
+
+struct reader {
+    struct cv_reading in;
+    enum cleave_port port;
+    struct cleave_worker *kinds;
+    struct cv_group *groups;
+    unsigned (*names_at)[2]; /* line and column of each group's name */
+    size_t ngroups, kinds_capacity, groups_capacity, names_capacity;
+    uint64_t total; /* workers so far */
+};
+
+enum field_kind { NAME, TEXT, COUNT, SLOTS, POSITIVE, NOT_NEGATIVE, PROFILE };
+
+struct field {
+    const char *name;
+    enum field_kind kind;
+    bool required;
+    enum cv_quantity quantity;
+    size_t offset; /* into struct draft */
+};
+
+static const struct field fields[] = {
+    { "name", NAME, true, 0, 0 },
+    { "count", COUNT, false, 0, offsetof(struct draft, group.count) },
+    { "speed", POSITIVE, true, CV_RATE, offsetof(struct draft, worker.speed_ups) },
+    { "compute_latency", NOT_NEGATIVE, false, CV_SECONDS,
+      offsetof(struct draft, worker.compute_latency_s) },
+    { "bandwidth", POSITIVE, true, CV_RATE,
+      offsetof(struct draft, worker.bandwidth_ups) },
+    { "latency", NOT_NEGATIVE, false, CV_SECONDS,
+      offsetof(struct draft, worker.latency_s) },
+    { "return_bandwidth", POSITIVE, false, CV_RATE,
+      offsetof(struct draft, worker.return_bandwidth_ups) },
+    { "return_latency", NOT_NEGATIVE, false, CV_SECONDS,
+      offsetof(struct draft, worker.return_latency_s) },
+    { "profile", PROFILE, false, 0, 0 },
+    { "ssh", TEXT, false, 0, offsetof(struct draft, group.ssh) },
+    { "slots", SLOTS, false, 0, offsetof(struct draft, group.slots) },
+    { "command", TEXT, false, 0, offsetof(struct draft, group.command) },
+};
+enum { NFIELDS = sizeof fields / sizeof *fields };
+
+static const char *const top_fields[] = { "port", "workers" };
+enum { NTOP = sizeof top_fields / sizeof *top_fields };
+
+static const char *field_name(const void *context, size_t index)
+{
+    (void)context;
+    return fields[index].name;
+}
+
+static const char *top_name(const void *context, size_t index)
+{
+    (void)context;
+    return top_fields[index];
+}
+
+/* --- Workers ------------------------------------------------------------------------ */
+
+static enum cleave_status take_field(struct reader *reader, const struct field *field,
+                                     const struct cv_token *token, struct draft *draft)
+{
+    void *target = (char *)draft + field->offset;
+
+    switch (field->kind) {
+    case NAME:
+        draft->line = token->line;
+        draft->column = token->column;
+        return cv_read_text(&reader->in, token, true, &draft->group.name);
+    case TEXT:
+        return cv_read_text(&reader->in, token, false, target);
+    case COUNT:
+        draft->count_line = token->line;
+        draft->count_column = token->column;
+        return cv_read_whole(&reader->in, token, CLEAVE_MAX_WORKERS, target);
+    case SLOTS:
+        return cv_read_whole(&reader->in, token, SLOTS_MOST, target);
+    case POSITIVE:
+        return cv_read_ranged(&reader->in, token, field->quantity, true, target);
+    case NOT_NEGATIVE:
+        return cv_read_ranged(&reader->in, token, field->quantity, false, target);
+    case PROFILE:
+        return cv_read_profile(&reader->in, token, &draft->group.steps,
+                               &draft->group.nsteps);
+    }
+    return CLEAVE_OK;
+}
+
+static bool grow(struct reader *reader)
+{
+    size_t needed = reader->ngroups + 1;
+    void *grown;
+
+    if (needed > reader->kinds_capacity) {
+        grown = cv_grow(reader->kinds, &reader->kinds_capacity, needed,
+                        sizeof *reader->kinds);
+        if (grown == NULL)
+            return false;
+        reader->kinds = grown;
+    }
+    if (needed > reader->groups_capacity) {
+        grown = cv_grow(reader->groups, &reader->groups_capacity, needed,
+                        sizeof *reader->groups);
+        if (grown == NULL)
+            return false;
+        reader->groups = grown;
+    }
+    if (needed > reader->names_capacity) {
+        grown = cv_grow(reader->names_at, &reader->names_capacity, needed,
+                        sizeof *reader->names_at);
+        if (grown == NULL)
+            return false;
+        reader->names_at = grown;
+    }
+    return true;
+}
+
+/* Add a worker whose fields are all read; `token` began it. */
+static enum cleave_status keep_worker(struct reader *reader, const struct cv_token *token,
+                                      const struct draft *draft)
+{
+    reader->total += draft->group.count;
+    if (reader->total > CLEAVE_MAX_WORKERS) {
+        struct cv_place place = cv_read_place(&reader->in, token);
+        size_t path = strlen(reader->in.field);
+
+        if (draft->count_line != 0) {
+            place.line = draft->count_line;
+            place.column = draft->count_column;
+            snprintf(reader->in.field + path, sizeof reader->in.field - path, ".count");
+        }
+        return cv_fail_at(reader->in.err, &place,
+                          "expected at most %u workers in all, got %llu",
+                          CLEAVE_MAX_WORKERS, (unsigned long long)reader->total);
+    }
+    if (!grow(reader))
+        return cv_fail_memory(reader->in.err, "a platform");
+    reader->kinds[reader->ngroups] = draft->worker;
+    reader->groups[reader->ngroups] = draft->group;
+    reader->names_at[reader->ngroups][0] = draft->line;
+    reader->names_at[reader->ngroups][1] = draft->column;
+    reader->ngroups++;
+    return CLEAVE_OK;
+}
+
+/* One entry of the list; reader->in.field is its path. */
+static enum cleave_status take_worker(struct reader *reader, const struct cv_token *token)
+{
+    struct draft draft = { .worker = { .return_bandwidth_ups = -1,
+                                       .return_latency_s = -1 },
+                           .group = { .count = 1 } };
+    unsigned seen[NFIELDS] = { 0 };
+    size_t path = strlen(reader->in.field);
+    struct cv_token key;
+
+    if (token->node != CV_NODE_MAP)
+        return cv_read_fail(&reader->in, token,
+                            "expected a mapping with the fields of a worker");
+    for (;;) {
+        struct cv_token value;
+        size_t index;
+
+        CV_TRY(cv_read_next(&reader->in, &key));
+        if (key.node == CV_NODE_END)
+            break;
+        CV_TRY(cv_read_key(&reader->in, &key, field_name, NFIELDS, seen, &index));
+        snprintf(reader->in.field + path, sizeof reader->in.field - path, ".%s",
+                 fields[index].name);
+        CV_TRY(cv_read_next(&reader->in, &value));
+        CV_TRY(take_field(reader, &fields[index], &value, &draft));
+        reader->in.field[path] = '\0';
+    }
+    for (size_t i = 0; i < NFIELDS; i++)
+        if (fields[i].required && seen[i] == 0) {
+            struct cv_place place = cv_read_place(&reader->in, token);
+
+            /* If the file is broken here, that is the reason. */
+            CV_TRY(cv_read_next(&reader->in, &key));
+            return cv_fail_at(reader->in.err, &place, "required field '%s' is missing",
+                              fields[i].name);
+        }
+    if (draft.worker.return_bandwidth_ups < 0)
+        draft.worker.return_bandwidth_ups = draft.worker.bandwidth_ups;
+    if (draft.worker.return_latency_s < 0)
+        draft.worker.return_latency_s = draft.worker.latency_s;
+    return keep_worker(reader, token, &draft);
+}
+
+static enum cleave_status take_workers(struct reader *reader,
+                                       const struct cv_token *token)
+{
+    struct cv_token item;
+
+    if (token->node != CV_NODE_LIST)
+        return cv_read_fail(&reader->in, token, "expected a list of workers");
+    for (;;) {
+        CV_TRY(cv_read_next(&reader->in, &item));
+        if (item.node == CV_NODE_END)
+            break;
+        snprintf(reader->in.field, sizeof reader->in.field, "workers[%zu]",
+                 reader->ngroups);
+        CV_TRY(take_worker(reader, &item));
+    }
+    snprintf(reader->in.field, sizeof reader->in.field, "workers");
+    if (reader->ngroups == 0) {
+        struct cv_place place = cv_read_place(&reader->in, token);
+
+        return cv_fail_at(reader->in.err, &place,
+                          "expected a list of workers, got an empty list");
+    }
+    return CLEAVE_OK;
+}
+
+static enum cleave_status take_port(struct reader *reader, const struct cv_token *token)
+{
+    static const enum cleave_port ports[] = { CLEAVE_PORT_ONE, CLEAVE_PORT_DUPLEX,
+                                              CLEAVE_PORT_MULTI };
+
+    for (size_t i = 0; cv_read_is_string(token) && i < sizeof ports / sizeof *ports; i++)
+        if (strcmp(token->text, cleave_port_name(ports[i])) == 0) {
+            reader->port = ports[i];
+            return CLEAVE_OK;
+        }
+    return cv_read_fail(&reader->in, token, "expected one, duplex or multi");
+}
+
+static enum cleave_status take_file(struct reader *reader)
+{
+    unsigned seen[NTOP] = { 0 };
+    struct cv_token root, key, value;
+    size_t index;
+
+    CV_TRY(cv_read_next(&reader->in, &root));
+    if (root.node == CV_NODE_NONE)
+        return cv_fail_at(
+            reader->in.err, &(struct cv_place){ .file = reader->in.file },
+            "expected a mapping with the field 'workers', got an empty file");
+    if (root.node != CV_NODE_MAP)
+        return cv_read_fail(&reader->in, &root,
+                            "expected a mapping with the field 'workers'");
+    for (;;) {
+        reader->in.field[0] = '\0';
+        CV_TRY(cv_read_next(&reader->in, &key));
+        if (key.node == CV_NODE_END)
+            break;
+        CV_TRY(cv_read_key(&reader->in, &key, top_name, NTOP, seen, &index));
+        CV_TRY(cv_read_next(&reader->in, &value));
+        snprintf(reader->in.field, sizeof reader->in.field, "%s", top_fields[index]);
+        CV_TRY(index == 0 ? take_port(reader, &value) : take_workers(reader, &value));
+    }
+    CV_TRY(cv_yaml_finish(&reader->in.yaml, reader->in.err));
+    if (seen[1] == 0) {
+        struct cv_place place = cv_read_place(&reader->in, &root);
+
+        return cv_fail_at(reader->in.err, &place, "required field 'workers' is missing");
+    }
+    return CLEAVE_OK;
+}
+
+static enum cleave_status build(struct reader *reader, struct cleave_platform **out)
+{
+    uint32_t clash[2] = { 0, 0 };
+    enum cleave_status status;
+    struct cv_place place;
+
+    status = cv_platform_build(reader->port, reader->kinds, reader->groups,
+                               (uint32_t)reader->ngroups, out, clash, reader->in.err);
+    if (status != CLEAVE_EINPUT || clash[1] == 0)
+        return status;
+    snprintf(reader->in.field, sizeof reader->in.field, "workers[%lu].name",
+             (unsigned long)clash[1]);
+    place = (struct cv_place){ reader->in.file, reader->names_at[clash[1]][0],
+                               reader->names_at[clash[1]][1], reader->in.field };
+    /* Of base and base.number the latter is the name that both have. */
+    return cv_fail_at(reader->in.err, &place,
+                      "duplicate name '%s'; first used at line %u",
+                      reader->groups[clash[reader->groups[clash[1]].count == 1]].name,
+                      reader->names_at[clash[0]][0]);
+}
+
+enum cleave_status cleave_platform_parse(const char *name, const char *text,
+                                         size_t length, struct cleave_platform **out,
+                                         struct cleave_error *err)
+{
+    struct reader reader = { .in = { .file = name, .err = err } };
+    enum cleave_status status;
+
+    CV_TRY(cv_yaml_open(&reader.in.yaml, name, text, length, err));
+    cv_arena_init(&reader.in.arena);
+    status = take_file(&reader);
+    cv_yaml_close(&reader.in.yaml);
+    if (status == CLEAVE_OK)
+        status = build(&reader, out);
+    free(reader.kinds);
+    free(reader.groups);
+    free(reader.names_at);
+    cv_arena_done(&reader.in.arena);
+    return status;
+}
+
+enum cleave_status cleave_platform_load(const char *path, struct cleave_platform **out,
+                                        struct cleave_error *err)
+{
+    enum cleave_status status;
+    size_t length;
+    char *text;
+
+    CV_TRY(cv_input_read(path, FILE_MOST, &text, &length, err));
+    status = cleave_platform_parse(cv_input_name(path), text, length, out, err);
+    free(text);
+    return status;
+}

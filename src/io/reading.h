@@ -1,0 +1,52 @@
+/* reading.h -- checked values from a file of tokens. SPDX-License-Identifier: MIT
+ *
+ * Every call checks one value where it stands; when it fails, the message names file,
+ * line, column and the path of the field, which the caller keeps in `field`. */
+#ifndef CV_READING_H
+#define CV_READING_H
+#include <stdbool.h>
+#include <stdint.h>
+#include <cleave/platform.h>
+#include "base/arena.h"
+#include "base/fail.h"
+#include "base/quantity.h"
+#include "io/yaml_in.h"
+
+struct cv_reading {
+    struct cv_yaml yaml;
+    const char *file;         /* borrowed                                  */
+    struct cv_arena arena;    /* texts and steps that were read            */
+    char field[96];           /* path of what is read: "workers[3].speed"  */
+    struct cleave_error *err; /* borrowed; may be NULL                     */
+};
+
+enum cleave_status cv_read_next(struct cv_reading *reading, struct cv_token *out);
+struct cv_place cv_read_place(const struct cv_reading *reading,
+                              const struct cv_token *token);
+/* "expected X, got Y" with the token as Y. */
+enum cleave_status cv_read_fail(struct cv_reading *reading, const struct cv_token *token,
+                                const char *expected);
+
+/* Whether a token is a scalar with no 0 inside, so that it may be handled as a string. */
+bool cv_read_is_string(const struct cv_token *token);
+/* A number above 0 if `positive`, of at least 0 otherwise. */
+enum cleave_status cv_read_ranged(struct cv_reading *reading,
+                                  const struct cv_token *token, enum cv_quantity quantity,
+                                  bool positive, double *out);
+/* A whole number from 1 to `most`, which is below 1e9. */
+enum cleave_status cv_read_whole(struct cv_reading *reading, const struct cv_token *token,
+                                 uint32_t most, uint32_t *out);
+/* A name without spaces, or a text on one line; *out lives in the arena. */
+enum cleave_status cv_read_text(struct cv_reading *reading, const struct cv_token *token,
+                                bool name, const char **out);
+/* A list of [time, factor] pairs in increasing time; *out lives in the arena. */
+enum cleave_status cv_read_profile(struct cv_reading *reading,
+                                   const struct cv_token *token,
+                                   const struct cleave_step **out, uint32_t *out_n);
+/* Which of `count` names a key is; fails for one that is unknown or was seen. Sets
+ * seen[*out] to the key's line. `field` is the path of the mapping. */
+enum cleave_status cv_read_key(struct cv_reading *reading, const struct cv_token *token,
+                               const char *(*name_at)(const void *context, size_t index),
+                               size_t count, unsigned *seen, size_t *out);
+
+#endif

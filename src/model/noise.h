@@ -1,0 +1,34 @@
+/* noise.h -- by how much one operation takes longer than modelled.
+ * SPDX-License-Identifier: MIT
+ *
+ * The factor of an operation depends on (seed, run, worker, number of the operation on
+ * that worker) only, so that every policy meets the same platform in the same run and
+ * the number of threads changes nothing. */
+#ifndef CV_NOISE_H
+#define CV_NOISE_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cleave/run.h>
+
+/* Recorded factors: the k-th chunk sent takes factor[k mod n] times its modelled time. */
+struct cv_factors {
+    const double *factor; /* borrowed */
+    size_t n;
+};
+
+struct cv_noise {
+    struct cleave_noise drawn;
+    struct cv_factors transfer, compute; /* used instead when not empty */
+    uint64_t seed;
+    uint32_t run;
+};
+
+/* Whether any factor can differ from 1. */
+bool cv_noise_any(const struct cv_noise *noise);
+
+/* Factor for the `nth` chunk of `worker`, which is chunk `chunk` of the whole run. */
+double cv_noise_factor(const struct cv_noise *noise, bool is_compute, uint32_t worker,
+                       uint32_t nth, uint64_t chunk);
+
+#endif

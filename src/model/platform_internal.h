@@ -1,0 +1,47 @@
+/* platform_internal.h -- the platform as the library sees it.
+ * SPDX-License-Identifier: MIT */
+#ifndef CV_PLATFORM_INTERNAL_H
+#define CV_PLATFORM_INTERNAL_H
+#include <cleave/platform.h>
+#include "base/arena.h"
+#include "base/fail.h"
+
+/* Workers that were declared together: `count` alike, from worker `first` on. */
+struct cv_group {
+    const char *name;
+    uint32_t first, count;
+    const struct cleave_step *steps; /* NULL: constant                        */
+    uint32_t nsteps;
+    uint32_t slots;            /* how to reach them in a real run: 0 or */
+    const char *ssh, *command; /* NULL when the file does not say       */
+};
+
+/* All pointers are owned by the platform, those in groups too. */
+struct cleave_platform {
+    enum cleave_port port;
+    uint32_t nworkers, ngroups;
+    struct cleave_worker *workers;
+    const char **names;
+    char *letters;           /* all names, one after the other                       */
+    struct cv_group *groups; /* in worker order; none if made by cleave_platform_new */
+    uint32_t *group_of;      /* worker -> group; NULL when no group has steps        */
+    struct cv_arena arena;   /* steps and texts of the groups                        */
+};
+
+/* Build from groups: `kinds[g]` describes the workers of group g. A group of one takes
+ * its name, a larger one name.0, name.1, ... Everything is copied; `first` is not read
+ * but set in the copy. Duplicate names fail with the two groups, the earlier one first,
+ * in reterr_groups if that is not NULL; it is left alone by all other failures.
+ * O(workers + groups log groups). */
+enum cleave_status cv_platform_build(enum cleave_port port,
+                                     const struct cleave_worker *kinds,
+                                     const struct cv_group *groups, uint32_t ngroups,
+                                     struct cleave_platform **out,
+                                     uint32_t reterr_groups[2], struct cleave_error *err);
+
+/* NULL if the numbers can be used, or which one cannot and why: "speed" and "expected a
+ * positive number" (both static; out_expected may be NULL). */
+const char *cv_worker_fault(const struct cleave_worker *worker,
+                            const char **out_expected);
+
+#endif

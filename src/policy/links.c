@@ -1,0 +1,166 @@
+/* links.c -- every link on its own: the best plan for a multi-port master.
+ * SPDX-License-Identifier: MIT
+ *
+ * Links that share no port are independent. For one worker, K chunks that leave no gap
+ * and end at T are the optimum of their number (xmi with one worker): their sizes, and so
+ * the units U_K(T), are affine in T. Worker i does U_i(T) = max_K U_K(T) units by T, and
+ * the makespan is the least T for which all of them do the load. Bisection on T: about
+ * 60 passes over the workers, each over the numbers of chunks worth trying. */
+#include <math.h>
+#include <string.h>
+
+#include "policy/registry.h"
+#include "policy/setup.h"
+#include "policy/xmi.h"
+
+struct links {
+    struct cv_static fixed;
+    uint32_t max_chunks;
+};
+
+/* The best way to be done by a given time: so many chunks, so many units. */
+struct best {
+    uint32_t chunks;
+    double units, last_s; /* last_s: the last chunk computes so long, latency left out */
+};
+
+struct search {
+    const struct cleave_worker *workers;
+    uint32_t nworkers, max_chunks;
+    struct cv_recursion recursion;
+};
+
+static struct best best_by(struct search *search, const struct cleave_worker *worker,
+                           double time_s)
+{
+    struct cv_recursion *r = &search->recursion;
+    struct best best = { 0, 0, 0 };
+
+    cv_recursion_start(r, worker, 1);
+    for (uint32_t k = 1; k <= search->max_chunks; k++) {
+        double g, units;
+
+        cv_recursion_step(r);
+        g = (time_s - k * worker->latency_s - worker->compute_latency_s -
+             r->ratio * r->sum.offset) /
+            (1 + r->ratio * r->sum.slope);
+        /* More chunks only shorten the last one: from here on there is no time left. */
+        if (!(g >= r->least) || g < 0)
+            break;
+        units = worker->speed_ups * (r->sum.offset + r->sum.slope * g);
+        /* Past the best number, latencies only add up. */
+        if (units <= best.units)
+            break;
+        best = (struct best){ k, units, g };
+    }
+    return best;
+}
+
+static double units_by(struct search *search, double time_s)
+{
+    double units = 0;
+
+    for (uint32_t w = 0; w < search->nworkers; w++)
+        units += best_by(search, &search->workers[w], time_s).units;
+    return units;
+}
+
+/* The least time by which the load is done, from above. */
+static double least_time(struct search *search, double load)
+{
+    double low = 0, high = INFINITY;
+
+    /* The fastest single worker with a single chunk does it. */
+    for (uint32_t w = 0; w < search->nworkers; w++) {
+        const struct cleave_worker *worker = &search->workers[w];
+
+        high = fmin(high, worker->latency_s + worker->compute_latency_s +
+                              load / worker->bandwidth_ups + load / worker->speed_ups);
+    }
+    high *= 1 + 1e-12;
+    for (int i = 0; i < 200 && high - low > 1e-14 * high; i++) {
+        double middle = 0.5 * (low + high);
+
+        if (units_by(search, middle) >= load)
+            high = middle;
+        else
+            low = middle;
+    }
+    return high;
+}
+
+static void fill_worker(struct search *search, uint32_t w, const struct best *best,
+                        double scale, struct cv_plan *plan)
+{
+    const struct cleave_worker *worker = &search->workers[w];
+    struct cv_recursion *r = &search->recursion;
+
+    cv_recursion_start(r, worker, 1);
+    for (uint32_t k = 0; k < best->chunks; k++)
+        cv_recursion_step(r);
+    /* The recursion counts from the last chunk. */
+    for (uint32_t k = best->chunks; k-- > 0;) {
+        double units = worker->speed_ups * (r->time[k].offset + r->time[k].slope * best->last_s);
+
+        plan->worker[plan->nchunks] = w;
+        plan->units[plan->nchunks++] = fmax(0, units) * scale;
+    }
+}
+
+static enum cleave_status make_plan(struct search *search, double load,
+                                    struct cleave_setup *setup, struct cv_plan *out,
+                                    struct cleave_error *err)
+{
+    struct best *best = cv_array(setup->arena, search->nworkers, sizeof *best);
+    double time_s = least_time(search, load), units = 0;
+    size_t chunks = 0;
+
+    if (best == NULL)
+        return cv_fail_memory(err, "a plan");
+    for (uint32_t w = 0; w < search->nworkers; w++) {
+        best[w] = best_by(search, &search->workers[w], time_s);
+        chunks += best[w].chunks;
+        units += best[w].units;
+        if (best[w].chunks == 0)
+            cv_note_left_out(setup, w, "its latencies alone take until the end at %.5g s",
+                             time_s);
+    }
+    out->worker = cv_array(setup->arena, chunks, sizeof *out->worker);
+    out->units = cv_array(setup->arena, chunks, sizeof *out->units);
+    if (out->worker == NULL || out->units == NULL)
+        return cv_fail_memory(err, "a plan");
+    out->nchunks = 0;
+    for (uint32_t w = 0; w < search->nworkers; w++)
+        fill_worker(search, w, &best[w], load / units, out);
+    return CLEAVE_OK;
+}
+
+static enum cleave_status links_plan(void *state, const struct cleave_view *view,
+                                     struct cleave_setup *setup, struct cleave_error *err)
+{
+    struct links *links = state;
+    struct search search = { .workers = view->workers, .nworkers = view->nworkers,
+                             .max_chunks = links->max_chunks };
+
+    if (!cv_recursion_init(&search.recursion, setup->arena, links->max_chunks, 1))
+        return cv_fail_memory(err, "a plan");
+    CV_TRY(make_plan(&search, view->units_total, setup, &links->fixed.plan, err));
+    return cv_static_index(&links->fixed, view, setup, err);
+}
+
+static const struct cleave_param links_params[] = {
+    { "max_chunks", CLEAVE_PARAM_COUNT, offsetof(struct links, max_chunks), 200, 1, 100000,
+      "most chunks per worker" },
+    { 0 },
+};
+
+const struct cleave_policy cleave_policy_links = {
+    .name = "links",
+    .summary = "every link on its own, ending together: the best for a multi-port master",
+    .reference = "cleave",
+    .needs = CLEAVE_NEEDS_MULTI_PORT,
+    .state_size = sizeof(struct links),
+    .params = links_params,
+    .plan = links_plan,
+    .decide = cv_static_decide,
+};

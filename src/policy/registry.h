@@ -1,0 +1,30 @@
+/* registry.h -- every policy there is. SPDX-License-Identifier: MIT
+ *
+ * A new policy is a file in this folder and a row here. */
+#ifndef CV_REGISTRY_H
+#define CV_REGISTRY_H
+#include <cleave/policy.h>
+
+/* In the order they are listed to users. */
+#define CV_POLICY_MAP(X) \
+    X(auto)              \
+    X(one_round)         \
+    X(mi)                \
+    X(xmi)               \
+    X(umr)               \
+    X(rumr)              \
+    X(self)              \
+    X(guided)            \
+    X(factoring)         \
+    X(weighted_factoring) \
+    X(xmi_k)             \
+    X(umr_plus)          \
+    X(links)             \
+    X(rx)                \
+    X(portfolio)
+
+#define X(name) extern const struct cleave_policy cleave_policy_##name;
+CV_POLICY_MAP(X)
+#undef X
+
+#endif

@@ -1,0 +1,41 @@
+/* umr.h -- uniform multi-round, for other policies and for checks.
+ * SPDX-License-Identifier: MIT */
+#ifndef CV_UMR_H
+#define CV_UMR_H
+#include <cleave/policy.h>
+#include "model/plan.h"
+
+extern const struct cleave_policy cleave_policy_umr;
+
+struct cv_umr {
+    uint32_t workers; /* used: the first of `order`; 0 when there is no plan       */
+    uint32_t usable;  /* the first of `order` whose speed/bandwidth sums to 1 or less */
+    const uint32_t *order; /* all workers by decreasing bandwidth                       */
+    double usage;          /* sum of speed/bandwidth over usable + 1, or over all       */
+    uint32_t rounds;
+    double real_rounds; /* where the expected time is least; INFINITY: never         */
+    double theta;       /* growth of a round over the one before                     */
+    double eta;         /* units of a round that would not grow; INFINITY: theta = 1 */
+    double *round_s;    /* time each worker computes in each round, latency included,
+                              the last one before levelling                             */
+    double expected_s;  /* with the mean wait of the first round, as published       */
+    double predicted_s; /* with the wait of each worker                              */
+    double makespan_s;
+    struct cv_plan plan;
+};
+
+/* With `rounds` 0 the number of rounds is chosen, at most round_cap. With a given number
+ * of rounds out->workers is 0 if no number of workers can have so many. */
+enum cleave_status cv_umr_plan(const struct cleave_worker *workers, uint32_t nworkers,
+                               double load, uint32_t round_cap, uint32_t rounds,
+                               struct cv_arena *arena, struct cv_umr *out,
+                               struct cleave_error *err);
+
+/* The same with the number of rounds chosen, but without latencies, where more rounds are
+ * always better, only as many as make a difference of 1e-9. */
+enum cleave_status cv_umr_plan_enough(const struct cleave_worker *workers,
+                                      uint32_t nworkers, double load, uint32_t round_cap,
+                                      struct cv_arena *arena, struct cv_umr *out,
+                                      struct cleave_error *err);
+
+#endif

@@ -1,0 +1,106 @@
+/* figure.c -- figures by name, and the tables they are made of.
+ * SPDX-License-Identifier: MIT */
+#include "report/figure.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text.h"
+
+static const struct cv_figure *const figures[] = {
+    &cv_figure_umr_table3,
+};
+
+size_t cv_figure_count(void)
+{
+    return sizeof figures / sizeof *figures;
+}
+
+const struct cv_figure *cv_figure_at(size_t index)
+{
+    return index < cv_figure_count() ? figures[index] : NULL;
+}
+
+static const char *figure_name(const void *context, size_t index)
+{
+    (void)context;
+    return figures[index]->name;
+}
+
+enum cleave_status cv_figure_find(const char *name, const struct cv_figure **out,
+                                  struct cleave_error *err)
+{
+    char near[256];
+
+    for (size_t i = 0; i < cv_figure_count(); i++)
+        if (strcmp(figures[i]->name, name) == 0) {
+            *out = figures[i];
+            return CLEAVE_OK;
+        }
+    cv_suggest(name, cv_figure_count(), figure_name, NULL, near, sizeof near);
+    return cv_fail(err, CLEAVE_EINPUT, "unknown figure '%s'%s", name, near);
+}
+
+enum cleave_status cv_figure_make(const struct cv_figure *figure,
+                                  const struct cv_figure_job *job,
+                                  struct cv_figure_result *result, struct cleave_error *err)
+{
+    enum cleave_status status;
+
+    memset(result, 0, sizeof *result);
+    cv_arena_init(&result->arena);
+    result->last_row = &result->rows;
+    result->last_claim = &result->claims;
+    status = figure->make(job, result, err);
+    if (status != CLEAVE_OK)
+        cv_figure_done(result);
+    return status;
+}
+
+void cv_figure_done(struct cv_figure_result *result)
+{
+    if (result != NULL)
+        cv_arena_done(&result->arena);
+}
+
+double *cv_figure_row(struct cv_figure_result *result, const char *label)
+{
+    struct cv_figure_row *row = cv_array(&result->arena, 1, sizeof *row);
+
+    if (row == NULL)
+        return NULL;
+    row->label = cv_arena_text(&result->arena, label);
+    row->values = cv_array(&result->arena, result->ncolumns, sizeof *row->values);
+    if (row->label == NULL || row->values == NULL)
+        return NULL;
+    for (size_t i = 0; i < result->ncolumns; i++)
+        row->values[i] = NAN;
+    *result->last_row = row;
+    result->last_row = &row->next;
+    return row->values;
+}
+
+enum cleave_status cv_figure_claim(struct cv_figure_result *result, bool holds,
+                                   struct cleave_error *err, const char *claim,
+                                   const char *numbers, ...)
+{
+    struct cv_claim *made = cv_array(&result->arena, 1, sizeof *made);
+    char text[400];
+    va_list arguments;
+
+    va_start(arguments, numbers);
+    vsnprintf(text, sizeof text, numbers, arguments);
+    va_end(arguments);
+    if (made == NULL)
+        return cv_fail_memory(err, "a claim");
+    made->claim = claim;
+    made->numbers = cv_arena_text(&result->arena, text);
+    made->holds = holds;
+    if (made->numbers == NULL)
+        return cv_fail_memory(err, "a claim");
+    *result->last_claim = made;
+    result->last_claim = &made->next;
+    return CLEAVE_OK;
+}

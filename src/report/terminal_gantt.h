@@ -1,0 +1,23 @@
+/* terminal_gantt.h -- a schedule as a small chart of text. SPDX-License-Identifier: MIT
+ *
+ * One row for the master's port and one per worker that gets load; time goes right. A
+ * cell shows what took most of its time, and successive chunks of a worker alternate
+ * between two marks. */
+#ifndef CV_TERMINAL_GANTT_H
+#define CV_TERMINAL_GANTT_H
+#include <stdbool.h>
+#include <cleave/run.h>
+#include "base/text.h"
+
+struct cv_gantt_style {
+    unsigned width; /* columns in all; at least 40 are used          */
+    unsigned rows;  /* most workers shown                            */
+    bool utf8;      /* block characters; else ASCII                  */
+    bool colour;    /* terminal escapes                              */
+};
+
+void cv_terminal_gantt(const struct cleave_schedule *schedule,
+                       const struct cleave_platform *platform,
+                       const struct cv_gantt_style *style, struct cv_text *out);
+
+#endif

@@ -1,0 +1,66 @@
+/* forecast.c -- try a policy in simulation before it is used. SPDX-License-Identifier: MIT */
+#include "sim/forecast.h"
+
+#include "engine/driver.h"
+#include "sim/native.h"
+
+/* Forecasts must not meet the factors that the run itself will draw. */
+static const uint64_t FORECAST_SEED = 0x5eedf04eca575eedu;
+
+static enum cleave_status mean_makespan(struct cv_planned *planned,
+                                        const struct cleave_platform *platform, uint32_t runs,
+                                        double *out, struct cleave_error *err)
+{
+    struct cv_run run = { .platform = platform,
+                          .load = planned->view.units_total,
+                          .error = planned->view.error,
+                          .seed = planned->view.seed };
+    struct cv_driver *driver;
+    struct cv_outcome outcome;
+    enum cleave_status status;
+    double sum = 0;
+
+    CV_TRY(cv_driver_open(planned, &cv_engine_native, platform, NULL, &driver, err));
+    run.noise.seed = planned->view.seed ^ FORECAST_SEED;
+    if (run.error > 0)
+        run.noise.drawn = (struct cleave_noise){ CLEAVE_NOISE_NORMAL, run.error };
+    else
+        runs = 1;
+    status = CLEAVE_OK;
+    for (run.number = 0; run.number < runs && status == CLEAVE_OK; run.number++) {
+        run.noise.run = run.number;
+        status = cv_driver_run(driver, &run, NULL, &outcome, err);
+        if (status == CLEAVE_OK)
+            sum += outcome.makespan_s;
+    }
+    cv_driver_close(driver);
+    if (status == CLEAVE_OK)
+        *out = sum / runs;
+    return status;
+}
+
+static enum cleave_status forecast_mean(void *context, const struct cleave_policy *policy,
+                                        const struct cleave_view *view, uint32_t runs,
+                                        double *out, struct cleave_error *err)
+{
+    const struct cleave_platform *platform = context;
+    struct cv_planned planned;
+    enum cleave_status status;
+
+    CV_TRY(cv_planned_init(&planned, policy, NULL, 0, platform, view->workers,
+                           view->units_total, view->error, view->seed, NULL, err));
+    status = mean_makespan(&planned, platform, runs, out, err);
+    cv_planned_done(&planned);
+    return status;
+}
+
+struct cv_forecast cv_native_forecast(const struct cleave_platform *platform)
+{
+    /* The context is only read: forecast_mean takes it back as const. */
+    union {
+        const struct cleave_platform *in;
+        void *out;
+    } context = { platform };
+
+    return (struct cv_forecast){ forecast_mean, context.out };
+}

@@ -1,0 +1,220 @@
+/* load_job.c -- plan and simulate a divisible load: the public calls.
+ * SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <stdlib.h>
+
+#include "engine/driver.h"
+#include "model/bounds.h"
+#include "sim/forecast.h"
+#include "sim/monte_carlo.h"
+#include "sim/native.h"
+
+/* What the public schedule points into. */
+struct owned_schedule {
+    struct cleave_schedule schedule; /* first: this is what callers hold */
+    struct cv_planned planned;       /* owns reasons and texts           */
+    struct cv_arena arena;           /* owns everything else             */
+};
+
+static enum cleave_status plan_job(const struct cleave_job *job, struct cv_planned *planned,
+                                   struct cleave_error *err)
+{
+    struct cv_forecast forecast = cv_native_forecast(job->platform);
+    const struct cleave_policy *policy;
+
+    CV_TRY(cleave_policy_find(job->policy == NULL ? "auto" : job->policy, &policy, err));
+    return cv_planned_init(planned, policy, job->settings, job->nsettings, job->platform,
+                           cleave_platform_workers(job->platform), job->load, job->error,
+                           job->seed, &forecast, err);
+}
+
+/* Chunks in the order sent, from the events of a trace. */
+static enum cleave_status gather_chunks(const struct cleave_trace *trace, size_t first_entry,
+                                        uint64_t nchunks, struct owned_schedule *owned,
+                                        struct cleave_error *err)
+{
+    uint32_t nworkers = owned->planned.view.nworkers;
+    struct cleave_chunk *chunks = cv_array(&owned->arena, nchunks, sizeof *chunks);
+    uint32_t *rounds = cv_array(&owned->arena, nworkers, sizeof *rounds);
+
+    if (chunks == NULL || rounds == NULL)
+        return cv_fail_memory(err, "the chunks of a plan");
+    for (size_t i = first_entry; i < cleave_trace_count(trace); i++) {
+        const struct cleave_entry *entry = cleave_trace_at(trace, i);
+        const struct cleave_event *event = &entry->as.event;
+
+        if (entry->is_order)
+            continue;
+        if (event->kind == CLEAVE_SENT) {
+            chunks[event->chunk] = (struct cleave_chunk){
+                .worker = event->worker,
+                .round = rounds[event->worker]++,
+                .units = event->units,
+                .send_start_s = event->start_s,
+                .send_end_s = event->time_s,
+                .return_start_s = NAN,
+                .return_end_s = NAN,
+            };
+            if (rounds[event->worker] > owned->schedule.rounds)
+                owned->schedule.rounds = rounds[event->worker];
+        } else if (event->kind == CLEAVE_DONE) {
+            chunks[event->chunk].compute_start_s = event->start_s;
+            chunks[event->chunk].compute_end_s = event->time_s;
+        }
+    }
+    owned->schedule.chunks = chunks;
+    owned->schedule.nchunks = nchunks;
+    return CLEAVE_OK;
+}
+
+/* Every worker without a chunk is listed, with the policy's reason if it gave one. */
+static enum cleave_status gather_left_out(struct owned_schedule *owned,
+                                          struct cleave_error *err)
+{
+    uint32_t nworkers = owned->planned.view.nworkers, nleft = nworkers;
+    const char **reasons = cv_array(&owned->arena, nworkers, sizeof *reasons);
+    bool *used = cv_array(&owned->arena, nworkers, sizeof *used);
+    struct cleave_left_out *left_out;
+
+    if (reasons == NULL || used == NULL)
+        return cv_fail_memory(err, "the workers left out");
+    for (size_t k = 0; k < owned->schedule.nchunks; k++) {
+        uint32_t w = owned->schedule.chunks[k].worker;
+
+        nleft -= !used[w];
+        used[w] = true;
+    }
+    for (const struct cv_left_out *n = owned->planned.notes.left_out; n != NULL; n = n->next)
+        reasons[n->worker] = n->reason;
+    left_out = cv_array(&owned->arena, nleft, sizeof *left_out);
+    if (left_out == NULL)
+        return cv_fail_memory(err, "the workers left out");
+    owned->schedule.left_out = left_out;
+    owned->schedule.nleft_out = nleft;
+    for (uint32_t w = 0; w < nworkers; w++)
+        if (!used[w])
+            *left_out++ = (struct cleave_left_out){
+                w, reasons[w] != NULL ? reasons[w] : "the load ran out before its turn"
+            };
+    return CLEAVE_OK;
+}
+
+static enum cleave_status gather_bounds(const struct cleave_job *job,
+                                        struct owned_schedule *owned, struct cleave_error *err)
+{
+    struct cleave_bound *bounds = cv_array(&owned->arena, CV_MAX_BOUNDS, sizeof *bounds);
+    size_t tightest = 0, count = 0;
+
+    if (bounds != NULL)
+        count = cv_bounds(owned->planned.view.workers, owned->planned.view.nworkers,
+                          owned->planned.view.port, job->load, &owned->arena, bounds, &tightest);
+    if (count == 0)
+        return cv_fail_memory(err, "the bounds");
+    owned->schedule.bounds = bounds;
+    owned->schedule.nbounds = count;
+    owned->schedule.bound = bounds[tightest];
+    return CLEAVE_OK;
+}
+
+static enum cleave_status run_once(const struct cleave_job *job, struct owned_schedule *owned,
+                                   struct cleave_trace *trace, struct cleave_error *err)
+{
+    struct cv_run run = { .platform = job->platform, .load = job->load, .error = job->error,
+                          .seed = job->seed };
+    size_t first_entry = cleave_trace_count(trace);
+    struct cleave_schedule *schedule = &owned->schedule;
+    struct cv_driver *driver;
+    struct cv_outcome outcome;
+    enum cleave_status status;
+
+    CV_TRY(cv_driver_open(&owned->planned, &cv_engine_native, job->platform, NULL, &driver,
+                          err));
+    status = cv_driver_run(driver, &run, trace, &outcome, err);
+    cv_driver_close(driver);
+    CV_TRY(status);
+    schedule->makespan_s = outcome.makespan_s;
+    if (outcome.makespan_s > 0)
+        schedule->utilisation =
+            outcome.busy_s / (outcome.makespan_s * owned->planned.view.nworkers);
+    return gather_chunks(trace, first_entry, outcome.chunks, owned, err);
+}
+
+static enum cleave_status fill_schedule(const struct cleave_job *job,
+                                        struct owned_schedule *owned,
+                                        struct cleave_trace *trace, struct cleave_error *err)
+{
+    struct cleave_schedule *schedule = &owned->schedule;
+
+    CV_TRY(run_once(job, owned, trace, err));
+    schedule->policy = owned->planned.policy->name;
+    schedule->picked = owned->planned.notes.picked;
+    schedule->why = owned->planned.notes.why;
+    schedule->load = job->load;
+    CV_TRY(gather_left_out(owned, err));
+    return gather_bounds(job, owned, err);
+}
+
+enum cleave_status cleave_plan_load(const struct cleave_job *job, struct cleave_schedule **out,
+                                    struct cleave_error *err)
+{
+    struct owned_schedule *owned = calloc(1, sizeof *owned);
+    struct cleave_trace *trace = job->trace;
+    enum cleave_status status;
+
+    if (owned == NULL)
+        return cv_fail_memory(err, "a schedule");
+    cv_arena_init(&owned->arena);
+    status = plan_job(job, &owned->planned, err);
+    if (status == CLEAVE_OK && trace == NULL)
+        status = cleave_trace_new(&trace, err);
+    if (status == CLEAVE_OK)
+        status = fill_schedule(job, owned, trace, err);
+    if (trace != job->trace)
+        cleave_trace_free(trace);
+    if (status != CLEAVE_OK) {
+        cleave_schedule_free(&owned->schedule);
+        return status;
+    }
+    *out = &owned->schedule;
+    return CLEAVE_OK;
+}
+
+void cleave_schedule_free(struct cleave_schedule *schedule)
+{
+    struct owned_schedule *owned = (struct owned_schedule *)schedule;
+
+    if (owned == NULL)
+        return;
+    cv_planned_done(&owned->planned);
+    cv_arena_done(&owned->arena);
+    free(owned);
+}
+
+enum cleave_status cleave_simulate_load(const struct cleave_job *job,
+                                        const struct cleave_trial *trial,
+                                        struct cleave_stats *out, struct cleave_error *err)
+{
+    struct cv_run first = { .platform = job->platform, .load = job->load, .error = job->error,
+                            .seed = job->seed };
+    struct cleave_bound bounds[CV_MAX_BOUNDS];
+    struct cleave_stats stats;
+    struct cv_planned planned;
+    enum cleave_status status;
+    size_t tightest;
+
+    first.noise.drawn = trial->noise;
+    first.noise.seed = job->seed;
+    CV_TRY(plan_job(job, &planned, err));
+    status = cv_monte_carlo(&planned, &first, trial, job->trace, &stats, err);
+    if (status == CLEAVE_OK &&
+        cv_bounds(planned.view.workers, planned.view.nworkers, planned.view.port, job->load,
+                  &planned.arena, bounds, &tightest) == 0)
+        status = cv_fail_memory(err, "the bounds");
+    if (status == CLEAVE_OK) {
+        stats.bound = bounds[tightest];
+        stats.picked = planned.notes.picked;
+        *out = stats;
+    }
+    cv_planned_done(&planned);
+    return status;
+}

@@ -1,0 +1,8 @@
+/* native.h -- the built-in simulator. SPDX-License-Identifier: MIT */
+#ifndef CV_NATIVE_H
+#define CV_NATIVE_H
+#include "engine/engine.h"
+
+extern const struct cv_engine cv_engine_native;
+
+#endif

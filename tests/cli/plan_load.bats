@@ -1,0 +1,177 @@
+# cleave plan load. SPDX-License-Identifier: MIT
+load helper
+
+@test "text: umr on unequal workers" {
+    cleave 0 plan load --platform $LAB --load 2000 --policy umr
+    golden plan-umr.txt
+    [ -z "$stderr" ]
+}
+
+@test "text: what auto picks, and why" {
+    for file in $LAB $RACK; do
+        cleave 0 plan load --platform $file --load 2000
+        [[ $output =~ policy\ +[a-z-]+,\ picked\ by\ auto:\ .*workers ]]
+        cleave 0 plan load --platform $file --load 2000 --json
+        has '"policy": "auto"'
+        [[ $output =~ \"picked\":\ \"[a-z-]+\" ]]
+        [[ $output =~ \"why\":\ \".+workers ]]
+    done
+}
+
+@test "text: a worker that is not worth using is left out, with the reason" {
+    for policy in umr auto; do
+        cleave 0 plan load --platform $LAB --load 2000 --policy $policy
+        has "8 of 9 workers"
+        [[ $output == *"left out"*"home "*link* ]]
+    done
+}
+
+@test "text: equal workers, every chunk, no chart" {
+    cleave 0 plan load -p $RACK -l 1000 --policy xmi --rounds 2 --chunks --no-gantt
+    golden plan-chunks.txt
+}
+
+@test "text: blocks when the locale is UTF-8, by name alone" {
+    export LC_ALL=xx_YY.UTF-8
+    cleave 0 plan load -p $LAB -l 2000 --policy umr
+    golden plan-utf8.txt
+    export LC_ALL= LANG=C.utf8
+    local blocks=$output
+    cleave 0 plan load -p $LAB -l 2000 --policy umr
+    [ "$output" = "$blocks" ]
+}
+
+@test "text: numbers do not depend on the locale" {
+    cleave 0 plan load -p $LAB -l 2000.5 --policy umr --no-gantt
+    local plain=$output
+    for locale in de_DE.UTF-8 fr_FR tr_TR.UTF-8 no-such-locale; do
+        export LC_ALL=$locale LC_NUMERIC=$locale
+        cleave 0 plan load -p $LAB -l 2000.5 --policy umr --no-gantt
+        [ "$output" = "$plain" ]
+    done
+}
+
+@test "text: the chart is as wide as COLUMNS or --width say" {
+    for width in 40 60 132; do
+        cleave 0 plan load -p $LAB -l 2000 --policy umr --width $width
+        [ "$(printf '%s\n' "$output" | awk '/^  (port|old.0) +[-=#+]/ { if (length > m) m = length }
+            END { print m }')" -eq $((width - 1)) ]
+    done
+    export COLUMNS=120
+    cleave 0 plan load -p $LAB -l 2000 --policy umr
+    local wide=$output
+    unset COLUMNS
+    cleave 0 plan load -p $LAB -l 2000 --policy umr --width 120
+    [ "$(printf '%s\n' "$output" | grep '^  old.0 [#+]')" = \
+        "$(printf '%s\n' "$wide" | grep '^  old.0 [#+]')" ]
+}
+
+@test "text: many workers and many rounds are cut short, and can be had" {
+    "$CLEAVE" platform --workers 50 --latency 1ms --compute-latency 1ms >"$BATS_TEST_TMPDIR/p"
+    cleave 0 plan load -p "$BATS_TEST_TMPDIR/p" -l 5000 --policy factoring
+    has "more workers; --all-workers lists them"
+    has "more rounds; --chunks lists every chunk"
+    has "more workers are not drawn"
+    [ "$(printf '%s\n' "$output" | grep -c '^  w[0-9]* *[-#+]')" -eq 16 ]
+    cleave 0 plan load -p "$BATS_TEST_TMPDIR/p" -l 5000 --policy factoring --all-workers \
+        --no-gantt
+    lacks "--all-workers"
+    [ "$(printf '%s\n' "$output" | grep -c '^  w[0-9]* ')" -eq 50 ]
+}
+
+@test "text: large amounts are shown with a prefix" {
+    "$CLEAVE" platform --workers 4 --speed 5MB/s --bandwidth 100MB/s >"$BATS_TEST_TMPDIR/p"
+    cleave 0 plan load -p "$BATS_TEST_TMPDIR/p" -l 3GB --policy umr
+    has "3G units on 4 workers"
+    [[ $output =~ w0\ +[0-9]{3}\.[0-9]+M\  ]]
+}
+
+@test "on a terminal: colours, as wide as it is; NO_COLOR turns them off" {
+    on_terminal plan load -p $LAB -l 2000 --policy umr
+    [ "$status" -eq 0 ]
+    has $'\033[1m'
+    has $'\033[32m'
+    export NO_COLOR=1
+    on_terminal plan load -p $LAB -l 2000 --policy umr
+    lacks $'\033['
+    [ "$(printf '%s\n' "$output" | tr -d '\r' |
+        awk '/^  old.0 [#+-]/ { print length }')" -eq 99 ]
+}
+
+@test "json: the fields" {
+    cleave 0 plan load -p $LAB -l 2000 --policy umr --rounds 3 --json
+    valid_json
+    [ "$(json_keys)" = "policy picked why load seed makespan utilisation rounds bound \
+over_bound bounds chunks left_out " ]
+    has '"policy": "umr"'
+    has '"picked": null'
+    has '"load": 2000,'
+    has '"rounds": 3,'
+    has '"bound": {"name": "'
+    has '{"worker": "home", "reason": "'
+    [ -z "$stderr" ]
+    printf '%s\n' "$output" | grep '"worker": "old.0", "round": 0,' | grep -q '"units": .*"send_start": 0, "send_end": .*"compute_start": .*"compute_end": .*"return_start": null, "return_end": null}'
+}
+
+@test "json: chunks sum to the load and end with the makespan" {
+    cleave 0 plan load -p $LAB -l 2000 --json
+    near "$(printf '%s\n' "$output" | sed -n 's/.*"units": \([-0-9.e+]*\),.*/\1/p' |
+        awk '{ s += $1 } END { printf "%.17g", s }')" 2000 1e-12
+    near "$(printf '%s\n' "$output" | sed -n 's/.*"compute_end": \([-0-9.e+]*\),.*/\1/p' |
+        sort -g | tail -n 1)" "$(number makespan)" 1e-15
+    # 17 digits bring the same number back.
+    [ "$(number makespan | tr -d . | sed 's/^0*//' | wc -c)" -ge 16 ]
+}
+
+@test "--rounds is --param rounds" {
+    cleave 0 plan load -p $RACK -l 2000 --policy umr --rounds 4 --json
+    local plan=$output
+    has '"rounds": 4,'
+    cleave 0 plan load -p $RACK -l 2000 --policy umr --param rounds=4 --json
+    [ "$output" = "$plan" ]
+    refuses "parameter 'rounds' is given twice" \
+        plan load -p $RACK -l 5 --policy umr --rounds 4 --param rounds=4
+    cleave 2 plan load -p $RACK -l 2000 --policy self --rounds 4
+    [[ $stderr == "cleave: policy 'self' has no parameter 'rounds'"* ]]
+}
+
+@test "parameters that are no parameters" {
+    refuses "--param: expected KEY=VALUE, got 'rounds'" \
+        plan load -p $LAB -l 5 --policy umr --param rounds
+    refuses "--param: expected KEY=VALUE, got '=4'" \
+        plan load -p $LAB -l 5 --policy umr --param =4
+    refuses "policy 'umr' has no parameter 'rouds'; did you mean 'rounds'?" \
+        plan load -p $LAB -l 5 --policy umr --param rouds=4
+    cleave 2 plan load -p $LAB -l 5 --policy umr --param rounds=x
+    [[ $stderr == *"'rounds': expected a whole number from "*", got 'x'" ]]
+}
+
+@test "policies: unknown, and one that does not apply" {
+    cleave 2 plan load -p $LAB -l 5 --policy umrr
+    [[ $stderr == "cleave: unknown policy 'umrr'; did you mean 'umr'"* ]]
+    cleave 2 plan load -p $LAB -l 5 --policy mi
+    [[ $stderr == *"needs equal workers"*"'old.0' and 'new.0' differ in speed"* ]]
+}
+
+@test "platform files: missing, wrong, from standard input" {
+    cleave 2 plan load -p no-such-file -l 5
+    [[ $stderr == "cleave: no-such-file: "*"No such file or directory" ]]
+    cleave 2 plan load -p examples -l 5
+    printf 'workers:\n  - speed: -2\n' >"$BATS_TEST_TMPDIR/bad.yaml"
+    cleave 2 plan load -p "$BATS_TEST_TMPDIR/bad.yaml" -l 5
+    [[ $stderr == "cleave: $BATS_TEST_TMPDIR/bad.yaml:2:"*"workers[0].speed: expected "*"got '-2'" ]]
+    cleave 0 plan load -p $LAB -l 50 --policy umr
+    local plan=$output
+    run "$CLEAVE" plan load -p - -l 50 --policy umr <$LAB
+    [ "$output" = "$plan" ]
+}
+
+@test "--trace writes what happened" {
+    local trace=$BATS_TEST_TMPDIR/trace
+    echo old >"$trace"
+    cleave 0 plan load -p $LAB -l 2000 --policy umr --rounds 2 --trace "$trace" --json
+    [[ $(head -n 1 "$trace") == *'"policy":"umr"'*'"load":2000'* ]]
+    [ "$(grep -c '"event":"done"' "$trace")" -eq "$(printf '%s\n' "$output" | grep -c '"round":')" ]
+    cleave 2 plan load -p $LAB -l 5 --trace "$BATS_TEST_TMPDIR/no/such"
+    [[ $stderr == "cleave: --trace: cannot write "*"No such file or directory" ]]
+}

@@ -1,0 +1,174 @@
+# Words, options and help. SPDX-License-Identifier: MIT
+load helper
+
+@test "no arguments: short help on stderr, status 2" {
+    cleave 2
+    [ -z "$output" ]
+    [[ $stderr == "Usage: cleave COMMAND [OPTION]..."* ]]
+    [[ $stderr == *"plan load"*"simulate load"*"compare load"* ]]
+}
+
+@test "--help and help list the commands on stdout" {
+    cleave 0 --help
+    golden help.txt
+    [ -z "$stderr" ]
+    local listed=$output
+    cleave 0 help
+    [ "$output" = "$listed" ]
+    cleave 0 -h
+    [ "$output" = "$listed" ]
+}
+
+@test "the start of several names: help for them" {
+    cleave 0 plan --help
+    has "plan load"
+    lacks "simulate load"
+    cleave 0 help plan
+    has "plan load"
+    cleave 2 plan
+    [ -z "$output" ]
+    [[ $stderr == *"plan load"* ]]
+    cleave 2 plan --platform x
+    [ -z "$output" ]
+}
+
+@test "unknown commands are refused with the nearest names" {
+    refuses "unknown command 'plna'; did you mean 'plan'?" plna
+    refuses "unknown command 'plan lod'; did you mean 'plan load'?" plan lod
+    refuses "unknown command 'simulte'; did you mean 'simulate'?" simulte load
+    refuses "unknown command 'plan lod'; did you mean 'plan load'?" help plan lod
+    cleave 2 ''
+    [[ $stderr == "cleave: unknown command ''; known: plan, simulate, compare,"* ]]
+    cleave 2 plan load2
+    cleave 2 load plan
+}
+
+@test "commands that are not there yet are unknown" {
+    for verb in reduce streams run calibrate report; do
+        cleave 2 $verb
+        [[ $stderr == "cleave: unknown command '$verb';"* ]]
+    done
+    cleave 2 plan reduce
+    [[ $stderr == "cleave: unknown command 'plan reduce';"* ]]
+    cleave 2 simulate streams
+    cleave 2 compare reduce
+}
+
+@test "options of the program itself" {
+    cleave 0 --version
+    [[ $output =~ ^cleave\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
+    refuses "unknown option '--versio' before the command; known: --help, --version" --versio
+    cleave 2 --json plan load
+}
+
+@test "unknown options are refused with the nearest; abbreviations too" {
+    refuses "unknown option '--polcy'; did you mean '--policy'?" \
+        plan load -p $LAB --load 5 --polcy umr
+    refuses "unknown option '--polcy'; did you mean '--policy'?" \
+        plan load -p $LAB --load 5 --polcy=umr
+    refuses "unknown option '--platf'; did you mean '--platform'?" plan load --platf $LAB
+    cleave 2 plan load -p $LAB -l 5 -x
+    [[ $stderr == "cleave: unknown option '-x'; known: --platform,"* ]]
+    cleave 2 version --load 5
+}
+
+@test "spellings of an option that mean the same" {
+    cleave 0 plan load --platform $LAB --load 500 --policy umr
+    local plan=$output
+    for words in "--platform=$LAB --load=500 --policy=umr" "-p $LAB -l 500 --policy umr" \
+        "-p$LAB -l500 --policy=umr --" "--load 7 -p $LAB --policy umr --load 500"; do
+        cleave 0 plan load $words
+        [ "$output" = "$plan" ]
+    done
+}
+
+@test "arguments that are missing, empty or too many" {
+    refuses "--platform FILE is required" plan load --load 5
+    refuses "--load AMOUNT is required" plan load --platform $LAB
+    refuses "--load: needs an argument: AMOUNT" plan load -p $LAB --load
+    refuses "--platform: needs an argument: FILE" plan load --platform --load 5
+    refuses "--platform: needs an argument: FILE" plan load --platform --load=5
+    refuses "--platform: expected FILE, got ''" plan load --platform= --load 5
+    refuses "--json: takes no argument" plan load -p $LAB -l 5 --json=yes
+    refuses "unexpected argument 'more'; see 'cleave plan load --help'" \
+        plan load -p $LAB -l 5 more
+    refuses "unexpected argument '--json'; see 'cleave plan load --help'" \
+        plan load -p $LAB -l 5 -- --json
+}
+
+@test "--load: only a positive amount will do" {
+    for bad in 0 -5 nan inf 1e400 five 5x '5 s' 0x10 '' ' ' 1,5; do
+        refuses "--load: expected a positive amount such as 2000, 10k or 3 GB, got '$bad'" \
+            plan load -p $LAB --load "$bad"
+        refuses "--load: expected a positive amount such as 2000, 10k or 3 GB, got '$bad'" \
+            simulate load -p $LAB "--load=$bad"
+    done
+    for good in 10k 10000 '10 kB' 1e4; do
+        cleave 0 plan load -p $LAB --load "$good" --json
+        [ "$(number load)" = 10000 ]
+    done
+}
+
+@test "whole numbers and their ranges" {
+    for bad in -1 1.5 x 18446744073709551616 +1; do
+        refuses "--seed: expected a whole number of 64 bits, got '$bad'" \
+            plan load -p $LAB -l 5 --seed $bad
+    done
+    cleave 0 plan load -p $LAB -l 5 --seed 18446744073709551615 --json
+    has '"seed": 18446744073709551615'
+    refuses "--rounds: expected a whole number from 1 to 1000000000, got '0'" \
+        plan load -p $LAB -l 5 --rounds 0
+    refuses "--width: expected a whole number from 40 to 1000, got '39'" \
+        plan load -p $LAB -l 5 --width 39
+    refuses "--error: expected a number from 0 to 10, got '-0.1'" \
+        plan load -p $LAB -l 5 --error -0.1
+}
+
+@test "long and strange arguments are cut and made visible" {
+    local long
+    long=$(head -c 20000 /dev/zero | tr '\0' 9)
+    cleave 2 "$long"
+    [ ${#stderr} -lt 300 ]
+    cleave 2 plan load -p $LAB --load "$long"
+    [ ${#stderr} -lt 300 ]
+    cleave 2 plan load "--$long"
+    [ ${#stderr} -lt 600 ]
+    cleave 2 plan load -p "$long" --load 5
+    [ ${#stderr} -lt 600 ]
+    cleave 2 plan load -p $LAB -l 5 --policy "$long"
+    [ ${#stderr} -lt 900 ]
+    refuses "--load: expected a positive amount such as 2000, 10k or 3 GB, got '5\x1b[31m'" \
+        plan load -p $LAB --load $'5\033[31m'
+}
+
+@test "every command has --help with usage, options, an example and exit statuses" {
+    "$CLEAVE" help --commands | while read -r verb; do
+        cleave 0 $verb --help
+        [ -z "$stderr" ]
+        [[ $output == "Usage: cleave $verb"* ]]
+        has "--help"
+        has "Example"
+        has "Exit status:"
+        [ -z "$(printf '%s\n' "$output" | sed '/^  cleave /d' | awk 'length > 80')" ]
+        local help=$output
+        cleave 0 help $verb
+        [ "$output" = "$help" ]
+        cleave 0 $verb -h --no-such-option
+        [ "$output" = "$help" ]
+    done
+}
+
+@test "the examples that help shows work" {
+    ln -s "$CLEAVE_SOURCE_DIR/examples" "$BATS_TEST_TMPDIR/examples"
+    cd "$BATS_TEST_TMPDIR"
+    "$CLEAVE" help --commands | while read -r verb; do
+        "$CLEAVE" $verb --help | sed -n '/^Example/,/^$/s/^  cleave //p'
+    done >commands
+    [ "$(wc -l <commands)" -ge 8 ]
+    while read -r words; do
+        echo "cleave $words"
+        eval "\"\$CLEAVE\" $words" >out 2>err
+        [ -s out ] || [[ $words == *" -o "* ]]
+        [ ! -s err ]
+    done <commands
+}

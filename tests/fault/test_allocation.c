@@ -1,0 +1,123 @@
+/* test_allocation.c -- the n-th allocation fails, for n = 1, 2, ...
+ * SPDX-License-Identifier: MIT
+ *
+ * The allocator of the C library is put behind a counter. Whatever allocation fails, the
+ * call must say so and leave nothing behind that crashes later. */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cleave/cleave.h>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
+
+int main(void)
+{
+    fprintf(stderr, "skipped: needs glibc's own allocator, without a sanitizer\n");
+    return 77;
+}
+
+#else
+
+extern void *__libc_malloc(size_t size);
+extern void *__libc_calloc(size_t count, size_t size);
+extern void *__libc_realloc(void *old, size_t size);
+
+static long countdown = -1; /* -1: never fail */
+static bool has_failed;
+
+static bool fails_now(void)
+{
+    if (countdown < 0 || countdown-- > 0)
+        return false;
+    has_failed = true;
+    countdown = -1;
+    errno = ENOMEM;
+    return true;
+}
+
+void *malloc(size_t size)
+{
+    return fails_now() ? NULL : __libc_malloc(size);
+}
+
+void *calloc(size_t count, size_t size)
+{
+    return fails_now() ? NULL : __libc_calloc(count, size);
+}
+
+void *realloc(void *old, size_t size)
+{
+    return fails_now() ? NULL : __libc_realloc(old, size);
+}
+
+static const char platform_text[] =
+    "port: one\n"
+    "workers:\n"
+    "  - {name: old, count: 3, speed: 1, compute_latency: 0.5, bandwidth: 20, latency: 0.2}\n"
+    "  - {name: new, speed: 3, bandwidth: 80, profile: [[0, 1], [5, 0.5]]}\n";
+
+static enum cleave_status plan_and_simulate(const struct cleave_platform *platform,
+                                            const char *policy, double error,
+                                            struct cleave_error *err)
+{
+    struct cleave_job job = { .platform = platform, .load = 100, .policy = policy,
+                              .error = error };
+    struct cleave_trial trial = { .runs = 3, .threads = 1,
+                                  .noise = { CLEAVE_NOISE_GAMMA, 0.2 } };
+    struct cleave_schedule *schedule;
+    struct cleave_stats stats;
+    enum cleave_status status = cleave_plan_load(&job, &schedule, err);
+
+    if (status != CLEAVE_OK)
+        return status;
+    cleave_schedule_free(schedule);
+    return cleave_simulate_load(&job, &trial, &stats, err);
+}
+
+static enum cleave_status scenario(struct cleave_error *err)
+{
+    static const char *const policies[] = { "auto", "umr", "factoring", "rumr", "one-round" };
+    struct cleave_platform *platform;
+    enum cleave_status status = cleave_platform_parse("text", platform_text,
+                                                      strlen(platform_text), &platform, err);
+
+    if (status != CLEAVE_OK)
+        return status;
+    for (size_t i = 0; i < sizeof policies / sizeof *policies && status == CLEAVE_OK; i++)
+        status = plan_and_simulate(platform, policies[i], 0, err);
+    if (status == CLEAVE_OK)
+        status = plan_and_simulate(platform, "auto", 0.2, err);
+    cleave_platform_free(platform);
+    return status;
+}
+
+int main(void)
+{
+    struct cleave_error err = { 0 };
+    long tried = 0, silent = 0;
+
+    for (;; tried++) {
+        enum cleave_status status;
+
+        has_failed = false;
+        countdown = tried;
+        status = scenario(&err);
+        countdown = -1;
+        if (!has_failed)
+            break;
+        if (status == CLEAVE_OK) {
+            silent++; /* a note or a smaller working space: nothing the result needs */
+        } else if (status != CLEAVE_ENOMEM || err.text[0] == '\0') {
+            fprintf(stderr, "allocation %ld: %s: '%s'\n", tried,
+                    cleave_status_text(status), err.text);
+            return 1;
+        }
+    }
+    printf("%ld allocations failed in turn, %ld without effect\n", tried, silent);
+    return tried > 20 ? 0 : 1;
+}
+
+#endif

@@ -1,0 +1,84 @@
+/* fuzz_trace.c -- any bytes as a trace of a small platform. SPDX-License-Identifier: MIT
+ *
+ * What is accepted must be written and read again to the same entries. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cleave/trace.h>
+#include "io/trace_file.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(int truth)
+{
+    if (!truth)
+        abort();
+}
+
+static enum cleave_status read_bytes(const void *bytes, size_t length,
+                                     const struct cleave_platform *platform,
+                                     struct cleave_trace **out)
+{
+    struct cleave_error err;
+    enum cleave_status status;
+    FILE *file = length > 0 ? fmemopen((void *)(uintptr_t)bytes, length, "rb")
+                            : fopen("/dev/null", "rb");
+
+    require(file != NULL);
+    status = cv_trace_read(file, "fuzz", platform, out, &err);
+    fclose(file);
+    require(status == CLEAVE_OK || (status == CLEAVE_EINPUT && err.text[0] != '\0'));
+    return status;
+}
+
+static int is_same(const struct cleave_entry *a, const struct cleave_entry *b)
+{
+    const struct cleave_event *x = &a->as.event, *y = &b->as.event;
+    const struct cleave_order *v = &a->as.order, *w = &b->as.order;
+
+    if (a->is_order != b->is_order)
+        return 0;
+    if (a->is_order)
+        return v->kind == w->kind && v->worker == w->worker && v->units == w->units &&
+               v->time_s == w->time_s;
+    return x->kind == y->kind && x->worker == y->worker && x->chunk == y->chunk &&
+           x->units == y->units && x->start_s == y->start_s && x->time_s == y->time_s &&
+           x->more == y->more;
+}
+
+static void check_written(const struct cleave_trace *trace,
+                          const struct cleave_platform *platform)
+{
+    struct cleave_trace *again = NULL;
+    size_t length = 0;
+    char *text = NULL;
+    FILE *file = open_memstream(&text, &length);
+
+    require(file != NULL);
+    require(cleave_trace_save(trace, platform, "fuzz", 1, file, NULL) == CLEAVE_OK);
+    fclose(file);
+    require(read_bytes(text, length, platform, &again) == CLEAVE_OK);
+    require(cleave_trace_count(again) == cleave_trace_count(trace));
+    for (size_t i = 0; i < cleave_trace_count(trace); i++)
+        require(is_same(cleave_trace_at(trace, i), cleave_trace_at(again, i)));
+    cleave_trace_free(again);
+    free(text);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const struct cleave_worker workers[2] = { { 1, 0, 1, 0, 1, 0 },
+                                                     { 2, 0, 1, 0, 1, 0 } };
+    struct cleave_platform *platform = NULL;
+    struct cleave_trace *trace = NULL;
+
+    require(cleave_platform_new(CLEAVE_PORT_ONE, workers, 2, &platform, NULL) ==
+            CLEAVE_OK);
+    if (read_bytes(data, size, platform, &trace) == CLEAVE_OK)
+        check_written(trace, platform);
+    cleave_trace_free(trace);
+    cleave_platform_free(platform);
+    return 0;
+}

@@ -1,0 +1,28 @@
+/* json_tree.h -- a JSON file as a tree. SPDX-License-Identifier: MIT */
+#ifndef JSON_TREE_H
+#define JSON_TREE_H
+#include <stdbool.h>
+#include <stddef.h>
+#include "base/arena.h"
+
+enum json_kind { JSON_NULL, JSON_FLAG, JSON_NUMBER, JSON_TEXT, JSON_LIST, JSON_MAP };
+
+struct json {
+    enum json_kind kind;
+    bool flag;
+    double number;
+    const char *text;   /* of a text, or as written for a number or flag */
+    size_t count;       /* of a list or map                              */
+    struct json *items; /* of a list, or the values of a map             */
+    const char **keys;  /* of a map                                      */
+};
+
+/* Read a file. Everything is owned by the arena. On failure returns NULL and writes a
+ * line to `message`. */
+const struct json *json_load(const char *path, struct cv_arena *arena, char *message,
+                             size_t size);
+
+/* The value of a key, or NULL when `map` is no map or has no such key. */
+const struct json *json_get(const struct json *map, const char *key);
+
+#endif

@@ -1,0 +1,25 @@
+/* kinds.c -- which format and kind of case is run by which code.
+ * SPDX-License-Identifier: MIT */
+#include "kinds.h"
+
+#include <string.h>
+
+const struct case_format case_formats[] = {
+    { "dls-vectors-1", load_dynamic_kinds },
+    { "dls-vectors-1", load_kinds },
+    { NULL, NULL },
+};
+
+case_run *find_kind(const char *format, const char *alg, bool *out_known)
+{
+    *out_known = false;
+    for (const struct case_format *f = case_formats; f->format != NULL; f++) {
+        if (strcmp(f->format, format) != 0)
+            continue;
+        *out_known = true;
+        for (const struct case_kind *kind = f->kinds; kind->alg != NULL; kind++)
+            if (strcmp(kind->alg, alg) == 0)
+                return kind->run;
+    }
+    return NULL;
+}

@@ -1,0 +1,21 @@
+/* kinds.h -- which format and kind of case is run by which code.
+ * SPDX-License-Identifier: MIT */
+#ifndef KINDS_H
+#define KINDS_H
+#include "vector_case.h"
+
+/* Cases of a format in a file of their own; `kinds` ends with a NULL alg. */
+struct case_format {
+    const char *format;
+    const struct case_kind *kinds;
+};
+
+/* Ends with a NULL format. Several entries may share a format. */
+extern const struct case_format case_formats[];
+
+extern const struct case_kind load_kinds[], load_dynamic_kinds[];
+
+/* The code for a kind, or NULL. *out_known tells whether the format is known at all. */
+case_run *find_kind(const char *format, const char *alg, bool *out_known);
+
+#endif
