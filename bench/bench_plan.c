@@ -48,7 +48,8 @@ static void check(enum cleave_status status, const struct cleave_error *err)
 }
 
 /* Time `turns` calls of body, REPEATS times. */
-static double measure(void (*body)(void *context), void *context, unsigned turns, double *least)
+static double measure(void (*body)(void *context), void *context, unsigned turns,
+                      double *least)
 {
     double times[REPEATS];
 
@@ -68,8 +69,8 @@ static double measure(void (*body)(void *context), void *context, unsigned turns
 static void rate_line(const char *what, double work, const char *unit, double least,
                       double median, double bar)
 {
-    printf("%-44s %10.3g %-7s %9.3f %9.3f ms %8.1f M/s  bar %5.0f M/s  %.2fx\n", what, work,
-           unit, 1e3 * least, 1e3 * median, 1e-6 * work / median, 1e-6 * bar,
+    printf("%-44s %10.3g %-7s %9.3f %9.3f ms %8.1f M/s  bar %5.0f M/s  %.2fx\n", what,
+           work, unit, 1e3 * least, 1e3 * median, 1e-6 * work / median, 1e-6 * bar,
            work / median / bar);
 }
 
@@ -81,11 +82,16 @@ static void time_line(const char *what, double least, double median, double bar)
     printf("\n");
 }
 
-static struct cleave_platform *star(uint32_t workers, double heterogeneity, double bandwidth)
+static struct cleave_platform *star(uint32_t workers, double heterogeneity,
+                                    double bandwidth)
 {
-    struct cv_generate wanted = { .workers = workers, .heterogeneity = heterogeneity,
-                                  .seed = 1, .speed = 1, .compute_latency = 0.1,
-                                  .bandwidth = bandwidth, .latency = 0.001 };
+    struct cv_generate wanted = { .workers = workers,
+                                  .heterogeneity = heterogeneity,
+                                  .seed = 1,
+                                  .speed = 1,
+                                  .compute_latency = 0.1,
+                                  .bandwidth = bandwidth,
+                                  .latency = 0.001 };
     struct cleave_platform *platform = NULL;
     struct cleave_error err;
 
@@ -109,8 +115,8 @@ static void run_engine(void *context)
     check(cv_driver_run(bench->driver, &bench->run, NULL, &bench->outcome, &err), &err);
 }
 
-static void bench_engine(const struct cleave_policy *policy, const struct cleave_setting *set,
-                         size_t nset, uint32_t workers)
+static void bench_engine(const struct cleave_policy *policy,
+                         const struct cleave_setting *set, size_t nset, uint32_t workers)
 {
     const double load = 200000;
     struct cleave_platform *platform = star(workers, 4, 20.0 * workers);
@@ -123,7 +129,8 @@ static void bench_engine(const struct cleave_policy *policy, const struct cleave
     check(cv_planned_init(&planned, policy, set, nset, platform,
                           cleave_platform_workers(platform), load, 0, 1, NULL, &err),
           &err);
-    check(cv_driver_open(&planned, &cv_engine_native, platform, NULL, &bench.driver, &err),
+    check(cv_driver_open(&planned, &cv_engine_native, platform, NULL, &bench.driver,
+                         &err),
           &err);
     median = measure(run_engine, &bench, 1, &least);
     snprintf(what, sizeof what, "native engine, %s, %u workers", policy->name, workers);
@@ -146,17 +153,20 @@ static void run_length(void *context)
 {
     struct length_bench *bench = context;
 
-    bench->sum += cv_plan_makespan(bench->workers, bench->nworkers, &bench->plan, bench->ready);
+    bench->sum +=
+        cv_plan_makespan(bench->workers, bench->nworkers, &bench->plan, bench->ready);
 }
 
 static void bench_length(uint32_t workers)
 {
     const size_t chunks = 1000000;
     struct cleave_platform *platform = star(workers, 4, 20.0 * workers);
-    struct length_bench bench = { cleave_platform_workers(platform), workers,
+    struct length_bench bench = { cleave_platform_workers(platform),
+                                  workers,
                                   { chunks, malloc(chunks * sizeof(uint32_t)),
                                     malloc(chunks * sizeof(double)) },
-                                  malloc(workers * sizeof(double)), 0 };
+                                  malloc(workers * sizeof(double)),
+                                  0 };
     double least, median;
     char what[64];
 
@@ -199,11 +209,13 @@ static void run_planner(void *context)
     cv_arena_reset(&bench->arena);
     switch (bench->planner) {
     case PLAN_UMR:
-        check(cv_umr_plan(workers, n, bench->load, 60, 0, &bench->arena, &umr, &err), &err);
+        check(cv_umr_plan(workers, n, bench->load, 60, 0, &bench->arena, &umr, &err),
+              &err);
         bench->makespan_s = umr.makespan_s;
         break;
     case PLAN_XMI_K:
-        check(cv_xmi_k_plan(workers, n, bench->load, 2000, &bench->arena, &xmi_k, &err), &err);
+        check(cv_xmi_k_plan(workers, n, bench->load, 2000, &bench->arena, &xmi_k, &err),
+              &err);
         bench->makespan_s = xmi_k.makespan_s;
         break;
     case PLAN_UMR_PLUS: {
@@ -221,9 +233,13 @@ static void run_planner(void *context)
 static void bench_planner(const char *name, enum planner planner, uint32_t workers,
                           double heterogeneity, unsigned turns, double bar)
 {
-    struct cv_generate wanted = { .workers = workers, .heterogeneity = heterogeneity,
-                                  .seed = 1, .speed = 1, .compute_latency = 1,
-                                  .bandwidth = 2.0 * workers, .latency = 10.0 / workers };
+    struct cv_generate wanted = { .workers = workers,
+                                  .heterogeneity = heterogeneity,
+                                  .seed = 1,
+                                  .speed = 1,
+                                  .compute_latency = 1,
+                                  .bandwidth = 2.0 * workers,
+                                  .latency = 10.0 / workers };
     struct cleave_platform *platform = NULL;
     struct planner_bench bench = { .planner = planner, .load = 200.0 * workers };
     struct cleave_error err;
@@ -254,7 +270,8 @@ static void bench_grid(unsigned threads)
     check(cv_figure_make(&cv_figure_umr_table3, &job, &result, &err), &err);
     end = now_s();
     cv_figure_done(&result);
-    snprintf(what, sizeof what, "119,070 settings, umr, xmi 1..8, xmi-k, %u thr.", threads);
+    snprintf(what, sizeof what, "119,070 settings, umr, xmi 1..8, xmi-k, %u thr.",
+             threads);
     time_line(what, end - begin, end - begin, 20);
 }
 
@@ -263,8 +280,8 @@ static void describe_machine(void)
     struct utsname name;
 
     if (uname(&name) == 0)
-        printf("cleave %s on %s %s, %ld cores\n", cleave_version(), name.sysname, name.machine,
-               sysconf(_SC_NPROCESSORS_ONLN));
+        printf("cleave %s on %s %s, %ld cores\n", cleave_version(), name.sysname,
+               name.machine, sysconf(_SC_NPROCESSORS_ONLN));
     printf("%-44s %18s %9s %9s\n", "", "work", "least", "median");
 }
 

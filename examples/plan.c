@@ -40,8 +40,8 @@ int main(int argc, char **argv)
     struct cleave_job job = { .load = argc > 2 ? strtod(argv[2], NULL) : 2000 };
     struct cleave_error err;
 
-    if (cleave_platform_load(argc > 1 ? argv[1] : "examples/unequal.yaml", &platform, &err) !=
-        CLEAVE_OK)
+    if (cleave_platform_load(argc > 1 ? argv[1] : "examples/unequal.yaml", &platform,
+                             &err) != CLEAVE_OK)
         return complain(&err);
     job.platform = platform;
     if (cleave_plan_load(&job, &schedule, &err) != CLEAVE_OK) {

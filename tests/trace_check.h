@@ -29,9 +29,9 @@ static bool near_enough(double a, double b)
     return fabs(a - b) <= 1e-9 * (1 + fabs(a) + fabs(b));
 }
 
-#define TRACE_FAULT(check, ...)                                     \
-    do {                                                            \
-        if ((check)->fault[0] == '\0')                              \
+#define TRACE_FAULT(check, ...)                                          \
+    do {                                                                 \
+        if ((check)->fault[0] == '\0')                                   \
             snprintf((check)->fault, sizeof(check)->fault, __VA_ARGS__); \
     } while (0)
 
@@ -49,7 +49,8 @@ static void check_events(const struct cleave_trace *trace, struct trace_span *sp
         if (entry->is_order)
             continue;
         if (event->time_s < last)
-            TRACE_FAULT(check, "entry %zu: time goes back from %g to %g", i, last, event->time_s);
+            TRACE_FAULT(check, "entry %zu: time goes back from %g to %g", i, last,
+                        event->time_s);
         last = event->time_s;
         if (event->kind != CLEAVE_SENT && event->kind != CLEAVE_DONE)
             continue;
@@ -61,9 +62,10 @@ static void check_events(const struct cleave_trace *trace, struct trace_span *sp
         span = &spans[event->chunk];
         if (event->kind == CLEAVE_SENT) {
             if (span->sent)
-                TRACE_FAULT(check, "chunk %llu sent twice", (unsigned long long)event->chunk);
-            *span = (struct trace_span){ event->start_s, event->time_s, 0, 0, event->units,
-                                         event->worker, true, false };
+                TRACE_FAULT(check, "chunk %llu sent twice",
+                            (unsigned long long)event->chunk);
+            *span = (struct trace_span){ event->start_s, event->time_s, 0,    0,
+                                         event->units,   event->worker, true, false };
         } else {
             if (!span->sent || span->done || span->worker != event->worker)
                 TRACE_FAULT(check, "chunk %llu computed out of turn",
@@ -92,7 +94,8 @@ static void check_spans(const struct trace_span *spans, size_t nspans,
         double *held = multi ? &port[s->worker] : &port[0];
 
         if (!s->sent || !s->done)
-            TRACE_FAULT(check, "chunk %zu was %s", k, s->sent ? "never computed" : "never sent");
+            TRACE_FAULT(check, "chunk %zu was %s", k,
+                        s->sent ? "never computed" : "never sent");
         if (!(s->units >= 0) || isinf(s->units))
             TRACE_FAULT(check, "chunk %zu has %g units", k, s->units);
         if (s->sent_start < *held)
@@ -100,11 +103,10 @@ static void check_spans(const struct trace_span *spans, size_t nspans,
                         s->sent_start, *held);
         if (s->done_start < s->sent_end || s->done_start < cpu[s->worker])
             TRACE_FAULT(check, "chunk %zu computed too early", k);
-        if (exact &&
-            (!near_enough(s->sent_end,
-                          s->sent_start + w->latency_s + s->units / w->bandwidth_ups) ||
-             !near_enough(s->done_end,
-                          s->done_start + w->compute_latency_s + s->units / w->speed_ups)))
+        if (exact && (!near_enough(s->sent_end, s->sent_start + w->latency_s +
+                                                    s->units / w->bandwidth_ups) ||
+                      !near_enough(s->done_end, s->done_start + w->compute_latency_s +
+                                                    s->units / w->speed_ups)))
             TRACE_FAULT(check, "chunk %zu does not take the time the model says", k);
         *held = s->sent_end;
         cpu[s->worker] = s->done_end;
@@ -117,7 +119,8 @@ static void check_spans(const struct trace_span *spans, size_t nspans,
     free(cpu);
 }
 
-static inline bool same_entries(const struct cleave_entry *a, const struct cleave_entry *b)
+static inline bool same_entries(const struct cleave_entry *a,
+                                const struct cleave_entry *b)
 {
     const struct cleave_event *e = &a->as.event, *f = &b->as.event;
     const struct cleave_order *o = &a->as.order, *p = &b->as.order;
@@ -125,11 +128,11 @@ static inline bool same_entries(const struct cleave_entry *a, const struct cleav
     if (a->is_order != b->is_order)
         return false;
     if (a->is_order)
-        return o->kind == p->kind && o->worker == p->worker && o->units == p->units &&
-               o->time_s == p->time_s;
-    return e->kind == f->kind && e->worker == f->worker && e->chunk == f->chunk &&
-           e->units == f->units && e->start_s == f->start_s && e->time_s == f->time_s &&
-           e->more == f->more;
+        return o->kind == p->kind && o->worker == p->worker && o->peer == p->peer &&
+               o->units == p->units && o->time_s == p->time_s;
+    return e->kind == f->kind && e->worker == f->worker && e->peer == f->peer &&
+           e->chunk == f->chunk && e->units == f->units && e->start_s == f->start_s &&
+           e->time_s == f->time_s && e->more == f->more;
 }
 
 /* The same entries to the last bit. */

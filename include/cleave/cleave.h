@@ -4,6 +4,7 @@
 #include <cleave/error.h>
 #include <cleave/platform.h>
 #include <cleave/policy.h>
+#include <cleave/reduce.h>
 #include <cleave/run.h>
 #include <cleave/trace.h>
 #include <cleave/version.h>

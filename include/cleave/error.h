@@ -19,11 +19,11 @@
 
 CLEAVE_BEGIN_C
 
-#define CLEAVE_STATUS_MAP(X)                    \
-    X(OK, "success")                            \
-    X(ENOMEM, "out of memory")                  \
-    X(EINPUT, "bad input")                      \
-    X(EPOLICY, "policy broke its contract")     \
+#define CLEAVE_STATUS_MAP(X)                \
+    X(OK, "success")                        \
+    X(ENOMEM, "out of memory")              \
+    X(EINPUT, "bad input")                  \
+    X(EPOLICY, "policy broke its contract") \
     X(EENGINE, "engine failed or was not built")
 
 enum cleave_status {
@@ -34,11 +34,11 @@ enum cleave_status {
 
 struct cleave_error {
     enum cleave_status status;
-    char file[256];    /* input file, "" when there is none      */
-    unsigned line;     /* from 1; 0 = unknown                    */
-    unsigned column;   /* from 1; 0 = unknown                    */
-    char field[96];    /* "workers[3].bandwidth", "" when none   */
-    char text[512];    /* "expected a positive number, got '-2'" */
+    char file[256];  /* input file, "" when there is none      */
+    unsigned line;   /* from 1; 0 = unknown                    */
+    unsigned column; /* from 1; 0 = unknown                    */
+    char field[96];  /* "workers[3].bandwidth", "" when none   */
+    char text[512];  /* "expected a positive number, got '-2'" */
 };
 
 /* Short text of a status: borrowed, static. */

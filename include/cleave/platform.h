@@ -44,8 +44,8 @@ enum cleave_status cleave_platform_load(const char *path, struct cleave_platform
                                         struct cleave_error *err);
 
 /* The same from memory; `name` stands for the file in messages. */
-enum cleave_status cleave_platform_parse(const char *name, const char *text, size_t length,
-                                         struct cleave_platform **out,
+enum cleave_status cleave_platform_parse(const char *name, const char *text,
+                                         size_t length, struct cleave_platform **out,
                                          struct cleave_error *err);
 
 /* Make a platform of `nworkers` workers named w0, w1, ... The array is copied and
@@ -59,7 +59,8 @@ void cleave_platform_free(struct cleave_platform *platform);
 enum cleave_port cleave_platform_port(const struct cleave_platform *platform);
 uint32_t cleave_platform_nworkers(const struct cleave_platform *platform);
 /* All workers in file order: borrowed, valid until the platform is freed. */
-const struct cleave_worker *cleave_platform_workers(const struct cleave_platform *platform);
+const struct cleave_worker *
+cleave_platform_workers(const struct cleave_platform *platform);
 /* Name of worker `index`: borrowed, valid until the platform is freed. */
 const char *cleave_platform_worker_name(const struct cleave_platform *platform,
                                         uint32_t index);

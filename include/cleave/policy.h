@@ -18,26 +18,37 @@
 
 CLEAVE_BEGIN_C
 
+/* What a policy is for. In a reduction every worker holds a partial from the beginning,
+ * and a worker that has sent its partial away is out. */
+enum cleave_task {
+    CLEAVE_TASK_LOAD,
+    CLEAVE_TASK_REDUCE,
+};
+
 enum cleave_event_kind {
-    CLEAVE_START, /* once, first: workers idle, port free                           */
-    CLEAVE_SENT,  /* chunk has arrived at worker; the master's port is free for it  */
-    CLEAVE_DONE,  /* worker has computed the chunk                                  */
-    CLEAVE_WAKE,  /* the time asked for by CLEAVE_WAKE_AT has come                  */
+    CLEAVE_START,    /* once, first: workers idle, port free                           */
+    CLEAVE_SENT,     /* chunk has arrived at worker; the master's port is free for it  */
+    CLEAVE_DONE,     /* worker has computed the chunk                                  */
+    CLEAVE_WAKE,     /* the time asked for by CLEAVE_WAKE_AT has come                  */
+    CLEAVE_ARRIVED,  /* peer's partial has arrived at worker, whose port is free    */
+    CLEAVE_COMBINED, /* worker has combined peer's partial with its own             */
 };
 
 struct cleave_event {
     enum cleave_event_kind kind;
     uint32_t worker;
-    uint64_t chunk;  /* chunks are numbered from 0 in the order they were ordered   */
+    uint64_t chunk; /* chunks are numbered from 0 in the order they were ordered   */
     double units;
-    double start_s;  /* when the transfer or computation began                      */
-    double time_s;   /* when it ended: now                                          */
-    bool more;       /* other events of this very instant follow this one           */
+    double start_s; /* when the transfer or computation began                      */
+    double time_s;  /* when it ended: now                                          */
+    bool more;      /* other events of this very instant follow this one           */
+    uint32_t peer;  /* the sender, in a reduction                                  */
 };
 
 enum cleave_order_kind {
     CLEAVE_SEND,    /* send `units` to `worker`, who computes chunks as they come   */
-    CLEAVE_WAKE_AT, /* call again at `time_s`                                       */
+    CLEAVE_WAKE_AT, /* call again at `time_s`, about `worker`                       */
+    CLEAVE_COMBINE, /* `peer` sends its partial to `worker`, who combines it        */
 };
 
 struct cleave_order {
@@ -45,6 +56,7 @@ struct cleave_order {
     uint32_t worker;
     double units;
     double time_s;
+    uint32_t peer;
 };
 
 /* What a policy knows. Costs are those declared; the true ones may differ. */
@@ -56,16 +68,24 @@ struct cleave_view {
     double units_left; /* not yet ordered to be sent                                */
     double error;      /* expected relative error of declared costs, 0 = exact      */
     uint64_t seed;
+    double transfer_s; /* reductions: declared cost of sending a partial            */
+    double compute_s;  /* reductions: declared cost of combining two                */
 };
 
 struct cleave_orders; /* filled by the calls below */
-struct cleave_setup;  /* memory, notes and forecasts for plan and start: src/policy/setup.h */
+struct
+    cleave_setup; /* memory, notes and forecasts for plan and start: src/policy/setup.h */
 
 /* Ask for `units` to be sent to `worker`. A master that is busy sends it as soon as its
  * port allows, in the order asked for. */
 void cleave_order_send(struct cleave_orders *orders, uint32_t worker, double units);
-/* Ask for a CLEAVE_WAKE event at `time_s`. */
-void cleave_order_wake(struct cleave_orders *orders, double time_s);
+/* Ask for a CLEAVE_WAKE event at `time_s` that names `worker`. */
+void cleave_order_wake(struct cleave_orders *orders, uint32_t worker, double time_s);
+/* Ask `sender`, whose own combinations are all done, to send its partial to `receiver`.
+ * A receiver takes partials in the order asked for, one at a time, and combines them in
+ * the order of arrival. */
+void cleave_order_combine(struct cleave_orders *orders, uint32_t receiver,
+                          uint32_t sender);
 
 enum cleave_param_kind {
     CLEAVE_PARAM_REAL,  /* double   */
@@ -88,7 +108,10 @@ enum {
 
 struct cleave_policy {
     const char *name, *summary, *reference;
+    enum cleave_task task;
     unsigned needs;
+    bool keeps_order;    /* reductions: combines neighbouring intervals only        */
+    bool hears_arrivals; /* reductions: is told of CLEAVE_ARRIVED                   */
     size_t state_size;
     const struct cleave_param *params; /* ends with a zero entry; NULL: none       */
     enum cleave_status (*plan)(void *state, const struct cleave_view *view,
@@ -102,8 +125,9 @@ struct cleave_policy {
 /* All policies, in the order they are listed to users. */
 size_t cleave_policy_count(void);
 const struct cleave_policy *cleave_policy_at(size_t index);
-/* Find by name. On failure err offers the nearest names. */
-enum cleave_status cleave_policy_find(const char *name, const struct cleave_policy **out,
+/* Find by name among those for a task. On failure err offers the nearest names. */
+enum cleave_status cleave_policy_find(enum cleave_task task, const char *name,
+                                      const struct cleave_policy **out,
                                       struct cleave_error *err);
 
 CLEAVE_END_C

@@ -24,7 +24,7 @@ struct cleave_job {
     const char *policy;                     /* NULL: "auto"                          */
     const struct cleave_setting *settings;  /* borrowed; nsettings of them           */
     size_t nsettings;
-    double error;                           /* expected error of the declared costs  */
+    double error; /* expected error of the declared costs  */
     uint64_t seed;
     struct cleave_trace *trace; /* optional: what happens (in run 0) is appended     */
 };
@@ -52,18 +52,19 @@ struct cleave_schedule {
     const char *picked; /* the policy that decided; NULL if it is `policy` */
     const char *why;    /* why it was picked, or NULL                      */
     double load, makespan_s, utilisation;
-    uint32_t rounds;    /* most chunks any one worker gets                 */
-    struct cleave_bound bound;          /* the tightest                    */
-    const struct cleave_bound *bounds;  /* all of them                     */
+    uint32_t rounds;           /* most chunks any one worker gets                 */
+    struct cleave_bound bound; /* the tightest                    */
+    const struct cleave_bound *bounds; /* all of them                     */
     size_t nbounds;
-    const struct cleave_chunk *chunks;  /* in the order sent               */
+    const struct cleave_chunk *chunks; /* in the order sent               */
     size_t nchunks;
     const struct cleave_left_out *left_out;
     size_t nleft_out;
 };
 
 enum cleave_status cleave_plan_load(const struct cleave_job *job,
-                                    struct cleave_schedule **out, struct cleave_error *err);
+                                    struct cleave_schedule **out,
+                                    struct cleave_error *err);
 void cleave_schedule_free(struct cleave_schedule *schedule);
 
 enum cleave_noise_kind {
@@ -104,7 +105,8 @@ struct cleave_stats {
 /* The result depends on job and runs only, never on the number of threads. */
 enum cleave_status cleave_simulate_load(const struct cleave_job *job,
                                         const struct cleave_trial *trial,
-                                        struct cleave_stats *out, struct cleave_error *err);
+                                        struct cleave_stats *out,
+                                        struct cleave_error *err);
 
 CLEAVE_END_C
 #endif

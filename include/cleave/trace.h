@@ -27,7 +27,8 @@ void cleave_trace_free(struct cleave_trace *trace);
 void cleave_trace_clear(struct cleave_trace *trace);
 size_t cleave_trace_count(const struct cleave_trace *trace);
 /* Entry `index`: borrowed, valid until the trace changes. */
-const struct cleave_entry *cleave_trace_at(const struct cleave_trace *trace, size_t index);
+const struct cleave_entry *cleave_trace_at(const struct cleave_trace *trace,
+                                           size_t index);
 enum cleave_status cleave_trace_add(struct cleave_trace *trace,
                                     const struct cleave_entry *entry,
                                     struct cleave_error *err);
@@ -38,8 +39,17 @@ enum cleave_status cleave_trace_save(const struct cleave_trace *trace,
                                      const struct cleave_platform *platform,
                                      const char *policy, double load, FILE *file,
                                      struct cleave_error *err);
-enum cleave_status cleave_trace_load(const char *path, const struct cleave_platform *platform,
+enum cleave_status cleave_trace_load(const char *path,
+                                     const struct cleave_platform *platform,
                                      struct cleave_trace **out, struct cleave_error *err);
+
+/* The same for a reduction, whose nodes are numbers from 0. Reading tells how many. */
+enum cleave_status cleave_trace_save_reduce(const struct cleave_trace *trace,
+                                            uint32_t nodes, const char *policy,
+                                            FILE *file, struct cleave_error *err);
+enum cleave_status cleave_trace_load_reduce(const char *path, uint32_t *out_nodes,
+                                            struct cleave_trace **out,
+                                            struct cleave_error *err);
 
 CLEAVE_END_C
 #endif

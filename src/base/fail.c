@@ -13,7 +13,8 @@ const char *cleave_status_text(enum cleave_status status)
 #undef X
     };
 
-    return (size_t)status < sizeof texts / sizeof *texts ? texts[status] : "unknown status";
+    return (size_t)status < sizeof texts / sizeof *texts ? texts[status]
+                                                         : "unknown status";
 }
 
 int cleave_error_format(const struct cleave_error *err, char *buffer, size_t size)
@@ -59,8 +60,8 @@ static void fill(struct cleave_error *err, enum cleave_status status,
     vsnprintf(err->text, sizeof err->text, format, arguments);
 }
 
-enum cleave_status cv_fail(struct cleave_error *err, enum cleave_status status,
-                           const char *format, ...)
+enum cleave_status(cv_fail)(struct cleave_error *err, enum cleave_status status,
+                            const char *format, ...)
 {
     va_list arguments;
 
@@ -70,8 +71,8 @@ enum cleave_status cv_fail(struct cleave_error *err, enum cleave_status status,
     return status;
 }
 
-enum cleave_status cv_fail_at(struct cleave_error *err, const struct cv_place *place,
-                              const char *format, ...)
+enum cleave_status(cv_fail_at)(struct cleave_error *err, const struct cv_place *place,
+                               const char *format, ...)
 {
     va_list arguments;
 
@@ -81,7 +82,7 @@ enum cleave_status cv_fail_at(struct cleave_error *err, const struct cv_place *p
     return CLEAVE_EINPUT;
 }
 
-enum cleave_status cv_fail_memory(struct cleave_error *err, const char *what)
+enum cleave_status(cv_fail_memory)(struct cleave_error *err, const char *what)
 {
     return cv_fail(err, CLEAVE_ENOMEM, "out of memory for %s", what);
 }

@@ -1,17 +1,21 @@
 /* gamma_sampler.c -- gamma variates as a function of (seed, run, i, j).
  * SPDX-License-Identifier: MIT
  *
- * The methods in full; the header says which and why. Marsaglia and Tsang, A simple method
- * for generating gamma variables, ACM TOMS 26(3), 2000: with x normal and v = (1 + c x)^3,
- * d v has the gamma density of shape d + 1/3 if x is accepted with probability exp(h),
+ * The methods in full; the header says which and why. Marsaglia and Tsang, A simple
+ * method for generating gamma variables, ACM TOMS 26(3), 2000: with x normal and
+ * v = (1 + c x)^3, d v has the gamma density of shape d + 1/3 if x is accepted with
+ * probability exp(h),
  *     h = x^2/2 + d - d v + d log v = -3/4 d y^4 (1 - 4/5 y + ...),   y = c x,
  * so that for d not small nearly all x are accepted. */
 #include "base/gamma_sampler.h"
 
 #include <assert.h>
 #include <math.h>
+#include <string.h>
 
-/* --- normal and exponential, where one word does not decide ------------------------------ */
+#include "base/gamma_layers.h"
+
+/* --- normal and exponential, where one word does not decide ------------------------- */
 
 static uint64_t next_word(const struct cv_words *words)
 {
@@ -82,29 +86,43 @@ double cv_normal_from(uint64_t word, const struct cv_words *more)
     return x;
 }
 
-/* --- gamma ------------------------------------------------------------------------------- */
+/* --- gamma -------------------------------------------------------------------------- */
 
-void cv_gamma_init(struct cv_gamma *law, double mean, double cv)
+static void init_cube(struct cv_gamma *law)
 {
-    const double shape = 1 / (cv * cv);
+    double surely;
 
-    assert(isfinite(mean) && mean >= 0 && isfinite(cv) && cv >= 0);
-    *law = (struct cv_gamma){ .method = CV_GAMMA_CONSTANT, .mean = mean, .cv = cv };
-    if (cv < 1e-12 || mean == 0)
-        return;
-    law->inverse = cv * cv;
-    if (cv == 1) {
-        law->method = CV_GAMMA_EXPONENTIAL;
-        law->scale = mean;
-        return;
-    }
-    law->method = cv < 1 ? CV_GAMMA_LARGE : CV_GAMMA_SMALL;
-    law->d = (law->method == CV_GAMMA_LARGE ? shape : shape + 1) - 1.0 / 3;
+    law->d = law->shape - 1.0 / 3;
     law->c = 1 / sqrt(9 * law->d);
     /* The least s with 1 - s x^4 <= exp(h) for all x is (1 + o(1))/(108 d); this is above
      * it by 0.4 to 4% for every d >= 2/3, as the tests check. */
     law->squeeze = (1 + 0.56 / cbrt(law->d) + 0.5 / law->d) / (108 * law->d);
-    law->scale = mean * law->inverse * law->d;
+    law->scale = law->mean * law->cv * law->cv * law->d;
+    /* One word decides |x| < 3.6542 only, so x^4 < 178.4. Where that is too coarse to
+     * help, the comparison must never hold: it would be guessed wrong too often. */
+    surely = 1 - 178.4 * law->squeeze;
+    law->always = surely > 0.9 ? (uint64_t)(surely * 0x1p64) : 0;
+}
+
+void cv_gamma_init(struct cv_gamma *law, double mean, double cv)
+{
+    assert(isfinite(mean) && mean >= 0 && isfinite(cv) && cv >= 0);
+    memset(law, 0, sizeof *law);
+    law->method = CV_GAMMA_CONSTANT;
+    law->mean = mean;
+    law->cv = cv;
+    if (cv < 1e-12 || mean == 0)
+        return;
+    law->shape = 1 / (cv * cv);
+    if (cv == 1) {
+        law->method = CV_GAMMA_EXPONENTIAL;
+    } else if (cv < 1) {
+        law->method = CV_GAMMA_CUBE;
+        init_cube(law);
+    } else {
+        law->method = CV_GAMMA_LOGARITHM;
+        cv_gamma_make_layers(law);
+    }
 }
 
 /* Whether the normal x, of which v is 1 + c x > 0, is accepted by the uniform u. */
@@ -117,7 +135,7 @@ static bool accepts(const struct cv_gamma *law, double x, double v, double u)
     return log(u) < 0.5 * square + law->d * (1 - v * v * v + 3 * log(v));
 }
 
-static double gamma_large(const struct cv_gamma *law, const struct cv_words *words)
+static double draw_cube(const struct cv_gamma *law, const struct cv_words *words)
 {
     for (;;) {
         uint64_t first = next_word(words), second = next_word(words);
@@ -128,21 +146,39 @@ static double gamma_large(const struct cv_gamma *law, const struct cv_words *wor
     }
 }
 
-static double gamma_small(const struct cv_gamma *law, const struct cv_words *words)
+/* Beyond the sides of the first layer the logarithm of the density, which is concave, is
+ * below its tangents there. The tail on the side of t; whether it is accepted. */
+static bool draw_tail(const struct cv_gamma *law, const struct cv_words *words, double *t)
+{
+    const struct cv_gamma_layer *first = &law->layer[0];
+    double e = cv_exponential(words), below;
+
+    *t = *t < first->sure_low ? first->sure_low - e * law->tail_low
+                              : first->sure_high + e * law->tail_high;
+    below = log(law->height[1]) - e - cv_gamma_log_density(law, *t);
+    return cv_exponential(words) > below;
+}
+
+static double draw_logarithm(const struct cv_gamma *law, const struct cv_words *words)
 {
     for (;;) {
-        uint64_t first = next_word(words), second = next_word(words);
-        double x = cv_normal_from(first, words), v = 1 + law->c * x, power = x * x, head, e;
+        uint64_t word = next_word(words);
+        unsigned i = word & (CV_LAYERS - 1);
+        const struct cv_gamma_layer *layer = &law->layer[i];
+        double t = layer->left + cv_unit(word) * layer->width;
 
-        if (v <= 0)
-            continue;
-        power *= power;
-        head = cv_gamma_small_head(second);
-        if (!(head + 1 < 4096 * (1 - law->squeeze * power)) &&
-            !accepts(law, x, v, (head + cv_unit(next_word(words))) / 4096))
-            continue;
-        e = cv_exponential_from(second & (CV_LAYERS - 1), cv_gamma_small_u(second), words);
-        return law->scale * (v * v * v) * exp(-e * law->inverse);
+        if (t >= layer->sure_low && t <= layer->sure_high)
+            return cv_gamma_of_logarithm(law, t);
+        if (i == 0) {
+            if (draw_tail(law, words, &t))
+                return cv_gamma_of_logarithm(law, t);
+        } else {
+            double low = law->height[i], high = law->height[i + 1];
+
+            if (log(low + cv_unit(next_word(words)) * (high - low)) <
+                cv_gamma_log_density(law, t))
+                return cv_gamma_of_logarithm(law, t);
+        }
     }
 }
 
@@ -152,11 +188,11 @@ double cv_gamma_from(const struct cv_gamma *law, const struct cv_words *words)
     case CV_GAMMA_CONSTANT:
         break;
     case CV_GAMMA_EXPONENTIAL:
-        return law->scale * cv_exponential(words);
-    case CV_GAMMA_LARGE:
-        return gamma_large(law, words);
-    case CV_GAMMA_SMALL:
-        return gamma_small(law, words);
+        return law->mean * cv_exponential(words);
+    case CV_GAMMA_CUBE:
+        return draw_cube(law, words);
+    case CV_GAMMA_LOGARITHM:
+        return draw_logarithm(law, words);
     }
     return law->mean;
 }
@@ -180,11 +216,19 @@ static uint64_t next_of_stream(void *source)
     return stream->block.word[which];
 }
 
-double cv_gamma_at_slow(const struct cv_gamma *law, uint64_t seed, uint32_t run, uint32_t i,
-                        uint32_t j)
+double cv_gamma_at_slow(const struct cv_gamma *law, uint64_t seed, uint32_t run,
+                        uint32_t i, uint32_t j)
 {
     struct stream stream = { .seed = seed, .run = run, .i = i, .j = j };
     struct cv_words words = { next_of_stream, &stream };
 
     return cv_gamma_from(law, &words);
+}
+
+double cv_normal_at(uint64_t seed, uint32_t run, uint32_t i, uint32_t j)
+{
+    struct stream stream = { .seed = seed, .run = run, .i = i, .j = j };
+    struct cv_words words = { next_of_stream, &stream };
+
+    return cv_normal_from(next_word(&words), &words);
 }

@@ -1,25 +1,17 @@
 /* random.c -- random numbers as a function of a key. SPDX-License-Identifier: MIT
  *
  * Philox4x32-10 (Salmon, Moraes, Dror, Shaw, SC 2011, from Random123): the counter is
- * (a, b, c, block), the key is the seed. Gamma: the squeeze method of Marsaglia and
- * Tsang, ACM TOMS 26(3), 2000. Normal: Box and Muller's polar-free form, one block each. */
+ * (a, b, c, block), the key is the seed. Normal: Box and Muller's polar-free form, one
+ * block each. */
 #include "base/random.h"
 
 #include <math.h>
 
-/* Random123 does not compile cleanly under our warnings. */
-#if defined(__GNUC__)
-#pragma GCC diagnostic push
-#pragma GCC diagnostic ignored "-Wconversion"
-#pragma GCC diagnostic ignored "-Wsign-conversion"
-#pragma GCC diagnostic ignored "-Wshadow"
-#endif
-#include <Random123/philox.h>
-#if defined(__GNUC__)
-#pragma GCC diagnostic pop
-#endif
+#include "base/gamma_sampler.h"
+#include "base/philox.h"
 
-void cv_random_at(struct cv_random *random, uint64_t seed, uint32_t a, uint32_t b, uint32_t c)
+void cv_random_at(struct cv_random *random, uint64_t seed, uint32_t a, uint32_t b,
+                  uint32_t c)
 {
     random->seed = seed;
     random->name[0] = a;
@@ -66,31 +58,30 @@ double cv_random_normal(struct cv_random *random)
     return radius * cos(two_pi * cv_random_uniform(random));
 }
 
-/* Gamma of the given shape >= 1 and scale 1. */
-static double gamma_from_one(struct cv_random *random, double shape)
+static uint64_t next_bits(void *source)
 {
-    const double d = shape - 1.0 / 3;
-    const double c = 1 / sqrt(9 * d);
-
-    for (;;) {
-        double x = cv_random_normal(random);
-        double v = 1 + c * x;
-
-        if (v <= 0)
-            continue;
-        v = v * v * v;
-        if (log(cv_random_uniform(random)) < 0.5 * x * x + d * (1 - v + log(v)))
-            return d * v;
-    }
+    return cv_random_bits(source);
 }
 
 double cv_random_gamma(struct cv_random *random, double cv)
 {
-    double shape = 1 / (cv * cv);
+    const struct cv_words words = { next_bits, random };
+    const double shape = 1 / (cv * cv);
+    struct cv_gamma law;
 
-    if (shape >= 1)
-        return gamma_from_one(random, shape) / shape;
-    /* A gamma of shape k is one of shape k + 1 times u^(1/k). */
-    return gamma_from_one(random, shape + 1) *
-           exp(log(cv_random_uniform(random)) / shape) / shape;
+    if (cv <= 1) {
+        cv_gamma_init(&law, 1, cv);
+        return cv_gamma_from(&law, &words);
+    }
+    /* Layers do not pay for one variate. A gamma of shape k is one of shape k + 1 times
+     * u^(1/k), and -log u is exponential. */
+    cv_gamma_init(&law, 1 + cv * cv, 1 / sqrt(shape + 1));
+    return cv_gamma_from(&law, &words) * exp(-cv_exponential(&words) * cv * cv);
+}
+
+uint64_t cv_random_derive(uint64_t seed, uint64_t purpose)
+{
+    /* A stream of its own kind: no simulated run has this number. */
+    return cv_philox(seed, UINT32_MAX, (uint32_t)(purpose >> 32), (uint32_t)purpose, 0)
+        .word[0];
 }

@@ -21,7 +21,12 @@ uint64_t cv_random_bits(struct cv_random *random);
 double cv_random_uniform(struct cv_random *random);
 /* Mean 0, standard deviation 1. */
 double cv_random_normal(struct cv_random *random);
-/* Gamma with mean 1 and coefficient of variation `cv` > 0. */
+/* Gamma with mean 1 and coefficient of variation `cv` >= 0. For many variates of one law
+ * base/gamma_sampler.h is several times faster. */
 double cv_random_gamma(struct cv_random *random, double cv);
+
+/* A seed for one of several purposes (0, 1, ...) of a user's seed: streams of the same
+ * name under seeds made from one seed, or from neighbouring ones, are unrelated. */
+uint64_t cv_random_derive(uint64_t seed, uint64_t purpose);
 
 #endif

@@ -35,6 +35,7 @@ unsigned cv_edit_distance(const char *a, const char *b)
 
         now[0] = (unsigned)i;
         for (size_t j = 1; j <= nb; j++) {
+            /* NOLINTNEXTLINE(clang-analyzer-core.UndefinedBinaryOperatorResult): strlen */
             unsigned best = last[j - 1] + (a[i - 1] != b[j - 1]);
 
             best = least(best, least(last[j], now[j - 1]) + 1);

@@ -1,7 +1,7 @@
 /* ziggurat.c -- layers of the normal and the exponential density.
  * SPDX-License-Identifier: MIT
  *
- * Printed by tools/make-ziggurat, which says how; tests/unit/test_random.c checks it. */
+ * Printed by tools/make-ziggurat, which says how; its test measures the layers again. */
 #include "base/ziggurat.h"
 
 const struct cv_layer cv_normal_layers[CV_LAYERS + 1] = {

@@ -42,7 +42,7 @@ static inline double cv_sign_unit(uint64_t word)
     return ((double)((int64_t)word >> 11) + 0.5) * 0x1p-52;
 }
 
-/* Take the layer from the 8 lower bits. Whether `word` alone decides; if so *out is it. */
+/* The layer is in the 8 lower bits. Whether `word` alone decides; if so *out is it. */
 static inline bool cv_normal_sure(uint64_t word, double *out)
 {
     const struct cv_layer *layer = &cv_normal_layers[word & (CV_LAYERS - 1)];
@@ -59,7 +59,7 @@ static inline bool cv_exponential_sure(unsigned layer, double u, double *out)
     return u < cv_exponential_layers[layer].sure;
 }
 
-/* The variates in full. They begin with `word` (or layer and u) and take more as needed. */
+/* The variates in full: from `word`, or layer and u, and from more words as needed. */
 double cv_normal_from(uint64_t word, const struct cv_words *more);
 double cv_exponential_from(unsigned layer, double u, const struct cv_words *more);
 /* The same with all words from `words`. */

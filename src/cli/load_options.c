@@ -7,6 +7,7 @@
 #include <cleave/trace.h>
 #include "cli/engines.h"
 #include "cli/output.h"
+#include "cli/settings.h"
 
 #define FIELD(name) offsetof(struct cv_load_options, name)
 
@@ -73,49 +74,16 @@ const struct cv_option cv_trial_options[] = {
 };
 /* clang-format on */
 
-/* Split "key=value" and check that the key is new. */
-static int read_setting(const char *text, struct cv_arena *arena, struct cleave_job *job,
-                        struct cleave_setting *settings)
-{
-    const char *equals = strchr(text, '=');
-    char shown[CV_ECHO_ROOM];
-    char *key;
-
-    if (equals == NULL || equals == text || equals[1] == '\0')
-        return cv_complain(CV_EXIT_USAGE, "--param: expected KEY=VALUE, got '%s'",
-                           cv_echo(text, shown));
-    key = cv_arena_text(arena, text);
-    if (key == NULL)
-        return cv_complain(CV_EXIT_FAILED, "out of memory for the parameters");
-    key[equals - text] = '\0';
-    for (size_t i = 0; i < job->nsettings; i++) {
-        if (strcmp(settings[i].key, key) == 0)
-            return cv_complain(CV_EXIT_USAGE, "parameter '%s' is given twice",
-                               cv_echo(key, shown));
-    }
-    settings[job->nsettings].key = key;
-    settings[job->nsettings++].value = key + (equals - text) + 1;
-    return CV_EXIT_DONE;
-}
-
 static int read_settings(const struct cv_load_options *options, struct cv_arena *arena,
                          struct cleave_job *job)
 {
-    struct cleave_setting *settings =
-        cv_array(arena, options->params.count + 1, sizeof *settings);
-    int status = CV_EXIT_DONE;
+    struct cv_settings settings;
+    int status = cv_settings_open(&settings, &options->params, 1, arena);
 
-    if (settings == NULL)
-        return cv_complain(CV_EXIT_FAILED, "out of memory for the parameters");
-    job->settings = settings;
-    if (options->rounds > 0) {
-        char text[40];
-
-        snprintf(text, sizeof text, "rounds=%llu", (unsigned long long)options->rounds);
-        status = read_setting(text, arena, job, settings);
-    }
-    for (size_t i = 0; i < options->params.count && status == CV_EXIT_DONE; i++)
-        status = read_setting(options->params.items[i], arena, job, settings);
+    if (status == CV_EXIT_DONE)
+        status = cv_settings_count(&settings, "rounds", options->rounds, arena);
+    job->settings = settings.items;
+    job->nsettings = settings.count;
     return status;
 }
 

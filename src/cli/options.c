@@ -51,16 +51,36 @@ static int unknown_option(const struct reader *reader, const char *typed)
     return cv_complain(CV_EXIT_USAGE, "unknown option '%s'%s", shown, hint);
 }
 
+/* Digits, or digits with a power of ten such as 1e18; exact. False for anything else, or
+ * more than 64 bits. */
+static bool read_count(const char *text, uint64_t *out)
+{
+    unsigned long long value, power = 0;
+    char *end;
+
+    errno = 0;
+    if (text[0] < '0' || text[0] > '9')
+        return false;
+    value = strtoull(text, &end, 10);
+    if (*end == 'e' && end[1] >= '0' && end[1] <= '9')
+        power = strtoull(end + 1, &end, 10);
+    if (*end != '\0' || errno != 0 || power > 19)
+        return false;
+    for (; power > 0; power--) {
+        if (value > UINT64_MAX / 10)
+            return false;
+        value *= 10;
+    }
+    *out = value;
+    return true;
+}
+
 static int store_count(const struct cv_option *option, const char *text, uint64_t *out)
 {
     char shown[CV_ECHO_ROOM];
-    char *end = NULL;
-    unsigned long long value = 0;
+    uint64_t value = 0;
 
-    errno = 0;
-    if (text[0] >= '0' && text[0] <= '9')
-        value = strtoull(text, &end, 10);
-    if (end == NULL || *end != '\0' || errno != 0 || (double)value < option->least ||
+    if (!read_count(text, &value) || (double)value < option->least ||
         (option->most > 0 && (double)value > option->most)) {
         if (option->most > 0)
             return cv_complain(CV_EXIT_USAGE,

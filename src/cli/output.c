@@ -177,3 +177,11 @@ struct cv_screen cv_screen_facts(void)
                     strcmp(terminal, "dumb") != 0;
     return screen;
 }
+
+void cv_screen_narrow(struct cv_screen *screen, uint64_t width)
+{
+    if (width > 0)
+        screen->width = (unsigned)width;
+    else if (screen->width < 40)
+        screen->width = 40;
+}

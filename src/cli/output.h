@@ -5,6 +5,7 @@
 #ifndef CV_OUTPUT_H
 #define CV_OUTPUT_H
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <cleave/error.h>
 #include "base/fail.h"
@@ -52,5 +53,7 @@ struct cv_screen {
 };
 
 struct cv_screen cv_screen_facts(void);
+/* Take the width that --width asked for; without (0), at least 40 columns. */
+void cv_screen_narrow(struct cv_screen *screen, uint64_t width);
 
 #endif

@@ -9,6 +9,7 @@
 #include "cli/output.h"
 #include "cli/plan_text.h"
 #include "cli/progress.h"
+#include "cli/settings.h"
 #include "report/table.h"
 
 #define FIELD(name) offsetof(struct cv_load_options, name)
@@ -62,34 +63,18 @@ struct comparison {
 /* Fill rows with the policies of a list, or all. */
 static int choose(const char *list, struct cv_arena *arena, struct comparison *out)
 {
-    const size_t all = cleave_policy_count();
-    size_t most = all;
-    struct cleave_error err;
-    char *copy, *rest, *name;
+    const struct cleave_policy **policies;
+    size_t count;
+    const int status =
+        cv_policies_choose(CLEAVE_TASK_LOAD, list, "umr,xmi", arena, &policies, &count);
 
-    for (const char *c = list; c != NULL && *c != '\0'; c++)
-        most += *c == ',';
-    out->rows = cv_array(arena, most + 1, sizeof *out->rows);
-    copy = cv_arena_text(arena, list != NULL ? list : "");
-    if (out->rows == NULL || copy == NULL)
+    if (status != CV_EXIT_DONE)
+        return status;
+    out->rows = cv_array(arena, count, sizeof *out->rows);
+    if (out->rows == NULL)
         return cv_complain(CV_EXIT_FAILED, "out of memory for the comparison");
-    for (size_t i = 0; list == NULL && i < all; i++)
-        out->rows[out->nrows++].policy = cleave_policy_at(i);
-    for (name = strtok_r(copy, ",", &rest); name != NULL;
-         name = strtok_r(NULL, ",", &rest)) {
-        const struct cleave_policy *policy;
-
-        if (cleave_policy_find(name, &policy, &err) != CLEAVE_OK)
-            return cv_complain(CV_EXIT_USAGE, "--policies: %s", err.text);
-        for (size_t i = 0; i < out->nrows; i++) {
-            if (out->rows[i].policy == policy)
-                return cv_complain(CV_EXIT_USAGE, "--policies: '%s' is named twice",
-                                   name);
-        }
-        out->rows[out->nrows++].policy = policy;
-    }
-    if (out->nrows == 0)
-        return cv_complain(CV_EXIT_USAGE, "--policies: expected names such as umr,xmi");
+    for (; out->nrows < count; out->nrows++)
+        out->rows[out->nrows].policy = policies[out->nrows];
     return CV_EXIT_DONE;
 }
 

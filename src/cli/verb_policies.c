@@ -1,5 +1,6 @@
 /* verb_policies.c -- cleave policies. SPDX-License-Identifier: MIT */
 #include <stdio.h>
+#include <string.h>
 #include <cleave/policy.h>
 #include "cli/json_fields.h"
 #include "cli/output.h"
@@ -13,7 +14,7 @@ struct policies_options {
 /* clang-format off */
 static const struct cv_option options[] = {
     { .name = "--json", .value = 1, .offset = offsetof(struct policies_options, json),
-      .help = "Write JSON: name, summary, needs, parameters and reference of each." },
+      .help = "Write JSON: name, task, summary, needs, parameters, reference of each." },
     { .name = NULL },
 };
 /* clang-format on */
@@ -35,10 +36,16 @@ static const char *kind_name(enum cleave_param_kind kind)
     return kind == CLEAVE_PARAM_COUNT ? "count" : "real";
 }
 
+static const char *task_name(enum cleave_task task)
+{
+    return task == CLEAVE_TASK_LOAD ? "load" : "reduce";
+}
+
 static void json_policy(struct cv_json *json, const struct cleave_policy *policy)
 {
     cv_field_object(json, NULL);
     cv_field_text(json, "name", policy->name);
+    cv_field_text(json, "task", task_name(policy->task));
     cv_field_text(json, "summary", policy->summary);
     cv_field_list(json, "needs");
     for (size_t i = 0; i < NEEDS; i++) {
@@ -77,34 +84,51 @@ static int show_json(const struct cleave_policy *only)
     return cv_result_close(&json);
 }
 
-static int show_list(void)
+/* "what it does; parameters: rounds, min_chunk". */
+static void add_summary(const struct cleave_policy *policy, struct cv_table *table)
 {
-    static const struct cv_column columns[] = {
-        { "policy", CV_COLUMN_TEXT },
-        { "parameters", CV_COLUMN_TEXT },
-        { "what it does", CV_COLUMN_TEXT },
-    };
+    const struct cleave_param *p = policy->params;
     struct cv_text text = { NULL, 0, 0, false };
-    const struct cv_screen screen = cv_screen_facts();
+
+    cv_text_add(&text, "%s", policy->summary);
+    for (; p != NULL && p->name != NULL; p++)
+        cv_text_add(&text, "%s%s", p == policy->params ? " [" : ", ", p->name);
+    if (policy->params != NULL && policy->params->name != NULL)
+        cv_text_add(&text, "]");
+    table->failed = table->failed || text.failed;
+    cv_table_text(table, text.bytes != NULL ? text.bytes : "");
+    cv_text_done(&text);
+}
+
+static void add_list(enum cleave_task task, const char *title,
+                     const struct cv_screen *screen, struct cv_text *out)
+{
+    const struct cv_column columns[] = {
+        { title, CV_COLUMN_TEXT },
+        { "what it does [parameters]", CV_COLUMN_TEXT },
+    };
     struct cv_table table;
 
     cv_table_init(&table, columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < cleave_policy_count(); i++) {
-        const struct cleave_policy *policy = cleave_policy_at(i);
-        const struct cleave_param *p = policy->params;
-        char names[128] = "";
-        size_t length = 0;
-
-        for (; p != NULL && p->name != NULL && length < sizeof names; p++)
-            length += (size_t)snprintf(names + length, sizeof names - length, "%s%s",
-                                       length > 0 ? ", " : "", p->name);
-        cv_table_text(&table, policy->name);
-        cv_table_text(&table, names);
-        cv_table_text(&table, policy->summary);
+        if (cleave_policy_at(i)->task != task)
+            continue;
+        cv_table_text(&table, cleave_policy_at(i)->name);
+        add_summary(cleave_policy_at(i), &table);
     }
-    cv_table_write(&table, screen.colour, screen.width, &text);
+    cv_table_write(&table, screen->colour, screen->width, out);
     cv_table_done(&table);
-    cv_text_add(&text, "\n'cleave policies NAME' tells more about one.\n");
+    cv_text_add(out, "\n");
+}
+
+static int show_list(void)
+{
+    struct cv_text text = { NULL, 0, 0, false };
+    const struct cv_screen screen = cv_screen_facts();
+
+    add_list(CLEAVE_TASK_LOAD, "for a load", &screen, &text);
+    add_list(CLEAVE_TASK_REDUCE, "for a reduction", &screen, &text);
+    cv_text_add(&text, "'cleave policies NAME' tells more about one.\n");
     return cv_print_take(&text);
 }
 
@@ -146,6 +170,10 @@ static int show_one(const struct cleave_policy *policy)
     struct cv_text text = { NULL, 0, 0, false };
 
     cv_text_add(&text, "%s: %s\n", policy->name, policy->summary);
+    if (policy->task == CLEAVE_TASK_REDUCE)
+        cv_text_add(&text, "combines   %s\n",
+                    policy->keeps_order ? "neighbours only: the order is kept"
+                                        : "in any order");
     for (size_t i = 0; i < NEEDS; i++) {
         if (policy->needs & needs[i].bit)
             cv_text_add(&text, "needs      %s\n", needs[i].text);
@@ -159,15 +187,38 @@ static int show_one(const struct cleave_policy *policy)
     return cv_print_take(&text);
 }
 
+static const char *policy_name(const void *context, size_t index)
+{
+    (void)context;
+    return cleave_policy_at(index)->name;
+}
+
+/* Whatever it is for. */
+static int find(const char *name, const struct cleave_policy **out)
+{
+    char hint[512], shown[CV_ECHO_ROOM];
+
+    for (size_t i = 0; i < cleave_policy_count(); i++) {
+        if (strcmp(cleave_policy_at(i)->name, name) == 0) {
+            *out = cleave_policy_at(i);
+            return CV_EXIT_DONE;
+        }
+    }
+    cv_echo(name, shown);
+    cv_suggest(shown, cleave_policy_count(), policy_name, NULL, hint, sizeof hint);
+    return cv_complain(CV_EXIT_USAGE, "unknown policy '%s'%s", shown, hint);
+}
+
 static int run(const struct cv_call *call)
 {
     const struct policies_options *values = call->values;
     const struct cleave_policy *only = NULL;
-    struct cleave_error err;
+    int status = CV_EXIT_DONE;
 
-    if (call->noperands > 0 &&
-        cleave_policy_find(call->operands[0], &only, &err) != CLEAVE_OK)
-        return cv_complain_error(&err);
+    if (call->noperands > 0)
+        status = find(call->operands[0], &only);
+    if (status != CV_EXIT_DONE)
+        return status;
     if (values->json)
         return show_json(only);
     return only != NULL ? show_one(only) : show_list();
@@ -175,13 +226,13 @@ static int run(const struct cv_call *call)
 
 const struct cv_verb cv_verb_policies = {
     .name = "policies",
-    .summary = "list the ways to split a load, and their parameters",
+    .summary = "list the ways to split a load or to reduce, and their parameters",
     .description = "Lists the policies that --policy takes. With a name: what that one "
                    "needs, its parameters with their ranges, and where it comes from.",
     .operands = "[NAME]",
     .max_operands = 1,
     .groups = groups,
-    .examples = "cleave policies\ncleave policies xmi",
+    .examples = "cleave policies\ncleave policies greedy",
     .values_size = sizeof(struct policies_options),
     .run = run,
 };

@@ -9,15 +9,18 @@
 #include "cli/options.h"
 
 /* In the order they are listed to users. */
-#define CV_VERBS(X)  \
-    X(plan_load)     \
-    X(simulate_load) \
-    X(compare_load)  \
-    X(platform)      \
-    X(policies)      \
-    X(engines)       \
-    X(figures)       \
-    X(version)       \
+#define CV_VERBS(X)    \
+    X(plan_load)       \
+    X(plan_reduce)     \
+    X(simulate_load)   \
+    X(simulate_reduce) \
+    X(compare_load)    \
+    X(compare_reduce)  \
+    X(platform)        \
+    X(policies)        \
+    X(engines)         \
+    X(figures)         \
+    X(version)         \
     X(help)
 
 /* One call of a verb: what was typed, checked. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/reduce_check.h"
 #include "policy/orders.h"
 
 /* Sums of chunk sizes may miss the load by rounding: this much of it is forgiven. */
@@ -13,12 +14,13 @@ static const double SLACK = 1e-9;
 struct cv_driver {
     const struct cv_planned *planned; /* borrowed */
     const struct cv_engine *engine;
-    void *instance;                   /* owned, of engine                     */
-    struct cv_arena arena;            /* policy state of the current run      */
-    void *state;                      /* in arena                             */
+    void *instance;        /* owned, of engine                     */
+    struct cv_arena arena; /* policy state of the current run      */
+    void *state;           /* in arena                             */
     struct cleave_view view;
     struct cleave_orders orders;
     uint64_t chunks;
+    struct cv_reduce_check reduce; /* of a reduction                       */
 };
 
 enum cleave_status cv_driver_open(const struct cv_planned *planned,
@@ -68,17 +70,26 @@ static enum cleave_status start_policy(struct cv_driver *driver, struct cleave_e
     driver->orders.units_left = &driver->view.units_left;
     driver->orders.out_of_memory = false;
     driver->chunks = 0;
-    return policy->start == NULL ? CLEAVE_OK
-                                 : policy->start(driver->state, &driver->view, &setup, err);
+    if (policy->task == CLEAVE_TASK_REDUCE &&
+        !cv_reduce_check_init(&driver->reduce, &driver->arena, driver->view.nworkers,
+                              policy->keeps_order))
+        return cv_fail_memory(err, "the state of a reduction");
+    return policy->start == NULL
+               ? CLEAVE_OK
+               : policy->start(driver->state, &driver->view, &setup, err);
 }
 
 /* The order is sane. The sum over chunks is judged when units run out or the run ends. */
-static enum cleave_status check_order(const struct cv_driver *driver,
+static enum cleave_status check_order(struct cv_driver *driver,
                                       const struct cleave_order *order, double now_s,
                                       struct cleave_error *err)
 {
-    const char *name = driver->planned->policy->name;
+    const char *name = driver->planned->policy->name, *fault;
+    bool reduces = driver->planned->policy->task == CLEAVE_TASK_REDUCE;
 
+    if (order->worker >= driver->view.nworkers)
+        return cv_fail(err, CLEAVE_EPOLICY, "policy '%s' named worker %u of %u", name,
+                       order->worker, driver->view.nworkers);
     if (order->kind == CLEAVE_WAKE_AT) {
         if (!(order->time_s >= now_s) || isinf(order->time_s))
             return cv_fail(err, CLEAVE_EPOLICY,
@@ -86,48 +97,66 @@ static enum cleave_status check_order(const struct cv_driver *driver,
                            order->time_s, now_s);
         return CLEAVE_OK;
     }
-    if (order->worker >= driver->view.nworkers)
-        return cv_fail(err, CLEAVE_EPOLICY, "policy '%s' sent to worker %u of %u", name,
-                       order->worker, driver->view.nworkers);
+    if ((order->kind == CLEAVE_COMBINE) != reduces)
+        return cv_fail(err, CLEAVE_EPOLICY, "policy '%s' gave an order of another task",
+                       name);
+    if (reduces) {
+        fault = cv_reduce_check_order(&driver->reduce, order);
+        if (fault != NULL)
+            return cv_fail(err, CLEAVE_EPOLICY,
+                           "policy '%s' let node %u send to node %u: %s", name,
+                           order->peer, order->worker, fault);
+        return CLEAVE_OK;
+    }
     if (!(order->units >= 0) || isinf(order->units))
-        return cv_fail(err, CLEAVE_EPOLICY, "policy '%s' sent %g units to worker %u", name,
-                       order->units, order->worker);
+        return cv_fail(err, CLEAVE_EPOLICY, "policy '%s' sent %g units to worker %u",
+                       name, order->units, order->worker);
     return CLEAVE_OK;
 }
 
-static enum cleave_status record(struct cleave_trace *trace, const struct cleave_event *event,
-                                 const struct cleave_order *order, struct cleave_error *err)
+static enum cleave_status record_event(struct cleave_trace *trace,
+                                       const struct cleave_event *event,
+                                       struct cleave_error *err)
 {
-    struct cleave_entry entry;
+    struct cleave_entry entry = { .is_order = false };
 
     if (trace == NULL)
         return CLEAVE_OK;
-    memset(&entry, 0, sizeof entry);
-    entry.is_order = order != NULL;
-    if (order != NULL)
-        entry.as.order = *order;
-    else
-        entry.as.event = *event;
+    entry.as.event = *event;
+    return cleave_trace_add(trace, &entry, err);
+}
+
+static enum cleave_status record_order(struct cleave_trace *trace,
+                                       const struct cleave_order *order,
+                                       struct cleave_error *err)
+{
+    struct cleave_entry entry = { .is_order = true };
+
+    if (trace == NULL)
+        return CLEAVE_OK;
+    entry.as.order = *order;
     return cleave_trace_add(trace, &entry, err);
 }
 
 static enum cleave_status submit_orders(struct cv_driver *driver, double now_s,
-                                        struct cleave_trace *trace, struct cleave_error *err)
+                                        struct cleave_trace *trace,
+                                        struct cleave_error *err)
 {
     struct cleave_orders *orders = &driver->orders;
 
     if (orders->out_of_memory)
         return cv_fail_memory(err, "the orders of a policy");
     if (driver->view.units_left < -SLACK * driver->view.units_total)
-        return cv_fail(err, CLEAVE_EPOLICY, "policy '%s' handed out %g units more than the load",
+        return cv_fail(err, CLEAVE_EPOLICY,
+                       "policy '%s' handed out %g units more than the load",
                        driver->planned->policy->name, -driver->view.units_left);
     for (size_t i = 0; i < orders->count; i++) {
         const struct cleave_order *order = &orders->items[i];
 
         CV_TRY(check_order(driver, order, now_s, err));
-        CV_TRY(record(trace, NULL, order, err));
+        CV_TRY(record_order(trace, order, err));
         CV_TRY(driver->engine->submit(driver->instance, order, err));
-        driver->chunks += order->kind == CLEAVE_SEND;
+        driver->chunks += order->kind != CLEAVE_WAKE_AT;
     }
     return CLEAVE_OK;
 }
@@ -136,12 +165,45 @@ static enum cleave_status submit_orders(struct cv_driver *driver, double now_s,
 static enum cleave_status step(struct cv_driver *driver, const struct cleave_event *event,
                                struct cleave_trace *trace, struct cleave_error *err)
 {
-    CV_TRY(record(trace, event, NULL, err));
+    CV_TRY(record_event(trace, event, err));
     driver->orders.count = 0;
     driver->planned->policy->decide(driver->state, &driver->view, event, &driver->orders);
     if (driver->orders.count == 0 && !driver->orders.out_of_memory)
         return CLEAVE_OK;
     return submit_orders(driver, event->time_s, trace, err);
+}
+
+/* What the event means for the driver's own books. */
+static void note_event(struct cv_driver *driver, const struct cleave_event *event,
+                       struct cv_outcome *outcome)
+{
+    outcome->events++;
+    if (event->kind == CLEAVE_DONE) {
+        outcome->busy_s += event->time_s - event->start_s;
+        outcome->makespan_s = event->time_s;
+    } else if (event->kind == CLEAVE_COMBINED) {
+        cv_reduce_check_combined(&driver->reduce, event->worker);
+        outcome->makespan_s = event->time_s;
+    }
+}
+
+static enum cleave_status check_end(const struct cv_driver *driver,
+                                    struct cleave_error *err)
+{
+    const struct cleave_view *view = &driver->view;
+    const char *name = driver->planned->policy->name;
+
+    if (driver->planned->policy->task == CLEAVE_TASK_REDUCE) {
+        if (driver->reduce.sent + 1 < view->nworkers)
+            return cv_fail(err, CLEAVE_EPOLICY,
+                           "policy '%s' stopped with %u partials left", name,
+                           view->nworkers - driver->reduce.sent);
+    } else if (view->units_left > SLACK * view->units_total) {
+        return cv_fail(err, CLEAVE_EPOLICY,
+                       "policy '%s' stopped with %g of %g units left", name,
+                       view->units_left, view->units_total);
+    }
+    return CLEAVE_OK;
 }
 
 enum cleave_status cv_driver_run(struct cv_driver *driver, const struct cv_run *run,
@@ -157,16 +219,10 @@ enum cleave_status cv_driver_run(struct cv_driver *driver, const struct cv_run *
     while (any) {
         CV_TRY(step(driver, &event, trace, err));
         CV_TRY(driver->engine->wait(driver->instance, &event, &any, err));
-        outcome.events++;
-        if (any && event.kind == CLEAVE_DONE) {
-            outcome.busy_s += event.time_s - event.start_s;
-            outcome.makespan_s = event.time_s;
-        }
+        if (any)
+            note_event(driver, &event, &outcome);
     }
-    if (driver->view.units_left > SLACK * driver->view.units_total)
-        return cv_fail(err, CLEAVE_EPOLICY, "policy '%s' stopped with %g of %g units left",
-                       driver->planned->policy->name, driver->view.units_left,
-                       driver->view.units_total);
+    CV_TRY(check_end(driver, err));
     outcome.chunks = driver->chunks;
     *out = outcome;
     return CLEAVE_OK;

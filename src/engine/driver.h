@@ -14,37 +14,45 @@
  * shared by threads. */
 struct cv_planned {
     const struct cleave_policy *policy;
-    void *state;              /* owned by arena                       */
-    struct cleave_view view;  /* as it is at the beginning of a run   */
+    void *state;             /* owned by arena                       */
+    struct cleave_view view; /* as it is at the beginning of a run   */
     struct cv_arena arena;
     struct cv_notes notes;
 };
 
 /* `declared` are the costs that the policy is told, usually the platform's own; they and
  * the platform must outlive the plan. On failure nothing is left to free. */
-enum cleave_status cv_planned_init(struct cv_planned *planned,
-                                   const struct cleave_policy *policy,
-                                   const struct cleave_setting *settings, size_t nsettings,
-                                   const struct cleave_platform *platform,
-                                   const struct cleave_worker *declared, double load,
-                                   double error, uint64_t seed,
-                                   const struct cv_forecast *forecast,
-                                   struct cleave_error *err);
+enum cleave_status
+cv_planned_init(struct cv_planned *planned, const struct cleave_policy *policy,
+                const struct cleave_setting *settings, size_t nsettings,
+                const struct cleave_platform *platform,
+                const struct cleave_worker *declared, double load, double error,
+                uint64_t seed, const struct cv_forecast *forecast,
+                struct cleave_error *err);
+/* The same for a reduction of `nodes` partials with the given declared costs. */
+enum cleave_status cv_planned_reduce(struct cv_planned *planned,
+                                     const struct cleave_policy *policy,
+                                     const struct cleave_setting *settings,
+                                     size_t nsettings, uint32_t nodes, double transfer_s,
+                                     double compute_s, uint64_t seed,
+                                     struct cleave_error *err);
 /* The same for a list of chunks made elsewhere, which is copied. */
-enum cleave_status cv_planned_fixed(struct cv_planned *planned, const struct cv_plan *plan,
+enum cleave_status cv_planned_fixed(struct cv_planned *planned,
+                                    const struct cv_plan *plan,
                                     const struct cleave_platform *platform, double load,
                                     struct cleave_error *err);
 void cv_planned_done(struct cv_planned *planned);
 
 /* What a run came to. */
 struct cv_outcome {
-    double makespan_s; /* end of the last computation            */
-    double busy_s;     /* computing, summed over workers         */
+    double makespan_s; /* end of the last computation or combination */
+    double busy_s;     /* computing, summed over workers             */
     uint64_t chunks, events;
 };
 
 struct cv_driver;
 
+/* `platform` is NULL for a reduction, whose costs are the engine's source. */
 enum cleave_status cv_driver_open(const struct cv_planned *planned,
                                   const struct cv_engine *engine,
                                   const struct cleave_platform *platform,

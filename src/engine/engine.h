@@ -13,7 +13,7 @@ struct cv_run {
     double load;                            /* units                               */
     double error;                           /* told to the policy                  */
     uint64_t seed;
-    uint32_t number;                        /* of this run among those of the seed */
+    uint32_t number; /* of this run among those of the seed */
     struct cv_noise noise;
 };
 

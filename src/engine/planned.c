@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "engine/driver.h"
-#include "policy/equal_workers.h"
+#include "model/equal_workers.h"
 
 static enum cleave_status check_inputs(const struct cleave_policy *policy,
                                        const struct cleave_platform *platform,
@@ -21,13 +21,15 @@ static enum cleave_status check_inputs(const struct cleave_policy *policy,
         return cv_fail(err, CLEAVE_EINPUT, "expected an error of 0 or more, got %g",
                        view->error);
     if ((policy->needs & CLEAVE_NEEDS_FORECAST) && forecast == NULL)
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "policy '%s' tries others in simulation, which is not offered here",
-                       policy->name);
+        return cv_fail(
+            err, CLEAVE_EINPUT,
+            "policy '%s' tries others in simulation, which is not offered here",
+            policy->name);
     if ((policy->needs & CLEAVE_NEEDS_MULTI_PORT) && view->port != CLEAVE_PORT_MULTI)
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "policy '%s' needs a master with port: multi, but this one has port: %s",
-                       policy->name, cleave_port_name(view->port));
+        return cv_fail(
+            err, CLEAVE_EINPUT,
+            "policy '%s' needs a master with port: multi, but this one has port: %s",
+            policy->name, cleave_port_name(view->port));
     if ((policy->needs & CLEAVE_NEEDS_EQUAL_WORKERS) &&
         !cv_workers_equal(view->workers, view->nworkers, &other, &what))
         return cv_fail(err, CLEAVE_EINPUT,
@@ -39,8 +41,8 @@ static enum cleave_status check_inputs(const struct cleave_policy *policy,
 }
 
 static enum cleave_status make_plan(struct cv_planned *planned,
-                                    const struct cleave_setting *settings, size_t nsettings,
-                                    const struct cv_forecast *forecast,
+                                    const struct cleave_setting *settings,
+                                    size_t nsettings, const struct cv_forecast *forecast,
                                     struct cleave_error *err)
 {
     struct cleave_setup setup = { &planned->arena, &planned->notes, forecast };
@@ -55,8 +57,9 @@ static enum cleave_status make_plan(struct cv_planned *planned,
 }
 
 static void begin(struct cv_planned *planned, const struct cleave_policy *policy,
-                  const struct cleave_platform *platform, const struct cleave_worker *declared,
-                  double load, double error, uint64_t seed)
+                  const struct cleave_platform *platform,
+                  const struct cleave_worker *declared, double load, double error,
+                  uint64_t seed)
 {
     memset(planned, 0, sizeof *planned);
     cv_arena_init(&planned->arena);
@@ -73,14 +76,13 @@ static void begin(struct cv_planned *planned, const struct cleave_policy *policy
     };
 }
 
-enum cleave_status cv_planned_init(struct cv_planned *planned,
-                                   const struct cleave_policy *policy,
-                                   const struct cleave_setting *settings, size_t nsettings,
-                                   const struct cleave_platform *platform,
-                                   const struct cleave_worker *declared, double load,
-                                   double error, uint64_t seed,
-                                   const struct cv_forecast *forecast,
-                                   struct cleave_error *err)
+enum cleave_status
+cv_planned_init(struct cv_planned *planned, const struct cleave_policy *policy,
+                const struct cleave_setting *settings, size_t nsettings,
+                const struct cleave_platform *platform,
+                const struct cleave_worker *declared, double load, double error,
+                uint64_t seed, const struct cv_forecast *forecast,
+                struct cleave_error *err)
 {
     enum cleave_status status;
 
@@ -88,6 +90,30 @@ enum cleave_status cv_planned_init(struct cv_planned *planned,
     status = check_inputs(policy, platform, &planned->view, forecast, err);
     if (status == CLEAVE_OK)
         status = make_plan(planned, settings, nsettings, forecast, err);
+    if (status != CLEAVE_OK)
+        cv_planned_done(planned);
+    return status;
+}
+
+enum cleave_status cv_planned_reduce(struct cv_planned *planned,
+                                     const struct cleave_policy *policy,
+                                     const struct cleave_setting *settings,
+                                     size_t nsettings, uint32_t nodes, double transfer_s,
+                                     double compute_s, uint64_t seed,
+                                     struct cleave_error *err)
+{
+    enum cleave_status status;
+
+    if (nodes < 1)
+        return cv_fail(err, CLEAVE_EINPUT, "expected 1 or more nodes, got %u", nodes);
+    memset(planned, 0, sizeof *planned);
+    cv_arena_init(&planned->arena);
+    planned->policy = policy;
+    planned->notes.arena = &planned->arena;
+    planned->view = (struct cleave_view){
+        .nworkers = nodes, .seed = seed, .transfer_s = transfer_s, .compute_s = compute_s
+    };
+    status = make_plan(planned, settings, nsettings, NULL, err);
     if (status != CLEAVE_OK)
         cv_planned_done(planned);
     return status;
@@ -101,8 +127,8 @@ static const struct cleave_policy given_plan = {
     .decide = cv_static_decide,
 };
 
-static enum cleave_status copy_plan(struct cv_planned *planned, const struct cv_plan *plan,
-                                    struct cleave_error *err)
+static enum cleave_status copy_plan(struct cv_planned *planned,
+                                    const struct cv_plan *plan, struct cleave_error *err)
 {
     struct cleave_setup setup = { .arena = &planned->arena };
     struct cv_static *fixed = cv_array(&planned->arena, 1, sizeof *fixed);
@@ -118,7 +144,8 @@ static enum cleave_status copy_plan(struct cv_planned *planned, const struct cv_
     return cv_static_index(fixed, &planned->view, &setup, err);
 }
 
-enum cleave_status cv_planned_fixed(struct cv_planned *planned, const struct cv_plan *plan,
+enum cleave_status cv_planned_fixed(struct cv_planned *planned,
+                                    const struct cv_plan *plan,
                                     const struct cleave_platform *platform, double load,
                                     struct cleave_error *err)
 {

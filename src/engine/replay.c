@@ -12,7 +12,8 @@ struct replay {
 };
 
 static enum cleave_status replay_open(const struct cleave_platform *platform,
-                                      const void *source, void **out, struct cleave_error *err)
+                                      const void *source, void **out,
+                                      struct cleave_error *err)
 {
     struct replay *replay = calloc(1, sizeof *replay);
 
@@ -50,23 +51,26 @@ static enum cleave_status replay_submit(void *engine, const struct cleave_order 
     if (replay->next < cleave_trace_count(replay->trace))
         entry = cleave_trace_at(replay->trace, replay->next);
     if (entry == NULL || !entry->is_order)
-        return cv_fail(err, CLEAVE_EPOLICY,
-                       "entry %zu of the trace: no order was recorded here, got one of %g "
-                       "units to worker %u",
-                       replay->next, order->units, order->worker);
+        return cv_fail(
+            err, CLEAVE_EPOLICY,
+            "entry %zu of the trace: no order was recorded here, got one of %g "
+            "units to worker %u",
+            replay->next, order->units, order->worker);
     old = &entry->as.order;
     if (old->kind != order->kind || old->worker != order->worker ||
-        old->units != order->units || old->time_s != order->time_s)
-        return cv_fail(err, CLEAVE_EPOLICY,
-                       "entry %zu of the trace: recorded %.17g units to worker %u, got %.17g "
-                       "units to worker %u",
-                       replay->next, old->units, old->worker, order->units, order->worker);
+        old->units != order->units || old->time_s != order->time_s ||
+        old->peer != order->peer)
+        return cv_fail(
+            err, CLEAVE_EPOLICY,
+            "entry %zu of the trace: recorded %.17g units to worker %u, got %.17g "
+            "units to worker %u",
+            replay->next, old->units, old->worker, order->units, order->worker);
     replay->next++;
     return CLEAVE_OK;
 }
 
-static enum cleave_status replay_wait(void *engine, struct cleave_event *out, bool *out_any,
-                                      struct cleave_error *err)
+static enum cleave_status replay_wait(void *engine, struct cleave_event *out,
+                                      bool *out_any, struct cleave_error *err)
 {
     struct replay *replay = engine;
     const struct cleave_entry *entry;
@@ -76,10 +80,11 @@ static enum cleave_status replay_wait(void *engine, struct cleave_event *out, bo
         return CLEAVE_OK;
     entry = cleave_trace_at(replay->trace, replay->next);
     if (entry->is_order)
-        return cv_fail(err, CLEAVE_EPOLICY,
-                       "entry %zu of the trace: %.17g units to worker %u were recorded here, "
-                       "got no order",
-                       replay->next, entry->as.order.units, entry->as.order.worker);
+        return cv_fail(
+            err, CLEAVE_EPOLICY,
+            "entry %zu of the trace: %.17g units to worker %u were recorded here, "
+            "got no order",
+            replay->next, entry->as.order.units, entry->as.order.worker);
     *out = entry->as.event;
     replay->next++;
     return CLEAVE_OK;

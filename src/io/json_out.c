@@ -2,7 +2,6 @@
 #include "io/json_out.h"
 
 #include <assert.h>
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -168,30 +167,42 @@ void cv_json_text(struct cv_json *json, const char *text)
         put_string(json, text);
 }
 
+/* Lists of millions of numbers are written: twice as fast as printf. */
+static void put_whole(struct cv_json *json, uint64_t value, bool negative)
+{
+    char digits[24];
+    size_t at = sizeof digits;
+
+    do {
+        digits[--at] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value > 0);
+    if (negative)
+        digits[--at] = '-';
+    put(json, digits + at, sizeof digits - at);
+}
+
 void cv_json_number(struct cv_json *json, double value)
 {
     char number[CV_NUMBER_SIZE];
 
     before_value(json);
-    put_text(json, isfinite(value) ? cv_number_full(value, number) : "null");
+    if (value >= 0 && value < 1e15 && value == (double)(uint64_t)value && !signbit(value))
+        put_whole(json, (uint64_t)value, false);
+    else
+        put_text(json, isfinite(value) ? cv_number_full(value, number) : "null");
 }
 
 void cv_json_whole(struct cv_json *json, int64_t value)
 {
-    char number[32];
-
     before_value(json);
-    snprintf(number, sizeof number, "%" PRId64, value);
-    put_text(json, number);
+    put_whole(json, value < 0 ? 0 - (uint64_t)value : (uint64_t)value, value < 0);
 }
 
 void cv_json_count(struct cv_json *json, uint64_t value)
 {
-    char number[32];
-
     before_value(json);
-    snprintf(number, sizeof number, "%" PRIu64, value);
-    put_text(json, number);
+    put_whole(json, value, false);
 }
 
 void cv_json_bool(struct cv_json *json, bool value)

@@ -40,9 +40,9 @@ bool cv_read_is_string(const struct cv_token *token)
     return token->node == CV_NODE_SCALAR && strlen(token->text) == token->length;
 }
 
-static enum cleave_status take_number(struct cv_reading *reading,
-                                      const struct cv_token *token,
-                                      enum cv_quantity quantity, double *out)
+enum cleave_status cv_read_number(struct cv_reading *reading,
+                                  const struct cv_token *token, enum cv_quantity quantity,
+                                  double *out)
 {
     const char *expected;
 
@@ -58,7 +58,7 @@ enum cleave_status cv_read_ranged(struct cv_reading *reading,
 {
     double value;
 
-    CV_TRY(take_number(reading, token, quantity, &value));
+    CV_TRY(cv_read_number(reading, token, quantity, &value));
     if (positive && !(value > 0))
         return cv_read_fail(reading, token, "expected a positive number");
     if (value < 0)

@@ -29,6 +29,10 @@ enum cleave_status cv_read_fail(struct cv_reading *reading, const struct cv_toke
 
 /* Whether a token is a scalar with no 0 inside, so that it may be handled as a string. */
 bool cv_read_is_string(const struct cv_token *token);
+/* Any number, with a unit if the quantity has some. */
+enum cleave_status cv_read_number(struct cv_reading *reading,
+                                  const struct cv_token *token, enum cv_quantity quantity,
+                                  double *out);
 /* A number above 0 if `positive`, of at least 0 otherwise. */
 enum cleave_status cv_read_ranged(struct cv_reading *reading,
                                   const struct cv_token *token, enum cv_quantity quantity,

@@ -10,5 +10,9 @@
 enum cleave_status cv_trace_read(FILE *file, const char *name,
                                  const struct cleave_platform *platform,
                                  struct cleave_trace **out, struct cleave_error *err);
+/* cleave_trace_load_reduce likewise. */
+enum cleave_status cv_trace_read_reduce(FILE *file, const char *name, uint32_t *out_nodes,
+                                        struct cleave_trace **out,
+                                        struct cleave_error *err);
 
 #endif

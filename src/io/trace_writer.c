@@ -8,10 +8,22 @@
 #include "base/fail.h"
 #include "io/json_out.h"
 
+/* Who the workers of a trace are. */
+struct cast {
+    const struct cleave_platform *platform; /* NULL for a reduction: numbers for names */
+    uint32_t count;
+};
+
 static void put_number(struct cv_json *json, const char *key, double value)
 {
     cv_json_key(json, key);
     cv_json_number(json, value);
+}
+
+static void put_count(struct cv_json *json, const char *key, uint64_t value)
+{
+    cv_json_key(json, key);
+    cv_json_count(json, value);
 }
 
 static void put_text(struct cv_json *json, const char *key, const char *text)
@@ -20,40 +32,55 @@ static void put_text(struct cv_json *json, const char *key, const char *text)
     cv_json_text(json, text);
 }
 
-static void write_header(struct cv_json *json, const struct cleave_platform *platform,
+static void put_worker(struct cv_json *json, const struct cast *cast, uint32_t worker)
+{
+    if (cast->platform != NULL)
+        put_text(json, "worker", cleave_platform_worker_name(cast->platform, worker));
+    else
+        put_count(json, "worker", worker);
+}
+
+static void write_header(struct cv_json *json, const struct cast *cast,
                          const char *policy, double load)
 {
     cv_json_object(json);
     put_text(json, "format", CV_TRACE_FORMAT);
     put_text(json, "policy", policy);
-    put_number(json, "load", load);
-    put_text(json, "port", cleave_port_name(cleave_platform_port(platform)));
-    cv_json_key(json, "workers");
-    cv_json_list(json);
-    for (uint32_t i = 0; i < cleave_platform_nworkers(platform); i++)
-        cv_json_text(json, cleave_platform_worker_name(platform, i));
-    cv_json_end(json);
+    if (cast->platform != NULL) {
+        put_number(json, "load", load);
+        put_text(json, "port", cleave_port_name(cleave_platform_port(cast->platform)));
+        cv_json_key(json, "workers");
+        cv_json_list(json);
+        for (uint32_t i = 0; i < cast->count; i++)
+            cv_json_text(json, cleave_platform_worker_name(cast->platform, i));
+        cv_json_end(json);
+    } else {
+        put_text(json, "task", "reduce");
+        put_count(json, "nodes", cast->count);
+    }
     cv_json_end(json);
     cv_json_close(json);
 }
 
 static void write_event(struct cv_json *json, const struct cleave_event *event,
-                        const struct cleave_platform *platform)
+                        const struct cast *cast)
 {
     static const char *const kinds[] = {
-        [CLEAVE_START] = "start",
-        [CLEAVE_SENT] = "sent",
-        [CLEAVE_DONE] = "done",
-        [CLEAVE_WAKE] = "wake",
+        [CLEAVE_START] = "start",     [CLEAVE_SENT] = "sent",
+        [CLEAVE_DONE] = "done",       [CLEAVE_WAKE] = "wake",
+        [CLEAVE_ARRIVED] = "arrived", [CLEAVE_COMBINED] = "combined",
     };
 
     cv_json_object(json);
     put_text(json, "event", kinds[event->kind]);
     if (event->kind == CLEAVE_SENT || event->kind == CLEAVE_DONE) {
-        put_text(json, "worker", cleave_platform_worker_name(platform, event->worker));
-        cv_json_key(json, "chunk");
-        cv_json_count(json, event->chunk);
+        put_worker(json, cast, event->worker);
+        put_count(json, "chunk", event->chunk);
         put_number(json, "units", event->units);
+    } else if (cast->platform == NULL && event->kind != CLEAVE_START) {
+        put_worker(json, cast, event->worker);
+        if (event->kind != CLEAVE_WAKE)
+            put_count(json, "peer", event->peer);
     }
     put_number(json, "start", event->start_s);
     put_number(json, "end", event->time_s);
@@ -66,16 +93,26 @@ static void write_event(struct cv_json *json, const struct cleave_event *event,
 }
 
 static void write_order(struct cv_json *json, const struct cleave_order *order,
-                        const struct cleave_platform *platform)
+                        const struct cast *cast)
 {
     cv_json_object(json);
-    if (order->kind == CLEAVE_SEND) {
+    switch (order->kind) {
+    case CLEAVE_SEND:
         put_text(json, "order", "send");
-        put_text(json, "worker", cleave_platform_worker_name(platform, order->worker));
+        put_worker(json, cast, order->worker);
         put_number(json, "units", order->units);
-    } else {
+        break;
+    case CLEAVE_COMBINE:
+        put_text(json, "order", "combine");
+        put_worker(json, cast, order->worker);
+        put_count(json, "peer", order->peer);
+        break;
+    case CLEAVE_WAKE_AT:
         put_text(json, "order", "wake");
+        if (cast->platform == NULL)
+            put_worker(json, cast, order->worker);
         put_number(json, "time", order->time_s);
+        break;
     }
     cv_json_end(json);
     cv_json_close(json);
@@ -86,28 +123,91 @@ static bool is_good(double value)
     return isfinite(value) && value >= 0;
 }
 
+static const char *find_pair_fault(uint32_t worker, uint32_t peer,
+                                   const struct cast *cast)
+{
+    if (cast->platform != NULL)
+        return "a combination, which a load does not have";
+    if (worker >= cast->count || peer >= cast->count)
+        return "a node that the reduction does not have";
+    return worker == peer ? "a node that sends to itself" : NULL;
+}
+
+static const char *find_chunk_fault(uint32_t worker, double units,
+                                    const struct cast *cast)
+{
+    if (cast->platform == NULL)
+        return "a chunk, which a reduction does not have";
+    if (worker >= cast->count)
+        return "a worker that the platform does not have";
+    return is_good(units) ? NULL : "units below 0 or not finite";
+}
+
+/* Loads do not name the worker that a call is about. */
+static const char *find_wake_fault(uint32_t worker, const struct cast *cast)
+{
+    return cast->platform != NULL || worker < cast->count
+               ? NULL
+               : "a node that the reduction does not have";
+}
+
 /* What cannot be written so that it can be read again. */
-static const char *find_fault(const struct cleave_entry *entry, uint32_t nworkers)
+static const char *find_fault(const struct cleave_entry *entry, const struct cast *cast)
 {
     const struct cleave_event *event = &entry->as.event;
     const struct cleave_order *order = &entry->as.order;
 
     if (entry->is_order) {
-        if (order->kind == CLEAVE_WAKE_AT)
-            return is_good(order->time_s) ? NULL : "a time below 0 or not finite";
-        if (order->worker >= nworkers)
-            return "a worker that the platform does not have";
-        return is_good(order->units) ? NULL : "units below 0 or not finite";
+        if (order->kind == CLEAVE_SEND)
+            return find_chunk_fault(order->worker, order->units, cast);
+        if (order->kind == CLEAVE_COMBINE)
+            return find_pair_fault(order->worker, order->peer, cast);
+        return is_good(order->time_s) ? find_wake_fault(order->worker, cast)
+                                      : "a time below 0 or not finite";
     }
     if (!is_good(event->start_s) || !is_good(event->time_s))
         return "a time below 0 or not finite";
     if (event->start_s > event->time_s)
         return "an end before its start";
-    if (event->kind != CLEAVE_SENT && event->kind != CLEAVE_DONE)
-        return NULL;
-    if (event->worker >= nworkers)
-        return "a worker that the platform does not have";
-    return is_good(event->units) ? NULL : "units below 0 or not finite";
+    switch (event->kind) {
+    case CLEAVE_SENT:
+    case CLEAVE_DONE:
+        return find_chunk_fault(event->worker, event->units, cast);
+    case CLEAVE_ARRIVED:
+    case CLEAVE_COMBINED:
+        return find_pair_fault(event->worker, event->peer, cast);
+    case CLEAVE_WAKE:
+        return find_wake_fault(event->worker, cast);
+    case CLEAVE_START:
+        break;
+    }
+    return NULL;
+}
+
+static enum cleave_status save(const struct cleave_trace *trace, const struct cast *cast,
+                               const char *policy, double load, FILE *file,
+                               struct cleave_error *err)
+{
+    struct cv_json json;
+
+    errno = 0;
+    cv_json_init(&json, file, false);
+    write_header(&json, cast, policy, load);
+    for (size_t i = 0; i < cleave_trace_count(trace) && !json.failed; i++) {
+        const struct cleave_entry *entry = cleave_trace_at(trace, i);
+        const char *fault = find_fault(entry, cast);
+
+        if (fault != NULL)
+            return cv_fail(err, CLEAVE_EINPUT, "entry %zu of the trace has %s", i, fault);
+        if (entry->is_order)
+            write_order(&json, &entry->as.order, cast);
+        else
+            write_event(&json, &entry->as.event, cast);
+    }
+    if (fflush(file) != 0 || json.failed)
+        return cv_fail(err, CLEAVE_EINPUT, "cannot write: %s",
+                       strerror(errno != 0 ? errno : EIO));
+    return CLEAVE_OK;
 }
 
 enum cleave_status cleave_trace_save(const struct cleave_trace *trace,
@@ -115,27 +215,20 @@ enum cleave_status cleave_trace_save(const struct cleave_trace *trace,
                                      const char *policy, double load, FILE *file,
                                      struct cleave_error *err)
 {
-    uint32_t nworkers = cleave_platform_nworkers(platform);
-    struct cv_json json;
+    const struct cast cast = { platform, cleave_platform_nworkers(platform) };
 
     if (!isfinite(load))
         return cv_fail(err, CLEAVE_EINPUT, "expected a finite load");
-    errno = 0;
-    cv_json_init(&json, file, false);
-    write_header(&json, platform, policy, load);
-    for (size_t i = 0; i < cleave_trace_count(trace) && !json.failed; i++) {
-        const struct cleave_entry *entry = cleave_trace_at(trace, i);
-        const char *fault = find_fault(entry, nworkers);
+    return save(trace, &cast, policy, load, file, err);
+}
 
-        if (fault != NULL)
-            return cv_fail(err, CLEAVE_EINPUT, "entry %zu of the trace has %s", i, fault);
-        if (entry->is_order)
-            write_order(&json, &entry->as.order, platform);
-        else
-            write_event(&json, &entry->as.event, platform);
-    }
-    if (fflush(file) != 0 || json.failed)
-        return cv_fail(err, CLEAVE_EINPUT, "cannot write: %s",
-                       strerror(errno != 0 ? errno : EIO));
-    return CLEAVE_OK;
+enum cleave_status cleave_trace_save_reduce(const struct cleave_trace *trace,
+                                            uint32_t nodes, const char *policy,
+                                            FILE *file, struct cleave_error *err)
+{
+    const struct cast cast = { NULL, nodes };
+
+    if (nodes == 0)
+        return cv_fail(err, CLEAVE_EINPUT, "expected 1 or more nodes, got 0");
+    return save(trace, &cast, policy, 0, file, err);
 }

@@ -22,18 +22,6 @@ static const double most_chunks = 32768, most_per_worker = 4;
 /* A size this little below zero is taken for zero: the bound can only fall. */
 static const double size_noise = 1e-9;
 
-bool cv_workers_alike(const struct cleave_worker *workers, uint32_t nworkers)
-{
-    for (uint32_t i = 1; i < nworkers; i++) {
-        if (workers[i].speed_ups != workers[0].speed_ups ||
-            workers[i].compute_latency_s != workers[0].compute_latency_s ||
-            workers[i].bandwidth_ups != workers[0].bandwidth_ups ||
-            workers[i].latency_s != workers[0].latency_s)
-            return false;
-    }
-    return true;
-}
-
 /* Sums over the chunks counted so far, from the end. */
 struct sums {
     double slope, offset; /* of g_i in g_0                 */
@@ -87,7 +75,8 @@ double cv_bound_equal(const struct cleave_worker *worker, uint32_t nworkers, dou
         at = at + 1 < nworkers ? at + 1 : 0;
         last = (load / worker->speed_ups - sums.offset) / sums.slope;
         if (last >= sums.least * (1 - size_noise))
-            best = fmin(best, last + alpha + chunks * beta + load / worker->bandwidth_ups);
+            best =
+                fmin(best, last + alpha + chunks * beta + load / worker->bandwidth_ups);
         rest = tail(worker, nworkers, load, chunks + 1);
         if (rest >= best * (1 - 1e-12) || chunks >= most || !(sums.slope < 1e280))
             break;
@@ -111,7 +100,8 @@ double cv_bound_alone(const struct cleave_worker *worker, double t, uint32_t mos
         sums_add(&sums, slope, offset);
         slope *= ratio;
         offset = beta - alpha + ratio * offset;
-        last = (t - alpha - chunks * beta - ratio * sums.offset) / (1 + ratio * sums.slope);
+        last =
+            (t - alpha - chunks * beta - ratio * sums.offset) / (1 + ratio * sums.slope);
         units = speed * (sums.slope * last + sums.offset);
         if (last >= sums.least * (1 - size_noise) && units > best) {
             best = units;

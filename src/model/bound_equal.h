@@ -7,9 +7,6 @@
 #include <cleave/platform.h>
 #include "base/arena.h"
 
-/* Whether speeds, bandwidths and both latencies towards the worker are all the same. */
-bool cv_workers_alike(const struct cleave_worker *workers, uint32_t nworkers);
-
 /* The least makespan of `nworkers` workers like *worker behind one port. *out_exact tells
  * whether some schedule reaches it; without latencies none does, and with tiny ones the
  * search ends before it is sure. Negative when memory is short. */

@@ -37,9 +37,9 @@ static int widest_first(const void *a, const void *b)
 struct guide {
     const struct cleave_worker *workers; /* borrowed             */
     double load;
-    struct link *links;                  /* widest first         */
-    struct cv_affine *lead;              /* per place in `links` */
-    double makespan;                     /* best so far          */
+    struct link *links;     /* widest first         */
+    struct cv_affine *lead; /* per place in `links` */
+    double makespan;        /* best so far          */
     uint32_t n;
     size_t chunks;
 };
@@ -90,11 +90,13 @@ static void guide_scan(struct guide *guide, uint32_t n)
 }
 
 /* One piece per group of messages: prices averaged over time, and never rising. */
-static void pieces_from(const struct guide *guide, const uint32_t *seq, const double *units,
-                        const double *multiplier, uint32_t most, struct cv_prices *out)
+static void pieces_from(const struct guide *guide, const uint32_t *seq,
+                        const double *units, const double *multiplier, uint32_t most,
+                        struct cv_prices *out)
 {
     const struct cleave_worker *first = &guide->workers[seq[0]];
-    const double worth = 1 / (1 / first->bandwidth_ups + multiplier[0] / first->speed_ups);
+    const double worth =
+        1 / (1 / first->bandwidth_ups + multiplier[0] / first->speed_ups);
     const size_t group = (guide->chunks + most - 2) / (most - 1);
     double now = 0, left = 1, lowest = INFINITY;
     uint32_t k = 0;
@@ -133,8 +135,8 @@ void cv_prices_sum(struct cv_prices *prices)
 {
     prices->total[0] = 0;
     for (uint32_t k = 0; k + 1 < prices->pieces; k++)
-        prices->total[k + 1] = prices->total[k] +
-                               prices->price[k] * (prices->from[k + 1] - prices->from[k]);
+        prices->total[k + 1] =
+            prices->total[k] + prices->price[k] * (prices->from[k + 1] - prices->from[k]);
 }
 
 static bool guide_prices(const struct guide *guide, uint32_t nworkers, uint32_t most,
@@ -151,7 +153,8 @@ static bool guide_prices(const struct guide *guide, uint32_t nworkers, uint32_t 
         !cv_vertex_room_init(&room, scratch, chunks, nworkers))
         return false;
     for (size_t i = 0; i < chunks; i++)
-        seq[chunks - 1 - i] = guide->links[guide->n - 1 - (uint32_t)(i % guide->n)].worker;
+        seq[chunks - 1 - i] =
+            guide->links[guide->n - 1 - (uint32_t)(i % guide->n)].worker;
     cv_vertex_solve(guide->workers, guide->load, seq, chunks, &room, units, &feasible);
     for (size_t i = 0; i < chunks; i++)
         units[i] = fmax(0, units[i]);

@@ -14,8 +14,9 @@ enum { CV_PRICE_PIECES = 64 };
 struct cv_prices {
     uint32_t pieces;
     double from[CV_PRICE_PIECES + 1], price[CV_PRICE_PIECES + 1];
-    double total[CV_PRICE_PIECES + 1]; /* sum of price x time up to from[k]             */
-    double gap[CV_PRICE_PIECES + 1];   /* how long a chunk sent then keeps its worker busy */
+    double
+        total[CV_PRICE_PIECES + 1];  /* sum of price x time up to from[k]              */
+    double gap[CV_PRICE_PIECES + 1]; /* how long a chunk sent then keeps a worker busy */
 };
 
 /* Set `total` from `from` and `price`. */

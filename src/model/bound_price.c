@@ -7,10 +7,10 @@
  *
  *     load <= price x time over [0, T] + sum over workers of the best response to it.
  *
- * A T for which the right side is less than the load is a bound, whatever the prices. They
- * are taken from a simple schedule (bound_guide.c) and then improved: where the workers'
- * responses use more of the port than there is, its time becomes dearer, where they use
- * less, cheaper (a subgradient step; prices must keep falling over time). */
+ * A T for which the right side is less than the load is a bound, whatever the prices.
+ * They are taken from a simple schedule (bound_guide.c) and then improved: where the
+ * workers' responses use more of the port than there is, its time becomes dearer, where
+ * they use less, cheaper (a subgradient step; prices must keep falling over time). */
 #include "model/bound_price.h"
 
 #include <math.h>
@@ -21,11 +21,11 @@
 #include "model/bound_response.h"
 
 enum {
-    MOST_KINDS = 4096,   /* different workers; with more there is no bound        */
-    MOST_STEPS = 16,     /* improvements of the prices                            */
-    WORK = 2000000,      /* about this many inner loop turns spent on them         */
+    MOST_KINDS = 4096, /* different workers; with more there is no bound        */
+    MOST_STEPS = 16,   /* improvements of the prices                            */
+    WORK = 2000000,    /* about this many inner loop turns spent on them         */
     NEWTON = 12,
-    PATIENCE = 3,        /* steps without success before they are made smaller    */
+    PATIENCE = 3, /* steps without success before they are made smaller    */
 };
 
 /* Bounds on a response differ in how long a message is expected to be. */
@@ -162,8 +162,8 @@ static double descend(const struct market *market, double t, double floor)
 
         if (units < market->load * (1 - 1e-12))
             return t;
-        if (!(slope > 0)) {
-            t = market->prices.from[market->prices.pieces - 1]; /* nobody works that late */
+        if (!(slope > 0)) { /* nobody works that late */
+            t = market->prices.from[market->prices.pieces - 1];
             continue;
         }
         t -= (units - market->load) / slope + 1e-9 * t;
@@ -178,7 +178,7 @@ static void adjust(struct cv_prices *prices, const double *spare, double aim)
     double sum = 0, square = 0;
     const uint32_t last = prices->pieces - 1;
 
-    /* Prices are sums of drops that may not be negative: all pieces up to k feel drop k. */
+    /* Prices are sums of drops, none negative: all pieces up to k feel drop k. */
     for (uint32_t k = 0; k < last; k++) {
         drop[k] = prices->price[k] - prices->price[k + 1];
         sum += spare[k];
@@ -196,7 +196,7 @@ static void adjust(struct cv_prices *prices, const double *spare, double aim)
 static double improve(struct market *market, double bound, double makespan, int steps)
 {
     struct cv_prices best = market->prices;
-    double spare[CV_PRICE_PIECES + 1], aim = first_aim * (makespan - bound);
+    double spare[CV_PRICE_PIECES + 1] = { 0 }, aim = first_aim * (makespan - bound);
     int failed = 0;
 
     for (int step = 0; step < steps; step++) {

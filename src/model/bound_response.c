@@ -35,14 +35,14 @@ struct search {
     double edge[EDGES], sum[EDGES];            /* and price x time up to it          */
     double lowest[EDGES];                      /* price just before edge[k + 1]      */
     uint32_t lowest_piece[EDGES];
-    double left[EDGES], right[EDGES];          /* earned from a chunk there on       */
-    double best[EDGES];                        /* the better that arrives at edge[q] */
+    double left[EDGES], right[EDGES]; /* earned from a chunk there on       */
+    double best[EDGES];               /* the better that arrives at edge[q] */
 };
 
 /* How the first chunk arrives; kept to add up the port's time. */
 struct opening {
     double value, time;
-    bool at_edge;      /* then `state` is where; else the step to its successor */
+    bool at_edge; /* then `state` is where; else the step to its successor */
     struct step state;
 };
 
@@ -65,14 +65,13 @@ static void search_edges(struct search *s, double lag)
     const struct cv_prices *prices = s->prices;
     uint32_t piece = 0;
 
-    s->n = 0;
-    for (uint32_t k = 0; k < prices->pieces; k++) {
+    s->n = 1; /* region 0 begins at time 0; edge[0] is not used */
+    s->edge[0] = 0;
+    for (uint32_t k = 1; k < prices->pieces; k++) {
         const double usual = s->beta + s->ratio * fmax(0, prices->gap[k] - s->alpha);
-        double edge = prices->from[k] + lag * usual;
+        const double edge = fmax(prices->from[k] + lag * usual, s->edge[k - 1]);
 
-        if (k > 0)
-            edge = fmax(edge, s->edge[k - 1]);
-        if (k > 0 && edge >= s->horizon)
+        if (edge >= s->horizon)
             break;
         s->edge[k] = edge;
         s->n = k + 1;
@@ -88,7 +87,7 @@ static void search_edges(struct search *s, double lag)
     }
 }
 
-/* Targets of a chunk under one bound: left edges of regions `from` to `to` and right edges
+/* Targets of a chunk under one bound: left edges of regions `from` to `to`, right edges
  * of those before the end. best[q] stands for both that arrive at edge[q]. */
 struct targets {
     double slope;
@@ -102,7 +101,8 @@ static double slope_value(const struct search *s, double slope, uint32_t q, doub
 }
 
 /* The best of them; *out_at is its place, at most to + 1. */
-static double best_target(const struct search *s, const struct targets *t, uint32_t *out_at)
+static double best_target(const struct search *s, const struct targets *t,
+                          uint32_t *out_at)
 {
     double top = slope_value(s, t->slope, t->from, s->left[t->from]);
 
@@ -150,7 +150,7 @@ static double tangent_cost(const struct search *s, uint32_t piece, double t, dou
 }
 
 /* `limit`: where the region after k goes by the tangent. Time is worth less to k, so it
- * goes no further. */
+ * goes no further, if it may go there at all. */
 static void choice_make(const struct search *s, uint32_t k, uint32_t limit,
                         struct choice *c)
 {
@@ -164,7 +164,7 @@ static void choice_make(const struct search *s, uint32_t k, uint32_t limit,
            (flat - tangent) * (s->edge[split] - s->edge[k] - s->alpha) <
                c->flat_cost - c->left_cost)
         split++;
-    c->far = (struct targets){ tangent, split, limit < split ? s->n : limit, false };
+    c->far = (struct targets){ tangent, split, limit > split ? limit : s->n, false };
     c->near = (struct targets){ flat, k + 1, split - 1, split <= s->n };
     c->has_far = split <= s->n;
     c->has_near = split > k + 1;
@@ -238,8 +238,6 @@ static void open_soonest(const struct search *s, double extra, struct opening *o
         const double t = soonest(s, until);
         double value;
 
-        if (until - t < s->alpha)
-            continue;
         if (t > s->edge[1])
             break;
         while (piece + 1 < p->pieces && p->from[piece + 1] <= t)
@@ -254,10 +252,10 @@ static void open_soonest(const struct search *s, double extra, struct opening *o
 
 static struct opening search_opening(const struct search *s)
 {
-    const double flat = worth(s, s->lowest[0]);
-    const double small =
-        flat * (s->edge[1] - soonest(s, s->edge[1]) - s->alpha) - s->beta * s->lowest[0];
-    const double extra = fmax(0, small); /* another chunk before it in region 0 */
+    /* Other chunks before it in region 0; no chunk arrives before beta. */
+    const double extra =
+        fmax(0, worth(s, s->lowest[0]) * (s->edge[1] - s->beta - s->alpha) -
+                    s->beta * s->lowest[0]);
     struct opening open = { .value = 0, .at_edge = false, .state = { SMALL, 0, false } };
 
     open_soonest(s, extra, &open);
@@ -297,8 +295,8 @@ static double add_chunk(const struct search *s, uint32_t region, double t,
 {
     const uint32_t piece = step->kind == TANGENT ? region : s->lowest_piece[region];
     const double earns = worth(s, s->prices->price[piece]);
-    const double until = step->kind == SMALL ? s->edge[region + 1]
-                                             : s->edge[step->region + step->right];
+    const double until =
+        step->kind == SMALL ? s->edge[region + 1] : s->edge[step->region + step->right];
     const double message = s->beta + (earns > 0 ? s->ratio * (until - t - s->alpha) : 0);
 
     if (used != NULL && step->kind == TANGENT)
@@ -322,16 +320,17 @@ static double follow(const struct search *s, const struct opening *open, double 
     for (;;) {
         const struct step next = next_step(s, at.region, at.right);
 
-        earns = add_chunk(s, at.region, s->edge[at.region + at.right], &next, used, weight);
+        earns =
+            add_chunk(s, at.region, s->edge[at.region + at.right], &next, used, weight);
         if (next.region >= s->n)
             return earns;
         at = next;
     }
 }
 
-double cv_price_response(const struct cv_prices *prices, const struct cleave_worker *worker,
-                         double horizon, double lag, double *out_slope, double *used,
-                         double weight)
+double cv_price_response(const struct cv_prices *prices,
+                         const struct cleave_worker *worker, double horizon, double lag,
+                         double *out_slope, double *used, double weight)
 {
     struct search s;
     struct opening open;

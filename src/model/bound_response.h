@@ -9,9 +9,9 @@
  * to for this worker, or a little more. `lag` from 0 to 1 chooses among bounds on that
  * value; all are valid. *out_slope: how fast it grows with the horizon. If `used` is not
  * NULL, the port's time used in each piece is added to it, `weight` times. */
-double cv_price_response(const struct cv_prices *prices, const struct cleave_worker *worker,
-                         double horizon, double lag, double *out_slope, double *used,
-                         double weight);
+double cv_price_response(const struct cv_prices *prices,
+                         const struct cleave_worker *worker, double horizon, double lag,
+                         double *out_slope, double *used, double weight);
 
 /* Price x time up to t. */
 double cv_prices_until(const struct cv_prices *prices, double t);

@@ -130,7 +130,7 @@ static uint32_t places_until(const struct start *start, double t)
     return low;
 }
 
-/* For the worker of rank r (from 1): the most it gains over S (T - alpha), over places. */
+/* The most that the worker of rank r (from 1) gains over S (T - alpha), over places. */
 static double best_place(const struct start *start, uint32_t r, uint32_t used)
 {
     const struct cleave_worker *w = &start->workers[start->by_speed[r - 1]];
@@ -292,8 +292,8 @@ static double start_alone(const struct start *start)
     for (uint32_t i = 0; i < start->n; i++) {
         const struct cleave_worker *w = &start->workers[i];
 
-        best = fmin(best,
-                    w->latency_s + w->compute_latency_s + start->load / w->speed_ups);
+        best =
+            fmin(best, w->latency_s + w->compute_latency_s + start->load / w->speed_ups);
     }
     return best;
 }

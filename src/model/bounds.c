@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "model/bound_equal.h"
+#include "model/equal_workers.h"
 #include "model/bound_price.h"
 #include "model/bound_start.h"
 
@@ -49,7 +50,7 @@ struct knapsack {
     const struct cleave_worker *workers;
     const struct rank *order; /* widest link first */
     uint32_t n;
-    double alpha, beta; /* the least of each */
+    double alpha, beta;   /* the least of each */
     uint32_t most_chunks; /* tried per worker, alone_volume */
     bool *exact;          /* cleared when more could matter */
 };
@@ -100,9 +101,9 @@ static struct volume alone_volume(const struct knapsack *sack, double t)
     struct volume volume = { 0, 0 }, one = { 0, 0 };
 
     for (uint32_t i = 0; i < sack->n; i++) {
-        if (i == 0 || !cv_workers_alike(&sack->workers[i - 1], 2))
-            one.units = cv_bound_alone(&sack->workers[i], t, sack->most_chunks, &one.slope,
-                                       sack->exact);
+        if (i == 0 || !cv_workers_equal(&sack->workers[i - 1], 2, NULL, NULL))
+            one.units = cv_bound_alone(&sack->workers[i], t, sack->most_chunks,
+                                       &one.slope, sack->exact);
         volume.units += one.units;
         volume.slope += one.slope;
     }
@@ -113,7 +114,8 @@ static struct volume alone_volume(const struct knapsack *sack, double t)
  * method inside a bracket, halved now and then because the volume is neither convex nor
  * concave and Newton's method alone can run in circles. */
 static double volume_root(struct volume (*volume)(const struct knapsack *, double),
-                          const struct knapsack *sack, double load, double low, double high)
+                          const struct knapsack *sack, double load, double low,
+                          double high)
 {
     double t = high;
 
@@ -172,10 +174,9 @@ static double bound_alone(const struct cleave_worker *workers, uint32_t n, doubl
                           double least, bool *out_exact)
 {
     const uint32_t most = (uint32_t)fmax(32, fmin(4096, 1e6 / n));
-    const struct knapsack sack = { .workers = workers,
-                                   .n = n,
-                                   .most_chunks = most,
-                                   .exact = out_exact };
+    const struct knapsack sack = {
+        .workers = workers, .n = n, .most_chunks = most, .exact = out_exact
+    };
 
     *out_exact = true;
     return volume_root(alone_volume, &sack, load, least, late_enough(workers, n, load));
@@ -191,8 +192,9 @@ static double bound_ideal(const struct cleave_worker *workers, uint32_t n, doubl
 }
 
 /* The three bounds that only one port gives. */
-static size_t bounds_one_port(const struct cleave_worker *workers, uint32_t n, double load,
-                              struct cv_arena *scratch, struct cleave_bound *out)
+static size_t bounds_one_port(const struct cleave_worker *workers, uint32_t n,
+                              double load, struct cv_arena *scratch,
+                              struct cleave_bound *out)
 {
     bool exact = false;
     size_t count = 0;
@@ -201,7 +203,7 @@ static size_t bounds_one_port(const struct cleave_worker *workers, uint32_t n, d
     if (value < 0)
         return 0;
     out[count++] = (struct cleave_bound){ "start", value };
-    if (cv_workers_alike(workers, n)) {
+    if (cv_workers_equal(workers, n, NULL, NULL)) {
         value = cv_bound_equal(workers, n, load, scratch, &exact);
         out[count++] = (struct cleave_bound){ exact ? optimal : "rounds", value };
     } else {
@@ -212,9 +214,9 @@ static size_t bounds_one_port(const struct cleave_worker *workers, uint32_t n, d
     return value < 0 ? 0 : count;
 }
 
-size_t cv_bounds(const struct cleave_worker *workers, uint32_t nworkers, enum cleave_port port,
-                 double load, struct cv_arena *scratch, struct cleave_bound out[CV_MAX_BOUNDS],
-                 size_t *out_tightest)
+size_t cv_bounds(const struct cleave_worker *workers, uint32_t nworkers,
+                 enum cleave_port port, double load, struct cv_arena *scratch,
+                 struct cleave_bound out[CV_MAX_BOUNDS], size_t *out_tightest)
 {
     const bool multi = port == CLEAVE_PORT_MULTI;
     size_t count = 0, more;
@@ -237,7 +239,8 @@ size_t cv_bounds(const struct cleave_worker *workers, uint32_t nworkers, enum cl
     }
     *out_tightest = 0;
     for (size_t i = 1; i < count; i++) {
-        if (out[i].value_s > out[*out_tightest].value_s || strcmp(out[i].name, optimal) == 0)
+        if (out[i].value_s > out[*out_tightest].value_s ||
+            strcmp(out[i].name, optimal) == 0)
             *out_tightest = i;
     }
     return count;

@@ -40,7 +40,8 @@ enum cleave_status cleave_noise_parse(const char *text, struct cleave_noise *out
                                       spread };
         return CLEAVE_OK;
     }
-    return cv_fail(err, CLEAVE_EINPUT, "expected none, gamma:CV or normal:E, got '%s'", text);
+    return cv_fail(err, CLEAVE_EINPUT, "expected none, gamma:CV or normal:E, got '%s'",
+                   text);
 }
 
 bool cv_noise_any(const struct cv_noise *noise)

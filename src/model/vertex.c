@@ -21,6 +21,8 @@
 
 /* Sizes this small against the load are rounding errors of a zero. */
 static const double size_noise = 1e-13;
+/* Sizes that miss the load by more than this part of it are what cancellation left. */
+static const double sum_noise = 1e-9;
 
 bool cv_vertex_room_init(struct cv_vertex_room *room, struct cv_arena *arena,
                          size_t chunks, uint32_t nworkers)
@@ -43,7 +45,7 @@ double cv_vertex_solve(const struct cleave_worker *workers, double load,
                        double *units, bool *out_feasible)
 {
     struct cv_affine ahead = { 0, 1 }, sum = { 0, 0 };
-    double x, makespan;
+    double x, makespan, total;
 
     for (size_t k = 0; k < n; k++)
         room->lead[seq[k]] = (struct cv_affine){ 0, 0 };
@@ -65,13 +67,17 @@ double cv_vertex_solve(const struct cleave_worker *workers, double load,
     if (n == 0 || !isfinite(x) || !isfinite(makespan))
         return give_up(n, units, out_feasible);
     *out_feasible = true;
+    total = 0;
     for (size_t k = 0; k < n; k++) {
         units[k] = room->size[k].offset + room->size[k].slope * x;
         if (units[k] < 0 && units[k] >= -size_noise * load)
             units[k] = 0;
         if (units[k] < 0)
             *out_feasible = false;
+        total += units[k];
     }
+    if (fabs(total - load) > sum_noise * load)
+        return give_up(n, units, out_feasible);
     return makespan;
 }
 

@@ -17,8 +17,8 @@ static enum cleave_status auto_plan(void *state, const struct cleave_view *view,
     const char *why;
 
     if (view->error > 0)
-        return cv_inner_plan(&automatic->inner, &cleave_policy_portfolio, NULL, 0, view, setup,
-                             err);
+        return cv_inner_plan(&automatic->inner, &cleave_policy_portfolio, NULL, 0, view,
+                             setup, err);
     planner = cv_best_planner(view, &why);
     CV_TRY(cv_inner_plan(&automatic->inner, planner, NULL, 0, view, setup, err));
     cv_note_picked(setup, planner->name, "%s", why);

@@ -15,7 +15,8 @@ struct factoring {
 };
 
 static enum cleave_status factoring_plan(void *state, const struct cleave_view *view,
-                                         struct cleave_setup *setup, struct cleave_error *err)
+                                         struct cleave_setup *setup,
+                                         struct cleave_error *err)
 {
     struct factoring *factoring = state;
 
@@ -26,7 +27,8 @@ static enum cleave_status factoring_plan(void *state, const struct cleave_view *
 }
 
 static enum cleave_status factoring_start(void *state, const struct cleave_view *view,
-                                          struct cleave_setup *setup, struct cleave_error *err)
+                                          struct cleave_setup *setup,
+                                          struct cleave_error *err)
 {
     return cv_pull_start(&((struct factoring *)state)->pull, view, setup, err);
 }
@@ -48,11 +50,13 @@ static double weighted_size(void *state, const struct cleave_view *view, uint32_
 static void equal_decide(void *state, const struct cleave_view *view,
                          const struct cleave_event *event, struct cleave_orders *orders)
 {
-    cv_pull_decide(&((struct factoring *)state)->pull, state, view, event, equal_size, orders);
+    cv_pull_decide(&((struct factoring *)state)->pull, state, view, event, equal_size,
+                   orders);
 }
 
 static void weighted_decide(void *state, const struct cleave_view *view,
-                            const struct cleave_event *event, struct cleave_orders *orders)
+                            const struct cleave_event *event,
+                            struct cleave_orders *orders)
 {
     cv_pull_decide(&((struct factoring *)state)->pull, state, view, event, weighted_size,
                    orders);

@@ -10,7 +10,8 @@ struct guided {
 };
 
 static enum cleave_status guided_plan(void *state, const struct cleave_view *view,
-                                      struct cleave_setup *setup, struct cleave_error *err)
+                                      struct cleave_setup *setup,
+                                      struct cleave_error *err)
 {
     struct guided *guided = state;
 
@@ -20,7 +21,8 @@ static enum cleave_status guided_plan(void *state, const struct cleave_view *vie
 }
 
 static enum cleave_status guided_start(void *state, const struct cleave_view *view,
-                                       struct cleave_setup *setup, struct cleave_error *err)
+                                       struct cleave_setup *setup,
+                                       struct cleave_error *err)
 {
     return cv_pull_start(&((struct guided *)state)->pull, view, setup, err);
 }
@@ -35,7 +37,8 @@ static double guided_size(void *state, const struct cleave_view *view, uint32_t 
 static void guided_decide(void *state, const struct cleave_view *view,
                           const struct cleave_event *event, struct cleave_orders *orders)
 {
-    cv_pull_decide(&((struct guided *)state)->pull, state, view, event, guided_size, orders);
+    cv_pull_decide(&((struct guided *)state)->pull, state, view, event, guided_size,
+                   orders);
 }
 
 static const struct cleave_param guided_params[] = {

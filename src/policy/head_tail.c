@@ -5,8 +5,8 @@
 /* Plan the head and mark who takes part in it. */
 static enum cleave_status plan_head(struct cv_head_tail *two,
                                     const struct cleave_policy *planner,
-                                    const struct cleave_setting *settings, size_t nsettings,
-                                    const struct cleave_view *view,
+                                    const struct cleave_setting *settings,
+                                    size_t nsettings, const struct cleave_view *view,
                                     struct cleave_setup *setup, struct cleave_error *err)
 {
     struct cleave_view head_view = *view;
@@ -44,8 +44,10 @@ enum cleave_status cv_head_tail_plan(struct cv_head_tail *two, double tail,
     return cv_pull_plan(&two->pull, view, setup, err);
 }
 
-enum cleave_status cv_head_tail_start(struct cv_head_tail *two, const struct cleave_view *view,
-                                      struct cleave_setup *setup, struct cleave_error *err)
+enum cleave_status cv_head_tail_start(struct cv_head_tail *two,
+                                      const struct cleave_view *view,
+                                      struct cleave_setup *setup,
+                                      struct cleave_error *err)
 {
     CV_TRY(cv_pull_start(&two->pull, view, setup, err));
     for (size_t k = 0; k < two->head.nchunks; k++)
@@ -62,8 +64,8 @@ static double tail_size(void *state, const struct cleave_view *view, uint32_t wo
 }
 
 /* Hand out the head as the port allows: all at once where links do not share it. */
-static void give_head(struct cv_head_tail *two, const struct cleave_view *view, double now_s,
-                      struct cleave_orders *orders)
+static void give_head(struct cv_head_tail *two, const struct cleave_view *view,
+                      double now_s, struct cleave_orders *orders)
 {
     while (!two->pull.port_busy && two->next < two->head.nchunks) {
         uint32_t worker = two->head.worker[two->next];

@@ -11,9 +11,9 @@
 
 struct cv_head_tail {
     struct cv_plan head;
-    size_t next;          /* next chunk of the head */
-    double tail;          /* units left to the tail */
-    struct cv_pull pull;  /* of the tail            */
+    size_t next;         /* next chunk of the head */
+    double tail;         /* units left to the tail */
+    struct cv_pull pull; /* of the tail            */
     struct cv_batch batch;
     double mean_speed;
 };
@@ -25,9 +25,12 @@ enum cleave_status cv_head_tail_plan(struct cv_head_tail *two, double tail,
                                      const struct cleave_policy *planner,
                                      const struct cleave_setting *settings,
                                      size_t nsettings, const struct cleave_view *view,
-                                     struct cleave_setup *setup, struct cleave_error *err);
-enum cleave_status cv_head_tail_start(struct cv_head_tail *two, const struct cleave_view *view,
-                                      struct cleave_setup *setup, struct cleave_error *err);
+                                     struct cleave_setup *setup,
+                                     struct cleave_error *err);
+enum cleave_status cv_head_tail_start(struct cv_head_tail *two,
+                                      const struct cleave_view *view,
+                                      struct cleave_setup *setup,
+                                      struct cleave_error *err);
 void cv_head_tail_decide(struct cv_head_tail *two, const struct cleave_view *view,
                          const struct cleave_event *event, struct cleave_orders *orders);
 

@@ -100,7 +100,8 @@ static void fill_worker(struct search *search, uint32_t w, const struct best *be
         cv_recursion_step(r);
     /* The recursion counts from the last chunk. */
     for (uint32_t k = best->chunks; k-- > 0;) {
-        double units = worker->speed_ups * (r->time[k].offset + r->time[k].slope * best->last_s);
+        double units =
+            worker->speed_ups * (r->time[k].offset + r->time[k].slope * best->last_s);
 
         plan->worker[plan->nchunks] = w;
         plan->units[plan->nchunks++] = fmax(0, units) * scale;
@@ -139,7 +140,8 @@ static enum cleave_status links_plan(void *state, const struct cleave_view *view
                                      struct cleave_setup *setup, struct cleave_error *err)
 {
     struct links *links = state;
-    struct search search = { .workers = view->workers, .nworkers = view->nworkers,
+    struct search search = { .workers = view->workers,
+                             .nworkers = view->nworkers,
                              .max_chunks = links->max_chunks };
 
     if (!cv_recursion_init(&search.recursion, setup->arena, links->max_chunks, 1))
@@ -149,8 +151,8 @@ static enum cleave_status links_plan(void *state, const struct cleave_view *view
 }
 
 static const struct cleave_param links_params[] = {
-    { "max_chunks", CLEAVE_PARAM_COUNT, offsetof(struct links, max_chunks), 200, 1, 100000,
-      "most chunks per worker" },
+    { "max_chunks", CLEAVE_PARAM_COUNT, offsetof(struct links, max_chunks), 200, 1,
+      100000, "most chunks per worker" },
     { 0 },
 };
 

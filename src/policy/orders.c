@@ -6,8 +6,8 @@
 static void add(struct cleave_orders *orders, const struct cleave_order *order)
 {
     if (orders->count == orders->capacity) {
-        struct cleave_order *grown = cv_grow(orders->items, &orders->capacity,
-                                             orders->count + 1, sizeof *grown);
+        struct cleave_order *grown =
+            cv_grow(orders->items, &orders->capacity, orders->count + 1, sizeof *grown);
 
         if (grown == NULL) {
             orders->out_of_memory = true;
@@ -26,9 +26,21 @@ void cleave_order_send(struct cleave_orders *orders, uint32_t worker, double uni
     add(orders, &order);
 }
 
-void cleave_order_wake(struct cleave_orders *orders, double time_s)
+void cleave_order_wake(struct cleave_orders *orders, uint32_t worker, double time_s)
 {
-    struct cleave_order order = { .kind = CLEAVE_WAKE_AT, .time_s = time_s };
+    struct cleave_order order = { .kind = CLEAVE_WAKE_AT,
+                                  .worker = worker,
+                                  .time_s = time_s };
+
+    add(orders, &order);
+}
+
+void cleave_order_combine(struct cleave_orders *orders, uint32_t receiver,
+                          uint32_t sender)
+{
+    struct cleave_order order = { .kind = CLEAVE_COMBINE,
+                                  .worker = receiver,
+                                  .peer = sender };
 
     add(orders, &order);
 }

@@ -14,15 +14,9 @@ struct portfolio {
 };
 
 static const struct cleave_policy *const candidates[] = {
-    &cleave_policy_umr,
-    &cleave_policy_xmi_k,
-    &cleave_policy_umr_plus,
-    &cleave_policy_links,
-    &cleave_policy_factoring,
-    &cleave_policy_weighted_factoring,
-    &cleave_policy_guided,
-    &cleave_policy_rumr,
-    &cleave_policy_rx,
+    &cleave_policy_umr,    &cleave_policy_xmi_k,     &cleave_policy_umr_plus,
+    &cleave_policy_links,  &cleave_policy_factoring, &cleave_policy_weighted_factoring,
+    &cleave_policy_guided, &cleave_policy_rumr,      &cleave_policy_rx,
 };
 
 /* Of the planners, only the one made for this kind of platform. */
@@ -35,7 +29,8 @@ static bool applies(const struct cleave_policy *policy, const struct cleave_view
 }
 
 static enum cleave_status portfolio_plan(void *state, const struct cleave_view *view,
-                                         struct cleave_setup *setup, struct cleave_error *err)
+                                         struct cleave_setup *setup,
+                                         struct cleave_error *err)
 {
     struct portfolio *portfolio = state;
     const struct cleave_policy *best = NULL;
@@ -57,19 +52,22 @@ static enum cleave_status portfolio_plan(void *state, const struct cleave_view *
         }
     }
     CV_TRY(cv_inner_plan(&portfolio->inner, best, NULL, 0, view, setup, err));
-    cv_note_picked(setup, best->name, "least of %u policies simulated with error %g: %.5g s",
-                   tried, view->error, best_s);
+    cv_note_picked(setup, best->name,
+                   "least of %u policies simulated with error %g: %.5g s", tried,
+                   view->error, best_s);
     return CLEAVE_OK;
 }
 
 static enum cleave_status portfolio_start(void *state, const struct cleave_view *view,
-                                          struct cleave_setup *setup, struct cleave_error *err)
+                                          struct cleave_setup *setup,
+                                          struct cleave_error *err)
 {
     return cv_inner_start(&((struct portfolio *)state)->inner, view, setup, err);
 }
 
 static void portfolio_decide(void *state, const struct cleave_view *view,
-                             const struct cleave_event *event, struct cleave_orders *orders)
+                             const struct cleave_event *event,
+                             struct cleave_orders *orders)
 {
     const struct cv_inner *inner = &((struct portfolio *)state)->inner;
 

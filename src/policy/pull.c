@@ -51,7 +51,8 @@ static bool comes_before(const struct cv_request *a, const struct cv_request *b)
 
 static void ask(struct cv_pull *pull, uint32_t worker, double now_s)
 {
-    struct cv_request request = { now_s, pull->given[worker], pull->rank[worker], worker };
+    struct cv_request request = { now_s, pull->given[worker], pull->rank[worker],
+                                  worker };
     uint32_t at = pull->nrequests++;
 
     while (at > 0 && comes_before(&request, &pull->heap[(at - 1) / 2])) {
@@ -98,13 +99,13 @@ void cv_pull_note(struct cv_pull *pull, const struct cleave_view *view,
         if (pull->unfinished[w]-- == pull->prefetch && pull->held_back[w] == 0)
             ask(pull, w, event->time_s);
         break;
-    case CLEAVE_WAKE:
+    default:
         break;
     }
 }
 
-static void count_chunk(struct cv_pull *pull, const struct cleave_view *view, uint32_t worker,
-                        double now_s)
+static void count_chunk(struct cv_pull *pull, const struct cleave_view *view,
+                        uint32_t worker, double now_s)
 {
     pull->given[worker]++;
     pull->unfinished[worker]++;

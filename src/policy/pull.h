@@ -19,14 +19,14 @@ typedef double cv_pull_size(void *state, const struct cleave_view *view, uint32_
 
 struct cv_pull {
     uint32_t prefetch;
-    double least;             /* smallest chunk handed out                      */
-    const bool *member;       /* who may ask; NULL: everyone                    */
+    double least;       /* smallest chunk handed out                      */
+    const bool *member; /* who may ask; NULL: everyone                    */
     uint32_t nmembers;
-    const uint32_t *rank;     /* by decreasing bandwidth: shared by all runs    */
-    uint32_t *given;          /* per worker: chunks sent so far                 */
-    uint32_t *unfinished;     /* per worker                                     */
-    uint32_t *held_back;      /* per worker: chunks of an earlier phase to come */
-    struct cv_request *heap;  /* at most one request per worker                 */
+    const uint32_t *rank;    /* by decreasing bandwidth: shared by all runs    */
+    uint32_t *given;         /* per worker: chunks sent so far                 */
+    uint32_t *unfinished;    /* per worker                                     */
+    uint32_t *held_back;     /* per worker: chunks of an earlier phase to come */
+    struct cv_request *heap; /* at most one request per worker                 */
     uint32_t nrequests;
     bool port_busy;
 };
@@ -55,8 +55,8 @@ void cv_pull_decide(struct cv_pull *pull, void *state, const struct cleave_view 
 
 /* Batches of N requests that share half of what was left at their beginning. */
 struct cv_batch {
-    double share;       /* units of each request of this batch, on average */
-    uint32_t left;      /* requests left in this batch                     */
+    double share;  /* units of each request of this batch, on average */
+    uint32_t left; /* requests left in this batch                     */
 };
 
 double cv_batch_next(struct cv_batch *batch, const struct cleave_view *view, uint32_t n);
@@ -73,11 +73,15 @@ double cv_least_chunk(const struct cleave_view *view);
 /* Parameters of a policy of state type `type` with a struct cv_pull at `member`. To ask
  * ahead hides the transfer of small equal chunks; with shrinking chunks it hands out the
  * large ones before it is known who is slow. */
-#define CV_PREFETCH_PARAM(type, member, preset)                                         \
-    { "prefetch", CLEAVE_PARAM_COUNT, offsetof(type, member.prefetch), preset, 1, 1000, \
-      "a worker asks when it holds fewer unfinished chunks than this" }
-#define CV_LEAST_PARAM(type, member)                                         \
-    { "least", CLEAVE_PARAM_REAL, offsetof(type, member.least), 0, 0, 1e300, \
-      "units of the smallest chunk; 0: what covers the latencies" }
+#define CV_PREFETCH_PARAM(type, member, preset)                                     \
+    {                                                                               \
+        "prefetch", CLEAVE_PARAM_COUNT, offsetof(type, member.prefetch), preset, 1, \
+            1000, "a worker asks when it holds fewer unfinished chunks than this"   \
+    }
+#define CV_LEAST_PARAM(type, member)                                           \
+    {                                                                          \
+        "least", CLEAVE_PARAM_REAL, offsetof(type, member.least), 0, 0, 1e300, \
+            "units of the smallest chunk; 0: what covers the latencies"        \
+    }
 
 #endif

@@ -6,22 +6,29 @@
 #include <cleave/policy.h>
 
 /* In the order they are listed to users. */
-#define CV_POLICY_MAP(X) \
-    X(auto)              \
-    X(one_round)         \
-    X(mi)                \
-    X(xmi)               \
-    X(umr)               \
-    X(rumr)              \
-    X(self)              \
-    X(guided)            \
-    X(factoring)         \
+#define CV_POLICY_MAP(X)  \
+    X(auto)               \
+    X(one_round)          \
+    X(mi)                 \
+    X(xmi)                \
+    X(umr)                \
+    X(rumr)               \
+    X(self)               \
+    X(guided)             \
+    X(factoring)          \
     X(weighted_factoring) \
-    X(xmi_k)             \
-    X(umr_plus)          \
-    X(links)             \
-    X(rx)                \
-    X(portfolio)
+    X(xmi_k)              \
+    X(umr_plus)           \
+    X(links)              \
+    X(rx)                 \
+    X(portfolio)          \
+    X(greedy)             \
+    X(binomial)           \
+    X(fibonacci)          \
+    X(tree_dyn)           \
+    X(ordered_tree_dyn)   \
+    X(tree_adapt)         \
+    X(ordered_adapt)
 
 #define X(name) extern const struct cleave_policy cleave_policy_##name;
 CV_POLICY_MAP(X)

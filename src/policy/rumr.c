@@ -31,10 +31,12 @@ static enum cleave_status rumr_plan(void *state, const struct cleave_view *view,
     if (tail > 0) {
         CV_TRY(cv_head_tail_plan(&rumr->two, tail, &cleave_policy_umr, settings, 2, view,
                                  setup, err));
-        if (tail / rumr->two.pull.nmembers >= cv_overhead_units(view, rumr->two.pull.member))
+        if (tail / rumr->two.pull.nmembers >=
+            cv_overhead_units(view, rumr->two.pull.member))
             return CLEAVE_OK;
     }
-    return cv_head_tail_plan(&rumr->two, 0, &cleave_policy_umr, settings, 1, view, setup, err);
+    return cv_head_tail_plan(&rumr->two, 0, &cleave_policy_umr, settings, 1, view, setup,
+                             err);
 }
 
 static enum cleave_status rumr_start(void *state, const struct cleave_view *view,

@@ -21,7 +21,8 @@ static enum cleave_status rx_plan(void *state, const struct cleave_view *view,
 {
     struct rx *rx = state;
 
-    return cv_head_tail_plan(&rx->two, fmin(1, rx->kappa * view->error) * view->units_total,
+    return cv_head_tail_plan(&rx->two,
+                             fmin(1, rx->kappa * view->error) * view->units_total,
                              cv_best_planner(view, NULL), NULL, 0, view, setup, err);
 }
 

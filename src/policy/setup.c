@@ -13,7 +13,8 @@
 
 enum { MAX_NOTE = 400 };
 
-void cv_note_left_out(struct cleave_setup *setup, uint32_t worker, const char *format, ...)
+void cv_note_left_out(struct cleave_setup *setup, uint32_t worker, const char *format,
+                      ...)
 {
     struct cv_left_out *note;
     char text[MAX_NOTE];
@@ -35,7 +36,8 @@ void cv_note_left_out(struct cleave_setup *setup, uint32_t worker, const char *f
     setup->notes->left_out = note;
 }
 
-void cv_note_picked(struct cleave_setup *setup, const char *picked, const char *format, ...)
+void cv_note_picked(struct cleave_setup *setup, const char *picked, const char *format,
+                    ...)
 {
     char text[MAX_NOTE];
     va_list arguments;
@@ -74,18 +76,20 @@ static enum cleave_status store_setting(const struct cleave_policy *policy,
     size_t count = 0;
     double value;
 
-    for (const struct cleave_param *p = policy->params; p != NULL && p->name != NULL; p++) {
+    for (const struct cleave_param *p = policy->params; p != NULL && p->name != NULL;
+         p++) {
         count++;
         if (strcmp(p->name, setting->key) != 0)
             continue;
         if (cv_quantity_parse(setting->value, CV_NUMBER, &value) != NULL ||
             value < p->least || value > p->most ||
             (p->kind == CLEAVE_PARAM_COUNT && value != floor(value)))
-            return cv_fail(err, CLEAVE_EINPUT,
-                           "policy '%s': parameter '%s': expected a %s from %g to %g, got '%s'",
-                           policy->name, p->name,
-                           p->kind == CLEAVE_PARAM_COUNT ? "whole number" : "number", p->least,
-                           p->most, setting->value);
+            return cv_fail(
+                err, CLEAVE_EINPUT,
+                "policy '%s': parameter '%s': expected a %s from %g to %g, got '%s'",
+                policy->name, p->name,
+                p->kind == CLEAVE_PARAM_COUNT ? "whole number" : "number", p->least,
+                p->most, setting->value);
         store(p, value, state);
         return CLEAVE_OK;
     }
@@ -93,13 +97,14 @@ static enum cleave_status store_setting(const struct cleave_policy *policy,
         return cv_fail(err, CLEAVE_EINPUT, "policy '%s' takes no parameters, got '%s'",
                        policy->name, setting->key);
     cv_suggest(setting->key, count, param_name, policy->params, near, sizeof near);
-    return cv_fail(err, CLEAVE_EINPUT, "policy '%s' has no parameter '%s'%s", policy->name,
-                   setting->key, near);
+    return cv_fail(err, CLEAVE_EINPUT, "policy '%s' has no parameter '%s'%s",
+                   policy->name, setting->key, near);
 }
 
 enum cleave_status cv_params_store(const struct cleave_policy *policy,
-                                   const struct cleave_setting *settings, size_t nsettings,
-                                   void *state, struct cleave_error *err)
+                                   const struct cleave_setting *settings,
+                                   size_t nsettings, void *state,
+                                   struct cleave_error *err)
 {
     for (const struct cleave_param *p = policy->params; p != NULL && p->name != NULL; p++)
         store(p, p->preset, state);
@@ -108,17 +113,19 @@ enum cleave_status cv_params_store(const struct cleave_policy *policy,
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_inner_plan(struct cv_inner *inner, const struct cleave_policy *policy,
+enum cleave_status cv_inner_plan(struct cv_inner *inner,
+                                 const struct cleave_policy *policy,
                                  const struct cleave_setting *settings, size_t nsettings,
-                                 const struct cleave_view *view, struct cleave_setup *setup,
-                                 struct cleave_error *err)
+                                 const struct cleave_view *view,
+                                 struct cleave_setup *setup, struct cleave_error *err)
 {
     inner->policy = policy;
     inner->planned = cv_array(setup->arena, 1, policy->state_size);
     if (inner->planned == NULL)
         return cv_fail_memory(err, "the state of a policy");
     CV_TRY(cv_params_store(policy, settings, nsettings, inner->planned, err));
-    return policy->plan == NULL ? CLEAVE_OK : policy->plan(inner->planned, view, setup, err);
+    return policy->plan == NULL ? CLEAVE_OK
+                                : policy->plan(inner->planned, view, setup, err);
 }
 
 enum cleave_status cv_inner_start(struct cv_inner *inner, const struct cleave_view *view,

@@ -9,8 +9,8 @@
 
 /* What a policy has to say about its plan. */
 struct cv_notes {
-    struct cv_arena *arena;   /* borrowed: owns the texts                         */
-    const char *picked, *why; /* set by policies that hand over to another        */
+    struct cv_arena *arena;       /* borrowed: owns the texts                         */
+    const char *picked, *why;     /* set by policies that hand over to another        */
     struct cv_left_out *left_out; /* newest first                                 */
 };
 
@@ -36,17 +36,18 @@ struct cleave_setup {
 };
 
 /* Say why a worker gets nothing. Drops the note when memory is short or nobody listens. */
-void cv_note_left_out(struct cleave_setup *setup, uint32_t worker, const char *format, ...)
-    CV_PRINTF(3, 4);
+void cv_note_left_out(struct cleave_setup *setup, uint32_t worker, const char *format,
+                      ...) CV_PRINTF(3, 4);
 /* Say which policy decides in the end, and why. `picked` is static. */
-void cv_note_picked(struct cleave_setup *setup, const char *picked, const char *format, ...)
-    CV_PRINTF(3, 4);
+void cv_note_picked(struct cleave_setup *setup, const char *picked, const char *format,
+                    ...) CV_PRINTF(3, 4);
 
 /* Store defaults and then the given settings in a state block. */
 struct cleave_setting;
 enum cleave_status cv_params_store(const struct cleave_policy *policy,
-                                   const struct cleave_setting *settings, size_t nsettings,
-                                   void *state, struct cleave_error *err);
+                                   const struct cleave_setting *settings,
+                                   size_t nsettings, void *state,
+                                   struct cleave_error *err);
 
 /* Policies that hand over to another one embed this. */
 struct cv_inner {
@@ -56,23 +57,25 @@ struct cv_inner {
 };
 
 /* Plan with the given settings of the inner policy, presets for the rest. */
-enum cleave_status cv_inner_plan(struct cv_inner *inner, const struct cleave_policy *policy,
+enum cleave_status cv_inner_plan(struct cv_inner *inner,
+                                 const struct cleave_policy *policy,
                                  const struct cleave_setting *settings, size_t nsettings,
-                                 const struct cleave_view *view, struct cleave_setup *setup,
-                                 struct cleave_error *err);
+                                 const struct cleave_view *view,
+                                 struct cleave_setup *setup, struct cleave_error *err);
 enum cleave_status cv_inner_start(struct cv_inner *inner, const struct cleave_view *view,
                                   struct cleave_setup *setup, struct cleave_error *err);
 
 /* Policies that are a plan fixed in advance: put this first in the state. */
 struct cv_static {
-    struct cv_plan plan; /* shared by all runs                                    */
-    size_t next;         /* next chunk to hand out                                */
+    struct cv_plan plan;       /* shared by all runs                                    */
+    size_t next;               /* next chunk to hand out                                */
     const uint32_t *next_same; /* multi-port: chunk -> next chunk of that worker  */
     const uint32_t *first;     /* multi-port: worker -> its first chunk           */
 };
 
 /* After filling `plan`: index it for the port rule in the view. */
-enum cleave_status cv_static_index(struct cv_static *fixed, const struct cleave_view *view,
+enum cleave_status cv_static_index(struct cv_static *fixed,
+                                   const struct cleave_view *view,
                                    struct cleave_setup *setup, struct cleave_error *err);
 /* `decide` of such a policy. The state must begin with a struct cv_static. */
 void cv_static_decide(void *state, const struct cleave_view *view,

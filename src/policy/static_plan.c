@@ -6,7 +6,8 @@
 
 enum { NO_CHUNK = UINT32_MAX };
 
-enum cleave_status cv_static_index(struct cv_static *fixed, const struct cleave_view *view,
+enum cleave_status cv_static_index(struct cv_static *fixed,
+                                   const struct cleave_view *view,
                                    struct cleave_setup *setup, struct cleave_error *err)
 {
     const struct cv_plan *plan = &fixed->plan;
@@ -16,7 +17,8 @@ enum cleave_status cv_static_index(struct cv_static *fixed, const struct cleave_
     if (view->port != CLEAVE_PORT_MULTI)
         return CLEAVE_OK;
     if (plan->nchunks >= NO_CHUNK)
-        return cv_fail(err, CLEAVE_EINPUT, "a plan of %zu chunks is too long", plan->nchunks);
+        return cv_fail(err, CLEAVE_EINPUT, "a plan of %zu chunks is too long",
+                       plan->nchunks);
     next_same = cv_array(setup->arena, plan->nchunks, sizeof *next_same);
     first = cv_array(setup->arena, view->nworkers, sizeof *first);
     if (next_same == NULL || first == NULL)

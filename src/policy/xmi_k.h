@@ -11,7 +11,6 @@ struct cv_xmi_k {
     uint32_t workers;
     size_t chunks;
     double makespan_s;
-    bool exhaustive;     /* every number of workers was tried or could not win */
     struct cv_plan plan; /* workers 0 .. workers - 1                           */
 };
 

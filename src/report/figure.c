@@ -45,7 +45,8 @@ enum cleave_status cv_figure_find(const char *name, const struct cv_figure **out
 
 enum cleave_status cv_figure_make(const struct cv_figure *figure,
                                   const struct cv_figure_job *job,
-                                  struct cv_figure_result *result, struct cleave_error *err)
+                                  struct cv_figure_result *result,
+                                  struct cleave_error *err)
 {
     enum cleave_status status;
 

@@ -37,7 +37,7 @@ struct cv_figure_result {
     size_t ncolumns;
     struct cv_figure_row *rows, **last_row;
     struct cv_claim *claims, **last_claim;
-    const char *note;           /* static: how it was made; or NULL  */
+    const char *note; /* static: how it was made; or NULL  */
 };
 
 struct cv_figure {
@@ -54,7 +54,8 @@ enum cleave_status cv_figure_find(const char *name, const struct cv_figure **out
 /* Make a figure; on success the result is to be released with cv_figure_done. */
 enum cleave_status cv_figure_make(const struct cv_figure *figure,
                                   const struct cv_figure_job *job,
-                                  struct cv_figure_result *result, struct cleave_error *err);
+                                  struct cv_figure_result *result,
+                                  struct cleave_error *err);
 void cv_figure_done(struct cv_figure_result *result);
 
 /* For those who make figures: a row of result->ncolumns values to fill, or NULL. */

@@ -82,7 +82,8 @@ static enum cleave_status simulate(const struct cv_plan *plan,
 }
 
 /* How long the formula says that a plan takes, negative chunks and all. */
-static double formula_makespan(const struct cleave_worker *worker, const struct cv_xmi *xmi)
+static double formula_makespan(const struct cleave_worker *worker,
+                               const struct cv_xmi *xmi)
 {
     double sent_s = 0;
 
@@ -98,8 +99,8 @@ static enum cleave_status one_xmi(const struct cleave_platform *platform, uint32
     const struct cleave_worker *worker = cleave_platform_workers(platform);
     struct cv_xmi xmi;
 
-    CV_TRY(cv_xmi_plan(worker, cleave_platform_nworkers(platform), LOAD, rounds, arena, &xmi,
-                       err));
+    CV_TRY(cv_xmi_plan(worker, cleave_platform_nworkers(platform), LOAD, rounds, arena,
+                       &xmi, err));
     if (xmi.workers >= 2)
         return simulate(&xmi.plan, platform, out, err);
     CV_TRY(cv_xmi_fixed(worker, 2, LOAD, rounds, arena, &xmi, err));
@@ -107,9 +108,9 @@ static enum cleave_status one_xmi(const struct cleave_platform *platform, uint32
     return CLEAVE_OK;
 }
 
-static enum cleave_status try_methods(const struct cleave_platform *platform, bool no_latency,
-                                      struct cv_arena *arena, struct makespans *out,
-                                      struct cleave_error *err)
+static enum cleave_status try_methods(const struct cleave_platform *platform,
+                                      bool no_latency, struct cv_arena *arena,
+                                      struct makespans *out, struct cleave_error *err)
 {
     const struct cleave_worker *workers = cleave_platform_workers(platform);
     uint32_t n = cleave_platform_nworkers(platform);
@@ -120,13 +121,13 @@ static enum cleave_status try_methods(const struct cleave_platform *platform, bo
     CV_TRY(simulate(&umr.plan, platform, &out->of[UMR], err));
     for (uint32_t x = 1; x <= XMIS; x++)
         CV_TRY(one_xmi(platform, x, arena, &out->of[x], err));
-    CV_TRY(cv_xmi_k_plan(workers, n, LOAD, no_latency ? (size_t)XMIS * n : 2000, arena, &best,
-                         err));
+    CV_TRY(cv_xmi_k_plan(workers, n, LOAD, no_latency ? (size_t)XMIS * n : 2000, arena,
+                         &best, err));
     return simulate(&best.plan, platform, &out->of[XMI_K], err);
 }
 
-static enum cleave_status one_setting(const struct setting *setting, struct makespans *out,
-                                      struct cleave_error *err)
+static enum cleave_status one_setting(const struct setting *setting,
+                                      struct makespans *out, struct cleave_error *err)
 {
     struct cleave_worker workers[50];
     struct cleave_platform *platform = NULL;
@@ -142,7 +143,8 @@ static enum cleave_status one_setting(const struct setting *setting, struct make
             .return_bandwidth_ups = setting->ratio,
             .return_latency_s = setting->latency_s,
         };
-    CV_TRY(cleave_platform_new(CLEAVE_PORT_ONE, workers, setting->workers, &platform, err));
+    CV_TRY(
+        cleave_platform_new(CLEAVE_PORT_ONE, workers, setting->workers, &platform, err));
     cv_arena_init(&arena);
     status = try_methods(platform, setting->compute_latency_s + setting->latency_s == 0,
                          &arena, out, err);
@@ -216,7 +218,8 @@ static struct summary sum_up(const struct grid *grid)
 static enum cleave_status fill(const struct summary *sum, struct cv_figure_result *result,
                                struct cleave_error *err)
 {
-    static const double paper_ratio[] = { 1, 1.03, 1.10, 1.49, 1.68, 1.82, 1.94, 2.06, 2.16 };
+    static const double paper_ratio[] = { 1,    1.03, 1.10, 1.49, 1.68,
+                                          1.82, 1.94, 2.06, 2.16 };
     static const double paper_degradation[] = { 0.88,  2.85,  9.37,  40.43, 59.11,
                                                 74.09, 86.90, 99.21, 110.00 };
     double worst = 0;
@@ -270,8 +273,11 @@ static enum cleave_status make(const struct cv_figure_job *job,
     static const char *const columns[] = { "paper, over umr", "over umr",
                                            "paper, % from best", "% from best" };
     struct grid grid = { .count = list_settings(job->quick, NULL), .job = job };
-    struct cv_parallel loop = { .count = grid.count, .block = 64, .threads = job->threads,
-                                .body = some_settings, .context = &grid,
+    struct cv_parallel loop = { .count = grid.count,
+                                .block = 64,
+                                .threads = job->threads,
+                                .body = some_settings,
+                                .context = &grid,
                                 .progress = job->progress != NULL ? show_progress : NULL,
                                 .progress_context = &grid };
     struct summary sum;
@@ -279,10 +285,11 @@ static enum cleave_status make(const struct cv_figure_job *job,
     result->label = "policy";
     result->columns = columns;
     result->ncolumns = sizeof columns / sizeof *columns;
-    result->note = "119,070 settings of Table 2 (the table's heading names 9,529,110, which "
-                   "no such grid has); workers are dropped where chunks would be negative, "
-                   "down to two, for which the formula's length stands. Without latencies "
-                   "umr and xmi-k are held to 8 rounds.";
+    result->note =
+        "119,070 settings of Table 2 (the table's heading names 9,529,110, which "
+        "no such grid has); workers are dropped where chunks would be negative, "
+        "down to two, for which the formula's length stands. Without latencies "
+        "umr and xmi-k are held to 8 rounds.";
     grid.settings = cv_array(&result->arena, grid.count, sizeof *grid.settings);
     grid.results = cv_array(&result->arena, grid.count, sizeof *grid.results);
     if (grid.settings == NULL || grid.results == NULL)

@@ -18,7 +18,7 @@ enum cv_column_kind {
     CV_COLUMN_OVER,    /* right; 0.1234 is shown as 12.34%                  */
 };
 
-enum { CV_TABLE_COLUMNS = 12 }; /* most a table may have */
+enum { CV_TABLE_COLUMNS = 24 }; /* most a table may have */
 
 struct cv_column {
     const char *title;

@@ -1,28 +1,53 @@
 /* event_heap.h -- the earliest of many pending times. SPDX-License-Identifier: MIT
  *
- * A 4-ary heap of (time, key). Keys carry a sequence number in their high bits, so that
- * of two equal times the activity that began first comes first, and what it is in the
- * low ones. Inline: it is the inner loop of the native engine. */
+ * A 4-ary heap of (time, key): of two equal times the lower key comes first. Inline and
+ * almost without branches that depend on the data: it is the inner loop of the native
+ * engines. Times are not negative, so their bits order as they do. Places behind the last
+ * item hold one that is later than all, so that groups of four are always full. */
 #ifndef CV_EVENT_HEAP_H
 #define CV_EVENT_HEAP_H
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 struct cv_pending {
-    double time_s;
-    uint64_t key;
+    uint64_t time_bits, key;
 };
 
 struct cv_event_heap {
-    struct cv_pending *items; /* borrowed; room for all that can be pending at once */
-    size_t count;
+    struct cv_pending *items; /* owned; room items and a few more */
+    size_t count, room;
     bool hole; /* the first item has been taken and its place not yet filled */
 };
 
+/* Make room for so many items in all; false when memory is short. */
+bool cv_event_heap_reserve(struct cv_event_heap *heap, size_t room);
+void cv_event_heap_clear(struct cv_event_heap *heap);
+void cv_event_heap_done(struct cv_event_heap *heap);
+
+static inline struct cv_pending cv_pending_at(double time_s, uint64_t key)
+{
+    struct cv_pending item = { 0, key };
+
+    time_s += 0.0; /* no negative zero */
+    memcpy(&item.time_bits, &time_s, sizeof time_s);
+    return item;
+}
+
+static inline double cv_pending_time(const struct cv_pending *item)
+{
+    double time_s;
+
+    memcpy(&time_s, &item->time_bits, sizeof time_s);
+    return time_s;
+}
+
 static inline bool cv_pending_before(const struct cv_pending *a, const struct cv_pending *b)
 {
-    return a->time_s < b->time_s || (a->time_s == b->time_s && a->key < b->key);
+    /* Not && and ||: both sides cost less than a branch that is guessed wrong. */
+    return (a->time_bits < b->time_bits) |
+           ((a->time_bits == b->time_bits) & (a->key < b->key));
 }
 
 static inline void cv_event_heap_sink(struct cv_event_heap *heap, struct cv_pending item)
@@ -32,11 +57,10 @@ static inline void cv_event_heap_sink(struct cv_event_heap *heap, struct cv_pend
     size_t at = 0, child;
 
     while ((child = 4 * at + 1) < count) {
-        size_t end = child + 4 < count ? child + 4 : count, best = child;
+        const size_t a = child + cv_pending_before(&items[child + 1], &items[child]);
+        const size_t b = child + 2 + cv_pending_before(&items[child + 3], &items[child + 2]);
+        const size_t best = cv_pending_before(&items[b], &items[a]) ? b : a;
 
-        for (size_t i = child + 1; i < end; i++)
-            if (cv_pending_before(&items[i], &items[best]))
-                best = i;
         if (!cv_pending_before(&items[best], &item))
             break;
         items[at] = items[best];
@@ -48,11 +72,15 @@ static inline void cv_event_heap_sink(struct cv_event_heap *heap, struct cv_pend
 /* Close the hole that cv_event_heap_take left. */
 static inline void cv_event_heap_settle(struct cv_event_heap *heap)
 {
+    struct cv_pending last;
+
     if (!heap->hole)
         return;
     heap->hole = false;
-    if (--heap->count > 0)
-        cv_event_heap_sink(heap, heap->items[heap->count]);
+    last = heap->items[--heap->count];
+    heap->items[heap->count] = (struct cv_pending){ UINT64_MAX, UINT64_MAX };
+    if (heap->count > 0)
+        cv_event_heap_sink(heap, last);
 }
 
 static inline void cv_event_heap_add(struct cv_event_heap *heap, struct cv_pending item)

@@ -8,8 +8,9 @@
 static const uint64_t FORECAST_SEED = 0x5eedf04eca575eedu;
 
 static enum cleave_status mean_makespan(struct cv_planned *planned,
-                                        const struct cleave_platform *platform, uint32_t runs,
-                                        double *out, struct cleave_error *err)
+                                        const struct cleave_platform *platform,
+                                        uint32_t runs, double *out,
+                                        struct cleave_error *err)
 {
     struct cv_run run = { .platform = platform,
                           .load = planned->view.units_total,

@@ -16,21 +16,23 @@ struct owned_schedule {
     struct cv_arena arena;           /* owns everything else             */
 };
 
-static enum cleave_status plan_job(const struct cleave_job *job, struct cv_planned *planned,
-                                   struct cleave_error *err)
+static enum cleave_status plan_job(const struct cleave_job *job,
+                                   struct cv_planned *planned, struct cleave_error *err)
 {
     struct cv_forecast forecast = cv_native_forecast(job->platform);
     const struct cleave_policy *policy;
 
-    CV_TRY(cleave_policy_find(job->policy == NULL ? "auto" : job->policy, &policy, err));
+    CV_TRY(cleave_policy_find(CLEAVE_TASK_LOAD,
+                              job->policy == NULL ? "auto" : job->policy, &policy, err));
     return cv_planned_init(planned, policy, job->settings, job->nsettings, job->platform,
                            cleave_platform_workers(job->platform), job->load, job->error,
                            job->seed, &forecast, err);
 }
 
 /* Chunks in the order sent, from the events of a trace. */
-static enum cleave_status gather_chunks(const struct cleave_trace *trace, size_t first_entry,
-                                        uint64_t nchunks, struct owned_schedule *owned,
+static enum cleave_status gather_chunks(const struct cleave_trace *trace,
+                                        size_t first_entry, uint64_t nchunks,
+                                        struct owned_schedule *owned,
                                         struct cleave_error *err)
 {
     uint32_t nworkers = owned->planned.view.nworkers;
@@ -84,7 +86,8 @@ static enum cleave_status gather_left_out(struct owned_schedule *owned,
         nleft -= !used[w];
         used[w] = true;
     }
-    for (const struct cv_left_out *n = owned->planned.notes.left_out; n != NULL; n = n->next)
+    for (const struct cv_left_out *n = owned->planned.notes.left_out; n != NULL;
+         n = n->next)
         reasons[n->worker] = n->reason;
     left_out = cv_array(&owned->arena, nleft, sizeof *left_out);
     if (left_out == NULL)
@@ -100,14 +103,16 @@ static enum cleave_status gather_left_out(struct owned_schedule *owned,
 }
 
 static enum cleave_status gather_bounds(const struct cleave_job *job,
-                                        struct owned_schedule *owned, struct cleave_error *err)
+                                        struct owned_schedule *owned,
+                                        struct cleave_error *err)
 {
     struct cleave_bound *bounds = cv_array(&owned->arena, CV_MAX_BOUNDS, sizeof *bounds);
     size_t tightest = 0, count = 0;
 
     if (bounds != NULL)
         count = cv_bounds(owned->planned.view.workers, owned->planned.view.nworkers,
-                          owned->planned.view.port, job->load, &owned->arena, bounds, &tightest);
+                          owned->planned.view.port, job->load, &owned->arena, bounds,
+                          &tightest);
     if (count == 0)
         return cv_fail_memory(err, "the bounds");
     owned->schedule.bounds = bounds;
@@ -116,10 +121,13 @@ static enum cleave_status gather_bounds(const struct cleave_job *job,
     return CLEAVE_OK;
 }
 
-static enum cleave_status run_once(const struct cleave_job *job, struct owned_schedule *owned,
+static enum cleave_status run_once(const struct cleave_job *job,
+                                   struct owned_schedule *owned,
                                    struct cleave_trace *trace, struct cleave_error *err)
 {
-    struct cv_run run = { .platform = job->platform, .load = job->load, .error = job->error,
+    struct cv_run run = { .platform = job->platform,
+                          .load = job->load,
+                          .error = job->error,
                           .seed = job->seed };
     size_t first_entry = cleave_trace_count(trace);
     struct cleave_schedule *schedule = &owned->schedule;
@@ -127,8 +135,8 @@ static enum cleave_status run_once(const struct cleave_job *job, struct owned_sc
     struct cv_outcome outcome;
     enum cleave_status status;
 
-    CV_TRY(cv_driver_open(&owned->planned, &cv_engine_native, job->platform, NULL, &driver,
-                          err));
+    CV_TRY(cv_driver_open(&owned->planned, &cv_engine_native, job->platform, NULL,
+                          &driver, err));
     status = cv_driver_run(driver, &run, trace, &outcome, err);
     cv_driver_close(driver);
     CV_TRY(status);
@@ -141,7 +149,8 @@ static enum cleave_status run_once(const struct cleave_job *job, struct owned_sc
 
 static enum cleave_status fill_schedule(const struct cleave_job *job,
                                         struct owned_schedule *owned,
-                                        struct cleave_trace *trace, struct cleave_error *err)
+                                        struct cleave_trace *trace,
+                                        struct cleave_error *err)
 {
     struct cleave_schedule *schedule = &owned->schedule;
 
@@ -154,7 +163,8 @@ static enum cleave_status fill_schedule(const struct cleave_job *job,
     return gather_bounds(job, owned, err);
 }
 
-enum cleave_status cleave_plan_load(const struct cleave_job *job, struct cleave_schedule **out,
+enum cleave_status cleave_plan_load(const struct cleave_job *job,
+                                    struct cleave_schedule **out,
                                     struct cleave_error *err)
 {
     struct owned_schedule *owned = calloc(1, sizeof *owned);
@@ -192,9 +202,12 @@ void cleave_schedule_free(struct cleave_schedule *schedule)
 
 enum cleave_status cleave_simulate_load(const struct cleave_job *job,
                                         const struct cleave_trial *trial,
-                                        struct cleave_stats *out, struct cleave_error *err)
+                                        struct cleave_stats *out,
+                                        struct cleave_error *err)
 {
-    struct cv_run first = { .platform = job->platform, .load = job->load, .error = job->error,
+    struct cv_run first = { .platform = job->platform,
+                            .load = job->load,
+                            .error = job->error,
                             .seed = job->seed };
     struct cleave_bound bounds[CV_MAX_BOUNDS];
     struct cleave_stats stats;
@@ -205,10 +218,11 @@ enum cleave_status cleave_simulate_load(const struct cleave_job *job,
     first.noise.drawn = trial->noise;
     first.noise.seed = job->seed;
     CV_TRY(plan_job(job, &planned, err));
-    status = cv_monte_carlo(&planned, &first, trial, job->trace, &stats, err);
+    status = cv_monte_carlo(&planned, &cv_engine_native, NULL, &first, trial, job->trace,
+                            &stats, err);
     if (status == CLEAVE_OK &&
-        cv_bounds(planned.view.workers, planned.view.nworkers, planned.view.port, job->load,
-                  &planned.arena, bounds, &tightest) == 0)
+        cv_bounds(planned.view.workers, planned.view.nworkers, planned.view.port,
+                  job->load, &planned.arena, bounds, &tightest) == 0)
         status = cv_fail_memory(err, "the bounds");
     if (status == CLEAVE_OK) {
         stats.bound = bounds[tightest];

@@ -41,15 +41,14 @@ struct native {
     const struct cleave_worker *workers;
     uint32_t nworkers, nlanes;
     const struct cv_run *run;
-    bool noisy, steady;      /* steady: no worker has a profile                  */
+    bool noisy, steady; /* steady: no worker has a profile                  */
     double now_s;
     uint64_t sequence, numbered;
     struct cv_event_heap heap;
-    size_t heap_room;
-    struct queue *lanes;     /* owned: transfers                                 */
+    struct queue *lanes;      /* owned: transfers                                 */
     struct queue *processors; /* owned: computations, per worker                 */
-    uint32_t *nth;           /* owned: chunks ordered so far, per worker         */
-    struct chunk *chunks;    /* owned: pool                                      */
+    uint32_t *nth;            /* owned: chunks ordered so far, per worker         */
+    struct chunk *chunks;     /* owned: pool                                      */
     size_t nchunks, chunk_room;
     uint32_t free_chunk;
 };
@@ -60,7 +59,7 @@ static void native_close(void *engine)
 
     if (native == NULL)
         return;
-    free(native->heap.items);
+    cv_event_heap_done(&native->heap);
     free(native->lanes);
     free(native->processors);
     free(native->nth);
@@ -69,7 +68,8 @@ static void native_close(void *engine)
 }
 
 static enum cleave_status native_open(const struct cleave_platform *platform,
-                                      const void *source, void **out, struct cleave_error *err)
+                                      const void *source, void **out,
+                                      struct cleave_error *err)
 {
     struct native *native = calloc(1, sizeof *native);
 
@@ -79,7 +79,8 @@ static enum cleave_status native_open(const struct cleave_platform *platform,
     native->platform = platform;
     native->workers = cleave_platform_workers(platform);
     native->nworkers = cleave_platform_nworkers(platform);
-    native->nlanes = cleave_platform_port(platform) == CLEAVE_PORT_MULTI ? native->nworkers : 1;
+    native->nlanes =
+        cleave_platform_port(platform) == CLEAVE_PORT_MULTI ? native->nworkers : 1;
     native->steady = true;
     for (uint32_t w = 0; w < native->nworkers && native->steady; w++) {
         uint32_t nsteps;
@@ -89,11 +90,9 @@ static enum cleave_status native_open(const struct cleave_platform *platform,
     native->lanes = calloc(native->nlanes, sizeof *native->lanes);
     native->processors = calloc(native->nworkers, sizeof *native->processors);
     native->nth = calloc(native->nworkers, sizeof *native->nth);
-    native->heap.items = cv_grow(NULL, &native->heap_room,
-                                 (size_t)native->nlanes + native->nworkers,
-                                 sizeof *native->heap.items);
     if (native->lanes == NULL || native->processors == NULL || native->nth == NULL ||
-        native->heap.items == NULL) {
+        !cv_event_heap_reserve(&native->heap,
+                               (size_t)native->nlanes + native->nworkers)) {
         native_close(native);
         return cv_fail_memory(err, "the simulator");
     }
@@ -111,8 +110,7 @@ static enum cleave_status native_begin(void *engine, const struct cv_run *run,
     native->noisy = cv_noise_any(&run->noise);
     native->now_s = 0;
     native->sequence = native->numbered = 0;
-    native->heap.count = 0;
-    native->heap.hole = false;
+    cv_event_heap_clear(&native->heap);
     native->nchunks = 0;
     native->free_chunk = NONE;
     for (uint32_t i = 0; i < native->nlanes; i++)
@@ -144,29 +142,31 @@ static inline uint32_t dequeue(struct native *native, struct queue *queue)
     return queue->first;
 }
 
-static inline void end_at(struct native *native, double time_s, unsigned kind, uint32_t place)
+static inline void end_at(struct native *native, double time_s, unsigned kind,
+                          uint32_t place)
 {
     uint64_t key = native->sequence++ << TAG_BITS | (uint64_t)place << KIND_BITS | kind;
 
-    cv_event_heap_add(&native->heap, (struct cv_pending){ time_s, key });
+    cv_event_heap_add(&native->heap, cv_pending_at(time_s, key));
 }
 
 /* When an activity that begins now ends. Noise stretches all of it; a profile slows the
  * part that depends on the size. */
-static double end_of(const struct native *native, const struct chunk *chunk, bool is_compute,
-                     double latency_s, double work_s)
+static double end_of(const struct native *native, const struct chunk *chunk,
+                     bool is_compute, double latency_s, double work_s)
 {
     double factor = 1;
     uint32_t nsteps;
     const struct cleave_step *steps;
 
     if (native->noisy)
-        factor = cv_noise_factor(&native->run->noise, is_compute, chunk->worker, chunk->nth,
-                                 chunk->number);
+        factor = cv_noise_factor(&native->run->noise, is_compute, chunk->worker,
+                                 chunk->nth, chunk->number);
     if (native->steady)
         return native->now_s + factor * (latency_s + work_s);
     steps = cleave_platform_profile(native->platform, chunk->worker, &nsteps);
-    return cv_profile_end(steps, nsteps, native->now_s + factor * latency_s, factor * work_s);
+    return cv_profile_end(steps, nsteps, native->now_s + factor * latency_s,
+                          factor * work_s);
 }
 
 static inline void begin_transfer(struct native *native, uint32_t lane, uint32_t index)
@@ -215,20 +215,14 @@ static enum cleave_status new_chunk(struct native *native, uint32_t *out,
     return CLEAVE_OK;
 }
 
-static enum cleave_status sleep_until(struct native *native, double time_s,
-                                      struct cleave_error *err)
+static enum cleave_status sleep_until(struct native *native, uint32_t about,
+                                      double time_s, struct cleave_error *err)
 {
     /* Lanes and processors have their room; sleeps come on top. */
-    if (native->heap.count + native->nlanes + native->nworkers >= native->heap_room) {
-        struct cv_pending *grown =
-            cv_grow(native->heap.items, &native->heap_room,
-                    native->heap.count + native->nlanes + native->nworkers + 1, sizeof *grown);
-
-        if (grown == NULL)
-            return cv_fail_memory(err, "the times to wake at");
-        native->heap.items = grown;
-    }
-    end_at(native, time_s, ENDS_SLEEP, 0);
+    if (!cv_event_heap_reserve(&native->heap, native->heap.count + native->nlanes +
+                                                  native->nworkers + 1))
+        return cv_fail_memory(err, "the times to wake at");
+    end_at(native, time_s, ENDS_SLEEP, about);
     return CLEAVE_OK;
 }
 
@@ -239,7 +233,7 @@ static enum cleave_status native_submit(void *engine, const struct cleave_order 
     uint32_t index = NONE, lane;
 
     if (order->kind == CLEAVE_WAKE_AT)
-        return sleep_until(native, order->time_s, err);
+        return sleep_until(native, order->worker, order->time_s, err);
     CV_TRY(new_chunk(native, &index, err));
     native->chunks[index].units = order->units;
     native->chunks[index].number = native->numbered++;
@@ -285,8 +279,8 @@ static void end_compute(struct native *native, uint32_t worker, struct cleave_ev
         begin_compute(native, next);
 }
 
-static enum cleave_status native_wait(void *engine, struct cleave_event *out, bool *out_any,
-                                      struct cleave_error *err)
+static enum cleave_status native_wait(void *engine, struct cleave_event *out,
+                                      bool *out_any, struct cleave_error *err)
 {
     struct native *native = engine;
     struct cv_pending first;
@@ -297,7 +291,7 @@ static enum cleave_status native_wait(void *engine, struct cleave_event *out, bo
     if (!*out_any)
         return CLEAVE_OK;
     first = cv_event_heap_take(&native->heap);
-    native->now_s = out->time_s = first.time_s;
+    native->now_s = out->time_s = cv_pending_time(&first);
     place = (uint32_t)(first.key >> KIND_BITS) & ((1u << PLACE_BITS) - 1);
     switch (first.key & ((1u << KIND_BITS) - 1)) {
     case ENDS_TRANSFER:
@@ -307,18 +301,21 @@ static enum cleave_status native_wait(void *engine, struct cleave_event *out, bo
         end_compute(native, place, out);
         break;
     default:
-        *out = (struct cleave_event){ .kind = CLEAVE_WAKE, .start_s = first.time_s,
-                                      .time_s = first.time_s };
+        *out = (struct cleave_event){ .kind = CLEAVE_WAKE,
+                                      .worker = place,
+                                      .start_s = native->now_s,
+                                      .time_s = native->now_s };
         break;
     }
     cv_event_heap_settle(&native->heap);
-    out->more = native->heap.count > 0 && native->heap.items[0].time_s <= first.time_s;
+    out->more = native->heap.items[0].time_bits <= first.time_bits;
     return CLEAVE_OK;
 }
 
 const struct cv_engine cv_engine_native = {
     .name = "native",
-    .summary = "built-in simulator: affine costs, one, duplex or multi port, noise, profiles",
+    .summary =
+        "built-in simulator: affine costs, one, duplex or multi port, noise, profiles",
     .open = native_open,
     .begin = native_begin,
     .submit = native_submit,

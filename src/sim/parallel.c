@@ -33,10 +33,12 @@ static void *work(void *argument)
 
     while (worker->status == CLEAVE_OK &&
            (begin = atomic_fetch_add(&shared->next, loop->block)) < loop->count) {
-        uint64_t end = loop->count - begin < loop->block ? loop->count : begin + loop->block;
+        uint64_t end =
+            loop->count - begin < loop->block ? loop->count : begin + loop->block;
         uint64_t done;
 
-        worker->status = loop->body(loop->context, worker->number, begin, end, &worker->err);
+        worker->status =
+            loop->body(loop->context, worker->number, begin, end, &worker->err);
         worker->failed_at = begin;
         done = atomic_fetch_add(&shared->done, end - begin) + (end - begin);
         if (worker->number == 0 && loop->progress != NULL)
@@ -69,7 +71,8 @@ unsigned cv_parallel_threads(const struct cv_parallel *loop)
     return threads;
 }
 
-enum cleave_status cv_parallel_run(const struct cv_parallel *loop, struct cleave_error *err)
+enum cleave_status cv_parallel_run(const struct cv_parallel *loop,
+                                   struct cleave_error *err)
 {
     unsigned count = cv_parallel_threads(loop), begun;
     struct shared shared = { .loop = loop };

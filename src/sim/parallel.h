@@ -6,8 +6,9 @@
 
 /* Does turns begin .. end - 1. `thread` is below cv_parallel_threads: a place for what a
  * thread keeps to itself. */
-typedef enum cleave_status cv_parallel_body(void *context, unsigned thread, uint64_t begin,
-                                            uint64_t end, struct cleave_error *err);
+typedef enum cleave_status cv_parallel_body(void *context, unsigned thread,
+                                            uint64_t begin, uint64_t end,
+                                            struct cleave_error *err);
 
 struct cv_parallel {
     uint64_t count, block; /* turns in all, turns handed out at once       */
@@ -24,6 +25,7 @@ unsigned cv_parallel_threads(const struct cv_parallel *loop);
 
 /* Do all turns, blocks in any order. When turns fail, the error is that of the earliest
  * block which failed, and blocks not yet begun are left out. */
-enum cleave_status cv_parallel_run(const struct cv_parallel *loop, struct cleave_error *err);
+enum cleave_status cv_parallel_run(const struct cv_parallel *loop,
+                                   struct cleave_error *err);
 
 #endif

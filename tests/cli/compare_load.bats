@@ -18,7 +18,8 @@ load helper
     has "needs equal workers"
     cleave 0 compare load -p $RACK -l 2000
     lacks "needs equal workers"
-    "$CLEAVE" policies --json | sed -n 's/^      "name": "\(.*\)",/\1/p' | while read -r name; do
+    "$CLEAVE" policies --json | sed -n '/"name"/{N;/"load"/s/^.*"name": "\([a-z-]*\)".*/\1/p}' |
+        while read -r name; do
         has "  $name"
     done
 }

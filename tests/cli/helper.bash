@@ -80,7 +80,7 @@ valid_json() {
 
 # json_keys -- the keys of $output's outermost object, on one line.
 json_keys() {
-    printf '%s\n' "$output" | sed -n 's/^  "\([a-z_]*\)":.*/\1/p' | tr '\n' ' '
+    printf '%s\n' "$output" | sed -n 's/^  "\([a-z0-9_]*\)":.*/\1/p' | tr '\n' ' '
 }
 
 # near A B TOLERANCE -- two numbers, compared relative to the second.

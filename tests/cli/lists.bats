@@ -3,7 +3,8 @@ load helper
 
 @test "policies: every one, with a summary" {
     cleave 0 policies
-    for name in auto one-round mi xmi umr rumr self guided factoring weighted-factoring; do
+    for name in auto one-round mi xmi umr rumr self guided factoring weighted-factoring greedy \
+        binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt; do
         [[ $output == *$'\n'"  $name "* ]]
     done
     [ -z "$stderr" ]
@@ -12,6 +13,10 @@ load helper
 @test "policies NAME: needs, parameters, reference" {
     cleave 0 policies xmi
     golden policies-xmi.txt
+    cleave 0 policies greedy
+    golden policies-greedy.txt
+    cleave 0 policies ordered-tree-dyn
+    has "the order is kept"
     refuses "unexpected argument 'umr'; see 'cleave policies --help'" policies xmi umr
     cleave 2 policies xm
     [[ $stderr == "cleave: unknown policy 'xm'; did you mean "*"'xmi'"* ]]
@@ -23,7 +28,9 @@ load helper
     [ "$(json_keys)" = "policies " ]
     has '"name": "umr"'
     has '"equal-workers"'
-    for key in name summary needs parameters reference; do
+    has '"task": "load"'
+    has '"task": "reduce"'
+    for key in name task summary needs parameters reference; do
         [ "$(printf '%s\n' "$output" | grep -c "^      \"$key\": ")" -eq \
             "$(printf '%s\n' "$output" | grep -c '^      "name": ')" ]
     done

@@ -5,7 +5,9 @@ load helper
     [ -c /dev/full ] || skip "/dev/full is not there"
     for words in "plan load -p $LAB -l 2000" "plan load -p $LAB -l 2000 --json" \
         "simulate load -p $LAB -l 2000 --runs 2" "compare load -p $LAB -l 2000 --policies umr" \
-        policies "policies --json" engines version "version --json" help \
+        "plan reduce -N 50 -d 1 -c 1" "plan reduce -N 5000 -d 1 -c 1 --json" \
+        "simulate reduce -N 8 -d exp:1 -c 1 --runs 5" "compare reduce -N 8 -d 1 -c 1 --csv" \
+        "compare reduce -N 8 -d 1 -c 1 --json" policies "policies --json" engines version "version --json" help \
         "platform -w 10000" "plan load --help" "help --man"; do
         echo "cleave $words"
         run bash -c "\"\$CLEAVE\" $words 2>&1 >/dev/full"
@@ -17,6 +19,8 @@ load helper
 @test "a full disk behind --trace and -o" {
     [ -c /dev/full ] || skip "/dev/full is not there"
     cleave 1 plan load -p $LAB -l 2000 --trace /dev/full
+    [[ $stderr == "cleave: --trace: "*"No space left on device" ]]
+    cleave 1 plan reduce -N 2000 -d 1 -c 1 --trace /dev/full
     [[ $stderr == "cleave: --trace: "*"No space left on device" ]]
     cleave 1 platform -w 10000 -o /dev/full
     [[ $stderr == "cleave: --output: "*"No space left on device" ]]

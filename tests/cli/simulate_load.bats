@@ -27,8 +27,10 @@ bound over_bound " ]
     has '"runs": 1000,'
     refuses "--runs: expected a whole number from 1 to 100000000, got '0'" \
         simulate load -p $LAB -l 5 --runs 0
-    refuses "--runs: expected a whole number from 1 to 100000000, got '1e3'" \
-        simulate load -p $LAB -l 5 --runs 1e3
+    refuses "--runs: expected a whole number from 1 to 100000000, got '1e9'" \
+        simulate load -p $LAB -l 5 --runs 1e9
+    cleave 0 simulate load -p $LAB -l 100 --policy umr --runs 1e2 --json
+    has '"runs": 100,'
 }
 
 @test "without noise every run is the plan" {

@@ -35,6 +35,7 @@ load helper
 @test "unknown commands are refused with the nearest names" {
     refuses "unknown command 'plna'; did you mean 'plan'?" plna
     refuses "unknown command 'plan lod'; did you mean 'plan load'?" plan lod
+    refuses "unknown command 'plan reduction'; did you mean 'plan reduce'?" plan reduction
     refuses "unknown command 'simulte'; did you mean 'simulate'?" simulte load
     refuses "unknown command 'plan lod'; did you mean 'plan load'?" help plan lod
     cleave 2 ''
@@ -48,10 +49,10 @@ load helper
         cleave 2 $verb
         [[ $stderr == "cleave: unknown command '$verb';"* ]]
     done
-    cleave 2 plan reduce
-    [[ $stderr == "cleave: unknown command 'plan reduce';"* ]]
+    cleave 2 plan streams
+    [[ $stderr == "cleave: unknown command 'plan streams';"* ]]
     cleave 2 simulate streams
-    cleave 2 compare reduce
+    cleave 2 compare streams
 }
 
 @test "options of the program itself" {

@@ -14,7 +14,8 @@ static const struct cleave_order *script;
 static size_t script_length;
 
 static void scripted_decide(void *state, const struct cleave_view *view,
-                            const struct cleave_event *event, struct cleave_orders *orders)
+                            const struct cleave_event *event,
+                            struct cleave_orders *orders)
 {
     (void)state;
     (void)view;
@@ -24,11 +25,14 @@ static void scripted_decide(void *state, const struct cleave_view *view,
         if (script[i].kind == CLEAVE_SEND)
             cleave_order_send(orders, script[i].worker, script[i].units);
         else
-            cleave_order_wake(orders, script[i].time_s);
+            cleave_order_wake(orders, script[i].worker, script[i].time_s);
 }
 
 static const struct cleave_policy scripted = {
-    .name = "scripted", .summary = "-", .reference = "-", .state_size = 1,
+    .name = "scripted",
+    .summary = "-",
+    .reference = "-",
+    .state_size = 1,
     .decide = scripted_decide,
 };
 
@@ -43,10 +47,10 @@ static struct cleave_platform *parse(const char *text)
 }
 
 /* Run the list on the platform; returns the status, fills trace and outcome. */
-static enum cleave_status play(const char *text, double load, const struct cleave_order *list,
-                               size_t n, const struct cv_noise *noise,
-                               struct cleave_trace *trace, struct cv_outcome *out,
-                               struct cleave_error *err)
+static enum cleave_status play(const char *text, double load,
+                               const struct cleave_order *list, size_t n,
+                               const struct cv_noise *noise, struct cleave_trace *trace,
+                               struct cv_outcome *out, struct cleave_error *err)
 {
     struct cleave_platform *platform = parse(text);
     struct cv_run run = { .platform = platform, .load = load };
@@ -59,10 +63,12 @@ static enum cleave_status play(const char *text, double load, const struct cleav
     if (noise != NULL)
         run.noise = *noise;
     assert_int_equal(cv_planned_init(&planned, &scripted, NULL, 0, platform,
-                                     cleave_platform_workers(platform), load, 0, 0, NULL, err),
+                                     cleave_platform_workers(platform), load, 0, 0, NULL,
+                                     err),
                      CLEAVE_OK);
-    assert_int_equal(
-        cv_driver_open(&planned, &cv_engine_native, platform, NULL, &driver, err), CLEAVE_OK);
+    assert_int_equal(cv_driver_open(&planned, &cv_engine_native, platform, NULL, &driver,
+                                    err),
+                     CLEAVE_OK);
     status = cv_driver_run(driver, &run, trace, out, err);
     cv_driver_close(driver);
     cv_planned_done(&planned);
@@ -72,7 +78,8 @@ static enum cleave_status play(const char *text, double load, const struct cleav
 
 static struct cv_outcome play_well(const char *text, double load,
                                    const struct cleave_order *list, size_t n,
-                                   const struct cv_noise *noise, struct cleave_trace *trace)
+                                   const struct cv_noise *noise,
+                                   struct cleave_trace *trace)
 {
     struct cv_outcome outcome;
     struct cleave_error err;
@@ -96,14 +103,14 @@ static const struct cleave_event *nth_event(const struct cleave_trace *trace,
     return NULL;
 }
 
-#define TWO_WORKERS                                                               \
-    "workers:\n"                                                                  \
-    "  - {name: a, speed: 2, compute_latency: 1, bandwidth: 4, latency: 0.5}\n"   \
+#define TWO_WORKERS                                                             \
+    "workers:\n"                                                                \
+    "  - {name: a, speed: 2, compute_latency: 1, bandwidth: 4, latency: 0.5}\n" \
     "  - {name: b, speed: 1, compute_latency: 2, bandwidth: 10, latency: 0.25}\n"
 
-static const struct cleave_order three_sends[] = {
-    { CLEAVE_SEND, 0, 8, 0 }, { CLEAVE_SEND, 1, 10, 0 }, { CLEAVE_SEND, 0, 4, 0 }
-};
+static const struct cleave_order three_sends[] = { { CLEAVE_SEND, 0, 8, 0, 0 },
+                                                   { CLEAVE_SEND, 1, 10, 0, 0 },
+                                                   { CLEAVE_SEND, 0, 4, 0, 0 } };
 
 static void one_port_sends_one_after_the_other(void **state)
 {
@@ -146,9 +153,9 @@ static void multi_port_sends_side_by_side(void **state)
 
 static void equal_times_come_in_the_order_begun(void **state)
 {
-    static const struct cleave_order list[] = { { CLEAVE_WAKE_AT, 0, 0, 1 },
-                                                { CLEAVE_SEND, 0, 1, 0 },
-                                                { CLEAVE_WAKE_AT, 0, 0, 1 } };
+    static const struct cleave_order list[] = { { CLEAVE_WAKE_AT, 0, 0, 1, 0 },
+                                                { CLEAVE_SEND, 0, 1, 0, 0 },
+                                                { CLEAVE_WAKE_AT, 0, 0, 1, 0 } };
     struct cleave_trace *trace;
 
     (void)state;
@@ -166,14 +173,15 @@ static void equal_times_come_in_the_order_begun(void **state)
 
 static void profiles_are_integrated_exactly(void **state)
 {
-    static const struct cleave_order list[] = { { CLEAVE_SEND, 0, 20, 0 } };
+    static const struct cleave_order list[] = { { CLEAVE_SEND, 0, 20, 0, 0 } };
     struct cleave_trace *trace;
 
     (void)state;
     assert_int_equal(cleave_trace_new(&trace, NULL), CLEAVE_OK);
-    play_well("workers: [{name: a, speed: 1, bandwidth: 10, latency: 1, compute_latency: 2, "
-              "profile: [[2, 0.5], [10, 0], [15, 2]]}]",
-              20, list, 1, NULL, trace);
+    play_well(
+        "workers: [{name: a, speed: 1, bandwidth: 10, latency: 1, compute_latency: 2, "
+        "profile: [[2, 0.5], [10, 0], [15, 2]]}]",
+        20, list, 1, NULL, trace);
     /* Transfer: latency to 1, 10 units by 2, the other 10 at half rate: 2 + 2 = 4. */
     assert_true(nth_event(trace, CLEAVE_SENT, 0)->time_s == 4);
     /* Computation: latency to 6, 2 units by 10, none to 15, 18 at double speed: 24. */
@@ -206,12 +214,21 @@ static void bad_orders_are_refused(void **state)
         double load;
         const char *text;
     } cases[] = {
-        { { CLEAVE_SEND, 2, 5, 0 }, 5, "policy 'scripted' sent to worker 2 of 2" },
-        { { CLEAVE_SEND, 0, -1, 0 }, 5, "policy 'scripted' sent -1 units to worker 0" },
-        { { CLEAVE_SEND, 0, NAN, 0 }, 5, "policy 'scripted' sent nan units to worker 0" },
-        { { CLEAVE_SEND, 0, 6, 0 }, 5, "policy 'scripted' handed out 1 units more than the load" },
-        { { CLEAVE_SEND, 0, 4, 0 }, 5, "policy 'scripted' stopped with 1 of 5 units left" },
-        { { CLEAVE_WAKE_AT, 0, 0, -1 }, 5,
+        { { CLEAVE_SEND, 2, 5, 0, 0 }, 5, "policy 'scripted' named worker 2 of 2" },
+        { { CLEAVE_SEND, 0, -1, 0, 0 },
+          5,
+          "policy 'scripted' sent -1 units to worker 0" },
+        { { CLEAVE_SEND, 0, NAN, 0, 0 },
+          5,
+          "policy 'scripted' sent nan units to worker 0" },
+        { { CLEAVE_SEND, 0, 6, 0, 0 },
+          5,
+          "policy 'scripted' handed out 1 units more than the load" },
+        { { CLEAVE_SEND, 0, 4, 0, 0 },
+          5,
+          "policy 'scripted' stopped with 1 of 5 units left" },
+        { { CLEAVE_WAKE_AT, 0, 0, -1, 0 },
+          5,
           "policy 'scripted' asked to be woken at -1 s, but it is 0 s" },
     };
 

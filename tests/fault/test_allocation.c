@@ -56,16 +56,19 @@ void *realloc(void *old, size_t size)
 static const char platform_text[] =
     "port: one\n"
     "workers:\n"
-    "  - {name: old, count: 3, speed: 1, compute_latency: 0.5, bandwidth: 20, latency: 0.2}\n"
+    "  - {name: old, count: 3, speed: 1, compute_latency: 0.5, bandwidth: 20, latency: "
+    "0.2}\n"
     "  - {name: new, speed: 3, bandwidth: 80, profile: [[0, 1], [5, 0.5]]}\n";
 
 static enum cleave_status plan_and_simulate(const struct cleave_platform *platform,
                                             const char *policy, double error,
                                             struct cleave_error *err)
 {
-    struct cleave_job job = { .platform = platform, .load = 100, .policy = policy,
-                              .error = error };
-    struct cleave_trial trial = { .runs = 3, .threads = 1,
+    struct cleave_job job = {
+        .platform = platform, .load = 100, .policy = policy, .error = error
+    };
+    struct cleave_trial trial = { .runs = 3,
+                                  .threads = 1,
                                   .noise = { CLEAVE_NOISE_GAMMA, 0.2 } };
     struct cleave_schedule *schedule;
     struct cleave_stats stats;
@@ -79,10 +82,12 @@ static enum cleave_status plan_and_simulate(const struct cleave_platform *platfo
 
 static enum cleave_status scenario(struct cleave_error *err)
 {
-    static const char *const policies[] = { "auto", "umr", "factoring", "rumr", "one-round" };
+    static const char *const policies[] = { "auto", "umr", "factoring", "rumr",
+                                            "one-round" };
     struct cleave_platform *platform;
-    enum cleave_status status = cleave_platform_parse("text", platform_text,
-                                                      strlen(platform_text), &platform, err);
+    enum cleave_status status =
+        cleave_platform_parse("text", platform_text, strlen(platform_text), &platform,
+                              err);
 
     if (status != CLEAVE_OK)
         return status;

@@ -1,4 +1,5 @@
-/* fuzz_trace.c -- any bytes as a trace of a small platform. SPDX-License-Identifier: MIT
+/* fuzz_trace.c -- any bytes as a trace of a small platform, or of a reduction.
+ * SPDX-License-Identifier: MIT
  *
  * What is accepted must be written and read again to the same entries. */
 #include <stdint.h>
@@ -19,7 +20,7 @@ static void require(int truth)
 
 static enum cleave_status read_bytes(const void *bytes, size_t length,
                                      const struct cleave_platform *platform,
-                                     struct cleave_trace **out)
+                                     uint32_t *nodes, struct cleave_trace **out)
 {
     struct cleave_error err;
     enum cleave_status status;
@@ -27,7 +28,8 @@ static enum cleave_status read_bytes(const void *bytes, size_t length,
                             : fopen("/dev/null", "rb");
 
     require(file != NULL);
-    status = cv_trace_read(file, "fuzz", platform, out, &err);
+    status = platform != NULL ? cv_trace_read(file, "fuzz", platform, out, &err)
+                              : cv_trace_read_reduce(file, "fuzz", nodes, out, &err);
     fclose(file);
     require(status == CLEAVE_OK || (status == CLEAVE_EINPUT && err.text[0] != '\0'));
     return status;
@@ -42,24 +44,29 @@ static int is_same(const struct cleave_entry *a, const struct cleave_entry *b)
         return 0;
     if (a->is_order)
         return v->kind == w->kind && v->worker == w->worker && v->units == w->units &&
-               v->time_s == w->time_s;
+               v->time_s == w->time_s && v->peer == w->peer;
     return x->kind == y->kind && x->worker == y->worker && x->chunk == y->chunk &&
            x->units == y->units && x->start_s == y->start_s && x->time_s == y->time_s &&
-           x->more == y->more;
+           x->more == y->more && x->peer == y->peer;
 }
 
 static void check_written(const struct cleave_trace *trace,
-                          const struct cleave_platform *platform)
+                          const struct cleave_platform *platform, uint32_t nodes)
 {
     struct cleave_trace *again = NULL;
+    uint32_t nodes_again = nodes;
     size_t length = 0;
     char *text = NULL;
     FILE *file = open_memstream(&text, &length);
 
     require(file != NULL);
-    require(cleave_trace_save(trace, platform, "fuzz", 1, file, NULL) == CLEAVE_OK);
+    if (platform != NULL)
+        require(cleave_trace_save(trace, platform, "fuzz", 1, file, NULL) == CLEAVE_OK);
+    else
+        require(cleave_trace_save_reduce(trace, nodes, "fuzz", file, NULL) == CLEAVE_OK);
     fclose(file);
-    require(read_bytes(text, length, platform, &again) == CLEAVE_OK);
+    require(read_bytes(text, length, platform, &nodes_again, &again) == CLEAVE_OK);
+    require(nodes_again == nodes);
     require(cleave_trace_count(again) == cleave_trace_count(trace));
     for (size_t i = 0; i < cleave_trace_count(trace); i++)
         require(is_same(cleave_trace_at(trace, i), cleave_trace_at(again, i)));
@@ -73,11 +80,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                                      { 2, 0, 1, 0, 1, 0 } };
     struct cleave_platform *platform = NULL;
     struct cleave_trace *trace = NULL;
+    uint32_t nodes = 0;
 
     require(cleave_platform_new(CLEAVE_PORT_ONE, workers, 2, &platform, NULL) ==
             CLEAVE_OK);
-    if (read_bytes(data, size, platform, &trace) == CLEAVE_OK)
-        check_written(trace, platform);
+    if (read_bytes(data, size, platform, NULL, &trace) == CLEAVE_OK)
+        check_written(trace, platform, 0);
+    cleave_trace_free(trace);
+    trace = NULL;
+    if (read_bytes(data, size, NULL, &nodes, &trace) == CLEAVE_OK)
+        check_written(trace, NULL, nodes);
     cleave_trace_free(trace);
     cleave_platform_free(platform);
     return 0;

@@ -5,10 +5,8 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include <math.h>
-#include <stdlib.h>
-
 #include "base/random.h"
+#include "law_check.h"
 
 enum { DRAWS = 200000 };
 
@@ -29,79 +27,33 @@ static void streams_are_functions_of_their_name(void **state)
     }
 }
 
-static int ascending(const void *left, const void *right)
-{
-    const double *a = left, *b = right;
-
-    return (*a > *b) - (*a < *b);
-}
-
-/* Largest distance between the empirical and the given distribution, times sqrt(n):
- * above 1.95 happens once in a thousand samples of the right law; seeds are fixed. */
-static double kolmogorov(double *sample, size_t n, double (*cdf)(double))
-{
-    double worst = 0;
-
-    qsort(sample, n, sizeof *sample, ascending);
-    for (size_t i = 0; i < n; i++) {
-        double f = cdf(sample[i]);
-
-        worst = fmax(worst, fmax(f - (double)i / (double)n, (double)(i + 1) / (double)n - f));
-    }
-    return worst * sqrt((double)n);
-}
-
-static double uniform_cdf(double x)
-{
-    return x;
-}
-
-static double normal_cdf(double x)
-{
-    return 0.5 * erfc(-x / sqrt(2));
-}
-
-/* Gamma with mean 1 and CV 1 is exponential; with CV 1/sqrt(2), Erlang of shape 2. */
-static double exponential_cdf(double x)
-{
-    return 1 - exp(-x);
-}
-
-static double erlang2_cdf(double x)
-{
-    return 1 - exp(-2 * x) * (1 + 2 * x);
-}
-
-/* Shape 1/2 (CV sqrt 2): the square of a normal. */
-static double half_shape_cdf(double x)
-{
-    return erf(sqrt(x / 2));
-}
-
 static double gamma_cv1(struct cv_random *random)
 {
     return cv_random_gamma(random, 1);
 }
 
-static double gamma_erlang2(struct cv_random *random)
+static double gamma_narrow(struct cv_random *random)
 {
-    return cv_random_gamma(random, sqrt(0.5));
+    return cv_random_gamma(random, 0.7);
 }
 
-static double gamma_half(struct cv_random *random)
+static double gamma_wide(struct cv_random *random)
 {
-    return cv_random_gamma(random, sqrt(2));
+    return cv_random_gamma(random, 1.4);
 }
 
 static void samples_follow_their_law(void **state)
 {
     static const struct {
         double (*draw)(struct cv_random *random);
-        double (*cdf)(double x);
+        cdf_of *cdf;
+        double parameter[2];
     } laws[] = {
-        { cv_random_uniform, uniform_cdf }, { cv_random_normal, normal_cdf },
-        { gamma_cv1, exponential_cdf },     { gamma_erlang2, erlang2_cdf },
-        { gamma_half, half_shape_cdf },
+        { cv_random_uniform, uniform_cdf, { 0, 1 } },
+        { cv_random_normal, normal_cdf, { 0 } },
+        { gamma_cv1, gamma_cdf, { 1, 1 } },
+        { gamma_narrow, gamma_cdf, { 1, 0.7 } },
+        { gamma_wide, gamma_cdf, { 1, 1.4 } },
     };
     double *sample = malloc(DRAWS * sizeof *sample);
 
@@ -115,7 +67,7 @@ static void samples_follow_their_law(void **state)
             cv_random_at(&random, 12345, i, 0, (uint32_t)law);
             sample[i] = laws[law].draw(&random);
         }
-        assert_true(kolmogorov(sample, DRAWS, laws[law].cdf) < 1.95);
+        assert_true(kolmogorov(sample, DRAWS, laws[law].cdf, laws[law].parameter) < 1.95);
     }
     free(sample);
 }
@@ -145,12 +97,47 @@ static void gamma_has_mean_one_and_its_cv(void **state)
     }
 }
 
+static void derived_seeds_all_differ(void **state)
+{
+    enum { SEEDS = 100, PURPOSES = 100 };
+    static double seen[SEEDS * PURPOSES];
+    const size_t all = sizeof seen / sizeof *seen;
+    const double unit[] = { 0, 1 };
+
+    (void)state;
+    for (uint64_t seed = 0; seed < SEEDS; seed++)
+        for (uint64_t purpose = 0; purpose < PURPOSES; purpose++) {
+            uint64_t derived = cv_random_derive(seed, purpose);
+
+            assert_true(derived == cv_random_derive(seed, purpose));
+            assert_true(derived != cv_random_derive(seed, purpose + (UINT64_C(1) << 32)));
+            seen[seed * PURPOSES + purpose] = (double)(derived >> 11) * 0x1p-53;
+        }
+    assert_true(kolmogorov(seen, all, uniform_cdf, unit) < 1.95);
+    for (size_t i = 1; i < all; i++)
+        assert_true(seen[i] > seen[i - 1]); /* kolmogorov has sorted them */
+}
+
+/* Platforms made from a seed and runs recorded with one must not change. */
+static void streams_keep_their_values(void **state)
+{
+    struct cv_random random;
+
+    (void)state;
+    cv_random_at(&random, 1, 2, 3, 4);
+    assert_true(cv_random_bits(&random) == UINT64_C(0xbb22042927cef87e));
+    assert_true(cv_random_bits(&random) == UINT64_C(0xefd1c11de941da94));
+    assert_true(cv_random_uniform(&random) == 0x1.7e0fff39b2a78p-4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(streams_are_functions_of_their_name),
         cmocka_unit_test(samples_follow_their_law),
         cmocka_unit_test(gamma_has_mean_one_and_its_cv),
+        cmocka_unit_test(derived_seeds_all_differ),
+        cmocka_unit_test(streams_keep_their_values),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

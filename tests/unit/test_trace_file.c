@@ -80,6 +80,7 @@ static void assert_same_entry(const struct cleave_entry *a, const struct cleave_
         assert_int_equal(a->as.order.worker, b->as.order.worker);
         assert_true(a->as.order.units == b->as.order.units);
         assert_true(a->as.order.time_s == b->as.order.time_s);
+        assert_int_equal(a->as.order.peer, b->as.order.peer);
     } else {
         assert_int_equal(a->as.event.kind, b->as.event.kind);
         assert_int_equal(a->as.event.worker, b->as.event.worker);
@@ -88,6 +89,7 @@ static void assert_same_entry(const struct cleave_entry *a, const struct cleave_
         assert_true(a->as.event.start_s == b->as.event.start_s);
         assert_true(a->as.event.time_s == b->as.event.time_s);
         assert_int_equal(a->as.event.more, b->as.event.more);
+        assert_int_equal(a->as.event.peer, b->as.event.peer);
     }
 }
 
@@ -424,6 +426,193 @@ static void traces_with_random_damage(void **state)
     cleave_trace_free(trace);
 }
 
+/* --- Reductions --------------------------------------------------------------------- */
+
+#define REDUCE_HEADER \
+    "{\"format\":\"cleave-trace-1\",\"policy\":\"p\",\"task\":\"reduce\",\"nodes\":3}\n"
+
+static struct cleave_trace *make_reduction(void)
+{
+    static const struct cleave_entry entries[] = {
+        { .as.event = { .kind = CLEAVE_START } },
+        { .is_order = true,
+          .as.order = { .kind = CLEAVE_COMBINE, .worker = 2, .peer = 0 } },
+        { .is_order = true,
+          .as.order = { .kind = CLEAVE_WAKE_AT, .worker = 1, .time_s = 0.1 } },
+        { .as.event = { .kind = CLEAVE_WAKE,
+                        .worker = 1,
+                        .start_s = 0.1,
+                        .time_s = 0.1,
+                        .more = true } },
+        { .as.event = { .kind = CLEAVE_ARRIVED,
+                        .worker = 2,
+                        .peer = 0,
+                        .start_s = 0,
+                        .time_s = 1.0 / 3 } },
+        { .as.event = { .kind = CLEAVE_COMBINED,
+                        .worker = 2,
+                        .peer = 0,
+                        .start_s = 1.0 / 3,
+                        .time_s = 1e300 } },
+    };
+    struct cleave_trace *trace = NULL;
+
+    assert_int_equal(cleave_trace_new(&trace, NULL), CLEAVE_OK);
+    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
+        assert_int_equal(cleave_trace_add(trace, &entries[i], NULL), CLEAVE_OK);
+    return trace;
+}
+
+static enum cleave_status read_reduction(const char *text, size_t length,
+                                         uint32_t *out_nodes, struct cleave_trace **out,
+                                         struct cleave_error *err)
+{
+    enum cleave_status status;
+    FILE *file = tmpfile();
+
+    assert_non_null(file);
+    assert_int_equal(fwrite(text, 1, length, file), length);
+    rewind(file);
+    status = cv_trace_read_reduce(file, "run.trace", out_nodes, out, err);
+    fclose(file);
+    return status;
+}
+
+static void reductions_round_trip(void **state)
+{
+    static const char expected[] = REDUCE_HEADER
+        "{\"event\":\"start\",\"start\":0,\"end\":0}\n"
+        "{\"order\":\"combine\",\"worker\":2,\"peer\":0}\n"
+        "{\"order\":\"wake\",\"worker\":1,\"time\":0.10000000000000001}\n"
+        "{\"event\":\"wake\",\"worker\":1,\"start\":0.10000000000000001,"
+        "\"end\":0.10000000000000001,\"more\":true}\n"
+        "{\"event\":\"arrived\",\"worker\":2,\"peer\":0,\"start\":0,"
+        "\"end\":0.33333333333333331}\n"
+        "{\"event\":\"combined\",\"worker\":2,\"peer\":0,\"start\":0.33333333333333331,"
+        "\"end\":1.0000000000000001e+300}\n";
+    struct cleave_trace *trace = make_reduction(), *again = NULL;
+    uint32_t nodes = 0;
+    size_t length;
+    char *text;
+    FILE *file = open_memstream(&text, &length);
+
+    (void)state;
+    assert_non_null(file);
+    assert_int_equal(cleave_trace_save_reduce(trace, 3, "p", file, NULL), CLEAVE_OK);
+    fclose(file);
+    assert_string_equal(text, expected);
+    assert_int_equal(read_reduction(text, length, &nodes, &again, NULL), CLEAVE_OK);
+    assert_int_equal(nodes, 3);
+    assert_int_equal(cleave_trace_count(again), cleave_trace_count(trace));
+    for (size_t i = 0; i < cleave_trace_count(trace); i++)
+        assert_same_entry(cleave_trace_at(trace, i), cleave_trace_at(again, i));
+    free(text);
+    cleave_trace_free(trace);
+    cleave_trace_free(again);
+}
+
+static const struct {
+    const char *text, *message;
+} bad_reductions[] = {
+    { HEADER, "run.trace:1:43: expected the field 'task' of a trace of a reduction" },
+    { "{\"format\":\"cleave-trace-1\",\"policy\":\"p\",\"task\":\"load\"}\n",
+      "run.trace:1:48: task: expected 'reduce', got 'load'" },
+    { "{\"format\":\"cleave-trace-1\",\"policy\":\"p\",\"task\":\"reduce\",\"nodes\":0}"
+      "\n",
+      "run.trace:1:65: nodes: expected from 1 to 4294967295 nodes, got 0" },
+    { "{\"format\":\"cleave-trace-1\",\"policy\":\"p\",\"task\":\"reduce\","
+      "\"nodes\":4294967296}\n",
+      "run.trace:1:65: nodes: expected from 1 to 4294967295 nodes, got 4294967296" },
+    { REDUCE_HEADER "{\"order\":\"send\"}\n",
+      "run.trace:2:10: order: expected combine or wake, got 'send'" },
+    { REDUCE_HEADER "{\"event\":\"sent\"}\n",
+      "run.trace:2:10: event: expected start, arrived, combined or wake, got 'sent'" },
+    { REDUCE_HEADER "{\"order\":\"combine\",\"worker\":3,\"peer\":0}\n",
+      "run.trace:2:29: worker: expected a node below 3, got 3" },
+    { REDUCE_HEADER "{\"order\":\"combine\",\"worker\":0,\"peer\":9}\n",
+      "run.trace:2:38: peer: expected a node below 3, got 9" },
+    { REDUCE_HEADER "{\"order\":\"combine\",\"worker\":\"a\",\"peer\":0}\n",
+      "run.trace:2:29: expected a whole number of at least 0, got '\"a\"'" },
+    { REDUCE_HEADER "{\"order\":\"combine\",\"worker\":1,\"peer\":1}\n",
+      "run.trace:2:1: expected a worker and another as its peer" },
+    { REDUCE_HEADER "{\"order\":\"combine\",\"worker\":1}\n",
+      "run.trace:2:1: required field 'peer' is missing" },
+    { REDUCE_HEADER "{\"order\":\"wake\",\"time\":1}\n",
+      "run.trace:2:1: required field 'worker' is missing" },
+    { REDUCE_HEADER "{\"event\":\"arrived\",\"worker\":1,\"peer\":0,\"chunk\":0,"
+                    "\"start\":0,\"end\":1}\n",
+      "run.trace:2:1: event 'arrived' has no field 'chunk'" },
+};
+
+static void bad_reductions_get_their_message(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof bad_reductions / sizeof *bad_reductions; i++) {
+        struct cleave_trace *trace = NULL;
+        struct cleave_error err;
+        uint32_t nodes = 7;
+        char said[512];
+
+        if (read_reduction(bad_reductions[i].text, strlen(bad_reductions[i].text), &nodes,
+                           &trace, &err) == CLEAVE_OK)
+            fail_msg("accepted, instead of: %s", bad_reductions[i].message);
+        assert_null(trace);
+        assert_int_equal(nodes, 7);
+        cleave_error_format(&err, said, sizeof said);
+        assert_string_equal(said, bad_reductions[i].message);
+    }
+}
+
+static void loads_and_reductions_do_not_mix(void **state)
+{
+    static const struct {
+        struct cleave_entry entry;
+        bool as_load;
+        const char *text;
+    } cases[] = {
+        { { .as.event = { .kind = CLEAVE_ARRIVED, .worker = 1 } },
+          true,
+          "entry 0 of the trace has a combination, which a load does not have" },
+        { { .is_order = true, .as.order = { .kind = CLEAVE_COMBINE, .worker = 1 } },
+          true,
+          "entry 0 of the trace has a combination, which a load does not have" },
+        { { .as.event = { .kind = CLEAVE_DONE } },
+          false,
+          "entry 0 of the trace has a chunk, which a reduction does not have" },
+        { { .is_order = true, .as.order = { .kind = CLEAVE_SEND, .units = 1 } },
+          false,
+          "entry 0 of the trace has a chunk, which a reduction does not have" },
+        { { .as.event = { .kind = CLEAVE_COMBINED, .worker = 1, .peer = 3 } },
+          false,
+          "entry 0 of the trace has a node that the reduction does not have" },
+        { { .is_order = true, .as.order = { .kind = CLEAVE_COMBINE } },
+          false,
+          "entry 0 of the trace has a node that sends to itself" },
+        { { .is_order = true, .as.order = { .kind = CLEAVE_WAKE_AT, .worker = 3 } },
+          false,
+          "entry 0 of the trace has a node that the reduction does not have" },
+    };
+    FILE *file = tmpfile();
+
+    assert_non_null(file);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct cleave_trace *trace = NULL;
+        struct cleave_error err;
+
+        assert_int_equal(cleave_trace_new(&trace, NULL), CLEAVE_OK);
+        assert_int_equal(cleave_trace_add(trace, &cases[i].entry, NULL), CLEAVE_OK);
+        if (cases[i].as_load)
+            assert_int_equal(cleave_trace_save(trace, *state, "p", 1, file, &err),
+                             CLEAVE_EINPUT);
+        else
+            assert_int_equal(cleave_trace_save_reduce(trace, 3, "p", file, &err),
+                             CLEAVE_EINPUT);
+        assert_string_equal(err.text, cases[i].text);
+        cleave_trace_free(trace);
+    }
+    fclose(file);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -437,6 +626,9 @@ int main(void)
         cmocka_unit_test(failed_write_is_told),
         cmocka_unit_test(traces_cut_at_every_byte),
         cmocka_unit_test(traces_with_random_damage),
+        cmocka_unit_test(reductions_round_trip),
+        cmocka_unit_test(bad_reductions_get_their_message),
+        cmocka_unit_test(loads_and_reductions_do_not_mix),
     };
 
     return cmocka_run_group_tests(tests, make_platform, free_platform);

@@ -7,6 +7,8 @@
 const struct case_format case_formats[] = {
     { "dls-vectors-1", load_dynamic_kinds },
     { "dls-vectors-1", load_kinds },
+    { "1", reduce_dynamic_kinds },
+    { "1", reduce_kinds },
     { NULL, NULL },
 };
 

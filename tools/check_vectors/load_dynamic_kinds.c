@@ -31,7 +31,8 @@ static void add_setting(struct settings *settings, struct vector_case *c, const 
 
     if (i == MOST_SETTINGS || !case_has(c, input))
         return;
-    snprintf(settings->values[i], sizeof settings->values[i], "%.17g", case_number(c, input));
+    snprintf(settings->values[i], sizeof settings->values[i], "%.17g",
+             case_number(c, input));
     settings->list[i] = (struct cleave_setting){ key, settings->values[i] };
     settings->count++;
 }
@@ -73,9 +74,11 @@ static bool drive(struct vector_case *c, const struct cv_planned *planned,
         run.noise.transfer.factor = case_numbers(c, "comm_f", &run.noise.transfer.n);
     if (case_has(c, "comp_f"))
         run.noise.compute.factor = case_numbers(c, "comp_f", &run.noise.compute.n);
-    ok = case_ok(c, cv_driver_open(planned, &cv_engine_native, platform, NULL, &driver, &err),
-                 &err) &&
-         case_ok(c, cv_driver_run(driver, &run, trace, out, &err), &err);
+    ok =
+        case_ok(c,
+                cv_driver_open(planned, &cv_engine_native, platform, NULL, &driver, &err),
+                &err) &&
+        case_ok(c, cv_driver_run(driver, &run, trace, out, &err), &err);
     cv_driver_close(driver);
     return ok;
 }
@@ -83,7 +86,8 @@ static bool drive(struct vector_case *c, const struct cv_planned *planned,
 /* Run what was planned on the platform and compare; takes `planned` over. */
 static void run_planned(struct vector_case *c, struct cv_planned *planned,
                         const struct cleave_platform *platform,
-                        void (*look)(struct vector_case *c, const struct cv_planned *planned))
+                        void (*look)(struct vector_case *c,
+                                     const struct cv_planned *planned))
 {
     struct cleave_trace *trace = NULL;
     struct cv_outcome outcome;
@@ -105,15 +109,17 @@ static bool make_platform(struct vector_case *c, struct cleave_platform **out)
     struct cleave_error err;
 
     return given.workers != NULL &&
-           case_ok(c, cleave_platform_new(CLEAVE_PORT_ONE, given.workers, given.nworkers, out,
-                                          &err),
+           case_ok(c,
+                   cleave_platform_new(CLEAVE_PORT_ONE, given.workers, given.nworkers,
+                                       out, &err),
                    &err);
 }
 
 /* Run a policy on the platform of the case; `look` sees the planned state. */
 static void run_policy(struct vector_case *c, const struct cleave_policy *policy,
                        const struct settings *settings,
-                       void (*look)(struct vector_case *c, const struct cv_planned *planned))
+                       void (*look)(struct vector_case *c,
+                                    const struct cv_planned *planned))
 {
     struct cleave_platform *platform = NULL;
     struct cv_planned planned;
@@ -122,9 +128,10 @@ static void run_policy(struct vector_case *c, const struct cleave_policy *policy
 
     if (!make_platform(c, &platform))
         return;
-    if (case_ok(c, cv_planned_init(&planned, policy, settings->list, settings->count, platform,
-                                   cleave_platform_workers(platform), case_number(c, "W"),
-                                   error, 0, NULL, &err),
+    if (case_ok(c,
+                cv_planned_init(&planned, policy, settings->list, settings->count,
+                                platform, cleave_platform_workers(platform),
+                                case_number(c, "W"), error, 0, NULL, &err),
                 &err))
         run_planned(c, &planned, platform, look);
     cleave_platform_free(platform);
@@ -215,7 +222,8 @@ static void run_sim(struct vector_case *c)
     cleave_platform_free(platform);
 }
 
-static double bound_named(const struct cleave_bound *bounds, size_t count, const char *name)
+static double bound_named(const struct cleave_bound *bounds, size_t count,
+                          const char *name)
 {
     for (size_t i = 0; i < count; i++)
         if (strcmp(bounds[i].name, name) == 0)

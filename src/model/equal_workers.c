@@ -1,5 +1,5 @@
 /* equal_workers.c -- whether all workers are alike. SPDX-License-Identifier: MIT */
-#include "policy/equal_workers.h"
+#include "model/equal_workers.h"
 
 #include <stddef.h>
 

@@ -1,0 +1,17 @@
+/* reduce_json.h -- trees and times of reductions as JSON fields.
+ * SPDX-License-Identifier: MIT
+ *
+ * docs/json.md documents every field. */
+#ifndef CV_REDUCE_JSON_H
+#define CV_REDUCE_JSON_H
+#include <cleave/reduce.h>
+#include "io/json_out.h"
+
+/* Members of an object that the caller has opened. */
+void cv_field_bounds(struct cv_json *json, const struct cleave_tree *tree);
+/* parent, start and, when the policy keeps order, intervals. */
+void cv_field_tree(struct cv_json *json, const struct cleave_tree *tree);
+/* mean, stddev, stderr, q10, median, q90, min, max. */
+void cv_field_stats(struct cv_json *json, const struct cleave_stats *stats);
+
+#endif

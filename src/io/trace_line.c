@@ -1,0 +1,283 @@
+/* trace_line.c -- one event or order from a line of a trace. SPDX-License-Identifier: MIT
+ *
+ * A line is read into a record of all fields there are, whatever their order; which of
+ * them an entry must have and may have depends on its kind and is said in one table. */
+#include "io/trace_line.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+
+enum field { EVENT, ORDER, WORKER, PEER, CHUNK, UNITS, START, END, TIME, MORE, NFIELDS };
+
+static const char *const field_names[] = {
+    [EVENT] = "event", [ORDER] = "order", [WORKER] = "worker", [PEER] = "peer",
+    [CHUNK] = "chunk", [UNITS] = "units", [START] = "start",   [END] = "end",
+    [TIME] = "time",   [MORE] = "more",
+};
+
+#define BIT(field) (1u << (field))
+
+enum {
+    SPAN = BIT(EVENT) | BIT(START) | BIT(END),
+    CHUNK_SPAN = SPAN | BIT(WORKER) | BIT(CHUNK) | BIT(UNITS),
+    PAIR_SPAN = SPAN | BIT(WORKER) | BIT(PEER),
+};
+
+struct kind {
+    const char *name;
+    enum cleave_task task;
+    bool is_order;
+    int kind; /* enum cleave_event_kind or cleave_order_kind */
+    unsigned needs, allows;
+};
+
+static const struct kind kinds[] = {
+    { "start", CLEAVE_TASK_LOAD, false, CLEAVE_START, SPAN, BIT(MORE) },
+    { "sent", CLEAVE_TASK_LOAD, false, CLEAVE_SENT, CHUNK_SPAN, BIT(MORE) },
+    { "done", CLEAVE_TASK_LOAD, false, CLEAVE_DONE, CHUNK_SPAN, BIT(MORE) },
+    { "wake", CLEAVE_TASK_LOAD, false, CLEAVE_WAKE, SPAN, BIT(MORE) },
+    { "send", CLEAVE_TASK_LOAD, true, CLEAVE_SEND, BIT(ORDER) | BIT(WORKER) | BIT(UNITS),
+      0 },
+    { "wake", CLEAVE_TASK_LOAD, true, CLEAVE_WAKE_AT, BIT(ORDER) | BIT(TIME), 0 },
+    { "start", CLEAVE_TASK_REDUCE, false, CLEAVE_START, SPAN, BIT(MORE) },
+    { "arrived", CLEAVE_TASK_REDUCE, false, CLEAVE_ARRIVED, PAIR_SPAN, BIT(MORE) },
+    { "combined", CLEAVE_TASK_REDUCE, false, CLEAVE_COMBINED, PAIR_SPAN, BIT(MORE) },
+    { "wake", CLEAVE_TASK_REDUCE, false, CLEAVE_WAKE, SPAN | BIT(WORKER), BIT(MORE) },
+    { "combine", CLEAVE_TASK_REDUCE, true, CLEAVE_COMBINE,
+      BIT(ORDER) | BIT(WORKER) | BIT(PEER), 0 },
+    { "wake", CLEAVE_TASK_REDUCE, true, CLEAVE_WAKE_AT,
+      BIT(ORDER) | BIT(WORKER) | BIT(TIME), 0 },
+};
+enum { NKINDS = sizeof kinds / sizeof *kinds };
+
+static const char *const known_kinds[2][2] = {
+    [CLEAVE_TASK_LOAD] = { "expected start, sent, done or wake",
+                           "expected send or wake" },
+    [CLEAVE_TASK_REDUCE] = { "expected start, arrived, combined or wake",
+                             "expected combine or wake" },
+};
+
+/* One line; what was not seen is 0. */
+struct record {
+    unsigned seen;
+    const struct kind *kind;
+    uint32_t worker, peer;
+    uint64_t chunk;
+    double units, start_s, end_s, time_s;
+    bool more;
+};
+
+static const char *field_name(const void *context, size_t index)
+{
+    (void)context;
+    return field_names[index];
+}
+
+int cv_trace_name_compare(const void *left, const void *right)
+{
+    const struct cv_trace_name *a = left, *b = right;
+
+    return strcmp(a->name, b->name);
+}
+
+enum cleave_status cv_trace_fail(struct cv_trace_lines *lines, const char *at,
+                                 const char *field, const char *expected, const char *got)
+{
+    struct cv_place place = cv_json_in_place(&lines->in, at);
+    char shown[64];
+
+    place.field = field;
+    return cv_fail_at(lines->err, &place, "%s, got '%s'", expected,
+                      cv_shown(got, strlen(got), shown, sizeof shown));
+}
+
+static enum cleave_status read_kind(struct cv_trace_lines *lines, bool is_order,
+                                    struct record *record)
+{
+    const enum cleave_task task =
+        lines->platform != NULL ? CLEAVE_TASK_LOAD : CLEAVE_TASK_REDUCE;
+    const char *at, *text;
+
+    cv_json_in_skip(&lines->in);
+    at = lines->in.at;
+    CV_TRY(cv_json_in_text(&lines->in, &text, lines->err));
+    if (record->kind != NULL) {
+        struct cv_place place = cv_json_in_place(&lines->in, at);
+
+        return cv_fail_at(lines->err, &place, "expected either an event or an order");
+    }
+    for (size_t i = 0; i < NKINDS; i++)
+        if (kinds[i].task == task && kinds[i].is_order == is_order &&
+            strcmp(kinds[i].name, text) == 0) {
+            record->kind = &kinds[i];
+            return CLEAVE_OK;
+        }
+    return cv_trace_fail(lines, at, field_names[is_order ? ORDER : EVENT],
+                         known_kinds[task][is_order], text);
+}
+
+/* A worker by its name, or a node by its number. */
+static enum cleave_status read_worker(struct cv_trace_lines *lines, enum field field,
+                                      uint32_t *out)
+{
+    const struct cv_trace_name *found;
+    const char *at, *text;
+    uint64_t number;
+
+    cv_json_in_skip(&lines->in);
+    at = lines->in.at;
+    if (lines->platform == NULL) {
+        struct cv_place place = cv_json_in_place(&lines->in, at);
+
+        CV_TRY(cv_json_in_count(&lines->in, &number, lines->err));
+        place.field = field_names[field];
+        if (number >= lines->nworkers)
+            return cv_fail_at(lines->err, &place, "expected a node below %lu, got %llu",
+                              (unsigned long)lines->nworkers, (unsigned long long)number);
+        *out = (uint32_t)number;
+        return CLEAVE_OK;
+    }
+    CV_TRY(cv_json_in_text(&lines->in, &text, lines->err));
+    found = bsearch(&(struct cv_trace_name){ .name = text }, lines->names,
+                    lines->nworkers, sizeof *lines->names, cv_trace_name_compare);
+    if (found == NULL)
+        return cv_trace_fail(lines, at, field_names[field],
+                             "expected a worker of the platform", text);
+    *out = found->worker;
+    return CLEAVE_OK;
+}
+
+static enum cleave_status read_positive(struct cv_trace_lines *lines, enum field field,
+                                        double *out)
+{
+    struct cv_place place;
+    const char *at;
+
+    cv_json_in_skip(&lines->in);
+    at = lines->in.at;
+    CV_TRY(cv_json_in_number(&lines->in, out, lines->err));
+    if (*out >= 0)
+        return CLEAVE_OK;
+    place = cv_json_in_place(&lines->in, at);
+    place.field = field_names[field];
+    return cv_fail_at(lines->err, &place, "expected a number of at least 0, got %.*s",
+                      (int)(lines->in.at - at), at);
+}
+
+static enum cleave_status read_value(struct cv_trace_lines *lines, enum field field,
+                                     struct record *record)
+{
+    switch (field) {
+    case EVENT:
+        return read_kind(lines, false, record);
+    case ORDER:
+        return read_kind(lines, true, record);
+    case WORKER:
+        return read_worker(lines, field, &record->worker);
+    case PEER:
+        return read_worker(lines, field, &record->peer);
+    case CHUNK:
+        return cv_json_in_count(&lines->in, &record->chunk, lines->err);
+    case UNITS:
+        return read_positive(lines, field, &record->units);
+    case START:
+        return read_positive(lines, field, &record->start_s);
+    case END:
+        return read_positive(lines, field, &record->end_s);
+    case TIME:
+        return read_positive(lines, field, &record->time_s);
+    default:
+        return cv_json_in_bool(&lines->in, &record->more, lines->err);
+    }
+}
+
+static enum cleave_status read_field(struct cv_trace_lines *lines, struct record *record)
+{
+    struct cv_place place;
+    const char *at, *key;
+    enum field field = EVENT;
+
+    cv_json_in_skip(&lines->in);
+    at = lines->in.at;
+    CV_TRY(cv_json_in_key(&lines->in, &key, lines->err));
+    while (field < NFIELDS && strcmp(field_names[field], key) != 0)
+        field++;
+    if (field < NFIELDS && (record->seen & BIT(field)) == 0) {
+        record->seen |= BIT(field);
+        return read_value(lines, field, record);
+    }
+    place = cv_json_in_place(&lines->in, at);
+    if (field < NFIELDS)
+        return cv_fail_at(lines->err, &place, "duplicate field '%s'", key);
+    else {
+        char shown[64], near[200];
+
+        cv_suggest(key, NFIELDS, field_name, NULL, near, sizeof near);
+        return cv_fail_at(lines->err, &place, "unknown field '%s'%s",
+                          cv_shown(key, strlen(key), shown, sizeof shown), near);
+    }
+}
+
+/* Whether the record has the fields of its kind and no others. */
+static enum cleave_status check_record(struct cv_trace_lines *lines,
+                                       const struct record *record)
+{
+    struct cv_place place = cv_json_in_place(&lines->in, lines->in.begin);
+    const struct kind *kind = record->kind;
+
+    if (kind == NULL)
+        return cv_fail_at(lines->err, &place, "expected an event or an order");
+    for (enum field field = EVENT; field < NFIELDS; field++) {
+        if ((kind->needs & ~record->seen & BIT(field)) != 0)
+            return cv_fail_at(lines->err, &place, "required field '%s' is missing",
+                              field_names[field]);
+        if ((record->seen & ~(kind->needs | kind->allows) & BIT(field)) != 0)
+            return cv_fail_at(lines->err, &place, "%s '%s' has no field '%s'",
+                              kind->is_order ? "order" : "event", kind->name,
+                              field_names[field]);
+    }
+    if (record->start_s > record->end_s)
+        return cv_fail_at(lines->err, &place, "expected an end after the start");
+    if ((kind->needs & BIT(PEER)) != 0 && record->worker == record->peer)
+        return cv_fail_at(lines->err, &place,
+                          "expected a worker and another as its peer");
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_trace_entry(struct cv_trace_lines *lines, struct cleave_entry *out)
+{
+    struct record record = { 0 };
+    bool first = true, more;
+
+    CV_TRY(cv_json_in_open(&lines->in, '{', lines->err));
+    for (;;) {
+        CV_TRY(cv_json_in_more(&lines->in, '}', &first, &more, lines->err));
+        if (!more)
+            break;
+        CV_TRY(read_field(lines, &record));
+    }
+    CV_TRY(cv_json_in_end(&lines->in, lines->err));
+    CV_TRY(check_record(lines, &record));
+    memset(out, 0, sizeof *out);
+    out->is_order = record.kind->is_order;
+    if (out->is_order)
+        out->as.order =
+            (struct cleave_order){ .kind = (enum cleave_order_kind)record.kind->kind,
+                                   .worker = record.worker,
+                                   .units = record.units,
+                                   .time_s = record.time_s,
+                                   .peer = record.peer };
+    else
+        out->as.event =
+            (struct cleave_event){ .kind = (enum cleave_event_kind)record.kind->kind,
+                                   .worker = record.worker,
+                                   .chunk = record.chunk,
+                                   .units = record.units,
+                                   .start_s = record.start_s,
+                                   .time_s = record.end_s,
+                                   .more = record.more,
+                                   .peer = record.peer };
+    return CLEAVE_OK;
+}

@@ -1,0 +1,32 @@
+/* trace_line.h -- one event or order from a line of a trace.
+ * SPDX-License-Identifier: MIT */
+#ifndef CV_TRACE_LINE_H
+#define CV_TRACE_LINE_H
+#include <cleave/trace.h>
+#include "io/json_in.h"
+
+struct cv_trace_name {
+    const char *name;
+    uint32_t worker;
+};
+
+/* What a line is read with. */
+struct cv_trace_lines {
+    struct cv_json_in in;
+    const struct cleave_platform *platform; /* borrowed; NULL for a reduction      */
+    const struct cv_trace_name *names;      /* borrowed: of its workers, sorted    */
+    uint32_t nworkers;                      /* or nodes                            */
+    struct cleave_error *err;               /* borrowed; may be NULL               */
+};
+
+int cv_trace_name_compare(const void *left, const void *right);
+
+/* Fail about the value that begins at `at`: "expected ..., got 'value'". */
+enum cleave_status cv_trace_fail(struct cv_trace_lines *lines, const char *at,
+                                 const char *field, const char *expected,
+                                 const char *got);
+
+/* Read the line that lines->in stands on. */
+enum cleave_status cv_trace_entry(struct cv_trace_lines *lines, struct cleave_entry *out);
+
+#endif

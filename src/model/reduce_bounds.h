@@ -1,0 +1,56 @@
+/* reduce_bounds.h -- what no reduction can beat, and what an algorithm never exceeds.
+ * SPDX-License-Identifier: MIT
+ *
+ * For equal costs: between ceil(log2 n) max(d, c) and ceil(log2 n) (d + c), and above
+ * that when transfers or reducers are limited to K. For unequal transfers and equal
+ * reductions: ratios to the optimum, in terms of Delta = D / d, the greatest transfer
+ * cost over the least. All in O(log n), any n. */
+#ifndef CV_REDUCE_BOUNDS_H
+#define CV_REDUCE_BOUNDS_H
+#include <stdbool.h>
+#include <stdint.h>
+
+/* n >= 1 elements; costs finite and >= 0. */
+double cv_reduce_lower(uint64_t n, double d, double c);
+double cv_reduce_upper(uint64_t n, double d, double c);
+
+/* Of the greedy tree with at most k >= 1 transfers at a time, or k reducers. First
+ * l = ceil(log2 k) rounds of d + c make 2^l nodes, from then on k more per round:
+ * (l + ceil((n - 2^l) / k)) (d + c). A k above n / 2 is of no more use than n / 2. */
+double cv_reduce_upper_limited(uint64_t n, double d, double c, uint64_t k);
+/* The form that is in print, (floor(log2 k + 1) + ceil(n / k - 2)) (d + c). Right only
+ * when k is a power of two: for n = 6, k = 3, d = 1, c = 0 it says 2, and 3 is the least.
+ * For comparison; k from 1 to n / 2. */
+double cv_reduce_upper_printed(uint64_t n, double d, double c, uint64_t k);
+
+/* Algorithms that do not know the costs. */
+enum cv_reduce_method {
+    CV_METHOD_BINOMIAL_STAT,
+    CV_METHOD_FIBONACCI_STAT,
+    CV_METHOD_TREE_DYN,
+    CV_METHOD_ORDERED_TREE_DYN
+};
+
+/* The time within which the ordered dynamic algorithm ends, transfers costing at most
+ * `most_transfer`: (floor(log_1.5(n - 1)) + 1) (D + c). Of v values no two neighbours
+ * stay idle, so at least (v - 1) / 3 transfers run; they end within D + c, and v - 1
+ * falls to two thirds. 0 for n = 1. */
+double cv_reduce_ordered_upper(uint32_t n, double most_transfer, double c);
+/* The rounds in that bound: floor(log_1.5(n - 1)) + 1, in whole numbers; 0 for n = 1. */
+unsigned cv_reduce_ordered_rounds(uint32_t n);
+
+/* A length is at most `ratio` times the optimum. */
+struct cv_reduce_guarantee {
+    double ratio;
+    const char *formula; /* static */
+    const char *when;    /* static: "c = 0", "c = d" or "any c"                      */
+    unsigned theorem;    /* of the report on non-clairvoyant reductions, or 0: ours  */
+};
+
+/* The best guarantee that holds for n nodes, transfers from `least_transfer` to
+ * `most_transfer`, and reductions of c on every node. False when there is none: the
+ * least transfer is 0 and the ratio of transfers has no bound. */
+bool cv_reduce_guarantee(enum cv_reduce_method method, uint32_t n, double least_transfer,
+                         double most_transfer, double c, struct cv_reduce_guarantee *out);
+
+#endif

@@ -1,0 +1,70 @@
+/* reduce_tree.h -- who sends its partial to whom, and what comes of it.
+ * SPDX-License-Identifier: MIT
+ *
+ * A tree over n nodes is an array: parent[i] is the node that receives the partial of
+ * i, CV_NO_NODE for the root, where the result ends. Costs are the same for all links:
+ * a transfer occupies the port of its receiver for d, a reduction occupies its node for
+ * c. A node receives one partial at a time, first come first served, of simultaneous
+ * requests the lowest index first; it reduces one at a time, receives while it reduces,
+ * and sends once all it receives is reduced.
+ *
+ * For m senders that ask at t(1) <= ... <= t(m) the receiver is ready at
+ *
+ *     max over j of t(j) + d + c + (m - j) max(d, c),
+ *
+ * which depends on d and c through their sum and their greater alone: swapping them
+ * changes no length. */
+#ifndef CV_REDUCE_TREE_H
+#define CV_REDUCE_TREE_H
+#include <stdint.h>
+#include <cleave/error.h>
+#include "base/arena.h"
+
+#define CV_NO_NODE UINT32_MAX
+
+/* Check that `parent` has one root from which every node is reached. O(n) time, one byte
+ * per node. out_root may be NULL. */
+enum cleave_status cv_tree_check(const uint32_t *parent, uint32_t n, uint32_t *out_root,
+                                 struct cleave_error *err);
+
+/* Costs, all >= 0. */
+struct cv_tree_costs {
+    double transfer_s;     /* d                                                */
+    double compute_s;      /* c                                                */
+    const double *compute; /* borrowed: c per node, or NULL: compute_s for all */
+};
+
+/* Checks that costs are finite and not negative. */
+enum cleave_status cv_tree_costs_check(const struct cv_tree_costs *costs, uint32_t n,
+                                       struct cleave_error *err);
+
+/* A tree executed as soon as possible. Arrays are owned by the arena. */
+struct cv_tree_run {
+    uint32_t n, root;
+    double length_s;
+    double *ready_s;  /* when a node has reduced all it receives and asks to send  */
+    double *start_s;  /* when its transfer begins; NAN for the root                */
+    uint32_t *first;  /* n + 1: node i receives sender[first[i] .. first[i+1] - 1] */
+    uint32_t *sender; /* n - 1, per receiver in the order of reception             */
+    uint32_t *order;  /* all nodes, receivers before their senders                 */
+};
+
+/* O(n) when the senders of every node ask in the order of their index, O(n log m)
+ * otherwise, where m is the greatest number of senders to a node. */
+enum cleave_status cv_tree_run(const uint32_t *parent, uint32_t n,
+                               const struct cv_tree_costs *costs, struct cv_arena *arena,
+                               struct cv_tree_run *out, struct cleave_error *err);
+
+/* Where each node's own element must stand among the inputs for an operation that does
+ * not commute: a node's element first, then the blocks of its senders in the order of
+ * reception, so that every reduction appends the interval next to its own. O(n).
+ * *out is an array of n, owned by the arena. */
+enum cleave_status cv_tree_layout(const struct cv_tree_run *run, struct cv_arena *arena,
+                                  uint32_t **out, struct cleave_error *err);
+
+/* The same tree with every node named by its position: out[position[i]] is
+ * position[parent[i]]. Its layout is the identity. */
+void cv_tree_rename(const uint32_t *parent, const uint32_t *position, uint32_t n,
+                    uint32_t *out);
+
+#endif

@@ -1,0 +1,213 @@
+/* greedy.c -- the optimal tree for equal costs. SPDX-License-Identifier: MIT
+ *
+ * The tree is built backwards from its end: the next node is put below the one that can
+ * receive from it latest (model/greedy_tree.h has the formulas and why this takes linear
+ * time). `max_transfers` limits the transfers at the same time, `max_reducers` the nodes
+ * that receive anything; the tree is optimal for its limit. With `ordered` the nodes are
+ * numbered so that only neighbouring intervals are combined.
+ *
+ * When costs turn out otherwise than declared, the tree is kept: a node sends when it has
+ * combined all it receives, first come first served; with `ordered` in the planned order
+ * of each receiver, since only that keeps the inputs in order; under a limit on transfers
+ * in the planned order of all.
+ * Canon and Antoniu, Scheduling associative reductions, 2012. */
+#include "model/greedy_tree.h"
+#include "policy/setup.h"
+
+struct greedy {
+    uint32_t max_transfers, max_reducers, ordered;
+    const uint32_t *parent;   /* shared by all runs                               */
+    const uint32_t *senders;  /* per node: how many it receives from              */
+    const uint32_t *planned;  /* nodes in the order in which they begin to send;
+                                 NULL without a limit on transfers                */
+    const uint32_t *received; /* with ordered: all senders, receiver by receiver  */
+    const uint32_t *from;     /* per node: where its senders begin; n + 1         */
+    uint32_t *next_sender;    /* with ordered, per node: place in `received`      */
+    uint32_t *due;            /* per node: still to be combined                   */
+    bool *port_busy;
+    uint32_t next, active;    /* of `planned`; transfers under way                */
+};
+
+/* Number the nodes by the place of their element. */
+static enum cleave_status put_in_order(struct cv_greedy_tree *tree,
+                                       const struct cleave_view *view, uint32_t *planned,
+                                       struct cleave_setup *setup, struct cleave_error *err)
+{
+    struct cv_tree_costs costs = { view->transfer_s, view->compute_s, NULL };
+    uint32_t *position, *renamed = cv_array(setup->arena, tree->n, sizeof *renamed);
+    struct cv_tree_run run;
+
+    if (renamed == NULL)
+        return cv_fail_memory(err, "a tree");
+    CV_TRY(cv_tree_run(tree->parent, tree->n, &costs, setup->arena, &run, err));
+    CV_TRY(cv_tree_layout(&run, setup->arena, &position, err));
+    cv_tree_rename(tree->parent, position, tree->n, renamed);
+    tree->parent = renamed;
+    for (uint32_t i = 0; i + 1 < tree->n; i++)
+        planned[i] = position[planned[i]];
+    return CLEAVE_OK;
+}
+
+/* The senders of every node by increasing index, which is the order of its inputs. */
+static enum cleave_status list_senders(struct greedy *greedy, uint32_t n,
+                                       struct cleave_setup *setup, struct cleave_error *err)
+{
+    uint32_t *from = cv_array(setup->arena, (size_t)n + 1, sizeof *from);
+    uint32_t *received = cv_array(setup->arena, n, sizeof *received);
+    uint32_t *place = cv_array(setup->arena, n, sizeof *place);
+
+    if (from == NULL || received == NULL || place == NULL)
+        return cv_fail_memory(err, "a tree");
+    for (uint32_t i = 0; i < n; i++) {
+        place[i] = from[i];
+        from[i + 1] = from[i] + greedy->senders[i];
+    }
+    for (uint32_t i = 0; i < n; i++)
+        if (greedy->parent[i] != CV_NO_NODE)
+            received[place[greedy->parent[i]]++] = i;
+    greedy->from = from;
+    greedy->received = received;
+    return CLEAVE_OK;
+}
+
+static enum cleave_status greedy_plan(void *state, const struct cleave_view *view,
+                                      struct cleave_setup *setup, struct cleave_error *err)
+{
+    struct greedy *greedy = state;
+    struct cv_greedy_limit limit = { greedy->max_transfers, greedy->max_reducers };
+    uint32_t n = view->nworkers;
+    uint32_t *senders = cv_array(setup->arena, n, sizeof *senders);
+    uint32_t *planned = cv_array(setup->arena, n, sizeof *planned);
+    struct cv_greedy_tree tree;
+
+    if (limit.transfers > 0 && limit.reducers > 0)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "policy 'greedy' takes max_transfers or max_reducers, not both");
+    if (senders == NULL || planned == NULL ||
+        !cv_greedy_tree_room(&tree, setup->arena, n))
+        return cv_fail_memory(err, "a tree");
+    CV_TRY(cv_greedy_tree_plan(&tree, view->transfer_s, view->compute_s, &limit, err));
+    /* Reversed times grow with the index, so the last node begins first. */
+    for (uint32_t i = 0; i + 1 < n; i++)
+        planned[i] = n - 1 - i;
+    if (greedy->ordered)
+        CV_TRY(put_in_order(&tree, view, planned, setup, err));
+    for (uint32_t i = 0; i < n; i++)
+        if (tree.parent[i] != CV_NO_NODE)
+            senders[tree.parent[i]]++;
+    greedy->parent = tree.parent;
+    greedy->senders = senders;
+    greedy->planned = limit.transfers > 0 ? planned : NULL;
+    return greedy->ordered ? list_senders(greedy, n, setup, err) : CLEAVE_OK;
+}
+
+static enum cleave_status greedy_start(void *state, const struct cleave_view *view,
+                                       struct cleave_setup *setup, struct cleave_error *err)
+{
+    struct greedy *greedy = state;
+
+    greedy->due = cv_array(setup->arena, view->nworkers, sizeof *greedy->due);
+    greedy->port_busy = cv_array(setup->arena, view->nworkers, sizeof *greedy->port_busy);
+    if (greedy->due == NULL || greedy->port_busy == NULL)
+        return cv_fail_memory(err, "a tree");
+    for (uint32_t i = 0; i < view->nworkers; i++)
+        greedy->due[i] = greedy->senders[i];
+    if (greedy->received == NULL)
+        return CLEAVE_OK;
+    greedy->next_sender = cv_array(setup->arena, view->nworkers, sizeof *greedy->next_sender);
+    if (greedy->next_sender == NULL)
+        return cv_fail_memory(err, "a tree");
+    for (uint32_t i = 0; i < view->nworkers; i++)
+        greedy->next_sender[i] = greedy->from[i];
+    return CLEAVE_OK;
+}
+
+/* Begin what may begin, in the planned order. */
+static void go_on(struct greedy *greedy, uint32_t n, struct cleave_orders *orders)
+{
+    while (greedy->next + 1 < n && greedy->active < greedy->max_transfers) {
+        uint32_t node = greedy->planned[greedy->next], to = greedy->parent[node];
+
+        if (greedy->due[node] > 0 || greedy->port_busy[to])
+            return;
+        greedy->port_busy[to] = true;
+        greedy->active++;
+        greedy->next++;
+        cleave_order_combine(orders, to, node);
+    }
+}
+
+/* With ordered: let the next sender of a node begin if both are ready. */
+static void receive_next(struct greedy *greedy, uint32_t node, struct cleave_orders *orders)
+{
+    uint32_t place = greedy->next_sender[node];
+
+    if (greedy->port_busy[node] || place == greedy->from[node + 1] ||
+        greedy->due[greedy->received[place]] > 0)
+        return;
+    greedy->port_busy[node] = true;
+    greedy->next_sender[node]++;
+    cleave_order_combine(orders, node, greedy->received[place]);
+}
+
+/* A node has combined all it receives. */
+static void is_complete(struct greedy *greedy, uint32_t node, struct cleave_orders *orders)
+{
+    uint32_t to = greedy->parent[node];
+
+    if (to == CV_NO_NODE)
+        return;
+    if (greedy->received != NULL)
+        receive_next(greedy, to, orders);
+    else
+        cleave_order_combine(orders, to, node);
+}
+
+static void greedy_decide(void *state, const struct cleave_view *view,
+                          const struct cleave_event *event, struct cleave_orders *orders)
+{
+    struct greedy *greedy = state;
+
+    if (event->kind == CLEAVE_ARRIVED) {
+        greedy->port_busy[event->worker] = false;
+        greedy->active--;
+    } else if (event->kind == CLEAVE_COMBINED) {
+        greedy->due[event->worker]--;
+    }
+    if (greedy->planned != NULL) {
+        go_on(greedy, view->nworkers, orders);
+    } else if (event->kind == CLEAVE_COMBINED) {
+        if (greedy->due[event->worker] == 0)
+            is_complete(greedy, event->worker, orders);
+    } else if (event->kind == CLEAVE_ARRIVED) {
+        if (greedy->received != NULL)
+            receive_next(greedy, event->worker, orders);
+    } else if (event->kind == CLEAVE_START) {
+        for (uint32_t i = 0; i < view->nworkers; i++)
+            if (greedy->due[i] == 0)
+                is_complete(greedy, i, orders);
+    }
+}
+
+static const struct cleave_param greedy_params[] = {
+    { "max_transfers", CLEAVE_PARAM_COUNT, offsetof(struct greedy, max_transfers), 0, 0,
+      4294967295.0, "most transfers at the same time; 0: no limit" },
+    { "max_reducers", CLEAVE_PARAM_COUNT, offsetof(struct greedy, max_reducers), 0, 0,
+      4294967295.0, "most nodes that receive anything; 0: no limit" },
+    { "ordered", CLEAVE_PARAM_COUNT, offsetof(struct greedy, ordered), 0, 0, 1,
+      "1: number the nodes so that only neighbours are combined" },
+    { 0 },
+};
+
+const struct cleave_policy cleave_policy_greedy = {
+    .name = "greedy",
+    .summary = "the optimal tree for equal costs, also with limits",
+    .reference = "Canon and Antoniu 2012",
+    .task = CLEAVE_TASK_REDUCE,
+    .hears_arrivals = true,
+    .state_size = sizeof(struct greedy),
+    .params = greedy_params,
+    .plan = greedy_plan,
+    .start = greedy_start,
+    .decide = greedy_decide,
+};

@@ -1,0 +1,42 @@
+/* interval.h -- which node stands for which inputs, in their order.
+ * SPDX-License-Identifier: MIT */
+#ifndef CV_INTERVAL_H
+#define CV_INTERVAL_H
+#include "policy/setup.h"
+
+#define CV_NOBODY UINT32_MAX
+
+/* Inputs first .. last of a node that holds a partial, and who stands at either end. */
+struct cv_intervals {
+    uint32_t n;
+    uint32_t *first, *last;  /* per node                                    */
+    uint32_t *begins, *ends; /* per input: the node whose interval begins
+                                    or ends there, if it is an end              */
+};
+
+bool cv_intervals_init(struct cv_intervals *intervals, struct cv_arena *arena,
+                       uint32_t n);
+
+static inline uint32_t cv_left_of(const struct cv_intervals *in, uint32_t node)
+{
+    return in->first[node] == 0 ? CV_NOBODY : in->ends[in->first[node] - 1];
+}
+
+static inline uint32_t cv_right_of(const struct cv_intervals *in, uint32_t node)
+{
+    return in->last[node] + 1 == in->n ? CV_NOBODY : in->begins[in->last[node] + 1];
+}
+
+/* The receiver stands for the sender's inputs too; they must be neighbours. */
+static inline void cv_intervals_join(struct cv_intervals *in, uint32_t receiver,
+                                     uint32_t sender)
+{
+    if (in->last[sender] < in->first[receiver])
+        in->first[receiver] = in->first[sender];
+    else
+        in->last[receiver] = in->last[sender];
+    in->begins[in->first[receiver]] = receiver;
+    in->ends[in->last[receiver]] = receiver;
+}
+
+#endif

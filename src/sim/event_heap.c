@@ -1,0 +1,40 @@
+/* event_heap.c -- room for the pending times. SPDX-License-Identifier: MIT */
+#include "sim/event_heap.h"
+
+#include <stdlib.h>
+
+#include "base/arena.h"
+
+/* The last item may be the first of a group of four. */
+enum { SPARE = 4 };
+
+bool cv_event_heap_reserve(struct cv_event_heap *heap, size_t room)
+{
+    size_t capacity = heap->room == 0 ? 0 : heap->room + SPARE;
+    struct cv_pending *grown;
+
+    if (room <= heap->room)
+        return true;
+    grown = cv_grow(heap->items, &capacity, room + SPARE, sizeof *grown);
+    if (grown == NULL)
+        return false;
+    heap->items = grown;
+    heap->room = capacity - SPARE;
+    for (size_t i = heap->count; i < capacity; i++)
+        grown[i] = (struct cv_pending){ UINT64_MAX, UINT64_MAX };
+    return true;
+}
+
+void cv_event_heap_clear(struct cv_event_heap *heap)
+{
+    for (size_t i = 0; i < heap->count; i++)
+        heap->items[i] = (struct cv_pending){ UINT64_MAX, UINT64_MAX };
+    heap->count = 0;
+    heap->hole = false;
+}
+
+void cv_event_heap_done(struct cv_event_heap *heap)
+{
+    free(heap->items);
+    heap->items = NULL;
+}

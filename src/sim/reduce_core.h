@@ -1,0 +1,199 @@
+/* reduce_core.h -- the inner loop of simulated reductions. SPDX-License-Identifier: MIT
+ *
+ * A transfer begun at t from p to q arrives at t + D(p, q); the combination on q begins
+ * when q is done with those that arrived before, and takes C(q). A node receives one
+ * partial at a time, in the order they were asked for. When `plain`, a node does one thing
+ * at a time, and a transfer and the combination after it are one event.
+ *
+ * Events come in time order; of two at the same time, that on the node with the lower
+ * index first, an arrival before a combination. Inline: native_reduce.c makes an engine
+ * of it, reduce_lane.c the fast loop for many runs. */
+#ifndef CV_REDUCE_CORE_H
+#define CV_REDUCE_CORE_H
+#include <stdlib.h>
+
+#include <cleave/policy.h>
+#include "model/reduce_costs.h"
+#include "sim/event_heap.h"
+
+#define CV_NO_SENDER UINT32_MAX
+enum { CV_ENDS_TRANSFER, CV_ENDS_COMBINATION, CV_ENDS_SLEEP, CV_ENDS_BITS = 2 };
+
+/* Heap keys: the node where it ends, what ends, the sender. */
+static inline uint64_t cv_reduce_key(uint32_t node, unsigned kind, uint32_t sender)
+{
+    return (uint64_t)node << 32 << CV_ENDS_BITS | (uint64_t)kind << 32 | sender;
+}
+
+/* First come first served; the first is the one under way. */
+struct cv_sender_queue {
+    uint32_t first, last;
+};
+
+struct cv_reduce_node {
+    struct cv_sender_queue port, processor; /* of senders                             */
+    uint32_t combinations;                  /* begun so far                           */
+    uint32_t next;                          /* as a sender: behind it in a queue      */
+    uint32_t target;                        /* as a sender                            */
+    double start_s;                         /* as a sender: of what is under way      */
+};
+
+struct cv_reduce_core {
+    const struct cv_reduce_costs *costs; /* borrowed */
+    uint32_t run;
+    bool plain;
+    double now_s;
+    struct cv_event_heap heap;
+    struct cv_reduce_node *nodes; /* owned */
+};
+
+static inline bool cv_reduce_core_init(struct cv_reduce_core *core,
+                                       const struct cv_reduce_costs *costs, bool plain)
+{
+    *core = (struct cv_reduce_core){ .costs = costs, .plain = plain };
+    core->nodes = calloc(costs->nodes, sizeof *core->nodes);
+    /* Each node receives one thing and combines one thing at a time. */
+    return core->nodes != NULL && cv_event_heap_reserve(&core->heap, 2 * (size_t)costs->nodes);
+}
+
+static inline void cv_reduce_core_done(struct cv_reduce_core *core)
+{
+    cv_event_heap_done(&core->heap);
+    free(core->nodes);
+    core->nodes = NULL;
+}
+
+static inline void cv_reduce_core_begin(struct cv_reduce_core *core, uint32_t run)
+{
+    const struct cv_reduce_node fresh = { { CV_NO_SENDER, CV_NO_SENDER },
+                                          { CV_NO_SENDER, CV_NO_SENDER },
+                                          0, CV_NO_SENDER, CV_NO_SENDER, 0 };
+
+    core->run = run;
+    core->now_s = 0;
+    cv_event_heap_clear(&core->heap);
+    for (uint32_t i = 0; i < core->costs->nodes; i++)
+        core->nodes[i] = fresh;
+}
+
+static inline bool cv_sender_enqueue(struct cv_reduce_core *core,
+                                     struct cv_sender_queue *queue, uint32_t sender)
+{
+    core->nodes[sender].next = CV_NO_SENDER;
+    if (queue->first == CV_NO_SENDER) {
+        queue->first = queue->last = sender;
+        return true;
+    }
+    core->nodes[queue->last].next = sender;
+    queue->last = sender;
+    return false;
+}
+
+static inline uint32_t cv_sender_dequeue(struct cv_reduce_core *core,
+                                         struct cv_sender_queue *queue)
+{
+    queue->first = core->nodes[queue->first].next;
+    return queue->first;
+}
+
+static inline void cv_begin_transfer(struct cv_reduce_core *core, uint32_t sender)
+{
+    struct cv_reduce_node *from = &core->nodes[sender];
+    struct cv_reduce_node *to = &core->nodes[from->target];
+    double end_s = core->now_s + cv_transfer_cost(core->costs, core->run, sender, from->target);
+    unsigned kind = CV_ENDS_TRANSFER;
+
+    from->start_s = core->now_s;
+    if (core->plain) {
+        end_s += cv_compute_cost(core->costs, core->run, from->target, to->combinations++);
+        kind = CV_ENDS_COMBINATION;
+    }
+    cv_event_heap_add(&core->heap,
+                      cv_pending_at(end_s, cv_reduce_key(from->target, kind, sender)));
+}
+
+static inline void cv_begin_combination(struct cv_reduce_core *core, uint32_t sender)
+{
+    uint32_t target = core->nodes[sender].target;
+    double cost_s =
+        cv_compute_cost(core->costs, core->run, target, core->nodes[target].combinations++);
+
+    core->nodes[sender].start_s = core->now_s;
+    cv_event_heap_add(&core->heap,
+                      cv_pending_at(core->now_s + cost_s,
+                                    cv_reduce_key(target, CV_ENDS_COMBINATION, sender)));
+}
+
+/* False when memory is short, which only sleeping can run into. */
+static inline bool cv_reduce_core_submit(struct cv_reduce_core *core,
+                                         const struct cleave_order *order)
+{
+    if (order->kind == CLEAVE_WAKE_AT) {
+        if (!cv_event_heap_reserve(&core->heap,
+                                   core->heap.count + 2 * (size_t)core->costs->nodes + 1))
+            return false;
+        cv_event_heap_add(&core->heap,
+                          cv_pending_at(order->time_s,
+                                        cv_reduce_key(order->worker, CV_ENDS_SLEEP, 0)));
+        return true;
+    }
+    core->nodes[order->peer].target = order->worker;
+    if (cv_sender_enqueue(core, &core->nodes[order->worker].port, order->peer))
+        cv_begin_transfer(core, order->peer);
+    return true;
+}
+
+static inline void cv_end_transfer(struct cv_reduce_core *core, uint32_t node, uint32_t sender)
+{
+    struct cv_reduce_node *to = &core->nodes[node];
+    uint32_t next = cv_sender_dequeue(core, &to->port);
+
+    if (cv_sender_enqueue(core, &to->processor, sender))
+        cv_begin_combination(core, sender);
+    if (next != CV_NO_SENDER)
+        cv_begin_transfer(core, next);
+}
+
+static inline void cv_end_combination(struct cv_reduce_core *core, uint32_t node)
+{
+    struct cv_reduce_node *to = &core->nodes[node];
+    uint32_t next = cv_sender_dequeue(core, core->plain ? &to->port : &to->processor);
+
+    if (next == CV_NO_SENDER)
+        return;
+    if (core->plain)
+        cv_begin_transfer(core, next);
+    else
+        cv_begin_combination(core, next);
+}
+
+/* The next event; false when nothing is under way. */
+static inline bool cv_reduce_core_wait(struct cv_reduce_core *core, struct cleave_event *out)
+{
+    struct cv_pending first;
+    unsigned kind;
+
+    if (cv_event_heap_empty(&core->heap))
+        return false;
+    first = cv_event_heap_take(&core->heap);
+    kind = (unsigned)(first.key >> 32) & ((1u << CV_ENDS_BITS) - 1);
+    core->now_s = out->time_s = out->start_s = cv_pending_time(&first);
+    out->worker = (uint32_t)(first.key >> 32 >> CV_ENDS_BITS);
+    out->peer = (uint32_t)first.key;
+    if (kind == CV_ENDS_COMBINATION) {
+        out->kind = CLEAVE_COMBINED;
+        out->start_s = core->nodes[out->peer].start_s;
+        cv_end_combination(core, out->worker);
+    } else if (kind == CV_ENDS_TRANSFER) {
+        out->kind = CLEAVE_ARRIVED;
+        out->start_s = core->nodes[out->peer].start_s;
+        cv_end_transfer(core, out->worker, out->peer);
+    } else {
+        out->kind = CLEAVE_WAKE;
+    }
+    cv_event_heap_settle(&core->heap);
+    out->more = core->heap.items[0].time_bits <= first.time_bits;
+    return true;
+}
+
+#endif

@@ -1,0 +1,291 @@
+/* reduce_job.c -- plan and simulate a reduction: the public calls.
+ * SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <stdlib.h>
+
+#include <cleave/reduce.h>
+#include "engine/driver.h"
+#include "model/greedy_tree.h"
+#include "model/reduce_costs.h"
+#include "sim/monte_carlo.h"
+#include "sim/native_reduce.h"
+#include "sim/reduce_lane.h"
+
+/* What the public tree points into. */
+struct owned_tree {
+    struct cleave_tree tree; /* first: this is what callers hold */
+    struct cv_arena arena;
+};
+
+/* Costs as the job gives them: laws, or one exact instance. */
+static enum cleave_status read_costs(const struct cleave_reduction *job,
+                                     struct cv_reduce_costs *out,
+                                     struct cleave_error *err)
+{
+    struct cv_reduce_costs costs = { .nodes = job->nodes,
+                                     .exact = job->costs,
+                                     .model = job->model };
+
+    if (job->costs != NULL) {
+        costs.nodes = cleave_costs_nodes(job->costs);
+        if (job->nodes != 0 && job->nodes != costs.nodes)
+            return cv_fail(err, CLEAVE_EINPUT, "the costs are for %u nodes, not for %u",
+                           costs.nodes, job->nodes);
+    } else {
+        CV_TRY(cv_law_parse(job->transfer, &costs.transfer, err));
+        CV_TRY(cv_law_parse(job->compute, &costs.compute, err));
+    }
+    cv_reduce_costs_seed(&costs, job->seed);
+    *out = costs;
+    return CLEAVE_OK;
+}
+
+static enum cleave_status plan_job(const struct cleave_reduction *job, const char *preset,
+                                   const struct cv_reduce_costs *costs,
+                                   struct cv_planned *planned, struct cleave_error *err)
+{
+    const struct cleave_policy *policy;
+
+    CV_TRY(cleave_policy_find(CLEAVE_TASK_REDUCE,
+                              job->policy == NULL ? preset : job->policy, &policy, err));
+    return cv_planned_reduce(planned, policy, job->settings, job->nsettings, costs->nodes,
+                             cv_mean_transfer(costs), cv_mean_compute(costs), job->seed,
+                             err);
+}
+
+static const struct cv_engine *engine_for(const struct cv_planned *planned)
+{
+    return planned->policy->hears_arrivals ? &cv_engine_native_reduce
+                                           : &cv_engine_native_reduce_plain;
+}
+
+/* Who sent to whom, when, and which inputs it carried. */
+static enum cleave_status gather_tree(const struct cleave_trace *trace,
+                                      size_t first_entry, bool plain,
+                                      struct owned_tree *owned, struct cleave_error *err)
+{
+    struct cleave_tree *tree = &owned->tree;
+    uint32_t n = tree->nodes;
+    int64_t *parent = cv_array(&owned->arena, n, sizeof *parent);
+    double *start_s = cv_array(&owned->arena, n, sizeof *start_s);
+    uint32_t *first = cv_array(&owned->arena, n, sizeof *first);
+    uint32_t *last = cv_array(&owned->arena, n, sizeof *last);
+
+    if (parent == NULL || start_s == NULL || first == NULL || last == NULL)
+        return cv_fail_memory(err, "a tree");
+    for (uint32_t i = 0; i < n; i++) {
+        parent[i] = -1;
+        start_s[i] = NAN;
+        first[i] = last[i] = i;
+    }
+    tree->keeps_order = true;
+    for (size_t i = first_entry; i < cleave_trace_count(trace); i++) {
+        const struct cleave_entry *entry = cleave_trace_at(trace, i);
+        const struct cleave_event *event = &entry->as.event;
+        uint32_t to, from;
+
+        if (entry->is_order && entry->as.order.kind == CLEAVE_COMBINE)
+            parent[entry->as.order.peer] = entry->as.order.worker;
+        if (entry->is_order)
+            continue;
+        to = event->worker;
+        from = event->peer;
+        if (event->kind == (plain ? CLEAVE_COMBINED : CLEAVE_ARRIVED))
+            start_s[from] = event->start_s;
+        if (event->kind != CLEAVE_COMBINED)
+            continue;
+        if (last[from] + 1 == first[to])
+            first[to] = first[from];
+        else if (last[to] + 1 == first[from])
+            last[to] = last[from];
+        else
+            tree->keeps_order = false;
+    }
+    for (uint32_t i = 0; i < n; i++)
+        if (parent[i] < 0)
+            tree->root = i;
+    tree->parent = parent;
+    tree->start_s = start_s;
+    if (tree->keeps_order) {
+        tree->first = first;
+        tree->last = last;
+    }
+    return CLEAVE_OK;
+}
+
+/* No tree is shorter than the optimal one for the least costs that occur, none is longer
+ * than one partial after the other at the greatest. */
+static enum cleave_status bound(const struct cv_reduce_costs *costs,
+                                struct owned_tree *owned, struct cleave_error *err)
+{
+    struct cleave_tree *tree = &owned->tree;
+    double least[2] = { cv_mean_transfer(costs), cv_mean_compute(costs) };
+    double most[2] = { least[0], least[1] };
+    struct cv_greedy_tree greedy;
+    uint32_t n = costs->nodes;
+
+    if (costs->exact != NULL && n > 1) {
+        least[0] = least[1] = INFINITY;
+        most[0] = most[1] = 0;
+        for (uint32_t i = 0; i < n; i++) {
+            least[1] = fmin(least[1], costs->exact->compute[i]);
+            most[1] = fmax(most[1], costs->exact->compute[i]);
+            for (uint32_t j = 0; j < n; j++) {
+                double cost = costs->exact->transfer[(size_t)i * n + j];
+
+                least[0] = i != j ? fmin(least[0], cost) : least[0];
+                most[0] = i != j ? fmax(most[0], cost) : most[0];
+            }
+        }
+    }
+    if (!cv_greedy_tree_room(&greedy, &owned->arena, n))
+        return cv_fail_memory(err, "a bound");
+    CV_TRY(cv_greedy_tree_plan(&greedy, least[0], least[1],
+                               &(struct cv_greedy_limit){ 0, 0 }, err));
+    tree->lower_bound_s = greedy.length_s;
+    tree->upper_bound_s = n > 1 ? (double)(n - 1) * (most[0] + most[1]) : 0;
+    tree->optimum_s = least[0] == most[0] && least[1] == most[1] ? greedy.length_s : NAN;
+    return CLEAVE_OK;
+}
+
+static enum cleave_status run_once(const struct cleave_reduction *job,
+                                   const struct cv_reduce_costs *costs,
+                                   const struct cv_planned *planned,
+                                   struct owned_tree *owned, struct cleave_trace *trace,
+                                   struct cleave_error *err)
+{
+    struct cv_run run = { .seed = job->seed };
+    size_t first_entry = cleave_trace_count(trace);
+    struct cv_driver *driver = NULL;
+    struct cv_outcome outcome;
+    enum cleave_status status;
+
+    CV_TRY(cv_driver_open(planned, engine_for(planned), NULL, costs, &driver, err));
+    status = cv_driver_run(driver, &run, trace, &outcome, err);
+    cv_driver_close(driver);
+    CV_TRY(status);
+    owned->tree.policy = planned->policy->name;
+    owned->tree.nodes = costs->nodes;
+    owned->tree.length_s = outcome.makespan_s;
+    CV_TRY(gather_tree(trace, first_entry, !planned->policy->hears_arrivals, owned, err));
+    return bound(costs, owned, err);
+}
+
+enum cleave_status cleave_plan_reduce(const struct cleave_reduction *job,
+                                      struct cleave_tree **out, struct cleave_error *err)
+{
+    struct owned_tree *owned = NULL;
+    struct cleave_trace *trace = job->trace;
+    struct cv_reduce_costs costs;
+    struct cv_planned planned;
+    enum cleave_status status;
+
+    CV_TRY(read_costs(job, &costs, err));
+    /* A plan takes every cost at its mean. */
+    costs.transfer = cv_law_constant(cv_mean_transfer(&costs));
+    costs.compute = cv_law_constant(cv_mean_compute(&costs));
+    CV_TRY(plan_job(job, "greedy", &costs, &planned, err));
+    owned = calloc(1, sizeof *owned);
+    status = owned == NULL ? cv_fail_memory(err, "a tree") : CLEAVE_OK;
+    if (status == CLEAVE_OK) {
+        cv_arena_init(&owned->arena);
+        if (trace == NULL)
+            status = cleave_trace_new(&trace, err);
+    }
+    if (status == CLEAVE_OK)
+        status = run_once(job, &costs, &planned, owned, trace, err);
+    if (trace != job->trace)
+        cleave_trace_free(trace);
+    cv_planned_done(&planned);
+    if (status != CLEAVE_OK)
+        cleave_tree_free(owned == NULL ? NULL : &owned->tree);
+    else
+        *out = &owned->tree;
+    return status;
+}
+
+void cleave_tree_free(struct cleave_tree *tree)
+{
+    struct owned_tree *owned = (struct owned_tree *)tree;
+
+    if (owned == NULL)
+        return;
+    cv_arena_done(&owned->arena);
+    free(owned);
+}
+
+/* What the threads of a simulation share. */
+struct shared {
+    const struct cv_planned *planned;
+    const struct cv_reduce_costs *costs;
+    struct cv_reduce_lanes **lanes; /* per thread */
+};
+
+static enum cleave_status some_runs(void *context, unsigned thread, uint64_t begin,
+                                    uint64_t end, struct cv_run_result *results,
+                                    struct cleave_error *err)
+{
+    struct shared *shared = context;
+
+    if (shared->lanes[thread] == NULL)
+        CV_TRY(cv_reduce_lanes_open(shared->planned, shared->costs,
+                                    &shared->lanes[thread], err));
+    return cv_reduce_lanes_run(shared->lanes[thread], begin, end, results, err);
+}
+
+static enum cleave_status simulate(const struct cv_planned *planned,
+                                   const struct cv_reduce_costs *costs,
+                                   const struct cleave_trial *trial,
+                                   struct cleave_stats *out, struct cleave_error *err)
+{
+    unsigned threads = cv_monte_carlo_threads(trial);
+    struct shared shared = { planned, costs,
+                             calloc(threads, sizeof(struct cv_reduce_lanes *)) };
+    enum cleave_status status;
+
+    if (shared.lanes == NULL)
+        return cv_fail_memory(err, "the threads");
+    status = cv_monte_carlo_by(trial, some_runs, &shared, out, err);
+    for (unsigned i = 0; i < threads; i++)
+        cv_reduce_lanes_close(shared.lanes[i]);
+    free(shared.lanes);
+    return status;
+}
+
+/* Run 0 once more, by the driver, for its trace. */
+static enum cleave_status trace_run_0(const struct cleave_reduction *job,
+                                      const struct cv_planned *planned,
+                                      const struct cv_reduce_costs *costs,
+                                      struct cleave_error *err)
+{
+    struct cv_run run = { .seed = job->seed };
+    struct cv_driver *driver = NULL;
+    struct cv_outcome outcome;
+    enum cleave_status status;
+
+    CV_TRY(cv_driver_open(planned, engine_for(planned), NULL, costs, &driver, err));
+    status = cv_driver_run(driver, &run, job->trace, &outcome, err);
+    cv_driver_close(driver);
+    return status;
+}
+
+enum cleave_status cleave_simulate_reduce(const struct cleave_reduction *job,
+                                          const struct cleave_trial *trial,
+                                          struct cleave_stats *out,
+                                          struct cleave_error *err)
+{
+    struct cv_reduce_costs costs;
+    struct cv_planned planned;
+    struct cleave_stats stats;
+    enum cleave_status status;
+
+    CV_TRY(read_costs(job, &costs, err));
+    CV_TRY(plan_job(job, "tree-adapt", &costs, &planned, err));
+    status = simulate(&planned, &costs, trial, &stats, err);
+    if (status == CLEAVE_OK && job->trace != NULL)
+        status = trace_run_0(job, &planned, &costs, err);
+    if (status == CLEAVE_OK)
+        *out = stats;
+    cv_planned_done(&planned);
+    return status;
+}
