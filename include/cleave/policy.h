@@ -70,9 +70,11 @@ struct cleave_view {
     uint64_t seed;
     double transfer_s; /* reductions: declared cost of sending a partial            */
     double compute_s;  /* reductions: declared cost of combining two                */
+    const double *compute_each_s; /* the same per node; NULL: alike                 */
 };
 
 struct cleave_orders; /* filled by the calls below */
+struct cleave_lane;   /* a simulated run: src/policy/row_lane.h */
 struct
     cleave_setup; /* memory, notes and forecasts for plan and start: src/policy/setup.h */
 
@@ -106,6 +108,17 @@ enum {
     CLEAVE_NEEDS_MULTI_PORT = 1 << 2,    /* links that share no port                */
 };
 
+/* A reduction that always does the same, whatever costs turn out to be: every node sends
+ * to its parent when it has combined all it receives. */
+enum { CLEAVE_NO_PARENT = UINT32_MAX };
+struct cleave_fixed_tree {
+    uint32_t *parent; /* per node; CLEAVE_NO_PARENT for the root                     */
+    bool in_turn;     /* senders are received in the order of their numbers; else
+                         first come, first served                                   */
+    uint32_t ahead;   /* at most so many partials wait or are being combined when
+                         the next transfer begins: 0, 1, or UINT32_MAX for any      */
+};
+
 struct cleave_policy {
     const char *name, *summary, *reference;
     enum cleave_task task;
@@ -120,6 +133,17 @@ struct cleave_policy {
                                 struct cleave_setup *setup, struct cleave_error *err);
     void (*decide)(void *state, const struct cleave_view *view,
                    const struct cleave_event *event, struct cleave_orders *orders);
+    /* Optional: a reduction never takes longer if no transfer takes more than `transfer_s`
+     * and no combination more than `compute_s`. Without it, one partial after the other. */
+    double (*longest)(const void *state, const struct cleave_view *view, double transfer_s,
+                      double compute_s);
+    /* Optional: if `decide` only carries out a fixed tree, describe it (`out->parent` has
+     * room for all nodes), so that many runs need no events; false if not. */
+    bool (*fixed)(const void *state, const struct cleave_view *view,
+                  struct cleave_fixed_tree *out);
+    /* Optional: the inner loop of simulated reductions with `decide` compiled into it;
+     * src/policy/row_lane.h says how. */
+    void (*go)(struct cleave_lane *lane);
 };
 
 /* All policies, in the order they are listed to users. */

@@ -32,6 +32,8 @@ struct cleave_reduction {
     const struct cleave_costs
         *costs; /* instead of laws; borrowed                        */
     enum cleave_compute_model model;
+    uint32_t cluster;   /* with laws: nodes per cluster, in a row; 0: none  */
+    double remote;      /* factor on transfers between clusters, positive   */
     const char *policy; /* NULL: "greedy" for a plan, "tree-adapt" else     */
     const struct cleave_setting *settings;
     size_t nsettings;

@@ -21,6 +21,11 @@ void *cv_array(struct cv_arena *arena, size_t count, size_t size);
 /* A copy of a string, or NULL when memory is short. */
 char *cv_arena_text(struct cv_arena *arena, const char *text);
 
+/* The bytes in use when they are in one block, else NULL: so they can be copied, and put
+ * back to where they are for as long as the arena is not reset. After a reset the same
+ * calls of cv_array find room in one block. */
+void *cv_arena_bytes(const struct cv_arena *arena, size_t *out_size);
+
 /* Grow a heap array to hold at least `needed` elements: doubling, overflow checked.
  * Returns the new array, or NULL with the old one untouched. *capacity is updated. */
 void *cv_grow(void *array, size_t *capacity, size_t needed, size_t size);

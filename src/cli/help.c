@@ -24,13 +24,14 @@ const struct cv_fact cv_environment_facts[] = {
     { NULL, NULL },
 };
 
-const char cv_program_summary[] = "split one large load over unequal machines, and join their results";
+const char cv_program_summary[] =
+    "split one large load over unequal machines, and join their results";
 
 const char cv_program_description[] =
     "Splits one large divisible load over machines with different speeds and links so "
     "that all of them finish together, and joins partial results along the tree that "
-    "costs least. It plans and simulates with the same code, and shows how far the result "
-    "is from what no schedule can beat.";
+    "costs least. It plans and simulates with the same code, and shows how far the "
+    "result is from what no schedule can beat.";
 
 /* clang-format off */
 const struct cv_option cv_help_option[] = {

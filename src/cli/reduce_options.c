@@ -11,6 +11,7 @@
 #define FIELD(name) offsetof(struct cv_reduce_options, name)
 
 const struct cv_reduce_options cv_reduce_presets = {
+    .remote = 1,
     .model = "fresh",
     .seed = 1,
     .engine = "native",
@@ -36,6 +37,12 @@ const struct cv_option cv_reduce_job_options[] = {
       .help = "One exact instance instead of these three, in JSON or YAML: "
               "{\"transfer\": [[...], ...], \"compute\": [...]}, where row i, column j "
               "is the time from node i to node j. - reads standard input." },
+    { .name = "--cluster-size", .kind = CV_OPTION_COUNT, .argument = "N",
+      .offset = FIELD(cluster), .least = 1, .most = 4294967295.0,
+      .help = "Nodes stand in clusters of N, numbered in a row; see --remote." },
+    { .name = "--remote", .kind = CV_OPTION_NUMBER, .argument = "FACTOR",
+      .offset = FIELD(remote), .least = 1e-9, .most = 1e9,
+      .help = "Between clusters a transfer takes FACTOR times as long. Default 1." },
     { .name = NULL },
 };
 
@@ -146,6 +153,8 @@ static int read_laws(const struct cv_reduce_options *options, const char *swept,
     job->nodes = (uint32_t)options->nodes;
     job->transfer = options->transfer;
     job->compute = options->compute;
+    job->cluster = (uint32_t)options->cluster;
+    job->remote = options->remote;
     return status;
 }
 
@@ -154,6 +163,7 @@ static int read_costs(const struct cv_reduce_options *options, struct cv_reduce_
     const char *other = options->nodes != 0         ? "--nodes"
                         : options->transfer != NULL ? "--transfer"
                         : options->compute != NULL  ? "--compute"
+                        : options->cluster != 0     ? "--cluster-size"
                                                     : NULL;
     struct cleave_error err;
 

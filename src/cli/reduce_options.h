@@ -12,6 +12,8 @@ struct cv_reduce_options {
     uint64_t nodes;                       /* 0: not given                             */
     const char *transfer, *compute;       /* laws                                     */
     const char *costs;                    /* a file, instead of these three           */
+    uint64_t cluster;                     /* nodes per cluster; 0: none               */
+    double remote;                        /* factor between clusters                  */
     const char *model;                    /* fresh or fixed                           */
     const char *policy;                   /* NULL: what the verb presets              */
     const char *policies;                 /* compare: NULL for all                    */

@@ -38,9 +38,10 @@ static const struct cv_option sweep_options[] = {
     { .name = "--sweep", .kind = CV_OPTION_TEXT, .argument = "SWEEP",
       .offset = FIELD(sweep),
       .help = "Compare for many values of one thing: cv (of both laws, which must be "
-              "gamma:MEAN,CV), transfer or compute (their means) or nodes. cv=0.01:10:log "
-              "takes four values per factor of ten, cv=0.01:10:log:7 seven in all, "
-              "nodes=16:256:16 goes in steps. One row per value, one column per policy." },
+              "gamma:MEAN,CV), transfer or compute (their means) or nodes. "
+              "cv=0.01:10:log takes four values per factor of ten, cv=0.01:10:log:7 seven "
+              "in all, nodes=16:256:16 goes in steps. One row per value, one column per "
+              "policy." },
     { .name = NULL },
 };
 

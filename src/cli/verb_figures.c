@@ -24,22 +24,38 @@ struct figures_options {
 #define FIELD(name) offsetof(struct figures_options, name)
 
 static const struct cv_option making[] = {
-    { .name = "--quick", .value = 1, .offset = FIELD(quick),
+    { .name = "--quick",
+      .value = 1,
+      .offset = FIELD(quick),
       .help = "A rough version in seconds: a part of the settings." },
-    { .name = "--threads", .kind = CV_OPTION_COUNT, .argument = "N", .offset = FIELD(threads),
-      .least = 0, .most = 256,
-      .help = "Threads to use; the result is the same on any number. Default 0: one per core." },
+    { .name = "--threads",
+      .kind = CV_OPTION_COUNT,
+      .argument = "N",
+      .offset = FIELD(threads),
+      .least = 0,
+      .most = 256,
+      .help = "Threads to use; the result is the same on any number. Default 0: one per "
+              "core." },
     { .name = NULL },
 };
 
 static const struct cv_option output[] = {
-    { .name = "--list", .value = 1, .offset = FIELD(list),
+    { .name = "--list",
+      .value = 1,
+      .offset = FIELD(list),
       .help = "Only list the figures there are." },
-    { .name = "--out", .kind = CV_OPTION_TEXT, .argument = "DIR", .offset = FIELD(out),
+    { .name = "--out",
+      .kind = CV_OPTION_TEXT,
+      .argument = "DIR",
+      .offset = FIELD(out),
       .help = "Also write each figure as DIR/NAME.csv. The folder is made if missing." },
-    { .name = "--force", .value = 1, .offset = FIELD(force),
+    { .name = "--force",
+      .value = 1,
+      .offset = FIELD(force),
       .help = "Replace CSV files that exist." },
-    { .name = "--json", .value = 1, .offset = FIELD(json),
+    { .name = "--json",
+      .value = 1,
+      .offset = FIELD(json),
       .help = "Write JSON: columns, rows and judged claims of each figure." },
     { .name = NULL },
 };
@@ -81,26 +97,29 @@ static int list_figures(bool as_json)
     return cv_print_take(&text);
 }
 
-static int show_text(const struct cv_figure *figure, const struct cv_figure_result *result)
+static int show_text(const struct cv_figure *figure,
+                     const struct cv_figure_result *result)
 {
     const struct cv_screen screen = cv_screen_facts();
     struct cv_column columns[CV_TABLE_COLUMNS] = { { result->label, CV_COLUMN_TEXT } };
     struct cv_text text = { NULL, 0, 0, false };
+    const size_t nshown = result->nshown > 0 ? result->nshown : result->ncolumns;
     struct cv_table table;
 
-    for (size_t i = 0; i < result->ncolumns; i++)
+    for (size_t i = 0; i < nshown; i++)
         columns[i + 1] = (struct cv_column){ result->columns[i], CV_COLUMN_NUMBER };
     cv_text_add(&text, "%s: %s\n\n", figure->name, figure->title);
-    cv_table_init(&table, columns, result->ncolumns + 1);
+    cv_table_init(&table, columns, nshown + 1);
     for (const struct cv_figure_row *row = result->rows; row != NULL; row = row->next) {
         cv_table_text(&table, row->label);
-        for (size_t i = 0; i < result->ncolumns; i++)
+        for (size_t i = 0; i < nshown; i++)
             cv_table_number(&table, row->values[i]);
     }
     cv_table_write(&table, screen.colour, screen.width, &text);
     cv_table_done(&table);
     cv_text_add(&text, "\n");
-    for (const struct cv_claim *claim = result->claims; claim != NULL; claim = claim->next) {
+    for (const struct cv_claim *claim = result->claims; claim != NULL;
+         claim = claim->next) {
         char line[1024];
 
         snprintf(line, sizeof line, "%s: %s", claim->claim, claim->numbers);
@@ -132,7 +151,8 @@ static void add_json(struct cv_json *json, const struct cv_figure *figure,
     }
     cv_json_end(json);
     cv_field_list(json, "claims");
-    for (const struct cv_claim *claim = result->claims; claim != NULL; claim = claim->next) {
+    for (const struct cv_claim *claim = result->claims; claim != NULL;
+         claim = claim->next) {
         cv_field_line(json, NULL);
         cv_field_text(json, "claim", claim->claim);
         cv_field_bool(json, "holds", claim->holds);
@@ -144,7 +164,8 @@ static void add_json(struct cv_json *json, const struct cv_figure *figure,
 }
 
 /* Labels and columns are our own texts and hold no quotes. */
-static int write_csv(const struct cv_figure *figure, const struct cv_figure_result *result,
+static int write_csv(const struct cv_figure *figure,
+                     const struct cv_figure_result *result,
                      const struct figures_options *values)
 {
     char path[4096];
@@ -182,8 +203,8 @@ static void show_progress(void *context, uint64_t done, uint64_t total)
     cv_progress_show(progress, done);
 }
 
-static int make_figure(const struct cv_figure *figure, const struct figures_options *values,
-                       struct cv_json *json)
+static int make_figure(const struct cv_figure *figure,
+                       const struct figures_options *values, struct cv_json *json)
 {
     struct cv_progress progress;
     struct cv_figure_job job = { .threads = (unsigned)values->threads,
@@ -211,7 +232,8 @@ static int make_figure(const struct cv_figure *figure, const struct figures_opti
 }
 
 /* All names are judged before the first figure is made. */
-static int choose(const struct cv_call *call, const struct cv_figure **out, size_t *out_count)
+static int choose(const struct cv_call *call, const struct cv_figure **out,
+                  size_t *out_count)
 {
     struct cleave_error err;
 
@@ -257,8 +279,9 @@ static int run(const struct cv_call *call)
 const struct cv_verb cv_verb_figures = {
     .name = "figures",
     .summary = "make figures and tables of the papers again, and judge their claims",
-    .description = "Makes the named figures, or all of them: a table each, what the paper "
-                   "claims of it, and whether that holds here, with the numbers.",
+    .description =
+        "Makes the named figures, or all of them: a table each, what the paper "
+        "claims of it, and whether that holds here, with the numbers.",
     .operands = "[NAME]...",
     .max_operands = MOST_NAMES,
     .groups = groups,

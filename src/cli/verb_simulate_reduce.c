@@ -1,5 +1,7 @@
 /* verb_simulate_reduce.c -- cleave simulate reduce. SPDX-License-Identifier: MIT */
+#include <math.h>
 #include <stdio.h>
+#include <string.h>
 #include <cleave/trace.h>
 #include "cli/engines.h"
 #include "cli/json_fields.h"
@@ -10,6 +12,8 @@
 #include "cli/reduce_options.h"
 #include "cli/times_text.h"
 #include "cli/tree_text.h"
+#include "model/law.h"
+#include "model/reduce_markov.h"
 #include "report/table.h"
 
 #define FIELD(name) offsetof(struct cv_reduce_options, name)
@@ -110,6 +114,26 @@ static int run_instance(struct cv_reduce_job *reduce,
     return status;
 }
 
+/* Mean and standard deviation of tree-dyn in closed form, where costs are exponential and
+ * every combination draws its own (or costs nothing); false elsewhere. */
+static bool closed_form(const struct cleave_reduction *job, struct cv_markov *out)
+{
+    enum { MOST_STATES = 5000 };
+    struct cv_law transfer, compute;
+
+    if (strcmp(job->policy, "tree-dyn") != 0 || job->nsettings > 0 || job->cluster != 0 ||
+        cv_law_parse(job->transfer, &transfer, NULL) != CLEAVE_OK ||
+        cv_law_parse(job->compute, &compute, NULL) != CLEAVE_OK ||
+        transfer.kind != CV_LAW_GAMMA || transfer.cv != 1 || !(transfer.mean > 0))
+        return false;
+    if (compute.mean == 0)
+        return cv_markov_transfers(job->nodes, 1 / transfer.mean, out, NULL) == CLEAVE_OK;
+    return compute.kind == CV_LAW_GAMMA && compute.cv == 1 &&
+           job->model == CLEAVE_COMPUTE_FRESH && job->nodes <= MOST_STATES &&
+           cv_markov_both(job->nodes, 1 / transfer.mean, 1 / compute.mean, out, NULL) ==
+               CLEAVE_OK;
+}
+
 static int show_stats(const struct cleave_stats *stats, double bound_s,
                       const struct cv_reduce_job *reduce,
                       const struct cv_reduce_options *values)
@@ -117,6 +141,7 @@ static int show_stats(const struct cleave_stats *stats, double bound_s,
     struct cv_screen screen = cv_screen_facts();
     struct cv_text text = { NULL, 0, 0, false };
     char number[CV_NUMBER_ROOM], counted[CV_COUNTED_ROOM], before[CV_COUNTED_ROOM + 8];
+    struct cv_markov exact;
     struct cv_json json;
 
     if (values->json) {
@@ -124,6 +149,10 @@ static int show_stats(const struct cleave_stats *stats, double bound_s,
         cv_field_stats(&json, stats);
         cv_field_number(&json, "lower_bound", bound_s);
         cv_field_number(&json, "over_bound", cv_over(stats->mean_s, bound_s));
+        if (closed_form(&reduce->job, &exact)) {
+            cv_field_number(&json, "closed_form_mean", exact.mean_s);
+            cv_field_number(&json, "closed_form_stddev", sqrt(exact.variance));
+        }
         return cv_result_close(&json);
     }
     cv_screen_narrow(&screen, values->width);
@@ -135,6 +164,10 @@ static int show_stats(const struct cleave_stats *stats, double bound_s,
                 100 * cv_over(stats->mean_s, bound_s));
     cv_text_add(&text, "bound     at least %s s for costs at their means\n",
                 cv_show_number(bound_s, number));
+    if (closed_form(&reduce->job, &exact))
+        cv_text_add(&text,
+                    "exactly   mean %.5g s, standard deviation %.5g s in closed form\n",
+                    exact.mean_s, sqrt(exact.variance));
     if (reduce->job.model == CLEAVE_COMPUTE_FIXED)
         cv_text_add(&text, "compute   drawn once per node and run\n");
     cv_times_text(stats, &screen, &text);

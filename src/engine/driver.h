@@ -36,6 +36,15 @@ enum cleave_status cv_planned_reduce(struct cv_planned *planned,
                                      size_t nsettings, uint32_t nodes, double transfer_s,
                                      double compute_s, uint64_t seed,
                                      struct cleave_error *err);
+/* The same with the declared costs that `costs`, which must outlive it, have on average;
+ * where one exact instance is given, the policy is told what each node takes. */
+struct cv_reduce_costs;
+enum cleave_status cv_planned_reduce_costs(struct cv_planned *planned,
+                                           const struct cleave_policy *policy,
+                                           const struct cleave_setting *settings,
+                                           size_t nsettings,
+                                           const struct cv_reduce_costs *costs,
+                                           uint64_t seed, struct cleave_error *err);
 /* The same for a list of chunks made elsewhere, which is copied. */
 enum cleave_status cv_planned_fixed(struct cv_planned *planned,
                                     const struct cv_plan *plan,

@@ -4,6 +4,7 @@
 
 #include "engine/driver.h"
 #include "model/equal_workers.h"
+#include "model/reduce_costs.h"
 
 static enum cleave_status check_inputs(const struct cleave_policy *policy,
                                        const struct cleave_platform *platform,
@@ -95,6 +96,27 @@ cv_planned_init(struct cv_planned *planned, const struct cleave_policy *policy,
     return status;
 }
 
+static enum cleave_status plan_reduction(struct cv_planned *planned,
+                                         const struct cleave_policy *policy,
+                                         const struct cleave_setting *settings,
+                                         size_t nsettings, const struct cleave_view *view,
+                                         struct cleave_error *err)
+{
+    enum cleave_status status;
+
+    if (view->nworkers < 1)
+        return cv_fail(err, CLEAVE_EINPUT, "expected 1 or more nodes, got 0");
+    memset(planned, 0, sizeof *planned);
+    cv_arena_init(&planned->arena);
+    planned->policy = policy;
+    planned->notes.arena = &planned->arena;
+    planned->view = *view;
+    status = make_plan(planned, settings, nsettings, NULL, err);
+    if (status != CLEAVE_OK)
+        cv_planned_done(planned);
+    return status;
+}
+
 enum cleave_status cv_planned_reduce(struct cv_planned *planned,
                                      const struct cleave_policy *policy,
                                      const struct cleave_setting *settings,
@@ -102,21 +124,29 @@ enum cleave_status cv_planned_reduce(struct cv_planned *planned,
                                      double compute_s, uint64_t seed,
                                      struct cleave_error *err)
 {
-    enum cleave_status status;
-
-    if (nodes < 1)
-        return cv_fail(err, CLEAVE_EINPUT, "expected 1 or more nodes, got %u", nodes);
-    memset(planned, 0, sizeof *planned);
-    cv_arena_init(&planned->arena);
-    planned->policy = policy;
-    planned->notes.arena = &planned->arena;
-    planned->view = (struct cleave_view){
+    const struct cleave_view view = {
         .nworkers = nodes, .seed = seed, .transfer_s = transfer_s, .compute_s = compute_s
     };
-    status = make_plan(planned, settings, nsettings, NULL, err);
-    if (status != CLEAVE_OK)
-        cv_planned_done(planned);
-    return status;
+
+    return plan_reduction(planned, policy, settings, nsettings, &view, err);
+}
+
+enum cleave_status cv_planned_reduce_costs(struct cv_planned *planned,
+                                           const struct cleave_policy *policy,
+                                           const struct cleave_setting *settings,
+                                           size_t nsettings,
+                                           const struct cv_reduce_costs *costs,
+                                           uint64_t seed, struct cleave_error *err)
+{
+    struct cleave_view view = { .nworkers = costs->nodes,
+                                .seed = seed,
+                                .transfer_s = cv_mean_transfer(costs),
+                                .compute_s = cv_mean_compute(costs) };
+
+    for (uint32_t i = 1; costs->exact != NULL && i < costs->nodes; i++)
+        if (costs->exact->compute[i] != costs->exact->compute[0])
+            view.compute_each_s = costs->exact->compute;
+    return plan_reduction(planned, policy, settings, nsettings, &view, err);
 }
 
 static const struct cleave_policy given_plan = {

@@ -67,13 +67,25 @@ void cv_reduce_costs_seed(struct cv_reduce_costs *costs, uint64_t seed)
     costs->compute_seed = cv_random_derive(seed, 1);
 }
 
+/* By how much transfers between clusters raise the mean over all pairs. */
+static double mean_factor(const struct cv_reduce_costs *costs)
+{
+    double n = costs->nodes, size = costs->cluster, near, last;
+
+    if (costs->cluster == 0 || costs->nodes < 2)
+        return 1;
+    last = fmod(n, size);
+    near = (floor(n / size) * size * (size - 1) + last * (last - 1)) / (n * (n - 1));
+    return near + (1 - near) * costs->remote;
+}
+
 double cv_mean_transfer(const struct cv_reduce_costs *costs)
 {
     double sum = 0;
     uint32_t n = costs->nodes;
 
     if (costs->exact == NULL)
-        return cv_law_mean(&costs->transfer);
+        return cv_law_mean(&costs->transfer) * mean_factor(costs);
     for (uint32_t i = 0; i < n; i++)
         for (uint32_t j = 0; j < n; j++)
             if (i != j)

@@ -5,6 +5,7 @@
  * the same platform in the same run. */
 #ifndef CV_REDUCE_COSTS_H
 #define CV_REDUCE_COSTS_H
+#include <stdbool.h>
 #include <cleave/reduce.h>
 #include "base/arena.h"
 #include "model/law.h"
@@ -22,6 +23,8 @@ struct cv_reduce_costs {
     struct cv_law transfer, compute;
     enum cleave_compute_model model;
     uint64_t transfer_seed, compute_seed; /* of a seed: cv_reduce_costs_seed */
+    uint32_t cluster; /* laws only: nodes per cluster, in a row; 0: none */
+    double remote;    /* factor on transfers between clusters            */
 };
 
 /* Transfers and combinations draw from streams of their own. */
@@ -32,6 +35,9 @@ static inline double cv_transfer_cost(const struct cv_reduce_costs *costs, uint3
 {
     if (costs->exact != NULL)
         return costs->exact->transfer[(size_t)from * costs->nodes + to];
+    if (costs->cluster != 0 && from / costs->cluster != to / costs->cluster)
+        return costs->remote *
+               cv_law_draw(&costs->transfer, costs->transfer_seed, run, from, to);
     return cv_law_draw(&costs->transfer, costs->transfer_seed, run, from, to);
 }
 
@@ -43,6 +49,13 @@ static inline double cv_compute_cost(const struct cv_reduce_costs *costs, uint32
         return costs->exact->compute[node];
     return cv_law_draw(&costs->compute, costs->compute_seed, run, node,
                        costs->model == CLEAVE_COMPUTE_FIXED ? 0 : nth);
+}
+
+/* Every combination costs costs->compute.mean. */
+static inline bool cv_compute_is_constant(const struct cv_reduce_costs *costs)
+{
+    return costs->exact == NULL && costs->compute.kind == CV_LAW_GAMMA &&
+           costs->compute.gamma.method == CV_GAMMA_CONSTANT;
 }
 
 /* Means over all transfers and all nodes. */

@@ -5,6 +5,7 @@
  * transfer and computation; order is kept. Best known tree when one of the two costs
  * nothing; a tree of equal costs takes ceil(log2 n) (d + c).
  * Benoit, Canon and Marchal, Non-clairvoyant reduction algorithms. */
+#include "model/reduce_bounds.h"
 #include "policy/setup.h"
 
 struct binomial {
@@ -13,7 +14,8 @@ struct binomial {
 };
 
 static enum cleave_status binomial_start(void *state, const struct cleave_view *view,
-                                         struct cleave_setup *setup, struct cleave_error *err)
+                                         struct cleave_setup *setup,
+                                         struct cleave_error *err)
 {
     struct binomial *binomial = state;
 
@@ -54,7 +56,8 @@ static void becomes_idle(struct binomial *binomial, uint32_t node, uint32_t n,
 }
 
 static void binomial_decide(void *state, const struct cleave_view *view,
-                            const struct cleave_event *event, struct cleave_orders *orders)
+                            const struct cleave_event *event,
+                            struct cleave_orders *orders)
 {
     struct binomial *binomial = state;
 
@@ -71,6 +74,25 @@ static void binomial_decide(void *state, const struct cleave_view *view,
     }
 }
 
+static bool binomial_fixed(const void *state, const struct cleave_view *view,
+                           struct cleave_fixed_tree *out)
+{
+    (void)state;
+    out->parent[0] = CLEAVE_NO_PARENT;
+    for (uint32_t i = 1; i < view->nworkers; i++)
+        out->parent[i] = i & (i - 1);
+    out->in_turn = true;
+    out->ahead = 0;
+    return true;
+}
+
+static double binomial_longest(const void *state, const struct cleave_view *view,
+                               double transfer_s, double compute_s)
+{
+    (void)state;
+    return cv_reduce_upper(view->nworkers, transfer_s, compute_s);
+}
+
 const struct cleave_policy cleave_policy_binomial = {
     .name = "binomial",
     .summary = "the binomial tree, round by round; order is kept",
@@ -80,4 +102,6 @@ const struct cleave_policy cleave_policy_binomial = {
     .state_size = sizeof(struct binomial),
     .start = binomial_start,
     .decide = binomial_decide,
+    .longest = binomial_longest,
+    .fixed = binomial_fixed,
 };

@@ -10,6 +10,7 @@
  * When may the next sender begin? `buffer` 0: when the port is free; 1: when what
  * arrived before is being reduced, so that at most one partial waits.
  * Canon and Antoniu 2012; Benoit, Canon and Marchal 2013. */
+#include "model/tree_strategy.h"
 #include "policy/setup.h"
 
 enum { MOST_NUMBERS = 48 };
@@ -27,13 +28,15 @@ struct fibonacci {
 
 /* What node i receives from are i + number[0], i + number[1], .. below number[term - 1]:
  * its block ends where the next number but one would overlap. */
-static bool has_sender(const struct fibonacci *fib, uint32_t node, uint32_t which, uint32_t n)
+static bool has_sender(const struct fibonacci *fib, uint32_t node, uint32_t which,
+                       uint32_t n)
 {
     return which + 1 < fib->term[node] && fib->number[which] < n - node;
 }
 
 static enum cleave_status fibonacci_plan(void *state, const struct cleave_view *view,
-                                         struct cleave_setup *setup, struct cleave_error *err)
+                                         struct cleave_setup *setup,
+                                         struct cleave_error *err)
 {
     struct fibonacci *fib = state;
     uint32_t n = view->nworkers;
@@ -62,7 +65,8 @@ static enum cleave_status fibonacci_plan(void *state, const struct cleave_view *
 }
 
 static enum cleave_status fibonacci_start(void *state, const struct cleave_view *view,
-                                          struct cleave_setup *setup, struct cleave_error *err)
+                                          struct cleave_setup *setup,
+                                          struct cleave_error *err)
 {
     struct fibonacci *fib = state;
     uint32_t n = view->nworkers;
@@ -111,7 +115,8 @@ static void combined(struct fibonacci *fib, uint32_t node, uint32_t n,
 }
 
 static void fibonacci_decide(void *state, const struct cleave_view *view,
-                             const struct cleave_event *event, struct cleave_orders *orders)
+                             const struct cleave_event *event,
+                             struct cleave_orders *orders)
 {
     struct fibonacci *fib = state;
     uint32_t n = view->nworkers;
@@ -134,6 +139,28 @@ static void fibonacci_decide(void *state, const struct cleave_view *view,
     }
 }
 
+static bool fibonacci_fixed(const void *state, const struct cleave_view *view,
+                            struct cleave_fixed_tree *out)
+{
+    const struct fibonacci *fib = state;
+
+    out->parent[0] = CLEAVE_NO_PARENT;
+    for (uint32_t i = 1; i < view->nworkers; i++)
+        out->parent[i] = i - fib->number[fib->term[i]];
+    out->in_turn = true;
+    out->ahead = fib->buffer != 0 ? 1 : UINT32_MAX;
+    return true;
+}
+
+static double fibonacci_longest(const void *state, const struct cleave_view *view,
+                                double transfer_s, double compute_s)
+{
+    int order = cv_strategy_order(CV_STRATEGY_FIBONACCI, view->nworkers);
+
+    (void)state;
+    return cv_strategy_full_length(CV_STRATEGY_FIBONACCI, order, transfer_s, compute_s);
+}
+
 static const struct cleave_param fibonacci_params[] = {
     { "buffer", CLEAVE_PARAM_COUNT, offsetof(struct fibonacci, buffer), 0, 0, 1,
       "0: receive whenever the port is free; 1: at most one partial waits" },
@@ -152,4 +179,6 @@ const struct cleave_policy cleave_policy_fibonacci = {
     .plan = fibonacci_plan,
     .start = fibonacci_start,
     .decide = fibonacci_decide,
+    .longest = fibonacci_longest,
+    .fixed = fibonacci_fixed,
 };

@@ -9,9 +9,17 @@
  * When costs turn out otherwise than declared, the tree is kept: a node sends when it has
  * combined all it receives, first come first served; with `ordered` in the planned order
  * of each receiver, since only that keeps the inputs in order; under a limit on transfers
- * in the planned order of all.
+ * in the planned order of all, at the planned times while transfers take as long as
+ * declared.
+ *
+ * When only the costs of combining differ from node to node, nodes are inserted by
+ * increasing cost: a heuristic that is nearly always optimal (model/greedy_unequal.h).
  * Canon and Antoniu, Scheduling associative reductions, 2012. */
+#include <math.h>
+
 #include "model/greedy_tree.h"
+#include "model/greedy_unequal.h"
+#include "model/reduce_bounds.h"
 #include "policy/setup.h"
 
 struct greedy {
@@ -25,15 +33,19 @@ struct greedy {
     uint32_t *next_sender;    /* with ordered, per node: place in `received`      */
     uint32_t *due;            /* per node: still to be combined                   */
     bool *port_busy;
-    uint32_t next, active;    /* of `planned`; transfers under way                */
+    const double *begin_s; /* when the nodes of `planned` begin                */
+    uint32_t next, active; /* of `planned`; transfers under way                */
+    bool late;             /* some transfer took another time than declared    */
 };
 
 /* Number the nodes by the place of their element. */
 static enum cleave_status put_in_order(struct cv_greedy_tree *tree,
                                        const struct cleave_view *view, uint32_t *planned,
-                                       struct cleave_setup *setup, struct cleave_error *err)
+                                       struct cleave_setup *setup,
+                                       struct cleave_error *err)
 {
-    struct cv_tree_costs costs = { view->transfer_s, view->compute_s, NULL };
+    struct cv_tree_costs costs = { view->transfer_s, view->compute_s,
+                                   view->compute_each_s };
     uint32_t *position, *renamed = cv_array(setup->arena, tree->n, sizeof *renamed);
     struct cv_tree_run run;
 
@@ -50,7 +62,8 @@ static enum cleave_status put_in_order(struct cv_greedy_tree *tree,
 
 /* The senders of every node by increasing index, which is the order of its inputs. */
 static enum cleave_status list_senders(struct greedy *greedy, uint32_t n,
-                                       struct cleave_setup *setup, struct cleave_error *err)
+                                       struct cleave_setup *setup,
+                                       struct cleave_error *err)
 {
     uint32_t *from = cv_array(setup->arena, (size_t)n + 1, sizeof *from);
     uint32_t *received = cv_array(setup->arena, n, sizeof *received);
@@ -71,25 +84,34 @@ static enum cleave_status list_senders(struct greedy *greedy, uint32_t n,
 }
 
 static enum cleave_status greedy_plan(void *state, const struct cleave_view *view,
-                                      struct cleave_setup *setup, struct cleave_error *err)
+                                      struct cleave_setup *setup,
+                                      struct cleave_error *err)
 {
     struct greedy *greedy = state;
     struct cv_greedy_limit limit = { greedy->max_transfers, greedy->max_reducers };
     uint32_t n = view->nworkers;
     uint32_t *senders = cv_array(setup->arena, n, sizeof *senders);
     uint32_t *planned = cv_array(setup->arena, n, sizeof *planned);
+    double *begin_s = cv_array(setup->arena, n, sizeof *begin_s);
     struct cv_greedy_tree tree;
 
     if (limit.transfers > 0 && limit.reducers > 0)
         return cv_fail(err, CLEAVE_EINPUT,
                        "policy 'greedy' takes max_transfers or max_reducers, not both");
-    if (senders == NULL || planned == NULL ||
+    if (senders == NULL || planned == NULL || begin_s == NULL ||
         !cv_greedy_tree_room(&tree, setup->arena, n))
         return cv_fail_memory(err, "a tree");
-    CV_TRY(cv_greedy_tree_plan(&tree, view->transfer_s, view->compute_s, &limit, err));
+    if (view->compute_each_s != NULL && limit.transfers == 0 && limit.reducers == 0)
+        CV_TRY(
+            cv_greedy_unequal_plan(&tree, view->transfer_s, view->compute_each_s, err));
+    else
+        CV_TRY(
+            cv_greedy_tree_plan(&tree, view->transfer_s, view->compute_s, &limit, err));
     /* Reversed times grow with the index, so the last node begins first. */
-    for (uint32_t i = 0; i + 1 < n; i++)
+    for (uint32_t i = 0; i + 1 < n; i++) {
         planned[i] = n - 1 - i;
+        begin_s[i] = tree.start_s[n - 1 - i];
+    }
     if (greedy->ordered)
         CV_TRY(put_in_order(&tree, view, planned, setup, err));
     for (uint32_t i = 0; i < n; i++)
@@ -98,11 +120,13 @@ static enum cleave_status greedy_plan(void *state, const struct cleave_view *vie
     greedy->parent = tree.parent;
     greedy->senders = senders;
     greedy->planned = limit.transfers > 0 ? planned : NULL;
+    greedy->begin_s = begin_s;
     return greedy->ordered ? list_senders(greedy, n, setup, err) : CLEAVE_OK;
 }
 
 static enum cleave_status greedy_start(void *state, const struct cleave_view *view,
-                                       struct cleave_setup *setup, struct cleave_error *err)
+                                       struct cleave_setup *setup,
+                                       struct cleave_error *err)
 {
     struct greedy *greedy = state;
 
@@ -114,7 +138,8 @@ static enum cleave_status greedy_start(void *state, const struct cleave_view *vi
         greedy->due[i] = greedy->senders[i];
     if (greedy->received == NULL)
         return CLEAVE_OK;
-    greedy->next_sender = cv_array(setup->arena, view->nworkers, sizeof *greedy->next_sender);
+    greedy->next_sender =
+        cv_array(setup->arena, view->nworkers, sizeof *greedy->next_sender);
     if (greedy->next_sender == NULL)
         return cv_fail_memory(err, "a tree");
     for (uint32_t i = 0; i < view->nworkers; i++)
@@ -123,13 +148,18 @@ static enum cleave_status greedy_start(void *state, const struct cleave_view *vi
 }
 
 /* Begin what may begin, in the planned order. */
-static void go_on(struct greedy *greedy, uint32_t n, struct cleave_orders *orders)
+static void go_on(struct greedy *greedy, uint32_t n, double now_s,
+                  struct cleave_orders *orders)
 {
     while (greedy->next + 1 < n && greedy->active < greedy->max_transfers) {
         uint32_t node = greedy->planned[greedy->next], to = greedy->parent[node];
 
         if (greedy->due[node] > 0 || greedy->port_busy[to])
             return;
+        if (!greedy->late && now_s < greedy->begin_s[greedy->next]) {
+            cleave_order_wake(orders, node, greedy->begin_s[greedy->next]);
+            return;
+        }
         greedy->port_busy[to] = true;
         greedy->active++;
         greedy->next++;
@@ -138,7 +168,8 @@ static void go_on(struct greedy *greedy, uint32_t n, struct cleave_orders *order
 }
 
 /* With ordered: let the next sender of a node begin if both are ready. */
-static void receive_next(struct greedy *greedy, uint32_t node, struct cleave_orders *orders)
+static void receive_next(struct greedy *greedy, uint32_t node,
+                         struct cleave_orders *orders)
 {
     uint32_t place = greedy->next_sender[node];
 
@@ -151,7 +182,8 @@ static void receive_next(struct greedy *greedy, uint32_t node, struct cleave_ord
 }
 
 /* A node has combined all it receives. */
-static void is_complete(struct greedy *greedy, uint32_t node, struct cleave_orders *orders)
+static void is_complete(struct greedy *greedy, uint32_t node,
+                        struct cleave_orders *orders)
 {
     uint32_t to = greedy->parent[node];
 
@@ -169,13 +201,16 @@ static void greedy_decide(void *state, const struct cleave_view *view,
     struct greedy *greedy = state;
 
     if (event->kind == CLEAVE_ARRIVED) {
+        double took_s = event->time_s - event->start_s;
+
         greedy->port_busy[event->worker] = false;
         greedy->active--;
+        greedy->late |= fabs(took_s - view->transfer_s) > 1e-9 * view->transfer_s;
     } else if (event->kind == CLEAVE_COMBINED) {
         greedy->due[event->worker]--;
     }
     if (greedy->planned != NULL) {
-        go_on(greedy, view->nworkers, orders);
+        go_on(greedy, view->nworkers, event->time_s, orders);
     } else if (event->kind == CLEAVE_COMBINED) {
         if (greedy->due[event->worker] == 0)
             is_complete(greedy, event->worker, orders);
@@ -187,6 +222,37 @@ static void greedy_decide(void *state, const struct cleave_view *view,
             if (greedy->due[i] == 0)
                 is_complete(greedy, i, orders);
     }
+}
+
+/* A limit on transfers ties the nodes together. */
+static bool greedy_fixed(const void *state, const struct cleave_view *view,
+                         struct cleave_fixed_tree *out)
+{
+    const struct greedy *greedy = state;
+
+    if (greedy->planned != NULL)
+        return false;
+    for (uint32_t i = 0; i < view->nworkers; i++)
+        out->parent[i] =
+            greedy->parent[i] == CV_NO_NODE ? CLEAVE_NO_PARENT : greedy->parent[i];
+    out->in_turn = greedy->received != NULL;
+    out->ahead = UINT32_MAX;
+    return true;
+}
+
+/* For costs other than those the tree was made for nothing better is known. */
+static double greedy_longest(const void *state, const struct cleave_view *view,
+                             double transfer_s, double compute_s)
+{
+    const struct greedy *greedy = state;
+    uint32_t limit = greedy->max_transfers + greedy->max_reducers; /* one of them is 0 */
+
+    if (transfer_s != view->transfer_s || compute_s != view->compute_s ||
+        view->compute_each_s != NULL)
+        return (view->nworkers - 1.0) * (transfer_s + compute_s);
+    if (limit > 0)
+        return cv_reduce_upper_limited(view->nworkers, transfer_s, compute_s, limit);
+    return cv_reduce_upper(view->nworkers, transfer_s, compute_s);
 }
 
 static const struct cleave_param greedy_params[] = {
@@ -210,4 +276,6 @@ const struct cleave_policy cleave_policy_greedy = {
     .plan = greedy_plan,
     .start = greedy_start,
     .decide = greedy_decide,
+    .longest = greedy_longest,
+    .fixed = greedy_fixed,
 };

@@ -31,12 +31,15 @@ static inline uint32_t cv_right_of(const struct cv_intervals *in, uint32_t node)
 static inline void cv_intervals_join(struct cv_intervals *in, uint32_t receiver,
                                      uint32_t sender)
 {
-    if (in->last[sender] < in->first[receiver])
-        in->first[receiver] = in->first[sender];
-    else
-        in->last[receiver] = in->last[sender];
-    in->begins[in->first[receiver]] = receiver;
-    in->ends[in->last[receiver]] = receiver;
+    /* From the lower first to the higher last, without a branch: no one can guess it. */
+    const uint32_t first[] = { in->first[receiver], in->first[sender] };
+    const uint32_t last[] = { in->last[receiver], in->last[sender] };
+    const uint32_t begin = first[0] < first[1] ? first[0] : first[1];
+    const uint32_t end = last[0] > last[1] ? last[0] : last[1];
+
+    in->first[receiver] = begin;
+    in->last[receiver] = end;
+    in->begins[begin] = in->ends[end] = receiver;
 }
 
 #endif

@@ -17,6 +17,7 @@
  * to combine, and when a wait is over. */
 #include "policy/interval.h"
 #include "policy/observed.h"
+#include "policy/row_lane.h"
 
 struct adapt_node {
     double idle_since_s, began_s, lasted_s; /* began_s, lasted_s: of the last operation */
@@ -101,7 +102,7 @@ static void send(struct ordered_adapt *adapt, uint32_t sender, uint32_t receiver
         to->began_s = adapt->now_s;
     cv_intervals_join(&adapt->intervals, receiver, sender);
     adapt->sent++;
-    cleave_order_combine(orders, receiver, sender);
+    cv_order_combine(orders, receiver, sender);
 }
 
 /* Which way the binomial tree would merge this block: the neighbour on that side if it is
@@ -323,6 +324,11 @@ static void adapt_decide(void *state, const struct cleave_view *view,
     }
 }
 
+CV_FLATTEN static void adapt_go(struct cleave_lane *lane)
+{
+    cv_lane_go(lane, adapt_decide, CV_LANE_TRUSTS);
+}
+
 static const struct cleave_param adapt_params[] = {
     { "overlap", CLEAVE_PARAM_COUNT, offsetof(struct ordered_adapt, overlap), 1, 0, 1,
       "1: send to neighbours that are combining" },
@@ -348,4 +354,5 @@ const struct cleave_policy cleave_policy_ordered_adapt = {
     .params = adapt_params,
     .start = adapt_start,
     .decide = adapt_decide,
+    .go = adapt_go,
 };

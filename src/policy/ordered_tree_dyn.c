@@ -6,7 +6,9 @@
  * neighbour that is idle; if both are, `prefer` decides. Ends within
  * (floor(log_1.5(n - 1)) + 1) (D + c), D the longest transfer.
  * Benoit, Canon and Marchal, Non-clairvoyant reduction algorithms. */
+#include "model/reduce_bounds.h"
 #include "policy/interval.h"
+#include "policy/row_lane.h"
 
 enum prefer { LEFT, RIGHT, LONGEST, SHORTEST };
 
@@ -18,7 +20,8 @@ struct ordered {
 };
 
 static enum cleave_status ordered_start(void *state, const struct cleave_view *view,
-                                        struct cleave_setup *setup, struct cleave_error *err)
+                                        struct cleave_setup *setup,
+                                        struct cleave_error *err)
 {
     struct ordered *ordered = state;
 
@@ -30,30 +33,31 @@ static enum cleave_status ordered_start(void *state, const struct cleave_view *v
     return CLEAVE_OK;
 }
 
-static uint32_t choose(const struct ordered *ordered, uint32_t left, uint32_t right)
+static inline uint32_t choose(const struct ordered *ordered, uint32_t left, uint32_t right)
 {
     bool has_left = left != CV_NOBODY && ordered->idle[left];
     bool has_right = right != CV_NOBODY && ordered->idle[right];
     bool left_longer;
 
-    if (!has_left || !has_right)
-        return has_left ? left : has_right ? right : CV_NOBODY;
+    if (!(has_left | has_right))
+        return CV_NOBODY;
+    if (ordered->prefer == LEFT || !(has_left & has_right))
+        return has_left ? left : right;
     left_longer = ordered->since_s[left] <= ordered->since_s[right];
     switch ((enum prefer)ordered->prefer) {
-    case RIGHT:
-        return right;
     case LONGEST:
         return left_longer ? left : right;
     case SHORTEST:
         return left_longer ? right : left;
     case LEFT:
+    case RIGHT:
         break;
     }
-    return left;
+    return right;
 }
 
-static void becomes_idle(struct ordered *ordered, uint32_t node, double now_s,
-                         struct cleave_orders *orders)
+/* Where a node sends to now; CV_NOBODY: it is idle. */
+static inline uint32_t becomes_idle(struct ordered *ordered, uint32_t node, double now_s)
 {
     struct cv_intervals *in = &ordered->intervals;
     uint32_t to = choose(ordered, cv_left_of(in, node), cv_right_of(in, node));
@@ -61,11 +65,20 @@ static void becomes_idle(struct ordered *ordered, uint32_t node, double now_s,
     if (to == CV_NOBODY) {
         ordered->idle[node] = true;
         ordered->since_s[node] = now_s;
-        return;
+        return to;
     }
     ordered->idle[to] = false;
     cv_intervals_join(in, to, node);
-    cleave_order_combine(orders, to, node);
+    return to;
+}
+
+static void look_at(struct ordered *ordered, uint32_t node, double now_s,
+                    struct cleave_orders *orders)
+{
+    uint32_t to = becomes_idle(ordered, node, now_s);
+
+    if (to != CV_NOBODY)
+        cleave_order_combine(orders, to, node);
 }
 
 static void ordered_decide(void *state, const struct cleave_view *view,
@@ -74,15 +87,40 @@ static void ordered_decide(void *state, const struct cleave_view *view,
     struct ordered *ordered = state;
 
     if (event->kind == CLEAVE_COMBINED)
-        becomes_idle(ordered, event->worker, event->time_s, orders);
+        look_at(ordered, event->worker, event->time_s, orders);
     else if (event->kind == CLEAVE_START)
         for (uint32_t i = 0; i < view->nworkers; i++)
-            becomes_idle(ordered, i, event->time_s, orders);
+            look_at(ordered, i, event->time_s, orders);
+}
+
+/* The same in simulation, where no more is needed than who is done next. */
+CV_FLATTEN static void ordered_go(struct cleave_lane *lane)
+{
+    struct ordered *ordered = lane->state;
+
+    while (lane->row.head < lane->row.tail) {
+        uint32_t node = cv_lane_next(lane), to = becomes_idle(ordered, node, lane->now_s);
+
+        if (to != CV_NOBODY) {
+            cv_lane_send(lane, to, node, CV_LANE_COMBINATION);
+            return;
+        }
+    }
+    lane->over = true;
+}
+
+static double ordered_longest(const void *state, const struct cleave_view *view,
+                              double transfer_s, double compute_s)
+{
+    (void)state;
+    return cv_reduce_ordered_upper(view->nworkers, transfer_s, compute_s);
 }
 
 static const struct cleave_param ordered_params[] = {
-    { "prefer", CLEAVE_PARAM_COUNT, offsetof(struct ordered, prefer), LEFT, LEFT, SHORTEST,
-      "of two idle neighbours: 0 the left, 1 the right, 2 the one idle longest, 3 shortest" },
+    { "prefer", CLEAVE_PARAM_COUNT, offsetof(struct ordered, prefer), LEFT, LEFT,
+      SHORTEST,
+      "of two idle neighbours: 0 the left, 1 the right, 2 the one idle longest, 3 "
+      "shortest" },
     { 0 },
 };
 
@@ -96,4 +134,6 @@ const struct cleave_policy cleave_policy_ordered_tree_dyn = {
     .params = ordered_params,
     .start = ordered_start,
     .decide = ordered_decide,
+    .longest = ordered_longest,
+    .go = ordered_go,
 };

@@ -11,4 +11,25 @@ struct cleave_orders {
     bool out_of_memory;
 };
 
+/* For one more order; NULL when memory is short, which is noted. */
+struct cleave_order *cv_orders_grow(struct cleave_orders *orders);
+
+/* What the public calls do, for policies that are simulated very often. */
+static inline void cv_order_add(struct cleave_orders *orders, struct cleave_order order)
+{
+    struct cleave_order *place = orders->items + orders->count;
+
+    if (orders->count == orders->capacity && (place = cv_orders_grow(orders)) == NULL)
+        return;
+    *place = order;
+    orders->count++;
+}
+
+static inline void cv_order_combine(struct cleave_orders *orders, uint32_t receiver,
+                                    uint32_t sender)
+{
+    cv_order_add(orders, (struct cleave_order){
+                             .kind = CLEAVE_COMBINE, .worker = receiver, .peer = sender });
+}
+
 #endif

@@ -13,6 +13,7 @@
  *   while combinations are dear and vary by more than `spread`: what is sent ahead may
  *   then wait long behind a slow one. */
 #include "policy/observed.h"
+#include "policy/row_lane.h"
 
 enum { NOBODY = UINT32_MAX };
 
@@ -94,7 +95,7 @@ static void send(struct tree_adapt *adapt, uint32_t sender, uint32_t receiver,
 {
     unlist(adapt, receiver);
     adapt->nodes[receiver].receives = true;
-    cleave_order_combine(orders, receiver, sender);
+    cv_order_combine(orders, receiver, sender);
 }
 
 static bool overlap_pays(const struct tree_adapt *adapt)
@@ -191,6 +192,11 @@ static void adapt_decide(void *state, const struct cleave_view *view,
             becomes_idle(adapt, i, orders);
 }
 
+CV_FLATTEN static void adapt_go(struct cleave_lane *lane)
+{
+    cv_lane_go(lane, adapt_decide, CV_LANE_TRUSTS);
+}
+
 static const struct cleave_param adapt_params[] = {
     { "overlap", CLEAVE_PARAM_COUNT, offsetof(struct tree_adapt, overlap), 1, 0, 1,
       "1: send to nodes that are combining" },
@@ -215,4 +221,5 @@ const struct cleave_policy cleave_policy_tree_adapt = {
     .params = adapt_params,
     .start = adapt_start,
     .decide = adapt_decide,
+    .go = adapt_go,
 };

@@ -9,7 +9,9 @@
  * row) every cluster has a slot of its own, and a partial leaves its cluster only when it
  * is the last one there.
  * Benoit, Canon and Marchal, Non-clairvoyant reduction algorithms. */
+#include "model/reduce_bounds.h"
 #include "policy/setup.h"
+#include "policy/row_lane.h"
 
 enum { EMPTY = UINT32_MAX };
 
@@ -21,7 +23,8 @@ struct tree_dyn {
 };
 
 static enum cleave_status tree_dyn_start(void *state, const struct cleave_view *view,
-                                         struct cleave_setup *setup, struct cleave_error *err)
+                                         struct cleave_setup *setup,
+                                         struct cleave_error *err)
 {
     struct tree_dyn *dyn = state;
     uint32_t n = view->nworkers;
@@ -41,7 +44,8 @@ static enum cleave_status tree_dyn_start(void *state, const struct cleave_view *
     return CLEAVE_OK;
 }
 
-static void becomes_idle(struct tree_dyn *dyn, uint32_t node, struct cleave_orders *orders)
+static void becomes_idle(struct tree_dyn *dyn, uint32_t node,
+                         struct cleave_orders *orders)
 {
     uint32_t home = dyn->global > 1 ? node / dyn->cluster : 0;
     uint32_t *slot = &dyn->slot[dyn->left[home] == 1 ? dyn->global : home];
@@ -50,7 +54,7 @@ static void becomes_idle(struct tree_dyn *dyn, uint32_t node, struct cleave_orde
         *slot = node;
         return;
     }
-    cleave_order_combine(orders, *slot, node);
+    cv_order_combine(orders, *slot, node);
     *slot = EMPTY;
     /* Two partials of one cluster become one when they are combined; at the global slot
      * each stands alone in its cluster. */
@@ -59,7 +63,8 @@ static void becomes_idle(struct tree_dyn *dyn, uint32_t node, struct cleave_orde
 }
 
 static void tree_dyn_decide(void *state, const struct cleave_view *view,
-                            const struct cleave_event *event, struct cleave_orders *orders)
+                            const struct cleave_event *event,
+                            struct cleave_orders *orders)
 {
     struct tree_dyn *dyn = state;
 
@@ -70,9 +75,47 @@ static void tree_dyn_decide(void *state, const struct cleave_view *view,
             becomes_idle(dyn, i, orders);
 }
 
+CV_FLATTEN static void go_in_clusters(struct cleave_lane *lane)
+{
+    cv_lane_go(lane, tree_dyn_decide, CV_LANE_PLAIN | CV_LANE_TRUSTS);
+}
+
+/* The same in simulation. With one slot no more is needed than who is done next. */
+static void tree_dyn_go(struct cleave_lane *lane)
+{
+    struct tree_dyn *dyn = lane->state;
+    uint32_t waits = dyn->slot[0];
+
+    if (dyn->global > 1) {
+        go_in_clusters(lane);
+        return;
+    }
+    while (lane->row.head < lane->row.tail) {
+        uint32_t node = cv_lane_next(lane);
+
+        if (waits != EMPTY) {
+            dyn->slot[0] = EMPTY;
+            cv_lane_send(lane, waits, node, CV_LANE_COMBINATION);
+            return;
+        }
+        waits = node;
+    }
+    lane->over = true;
+}
+
+/* In transfer + compute every partial that waits is combined with another one. */
+static double tree_dyn_longest(const void *state, const struct cleave_view *view,
+                               double transfer_s, double compute_s)
+{
+    const struct tree_dyn *dyn = state;
+
+    return dyn->cluster == 0 ? cv_reduce_upper(view->nworkers, transfer_s, compute_s)
+                             : (view->nworkers - 1.0) * (transfer_s + compute_s);
+}
+
 static const struct cleave_param tree_dyn_params[] = {
-    { "cluster", CLEAVE_PARAM_COUNT, offsetof(struct tree_dyn, cluster), 0, 0, 4294967295.0,
-      "nodes per cluster, numbered in a row; 0: no clusters" },
+    { "cluster", CLEAVE_PARAM_COUNT, offsetof(struct tree_dyn, cluster), 0, 0,
+      4294967295.0, "nodes per cluster, numbered in a row; 0: no clusters" },
     { 0 },
 };
 
@@ -85,4 +128,6 @@ const struct cleave_policy cleave_policy_tree_dyn = {
     .params = tree_dyn_params,
     .start = tree_dyn_start,
     .decide = tree_dyn_decide,
+    .longest = tree_dyn_longest,
+    .go = tree_dyn_go,
 };

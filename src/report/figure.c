@@ -11,6 +11,9 @@
 
 static const struct cv_figure *const figures[] = {
     &cv_figure_umr_table3,
+    &cv_figure_reduce_strategy,
+    &cv_figure_reduce_cv,
+    &cv_figure_reduce_overlap,
 };
 
 size_t cv_figure_count(void)

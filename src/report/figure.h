@@ -35,6 +35,7 @@ struct cv_figure_result {
     const char *label;          /* heading of the first column       */
     const char *const *columns; /* static                            */
     size_t ncolumns;
+    size_t nshown; /* columns to show in text, the rest is for files; 0: all */
     struct cv_figure_row *rows, **last_row;
     struct cv_claim *claims, **last_claim;
     const char *note; /* static: how it was made; or NULL  */
@@ -64,6 +65,7 @@ enum cleave_status cv_figure_claim(struct cv_figure_result *result, bool holds,
                                    struct cleave_error *err, const char *claim,
                                    const char *numbers, ...) CV_PRINTF(5, 6);
 
-extern const struct cv_figure cv_figure_umr_table3;
+extern const struct cv_figure cv_figure_umr_table3, cv_figure_reduce_cv,
+    cv_figure_reduce_overlap, cv_figure_reduce_strategy;
 
 #endif

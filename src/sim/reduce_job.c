@@ -5,8 +5,9 @@
 
 #include <cleave/reduce.h>
 #include "engine/driver.h"
-#include "model/greedy_tree.h"
 #include "model/reduce_costs.h"
+#include "model/reduce_length.h"
+#include "model/reduce_tree.h"
 #include "sim/monte_carlo.h"
 #include "sim/native_reduce.h"
 #include "sim/reduce_lane.h"
@@ -34,6 +35,12 @@ static enum cleave_status read_costs(const struct cleave_reduction *job,
     } else {
         CV_TRY(cv_law_parse(job->transfer, &costs.transfer, err));
         CV_TRY(cv_law_parse(job->compute, &costs.compute, err));
+        if (job->cluster != 0 && !(job->remote > 0 && job->remote <= 1e100))
+            return cv_fail(err, CLEAVE_EINPUT,
+                           "expected a positive factor between clusters, got %g",
+                           job->remote);
+        costs.cluster = job->cluster;
+        costs.remote = job->remote;
     }
     cv_reduce_costs_seed(&costs, job->seed);
     *out = costs;
@@ -48,9 +55,8 @@ static enum cleave_status plan_job(const struct cleave_reduction *job, const cha
 
     CV_TRY(cleave_policy_find(CLEAVE_TASK_REDUCE,
                               job->policy == NULL ? preset : job->policy, &policy, err));
-    return cv_planned_reduce(planned, policy, job->settings, job->nsettings, costs->nodes,
-                             cv_mean_transfer(costs), cv_mean_compute(costs), job->seed,
-                             err);
+    return cv_planned_reduce_costs(planned, policy, job->settings, job->nsettings, costs,
+                                   job->seed, err);
 }
 
 static const struct cv_engine *engine_for(const struct cv_planned *planned)
@@ -113,17 +119,24 @@ static enum cleave_status gather_tree(const struct cleave_trace *trace,
     return CLEAVE_OK;
 }
 
-/* No tree is shorter than the optimal one for the least costs that occur, none is longer
- * than one partial after the other at the greatest. */
-static enum cleave_status bound(const struct cv_reduce_costs *costs,
-                                struct owned_tree *owned, struct cleave_error *err)
+/* No tree is shorter than the optimal one for the least costs that occur; how long it can
+ * be at the greatest, the policy may know. */
+static void bound(const struct cv_reduce_costs *costs, const struct cv_planned *planned,
+                  struct owned_tree *owned)
 {
+    const struct cleave_policy *policy = planned->policy;
     struct cleave_tree *tree = &owned->tree;
     double least[2] = { cv_mean_transfer(costs), cv_mean_compute(costs) };
     double most[2] = { least[0], least[1] };
-    struct cv_greedy_tree greedy;
+    double optimum_s;
     uint32_t n = costs->nodes;
 
+    if (costs->exact == NULL && costs->cluster != 0) {
+        double near = cv_law_mean(&costs->transfer), far = near * costs->remote;
+
+        least[0] = fmin(near, far);
+        most[0] = fmax(near, far);
+    }
     if (costs->exact != NULL && n > 1) {
         least[0] = least[1] = INFINITY;
         most[0] = most[1] = 0;
@@ -138,13 +151,48 @@ static enum cleave_status bound(const struct cv_reduce_costs *costs,
             }
         }
     }
-    if (!cv_greedy_tree_room(&greedy, &owned->arena, n))
-        return cv_fail_memory(err, "a bound");
-    CV_TRY(cv_greedy_tree_plan(&greedy, least[0], least[1],
-                               &(struct cv_greedy_limit){ 0, 0 }, err));
-    tree->lower_bound_s = greedy.length_s;
-    tree->upper_bound_s = n > 1 ? (double)(n - 1) * (most[0] + most[1]) : 0;
-    tree->optimum_s = least[0] == most[0] && least[1] == most[1] ? greedy.length_s : NAN;
+    optimum_s = cv_reduce_length(n, least[0], least[1]);
+    tree->lower_bound_s = optimum_s;
+    tree->upper_bound_s =
+        policy->longest != NULL
+            ? policy->longest(planned->state, &planned->view, most[0], most[1])
+            : (n - 1.0) * (most[0] + most[1]);
+    tree->optimum_s = least[0] == most[0] && least[1] == most[1] ? optimum_s : NAN;
+}
+
+/* From so many nodes on, a fixed tree is executed by formula: no events, no trace. */
+enum { DIRECT = 100000 };
+
+/* A tree that is first come first served with overlap, and nobody wants to see events. */
+static bool goes_directly(const struct cleave_reduction *job,
+                          const struct cv_reduce_costs *costs,
+                          const struct cv_planned *planned,
+                          struct cleave_fixed_tree *fixed)
+{
+    return job->trace == NULL && costs->exact == NULL && costs->cluster == 0 &&
+           costs->nodes >= DIRECT && planned->policy->fixed != NULL &&
+           planned->policy->fixed(planned->state, &planned->view, fixed) &&
+           !fixed->in_turn && fixed->ahead == UINT32_MAX;
+}
+
+static enum cleave_status run_directly(const struct cv_reduce_costs *costs,
+                                       const uint32_t *parent, struct owned_tree *owned,
+                                       struct cleave_error *err)
+{
+    struct cv_tree_costs equal = { cv_mean_transfer(costs), cv_mean_compute(costs),
+                                   NULL };
+    int64_t *shown = cv_array(&owned->arena, costs->nodes, sizeof *shown);
+    struct cv_tree_run run;
+
+    if (shown == NULL)
+        return cv_fail_memory(err, "a tree");
+    CV_TRY(cv_tree_run(parent, costs->nodes, &equal, &owned->arena, &run, err));
+    for (uint32_t i = 0; i < costs->nodes; i++)
+        shown[i] = parent[i] == CV_NO_NODE ? -1 : (int64_t)parent[i];
+    owned->tree.root = run.root;
+    owned->tree.length_s = run.length_s;
+    owned->tree.parent = shown;
+    owned->tree.start_s = run.start_s;
     return CLEAVE_OK;
 }
 
@@ -160,15 +208,28 @@ static enum cleave_status run_once(const struct cleave_reduction *job,
     struct cv_outcome outcome;
     enum cleave_status status;
 
+    owned->tree.policy = planned->policy->name;
+    owned->tree.nodes = costs->nodes;
+    if (costs->nodes >= DIRECT) {
+        struct cleave_fixed_tree fixed = { .parent = cv_array(&owned->arena, costs->nodes,
+                                                              sizeof *fixed.parent) };
+
+        if (fixed.parent == NULL)
+            return cv_fail_memory(err, "a tree");
+        if (goes_directly(job, costs, planned, &fixed)) {
+            CV_TRY(run_directly(costs, fixed.parent, owned, err));
+            bound(costs, planned, owned);
+            return CLEAVE_OK;
+        }
+    }
     CV_TRY(cv_driver_open(planned, engine_for(planned), NULL, costs, &driver, err));
     status = cv_driver_run(driver, &run, trace, &outcome, err);
     cv_driver_close(driver);
     CV_TRY(status);
-    owned->tree.policy = planned->policy->name;
-    owned->tree.nodes = costs->nodes;
     owned->tree.length_s = outcome.makespan_s;
     CV_TRY(gather_tree(trace, first_entry, !planned->policy->hears_arrivals, owned, err));
-    return bound(costs, owned, err);
+    bound(costs, planned, owned);
+    return CLEAVE_OK;
 }
 
 enum cleave_status cleave_plan_reduce(const struct cleave_reduction *job,
@@ -182,8 +243,8 @@ enum cleave_status cleave_plan_reduce(const struct cleave_reduction *job,
 
     CV_TRY(read_costs(job, &costs, err));
     /* A plan takes every cost at its mean. */
-    costs.transfer = cv_law_constant(cv_mean_transfer(&costs));
-    costs.compute = cv_law_constant(cv_mean_compute(&costs));
+    costs.transfer = cv_law_constant(cv_law_mean(&costs.transfer));
+    costs.compute = cv_law_constant(cv_law_mean(&costs.compute));
     CV_TRY(plan_job(job, "greedy", &costs, &planned, err));
     owned = calloc(1, sizeof *owned);
     status = owned == NULL ? cv_fail_memory(err, "a tree") : CLEAVE_OK;

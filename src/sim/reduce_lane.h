@@ -1,10 +1,10 @@
 /* reduce_lane.h -- many runs of a reduction at the speed of the random numbers.
  * SPDX-License-Identifier: MIT
  *
- * The driver's loop and the native engine's in one, without a trace: the same policy, the
- * same checks, the same numbers. A run waits most of the time for its own last step (the
- * next cost decides what happens next), so a few runs are made side by side and the
- * processor works on all of them at once. */
+ * The same policy, the same checks, the same numbers as by driver and native engine, but
+ * no trace. A fixed tree needs no events (fixed_tree.h); small reductions are run side by
+ * side (row_lane.h); everything else, and the few runs that those leave undecided, is left
+ * to the driver. */
 #ifndef CV_REDUCE_LANE_H
 #define CV_REDUCE_LANE_H
 #include "model/reduce_costs.h"
@@ -21,5 +21,7 @@ void cv_reduce_lanes_close(struct cv_reduce_lanes *lanes);
 enum cleave_status cv_reduce_lanes_run(struct cv_reduce_lanes *lanes, uint64_t begin,
                                        uint64_t end, struct cv_run_result *results,
                                        struct cleave_error *err);
+/* How many runs were left to the driver so far. */
+uint64_t cv_reduce_lanes_left(const struct cv_reduce_lanes *lanes);
 
 #endif

@@ -1,0 +1,106 @@
+/* event_row.h -- the earliest of a few pending times. SPDX-License-Identifier: MIT
+ *
+ * A sorted row of keys, for some dozens of them: taking the first costs nothing, adding
+ * one moves what is earlier to the left, into the place of the one taken, without a branch
+ * that depends on the data. A key is a time whose lowest bits have been replaced by a small
+ * number that says what happens; times are not negative, so keys order as times do. Who
+ * takes a key must look at the next: if they differ in nothing but that number, the times
+ * themselves have to be asked. */
+#ifndef CV_EVENT_ROW_H
+#define CV_EVENT_ROW_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+enum {
+    CV_ROW_STEP = 4, /* keys are moved so many at a time                        */
+    CV_ROW_GAP = 16, /* free places in front when the row is laid out anew      */
+    CV_ROW_SPARE = CV_ROW_GAP + CV_ROW_STEP,
+};
+#define CV_ROW_END 0x7ff0000000000000u /* infinity: stands behind the last key  */
+
+/* Keys are in an array that has room for CV_ROW_SPARE more than at most. */
+struct cv_event_row {
+    uint32_t head, tail; /* the keys are those from head to before tail */
+};
+
+static inline uint64_t cv_row_key(double time_s, uint32_t number, unsigned bits)
+{
+    uint64_t key;
+
+    time_s += 0.0; /* no negative zero */
+    memcpy(&key, &time_s, sizeof key);
+    return key >> bits << bits | number;
+}
+
+static inline void cv_row_swap_if(uint64_t *low, uint64_t *high)
+{
+    const uint64_t a = *low, b = *high;
+
+    *low = a < b ? a : b;
+    *high = a < b ? b : a;
+}
+
+/* Two places to be compared. */
+struct cv_row_pair {
+    uint16_t low, high;
+};
+
+/* List the comparisons that sort `count` keys, the same for all data, or count them if
+ * `out` is NULL: Batcher's merge exchange (Knuth, vol. 3, 5.2.2, algorithm M). */
+size_t cv_row_network(uint32_t count, struct cv_row_pair *out);
+
+/* Lay out `count` keys, which stand at keys[CV_ROW_GAP] in any order. */
+static inline void cv_row_sort(struct cv_event_row *row, uint64_t *keys, uint32_t count,
+                               const struct cv_row_pair *network, size_t size)
+{
+    keys += CV_ROW_GAP;
+    row->head = CV_ROW_GAP;
+    row->tail = CV_ROW_GAP + count;
+    for (uint32_t i = 0; i < CV_ROW_STEP; i++)
+        keys[count + i] = CV_ROW_END;
+    for (const struct cv_row_pair *pair = network; pair < network + size; pair++)
+        cv_row_swap_if(&keys[pair->low], &keys[pair->high]);
+}
+
+/* The later of the key and the one behind `place` goes on, the earlier stays at `place`. */
+static inline uint64_t cv_row_meet(uint64_t *place, uint64_t key)
+{
+    const uint64_t met = place[1];
+    const bool before = met < key;
+
+    place[0] = before ? met : key;
+    return before ? key : met;
+}
+
+static inline void cv_row_add(struct cv_event_row *row, uint64_t *keys, uint64_t key)
+{
+    uint64_t *place, *end;
+
+    if (row->head == 0) {
+        memmove(keys + CV_ROW_GAP, keys, (row->tail + CV_ROW_STEP) * sizeof *keys);
+        row->head += CV_ROW_GAP;
+        row->tail += CV_ROW_GAP;
+    }
+    end = keys + row->tail - 1;
+    /* From the first later key on, all are put back where they were. */
+    for (place = keys + --row->head; place < end; place += CV_ROW_STEP) {
+        key = cv_row_meet(place, key);
+        key = cv_row_meet(place + 1, key);
+        key = cv_row_meet(place + 2, key);
+        key = cv_row_meet(place + 3, key);
+    }
+    *place = key;
+}
+
+/* Add a key that is earlier than all. */
+static inline void cv_row_add_first(struct cv_event_row *row, uint64_t *keys, uint64_t key)
+{
+    if (row->head == 0)
+        cv_row_add(row, keys, key);
+    else
+        keys[--row->head] = key;
+}
+
+#endif

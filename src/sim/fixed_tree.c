@@ -1,0 +1,203 @@
+/* fixed_tree.c -- the length of a reduction whose tree is known in advance, without events.
+ * SPDX-License-Identifier: MIT */
+#include "sim/fixed_tree.h"
+
+#include <math.h>
+
+#include "base/fail.h"
+
+/* Receivers from the root down, then turned round: every node stands behind all below it. */
+static void lay_out(struct cv_fixed_tree *tree, const uint32_t *parent, uint32_t *count,
+                    uint32_t *place)
+{
+    uint32_t n = tree->nodes, found = 0, at = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        if (parent[i] == CLEAVE_NO_PARENT)
+            tree->receiver[found++] = i;
+        else
+            count[parent[i]]++;
+    }
+    /* Senders of each node in a row, rows by number of the receiver. */
+    for (uint32_t i = 0; i < n; i++) {
+        place[i] = at;
+        at += count[i];
+    }
+    for (uint32_t i = 0; i < n; i++)
+        if (parent[i] != CLEAVE_NO_PARENT)
+            tree->queue[place[parent[i]]++] = i;
+    for (uint32_t next = 0; next < found; next++) {
+        uint32_t node = tree->receiver[next];
+
+        for (uint32_t k = place[node] - count[node]; k < place[node]; k++)
+            if (count[tree->queue[k]] > 0)
+                tree->receiver[found++] = tree->queue[k];
+    }
+    for (uint32_t i = 0; i < found / 2; i++) {
+        uint32_t other = tree->receiver[found - 1 - i];
+
+        tree->receiver[found - 1 - i] = tree->receiver[i];
+        tree->receiver[i] = other;
+    }
+    tree->groups = found;
+    at = 0;
+    for (uint32_t g = 0; g < found; g++) {
+        uint32_t node = tree->receiver[g];
+
+        tree->begin[g] = at;
+        for (uint32_t k = place[node] - count[node]; k < place[node]; k++) {
+            tree->to[at] = node;
+            tree->senders[at++] = tree->queue[k];
+        }
+    }
+    tree->begin[found] = at;
+}
+
+enum cleave_status cv_fixed_tree_init(struct cv_fixed_tree *tree,
+                                      const struct cleave_policy *policy, const void *state,
+                                      const struct cleave_view *view,
+                                      const struct cv_reduce_costs *costs,
+                                      struct cv_arena *arena, bool *out_any,
+                                      struct cleave_error *err)
+{
+    const size_t n = view->nworkers;
+    struct cleave_fixed_tree shape = { .parent = cv_array(arena, n, sizeof(uint32_t)) };
+    uint32_t *count = cv_array(arena, n, sizeof *count);
+    uint32_t *place = cv_array(arena, n, sizeof *place);
+
+    *tree = (struct cv_fixed_tree){
+        .nodes = view->nworkers,
+        .costs = costs,
+        .receiver = cv_array(arena, n, sizeof(uint32_t)),
+        .begin = cv_array(arena, n + 1, sizeof(uint32_t)),
+        .senders = cv_array(arena, n, sizeof(uint32_t)),
+        .to = cv_array(arena, n, sizeof(uint32_t)),
+        .transfer_s = cv_array(arena, n, sizeof(double)),
+        .compute_s = cv_array(arena, n, sizeof(double)),
+        .done_s = cv_array(arena, n, sizeof(double)),
+        .queue = cv_array(arena, n, sizeof(uint32_t)),
+    };
+    if (shape.parent == NULL || count == NULL || place == NULL || tree->receiver == NULL ||
+        tree->begin == NULL || tree->senders == NULL || tree->to == NULL || tree->transfer_s == NULL ||
+        tree->compute_s == NULL || tree->done_s == NULL || tree->queue == NULL)
+        return cv_fail_memory(err, "a tree");
+    *out_any = policy->fixed != NULL && policy->fixed(state, view, &shape) &&
+               (shape.ahead <= 1 || shape.ahead == UINT32_MAX);
+    if (!*out_any)
+        return CLEAVE_OK;
+    tree->in_turn = shape.in_turn;
+    tree->ahead = shape.ahead;
+    lay_out(tree, shape.parent, count, place);
+    for (size_t k = 0; k < n; k++) {
+        tree->compute_s[k] = cv_mean_compute(costs);
+        tree->done_s[k] = -1;
+    }
+    return CLEAVE_OK;
+}
+
+/* All costs of a run at once: they do not wait for each other. */
+static void draw(struct cv_fixed_tree *tree, uint32_t run)
+{
+    const struct cv_reduce_costs *costs = tree->costs;
+
+    for (uint32_t k = 0; k + 1 < tree->nodes; k++)
+        tree->transfer_s[k] = cv_transfer_cost(costs, run, tree->senders[k], tree->to[k]);
+    if (cv_compute_is_constant(costs))
+        return;
+    for (uint32_t g = 0; g < tree->groups; g++)
+        for (uint32_t k = tree->begin[g]; k < tree->begin[g + 1]; k++)
+            tree->compute_s[k] =
+                cv_compute_cost(costs, run, tree->receiver[g], k - tree->begin[g]);
+}
+
+static inline double later(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* What a receiver is up to. */
+struct receiver {
+    double port_s;              /* its port is free from then on            */
+    double end_s, end_before_s; /* of the last combination, the one before  */
+    bool instant;               /* something arrived when it was sent       */
+};
+
+static inline void receive(struct receiver *to, uint32_t ahead, double ready_s,
+                           double transfer_s, double compute_s)
+{
+    double start_s = later(to->port_s, ready_s), arrived_s;
+
+    if (ahead < 2)
+        start_s = later(start_s, ahead == 0 ? to->end_s : to->end_before_s);
+    arrived_s = start_s + transfer_s;
+    to->instant |= arrived_s == start_s;
+    to->port_s = arrived_s;
+    to->end_before_s = to->end_s;
+    to->end_s = later(arrived_s, to->end_s) + compute_s;
+}
+
+static double run_in_turn(const struct cv_fixed_tree *tree)
+{
+    double end_s = 0;
+
+    for (uint32_t g = 0; g < tree->groups; g++) {
+        struct receiver to = { 0 };
+
+        for (uint32_t k = tree->begin[g]; k < tree->begin[g + 1]; k++)
+            receive(&to, tree->ahead, tree->done_s[tree->senders[k]], tree->transfer_s[k],
+                    tree->compute_s[k]);
+        end_s = tree->done_s[tree->receiver[g]] = to.end_s;
+    }
+    return end_s;
+}
+
+/* Put the senders of a group in the order in which they are complete; who sends without
+ * having received anything comes first. False if two are complete at the same time. */
+static bool line_up(const struct cv_fixed_tree *tree, uint32_t g)
+{
+    const uint32_t *senders = &tree->senders[tree->begin[g]];
+    const uint32_t count = tree->begin[g + 1] - tree->begin[g];
+    uint32_t *queue = tree->queue;
+    bool clear = true;
+
+    for (uint32_t k = 0; k < count; k++) {
+        double done_s = tree->done_s[senders[k]];
+        uint32_t at = k;
+
+        for (; at > 0 && tree->done_s[senders[queue[at - 1]]] > done_s; at--)
+            queue[at] = queue[at - 1];
+        queue[at] = k;
+        clear &= at == 0 || done_s < 0 || tree->done_s[senders[queue[at - 1]]] < done_s;
+    }
+    return clear;
+}
+
+/* Without transfers that take no time, nodes complete at the same time do so in the order
+ * of their numbers. */
+static double run_first_come(const struct cv_fixed_tree *tree)
+{
+    bool clear = true, instant = false;
+    double end_s = 0;
+
+    for (uint32_t g = 0; g < tree->groups; g++) {
+        const uint32_t begin = tree->begin[g], count = tree->begin[g + 1] - begin;
+        struct receiver to = { 0 };
+
+        clear &= line_up(tree, g);
+        for (uint32_t k = 0; k < count; k++) {
+            uint32_t at = begin + tree->queue[k];
+
+            receive(&to, tree->ahead, tree->done_s[tree->senders[at]], tree->transfer_s[at],
+                    tree->compute_s[begin + k]);
+        }
+        instant |= to.instant;
+        end_s = tree->done_s[tree->receiver[g]] = to.end_s;
+    }
+    return clear || !instant ? end_s : NAN;
+}
+
+double cv_fixed_tree_run(struct cv_fixed_tree *tree, uint32_t run)
+{
+    draw(tree, run);
+    return tree->in_turn ? run_in_turn(tree) : run_first_come(tree);
+}

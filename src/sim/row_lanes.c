@@ -1,0 +1,306 @@
+/* row_lanes.c -- simulated runs of a small reduction, a few side by side.
+ * SPDX-License-Identifier: MIT */
+#include "sim/row_lanes.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "policy/row_lane.h"
+
+enum { LANES = 4 };
+
+struct wake {
+    uint32_t node, kind;
+    double time_s;
+};
+
+/* A lane and what it needs to begin anew. */
+struct place {
+    struct cleave_lane lane;
+    uint32_t run;
+    struct cv_run_result *result; /* NULL: the lane is free                         */
+    struct cv_arena arena;        /* of the run: what is to be fresh                */
+    void *memory;                 /* its bytes                                      */
+    void *start;                  /* owned: those bytes at the start                */
+    size_t size;
+};
+
+struct cv_row_lanes {
+    const struct cv_planned *planned;    /* borrowed */
+    const struct cv_reduce_costs *costs; /* borrowed */
+    bool plain, simple;
+    double added_s; /* simple: what a combination adds to its transfer           */
+    /* What all runs begin with. */
+    struct cv_lane_node start_nodes[CV_LANE_NODES];
+    struct cv_lane_begin start_begins[CV_LANE_NODES];
+    struct wake start_wakes[CV_LANE_WAKES * CV_LANE_NODES];
+    uint32_t nstart_begins, nstart_wakes, start_sent;
+    struct cv_row_pair *network; /* owned: sorts as many keys as begin           */
+    size_t network_size;
+    struct place place[LANES];
+};
+
+/* --- runs ------------------------------------------------------------------------------- */
+
+static double draw_combination(const struct cv_row_lanes *all, const struct place *place,
+                               const struct cv_lane_begin *begin)
+{
+    return cv_compute_cost(all->costs, place->run, begin->node, begin->nth);
+}
+
+/* When what begins now will end. Costs are laws here, no instance. `simple`, a constant,
+ * says the usual: transfers are gamma and combinations take all->added_s if they are not
+ * apart. */
+static CV_ALWAYS_INLINE uint64_t draw(const struct cv_row_lanes *all, struct place *place,
+                                      const struct cv_lane_begin *begin, bool simple)
+{
+    const struct cv_reduce_costs *costs = all->costs;
+    struct cleave_lane *lane = &place->lane;
+    double end_s = lane->now_s;
+
+    if (simple) {
+        end_s += cv_gamma_at(&costs->transfer.gamma, costs->transfer_seed, place->run,
+                             begin->sender, begin->node);
+        return cv_lane_key(lane, begin->node, begin->kind, end_s + all->added_s);
+    }
+    if (all->plain || begin->kind == CV_LANE_TRANSFER)
+        end_s += cv_transfer_cost(costs, place->run, begin->sender, begin->node);
+    if (begin->kind == CV_LANE_COMBINATION)
+        end_s += draw_combination(all, place, begin);
+    return cv_lane_key(lane, begin->node, begin->kind, end_s);
+}
+
+static CV_ALWAYS_INLINE void draw_start(const struct cv_row_lanes *all, struct place *place,
+                                        bool simple)
+{
+    struct cleave_lane *lane = &place->lane;
+    uint64_t *keys = lane->keys + CV_ROW_GAP;
+
+    for (uint32_t i = 0; i < all->nstart_begins; i++) {
+        const struct cv_lane_begin *begin = &all->start_begins[i];
+
+        lane->start_s[begin->node * CV_LANE_KINDS + begin->kind] = 0;
+        *keys++ = draw(all, place, begin, simple);
+    }
+    for (uint32_t i = 0; i < all->nstart_wakes; i++) {
+        const struct wake *wake = &all->start_wakes[i];
+
+        *keys++ = cv_lane_key(lane, wake->node, wake->kind, wake->time_s);
+    }
+}
+
+/* Draw for the first thing that begins in each lane, for all in a row: it is mostly the
+ * only one. */
+static CV_ALWAYS_INLINE void draw_first(struct cv_row_lanes *all, uint64_t *keys, bool simple)
+{
+    for (int i = 0; i < LANES; i++)
+        if (all->place[i].lane.nbegins > 0)
+            keys[i] = draw(all, &all->place[i], &all->place[i].lane.begins[0], simple);
+}
+
+CV_FLATTEN static void draw_start_simple(const struct cv_row_lanes *all, struct place *place)
+{
+    draw_start(all, place, true);
+}
+
+CV_FLATTEN static void draw_first_simple(struct cv_row_lanes *all, uint64_t *keys)
+{
+    draw_first(all, keys, true);
+}
+
+static void add_begun(struct cv_row_lanes *all, const uint64_t *keys)
+{
+    for (int i = 0; i < LANES; i++) {
+        struct cleave_lane *lane = &all->place[i].lane;
+
+        if (lane->nbegins == 0)
+            continue;
+        cv_row_add(&lane->row, lane->keys, keys[i]);
+        for (uint32_t k = 1; k < lane->nbegins; k++)
+            cv_row_add(&lane->row, lane->keys,
+                       draw(all, &all->place[i], &lane->begins[k], false));
+        lane->nbegins = 0;
+    }
+}
+
+static void start_run(const struct cv_row_lanes *all, struct place *place, uint32_t run,
+                      struct cv_run_result *result)
+{
+    struct cleave_lane *lane = &place->lane;
+
+    memcpy(place->memory, place->start, place->size);
+    memcpy(lane->nodes, all->start_nodes, lane->view.nworkers * sizeof *lane->nodes);
+    place->run = run;
+    place->result = result;
+    lane->now_s = lane->length_s = 0;
+    lane->over = lane->undecided = false;
+    lane->sent = all->start_sent;
+    if (all->simple)
+        draw_start_simple(all, place);
+    else
+        draw_start(all, place, false);
+    cv_row_sort(&lane->row, lane->keys, all->nstart_begins + all->nstart_wakes, all->network,
+                all->network_size);
+}
+
+static void finish_run(struct place *place)
+{
+    const struct cleave_lane *lane = &place->lane;
+    uint32_t n = lane->view.nworkers;
+    bool is_good = !lane->undecided && !lane->orders.out_of_memory && lane->sent + 1 == n;
+
+    *place->result = (struct cv_run_result){ is_good ? lane->length_s : NAN, 0, n - 1 };
+    place->result = NULL;
+}
+
+/* The loop of a policy that has none of its own. */
+static inline void go(struct cleave_lane *lane, const struct cleave_policy *policy)
+{
+    if (policy->go != NULL)
+        policy->go(lane);
+    else if (policy->hears_arrivals)
+        cv_lane_go(lane, policy->decide, 0);
+    else
+        cv_lane_go(lane, policy->decide, CV_LANE_PLAIN);
+}
+
+void cv_row_lanes_run(struct cv_row_lanes *all, uint64_t begin, uint64_t end,
+                      struct cv_run_result *results)
+{
+    const struct cleave_policy *policy = all->planned->policy;
+    uint64_t next = begin, keys[LANES] = { 0 };
+    bool any;
+
+    do {
+        any = false;
+        for (int i = 0; i < LANES; i++) {
+            struct place *place = &all->place[i];
+
+            if (place->result == NULL) {
+                if (next == end)
+                    continue;
+                start_run(all, place, (uint32_t)next, &results[next - begin]);
+                next++;
+            }
+            go(&place->lane, policy);
+            if (place->lane.over)
+                finish_run(place);
+            any = true;
+        }
+        if (all->simple)
+            draw_first_simple(all, keys);
+        else
+            draw_first(all, keys, false);
+        add_begun(all, keys);
+    } while (any);
+}
+
+/* --- before the first run --------------------------------------------------------------- */
+
+static enum cleave_status start_policy(const struct cv_row_lanes *all, struct place *place,
+                                       struct cleave_error *err)
+{
+    const struct cleave_policy *policy = all->planned->policy;
+    struct cleave_setup setup = { .arena = &place->arena };
+    struct cleave_lane *lane = &place->lane;
+
+    cv_arena_reset(&place->arena);
+    lane->view = all->planned->view;
+    lane->orders.units_left = &lane->view.units_left;
+    lane->state = cv_array(&place->arena, 1, policy->state_size);
+    if (lane->state == NULL)
+        return cv_fail_memory(err, "the state of a reduction");
+    for (uint32_t i = 0; i < lane->view.nworkers; i++)
+        lane->nodes[i] = (struct cv_lane_node){ .port.first = CV_LANE_NOBODY,
+                                                .processor.first = CV_LANE_NOBODY };
+    memcpy(lane->state, all->planned->state, policy->state_size);
+    return policy->start == NULL ? CLEAVE_OK
+                                 : policy->start(lane->state, &lane->view, &setup, err);
+}
+
+/* Let the policy decide at the start, and keep what that came to. */
+static enum cleave_status prepare(struct cv_row_lanes *all, struct place *place,
+                                  struct cleave_error *err)
+{
+    const struct cleave_event event = { .kind = CLEAVE_START };
+    struct cleave_lane *lane = &place->lane;
+
+    do { /* once more if it took several blocks of memory */
+        CV_TRY(start_policy(all, place, err));
+        place->memory = cv_arena_bytes(&place->arena, &place->size);
+    } while (place->memory == NULL);
+    lane->compute_is_constant = cv_compute_is_constant(all->costs);
+    lane->compute_s = cv_mean_compute(all->costs);
+    cv_row_sort(&lane->row, lane->keys, 0, NULL, 0);
+    cv_lane_decide(lane, &event, all->planned->policy->decide, all->plain ? CV_LANE_PLAIN : 0);
+    place->start = malloc(place->size);
+    if (place->start == NULL)
+        return cv_fail_memory(err, "the runs side by side");
+    memcpy(place->start, place->memory, place->size);
+    all->nstart_wakes = 0;
+    for (uint32_t i = lane->row.head; i < lane->row.tail; i++) {
+        uint32_t number = lane->keys[i] % CV_LANE_NUMBERS;
+
+        all->start_wakes[all->nstart_wakes++] = (struct wake){
+            number / CV_LANE_KINDS, number % CV_LANE_KINDS, lane->end_s[number] };
+    }
+    memcpy(all->start_nodes, lane->nodes, sizeof lane->nodes);
+    memcpy(all->start_begins, lane->begins, sizeof lane->begins);
+    all->nstart_begins = lane->nbegins;
+    all->start_sent = lane->sent;
+    lane->nbegins = 0;
+    return CLEAVE_OK;
+}
+
+static enum cleave_status plan_sort(struct cv_row_lanes *all, struct cleave_error *err)
+{
+    uint32_t count = all->nstart_begins + all->nstart_wakes;
+
+    all->network_size = cv_row_network(count, NULL);
+    all->network = calloc(all->network_size + 1, sizeof *all->network);
+    if (all->network == NULL)
+        return cv_fail_memory(err, "the runs side by side");
+    cv_row_network(count, all->network);
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_row_lanes_open(const struct cv_planned *planned,
+                                     const struct cv_reduce_costs *costs,
+                                     struct cv_row_lanes **out, struct cleave_error *err)
+{
+    struct cv_row_lanes *all = calloc(1, sizeof *all);
+    enum cleave_status status = CLEAVE_OK;
+
+    if (all == NULL)
+        return cv_fail_memory(err, "the runs side by side");
+    all->planned = planned;
+    all->costs = costs;
+    all->plain = !planned->policy->hears_arrivals;
+    all->simple = costs->transfer.kind == CV_LAW_GAMMA && cv_compute_is_constant(costs);
+    all->added_s = all->plain ? cv_mean_compute(costs) : 0;
+    for (int i = 0; i < LANES && status == CLEAVE_OK; i++)
+        status = prepare(all, &all->place[i], err);
+    if (status == CLEAVE_OK)
+        status = plan_sort(all, err);
+    if (status != CLEAVE_OK)
+        cv_row_lanes_close(all);
+    else
+        *out = all;
+    return status;
+}
+
+void cv_row_lanes_close(struct cv_row_lanes *all)
+{
+    if (all == NULL)
+        return;
+    for (int i = 0; i < LANES; i++) {
+        struct place *place = &all->place[i];
+
+        cv_arena_done(&place->arena);
+        free(place->start);
+        free(place->lane.orders.items);
+    }
+    free(all->network);
+    free(all);
+}

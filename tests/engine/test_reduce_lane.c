@@ -1,0 +1,176 @@
+/* test_reduce_lane.c -- the fast way to many runs of a reduction gives the numbers of driver
+ * and native engine, to the last bit. SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "engine/driver.h"
+#include "model/reduce_costs.h"
+#include "sim/native_reduce.h"
+#include "sim/reduce_lane.h"
+
+/* Policies with the settings that change what they do. */
+static const struct how {
+    const char *policy;
+    struct cleave_setting settings[3];
+    size_t nsettings;
+} hows[] = {
+    { "tree-dyn", { { 0 } }, 0 },
+    { "tree-dyn", { { "cluster", "5" } }, 1 },
+    { "ordered-tree-dyn", { { 0 } }, 0 },
+    { "ordered-tree-dyn", { { "prefer", "1" } }, 1 },
+    { "ordered-tree-dyn", { { "prefer", "2" } }, 1 },
+    { "ordered-tree-dyn", { { "prefer", "3" } }, 1 },
+    { "binomial", { { 0 } }, 0 },
+    { "fibonacci", { { 0 } }, 0 },
+    { "fibonacci", { { "buffer", "1" } }, 1 },
+    { "greedy", { { 0 } }, 0 },
+    { "greedy", { { "ordered", "1" } }, 1 },
+    { "greedy", { { "max_transfers", "3" } }, 1 },
+    { "greedy", { { "max_reducers", "4" } }, 1 },
+    { "tree-adapt", { { 0 } }, 0 },
+    { "tree-adapt", { { "overlap", "0" } }, 1 },
+    { "tree-adapt", { { "speeds", "0" } }, 1 },
+    { "ordered-adapt", { { 0 } }, 0 },
+    { "ordered-adapt", { { "wait", "0" } }, 1 },
+    { "ordered-adapt", { { "wait", "20" }, { "ratio", "1" } }, 2 },
+    { "ordered-adapt", { { "speeds", "0" } }, 1 },
+};
+
+/* The last ones: few different times, none at all, and times closer to each other than
+ * the keys of a row can tell. */
+static const char *const transfers[] = {
+    "gamma:1,0.1", "gamma:1,1",         "gamma:1,3",         "uniform:1,2",
+    "const:1",     "bernoulli:1,2,0.5", "bernoulli:0,1,0.5", "gamma:1,30",
+    "const:0",     "uniform:1,1.00000000000002",
+};
+
+static const struct {
+    const char *law;
+    enum cleave_compute_model model;
+} computes[] = {
+    { "0", CLEAVE_COMPUTE_FRESH },         { "1", CLEAVE_COMPUTE_FRESH },
+    { "gamma:1,1", CLEAVE_COMPUTE_FRESH }, { "gamma:1,1", CLEAVE_COMPUTE_FIXED },
+    { "0.25", CLEAVE_COMPUTE_FRESH },      { "bernoulli:0,1,0.5", CLEAVE_COMPUTE_FRESH },
+};
+
+static const uint32_t sizes[] = { 1, 2, 3, 5, 8, 13, 33, 64, 100, 128, 150 };
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+enum { RUNS = 12 };
+
+static uint64_t compared, left_to_driver;
+
+static void compare_runs(const struct how *how, const struct cv_planned *planned,
+                         const struct cv_reduce_costs *costs, uint64_t first)
+{
+    struct cv_run_result results[RUNS];
+    struct cv_reduce_lanes *lanes = NULL;
+    struct cv_driver *driver = NULL;
+    struct cleave_error err;
+
+    assert_int_equal(cv_reduce_lanes_open(planned, costs, &lanes, &err), CLEAVE_OK);
+    assert_int_equal(cv_driver_open(planned,
+                                    planned->policy->hears_arrivals
+                                        ? &cv_engine_native_reduce
+                                        : &cv_engine_native_reduce_plain,
+                                    NULL, costs, &driver, &err),
+                     CLEAVE_OK);
+    assert_int_equal(cv_reduce_lanes_run(lanes, first, first + RUNS, results, &err), CLEAVE_OK);
+    for (uint32_t i = 0; i < RUNS; i++) {
+        struct cv_run run = { .number = (uint32_t)first + i };
+        struct cv_outcome outcome;
+
+        assert_int_equal(cv_driver_run(driver, &run, NULL, &outcome, &err), CLEAVE_OK);
+        if (memcmp(&results[i].makespan_s, &outcome.makespan_s, sizeof(double)) != 0 ||
+            results[i].chunks != (double)outcome.chunks)
+            fail_msg("%s (%s), %u nodes, transfer mean %g cv %g, compute mean %g cv %g, "
+                     "run %u: %.17g, not %.17g",
+                     how->policy, how->nsettings > 0 ? how->settings[0].key : "", costs->nodes,
+                     costs->transfer.mean, costs->transfer.cv, costs->compute.mean,
+                     costs->compute.cv, run.number, results[i].makespan_s,
+                     outcome.makespan_s);
+        compared++;
+    }
+    left_to_driver += cv_reduce_lanes_left(lanes);
+    cv_reduce_lanes_close(lanes);
+    cv_driver_close(driver);
+}
+
+static void compare(const struct how *how, struct cv_reduce_costs *costs, uint64_t seed)
+{
+    const struct cleave_policy *policy = NULL;
+    struct cleave_error err;
+
+    assert_int_equal(cleave_policy_find(CLEAVE_TASK_REDUCE, how->policy, &policy, &err),
+                     CLEAVE_OK);
+    for (size_t i = 0; i < COUNT(sizes); i++) {
+        struct cv_planned planned;
+
+        costs->nodes = sizes[i];
+        assert_int_equal(cv_planned_reduce(&planned, policy, how->settings, how->nsettings,
+                                           costs->nodes, cv_mean_transfer(costs),
+                                           cv_mean_compute(costs), seed, &err),
+                         CLEAVE_OK);
+        compare_runs(how, &planned, costs, 1000 * i);
+        cv_planned_done(&planned);
+    }
+}
+
+static void test_same_lengths(void **unused)
+{
+    struct cleave_error err;
+
+    (void)unused;
+    for (size_t t = 0; t < COUNT(transfers); t++)
+        for (size_t c = 0; c < COUNT(computes); c++) {
+            struct cv_reduce_costs costs = { .model = computes[c].model };
+
+            assert_int_equal(cv_law_parse(transfers[t], &costs.transfer, &err), CLEAVE_OK);
+            assert_int_equal(cv_law_parse(computes[c].law, &costs.compute, &err), CLEAVE_OK);
+            cv_reduce_costs_seed(&costs, 7 * t + c);
+            for (size_t h = 0; h < COUNT(hows); h++)
+                compare(&hows[h], &costs, 7 * t + c);
+        }
+    assert_true(compared > 100000);
+}
+
+/* With costs that never meet, nothing up to 128 nodes is left to the driver. */
+static void test_nothing_left(void **unused)
+{
+    struct cv_reduce_costs costs = { .nodes = 64 };
+    struct cleave_error err;
+
+    (void)unused;
+    assert_int_equal(cv_law_parse("gamma:1,1", &costs.transfer, &err), CLEAVE_OK);
+    assert_int_equal(cv_law_parse("0", &costs.compute, &err), CLEAVE_OK);
+    cv_reduce_costs_seed(&costs, 3);
+    for (size_t h = 0; h < COUNT(hows); h++) {
+        const struct cleave_policy *policy = NULL;
+        struct cv_planned planned;
+
+        assert_int_equal(
+            cleave_policy_find(CLEAVE_TASK_REDUCE, hows[h].policy, &policy, &err), CLEAVE_OK);
+        assert_int_equal(cv_planned_reduce(&planned, policy, hows[h].settings,
+                                           hows[h].nsettings, 64, 1, 0, 3, &err),
+                         CLEAVE_OK);
+        left_to_driver = 0;
+        compare_runs(&hows[h], &planned, &costs, 0);
+        assert_int_equal(left_to_driver, 0);
+        cv_planned_done(&planned);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_same_lengths),
+        cmocka_unit_test(test_nothing_left),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
