@@ -5,13 +5,9 @@
  * vary with the machine; compare lines of one run. */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
-#include <time.h>
-#include <unistd.h>
 
-#include <cleave/cleave.h>
+#include "bench_tools.h"
 #include "engine/driver.h"
 #include "model/generate.h"
 #include "model/plan.h"
@@ -23,29 +19,6 @@
 #include "sim/native.h"
 
 enum { REPEATS = 11 };
-
-static double now_s(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
-static int ascending(const void *left, const void *right)
-{
-    const double *a = left, *b = right;
-
-    return (*a > *b) - (*a < *b);
-}
-
-static void check(enum cleave_status status, const struct cleave_error *err)
-{
-    if (status == CLEAVE_OK)
-        return;
-    fprintf(stderr, "bench_plan: %s\n", err->text);
-    exit(1);
-}
 
 /* Time `turns` calls of body, REPEATS times. */
 static double measure(void (*body)(void *context), void *context, unsigned turns,
@@ -275,16 +248,6 @@ static void bench_grid(unsigned threads)
     time_line(what, end - begin, end - begin, 20);
 }
 
-static void describe_machine(void)
-{
-    struct utsname name;
-
-    if (uname(&name) == 0)
-        printf("cleave %s on %s %s, %ld cores\n", cleave_version(), name.sysname,
-               name.machine, sysconf(_SC_NPROCESSORS_ONLN));
-    printf("%-44s %18s %9s %9s\n", "", "work", "least", "median");
-}
-
 int main(void)
 {
     static const struct cleave_setting small[] = { { "chunk", "1" } };
@@ -292,6 +255,7 @@ int main(void)
     static const uint32_t sizes[] = { 10, 64, 1000 };
 
     describe_machine();
+    printf("%-44s %18s %9s %9s\n", "", "work", "least", "median");
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         bench_engine(&cleave_policy_self, small, 1, sizes[i]);
         bench_engine(&cleave_policy_factoring, least, 1, sizes[i]);

@@ -10,36 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "bench_tools.h"
 #include "model/greedy_tree.h"
 #include "model/greedy_unequal.h"
 #include "model/reduce_length.h"
 
 enum { REPEATS = 5 };
-
-static double now_s(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
-static int ascending(const void *left, const void *right)
-{
-    const double *a = left, *b = right;
-
-    return (*a > *b) - (*a < *b);
-}
-
-static void check(enum cleave_status status, const struct cleave_error *err)
-{
-    if (status == CLEAVE_OK)
-        return;
-    fprintf(stderr, "bench_reduce_plan: %s\n", err->text);
-    exit(1);
-}
 
 static void need(const void *memory)
 {

@@ -148,16 +148,13 @@ static enum cleave_status take_compute(struct costs_reader *reader,
     return CLEAVE_OK;
 }
 
-/* After the last field: what must be there, and in the same number. */
-static enum cleave_status check_file(struct costs_reader *reader,
-                                     const struct cv_token *root, const unsigned *seen)
+/* After the last field: one time per row. */
+static enum cleave_status check_compute(struct costs_reader *reader, bool given)
 {
-    struct cv_place place = cv_read_place(&reader->in, root);
+    struct cv_place place;
 
-    if (seen[TRANSFER] == 0)
-        return cv_fail_at(reader->in.err, &place, "required field 'transfer' is missing");
-    reader->draft.has_compute = seen[COMPUTE] != 0;
-    if (seen[COMPUTE] == 0 || reader->draft.compute.count == reader->draft.nodes)
+    reader->draft.has_compute = given;
+    if (!given || reader->draft.compute.count == reader->draft.nodes)
         return CLEAVE_OK;
     snprintf(reader->in.field, sizeof reader->in.field, "compute");
     place = cv_read_place(&reader->in, &reader->compute);
@@ -166,44 +163,22 @@ static enum cleave_status check_file(struct costs_reader *reader,
                       reader->draft.nodes, reader->draft.compute.count);
 }
 
-static enum cleave_status take_file(struct costs_reader *reader)
+static enum cleave_status take_field(void *context, size_t index,
+                                     const struct cv_token *value)
 {
-    unsigned seen[NFIELDS] = { 0 };
-    struct cv_token root, key, value;
-    size_t index;
-
-    CV_TRY(cv_read_next(&reader->in, &root));
-    if (root.node == CV_NODE_NONE)
-        return cv_fail_at(
-            reader->in.err, &(struct cv_place){ .file = reader->in.file },
-            "expected a mapping with the field 'transfer', got an empty file");
-    if (root.node != CV_NODE_MAP)
-        return cv_read_fail(&reader->in, &root,
-                            "expected a mapping with the field 'transfer'");
-    for (;;) {
-        reader->in.field[0] = '\0';
-        CV_TRY(cv_read_next(&reader->in, &key));
-        if (key.node == CV_NODE_END)
-            break;
-        CV_TRY(cv_read_key(&reader->in, &key, field_name, NFIELDS, seen, &index));
-        CV_TRY(cv_read_next(&reader->in, &value));
-        snprintf(reader->in.field, sizeof reader->in.field, "%s", fields[index]);
-        CV_TRY(index == TRANSFER ? take_transfer(reader, &value)
-                                 : take_compute(reader, &value));
-    }
-    CV_TRY(cv_yaml_finish(&reader->in.yaml, reader->in.err));
-    return check_file(reader, &root, seen);
+    return index == TRANSFER ? take_transfer(context, value)
+                             : take_compute(context, value);
 }
 
 static enum cleave_status read_slowly(struct costs_reader *reader, const char *text,
                                       size_t length)
 {
-    enum cleave_status status;
+    const struct cv_fields all = { field_name, NFIELDS, TRANSFER, take_field, reader };
+    unsigned seen[NFIELDS] = { 0 };
+    enum cleave_status status = cv_read_mapping(&reader->in, text, length, &all, seen);
 
-    CV_TRY(cv_yaml_open(&reader->in.yaml, reader->in.file, text, length, reader->in.err));
-    cv_arena_init(&reader->in.arena);
-    status = take_file(reader);
-    cv_yaml_close(&reader->in.yaml);
+    if (status == CLEAVE_OK)
+        status = check_compute(reader, seen[COMPUTE] != 0);
     cv_arena_done(&reader->in.arena);
     return status;
 }

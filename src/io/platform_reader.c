@@ -253,37 +253,10 @@ static enum cleave_status take_port(struct reader *reader, const struct cv_token
     return cv_read_fail(&reader->in, token, "expected one, duplex or multi");
 }
 
-static enum cleave_status take_file(struct reader *reader)
+static enum cleave_status take_top(void *context, size_t index,
+                                   const struct cv_token *value)
 {
-    unsigned seen[NTOP] = { 0 };
-    struct cv_token root, key, value;
-    size_t index;
-
-    CV_TRY(cv_read_next(&reader->in, &root));
-    if (root.node == CV_NODE_NONE)
-        return cv_fail_at(
-            reader->in.err, &(struct cv_place){ .file = reader->in.file },
-            "expected a mapping with the field 'workers', got an empty file");
-    if (root.node != CV_NODE_MAP)
-        return cv_read_fail(&reader->in, &root,
-                            "expected a mapping with the field 'workers'");
-    for (;;) {
-        reader->in.field[0] = '\0';
-        CV_TRY(cv_read_next(&reader->in, &key));
-        if (key.node == CV_NODE_END)
-            break;
-        CV_TRY(cv_read_key(&reader->in, &key, top_name, NTOP, seen, &index));
-        CV_TRY(cv_read_next(&reader->in, &value));
-        snprintf(reader->in.field, sizeof reader->in.field, "%s", top_fields[index]);
-        CV_TRY(index == 0 ? take_port(reader, &value) : take_workers(reader, &value));
-    }
-    CV_TRY(cv_yaml_finish(&reader->in.yaml, reader->in.err));
-    if (seen[1] == 0) {
-        struct cv_place place = cv_read_place(&reader->in, &root);
-
-        return cv_fail_at(reader->in.err, &place, "required field 'workers' is missing");
-    }
-    return CLEAVE_OK;
+    return index == 0 ? take_port(context, value) : take_workers(context, value);
 }
 
 static enum cleave_status build(struct reader *reader, struct cleave_platform **out)
@@ -312,12 +285,10 @@ enum cleave_status cleave_platform_parse(const char *name, const char *text,
                                          struct cleave_error *err)
 {
     struct reader reader = { .in = { .file = name, .err = err } };
-    enum cleave_status status;
+    const struct cv_fields top = { top_name, NTOP, 1, take_top, &reader };
+    unsigned seen[NTOP] = { 0 };
+    enum cleave_status status = cv_read_mapping(&reader.in, text, length, &top, seen);
 
-    CV_TRY(cv_yaml_open(&reader.in.yaml, name, text, length, err));
-    cv_arena_init(&reader.in.arena);
-    status = take_file(&reader);
-    cv_yaml_close(&reader.in.yaml);
     if (status == CLEAVE_OK)
         status = build(&reader, out);
     free(reader.kinds);

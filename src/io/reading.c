@@ -235,3 +235,53 @@ enum cleave_status cv_read_key(struct cv_reading *reading, const struct cv_token
     *out = i;
     return CLEAVE_OK;
 }
+
+static enum cleave_status take_fields(struct cv_reading *reading,
+                                      const struct cv_fields *fields, unsigned *seen)
+{
+    const char *required = fields->name_at(NULL, fields->required);
+    struct cv_token root, key, value;
+    char expected[96];
+    size_t index;
+
+    snprintf(expected, sizeof expected, "expected a mapping with the field '%s'",
+             required);
+    CV_TRY(cv_read_next(reading, &root));
+    if (root.node == CV_NODE_NONE)
+        return cv_fail_at(reading->err, &(struct cv_place){ .file = reading->file },
+                          "%s, got an empty file", expected);
+    if (root.node != CV_NODE_MAP)
+        return cv_read_fail(reading, &root, expected);
+    for (;;) {
+        reading->field[0] = '\0';
+        CV_TRY(cv_read_next(reading, &key));
+        if (key.node == CV_NODE_END)
+            break;
+        CV_TRY(cv_read_key(reading, &key, fields->name_at, fields->count, seen, &index));
+        CV_TRY(cv_read_next(reading, &value));
+        snprintf(reading->field, sizeof reading->field, "%s",
+                 fields->name_at(NULL, index));
+        CV_TRY(fields->take(fields->context, index, &value));
+    }
+    CV_TRY(cv_yaml_finish(&reading->yaml, reading->err));
+    if (seen[fields->required] == 0) {
+        struct cv_place place = cv_read_place(reading, &root);
+
+        return cv_fail_at(reading->err, &place, "required field '%s' is missing",
+                          required);
+    }
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_read_mapping(struct cv_reading *reading, const char *text,
+                                   size_t length, const struct cv_fields *fields,
+                                   unsigned *seen)
+{
+    enum cleave_status status;
+
+    cv_arena_init(&reading->arena);
+    CV_TRY(cv_yaml_open(&reading->yaml, reading->file, text, length, reading->err));
+    status = take_fields(reading, fields, seen);
+    cv_yaml_close(&reading->yaml);
+    return status;
+}

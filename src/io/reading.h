@@ -53,4 +53,21 @@ enum cleave_status cv_read_key(struct cv_reading *reading, const struct cv_token
                                const char *(*name_at)(const void *context, size_t index),
                                size_t count, unsigned *seen, size_t *out);
 
+/* What a file of one mapping is made of. */
+struct cv_fields {
+    const char *(*name_at)(const void *context, size_t index);
+    size_t count;
+    size_t required; /* the field that must be there */
+    /* Takes the value of field `index`; reading->field is its name. */
+    enum cleave_status (*take)(void *context, size_t index, const struct cv_token *value);
+    void *context;
+};
+
+/* Read a whole file that is one mapping: open it, take every field, close it. seen[i]
+ * tells afterwards whether field i was there, by its line. The arena is initialised and
+ * left to the caller. */
+enum cleave_status cv_read_mapping(struct cv_reading *reading, const char *text,
+                                   size_t length, const struct cv_fields *fields,
+                                   unsigned *seen);
+
 #endif

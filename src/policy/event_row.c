@@ -25,5 +25,8 @@ size_t cv_row_network(uint32_t count, struct cv_row_pair *out)
             rest = p;
         }
     }
+    for (; size % CV_ROW_STEP != 0; size++)
+        if (out != NULL)
+            out[size] = (struct cv_row_pair){ 0, 0 };
     return size;
 }

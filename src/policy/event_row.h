@@ -48,7 +48,8 @@ struct cv_row_pair {
 };
 
 /* List the comparisons that sort `count` keys, the same for all data, or count them if
- * `out` is NULL: Batcher's merge exchange (Knuth, vol. 3, 5.2.2, algorithm M). */
+ * `out` is NULL: Batcher's merge exchange (Knuth, vol. 3, 5.2.2, algorithm M). A multiple of
+ * CV_ROW_STEP, filled up with comparisons of the first key with itself. */
 size_t cv_row_network(uint32_t count, struct cv_row_pair *out);
 
 /* Lay out `count` keys, which stand at keys[CV_ROW_GAP] in any order. */
@@ -60,8 +61,13 @@ static inline void cv_row_sort(struct cv_event_row *row, uint64_t *keys, uint32_
     row->tail = CV_ROW_GAP + count;
     for (uint32_t i = 0; i < CV_ROW_STEP; i++)
         keys[count + i] = CV_ROW_END;
-    for (const struct cv_row_pair *pair = network; pair < network + size; pair++)
-        cv_row_swap_if(&keys[pair->low], &keys[pair->high]);
+    for (const struct cv_row_pair *pair = network; pair < network + size;
+         pair += CV_ROW_STEP) {
+        cv_row_swap_if(&keys[pair[0].low], &keys[pair[0].high]);
+        cv_row_swap_if(&keys[pair[1].low], &keys[pair[1].high]);
+        cv_row_swap_if(&keys[pair[2].low], &keys[pair[2].high]);
+        cv_row_swap_if(&keys[pair[3].low], &keys[pair[3].high]);
+    }
 }
 
 /* The later of the key and the one behind `place` goes on, the earlier stays at `place`. */

@@ -7,14 +7,18 @@
  * (floor(log_1.5(n - 1)) + 1) (D + c), D the longest transfer.
  * Benoit, Canon and Marchal, Non-clairvoyant reduction algorithms. */
 #include "model/reduce_bounds.h"
-#include "policy/interval.h"
 #include "policy/row_lane.h"
 
 enum prefer { LEFT, RIGHT, LONGEST, SHORTEST };
 
+/* Who holds the partials before and after a node's; number n: nobody, who is never idle. */
+struct neighbours {
+    uint32_t left, right;
+};
+
 struct ordered {
     uint32_t prefer;
-    struct cv_intervals intervals;
+    struct neighbours *next_to;
     bool *idle;
     double *since_s; /* idle since then */
 };
@@ -24,60 +28,54 @@ static enum cleave_status ordered_start(void *state, const struct cleave_view *v
                                         struct cleave_error *err)
 {
     struct ordered *ordered = state;
+    const uint32_t n = view->nworkers;
 
-    ordered->idle = cv_array(setup->arena, view->nworkers, sizeof *ordered->idle);
-    ordered->since_s = cv_array(setup->arena, view->nworkers, sizeof *ordered->since_s);
-    if (ordered->idle == NULL || ordered->since_s == NULL ||
-        !cv_intervals_init(&ordered->intervals, setup->arena, view->nworkers))
-        return cv_fail_memory(err, "the intervals");
+    ordered->next_to = cv_array(setup->arena, (size_t)n + 1, sizeof *ordered->next_to);
+    ordered->idle = cv_array(setup->arena, (size_t)n + 1, sizeof *ordered->idle);
+    ordered->since_s = cv_array(setup->arena, n, sizeof *ordered->since_s);
+    if (ordered->next_to == NULL || ordered->idle == NULL || ordered->since_s == NULL)
+        return cv_fail_memory(err, "the neighbours");
+    for (uint32_t i = 0; i < n; i++)
+        ordered->next_to[i] = (struct neighbours){ i == 0 ? n : i - 1, i + 1 };
     return CLEAVE_OK;
 }
 
-static inline uint32_t choose(const struct ordered *ordered, uint32_t left, uint32_t right)
+/* Where to, if one of the neighbours is idle. */
+static inline bool goes_left(const struct ordered *ordered, const struct neighbours *by)
 {
-    bool has_left = left != CV_NOBODY && ordered->idle[left];
-    bool has_right = right != CV_NOBODY && ordered->idle[right];
-    bool left_longer;
+    bool has_left = ordered->idle[by->left], left_longer;
 
-    if (!(has_left | has_right))
-        return CV_NOBODY;
-    if (ordered->prefer == LEFT || !(has_left & has_right))
-        return has_left ? left : right;
-    left_longer = ordered->since_s[left] <= ordered->since_s[right];
-    switch ((enum prefer)ordered->prefer) {
-    case LONGEST:
-        return left_longer ? left : right;
-    case SHORTEST:
-        return left_longer ? right : left;
-    case LEFT:
-    case RIGHT:
-        break;
-    }
-    return right;
+    if (ordered->prefer == LEFT || !(has_left & ordered->idle[by->right]))
+        return has_left;
+    left_longer = ordered->since_s[by->left] <= ordered->since_s[by->right];
+    return ordered->prefer != RIGHT && left_longer == (ordered->prefer == LONGEST);
 }
 
-/* Where a node sends to now; CV_NOBODY: it is idle. */
-static inline uint32_t becomes_idle(struct ordered *ordered, uint32_t node, double now_s)
+/* Whether a node sends now, and to whom; else it is idle. One branch that can hardly be
+ * guessed, not several. */
+static inline bool becomes_idle(struct ordered *ordered, uint32_t node, double now_s,
+                                uint32_t *out_to)
 {
-    struct cv_intervals *in = &ordered->intervals;
-    uint32_t to = choose(ordered, cv_left_of(in, node), cv_right_of(in, node));
+    const struct neighbours by = ordered->next_to[node];
 
-    if (to == CV_NOBODY) {
+    if (!(ordered->idle[by.left] | ordered->idle[by.right])) {
         ordered->idle[node] = true;
         ordered->since_s[node] = now_s;
-        return to;
+        return false;
     }
-    ordered->idle[to] = false;
-    cv_intervals_join(in, to, node);
-    return to;
+    *out_to = goes_left(ordered, &by) ? by.left : by.right;
+    ordered->idle[*out_to] = false;
+    ordered->next_to[by.left].right = by.right;
+    ordered->next_to[by.right].left = by.left;
+    return true;
 }
 
 static void look_at(struct ordered *ordered, uint32_t node, double now_s,
                     struct cleave_orders *orders)
 {
-    uint32_t to = becomes_idle(ordered, node, now_s);
+    uint32_t to;
 
-    if (to != CV_NOBODY)
+    if (becomes_idle(ordered, node, now_s, &to))
         cleave_order_combine(orders, to, node);
 }
 
@@ -99,9 +97,9 @@ CV_FLATTEN static void ordered_go(struct cleave_lane *lane)
     struct ordered *ordered = lane->state;
 
     while (lane->row.head < lane->row.tail) {
-        uint32_t node = cv_lane_next(lane), to = becomes_idle(ordered, node, lane->now_s);
+        uint32_t node = cv_lane_next(lane), to;
 
-        if (to != CV_NOBODY) {
+        if (becomes_idle(ordered, node, lane->now_s, &to)) {
             cv_lane_send(lane, to, node, CV_LANE_COMBINATION);
             return;
         }

@@ -36,7 +36,11 @@ enum {
 #if defined(__GNUC__)
 #define CV_ALWAYS_INLINE inline __attribute__((always_inline))
 /* All that it calls is compiled into it. */
+#if defined(__clang__)
 #define CV_FLATTEN __attribute__((flatten, noinline))
+#else
+#define CV_FLATTEN __attribute__((flatten, noinline, noclone))
+#endif
 #else
 #define CV_ALWAYS_INLINE inline
 #define CV_FLATTEN
@@ -81,6 +85,12 @@ struct cleave_lane {
     double end_s[CV_LANE_NUMBERS];
     uint64_t keys[CV_LANE_NUMBERS + CV_ROW_SPARE]; /* of the row                    */
 };
+
+/* No time passes between an arrival and the end of its combination. */
+static inline bool cv_lane_combines_at_once(const struct cleave_lane *lane)
+{
+    return lane->compute_is_constant && lane->compute_s == 0;
+}
 
 typedef void cv_decide(void *state, const struct cleave_view *view,
                        const struct cleave_event *event, struct cleave_orders *orders);

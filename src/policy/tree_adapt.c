@@ -192,9 +192,21 @@ static void adapt_decide(void *state, const struct cleave_view *view,
             becomes_idle(adapt, i, orders);
 }
 
-CV_FLATTEN static void adapt_go(struct cleave_lane *lane)
+CV_FLATTEN static void go_by_events(struct cleave_lane *lane)
 {
     cv_lane_go(lane, adapt_decide, CV_LANE_TRUSTS);
+}
+
+/* The same in simulation. When combining takes no time there are no speeds to tell apart
+ * and nothing to overlap with: all that is left is the slot. */
+static void adapt_go(struct cleave_lane *lane)
+{
+    struct tree_adapt *adapt = lane->state;
+
+    if (cv_lane_combines_at_once(lane) && !adapt->combining_takes_time)
+        cv_lane_go_slot(lane, &adapt->slot, CV_LANE_TRANSFER);
+    else
+        go_by_events(lane);
 }
 
 static const struct cleave_param adapt_params[] = {

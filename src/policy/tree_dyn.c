@@ -84,23 +84,11 @@ CV_FLATTEN static void go_in_clusters(struct cleave_lane *lane)
 static void tree_dyn_go(struct cleave_lane *lane)
 {
     struct tree_dyn *dyn = lane->state;
-    uint32_t waits = dyn->slot[0];
 
-    if (dyn->global > 1) {
+    if (dyn->global > 1)
         go_in_clusters(lane);
-        return;
-    }
-    while (lane->row.head < lane->row.tail) {
-        uint32_t node = cv_lane_next(lane);
-
-        if (waits != EMPTY) {
-            dyn->slot[0] = EMPTY;
-            cv_lane_send(lane, waits, node, CV_LANE_COMBINATION);
-            return;
-        }
-        waits = node;
-    }
-    lane->over = true;
+    else
+        cv_lane_go_slot(lane, dyn->slot, CV_LANE_COMBINATION);
 }
 
 /* In transfer + compute every partial that waits is combined with another one. */

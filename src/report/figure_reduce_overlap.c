@@ -112,8 +112,8 @@ static enum cleave_status make(const struct cv_figure_job *job,
             CV_TRY(mean_of(&cell, "tree-dyn", &dynamic, err));
             values[j] = table[i][j] = fibonacci / dynamic;
             if (job->progress != NULL)
-                job->progress(job->context, (uint64_t)(i * RATIOS + j + 1),
-                              SPREADS * RATIOS);
+                job->progress(job->context, (uint64_t)i * RATIOS + (uint64_t)j + 1,
+                              (uint64_t)SPREADS * RATIOS);
         }
     }
     return judge(table, result, err);

@@ -90,13 +90,14 @@ static CV_ALWAYS_INLINE void draw_start(const struct cv_row_lanes *all, struct p
     }
 }
 
-/* Draw for the first thing that begins in each lane, for all in a row: it is mostly the
- * only one. */
-static CV_ALWAYS_INLINE void draw_first(struct cv_row_lanes *all, uint64_t *keys, bool simple)
+/* Draw for the first thing that begins in each of some lanes, for all in a row: it is mostly
+ * the only one. */
+static CV_ALWAYS_INLINE void draw_first(const struct cv_row_lanes *all,
+                                        struct place *const *some, int count, uint64_t *keys,
+                                        bool simple)
 {
-    for (int i = 0; i < LANES; i++)
-        if (all->place[i].lane.nbegins > 0)
-            keys[i] = draw(all, &all->place[i], &all->place[i].lane.begins[0], simple);
+    for (int i = 0; i < count; i++)
+        keys[i] = draw(all, some[i], &some[i]->lane.begins[0], simple);
 }
 
 CV_FLATTEN static void draw_start_simple(const struct cv_row_lanes *all, struct place *place)
@@ -104,22 +105,23 @@ CV_FLATTEN static void draw_start_simple(const struct cv_row_lanes *all, struct 
     draw_start(all, place, true);
 }
 
-CV_FLATTEN static void draw_first_simple(struct cv_row_lanes *all, uint64_t *keys)
+CV_FLATTEN static void draw_first_simple(const struct cv_row_lanes *all,
+                                         struct place *const *some, int count,
+                                         uint64_t *keys)
 {
-    draw_first(all, keys, true);
+    draw_first(all, some, count, keys, true);
 }
 
-static void add_begun(struct cv_row_lanes *all, const uint64_t *keys)
+static void add_begun(const struct cv_row_lanes *all, struct place *const *some, int count,
+                      const uint64_t *keys)
 {
-    for (int i = 0; i < LANES; i++) {
-        struct cleave_lane *lane = &all->place[i].lane;
+    for (int i = 0; i < count; i++) {
+        struct cleave_lane *lane = &some[i]->lane;
 
-        if (lane->nbegins == 0)
-            continue;
         cv_row_add(&lane->row, lane->keys, keys[i]);
         for (uint32_t k = 1; k < lane->nbegins; k++)
             cv_row_add(&lane->row, lane->keys,
-                       draw(all, &all->place[i], &lane->begins[k], false));
+                       draw(all, some[i], &lane->begins[k], false));
         lane->nbegins = 0;
     }
 }
@@ -169,10 +171,13 @@ void cv_row_lanes_run(struct cv_row_lanes *all, uint64_t begin, uint64_t end,
                       struct cv_run_result *results)
 {
     const struct cleave_policy *policy = all->planned->policy;
-    uint64_t next = begin, keys[LANES] = { 0 };
+    struct place *some[LANES]; /* in which something has begun */
+    uint64_t next = begin, keys[LANES];
     bool any;
 
     do {
+        int count = 0;
+
         any = false;
         for (int i = 0; i < LANES; i++) {
             struct place *place = &all->place[i];
@@ -186,13 +191,15 @@ void cv_row_lanes_run(struct cv_row_lanes *all, uint64_t begin, uint64_t end,
             go(&place->lane, policy);
             if (place->lane.over)
                 finish_run(place);
+            some[count] = place;
+            count += place->lane.nbegins > 0; /* hard to guess, hence no branch */
             any = true;
         }
         if (all->simple)
-            draw_first_simple(all, keys);
+            draw_first_simple(all, some, count, keys);
         else
-            draw_first(all, keys, false);
-        add_begun(all, keys);
+            draw_first(all, some, count, keys, false);
+        add_begun(all, some, count, keys);
     } while (any);
 }
 
