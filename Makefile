@@ -7,7 +7,7 @@ TESTS_ON = -DCLEAVE_TESTS=ON -DCLEAVE_WITH_CLP=ON
 CONFIGURE = cmake >/dev/null --preset
 
 .NOTPARALLEL:
-.PHONY: build demo check check-asan check-tsan check-fuzz lint format bench-plan accept \
+.PHONY: build demo check check-asan check-tsan check-fuzz lint format bench-plan bench-reduce accept \
         install clean help tests
 
 build: ## the command build/cleave, the libraries in build/lib/ (the default)
@@ -68,6 +68,13 @@ bench-plan: ## how fast plans are made
 	@test -f build/build.ninja || $(CONFIGURE) default
 	@cmake --build build -j $(JOBS) --target benches
 	@build/bench_plan
+
+bench-reduce: ## how fast reductions are simulated and planned
+	@tools/install-deps bench
+	@test -f build/build.ninja || $(CONFIGURE) default
+	@cmake --build build -j $(JOBS) --target benches
+	@build/bench_reduce
+	@build/bench_reduce_plan
 
 accept: tests ## take what the command line prints now as what the tests expect
 	@CLEAVE_ACCEPT=1 CLEAVE="$(CURDIR)/build/cleave" CLEAVE_SOURCE_DIR="$(CURDIR)" bats tests/cli

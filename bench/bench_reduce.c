@@ -91,8 +91,11 @@ static double time_gsl(const struct gsl *gsl)
 static double time_run(const char *policy, const char *compute, unsigned threads,
                        uint64_t runs)
 {
-    struct cleave_reduction job = { .nodes = NODES, .transfer = "gamma:1,1",
-                                    .compute = compute, .policy = policy, .seed = 1 };
+    struct cleave_reduction job = { .nodes = NODES,
+                                    .transfer = "gamma:1,1",
+                                    .compute = compute,
+                                    .policy = policy,
+                                    .seed = 1 };
     struct cleave_trial trial = { .runs = runs, .threads = threads };
     struct cleave_stats stats;
     struct cleave_error err;
@@ -102,7 +105,8 @@ static double time_run(const char *policy, const char *compute, unsigned threads
     return (now_s() - begin) / (double)runs;
 }
 
-static void bench_policy(const char *policy, const char *compute, const struct cv_law *law)
+static void bench_policy(const char *policy, const char *compute,
+                         const struct cv_law *law)
 {
     struct times runs, draws;
     double ratio;
@@ -113,8 +117,8 @@ static void bench_policy(const char *policy, const char *compute, const struct c
         runs.s[r] = time_run(policy, compute, 1, RUNS);
     }
     ratio = median(&runs) / median(&draws);
-    printf("%-18s compute %-4s %8.2f %8.2f us   %5.2f times its variates", policy, compute,
-           1e6 * least(&runs), 1e6 * median(&runs), ratio);
+    printf("%-18s compute %-4s %8.2f %8.2f us   %5.2f times its variates", policy,
+           compute, 1e6 * least(&runs), 1e6 * median(&runs), ratio);
     if (strcmp(compute, "0") == 0)
         printf("  bar %g  %s", BAR, ratio <= BAR ? "met" : "missed");
     printf("\n");
@@ -129,8 +133,9 @@ static void bench_threads(const char *policy)
         one.s[r] = time_run(policy, "0", 1, 10 * RUNS);
         two.s[r] = time_run(policy, "0", 2, 10 * RUNS);
     }
-    printf("%-18s two threads  %8.2f %8.2f us   %5.2f times as fast as one  bar %g\n", policy,
-           1e6 * least(&two), 1e6 * median(&two), median(&one) / median(&two), BAR_THREADS);
+    printf("%-18s two threads  %8.2f %8.2f us   %5.2f times as fast as one  bar %g\n",
+           policy, 1e6 * least(&two), 1e6 * median(&two), median(&one) / median(&two),
+           BAR_THREADS);
 }
 
 static void bench_variate(const struct cv_law *law)

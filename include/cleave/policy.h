@@ -135,8 +135,8 @@ struct cleave_policy {
                    const struct cleave_event *event, struct cleave_orders *orders);
     /* Optional: a reduction never takes longer if no transfer takes more than `transfer_s`
      * and no combination more than `compute_s`. Without it, one partial after the other. */
-    double (*longest)(const void *state, const struct cleave_view *view, double transfer_s,
-                      double compute_s);
+    double (*longest)(const void *state, const struct cleave_view *view,
+                      double transfer_s, double compute_s);
     /* Optional: if `decide` only carries out a fixed tree, describe it (`out->parent` has
      * room for all nodes), so that many runs need no events; false if not. */
     bool (*fixed)(const void *state, const struct cleave_view *view,

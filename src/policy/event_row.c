@@ -16,7 +16,8 @@ size_t cv_row_network(uint32_t count, struct cv_row_pair *out)
                 if ((i & p) != rest)
                     continue;
                 if (out != NULL)
-                    out[size] = (struct cv_row_pair){ (uint16_t)i, (uint16_t)(i + distance) };
+                    out[size] =
+                        (struct cv_row_pair){ (uint16_t)i, (uint16_t)(i + distance) };
                 size++;
             }
             if (q == p)

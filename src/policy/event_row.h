@@ -70,18 +70,32 @@ static inline void cv_row_sort(struct cv_event_row *row, uint64_t *keys, uint32_
     }
 }
 
-/* The later of the key and the one behind `place` goes on, the earlier stays at `place`. */
-static inline uint64_t cv_row_meet(uint64_t *place, uint64_t key)
-{
-    const uint64_t met = place[1];
-    const bool before = met < key;
+/* Two keys at a time: vectors as gcc and clang have them. */
+typedef int64_t cv_two __attribute__((vector_size(16)));
 
-    place[0] = before ? met : key;
-    return before ? key : met;
+static inline cv_two cv_two_load(const uint64_t *from)
+{
+    cv_two two;
+
+    memcpy(&two, from, sizeof two);
+    return two;
+}
+
+/* place[i] becomes the earlier of place[i + 1] and the later of place[i] and the key: in a
+ * sorted row, what is earlier than the key moves to the left, then comes the key. */
+static inline void cv_row_meet(uint64_t *place, cv_two key)
+{
+    const cv_two here = cv_two_load(place), behind = cv_two_load(place + 1);
+    const cv_two is_later = here > key, later = (here & is_later) | (key & ~is_later);
+    const cv_two is_earlier = behind < later;
+    const cv_two result = (behind & is_earlier) | (later & ~is_earlier);
+
+    memcpy(place, &result, sizeof result);
 }
 
 static inline void cv_row_add(struct cv_event_row *row, uint64_t *keys, uint64_t key)
 {
+    const cv_two both = { (int64_t)key, (int64_t)key };
     uint64_t *place, *end;
 
     if (row->head == 0) {
@@ -90,18 +104,18 @@ static inline void cv_row_add(struct cv_event_row *row, uint64_t *keys, uint64_t
         row->tail += CV_ROW_GAP;
     }
     end = keys + row->tail - 1;
-    /* From the first later key on, all are put back where they were. */
-    for (place = keys + --row->head; place < end; place += CV_ROW_STEP) {
-        key = cv_row_meet(place, key);
-        key = cv_row_meet(place + 1, key);
-        key = cv_row_meet(place + 2, key);
-        key = cv_row_meet(place + 3, key);
+    place = keys + --row->head;
+    *place = 0; /* earlier than all */
+    for (; place < end; place += CV_ROW_STEP) {
+        cv_row_meet(place, both);
+        cv_row_meet(place + 2, both);
     }
-    *place = key;
+    *place = *place < key ? key : *place;
 }
 
 /* Add a key that is earlier than all. */
-static inline void cv_row_add_first(struct cv_event_row *row, uint64_t *keys, uint64_t key)
+static inline void cv_row_add_first(struct cv_event_row *row, uint64_t *keys,
+                                    uint64_t key)
 {
     if (row->head == 0)
         cv_row_add(row, keys, key);

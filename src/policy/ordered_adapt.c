@@ -22,9 +22,9 @@
 struct adapt_node {
     double idle_since_s, began_s, lasted_s; /* began_s, lasted_s: of the last operation */
     double combines_since_s, wait_until_s;
-    uint32_t buffered;                      /* arrived, not being combined              */
+    uint32_t buffered; /* arrived, not being combined              */
     bool gone, receives, combines;
-    bool listed;                            /* known to be idle                         */
+    bool listed; /* known to be idle                         */
     bool waits, waited;
 };
 
@@ -40,7 +40,8 @@ struct ordered_adapt {
 };
 
 static enum cleave_status adapt_start(void *state, const struct cleave_view *view,
-                                      struct cleave_setup *setup, struct cleave_error *err)
+                                      struct cleave_setup *setup,
+                                      struct cleave_error *err)
 {
     struct ordered_adapt *adapt = state;
 
@@ -76,17 +77,20 @@ static double expected_cost(const struct ordered_adapt *adapt, uint32_t node)
                : mean_s;
 }
 
-static bool may_overlap(const struct ordered_adapt *adapt, uint32_t sender, uint32_t receiver)
+static bool may_overlap(const struct ordered_adapt *adapt, uint32_t sender,
+                        uint32_t receiver)
 {
     double known_s;
 
-    if (receiver == CV_NOBODY || !adapt->overlap || !is_combining(&adapt->nodes[receiver]))
+    if (receiver == CV_NOBODY || !adapt->overlap ||
+        !is_combining(&adapt->nodes[receiver]))
         return false;
     if (!adapt->speeds)
         return true;
     known_s = adapt->seen.known_s[receiver];
-    return known_s >= 0 && known_s <= expected_cost(adapt, sender) +
-                                          adapt->guard * cv_mean_transfer_seen(&adapt->seen);
+    return known_s >= 0 &&
+           known_s <= expected_cost(adapt, sender) +
+                          adapt->guard * cv_mean_transfer_seen(&adapt->seen);
 }
 
 static void send(struct ordered_adapt *adapt, uint32_t sender, uint32_t receiver,
@@ -107,14 +111,14 @@ static void send(struct ordered_adapt *adapt, uint32_t sender, uint32_t receiver
 
 /* Which way the binomial tree would merge this block: the neighbour on that side if it is
  * exactly the buddy, CV_NOBODY if there is none or it is not whole. */
-static uint32_t whole_buddy(const struct ordered_adapt *adapt, uint32_t node, uint32_t left,
-                            uint32_t right)
+static uint32_t whole_buddy(const struct ordered_adapt *adapt, uint32_t node,
+                            uint32_t left, uint32_t right)
 {
     const struct cv_intervals *in = &adapt->intervals;
     uint64_t first = in->first[node], last = in->last[node], n = in->n;
 
     for (uint64_t width = 2;; width *= 2) {
-        uint64_t begin = first / width * width, end = begin + width - 1;
+        uint64_t begin = first & ~(width - 1), end = begin + width - 1;
 
         if (end > n - 1)
             end = n - 1;
@@ -135,8 +139,9 @@ static uint32_t whole_buddy(const struct ordered_adapt *adapt, uint32_t node, ui
 
 static bool waiting_pays(const struct ordered_adapt *adapt)
 {
-    return adapt->wait > 0 && (adapt->seen.ntransfers == 0 || adapt->seen.ncombinations == 0 ||
-                               cv_ratio_seen(&adapt->seen) < adapt->ratio);
+    return adapt->wait > 0 &&
+           (adapt->seen.ntransfers == 0 || adapt->seen.ncombinations == 0 ||
+            cv_ratio_seen(&adapt->seen) < adapt->ratio);
 }
 
 static void list_idle(struct ordered_adapt *adapt, uint32_t node)
@@ -187,7 +192,8 @@ static void send_ahead(struct ordered_adapt *adapt, uint32_t node, uint32_t left
     send(adapt, node, other, orders);
 }
 
-static void consider(struct ordered_adapt *adapt, uint32_t node, struct cleave_orders *orders)
+static void consider(struct ordered_adapt *adapt, uint32_t node,
+                     struct cleave_orders *orders)
 {
     const uint32_t left = cv_left_of(&adapt->intervals, node);
     const uint32_t right = cv_right_of(&adapt->intervals, node);
@@ -244,7 +250,8 @@ static void wake_neighbours(struct ordered_adapt *adapt, uint32_t node,
             consider(adapt, around[i], orders);
 }
 
-static void settle(struct ordered_adapt *adapt, uint32_t node, struct cleave_orders *orders)
+static void settle(struct ordered_adapt *adapt, uint32_t node,
+                   struct cleave_orders *orders)
 {
     struct adapt_node *self = &adapt->nodes[node];
     uint32_t before = adapt->sent;
@@ -292,11 +299,22 @@ static void combined(struct ordered_adapt *adapt, const struct cleave_event *eve
     settle(adapt, event->worker, orders);
 }
 
+static void wait_is_over(struct ordered_adapt *adapt, uint32_t node,
+                         struct cleave_orders *orders)
+{
+    struct adapt_node *self = &adapt->nodes[node];
+
+    if (self->waits && self->wait_until_s == adapt->now_s && is_idle(self)) {
+        self->waited = true;
+        self->waits = false;
+        consider(adapt, node, orders);
+    }
+}
+
 static void adapt_decide(void *state, const struct cleave_view *view,
                          const struct cleave_event *event, struct cleave_orders *orders)
 {
     struct ordered_adapt *adapt = state;
-    struct adapt_node *self = &adapt->nodes[event->worker];
 
     adapt->now_s = event->time_s;
     switch (event->kind) {
@@ -313,20 +331,60 @@ static void adapt_decide(void *state, const struct cleave_view *view,
         combined(adapt, event, orders);
         break;
     case CLEAVE_WAKE:
-        if (self->waits && self->wait_until_s == event->time_s && is_idle(self)) {
-            self->waited = true;
-            self->waits = false;
-            consider(adapt, event->worker, orders);
-        }
+        wait_is_over(adapt, event->worker, orders);
         break;
     default:
         break;
     }
 }
 
-CV_FLATTEN static void adapt_go(struct cleave_lane *lane)
+CV_FLATTEN static void go_by_events(struct cleave_lane *lane)
 {
     cv_lane_go(lane, adapt_decide, CV_LANE_TRUSTS);
+}
+
+/* The same in simulation. When combining takes no time there are no speeds to tell apart
+ * and nothing to overlap with: nodes are idle, receive or wait. */
+CV_FLATTEN static void go_without_combining(struct cleave_lane *lane)
+{
+    struct ordered_adapt *adapt = lane->state;
+    struct cleave_orders *orders = &lane->orders;
+
+    while (lane->nbegins == 0) {
+        uint32_t kind, node;
+
+        if (lane->row.head == lane->row.tail || lane->undecided) {
+            lane->over = true;
+            return;
+        }
+        node = cv_lane_next(lane, &kind);
+        adapt->now_s = lane->now_s;
+        orders->count = 0;
+        if (kind == CV_LANE_TRANSFER) {
+            lane->length_s = lane->now_s;
+            adapt->nodes[node].receives = false;
+            settle(adapt, node, orders);
+        } else {
+            cv_lane_woken(lane, node, kind);
+            wait_is_over(adapt, node, orders);
+        }
+        for (size_t i = 0; i < orders->count; i++)
+            if (orders->items[i].kind == CLEAVE_WAKE_AT)
+                cv_lane_sleep(lane, &orders->items[i]);
+            else
+                cv_lane_send(lane, orders->items[i].worker, orders->items[i].peer,
+                             CV_LANE_TRANSFER);
+    }
+}
+
+static void adapt_go(struct cleave_lane *lane)
+{
+    const struct ordered_adapt *adapt = lane->state;
+
+    if (cv_lane_combines_at_once(lane) && !adapt->combining_takes_time)
+        go_without_combining(lane);
+    else
+        go_by_events(lane);
 }
 
 static const struct cleave_param adapt_params[] = {

@@ -97,8 +97,9 @@ CV_FLATTEN static void ordered_go(struct cleave_lane *lane)
     struct ordered *ordered = lane->state;
 
     while (lane->row.head < lane->row.tail) {
-        uint32_t node = cv_lane_next(lane), to;
+        uint32_t any, to, node = cv_lane_next(lane, &any);
 
+        lane->length_s = lane->now_s;
         if (becomes_idle(ordered, node, lane->now_s, &to)) {
             cv_lane_send(lane, to, node, CV_LANE_COMBINATION);
             return;

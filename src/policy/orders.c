@@ -5,8 +5,8 @@
 
 struct cleave_order *cv_orders_grow(struct cleave_orders *orders)
 {
-    struct cleave_order *grown = cv_grow(orders->items, &orders->capacity,
-                                         orders->count + 1, sizeof *grown);
+    struct cleave_order *grown =
+        cv_grow(orders->items, &orders->capacity, orders->count + 1, sizeof *grown);
 
     if (grown == NULL) {
         orders->out_of_memory = true;
@@ -19,14 +19,15 @@ struct cleave_order *cv_orders_grow(struct cleave_orders *orders)
 void cleave_order_send(struct cleave_orders *orders, uint32_t worker, double units)
 {
     *orders->units_left -= units;
-    cv_order_add(orders, (struct cleave_order){ .kind = CLEAVE_SEND, .worker = worker, .units = units });
+    cv_order_add(orders, (struct cleave_order){
+                             .kind = CLEAVE_SEND, .worker = worker, .units = units });
 }
 
 void cleave_order_wake(struct cleave_orders *orders, uint32_t worker, double time_s)
 {
     cv_order_add(orders, (struct cleave_order){ .kind = CLEAVE_WAKE_AT,
-                                  .worker = worker,
-                                  .time_s = time_s });
+                                                .worker = worker,
+                                                .time_s = time_s });
 }
 
 void cleave_order_combine(struct cleave_orders *orders, uint32_t receiver,

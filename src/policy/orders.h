@@ -7,7 +7,7 @@
 struct cleave_orders {
     struct cleave_order *items; /* owned by the driver                            */
     size_t count, capacity;
-    double *units_left;         /* the view's: falls as orders are given          */
+    double *units_left; /* the view's: falls as orders are given          */
     bool out_of_memory;
 };
 
@@ -28,8 +28,9 @@ static inline void cv_order_add(struct cleave_orders *orders, struct cleave_orde
 static inline void cv_order_combine(struct cleave_orders *orders, uint32_t receiver,
                                     uint32_t sender)
 {
-    cv_order_add(orders, (struct cleave_order){
-                             .kind = CLEAVE_COMBINE, .worker = receiver, .peer = sender });
+    cv_order_add(orders, (struct cleave_order){ .kind = CLEAVE_COMBINE,
+                                                .worker = receiver,
+                                                .peer = sender });
 }
 
 #endif

@@ -71,10 +71,10 @@ struct cleave_lane {
     double now_s, length_s;
     uint32_t nbegins, sent;
     bool over;
-    bool undecided;               /* the row cannot tell what comes first, or the
+    bool undecided; /* the row cannot tell what comes first, or the
                                      driver has to say what is wrong                */
     bool compute_is_constant;
-    double compute_s;             /* then                                           */
+    double compute_s; /* then                                           */
     void *state;
     struct cleave_orders orders;
     struct cleave_view view;
@@ -118,7 +118,8 @@ static inline bool cv_lane_enqueue(struct cleave_lane *lane, struct cv_lane_queu
     return false;
 }
 
-static inline uint32_t cv_lane_dequeue(struct cleave_lane *lane, struct cv_lane_queue *queue)
+static inline uint32_t cv_lane_dequeue(struct cleave_lane *lane,
+                                       struct cv_lane_queue *queue)
 {
     return queue->first = lane->nodes[queue->first].next;
 }
@@ -156,8 +157,8 @@ static inline void cv_lane_begin_combination(struct cleave_lane *lane, uint32_t 
         cv_row_add(&lane->row, lane->keys, key);
 }
 
-static inline void cv_lane_end_transfer(struct cleave_lane *lane, struct cleave_event *event,
-                                        unsigned how)
+static inline void cv_lane_end_transfer(struct cleave_lane *lane,
+                                        struct cleave_event *event, unsigned how)
 {
     struct cv_lane_node *to = &lane->nodes[event->worker];
     uint32_t next;
@@ -192,6 +193,11 @@ static inline void cv_lane_end_combination(struct cleave_lane *lane,
         cv_lane_begin_combination(lane, event->worker, next);
 }
 
+static inline void cv_lane_woken(struct cleave_lane *lane, uint32_t node, uint32_t kind)
+{
+    lane->nodes[node].asleep[kind - CV_LANE_WAKE] = false;
+}
+
 /* What comes next; the row is not empty. */
 static inline void cv_lane_take(struct cleave_lane *lane, struct cleave_event *event,
                                 unsigned how)
@@ -212,7 +218,7 @@ static inline void cv_lane_take(struct cleave_lane *lane, struct cleave_event *e
     } else {
         event->kind = CLEAVE_WAKE;
         event->start_s = event->time_s;
-        lane->nodes[event->worker].asleep[kind - CV_LANE_WAKE] = false;
+        cv_lane_woken(lane, event->worker, kind);
     }
 }
 
@@ -230,8 +236,8 @@ static inline bool cv_lane_check(const struct cleave_lane *lane,
                        lane->nodes[from].due == 0));
 }
 
-static inline void cv_lane_obey(struct cleave_lane *lane, const struct cleave_order *order,
-                                unsigned how)
+static inline void cv_lane_obey(struct cleave_lane *lane,
+                                const struct cleave_order *order, unsigned how)
 {
     if (!(how & CV_LANE_TRUSTS) && !cv_lane_check(lane, order)) {
         lane->undecided = true;
@@ -250,8 +256,9 @@ static inline void cv_lane_obey(struct cleave_lane *lane, const struct cleave_or
     }
 }
 
-static inline void cv_lane_decide(struct cleave_lane *lane, const struct cleave_event *event,
-                                  cv_decide *decide, unsigned how)
+static inline void cv_lane_decide(struct cleave_lane *lane,
+                                  const struct cleave_event *event, cv_decide *decide,
+                                  unsigned how)
 {
     lane->orders.count = 0;
     decide(lane->state, &lane->view, event, &lane->orders);
@@ -261,15 +268,17 @@ static inline void cv_lane_decide(struct cleave_lane *lane, const struct cleave_
 
 /* For loops that need no events, since no node ever has two things under way: the node on
  * which something ends next. The row is not empty. */
-static CV_ALWAYS_INLINE uint32_t cv_lane_next(struct cleave_lane *lane)
+static CV_ALWAYS_INLINE uint32_t cv_lane_next(struct cleave_lane *lane,
+                                              uint32_t *out_kind)
 {
     const uint64_t *key = &lane->keys[lane->row.head++];
     const uint32_t number = key[0] % CV_LANE_NUMBERS;
 
-    lane->now_s = lane->length_s = lane->end_s[number];
+    lane->now_s = lane->end_s[number];
     if ((key[0] ^ key[1]) < CV_LANE_NUMBERS &&
         lane->end_s[key[1] % CV_LANE_NUMBERS] != lane->now_s)
         lane->undecided = true;
+    *out_kind = number % CV_LANE_KINDS;
     return number / CV_LANE_KINDS;
 }
 
@@ -289,8 +298,9 @@ static CV_ALWAYS_INLINE void cv_lane_go_slot(struct cleave_lane *lane, uint32_t 
     uint32_t waits = *slot;
 
     while (lane->row.head < lane->row.tail) {
-        uint32_t node = cv_lane_next(lane);
+        uint32_t any, node = cv_lane_next(lane, &any);
 
+        lane->length_s = lane->now_s;
         if (waits != CV_LANE_NOBODY) {
             *slot = CV_LANE_NOBODY;
             cv_lane_send(lane, waits, node, kind);

@@ -38,12 +38,14 @@ struct tree_adapt {
 };
 
 static enum cleave_status adapt_start(void *state, const struct cleave_view *view,
-                                      struct cleave_setup *setup, struct cleave_error *err)
+                                      struct cleave_setup *setup,
+                                      struct cleave_error *err)
 {
     struct tree_adapt *adapt = state;
 
     adapt->nodes = cv_array(setup->arena, view->nworkers, sizeof *adapt->nodes);
-    if (adapt->nodes == NULL || !cv_observed_init(&adapt->seen, setup->arena, view->nworkers))
+    if (adapt->nodes == NULL ||
+        !cv_observed_init(&adapt->seen, setup->arena, view->nworkers))
         return cv_fail_memory(err, "the nodes");
     adapt->slot = adapt->first = adapt->last = NOBODY;
     adapt->combining_takes_time = view->compute_s > 0;
@@ -57,8 +59,10 @@ static void unlist(struct tree_adapt *adapt, uint32_t node)
     if (!self->listed)
         return;
     self->listed = false;
-    *(self->before == NOBODY ? &adapt->first : &adapt->nodes[self->before].after) = self->after;
-    *(self->after == NOBODY ? &adapt->last : &adapt->nodes[self->after].before) = self->before;
+    *(self->before == NOBODY ? &adapt->first : &adapt->nodes[self->before].after) =
+        self->after;
+    *(self->after == NOBODY ? &adapt->last : &adapt->nodes[self->after].before) =
+        self->before;
 }
 
 /* Put a node where it belongs: it combines, its port is free, nothing waits there. */
@@ -80,14 +84,16 @@ static double expected_cost(const struct tree_adapt *adapt, uint32_t node)
                                           : cv_mean_combination_seen(&adapt->seen);
 }
 
-static bool may_overlap(const struct tree_adapt *adapt, uint32_t sender, uint32_t receiver)
+static bool may_overlap(const struct tree_adapt *adapt, uint32_t sender,
+                        uint32_t receiver)
 {
     double known_s = adapt->seen.known_s[receiver];
 
     if (!adapt->speeds)
         return true;
-    return known_s >= 0 && known_s <= expected_cost(adapt, sender) +
-                                          adapt->guard * cv_mean_transfer_seen(&adapt->seen);
+    return known_s >= 0 &&
+           known_s <= expected_cost(adapt, sender) +
+                          adapt->guard * cv_mean_transfer_seen(&adapt->seen);
 }
 
 static void send(struct tree_adapt *adapt, uint32_t sender, uint32_t receiver,
@@ -107,7 +113,8 @@ static bool overlap_pays(const struct tree_adapt *adapt)
              cv_combinations_vary(&adapt->seen, adapt->spread));
 }
 
-static void becomes_idle(struct tree_adapt *adapt, uint32_t node, struct cleave_orders *orders)
+static void becomes_idle(struct tree_adapt *adapt, uint32_t node,
+                         struct cleave_orders *orders)
 {
     if (adapt->slot != NOBODY) {
         uint32_t other = adapt->slot;
@@ -136,7 +143,8 @@ static void begins_to_combine(struct tree_adapt *adapt, uint32_t node, double no
     if (!adapt->combining_takes_time)
         return;
     list_combining(adapt, node);
-    if (adapt->slot != NOBODY && overlap_pays(adapt) && may_overlap(adapt, adapt->slot, node)) {
+    if (adapt->slot != NOBODY && overlap_pays(adapt) &&
+        may_overlap(adapt, adapt->slot, node)) {
         uint32_t sender = adapt->slot;
 
         adapt->slot = NOBODY;

@@ -54,8 +54,8 @@ static void lay_out(struct cv_fixed_tree *tree, const uint32_t *parent, uint32_t
 }
 
 enum cleave_status cv_fixed_tree_init(struct cv_fixed_tree *tree,
-                                      const struct cleave_policy *policy, const void *state,
-                                      const struct cleave_view *view,
+                                      const struct cleave_policy *policy,
+                                      const void *state, const struct cleave_view *view,
                                       const struct cv_reduce_costs *costs,
                                       struct cv_arena *arena, bool *out_any,
                                       struct cleave_error *err)
@@ -77,9 +77,10 @@ enum cleave_status cv_fixed_tree_init(struct cv_fixed_tree *tree,
         .done_s = cv_array(arena, n, sizeof(double)),
         .queue = cv_array(arena, n, sizeof(uint32_t)),
     };
-    if (shape.parent == NULL || count == NULL || place == NULL || tree->receiver == NULL ||
-        tree->begin == NULL || tree->senders == NULL || tree->to == NULL || tree->transfer_s == NULL ||
-        tree->compute_s == NULL || tree->done_s == NULL || tree->queue == NULL)
+    if (shape.parent == NULL || count == NULL || place == NULL ||
+        tree->receiver == NULL || tree->begin == NULL || tree->senders == NULL ||
+        tree->to == NULL || tree->transfer_s == NULL || tree->compute_s == NULL ||
+        tree->done_s == NULL || tree->queue == NULL)
         return cv_fail_memory(err, "a tree");
     *out_any = policy->fixed != NULL && policy->fixed(state, view, &shape) &&
                (shape.ahead <= 1 || shape.ahead == UINT32_MAX);
@@ -187,8 +188,8 @@ static double run_first_come(const struct cv_fixed_tree *tree)
         for (uint32_t k = 0; k < count; k++) {
             uint32_t at = begin + tree->queue[k];
 
-            receive(&to, tree->ahead, tree->done_s[tree->senders[at]], tree->transfer_s[at],
-                    tree->compute_s[begin + k]);
+            receive(&to, tree->ahead, tree->done_s[tree->senders[at]],
+                    tree->transfer_s[at], tree->compute_s[begin + k]);
         }
         instant |= to.instant;
         end_s = tree->done_s[tree->receiver[g]] = to.end_s;

@@ -33,8 +33,8 @@ struct cv_fixed_tree {
 /* NULL-free after success; all memory is the arena's. *out_any is false if the policy's
  * decisions are no fixed tree. */
 enum cleave_status cv_fixed_tree_init(struct cv_fixed_tree *tree,
-                                      const struct cleave_policy *policy, const void *state,
-                                      const struct cleave_view *view,
+                                      const struct cleave_policy *policy,
+                                      const void *state, const struct cleave_view *view,
                                       const struct cv_reduce_costs *costs,
                                       struct cv_arena *arena, bool *out_any,
                                       struct cleave_error *err);

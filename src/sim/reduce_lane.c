@@ -12,10 +12,10 @@
 
 struct cv_reduce_lanes {
     bool is_fixed;
-    struct cv_fixed_tree tree;  /* if fixed                                 */
-    struct cv_arena arena;      /* of the tree                              */
-    struct cv_row_lanes *rows;  /* owned; NULL if fixed or large            */
-    struct cv_driver *driver;   /* owned: for what is left                  */
+    struct cv_fixed_tree tree; /* if fixed                                 */
+    struct cv_arena arena;     /* of the tree                              */
+    struct cv_row_lanes *rows; /* owned; NULL if fixed or large            */
+    struct cv_driver *driver;  /* owned: for what is left                  */
     uint64_t left;
 };
 
@@ -36,8 +36,8 @@ enum cleave_status cv_reduce_lanes_open(const struct cv_planned *planned,
     status = cv_driver_open(planned, engine, NULL, costs, &lanes->driver, err);
     if (status == CLEAVE_OK)
         status = cv_fixed_tree_init(&lanes->tree, planned->policy, planned->state,
-                                    &planned->view, costs, &lanes->arena, &lanes->is_fixed,
-                                    err);
+                                    &planned->view, costs, &lanes->arena,
+                                    &lanes->is_fixed, err);
     if (status == CLEAVE_OK && !lanes->is_fixed && costs->exact == NULL &&
         costs->nodes <= CV_LANE_NODES)
         status = cv_row_lanes_open(planned, costs, &lanes->rows, err);
@@ -84,7 +84,8 @@ enum cleave_status cv_reduce_lanes_run(struct cv_reduce_lanes *lanes, uint64_t b
         results[i] = (struct cv_run_result){ NAN, 0, lanes->tree.nodes - 1 };
     if (lanes->is_fixed)
         for (uint64_t i = 0; i < end - begin; i++)
-            results[i].makespan_s = cv_fixed_tree_run(&lanes->tree, (uint32_t)(begin + i));
+            results[i].makespan_s =
+                cv_fixed_tree_run(&lanes->tree, (uint32_t)(begin + i));
     else if (lanes->rows != NULL)
         cv_row_lanes_run(lanes->rows, begin, end, results);
     for (uint64_t i = 0; i < end - begin; i++)

@@ -71,8 +71,8 @@ static CV_ALWAYS_INLINE uint64_t draw(const struct cv_row_lanes *all, struct pla
     return cv_lane_key(lane, begin->node, begin->kind, end_s);
 }
 
-static CV_ALWAYS_INLINE void draw_start(const struct cv_row_lanes *all, struct place *place,
-                                        bool simple)
+static CV_ALWAYS_INLINE void draw_start(const struct cv_row_lanes *all,
+                                        struct place *place, bool simple)
 {
     struct cleave_lane *lane = &place->lane;
     uint64_t *keys = lane->keys + CV_ROW_GAP;
@@ -93,14 +93,15 @@ static CV_ALWAYS_INLINE void draw_start(const struct cv_row_lanes *all, struct p
 /* Draw for the first thing that begins in each of some lanes, for all in a row: it is mostly
  * the only one. */
 static CV_ALWAYS_INLINE void draw_first(const struct cv_row_lanes *all,
-                                        struct place *const *some, int count, uint64_t *keys,
-                                        bool simple)
+                                        struct place *const *some, int count,
+                                        uint64_t *keys, bool simple)
 {
     for (int i = 0; i < count; i++)
         keys[i] = draw(all, some[i], &some[i]->lane.begins[0], simple);
 }
 
-CV_FLATTEN static void draw_start_simple(const struct cv_row_lanes *all, struct place *place)
+CV_FLATTEN static void draw_start_simple(const struct cv_row_lanes *all,
+                                         struct place *place)
 {
     draw_start(all, place, true);
 }
@@ -112,8 +113,8 @@ CV_FLATTEN static void draw_first_simple(const struct cv_row_lanes *all,
     draw_first(all, some, count, keys, true);
 }
 
-static void add_begun(const struct cv_row_lanes *all, struct place *const *some, int count,
-                      const uint64_t *keys)
+static void add_begun(const struct cv_row_lanes *all, struct place *const *some,
+                      int count, const uint64_t *keys)
 {
     for (int i = 0; i < count; i++) {
         struct cleave_lane *lane = &some[i]->lane;
@@ -142,8 +143,8 @@ static void start_run(const struct cv_row_lanes *all, struct place *place, uint3
         draw_start_simple(all, place);
     else
         draw_start(all, place, false);
-    cv_row_sort(&lane->row, lane->keys, all->nstart_begins + all->nstart_wakes, all->network,
-                all->network_size);
+    cv_row_sort(&lane->row, lane->keys, all->nstart_begins + all->nstart_wakes,
+                all->network, all->network_size);
 }
 
 static void finish_run(struct place *place)
@@ -205,8 +206,8 @@ void cv_row_lanes_run(struct cv_row_lanes *all, uint64_t begin, uint64_t end,
 
 /* --- before the first run --------------------------------------------------------------- */
 
-static enum cleave_status start_policy(const struct cv_row_lanes *all, struct place *place,
-                                       struct cleave_error *err)
+static enum cleave_status start_policy(const struct cv_row_lanes *all,
+                                       struct place *place, struct cleave_error *err)
 {
     const struct cleave_policy *policy = all->planned->policy;
     struct cleave_setup setup = { .arena = &place->arena };
@@ -240,7 +241,8 @@ static enum cleave_status prepare(struct cv_row_lanes *all, struct place *place,
     lane->compute_is_constant = cv_compute_is_constant(all->costs);
     lane->compute_s = cv_mean_compute(all->costs);
     cv_row_sort(&lane->row, lane->keys, 0, NULL, 0);
-    cv_lane_decide(lane, &event, all->planned->policy->decide, all->plain ? CV_LANE_PLAIN : 0);
+    cv_lane_decide(lane, &event, all->planned->policy->decide,
+                   all->plain ? CV_LANE_PLAIN : 0);
     place->start = malloc(place->size);
     if (place->start == NULL)
         return cv_fail_memory(err, "the runs side by side");
@@ -249,8 +251,9 @@ static enum cleave_status prepare(struct cv_row_lanes *all, struct place *place,
     for (uint32_t i = lane->row.head; i < lane->row.tail; i++) {
         uint32_t number = lane->keys[i] % CV_LANE_NUMBERS;
 
-        all->start_wakes[all->nstart_wakes++] = (struct wake){
-            number / CV_LANE_KINDS, number % CV_LANE_KINDS, lane->end_s[number] };
+        all->start_wakes[all->nstart_wakes++] =
+            (struct wake){ number / CV_LANE_KINDS, number % CV_LANE_KINDS,
+                           lane->end_s[number] };
     }
     memcpy(all->start_nodes, lane->nodes, sizeof lane->nodes);
     memcpy(all->start_begins, lane->begins, sizeof lane->begins);

@@ -43,9 +43,11 @@ static const struct how {
 /* The last ones: few different times, none at all, and times closer to each other than
  * the keys of a row can tell. */
 static const char *const transfers[] = {
-    "gamma:1,0.1", "gamma:1,1",         "gamma:1,3",         "uniform:1,2",
-    "const:1",     "bernoulli:1,2,0.5", "bernoulli:0,1,0.5", "gamma:1,30",
-    "const:0",     "uniform:1,1.00000000000002",
+    "gamma:1,0.1",       "gamma:1,1",
+    "gamma:1,3",         "uniform:1,2",
+    "const:1",           "bernoulli:1,2,0.5",
+    "bernoulli:0,1,0.5", "gamma:1,30",
+    "const:0",           "uniform:1,1.00000000000002",
 };
 
 static const struct {
@@ -80,7 +82,8 @@ static void compare_runs(const struct how *how, const struct cv_planned *planned
                                         : &cv_engine_native_reduce_plain,
                                     NULL, costs, &driver, &err),
                      CLEAVE_OK);
-    assert_int_equal(cv_reduce_lanes_run(lanes, first, first + RUNS, results, &err), CLEAVE_OK);
+    assert_int_equal(cv_reduce_lanes_run(lanes, first, first + RUNS, results, &err),
+                     CLEAVE_OK);
     for (uint32_t i = 0; i < RUNS; i++) {
         struct cv_run run = { .number = (uint32_t)first + i };
         struct cv_outcome outcome;
@@ -90,10 +93,10 @@ static void compare_runs(const struct how *how, const struct cv_planned *planned
             results[i].chunks != (double)outcome.chunks)
             fail_msg("%s (%s), %u nodes, transfer mean %g cv %g, compute mean %g cv %g, "
                      "run %u: %.17g, not %.17g",
-                     how->policy, how->nsettings > 0 ? how->settings[0].key : "", costs->nodes,
-                     costs->transfer.mean, costs->transfer.cv, costs->compute.mean,
-                     costs->compute.cv, run.number, results[i].makespan_s,
-                     outcome.makespan_s);
+                     how->policy, how->nsettings > 0 ? how->settings[0].key : "",
+                     costs->nodes, costs->transfer.mean, costs->transfer.cv,
+                     costs->compute.mean, costs->compute.cv, run.number,
+                     results[i].makespan_s, outcome.makespan_s);
         compared++;
     }
     left_to_driver += cv_reduce_lanes_left(lanes);
@@ -112,8 +115,9 @@ static void compare(const struct how *how, struct cv_reduce_costs *costs, uint64
         struct cv_planned planned;
 
         costs->nodes = sizes[i];
-        assert_int_equal(cv_planned_reduce(&planned, policy, how->settings, how->nsettings,
-                                           costs->nodes, cv_mean_transfer(costs),
+        assert_int_equal(cv_planned_reduce(&planned, policy, how->settings,
+                                           how->nsettings, costs->nodes,
+                                           cv_mean_transfer(costs),
                                            cv_mean_compute(costs), seed, &err),
                          CLEAVE_OK);
         compare_runs(how, &planned, costs, 1000 * i);
@@ -130,8 +134,10 @@ static void test_same_lengths(void **unused)
         for (size_t c = 0; c < COUNT(computes); c++) {
             struct cv_reduce_costs costs = { .model = computes[c].model };
 
-            assert_int_equal(cv_law_parse(transfers[t], &costs.transfer, &err), CLEAVE_OK);
-            assert_int_equal(cv_law_parse(computes[c].law, &costs.compute, &err), CLEAVE_OK);
+            assert_int_equal(cv_law_parse(transfers[t], &costs.transfer, &err),
+                             CLEAVE_OK);
+            assert_int_equal(cv_law_parse(computes[c].law, &costs.compute, &err),
+                             CLEAVE_OK);
             cv_reduce_costs_seed(&costs, 7 * t + c);
             for (size_t h = 0; h < COUNT(hows); h++)
                 compare(&hows[h], &costs, 7 * t + c);
@@ -153,8 +159,9 @@ static void test_nothing_left(void **unused)
         const struct cleave_policy *policy = NULL;
         struct cv_planned planned;
 
-        assert_int_equal(
-            cleave_policy_find(CLEAVE_TASK_REDUCE, hows[h].policy, &policy, &err), CLEAVE_OK);
+        assert_int_equal(cleave_policy_find(CLEAVE_TASK_REDUCE, hows[h].policy, &policy,
+                                            &err),
+                         CLEAVE_OK);
         assert_int_equal(cv_planned_reduce(&planned, policy, hows[h].settings,
                                            hows[h].nsettings, 64, 1, 0, 3, &err),
                          CLEAVE_OK);

@@ -80,6 +80,36 @@ static enum cleave_status plan_and_simulate(const struct cleave_platform *platfo
     return cleave_simulate_load(&job, &trial, &stats, err);
 }
 
+/* Every reduction policy, on costs from a file and on costs from laws. */
+static enum cleave_status reduce(struct cleave_error *err)
+{
+    struct cleave_trial trial = { .runs = 3, .threads = 1 };
+    struct cleave_costs *costs = NULL;
+    enum cleave_status status =
+        cleave_costs_load(CLEAVE_SOURCE_DIR "/examples/costs.json", &costs, err);
+
+    for (size_t i = 0; i < cleave_policy_count() && status == CLEAVE_OK; i++) {
+        struct cleave_reduction exact = { .costs = costs,
+                                          .policy = cleave_policy_at(i)->name };
+        struct cleave_reduction drawn = { .nodes = 9,
+                                          .transfer = "gamma:1,0.5",
+                                          .compute = "exp:1",
+                                          .policy = cleave_policy_at(i)->name };
+        struct cleave_tree *tree;
+        struct cleave_stats stats;
+
+        if (cleave_policy_at(i)->task != CLEAVE_TASK_REDUCE)
+            continue;
+        status = cleave_plan_reduce(&exact, &tree, err);
+        if (status != CLEAVE_OK)
+            break;
+        cleave_tree_free(tree);
+        status = cleave_simulate_reduce(&drawn, &trial, &stats, err);
+    }
+    cleave_costs_free(costs);
+    return status;
+}
+
 static enum cleave_status scenario(struct cleave_error *err)
 {
     static const char *const policies[] = { "auto", "umr", "factoring", "rumr",
@@ -96,7 +126,7 @@ static enum cleave_status scenario(struct cleave_error *err)
     if (status == CLEAVE_OK)
         status = plan_and_simulate(platform, "auto", 0.2, err);
     cleave_platform_free(platform);
-    return status;
+    return status == CLEAVE_OK ? reduce(err) : status;
 }
 
 int main(void)
