@@ -20,7 +20,7 @@
 #include "gsl_library.h"
 #include "model/law.h"
 
-enum { REPEATS = 15, NODES = 64, RUNS = 20000, DRAWS = 1000 };
+enum { REPEATS = 15, NODES = 64, RUNS = 20000, MANY_RUNS = 200000, DRAWS = 1000 };
 static const double BAR = 3, BAR_THREADS = 1.8;
 
 static volatile double sink; /* what is summed up must be seen to be used */
@@ -128,10 +128,10 @@ static void bench_threads(const char *policy)
 {
     struct times one, two;
 
-    time_run(policy, "0", 2, 10 * RUNS);
+    time_run(policy, "0", 2, MANY_RUNS);
     for (int r = 0; r < REPEATS; r++) {
-        one.s[r] = time_run(policy, "0", 1, 10 * RUNS);
-        two.s[r] = time_run(policy, "0", 2, 10 * RUNS);
+        one.s[r] = time_run(policy, "0", 1, MANY_RUNS);
+        two.s[r] = time_run(policy, "0", 2, MANY_RUNS);
     }
     printf("%-18s two threads  %8.2f %8.2f us   %5.2f times as fast as one  bar %g\n",
            policy, 1e6 * least(&two), 1e6 * median(&two), median(&one) / median(&two),

@@ -1,6 +1,7 @@
 /* options.c -- parse a command line by its tables. SPDX-License-Identifier: MIT */
 #include "cli/options.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -147,6 +148,7 @@ static int store(struct reader *reader, const struct cv_option *option, const ch
 {
     void *field = reader->values + option->offset;
 
+    assert(text != NULL || option->kind == CV_OPTION_FLAG);
     switch (option->kind) {
     case CV_OPTION_FLAG:
         *(int *)field = option->value;

@@ -4,6 +4,7 @@
  * them an entry must have and may have depends on its kind and is said in one table. */
 #include "io/trace_line.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -261,6 +262,7 @@ enum cleave_status cv_trace_entry(struct cv_trace_lines *lines, struct cleave_en
     CV_TRY(cv_json_in_end(&lines->in, lines->err));
     CV_TRY(check_record(lines, &record));
     memset(out, 0, sizeof *out);
+    assert(record.kind != NULL); /* check_record has seen to it */
     out->is_order = record.kind->is_order;
     if (out->is_order)
         out->as.order =

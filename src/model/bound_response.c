@@ -14,6 +14,7 @@
  * proof: docs/bounds.md. O(pieces^2), some hundred nanoseconds. */
 #include "model/bound_response.h"
 
+#include <assert.h>
 #include <math.h>
 
 enum { EDGES = CV_PRICE_PIECES + 2 };
@@ -157,10 +158,15 @@ static void choice_make(const struct search *s, uint32_t k, uint32_t limit,
     const double tangent = worth(s, s->prices->price[k]), flat = worth(s, s->lowest[k]);
     uint32_t split = k + 1;
 
+    assert(k < s->n); /* a region, and so there is an edge behind it */
     c->flat_cost = s->beta * s->lowest[k];
-    c->left_cost = k > 0 ? tangent_cost(s, k, s->edge[k], s->sum[k]) : 0;
+    c->left_cost = 0;
+    if (k > 0)
+        /* cppcheck-suppress arrayIndexOutOfBoundsCond ; k is below n */
+        c->left_cost = tangent_cost(s, k, s->edge[k], s->sum[k]);
     c->right_cost = tangent_cost(s, k, s->edge[k + 1], s->sum[k + 1]);
     while (k > 0 && split <= s->n &&
+           /* cppcheck-suppress arrayIndexOutOfBoundsCond ; the same */
            (flat - tangent) * (s->edge[split] - s->edge[k] - s->alpha) <
                c->flat_cost - c->left_cost)
         split++;

@@ -61,8 +61,9 @@ static inline void cv_row_sort(struct cv_event_row *row, uint64_t *keys, uint32_
     row->tail = CV_ROW_GAP + count;
     for (uint32_t i = 0; i < CV_ROW_STEP; i++)
         keys[count + i] = CV_ROW_END;
-    for (const struct cv_row_pair *pair = network; pair < network + size;
-         pair += CV_ROW_STEP) {
+    for (size_t i = 0; i < size; i += CV_ROW_STEP) {
+        const struct cv_row_pair *pair = &network[i];
+
         cv_row_swap_if(&keys[pair[0].low], &keys[pair[0].high]);
         cv_row_swap_if(&keys[pair[1].low], &keys[pair[1].high]);
         cv_row_swap_if(&keys[pair[2].low], &keys[pair[2].high]);

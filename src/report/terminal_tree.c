@@ -143,7 +143,7 @@ static uint32_t next_sender(const struct cleave_tree *tree, uint32_t parent,
             continue;
         if (after < tree->nodes &&
             (tree->start_s[i] < tree->start_s[after] ||
-             (tree->start_s[i] == tree->start_s[after] && i <= after)))
+             (i <= after && tree->start_s[i] == tree->start_s[after])))
             continue;
         if (best == tree->nodes || tree->start_s[i] < tree->start_s[best])
             best = i;

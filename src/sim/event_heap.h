@@ -43,7 +43,8 @@ static inline double cv_pending_time(const struct cv_pending *item)
     return time_s;
 }
 
-static inline bool cv_pending_before(const struct cv_pending *a, const struct cv_pending *b)
+static inline bool cv_pending_before(const struct cv_pending *a,
+                                     const struct cv_pending *b)
 {
     /* Not && and ||: both sides cost less than a branch that is guessed wrong. */
     return (a->time_bits < b->time_bits) |
@@ -58,7 +59,8 @@ static inline void cv_event_heap_sink(struct cv_event_heap *heap, struct cv_pend
 
     while ((child = 4 * at + 1) < count) {
         const size_t a = child + cv_pending_before(&items[child + 1], &items[child]);
-        const size_t b = child + 2 + cv_pending_before(&items[child + 3], &items[child + 2]);
+        const size_t b =
+            child + 2 + cv_pending_before(&items[child + 3], &items[child + 2]);
         const size_t best = cv_pending_before(&items[b], &items[a]) ? b : a;
 
         if (!cv_pending_before(&items[best], &item))

@@ -37,7 +37,8 @@ static enum cleave_status reduce_open(const struct cleave_platform *platform,
 }
 
 static enum cleave_status plain_open(const struct cleave_platform *platform,
-                                     const void *source, void **out, struct cleave_error *err)
+                                     const void *source, void **out,
+                                     struct cleave_error *err)
 {
     (void)platform;
     return open_as(true, source, out, err);
@@ -54,12 +55,13 @@ static enum cleave_status reduce_begin(void *engine, const struct cv_run *run,
 static enum cleave_status reduce_submit(void *engine, const struct cleave_order *order,
                                         struct cleave_error *err)
 {
-    return cv_reduce_core_submit(engine, order) ? CLEAVE_OK
-                                                : cv_fail_memory(err, "the times to wake at");
+    return cv_reduce_core_submit(engine, order)
+               ? CLEAVE_OK
+               : cv_fail_memory(err, "the times to wake at");
 }
 
-static enum cleave_status reduce_wait(void *engine, struct cleave_event *out, bool *out_any,
-                                      struct cleave_error *err)
+static enum cleave_status reduce_wait(void *engine, struct cleave_event *out,
+                                      bool *out_any, struct cleave_error *err)
 {
     (void)err;
     *out_any = cv_reduce_core_wait(engine, out);

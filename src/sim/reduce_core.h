@@ -53,7 +53,8 @@ static inline bool cv_reduce_core_init(struct cv_reduce_core *core,
     *core = (struct cv_reduce_core){ .costs = costs, .plain = plain };
     core->nodes = calloc(costs->nodes, sizeof *core->nodes);
     /* Each node receives one thing and combines one thing at a time. */
-    return core->nodes != NULL && cv_event_heap_reserve(&core->heap, 2 * (size_t)costs->nodes);
+    return core->nodes != NULL &&
+           cv_event_heap_reserve(&core->heap, 2 * (size_t)costs->nodes);
 }
 
 static inline void cv_reduce_core_done(struct cv_reduce_core *core)
@@ -67,7 +68,10 @@ static inline void cv_reduce_core_begin(struct cv_reduce_core *core, uint32_t ru
 {
     const struct cv_reduce_node fresh = { { CV_NO_SENDER, CV_NO_SENDER },
                                           { CV_NO_SENDER, CV_NO_SENDER },
-                                          0, CV_NO_SENDER, CV_NO_SENDER, 0 };
+                                          0,
+                                          CV_NO_SENDER,
+                                          CV_NO_SENDER,
+                                          0 };
 
     core->run = run;
     core->now_s = 0;
@@ -100,12 +104,14 @@ static inline void cv_begin_transfer(struct cv_reduce_core *core, uint32_t sende
 {
     struct cv_reduce_node *from = &core->nodes[sender];
     struct cv_reduce_node *to = &core->nodes[from->target];
-    double end_s = core->now_s + cv_transfer_cost(core->costs, core->run, sender, from->target);
+    double end_s =
+        core->now_s + cv_transfer_cost(core->costs, core->run, sender, from->target);
     unsigned kind = CV_ENDS_TRANSFER;
 
     from->start_s = core->now_s;
     if (core->plain) {
-        end_s += cv_compute_cost(core->costs, core->run, from->target, to->combinations++);
+        end_s +=
+            cv_compute_cost(core->costs, core->run, from->target, to->combinations++);
         kind = CV_ENDS_COMBINATION;
     }
     cv_event_heap_add(&core->heap,
@@ -115,8 +121,8 @@ static inline void cv_begin_transfer(struct cv_reduce_core *core, uint32_t sende
 static inline void cv_begin_combination(struct cv_reduce_core *core, uint32_t sender)
 {
     uint32_t target = core->nodes[sender].target;
-    double cost_s =
-        cv_compute_cost(core->costs, core->run, target, core->nodes[target].combinations++);
+    double cost_s = cv_compute_cost(core->costs, core->run, target,
+                                    core->nodes[target].combinations++);
 
     core->nodes[sender].start_s = core->now_s;
     cv_event_heap_add(&core->heap,
@@ -143,7 +149,8 @@ static inline bool cv_reduce_core_submit(struct cv_reduce_core *core,
     return true;
 }
 
-static inline void cv_end_transfer(struct cv_reduce_core *core, uint32_t node, uint32_t sender)
+static inline void cv_end_transfer(struct cv_reduce_core *core, uint32_t node,
+                                   uint32_t sender)
 {
     struct cv_reduce_node *to = &core->nodes[node];
     uint32_t next = cv_sender_dequeue(core, &to->port);
@@ -168,7 +175,8 @@ static inline void cv_end_combination(struct cv_reduce_core *core, uint32_t node
 }
 
 /* The next event; false when nothing is under way. */
-static inline bool cv_reduce_core_wait(struct cv_reduce_core *core, struct cleave_event *out)
+static inline bool cv_reduce_core_wait(struct cv_reduce_core *core,
+                                       struct cleave_event *out)
 {
     struct cv_pending first;
     unsigned kind;

@@ -89,7 +89,7 @@ static void compare_runs(const struct how *how, const struct cv_planned *planned
         struct cv_outcome outcome;
 
         assert_int_equal(cv_driver_run(driver, &run, NULL, &outcome, &err), CLEAVE_OK);
-        if (memcmp(&results[i].makespan_s, &outcome.makespan_s, sizeof(double)) != 0 ||
+        if (results[i].makespan_s != outcome.makespan_s ||
             results[i].chunks != (double)outcome.chunks)
             fail_msg("%s (%s), %u nodes, transfer mean %g cv %g, compute mean %g cv %g, "
                      "run %u: %.17g, not %.17g",

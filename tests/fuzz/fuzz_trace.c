@@ -24,8 +24,12 @@ static enum cleave_status read_bytes(const void *bytes, size_t length,
 {
     struct cleave_error err;
     enum cleave_status status;
-    FILE *file = length > 0 ? fmemopen((void *)(uintptr_t)bytes, length, "rb")
-                            : fopen("/dev/null", "rb");
+    /* Opened for reading only, so the bytes stay as they are. */
+    union {
+        const void *in;
+        void *out;
+    } same = { bytes };
+    FILE *file = length > 0 ? fmemopen(same.out, length, "rb") : fopen("/dev/null", "rb");
 
     require(file != NULL);
     status = platform != NULL ? cv_trace_read(file, "fuzz", platform, out, &err)
