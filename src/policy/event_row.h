@@ -47,30 +47,6 @@ struct cv_row_pair {
     uint16_t low, high;
 };
 
-/* List the comparisons that sort `count` keys, the same for all data, or count them if
- * `out` is NULL: Batcher's merge exchange (Knuth, vol. 3, 5.2.2, algorithm M). A multiple of
- * CV_ROW_STEP, filled up with comparisons of the first key with itself. */
-size_t cv_row_network(uint32_t count, struct cv_row_pair *out);
-
-/* Lay out `count` keys, which stand at keys[CV_ROW_GAP] in any order. */
-static inline void cv_row_sort(struct cv_event_row *row, uint64_t *keys, uint32_t count,
-                               const struct cv_row_pair *network, size_t size)
-{
-    keys += CV_ROW_GAP;
-    row->head = CV_ROW_GAP;
-    row->tail = CV_ROW_GAP + count;
-    for (uint32_t i = 0; i < CV_ROW_STEP; i++)
-        keys[count + i] = CV_ROW_END;
-    for (size_t i = 0; i < size; i += CV_ROW_STEP) {
-        const struct cv_row_pair *pair = &network[i];
-
-        cv_row_swap_if(&keys[pair[0].low], &keys[pair[0].high]);
-        cv_row_swap_if(&keys[pair[1].low], &keys[pair[1].high]);
-        cv_row_swap_if(&keys[pair[2].low], &keys[pair[2].high]);
-        cv_row_swap_if(&keys[pair[3].low], &keys[pair[3].high]);
-    }
-}
-
 /* Two keys at a time: vectors as gcc and clang have them. */
 typedef int64_t cv_two __attribute__((vector_size(16)));
 
@@ -80,6 +56,53 @@ static inline cv_two cv_two_load(const uint64_t *from)
 
     memcpy(&two, from, sizeof two);
     return two;
+}
+
+/* Compare two keys at `low` with two at `high`; these may be the same. */
+static inline void cv_row_swap_two_if(uint64_t *low, uint64_t *high)
+{
+    const cv_two a = cv_two_load(low), b = cv_two_load(high), is_less = a < b;
+    const cv_two less = (a & is_less) | (b & ~is_less), more = a ^ b ^ less;
+
+    memcpy(low, &less, sizeof less);
+    memcpy(high, &more, sizeof more);
+}
+
+/* List the comparisons that sort `count` keys, the same for all data, or count them if
+ * `out` is NULL: Batcher's merge exchange (Knuth, vol. 3, 5.2.2, algorithm M). The first
+ * *out_wide compare the keys behind as well. Both numbers are multiples of CV_ROW_STEP,
+ * filled up with comparisons of the first key with itself. An odd key has the end of the
+ * row beside it. */
+size_t cv_row_network(uint32_t count, struct cv_row_pair *out, size_t *out_wide);
+
+/* Lay out `count` keys, which stand at keys[CV_ROW_GAP] in any order. */
+static inline void cv_row_sort(struct cv_event_row *row, uint64_t *keys, uint32_t count,
+                               const struct cv_row_pair *network, size_t wide,
+                               size_t size)
+{
+    size_t i = 0;
+
+    keys += CV_ROW_GAP;
+    row->head = CV_ROW_GAP;
+    row->tail = CV_ROW_GAP + count;
+    for (uint32_t end = 0; end < CV_ROW_STEP; end++)
+        keys[count + end] = CV_ROW_END;
+    for (; i < wide; i += CV_ROW_STEP) {
+        const struct cv_row_pair *pair = &network[i];
+
+        cv_row_swap_two_if(&keys[pair[0].low], &keys[pair[0].high]);
+        cv_row_swap_two_if(&keys[pair[1].low], &keys[pair[1].high]);
+        cv_row_swap_two_if(&keys[pair[2].low], &keys[pair[2].high]);
+        cv_row_swap_two_if(&keys[pair[3].low], &keys[pair[3].high]);
+    }
+    for (; i < size; i += CV_ROW_STEP) {
+        const struct cv_row_pair *pair = &network[i];
+
+        cv_row_swap_if(&keys[pair[0].low], &keys[pair[0].high]);
+        cv_row_swap_if(&keys[pair[1].low], &keys[pair[1].high]);
+        cv_row_swap_if(&keys[pair[2].low], &keys[pair[2].high]);
+        cv_row_swap_if(&keys[pair[3].low], &keys[pair[3].high]);
+    }
 }
 
 /* place[i] becomes the earlier of place[i + 1] and the later of place[i] and the key: in a

@@ -15,29 +15,7 @@
  * A node's expected cost is that of its last combination, else the mean of all seen. The
  * rules are looked at when a node becomes idle, when a neighbour becomes idle or begins
  * to combine, and when a wait is over. */
-#include "policy/interval.h"
-#include "policy/observed.h"
-#include "policy/row_lane.h"
-
-struct adapt_node {
-    double idle_since_s, began_s, lasted_s; /* began_s, lasted_s: of the last operation */
-    double combines_since_s, wait_until_s;
-    uint32_t buffered; /* arrived, not being combined              */
-    bool gone, receives, combines;
-    bool listed; /* known to be idle                         */
-    bool waits, waited;
-};
-
-struct ordered_adapt {
-    double guard, ratio, wait;
-    uint32_t overlap, speeds;
-    struct cv_intervals intervals;
-    struct cv_observed seen;
-    struct adapt_node *nodes;
-    double now_s;
-    bool combining_takes_time;
-    uint32_t sent;
-};
+#include "policy/ordered_adapt.h"
 
 static enum cleave_status adapt_start(void *state, const struct cleave_view *view,
                                       struct cleave_setup *setup,
@@ -45,12 +23,18 @@ static enum cleave_status adapt_start(void *state, const struct cleave_view *vie
 {
     struct ordered_adapt *adapt = state;
 
+    adapt->combining_takes_time = view->compute_s > 0;
+    adapt->lean = NULL;
+    if (!adapt->combining_takes_time && view->nworkers <= CV_LANE_NODES) {
+        adapt->lean = cv_array(setup->arena, view->nworkers + 2, sizeof *adapt->lean);
+        if (adapt->lean == NULL)
+            return cv_fail_memory(err, "the intervals");
+    }
     adapt->nodes = cv_array(setup->arena, view->nworkers, sizeof *adapt->nodes);
     if (adapt->nodes == NULL ||
         !cv_intervals_init(&adapt->intervals, setup->arena, view->nworkers) ||
         !cv_observed_init(&adapt->seen, setup->arena, view->nworkers))
         return cv_fail_memory(err, "the intervals");
-    adapt->combining_takes_time = view->compute_s > 0;
     for (uint32_t i = 0; i < view->nworkers; i++)
         adapt->nodes[i].receives = true; /* not there yet: they begin one by one */
     return CLEAVE_OK;
@@ -311,6 +295,25 @@ static void wait_is_over(struct ordered_adapt *adapt, uint32_t node,
     }
 }
 
+/* What the general rules made of the start. */
+static void become_lean(struct ordered_adapt *adapt)
+{
+    const struct cv_intervals *in = &adapt->intervals;
+    const uint32_t n = in->n;
+
+    adapt->lean[n] = (struct lean_node){ .first = UINT8_MAX, .last = UINT8_MAX };
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t left = cv_left_of(in, i), right = cv_right_of(in, i);
+
+        adapt->lean[i] =
+            (struct lean_node){ .left = (uint8_t)(left == CV_NOBODY ? n : left),
+                                .right = (uint8_t)(right == CV_NOBODY ? n : right),
+                                .first = (uint8_t)in->first[i],
+                                .last = (uint8_t)in->last[i],
+                                .idle = is_idle(&adapt->nodes[i]) };
+    }
+}
+
 static void adapt_decide(void *state, const struct cleave_view *view,
                          const struct cleave_event *event, struct cleave_orders *orders)
 {
@@ -323,6 +326,8 @@ static void adapt_decide(void *state, const struct cleave_view *view,
             adapt->nodes[i].receives = false;
             consider(adapt, i, orders);
         }
+        if (adapt->lean != NULL)
+            become_lean(adapt);
         break;
     case CLEAVE_ARRIVED:
         arrived(adapt, event, orders);
@@ -343,46 +348,12 @@ CV_FLATTEN static void go_by_events(struct cleave_lane *lane)
     cv_lane_go(lane, adapt_decide, CV_LANE_TRUSTS);
 }
 
-/* The same in simulation. When combining takes no time there are no speeds to tell apart
- * and nothing to overlap with: nodes are idle, receive or wait. */
-CV_FLATTEN static void go_without_combining(struct cleave_lane *lane)
-{
-    struct ordered_adapt *adapt = lane->state;
-    struct cleave_orders *orders = &lane->orders;
-
-    while (lane->nbegins == 0) {
-        uint32_t kind, node;
-
-        if (lane->row.head == lane->row.tail || lane->undecided) {
-            lane->over = true;
-            return;
-        }
-        node = cv_lane_next(lane, &kind);
-        adapt->now_s = lane->now_s;
-        orders->count = 0;
-        if (kind == CV_LANE_TRANSFER) {
-            lane->length_s = lane->now_s;
-            adapt->nodes[node].receives = false;
-            settle(adapt, node, orders);
-        } else {
-            cv_lane_woken(lane, node, kind);
-            wait_is_over(adapt, node, orders);
-        }
-        for (size_t i = 0; i < orders->count; i++)
-            if (orders->items[i].kind == CLEAVE_WAKE_AT)
-                cv_lane_sleep(lane, &orders->items[i]);
-            else
-                cv_lane_send(lane, orders->items[i].worker, orders->items[i].peer,
-                             CV_LANE_TRANSFER);
-    }
-}
-
 static void adapt_go(struct cleave_lane *lane)
 {
     const struct ordered_adapt *adapt = lane->state;
 
     if (cv_lane_combines_at_once(lane) && !adapt->combining_takes_time)
-        go_without_combining(lane);
+        cv_ordered_adapt_lean(lane);
     else
         go_by_events(lane);
 }

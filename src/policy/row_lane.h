@@ -9,8 +9,8 @@
  *     }
  *
  * and names it as its `go`. Pending times are a sorted row (event_row.h). Costs are not
- * drawn here: a run goes on until something begins, and whoever makes the runs
- * (sim/row_lanes.c) draws for several of them in a row. */
+ * drawn here: a run goes on until something begins, or for as long as `go` likes, and
+ * whoever makes the runs (sim/row_lanes.c) draws for several of them in a row. */
 #ifndef CV_ROW_LANE_H
 #define CV_ROW_LANE_H
 #include "policy/event_row.h"
@@ -26,6 +26,7 @@ enum {
 };
 enum { CV_LANE_TRANSFER, CV_LANE_COMBINATION, CV_LANE_WAKE };
 #define CV_LANE_NOBODY UINT32_MAX
+#define CV_LANE_NONE UINT16_MAX /* in a queue */
 
 /* How `cv_lane_go` is made; constants. */
 enum {
@@ -48,14 +49,15 @@ enum {
 
 /* First come first served; the first is the one under way. */
 struct cv_lane_queue {
-    uint32_t first, last;
+    uint16_t first, last;
 };
 
+/* Small: all of them are copied for every run. */
 struct cv_lane_node {
     struct cv_lane_queue port, processor; /* of senders                             */
-    uint32_t next;                        /* as a sender: behind it in a queue      */
-    uint32_t combinations;                /* begun so far                           */
-    uint16_t due;                         /* ordered to be sent here, not combined  */
+    uint16_t next;                        /* as a sender: behind it in a queue      */
+    uint16_t combinations;                /* begun so far                           */
+    uint8_t due;                          /* ordered to be sent here, not combined  */
     bool gone;
     bool asleep[CV_LANE_WAKES];
 };
@@ -76,11 +78,14 @@ struct cleave_lane {
     bool compute_is_constant;
     double compute_s; /* then                                           */
     void *state;
+    char *memory; /* of the policy, begins with its state; so many bytes are as at the
+                     start when a run begins: a loop that changes less may say so   */
+    size_t fresh;
     struct cleave_orders orders;
     struct cleave_view view;
     /* Arrays, not pointers to them: the loop has enough pointers to keep. */
     struct cv_lane_begin begins[CV_LANE_NODES];
-    struct cv_lane_node nodes[CV_LANE_NODES];
+    struct cv_lane_node nodes[CV_LANE_NODES + 2];
     double start_s[CV_LANE_NUMBERS]; /* by node and kind of what is under way       */
     double end_s[CV_LANE_NUMBERS];
     uint64_t keys[CV_LANE_NUMBERS + CV_ROW_SPARE]; /* of the row                    */
@@ -108,13 +113,13 @@ static inline uint64_t cv_lane_key(struct cleave_lane *lane, uint32_t node, uint
 static inline bool cv_lane_enqueue(struct cleave_lane *lane, struct cv_lane_queue *queue,
                                    uint32_t sender)
 {
-    lane->nodes[sender].next = CV_LANE_NOBODY;
-    if (queue->first == CV_LANE_NOBODY) {
-        queue->first = queue->last = sender;
+    lane->nodes[sender].next = CV_LANE_NONE;
+    if (queue->first == CV_LANE_NONE) {
+        queue->first = queue->last = (uint16_t)sender;
         return true;
     }
-    lane->nodes[queue->last].next = sender;
-    queue->last = sender;
+    lane->nodes[queue->last].next = (uint16_t)sender;
+    queue->last = (uint16_t)sender;
     return false;
 }
 
@@ -168,7 +173,7 @@ static inline void cv_lane_end_transfer(struct cleave_lane *lane,
     next = cv_lane_dequeue(lane, &to->port);
     if (cv_lane_enqueue(lane, &to->processor, event->peer))
         cv_lane_begin_combination(lane, event->worker, event->peer);
-    if (next != CV_LANE_NOBODY)
+    if (next != CV_LANE_NONE)
         cv_lane_begin_transfer(lane, event->worker, next, how);
 }
 
@@ -185,7 +190,7 @@ static inline void cv_lane_end_combination(struct cleave_lane *lane,
     if (!(how & CV_LANE_TRUSTS))
         to->due--;
     lane->length_s = lane->now_s;
-    if (next == CV_LANE_NOBODY)
+    if (next == CV_LANE_NONE)
         return;
     if (how & CV_LANE_PLAIN)
         cv_lane_begin_transfer(lane, event->worker, next, how);
@@ -222,7 +227,7 @@ static inline void cv_lane_take(struct cleave_lane *lane, struct cleave_event *e
     }
 }
 
-void cv_lane_sleep(struct cleave_lane *lane, const struct cleave_order *order);
+void cv_lane_sleep_until(struct cleave_lane *lane, uint32_t node, double time_s);
 
 /* Whether an order may be carried out; if not, the driver will say why. */
 static inline bool cv_lane_check(const struct cleave_lane *lane,
@@ -242,7 +247,7 @@ static inline void cv_lane_obey(struct cleave_lane *lane,
     if (!(how & CV_LANE_TRUSTS) && !cv_lane_check(lane, order)) {
         lane->undecided = true;
     } else if (order->kind == CLEAVE_WAKE_AT) {
-        cv_lane_sleep(lane, order);
+        cv_lane_sleep_until(lane, order->worker, order->time_s);
     } else {
         struct cv_lane_node *to = &lane->nodes[order->worker];
 
@@ -289,6 +294,36 @@ static CV_ALWAYS_INLINE void cv_lane_send(struct cleave_lane *lane, uint32_t rec
     lane->begins[0] = (struct cv_lane_begin){ receiver, sender, kind,
                                               lane->nodes[receiver].combinations++ };
     lane->nbegins = 1;
+}
+
+/* The first or the second; compilers like to make a branch of a conditional expression. */
+static inline uint32_t cv_pick(bool is_first, uint32_t first, uint32_t second)
+{
+    return second ^ ((first ^ second) & (0 - (uint32_t)is_first));
+}
+
+/* Send or nothing, without a branch that cannot be guessed; the receiver may then be
+ * one or two past the last node. What is sent is not counted: see below. */
+static CV_ALWAYS_INLINE void cv_lane_send_if(struct cleave_lane *lane, bool sends,
+                                             uint32_t receiver, uint32_t sender,
+                                             uint32_t kind)
+{
+    lane->begins[0].node = receiver;
+    lane->begins[0].sender = sender;
+    lane->begins[0].kind = kind;
+    lane->nbegins = sends;
+    if (!lane->compute_is_constant) { /* else nobody asks which one it is */
+        lane->begins[0].nth = lane->nodes[receiver].combinations;
+        lane->nodes[receiver].combinations += (uint16_t)sends;
+    }
+}
+
+/* The run is over with what ended last: loops that need not count end with one partial. */
+static inline void cv_lane_all_sent(struct cleave_lane *lane)
+{
+    lane->over = true;
+    lane->length_s = lane->now_s;
+    lane->sent = lane->view.nworkers - 1;
 }
 
 /* A loop of policies with one slot: who is done enters it, or sends to who waits there. */

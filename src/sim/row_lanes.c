@@ -8,7 +8,7 @@
 
 #include "policy/row_lane.h"
 
-enum { LANES = 4 };
+enum { LANES = 8 };
 
 struct wake {
     uint32_t node, kind;
@@ -21,9 +21,7 @@ struct place {
     uint32_t run;
     struct cv_run_result *result; /* NULL: the lane is free                         */
     struct cv_arena arena;        /* of the run: what is to be fresh                */
-    void *memory;                 /* its bytes                                      */
-    void *start;                  /* owned: those bytes at the start                */
-    size_t size;
+    void *start;                  /* owned: its bytes at the start                  */
 };
 
 struct cv_row_lanes {
@@ -37,7 +35,7 @@ struct cv_row_lanes {
     struct wake start_wakes[CV_LANE_WAKES * CV_LANE_NODES];
     uint32_t nstart_begins, nstart_wakes, start_sent;
     struct cv_row_pair *network; /* owned: sorts as many keys as begin           */
-    size_t network_size;
+    size_t network_wide, network_size;
     struct place place[LANES];
 };
 
@@ -113,8 +111,9 @@ CV_FLATTEN static void draw_first_simple(const struct cv_row_lanes *all,
     draw_first(all, some, count, keys, true);
 }
 
-static void add_begun(const struct cv_row_lanes *all, struct place *const *some,
-                      int count, const uint64_t *keys)
+CV_FLATTEN static void add_begun(const struct cv_row_lanes *all,
+                                 struct place *const *some, int count,
+                                 const uint64_t *keys)
 {
     for (int i = 0; i < count; i++) {
         struct cleave_lane *lane = &some[i]->lane;
@@ -132,7 +131,7 @@ static void start_run(const struct cv_row_lanes *all, struct place *place, uint3
 {
     struct cleave_lane *lane = &place->lane;
 
-    memcpy(place->memory, place->start, place->size);
+    memcpy(lane->memory, place->start, lane->fresh);
     memcpy(lane->nodes, all->start_nodes, lane->view.nworkers * sizeof *lane->nodes);
     place->run = run;
     place->result = result;
@@ -144,7 +143,7 @@ static void start_run(const struct cv_row_lanes *all, struct place *place, uint3
     else
         draw_start(all, place, false);
     cv_row_sort(&lane->row, lane->keys, all->nstart_begins + all->nstart_wakes,
-                all->network, all->network_size);
+                all->network, all->network_wide, all->network_size);
 }
 
 static void finish_run(struct place *place)
@@ -157,51 +156,74 @@ static void finish_run(struct place *place)
     place->result = NULL;
 }
 
-/* The loop of a policy that has none of its own. */
-static inline void go(struct cleave_lane *lane, const struct cleave_policy *policy)
+/* The loops of policies that have none of their own. */
+CV_FLATTEN static void go_by_events(struct cleave_lane *lane,
+                                    const struct cleave_policy *policy)
 {
-    if (policy->go != NULL)
-        policy->go(lane);
-    else if (policy->hears_arrivals)
+    if (policy->hears_arrivals)
         cv_lane_go(lane, policy->decide, 0);
     else
         cv_lane_go(lane, policy->decide, CV_LANE_PLAIN);
 }
 
+/* Runs still to be made. */
+struct work {
+    uint64_t next, end;
+    struct cv_run_result *results; /* of the next one on */
+};
+
+/* Whether there is a run in a place, after a look for a new one. */
+CV_FLATTEN static bool refill(const struct cv_row_lanes *all, struct place *place,
+                              struct work *work)
+{
+    if (work->next == work->end)
+        return false;
+    start_run(all, place, (uint32_t)work->next++, work->results++);
+    return true;
+}
+
+/* Let all lanes go on; `some` are those in which something has begun. Returns how many,
+ * negative if there is no run left. */
+CV_FLATTEN static int go_all(struct cv_row_lanes *all, struct work *work,
+                             struct place **some)
+{
+    const struct cleave_policy *policy = all->planned->policy;
+    int count = 0;
+    bool any = false;
+
+    for (int i = 0; i < LANES; i++) {
+        struct place *place = &all->place[i];
+
+        if (place->result == NULL && !refill(all, place, work))
+            continue;
+        if (policy->go != NULL)
+            policy->go(&place->lane);
+        else
+            go_by_events(&place->lane, policy);
+        some[count] = place;
+        count += place->lane.nbegins > 0; /* hard to guess, hence no branch */
+        if (place->lane.over)
+            finish_run(place);
+        any = true;
+    }
+    return any ? count : -1;
+}
+
 void cv_row_lanes_run(struct cv_row_lanes *all, uint64_t begin, uint64_t end,
                       struct cv_run_result *results)
 {
-    const struct cleave_policy *policy = all->planned->policy;
-    struct place *some[LANES]; /* in which something has begun */
-    uint64_t next = begin, keys[LANES];
-    bool any;
+    struct work work = { begin, end, results };
+    struct place *some[LANES];
+    uint64_t keys[LANES];
+    int count;
 
-    do {
-        int count = 0;
-
-        any = false;
-        for (int i = 0; i < LANES; i++) {
-            struct place *place = &all->place[i];
-
-            if (place->result == NULL) {
-                if (next == end)
-                    continue;
-                start_run(all, place, (uint32_t)next, &results[next - begin]);
-                next++;
-            }
-            go(&place->lane, policy);
-            if (place->lane.over)
-                finish_run(place);
-            some[count] = place;
-            count += place->lane.nbegins > 0; /* hard to guess, hence no branch */
-            any = true;
-        }
+    while ((count = go_all(all, &work, some)) >= 0) {
         if (all->simple)
             draw_first_simple(all, some, count, keys);
         else
             draw_first(all, some, count, keys, false);
         add_begun(all, some, count, keys);
-    } while (any);
+    }
 }
 
 /* --- before the first run --------------------------------------------------------------- */
@@ -220,8 +242,8 @@ static enum cleave_status start_policy(const struct cv_row_lanes *all,
     if (lane->state == NULL)
         return cv_fail_memory(err, "the state of a reduction");
     for (uint32_t i = 0; i < lane->view.nworkers; i++)
-        lane->nodes[i] = (struct cv_lane_node){ .port.first = CV_LANE_NOBODY,
-                                                .processor.first = CV_LANE_NOBODY };
+        lane->nodes[i] = (struct cv_lane_node){ .port.first = CV_LANE_NONE,
+                                                .processor.first = CV_LANE_NONE };
     memcpy(lane->state, all->planned->state, policy->state_size);
     return policy->start == NULL ? CLEAVE_OK
                                  : policy->start(lane->state, &lane->view, &setup, err);
@@ -236,17 +258,17 @@ static enum cleave_status prepare(struct cv_row_lanes *all, struct place *place,
 
     do { /* once more if it took several blocks of memory */
         CV_TRY(start_policy(all, place, err));
-        place->memory = cv_arena_bytes(&place->arena, &place->size);
-    } while (place->memory == NULL);
+        lane->memory = cv_arena_bytes(&place->arena, &lane->fresh);
+    } while (lane->memory == NULL);
     lane->compute_is_constant = cv_compute_is_constant(all->costs);
     lane->compute_s = cv_mean_compute(all->costs);
-    cv_row_sort(&lane->row, lane->keys, 0, NULL, 0);
+    cv_row_sort(&lane->row, lane->keys, 0, NULL, 0, 0);
     cv_lane_decide(lane, &event, all->planned->policy->decide,
                    all->plain ? CV_LANE_PLAIN : 0);
-    place->start = malloc(place->size);
+    place->start = malloc(lane->fresh);
     if (place->start == NULL)
         return cv_fail_memory(err, "the runs side by side");
-    memcpy(place->start, place->memory, place->size);
+    memcpy(place->start, lane->memory, lane->fresh);
     all->nstart_wakes = 0;
     for (uint32_t i = lane->row.head; i < lane->row.tail; i++) {
         uint32_t number = lane->keys[i] % CV_LANE_NUMBERS;
@@ -255,7 +277,7 @@ static enum cleave_status prepare(struct cv_row_lanes *all, struct place *place,
             (struct wake){ number / CV_LANE_KINDS, number % CV_LANE_KINDS,
                            lane->end_s[number] };
     }
-    memcpy(all->start_nodes, lane->nodes, sizeof lane->nodes);
+    memcpy(all->start_nodes, lane->nodes, sizeof all->start_nodes);
     memcpy(all->start_begins, lane->begins, sizeof lane->begins);
     all->nstart_begins = lane->nbegins;
     all->start_sent = lane->sent;
@@ -267,11 +289,11 @@ static enum cleave_status plan_sort(struct cv_row_lanes *all, struct cleave_erro
 {
     uint32_t count = all->nstart_begins + all->nstart_wakes;
 
-    all->network_size = cv_row_network(count, NULL);
+    all->network_size = cv_row_network(count, NULL, &all->network_wide);
     all->network = calloc(all->network_size + 1, sizeof *all->network);
     if (all->network == NULL)
         return cv_fail_memory(err, "the runs side by side");
-    cv_row_network(count, all->network);
+    cv_row_network(count, all->network, &all->network_wide);
     return CLEAVE_OK;
 }
 
