@@ -9,14 +9,9 @@
  * same machine. Times vary with the machine; compare lines of one run. */
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
-#include <time.h>
-#include <unistd.h>
 
-#include <cleave/cleave.h>
-#include <cleave/reduce.h>
+#include "bench_tools.h"
 #include "gsl_library.h"
 #include "model/law.h"
 
@@ -24,29 +19,6 @@ enum { REPEATS = 15, NODES = 64, RUNS = 20000, MANY_RUNS = 200000, DRAWS = 1000 
 static const double BAR = 3, BAR_THREADS = 1.8;
 
 static volatile double sink; /* what is summed up must be seen to be used */
-
-static double now_s(void)
-{
-    struct timespec time;
-
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
-}
-
-static int ascending(const void *left, const void *right)
-{
-    const double *a = left, *b = right;
-
-    return (*a > *b) - (*a < *b);
-}
-
-static void check(enum cleave_status status, const struct cleave_error *err)
-{
-    if (status == CLEAVE_OK)
-        return;
-    fprintf(stderr, "bench_reduce: %s\n", err->text);
-    exit(1);
-}
 
 /* Times of something, sorted once all are there. */
 struct times {
@@ -167,12 +139,9 @@ int main(int argc, char **argv)
     static const char *const computes[] = { "0", "1" };
     const char *only = argc > 1 ? argv[1] : NULL;
     struct cleave_error err;
-    struct utsname name;
     struct cv_law law;
 
-    if (uname(&name) == 0)
-        printf("cleave %s on %s %s, %ld cores\n", cleave_version(), name.sysname,
-               name.machine, sysconf(_SC_NPROCESSORS_ONLN));
+    describe_machine();
     printf("%-31s %8s %8s\n", "", "least", "median");
     check(cv_law_parse("gamma:1,1", &law, &err), &err);
     bench_variate(&law);

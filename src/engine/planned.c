@@ -58,15 +58,20 @@ static enum cleave_status make_plan(struct cv_planned *planned,
 }
 
 static void begin(struct cv_planned *planned, const struct cleave_policy *policy,
-                  const struct cleave_platform *platform,
-                  const struct cleave_worker *declared, double load, double error,
-                  uint64_t seed)
+                  const struct cleave_view *view)
 {
     memset(planned, 0, sizeof *planned);
     cv_arena_init(&planned->arena);
     planned->policy = policy;
     planned->notes.arena = &planned->arena;
-    planned->view = (struct cleave_view){
+    planned->view = *view;
+}
+
+static struct cleave_view load_view(const struct cleave_platform *platform,
+                                    const struct cleave_worker *declared, double load,
+                                    double error, uint64_t seed)
+{
+    return (struct cleave_view){
         .workers = declared,
         .nworkers = cleave_platform_nworkers(platform),
         .port = cleave_platform_port(platform),
@@ -85,9 +90,10 @@ cv_planned_init(struct cv_planned *planned, const struct cleave_policy *policy,
                 uint64_t seed, const struct cv_forecast *forecast,
                 struct cleave_error *err)
 {
+    const struct cleave_view view = load_view(platform, declared, load, error, seed);
     enum cleave_status status;
 
-    begin(planned, policy, platform, declared, load, error, seed);
+    begin(planned, policy, &view);
     status = check_inputs(policy, platform, &planned->view, forecast, err);
     if (status == CLEAVE_OK)
         status = make_plan(planned, settings, nsettings, forecast, err);
@@ -106,11 +112,7 @@ static enum cleave_status plan_reduction(struct cv_planned *planned,
 
     if (view->nworkers < 1)
         return cv_fail(err, CLEAVE_EINPUT, "expected 1 or more nodes, got 0");
-    memset(planned, 0, sizeof *planned);
-    cv_arena_init(&planned->arena);
-    planned->policy = policy;
-    planned->notes.arena = &planned->arena;
-    planned->view = *view;
+    begin(planned, policy, view);
     status = make_plan(planned, settings, nsettings, NULL, err);
     if (status != CLEAVE_OK)
         cv_planned_done(planned);
@@ -179,9 +181,11 @@ enum cleave_status cv_planned_fixed(struct cv_planned *planned,
                                     const struct cleave_platform *platform, double load,
                                     struct cleave_error *err)
 {
+    const struct cleave_view view =
+        load_view(platform, cleave_platform_workers(platform), load, 0, 0);
     enum cleave_status status;
 
-    begin(planned, &given_plan, platform, cleave_platform_workers(platform), load, 0, 0);
+    begin(planned, &given_plan, &view);
     status = copy_plan(planned, plan, err);
     if (status != CLEAVE_OK)
         cv_planned_done(planned);

@@ -87,3 +87,9 @@ const struct cv_engine cv_engine_native_reduce_plain = {
     .wait = reduce_wait,
     .close = reduce_close,
 };
+
+const struct cv_engine *cv_native_reduce_for(const struct cleave_policy *policy)
+{
+    return policy->hears_arrivals ? &cv_engine_native_reduce
+                                  : &cv_engine_native_reduce_plain;
+}

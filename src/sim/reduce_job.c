@@ -59,10 +59,21 @@ static enum cleave_status plan_job(const struct cleave_reduction *job, const cha
                                    job->seed, err);
 }
 
-static const struct cv_engine *engine_for(const struct cv_planned *planned)
+/* One run by the driver. */
+static enum cleave_status drive(const struct cv_planned *planned,
+                                const struct cv_reduce_costs *costs,
+                                struct cleave_trace *trace, struct cv_outcome *out,
+                                struct cleave_error *err)
 {
-    return planned->policy->hears_arrivals ? &cv_engine_native_reduce
-                                           : &cv_engine_native_reduce_plain;
+    struct cv_run run = { .number = 0 };
+    struct cv_driver *driver = NULL;
+    enum cleave_status status;
+
+    CV_TRY(cv_driver_open(planned, cv_native_reduce_for(planned->policy), NULL, costs,
+                          &driver, err));
+    status = cv_driver_run(driver, &run, trace, out, err);
+    cv_driver_close(driver);
+    return status;
 }
 
 /* Who sent to whom, when, and which inputs it carried. */
@@ -163,16 +174,27 @@ static void bound(const struct cv_reduce_costs *costs, const struct cv_planned *
 /* From so many nodes on, a fixed tree is executed by formula: no events, no trace. */
 enum { DIRECT = 100000 };
 
-/* A tree that is first come first served with overlap, and nobody wants to see events. */
-static bool goes_directly(const struct cleave_reduction *job,
-                          const struct cv_reduce_costs *costs,
-                          const struct cv_planned *planned,
-                          struct cleave_fixed_tree *fixed)
+/* A tree that is first come first served with overlap, and nobody wants to see events:
+ * then *out is who sends to whom, else NULL. */
+static enum cleave_status direct_tree(const struct cleave_reduction *job,
+                                      const struct cv_reduce_costs *costs,
+                                      const struct cv_planned *planned,
+                                      struct cv_arena *arena, const uint32_t **out,
+                                      struct cleave_error *err)
 {
-    return job->trace == NULL && costs->exact == NULL && costs->cluster == 0 &&
-           costs->nodes >= DIRECT && planned->policy->fixed != NULL &&
-           planned->policy->fixed(planned->state, &planned->view, fixed) &&
-           !fixed->in_turn && fixed->ahead == UINT32_MAX;
+    struct cleave_fixed_tree fixed = { 0 };
+
+    *out = NULL;
+    if (job->trace != NULL || costs->exact != NULL || costs->cluster != 0 ||
+        costs->nodes < DIRECT || planned->policy->fixed == NULL)
+        return CLEAVE_OK;
+    fixed.parent = cv_array(arena, costs->nodes, sizeof *fixed.parent);
+    if (fixed.parent == NULL)
+        return cv_fail_memory(err, "a tree");
+    if (planned->policy->fixed(planned->state, &planned->view, &fixed) &&
+        !fixed.in_turn && fixed.ahead == UINT32_MAX)
+        *out = fixed.parent;
+    return CLEAVE_OK;
 }
 
 static enum cleave_status run_directly(const struct cv_reduce_costs *costs,
@@ -202,32 +224,21 @@ static enum cleave_status run_once(const struct cleave_reduction *job,
                                    struct owned_tree *owned, struct cleave_trace *trace,
                                    struct cleave_error *err)
 {
-    struct cv_run run = { .seed = job->seed };
     size_t first_entry = cleave_trace_count(trace);
-    struct cv_driver *driver = NULL;
+    const uint32_t *parent;
     struct cv_outcome outcome;
-    enum cleave_status status;
 
     owned->tree.policy = planned->policy->name;
     owned->tree.nodes = costs->nodes;
-    if (costs->nodes >= DIRECT) {
-        struct cleave_fixed_tree fixed = { .parent = cv_array(&owned->arena, costs->nodes,
-                                                              sizeof *fixed.parent) };
-
-        if (fixed.parent == NULL)
-            return cv_fail_memory(err, "a tree");
-        if (goes_directly(job, costs, planned, &fixed)) {
-            CV_TRY(run_directly(costs, fixed.parent, owned, err));
-            bound(costs, planned, owned);
-            return CLEAVE_OK;
-        }
+    CV_TRY(direct_tree(job, costs, planned, &owned->arena, &parent, err));
+    if (parent != NULL) {
+        CV_TRY(run_directly(costs, parent, owned, err));
+    } else {
+        CV_TRY(drive(planned, costs, trace, &outcome, err));
+        owned->tree.length_s = outcome.makespan_s;
+        CV_TRY(gather_tree(trace, first_entry, !planned->policy->hears_arrivals, owned,
+                           err));
     }
-    CV_TRY(cv_driver_open(planned, engine_for(planned), NULL, costs, &driver, err));
-    status = cv_driver_run(driver, &run, trace, &outcome, err);
-    cv_driver_close(driver);
-    CV_TRY(status);
-    owned->tree.length_s = outcome.makespan_s;
-    CV_TRY(gather_tree(trace, first_entry, !planned->policy->hears_arrivals, owned, err));
     bound(costs, planned, owned);
     return CLEAVE_OK;
 }
@@ -313,23 +324,6 @@ static enum cleave_status simulate(const struct cv_planned *planned,
     return status;
 }
 
-/* Run 0 once more, by the driver, for its trace. */
-static enum cleave_status trace_run_0(const struct cleave_reduction *job,
-                                      const struct cv_planned *planned,
-                                      const struct cv_reduce_costs *costs,
-                                      struct cleave_error *err)
-{
-    struct cv_run run = { .seed = job->seed };
-    struct cv_driver *driver = NULL;
-    struct cv_outcome outcome;
-    enum cleave_status status;
-
-    CV_TRY(cv_driver_open(planned, engine_for(planned), NULL, costs, &driver, err));
-    status = cv_driver_run(driver, &run, job->trace, &outcome, err);
-    cv_driver_close(driver);
-    return status;
-}
-
 enum cleave_status cleave_simulate_reduce(const struct cleave_reduction *job,
                                           const struct cleave_trial *trial,
                                           struct cleave_stats *out,
@@ -338,13 +332,14 @@ enum cleave_status cleave_simulate_reduce(const struct cleave_reduction *job,
     struct cv_reduce_costs costs;
     struct cv_planned planned;
     struct cleave_stats stats;
+    struct cv_outcome outcome;
     enum cleave_status status;
 
     CV_TRY(read_costs(job, &costs, err));
     CV_TRY(plan_job(job, "tree-adapt", &costs, &planned, err));
     status = simulate(&planned, &costs, trial, &stats, err);
-    if (status == CLEAVE_OK && job->trace != NULL)
-        status = trace_run_0(job, &planned, &costs, err);
+    if (status == CLEAVE_OK && job->trace != NULL) /* run 0 once more, by the driver */
+        status = drive(&planned, &costs, job->trace, &outcome, err);
     if (status == CLEAVE_OK)
         *out = stats;
     cv_planned_done(&planned);

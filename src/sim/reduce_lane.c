@@ -24,9 +24,7 @@ enum cleave_status cv_reduce_lanes_open(const struct cv_planned *planned,
                                         struct cv_reduce_lanes **out,
                                         struct cleave_error *err)
 {
-    const struct cv_engine *engine = planned->policy->hears_arrivals
-                                         ? &cv_engine_native_reduce
-                                         : &cv_engine_native_reduce_plain;
+    const struct cv_engine *engine = cv_native_reduce_for(planned->policy);
     struct cv_reduce_lanes *lanes = calloc(1, sizeof *lanes);
     enum cleave_status status;
 

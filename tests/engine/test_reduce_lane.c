@@ -76,11 +76,8 @@ static void compare_runs(const struct how *how, const struct cv_planned *planned
     struct cleave_error err;
 
     assert_int_equal(cv_reduce_lanes_open(planned, costs, &lanes, &err), CLEAVE_OK);
-    assert_int_equal(cv_driver_open(planned,
-                                    planned->policy->hears_arrivals
-                                        ? &cv_engine_native_reduce
-                                        : &cv_engine_native_reduce_plain,
-                                    NULL, costs, &driver, &err),
+    assert_int_equal(cv_driver_open(planned, cv_native_reduce_for(planned->policy), NULL,
+                                    costs, &driver, &err),
                      CLEAVE_OK);
     assert_int_equal(cv_reduce_lanes_run(lanes, first, first + RUNS, results, &err),
                      CLEAVE_OK);

@@ -287,11 +287,8 @@ static void replay_repeats_the_orders(void **state)
                                            cv_mean_transfer(&costs),
                                            cv_mean_compute(&costs), 1, NULL),
                          CLEAVE_OK);
-        assert_int_equal(cv_driver_open(&planned,
-                                        policy->hears_arrivals
-                                            ? &cv_engine_native_reduce
-                                            : &cv_engine_native_reduce_plain,
-                                        NULL, &costs, &driver, NULL),
+        assert_int_equal(cv_driver_open(&planned, cv_native_reduce_for(policy), NULL,
+                                        &costs, &driver, NULL),
                          CLEAVE_OK);
         assert_int_equal(cv_driver_run(driver, &run, recorded, &outcome, NULL),
                          CLEAVE_OK);

@@ -13,16 +13,15 @@ enum { MOST_RUNS = 300000 };
 struct algorithm {
     const char *name, *policy;
     struct cleave_setting setting; /* key NULL: none */
-    bool any_order;                /* the file tells whether ties change the tree */
 };
 
 static const struct algorithm algorithms[] = {
-    { "binomial_stat", "binomial", { NULL, NULL }, false },
-    { "fibonacci_stat", "fibonacci", { NULL, NULL }, false },
-    { "fibonacci_stat_one", "fibonacci", { "buffer", "1" }, false },
-    { "tree_dyn", "tree-dyn", { NULL, NULL }, true },
-    { "noncommut_tree_dyn", "ordered-tree-dyn", { NULL, NULL }, true },
-    { "noncommut_right", "ordered-tree-dyn", { "prefer", "1" }, true },
+    { "binomial_stat", "binomial", { NULL, NULL } },
+    { "fibonacci_stat", "fibonacci", { NULL, NULL } },
+    { "fibonacci_stat_one", "fibonacci", { "buffer", "1" } },
+    { "tree_dyn", "tree-dyn", { NULL, NULL } },
+    { "noncommut_tree_dyn", "ordered-tree-dyn", { NULL, NULL } },
+    { "noncommut_right", "ordered-tree-dyn", { "prefer", "1" } },
 };
 
 static const struct algorithm *find_algorithm(const char *name)
