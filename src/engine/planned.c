@@ -46,7 +46,9 @@ static enum cleave_status make_plan(struct cv_planned *planned,
                                     size_t nsettings, const struct cv_forecast *forecast,
                                     struct cleave_error *err)
 {
-    struct cleave_setup setup = { &planned->arena, &planned->notes, forecast };
+    struct cleave_setup setup = { .arena = &planned->arena,
+                                  .notes = &planned->notes,
+                                  .forecast = forecast };
 
     planned->state = cv_array(&planned->arena, 1, planned->policy->state_size);
     if (planned->state == NULL)

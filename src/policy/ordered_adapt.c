@@ -17,6 +17,19 @@
  * to combine, and when a wait is over. */
 #include "policy/ordered_adapt.h"
 
+static enum cleave_status adapt_plan(void *state, const struct cleave_view *view,
+                                     struct cleave_setup *setup, struct cleave_error *err)
+{
+    struct ordered_adapt *adapt = state;
+
+    adapt->buddies = NULL;
+    if (view->compute_s > 0 || view->nworkers > 2 * LEAN_PAIRS)
+        return CLEAVE_OK;
+    adapt->buddies =
+        cv_lean_buddies(setup->arena, (view->nworkers + 1) / 2, adapt->wait > 0);
+    return adapt->buddies == NULL ? cv_fail_memory(err, "the buddies") : CLEAVE_OK;
+}
+
 static enum cleave_status adapt_start(void *state, const struct cleave_view *view,
                                       struct cleave_setup *setup,
                                       struct cleave_error *err)
@@ -25,8 +38,9 @@ static enum cleave_status adapt_start(void *state, const struct cleave_view *vie
 
     adapt->combining_takes_time = view->compute_s > 0;
     adapt->lean = NULL;
-    if (!adapt->combining_takes_time && view->nworkers <= CV_LANE_NODES) {
-        adapt->lean = cv_array(setup->arena, view->nworkers + 2, sizeof *adapt->lean);
+    if (adapt->buddies != NULL) {
+        setup->take = cv_lean_take;
+        adapt->lean = cv_array(setup->arena, 1, sizeof *adapt->lean);
         if (adapt->lean == NULL)
             return cv_fail_memory(err, "the intervals");
     }
@@ -295,25 +309,6 @@ static void wait_is_over(struct ordered_adapt *adapt, uint32_t node,
     }
 }
 
-/* What the general rules made of the start. */
-static void become_lean(struct ordered_adapt *adapt)
-{
-    const struct cv_intervals *in = &adapt->intervals;
-    const uint32_t n = in->n;
-
-    adapt->lean[n] = (struct lean_node){ .first = UINT8_MAX, .last = UINT8_MAX };
-    for (uint32_t i = 0; i < n; i++) {
-        const uint32_t left = cv_left_of(in, i), right = cv_right_of(in, i);
-
-        adapt->lean[i] =
-            (struct lean_node){ .left = (uint8_t)(left == CV_NOBODY ? n : left),
-                                .right = (uint8_t)(right == CV_NOBODY ? n : right),
-                                .first = (uint8_t)in->first[i],
-                                .last = (uint8_t)in->last[i],
-                                .idle = is_idle(&adapt->nodes[i]) };
-    }
-}
-
 static void adapt_decide(void *state, const struct cleave_view *view,
                          const struct cleave_event *event, struct cleave_orders *orders)
 {
@@ -327,7 +322,7 @@ static void adapt_decide(void *state, const struct cleave_view *view,
             consider(adapt, i, orders);
         }
         if (adapt->lean != NULL)
-            become_lean(adapt);
+            cv_lean_start(adapt->lean, view->nworkers);
         break;
     case CLEAVE_ARRIVED:
         arrived(adapt, event, orders);
@@ -350,10 +345,8 @@ CV_FLATTEN static void go_by_events(struct cleave_lane *lane)
 
 static void adapt_go(struct cleave_lane *lane)
 {
-    const struct ordered_adapt *adapt = lane->state;
-
-    if (cv_lane_combines_at_once(lane) && !adapt->combining_takes_time)
-        cv_ordered_adapt_lean(lane);
+    if (lane->take != NULL)
+        cv_lean_go(lane);
     else
         go_by_events(lane);
 }
@@ -381,6 +374,7 @@ const struct cleave_policy cleave_policy_ordered_adapt = {
     .hears_arrivals = true,
     .state_size = sizeof(struct ordered_adapt),
     .params = adapt_params,
+    .plan = adapt_plan,
     .start = adapt_start,
     .decide = adapt_decide,
     .go = adapt_go,

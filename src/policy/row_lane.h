@@ -10,7 +10,12 @@
  *
  * and names it as its `go`. Pending times are a sorted row (event_row.h). Costs are not
  * drawn here: a run goes on until something begins, or for as long as `go` likes, and
- * whoever makes the runs (sim/row_lanes.c) draws for several of them in a row. */
+ * whoever makes the runs (sim/row_lanes.c) draws for several of them in a row.
+ *
+ * A policy that finds out by itself what comes next gives a `take` when it starts (setup.h),
+ * which is used where combining takes no time. Its lanes have no row; all that begins at
+ * the start has its costs in costs_s when `go` is called first. From then on at most one
+ * thing begins in a call, and when its cost is there, as costs_s[0], `take` is called. */
 #ifndef CV_ROW_LANE_H
 #define CV_ROW_LANE_H
 #include "policy/event_row.h"
@@ -77,6 +82,7 @@ struct cleave_lane {
                                      driver has to say what is wrong                */
     bool compute_is_constant;
     double compute_s; /* then                                           */
+    void (*take)(struct cleave_lane *lane); /* NULL: there is a row; see above        */
     void *state;
     char *memory; /* of the policy, begins with its state; so many bytes are as at the
                      start when a run begins: a loop that changes less may say so   */
@@ -85,6 +91,7 @@ struct cleave_lane {
     struct cleave_view view;
     /* Arrays, not pointers to them: the loop has enough pointers to keep. */
     struct cv_lane_begin begins[CV_LANE_NODES];
+    double costs_s[CV_LANE_NODES]; /* of what has begun, for `take`                   */
     struct cv_lane_node nodes[CV_LANE_NODES + 2];
     double start_s[CV_LANE_NUMBERS]; /* by node and kind of what is under way       */
     double end_s[CV_LANE_NUMBERS];

@@ -33,6 +33,8 @@ struct cleave_setup {
     struct cv_arena *arena;
     struct cv_notes *notes;             /* NULL: nobody listens */
     const struct cv_forecast *forecast; /* NULL: none           */
+    /* Set by the start of a policy whose `go` needs no row: see row_lane.h. */
+    void (*take)(struct cleave_lane *lane);
 };
 
 /* Say why a worker gets nothing. Drops the note when memory is short or nobody listens. */

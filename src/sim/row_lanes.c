@@ -10,6 +10,9 @@
 
 enum { LANES = 8 };
 
+/* How much is known of the law of transfers. */
+enum usual { ANY_LAW, GAMMA, EXPONENTIAL };
+
 struct wake {
     uint32_t node, kind;
     double time_s;
@@ -27,8 +30,10 @@ struct place {
 struct cv_row_lanes {
     const struct cv_planned *planned;    /* borrowed */
     const struct cv_reduce_costs *costs; /* borrowed */
-    bool plain, simple;
-    double added_s; /* simple: what a combination adds to its transfer           */
+    enum usual usual;
+    bool plain;
+    bool simple;    /* combinations have no random cost                          */
+    double added_s; /* then: what one adds to its transfer, if they are not apart */
     /* What all runs begin with. */
     struct cv_lane_node start_nodes[CV_LANE_NODES];
     struct cv_lane_begin start_begins[CV_LANE_NODES];
@@ -47,30 +52,85 @@ static double draw_combination(const struct cv_row_lanes *all, const struct plac
     return cv_compute_cost(all->costs, place->run, begin->node, begin->nth);
 }
 
-/* When what begins now will end. Costs are laws here, no instance. `simple`, a constant,
- * says the usual: transfers are gamma and combinations take all->added_s if they are not
- * apart. */
-static CV_ALWAYS_INLINE uint64_t draw(const struct cv_row_lanes *all, struct place *place,
-                                      const struct cv_lane_begin *begin, bool simple)
+/* `usual`, a constant, says what is known of the law: a loop of draws need not ask. */
+static CV_ALWAYS_INLINE double draw_transfer(const struct cv_reduce_costs *costs,
+                                             uint32_t run,
+                                             const struct cv_lane_begin *begin,
+                                             enum usual usual)
 {
-    const struct cv_reduce_costs *costs = all->costs;
+    const struct cv_gamma *law = &costs->transfer.gamma;
+
+    if (usual == ANY_LAW)
+        return cv_transfer_cost(costs, run, begin->sender, begin->node);
+#if defined(__GNUC__)
+    if (usual == EXPONENTIAL && law->method != CV_GAMMA_EXPONENTIAL)
+        __builtin_unreachable();
+#endif
+    return cv_gamma_at(law, costs->transfer_seed, run, begin->sender, begin->node);
+}
+
+static CV_ALWAYS_INLINE void draw_start_as(const struct cv_row_lanes *all,
+                                           struct place *place, enum usual usual)
+{
+    for (uint32_t i = 0; i < all->nstart_begins; i++)
+        place->lane.costs_s[i] =
+            draw_transfer(all->costs, place->run, &all->start_begins[i], usual);
+}
+
+static CV_ALWAYS_INLINE void draw_first_as(const struct cv_row_lanes *all,
+                                           struct place *const *some, int count,
+                                           enum usual usual)
+{
+    for (int i = 0; i < count; i++)
+        some[i]->lane.costs_s[0] =
+            draw_transfer(all->costs, some[i]->run, &some[i]->lane.begins[0], usual);
+}
+
+/* The transfers that begin at the start of a run. */
+CV_FLATTEN static void draw_start(const struct cv_row_lanes *all, struct place *place)
+{
+    if (all->usual == EXPONENTIAL)
+        draw_start_as(all, place, EXPONENTIAL);
+    else if (all->usual == GAMMA)
+        draw_start_as(all, place, GAMMA);
+    else
+        draw_start_as(all, place, ANY_LAW);
+}
+
+/* The first transfer that begins in each of some lanes, for all in a row: it is mostly the
+ * only one. */
+CV_FLATTEN static void draw_first(const struct cv_row_lanes *all,
+                                  struct place *const *some, int count)
+{
+    if (all->usual == EXPONENTIAL)
+        draw_first_as(all, some, count, EXPONENTIAL);
+    else if (all->usual == GAMMA)
+        draw_first_as(all, some, count, GAMMA);
+    else
+        draw_first_as(all, some, count, ANY_LAW);
+}
+
+/* The key of what begins now. Costs are laws here, no instance. If combinations have no
+ * random cost, that of its transfer has been drawn as the `nth`. */
+static CV_ALWAYS_INLINE uint64_t key_of(const struct cv_row_lanes *all,
+                                        struct place *place,
+                                        const struct cv_lane_begin *begin, uint32_t nth)
+{
     struct cleave_lane *lane = &place->lane;
     double end_s = lane->now_s;
 
-    if (simple) {
-        end_s += cv_gamma_at(&costs->transfer.gamma, costs->transfer_seed, place->run,
-                             begin->sender, begin->node);
+    if (all->simple) {
+        end_s += lane->costs_s[nth];
         return cv_lane_key(lane, begin->node, begin->kind, end_s + all->added_s);
     }
     if (all->plain || begin->kind == CV_LANE_TRANSFER)
-        end_s += cv_transfer_cost(costs, place->run, begin->sender, begin->node);
+        end_s += draw_transfer(all->costs, place->run, begin, ANY_LAW);
     if (begin->kind == CV_LANE_COMBINATION)
         end_s += draw_combination(all, place, begin);
     return cv_lane_key(lane, begin->node, begin->kind, end_s);
 }
 
-static CV_ALWAYS_INLINE void draw_start(const struct cv_row_lanes *all,
-                                        struct place *place, bool simple)
+CV_FLATTEN static void lay_out_start(const struct cv_row_lanes *all, struct place *place)
 {
     struct cleave_lane *lane = &place->lane;
     uint64_t *keys = lane->keys + CV_ROW_GAP;
@@ -79,49 +139,35 @@ static CV_ALWAYS_INLINE void draw_start(const struct cv_row_lanes *all,
         const struct cv_lane_begin *begin = &all->start_begins[i];
 
         lane->start_s[begin->node * CV_LANE_KINDS + begin->kind] = 0;
-        *keys++ = draw(all, place, begin, simple);
+        *keys++ = key_of(all, place, begin, i);
     }
     for (uint32_t i = 0; i < all->nstart_wakes; i++) {
         const struct wake *wake = &all->start_wakes[i];
 
         *keys++ = cv_lane_key(lane, wake->node, wake->kind, wake->time_s);
     }
+    cv_row_sort(&lane->row, lane->keys, all->nstart_begins + all->nstart_wakes,
+                all->network, all->network_wide, all->network_size);
 }
 
-/* Draw for the first thing that begins in each of some lanes, for all in a row: it is mostly
- * the only one. */
-static CV_ALWAYS_INLINE void draw_first(const struct cv_row_lanes *all,
-                                        struct place *const *some, int count,
-                                        uint64_t *keys, bool simple)
-{
-    for (int i = 0; i < count; i++)
-        keys[i] = draw(all, some[i], &some[i]->lane.begins[0], simple);
-}
-
-CV_FLATTEN static void draw_start_simple(const struct cv_row_lanes *all,
-                                         struct place *place)
-{
-    draw_start(all, place, true);
-}
-
-CV_FLATTEN static void draw_first_simple(const struct cv_row_lanes *all,
-                                         struct place *const *some, int count,
-                                         uint64_t *keys)
-{
-    draw_first(all, some, count, keys, true);
-}
-
+/* The rest that begins in a lane is drawn on the way. */
 CV_FLATTEN static void add_begun(const struct cv_row_lanes *all,
-                                 struct place *const *some, int count,
-                                 const uint64_t *keys)
+                                 struct place *const *some, int count)
 {
+    uint64_t keys[LANES];
+
+    for (int i = 0; i < count; i++)
+        keys[i] = key_of(all, some[i], &some[i]->lane.begins[0], 0);
     for (int i = 0; i < count; i++) {
         struct cleave_lane *lane = &some[i]->lane;
 
         cv_row_add(&lane->row, lane->keys, keys[i]);
-        for (uint32_t k = 1; k < lane->nbegins; k++)
-            cv_row_add(&lane->row, lane->keys,
-                       draw(all, some[i], &lane->begins[k], false));
+        for (uint32_t k = 1; k < lane->nbegins; k++) {
+            if (all->simple)
+                lane->costs_s[k] =
+                    draw_transfer(all->costs, some[i]->run, &lane->begins[k], ANY_LAW);
+            cv_row_add(&lane->row, lane->keys, key_of(all, some[i], &lane->begins[k], k));
+        }
         lane->nbegins = 0;
     }
 }
@@ -132,18 +178,18 @@ static void start_run(const struct cv_row_lanes *all, struct place *place, uint3
     struct cleave_lane *lane = &place->lane;
 
     memcpy(lane->memory, place->start, lane->fresh);
-    memcpy(lane->nodes, all->start_nodes, lane->view.nworkers * sizeof *lane->nodes);
     place->run = run;
     place->result = result;
     lane->now_s = lane->length_s = 0;
     lane->over = lane->undecided = false;
+    lane->nbegins = 0;
     lane->sent = all->start_sent;
     if (all->simple)
-        draw_start_simple(all, place);
-    else
-        draw_start(all, place, false);
-    cv_row_sort(&lane->row, lane->keys, all->nstart_begins + all->nstart_wakes,
-                all->network, all->network_wide, all->network_size);
+        draw_start(all, place);
+    if (lane->take != NULL)
+        return;
+    memcpy(lane->nodes, all->start_nodes, lane->view.nworkers * sizeof *lane->nodes);
+    lay_out_start(all, place);
 }
 
 static void finish_run(struct place *place)
@@ -214,15 +260,16 @@ void cv_row_lanes_run(struct cv_row_lanes *all, uint64_t begin, uint64_t end,
 {
     struct work work = { begin, end, results };
     struct place *some[LANES];
-    uint64_t keys[LANES];
     int count;
 
     while ((count = go_all(all, &work, some)) >= 0) {
         if (all->simple)
-            draw_first_simple(all, some, count, keys);
+            draw_first(all, some, count);
+        if (all->place[0].lane.take == NULL)
+            add_begun(all, some, count);
         else
-            draw_first(all, some, count, keys, false);
-        add_begun(all, some, count, keys);
+            for (int i = 0; i < count; i++)
+                some[i]->lane.take(&some[i]->lane);
     }
 }
 
@@ -245,8 +292,10 @@ static enum cleave_status start_policy(const struct cv_row_lanes *all,
         lane->nodes[i] = (struct cv_lane_node){ .port.first = CV_LANE_NONE,
                                                 .processor.first = CV_LANE_NONE };
     memcpy(lane->state, all->planned->state, policy->state_size);
-    return policy->start == NULL ? CLEAVE_OK
-                                 : policy->start(lane->state, &lane->view, &setup, err);
+    if (policy->start != NULL)
+        CV_TRY(policy->start(lane->state, &lane->view, &setup, err));
+    lane->take = cv_lane_combines_at_once(lane) ? setup.take : NULL;
+    return CLEAVE_OK;
 }
 
 /* Let the policy decide at the start, and keep what that came to. */
@@ -256,12 +305,12 @@ static enum cleave_status prepare(struct cv_row_lanes *all, struct place *place,
     const struct cleave_event event = { .kind = CLEAVE_START };
     struct cleave_lane *lane = &place->lane;
 
+    lane->compute_is_constant = cv_compute_is_constant(all->costs);
+    lane->compute_s = cv_mean_compute(all->costs);
     do { /* once more if it took several blocks of memory */
         CV_TRY(start_policy(all, place, err));
         lane->memory = cv_arena_bytes(&place->arena, &lane->fresh);
     } while (lane->memory == NULL);
-    lane->compute_is_constant = cv_compute_is_constant(all->costs);
-    lane->compute_s = cv_mean_compute(all->costs);
     cv_row_sort(&lane->row, lane->keys, 0, NULL, 0, 0);
     cv_lane_decide(lane, &event, all->planned->policy->decide,
                    all->plain ? CV_LANE_PLAIN : 0);
@@ -309,7 +358,10 @@ enum cleave_status cv_row_lanes_open(const struct cv_planned *planned,
     all->planned = planned;
     all->costs = costs;
     all->plain = !planned->policy->hears_arrivals;
-    all->simple = costs->transfer.kind == CV_LAW_GAMMA && cv_compute_is_constant(costs);
+    all->simple = cv_compute_is_constant(costs);
+    if (costs->transfer.kind == CV_LAW_GAMMA)
+        all->usual =
+            costs->transfer.gamma.method == CV_GAMMA_EXPONENTIAL ? EXPONENTIAL : GAMMA;
     all->added_s = all->plain ? cv_mean_compute(costs) : 0;
     for (int i = 0; i < LANES && status == CLEAVE_OK; i++)
         status = prepare(all, &all->place[i], err);

@@ -59,7 +59,9 @@ static const struct {
     { "0.25", CLEAVE_COMPUTE_FRESH },      { "bernoulli:0,1,0.5", CLEAVE_COMPUTE_FRESH },
 };
 
-static const uint32_t sizes[] = { 1, 2, 3, 5, 8, 13, 33, 64, 100, 128, 150 };
+static const uint32_t sizes[] = {
+    1, 2, 3, 5, 8, 13, 33, 64, 100, 119, 120, 121, 128, 150
+};
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
