@@ -1,0 +1,148 @@
+/* returns_work.c -- the least time for given work. SPDX-License-Identifier: MIT
+ *
+ * Without fixed costs a schedule stretches with the lifespan. With them the work of a
+ * fixed set and orders is still linear in the lifespan, so that the best work is
+ * piecewise linear: a line through two lifespans that enclose the answer meets it as soon
+ * as both are on its piece. Bisection where the line does not get closer. */
+#include "model/returns.h"
+
+#include <math.h>
+
+#include "model/returns_parts.h"
+
+enum { MOST_DOUBLINGS = 1100, MOST_TURNS = 200 };
+/* How close the two lifespans, or the work, must be. */
+static const double enough = 1e-12;
+
+struct quest {
+    const struct cv_returns *returns;
+    const struct cv_returns_solver *solver;
+    double work;
+    struct cv_arena *arena;
+    struct cv_round_trip best; /* at the least lifespan that did enough */
+};
+
+static enum cleave_status ask(struct quest *quest, double lifespan_s, double *out_work,
+                              struct cleave_error *err)
+{
+    struct cv_round_trip trip;
+
+    CV_TRY(quest->solver->solve(quest->solver->context, quest->returns, lifespan_s,
+                                quest->arena, &trip, err));
+    *out_work = trip.work;
+    if (trip.work >= quest->work)
+        quest->best = trip;
+    return CLEAVE_OK;
+}
+
+/* The shares of a schedule brought to the work exactly. */
+static void scale(struct cv_round_trip *trip, const struct cv_returns *returns,
+                  double work)
+{
+    const double factor = work / trip->work;
+
+    for (uint32_t i = 0; i < returns->n; i++)
+        trip->units[i] *= factor;
+    trip->work = work;
+}
+
+static enum cleave_status stretch(struct quest *quest, struct cv_round_trip *out,
+                                  struct cleave_error *err)
+{
+    struct cv_round_trip trip;
+    double lifespan_s = 1;
+
+    CV_TRY(quest->solver->solve(quest->solver->context, quest->returns, lifespan_s,
+                                quest->arena, &trip, err));
+    if (!(trip.work > 0))
+        return cv_fail(err, CLEAVE_EINPUT, "expected workers to do %g units, got none",
+                       quest->work);
+    trip.lifespan_s = lifespan_s * (quest->work / trip.work);
+    scale(&trip, quest->returns, quest->work);
+    *out = trip;
+    return CLEAVE_OK;
+}
+
+/* Lifespans between which the work is reached. */
+static enum cleave_status enclose(struct quest *quest, double *low_s, double *low_work,
+                                  double *high_s, double *high_work,
+                                  struct cleave_error *err)
+{
+    double guess = INFINITY;
+
+    for (uint32_t i = 0; i < quest->returns->n; i++) {
+        const struct cv_trip *t = &quest->returns->trips[i];
+
+        guess = fmin(guess, cv_trip_once_s(t) + quest->work * cv_trip_unit_s(t));
+    }
+    /* The best worker alone needs `guess`, so all together no more. */
+    *low_s = *low_work = 0;
+    *high_s = guess;
+    for (int i = 0; i < MOST_DOUBLINGS && isfinite(*high_s); i++) {
+        CV_TRY(ask(quest, *high_s, high_work, err));
+        if (*high_work >= quest->work)
+            return CLEAVE_OK;
+        *low_s = *high_s;
+        *low_work = *high_work;
+        *high_s *= i == 0 ? 1 + 1e-9 : 2;
+    }
+    return cv_fail(err, CLEAVE_EINPUT, "expected workers to do %g units, got at most %g",
+                   quest->work, *low_work);
+}
+
+static enum cleave_status close_in(struct quest *quest, struct cv_round_trip *out,
+                                   struct cleave_error *err)
+{
+    double low_s, low_work, high_s, high_work;
+    bool halve = false;
+
+    CV_TRY(enclose(quest, &low_s, &low_work, &high_s, &high_work, err));
+    for (int turn = 0; turn < MOST_TURNS; turn++) {
+        const double width = high_s - low_s;
+        double middle = low_s + width / 2, work;
+
+        if (width <= enough * high_s || high_work <= quest->work * (1 + enough))
+            break;
+        /* A little above the line, so that one more turn ends it. */
+        if (!halve)
+            middle = fmin(low_s +
+                              width * (quest->work - low_work) / (high_work - low_work) *
+                                  (1 + 1e-15) +
+                              enough / 4 * high_s,
+                          high_s - enough / 4 * width);
+        CV_TRY(ask(quest, middle, &work, err));
+        if (work >= quest->work) {
+            high_s = middle;
+            high_work = work;
+        } else {
+            low_s = middle;
+            low_work = work;
+        }
+        halve = high_s - low_s > width / 2;
+    }
+    *out = quest->best;
+    scale(out, quest->returns, quest->work);
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_returns_for_work(const struct cv_returns *returns,
+                                       const struct cv_returns_solver *solver,
+                                       double work, struct cv_arena *arena,
+                                       struct cv_round_trip *out,
+                                       struct cleave_error *err)
+{
+    struct quest quest = { returns, solver, work, arena, { .n = 0 } };
+
+    CV_TRY(cv_returns_check(returns, 0, err));
+    if (!(work >= 0) || !isfinite(work))
+        return cv_fail(err, CLEAVE_EINPUT, "work: expected 0 or more units, got %g",
+                       work);
+    if (work == 0) {
+        CV_TRY(cv_returns_nothing(returns, 0, arena, out, err));
+        out->optimal = true;
+        return CLEAVE_OK;
+    }
+    if (cv_returns_linear(returns))
+        return stretch(&quest, out, err);
+    return close_in(&quest, out, err);
+}
