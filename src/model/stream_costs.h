@@ -1,0 +1,126 @@
+/* stream_costs.h -- times, delays and weights of workers that serve a stream in rounds.
+ * SPDX-License-Identifier: MIT
+ *
+ * A stream has no known end. Its master gives each worker a chunk per round, and wants
+ * rounds to last `tau` seconds. A chunk goes out as two parts, of theta and 1 - theta of
+ * its load, in a row; the result of the first part of a round comes back together with
+ * that of the second part of the round before. When the result of a first part is there,
+ * the master posts the worker's next round. So a worker computes one part while the
+ * other one travels.
+ *
+ *     load in a steady round        alpha = S (tau - 2 f)       f: compute latency
+ *     throughput of the worker      alpha / tau; none is left when tau <= 2 f
+ *
+ * Millot and Parrot, "Setting up clusters of computing units to process several data
+ * streams efficiently", PPAM 2013. Where their formulas cannot be as printed, this is
+ * said beside the call. */
+#ifndef CV_STREAM_COSTS_H
+#define CV_STREAM_COSTS_H
+#include <stdbool.h>
+#include <stdint.h>
+#include <cleave/platform.h>
+#include "base/arena.h"
+
+/* The two parts of a chunk: how long each is under way, computed, and on its way back. */
+struct cv_stream_times {
+    double send_first_s, send_second_s;
+    double compute_first_s, compute_second_s;
+    double return_first_s, return_second_s;
+};
+
+/* Workers that share a master, in the order of service. */
+struct cv_stream_ring {
+    const struct cleave_worker *workers; /* borrowed                            */
+    uint32_t n;
+    double tau_s;
+    double result_ratio;  /* result units per load unit                         */
+    const double *theta;  /* per worker, borrowed; NULL: all 1/2                */
+    const double *margin; /* per worker, borrowed: by which part delays are
+                             stretched because costs are not sure; NULL: all 0  */
+};
+
+double cv_ring_theta(const struct cv_stream_ring *ring, uint32_t worker);
+double cv_ring_margin(const struct cv_stream_ring *ring, uint32_t worker);
+
+/* Load of a round that lasts tau_s, and units per second; both are negative when the two
+ * latencies alone last longer. */
+double cv_stream_load(const struct cleave_worker *worker, double tau_s);
+double cv_stream_profit(const struct cleave_worker *worker, double tau_s);
+struct cv_stream_times cv_stream_times(const struct cleave_worker *worker, double theta,
+                                       double result_ratio, double load);
+/* The times of every worker in steady rounds; NULL when memory is short. */
+struct cv_stream_times *cv_ring_times(const struct cv_stream_ring *ring,
+                                      struct cv_arena *arena);
+/* How long the two parts of a chunk hold the send port, and the receive port. */
+double cv_send_time(const struct cv_stream_times *times);
+double cv_return_time(const struct cv_stream_times *times);
+
+/* --- the part sent first -------------------------------------------------------------
+ * Without contention the worker computes without a gap around the round with load
+ * `after` that follows one with load `before` if and only if low <= theta <= high. The
+ * window is empty when low > high; bounds start from 0 and 1. In a first round there is
+ * no gap between the parts if theta >= cv_theta_first. */
+struct cv_theta_window {
+    double low, high;
+};
+struct cv_theta_window cv_theta_window(const struct cleave_worker *worker,
+                                       double result_ratio, double before, double after);
+double cv_theta_first(const struct cleave_worker *worker, double load);
+/* Leaves as much time to spare in a first round as in the rounds after it. */
+double cv_theta_equal_slack(const struct cleave_worker *worker, double result_ratio,
+                            double load);
+
+/* --- delays --------------------------------------------------------------------------
+ * The next worker may be posted to when both ports have been left by the one before:
+ *
+ *     d = (1 + margin) max(all its data, its second result + the own first result)
+ *
+ * Printed was "its first result + the own second result", which belongs to the opposite
+ * order of return; both are the same for theta = 1/2. The first worker's delay is what it
+ * needs behind the last one of the round before: it counts in the sum, but nobody waits
+ * for it at the start. */
+enum cv_delay_form { CV_DELAY_DERIVED, CV_DELAY_PRINTED };
+
+double cv_stream_delay(enum cv_delay_form form, double margin,
+                       const struct cv_stream_times *before,
+                       const struct cv_stream_times *own);
+void cv_ring_delays(const struct cv_stream_ring *ring,
+                    const struct cv_stream_times *times, enum cv_delay_form form,
+                    double *out);
+/* The same for the worst worker before: weights that do not depend on the order. */
+void cv_ring_tight_delays(const struct cv_stream_ring *ring,
+                          const struct cv_stream_times *times, enum cv_delay_form form,
+                          double *out);
+double cv_stream_sum(const double *values, uint32_t n);
+/* When each worker is posted to for the first time. */
+void cv_ring_starts(const double *delays, uint32_t n, double *out);
+
+/* Own weights: omega = (1 + margin) max(all data, all results), and a reserve. Served in
+ * increasing order of their first result, workers need no more than the sum of omega plus
+ * the reserve, (1 + margin) (greatest - least first result). Returns the reserve; NaN if
+ * the margins differ, for then the sum does not telescope. */
+double cv_ring_own_weights(const struct cv_stream_ring *ring,
+                           const struct cv_stream_times *times, double *out_omega);
+
+/* --- contention ----------------------------------------------------------------------
+ * Delays between first posts are not those between later ones: a worker's posts come
+ * start + phi + i tau, and phi = first part out + computed + returned depends on the
+ * worker. The least time the send port and the receive port are free between two uses
+ * in a steady round; negative: they are asked for twice at the same time. `first_loads`
+ * are those of the first round, NULL: the steady ones (the second round is taken to be
+ * steady). false when memory is short. */
+struct cv_port_gaps {
+    double send_s, receive_s;
+};
+bool cv_ring_gaps(const struct cv_stream_ring *ring, const struct cv_stream_times *times,
+                  const double *starts, const double *first_loads, struct cv_arena *arena,
+                  struct cv_port_gaps *out);
+
+/* First loads that make all workers start + i tau apart, as the delays intend: the first
+ * round of worker w lasts tau - (phi_w - phi_0) / (1 + theta S / B). A worker for which
+ * that is not possible (its load would not be positive) keeps its steady load; returns
+ * how many there are. */
+uint32_t cv_ring_first_loads(const struct cv_stream_ring *ring,
+                             const struct cv_stream_times *times, double *out);
+
+#endif

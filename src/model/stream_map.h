@@ -1,0 +1,39 @@
+/* stream_map.h -- how the load of a worker follows measured rounds.
+ * SPDX-License-Identifier: MIT
+ *
+ * After each round the load becomes load tau / sigma, where sigma is what the round took
+ * as seen from its first part, of theta times the load, which was computed in C seconds:
+ *
+ *     sigma = (C - g) / theta + 2 g          g: the compute latency as it is declared
+ *
+ * With S the speed and f the true latency this is load' = load tau S / (load + c S), with
+ * c = 2 g + (f - g) / theta. In 1 / load it is linear: it converges from any load to
+ * S (tau - c), with the factor c / tau per round, if c < tau; else the load goes to 0. */
+#ifndef CV_STREAM_MAP_H
+#define CV_STREAM_MAP_H
+#include <stdint.h>
+
+struct cv_stream_map {
+    double speed_ups, latency_s;
+    double declared_latency_s; /* g; no matter which for theta = 1/2      */
+    double tau_s, theta;
+};
+
+/* Of a round with this load, as it would be measured. Not positive for small loads when
+ * theta < 1/2 and the declared latency is above f / (1 - 2 theta). */
+double cv_map_sigma(const struct cv_stream_map *map, double load);
+/* The load after a round that was measured as sigma. Such a measure says nothing when it
+ * is not a positive number: the load is kept. */
+double cv_map_next(double load, double tau_s, double sigma);
+/* Loads and measures of `rounds` rounds from a first load on. */
+void cv_map_run(const struct cv_stream_map *map, double first_load, uint32_t rounds,
+                double *loads, double *sigmas);
+
+/* Where the load goes; negative: to 0. */
+double cv_map_fixed_point(const struct cv_stream_map *map);
+/* By which the distance of 1 / load to its limit shrinks per round. */
+double cv_map_factor(const struct cv_stream_map *map);
+/* What a round really takes in the end: tau when the declared latency is right. */
+double cv_map_round(const struct cv_stream_map *map);
+
+#endif
