@@ -1,0 +1,61 @@
+/* split.h -- where an input may be cut. SPDX-License-Identifier: MIT
+ *
+ * A splitter names the boundaries between the records of an input of n bytes: 0, n and
+ * those between. A chunk runs from one boundary to another, so that chunks put one after
+ * the other are the input byte for byte and each begins where a record begins.
+ *
+ *   lines, jsonl   after every newline
+ *   nul            after every zero byte
+ *   csv            after every newline outside quotes. A quote opens only where a field
+ *                  begins, so that one in the middle of 5" pipe is plain text; "" within
+ *                  quotes is a quote. csv:; and csv:tab take another separator than a
+ *                  comma. A quote that is never closed makes the rest one record.
+ *   fasta          before every line that begins with >
+ *   fastq          before the @ of every record: sequence and quality may run over several
+ *                  lines, the quality is as long as the sequence. Anything else is an
+ *                  error, but for empty lines between records and a last record that the
+ *                  end of the input cuts short.
+ *   paragraph      before a line that is not empty and follows an empty one
+ *   fixed:BYTES    at every multiple of BYTES; the last record may be shorter
+ *   regex:RE       before every line at whose first byte a match of the POSIX extended
+ *                  expression RE begins. RE sees the first 64 KiB of the line, without
+ *                  its end (newline, and a carriage return before it)
+ *
+ * Lines end in \n or \r\n, and the last one need not. What stands before the first record
+ * start (of fasta, fastq, paragraph, regex) belongs to the first record.
+ *
+ * A splitter is read-only once parsed and may be shared by threads. */
+#ifndef CV_SPLIT_H
+#define CV_SPLIT_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cleave/error.h>
+
+struct cv_splitter;
+
+/* Read "lines", "fixed:4096", "regex:[0-9]+" and so on. *out is owned by the caller; an
+ * unknown name is answered with the nearest ones. */
+enum cleave_status cv_splitter_parse(const char *text, struct cv_splitter **out,
+                                     struct cleave_error *err);
+void cv_splitter_free(struct cv_splitter *splitter);
+
+/* The text that was parsed: borrowed, valid until the splitter is freed. */
+const char *cv_splitter_text(const struct cv_splitter *splitter);
+/* Whether a boundary of a file cannot be told from the bytes near it, so that all bytes
+ * before it have to be read once (csv). */
+bool cv_splitter_needs_pass(const struct cv_splitter *splitter);
+/* Whether two inputs can be cut side by side (cut_pairs.h; fastq). */
+bool cv_splitter_pairs(const struct cv_splitter *splitter);
+
+/* How many records are in `length` bytes that begin and end at boundaries. */
+enum cleave_status cv_splitter_count(const struct cv_splitter *splitter,
+                                     const char *bytes, size_t length, uint64_t *out,
+                                     struct cleave_error *err);
+
+/* The splitters there are, for help: "fixed:BYTES" and what it means. Borrowed, static. */
+size_t cv_splitter_kinds(void);
+const char *cv_splitter_usage(size_t index);
+const char *cv_splitter_summary(size_t index);
+
+#endif

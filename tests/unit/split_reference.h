@@ -1,0 +1,224 @@
+/* split_reference.h -- the boundaries of an input, byte by byte and line by line.
+ * SPDX-License-Identifier: MIT
+ *
+ * Written from the definitions alone, for tests to compare with. */
+#ifndef SPLIT_REFERENCE_H
+#define SPLIT_REFERENCE_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Set is[b] for every boundary b of `n` bytes. False if the bytes are not in the format. */
+typedef bool reference(const char *bytes, size_t n, bool *is);
+
+struct reference_line {
+    size_t start, length; /* without the end of the line */
+};
+
+static inline size_t reference_lines(const char *bytes, size_t n,
+                                     struct reference_line *lines)
+{
+    size_t count = 0;
+
+    for (size_t start = 0; start < n;) {
+        size_t end = start;
+
+        while (end < n && bytes[end] != '\n')
+            end++;
+        lines[count].start = start;
+        lines[count].length = end - start - (end > start && bytes[end - 1] == '\r');
+        count++;
+        start = end + 1;
+    }
+    return count;
+}
+
+static inline bool reference_ended(const char *bytes, size_t n, bool *is, char byte)
+{
+    is[0] = is[n] = true;
+    for (size_t i = 0; i < n; i++)
+        if (bytes[i] == byte)
+            is[i + 1] = true;
+    return true;
+}
+
+static inline bool reference_newline(const char *bytes, size_t n, bool *is)
+{
+    return reference_ended(bytes, n, is, '\n');
+}
+
+static inline bool reference_nul(const char *bytes, size_t n, bool *is)
+{
+    return reference_ended(bytes, n, is, '\0');
+}
+
+static inline bool reference_fixed7(const char *bytes, size_t n, bool *is)
+{
+    (void)bytes;
+    for (size_t i = 0; i < n; i += 7)
+        is[i] = true;
+    is[0] = is[n] = true;
+    return true;
+}
+
+/* The states of a common reader of such files. */
+static inline bool reference_csv(const char *bytes, size_t n, bool *is)
+{
+    enum { FIELD_START, IN_FIELD, IN_QUOTES, QUOTE_IN_QUOTES } state = FIELD_START;
+    size_t i = n >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
+
+    is[0] = is[n] = true;
+    for (; i < n; i++) {
+        const char c = bytes[i];
+
+        if (state == IN_QUOTES) {
+            state = c == '"' ? QUOTE_IN_QUOTES : IN_QUOTES;
+        } else if (c == '"' && (state == QUOTE_IN_QUOTES || state == FIELD_START)) {
+            state = IN_QUOTES;
+        } else if (c == '\n') {
+            state = FIELD_START;
+            is[i + 1] = true;
+        } else {
+            state = c == ',' ? FIELD_START : IN_FIELD;
+        }
+    }
+    return true;
+}
+
+/* What stands before the first start belongs to the first record. */
+static inline bool reference_starts(const char *bytes, size_t n, bool *is,
+                                    bool (*starts)(const char *line, size_t length,
+                                                   bool after_empty))
+{
+    struct reference_line *lines = malloc((n + 1) * sizeof *lines);
+    size_t count, found = 0;
+
+    if (lines == NULL)
+        abort();
+    count = reference_lines(bytes, n, lines);
+    for (size_t i = 0; i < count; i++)
+        if (starts(bytes + lines[i].start, lines[i].length,
+                   i == 0 || lines[i - 1].length == 0) &&
+            found++ > 0)
+            is[lines[i].start] = true;
+    is[0] = is[n] = true;
+    free(lines);
+    return true;
+}
+
+static inline bool starts_fasta(const char *line, size_t length, bool after_empty)
+{
+    (void)after_empty;
+    return length > 0 && line[0] == '>';
+}
+
+static inline bool reference_fasta(const char *bytes, size_t n, bool *is)
+{
+    return reference_starts(bytes, n, is, starts_fasta);
+}
+
+static inline bool starts_paragraph(const char *line, size_t length, bool after_empty)
+{
+    (void)line;
+    return length > 0 && after_empty;
+}
+
+static inline bool reference_paragraph(const char *bytes, size_t n, bool *is)
+{
+    return reference_starts(bytes, n, is, starts_paragraph);
+}
+
+/* ab|b+$ */
+static inline bool starts_regex(const char *line, size_t length, bool after_empty)
+{
+    size_t b = 0;
+
+    (void)after_empty;
+    while (b < length && line[b] == 'b')
+        b++;
+    return (length >= 2 && line[0] == 'a' && line[1] == 'b') || (b > 0 && b == length);
+}
+
+static inline bool reference_regex(const char *bytes, size_t n, bool *is)
+{
+    return reference_starts(bytes, n, is, starts_regex);
+}
+
+/* ab+c*, with plain text at its start */
+static inline bool starts_prefix(const char *line, size_t length, bool after_empty)
+{
+    (void)after_empty;
+    return length >= 2 && line[0] == 'a' && line[1] == 'b';
+}
+
+static inline bool reference_prefix(const char *bytes, size_t n, bool *is)
+{
+    return reference_starts(bytes, n, is, starts_prefix);
+}
+
+static inline bool reference_fastq(const char *bytes, size_t n, bool *is)
+{
+    struct reference_line *lines = malloc((n + 1) * sizeof *lines);
+    size_t count, i = 0, records = 0;
+    bool good = true;
+
+    if (lines == NULL)
+        abort();
+    count = reference_lines(bytes, n, lines);
+    is[0] = is[n] = true;
+    while (good) {
+        size_t sequence = 0, quality = 0;
+
+        while (i < count && lines[i].length == 0)
+            i++;
+        if (i == count)
+            break;
+        good = bytes[lines[i].start] == '@';
+        if (good && records++ > 0)
+            is[lines[i].start] = true;
+        for (i++; i < count && bytes[lines[i].start] != '+'; i++) {
+            /* A line that the end of the input cuts after a \r is no line of @. */
+            good = good && bytes[lines[i].start] != '@';
+            sequence += lines[i].length;
+        }
+        for (i++; i < count && quality < sequence; i++)
+            quality += lines[i].length;
+        if (quality > sequence && bytes[n - 1] != '\n' && i == count)
+            break; /* a last line without its end is not judged */
+        good = good && quality <= sequence;
+        if (i > count)
+            break;
+    }
+    free(lines);
+    return good;
+}
+
+struct reference_case {
+    const char *splitter;
+    reference *reference;
+    const char *letters; /* of inputs that are worth trying; of length `nletters` */
+    size_t nletters;
+};
+
+#define REFERENCE_CASE(splitter, function, letters)      \
+    {                                                    \
+        splitter, function, letters, sizeof(letters) - 1 \
+    }
+
+static const struct reference_case reference_cases[] = {
+    REFERENCE_CASE("lines", reference_newline, "a\n\r\xff\0b"),
+    REFERENCE_CASE("nul", reference_nul, "a\n\0b"),
+    REFERENCE_CASE("csv", reference_csv, "a\",\n\r\xef\xbb\xbf"),
+    REFERENCE_CASE("jsonl", reference_newline, "{}\"\n\r"),
+    REFERENCE_CASE("fasta", reference_fasta, ">A\n\r"),
+    REFERENCE_CASE("fastq", reference_fastq, "@+A\n\r"),
+    REFERENCE_CASE("paragraph", reference_paragraph, "a\n\r"),
+    REFERENCE_CASE("fixed:7", reference_fixed7, "a"),
+    REFERENCE_CASE("regex:ab|b+$", reference_regex, "ab\n\r\0"),
+    REFERENCE_CASE("regex:^ab+c*", reference_prefix, "abc\n\r\0"),
+};
+
+enum { REFERENCE_CASES = sizeof reference_cases / sizeof reference_cases[0] };
+
+#endif
