@@ -93,14 +93,15 @@ static void bench_engine(const struct cleave_policy *policy,
 {
     const double load = 200000;
     struct cleave_platform *platform = star(workers, 4, 20.0 * workers);
-    struct engine_bench bench = { .run = { .platform = platform, .load = load } };
+    struct engine_bench bench = { .run = { .platform = platform } };
     struct cv_planned planned;
     struct cleave_error err;
     double least, median;
     char what[64];
 
     check(cv_planned_init(&planned, policy, set, nset, platform,
-                          cleave_platform_workers(platform), load, 0, 1, NULL, &err),
+                          cleave_platform_workers(platform),
+                          &(struct cv_load){ .units = load, .seed = 1 }, NULL, &err),
           &err);
     check(cv_driver_open(&planned, &cv_engine_native, platform, NULL, &bench.driver,
                          &err),
@@ -195,7 +196,9 @@ static void run_planner(void *context)
         struct cv_planned planned;
 
         check(cv_planned_init(&planned, &cleave_policy_umr_plus, NULL, 0, bench->platform,
-                              workers, bench->load, 0, 1, NULL, &err),
+                              workers,
+                              &(struct cv_load){ .units = bench->load, .seed = 1 }, NULL,
+                              &err),
               &err);
         cv_planned_done(&planned);
         break;

@@ -6,6 +6,8 @@
 #include <cleave/policy.h>
 #include <cleave/reduce.h>
 #include <cleave/run.h>
+#include <cleave/stream_plan.h>
+#include <cleave/streams.h>
 #include <cleave/trace.h>
 #include <cleave/version.h>
 #endif

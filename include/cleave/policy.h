@@ -32,6 +32,10 @@ enum cleave_event_kind {
     CLEAVE_WAKE,     /* the time asked for by CLEAVE_WAKE_AT has come                  */
     CLEAVE_ARRIVED,  /* peer's partial has arrived at worker, whose port is free    */
     CLEAVE_COMBINED, /* worker has combined peer's partial with its own             */
+    CLEAVE_RETURNED, /* the result of the chunk has arrived at the master           */
+    CLEAVE_ENDED,    /* a stream has ended: units_left is now all there is          */
+    CLEAVE_RECALLED, /* so many units of the chunk were taken back from worker      */
+    CLEAVE_LOST,     /* the chunk came to nothing: its units are left again         */
 };
 
 struct cleave_event {
@@ -49,6 +53,8 @@ enum cleave_order_kind {
     CLEAVE_SEND,    /* send `units` to `worker`, who computes chunks as they come   */
     CLEAVE_WAKE_AT, /* call again at `time_s`, about `worker`                       */
     CLEAVE_COMBINE, /* `peer` sends its partial to `worker`, who combines it        */
+    CLEAVE_RETURN,  /* `worker` sends the result of `chunk` back to the master      */
+    CLEAVE_RECALL,  /* take up to `units` of what `worker` is computing back        */
 };
 
 struct cleave_order {
@@ -57,6 +63,7 @@ struct cleave_order {
     double units;
     double time_s;
     uint32_t peer;
+    uint64_t chunk; /* of CLEAVE_RETURN                                             */
 };
 
 /* What a policy knows. Costs are those declared; the true ones may differ. */
@@ -64,9 +71,12 @@ struct cleave_view {
     const struct cleave_worker *workers;
     uint32_t nworkers;
     enum cleave_port port;
-    double units_total;
-    double units_left; /* not yet ordered to be sent                                */
-    double error;      /* expected relative error of declared costs, 0 = exact      */
+    double units_total;  /* INFINITY for a stream that has not ended               */
+    double units_left;   /* not yet ordered to be sent                             */
+    double result_ratio; /* units of result per unit of load; 0: nothing comes back */
+    double lifespan_s;   /* above 0: do as much as ends by then; units_total is 0
+                            until the plan says how much that is                   */
+    double error;        /* expected relative error of declared costs, 0 = exact   */
     uint64_t seed;
     double transfer_s; /* reductions: declared cost of sending a partial            */
     double compute_s;  /* reductions: declared cost of combining two                */
@@ -81,6 +91,12 @@ struct
 /* Ask for `units` to be sent to `worker`. A master that is busy sends it as soon as its
  * port allows, in the order asked for. */
 void cleave_order_send(struct cleave_orders *orders, uint32_t worker, double units);
+/* Ask for the result of `chunk`, which `worker` has computed, to be sent back. Results wait
+ * for the master's port in the order asked for; on port: one they share it with sends. */
+void cleave_order_return(struct cleave_orders *orders, uint32_t worker, uint64_t chunk);
+/* Ask for up to `units` of the chunk that `worker` is computing, from its end, as far as it
+ * has not come to them. A CLEAVE_RECALLED event says how many are left again, maybe none. */
+void cleave_order_recall(struct cleave_orders *orders, uint32_t worker, double units);
 /* Ask for a CLEAVE_WAKE event at `time_s` that names `worker`. */
 void cleave_order_wake(struct cleave_orders *orders, uint32_t worker, double time_s);
 /* Ask `sender`, whose own combinations are all done, to send its partial to `receiver`.
@@ -92,6 +108,7 @@ void cleave_order_combine(struct cleave_orders *orders, uint32_t receiver,
 enum cleave_param_kind {
     CLEAVE_PARAM_REAL,  /* double   */
     CLEAVE_PARAM_COUNT, /* uint32_t */
+    CLEAVE_PARAM_TEXT,  /* const char *, NULL unless given; the policy reads it */
 };
 
 struct cleave_param {
@@ -106,6 +123,7 @@ enum {
     CLEAVE_NEEDS_EQUAL_WORKERS = 1 << 0, /* refused with the first difference found */
     CLEAVE_NEEDS_FORECAST = 1 << 1,      /* tries other policies in simulation      */
     CLEAVE_NEEDS_MULTI_PORT = 1 << 2,    /* links that share no port                */
+    CLEAVE_NEEDS_SHARED_PORT = 1 << 3,   /* port: one or duplex                     */
 };
 
 /* A reduction that always does the same, whatever costs turn out to be: every node sends
@@ -125,6 +143,10 @@ struct cleave_policy {
     unsigned needs;
     bool keeps_order;    /* reductions: combines neighbouring intervals only        */
     bool hears_arrivals; /* reductions: is told of CLEAVE_ARRIVED                   */
+    bool one_round;      /* loads: at most one chunk per worker, whatever happens   */
+    bool takes_streams;  /* loads: the load may be without a known end              */
+    bool orders_returns; /* loads: says when results come back. Those of other
+                            policies come back as they get ready                    */
     size_t state_size;
     const struct cleave_param *params; /* ends with a zero entry; NULL: none       */
     enum cleave_status (*plan)(void *state, const struct cleave_view *view,
@@ -133,6 +155,9 @@ struct cleave_policy {
                                 struct cleave_setup *setup, struct cleave_error *err);
     void (*decide)(void *state, const struct cleave_view *view,
                    const struct cleave_event *event, struct cleave_orders *orders);
+    /* Optional: how many units the plan does within the view's lifespan. For policies
+     * without it the load that takes so long is looked for. */
+    double (*work)(const void *state);
     /* Optional: a reduction never takes longer if no transfer takes more than `transfer_s`
      * and no combination more than `compute_s`. Without it, one partial after the other. */
     double (*longest)(const void *state, const struct cleave_view *view,

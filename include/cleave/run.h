@@ -20,16 +20,22 @@ struct cleave_setting {
 
 struct cleave_job {
     const struct cleave_platform *platform; /* borrowed                              */
-    double load;                            /* units, positive                       */
-    const char *policy;                     /* NULL: "auto"                          */
-    const struct cleave_setting *settings;  /* borrowed; nsettings of them           */
+    double load;         /* units, positive; 0 when a lifespan is given             */
+    double lifespan_s;   /* above 0: do as much as ends by then                     */
+    double result_ratio; /* units of result that come back per unit of load         */
+    double packaging_s;  /* what a worker takes to unpack a unit of load or to pack
+                            a unit of result, on top of computing                   */
+    const char *policy;  /* NULL: "auto"                          */
+    const struct cleave_setting *settings; /* borrowed; nsettings of them           */
     size_t nsettings;
     double error; /* expected error of the declared costs  */
     uint64_t seed;
     struct cleave_trace *trace; /* optional: what happens (in run 0) is appended     */
 };
 
-/* A lower bound on the makespan that no schedule can beat. */
+/* What no schedule can beat: a lower bound on the makespan in seconds or, with a lifespan,
+ * an upper bound on the units done. Policies of one round are measured by what one round
+ * can do. */
 struct cleave_bound {
     const char *name; /* static */
     double value_s;
@@ -51,7 +57,13 @@ struct cleave_schedule {
     const char *policy; /* as asked for, "auto" included                   */
     const char *picked; /* the policy that decided; NULL if it is `policy` */
     const char *why;    /* why it was picked, or NULL                      */
-    double load, makespan_s, utilisation;
+    const char *proved; /* NULL, or among which schedules it is proved best: static  */
+    bool optimal;       /* proved best among all, or equal to the bound; for policies
+                           of one round among all of one round                       */
+    double load;        /* units done, with a lifespan as well                       */
+    double lifespan_s;  /* 0: none was given                                         */
+    double result_ratio;
+    double makespan_s, utilisation;
     uint32_t rounds;           /* most chunks any one worker gets                 */
     struct cleave_bound bound; /* the tightest                    */
     const struct cleave_bound *bounds; /* all of them                     */
@@ -98,6 +110,7 @@ struct cleave_stats {
     double mean_s, stddev_s, stderr_s, q10_s, median_s, q90_s, least_s, most_s;
     double utilisation; /* mean over runs and workers of busy time / makespan */
     double chunks;      /* mean number of chunks                              */
+    double load;        /* units, as planned when a lifespan was given        */
     struct cleave_bound bound;
     const char *picked; /* as in cleave_schedule; static                      */
 };

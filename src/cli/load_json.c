@@ -29,6 +29,16 @@ void cv_field_times(struct cv_json *json, const char *key,
     cv_json_end(json);
 }
 
+void cv_field_load(struct cv_json *json, double units, double lifespan_s,
+                   double result_ratio)
+{
+    cv_field_number(json, lifespan_s > 0 ? "work" : "load", units);
+    if (lifespan_s > 0)
+        cv_field_number(json, "lifespan", lifespan_s);
+    if (result_ratio > 0)
+        cv_field_number(json, "result_ratio", result_ratio);
+}
+
 static void json_chunk(struct cv_json *json, const struct cleave_chunk *chunk,
                        const struct cleave_platform *platform)
 {
@@ -54,14 +64,15 @@ int cv_plan_json(const struct cleave_schedule *schedule,
     cv_field_text(&json, "policy", schedule->policy);
     cv_field_text(&json, "picked", schedule->picked);
     cv_field_text(&json, "why", schedule->why);
-    cv_field_number(&json, "load", schedule->load);
+    cv_field_load(&json, schedule->load, schedule->lifespan_s, schedule->result_ratio);
     cv_field_count(&json, "seed", seed);
     cv_field_number(&json, "makespan", schedule->makespan_s);
     cv_field_number(&json, "utilisation", schedule->utilisation);
     cv_field_count(&json, "rounds", schedule->rounds);
     cv_field_bound(&json, "bound", &schedule->bound);
-    cv_field_number(&json, "over_bound",
-                    cv_over(schedule->makespan_s, schedule->bound.value_s));
+    cv_field_number(&json, "over_bound", cv_schedule_over(schedule));
+    cv_field_bool(&json, "optimal", schedule->optimal);
+    cv_field_text(&json, "proved_among", schedule->proved);
     cv_field_list(&json, "bounds");
     for (size_t i = 0; i < schedule->nbounds; i++)
         cv_field_bound(&json, NULL, &schedule->bounds[i]);

@@ -6,6 +6,9 @@
 #include <cleave/run.h>
 #include "io/json_out.h"
 
+/* "load", or "work" and "lifespan"; "result_ratio" if results come back. */
+void cv_field_load(struct cv_json *json, double units, double lifespan_s,
+                   double result_ratio);
 int cv_plan_json(const struct cleave_schedule *schedule,
                  const struct cleave_platform *platform, uint64_t seed);
 

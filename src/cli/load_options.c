@@ -24,9 +24,21 @@ const struct cv_option cv_job_options[] = {
       .offset = FIELD(platform), .required = true,
       .help = "Machines and links, in YAML or JSON; - reads standard input." },
     { .name = "--load", .letter = 'l', .kind = CV_OPTION_UNITS, .argument = "AMOUNT",
-      .offset = FIELD(load), .required = true,
+      .offset = FIELD(load),
       .help = "How much work there is: 2000, 10k or 3 GB, in the units of the platform's "
               "speeds and bandwidths." },
+    { .name = "--lifespan", .kind = CV_OPTION_SECONDS, .argument = "TIME",
+      .offset = FIELD(lifespan_s),
+      .help = "Instead of a load: do as much as ends within this time, results back "
+              "included." },
+    { .name = "--result-ratio", .kind = CV_OPTION_NUMBER, .argument = "D",
+      .offset = FIELD(result_ratio), .least = 0, .most = 1e9,
+      .help = "Units of result that come back to the master per unit of load, over the "
+              "same links. Default 0: results are too small to matter." },
+    { .name = "--packaging", .kind = CV_OPTION_SECONDS, .argument = "TIME",
+      .offset = FIELD(packaging_s),
+      .help = "What a worker takes to unpack a unit of load or to pack a unit of result, "
+              "on top of computing. Default 0." },
     { .name = "--error", .kind = CV_OPTION_NUMBER, .argument = "E",
       .offset = FIELD(error),
       .least = 0, .most = 10,
@@ -47,6 +59,12 @@ const struct cv_option cv_policy_options[] = {
       .least = 1, .most = 1e9,
       .help = "The same as --param rounds=M; a policy without that parameter refuses "
               "it." },
+    { .name = "--send-order", .kind = CV_OPTION_TEXT, .argument = "2,0,1",
+      .offset = FIELD(send_order),
+      .help = "For policy orders: workers in the order of sending, by number from 0." },
+    { .name = "--return-order", .kind = CV_OPTION_TEXT, .argument = "1,0,2",
+      .offset = FIELD(return_order),
+      .help = "For policy orders: the same workers in the order of returning results." },
     { .name = "--param", .kind = CV_OPTION_REPEAT, .argument = "KEY=VALUE",
       .offset = FIELD(params),
       .help = "Set a parameter of the policy, as 'cleave policies NAME' lists them. May "
@@ -78,10 +96,15 @@ static int read_settings(const struct cv_load_options *options, struct cv_arena 
                          struct cleave_job *job)
 {
     struct cv_settings settings;
-    int status = cv_settings_open(&settings, &options->params, 1, arena);
+    int status = cv_settings_open(&settings, &options->params, 3, arena);
 
     if (status == CV_EXIT_DONE)
         status = cv_settings_count(&settings, "rounds", options->rounds, arena);
+    if (status == CV_EXIT_DONE)
+        status = cv_settings_text(&settings, "send-order", options->send_order, arena);
+    if (status == CV_EXIT_DONE)
+        status =
+            cv_settings_text(&settings, "return-order", options->return_order, arena);
     job->settings = settings.items;
     job->nsettings = settings.count;
     return status;
@@ -96,6 +119,11 @@ int cv_load_job_open(const struct cv_load_options *options, struct cv_arena *are
     int status;
 
     memset(out, 0, sizeof *out);
+    if ((options->load > 0) == (options->lifespan_s > 0))
+        return cv_complain(CV_EXIT_USAGE, options->load > 0
+                                              ? "expected --load or --lifespan, got both"
+                                              : "expected --load AMOUNT, or --lifespan "
+                                                "TIME to do as much as ends by then");
     status = read_settings(options, arena, &out->job);
     if (status != CV_EXIT_DONE)
         return status;
@@ -105,6 +133,9 @@ int cv_load_job_open(const struct cv_load_options *options, struct cv_arena *are
         return cv_complain_error(&err);
     out->job.platform = out->platform;
     out->job.load = options->load;
+    out->job.lifespan_s = options->lifespan_s;
+    out->job.result_ratio = options->result_ratio;
+    out->job.packaging_s = options->packaging_s;
     out->job.policy = options->policy;
     out->job.error = options->error;
     out->job.seed = options->seed;
@@ -118,7 +149,8 @@ void cv_load_job_close(struct cv_load_job *load)
     memset(load, 0, sizeof *load);
 }
 
-int cv_save_trace(const char *path, const struct cv_load_job *load, const char *policy)
+int cv_save_trace(const char *path, const struct cv_load_job *load, const char *policy,
+                  double units)
 {
     FILE *file = cv_open_output("--trace", path, true);
     struct cleave_error err;
@@ -126,8 +158,8 @@ int cv_save_trace(const char *path, const struct cv_load_job *load, const char *
 
     if (file == NULL)
         return CV_EXIT_USAGE;
-    failed = cleave_trace_save(load->job.trace, load->platform, policy, load->job.load,
-                               file, &err) != CLEAVE_OK;
+    failed = cleave_trace_save(load->job.trace, load->platform, policy, units, file,
+                               &err) != CLEAVE_OK;
     if (failed)
         cv_complain(CV_EXIT_FAILED, "--trace: %s", err.text);
     return cv_close_output("--trace", path, file, failed);

@@ -10,7 +10,9 @@
  * groups name. */
 struct cv_load_options {
     const char *platform;
-    double load;
+    double load, lifespan_s; /* one of them                            */
+    double result_ratio, packaging_s;
+    const char *send_order, *return_order;
     const char *policy;   /* NULL: auto                                */
     const char *policies; /* compare: NULL for all                     */
     uint64_t rounds;      /* 0: not given                              */
@@ -42,8 +44,10 @@ int cv_load_job_open(const struct cv_load_options *options, struct cv_arena *are
                      struct cv_load_job *out);
 void cv_load_job_close(struct cv_load_job *load);
 
-/* Write the job's trace to the file that --trace named. Returns an exit status. */
-int cv_save_trace(const char *path, const struct cv_load_job *load, const char *policy);
+/* Write the job's trace, about so many units, to the file that --trace named. Returns an
+ * exit status. */
+int cv_save_trace(const char *path, const struct cv_load_job *load, const char *policy,
+                  double units);
 
 /* Number of runs, threads, noise and engine as asked for. `out_noise` is how the noise is
  * spelt: "normal:0.2". */

@@ -30,6 +30,13 @@ double cv_over(double time_s, double bound_s)
     return fabs(over) < 1e-9 ? 0 : over;
 }
 
+double cv_schedule_over(const struct cleave_schedule *schedule)
+{
+    return schedule->lifespan_s > 0
+               ? cv_over(schedule->bound.value_s, schedule->load)
+               : cv_over(schedule->makespan_s, schedule->bound.value_s);
+}
+
 void cv_policy_line(const char *policy, const char *picked, const char *why, size_t width,
                     struct cv_text *out)
 {
@@ -49,28 +56,58 @@ void cv_policy_line(const char *policy, const char *picked, const char *why, siz
     cv_text_done(&line);
 }
 
+void cv_load_words(double units, double lifespan_s, double result_ratio,
+                   uint32_t nworkers, struct cv_text *out)
+{
+    char number[CV_NUMBER_ROOM], counted[CV_COUNTED_ROOM];
+
+    if (lifespan_s > 0)
+        cv_text_add(out, "as much as ends in %s s", cv_show_number(lifespan_s, number));
+    else
+        cv_text_add(out, "%s units", cv_show_units(units, number));
+    cv_text_add(out, " on %s", cv_counted(nworkers, "worker", counted));
+    if (result_ratio > 0)
+        cv_text_add(out, ", %s of result per unit", cv_show_number(result_ratio, number));
+}
+
+/* What the plan comes to, and what could not be beaten. */
+static void add_outcome(const struct cleave_schedule *schedule, struct cv_text *out)
+{
+    const bool lives = schedule->lifespan_s > 0;
+    const double over = cv_schedule_over(schedule);
+    char number[CV_NUMBER_ROOM];
+
+    if (lives)
+        cv_text_add(out, "work      %s units", cv_show_units(schedule->load, number));
+    else
+        cv_text_add(out, "makespan  %s s", cv_show_number(schedule->makespan_s, number));
+    if (over == 0)
+        cv_text_add(out, ", which no schedule%s can beat\n",
+                    schedule->proved != NULL ? " of one round" : "");
+    else if (lives)
+        cv_text_add(out, ", %.2f%% below the bound\n", 100 * over / (1 + over));
+    else
+        cv_text_add(out, ", %.2f%% over the bound\n", 100 * over);
+    cv_text_add(out, "bound     %s %s (%s)\n",
+                cv_show_number(schedule->bound.value_s, number), lives ? "units" : "s",
+                schedule->bound.name);
+    if (schedule->proved != NULL)
+        cv_text_add(out, "proved    best of %s\n", schedule->proved);
+}
+
 static void add_headline(const struct cleave_schedule *schedule, uint32_t nworkers,
                          uint32_t nused, const struct cv_screen *screen,
                          struct cv_text *out)
 {
-    char number[CV_NUMBER_ROOM], counted[CV_COUNTED_ROOM];
-    const double over = cv_over(schedule->makespan_s, schedule->bound.value_s);
+    char counted[CV_COUNTED_ROOM];
 
-    cv_text_add(out, "%s%s units on %s%s\n", screen->colour ? "\033[1m" : "",
-                cv_show_units(schedule->load, number),
-                cv_counted(nworkers, "worker", counted), screen->colour ? "\033[0m" : "");
+    cv_text_add(out, "%s", screen->colour ? "\033[1m" : "");
+    cv_load_words(schedule->load, schedule->lifespan_s, schedule->result_ratio, nworkers,
+                  out);
+    cv_text_add(out, "%s\n", screen->colour ? "\033[0m" : "");
     cv_policy_line(schedule->policy, schedule->picked, schedule->why, screen->width, out);
-    cv_text_add(out, "makespan  %s s", cv_show_number(schedule->makespan_s, number));
-    if (schedule->bound.name != NULL) {
-        if (over == 0)
-            cv_text_add(out, ", which no schedule can beat\n");
-        else
-            cv_text_add(out, ", %.2f%% over the bound\n", 100 * over);
-        cv_text_add(out, "bound     %s s (%s)",
-                    cv_show_number(schedule->bound.value_s, number),
-                    schedule->bound.name);
-    }
-    cv_text_add(out, "\nused      %u of %s, utilisation %.1f%%", nused,
+    add_outcome(schedule, out);
+    cv_text_add(out, "used      %u of %s, utilisation %.1f%%", nused,
                 cv_counted(nworkers, "worker", counted), 100 * schedule->utilisation);
     cv_text_add(out, "\nchunks    %zu in ", schedule->nchunks);
     cv_text_add(out, "%s\n", cv_counted(schedule->rounds, "round", counted));
@@ -82,7 +119,8 @@ static void add_to_sum(struct sum *sum, const struct cleave_chunk *chunk)
         sum->first_s = chunk->compute_start_s;
     if (sum->chunks == 0 || chunk->send_start_s < sum->send_s)
         sum->send_s = chunk->send_start_s;
-    sum->last_s = fmax(sum->last_s, chunk->compute_end_s);
+    sum->last_s = fmax(sum->last_s, isnan(chunk->return_end_s) ? chunk->compute_end_s
+                                                               : chunk->return_end_s);
     sum->busy_s += chunk->compute_end_s - chunk->compute_start_s;
     sum->units += chunk->units;
     sum->chunks++;
@@ -169,11 +207,13 @@ static void add_chunks(const struct cleave_schedule *schedule,
         { "worker", CV_COLUMN_TEXT },       { "round", CV_COLUMN_COUNT },
         { "units", CV_COLUMN_UNITS },       { "send s", CV_COLUMN_NUMBER },
         { "sent s", CV_COLUMN_NUMBER },     { "compute s", CV_COLUMN_NUMBER },
-        { "computed s", CV_COLUMN_NUMBER },
+        { "computed s", CV_COLUMN_NUMBER }, { "return s", CV_COLUMN_NUMBER },
+        { "returned s", CV_COLUMN_NUMBER },
     };
+    const bool returns = schedule->result_ratio > 0;
     struct cv_table table;
 
-    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    cv_table_init(&table, columns, sizeof columns / sizeof *columns - (returns ? 0 : 2));
     for (size_t k = 0; k < schedule->nchunks; k++) {
         const struct cleave_chunk *chunk = &schedule->chunks[k];
 
@@ -184,6 +224,10 @@ static void add_chunks(const struct cleave_schedule *schedule,
         cv_table_number(&table, chunk->send_end_s);
         cv_table_number(&table, chunk->compute_start_s);
         cv_table_number(&table, chunk->compute_end_s);
+        if (returns) {
+            cv_table_number(&table, chunk->return_start_s);
+            cv_table_number(&table, chunk->return_end_s);
+        }
     }
     cv_text_add(out, "\n");
     cv_table_write(&table, screen->colour, screen->width, out);

@@ -41,6 +41,21 @@ int cv_settings_count(struct cv_settings *settings, const char *key, uint64_t va
     return cv_settings_add(settings, text, arena);
 }
 
+int cv_settings_text(struct cv_settings *settings, const char *key, const char *value,
+                     struct cv_arena *arena)
+{
+    struct cv_text line = { NULL, 0, 0, false };
+    int status;
+
+    if (value == NULL)
+        return CV_EXIT_DONE;
+    cv_text_add(&line, "%s=%s", key, value);
+    status = line.failed ? cv_complain(CV_EXIT_FAILED, "out of memory for the parameters")
+                         : cv_settings_add(settings, line.bytes, arena);
+    cv_text_done(&line);
+    return status;
+}
+
 int cv_settings_open(struct cv_settings *settings, const struct cv_strings *params,
                      size_t more, struct cv_arena *arena)
 {

@@ -22,6 +22,10 @@ int cv_settings_add(struct cv_settings *settings, const char *text,
 int cv_settings_count(struct cv_settings *settings, const char *key, uint64_t value,
                       struct cv_arena *arena);
 
+/* The same with a text; NULL means that it was not given. */
+int cv_settings_text(struct cv_settings *settings, const char *key, const char *value,
+                     struct cv_arena *arena);
+
 /* The policies that a list of --policies names, or all for the task when it is NULL.
  * *out lives in the arena. `example` goes into the complaint about an empty list. */
 int cv_policies_choose(enum cleave_task task, const char *list, const char *example,

@@ -57,24 +57,39 @@ struct comparison {
     struct row *rows; /* by time; those that do not apply last */
     size_t nrows, napplicable;
     bool noisy;
+    bool lives;                /* as much as ends within a lifespan                 */
+    struct cleave_bound bound; /* holds for all rows                                */
     char noise[CV_NOISE_ROOM];
 };
 
+/* Orders of returning mean nothing where nothing returns. */
+static bool is_about(const struct cleave_policy *policy,
+                     const struct cv_load_options *values)
+{
+    return values->policies != NULL || values->result_ratio > 0 ||
+           !(policy->one_round && policy->orders_returns);
+}
+
 /* Fill rows with the policies of a list, or all. */
-static int choose(const char *list, struct cv_arena *arena, struct comparison *out)
+static int choose(const struct cv_load_options *values, struct cv_arena *arena,
+                  struct comparison *out)
 {
     const struct cleave_policy **policies;
     size_t count;
-    const int status =
-        cv_policies_choose(CLEAVE_TASK_LOAD, list, "umr,xmi", arena, &policies, &count);
+    const int status = cv_policies_choose(CLEAVE_TASK_LOAD, values->policies, "umr,xmi",
+                                          arena, &policies, &count);
 
     if (status != CV_EXIT_DONE)
         return status;
     out->rows = cv_array(arena, count, sizeof *out->rows);
     if (out->rows == NULL)
         return cv_complain(CV_EXIT_FAILED, "out of memory for the comparison");
-    for (; out->nrows < count; out->nrows++)
+    for (; out->nrows < count; out->nrows++) {
         out->rows[out->nrows].policy = policies[out->nrows];
+        if (!is_about(policies[out->nrows], values))
+            out->rows[out->nrows].reason =
+                "it orders the return of results: see --result-ratio";
+    }
     return CV_EXIT_DONE;
 }
 
@@ -89,6 +104,7 @@ static enum cleave_status plan_once(const struct cleave_job *job,
         return status;
     *out = (struct cleave_stats){ .runs = 1,
                                   .mean_s = schedule->makespan_s,
+                                  .load = schedule->load,
                                   .utilisation = schedule->utilisation,
                                   .chunks = (double)schedule->nchunks,
                                   .bound = schedule->bound };
@@ -107,9 +123,40 @@ static int by_time(const void *a, const void *b)
 
     if ((left->reason == NULL) != (right->reason == NULL))
         return left->reason == NULL ? -1 : 1;
+    /* With a lifespan loads differ: the more is done, the better. */
+    if (left->reason == NULL && left->stats.load != right->stats.load)
+        return left->stats.load > right->stats.load ? -1 : 1;
     if (left->reason == NULL && left->stats.mean_s != right->stats.mean_s)
         return left->stats.mean_s < right->stats.mean_s ? -1 : 1;
     return strcmp(left->policy->name, right->policy->name);
+}
+
+/* What holds for all of them: bounds of policies of one round say nothing about others. */
+static void find_bound(struct comparison *found, bool lives)
+{
+    found->bound = found->rows[0].stats.bound;
+    for (size_t i = 1; i < found->napplicable; i++) {
+        const struct cleave_bound *bound = &found->rows[i].stats.bound;
+
+        if (lives ? bound->value_s > found->bound.value_s
+                  : bound->value_s < found->bound.value_s)
+            found->bound = *bound;
+    }
+}
+
+/* How far a row is from the best, or from the bound. */
+static double over_best(const struct comparison *found, const struct cleave_stats *stats)
+{
+    const struct cleave_stats *best = &found->rows[0].stats;
+
+    return found->lives ? cv_over(best->load, stats->load)
+                        : cv_over(stats->mean_s, best->mean_s);
+}
+
+static double over_bound(const struct comparison *found, const struct cleave_stats *stats)
+{
+    return found->lives ? cv_over(found->bound.value_s, stats->load)
+                        : cv_over(stats->mean_s, found->bound.value_s);
 }
 
 /* Run every policy. One that was named must apply; of all, at least one must. */
@@ -125,6 +172,8 @@ static int measure(const struct cv_load_job *load, const struct cleave_trial *tr
         struct cv_progress progress;
         enum cleave_status status;
 
+        if (row->reason != NULL)
+            continue;
         job.policy = row->policy->name;
         cv_progress_init(&progress, row->policy->name, runs.runs);
         runs.progress = cv_progress_show;
@@ -145,16 +194,22 @@ static int measure(const struct cv_load_job *load, const struct cleave_trial *tr
     if (out->napplicable == 0)
         return cv_complain(CV_EXIT_USAGE, "no policy applies: %s", out->rows[0].reason);
     qsort(out->rows, out->nrows, sizeof *out->rows, by_time);
+    find_bound(out, load->job.lifespan_s > 0);
     return CV_EXIT_DONE;
 }
 
 static int show_json(const struct comparison *found, const struct cv_load_options *values)
 {
-    const struct cleave_bound *bound = &found->rows[0].stats.bound;
+    const struct cleave_bound *bound = &found->bound;
     struct cv_json json;
 
     cv_result_open(&json);
-    cv_field_number(&json, "load", values->load);
+    if (found->lives)
+        cv_field_number(&json, "lifespan", values->lifespan_s);
+    else
+        cv_field_number(&json, "load", values->load);
+    if (values->result_ratio > 0)
+        cv_field_number(&json, "result_ratio", values->result_ratio);
     cv_field_count(&json, "runs", found->noisy ? values->runs : 1);
     cv_field_count(&json, "seed", values->seed);
     cv_field_text(&json, "noise", found->noise);
@@ -166,13 +221,14 @@ static int show_json(const struct comparison *found, const struct cv_load_option
         cv_field_object(&json, NULL);
         cv_field_text(&json, "policy", found->rows[i].policy->name);
         cv_field_text(&json, "picked", stats->picked);
+        if (found->lives)
+            cv_field_number(&json, "work", stats->load);
         if (found->noisy)
             cv_field_times(&json, "makespan", stats);
         else
             cv_field_number(&json, "makespan", stats->mean_s);
-        cv_field_number(&json, "over_bound", cv_over(stats->mean_s, bound->value_s));
-        cv_field_number(&json, "over_best",
-                        cv_over(stats->mean_s, found->rows[0].stats.mean_s));
+        cv_field_number(&json, "over_bound", over_bound(found, stats));
+        cv_field_number(&json, "over_best", over_best(found, stats));
         cv_field_number(&json, "utilisation", stats->utilisation);
         cv_field_number(&json, "chunks", stats->chunks);
         cv_json_end(&json);
@@ -192,20 +248,22 @@ static int show_json(const struct comparison *found, const struct cv_load_option
 static void add_rows(const struct comparison *found, const struct cv_screen *screen,
                      struct cv_text *out)
 {
-    static const struct cv_column noisy[] = {
-        { "policy", CV_COLUMN_TEXT },      { "mean s", CV_COLUMN_NUMBER },
-        { "over bound", CV_COLUMN_OVER },  { "over best", CV_COLUMN_OVER },
-        { "chunks", CV_COLUMN_COUNT },     { "utilisation", CV_COLUMN_PERCENT },
-        { "std error", CV_COLUMN_NUMBER }, { "90% below", CV_COLUMN_NUMBER },
-    };
-    static const struct cv_column exact[] = {
-        { "policy", CV_COLUMN_TEXT },     { "time s", CV_COLUMN_NUMBER },
-        { "over bound", CV_COLUMN_OVER }, { "over best", CV_COLUMN_OVER },
-        { "chunks", CV_COLUMN_COUNT },    { "utilisation", CV_COLUMN_PERCENT },
+    const struct cv_column columns[] = {
+        { "policy", CV_COLUMN_TEXT },
+        { found->lives   ? "units"
+          : found->noisy ? "mean s"
+                         : "time s",
+          CV_COLUMN_NUMBER },
+        { found->lives ? "to bound" : "over bound", CV_COLUMN_OVER },
+        { found->lives ? "to best" : "over best", CV_COLUMN_OVER },
+        { "chunks", CV_COLUMN_COUNT },
+        { "utilisation", CV_COLUMN_PERCENT },
+        { "std error", CV_COLUMN_NUMBER },
+        { "90% below", CV_COLUMN_NUMBER },
     };
     struct cv_table table;
 
-    cv_table_init(&table, found->noisy ? noisy : exact, found->noisy ? 8 : 6);
+    cv_table_init(&table, columns, found->noisy ? 8 : 6);
     for (size_t i = 0; i < found->napplicable; i++) {
         const struct cleave_stats *stats = &found->rows[i].stats;
         char name[96];
@@ -214,9 +272,9 @@ static void add_rows(const struct comparison *found, const struct cv_screen *scr
                  stats->picked != NULL ? ": " : "",
                  stats->picked != NULL ? stats->picked : "");
         cv_table_text(&table, name);
-        cv_table_number(&table, stats->mean_s);
-        cv_table_number(&table, cv_over(stats->mean_s, stats->bound.value_s));
-        cv_table_number(&table, cv_over(stats->mean_s, found->rows[0].stats.mean_s));
+        cv_table_number(&table, found->lives ? stats->load : stats->mean_s);
+        cv_table_number(&table, over_bound(found, stats));
+        cv_table_number(&table, over_best(found, stats));
         cv_table_number(&table, stats->chunks);
         cv_table_number(&table, stats->utilisation);
         if (found->noisy) {
@@ -235,20 +293,21 @@ static int show_text(const struct comparison *found, const struct cv_load_option
         { "does not apply", CV_COLUMN_TEXT },
         { "why", CV_COLUMN_TEXT },
     };
-    const struct cleave_bound *bound = &found->rows[0].stats.bound;
+    const struct cleave_bound *bound = &found->bound;
     const struct cv_screen screen = cv_screen_facts();
     struct cv_text text = { NULL, 0, 0, false };
     char number[CV_NUMBER_ROOM], counted[CV_COUNTED_ROOM];
     struct cv_table table;
 
-    cv_text_add(&text, "%s%s units on %s", screen.colour ? "\033[1m" : "",
-                cv_show_units(values->load, number),
-                cv_counted(nworkers, "worker", counted));
+    cv_text_add(&text, "%s", screen.colour ? "\033[1m" : "");
+    cv_load_words(values->load, values->lifespan_s, values->result_ratio, nworkers,
+                  &text);
     if (found->noisy)
         cv_text_add(&text, ", %s of each policy, noise %s",
                     cv_counted(values->runs, "run", counted), found->noise);
-    cv_text_add(&text, "%s\nbound     %s s (%s)\n\n", screen.colour ? "\033[0m" : "",
-                cv_show_number(bound->value_s, number), bound->name);
+    cv_text_add(&text, "%s\nbound     %s %s (%s)\n\n", screen.colour ? "\033[0m" : "",
+                cv_show_number(bound->value_s, number), found->lives ? "units" : "s",
+                bound->name);
     add_rows(found, &screen, &text);
     cv_table_init(&table, columns, sizeof columns / sizeof *columns);
     for (size_t i = found->napplicable; i < found->nrows; i++) {
@@ -269,13 +328,14 @@ static int run(const struct cv_call *call)
     struct comparison found = { .rows = NULL };
     struct cv_load_job load = { .platform = NULL };
     struct cleave_trial trial;
-    int status = choose(values->policies, call->arena, &found);
+    int status = choose(values, call->arena, &found);
 
     if (status == CV_EXIT_DONE)
         status = cv_load_trial(values, &trial, found.noise);
     if (status == CV_EXIT_DONE)
         status = cv_load_job_open(values, call->arena, &load);
     if (status == CV_EXIT_DONE) {
+        found.lives = values->lifespan_s > 0;
         found.noisy = trial.noise.kind != CLEAVE_NOISE_NONE;
         status = measure(&load, &trial, values->policies != NULL, call->arena, &found);
     }
@@ -291,9 +351,10 @@ const struct cv_verb cv_verb_compare_load = {
     .name = "compare load",
     .summary = "several policies on one platform, in one table",
     .description =
-        "Gives the same load to several policies and lists them by time, with how far "
-        "each "
-        "is over the bound that no schedule can beat and over the best of them. With "
+        "Gives the same load, or with --lifespan the same time, to several policies and "
+        "lists the best first, with how far each is from the bound that no schedule can "
+        "beat and from the best of them. Policies about the order of results take part "
+        "when there are any (--result-ratio). With "
         "--error or --noise each policy makes many runs and all meet the same random "
         "factors; without, one exact run each.",
     .groups = groups,

@@ -54,7 +54,7 @@ static int show_plan(const struct cv_load_job *load, const struct cv_load_option
         status = cv_print_take(&text);
     }
     if (status == CV_EXIT_DONE && load->job.trace != NULL)
-        status = cv_save_trace(values->trace, load, schedule->policy);
+        status = cv_save_trace(values->trace, load, schedule->policy, schedule->load);
     cleave_schedule_free(schedule);
     return status;
 }
@@ -76,9 +76,11 @@ const struct cv_verb cv_verb_plan_load = {
     .summary = "split a load over workers: what to send to whom, and when",
     .description =
         "Computes who gets how much of a load and in what order it is sent, so that the "
-        "last worker ends as early as the policy can make it. Shows the makespan beside "
-        "a "
-        "bound that no schedule can beat, what every worker does, and why a worker is "
+        "last worker ends, or the last result is back (--result-ratio), as early as the "
+        "policy can make it; or, with --lifespan, how much can be done by then. Shows "
+        "the "
+        "result beside a bound that no schedule can beat, what every worker does, and "
+        "why a worker is "
         "left "
         "out. Costs are taken as the platform file declares them; 'cleave simulate load' "
         "shows what happens when they vary.",
@@ -86,7 +88,9 @@ const struct cv_verb cv_verb_plan_load = {
     .examples =
         "cleave plan load --platform examples/unequal.yaml --load 2000\n"
         "cleave plan load -p examples/unequal.yaml -l 2000 --policy umr --rounds 3 "
-        "--json",
+        "--json\n"
+        "cleave plan load -p examples/unequal.yaml --lifespan 2min --result-ratio 0.5 "
+        "--policy best-orders",
     .presets = &cv_load_presets,
     .values_size = sizeof(struct cv_load_options),
     .run = run,

@@ -43,7 +43,7 @@ static int show_json(const struct cleave_stats *stats, const char *policy,
     cv_result_open(&json);
     cv_field_text(&json, "policy", policy);
     cv_field_text(&json, "picked", stats->picked);
-    cv_field_number(&json, "load", values->load);
+    cv_field_load(&json, stats->load, values->lifespan_s, values->result_ratio);
     cv_field_count(&json, "runs", stats->runs);
     cv_field_count(&json, "seed", values->seed);
     cv_field_text(&json, "noise", noise);
@@ -52,7 +52,11 @@ static int show_json(const struct cleave_stats *stats, const char *policy,
     cv_field_number(&json, "utilisation", stats->utilisation);
     cv_field_number(&json, "chunks", stats->chunks);
     cv_field_bound(&json, "bound", &stats->bound);
-    cv_field_number(&json, "over_bound", cv_over(stats->mean_s, stats->bound.value_s));
+    if (values->lifespan_s > 0)
+        cv_field_number(&json, "over_bound", cv_over(stats->bound.value_s, stats->load));
+    else
+        cv_field_number(&json, "over_bound",
+                        cv_over(stats->mean_s, stats->bound.value_s));
     return cv_result_close(&json);
 }
 
@@ -62,20 +66,28 @@ static int show_text(const struct cleave_stats *stats, const char *policy,
 {
     struct cv_screen screen = cv_screen_facts();
     struct cv_text text = { NULL, 0, 0, false };
-    char number[CV_NUMBER_ROOM], counted[CV_COUNTED_ROOM], runs[CV_COUNTED_ROOM];
+    char number[CV_NUMBER_ROOM], runs[CV_COUNTED_ROOM];
 
     cv_screen_narrow(&screen, values->width);
-    cv_text_add(&text, "%s%s of %s units on %s, noise %s%s\n",
-                screen.colour ? "\033[1m" : "", cv_counted(stats->runs, "run", runs),
-                cv_show_units(values->load, number),
-                cv_counted(nworkers, "worker", counted), noise,
-                screen.colour ? "\033[0m" : "");
+    cv_text_add(&text, "%s%s of ", screen.colour ? "\033[1m" : "",
+                cv_counted(stats->runs, "run", runs));
+    cv_load_words(stats->load, values->lifespan_s, values->result_ratio, nworkers, &text);
+    cv_text_add(&text, ", noise %s%s\n", noise, screen.colour ? "\033[0m" : "");
     cv_policy_line(policy, stats->picked, NULL, screen.width, &text);
-    cv_text_add(&text, "makespan  %s s on average, %.2f%% over the bound\n",
-                cv_show_number(stats->mean_s, number),
-                100 * cv_over(stats->mean_s, stats->bound.value_s));
-    cv_text_add(&text, "bound     %s s (%s) for the costs as declared\n",
-                cv_show_number(stats->bound.value_s, number), stats->bound.name);
+    if (values->lifespan_s > 0) {
+        cv_text_add(&text, "work      %s units as planned\n",
+                    cv_show_units(stats->load, number));
+        cv_text_add(&text, "makespan  %s s on average\n",
+                    cv_show_number(stats->mean_s, number));
+        cv_text_add(&text, "bound     %s units (%s) for the costs as declared\n",
+                    cv_show_number(stats->bound.value_s, number), stats->bound.name);
+    } else {
+        cv_text_add(&text, "makespan  %s s on average, %.2f%% over the bound\n",
+                    cv_show_number(stats->mean_s, number),
+                    100 * cv_over(stats->mean_s, stats->bound.value_s));
+        cv_text_add(&text, "bound     %s s (%s) for the costs as declared\n",
+                    cv_show_number(stats->bound.value_s, number), stats->bound.name);
+    }
     cv_text_add(&text, "workers   %u, utilisation %.1f%%\n", nworkers,
                 100 * stats->utilisation);
     cv_text_add(&text, "chunks    %s%s\n", cv_show_units(stats->chunks, number),
@@ -108,7 +120,7 @@ static int simulate(const struct cv_load_job *load, const struct cv_load_options
                           : show_text(&stats, policy, values, noise,
                                       cleave_platform_nworkers(load->platform));
     if (status == CV_EXIT_DONE && load->job.trace != NULL)
-        status = cv_save_trace(values->trace, load, policy);
+        status = cv_save_trace(values->trace, load, policy, stats.load);
     return status;
 }
 

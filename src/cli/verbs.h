@@ -9,18 +9,20 @@
 #include "cli/options.h"
 
 /* In the order they are listed to users. */
-#define CV_VERBS(X)    \
-    X(plan_load)       \
-    X(plan_reduce)     \
-    X(simulate_load)   \
-    X(simulate_reduce) \
-    X(compare_load)    \
-    X(compare_reduce)  \
-    X(platform)        \
-    X(policies)        \
-    X(engines)         \
-    X(figures)         \
-    X(version)         \
+#define CV_VERBS(X)     \
+    X(plan_load)        \
+    X(plan_reduce)      \
+    X(plan_streams)     \
+    X(simulate_load)    \
+    X(simulate_reduce)  \
+    X(simulate_streams) \
+    X(compare_load)     \
+    X(compare_reduce)   \
+    X(platform)         \
+    X(policies)         \
+    X(engines)          \
+    X(figures)          \
+    X(version)          \
     X(help)
 
 /* One call of a verb: what was typed, checked. */

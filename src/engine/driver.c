@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "engine/reduce_check.h"
+#include "engine/return_check.h"
 #include "policy/orders.h"
 
 /* Sums of chunk sizes may miss the load by rounding: this much of it is forgiven. */
@@ -19,8 +20,11 @@ struct cv_driver {
     void *state;           /* in arena                             */
     struct cleave_view view;
     struct cleave_orders orders;
+    struct cv_run run; /* the current one                      */
     uint64_t chunks;
-    struct cv_reduce_check reduce; /* of a reduction                       */
+    double handed_out;              /* units sent                           */
+    struct cv_reduce_check reduce;  /* of a reduction                       */
+    struct cv_return_check returns; /* when results come back               */
 };
 
 enum cleave_status cv_driver_open(const struct cv_planned *planned,
@@ -52,8 +56,14 @@ void cv_driver_close(struct cv_driver *driver)
         return;
     driver->engine->close(driver->instance);
     cv_arena_done(&driver->arena);
+    cv_return_check_done(&driver->returns);
     free(driver->orders.items);
     free(driver);
+}
+
+static bool has_results(const struct cv_driver *driver)
+{
+    return driver->view.result_ratio > 0;
 }
 
 static enum cleave_status start_policy(struct cv_driver *driver, struct cleave_error *err)
@@ -70,6 +80,8 @@ static enum cleave_status start_policy(struct cv_driver *driver, struct cleave_e
     driver->orders.units_left = &driver->view.units_left;
     driver->orders.out_of_memory = false;
     driver->chunks = 0;
+    driver->handed_out = 0;
+    cv_return_check_clear(&driver->returns);
     if (policy->task == CLEAVE_TASK_REDUCE &&
         !cv_reduce_check_init(&driver->reduce, &driver->arena, driver->view.nworkers,
                               policy->keeps_order))
@@ -77,6 +89,34 @@ static enum cleave_status start_policy(struct cv_driver *driver, struct cleave_e
     return policy->start == NULL
                ? CLEAVE_OK
                : policy->start(driver->state, &driver->view, &setup, err);
+}
+
+/* An order to send a chunk or to fetch a result. */
+static enum cleave_status check_load_order(struct cv_driver *driver,
+                                           const struct cleave_order *order,
+                                           struct cleave_error *err)
+{
+    const char *name = driver->planned->policy->name, *fault;
+
+    if (order->kind == CLEAVE_RETURN) {
+        fault = !has_results(driver) ? "this load has none"
+                                     : cv_return_check_order(&driver->returns,
+                                                             order->worker, order->chunk);
+        if (fault != NULL)
+            return cv_fail(err, CLEAVE_EPOLICY,
+                           "policy '%s' asked worker %u for the result of chunk %llu: %s",
+                           name, order->worker, (unsigned long long)order->chunk, fault);
+        return CLEAVE_OK;
+    }
+    if (!(order->units >= 0) || isinf(order->units))
+        return cv_fail(err, CLEAVE_EPOLICY, "policy '%s' sent %g units to worker %u",
+                       name, order->units, order->worker);
+    if (order->kind == CLEAVE_RECALL)
+        return CLEAVE_OK;
+    if (has_results(driver) && !cv_return_check_sent(&driver->returns, order->worker))
+        return cv_fail_memory(err, "the results of a run");
+    driver->handed_out += order->units;
+    return CLEAVE_OK;
 }
 
 /* The order is sane. The sum over chunks is judged when units run out or the run ends. */
@@ -108,10 +148,7 @@ static enum cleave_status check_order(struct cv_driver *driver,
                            order->peer, order->worker, fault);
         return CLEAVE_OK;
     }
-    if (!(order->units >= 0) || isinf(order->units))
-        return cv_fail(err, CLEAVE_EPOLICY, "policy '%s' sent %g units to worker %u",
-                       name, order->units, order->worker);
-    return CLEAVE_OK;
+    return check_load_order(driver, order, err);
 }
 
 static enum cleave_status record_event(struct cleave_trace *trace,
@@ -156,7 +193,7 @@ static enum cleave_status submit_orders(struct cv_driver *driver, double now_s,
         CV_TRY(check_order(driver, order, now_s, err));
         CV_TRY(record_order(trace, order, err));
         CV_TRY(driver->engine->submit(driver->instance, order, err));
-        driver->chunks += order->kind != CLEAVE_WAKE_AT;
+        driver->chunks += order->kind == CLEAVE_SEND || order->kind == CLEAVE_COMBINE;
     }
     return CLEAVE_OK;
 }
@@ -168,6 +205,8 @@ static enum cleave_status step(struct cv_driver *driver, const struct cleave_eve
     CV_TRY(record_event(trace, event, err));
     driver->orders.count = 0;
     driver->planned->policy->decide(driver->state, &driver->view, event, &driver->orders);
+    if (has_results(driver) && !driver->planned->policy->orders_returns)
+        cv_return_when_done(&driver->view, event, &driver->orders);
     if (driver->orders.count == 0 && !driver->orders.out_of_memory)
         return CLEAVE_OK;
     return submit_orders(driver, event->time_s, trace, err);
@@ -181,6 +220,17 @@ static void note_event(struct cv_driver *driver, const struct cleave_event *even
     if (event->kind == CLEAVE_DONE) {
         outcome->busy_s += event->time_s - event->start_s;
         outcome->makespan_s = event->time_s;
+        if (has_results(driver))
+            cv_return_check_computed(&driver->returns, event->chunk);
+    } else if (event->kind == CLEAVE_RETURNED) {
+        outcome->makespan_s = event->time_s;
+        cv_return_check_returned(&driver->returns, event->chunk);
+    } else if (event->kind == CLEAVE_RECALLED || event->kind == CLEAVE_LOST) {
+        driver->view.units_left += event->units;
+        driver->handed_out -= event->units;
+    } else if (event->kind == CLEAVE_ENDED) {
+        driver->view.units_left = event->units;
+        driver->view.units_total = driver->handed_out + event->units;
     } else if (event->kind == CLEAVE_COMBINED) {
         cv_reduce_check_combined(&driver->reduce, event->worker);
         outcome->makespan_s = event->time_s;
@@ -202,6 +252,11 @@ static enum cleave_status check_end(const struct cv_driver *driver,
         return cv_fail(err, CLEAVE_EPOLICY,
                        "policy '%s' stopped with %g of %g units left", name,
                        view->units_left, view->units_total);
+    } else if (has_results(driver) && driver->returns.returned < driver->chunks) {
+        return cv_fail(err, CLEAVE_EPOLICY,
+                       "policy '%s' stopped with %llu of %llu results not fetched", name,
+                       (unsigned long long)(driver->chunks - driver->returns.returned),
+                       (unsigned long long)driver->chunks);
     }
     return CLEAVE_OK;
 }
@@ -214,7 +269,9 @@ enum cleave_status cv_driver_run(struct cv_driver *driver, const struct cv_run *
     struct cv_outcome outcome = { 0 };
     bool any = true;
 
-    CV_TRY(driver->engine->begin(driver->instance, run, err));
+    driver->run = *run;
+    driver->run.result_ratio = driver->planned->view.result_ratio;
+    CV_TRY(driver->engine->begin(driver->instance, &driver->run, err));
     CV_TRY(start_policy(driver, err));
     while (any) {
         CV_TRY(step(driver, &event, trace, err));

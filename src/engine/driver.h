@@ -26,9 +26,8 @@ enum cleave_status
 cv_planned_init(struct cv_planned *planned, const struct cleave_policy *policy,
                 const struct cleave_setting *settings, size_t nsettings,
                 const struct cleave_platform *platform,
-                const struct cleave_worker *declared, double load, double error,
-                uint64_t seed, const struct cv_forecast *forecast,
-                struct cleave_error *err);
+                const struct cleave_worker *declared, const struct cv_load *load,
+                const struct cv_forecast *forecast, struct cleave_error *err);
 /* The same for a reduction of `nodes` partials with the given declared costs. */
 enum cleave_status cv_planned_reduce(struct cv_planned *planned,
                                      const struct cleave_policy *policy,
@@ -54,7 +53,7 @@ void cv_planned_done(struct cv_planned *planned);
 
 /* What a run came to. */
 struct cv_outcome {
-    double makespan_s; /* end of the last computation or combination */
+    double makespan_s; /* end of the last computation, return or combination */
     double busy_s;     /* computing, summed over workers             */
     uint64_t chunks, events;
 };

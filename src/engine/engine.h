@@ -7,14 +7,23 @@
 #include <cleave/policy.h>
 #include "model/noise.h"
 
+/* What is asked of a policy. */
+struct cv_load {
+    double units;        /* 0 when a lifespan is given; INFINITY for a stream        */
+    double lifespan_s;   /* 0: none                                                  */
+    double result_ratio; /* 0: nothing comes back                                    */
+    double error;        /* how far the declared costs may be off                    */
+    uint64_t seed;
+};
+
 /* One run of a load on a platform. */
 struct cv_run {
     const struct cleave_platform *platform; /* borrowed: the true costs            */
-    double load;                            /* units                               */
-    double error;                           /* told to the policy                  */
-    uint64_t seed;
-    uint32_t number; /* of this run among those of the seed */
+    uint32_t number;                        /* of this run among those of the seed */
     struct cv_noise noise;
+    double stream_end_s; /* of a stream: when it ends, and what is left then        */
+    double stream_rest;
+    double result_ratio; /* set by the driver: units of result per unit of load     */
 };
 
 struct cv_engine {

@@ -15,9 +15,19 @@ static enum cleave_status check_inputs(const struct cleave_policy *policy,
     uint32_t other;
     const char *what;
 
-    if (!(view->units_total > 0) || isinf(view->units_total))
+    if (view->lifespan_s > 0 && policy->work == NULL)
+        return cv_fail(err, CLEAVE_EINPUT, "policy '%s' does not plan for a lifespan",
+                       policy->name);
+    if (isinf(view->units_total) && view->units_total > 0 && !policy->takes_streams)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "policy '%s' needs a load of known size; as4dr takes streams",
+                       policy->name);
+    if (!(view->lifespan_s > 0) && !(view->units_total > 0))
         return cv_fail(err, CLEAVE_EINPUT, "expected a positive load, got %g",
                        view->units_total);
+    if (!(view->result_ratio >= 0) || isinf(view->result_ratio))
+        return cv_fail(err, CLEAVE_EINPUT, "expected a result ratio of 0 or more, got %g",
+                       view->result_ratio);
     if (!(view->error >= 0) || isinf(view->error))
         return cv_fail(err, CLEAVE_EINPUT, "expected an error of 0 or more, got %g",
                        view->error);
@@ -31,6 +41,11 @@ static enum cleave_status check_inputs(const struct cleave_policy *policy,
             err, CLEAVE_EINPUT,
             "policy '%s' needs a master with port: multi, but this one has port: %s",
             policy->name, cleave_port_name(view->port));
+    if ((policy->needs & CLEAVE_NEEDS_SHARED_PORT) && view->port == CLEAVE_PORT_MULTI)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "policy '%s' is about a port that links share, but this master "
+                       "has port: multi",
+                       policy->name);
     if ((policy->needs & CLEAVE_NEEDS_EQUAL_WORKERS) &&
         !cv_workers_equal(view->workers, view->nworkers, &other, &what))
         return cv_fail(err, CLEAVE_EINPUT,
@@ -70,17 +85,19 @@ static void begin(struct cv_planned *planned, const struct cleave_policy *policy
 }
 
 static struct cleave_view load_view(const struct cleave_platform *platform,
-                                    const struct cleave_worker *declared, double load,
-                                    double error, uint64_t seed)
+                                    const struct cleave_worker *declared,
+                                    const struct cv_load *load)
 {
     return (struct cleave_view){
         .workers = declared,
         .nworkers = cleave_platform_nworkers(platform),
         .port = cleave_platform_port(platform),
-        .units_total = load,
-        .units_left = load,
-        .error = error,
-        .seed = seed,
+        .units_total = load->units,
+        .units_left = load->units,
+        .result_ratio = load->result_ratio,
+        .lifespan_s = load->lifespan_s,
+        .error = load->error,
+        .seed = load->seed,
     };
 }
 
@@ -88,17 +105,19 @@ enum cleave_status
 cv_planned_init(struct cv_planned *planned, const struct cleave_policy *policy,
                 const struct cleave_setting *settings, size_t nsettings,
                 const struct cleave_platform *platform,
-                const struct cleave_worker *declared, double load, double error,
-                uint64_t seed, const struct cv_forecast *forecast,
-                struct cleave_error *err)
+                const struct cleave_worker *declared, const struct cv_load *load,
+                const struct cv_forecast *forecast, struct cleave_error *err)
 {
-    const struct cleave_view view = load_view(platform, declared, load, error, seed);
+    const struct cleave_view view = load_view(platform, declared, load);
     enum cleave_status status;
 
     begin(planned, policy, &view);
     status = check_inputs(policy, platform, &planned->view, forecast, err);
     if (status == CLEAVE_OK)
         status = make_plan(planned, settings, nsettings, forecast, err);
+    if (status == CLEAVE_OK && load->lifespan_s > 0)
+        planned->view.units_total = planned->view.units_left =
+            policy->work(planned->state);
     if (status != CLEAVE_OK)
         cv_planned_done(planned);
     return status;
@@ -183,8 +202,8 @@ enum cleave_status cv_planned_fixed(struct cv_planned *planned,
                                     const struct cleave_platform *platform, double load,
                                     struct cleave_error *err)
 {
-    const struct cleave_view view =
-        load_view(platform, cleave_platform_workers(platform), load, 0, 0);
+    const struct cleave_view view = load_view(platform, cleave_platform_workers(platform),
+                                              &(struct cv_load){ .units = load });
     enum cleave_status status;
 
     begin(planned, &given_plan, &view);

@@ -59,7 +59,7 @@ static enum cleave_status replay_submit(void *engine, const struct cleave_order 
     old = &entry->as.order;
     if (old->kind != order->kind || old->worker != order->worker ||
         old->units != order->units || old->time_s != order->time_s ||
-        old->peer != order->peer)
+        old->peer != order->peer || old->chunk != order->chunk)
         return cv_fail(
             err, CLEAVE_EPOLICY,
             "entry %zu of the trace: recorded %.17g units to worker %u, got %.17g "

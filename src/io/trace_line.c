@@ -38,10 +38,19 @@ static const struct kind kinds[] = {
     { "start", CLEAVE_TASK_LOAD, false, CLEAVE_START, SPAN, BIT(MORE) },
     { "sent", CLEAVE_TASK_LOAD, false, CLEAVE_SENT, CHUNK_SPAN, BIT(MORE) },
     { "done", CLEAVE_TASK_LOAD, false, CLEAVE_DONE, CHUNK_SPAN, BIT(MORE) },
-    { "wake", CLEAVE_TASK_LOAD, false, CLEAVE_WAKE, SPAN, BIT(MORE) },
+    { "returned", CLEAVE_TASK_LOAD, false, CLEAVE_RETURNED, CHUNK_SPAN, BIT(MORE) },
+    { "recalled", CLEAVE_TASK_LOAD, false, CLEAVE_RECALLED, CHUNK_SPAN, BIT(MORE) },
+    { "lost", CLEAVE_TASK_LOAD, false, CLEAVE_LOST, CHUNK_SPAN, BIT(MORE) },
+    { "ended", CLEAVE_TASK_LOAD, false, CLEAVE_ENDED, SPAN | BIT(UNITS), BIT(MORE) },
+    { "wake", CLEAVE_TASK_LOAD, false, CLEAVE_WAKE, SPAN, BIT(MORE) | BIT(WORKER) },
     { "send", CLEAVE_TASK_LOAD, true, CLEAVE_SEND, BIT(ORDER) | BIT(WORKER) | BIT(UNITS),
       0 },
-    { "wake", CLEAVE_TASK_LOAD, true, CLEAVE_WAKE_AT, BIT(ORDER) | BIT(TIME), 0 },
+    { "recall", CLEAVE_TASK_LOAD, true, CLEAVE_RECALL,
+      BIT(ORDER) | BIT(WORKER) | BIT(UNITS), 0 },
+    { "return", CLEAVE_TASK_LOAD, true, CLEAVE_RETURN,
+      BIT(ORDER) | BIT(WORKER) | BIT(CHUNK), 0 },
+    { "wake", CLEAVE_TASK_LOAD, true, CLEAVE_WAKE_AT, BIT(ORDER) | BIT(TIME),
+      BIT(WORKER) },
     { "start", CLEAVE_TASK_REDUCE, false, CLEAVE_START, SPAN, BIT(MORE) },
     { "arrived", CLEAVE_TASK_REDUCE, false, CLEAVE_ARRIVED, PAIR_SPAN, BIT(MORE) },
     { "combined", CLEAVE_TASK_REDUCE, false, CLEAVE_COMBINED, PAIR_SPAN, BIT(MORE) },
@@ -54,8 +63,9 @@ static const struct kind kinds[] = {
 enum { NKINDS = sizeof kinds / sizeof *kinds };
 
 static const char *const known_kinds[2][2] = {
-    [CLEAVE_TASK_LOAD] = { "expected start, sent, done or wake",
-                           "expected send or wake" },
+    [CLEAVE_TASK_LOAD] = { "expected start, sent, done, returned, recalled, lost, ended "
+                           "or wake",
+                           "expected send, recall, return or wake" },
     [CLEAVE_TASK_REDUCE] = { "expected start, arrived, combined or wake",
                              "expected combine or wake" },
 };
@@ -270,7 +280,8 @@ enum cleave_status cv_trace_entry(struct cv_trace_lines *lines, struct cleave_en
                                    .worker = record.worker,
                                    .units = record.units,
                                    .time_s = record.time_s,
-                                   .peer = record.peer };
+                                   .peer = record.peer,
+                                   .chunk = record.chunk };
     else
         out->as.event =
             (struct cleave_event){ .kind = (enum cleave_event_kind)record.kind->kind,

@@ -66,18 +66,24 @@ static void write_event(struct cv_json *json, const struct cleave_event *event,
                         const struct cast *cast)
 {
     static const char *const kinds[] = {
-        [CLEAVE_START] = "start",     [CLEAVE_SENT] = "sent",
-        [CLEAVE_DONE] = "done",       [CLEAVE_WAKE] = "wake",
-        [CLEAVE_ARRIVED] = "arrived", [CLEAVE_COMBINED] = "combined",
+        [CLEAVE_START] = "start",       [CLEAVE_SENT] = "sent",
+        [CLEAVE_DONE] = "done",         [CLEAVE_WAKE] = "wake",
+        [CLEAVE_ARRIVED] = "arrived",   [CLEAVE_COMBINED] = "combined",
+        [CLEAVE_RETURNED] = "returned", [CLEAVE_ENDED] = "ended",
+        [CLEAVE_RECALLED] = "recalled", [CLEAVE_LOST] = "lost",
     };
 
     cv_json_object(json);
     put_text(json, "event", kinds[event->kind]);
-    if (event->kind == CLEAVE_SENT || event->kind == CLEAVE_DONE) {
+    if (event->kind == CLEAVE_SENT || event->kind == CLEAVE_DONE ||
+        event->kind == CLEAVE_RETURNED || event->kind == CLEAVE_RECALLED ||
+        event->kind == CLEAVE_LOST) {
         put_worker(json, cast, event->worker);
         put_count(json, "chunk", event->chunk);
         put_number(json, "units", event->units);
-    } else if (cast->platform == NULL && event->kind != CLEAVE_START) {
+    } else if (event->kind == CLEAVE_ENDED) {
+        put_number(json, "units", event->units);
+    } else if (event->kind != CLEAVE_START) {
         put_worker(json, cast, event->worker);
         if (event->kind != CLEAVE_WAKE)
             put_count(json, "peer", event->peer);
@@ -107,10 +113,19 @@ static void write_order(struct cv_json *json, const struct cleave_order *order,
         put_worker(json, cast, order->worker);
         put_count(json, "peer", order->peer);
         break;
+    case CLEAVE_RECALL:
+        put_text(json, "order", "recall");
+        put_worker(json, cast, order->worker);
+        put_number(json, "units", order->units);
+        break;
+    case CLEAVE_RETURN:
+        put_text(json, "order", "return");
+        put_worker(json, cast, order->worker);
+        put_count(json, "chunk", order->chunk);
+        break;
     case CLEAVE_WAKE_AT:
         put_text(json, "order", "wake");
-        if (cast->platform == NULL)
-            put_worker(json, cast, order->worker);
+        put_worker(json, cast, order->worker);
         put_number(json, "time", order->time_s);
         break;
     }
@@ -143,12 +158,12 @@ static const char *find_chunk_fault(uint32_t worker, double units,
     return is_good(units) ? NULL : "units below 0 or not finite";
 }
 
-/* Loads do not name the worker that a call is about. */
 static const char *find_wake_fault(uint32_t worker, const struct cast *cast)
 {
-    return cast->platform != NULL || worker < cast->count
-               ? NULL
-               : "a node that the reduction does not have";
+    if (worker < cast->count)
+        return NULL;
+    return cast->platform != NULL ? "a worker that the platform does not have"
+                                  : "a node that the reduction does not have";
 }
 
 /* What cannot be written so that it can be read again. */
@@ -158,8 +173,10 @@ static const char *find_fault(const struct cleave_entry *entry, const struct cas
     const struct cleave_order *order = &entry->as.order;
 
     if (entry->is_order) {
-        if (order->kind == CLEAVE_SEND)
+        if (order->kind == CLEAVE_SEND || order->kind == CLEAVE_RECALL)
             return find_chunk_fault(order->worker, order->units, cast);
+        if (order->kind == CLEAVE_RETURN)
+            return find_chunk_fault(order->worker, 0, cast);
         if (order->kind == CLEAVE_COMBINE)
             return find_pair_fault(order->worker, order->peer, cast);
         return is_good(order->time_s) ? find_wake_fault(order->worker, cast)
@@ -172,7 +189,12 @@ static const char *find_fault(const struct cleave_entry *entry, const struct cas
     switch (event->kind) {
     case CLEAVE_SENT:
     case CLEAVE_DONE:
+    case CLEAVE_RETURNED:
+    case CLEAVE_RECALLED:
+    case CLEAVE_LOST:
         return find_chunk_fault(event->worker, event->units, cast);
+    case CLEAVE_ENDED:
+        return find_chunk_fault(0, event->units, cast);
     case CLEAVE_ARRIVED:
     case CLEAVE_COMBINED:
         return find_pair_fault(event->worker, event->peer, cast);

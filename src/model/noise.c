@@ -50,17 +50,20 @@ bool cv_noise_any(const struct cv_noise *noise)
                              noise->transfer.n > 0 || noise->compute.n > 0);
 }
 
-double cv_noise_factor(const struct cv_noise *noise, bool is_compute, uint32_t worker,
-                       uint32_t nth, uint64_t chunk)
+double cv_noise_factor(const struct cv_noise *noise, enum cv_activity activity,
+                       uint32_t worker, uint32_t nth, uint64_t chunk)
 {
-    const struct cv_factors *recorded = is_compute ? &noise->compute : &noise->transfer;
+    const struct cv_factors *recorded =
+        activity == CV_COMPUTE ? &noise->compute : &noise->transfer;
     struct cv_random random;
 
     if (recorded->n > 0)
-        return recorded->factor[chunk % recorded->n];
+        return activity == CV_RETURN ? 1 : recorded->factor[chunk % recorded->n];
     if (noise->drawn.kind == CLEAVE_NOISE_NONE)
         return 1;
-    cv_random_at(&random, noise->seed, noise->run, worker, 2 * nth + is_compute);
+    /* Returns have numbers of their own, so that they leave the others as they are. */
+    cv_random_at(&random, noise->seed, noise->run, worker,
+                 activity == CV_RETURN ? ~nth : 2 * nth + (activity == CV_COMPUTE));
     if (noise->drawn.kind == CLEAVE_NOISE_GAMMA)
         return cv_random_gamma(&random, noise->drawn.spread);
     return fmax(0.1, 1 + noise->drawn.spread * cv_random_normal(&random));

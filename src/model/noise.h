@@ -27,8 +27,11 @@ struct cv_noise {
 /* Whether any factor can differ from 1. */
 bool cv_noise_any(const struct cv_noise *noise);
 
-/* Factor for the `nth` chunk of `worker`, which is chunk `chunk` of the whole run. */
-double cv_noise_factor(const struct cv_noise *noise, bool is_compute, uint32_t worker,
-                       uint32_t nth, uint64_t chunk);
+enum cv_activity { CV_TRANSFER, CV_COMPUTE, CV_RETURN };
+
+/* Factor for the `nth` chunk of `worker`, which is chunk `chunk` of the whole run. Returns
+ * are never among the recorded ones. */
+double cv_noise_factor(const struct cv_noise *noise, enum cv_activity activity,
+                       uint32_t worker, uint32_t nth, uint64_t chunk);
 
 #endif

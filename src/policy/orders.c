@@ -23,6 +23,18 @@ void cleave_order_send(struct cleave_orders *orders, uint32_t worker, double uni
                              .kind = CLEAVE_SEND, .worker = worker, .units = units });
 }
 
+void cleave_order_return(struct cleave_orders *orders, uint32_t worker, uint64_t chunk)
+{
+    cv_order_add(orders, (struct cleave_order){
+                             .kind = CLEAVE_RETURN, .worker = worker, .chunk = chunk });
+}
+
+void cleave_order_recall(struct cleave_orders *orders, uint32_t worker, double units)
+{
+    cv_order_add(orders, (struct cleave_order){
+                             .kind = CLEAVE_RECALL, .worker = worker, .units = units });
+}
+
 void cleave_order_wake(struct cleave_orders *orders, uint32_t worker, double time_s)
 {
     cv_order_add(orders, (struct cleave_order){ .kind = CLEAVE_WAKE_AT,

@@ -25,6 +25,13 @@ static inline void cv_order_add(struct cleave_orders *orders, struct cleave_orde
     orders->count++;
 }
 
+/* At CLEAVE_ENDED: `units` of the stream were set aside before it ended, for chunks that
+ * are not ordered yet. They come on top of what is left. */
+static inline void cv_orders_keep(struct cleave_orders *orders, double units)
+{
+    *orders->units_left += units;
+}
+
 static inline void cv_order_combine(struct cleave_orders *orders, uint32_t receiver,
                                     uint32_t sender)
 {

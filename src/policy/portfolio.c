@@ -69,9 +69,7 @@ static void portfolio_decide(void *state, const struct cleave_view *view,
                              const struct cleave_event *event,
                              struct cleave_orders *orders)
 {
-    const struct cv_inner *inner = &((struct portfolio *)state)->inner;
-
-    inner->policy->decide(inner->state, view, event, orders);
+    cv_inner_decide(&((struct portfolio *)state)->inner, view, event, orders);
 }
 
 static const struct cleave_param portfolio_params[] = {
@@ -85,6 +83,7 @@ const struct cleave_policy cleave_policy_portfolio = {
     .summary = "simulates several policies with the expected error, uses the best",
     .reference = "cleave",
     .needs = CLEAVE_NEEDS_FORECAST,
+    .orders_returns = true,
     .state_size = sizeof(struct portfolio),
     .params = portfolio_params,
     .plan = portfolio_plan,

@@ -9,6 +9,11 @@
 #define CV_POLICY_MAP(X)  \
     X(auto)               \
     X(one_round)          \
+    X(fifo)               \
+    X(lifo)               \
+    X(orders)             \
+    X(small_results)      \
+    X(best_orders)        \
     X(mi)                 \
     X(xmi)                \
     X(umr)                \
@@ -22,6 +27,8 @@
     X(links)              \
     X(rx)                 \
     X(portfolio)          \
+    X(learn)              \
+    X(as4dr)              \
     X(greedy)             \
     X(binomial)           \
     X(fibonacci)          \

@@ -51,6 +51,29 @@ void cv_note_picked(struct cleave_setup *setup, const char *picked, const char *
     setup->notes->why = cv_arena_text(setup->notes->arena, text);
 }
 
+void cv_note_proved(struct cleave_setup *setup, const char *among, bool optimal)
+{
+    if (setup->notes == NULL)
+        return;
+    setup->notes->proved = among;
+    setup->notes->optimal = optimal;
+}
+
+void cv_return_when_done(const struct cleave_view *view, const struct cleave_event *event,
+                         struct cleave_orders *orders)
+{
+    if (event->kind == CLEAVE_DONE && view->result_ratio > 0)
+        cleave_order_return(orders, event->worker, event->chunk);
+}
+
+void cv_inner_decide(const struct cv_inner *inner, const struct cleave_view *view,
+                     const struct cleave_event *event, struct cleave_orders *orders)
+{
+    inner->policy->decide(inner->state, view, event, orders);
+    if (!inner->policy->orders_returns)
+        cv_return_when_done(view, event, orders);
+}
+
 static void store(const struct cleave_param *param, double value, void *state)
 {
     unsigned char *target = (unsigned char *)state + param->offset;
@@ -81,6 +104,10 @@ static enum cleave_status store_setting(const struct cleave_policy *policy,
         count++;
         if (strcmp(p->name, setting->key) != 0)
             continue;
+        if (p->kind == CLEAVE_PARAM_TEXT) {
+            memcpy((unsigned char *)state + p->offset, &setting->value, sizeof(char *));
+            return CLEAVE_OK;
+        }
         if (cv_quantity_parse(setting->value, CV_NUMBER, &value) != NULL ||
             value < p->least || value > p->most ||
             (p->kind == CLEAVE_PARAM_COUNT && value != floor(value)))
@@ -107,7 +134,8 @@ enum cleave_status cv_params_store(const struct cleave_policy *policy,
                                    struct cleave_error *err)
 {
     for (const struct cleave_param *p = policy->params; p != NULL && p->name != NULL; p++)
-        store(p, p->preset, state);
+        if (p->kind != CLEAVE_PARAM_TEXT) /* the block is zeroed: not given */
+            store(p, p->preset, state);
     for (size_t i = 0; i < nsettings; i++)
         CV_TRY(store_setting(policy, &settings[i], state, err));
     return CLEAVE_OK;

@@ -11,6 +11,8 @@
 struct cv_notes {
     struct cv_arena *arena;       /* borrowed: owns the texts                         */
     const char *picked, *why;     /* set by policies that hand over to another        */
+    const char *proved;           /* best among these schedules: static; NULL: not     */
+    bool optimal;                 /* these are all there are                          */
     struct cv_left_out *left_out; /* newest first                                 */
 };
 
@@ -44,6 +46,10 @@ void cv_note_left_out(struct cleave_setup *setup, uint32_t worker, const char *f
 void cv_note_picked(struct cleave_setup *setup, const char *picked, const char *format,
                     ...) CV_PRINTF(3, 4);
 
+/* Say among which schedules the plan is proved best: "schedules with these orders". Static.
+ * `optimal`: these are all schedules that the bound speaks of. */
+void cv_note_proved(struct cleave_setup *setup, const char *among, bool optimal);
+
 /* Store defaults and then the given settings in a state block. */
 struct cleave_setting;
 enum cleave_status cv_params_store(const struct cleave_policy *policy,
@@ -66,6 +72,14 @@ enum cleave_status cv_inner_plan(struct cv_inner *inner,
                                  struct cleave_setup *setup, struct cleave_error *err);
 enum cleave_status cv_inner_start(struct cv_inner *inner, const struct cleave_view *view,
                                   struct cleave_setup *setup, struct cleave_error *err);
+
+/* What the inner policy decides; results come back as they get ready if it leaves that
+ * open, so that the outer one can say that it orders returns. */
+void cv_inner_decide(const struct cv_inner *inner, const struct cleave_view *view,
+                     const struct cleave_event *event, struct cleave_orders *orders);
+/* Ask for a result as soon as it is ready. */
+void cv_return_when_done(const struct cleave_view *view, const struct cleave_event *event,
+                         struct cleave_orders *orders);
 
 /* Policies that are a plan fixed in advance: put this first in the state. */
 struct cv_static {

@@ -64,7 +64,7 @@ static enum cleave_status simulate(const struct cv_plan *plan,
                                    const struct cleave_platform *platform, double *out,
                                    struct cleave_error *err)
 {
-    struct cv_run run = { .platform = platform, .load = LOAD };
+    struct cv_run run = { .platform = platform };
     struct cv_driver *driver = NULL;
     struct cv_outcome outcome;
     struct cv_planned planned;

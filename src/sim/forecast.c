@@ -12,10 +12,7 @@ static enum cleave_status mean_makespan(struct cv_planned *planned,
                                         uint32_t runs, double *out,
                                         struct cleave_error *err)
 {
-    struct cv_run run = { .platform = platform,
-                          .load = planned->view.units_total,
-                          .error = planned->view.error,
-                          .seed = planned->view.seed };
+    struct cv_run run = { .platform = platform };
     struct cv_driver *driver;
     struct cv_outcome outcome;
     enum cleave_status status;
@@ -23,8 +20,9 @@ static enum cleave_status mean_makespan(struct cv_planned *planned,
 
     CV_TRY(cv_driver_open(planned, &cv_engine_native, platform, NULL, &driver, err));
     run.noise.seed = planned->view.seed ^ FORECAST_SEED;
-    if (run.error > 0)
-        run.noise.drawn = (struct cleave_noise){ CLEAVE_NOISE_NORMAL, run.error };
+    if (planned->view.error > 0)
+        run.noise.drawn =
+            (struct cleave_noise){ CLEAVE_NOISE_NORMAL, planned->view.error };
     else
         runs = 1;
     status = CLEAVE_OK;
@@ -45,11 +43,15 @@ static enum cleave_status forecast_mean(void *context, const struct cleave_polic
                                         double *out, struct cleave_error *err)
 {
     const struct cleave_platform *platform = context;
+    const struct cv_load load = { .units = view->units_total,
+                                  .result_ratio = view->result_ratio,
+                                  .error = view->error,
+                                  .seed = view->seed };
     struct cv_planned planned;
     enum cleave_status status;
 
-    CV_TRY(cv_planned_init(&planned, policy, NULL, 0, platform, view->workers,
-                           view->units_total, view->error, view->seed, NULL, err));
+    CV_TRY(cv_planned_init(&planned, policy, NULL, 0, platform, view->workers, &load,
+                           NULL, err));
     status = mean_makespan(&planned, platform, runs, out, err);
     cv_planned_done(&planned);
     return status;

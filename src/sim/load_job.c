@@ -4,30 +4,21 @@
 #include <stdlib.h>
 
 #include "engine/driver.h"
-#include "model/bounds.h"
-#include "sim/forecast.h"
+#include "model/load_bounds.h"
+#include "sim/load_case.h"
 #include "sim/monte_carlo.h"
 #include "sim/native.h"
+
+/* Bounds are computed to about this much. */
+static const double EQUAL = 1e-9;
 
 /* What the public schedule points into. */
 struct owned_schedule {
     struct cleave_schedule schedule; /* first: this is what callers hold */
+    struct cv_load_case load_case;   /* platform and policy              */
     struct cv_planned planned;       /* owns reasons and texts           */
     struct cv_arena arena;           /* owns everything else             */
 };
-
-static enum cleave_status plan_job(const struct cleave_job *job,
-                                   struct cv_planned *planned, struct cleave_error *err)
-{
-    struct cv_forecast forecast = cv_native_forecast(job->platform);
-    const struct cleave_policy *policy;
-
-    CV_TRY(cleave_policy_find(CLEAVE_TASK_LOAD,
-                              job->policy == NULL ? "auto" : job->policy, &policy, err));
-    return cv_planned_init(planned, policy, job->settings, job->nsettings, job->platform,
-                           cleave_platform_workers(job->platform), job->load, job->error,
-                           job->seed, &forecast, err);
-}
 
 /* Chunks in the order sent, from the events of a trace. */
 static enum cleave_status gather_chunks(const struct cleave_trace *trace,
@@ -62,6 +53,9 @@ static enum cleave_status gather_chunks(const struct cleave_trace *trace,
         } else if (event->kind == CLEAVE_DONE) {
             chunks[event->chunk].compute_start_s = event->start_s;
             chunks[event->chunk].compute_end_s = event->time_s;
+        } else if (event->kind == CLEAVE_RETURNED) {
+            chunks[event->chunk].return_start_s = event->start_s;
+            chunks[event->chunk].return_end_s = event->time_s;
         }
     }
     owned->schedule.chunks = chunks;
@@ -102,41 +96,64 @@ static enum cleave_status gather_left_out(struct owned_schedule *owned,
     return CLEAVE_OK;
 }
 
-static enum cleave_status gather_bounds(const struct cleave_job *job,
-                                        struct owned_schedule *owned,
+/* The bounds for what was planned. */
+static size_t bounds_of(const struct cv_load_case *load_case,
+                        const struct cv_planned *planned, struct cv_arena *arena,
+                        struct cleave_bound *out, size_t *out_tightest)
+{
+    const struct cleave_view *view = &planned->view;
+    const struct cv_bound_query query = {
+        .workers = view->workers,
+        .nworkers = view->nworkers,
+        .port = view->port,
+        .load = view->units_total,
+        .lifespan_s = load_case->load.lifespan_s,
+        .result_ratio = view->result_ratio,
+        .one_round = view->result_ratio > 0 && planned->policy->one_round,
+    };
+
+    return cv_load_bounds(&query, arena, out, out_tightest);
+}
+
+static bool meets_bound(const struct cleave_schedule *schedule)
+{
+    if (schedule->lifespan_s > 0)
+        return schedule->load >= schedule->bound.value_s * (1 - EQUAL);
+    return schedule->makespan_s <= schedule->bound.value_s * (1 + EQUAL);
+}
+
+static enum cleave_status gather_bounds(struct owned_schedule *owned,
                                         struct cleave_error *err)
 {
     struct cleave_bound *bounds = cv_array(&owned->arena, CV_MAX_BOUNDS, sizeof *bounds);
     size_t tightest = 0, count = 0;
 
     if (bounds != NULL)
-        count = cv_bounds(owned->planned.view.workers, owned->planned.view.nworkers,
-                          owned->planned.view.port, job->load, &owned->arena, bounds,
+        count = bounds_of(&owned->load_case, &owned->planned, &owned->arena, bounds,
                           &tightest);
     if (count == 0)
         return cv_fail_memory(err, "the bounds");
     owned->schedule.bounds = bounds;
     owned->schedule.nbounds = count;
     owned->schedule.bound = bounds[tightest];
+    if (meets_bound(&owned->schedule))
+        owned->schedule.optimal = true;
     return CLEAVE_OK;
 }
 
-static enum cleave_status run_once(const struct cleave_job *job,
-                                   struct owned_schedule *owned,
+static enum cleave_status run_once(struct owned_schedule *owned,
                                    struct cleave_trace *trace, struct cleave_error *err)
 {
-    struct cv_run run = { .platform = job->platform,
-                          .load = job->load,
-                          .error = job->error,
-                          .seed = job->seed };
+    const struct cleave_platform *platform = owned->load_case.platform;
+    struct cv_run run = { .platform = platform };
     size_t first_entry = cleave_trace_count(trace);
     struct cleave_schedule *schedule = &owned->schedule;
     struct cv_driver *driver;
     struct cv_outcome outcome;
     enum cleave_status status;
 
-    CV_TRY(cv_driver_open(&owned->planned, &cv_engine_native, job->platform, NULL,
-                          &driver, err));
+    CV_TRY(
+        cv_driver_open(&owned->planned, &cv_engine_native, platform, NULL, &driver, err));
     status = cv_driver_run(driver, &run, trace, &outcome, err);
     cv_driver_close(driver);
     CV_TRY(status);
@@ -147,20 +164,23 @@ static enum cleave_status run_once(const struct cleave_job *job,
     return gather_chunks(trace, first_entry, outcome.chunks, owned, err);
 }
 
-static enum cleave_status fill_schedule(const struct cleave_job *job,
-                                        struct owned_schedule *owned,
+static enum cleave_status fill_schedule(struct owned_schedule *owned,
                                         struct cleave_trace *trace,
                                         struct cleave_error *err)
 {
     struct cleave_schedule *schedule = &owned->schedule;
 
-    CV_TRY(run_once(job, owned, trace, err));
+    CV_TRY(run_once(owned, trace, err));
     schedule->policy = owned->planned.policy->name;
     schedule->picked = owned->planned.notes.picked;
     schedule->why = owned->planned.notes.why;
-    schedule->load = job->load;
+    schedule->proved = owned->planned.notes.proved;
+    schedule->optimal = owned->planned.notes.optimal;
+    schedule->load = owned->planned.view.units_total;
+    schedule->lifespan_s = owned->load_case.load.lifespan_s;
+    schedule->result_ratio = owned->planned.view.result_ratio;
     CV_TRY(gather_left_out(owned, err));
-    return gather_bounds(job, owned, err);
+    return gather_bounds(owned, err);
 }
 
 enum cleave_status cleave_plan_load(const struct cleave_job *job,
@@ -174,11 +194,13 @@ enum cleave_status cleave_plan_load(const struct cleave_job *job,
     if (owned == NULL)
         return cv_fail_memory(err, "a schedule");
     cv_arena_init(&owned->arena);
-    status = plan_job(job, &owned->planned, err);
+    status = cv_load_case_open(&owned->load_case, job, err);
+    if (status == CLEAVE_OK)
+        status = cv_load_case_plan(&owned->load_case, job, &owned->planned, err);
     if (status == CLEAVE_OK && trace == NULL)
         status = cleave_trace_new(&trace, err);
     if (status == CLEAVE_OK)
-        status = fill_schedule(job, owned, trace, err);
+        status = fill_schedule(owned, trace, err);
     if (trace != job->trace)
         cleave_trace_free(trace);
     if (status != CLEAVE_OK) {
@@ -196,19 +218,19 @@ void cleave_schedule_free(struct cleave_schedule *schedule)
     if (owned == NULL)
         return;
     cv_planned_done(&owned->planned);
+    cv_load_case_close(&owned->load_case);
     cv_arena_done(&owned->arena);
     free(owned);
 }
 
-enum cleave_status cleave_simulate_load(const struct cleave_job *job,
+/* With the case open: plan, make the runs, say what could not be beaten. */
+static enum cleave_status simulate_case(const struct cv_load_case *load_case,
+                                        const struct cleave_job *job,
                                         const struct cleave_trial *trial,
                                         struct cleave_stats *out,
                                         struct cleave_error *err)
 {
-    struct cv_run first = { .platform = job->platform,
-                            .load = job->load,
-                            .error = job->error,
-                            .seed = job->seed };
+    struct cv_run first = { .platform = load_case->platform };
     struct cleave_bound bounds[CV_MAX_BOUNDS];
     struct cleave_stats stats;
     struct cv_planned planned;
@@ -217,18 +239,32 @@ enum cleave_status cleave_simulate_load(const struct cleave_job *job,
 
     first.noise.drawn = trial->noise;
     first.noise.seed = job->seed;
-    CV_TRY(plan_job(job, &planned, err));
+    CV_TRY(cv_load_case_plan(load_case, job, &planned, err));
     status = cv_monte_carlo(&planned, &cv_engine_native, NULL, &first, trial, job->trace,
                             &stats, err);
     if (status == CLEAVE_OK &&
-        cv_bounds(planned.view.workers, planned.view.nworkers, planned.view.port,
-                  job->load, &planned.arena, bounds, &tightest) == 0)
+        bounds_of(load_case, &planned, &planned.arena, bounds, &tightest) == 0)
         status = cv_fail_memory(err, "the bounds");
     if (status == CLEAVE_OK) {
+        stats.load = planned.view.units_total;
         stats.bound = bounds[tightest];
         stats.picked = planned.notes.picked;
         *out = stats;
     }
     cv_planned_done(&planned);
+    return status;
+}
+
+enum cleave_status cleave_simulate_load(const struct cleave_job *job,
+                                        const struct cleave_trial *trial,
+                                        struct cleave_stats *out,
+                                        struct cleave_error *err)
+{
+    struct cv_load_case load_case;
+    enum cleave_status status = cv_load_case_open(&load_case, job, err);
+
+    if (status == CLEAVE_OK)
+        status = simulate_case(&load_case, job, trial, out, err);
+    cv_load_case_close(&load_case);
     return status;
 }

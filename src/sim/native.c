@@ -3,9 +3,10 @@
  *
  * Two kinds of activity, transfer and computation. A transfer holds the master's port
  * and the worker's; a computation holds the worker's processor. Transfers wait in lanes,
- * first come first served: one lane for a master that sends one message at a time (port
- * one and duplex), one per worker for a multi-port master. Chunks wait at their worker
- * in the order of arrival.
+ * first come first served: one lane for a master that handles one message at a time (port
+ * one), one for each way (duplex), two per worker for a multi-port master. Chunks wait at
+ * their worker in the order of arrival, and again, computed, until the policy asks for
+ * their result.
  *
  * Events come in time order; of two at the same time, that of the activity which began
  * first, and of two that began at the same time, the one that was started first. */
@@ -21,14 +22,18 @@
 enum { NONE = UINT32_MAX };
 
 /* Low bits of a heap key: what ended. */
-enum { KIND_BITS = 2, PLACE_BITS = 24, TAG_BITS = KIND_BITS + PLACE_BITS };
-enum { ENDS_TRANSFER, ENDS_COMPUTE, ENDS_SLEEP };
+enum { KIND_BITS = 3, PLACE_BITS = 25, TAG_BITS = KIND_BITS + PLACE_BITS };
+enum { ENDS_TRANSFER, ENDS_COMPUTE, ENDS_SLEEP, ENDS_STREAM, ENDS_RECALL };
 
 struct chunk {
     double units, start_s;
+    double end_s;     /* of the computation                              */
+    double recalled;  /* units taken back, until that is reported       */
+    uint64_t end_key; /* of the event that ends the computation        */
     uint64_t number;
     uint32_t worker, nth; /* the nth chunk of that worker */
-    uint32_t next;        /* in its lane, its worker's queue or the free list */
+    uint32_t next;        /* in its lane, its worker's queues or the free list */
+    bool back;            /* this is about its result                          */
 };
 
 /* Chunks first come first served; the first is the one under way. */
@@ -40,13 +45,18 @@ struct native {
     const struct cleave_platform *platform;
     const struct cleave_worker *workers;
     uint32_t nworkers, nlanes;
+    uint32_t
+        back_lane;  /* where returns wait: one lane for all, or the first of one each */
+    bool lane_each; /* a lane per worker and way                        */
     const struct cv_run *run;
     bool noisy, steady; /* steady: no worker has a profile                  */
     double now_s;
     uint64_t sequence, numbered;
+    bool recalls; /* there may be events of computations that end earlier now */
     struct cv_event_heap heap;
     struct queue *lanes;      /* owned: transfers                                 */
     struct queue *processors; /* owned: computations, per worker                 */
+    struct queue *finished;   /* owned: computed, not yet asked for, per worker  */
     uint32_t *nth;            /* owned: chunks ordered so far, per worker         */
     struct chunk *chunks;     /* owned: pool                                      */
     size_t nchunks, chunk_room;
@@ -62,6 +72,7 @@ static void native_close(void *engine)
     cv_event_heap_done(&native->heap);
     free(native->lanes);
     free(native->processors);
+    free(native->finished);
     free(native->nth);
     free(native->chunks);
     free(native);
@@ -72,6 +83,7 @@ static enum cleave_status native_open(const struct cleave_platform *platform,
                                       struct cleave_error *err)
 {
     struct native *native = calloc(1, sizeof *native);
+    const enum cleave_port port = cleave_platform_port(platform);
 
     (void)source;
     if (native == NULL)
@@ -79,8 +91,11 @@ static enum cleave_status native_open(const struct cleave_platform *platform,
     native->platform = platform;
     native->workers = cleave_platform_workers(platform);
     native->nworkers = cleave_platform_nworkers(platform);
-    native->nlanes =
-        cleave_platform_port(platform) == CLEAVE_PORT_MULTI ? native->nworkers : 1;
+    native->lane_each = port == CLEAVE_PORT_MULTI;
+    native->back_lane = port == CLEAVE_PORT_ONE      ? 0
+                        : port == CLEAVE_PORT_DUPLEX ? 1
+                                                     : native->nworkers;
+    native->nlanes = native->back_lane + (native->lane_each ? native->nworkers : 1);
     native->steady = true;
     for (uint32_t w = 0; w < native->nworkers && native->steady; w++) {
         uint32_t nsteps;
@@ -89,15 +104,26 @@ static enum cleave_status native_open(const struct cleave_platform *platform,
     }
     native->lanes = calloc(native->nlanes, sizeof *native->lanes);
     native->processors = calloc(native->nworkers, sizeof *native->processors);
+    native->finished = calloc(native->nworkers, sizeof *native->finished);
     native->nth = calloc(native->nworkers, sizeof *native->nth);
     if (native->lanes == NULL || native->processors == NULL || native->nth == NULL ||
+        native->finished == NULL ||
         !cv_event_heap_reserve(&native->heap,
-                               (size_t)native->nlanes + native->nworkers)) {
+                               (size_t)native->nlanes + native->nworkers + 1)) {
         native_close(native);
         return cv_fail_memory(err, "the simulator");
     }
     *out = native;
     return CLEAVE_OK;
+}
+
+static inline uint64_t end_at(struct native *native, double time_s, unsigned kind,
+                              uint32_t place)
+{
+    uint64_t key = native->sequence++ << TAG_BITS | (uint64_t)place << KIND_BITS | kind;
+
+    cv_event_heap_add(&native->heap, cv_pending_at(time_s, key));
+    return key;
 }
 
 static enum cleave_status native_begin(void *engine, const struct cv_run *run,
@@ -110,15 +136,18 @@ static enum cleave_status native_begin(void *engine, const struct cv_run *run,
     native->noisy = cv_noise_any(&run->noise);
     native->now_s = 0;
     native->sequence = native->numbered = 0;
+    native->recalls = false;
     cv_event_heap_clear(&native->heap);
     native->nchunks = 0;
     native->free_chunk = NONE;
     for (uint32_t i = 0; i < native->nlanes; i++)
         native->lanes[i] = (struct queue){ NONE, NONE };
     for (uint32_t i = 0; i < native->nworkers; i++) {
-        native->processors[i] = (struct queue){ NONE, NONE };
+        native->processors[i] = native->finished[i] = (struct queue){ NONE, NONE };
         native->nth[i] = 0;
     }
+    if (run->stream_end_s > 0)
+        end_at(native, run->stream_end_s, ENDS_STREAM, 0);
     return CLEAVE_OK;
 }
 
@@ -142,26 +171,18 @@ static inline uint32_t dequeue(struct native *native, struct queue *queue)
     return queue->first;
 }
 
-static inline void end_at(struct native *native, double time_s, unsigned kind,
-                          uint32_t place)
-{
-    uint64_t key = native->sequence++ << TAG_BITS | (uint64_t)place << KIND_BITS | kind;
-
-    cv_event_heap_add(&native->heap, cv_pending_at(time_s, key));
-}
-
 /* When an activity that begins now ends. Noise stretches all of it; a profile slows the
  * part that depends on the size. */
 static double end_of(const struct native *native, const struct chunk *chunk,
-                     bool is_compute, double latency_s, double work_s)
+                     enum cv_activity activity, double latency_s, double work_s)
 {
     double factor = 1;
     uint32_t nsteps;
     const struct cleave_step *steps;
 
     if (native->noisy)
-        factor = cv_noise_factor(&native->run->noise, is_compute, chunk->worker,
-                                 chunk->nth, chunk->number);
+        factor = cv_noise_factor(&native->run->noise, activity, chunk->worker, chunk->nth,
+                                 chunk->number);
     if (native->steady)
         return native->now_s + factor * (latency_s + work_s);
     steps = cleave_platform_profile(native->platform, chunk->worker, &nsteps);
@@ -173,11 +194,17 @@ static inline void begin_transfer(struct native *native, uint32_t lane, uint32_t
 {
     struct chunk *chunk = &native->chunks[index];
     const struct cleave_worker *worker = &native->workers[chunk->worker];
-    double work_s = chunk->units / worker->bandwidth_ups;
-    double end_s = native->now_s + (worker->latency_s + work_s);
+    double latency_s = worker->latency_s, work_s = chunk->units / worker->bandwidth_ups;
+    double end_s;
 
+    if (chunk->back) {
+        latency_s = worker->return_latency_s;
+        work_s = chunk->units * native->run->result_ratio / worker->return_bandwidth_ups;
+    }
+    end_s = native->now_s + (latency_s + work_s);
     if (native->noisy || !native->steady)
-        end_s = end_of(native, chunk, false, worker->latency_s, work_s);
+        end_s = end_of(native, chunk, chunk->back ? CV_RETURN : CV_TRANSFER, latency_s,
+                       work_s);
     chunk->start_s = native->now_s;
     end_at(native, end_s, ENDS_TRANSFER, lane);
 }
@@ -190,9 +217,11 @@ static inline void begin_compute(struct native *native, uint32_t index)
     double end_s = native->now_s + worker->compute_latency_s + work_s;
 
     if (native->noisy || !native->steady)
-        end_s = end_of(native, chunk, true, worker->compute_latency_s, work_s);
+        end_s = end_of(native, chunk, CV_COMPUTE, worker->compute_latency_s, work_s);
     chunk->start_s = native->now_s;
-    end_at(native, end_s, ENDS_COMPUTE, chunk->worker);
+    chunk->end_s = end_s;
+    chunk->recalled = 0;
+    chunk->end_key = end_at(native, end_s, ENDS_COMPUTE, chunk->worker);
 }
 
 static enum cleave_status new_chunk(struct native *native, uint32_t *out,
@@ -220,9 +249,88 @@ static enum cleave_status sleep_until(struct native *native, uint32_t about,
 {
     /* Lanes and processors have their room; sleeps come on top. */
     if (!cv_event_heap_reserve(&native->heap, native->heap.count + native->nlanes +
-                                                  native->nworkers + 1))
+                                                  native->nworkers + 2))
         return cv_fail_memory(err, "the times to wake at");
     end_at(native, time_s, ENDS_SLEEP, about);
+    return CLEAVE_OK;
+}
+
+static inline void join_lane(struct native *native, uint32_t lane, uint32_t index)
+{
+    if (enqueue(native, &native->lanes[lane], index))
+        begin_transfer(native, lane, index);
+}
+
+/* The driver has made sure that the chunk is computed and not yet asked for. Policies ask
+ * for the oldest as a rule, so it is found at once. */
+static void send_back(struct native *native, const struct cleave_order *order)
+{
+    struct queue *finished = &native->finished[order->worker];
+    uint32_t index = finished->first, before = NONE;
+
+    while (native->chunks[index].number != order->chunk) {
+        before = index;
+        index = native->chunks[index].next;
+    }
+    if (before == NONE)
+        finished->first = native->chunks[index].next;
+    else
+        native->chunks[before].next = native->chunks[index].next;
+    if (finished->last == index)
+        finished->last = before;
+    native->chunks[index].back = true;
+    join_lane(native, native->back_lane + (native->lane_each ? order->worker : 0), index);
+}
+
+/* When a computation came, or comes, to its first unit: after the latency. */
+static double first_unit_at(const struct native *native, const struct chunk *chunk)
+{
+    double latency_s = native->workers[chunk->worker].compute_latency_s;
+
+    if (native->noisy)
+        latency_s *= cv_noise_factor(&native->run->noise, CV_COMPUTE, chunk->worker,
+                                     chunk->nth, chunk->number);
+    return chunk->start_s + latency_s;
+}
+
+/* The chunk loses units at its end, as far as they are not computed, and ends earlier. */
+static void shorten(const struct native *native, struct chunk *chunk, double units)
+{
+    const double begin_s = first_unit_at(native, chunk);
+    const double from_s = native->now_s > begin_s ? native->now_s : begin_s;
+    uint32_t nsteps = 0;
+    const struct cleave_step *steps =
+        cleave_platform_profile(native->platform, chunk->worker, &nsteps);
+    const double all_s = cv_profile_work(steps, nsteps, begin_s, chunk->end_s);
+    const double rest_s = cv_profile_work(steps, nsteps, from_s, chunk->end_s);
+    const double to_come = all_s > 0 && rest_s > 0 ? chunk->units * rest_s / all_s : 0;
+
+    chunk->recalled = units < to_come ? units : to_come;
+    if (chunk->recalled > 0)
+        chunk->end_s = cv_profile_end(steps, nsteps, from_s,
+                                      rest_s * (1 - chunk->recalled / to_come));
+    chunk->units -= chunk->recalled;
+}
+
+/* Take units back from the end of a computation, which then ends earlier. Its event comes
+ * in time but means nothing; that of the recall itself comes at once. */
+static enum cleave_status take_back(struct native *native,
+                                    const struct cleave_order *order,
+                                    struct cleave_error *err)
+{
+    const uint32_t index = native->processors[order->worker].first;
+    struct chunk *chunk;
+
+    if (!cv_event_heap_reserve(&native->heap, native->heap.count + native->nlanes +
+                                                  native->nworkers + 4))
+        return cv_fail_memory(err, "the events of a run");
+    end_at(native, native->now_s, ENDS_RECALL, order->worker);
+    if (index == NONE)
+        return CLEAVE_OK;
+    chunk = &native->chunks[index];
+    shorten(native, chunk, order->units);
+    native->recalls = true;
+    chunk->end_key = end_at(native, chunk->end_s, ENDS_COMPUTE, chunk->worker);
     return CLEAVE_OK;
 }
 
@@ -230,18 +338,23 @@ static enum cleave_status native_submit(void *engine, const struct cleave_order 
                                         struct cleave_error *err)
 {
     struct native *native = engine;
-    uint32_t index = NONE, lane;
+    uint32_t index = NONE;
 
     if (order->kind == CLEAVE_WAKE_AT)
         return sleep_until(native, order->worker, order->time_s, err);
+    if (order->kind == CLEAVE_RECALL)
+        return take_back(native, order, err);
+    if (order->kind == CLEAVE_RETURN) {
+        send_back(native, order);
+        return CLEAVE_OK;
+    }
     CV_TRY(new_chunk(native, &index, err));
     native->chunks[index].units = order->units;
     native->chunks[index].number = native->numbered++;
     native->chunks[index].worker = order->worker;
     native->chunks[index].nth = native->nth[order->worker]++;
-    lane = native->nlanes == 1 ? 0 : order->worker;
-    if (enqueue(native, &native->lanes[lane], index))
-        begin_transfer(native, lane, index);
+    native->chunks[index].back = false;
+    join_lane(native, native->lane_each ? order->worker : 0, index);
     return CLEAVE_OK;
 }
 
@@ -255,14 +368,25 @@ static inline void report(const struct chunk *chunk, enum cleave_event_kind kind
     out->start_s = chunk->start_s;
 }
 
+static inline void forget(struct native *native, uint32_t index)
+{
+    native->chunks[index].next = native->free_chunk;
+    native->free_chunk = index;
+}
+
 static void end_transfer(struct native *native, uint32_t lane, struct cleave_event *out)
 {
     uint32_t index = native->lanes[lane].first, next;
 
-    report(&native->chunks[index], CLEAVE_SENT, out);
     next = dequeue(native, &native->lanes[lane]);
-    if (enqueue(native, &native->processors[out->worker], index))
-        begin_compute(native, index);
+    if (native->chunks[index].back) {
+        report(&native->chunks[index], CLEAVE_RETURNED, out);
+        forget(native, index);
+    } else {
+        report(&native->chunks[index], CLEAVE_SENT, out);
+        if (enqueue(native, &native->processors[out->worker], index))
+            begin_compute(native, index);
+    }
     if (next != NONE)
         begin_transfer(native, lane, next);
 }
@@ -273,10 +397,48 @@ static void end_compute(struct native *native, uint32_t worker, struct cleave_ev
 
     report(&native->chunks[index], CLEAVE_DONE, out);
     next = dequeue(native, &native->processors[worker]);
-    native->chunks[index].next = native->free_chunk;
-    native->free_chunk = index;
+    if (native->run->result_ratio > 0)
+        enqueue(native, &native->finished[worker], index);
+    else
+        forget(native, index);
     if (next != NONE)
         begin_compute(native, next);
+}
+
+static void end_recall(struct native *native, uint32_t worker, struct cleave_event *out)
+{
+    const uint32_t index = native->processors[worker].first;
+
+    *out = (struct cleave_event){ .kind = CLEAVE_RECALLED,
+                                  .worker = worker,
+                                  .start_s = native->now_s,
+                                  .time_s = native->now_s };
+    if (index != NONE) {
+        out->chunk = native->chunks[index].number;
+        out->units = native->chunks[index].recalled;
+        native->chunks[index].recalled = 0;
+    }
+}
+
+/* The event of a computation that was cut short since. */
+static bool is_stale(const struct native *native, const struct cv_pending *event)
+{
+    const uint32_t place = (uint32_t)(event->key >> KIND_BITS) & ((1u << PLACE_BITS) - 1);
+    uint32_t index;
+
+    if ((event->key & ((1u << KIND_BITS) - 1)) != ENDS_COMPUTE)
+        return false;
+    index = native->processors[place].first;
+    return index == NONE || native->chunks[index].end_key != event->key;
+}
+
+static void drop_stale(struct native *native)
+{
+    while (!cv_event_heap_empty(&native->heap) &&
+           is_stale(native, &native->heap.items[0])) {
+        cv_event_heap_take(&native->heap);
+        cv_event_heap_settle(&native->heap);
+    }
 }
 
 static enum cleave_status native_wait(void *engine, struct cleave_event *out,
@@ -287,6 +449,8 @@ static enum cleave_status native_wait(void *engine, struct cleave_event *out,
     uint32_t place;
 
     (void)err;
+    if (native->recalls)
+        drop_stale(native);
     *out_any = !cv_event_heap_empty(&native->heap);
     if (!*out_any)
         return CLEAVE_OK;
@@ -300,6 +464,15 @@ static enum cleave_status native_wait(void *engine, struct cleave_event *out,
     case ENDS_COMPUTE:
         end_compute(native, place, out);
         break;
+    case ENDS_RECALL:
+        end_recall(native, place, out);
+        break;
+    case ENDS_STREAM:
+        *out = (struct cleave_event){ .kind = CLEAVE_ENDED,
+                                      .units = native->run->stream_rest,
+                                      .start_s = native->now_s,
+                                      .time_s = native->now_s };
+        break;
     default:
         *out = (struct cleave_event){ .kind = CLEAVE_WAKE,
                                       .worker = place,
@@ -308,6 +481,8 @@ static enum cleave_status native_wait(void *engine, struct cleave_event *out,
         break;
     }
     cv_event_heap_settle(&native->heap);
+    if (native->recalls)
+        drop_stale(native);
     out->more = native->heap.items[0].time_bits <= first.time_bits;
     return CLEAVE_OK;
 }

@@ -49,10 +49,8 @@ load helper
         cleave 2 $verb
         [[ $stderr == "cleave: unknown command '$verb';"* ]]
     done
-    cleave 2 plan streams
-    [[ $stderr == "cleave: unknown command 'plan streams';"* ]]
-    cleave 2 simulate streams
     cleave 2 compare streams
+    [[ $stderr == "cleave: unknown command 'compare streams';"* ]]
 }
 
 @test "options of the program itself" {
@@ -85,7 +83,10 @@ load helper
 
 @test "arguments that are missing, empty or too many" {
     refuses "--platform FILE is required" plan load --load 5
-    refuses "--load AMOUNT is required" plan load --platform $LAB
+    refuses "expected --load AMOUNT, or --lifespan TIME to do as much as ends by then" \
+        plan load --platform $LAB
+    refuses "expected --load or --lifespan, got both" \
+        plan load --platform $LAB --load 5 --lifespan 5
     refuses "--load: needs an argument: AMOUNT" plan load -p $LAB --load
     refuses "--platform: needs an argument: FILE" plan load --platform --load 5
     refuses "--platform: needs an argument: FILE" plan load --platform --load=5

@@ -12,7 +12,7 @@
 #include "base/random.h"
 #include "engine/driver.h"
 #include "engine/replay.h"
-#include "model/bounds.h"
+#include "model/load_bounds.h"
 #include "sim/forecast.h"
 #include "sim/native.h"
 #include "trace_check.h"
@@ -66,6 +66,7 @@ static struct cleave_platform *build(const struct scene *scene, enum cleave_port
             .bandwidth_ups = scene->bandwidth * factor[2],
             .latency_s = scene->latency * factor[3],
             .return_bandwidth_ups = scene->bandwidth,
+            .return_latency_s = scene->latency / 2,
         };
     }
     workers[scene->nworkers / 2].speed_ups /= scene->slow;
@@ -79,16 +80,16 @@ struct trial {
     const struct cleave_policy *policy;
     const struct scene *scene;
     struct cleave_platform *platform;
-    double load, error;
+    double load, error, ratio;
 };
 
 #define MUST(trial, condition, ...)                                                \
     do {                                                                           \
         if (!(condition)) {                                                        \
-            print_error("%s on '%s', %s port, load %g, error %g: ",                \
+            print_error("%s on '%s', %s port, load %g, error %g, results %g: ",    \
                         (trial)->policy->name, (trial)->scene->name,               \
                         cleave_port_name(cleave_platform_port((trial)->platform)), \
-                        (trial)->load, (trial)->error);                            \
+                        (trial)->load, (trial)->error, (trial)->ratio);            \
             print_error(__VA_ARGS__);                                              \
             print_error("\n");                                                     \
             fail();                                                                \
@@ -100,9 +101,7 @@ static void drive(const struct trial *trial, const struct cv_planned *planned,
                   const struct cv_noise *noise, struct cleave_trace *trace,
                   struct cv_outcome *out)
 {
-    struct cv_run run = {
-        .platform = trial->platform, .load = trial->load, .error = trial->error, .seed = 5
-    };
+    struct cv_run run = { .platform = trial->platform };
     struct cleave_error err;
     struct cv_driver *driver = NULL;
     enum cleave_status status;
@@ -118,15 +117,20 @@ static void drive(const struct trial *trial, const struct cv_planned *planned,
 
 static void check_bounds(const struct trial *trial, double makespan_s)
 {
+    const struct cv_bound_query query = {
+        .workers = cleave_platform_workers(trial->platform),
+        .nworkers = cleave_platform_nworkers(trial->platform),
+        .port = cleave_platform_port(trial->platform),
+        .load = trial->load,
+        .result_ratio = trial->ratio,
+        .one_round = trial->policy->one_round,
+    };
     struct cleave_bound bounds[CV_MAX_BOUNDS];
     struct cv_arena arena;
     size_t count, tightest = 0;
 
     cv_arena_init(&arena);
-    count = cv_bounds(cleave_platform_workers(trial->platform),
-                      cleave_platform_nworkers(trial->platform),
-                      cleave_platform_port(trial->platform), trial->load, &arena, bounds,
-                      &tightest);
+    count = cv_load_bounds(&query, &arena, bounds, &tightest);
     MUST(trial, count > 0, "no bounds");
     for (size_t i = 0; i < count; i++)
         MUST(trial, bounds[i].value_s <= makespan_s * (1 + 1e-9),
@@ -146,7 +150,7 @@ static void check_runs(const struct trial *trial, const struct cv_planned *plann
     assert_int_equal(cleave_trace_new(&second, NULL), CLEAVE_OK);
     assert_int_equal(cleave_trace_new(&replayed, NULL), CLEAVE_OK);
     drive(trial, planned, &cv_engine_native, NULL, noise, first, &outcome);
-    check = trace_check(first, trial->platform, trial->load, noise == NULL);
+    check = trace_check(first, trial->platform, trial->load, trial->ratio, noise == NULL);
     MUST(trial, check.fault[0] == '\0', "%s", check.fault);
     MUST(trial, near_enough(check.makespan_s, outcome.makespan_s),
          "makespan %g, trace says %g", outcome.makespan_s, check.makespan_s);
@@ -165,20 +169,44 @@ static void check_runs(const struct trial *trial, const struct cv_planned *plann
 /* A policy may refuse, with a reason, only what its contract or its idea excludes. */
 static bool may_refuse(const struct trial *trial)
 {
-    return (trial->policy->needs &
-            (CLEAVE_NEEDS_EQUAL_WORKERS | CLEAVE_NEEDS_MULTI_PORT)) != 0;
+    const unsigned needs = trial->policy->needs;
+    const bool multi = cleave_platform_port(trial->platform) == CLEAVE_PORT_MULTI;
+
+    return (needs & CLEAVE_NEEDS_EQUAL_WORKERS) != 0 ||
+           (needs & (multi ? CLEAVE_NEEDS_SHARED_PORT : CLEAVE_NEEDS_MULTI_PORT)) != 0;
+}
+
+/* Parameters that have no preset: orders of workers, in which all take part. */
+static size_t needed_settings(const struct trial *trial, struct cleave_setting *out)
+{
+    static char order[8 * MAX_WORKERS];
+    size_t count = 0, length = 0;
+
+    for (uint32_t i = 0; i < trial->scene->nworkers; i++)
+        length += (size_t)snprintf(order + length, sizeof order - length, "%s%u",
+                                   i == 0 ? "" : ",", i);
+    for (const struct cleave_param *p = trial->policy->params;
+         p != NULL && p->name != NULL; p++)
+        if (strstr(p->name, "-order") != NULL)
+            out[count++] = (struct cleave_setting){ p->name, order };
+    return count;
 }
 
 static void check_policy(const struct trial *trial)
 {
     struct cv_forecast forecast = cv_native_forecast(trial->platform);
     struct cv_noise noise = { .drawn = { CLEAVE_NOISE_GAMMA, 0.5 }, .seed = 11 };
+    const struct cv_load load = { .units = trial->load,
+                                  .result_ratio = trial->ratio,
+                                  .error = trial->error,
+                                  .seed = 3 };
+    struct cleave_setting settings[2];
+    const size_t nsettings = needed_settings(trial, settings);
     struct cv_planned planned;
     struct cleave_error err;
     enum cleave_status status =
-        cv_planned_init(&planned, trial->policy, NULL, 0, trial->platform,
-                        cleave_platform_workers(trial->platform), trial->load,
-                        trial->error, 3, &forecast, &err);
+        cv_planned_init(&planned, trial->policy, settings, nsettings, trial->platform,
+                        cleave_platform_workers(trial->platform), &load, &forecast, &err);
 
     if (status == CLEAVE_EINPUT && may_refuse(trial)) {
         MUST(trial, err.text[0] != '\0', "refused without a reason");
@@ -190,7 +218,7 @@ static void check_policy(const struct trial *trial)
     cv_planned_done(&planned);
 }
 
-static void every_policy_on(enum cleave_port port, double error)
+static void every_policy_on(enum cleave_port port, double error, double ratio)
 {
     for (size_t s = 0; s < sizeof scenes / sizeof *scenes; s++) {
         struct cleave_platform *platform = build(&scenes[s], port);
@@ -199,7 +227,7 @@ static void every_policy_on(enum cleave_port port, double error)
             for (size_t p = 0; p < cleave_policy_count(); p++)
                 if (cleave_policy_at(p)->task == CLEAVE_TASK_LOAD)
                     check_policy(&(struct trial){ cleave_policy_at(p), &scenes[s],
-                                                  platform, loads[l], error });
+                                                  platform, loads[l], error, ratio });
         cleave_platform_free(platform);
     }
 }
@@ -207,26 +235,35 @@ static void every_policy_on(enum cleave_port port, double error)
 static void one_port(void **state)
 {
     (void)state;
-    every_policy_on(CLEAVE_PORT_ONE, 0);
+    every_policy_on(CLEAVE_PORT_ONE, 0, 0);
 }
 
 static void one_port_with_errors(void **state)
 {
     (void)state;
-    every_policy_on(CLEAVE_PORT_ONE, 0.3);
-    every_policy_on(CLEAVE_PORT_ONE, 2);
+    every_policy_on(CLEAVE_PORT_ONE, 0.3, 0);
+    every_policy_on(CLEAVE_PORT_ONE, 2, 0);
 }
 
 static void duplex_port(void **state)
 {
     (void)state;
-    every_policy_on(CLEAVE_PORT_DUPLEX, 0.1);
+    every_policy_on(CLEAVE_PORT_DUPLEX, 0.1, 0);
 }
 
 static void multi_port(void **state)
 {
     (void)state;
-    every_policy_on(CLEAVE_PORT_MULTI, 0.2);
+    every_policy_on(CLEAVE_PORT_MULTI, 0.2, 0);
+}
+
+static void results_come_back(void **state)
+{
+    (void)state;
+    every_policy_on(CLEAVE_PORT_ONE, 0, 0.5);
+    every_policy_on(CLEAVE_PORT_DUPLEX, 0, 0.5);
+    every_policy_on(CLEAVE_PORT_DUPLEX, 0.2, 3);
+    every_policy_on(CLEAVE_PORT_MULTI, 0, 1);
 }
 
 /* Names, texts and presets that help and man pages rely on. */
@@ -254,7 +291,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(registry_is_sane),     cmocka_unit_test(one_port),
         cmocka_unit_test(one_port_with_errors), cmocka_unit_test(duplex_port),
-        cmocka_unit_test(multi_port),
+        cmocka_unit_test(multi_port),           cmocka_unit_test(results_come_back),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -275,7 +275,7 @@ static void replay_repeats_the_orders(void **state)
         const struct cleave_policy *policy = cleave_policy_at(p);
         struct cleave_trace *recorded = NULL, *replayed = NULL;
         struct cv_driver *driver = NULL;
-        struct cv_run run = { .seed = 1 };
+        struct cv_run run = { .number = 0 };
         struct cv_outcome outcome;
         struct cv_planned planned;
 

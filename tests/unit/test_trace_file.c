@@ -154,8 +154,8 @@ static void text_is_as_expected(void **state)
         HEADER "{\"event\":\"start\",\"start\":0,\"end\":0}\n"
                "{\"order\":\"send\",\"worker\":\"q\\\"\xc3\xa9\",\"units\":0."
                "10000000000000001}\n"
-               "{\"order\":\"wake\",\"time\":0.33333333333333331}\n"
-               "{\"event\":\"wake\",\"start\":0.33333333333333331,"
+               "{\"order\":\"wake\",\"worker\":\"old.0\",\"time\":0.33333333333333331}\n"
+               "{\"event\":\"wake\",\"worker\":\"old.0\",\"start\":0.33333333333333331,"
                "\"end\":0.33333333333333331,\"more\":true}\n"
                "{\"event\":\"sent\",\"worker\":\"q\\\"\xc3\xa9\",\"chunk\":0,"
                "\"units\":0.10000000000000001,\"start\":0,\"end\":1e-300}\n"
@@ -231,10 +231,11 @@ static const struct {
       "run.trace:1:82: workers: expected the 3 workers of the platform, got fewer" },
     { HEADER "{}\n", "run.trace:2:1: expected an event or an order" },
     { HEADER "\n", "run.trace:2:1: expected an object, got the end of the line" },
-    { HEADER "{\"event\":\"lost\"}\n",
-      "run.trace:2:10: event: expected start, sent, done or wake, got 'lost'" },
+    { HEADER "{\"event\":\"gone\"}\n",
+      "run.trace:2:10: event: expected start, sent, done, returned, recalled, "
+      "lost, ended or wake, got 'gone'" },
     { HEADER "{\"order\":\"stop\"}\n",
-      "run.trace:2:10: order: expected send or wake, got 'stop'" },
+      "run.trace:2:10: order: expected send, recall, return or wake, got 'stop'" },
     { HEADER "{\"order\":\"wake\",\"event\":\"wake\"}\n",
       "run.trace:2:25: expected either an event or an order" },
     { HEADER "{\"order\":\"wake\"}\n",

@@ -4,11 +4,20 @@
 
 #include <string.h>
 
+#define several_streams                                                       \
+    "Setting up clusters of computing units to process several data streams " \
+    "efficiently"
+
 const struct case_format case_formats[] = {
     { "dls-vectors-1", load_dynamic_kinds },
     { "dls-vectors-1", load_kinds },
     { "1", reduce_dynamic_kinds },
     { "1", reduce_kinds },
+    { "Link-Heterogeneity vs. Node-Heterogeneity in Clusters (Beaumont, Rosenberg)",
+      returns_kinds },
+    { several_streams, streams_kinds },
+    { several_streams, streams_select_kinds },
+    { several_streams, streams_sim_kinds },
     { NULL, NULL },
 };
 

@@ -14,7 +14,9 @@ struct case_format {
 extern const struct case_format case_formats[];
 
 extern const struct case_kind load_kinds[], load_dynamic_kinds[], reduce_dynamic_kinds[];
-extern const struct case_kind reduce_kinds[];
+extern const struct case_kind reduce_kinds[], returns_kinds[];
+extern const struct case_kind streams_kinds[], streams_select_kinds[];
+extern const struct case_kind streams_sim_kinds[];
 
 /* The code for a kind, or NULL. *out_known tells whether the format is known at all. */
 case_run *find_kind(const char *format, const char *alg, bool *out_known);

@@ -124,14 +124,15 @@ static void run_policy(struct vector_case *c, const struct cleave_policy *policy
     struct cleave_platform *platform = NULL;
     struct cv_planned planned;
     struct cleave_error err;
-    double error = case_has(c, "error") ? case_number(c, "error") : 0;
+    struct cv_load load = { .error = case_has(c, "error") ? case_number(c, "error") : 0 };
 
+    load.units = case_number(c, "W");
     if (!make_platform(c, &platform))
         return;
     if (case_ok(c,
                 cv_planned_init(&planned, policy, settings->list, settings->count,
-                                platform, cleave_platform_workers(platform),
-                                case_number(c, "W"), error, 0, NULL, &err),
+                                platform, cleave_platform_workers(platform), &load, NULL,
+                                &err),
                 &err))
         run_planned(c, &planned, platform, look);
     cleave_platform_free(platform);

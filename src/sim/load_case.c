@@ -1,0 +1,178 @@
+/* load_case.c -- a job as the simulator takes it. SPDX-License-Identifier: MIT */
+#include "sim/load_case.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "sim/forecast.h"
+#include "sim/native.h"
+
+enum { MOST_STEPS = 80 };
+
+/* How far below the lifespan an end may stay. */
+static const double CLOSE = 1e-10;
+/* Less of what all workers could compute is not worth a schedule. */
+static const double NOTHING = 1e-9;
+
+static enum cleave_status check(const struct cleave_job *job, struct cleave_error *err)
+{
+    if (!(job->result_ratio >= 0) || isinf(job->result_ratio))
+        return cv_fail(err, CLEAVE_EINPUT, "expected a result ratio of 0 or more, got %g",
+                       job->result_ratio);
+    if (!(job->packaging_s >= 0) || isinf(job->packaging_s))
+        return cv_fail(err, CLEAVE_EINPUT, "expected a packing time of 0 or more, got %g",
+                       job->packaging_s);
+    if (!(job->lifespan_s >= 0) || isinf(job->lifespan_s))
+        return cv_fail(err, CLEAVE_EINPUT, "expected a positive lifespan, got %g",
+                       job->lifespan_s);
+    if (job->lifespan_s > 0 && job->load != 0)
+        return cv_fail(err, CLEAVE_EINPUT, "expected a load or a lifespan, got both");
+    return CLEAVE_OK;
+}
+
+/* A unit costs a worker the time to unpack it, to compute it and to pack its result. */
+static enum cleave_status pack(struct cv_load_case *out, const struct cleave_job *job,
+                               struct cleave_error *err)
+{
+    const double extra_s = (1 + job->result_ratio) * job->packaging_s;
+    const uint32_t n = cleave_platform_nworkers(job->platform);
+
+    out->workers = calloc(n, sizeof *out->workers);
+    if (out->workers == NULL)
+        return cv_fail_memory(err, "the workers");
+    for (uint32_t i = 0; i < n; i++) {
+        out->workers[i] = cleave_platform_workers(job->platform)[i];
+        out->workers[i].speed_ups /= 1 + out->workers[i].speed_ups * extra_s;
+    }
+    out->packed = *job->platform;
+    out->packed.workers = out->workers;
+    out->platform = &out->packed;
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_load_case_open(struct cv_load_case *out,
+                                     const struct cleave_job *job,
+                                     struct cleave_error *err)
+{
+    *out = (struct cv_load_case){ .platform = job->platform };
+    CV_TRY(check(job, err));
+    CV_TRY(cleave_policy_find(CLEAVE_TASK_LOAD,
+                              job->policy == NULL ? "auto" : job->policy, &out->policy,
+                              err));
+    out->load = (struct cv_load){ .units = job->load,
+                                  .lifespan_s = job->lifespan_s,
+                                  .result_ratio = job->result_ratio,
+                                  .error = job->error,
+                                  .seed = job->seed };
+    return job->packaging_s > 0 ? pack(out, job, err) : CLEAVE_OK;
+}
+
+void cv_load_case_close(struct cv_load_case *load_case)
+{
+    free(load_case->workers);
+    load_case->workers = NULL;
+}
+
+static enum cleave_status plan_load(const struct cv_load_case *load_case,
+                                    const struct cleave_job *job,
+                                    const struct cv_load *load,
+                                    struct cv_planned *planned, struct cleave_error *err)
+{
+    struct cv_forecast forecast = cv_native_forecast(load_case->platform);
+
+    return cv_planned_init(planned, load_case->policy, job->settings, job->nsettings,
+                           load_case->platform,
+                           cleave_platform_workers(load_case->platform), load, &forecast,
+                           err);
+}
+
+/* --- The load for a lifespan ---------------------------------------------------------- */
+
+static enum cleave_status makespan_of(const struct cv_load_case *load_case,
+                                      const struct cleave_job *job, double units,
+                                      double *out_s, struct cleave_error *err)
+{
+    struct cv_load load = load_case->load;
+    struct cv_run run = { .platform = load_case->platform };
+    struct cv_driver *driver = NULL;
+    struct cv_outcome outcome;
+    struct cv_planned planned;
+    enum cleave_status status;
+
+    load.units = units;
+    load.lifespan_s = 0;
+    CV_TRY(plan_load(load_case, job, &load, &planned, err));
+    status = cv_driver_open(&planned, &cv_engine_native, load_case->platform, NULL,
+                            &driver, err);
+    if (status == CLEAVE_OK)
+        status = cv_driver_run(driver, &run, NULL, &outcome, err);
+    if (status == CLEAVE_OK)
+        *out_s = outcome.makespan_s;
+    cv_driver_close(driver);
+    cv_planned_done(&planned);
+    return status;
+}
+
+/* The most units that end within the lifespan, as far as the makespan grows with the load:
+ * makespans are nearly affine, so lines through the last two points are followed, and the
+ * bracket halved where that leads out of it. */
+static enum cleave_status find_units(const struct cv_load_case *load_case,
+                                     const struct cleave_job *job, double *out,
+                                     struct cleave_error *err)
+{
+    const double lifespan_s = load_case->load.lifespan_s;
+    double low = 0, high = INFINITY, low_s = 0, high_s = 0, units = 0, least;
+
+    for (uint32_t i = 0; i < cleave_platform_nworkers(load_case->platform); i++)
+        units += cleave_platform_workers(load_case->platform)[i].speed_ups * lifespan_s;
+    least = units * NOTHING;
+    for (int step = 0; step < MOST_STEPS && low_s < lifespan_s * (1 - CLOSE); step++) {
+        double end_s = 0;
+
+        if (units < least) /* latencies alone take longer */
+            break;
+
+        CV_TRY(makespan_of(load_case, job, units, &end_s, err));
+        if (end_s > lifespan_s) {
+            high = units;
+            high_s = end_s;
+        } else {
+            low = units;
+            low_s = end_s;
+        }
+        if (isinf(high))
+            units *= 2;
+        else if (high - low <= 1e-13 * high)
+            break;
+        else if (step % 3 == 2)
+            units = low + (high - low) / 2;
+        else
+            units = low + (high - low) * (1 - CLOSE / 2) * (lifespan_s - low_s) /
+                              (high_s - low_s);
+    }
+    *out = low;
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_load_case_plan(const struct cv_load_case *load_case,
+                                     const struct cleave_job *job,
+                                     struct cv_planned *planned, struct cleave_error *err)
+{
+    const double lifespan_s = load_case->load.lifespan_s;
+    struct cv_load load = load_case->load;
+
+    if (lifespan_s > 0 && load_case->policy->work == NULL) {
+        load.lifespan_s = 0;
+        CV_TRY(find_units(load_case, job, &load.units, err));
+        if (!(load.units > 0))
+            return cv_fail(err, CLEAVE_EINPUT,
+                           "expected a longer lifespan: nothing ends within %g s",
+                           lifespan_s);
+    }
+    CV_TRY(plan_load(load_case, job, &load, planned, err));
+    if (planned->view.units_total > 0)
+        return CLEAVE_OK;
+    cv_planned_done(planned);
+    return cv_fail(err, CLEAVE_EINPUT,
+                   "expected a longer lifespan: nothing ends within %g s", lifespan_s);
+}

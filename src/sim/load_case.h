@@ -1,0 +1,31 @@
+/* load_case.h -- a job as the simulator takes it. SPDX-License-Identifier: MIT
+ *
+ * Packing costs are made part of the workers' speed, the policy is looked up, and for a
+ * lifespan the load is found that a policy finishes in time. */
+#ifndef CV_LOAD_CASE_H
+#define CV_LOAD_CASE_H
+#include <cleave/run.h>
+#include "engine/driver.h"
+#include "model/platform_internal.h"
+
+struct cv_load_case {
+    const struct cleave_policy *policy;
+    const struct cleave_platform *platform; /* the job's, or `packed`                */
+    struct cleave_platform packed;          /* borrows all but its workers           */
+    struct cleave_worker *workers;          /* owned, when packing costs             */
+    struct cv_load load;
+};
+
+/* Checks the job. cv_load_case_close is safe after a failure. */
+enum cleave_status cv_load_case_open(struct cv_load_case *out,
+                                     const struct cleave_job *job,
+                                     struct cleave_error *err);
+void cv_load_case_close(struct cv_load_case *load_case);
+
+/* Plan for the load, or for as much as ends within the lifespan. */
+enum cleave_status cv_load_case_plan(const struct cv_load_case *load_case,
+                                     const struct cleave_job *job,
+                                     struct cv_planned *planned,
+                                     struct cleave_error *err);
+
+#endif

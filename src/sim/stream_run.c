@@ -1,0 +1,45 @@
+/* stream_run.c -- one stream on the native engine. SPDX-License-Identifier: MIT */
+#include "sim/stream_run.h"
+
+#include <math.h>
+
+#include "policy/registry.h"
+#include "sim/native.h"
+
+enum cleave_status cv_stream_plan(const struct cv_stream_run *stream,
+                                  struct cv_planned *planned, struct cleave_error *err)
+{
+    const struct cv_load load = { .units = INFINITY,
+                                  .result_ratio = stream->result_ratio };
+    enum cleave_status status;
+
+    CV_TRY(cv_planned_init(planned, &cleave_policy_as4dr, stream->settings,
+                           stream->nsettings, stream->platform, stream->declared, &load,
+                           NULL, err));
+    ((struct cv_as4dr *)planned->state)->watch = stream->watch;
+    if (stream->given == NULL)
+        return CLEAVE_OK;
+    status = cv_as4dr_give(planned->state, &planned->view, stream->given, &planned->arena,
+                           err);
+    if (status != CLEAVE_OK)
+        cv_planned_done(planned);
+    return status;
+}
+
+enum cleave_status cv_stream_drive(const struct cv_stream_run *stream,
+                                   const struct cv_planned *planned,
+                                   struct cleave_trace *trace, struct cv_outcome *out,
+                                   struct cleave_error *err)
+{
+    const struct cv_run run = { .platform = stream->platform,
+                                .stream_end_s = stream->horizon_s,
+                                .stream_rest = stream->rest };
+    struct cv_driver *driver = NULL;
+    enum cleave_status status;
+
+    CV_TRY(
+        cv_driver_open(planned, &cv_engine_native, stream->platform, NULL, &driver, err));
+    status = cv_driver_run(driver, &run, trace, out, err);
+    cv_driver_close(driver);
+    return status;
+}

@@ -1,0 +1,151 @@
+# Results that come back: plan, simulate and compare load. SPDX-License-Identifier: MIT
+load helper
+
+# Two workers whose shares are known: tau = 1 and 2, R = 4, delta = 0.5.
+pair() {
+    cat <<END
+port: $1
+workers:
+  - {name: a, speed: 0.25, bandwidth: 1}
+  - {name: b, speed: 0.25, bandwidth: 0.5}
+END
+}
+
+@test "text: orders, shares and the bound" {
+    cleave 0 plan load -p $LAB --lifespan 2min --result-ratio 0.5 --policy best-orders
+    golden plan-best-orders.txt
+}
+
+@test "text: every chunk with its return" {
+    cleave 0 plan load -p $LAB -l 2000 --result-ratio 0.2 --policy lifo --chunks --no-gantt
+    golden plan-lifo-chunks.txt
+}
+
+@test "json: a lifespan gives work instead of load, and ends at it" {
+    pair duplex >"$BATS_TEST_TMPDIR/pair.yaml"
+    for policy in fifo lifo small-results best-orders auto one-round umr; do
+        cleave 0 plan load -p "$BATS_TEST_TMPDIR/pair.yaml" --lifespan 10 \
+            --result-ratio 0.5 --policy $policy --json
+        has '"lifespan": 10,'
+        [[ $output =~ \"work\":\ [0-9] ]]
+        [[ ! $output =~ \"load\" ]]
+        [[ $output =~ \"makespan\":\ (10|10\.000000000|9\.9999999)[0-9]*, ]]
+    done
+}
+
+# number KEY [N] -- the value of KEY in the JSON of $output, where it stands for the N-th time.
+number() {
+    grep -o "\"$1\": [-0-9.e+]*" <<<"$output" | sed -n "${2:-1}s/.*: //p"
+}
+
+# holds EXPRESSION -- what awk makes of it is true.
+holds() {
+    awk "function near(x, y) { d = x - y; return d < 1e-9 && d > -1e-9 }
+        BEGIN { exit !($1) }" || { echo "false: $1"; return 1; }
+}
+
+@test "json: the shares of FIFO and LIFO are those of the closed forms" {
+    pair duplex >"$BATS_TEST_TMPDIR/pair.yaml"
+    local job="plan load -p $BATS_TEST_TMPDIR/pair.yaml --lifespan 10 --result-ratio 0.5"
+    cleave 0 $job --policy fifo --json
+    local a=$(number units 1) b=$(number units 2)
+    holds "near(6 * $b, 4.5 * $a)"
+    holds "near($a + 4 * $a + 0.5 * $a + 0.5 * 2 * $b, 10)"
+    holds "$(number return_end 1) <= $(number return_start 2) + 1e-9"
+    holds "$(number value) >= $(number work) * (1 - 1e-9)"
+    cleave 0 $job --policy lifo --json
+    a=$(number units 1) b=$(number units 2)
+    holds "near(7 * $b, 4 * $a) && near(5.5 * $a, 10)"
+    holds "$(number return_end 2) <= $(number return_start 1) + 1e-9"
+}
+
+@test "packing makes workers slower: R = rho + (1 + delta) pi" {
+    pair duplex >"$BATS_TEST_TMPDIR/pair.yaml"
+    pair duplex | sed 's/speed: 0.25/speed: 0.18181818181818182/' \
+        >"$BATS_TEST_TMPDIR/slow.yaml"
+    cleave 0 plan load -p "$BATS_TEST_TMPDIR/pair.yaml" -l 3 --result-ratio 0.5 \
+        --packaging 1 --policy fifo --no-gantt
+    local packed=$output
+    cleave 0 plan load -p "$BATS_TEST_TMPDIR/slow.yaml" -l 3 --result-ratio 0.5 \
+        --policy fifo --no-gantt
+    [ "$output" = "$packed" ]
+}
+
+@test "one port and duplex give different answers" {
+    pair one | sed 's/speed: 0.25/speed: 5/' >"$BATS_TEST_TMPDIR/one.yaml"
+    pair duplex | sed 's/speed: 0.25/speed: 5/' >"$BATS_TEST_TMPDIR/duplex.yaml"
+    local job="plan load -l 3 --result-ratio 0.5 --policy fifo --json"
+    cleave 0 $job -p "$BATS_TEST_TMPDIR/one.yaml"
+    local one=$(number makespan)
+    cleave 0 $job -p "$BATS_TEST_TMPDIR/duplex.yaml"
+    holds "$one > $(number makespan) * 1.01"
+}
+
+@test "optimal is said when it is proved" {
+    pair one >"$BATS_TEST_TMPDIR/pair.yaml"
+    cleave 0 plan load -p "$BATS_TEST_TMPDIR/pair.yaml" -l 3 --result-ratio 0.5 \
+        --policy best-orders --json
+    has '"optimal": true'
+    has '"proved_among": "all schedules of one round"'
+    cleave 0 plan load -p "$BATS_TEST_TMPDIR/pair.yaml" -l 3 --result-ratio 0.5 \
+        --policy fifo --json
+    has '"proved_among": "schedules that return in the order of sending"'
+}
+
+@test "orders: as given, and what is wrong with them" {
+    local job="plan load -p $LAB -l 2000 --result-ratio 0.3 --policy orders"
+    cleave 0 $job --send-order 4,5,6,0 --return-order 0,6,5,4 --json
+    [ "$(grep -c '"worker": ' <<<"$output")" -eq 9 ] # four chunks, five left out
+    refuses "policy 'orders' needs a send-order, such as 2,0,1: workers by number, the \
+first of the platform is 0" $job
+    refuses "policy 'orders': parameter 'return-order': expected each worker from 0 to 8 \
+at most once, got 9" $job --send-order 1,2 --return-order 1,9
+    refuses "policy 'orders': parameter 'send-order': expected each worker from 0 to 8 \
+at most once, got 1 twice" $job --send-order 1,1 --return-order 1,2
+    refuses "policy 'orders': parameter 'send-order': expected numbers of workers with \
+commas between, such as 2,0,1, got '1,,2'" $job --send-order 1,,2 --return-order 1,2
+    refuses "policy 'orders': worker 3 returns a result but is sent nothing" \
+        $job --send-order 1,2 --return-order 1,3
+    refuses "policy 'orders': worker 2 is sent work but does not return" \
+        $job --send-order 1,2 --return-order 1
+}
+
+@test "bad values" {
+    refuses "--result-ratio: expected a number from 0 to 1e+09, got '-1'" \
+        plan load -p $LAB -l 5 --result-ratio -1
+    refuses "--lifespan: expected a time of 0 or more such as 0.5, 500ms or 2min, got \
+'soon'" plan load -p $LAB --lifespan soon
+    refuses "expected a longer lifespan: nothing ends within 1e-06 s" \
+        plan load -p $LAB --lifespan 1us --result-ratio 1 --policy lifo
+    refuses "expected a longer lifespan: nothing ends within 1e-06 s" \
+        plan load -p $LAB --lifespan 1us
+    pair multi >"$BATS_TEST_TMPDIR/multi.yaml"
+    refuses "policy 'fifo' is about a port that links share, but this master has port: \
+multi" plan load -p "$BATS_TEST_TMPDIR/multi.yaml" -l 5 --result-ratio 1 --policy fifo
+}
+
+@test "simulate: results come back in every run" {
+    cleave 0 simulate load -p $LAB -l 2000 --result-ratio 0.5 --policy fifo --error 0.1 \
+        --runs 100 --json
+    has '"result_ratio": 0.5'
+    cleave 0 simulate load -p $LAB --lifespan 60 --result-ratio 0.5 --policy lifo \
+        --noise gamma:0.1 --runs 100
+    has "units as planned"
+}
+
+@test "compare: policies about returns take part when something returns" {
+    cleave 0 compare load -p $LAB -l 2000 --result-ratio 0.5
+    golden compare-results.txt
+    cleave 0 compare load -p $LAB --lifespan 60 --result-ratio 0.5 --json
+    has '"lifespan": 60'
+    cleave 0 compare load -p $LAB -l 2000
+    has "  fifo            it orders the return of results: see --result-ratio"
+}
+
+@test "trace: returns are recorded and can be read again" {
+    cleave 0 plan load -p $LAB -l 2000 --result-ratio 0.5 --policy lifo --no-gantt \
+        --trace "$BATS_TEST_TMPDIR/trace.jsonl"
+    [ "$(grep -c '"event": *"returned"' "$BATS_TEST_TMPDIR/trace.jsonl")" -eq \
+        "$(grep -c '"order": *"return"' "$BATS_TEST_TMPDIR/trace.jsonl")" ]
+    grep -q '"event": *"returned"' "$BATS_TEST_TMPDIR/trace.jsonl"
+}
