@@ -7,7 +7,8 @@ TESTS_ON = -DCLEAVE_TESTS=ON -DCLEAVE_WITH_CLP=ON
 CONFIGURE = cmake >/dev/null --preset
 
 .NOTPARALLEL:
-.PHONY: build demo check check-asan check-tsan check-fuzz lint format bench-plan bench-reduce accept \
+.PHONY: build demo check check-asan check-tsan check-fuzz lint format benches bench-plan bench-reduce \
+	bench-returns bench-streams accept \
         install clean help tests
 
 build: ## the command build/cleave, the libraries in build/lib/ (the default)
@@ -63,18 +64,24 @@ format: ## lay out all C files as .clang-format says
 	@tools/install-deps lint
 	@tools/lint --format
 
-bench-plan: ## how fast plans are made
+benches:
 	@tools/install-deps bench
 	@test -f build/build.ninja || $(CONFIGURE) default
 	@cmake --build build -j $(JOBS) --target benches
+
+bench-plan: benches ## how fast plans are made
 	@build/bench_plan
 
-bench-reduce: ## how fast reductions are simulated and planned
-	@tools/install-deps bench
-	@test -f build/build.ninja || $(CONFIGURE) default
-	@cmake --build build -j $(JOBS) --target benches
+bench-reduce: benches ## how fast reductions are simulated and planned
 	@build/bench_reduce
 	@build/bench_reduce_plan
+
+bench-returns: benches ## how fast and how good rounds with results are planned
+	@build/bench_returns
+
+bench-streams: benches ## how fast machines are chosen for streams, and streams simulated
+	@build/bench_knapsack
+	@build/bench_streams
 
 accept: tests ## take what the command line prints now as what the tests expect
 	@CLEAVE_ACCEPT=1 CLEAVE="$(CURDIR)/build/cleave" CLEAVE_SOURCE_DIR="$(CURDIR)" bats tests/cli

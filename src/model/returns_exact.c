@@ -25,8 +25,8 @@
 
 /* --- all workers -------------------------------------------------------------------- */
 
-/* The first place in the order of sending for worker x: behind its equal. CV_EXACT_MOST + 1: it
- * is to stay out as its equal does. */
+/* The first place in the order of sending for worker x: behind its equal. No place at all
+ * (CV_EXACT_MOST + 1) when that one stays out. */
 static uint32_t first_place(const struct cv_exact *exact,
                             const struct cv_exact_level *level, uint32_t x)
 {
@@ -67,11 +67,9 @@ static void place_all(struct cv_exact *exact, struct cv_exact_level *levels, uin
 
 static void enumerate(struct cv_exact *exact, uint32_t first, double port_value)
 {
-    struct cv_exact_level levels[CV_EXACT_MOST + 1];
+    struct cv_exact_level levels[CV_EXACT_MOST + 1] = { 0 };
     struct cv_exact_level *root = &levels[0];
 
-    root->m = 0;
-    root->direct = false;
     root->port_value = port_value;
     root->worth = port_value * exact->lifespan_s;
     root->overload_s = -exact->lifespan_s;

@@ -93,7 +93,7 @@ bool cv_exact_hopeful(const struct cv_exact *exact, struct cv_exact_level *level
     return true;
 }
 
-/* All shares are at least zero when slot k waits, up to what bordering may have spoilt. */
+/* No share is below zero when slot k waits, up to what bordering may have spoilt. */
 static bool shares_positive(const struct cv_exact_level *level, uint32_t k, double wait,
                             double noise)
 {
@@ -174,7 +174,7 @@ static void settle(const struct cv_exact *exact, const struct cv_exact_level *fr
     const double mu = from->port_value;
     const double fixed_s =
         trip->send_fixed_s + trip->compute_fixed_s + trip->back_fixed_s;
-    double row_s = exact->lifespan_s - fixed_s, left = row_s, share;
+    double row_s = exact->lifespan_s - fixed_s, left, share;
     double port = trip->send_s + trip->back_s, price = 1 - mu * port;
 
     for (uint32_t k = 0; k < m; k++) {
@@ -270,12 +270,8 @@ void cv_exact_insert(const struct cv_exact *exact, const struct cv_exact_level *
 void cv_exact_try_pair(struct cv_exact *exact, const struct cv_exact_level *level,
                        uint32_t x, uint32_t s, uint32_t f)
 {
-    struct cv_exact_level with;
+    struct cv_exact_level with = *level;
 
-    with.m = level->m;
-    memcpy(with.who, level->who, sizeof with.who);
-    memcpy(with.send, level->send, sizeof with.send);
-    memcpy(with.back, level->back, sizeof with.back);
     put_in(&with, x, s, f);
     cv_exact_try_orders(exact, &with);
 }

@@ -51,7 +51,7 @@ struct cv_exact {
     double most;       /* what has to be exceeded                          */
     double noise;      /* shares this far below zero are looked at closely */
     bool keep;         /* schedules, not only the most that can be reached */
-    uint32_t bounding; /* if not keep: the value that is worked for    */
+    uint32_t bounding; /* if not keep: the value that is worked for        */
     bool single;       /* a single port                                    */
     bool port_full;    /* that is full                                     */
     bool trusted;      /* no pivot was too small                           */

@@ -23,7 +23,7 @@
 static const double least_gain = 1e-10;
 /* Sweeps over all workers: more than this many are needed only by rounding errors. */
 enum { MOST_SWEEPS = 50 };
-/* Steps that are counted as one second; reached by the improvement even of one start. */
+/* Steps that are counted as one second, and after which even a first start ends. */
 static const double steps_a_second = 1e9, most_steps = 30e9;
 /* The usual effort: so many starts and kicks, but no new ones after this time. */
 static const struct cv_search_effort usual_effort = { 5, 30, 0, 1 };

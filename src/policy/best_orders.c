@@ -67,7 +67,7 @@ static const struct cleave_param best_orders_params[] = {
       "searches from different orders; 0: as many as the size allows" },
     { "kicks", CLEAVE_PARAM_COUNT, offsetof(struct best_orders, kicks), 0, 0, 100000,
       "random changes after which the search goes on; 0: as the size allows" },
-    { "exact", CLEAVE_PARAM_COUNT, offsetof(struct best_orders, exact), 6, 0,
+    { "exact", CLEAVE_PARAM_COUNT, offsetof(struct best_orders, exact), 7, 0,
       CV_EXACT_MOST, "up to so many workers the best orders are proved" },
     { 0 },
 };

@@ -55,7 +55,7 @@ static void random_scene(struct scene *scene, uint32_t n, unsigned kind, uint32_
     }
 }
 
-/* --- schedules are schedules ------------------------------------------------------------ */
+/* --- schedules are schedules ------------------------------------------------------ */
 
 /* Rows and port, from their definition. */
 static void assert_fits(const struct cv_returns *returns,
@@ -138,7 +138,7 @@ static struct cv_round_trip exact(const struct scene *scene, double lifespan_s,
     return trip;
 }
 
-/* --- all orders, the slow way ----------------------------------------------------------- */
+/* --- all orders, the slow way ----------------------------------------------------- */
 
 struct brute {
     const struct cv_returns *returns;
@@ -263,7 +263,7 @@ static double brute_force(const struct cv_returns *returns, double lifespan_s)
     return brute.best;
 }
 
-/* --- tests ------------------------------------------------------------------------------- */
+/* --- tests ------------------------------------------------------------------------ */
 
 static void exact_is_best_of_all(void **state)
 {
@@ -484,8 +484,7 @@ static void equal_workers(void **state)
     cv_arena_done(&arena);
 }
 
-/* The example of a best order that does not send to the fastest link first, and its three
- * neighbours in the theory; values are exact fractions. */
+/* The best order need not send to the fastest link first; values are exact fractions. */
 static void known_optima(void **state)
 {
     struct scene scene;
