@@ -17,6 +17,8 @@ function(cleave_need prefix module package)
 endfunction()
 
 cleave_need(YAML yaml-0.1 libyaml-dev)
+cleave_need(SQLITE sqlite3 libsqlite3-dev)
+cleave_need(XXHASH libxxhash libxxhash-dev)
 check_include_file(Random123/philox.h CLEAVE_HAS_RANDOM123)
 if(NOT CLEAVE_HAS_RANDOM123)
     unset(CLEAVE_HAS_RANDOM123 CACHE) # look again next time
@@ -25,4 +27,5 @@ endif()
 
 add_library(cleave-inside INTERFACE)
 target_include_directories(cleave-inside INTERFACE include src)
-target_link_libraries(cleave-inside INTERFACE PkgConfig::YAML Threads::Threads m)
+target_link_libraries(cleave-inside INTERFACE
+    PkgConfig::YAML PkgConfig::SQLITE PkgConfig::XXHASH Threads::Threads m)

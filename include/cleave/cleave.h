@@ -2,6 +2,7 @@
 #ifndef CLEAVE_CLEAVE_H
 #define CLEAVE_CLEAVE_H
 #include <cleave/error.h>
+#include <cleave/execute.h>
 #include <cleave/platform.h>
 #include <cleave/policy.h>
 #include <cleave/reduce.h>

@@ -18,6 +18,7 @@
     X(simulate_streams) \
     X(compare_load)     \
     X(compare_reduce)   \
+    X(run)              \
     X(platform)         \
     X(policies)         \
     X(engines)          \

@@ -175,6 +175,13 @@ static enum cleave_status record_order(struct cleave_trace *trace,
     return cleave_trace_add(trace, &entry, err);
 }
 
+/* Where records are cut, only the engine knows what is left. */
+static void ask_left(struct cv_driver *driver)
+{
+    if (driver->engine->left != NULL)
+        driver->view.units_left = driver->engine->left(driver->instance);
+}
+
 static enum cleave_status submit_orders(struct cv_driver *driver, double now_s,
                                         struct cleave_trace *trace,
                                         struct cleave_error *err)
@@ -195,6 +202,7 @@ static enum cleave_status submit_orders(struct cv_driver *driver, double now_s,
         CV_TRY(driver->engine->submit(driver->instance, order, err));
         driver->chunks += order->kind == CLEAVE_SEND || order->kind == CLEAVE_COMBINE;
     }
+    ask_left(driver);
     return CLEAVE_OK;
 }
 
@@ -276,8 +284,10 @@ enum cleave_status cv_driver_run(struct cv_driver *driver, const struct cv_run *
     while (any) {
         CV_TRY(step(driver, &event, trace, err));
         CV_TRY(driver->engine->wait(driver->instance, &event, &any, err));
-        if (any)
+        if (any) {
             note_event(driver, &event, &outcome);
+            ask_left(driver);
+        }
     }
     CV_TRY(check_end(driver, err));
     outcome.chunks = driver->chunks;

@@ -40,6 +40,9 @@ struct cv_engine {
     /* The next event; *out_any is false when nothing is under way. */
     enum cleave_status (*wait)(void *engine, struct cleave_event *out, bool *out_any,
                                struct cleave_error *err);
+    /* Optional: units not yet ordered, when only the engine can tell (records are not
+     * divisible, streams have no known end). */
+    double (*left)(const void *engine);
     void (*close)(void *engine);
 };
 

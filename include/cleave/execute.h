@@ -1,0 +1,108 @@
+/* execute.h -- run a command over an input, shared by several workers.
+ * SPDX-License-Identifier: MIT
+ *
+ * The input is cut at record boundaries; a policy decides how much each worker gets and
+ * when, as in a plan or a simulation; every chunk is given to a command of its own on
+ * standard input, and the outputs are written in the order of the input. */
+#ifndef CLEAVE_EXECUTE_H
+#define CLEAVE_EXECUTE_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cleave/run.h>
+
+CLEAVE_BEGIN_C
+
+struct cleave_platform;
+struct cleave_trace;
+
+/* When to give up. */
+enum cleave_halt {
+    CLEAVE_HALT_NEVER, /* do the rest, then fail                                       */
+    CLEAVE_HALT_SOON,  /* start nothing new                                            */
+    CLEAVE_HALT_NOW,   /* stop what is running, too                                    */
+};
+
+/* One end of the command on a chunk. */
+struct cleave_attempt {
+    const char *worker; /* borrowed for the call                                     */
+    uint64_t chunk;     /* number of the chunk                                       */
+    uint32_t attempt;   /* from 1                                                    */
+    double start_s;     /* since 1970                                                */
+    double seconds;
+    uint64_t sent, received;  /* bytes given to the command and got from it          */
+    int exit_code, signal;    /* exit_code is -1 when a signal ended it              */
+    const char *input;        /* borrowed: name of the file                          */
+    uint64_t begin, end;      /* its bytes                                           */
+    bool timed_out, given_up; /* given_up: it will not be tried again                */
+};
+
+struct cleave_progress {
+    double elapsed_s;
+    double done, total; /* bytes; total is INFINITY while a stream is open            */
+    uint64_t chunks, failed;
+    uint32_t busy, workers;
+};
+
+struct cleave_execution {
+    const char *const *command; /* borrowed, ends with NULL                           */
+    const char *const *inputs;  /* borrowed; none: standard input                     */
+    size_t ninputs;
+    int output;              /* descriptor to write to                             */
+    const char *output_name; /* borrowed, for messages                             */
+    const char *split;       /* NULL: lines                                        */
+    bool header;             /* give the first record to every command             */
+    const char *pairs;       /* borrowed: file of the mates, as descriptor 3; NULL */
+    uint32_t workers;        /* 0: one per usable core                             */
+    const struct cleave_platform *platform; /* workers and their commands; NULL: none */
+    const char *const *prefixes; /* words before the command, per worker; NULL: none   */
+    const char *policy;          /* NULL: learn                            */
+    const struct cleave_setting *settings;
+    size_t nsettings;
+    double block; /* above 0: every chunk has about so many bytes       */
+    bool unordered;
+    uint64_t memory;       /* most bytes of output kept in memory; 0: 256 MiB    */
+    const char *directory; /* for outputs beyond that; NULL: TMPDIR or /tmp      */
+    uint32_t retries;      /* how often a failed chunk is tried again            */
+    double timeout_s;      /* a command that takes longer is stopped; 0: none    */
+    enum cleave_halt halt;
+    uint64_t halt_fails; /* after so many failed chunks                        */
+    double halt_share;   /* or this part of all chunks finished; 0: not        */
+    const char *journal; /* borrowed: SQLite file; NULL: none                  */
+    bool resume, overwrite;
+    const char *failed_directory; /* inputs of failed chunks are kept here; NULL: not */
+    struct cleave_trace *trace;   /* optional: what happens is appended               */
+    void (*attempted)(void *context, const struct cleave_attempt *attempt);
+    void (*progress)(void *context, const struct cleave_progress *progress);
+    void (*note)(void *context, const char *text); /* what the user should know       */
+    void *context;
+};
+
+struct cleave_worker_result {
+    const char *name; /* owned by the result */
+    uint64_t chunks;
+    double units, busy_s;
+    double speed_ups, latency_s; /* measured; 0: not known                            */
+};
+
+struct cleave_execution_result {
+    double seconds;
+    double input_bytes, output_bytes;
+    uint64_t chunks, retries, failed, resumed; /* resumed: chunks of an earlier run   */
+    double bound_s; /* all workers at their measured speed from the beginning   */
+    uint32_t nworkers;
+    struct cleave_worker_result *workers;
+    int stopped_by; /* signal that stopped the run, or 0                        */
+    bool halted;
+    bool output_closed; /* nobody read the output any more                          */
+};
+
+/* Fails when the work could not be done; *out is set whenever it began, to be released
+ * with cleave_execution_free. Chunks that failed for good are counted, not an error. */
+enum cleave_status cleave_execute(const struct cleave_execution *execution,
+                                  struct cleave_execution_result **out,
+                                  struct cleave_error *err);
+void cleave_execution_free(struct cleave_execution_result *result);
+
+CLEAVE_END_C
+#endif

@@ -1,0 +1,224 @@
+/* run_options.c -- what cleave run is told. SPDX-License-Identifier: MIT */
+#include "cli/run_options.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/text.h"
+#include "cli/output.h"
+
+#define FIELD(name) offsetof(struct cv_run_options, name)
+
+enum { MOST_WORKERS = 4096 };
+
+const struct cv_run_options cv_run_presets = { .split = "lines", .memory = 256e6 };
+
+/* clang-format off */
+static const struct cv_option input_options[] = {
+    { .name = "--input", .letter = 'i', .kind = CV_OPTION_REPEAT, .argument = "FILE",
+      .offset = FIELD(inputs),
+      .help = "Read this file; may be given several times, the files are read one after "
+              "the other. Default: standard input." },
+    { .name = "--split", .kind = CV_OPTION_TEXT, .argument = "HOW",
+      .offset = FIELD(split),
+      .help = "Where the input may be cut: lines (default), nul, csv, jsonl, fasta, fastq, "
+              "paragraph, fixed:BYTES or regex:RE." },
+    { .name = "--header", .value = 1, .offset = FIELD(header),
+      .help = "Give the first record of the input to every command, before its chunk." },
+    { .name = NULL },
+};
+
+static const struct cv_option worker_options[] = {
+    { .name = "--workers", .letter = 'j', .kind = CV_OPTION_TEXT, .argument = "N",
+      .offset = FIELD(workers),
+      .help = "How many commands run at a time, or names with words to put before the "
+              "command: 'fast,slow:nice -n 19'. Default: one per core that this process "
+              "may use." },
+    { .name = "--policy", .kind = CV_OPTION_TEXT, .argument = "NAME",
+      .offset = FIELD(policy),
+      .help = "Who gets how much: one of 'cleave policies'. Default learn, which measures "
+              "while it runs." },
+    { .name = "--param", .kind = CV_OPTION_REPEAT, .argument = "KEY=VALUE",
+      .offset = FIELD(params),
+      .help = "Set a parameter of the policy. May be given several times." },
+    { .name = "--block", .kind = CV_OPTION_UNITS, .argument = "SIZE",
+      .offset = FIELD(block),
+      .help = "Give every command about so many bytes, instead of what a policy says." },
+    { .name = NULL },
+};
+
+static const struct cv_option output_options[] = {
+    { .name = "--output", .letter = 'o', .kind = CV_OPTION_TEXT, .argument = "FILE",
+      .offset = FIELD(output),
+      .help = "Write the outputs to this file, which is replaced. Default: standard "
+              "output." },
+    { .name = "--keep-order", .letter = 'k', .value = 0, .offset = FIELD(unordered),
+      .help = "Write outputs in the order of the input; this is the default." },
+    { .name = "--unordered", .letter = 'u', .value = 1, .offset = FIELD(unordered),
+      .help = "Write each output as soon as its command has ended." },
+    { .name = "--memory", .kind = CV_OPTION_UNITS, .argument = "SIZE",
+      .offset = FIELD(memory),
+      .help = "Keep at most so many bytes of output that waits for its turn in memory, and "
+              "the rest in files. Default 256 MB." },
+    { .name = "--tmpdir", .kind = CV_OPTION_TEXT, .argument = "DIR",
+      .offset = FIELD(directory),
+      .help = "Where those files are. Default: TMPDIR, else /tmp." },
+    { .name = NULL },
+};
+
+static const struct cv_option failure_options[] = {
+    { .name = "--retries", .kind = CV_OPTION_COUNT, .argument = "N",
+      .offset = FIELD(retries), .least = 0, .most = 1e6,
+      .help = "Try a chunk again so often when its command fails. Default 0." },
+    { .name = "--timeout", .kind = CV_OPTION_SECONDS, .argument = "TIME",
+      .offset = FIELD(timeout_s),
+      .help = "Stop a command that takes longer than this on its chunk, which then has "
+              "failed. Default: none." },
+    { .name = "--halt", .kind = CV_OPTION_TEXT, .argument = "WHEN",
+      .offset = FIELD(halt),
+      .help = "never (default): do the rest all the same. soon,fail=N or soon,fail=N%: "
+              "start nothing new after so many failed chunks. now,fail=N: stop what is "
+              "running, too." },
+    { .name = "--failed", .kind = CV_OPTION_TEXT, .argument = "DIR",
+      .offset = FIELD(failed),
+      .help = "Keep the input of every chunk that failed for good in this folder." },
+    { .name = "--journal", .kind = CV_OPTION_TEXT, .argument = "FILE",
+      .offset = FIELD(journal),
+      .help = "Keep what is finished in this SQLite file, so that the run can be resumed." },
+    { .name = "--resume", .value = 1, .offset = FIELD(resume),
+      .help = "Do not do again what the journal holds, as long as its input has not "
+              "changed." },
+    { .name = "--overwrite", .value = 1, .offset = FIELD(overwrite),
+      .help = "Forget what the journal holds." },
+    { .name = NULL },
+};
+
+static const struct cv_option report_options[] = {
+    { .name = "--joblog", .kind = CV_OPTION_TEXT, .argument = "FILE",
+      .offset = FIELD(joblog),
+      .help = "Write a line for every end of a command, with the columns of GNU "
+              "parallel." },
+    { .name = "--bar", .value = 1, .offset = FIELD(bar),
+      .help = "Show how far it is, on standard error if that is a terminal." },
+    { .name = "--progress", .kind = CV_OPTION_TEXT, .argument = "plain",
+      .offset = FIELD(progress),
+      .help = "Write a line about the progress now and then, for logs." },
+    { .name = "--trace", .kind = CV_OPTION_TEXT, .argument = "FILE",
+      .offset = FIELD(trace),
+      .help = "Write every event and order to this file, as JSON lines." },
+    { .name = "--json", .value = 1, .offset = FIELD(json),
+      .help = "Write the summary as JSON: to standard output with --output, else to "
+              "standard error." },
+    { .name = "--quiet", .letter = 'q', .value = 1, .offset = FIELD(quiet),
+      .help = "Write no summary." },
+    { .name = NULL },
+};
+/* clang-format on */
+
+const struct cv_option_group cv_run_groups[] = {
+    { "Input", input_options },      { "Workers", worker_options },
+    { "Output", output_options },    { "Failures", failure_options },
+    { "Reporting", report_options }, { NULL, NULL },
+};
+
+/* One worker of a list: "name" or "name:words". */
+static int add_member(char *text, size_t index, struct cv_text *yaml,
+                      const char **prefixes)
+{
+    char *colon = strchr(text, ':'), shown[CV_ECHO_ROOM];
+
+    if (colon != NULL) {
+        *colon = '\0';
+        prefixes[index] = colon + 1;
+    }
+    if (text[0] == '\0' || strpbrk(text, "\"\\\n") != NULL)
+        return cv_complain(CV_EXIT_USAGE,
+                           "--workers: expected a number or names such as "
+                           "'fast,slow:nice -n 19', got '%s'",
+                           cv_echo(text, shown));
+    cv_text_add(yaml,
+                "  - {name: \"%s\", speed: 1e8, bandwidth: 1e12, "
+                "compute_latency: 1ms}\n",
+                text);
+    return CV_EXIT_DONE;
+}
+
+static int read_count(const char *text, struct cv_text *yaml)
+{
+    char *end;
+    const unsigned long count = strtoul(text, &end, 10);
+
+    if (*end != '\0' || count < 1 || count > MOST_WORKERS)
+        return cv_complain(CV_EXIT_USAGE, "--workers: expected 1 to %d, got '%s'",
+                           MOST_WORKERS, text);
+    for (unsigned long i = 0; i < count; i++)
+        cv_text_add(yaml,
+                    "  - {name: w%lu, speed: 1e8, bandwidth: 1e12, "
+                    "compute_latency: 1ms}\n",
+                    i);
+    return CV_EXIT_DONE;
+}
+
+static int read_names(const char *text, struct cv_arena *arena, struct cv_text *yaml,
+                      const char *const **out)
+{
+    char *copy = cv_arena_text(arena, text), *rest, *name;
+    const char **prefixes = cv_array(arena, strlen(text) + 1, sizeof *prefixes);
+    int status = CV_EXIT_DONE;
+    size_t count = 0;
+
+    if (copy == NULL || prefixes == NULL)
+        return cv_complain(CV_EXIT_FAILED, "out of memory for the workers");
+    for (name = strtok_r(copy, ",", &rest); name != NULL && status == CV_EXIT_DONE;
+         name = strtok_r(NULL, ",", &rest))
+        status = add_member(name, count++, yaml, prefixes);
+    *out = prefixes;
+    return status;
+}
+
+int cv_crew_read(const char *text, struct cv_arena *arena, struct cv_crew *out)
+{
+    struct cv_text yaml = { NULL, 0, 0, false };
+    struct cleave_error err;
+    int status;
+
+    *out = (struct cv_crew){ NULL, NULL };
+    if (text == NULL)
+        return CV_EXIT_DONE;
+    cv_text_add(&yaml, "port: multi\nworkers:\n");
+    status = text[0] >= '0' && text[0] <= '9'
+                 ? read_count(text, &yaml)
+                 : read_names(text, arena, &yaml, &out->prefixes);
+    if (status == CV_EXIT_DONE && yaml.failed)
+        status = cv_complain(CV_EXIT_FAILED, "out of memory for the workers");
+    if (status == CV_EXIT_DONE &&
+        cleave_platform_parse("--workers", yaml.bytes, strlen(yaml.bytes), &out->platform,
+                              &err) != CLEAVE_OK)
+        status = cv_complain(CV_EXIT_USAGE, "--workers: %s", err.text);
+    cv_text_done(&yaml);
+    return status;
+}
+
+int cv_halt_read(const char *text, struct cleave_execution *out)
+{
+    unsigned long long number;
+    char when[5], unit = '\0', more = '\0';
+    int found;
+
+    if (text == NULL || strcmp(text, "never") == 0)
+        return CV_EXIT_DONE;
+    found = sscanf(text, "%4[a-z],fail=%llu%c%c", when, &number, &unit, &more);
+    if (found < 2 || found > 3 || (found == 3 && unit != '%') || number < 1 ||
+        (unit == '%' && number > 100) ||
+        (strcmp(when, "now") != 0 && strcmp(when, "soon") != 0))
+        return cv_complain(CV_EXIT_USAGE,
+                           "--halt: expected never, now,fail=N, soon,fail=N or N%%, got "
+                           "'%s'",
+                           text);
+    out->halt = strcmp(when, "now") == 0 ? CLEAVE_HALT_NOW : CLEAVE_HALT_SOON;
+    if (unit == '%')
+        out->halt_share = (double)number / 100;
+    else
+        out->halt_fails = number;
+    return CV_EXIT_DONE;
+}

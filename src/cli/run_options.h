@@ -1,0 +1,31 @@
+/* run_options.h -- what cleave run is told. SPDX-License-Identifier: MIT */
+#ifndef CV_RUN_OPTIONS_H
+#define CV_RUN_OPTIONS_H
+#include <cleave/execute.h>
+#include "cli/options.h"
+#include "cli/verbs.h"
+
+struct cv_run_options {
+    struct cv_strings inputs, params;
+    const char *output, *split, *workers, *policy, *directory, *halt, *joblog, *journal;
+    const char *failed, *trace, *progress;
+    double block, memory, timeout_s;
+    uint64_t retries, rounds;
+    int header, unordered, resume, overwrite, json, quiet, bar;
+};
+
+extern const struct cv_run_options cv_run_presets;
+extern const struct cv_option_group cv_run_groups[];
+
+/* Workers with names and words to put before the command. */
+struct cv_crew {
+    struct cleave_platform *platform; /* owned; NULL: as many as there are cores */
+    const char *const *prefixes;      /* of the arena; NULL: none               */
+};
+
+/* "4", or "fast,slow:nice -n 19". Returns an exit status; what is wrong has been told. */
+int cv_crew_read(const char *text, struct cv_arena *arena, struct cv_crew *out);
+/* "never", "now,fail=1", "soon,fail=10%". */
+int cv_halt_read(const char *text, struct cleave_execution *out);
+
+#endif

@@ -1,0 +1,197 @@
+/* run_report.c -- what cleave run says while it runs and at the end.
+ * SPDX-License-Identifier: MIT */
+#include "cli/run_report.h"
+
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+#include "cli/json_fields.h"
+#include "cli/output.h"
+#include "report/table.h"
+
+/* Seconds between two lines of plain progress, and between two looks of the bar. */
+static const double PLAIN_S = 10, BAR_S = 0.2;
+
+int cv_run_report_open(struct cv_run_report *report, const struct cv_run_options *values)
+{
+    *report = (struct cv_run_report){ .joblog_path = values->joblog,
+                                      .bar = values->bar && isatty(STDERR_FILENO),
+                                      .plain = values->progress != NULL };
+    if (values->joblog == NULL)
+        return CV_EXIT_DONE;
+    report->joblog = cv_open_output("--joblog", values->joblog, true);
+    if (report->joblog == NULL)
+        return CV_EXIT_USAGE;
+    fprintf(report->joblog, "Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\t"
+                            "Signal\tCommand\n");
+    return CV_EXIT_DONE;
+}
+
+int cv_run_report_close(struct cv_run_report *report, int status)
+{
+    int closed = CV_EXIT_DONE;
+
+    if (report->joblog != NULL)
+        closed = cv_close_output("--joblog", report->joblog_path, report->joblog,
+                                 ferror(report->joblog) != 0);
+    return status == CV_EXIT_DONE ? closed : status;
+}
+
+void cv_run_attempted(void *context, const struct cleave_attempt *attempt)
+{
+    struct cv_run_report *report = context;
+
+    if (report->joblog == NULL)
+        return;
+    fprintf(report->joblog, "%llu\t%s\t%.3f\t%.3f\t%llu\t%llu\t%d\t%d\t%s:%llu-%llu\n",
+            (unsigned long long)attempt->chunk + 1, attempt->worker, attempt->start_s,
+            attempt->seconds, (unsigned long long)attempt->sent,
+            (unsigned long long)attempt->received,
+            attempt->exit_code < 0 ? 0 : attempt->exit_code, attempt->signal,
+            attempt->input, (unsigned long long)attempt->begin,
+            (unsigned long long)attempt->end);
+    fflush(report->joblog);
+}
+
+static void put_time(FILE *file, double seconds)
+{
+    if (seconds >= 3600)
+        fprintf(file, "%.0fh%02.0fm", floor(seconds / 3600),
+                floor(fmod(seconds, 3600) / 60));
+    else if (seconds >= 60)
+        fprintf(file, "%.0fm%02.0fs", floor(seconds / 60), floor(fmod(seconds, 60)));
+    else
+        fprintf(file, "%.1fs", seconds);
+}
+
+void cv_run_progress(void *context, const struct cleave_progress *progress)
+{
+    struct cv_run_report *report = context;
+    const bool known = isfinite(progress->total) && progress->total > 0;
+    const double part = known ? progress->done / progress->total : 0;
+    const double pause_s = report->plain ? PLAIN_S : BAR_S;
+    char number[CV_NUMBER_ROOM];
+
+    if (progress->elapsed_s < report->shown_s + pause_s)
+        return;
+    report->shown_s = progress->elapsed_s;
+    if (report->bar)
+        fprintf(stderr, "\r\033[K");
+    fprintf(stderr, "%s", report->plain ? "cleave: " : "");
+    if (known)
+        fprintf(stderr, "%3.0f%%  ", 100 * part);
+    fprintf(stderr, "%sB  %llu chunks  %u of %u busy  ",
+            cv_show_units(progress->done, number), (unsigned long long)progress->chunks,
+            progress->busy, progress->workers);
+    put_time(stderr, progress->elapsed_s);
+    if (known && part > 0) {
+        fprintf(stderr, ", ");
+        put_time(stderr, progress->elapsed_s * (1 / part - 1));
+        fprintf(stderr, " to go");
+    }
+    if (progress->failed > 0)
+        fprintf(stderr, "  %llu failed", (unsigned long long)progress->failed);
+    if (report->plain)
+        fprintf(stderr, "\n");
+    fflush(stderr);
+    report->drawn = report->bar;
+}
+
+void cv_run_progress_end(struct cv_run_report *report)
+{
+    if (report->drawn)
+        fprintf(stderr, "\r\033[K");
+    report->drawn = false;
+}
+
+void cv_run_note(void *context, const char *text)
+{
+    cv_run_progress_end(context);
+    fprintf(stderr, "cleave: %s\n", text);
+}
+
+static void summary_json(const struct cleave_execution_result *result, FILE *file)
+{
+    struct cv_json json;
+
+    cv_json_init(&json, file, true);
+    cv_json_object(&json);
+    cv_field_number(&json, "input_bytes", result->input_bytes);
+    cv_field_number(&json, "output_bytes", result->output_bytes);
+    cv_field_count(&json, "chunks", result->chunks);
+    cv_field_number(&json, "makespan_s", result->seconds);
+    cv_field_number(&json, "bound_s", result->bound_s);
+    cv_field_count(&json, "retries", result->retries);
+    cv_field_count(&json, "failed", result->failed);
+    cv_field_count(&json, "resumed", result->resumed);
+    cv_field_list(&json, "workers");
+    for (uint32_t w = 0; w < result->nworkers; w++) {
+        const struct cleave_worker_result *worker = &result->workers[w];
+
+        cv_field_line(&json, NULL);
+        cv_field_text(&json, "name", worker->name);
+        cv_field_count(&json, "chunks", worker->chunks);
+        cv_field_number(&json, "units", worker->units);
+        cv_field_number(&json, "busy_s", worker->busy_s);
+        cv_field_number(&json, "idle_s", fmax(0, result->seconds - worker->busy_s));
+        cv_field_number(&json, "speed", worker->speed_ups);
+        cv_json_end(&json);
+    }
+    cv_json_end(&json);
+    cv_json_end(&json);
+    cv_json_close(&json);
+    fflush(file);
+}
+
+static void summary_text(const struct cleave_execution_result *result, FILE *file)
+{
+    static const struct cv_column columns[] = {
+        { "worker", CV_COLUMN_TEXT }, { "chunks", CV_COLUMN_COUNT },
+        { "bytes", CV_COLUMN_UNITS }, { "busy", CV_COLUMN_PERCENT },
+        { "MB/s", CV_COLUMN_NUMBER },
+    };
+    struct cv_text text = { NULL, 0, 0, false };
+    char bytes[CV_NUMBER_ROOM];
+    struct cv_table table;
+
+    fprintf(file, "cleave: %s bytes in %.3f s, %llu chunks",
+            cv_show_units(result->input_bytes, bytes), result->seconds,
+            (unsigned long long)result->chunks);
+    if (result->bound_s > 0)
+        fprintf(file, ", %.1f%% over all workers busy to the end",
+                100 * (result->seconds / result->bound_s - 1));
+    if (result->resumed > 0)
+        fprintf(file, ", %llu chunks from the journal",
+                (unsigned long long)result->resumed);
+    if (result->retries > 0)
+        fprintf(file, ", %llu retries", (unsigned long long)result->retries);
+    if (result->failed > 0)
+        fprintf(file, ", %llu failed", (unsigned long long)result->failed);
+    fprintf(file, "\n");
+    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    for (uint32_t w = 0; w < result->nworkers; w++) {
+        const struct cleave_worker_result *worker = &result->workers[w];
+
+        cv_table_text(&table, worker->name);
+        cv_table_number(&table, (double)worker->chunks);
+        cv_table_number(&table, worker->units);
+        cv_table_number(&table,
+                        result->seconds > 0 ? worker->busy_s / result->seconds : 0);
+        cv_table_number(&table, worker->speed_ups / 1e6);
+    }
+    cv_table_write(&table, false, 80, &text);
+    cv_table_done(&table);
+    if (!text.failed && text.bytes != NULL)
+        fputs(text.bytes, file);
+    cv_text_done(&text);
+}
+
+void cv_run_summary(const struct cleave_execution_result *result,
+                    const struct cv_run_options *values, struct cv_run_report *report)
+{
+    (void)report;
+    if (values->json)
+        summary_json(result, values->output != NULL ? stdout : stderr);
+    else
+        summary_text(result, stderr);
+}

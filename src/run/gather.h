@@ -1,0 +1,114 @@
+/* gather.h -- keep the outputs of commands and write them in order.
+ * SPDX-License-Identifier: MIT
+ *
+ * An output is kept in memory that belongs to no process (a memfd) and, past a limit, in a
+ * file without a name; the bytes go from the command's pipe to there and on to the sink
+ * without passing through this process. Once a chunk has succeeded, its output is given
+ * its place in the input and written as soon as everything before it has been.
+ *
+ * Outputs are put one behind the other in files of a few megabytes ("lanes"). Space comes
+ * back when all outputs of a lane have gone, by cutting it to nothing: punching holes
+ * could zero parts of pages that are still on their way through a pipe. */
+#ifndef CV_GATHER_H
+#define CV_GATHER_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cleave/error.h>
+
+struct cv_poller;
+struct cv_gather;
+struct cv_store; /* the output of one chunk, owned by the gather */
+
+struct cv_gather_options {
+    int sink; /* borrowed: where outputs go; -1: nowhere, all are taken     */
+    const char
+        *sink_name;  /* borrowed, for messages: "stdout"                           */
+    uint64_t memory; /* most bytes kept in memory                                  */
+    const char
+        *directory; /* borrowed: for what does not fit; NULL: TMPDIR, else /tmp   */
+    bool unordered; /* write in the order of cv_gather_finish                     */
+    bool separate;  /* every output gets a file of its own, from byte 0           */
+};
+
+enum cleave_status cv_gather_new(const struct cv_gather_options *options,
+                                 struct cv_gather **out, struct cleave_error *err);
+/* Releases all stores. What was not written is lost. */
+void cv_gather_free(struct cv_gather *gather);
+
+/* --- filling a store ---------------------------------------------------------------------- */
+
+enum cv_store_state {
+    CV_STORE_EMPTY, /* the pipe is empty: call again when it is readable  */
+    CV_STORE_BUSY,  /* `most` was reached                                 */
+    CV_STORE_END,   /* nobody writes to the pipe any more, and it is read */
+};
+
+/* A new, empty output. *out is valid until it is dropped or, once finished, written. */
+enum cleave_status cv_store_open(struct cv_gather *gather, struct cv_store **out,
+                                 struct cleave_error *err);
+/* Move what is in the pipe `fd` to the store, at most `most` bytes. Never waits. After a
+ * failure (disk full) the store is good for nothing but to be dropped. */
+enum cleave_status cv_store_pump(struct cv_store *store, int fd, uint64_t most,
+                                 enum cv_store_state *out, struct cleave_error *err);
+/* Append bytes. On failure some may have been stored: drop it. */
+enum cleave_status cv_store_write(struct cv_store *store, const void *bytes,
+                                  size_t length, struct cleave_error *err);
+uint64_t cv_store_size(const struct cv_store *store);
+/* Forget an output that was not finished: of a failed chunk, or one that was taken. */
+void cv_store_drop(struct cv_store *store);
+
+/* Where an output is: bytes [begin, end) of `fd`, borrowed until the store is dropped or
+ * written. It must be complete. It can still be finished; if it is not, drop it. With
+ * `separate`, begin is 0 and the file ends at `end`, so it can be opened by others as
+ * /proc/PID/fd/FD. */
+struct cv_taken {
+    int fd;
+    uint64_t begin, end;
+};
+
+enum cleave_status cv_gather_take(struct cv_store *store, struct cv_taken *out,
+                                  struct cleave_error *err);
+
+/* --- writing ------------------------------------------------------------------------------ */
+
+/* The store is the whole output of the bytes [begin, end) of the input, which have not
+ * been finished or skipped before. begin < end. The store is the gather's from here on. */
+enum cleave_status cv_gather_finish(struct cv_gather *gather, struct cv_store *store,
+                                    uint64_t begin, uint64_t end,
+                                    struct cleave_error *err);
+/* No output will come for [begin, end): what follows is not held up by it. */
+enum cleave_status cv_gather_skip(struct cv_gather *gather, uint64_t begin, uint64_t end,
+                                  struct cleave_error *err);
+
+enum cv_gather_state {
+    CV_GATHER_IDLE,    /* nothing can be written now                       */
+    CV_GATHER_BLOCKED, /* call again when the sink is writable             */
+    CV_GATHER_BUSY,    /* `most` was reached: call again                   */
+};
+
+/* Write what may be written, about `most` bytes at most. A pipe is never waited for, and
+ * the sink's flags are left alone, as others may share it. SIGPIPE must be blocked or
+ * ignored. After a failure every call fails in the same way. */
+enum cleave_status cv_gather_pump(struct cv_gather *gather, uint64_t most,
+                                  enum cv_gather_state *out, struct cleave_error *err);
+/* Let the poller call it when there is something to write and the sink has room. The
+ * caller looks for failures with cv_gather_status. Detach before the poller is freed. */
+enum cleave_status cv_gather_attach(struct cv_gather *gather, struct cv_poller *poller,
+                                    struct cleave_error *err);
+void cv_gather_detach(struct cv_gather *gather);
+/* How writing went so far, and the errno of the failure (EPIPE: nobody reads), else 0. */
+enum cleave_status cv_gather_status(const struct cv_gather *gather, int *out_errno,
+                                    struct cleave_error *err);
+
+/* Up to which byte of the input all has been written or skipped (0 if unordered). */
+uint64_t cv_gather_position(const struct cv_gather *gather);
+/* Whether something finished has not been written completely. */
+bool cv_gather_pending(const struct cv_gather *gather);
+/* Bytes written; bytes kept in memory and on disk now; most bytes ever kept on disk. */
+struct cv_gather_usage {
+    uint64_t written, memory, disk, most_disk;
+};
+struct cv_gather_usage cv_gather_usage(const struct cv_gather *gather);
+
+#endif

@@ -1,0 +1,177 @@
+/* local_failure.c -- what happens when a command fails. SPDX-License-Identifier: MIT */
+#include "run/local_failure.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+
+static bool last_attempt(const struct cv_local_engine *engine,
+                         const struct cv_local_slot *at)
+{
+    return at->attempt > engine->local->execution->retries;
+}
+
+void cv_local_report(struct cv_local_engine *engine, const struct cv_local_slot *at,
+                     enum cv_slot_end end)
+{
+    const struct cleave_execution *execution = engine->local->execution;
+    const struct cv_slot *slot = &at->slot;
+    const double seconds = cv_clock_s() - slot->start_s;
+    struct timespec now;
+
+    if (execution->attempted == NULL)
+        return;
+    clock_gettime(CLOCK_REALTIME, &now);
+    execution->attempted(
+        execution->context,
+        &(struct cleave_attempt){
+            .worker = engine->local->names[slot->worker],
+            .chunk = at->chunk,
+            .attempt = at->attempt,
+            .start_s = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec - seconds,
+            .seconds = seconds,
+            .sent = cv_feed_fed(&slot->feed),
+            .received = slot->store != NULL ? cv_store_size(slot->store) : 0,
+            .exit_code = slot->process.exit_code,
+            .signal = slot->process.signal,
+            .input = slot->piece.name,
+            .begin = slot->piece.body.begin,
+            .end = slot->piece.body.end,
+            .timed_out = end == CV_SLOT_TIMED_OUT,
+            .given_up = end != CV_SLOT_DONE && last_attempt(engine, at),
+        });
+}
+
+static enum cleave_status copy_range(int from, struct cv_range range, int to,
+                                     struct cleave_error *err)
+{
+    off_t at = (off_t)range.begin;
+
+    while ((uint64_t)at < range.end) {
+        const ssize_t moved = sendfile(to, from, &at, range.end - (uint64_t)at);
+
+        if (moved < 0 && errno == EINTR)
+            continue;
+        if (moved <= 0)
+            return cv_fail(err, CLEAVE_EENGINE,
+                           "cannot keep the input of a failed chunk: %s",
+                           strerror(moved < 0 ? errno : EIO));
+    }
+    return CLEAVE_OK;
+}
+
+/* DIR/NAME.BEGIN-END: what the command was given. */
+static enum cleave_status keep_input(const struct cv_local_engine *engine,
+                                     const struct cv_piece *piece,
+                                     struct cleave_error *err)
+{
+    const char *directory = engine->local->execution->failed_directory;
+    const char *name = strrchr(piece->name, '/');
+    char path[4096];
+    enum cleave_status status;
+    int fd;
+
+    if (mkdir(directory, 0777) != 0 && errno != EEXIST)
+        return cv_fail(err, CLEAVE_EINPUT, "%s: cannot make the folder: %s", directory,
+                       strerror(errno));
+    name = name != NULL ? name + 1 : piece->name;
+    snprintf(path, sizeof path, "%s/%s.%llu-%llu", directory,
+             strcmp(name, "-") == 0 ? "stdin" : name,
+             (unsigned long long)piece->body.begin, (unsigned long long)piece->body.end);
+    fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return cv_fail(err, CLEAVE_EINPUT, "%s: cannot write: %s", path, strerror(errno));
+    status = copy_range(piece->fd, piece->header, fd, err);
+    if (status == CLEAVE_OK)
+        status = copy_range(piece->fd, piece->body, fd, err);
+    close(fd);
+    return status;
+}
+
+static void note_failure(struct cv_local_engine *engine, const struct cv_local_slot *at,
+                         enum cv_slot_end end)
+{
+    const struct cleave_execution *execution = engine->local->execution;
+    const struct cv_piece *piece = &at->slot.piece;
+    const struct cv_process *process = &at->slot.process;
+    uint64_t first = 0, count = 0;
+    struct cleave_error ignored;
+    char text[600], records[80] = "", how[64];
+
+    if (execution->note == NULL)
+        return;
+    if (cv_source_records(engine->local->source, piece, &first, &count, &ignored) ==
+            CLEAVE_OK &&
+        count > 0 && first > 0)
+        snprintf(records, sizeof records, " (records %llu to %llu)",
+                 (unsigned long long)first, (unsigned long long)(first + count - 1));
+    if (end == CV_SLOT_TIMED_OUT)
+        snprintf(how, sizeof how, "took longer than %g s", execution->timeout_s);
+    else if (process->signal != 0)
+        snprintf(how, sizeof how, "was ended by signal %d", process->signal);
+    else
+        snprintf(how, sizeof how, "exited with status %d", process->exit_code);
+    snprintf(text, sizeof text, "%s: bytes %llu to %llu%s: the command %s%s", piece->name,
+             (unsigned long long)piece->body.begin, (unsigned long long)piece->body.end,
+             records, how, at->attempt > 1 ? ", also when tried again" : "");
+    execution->note(execution->context, text);
+}
+
+static void halt_if_asked(struct cv_local_engine *engine)
+{
+    struct cv_local *local = engine->local;
+    const struct cleave_execution *execution = local->execution;
+    const double over = (double)local->chunks + 1;
+    const bool many =
+        (execution->halt_fails > 0 && local->failed >= execution->halt_fails) ||
+        (execution->halt_share > 0 && over >= 3 &&
+         (double)local->failed >= execution->halt_share * over);
+
+    if (execution->halt == CLEAVE_HALT_NEVER || !many)
+        return;
+    local->halted = true;
+    for (uint32_t w = 0; execution->halt == CLEAVE_HALT_NOW && w < local->nworkers; w++)
+        cv_slot_stop(&engine->slots[w].slot);
+}
+
+static void drop_output(struct cv_local_slot *at)
+{
+    if (at->slot.store != NULL)
+        cv_store_drop(at->slot.store);
+    at->slot.store = NULL;
+}
+
+enum cleave_status cv_local_failure(struct cv_local_engine *engine,
+                                    struct cv_local_slot *at, enum cv_slot_end end,
+                                    struct cleave_error *err)
+{
+    struct cv_local *local = engine->local;
+    const struct cv_piece piece = at->slot.piece;
+
+    drop_output(at);
+    if (end == CV_SLOT_STOPPED) {
+        engine->running--;
+        return cv_source_put_back(local->source, &piece, err);
+    }
+    if (!last_attempt(engine, at) && !local->halted && local->stopped_by == 0) {
+        at->attempt++;
+        local->retries++;
+        return cv_slot_start(&at->slot, &piece, err);
+    }
+    local->failed++;
+    note_failure(engine, at, end);
+    if (local->execution->failed_directory != NULL)
+        CV_TRY(keep_input(engine, &piece, err));
+    halt_if_asked(engine);
+    CV_TRY(cv_gather_skip(local->gather, piece.begin, piece.end, err));
+    CV_TRY(cv_source_finish(local->source, &piece, err));
+    cv_local_chunk_over(engine, at);
+    return CLEAVE_OK;
+}

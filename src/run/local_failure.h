@@ -1,0 +1,14 @@
+/* local_failure.h -- what happens when a command fails. SPDX-License-Identifier: MIT */
+#ifndef CV_LOCAL_FAILURE_H
+#define CV_LOCAL_FAILURE_H
+#include "run/local_inner.h"
+
+/* Tell the user of the end of one attempt. */
+void cv_local_report(struct cv_local_engine *engine, const struct cv_local_slot *at,
+                     enum cv_slot_end end);
+/* Try again, or give the chunk up and halt if that was asked for. */
+enum cleave_status cv_local_failure(struct cv_local_engine *engine,
+                                    struct cv_local_slot *at, enum cv_slot_end end,
+                                    struct cleave_error *err);
+
+#endif

@@ -1,0 +1,88 @@
+/* process.h -- start commands, hear of their end, stop them with all they started.
+ * SPDX-License-Identifier: MIT
+ *
+ * A process leads a process group of its own, so that what it started can be stopped with
+ * it. Its end shows as `pidfd` being readable. From then on until it is reaped its number
+ * cannot belong to anybody else, so the order is: see the end, read the rest of its
+ * output, signal the group if children were left behind, reap. */
+#ifndef CV_PROCESS_H
+#define CV_PROCESS_H
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/resource.h>
+#include <sys/types.h>
+#include <cleave/error.h>
+
+/* --- pipes -------------------------------------------------------------------------------- */
+
+/* Both ends are closed on exec; -1: closed. */
+struct cv_pipe {
+    int read, write;
+};
+
+enum { CV_PIPE_WIDE = 1 << 20 }; /* the most that everybody may have */
+
+enum cleave_status cv_pipe_open(struct cv_pipe *out, struct cleave_error *err);
+/* Close what is open of it. */
+void cv_pipe_close(struct cv_pipe *pipe);
+/* Close *fd if it is not -1 and make it -1. */
+void cv_close(int *fd);
+/* Ask for room for `bytes` in the pipe that `fd` is an end of. Not an error if refused. */
+void cv_pipe_widen(int fd, size_t bytes);
+
+/* --- commands ----------------------------------------------------------------------------- */
+
+/* What to run: made once, started many times. */
+struct cv_command {
+    char *path;         /* owned: the file to run                                  */
+    char **argv;        /* owned, ends in NULL; the words are owned too            */
+    char **environment; /* owned, ends in NULL; the first `nset` strings are owned */
+    size_t nenvironment, nset, capacity;
+};
+
+/* Words of `prefix` (a worker's own; may be NULL) and `argv`, each ended by NULL. The
+ * program is looked for in PATH now; the error names it if it is not there. The
+ * environment is that of this process, whose strings must stay as they are. */
+enum cleave_status cv_command_init(struct cv_command *command, const char *const *prefix,
+                                   const char *const *argv, struct cleave_error *err);
+void cv_command_done(struct cv_command *command);
+/* Set a variable for processes started from now on. */
+enum cleave_status cv_command_set(struct cv_command *command, const char *name,
+                                  const char *value, struct cleave_error *err);
+
+/* --- processes ---------------------------------------------------------------------------- */
+
+/* What a process gets: borrowed descriptors, of which it has copies. -1 means /dev/null
+ * for `in` and `out`, the stderr of this process for `errors`, none for `extra`. */
+struct cv_process_files {
+    int in, out, errors;
+    int extra; /* becomes descriptor 3 */
+};
+
+struct cv_process {
+    pid_t pid; /* also of the group; 0 when there is no process                 */
+    int pidfd; /* owned; readable once the process has ended; -1: none          */
+    /* After cv_process_reap: */
+    int exit_code;       /* of a process that exited, else -1                    */
+    int signal;          /* that ended it, else 0                                */
+    struct rusage usage; /* of the process and the children that it waited for   */
+};
+
+/* Start the command with signal mask `mask` (NULL: empty) and SIGPIPE at its default. */
+enum cleave_status cv_process_start(struct cv_process *process,
+                                    const struct cv_command *command,
+                                    const struct cv_process_files *files,
+                                    const sigset_t *mask, struct cleave_error *err);
+/* Send a signal to the whole group; nothing happens if there is no process. A stopped
+ * group is woken for SIGTERM, so that it can end. */
+void cv_process_signal(const struct cv_process *process, int signal);
+/* Whether it has ended; it stays to be reaped. */
+bool cv_process_ended(const struct cv_process *process);
+/* Take its result if it has ended, and close pidfd, which must not be watched any more.
+ * False: still running, nothing has changed. */
+bool cv_process_reap(struct cv_process *process);
+/* Kill the group if there is still a process, wait for its end and reap it. */
+void cv_process_kill(struct cv_process *process);
+
+#endif

@@ -1,0 +1,76 @@
+/* run_check.h -- what the tests of real runs share. SPDX-License-Identifier: MIT
+ *
+ * To be included after cmocka.h. */
+#ifndef RUN_CHECK_H
+#define RUN_CHECK_H
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/random.h"
+#include "run/split.h"
+
+/* A call whose last argument is &err must succeed. */
+#define assert_ok(call)                                        \
+    do {                                                       \
+        struct cleave_error err = { .text = "" };              \
+        if ((call) != CLEAVE_OK)                               \
+            fail_msg("%s: %s: %s", #call, err.file, err.text); \
+    } while (0)
+
+static inline void write_file(const char *path, const char *bytes, size_t n)
+{
+    const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, bytes, n), n);
+    close(fd);
+}
+
+static inline struct cv_splitter *parse(const char *text)
+{
+    struct cv_splitter *splitter = NULL;
+
+    assert_int_equal(cv_splitter_parse(text, &splitter, NULL), CLEAVE_OK);
+    return splitter;
+}
+
+static inline size_t below(struct cv_random *random, size_t most)
+{
+    return (size_t)(cv_random_bits(random) % most);
+}
+
+/* Gathers an output. */
+struct text {
+    char *bytes;
+    size_t n, room;
+};
+
+static inline enum cleave_status gather(void *context, const void *bytes, size_t length,
+                                        struct cleave_error *err)
+{
+    struct text *text = context;
+
+    (void)err;
+    assert_true(length > 0 && length <= text->room - text->n);
+    memcpy(text->bytes + text->n, bytes, length);
+    text->n += length;
+    return CLEAVE_OK;
+}
+
+static inline size_t open_descriptors(void)
+{
+    DIR *list = opendir("/proc/self/fd");
+    size_t n = 0;
+
+    assert_non_null(list);
+    while (readdir(list) != NULL)
+        n++;
+    closedir(list);
+    return n;
+}
+
+#endif

@@ -1,0 +1,197 @@
+/* test_run_feed.c -- ranges of files into a pipe. SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <signal.h>
+
+#include "run/feed.h"
+#include "run/process.h"
+#include "plumbing_check.h"
+
+enum { SIZE = 3 << 20 };
+
+/* Feed with `most` at a time and read everything that comes; returns its length. */
+static size_t feed_all(struct cv_feed *feed, struct cv_pipe *pipe, uint64_t most,
+                       char *out, size_t size)
+{
+    enum cv_feed_state state = CV_FEED_BUSY;
+    size_t length = 0;
+    ssize_t got;
+
+    while (state != CV_FEED_DONE) {
+        must(cv_feed_pump(feed, most, &state, &err));
+        assert_true(state != CV_FEED_REFUSED);
+        if (state == CV_FEED_FULL) {
+            assert_int_equal(cv_feed_unread(feed), cv_feed_fed(feed) - length);
+            got = read(pipe->read, out + length,
+                       size - length < 50000 ? size - length : 50000);
+            assert_true(got > 0);
+            length += (size_t)got;
+        }
+    }
+    cv_close(&pipe->write);
+    while ((got = read(pipe->read, out + length, size - length)) > 0)
+        length += (size_t)got;
+    return length;
+}
+
+static void parts_arrive_one_after_the_other(void **state)
+{
+    static const uint64_t mosts[] = { 1000, 65536, UINT64_MAX };
+    char *text = make_text(1, SIZE), *got = malloc(SIZE + 100);
+    const int file = make_file(text, SIZE);
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        const struct cv_part parts[] = {
+            { .bytes = "header\n", .end = 7 },
+            { .fd = file, .begin = 5, .end = 5 },
+            { .fd = file, .begin = 100, .end = 110 },
+            { .fd = file, .begin = 4095, .end = SIZE - 1 },
+        };
+        struct cv_feed feed;
+        struct cv_pipe pipe;
+
+        must(cv_pipe_open(&pipe, &err));
+        cv_feed_init(&feed, pipe.write, parts, 4);
+        assert_int_equal(cv_feed_total(&feed), 17 + SIZE - 4096);
+        assert_int_equal(cv_feed_at(&feed, 3), 4095);
+        assert_int_equal(feed_all(&feed, &pipe, mosts[i], got, SIZE), 17 + SIZE - 4096);
+        assert_memory_equal(got, "header\n", 7);
+        assert_memory_equal(got + 7, text + 100, 10);
+        assert_memory_equal(got + 17, text + 4095, SIZE - 4096);
+        assert_int_equal(cv_feed_fed(&feed), cv_feed_total(&feed));
+        cv_pipe_close(&pipe);
+    }
+    close(file);
+    free(text);
+    free(got);
+}
+
+/* The memory of this process can be read at an offset but not spliced. */
+static void what_cannot_be_spliced_is_copied(void **state)
+{
+    char *text = make_text(2, SIZE), *got = malloc(SIZE + 1);
+    const int memory = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+    const int file = make_file("tail", 4);
+    const uint64_t begin = (uint64_t)(uintptr_t)text;
+    const struct cv_part parts[] = {
+        { .fd = memory, .begin = begin, .end = begin + SIZE - 4 },
+        { .fd = file, .begin = 0, .end = 4 },
+    };
+    struct cv_feed feed;
+    struct cv_pipe pipe;
+    off_t offset = (off_t)begin;
+
+    (void)state;
+    if (memory < 0)
+        skip();
+    must(cv_pipe_open(&pipe, &err));
+    assert_int_equal(splice(memory, &offset, pipe.write, NULL, 10, 0), -1);
+    cv_feed_init(&feed, pipe.write, parts, 2);
+    assert_int_equal(feed_all(&feed, &pipe, UINT64_MAX, got, SIZE), SIZE);
+    assert_memory_equal(got, text, SIZE - 4);
+    assert_memory_equal(got + SIZE - 4, "tail", 4);
+    cv_pipe_close(&pipe);
+    close(memory);
+    close(file);
+    free(text);
+    free(got);
+}
+
+static void what_was_fed_cannot_be_cut_off(void **state)
+{
+    char *text = make_text(3, SIZE), *got = malloc(SIZE);
+    const int file = make_file(text, SIZE);
+    const struct cv_part parts[] = { { .bytes = "h", .end = 1 },
+                                     { .fd = file, .begin = 1000, .end = SIZE } };
+    enum cv_feed_state fed;
+    struct cv_feed feed;
+    struct cv_pipe pipe;
+    uint64_t at;
+
+    (void)state;
+    must(cv_pipe_open(&pipe, &err));
+    cv_feed_init(&feed, pipe.write, parts, 2);
+    assert_false(cv_feed_cut(&feed, 1, 999));
+    assert_true(cv_feed_cut(&feed, 1, SIZE));
+    assert_false(cv_feed_cut(&feed, 1, SIZE + 1));
+    must(cv_feed_pump(&feed, UINT64_MAX, &fed, &err));
+    assert_int_equal(fed, CV_FEED_FULL);
+    at = cv_feed_at(&feed, 1);
+    assert_in_range(at, 1001, SIZE - 1);
+    assert_false(cv_feed_cut(&feed, 1, at - 1));
+    assert_true(cv_feed_cut(&feed, 1, at + 10));
+    assert_int_equal(cv_feed_total(&feed), 1 + at + 10 - 1000);
+    assert_false(cv_feed_cut(&feed, 1, at + 11));
+    assert_int_equal(feed_all(&feed, &pipe, UINT64_MAX, got, SIZE), at + 11 - 1000);
+    assert_memory_equal(got + 1, text + 1000, at + 10 - 1000);
+    assert_int_equal(cv_feed_at(&feed, 1), at + 10);
+    assert_true(cv_feed_cut(&feed, 1, at + 10));
+    cv_pipe_close(&pipe);
+    close(file);
+    free(text);
+    free(got);
+}
+
+static void a_reader_may_go_away(void **state)
+{
+    char *text = make_text(4, SIZE);
+    const int file = make_file(text, SIZE);
+    const struct cv_part parts[] = { { .fd = file, .end = SIZE } };
+    enum cv_feed_state fed;
+    struct cv_feed feed;
+    struct cv_pipe pipe;
+
+    (void)state;
+    must(cv_pipe_open(&pipe, &err));
+    cv_feed_init(&feed, pipe.write, parts, 1);
+    must(cv_feed_pump(&feed, UINT64_MAX, &fed, &err));
+    assert_int_equal(fed, CV_FEED_FULL);
+    cv_close(&pipe.read);
+    must(cv_feed_pump(&feed, UINT64_MAX, &fed, &err));
+    assert_int_equal(fed, CV_FEED_REFUSED);
+    cv_pipe_close(&pipe);
+    close(file);
+    free(text);
+}
+
+static void a_file_that_is_too_short_is_an_error(void **state)
+{
+    const int file = make_file("0123456789", 10);
+    const struct cv_part parts[] = { { .fd = file, .end = 20, .name = "in.txt" } };
+    enum cv_feed_state fed;
+    struct cleave_error error;
+    struct cv_feed feed;
+    struct cv_pipe pipe;
+    char text[600];
+
+    (void)state;
+    must(cv_pipe_open(&pipe, &err));
+    cv_feed_init(&feed, pipe.write, parts, 1);
+    assert_int_equal(cv_feed_pump(&feed, UINT64_MAX, &fed, &error), CLEAVE_EINPUT);
+    cleave_error_format(&error, text, sizeof text);
+    assert_string_equal(text, "in.txt: expected bytes up to 20, got only 10: has the "
+                              "file been cut meanwhile?");
+    close(file);
+    cv_feed_init(&feed, pipe.write, parts, 1);
+    assert_int_equal(cv_feed_pump(&feed, UINT64_MAX, &fed, &error), CLEAVE_EINPUT);
+    assert_string_equal(error.text, "cannot read at byte 0: Bad file descriptor");
+    cv_pipe_close(&pipe);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(parts_arrive_one_after_the_other),
+        cmocka_unit_test(what_cannot_be_spliced_is_copied),
+        cmocka_unit_test(what_was_fed_cannot_be_cut_off),
+        cmocka_unit_test(a_reader_may_go_away),
+        cmocka_unit_test(a_file_that_is_too_short_is_an_error),
+    };
+
+    signal(SIGPIPE, SIG_IGN);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,362 @@
+/* test_run_process.c -- start, watch and stop commands. SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <poll.h>
+#include <sys/stat.h>
+
+#include "run/process.h"
+#include "plumbing_check.h"
+
+/* A command with its output in a pipe. */
+struct started {
+    struct cv_command command;
+    struct cv_process process;
+    struct cv_pipe out;
+};
+
+#define WORDS(...)        \
+    (const char *const[]) \
+    {                     \
+        __VA_ARGS__, NULL \
+    }
+
+static void start(struct started *started, const char *const *words)
+{
+    must(cv_command_init(&started->command, NULL, words, &err));
+    must(cv_pipe_open(&started->out, &err));
+    must(cv_process_start(&started->process, &started->command,
+                          &(struct cv_process_files){ -1, started->out.write, -1, -1 },
+                          NULL, &err));
+    cv_close(&started->out.write);
+}
+
+/* Read until nobody writes any more. */
+static void read_output(struct started *started, char *out, size_t size)
+{
+    size_t length = 0;
+    ssize_t got;
+
+    while ((got = read(started->out.read, out + length, size - 1 - length)) > 0)
+        length += (size_t)got;
+    assert_int_equal(got, 0);
+    out[length] = '\0';
+}
+
+static void wait_end(struct started *started)
+{
+    struct pollfd wait = { .fd = started->process.pidfd, .events = POLLIN };
+
+    assert_int_equal(poll(&wait, 1, -1), 1);
+    assert_true(cv_process_ended(&started->process));
+}
+
+static void finish(struct started *started)
+{
+    wait_end(started);
+    assert_true(cv_process_reap(&started->process));
+    assert_int_equal(started->process.pid, 0);
+    assert_int_equal(started->process.pidfd, -1);
+    cv_pipe_close(&started->out);
+    cv_command_done(&started->command);
+}
+
+static void output_and_exit_code_come_back(void **state)
+{
+    const size_t before = open_descriptors();
+    struct started started;
+    char output[100];
+
+    (void)state;
+    start(&started, WORDS("sh", "-c", "cat; echo out; exit 7"));
+    read_output(&started, output, sizeof output);
+    assert_string_equal(output, "out\n");
+    finish(&started);
+    assert_int_equal(started.process.exit_code, 7);
+    assert_int_equal(started.process.signal, 0);
+    assert_true(started.process.usage.ru_maxrss > 0);
+    assert_int_equal(open_descriptors(), before);
+}
+
+static void a_prefix_and_variables_reach_the_command(void **state)
+{
+    struct cv_command command;
+    struct cv_process process;
+    struct cv_pipe out, in, extra;
+    char output[200] = "";
+
+    (void)state;
+    must(cv_command_init(
+        &command, WORDS("env", "FROM_PREFIX=1"),
+        WORDS("sh", "-c", "echo $FROM_PREFIX $FIRST $SECOND; cat; cat <&3; echo e >&2"),
+        &err));
+    must(cv_command_set(&command, "FIRST", "old", &err));
+    must(cv_command_set(&command, "SECOND", "b", &err));
+    must(cv_command_set(&command, "FIRST", "a", &err));
+    for (int i = 0; i < 40; i++) {
+        char name[20];
+
+        snprintf(name, sizeof name, "MANY_%d", i);
+        must(cv_command_set(&command, name, name, &err));
+    }
+    must(cv_pipe_open(&in, &err));
+    must(cv_pipe_open(&out, &err));
+    must(cv_pipe_open(&extra, &err));
+    assert_int_equal(write(in.write, "in\n", 3), 3);
+    assert_int_equal(write(extra.write, "extra\n", 6), 6);
+    cv_close(&in.write);
+    cv_close(&extra.write);
+    must(cv_process_start(&process, &command,
+                          &(struct cv_process_files){ in.read, out.write, out.write,
+                                                      extra.read },
+                          NULL, &err));
+    cv_close(&out.write);
+    read_output(&(struct started){ .out = out }, output, sizeof output);
+    assert_string_equal(output, "1 a b\nin\nextra\ne\n");
+    cv_process_kill(&process);
+    cv_pipe_close(&in);
+    cv_pipe_close(&out);
+    cv_pipe_close(&extra);
+    cv_command_done(&command);
+    assert_null(getenv("FIRST"));
+}
+
+static void assert_refused(const char *const *words, const char *text)
+{
+    struct cv_command command;
+    struct cleave_error error;
+
+    assert_int_equal(cv_command_init(&command, NULL, words, &error), CLEAVE_EINPUT);
+    assert_string_equal(error.text, text);
+    cv_command_done(&command);
+}
+
+static void a_command_that_is_not_there_is_named(void **state)
+{
+    struct cv_command command;
+    struct cv_process process;
+    struct cleave_error error;
+    char path[] = "/tmp/cleave-test-XXXXXX", text[200];
+    const int fd = mkstemp(path);
+    const size_t before = open_descriptors();
+
+    (void)state;
+    assert_refused(WORDS("no-such-program"),
+                   "cannot run 'no-such-program': not found in PATH");
+    assert_refused(WORDS("/no/such/program"),
+                   "cannot run '/no/such/program': No such file or directory");
+    assert_refused(WORDS("/tmp"), "cannot run '/tmp': Is a directory");
+    assert_refused(WORDS(""), "cannot run '': the name is empty");
+    assert_refused((const char *const[]){ NULL }, "expected a command, got none");
+    snprintf(text, sizeof text, "cannot run '%s': Permission denied", path);
+    assert_refused(WORDS(path), text);
+
+    /* One that goes away after it was found. */
+    assert_int_equal(fchmod(fd, 0700), 0);
+    must(cv_command_init(&command, NULL, WORDS(path), &err));
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(cv_process_start(&process, &command,
+                                      &(struct cv_process_files){ -1, -1, -1, -1 }, NULL,
+                                      &error),
+                     CLEAVE_EINPUT);
+    snprintf(text, sizeof text, "cannot run '%s': No such file or directory", path);
+    assert_string_equal(error.text, text);
+    assert_int_equal(process.pid, 0);
+    cv_process_kill(&process);
+    cv_command_done(&command);
+    assert_int_equal(open_descriptors(), before);
+    close(fd);
+}
+
+static void a_file_without_a_first_line_is_a_script(void **state)
+{
+    char path[] = "/tmp/cleave-test-XXXXXX", output[100];
+    int fd = mkstemp(path);
+    struct started started;
+
+    (void)state;
+    assert_int_equal(write(fd, "echo script $1\n", 15), 15);
+    assert_int_equal(fchmod(fd, 0700), 0);
+    close(fd);
+    start(&started, WORDS(path, "word"));
+    read_output(&started, output, sizeof output);
+    assert_string_equal(output, "script word\n");
+    finish(&started);
+    assert_int_equal(started.process.exit_code, 0);
+    unlink(path);
+}
+
+static void a_signal_is_told_from_an_exit(void **state)
+{
+    struct started started;
+
+    (void)state;
+    start(&started, WORDS("sh", "-c", "kill -USR1 $$"));
+    finish(&started);
+    assert_int_equal(started.process.exit_code, -1);
+    assert_int_equal(started.process.signal, SIGUSR1);
+}
+
+/* Writing to a pipe that nobody reads must end a command as it does in a shell, though
+ * SIGPIPE is blocked and ignored here. */
+static void a_command_dies_of_a_broken_pipe(void **state)
+{
+    struct sigaction ignore = { .sa_handler = SIG_IGN }, before;
+    sigset_t broken, old;
+    struct started started;
+
+    (void)state;
+    sigemptyset(&broken);
+    sigaddset(&broken, SIGPIPE);
+    sigprocmask(SIG_BLOCK, &broken, &old);
+    sigaction(SIGPIPE, &ignore, &before);
+    start(&started, WORDS("yes"));
+    cv_close(&started.out.read);
+    finish(&started);
+    assert_int_equal(started.process.signal, SIGPIPE);
+    sigaction(SIGPIPE, &before, NULL);
+    sigprocmask(SIG_SETMASK, &old, NULL);
+}
+
+static void what_ignores_sigterm_is_killed(void **state)
+{
+    struct started started;
+    char byte;
+
+    (void)state;
+    start(&started, WORDS("sh", "-c", "trap 'echo t' TERM; echo r; while :; do :; done"));
+    assert_int_equal(read(started.out.read, &byte, 1), 1);
+    assert_int_equal(read(started.out.read, &byte, 1), 1);
+    cv_process_signal(&started.process, SIGTERM);
+    assert_int_equal(read(started.out.read, &byte, 1), 1);
+    assert_int_equal(byte, 't');
+    assert_false(cv_process_ended(&started.process));
+    assert_false(cv_process_reap(&started.process));
+    cv_process_signal(&started.process, SIGKILL);
+    finish(&started);
+    assert_int_equal(started.process.signal, SIGKILL);
+}
+
+static void a_stopped_command_can_be_ended(void **state)
+{
+    struct started started;
+    char byte;
+
+    (void)state;
+    start(&started, WORDS("sh", "-c", "echo r; kill -STOP $$; sleep 1000"));
+    assert_int_equal(read(started.out.read, &byte, 1), 1);
+    cv_process_signal(&started.process, SIGTERM);
+    finish(&started);
+    assert_int_equal(started.process.signal, SIGTERM);
+}
+
+/* The command ends and leaves a child that keeps its output open. */
+static void children_left_behind_are_stopped_too(void **state)
+{
+    struct started started;
+    struct pollfd wait;
+    char output[100];
+
+    (void)state;
+    start(&started, WORDS("sh", "-c", "sleep 1000 & echo out"));
+    wait_end(&started);
+    wait = (struct pollfd){ .fd = started.out.read, .events = POLLIN };
+    assert_int_equal(poll(&wait, 1, -1), 1);
+    assert_int_equal(wait.revents & POLLHUP, 0);
+    cv_process_signal(&started.process, SIGKILL);
+    read_output(&started, output, sizeof output); /* ends: nobody is left */
+    assert_string_equal(output, "out\n");
+    finish(&started);
+    assert_int_equal(started.process.exit_code, 0);
+}
+
+static void killing_leaves_nothing(void **state)
+{
+    const size_t before = open_descriptors();
+    struct started started;
+    char output[100];
+
+    (void)state;
+    start(&started, WORDS("sh", "-c", "sleep 1000 & sleep 1000 | cat & wait"));
+    cv_process_kill(&started.process);
+    assert_int_equal(started.process.signal, SIGKILL);
+    read_output(&started, output, sizeof output);
+    assert_string_equal(output, "");
+    cv_process_kill(&started.process);
+    cv_process_signal(&started.process, SIGTERM); /* nobody: nothing happens */
+    cv_pipe_close(&started.out);
+    cv_command_done(&started.command);
+    assert_int_equal(open_descriptors(), before);
+}
+
+/* Without 0, 1 and 2, pipes take their numbers; the command gets the right ends. */
+static void standard_descriptors_may_be_closed(void **state)
+{
+    int kept[3];
+    struct cv_pipe pipe;
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        kept[i] = fcntl(i, F_DUPFD_CLOEXEC, 10);
+        close(i);
+    }
+    (void)cv_pipe_open(&pipe, NULL);
+    for (int i = 0; i < 3; i++) {
+        dup2(kept[i], i);
+        close(kept[i]);
+    }
+    assert_true(pipe.read > 2 && pipe.write > 2);
+    assert_int_equal(fcntl(pipe.read, F_GETFD), FD_CLOEXEC);
+    assert_int_equal(write(pipe.write, "x", 1), 1);
+    cv_pipe_close(&pipe);
+}
+
+static void a_thousand_processes_leave_no_descriptors(void **state)
+{
+    const size_t before = open_descriptors();
+    struct cv_command command;
+    struct cv_process running[2] = { { .pid = 0 }, { .pid = 0 } };
+
+    (void)state;
+    must(cv_command_init(&command, NULL, WORDS("true"), &err));
+    for (int i = 0; i < 1000; i++) {
+        struct cv_process *process = &running[i % 2];
+
+        if (process->pid > 0) {
+            struct pollfd wait = { .fd = process->pidfd, .events = POLLIN };
+
+            assert_int_equal(poll(&wait, 1, -1), 1);
+            assert_true(cv_process_reap(process));
+            assert_int_equal(process->exit_code, 0);
+        }
+        must(cv_process_start(process, &command,
+                              &(struct cv_process_files){ -1, -1, -1, -1 }, NULL, &err));
+    }
+    cv_process_kill(&running[0]);
+    cv_process_kill(&running[1]);
+    cv_command_done(&command);
+    assert_int_equal(open_descriptors(), before);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(output_and_exit_code_come_back),
+        cmocka_unit_test(a_prefix_and_variables_reach_the_command),
+        cmocka_unit_test(a_command_that_is_not_there_is_named),
+        cmocka_unit_test(a_file_without_a_first_line_is_a_script),
+        cmocka_unit_test(a_signal_is_told_from_an_exit),
+        cmocka_unit_test(a_command_dies_of_a_broken_pipe),
+        cmocka_unit_test(what_ignores_sigterm_is_killed),
+        cmocka_unit_test(a_stopped_command_can_be_ended),
+        cmocka_unit_test(children_left_behind_are_stopped_too),
+        cmocka_unit_test(killing_leaves_nothing),
+        cmocka_unit_test(standard_descriptors_may_be_closed),
+        cmocka_unit_test(a_thousand_processes_leave_no_descriptors),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
