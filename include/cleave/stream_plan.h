@@ -14,15 +14,15 @@ CLEAVE_BEGIN_C
 
 /* How the time that a worker takes of its master is reckoned. */
 enum cleave_stream_weights {
-    CLEAVE_WEIGHTS_OWN, /* by its own messages; the order of service is chosen, too     */
-    CLEAVE_WEIGHTS_RING, /* behind the worst worker there may be, as published: it wastes
-                            up to three quarters of the throughput where links differ    */
+    CLEAVE_WEIGHTS_OWN,  /* by its own messages; the order of service is chosen  */
+    CLEAVE_WEIGHTS_RING, /* behind the worst worker there may be, as published: wastes up
+                            to three quarters of the throughput where links differ */
 };
 
 /* Which stream gets how much of the throughput. */
 enum cleave_stream_shares {
-    CLEAVE_SHARES_LEVEL, /* by demand, as far as that costs no throughput                */
-    CLEAVE_SHARES_ANY, /* as the packing comes out: a stream may get nothing           */
+    CLEAVE_SHARES_LEVEL, /* by demand, as far as that costs no throughput       */
+    CLEAVE_SHARES_ANY,   /* as the packing comes out: a stream may get nothing  */
 };
 
 struct cleave_stream_task {
@@ -30,7 +30,7 @@ struct cleave_stream_task {
         *platform; /* borrowed                                  */
     uint32_t nstreams;
     double period_s;     /* 0: chosen, the shortest that gives 95 % of the throughput
-                               of rounds without end                                     */
+                               of rounds without end */
     double margin;       /* by which part delays are stretched                        */
     double theta;        /* part of a round that is sent first; 0: 1/2                */
     double result_ratio; /* units of result that come back per unit                   */

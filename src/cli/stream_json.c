@@ -98,7 +98,7 @@ int cv_stream_plan_json(const struct cv_stream_case *streams)
     return cv_result_close(&json);
 }
 
-/* --- simulations ---------------------------------------------------------------------- */
+/* --- simulations -------------------------------------------------------------------- */
 
 static void put_use(struct cv_json *json, const struct cleave_stream_use *use)
 {

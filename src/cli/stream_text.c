@@ -43,7 +43,7 @@ static void write_table(struct cv_table *table, const struct cv_screen *screen,
     cv_table_done(table);
 }
 
-/* --- plans ------------------------------------------------------------------------------ */
+/* --- plans -------------------------------------------------------------------------- */
 
 static void add_totals(const struct cv_stream_case *streams, struct cv_text *out)
 {
@@ -170,7 +170,7 @@ void cv_stream_plan_text(const struct cv_stream_case *streams, bool all_workers,
     add_left_out(streams, all_workers, screen, out);
 }
 
-/* --- simulations ------------------------------------------------------------------------ */
+/* --- simulations -------------------------------------------------------------------- */
 
 static void add_outcome(const struct cv_stream_outcome *outcome, struct cv_text *out)
 {

@@ -63,7 +63,7 @@ static const struct cv_option_group groups[] = {
     { NULL, NULL },
 };
 
-/* --- what is asked for ---------------------------------------------------------------- */
+/* --- what is asked for -------------------------------------------------------------- */
 
 /* Options that are parameters of the policy, too. */
 static int read_settings(const struct cv_stream_options *values,
@@ -144,7 +144,7 @@ static int make_job(const struct cv_stream_options *values,
     return CV_EXIT_DONE;
 }
 
-/* --- what came out -------------------------------------------------------------------- */
+/* --- what came out ------------------------------------------------------------------ */
 
 /* Sums and means over the streams. */
 static int sum_up(struct cv_stream_outcome *outcome, struct cv_arena *arena)

@@ -61,9 +61,9 @@ static enum cleave_status judge(const struct cv_scene_run runs[LATENCIES],
 static enum cleave_status make(const struct cv_figure_job *job,
                                struct cv_figure_result *result, struct cleave_error *err)
 {
-    static const char *const columns[] = { "f 0.1: after s", "length s",
-                                           "f 0.5: after s", "length s",
-                                           "f 0.9: after s", "length s" };
+    static const char *const columns[] = { "f 0.1: after s", "f 0.1: length s",
+                                           "f 0.5: after s", "f 0.5: length s",
+                                           "f 0.9: after s", "f 0.9: length s" };
     struct cv_scene_run runs[LATENCIES];
 
     result->label = "round";
@@ -90,8 +90,8 @@ static enum cleave_status make(const struct cv_figure_job *job,
         if (values == NULL)
             return cv_fail_memory(err, "a figure");
         for (int i = 0; i < LATENCIES; i++) {
-            values[2 * i] = runs[i].rounds[r].time_s;
-            values[2 * i + 1] = runs[i].rounds[r].sigma_s;
+            *values++ = runs[i].rounds[r].time_s;
+            *values++ = runs[i].rounds[r].sigma_s;
         }
     }
     return judge(runs, result, err);

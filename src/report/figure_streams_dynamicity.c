@@ -2,10 +2,10 @@
  * SPDX-License-Identifier: MIT
  *
  * Millot and Parrot, PPAM 2013, Figure 6: CPU efficiency against the length of rounds for
- * several dynamicities, the part by which speeds drop and come back. A stream of 10,000 s,
- * first posts spread over a round, no care for the end. How a master serves workers that
- * are late is not printed; the last rows serve them strictly in turn: a stream of 3000 s
- * on 33 fast workers of one master. */
+ * several dynamicities, the part by which speeds drop and come back. A stream of 10,000
+ * s, first posts spread over a round, no care for the end. How a master serves workers
+ * that are late is not printed; the last rows serve them strictly in turn: a stream of
+ * 3000 s on 33 fast workers of one master. */
 #include <math.h>
 #include <stdio.h>
 
@@ -224,7 +224,7 @@ static struct distances measure(const struct scene *scene)
         for (int p = scene->first_period; p < PERIODS; p++) {
             const double *expected = reference[c / DROPS][c % DROPS][p];
             const struct cv_scene_run *run = &scene->curves[c][p];
-            const struct cv_scene_run *steady = &scene->curves[c / DROPS * DROPS][p];
+            const struct cv_scene_run *steady = &scene->curves[c - c % DROPS][p];
 
             far.stream = fmax(far.stream, fabs(run->in_stream - expected[0]));
             far.end = fmax(far.end, fabs(run->to_end - expected[1]));
@@ -285,7 +285,7 @@ static enum cleave_status make(const struct cv_figure_job *job,
         return cv_fail_memory(err, "a figure");
     result->label = "stream";
     result->columns = columns;
-    result->ncolumns = 2 * ALL_PERIODS;
+    result->ncolumns = sizeof columns / sizeof *columns;
     result->nshown = ALL_PERIODS;
     result->note = "Part of the time up to the last result that CPUs compute, by the "
                    "period in seconds; for rows in turn, and in the CSV file for all, "

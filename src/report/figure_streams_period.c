@@ -12,7 +12,8 @@
 #include "report/figure_streams_scene.h"
 
 enum { HORIZONS = 2, STARTS = 2, LATENCIES = 3, PERIODS = 9, WORKERS = 1000 };
-enum { CURVES = HORIZONS * STARTS * LATENCIES, FIRST_QUICK = 2 };
+enum { QUICK_CURVES = STARTS * LATENCIES, CURVES = HORIZONS * QUICK_CURVES };
+enum { FIRST_QUICK = 2 }; /* of the periods */
 
 static const double horizons_s[HORIZONS] = { 1000, 10000 };
 static const double latencies_s[LATENCIES] = { 0, 0.01, 0.1 };
@@ -220,7 +221,7 @@ static enum cleave_status judge(const struct curve *curves, size_t n, int first,
 
 static void set_up(struct curve *curve, size_t place)
 {
-    curve->horizon = (int)(place / (STARTS * LATENCIES));
+    curve->horizon = (int)(place / QUICK_CURVES);
     curve->start = (int)(place / LATENCIES % STARTS);
     curve->latency = (int)(place % LATENCIES);
     for (int p = 0; p < PERIODS; p++)
@@ -266,7 +267,7 @@ static enum cleave_status make(const struct cv_figure_job *job,
         "100",       "200",       "500",       "stream 1",   "stream 2",   "stream 5",
         "stream 10", "stream 20", "stream 50", "stream 100", "stream 200", "stream 500",
     };
-    const size_t n = job->quick ? STARTS * LATENCIES : CURVES;
+    const size_t n = job->quick ? QUICK_CURVES : CURVES;
     const int first = job->quick ? FIRST_QUICK : 0;
     struct curve *curves = cv_array(&result->arena, n, sizeof *curves);
     struct cv_scene_run *runs =
@@ -277,7 +278,7 @@ static enum cleave_status make(const struct cv_figure_job *job,
         return cv_fail_memory(err, "a figure");
     result->label = "stream";
     result->columns = columns;
-    result->ncolumns = 2 * PERIODS;
+    result->ncolumns = sizeof columns / sizeof *columns;
     result->nshown = PERIODS;
     result->note = "Part of the time up to the last result that CPUs compute, by the "
                    "period in seconds; during the stream alone: in the CSV file.";

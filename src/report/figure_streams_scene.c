@@ -34,7 +34,7 @@ struct cleave_worker cv_scene_worker(unsigned kind)
     };
 }
 
-/* --- the platform ----------------------------------------------------------------------- */
+/* --- the platform ------------------------------------------------------------------- */
 
 static enum cleave_status make_profiles(const struct cv_scene_run *run,
                                         struct cv_arena *arena,
@@ -89,7 +89,7 @@ static enum cleave_status make_platform(const struct cv_scene_run *run,
     return cv_platform_build(run->port, workers, groups, run->workers, out, NULL, err);
 }
 
-/* --- one run ---------------------------------------------------------------------------- */
+/* --- one run ------------------------------------------------------------------------ */
 
 struct settings {
     struct cleave_setting list[SETTINGS];
@@ -140,9 +140,11 @@ static enum cleave_status give_starts(const struct cv_scene_run *run,
     if (theta == NULL || first == NULL || start == NULL)
         return cv_fail_memory(err, "the first posts");
     for (uint32_t w = 0; w < n; w++) {
+        const uint32_t place = w / clusters; /* in its cluster */
+
         theta[w] = 0.5;
         first[w] = cv_stream_load(&cleave_platform_workers(platform)[w], run->tau_s);
-        start[w] = w / clusters * run->spacing_s;
+        start[w] = place * run->spacing_s;
     }
     *out = (struct cv_as4dr_given){
         .tau_s = run->tau_s, .theta = theta, .first_load = first, .start_s = start
@@ -204,7 +206,7 @@ static enum cleave_status one_run(struct cv_scene_run *run, struct cv_arena *are
     return status;
 }
 
-/* --- all runs ------------------------------------------------------------------------------ */
+/* --- all runs ----------------------------------------------------------------------- */
 
 struct batch {
     const struct cv_figure_job *job;

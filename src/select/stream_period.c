@@ -1,12 +1,12 @@
 /* stream_period.c -- how long rounds should be when nobody says.
  * SPDX-License-Identifier: MIT
  *
- * First with workers that may be divided. In rounds of tau a worker gives p = S (1 - 2 f /
- * tau) and takes w = (1 + margin) max(data, results) / tau of its master's time. Both p and
- * p / w grow with tau, so the best throughput of M masters, to take the densest workers
- * until their time is full, does too: a search by halving finds where it reaches the
- * wanted share. Then, since workers are whole, the period grows until a selection reaches
- * that share of the selection for rounds FAR times as long. */
+ * First with workers that may be divided. In rounds of tau a worker gives
+ * p = S (1 - 2 f / tau) and takes w = (1 + margin) max(data, results) / tau of its
+ * master's time. Both p and p / w grow with tau, so the best throughput of M masters, to take the
+ * densest workers until their time is full, does too: a search by halving finds where it
+ * reaches the wanted share. Then, since workers are whole, the period grows until a
+ * selection reaches that share of the selection for rounds FAR times as long. */
 #include "select/stream_period.h"
 
 #include <math.h>
@@ -152,13 +152,13 @@ enum cleave_status cv_stream_period(const struct cv_stream_task *task, double *o
     if (task->ring.n > WHOLE_MATTERS || task->nstreams >= task->ring.n)
         return CLEAVE_OK;
     CV_TRY(selected_ups(task, FAR * period_s, &far_ups, err));
-    for (double tau_s = period_s; tau_s < FAR * period_s;
-         tau_s = round_up(STEP * tau_s)) {
-        CV_TRY(selected_ups(task, tau_s, &ups, err));
+    while (period_s < FAR * *out_s) {
+        CV_TRY(selected_ups(task, period_s, &ups, err));
         if (ups >= CV_PERIOD_SHARE * far_ups) {
-            *out_s = tau_s;
+            *out_s = period_s;
             break;
         }
+        period_s = round_up(STEP * period_s);
     }
     return CLEAVE_OK;
 }

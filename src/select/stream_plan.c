@@ -11,7 +11,10 @@
 
 #include "base/arena.h"
 #include "base/fail.h"
+#include "select/knapsack.h"
 #include "select/stream_demand.h"
+#include "select/stream_exact.h"
+#include "select/stream_pack.h"
 #include "select/stream_period.h"
 
 /* Streams within this part of their shares are served alike. */
@@ -171,7 +174,54 @@ static enum cleave_status choose(struct planning *planning, struct cleave_error 
                                    &planning->choice, &planning->shares, err);
 }
 
-/* --- the result ----------------------------------------------------------------------- */
+/* Few workers can be looked through. Clusters that are better than those found are rare,
+ * and then matter more than shares. */
+static enum cleave_status prove(struct planning *planning, struct cv_stream_field *field,
+                                struct cv_stream_set *set, struct cleave_error *err)
+{
+    struct cv_stream_choice *choice = &planning->choice;
+    uint32_t workers[CV_EXACT_WORKERS], n = 0;
+    double value = choice->throughput;
+    bool proved;
+
+    for (uint32_t w = 0; w < planning->task.ring.n; w++)
+        if (choice->reason[w] == CV_TAKEN || choice->reason[w] == CV_LESS_VALUE)
+            workers[n++] = w;
+    proved = set->n == 1 ? cv_stream_exact(field, workers, n, &set->clusters[0], &value)
+                         : cv_stream_exact_set(field, workers, n, set, &value);
+    if (field->no_memory)
+        return cv_fail_memory(err, "the clusters");
+    if (value > choice->throughput)
+        CV_TRY(cv_choice_replace(field, set, &planning->arena, choice, err));
+    if (proved) {
+        choice->upper_bound = choice->throughput;
+        choice->optimal = true;
+    }
+    return CLEAVE_OK;
+}
+
+static enum cleave_status prove_small(struct planning *planning, struct cleave_error *err)
+{
+    const uint64_t work = planning->asked->work;
+    struct cv_stream_set set = { NULL, 0 };
+    struct cv_stream_field field;
+    enum cleave_status status;
+
+    if (planning->choice.optimal || planning->task.weights == CV_SELECT_RING ||
+        planning->task.ring.n > CV_EXACT_WORKERS)
+        return CLEAVE_OK;
+    if (cv_field_init(&field, &planning->task.ring, &planning->arena,
+                      work != 0 ? work / 4 : CV_KNAPSACK_SECOND / 2) &&
+        cv_set_init(&set, planning->task.nstreams, &planning->arena))
+        status = prove(planning, &field, &set, err);
+    else
+        status = cv_fail_memory(err, "the clusters");
+    cv_set_done(&set);
+    cv_field_done(&field);
+    return status;
+}
+
+/* --- the result --------------------------------------------------------------------- */
 
 static double gives(const struct planning *planning, uint32_t w)
 {
@@ -316,6 +366,7 @@ static enum cleave_status plan_streams(struct planning *planning,
         CV_TRY(choose_period(planning, err));
     CV_TRY(weigh(planning, err));
     CV_TRY(choose(planning, err));
+    CV_TRY(prove_small(planning, err));
     return fill_plan(planning, owned, err);
 }
 

@@ -17,51 +17,7 @@
 #include "base/arena.h"
 #include "base/fail.h"
 #include "model/profile.h"
-#include "sim/event_heap.h"
-
-enum { NONE = UINT32_MAX };
-
-/* Low bits of a heap key: what ended. */
-enum { KIND_BITS = 3, PLACE_BITS = 25, TAG_BITS = KIND_BITS + PLACE_BITS };
-enum { ENDS_TRANSFER, ENDS_COMPUTE, ENDS_SLEEP, ENDS_STREAM, ENDS_RECALL };
-
-struct chunk {
-    double units, start_s;
-    double end_s;     /* of the computation                              */
-    double recalled;  /* units taken back, until that is reported       */
-    uint64_t end_key; /* of the event that ends the computation        */
-    uint64_t number;
-    uint32_t worker, nth; /* the nth chunk of that worker */
-    uint32_t next;        /* in its lane, its worker's queues or the free list */
-    bool back;            /* this is about its result                          */
-};
-
-/* Chunks first come first served; the first is the one under way. */
-struct queue {
-    uint32_t first, last;
-};
-
-struct native {
-    const struct cleave_platform *platform;
-    const struct cleave_worker *workers;
-    uint32_t nworkers, nlanes;
-    uint32_t
-        back_lane;  /* where returns wait: one lane for all, or the first of one each */
-    bool lane_each; /* a lane per worker and way                        */
-    const struct cv_run *run;
-    bool noisy, steady; /* steady: no worker has a profile                  */
-    double now_s;
-    uint64_t sequence, numbered;
-    bool recalls; /* there may be events of computations that end earlier now */
-    struct cv_event_heap heap;
-    struct queue *lanes;      /* owned: transfers                                 */
-    struct queue *processors; /* owned: computations, per worker                 */
-    struct queue *finished;   /* owned: computed, not yet asked for, per worker  */
-    uint32_t *nth;            /* owned: chunks ordered so far, per worker         */
-    struct chunk *chunks;     /* owned: pool                                      */
-    size_t nchunks, chunk_room;
-    uint32_t free_chunk;
-};
+#include "sim/native_parts.h"
 
 static void native_close(void *engine)
 {
@@ -75,6 +31,8 @@ static void native_close(void *engine)
     free(native->finished);
     free(native->nth);
     free(native->chunks);
+    free(native->recalls.reports);
+    free(native->recalls.stale);
     free(native);
 }
 
@@ -117,15 +75,6 @@ static enum cleave_status native_open(const struct cleave_platform *platform,
     return CLEAVE_OK;
 }
 
-static inline uint64_t end_at(struct native *native, double time_s, unsigned kind,
-                              uint32_t place)
-{
-    uint64_t key = native->sequence++ << TAG_BITS | (uint64_t)place << KIND_BITS | kind;
-
-    cv_event_heap_add(&native->heap, cv_pending_at(time_s, key));
-    return key;
-}
-
 static enum cleave_status native_begin(void *engine, const struct cv_run *run,
                                        struct cleave_error *err)
 {
@@ -136,7 +85,8 @@ static enum cleave_status native_begin(void *engine, const struct cv_run *run,
     native->noisy = cv_noise_any(&run->noise);
     native->now_s = 0;
     native->sequence = native->numbered = 0;
-    native->recalls = false;
+    native->recalls.first_report = native->recalls.nreports = 0;
+    native->recalls.nstale = 0;
     cv_event_heap_clear(&native->heap);
     native->nchunks = 0;
     native->free_chunk = NONE;
@@ -209,19 +159,22 @@ static inline void begin_transfer(struct native *native, uint32_t lane, uint32_t
     end_at(native, end_s, ENDS_TRANSFER, lane);
 }
 
+double cv_native_compute_end(const struct native *native, const struct chunk *chunk)
+{
+    const struct cleave_worker *worker = &native->workers[chunk->worker];
+    const double work_s = chunk->units / worker->speed_ups;
+
+    if (native->noisy || !native->steady)
+        return end_of(native, chunk, CV_COMPUTE, worker->compute_latency_s, work_s);
+    return native->now_s + worker->compute_latency_s + work_s;
+}
+
 static inline void begin_compute(struct native *native, uint32_t index)
 {
     struct chunk *chunk = &native->chunks[index];
-    const struct cleave_worker *worker = &native->workers[chunk->worker];
-    double work_s = chunk->units / worker->speed_ups;
-    double end_s = native->now_s + worker->compute_latency_s + work_s;
 
-    if (native->noisy || !native->steady)
-        end_s = end_of(native, chunk, CV_COMPUTE, worker->compute_latency_s, work_s);
     chunk->start_s = native->now_s;
-    chunk->end_s = end_s;
-    chunk->recalled = 0;
-    chunk->end_key = end_at(native, end_s, ENDS_COMPUTE, chunk->worker);
+    end_at(native, cv_native_compute_end(native, chunk), ENDS_COMPUTE, chunk->worker);
 }
 
 static enum cleave_status new_chunk(struct native *native, uint32_t *out,
@@ -282,58 +235,6 @@ static void send_back(struct native *native, const struct cleave_order *order)
     join_lane(native, native->back_lane + (native->lane_each ? order->worker : 0), index);
 }
 
-/* When a computation came, or comes, to its first unit: after the latency. */
-static double first_unit_at(const struct native *native, const struct chunk *chunk)
-{
-    double latency_s = native->workers[chunk->worker].compute_latency_s;
-
-    if (native->noisy)
-        latency_s *= cv_noise_factor(&native->run->noise, CV_COMPUTE, chunk->worker,
-                                     chunk->nth, chunk->number);
-    return chunk->start_s + latency_s;
-}
-
-/* The chunk loses units at its end, as far as they are not computed, and ends earlier. */
-static void shorten(const struct native *native, struct chunk *chunk, double units)
-{
-    const double begin_s = first_unit_at(native, chunk);
-    const double from_s = native->now_s > begin_s ? native->now_s : begin_s;
-    uint32_t nsteps = 0;
-    const struct cleave_step *steps =
-        cleave_platform_profile(native->platform, chunk->worker, &nsteps);
-    const double all_s = cv_profile_work(steps, nsteps, begin_s, chunk->end_s);
-    const double rest_s = cv_profile_work(steps, nsteps, from_s, chunk->end_s);
-    const double to_come = all_s > 0 && rest_s > 0 ? chunk->units * rest_s / all_s : 0;
-
-    chunk->recalled = units < to_come ? units : to_come;
-    if (chunk->recalled > 0)
-        chunk->end_s = cv_profile_end(steps, nsteps, from_s,
-                                      rest_s * (1 - chunk->recalled / to_come));
-    chunk->units -= chunk->recalled;
-}
-
-/* Take units back from the end of a computation, which then ends earlier. Its event comes
- * in time but means nothing; that of the recall itself comes at once. */
-static enum cleave_status take_back(struct native *native,
-                                    const struct cleave_order *order,
-                                    struct cleave_error *err)
-{
-    const uint32_t index = native->processors[order->worker].first;
-    struct chunk *chunk;
-
-    if (!cv_event_heap_reserve(&native->heap, native->heap.count + native->nlanes +
-                                                  native->nworkers + 4))
-        return cv_fail_memory(err, "the events of a run");
-    end_at(native, native->now_s, ENDS_RECALL, order->worker);
-    if (index == NONE)
-        return CLEAVE_OK;
-    chunk = &native->chunks[index];
-    shorten(native, chunk, order->units);
-    native->recalls = true;
-    chunk->end_key = end_at(native, chunk->end_s, ENDS_COMPUTE, chunk->worker);
-    return CLEAVE_OK;
-}
-
 static enum cleave_status native_submit(void *engine, const struct cleave_order *order,
                                         struct cleave_error *err)
 {
@@ -343,7 +244,7 @@ static enum cleave_status native_submit(void *engine, const struct cleave_order 
     if (order->kind == CLEAVE_WAKE_AT)
         return sleep_until(native, order->worker, order->time_s, err);
     if (order->kind == CLEAVE_RECALL)
-        return take_back(native, order, err);
+        return cv_native_recall(native, order, err);
     if (order->kind == CLEAVE_RETURN) {
         send_back(native, order);
         return CLEAVE_OK;
@@ -405,42 +306,6 @@ static void end_compute(struct native *native, uint32_t worker, struct cleave_ev
         begin_compute(native, next);
 }
 
-static void end_recall(struct native *native, uint32_t worker, struct cleave_event *out)
-{
-    const uint32_t index = native->processors[worker].first;
-
-    *out = (struct cleave_event){ .kind = CLEAVE_RECALLED,
-                                  .worker = worker,
-                                  .start_s = native->now_s,
-                                  .time_s = native->now_s };
-    if (index != NONE) {
-        out->chunk = native->chunks[index].number;
-        out->units = native->chunks[index].recalled;
-        native->chunks[index].recalled = 0;
-    }
-}
-
-/* The event of a computation that was cut short since. */
-static bool is_stale(const struct native *native, const struct cv_pending *event)
-{
-    const uint32_t place = (uint32_t)(event->key >> KIND_BITS) & ((1u << PLACE_BITS) - 1);
-    uint32_t index;
-
-    if ((event->key & ((1u << KIND_BITS) - 1)) != ENDS_COMPUTE)
-        return false;
-    index = native->processors[place].first;
-    return index == NONE || native->chunks[index].end_key != event->key;
-}
-
-static void drop_stale(struct native *native)
-{
-    while (!cv_event_heap_empty(&native->heap) &&
-           is_stale(native, &native->heap.items[0])) {
-        cv_event_heap_take(&native->heap);
-        cv_event_heap_settle(&native->heap);
-    }
-}
-
 static enum cleave_status native_wait(void *engine, struct cleave_event *out,
                                       bool *out_any, struct cleave_error *err)
 {
@@ -449,8 +314,8 @@ static enum cleave_status native_wait(void *engine, struct cleave_event *out,
     uint32_t place;
 
     (void)err;
-    if (native->recalls)
-        drop_stale(native);
+    if (native->recalls.nstale > 0)
+        cv_native_drop_stale(native);
     *out_any = !cv_event_heap_empty(&native->heap);
     if (!*out_any)
         return CLEAVE_OK;
@@ -465,7 +330,7 @@ static enum cleave_status native_wait(void *engine, struct cleave_event *out,
         end_compute(native, place, out);
         break;
     case ENDS_RECALL:
-        end_recall(native, place, out);
+        cv_native_recalled(native, out);
         break;
     case ENDS_STREAM:
         *out = (struct cleave_event){ .kind = CLEAVE_ENDED,
@@ -481,8 +346,8 @@ static enum cleave_status native_wait(void *engine, struct cleave_event *out,
         break;
     }
     cv_event_heap_settle(&native->heap);
-    if (native->recalls)
-        drop_stale(native);
+    if (native->recalls.nstale > 0)
+        cv_native_drop_stale(native);
     out->more = native->heap.items[0].time_bits <= first.time_bits;
     return CLEAVE_OK;
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <cleave/stream_plan.h>
+#include "model/cycle_order.h"
 #include "select/stream_period.h"
 
 enum { WORKERS = 24 };
@@ -273,13 +274,15 @@ static void why_workers_are_left_out(void **state)
         worker_of(9, 0.1, 1000, 0.6),
         worker_of(1, 0.1, 1000, 0.6), /* no time is left for it               */
     };
+    static const char little[] =
+        "0.9333 units/s for 1.203 s of a master's time in each round: those chosen give "
+        "more for it";
     static const char *const reasons[] = {
         "its two latencies of computing take 4 s of a round of 3 s",
         "its messages of a round take 7.02 s, the round lasts 3 s",
         NULL,
         NULL,
-        "0.9333 units/s for 1.203 s of a master's time in each round: those chosen give "
-        "more for it",
+        little,
     };
     struct cleave_platform *platform = platform_of(CLEAVE_PORT_DUPLEX, workers, 5);
     const struct cleave_stream_task task = { .platform = platform,
@@ -311,6 +314,87 @@ static void declared_speeds_count(void **state)
     task.declared_factor = 0.5;
     assert_near(throughput_at(&task, 50), all / 2, 1e-12);
     cleave_platform_free(platform);
+}
+
+enum { FEW = 6 };
+
+/* Whether the workers for which assigned[w] is m fit into a round, in their best order. */
+static bool fits(const struct cleave_stream_task *task, const uint32_t *assigned,
+                 uint32_t m)
+{
+    struct cv_stream_times times[FEW];
+    uint32_t order[FEW], n = 0;
+    struct cv_arena arena;
+    struct cv_cycle cycle;
+    double base, cost;
+
+    for (uint32_t w = 0; w < FEW; w++)
+        if (assigned[w] == m) {
+            const struct cleave_worker *worker =
+                &cleave_platform_workers(task->platform)[w];
+
+            times[n++] = cv_stream_times(worker, 0.5, task->result_ratio,
+                                         cv_stream_load(worker, task->period_s));
+        }
+    if (n == 0)
+        return true;
+    cv_arena_init(&arena);
+    assert_true(cv_cycle_of_times(times, n, &arena, &cycle, &base));
+    assert_true(cv_cycle_best(&cycle, &arena, order, &cost, NULL));
+    cv_arena_done(&arena);
+    return base + cost <= task->period_s * (1 - 1e-12);
+}
+
+/* The best of all assignments of workers to streams, or to none. */
+static double best_of_all(const struct cleave_stream_task *task)
+{
+    uint32_t assigned[FEW] = { 0 }, at;
+    double best = 0;
+
+    do {
+        double ups = 0;
+        bool good = true;
+
+        for (uint32_t w = 0; w < FEW; w++)
+            if (assigned[w] < task->nstreams)
+                ups += cv_stream_profit(&cleave_platform_workers(task->platform)[w],
+                                        task->period_s);
+        for (uint32_t m = 0; m < task->nstreams && good && ups > best; m++)
+            good = fits(task, assigned, m);
+        if (good)
+            best = fmax(best, ups);
+        for (at = 0; at < FEW && assigned[at] == task->nstreams; at++)
+            assigned[at] = 0;
+        if (at < FEW)
+            assigned[at]++;
+    } while (at < FEW);
+    return best;
+}
+
+static void few_workers_are_proved(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 300; seed < 340; seed++) {
+        struct cleave_worker workers[FEW];
+        struct cleave_platform *platform;
+        struct cleave_stream_task task = { .nstreams = (uint32_t)(1 + seed % 3),
+                                           .result_ratio = 1 };
+        struct cleave_stream_plan *plan;
+        struct cv_random random;
+
+        cv_random_at(&random, seed, 0, 0, 0);
+        for (uint32_t w = 0; w < FEW; w++)
+            workers[w] = w % 3 == 2 ? workers[w - 1] : stream_worker(&random);
+        task.platform = platform = platform_of(CLEAVE_PORT_DUPLEX, workers, FEW);
+        /* All would need about twice the time there is. */
+        task.period_s = 0.25;
+        plan = plan_of(&task);
+        check_plan_of(&task, plan);
+        assert_true(plan->optimal);
+        assert_near(plan->throughput_ups, best_of_all(&task), 1e-9);
+        cleave_stream_plan_free(plan);
+        cleave_platform_free(platform);
+    }
 }
 
 static void assert_refused(const struct cleave_stream_task *task, const char *text)
@@ -369,6 +453,7 @@ int main(void)
         cmocka_unit_test(links_of_their_own_take_everybody),
         cmocka_unit_test(why_workers_are_left_out),
         cmocka_unit_test(declared_speeds_count),
+        cmocka_unit_test(few_workers_are_proved),
         cmocka_unit_test(bad_input_is_an_error),
     };
 

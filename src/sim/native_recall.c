@@ -1,0 +1,149 @@
+/* native_recall.c -- take back part of what a worker computes. SPDX-License-Identifier: MIT
+ *
+ * The computation then ends earlier. Its first event stays in the heap, is noted as stale and
+ * dropped when its time comes. Recalls are rare, so nothing is kept for them in a chunk: when
+ * the computation would have ended is computed again, and its event is looked for. */
+#include "base/arena.h"
+#include "base/fail.h"
+#include "model/profile.h"
+#include "sim/native_parts.h"
+
+/* When a computation came, or comes, to its first unit: after the latency. */
+static double first_unit_at(const struct native *native, const struct chunk *chunk)
+{
+    double latency_s = native->workers[chunk->worker].compute_latency_s;
+
+    if (native->noisy)
+        latency_s *= cv_noise_factor(&native->run->noise, CV_COMPUTE, chunk->worker,
+                                     chunk->nth, chunk->number);
+    return chunk->start_s + latency_s;
+}
+
+/* When it was to end: as if it began now, but then. */
+static double end_as_planned(struct native *native, const struct chunk *chunk)
+{
+    const double now_s = native->now_s;
+    double end_s;
+
+    native->now_s = chunk->start_s;
+    end_s = cv_native_compute_end(native, chunk);
+    native->now_s = now_s;
+    return end_s;
+}
+
+/* The chunk loses units at its end, as far as they are not computed. Returns how many; the
+ * computation then ends at *out_end_s. */
+static double shorten(struct native *native, struct chunk *chunk, double units,
+                      double *out_end_s)
+{
+    const double begin_s = first_unit_at(native, chunk);
+    const double end_s = end_as_planned(native, chunk);
+    const double from_s = native->now_s > begin_s ? native->now_s : begin_s;
+    uint32_t nsteps = 0;
+    const struct cleave_step *steps =
+        cleave_platform_profile(native->platform, chunk->worker, &nsteps);
+    const double all_s = cv_profile_work(steps, nsteps, begin_s, end_s);
+    const double rest_s = cv_profile_work(steps, nsteps, from_s, end_s);
+    const double to_come = all_s > 0 && rest_s > 0 ? chunk->units * rest_s / all_s : 0;
+    const double taken = units < to_come ? units : to_come;
+
+    if (!(taken > 0))
+        return 0;
+    *out_end_s = cv_profile_end(steps, nsteps, from_s, rest_s * (1 - taken / to_come));
+    chunk->units -= taken;
+    return taken;
+}
+
+static bool is_stale(const struct native *native, uint64_t key)
+{
+    for (size_t i = 0; i < native->recalls.nstale; i++)
+        if (native->recalls.stale[i] == key)
+            return true;
+    return false;
+}
+
+/* The event that was to end what the worker computes: there is one, and it is not stale. */
+static uint64_t end_key(const struct native *native, uint32_t worker)
+{
+    const uint64_t wanted = (uint64_t)worker << KIND_BITS | ENDS_COMPUTE;
+
+    for (size_t i = 0; i < native->heap.count; i++) {
+        const uint64_t key = native->heap.items[i].key;
+
+        if ((key & (((uint64_t)1 << TAG_BITS) - 1)) == wanted && !is_stale(native, key))
+            return key;
+    }
+    return UINT64_MAX;
+}
+
+static enum cleave_status make_room(struct native *native, struct cleave_error *err)
+{
+    struct recalls *recalls = &native->recalls;
+    struct cleave_event *reports;
+    uint64_t *stale;
+
+    if (!cv_event_heap_reserve(&native->heap, native->heap.count + native->nlanes +
+                                                  native->nworkers + 4))
+        return cv_fail_memory(err, "the events of a run");
+    reports = cv_grow(recalls->reports, &recalls->report_room, recalls->nreports + 1,
+                      sizeof *reports);
+    if (reports == NULL)
+        return cv_fail_memory(err, "the recalls of a run");
+    recalls->reports = reports;
+    stale =
+        cv_grow(recalls->stale, &recalls->stale_room, recalls->nstale + 1, sizeof *stale);
+    if (stale == NULL)
+        return cv_fail_memory(err, "the recalls of a run");
+    recalls->stale = stale;
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_native_recall(struct native *native,
+                                    const struct cleave_order *order,
+                                    struct cleave_error *err)
+{
+    const uint32_t index = native->processors[order->worker].first;
+    struct cleave_event report = { .kind = CLEAVE_RECALLED,
+                                   .worker = order->worker,
+                                   .start_s = native->now_s,
+                                   .time_s = native->now_s };
+    double end_s = 0;
+
+    CV_TRY(make_room(native, err));
+    cv_event_heap_settle(&native->heap);
+    if (index != NONE) {
+        report.chunk = native->chunks[index].number;
+        report.units = shorten(native, &native->chunks[index], order->units, &end_s);
+    }
+    native->recalls.reports[native->recalls.nreports++] = report;
+    end_at(native, native->now_s, ENDS_RECALL, order->worker);
+    if (report.units > 0) {
+        native->recalls.stale[native->recalls.nstale++] = end_key(native, order->worker);
+        end_at(native, end_s, ENDS_COMPUTE, order->worker);
+    }
+    return CLEAVE_OK;
+}
+
+/* Events of one time come in the order in which they were made, and so do the reports. */
+void cv_native_recalled(struct native *native, struct cleave_event *out)
+{
+    struct recalls *recalls = &native->recalls;
+
+    *out = recalls->reports[recalls->first_report++];
+    if (recalls->first_report == recalls->nreports)
+        recalls->first_report = recalls->nreports = 0;
+}
+
+void cv_native_drop_stale(struct native *native)
+{
+    struct recalls *recalls = &native->recalls;
+
+    cv_event_heap_settle(&native->heap);
+    while (native->heap.count > 0 && is_stale(native, native->heap.items[0].key)) {
+        for (size_t i = 0; i < recalls->nstale; i++)
+            if (recalls->stale[i] == native->heap.items[0].key)
+                recalls->stale[i] = recalls->stale[--recalls->nstale];
+        cv_event_heap_take(&native->heap);
+        cv_event_heap_settle(&native->heap);
+    }
+}
