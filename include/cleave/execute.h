@@ -49,9 +49,10 @@ struct cleave_execution {
     const char *const *inputs;  /* borrowed; none: standard input                     */
     size_t ninputs;
     int output;              /* descriptor to write to                             */
+    bool header;             /* give the first record to every command             */
+    bool persistent;         /* commands stay and get many chunks: docs/run.md     */
     const char *output_name; /* borrowed, for messages                             */
     const char *split;       /* NULL: lines                                        */
-    bool header;             /* give the first record to every command             */
     const char *pairs;       /* borrowed: file of the mates, as descriptor 3; NULL */
     uint32_t workers;        /* 0: one per usable core                             */
     const struct cleave_platform *platform; /* workers and their commands; NULL: none */
@@ -61,10 +62,15 @@ struct cleave_execution {
     size_t nsettings;
     double block; /* above 0: every chunk has about so many bytes       */
     bool unordered;
+    bool commutative; /* results may be reduced in any order                       */
+    /* Run by the shell to make one result of several, one behind the other on standard
+     * input, or of two, in the files {1} and {2}; NULL: outputs are written as they are.
+     * It has to be associative and is not run on a single output. */
+    const char *reduce;
     uint64_t memory;       /* most bytes of output kept in memory; 0: 256 MiB    */
     const char *directory; /* for outputs beyond that; NULL: TMPDIR or /tmp      */
-    uint32_t retries;      /* how often a failed chunk is tried again            */
     double timeout_s;      /* a command that takes longer is stopped; 0: none    */
+    uint32_t retries;      /* how often a failed chunk is tried again            */
     enum cleave_halt halt;
     uint64_t halt_fails; /* after so many failed chunks                        */
     double halt_share;   /* or this part of all chunks finished; 0: not        */
@@ -89,12 +95,15 @@ struct cleave_execution_result {
     double seconds;
     double input_bytes, output_bytes;
     uint64_t chunks, retries, failed, resumed; /* resumed: chunks of an earlier run   */
+    uint64_t folds; /* commands that reduced                                       */
     double bound_s; /* all workers at their measured speed from the beginning   */
     uint32_t nworkers;
     struct cleave_worker_result *workers;
     int stopped_by; /* signal that stopped the run, or 0                        */
     bool halted;
+    uint32_t bad_ends;  /* persistent commands that did not end with status 0       */
     bool output_closed; /* nobody read the output any more                          */
+    bool reduce_failed; /* the command that reduces did, for good                   */
 };
 
 /* Fails when the work could not be done; *out is set whenever it began, to be released

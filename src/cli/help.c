@@ -30,7 +30,7 @@ const char cv_program_summary[] =
 const char cv_program_description[] =
     "Splits one large divisible load over machines with different speeds and links so "
     "that all of them finish together, and joins partial results along the tree that "
-    "costs least. It plans and simulates with the same code, and shows how far the "
+    "costs least. It plans, simulates and runs with the same code, and shows how far the "
     "result is from what no schedule can beat.";
 
 /* clang-format off */
@@ -135,7 +135,7 @@ void cv_help_list(int count, const char *const *words, struct cv_text *out)
         const struct cv_verb *verb = cv_verb_at(i);
 
         if (cv_verb_starts(verb, count, words))
-            cv_text_add(out, "  %-15s %s\n", verb->name, verb->summary);
+            cv_text_add(out, "  %-16s %s\n", verb->name, verb->summary);
     }
     cv_text_add(out,
                 "\n'cleave COMMAND --help' explains a command and shows an example.\n");

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "base/text.h"
 #include "cli/output.h"
+#include "run/usable_cores.h"
 
 #define FIELD(name) offsetof(struct cv_run_options, name)
 
@@ -25,6 +26,10 @@ static const struct cv_option input_options[] = {
               "paragraph, fixed:BYTES or regex:RE." },
     { .name = "--header", .value = 1, .offset = FIELD(header),
       .help = "Give the first record of the input to every command, before its chunk." },
+    { .name = "--pairs", .kind = CV_OPTION_TEXT, .argument = "FILE",
+      .offset = FIELD(pairs),
+      .help = "Give the records of this file that belong to those of a chunk to its "
+              "command, on descriptor 3. Needs --split fastq." },
     { .name = NULL },
 };
 
@@ -34,10 +39,18 @@ static const struct cv_option worker_options[] = {
       .help = "How many commands run at a time, or names with words to put before the "
               "command: 'fast,slow:nice -n 19'. Default: one per core that this process "
               "may use." },
+    { .name = "--hosts", .kind = CV_OPTION_TEXT, .argument = "FILE",
+      .offset = FIELD(hosts),
+      .help = "The workers of this platform file instead, with what it knows of their "
+              "costs and the command it puts before ours." },
+    { .name = "--persistent", .value = 1, .offset = FIELD(persistent),
+      .help = "Start the command once per worker and give it one chunk after the other: 8 "
+              "bytes of length, the highest first, and the chunk; it answers each in the "
+              "same form." },
     { .name = "--policy", .kind = CV_OPTION_TEXT, .argument = "NAME",
       .offset = FIELD(policy),
-      .help = "Who gets how much: one of 'cleave policies'. Default learn, which measures "
-              "while it runs." },
+      .help = "Who gets how much: one of 'cleave policies'. Default auto, which is learn "
+              "here: it measures while it runs." },
     { .name = "--param", .kind = CV_OPTION_REPEAT, .argument = "KEY=VALUE",
       .offset = FIELD(params),
       .help = "Set a parameter of the policy. May be given several times." },
@@ -56,6 +69,17 @@ static const struct cv_option output_options[] = {
       .help = "Write outputs in the order of the input; this is the default." },
     { .name = "--unordered", .letter = 'u', .value = 1, .offset = FIELD(unordered),
       .help = "Write each output as soon as its command has ended." },
+    { .name = "--reduce", .kind = CV_OPTION_TEXT, .argument = "CMD",
+      .offset = FIELD(reduce),
+      .help = "Write one result instead of all outputs. The shell runs CMD to make one of "
+              "some that are neighbours in the input, as they come and by workers that "
+              "have nothing else to do. They stand one behind the other on its standard "
+              "input, at most 16, or, if CMD says {1} and {2}, are two files of these "
+              "names. CMD has to be associative; a single output is written as it is. "
+              "--retries and --timeout hold for it, too; when it fails for good, so does "
+              "the run." },
+    { .name = "--commutative", .value = 1, .offset = FIELD(commutative),
+      .help = "Let --reduce take outputs in any order." },
     { .name = "--memory", .kind = CV_OPTION_UNITS, .argument = "SIZE",
       .offset = FIELD(memory),
       .help = "Keep at most so many bytes of output that waits for its turn in memory, and "
@@ -98,6 +122,9 @@ static const struct cv_option report_options[] = {
       .offset = FIELD(joblog),
       .help = "Write a line for every end of a command, with the columns of GNU "
               "parallel." },
+    { .name = "--dry-run", .value = 1, .offset = FIELD(dry_run),
+      .help = "Only show the plan: chunks, finish time and bound, by what the platform "
+              "file says of the workers (without --hosts a guess)." },
     { .name = "--bar", .value = 1, .offset = FIELD(bar),
       .help = "Show how far it is, on standard error if that is a terminal." },
     { .name = "--progress", .kind = CV_OPTION_TEXT, .argument = "plain",
@@ -182,9 +209,13 @@ int cv_crew_read(const char *text, struct cv_arena *arena, struct cv_crew *out)
     struct cleave_error err;
     int status;
 
+    char cores[16];
+
     *out = (struct cv_crew){ NULL, NULL };
-    if (text == NULL)
-        return CV_EXIT_DONE;
+    if (text == NULL) {
+        snprintf(cores, sizeof cores, "%u", cv_usable_cores());
+        text = cores;
+    }
     cv_text_add(&yaml, "port: multi\nworkers:\n");
     status = text[0] >= '0' && text[0] <= '9'
                  ? read_count(text, &yaml)

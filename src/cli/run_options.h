@@ -8,10 +8,12 @@
 struct cv_run_options {
     struct cv_strings inputs, params;
     const char *output, *split, *workers, *policy, *directory, *halt, *joblog, *journal;
-    const char *failed, *trace, *progress;
+    const char *failed, *trace, *progress, *hosts, *reduce;
     double block, memory, timeout_s;
     uint64_t retries, rounds;
-    int header, unordered, resume, overwrite, json, quiet, bar;
+    int commutative, persistent;
+    const char *pairs;
+    int header, unordered, resume, overwrite, json, quiet, bar, dry_run;
 };
 
 extern const struct cv_run_options cv_run_presets;
@@ -25,6 +27,12 @@ struct cv_crew {
 
 /* "4", or "fast,slow:nice -n 19". Returns an exit status; what is wrong has been told. */
 int cv_crew_read(const char *text, struct cv_arena *arena, struct cv_crew *out);
+/* The workers of a platform file, with the commands that it puts before ours. */
+int cv_crew_load(const char *path, struct cv_arena *arena, struct cv_crew *out);
+/* Say what would be done: the plan of the policy for the input on these workers. */
+int cv_run_plan(const struct cleave_execution *execution);
+/* When that plan ends, in seconds; NAN when there is none. */
+double cv_run_predict(const struct cleave_execution *execution);
 /* "never", "now,fail=1", "soon,fail=10%". */
 int cv_halt_read(const char *text, struct cleave_execution *out);
 

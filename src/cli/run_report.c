@@ -16,7 +16,8 @@ int cv_run_report_open(struct cv_run_report *report, const struct cv_run_options
 {
     *report = (struct cv_run_report){ .joblog_path = values->joblog,
                                       .bar = values->bar && isatty(STDERR_FILENO),
-                                      .plain = values->progress != NULL };
+                                      .plain = values->progress != NULL,
+                                      .predicted_s = NAN };
     if (values->joblog == NULL)
         return CV_EXIT_DONE;
     report->joblog = cv_open_output("--joblog", values->joblog, true);
@@ -110,7 +111,8 @@ void cv_run_note(void *context, const char *text)
     fprintf(stderr, "cleave: %s\n", text);
 }
 
-static void summary_json(const struct cleave_execution_result *result, FILE *file)
+static void summary_json(const struct cleave_execution_result *result, double predicted_s,
+                         FILE *file)
 {
     struct cv_json json;
 
@@ -120,10 +122,12 @@ static void summary_json(const struct cleave_execution_result *result, FILE *fil
     cv_field_number(&json, "output_bytes", result->output_bytes);
     cv_field_count(&json, "chunks", result->chunks);
     cv_field_number(&json, "makespan_s", result->seconds);
+    cv_field_number(&json, "predicted_s", predicted_s);
     cv_field_number(&json, "bound_s", result->bound_s);
     cv_field_count(&json, "retries", result->retries);
     cv_field_count(&json, "failed", result->failed);
     cv_field_count(&json, "resumed", result->resumed);
+    cv_field_count(&json, "folds", result->folds);
     cv_field_list(&json, "workers");
     for (uint32_t w = 0; w < result->nworkers; w++) {
         const struct cleave_worker_result *worker = &result->workers[w];
@@ -135,6 +139,9 @@ static void summary_json(const struct cleave_execution_result *result, FILE *fil
         cv_field_number(&json, "busy_s", worker->busy_s);
         cv_field_number(&json, "idle_s", fmax(0, result->seconds - worker->busy_s));
         cv_field_number(&json, "speed", worker->speed_ups);
+        cv_field_number(&json, "compute_latency", worker->latency_s);
+        cv_field_number(&json, "bandwidth", NAN);
+        cv_field_number(&json, "latency", 0);
         cv_json_end(&json);
     }
     cv_json_end(&json);
@@ -143,12 +150,13 @@ static void summary_json(const struct cleave_execution_result *result, FILE *fil
     fflush(file);
 }
 
-static void summary_text(const struct cleave_execution_result *result, FILE *file)
+static void summary_text(const struct cleave_execution_result *result, double predicted_s,
+                         FILE *file)
 {
     static const struct cv_column columns[] = {
         { "worker", CV_COLUMN_TEXT }, { "chunks", CV_COLUMN_COUNT },
         { "bytes", CV_COLUMN_UNITS }, { "busy", CV_COLUMN_PERCENT },
-        { "MB/s", CV_COLUMN_NUMBER },
+        { "MB/s", CV_COLUMN_NUMBER }, { "start ms", CV_COLUMN_NUMBER },
     };
     struct cv_text text = { NULL, 0, 0, false };
     char bytes[CV_NUMBER_ROOM];
@@ -160,6 +168,10 @@ static void summary_text(const struct cleave_execution_result *result, FILE *fil
     if (result->bound_s > 0)
         fprintf(file, ", %.1f%% over all workers busy to the end",
                 100 * (result->seconds / result->bound_s - 1));
+    if (isfinite(predicted_s))
+        fprintf(file, ", predicted %.3f s", predicted_s);
+    if (result->folds > 0)
+        fprintf(file, ", %llu folds", (unsigned long long)result->folds);
     if (result->resumed > 0)
         fprintf(file, ", %llu chunks from the journal",
                 (unsigned long long)result->resumed);
@@ -178,6 +190,7 @@ static void summary_text(const struct cleave_execution_result *result, FILE *fil
         cv_table_number(&table,
                         result->seconds > 0 ? worker->busy_s / result->seconds : 0);
         cv_table_number(&table, worker->speed_ups / 1e6);
+        cv_table_number(&table, worker->latency_s * 1e3);
     }
     cv_table_write(&table, false, 80, &text);
     cv_table_done(&table);
@@ -189,9 +202,9 @@ static void summary_text(const struct cleave_execution_result *result, FILE *fil
 void cv_run_summary(const struct cleave_execution_result *result,
                     const struct cv_run_options *values, struct cv_run_report *report)
 {
-    (void)report;
     if (values->json)
-        summary_json(result, values->output != NULL ? stdout : stderr);
+        summary_json(result, report->predicted_s,
+                     values->output != NULL ? stdout : stderr);
     else
-        summary_text(result, stderr);
+        summary_text(result, report->predicted_s, stderr);
 }

@@ -10,6 +10,7 @@ struct cv_run_report {
     FILE *joblog; /* owned; NULL: none                 */
     bool bar, plain, drawn;
     double shown_s;      /* when the progress was shown last  */
+    double predicted_s;  /* by the plan; NAN: none            */
     const char *command; /* first word, for the log           */
 };
 

@@ -44,6 +44,10 @@ static int fill(const struct cv_call *call, const struct cv_crew *crew,
     if (values->progress != NULL && strcmp(values->progress, "plain") != 0)
         return cv_complain(CV_EXIT_USAGE, "--progress: expected plain, got '%s'",
                            values->progress);
+    if (values->hosts != NULL && values->workers != NULL)
+        return cv_complain(CV_EXIT_USAGE, "expected --workers or --hosts, got both");
+    if (values->commutative && values->reduce == NULL)
+        return cv_complain(CV_EXIT_USAGE, "--commutative needs --reduce CMD");
     if ((values->resume || values->overwrite) && values->journal == NULL)
         return cv_complain(CV_EXIT_USAGE, "--resume and --overwrite need --journal FILE");
     memcpy(command, call->operands, call->noperands * sizeof *command);
@@ -56,13 +60,18 @@ static int fill(const struct cv_call *call, const struct cv_crew *crew,
     out->output_name = values->output != NULL ? values->output : "standard output";
     out->split = values->split;
     out->header = values->header != 0;
+    out->pairs = values->pairs;
+    out->persistent = values->persistent != 0;
     out->platform = crew->platform;
     out->prefixes = crew->prefixes;
-    out->policy = values->policy;
+    if (values->policy != NULL && strcmp(values->policy, "auto") != 0)
+        out->policy = values->policy;
     out->settings = settings.items;
     out->nsettings = settings.count;
     out->block = values->block;
     out->unordered = values->unordered != 0;
+    out->reduce = values->reduce;
+    out->commutative = values->commutative != 0;
     out->memory = (uint64_t)values->memory;
     out->directory = values->directory;
     out->retries = (uint32_t)values->retries;
@@ -86,11 +95,16 @@ static int judge(enum cleave_status status, const struct cleave_execution_result
         return BY_SIGNAL + result->stopped_by;
     if (result != NULL && result->output_closed)
         return BY_SIGNAL + 13; /* SIGPIPE */
-    if (result != NULL && result->halted)
+    if (result != NULL && (result->halted || result->reduce_failed))
         return cv_complain(CV_EXIT_FAILED, "%s", err->text);
-    if (status != CLEAVE_OK)
-        return cv_complain_error(err);
-    return result->failed > 0 ? CV_EXIT_FAILED : CV_EXIT_DONE;
+    /* Once it has begun, what stops a run is that the work failed, not that there is no
+     * engine: a full disk, a file that was cut meanwhile. */
+    if (status != CLEAVE_OK) {
+        const int code = cv_complain_error(err);
+
+        return result != NULL && code == CV_EXIT_ENGINE ? CV_EXIT_FAILED : code;
+    }
+    return result->failed > 0 || result->bad_ends > 0 ? CV_EXIT_FAILED : CV_EXIT_DONE;
 }
 
 static int save_trace(const char *path, const struct cleave_execution *execution,
@@ -126,7 +140,7 @@ static int execute(const struct cv_call *call, struct cv_run_report *report,
     status = judge(done, result, &err);
     if (result != NULL && !values->quiet && !result->output_closed)
         cv_run_summary(result, values, report);
-    if (values->trace != NULL && result != NULL && execution->platform != NULL) {
+    if (values->trace != NULL && result != NULL) {
         const int saved = save_trace(values->trace, execution, result->input_bytes);
 
         status = status == CV_EXIT_DONE ? saved : status;
@@ -142,7 +156,9 @@ static int run(const struct cv_call *call)
     struct cleave_execution execution = { .output = -1 };
     struct cv_run_report report;
     struct cv_crew crew;
-    int status = cv_crew_read(values->workers, call->arena, &crew);
+    int status = values->hosts != NULL
+                     ? cv_crew_load(values->hosts, call->arena, &crew)
+                     : cv_crew_read(values->workers, call->arena, &crew);
 
     if (status == CV_EXIT_DONE)
         status = cv_run_report_open(&report, values);
@@ -151,6 +167,13 @@ static int run(const struct cv_call *call)
         return status;
     }
     status = fill(call, &crew, &report, &execution);
+    if (status == CV_EXIT_DONE && values->dry_run) {
+        status = cv_run_plan(&execution);
+        cleave_platform_free(crew.platform);
+        return cv_run_report_close(&report, status);
+    }
+    if (status == CV_EXIT_DONE && values->hosts != NULL)
+        report.predicted_s = cv_run_predict(&execution);
     if (status == CV_EXIT_DONE)
         status = open_output(values->output, &execution.output);
     if (status == CV_EXIT_DONE)
@@ -179,8 +202,9 @@ const struct cv_verb cv_verb_run = {
     .operands = "-- COMMAND [ARG]...",
     .max_operands = 100000,
     .groups = cv_run_groups,
-    .examples = "cleave run -i README.md -- wc -l\n"
-                "cleave run -i NEWS.md -j 2 --split paragraph -- tr a-z A-Z",
+    .examples =
+        "cleave run --quiet -i examples/plan.c -- wc -l\n"
+        "cleave run -q -i examples/unequal.yaml -j 2 --split paragraph -- tr a-z A-Z",
     .presets = &cv_run_presets,
     .values_size = sizeof(struct cv_run_options),
     .run = run,

@@ -19,6 +19,7 @@
     X(compare_load)     \
     X(compare_reduce)   \
     X(run)              \
+    X(calibrate)        \
     X(platform)         \
     X(policies)         \
     X(engines)          \

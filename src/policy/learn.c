@@ -1,44 +1,44 @@
 /* learn.c -- chunk sizes from costs measured on the way. SPDX-License-Identifier: MIT
  *
- * Nothing is believed that was not seen. Every worker starts with a small chunk; the time of
- * a chunk is fitted as latency + units / speed, with old chunks forgotten by degrees. Chunks
- * grow from one to the next, so that start-up costs vanish, and shrink at the end, where each
- * gets at most half of its share of what is left, so that all end together. When nothing is
- * left and a worker is idle, the one that would be last has part of its chunk recalled: as
- * much as makes the two end together, if that is worth a start.
+ * Nothing is believed that was not seen: neither speeds nor latencies nor links that were
+ * declared. Every worker starts with a small chunk; chunks grow from one to the next, so
+ * that start-up costs vanish, and over a shared port no faster than the chunks under way
+ * hide the sending of the next, as in UMR. The time T at which all could end together is
+ * estimated from who is how fast and busy how long,
  *
- *     recalled = (rest of the late one - latency of the idle one) / (1/S_late + 1/S_idle)
+ *     sum over workers of S (T - busy - latency)+ = units left,
  *
- * O(workers) for a decision. UMR grows, factoring shrinks, and work stealing recalls; here
- * all three work from measured costs. */
+ * and a chunk is at most half of what its worker can do until then, as in factoring. When
+ * nothing is left and a worker is idle, the one that would be last has part of its chunk
+ * recalled, as in work stealing: as much as lets the two end together. A chunk that takes
+ * longer than expected is expected to take as long again as it is late.
+ *
+ * O(workers) for a decision. */
 #include <math.h>
 
-#include "policy/setup.h"
+#include "policy/learn_costs.h"
 
-/* How fast old observations fade, and how chunks grow until the start-up cost is SHARE of
- * their time. */
-static const double KEPT = 0.7;
+/* Streams: chunks grow until starting one is this part of its time. */
 static const double SHARE = 0.02;
-/* A chunk must be worth so many starts, and so much of an equal share. */
+/* A chunk should be worth so many starts, and so much of an equal share. */
 static const double START_WORTH = 3;
 static const double FINEST = 1.0 / 1024;
+/* Sending ahead begins when the link takes this part of the time. */
+static const double LINK_MATTERS = 0.01;
+/* Chunks grow at least so much as long as they may. */
+static const double SLOW_GROWTH = 1.2;
+/* A share is not worth a start when it is this part of a chunk that is. */
+static const double CRUMB = 0.1;
 
-struct seen {
-    double weight, units, time_s, units2,
-        cross;                   /* faded sums of the fit                 */
-    double latency_s, speed_ups; /* what they say; speed 0: nothing yet   */
-    double last;                 /* units of the last chunk finished      */
-    double chunk, began_s;       /* the one under way; 0 units: idle              */
-    bool firm;                   /* its chunk cannot be recalled                        */
-};
+enum { NOBODY = UINT32_MAX };
 
 struct learn {
     double first, least, most, growth, parts;
-    struct seen *workers;
-    uint32_t asked; /* the idle worker that a recall is for, or NOBODY  */
+    struct cv_known known;
+    double wake_s;  /* asked to be woken then; below 0: not                        */
+    uint32_t asked; /* the idle worker that a recall is for, or NOBODY             */
+    bool port_busy;
 };
-
-enum { NOBODY = UINT32_MAX };
 
 static enum cleave_status learn_start(void *state, const struct cleave_view *view,
                                       struct cleave_setup *setup,
@@ -46,182 +46,295 @@ static enum cleave_status learn_start(void *state, const struct cleave_view *vie
 {
     struct learn *learn = state;
 
-    learn->workers = cv_array(setup->arena, view->nworkers, sizeof *learn->workers);
     learn->asked = NOBODY;
-    return learn->workers != NULL ? CLEAVE_OK : cv_fail_memory(err, "what is learnt");
+    learn->wake_s = -1;
+    return cv_known_init(&learn->known, view, setup, err);
 }
 
-/* Fit time = latency + units / speed to what was seen, the newest most. */
-static void observe(struct seen *seen, double units, double time_s)
-{
-    double spread, slope, mean_units, mean_s;
-
-    if (!(units > 0) || !(time_s > 0))
-        return;
-    seen->weight = KEPT * seen->weight + 1;
-    seen->units = KEPT * seen->units + units;
-    seen->time_s = KEPT * seen->time_s + time_s;
-    seen->units2 = KEPT * seen->units2 + units * units;
-    seen->cross = KEPT * seen->cross + units * time_s;
-    mean_units = seen->units / seen->weight;
-    mean_s = seen->time_s / seen->weight;
-    spread = seen->units2 / seen->weight - mean_units * mean_units;
-    slope = mean_s / mean_units;
-    /* Chunks of one size tell nothing about the latency: keep what is known of it. */
-    if (spread > 0.01 * mean_units * mean_units)
-        slope = (seen->cross / seen->weight - mean_units * mean_s) / spread;
-    else if (seen->latency_s < mean_s)
-        slope = (mean_s - seen->latency_s) / mean_units;
-    slope = fmin(fmax(slope, 0.05 * mean_s / mean_units), mean_s / mean_units);
-    seen->speed_ups = 1 / slope;
-    seen->latency_s = fmax(0, mean_s - slope * mean_units);
-}
-
-/* The mean speed of those that are known stands for those that are not. */
-static double share_of(const struct learn *learn, const struct cleave_view *view,
-                       uint32_t worker)
-{
-    double sum = 0;
-    uint32_t known = 0;
-
-    for (uint32_t w = 0; w < view->nworkers; w++) {
-        sum += learn->workers[w].speed_ups;
-        known += learn->workers[w].speed_ups > 0;
-    }
-    if (known == 0)
-        return 1.0 / view->nworkers;
-    if (!(learn->workers[worker].speed_ups > 0))
-        return 1.0 / view->nworkers;
-    return learn->workers[worker].speed_ups / (sum * view->nworkers / known);
-}
+/* --- sizes -------------------------------------------------------------------------------- */
 
 /* Below so many units a chunk costs more to start than it saves. */
 static double worthwhile(const struct learn *learn, const struct cleave_view *view,
-                         const struct seen *seen)
+                         const struct cv_seen *seen)
 {
-    double units = fmax(learn->least, START_WORTH * seen->latency_s * seen->speed_ups);
+    double units = fmax(learn->least, START_WORTH * cv_latency_of(&learn->known, seen) *
+                                          cv_speed_of(&learn->known, seen));
 
     if (isfinite(view->units_total))
         units = fmax(units, FINEST * view->units_total / view->nworkers);
     return units;
 }
 
-static double size_of(const struct learn *learn, const struct cleave_view *view,
-                      uint32_t worker)
+static double first_size(const struct learn *learn, const struct cleave_view *view)
 {
-    const struct seen *seen = &learn->workers[worker];
-    const double part = view->units_left * share_of(learn, view, worker);
-    const double cheap = seen->latency_s * seen->speed_ups / SHARE;
-    double size;
-
-    if (seen->last > 0)
-        size = seen->last * learn->growth;
-    else if (learn->first > 0)
-        size = learn->first;
-    else
-        size = view->units_total / (256.0 * view->nworkers);
-    /* A stream has no end to prepare for. */
-    if (isfinite(part))
-        size = fmin(size, fmax(part / learn->parts, fmin(cheap, part)));
-    else if (learn->most <= 0)
-        size = fmin(size, fmax(cheap, seen->last));
-    if (learn->most > 0)
-        size = fmin(size, learn->most);
-    return fmin(fmax(size, worthwhile(learn, view, seen)), view->units_left);
+    if (learn->first > 0)
+        return learn->first;
+    return isfinite(view->units_total) ? view->units_total / (256.0 * view->nworkers) : 1;
 }
 
-static void give(struct learn *learn, uint32_t worker, double units, double now_s,
-                 struct cleave_orders *orders)
+/* A chunk may take `growth` times as long as the largest before. Over a shared port, what
+ * it takes to send it should be hidden by what workers compute meanwhile, while the others
+ * are served, too; but without larger ones nothing is learnt. */
+static double grown(const struct learn *learn, const struct cleave_view *view,
+                    const struct cv_seen *seen)
 {
-    learn->workers[worker].chunk = units;
-    learn->workers[worker].began_s = now_s;
-    learn->workers[worker].firm = false;
+    const double largest_s = cv_compute_time(&learn->known, seen, seen->largest);
+    const double least = seen->largest * fmin(learn->growth, SLOW_GROWTH);
+    double size = seen->largest * learn->growth;
+
+    if (!(seen->largest > 0))
+        return first_size(learn, view);
+    size =
+        fmax(size, cv_speed_of(&learn->known, seen) *
+                       (learn->growth * largest_s - cv_latency_of(&learn->known, seen)));
+    if (cv_shares_port(view) && learn->known.port_use > 0 && seen->compute.sure)
+        size = fmin(size, fmax(least, fmin(largest_s, learn->known.usual_s) *
+                                          seen->effective_ups / learn->known.port_use));
+    return size;
+}
+
+/* `end_s`: in how many seconds all could end together. */
+static double size_for(const struct learn *learn, const struct cleave_view *view,
+                       const struct cv_seen *seen, double end_s, double now_s)
+{
+    const double least = worthwhile(learn, view, seen);
+    double size = grown(learn, view, seen);
+
+    if (isfinite(end_s)) {
+        const double share =
+            fmax(seen->effective_ups * (end_s - cv_ready_in(&learn->known, seen, now_s)),
+                 CRUMB * least);
+
+        size = fmin(size, fmax(share / learn->parts, fmin(share, least)));
+    } else if (isinf(view->units_left) && seen->compute.sure) {
+        /* A stream has no end to prepare for. */
+        size = fmin(size, fmax(fmax(seen->compute.latency_s, learn->known.latency_s) *
+                                   seen->compute.rate_ups / SHARE,
+                               seen->largest));
+    }
+    if (learn->most > 0)
+        size = fmin(size, learn->most);
+    size = fmax(size, learn->least);
+    /* What would be left is not worth a start. */
+    return view->units_left - size > CRUMB * least ? size : view->units_left;
+}
+
+/* --- orders ------------------------------------------------------------------------------- */
+
+static void give(struct learn *learn, const struct cleave_view *view, uint32_t worker,
+                 double units, struct cleave_orders *orders)
+{
+    struct cv_seen *seen = &learn->known.workers[worker];
+
+    seen->sizes[seen->held++] = units;
+    seen->largest = fmax(seen->largest, units);
+    learn->port_busy = cv_shares_port(view);
     cleave_order_send(orders, worker, units);
 }
 
-/* How long a busy worker still takes; as long again when nothing is known of it. */
-static double rest_of(const struct seen *seen, double now_s)
+/* Does it want a chunk now? One ahead if the link is slow enough to matter. */
+static bool asks(const struct learn *learn, const struct cv_seen *seen)
 {
-    const double elapsed_s = now_s - seen->began_s;
-
-    if (!(seen->speed_ups > 0))
-        return elapsed_s;
-    return fmax(0, seen->latency_s + seen->chunk / seen->speed_ups - elapsed_s);
+    if (cv_is_out(seen) || seen->held >= CV_AHEAD)
+        return false;
+    if (seen->held == 0)
+        return true;
+    return seen->there == seen->held && seen->compute.rate_ups > 0 &&
+           cv_link_time(seen, seen->largest) >
+               LINK_MATTERS * cv_compute_time(&learn->known, seen, seen->largest);
 }
 
-/* Take from the worker that will be last what lets it end together with an idle one. */
-static void recall(struct learn *learn, const struct cleave_view *view, uint32_t idle,
-                   double now_s, struct cleave_orders *orders)
+/* Who is to be served: the first to be idle among those that can help, then the one with
+ * the widest link. If nobody is busy, somebody has to. */
+static uint32_t next_served(const struct learn *learn, const struct cleave_view *view,
+                            double end_s, double now_s)
 {
-    const struct seen *helper = &learn->workers[idle];
-    uint32_t late = NOBODY;
-    double longest_s = 0, units, speed_ups;
+    uint32_t best = NOBODY, any = NOBODY, busy = 0;
+    double least_s = INFINITY, soonest_s = INFINITY;
 
-    if (!(helper->speed_ups > 0))
-        return;
+    for (uint32_t i = 0; i < view->nworkers; i++) {
+        const uint32_t w = learn->known.by_bandwidth[i];
+        const struct cv_seen *seen = &learn->known.workers[w];
+        double rest_s, ready_s;
+
+        busy += seen->held > 0;
+        if (!asks(learn, seen))
+            continue;
+        rest_s = cv_rest_of(&learn->known, seen, now_s);
+        ready_s = cv_ready_in(&learn->known, seen, now_s);
+        if (ready_s < soonest_s) {
+            soonest_s = ready_s;
+            any = w;
+        }
+        if (rest_s < least_s &&
+            (isinf(end_s) || seen->effective_ups * (end_s - ready_s) >
+                                 CRUMB * worthwhile(learn, view, seen))) {
+            least_s = rest_s;
+            best = w;
+        }
+    }
+    return best == NOBODY && busy == 0 ? any : best;
+}
+
+/* The one that will be last, of those whose work can be recalled. */
+static uint32_t latest(const struct learn *learn, const struct cleave_view *view,
+                       double now_s)
+{
+    uint32_t late = NOBODY;
+    double longest_s = -1;
+
     for (uint32_t w = 0; w < view->nworkers; w++) {
-        const struct seen *seen = &learn->workers[w];
-        const double rest_s = seen->chunk > 0 && !seen->firm ? rest_of(seen, now_s) : 0;
+        const struct cv_seen *seen = &learn->known.workers[w];
+        const double rest_s = seen->there > 0 && !seen->firm && !cv_is_out(seen)
+                                  ? cv_rest_of(&learn->known, seen, now_s)
+                                  : -1;
 
         if (rest_s > longest_s) {
             longest_s = rest_s;
             late = w;
         }
     }
-    if (late == NOBODY)
+    return late;
+}
+
+/* Take from the worker that will be last what lets it end together with an idle one; if
+ * that is too little, look again when it should have ended and has not. */
+static void recall(struct learn *learn, const struct cleave_view *view, uint32_t idle,
+                   double now_s, struct cleave_orders *orders)
+{
+    const struct cv_seen *helper = &learn->known.workers[idle];
+    const uint32_t late = latest(learn, view, now_s);
+    const double start_s = cv_latency_of(&learn->known, helper) + cv_link_time(helper, 0);
+    const double finest =
+        isfinite(view->units_total) ? FINEST * view->units_total / view->nworkers : 0;
+    double rest_s, speed_ups, units;
+
+    if (late == NOBODY || !(cv_speed_of(&learn->known, helper) > 0))
         return;
-    speed_ups = learn->workers[late].speed_ups;
-    units = speed_ups > 0 ? (longest_s - helper->latency_s) /
-                                (1 / speed_ups + 1 / helper->speed_ups)
-                          : learn->workers[late].chunk / 2;
-    if (units < worthwhile(learn, view, helper))
-        return;
-    learn->asked = idle;
-    cleave_order_recall(orders, late, units);
+    rest_s = cv_rest_of(&learn->known, &learn->known.workers[late], now_s);
+    speed_ups = cv_speed_of(&learn->known, &learn->known.workers[late]);
+    units = (rest_s - start_s) /
+            (1 / speed_ups + 1 / cv_speed_of(&learn->known, helper) +
+             (helper->link.rate_ups > 0 ? 1 / helper->link.rate_ups : 0));
+    if (units > fmax(fmax(finest, learn->least), start_s * speed_ups / 2)) {
+        learn->asked = idle;
+        cleave_order_recall(orders, late, units);
+    } else if (learn->wake_s < 0) {
+        learn->wake_s = now_s + rest_s + 2 * start_s + finest / speed_ups;
+        cleave_order_wake(orders, idle, learn->wake_s);
+    }
+}
+
+/* When nobody is left who did not lose his chunks, all are tried again. */
+static void readmit(struct learn *learn, const struct cleave_view *view)
+{
+    for (uint32_t w = 0; w < view->nworkers; w++)
+        if (!cv_is_out(&learn->known.workers[w]))
+            return;
+    for (uint32_t w = 0; w < view->nworkers; w++)
+        learn->known.workers[w].lost = 0;
 }
 
 static void serve(struct learn *learn, const struct cleave_view *view, double now_s,
                   struct cleave_orders *orders)
 {
-    for (uint32_t w = 0; w < view->nworkers; w++) {
-        if (learn->workers[w].chunk > 0)
-            continue;
-        if (view->units_left > 0)
-            give(learn, w, size_of(learn, view, w), now_s, orders);
-        else if (learn->asked == NOBODY)
-            recall(learn, view, w, now_s, orders);
+    readmit(learn, view);
+    while (view->units_left > 0) {
+        double end_s;
+        uint32_t worker;
+
+        if (learn->port_busy)
+            return;
+        end_s = cv_time_left(&learn->known, view, now_s);
+        worker = next_served(learn, view, end_s, now_s);
+        if (worker == NOBODY)
+            break;
+        give(learn, view, worker,
+             size_for(learn, view, &learn->known.workers[worker], end_s, now_s), orders);
     }
+    /* Nothing is left, or it is left to those who are soon ready. */
+    for (uint32_t w = 0; w < view->nworkers && learn->asked == NOBODY; w++)
+        if (learn->known.workers[w].held == 0 && !cv_is_out(&learn->known.workers[w]))
+            recall(learn, view, w, now_s, orders);
+}
+
+/* --- events ------------------------------------------------------------------------------- */
+
+/* The oldest chunk is over. The next one is computed from now on, if it is there. */
+static void drop_oldest(struct cv_seen *seen, double now_s)
+{
+    for (uint32_t k = 1; k < seen->held; k++)
+        seen->sizes[k - 1] = seen->sizes[k];
+    seen->held -= seen->held > 0;
+    seen->there -= seen->there > 0;
+    seen->began_s = now_s;
+    seen->firm = false;
+}
+
+static void arrived(struct learn *learn, const struct cleave_event *event)
+{
+    struct cv_seen *seen = &learn->known.workers[event->worker];
+
+    if (seen->there++ == 0)
+        seen->began_s = event->time_s;
+    learn->port_busy = false;
+    /* Records are not divisible: it may be more or less than was asked for. */
+    if (seen->there <= seen->held)
+        seen->sizes[seen->there - 1] = event->units;
+    cv_fit_add(&seen->link, event->units, event->time_s - event->start_s, -1);
+}
+
+static void recalled(struct learn *learn, const struct cleave_view *view,
+                     const struct cleave_event *event, struct cleave_orders *orders)
+{
+    struct cv_seen *seen = &learn->known.workers[event->worker];
+    const uint32_t idle = learn->asked;
+
+    learn->asked = NOBODY;
+    /* What could not be taken back now will not be later: it has been fed. */
+    seen->firm = !(event->units > 0);
+    if (seen->firm)
+        return;
+    seen->sizes[0] = fmax(seen->sizes[0] - event->units, 0);
+    if (learn->known.workers[idle].held == 0 && !learn->port_busy && view->units_left > 0)
+        give(learn, view, idle, fmin(event->units, view->units_left), orders);
 }
 
 static void learn_decide(void *state, const struct cleave_view *view,
                          const struct cleave_event *event, struct cleave_orders *orders)
 {
     struct learn *learn = state;
-    struct seen *seen = &learn->workers[event->worker];
+    struct cv_seen *seen = &learn->known.workers[event->worker];
 
     switch (event->kind) {
+    case CLEAVE_SENT:
+        arrived(learn, event);
+        break;
     case CLEAVE_DONE:
-        /* From the order on: what it takes to get there is part of the cost. */
-        observe(seen, event->units, event->time_s - seen->began_s);
-        seen->last = event->units;
-        seen->chunk = 0;
+        cv_fit_add(&seen->compute, event->units, event->time_s - event->start_s,
+                   learn->known.latency_s);
+        drop_oldest(seen, event->time_s);
+        seen->lost = 0;
+        cv_known_pool(&learn->known, view);
         break;
     case CLEAVE_LOST:
-        seen->chunk = 0;
+        learn->port_busy = learn->port_busy && seen->there > 0;
+        drop_oldest(seen, event->time_s);
+        seen->lost++;
         break;
     case CLEAVE_RECALLED:
-        seen->chunk = fmax(seen->chunk - event->units, 0);
-        /* What could not be taken back now will not be later: it has been fed. */
-        seen->firm = !(event->units > 0);
-        if (event->units > 0 && learn->workers[learn->asked].chunk == 0)
-            give(learn, learn->asked, event->units, event->time_s, orders);
-        learn->asked = NOBODY;
+        recalled(learn, view, event, orders);
+        break;
+    case CLEAVE_WAKE:
+        learn->wake_s = -1;
         break;
     default:
         break;
     }
-    if (!event->more)
-        serve(learn, view, event->time_s, orders);
+    if (event->more)
+        return;
+    cv_known_divide_port(&learn->known, view);
+    serve(learn, view, event->time_s, orders);
 }
 
 static const struct cleave_param learn_params[] = {
@@ -231,7 +344,7 @@ static const struct cleave_param learn_params[] = {
       "units of the smallest chunk" },
     { "most", CLEAVE_PARAM_REAL, offsetof(struct learn, most), 0, 0, 1e300,
       "units of the largest chunk; 0: no limit" },
-    { "growth", CLEAVE_PARAM_REAL, offsetof(struct learn, growth), 2, 1, 100,
+    { "growth", CLEAVE_PARAM_REAL, offsetof(struct learn, growth), 4, 1, 100,
       "from one chunk to the next" },
     { "parts", CLEAVE_PARAM_REAL, offsetof(struct learn, parts), 2, 1, 100,
       "at the end a chunk is at most this part of the worker's share" },

@@ -3,6 +3,8 @@
  *
  * The oldest dynamic rule. Small chunks balance well and pay latencies often; large ones
  * leave workers waiting for the last. Needs no declared costs. */
+#include <math.h>
+
 #include "policy/pull.h"
 
 struct self {
@@ -15,6 +17,9 @@ static enum cleave_status self_plan(void *state, const struct cleave_view *view,
 {
     struct self *self = state;
 
+    if (self->chunk <= 0 && isinf(view->units_total))
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "policy 'self' needs the parameter chunk for a stream");
     if (self->chunk <= 0)
         self->chunk = view->units_total / (10.0 * view->nworkers);
     return cv_pull_plan(&self->pull, view, setup, err);
@@ -50,6 +55,7 @@ const struct cleave_policy cleave_policy_self = {
     .name = "self",
     .summary = "self-scheduling: chunks of one size to whoever asks",
     .reference = "the rule of work queues and of most job runners",
+    .takes_streams = true,
     .state_size = sizeof(struct self),
     .params = self_params,
     .plan = self_plan,

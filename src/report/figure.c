@@ -10,16 +10,11 @@
 #include "base/text.h"
 
 static const struct cv_figure *const figures[] = {
-    &cv_figure_umr_table3,
-    &cv_figure_reduce_strategy,
-    &cv_figure_reduce_cv,
-    &cv_figure_reduce_overlap,
-    &cv_figure_returns_crossover,
-    &cv_figure_returns_regions,
-    &cv_figure_streams_selection,
-    &cv_figure_streams_convergence,
-    &cv_figure_streams_period,
-    &cv_figure_streams_dynamicity,
+    &cv_figure_umr_table3,        &cv_figure_reduce_strategy,
+    &cv_figure_reduce_cv,         &cv_figure_reduce_overlap,
+    &cv_figure_returns_crossover, &cv_figure_returns_regions,
+    &cv_figure_streams_selection, &cv_figure_streams_convergence,
+    &cv_figure_streams_period,    &cv_figure_streams_dynamicity,
     &cv_figure_streams_auto,
 };
 

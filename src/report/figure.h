@@ -67,8 +67,7 @@ enum cleave_status cv_figure_claim(struct cv_figure_result *result, bool holds,
 
 extern const struct cv_figure cv_figure_umr_table3, cv_figure_reduce_cv,
     cv_figure_reduce_overlap, cv_figure_reduce_strategy, cv_figure_returns_crossover,
-    cv_figure_returns_regions, cv_figure_streams_selection,
-    cv_figure_streams_convergence, cv_figure_streams_period,
-    cv_figure_streams_dynamicity, cv_figure_streams_auto;
+    cv_figure_returns_regions, cv_figure_streams_selection, cv_figure_streams_convergence,
+    cv_figure_streams_period, cv_figure_streams_dynamicity, cv_figure_streams_auto;
 
 #endif

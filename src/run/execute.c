@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "engine/driver.h"
+#include "run/fold_local.h"
 #include "run/local_engine.h"
 #include "run/resume.h"
 #include "run/usable_cores.h"
@@ -31,6 +32,7 @@ struct execution {
     const struct cleave_platform *platform; /* that or the one given              */
     struct cv_splitter *splitter;           /* owned                              */
     struct cv_command *commands;            /* owned: per worker                  */
+    const char *const **prefixes;           /* per worker: words, or NULL         */
     uint32_t ncommands;                     /* that are ready                     */
     struct cv_local local;                  /* its parts are owned                */
     struct cv_planned planned;
@@ -92,20 +94,20 @@ static enum cleave_status make_commands(struct execution *execution,
     const char **names = cv_array(&execution->arena, n, sizeof *names);
 
     execution->commands = calloc(n, sizeof *execution->commands);
+    execution->prefixes = cv_array(&execution->arena, n, sizeof *execution->prefixes);
     execution->local.workers =
         cv_array(&execution->arena, n, sizeof *execution->local.workers);
-    if (execution->commands == NULL || names == NULL || execution->local.workers == NULL)
+    if (execution->commands == NULL || names == NULL || execution->prefixes == NULL ||
+        execution->local.workers == NULL)
         return cv_fail_memory(err, "the commands");
     for (uint32_t w = 0; w < n; w++) {
-        const char *const *prefix;
-
         names[w] = cleave_platform_worker_name(execution->platform, w);
         CV_TRY(prefix_words(execution->asked->prefixes != NULL
                                 ? execution->asked->prefixes[w]
                                 : NULL,
-                            &execution->arena, &prefix, err));
-        CV_TRY(cv_command_init(&execution->commands[w], prefix, execution->asked->command,
-                               err));
+                            &execution->arena, &execution->prefixes[w], err));
+        CV_TRY(cv_command_init(&execution->commands[w], execution->prefixes[w],
+                               execution->asked->command, err));
         execution->ncommands++;
         CV_TRY(cv_command_set(&execution->commands[w], "CLEAVE_WORKER", names[w], err));
     }
@@ -122,6 +124,25 @@ static void signalled(void *context, int signal)
     struct execution *execution = context;
 
     execution->local.stopped_by = signal;
+}
+
+static enum cleave_status open_fold(struct execution *execution, struct cleave_error *err)
+{
+    const struct cleave_execution *asked = execution->asked;
+    struct cv_local *local = &execution->local;
+
+    if (asked->reduce == NULL)
+        return CLEAVE_OK;
+    return cv_fold_new(&(struct cv_fold_options){ .command = asked->reduce,
+                                                  .commutative = asked->commutative,
+                                                  .nworkers = local->nworkers,
+                                                  .prefixes = execution->prefixes,
+                                                  .names = local->names,
+                                                  .retries = asked->retries,
+                                                  .timeout_s = asked->timeout_s,
+                                                  .poller = local->poller,
+                                                  .gather = local->gather },
+                       &local->fold, err);
 }
 
 static enum cleave_status open_parts(struct execution *execution,
@@ -149,9 +170,12 @@ static enum cleave_status open_parts(struct execution *execution,
                                      .sink_name = asked->output_name,
                                      .memory = asked->memory > 0 ? asked->memory : MEMORY,
                                      .directory = asked->directory,
-                                     .unordered = asked->unordered },
+                                     .unordered = asked->unordered,
+                                     .separate = asked->reduce != NULL &&
+                                                 cv_fold_takes_files(asked->reduce) },
         &local->gather, err));
     CV_TRY(cv_gather_attach(local->gather, local->poller, err));
+    CV_TRY(open_fold(execution, err));
     return asked->journal != NULL ? cv_resume_open(local, execution->splitter, err)
                                   : CLEAVE_OK;
 }
@@ -198,17 +222,20 @@ static enum cleave_status drive(struct execution *execution, struct cleave_error
     return status;
 }
 
-/* Write what is still to be written. */
+/* Write what is still to be written. After a halt, what comes behind a chunk that was not
+ * done never will be. */
 static enum cleave_status flush(struct execution *execution, struct cleave_error *err)
 {
     struct cv_local *local = &execution->local;
+    enum cv_gather_state state;
     enum cleave_status status;
     int reason;
 
     for (;;) {
-        status = cv_gather_status(local->gather, &reason, err);
+        status = cv_gather_pump(local->gather, 0, &state, err);
+        (void)cv_gather_status(local->gather, &reason, NULL);
         local->output_closed = status != CLEAVE_OK && reason == EPIPE;
-        if (status != CLEAVE_OK || !cv_gather_pending(local->gather))
+        if (status != CLEAVE_OK || state == CV_GATHER_IDLE)
             return status;
         if (local->stopped_by != 0)
             return cv_fail(err, CLEAVE_EENGINE, "stopped by a signal");
@@ -240,6 +267,8 @@ static enum cleave_status run_all(struct execution *execution, struct cleave_err
         CV_TRY(make_plan(execution, left, err));
         status = drive(execution, err);
     }
+    if (status == CLEAVE_OK)
+        status = cv_local_fold_all(local, err);
     if (status == CLEAVE_OK || local->halted)
         status = flush(execution, status == CLEAVE_OK ? err : NULL) == CLEAVE_OK
                      ? status
@@ -272,6 +301,14 @@ static struct cleave_execution_result *sum_up(const struct execution *execution)
     result->stopped_by = local->stopped_by;
     result->halted = local->halted;
     result->output_closed = local->output_closed;
+    result->bad_ends = local->bad_ends;
+    result->reduce_failed = local->reduce_failed;
+    if (local->fold != NULL) {
+        const struct cv_fold_counts counts = cv_fold_counts(local->fold);
+
+        result->folds = counts.calls;
+        result->retries += counts.retries;
+    }
     result->input_bytes = local->done;
     if (local->gather != NULL)
         result->output_bytes = (double)cv_gather_usage(local->gather).written;
@@ -282,9 +319,9 @@ static struct cleave_execution_result *sum_up(const struct execution *execution)
         worker->chunks = local->workers[w].chunks;
         worker->units = local->workers[w].units;
         worker->busy_s = local->workers[w].busy_s;
+        cv_local_fit(&local->workers[w], &worker->latency_s, &worker->speed_ups);
         if (worker->busy_s > 0)
-            worker->speed_ups = worker->units / worker->busy_s;
-        speed += worker->speed_ups;
+            speed += worker->units / worker->busy_s;
     }
     if (speed > 0)
         result->bound_s = local->done / speed;
@@ -308,6 +345,7 @@ static void close_all(struct execution *execution)
     if (execution->is_planned)
         cv_planned_done(&execution->planned);
     cv_journal_close(local->journal);
+    cv_fold_free(local->fold);
     if (local->gather != NULL) {
         cv_gather_detach(local->gather);
         cv_gather_free(local->gather);

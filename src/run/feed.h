@@ -24,7 +24,7 @@ struct cv_part {
     const char *name; /* borrowed, for messages; may be NULL                    */
 };
 
-enum { CV_FEED_PARTS = 4 };
+enum { CV_FEED_PARTS = 16 };
 
 enum cv_feed_state {
     CV_FEED_FULL,    /* call again when the pipe is writable                       */

@@ -246,7 +246,8 @@ enum cleave_status cv_store_write(struct cv_store *store, const void *bytes,
 
 /* --- taking ------------------------------------------------------------------------------- */
 
-/* Put what is in memory into the room left for it on disk. */
+/* Put what is in memory into the room left for it on disk. There is none if nothing came
+ * to the disk: then its end has not moved, and the next output begins there. */
 static enum cleave_status join(struct cv_store *store, struct cleave_error *err)
 {
     struct cv_extent *memory = &store->extents[0], *disk = &store->extents[1];
@@ -254,6 +255,11 @@ static enum cleave_status join(struct cv_store *store, struct cleave_error *err)
     const uint64_t begin = disk->begin - length;
     char bytes[COPY];
 
+    if (disk->begin == disk->end) {
+        cv_lane_leave(store->gather, disk->lane);
+        store->nextents = 1;
+        return CLEAVE_OK;
+    }
     for (uint64_t done = 0; done < length;) {
         const uint64_t left = length - done;
         ssize_t got = pread(memory->lane->fd, bytes, left < COPY ? (size_t)left : COPY,
@@ -278,9 +284,9 @@ enum cleave_status cv_gather_take(struct cv_store *store, struct cv_taken *out,
 {
     if (store->nextents == 0)
         CV_TRY(begin_extent(store, false, err));
+    cv_store_close(store);
     if (store->nextents == 2)
         CV_TRY(join(store, err));
-    cv_store_close(store);
     *out = (struct cv_taken){ store->extents[0].lane->fd, store->extents[0].begin,
                               store->extents[0].end };
     return CLEAVE_OK;

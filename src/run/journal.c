@@ -55,7 +55,13 @@ enum cleave_status cv_journal_fail(const struct cv_journal *journal, const char 
         text = "the file is damaged";
     else if ((code == SQLITE_IOERR || code == SQLITE_CANTOPEN) && reason != 0)
         text = strerror(reason);
-    return cv_fail_at(err, &place, "cannot %s: %s", what, text);
+    (void)cv_fail_at(err, &place, "cannot %s: %s", what, text);
+    /* A disk that is full says nothing against what was asked for. */
+    if (code != SQLITE_FULL && code != SQLITE_IOERR)
+        return CLEAVE_EINPUT;
+    if (err != NULL)
+        err->status = CLEAVE_EENGINE;
+    return CLEAVE_EENGINE;
 }
 
 static enum cleave_status execute(struct cv_journal *journal, const char *sql,

@@ -10,8 +10,10 @@
 
 #include "base/arena.h"
 #include "base/fail.h"
+#include "run/fold_local.h"
 #include "run/local_failure.h"
 #include "run/local_inner.h"
+#include "run/steady_slot.h"
 
 /* --- telling the driver ------------------------------------------------------------------ */
 
@@ -58,6 +60,8 @@ void cv_local_chunk_over(struct cv_local_engine *engine, struct cv_local_slot *a
     worker->chunks++;
     worker->units += units;
     worker->busy_s += now_s - at->began_s;
+    worker->units2 += units * units;
+    worker->cross += units * (now_s - at->began_s);
     engine->local->chunks++;
     engine->local->done += units;
     engine->running--;
@@ -67,6 +71,26 @@ void cv_local_chunk_over(struct cv_local_engine *engine, struct cv_local_slot *a
                                          .chunk = at->chunk,
                                          .units = units,
                                          .start_s = at->began_s - engine->began_s });
+}
+
+void cv_local_fit(const struct cv_local_worker *worker, double *out_latency_s,
+                  double *out_speed_ups)
+{
+    const double n = (double)worker->chunks;
+    const double spread = n * worker->units2 - worker->units * worker->units;
+    double slope = worker->units > 0 ? worker->busy_s / worker->units : 0;
+
+    *out_latency_s = 0;
+    *out_speed_ups = 0;
+    if (!(slope > 0))
+        return;
+    /* Chunks of one size say nothing about the latency. */
+    if (spread > 0.01 * worker->units * worker->units)
+        slope = fmin(slope,
+                     fmax(0.01 * slope,
+                          (n * worker->cross - worker->units * worker->busy_s) / spread));
+    *out_latency_s = fmax(0, (worker->busy_s - slope * worker->units) / n);
+    *out_speed_ups = 1 / slope;
 }
 
 static enum cleave_status keep_in_journal(struct cv_local_engine *engine,
@@ -98,8 +122,8 @@ static enum cleave_status accept_output(struct cv_local_engine *engine,
     if (engine->local->journal != NULL)
         CV_TRY(keep_in_journal(engine, at, err));
     slot->store = NULL;
-    CV_TRY(cv_gather_finish(engine->local->gather, store, slot->piece.begin,
-                            slot->piece.end, err));
+    CV_TRY(
+        cv_local_output(engine->local, store, slot->piece.begin, slot->piece.end, err));
     return cv_source_finish(engine->local->source, &slot->piece, err);
 }
 
@@ -132,8 +156,13 @@ static enum cleave_status begin_next(struct cv_local_engine *engine, uint32_t wo
     struct cv_local_want *want = &at->wants[at->first];
     struct cv_piece piece;
     enum cv_take state;
+    bool folds;
 
-    if (at->slot.busy || at->first == at->nwants || engine->local->halted)
+    if (at->slot.busy || at->first == at->nwants || engine->local->halted ||
+        engine->stopping)
+        return CLEAVE_OK;
+    CV_TRY(cv_local_fold_first(engine, at, &folds, err));
+    if (folds)
         return CLEAVE_OK;
     CV_TRY(cv_source_take(engine->local->source,
                           want->units < 1 ? 1 : (uint64_t)llround(want->units), &state,
@@ -361,6 +390,10 @@ static enum cleave_status local_open(const struct cleave_platform *platform,
         slot->gather = engine->local->gather;
         slot->command = &engine->local->commands[w];
         slot->timeout_s = engine->local->execution->timeout_s;
+        if (engine->local->execution->persistent)
+            cv_steady_init(slot);
+        slot->left = cv_local_left;
+        slot->silent = cv_local_silent;
         slot->ended = slot_ended;
         slot->broke = broke;
         slot->context = engine;
@@ -381,6 +414,16 @@ static enum cleave_status local_begin(void *instance, const struct cv_run *run,
     return attend_stream(engine, err);
 }
 
+/* Let commands that stay end; whether all have. */
+static bool all_left(struct cv_local_engine *engine)
+{
+    bool left = true;
+
+    for (uint32_t w = 0; w < engine->local->nworkers; w++)
+        left &= cv_slot_leave(&engine->slots[w].slot);
+    return left;
+}
+
 /* What stops a run before its end. */
 static enum cleave_status check_stop(struct cv_local_engine *engine,
                                      struct cleave_error *err)
@@ -393,6 +436,9 @@ static enum cleave_status check_stop(struct cv_local_engine *engine,
         for (uint32_t w = 0; w < local->nworkers; w++)
             cv_slot_stop(&engine->slots[w].slot);
     }
+    if (engine->stopping || local->halted)
+        cv_local_fold_stop(local);
+    CV_TRY(cv_local_fold_status(local, err));
     if (cv_gather_status(local->gather, &reason, err) != CLEAVE_OK) {
         local->output_closed = reason == EPIPE;
         return CLEAVE_EENGINE;
@@ -401,7 +447,8 @@ static enum cleave_status check_stop(struct cv_local_engine *engine,
         *err = engine->err;
         return err->status == CLEAVE_OK ? CLEAVE_EENGINE : err->status;
     }
-    if (engine->running == 0 && (engine->stopping || local->halted))
+    if (engine->running == 0 && cv_local_folding(local) == 0 &&
+        (engine->stopping || local->halted) && all_left(engine))
         return cv_fail(err, CLEAVE_EENGINE,
                        local->halted ? "halted after %llu failed chunks"
                                      : "stopped by a signal",
@@ -442,10 +489,14 @@ static enum cleave_status local_wait(void *instance, struct cleave_event *out,
             out->more = engine->first_event < engine->nevents;
             return CLEAVE_OK;
         }
-        if (engine->running == 0 && engine->sleeping == 0 && !engine->open_ended) {
+        /* Who sleeps with nothing left to do need not be waited for. */
+        if (engine->running == 0 && !engine->open_ended &&
+            (engine->sleeping == 0 || !(cv_source_left(engine->local->source) > 0)) &&
+            cv_local_folding(engine->local) == 0 && all_left(engine)) {
             *out_any = false;
             return CLEAVE_OK;
         }
+        CV_TRY(cv_local_fold_idle(engine, err));
         show_progress(engine);
         CV_TRY(cv_poller_wait(engine->local->poller,
                               engine->local->execution->progress != NULL ? 0.2 : -1,
@@ -456,8 +507,10 @@ static enum cleave_status local_wait(void *instance, struct cleave_event *out,
 static double local_left(const void *instance)
 {
     const struct cv_local_engine *engine = instance;
+    const double left = cv_source_left(engine->local->source) - engine->wanted;
 
-    return fmax(0, cv_source_left(engine->local->source) - engine->wanted);
+    /* Sums of wishes are rounded; there are no parts of bytes. */
+    return left < 0.5 ? 0 : left;
 }
 
 const struct cv_engine cv_engine_local = {

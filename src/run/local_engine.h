@@ -9,6 +9,7 @@
 #define CV_LOCAL_ENGINE_H
 #include <cleave/execute.h>
 #include "engine/engine.h"
+#include "run/fold.h"
 #include "run/journal.h"
 #include "run/slot.h"
 
@@ -16,7 +17,13 @@
 struct cv_local_worker {
     uint64_t chunks;
     double units, busy_s;
+    double units2, cross; /* sums of units^2 and of units times seconds, for the fit */
 };
+
+/* Time of a chunk = latency + units / speed, fitted to what the worker has done. Speed is 0
+ * when it has done nothing. */
+void cv_local_fit(const struct cv_local_worker *worker, double *out_latency_s,
+                  double *out_speed_ups);
 
 /* The `source` of the engine, made by cleave_execute; all is borrowed but what is named
  * owned. */
@@ -26,6 +33,7 @@ struct cv_local {
     struct cv_source *source;
     struct cv_gather *gather;
     struct cv_journal *journal; /* NULL: none                                          */
+    struct cv_fold *fold;       /* NULL: outputs are written as they are               */
     const struct cv_command *commands; /* per worker                                   */
     const char *const *names;          /* per worker                                   */
     uint32_t nworkers;
@@ -33,8 +41,10 @@ struct cv_local {
     struct cv_local_worker *workers; /* per worker                                     */
     uint64_t chunks, retries, failed, resumed;
     double done; /* bytes                                                              */
+    uint32_t bad_ends; /* commands that stayed and did not end with status 0            */
     int stopped_by;
     bool halted, output_closed;
+    bool reduce_failed; /* the command that reduces did, for good                      */
 };
 
 extern const struct cv_engine cv_engine_local;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "run/fold_local.h"
 
 static bool last_attempt(const struct cv_local_engine *engine,
                          const struct cv_local_slot *at)
@@ -37,7 +38,7 @@ void cv_local_report(struct cv_local_engine *engine, const struct cv_local_slot 
             .attempt = at->attempt,
             .start_s = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec - seconds,
             .seconds = seconds,
-            .sent = cv_feed_fed(&slot->feed),
+            .sent = cv_slot_sent(slot),
             .received = slot->store != NULL ? cv_store_size(slot->store) : 0,
             .exit_code = slot->process.exit_code,
             .signal = slot->process.signal,
@@ -67,40 +68,100 @@ static enum cleave_status copy_range(int from, struct cv_range range, int to,
     return CLEAVE_OK;
 }
 
-/* DIR/NAME.BEGIN-END: what the command was given. */
+static enum cleave_status keep_ranges(const char *path, int from,
+                                      const struct cv_range ranges[2],
+                                      struct cleave_error *err)
+{
+    const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    enum cleave_status status;
+
+    if (fd < 0)
+        return cv_fail(err, CLEAVE_EINPUT, "%s: cannot write: %s", path, strerror(errno));
+    status = copy_range(from, ranges[0], fd, err);
+    if (status == CLEAVE_OK)
+        status = copy_range(from, ranges[1], fd, err);
+    close(fd);
+    return status;
+}
+
+/* DIR/NAME.BEGIN-END: what the command was given; its mates are beside it. */
 static enum cleave_status keep_input(const struct cv_local_engine *engine,
                                      const struct cv_piece *piece,
                                      struct cleave_error *err)
 {
     const char *directory = engine->local->execution->failed_directory;
     const char *name = strrchr(piece->name, '/');
+    const struct cv_range none = { 0, 0 };
     char path[4096];
-    enum cleave_status status;
-    int fd;
 
     if (mkdir(directory, 0777) != 0 && errno != EEXIST)
         return cv_fail(err, CLEAVE_EINPUT, "%s: cannot make the folder: %s", directory,
                        strerror(errno));
     name = name != NULL ? name + 1 : piece->name;
     snprintf(path, sizeof path, "%s/%s.%llu-%llu", directory,
-             strcmp(name, "-") == 0 ? "stdin" : name,
+             strcmp(name, "standard input") == 0 ? "stdin" : name,
              (unsigned long long)piece->body.begin, (unsigned long long)piece->body.end);
-    fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0)
-        return cv_fail(err, CLEAVE_EINPUT, "%s: cannot write: %s", path, strerror(errno));
-    status = copy_range(piece->fd, piece->header, fd, err);
-    if (status == CLEAVE_OK)
-        status = copy_range(piece->fd, piece->body, fd, err);
-    close(fd);
-    return status;
+    CV_TRY(keep_ranges(path, piece->fd,
+                       (const struct cv_range[]){ piece->header, piece->body }, err));
+    if (piece->mate_fd < 0)
+        return CLEAVE_OK;
+    strncat(path, ".mates", sizeof path - strlen(path) - 1);
+    return keep_ranges(path, piece->mate_fd,
+                       (const struct cv_range[]){ piece->mate, none }, err);
 }
 
-static void note_failure(struct cv_local_engine *engine, const struct cv_local_slot *at,
-                         enum cv_slot_end end)
+/* What became of the command, behind "the command". */
+static void describe_end(const struct cv_slot *slot, double timeout_s, char *out,
+                         size_t size)
+{
+    const struct cv_process *process = &slot->process;
+
+    if (slot->timed_out)
+        snprintf(out, size, "took longer than %g s", timeout_s);
+    else if (slot->fault != NULL)
+        snprintf(out, size, "%s", slot->fault);
+    else if (process->signal != 0)
+        snprintf(out, size, "was ended by signal %d", process->signal);
+    else
+        snprintf(out, size, "exited with status %d", process->exit_code);
+}
+
+void cv_local_silent(void *context, struct cv_slot *slot)
+{
+    const struct cv_local_engine *engine = context;
+    const struct cleave_execution *execution = engine->local->execution;
+    char text[600];
+
+    if (execution->note == NULL)
+        return;
+    snprintf(text, sizeof text,
+             "%s: no answer to the first chunk yet: is '%s' made to be persistent?",
+             engine->local->names[slot->worker], slot->command->argv[0]);
+    execution->note(execution->context, text);
+}
+
+void cv_local_left(void *context, struct cv_slot *slot)
+{
+    struct cv_local_engine *engine = context;
+    struct cv_local *local = engine->local;
+    const struct cleave_execution *execution = local->execution;
+    char text[600], how[64];
+
+    if (slot->stopping || slot->process.exit_code == 0)
+        return;
+    local->bad_ends++;
+    if (execution->note == NULL)
+        return;
+    describe_end(slot, execution->timeout_s, how, sizeof how);
+    snprintf(text, sizeof text, "%s: the command %s after its last chunk",
+             local->names[slot->worker], how);
+    execution->note(execution->context, text);
+}
+
+static void note_failure(struct cv_local_engine *engine, const struct cv_local_slot *at)
 {
     const struct cleave_execution *execution = engine->local->execution;
     const struct cv_piece *piece = &at->slot.piece;
-    const struct cv_process *process = &at->slot.process;
     uint64_t first = 0, count = 0;
     struct cleave_error ignored;
     char text[600], records[80] = "", how[64];
@@ -112,12 +173,7 @@ static void note_failure(struct cv_local_engine *engine, const struct cv_local_s
         count > 0 && first > 0)
         snprintf(records, sizeof records, " (records %llu to %llu)",
                  (unsigned long long)first, (unsigned long long)(first + count - 1));
-    if (end == CV_SLOT_TIMED_OUT)
-        snprintf(how, sizeof how, "took longer than %g s", execution->timeout_s);
-    else if (process->signal != 0)
-        snprintf(how, sizeof how, "was ended by signal %d", process->signal);
-    else
-        snprintf(how, sizeof how, "exited with status %d", process->exit_code);
+    describe_end(&at->slot, execution->timeout_s, how, sizeof how);
     snprintf(text, sizeof text, "%s: bytes %llu to %llu%s: the command %s%s", piece->name,
              (unsigned long long)piece->body.begin, (unsigned long long)piece->body.end,
              records, how, at->attempt > 1 ? ", also when tried again" : "");
@@ -166,11 +222,11 @@ enum cleave_status cv_local_failure(struct cv_local_engine *engine,
         return cv_slot_start(&at->slot, &piece, err);
     }
     local->failed++;
-    note_failure(engine, at, end);
+    note_failure(engine, at);
     if (local->execution->failed_directory != NULL)
         CV_TRY(keep_input(engine, &piece, err));
     halt_if_asked(engine);
-    CV_TRY(cv_gather_skip(local->gather, piece.begin, piece.end, err));
+    CV_TRY(cv_local_no_output(local, piece.begin, piece.end, err));
     CV_TRY(cv_source_finish(local->source, &piece, err));
     cv_local_chunk_over(engine, at);
     return CLEAVE_OK;

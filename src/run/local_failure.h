@@ -11,4 +11,9 @@ enum cleave_status cv_local_failure(struct cv_local_engine *engine,
                                     struct cv_local_slot *at, enum cv_slot_end end,
                                     struct cleave_error *err);
 
+/* A command that stays does not answer its first chunk. */
+void cv_local_silent(void *context, struct cv_slot *slot);
+/* A command that stayed has ended after a chunk: whether that was well. */
+void cv_local_left(void *context, struct cv_slot *slot);
+
 #endif

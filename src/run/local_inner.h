@@ -16,6 +16,7 @@ struct cv_local_slot {
     double began_s;   /* its first attempt                                             */
     struct cv_local_want *wants; /* owned: those from `first` on are to come           */
     size_t first, nwants, want_room;
+    bool folds_first; /* the next chunk waits for a fold                               */
 };
 
 struct cv_local_engine;

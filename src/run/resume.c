@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "base/text.h"
+#include "run/fold_local.h"
 
 /* The command line as one text, with bars between the words so that none can be mistaken. */
 static bool command_text(const char *const *words, struct cv_text *out)
@@ -23,6 +24,9 @@ enum cleave_status cv_resume_open(struct cv_local *local,
                                   .pairs = asked->pairs != NULL };
     enum cleave_status status;
 
+    /* One that stays is asked in another way than one that does not. */
+    if (asked->persistent)
+        cv_text_add(&command, "--persistent\x1f");
     if (!command_text(asked->command, &command)) {
         cv_text_done(&command);
         return cv_fail_memory(err, "the journal");
@@ -56,7 +60,8 @@ static enum cleave_status use_old_output(struct cv_local *local,
         cv_store_drop(store);
         return status;
     }
-    CV_TRY(cv_gather_finish(local->gather, store, piece->begin, piece->end, err));
+    CV_TRY(cv_local_output(local, store, piece->begin, piece->end, err));
+    CV_TRY(cv_local_fold_some(local, err));
     local->resumed++;
     return cv_source_finish(local->source, piece, err);
 }

@@ -45,12 +45,14 @@ static double shorten(struct native *native, struct chunk *chunk, double units,
     const double all_s = cv_profile_work(steps, nsteps, begin_s, end_s);
     const double rest_s = cv_profile_work(steps, nsteps, from_s, end_s);
     const double to_come = all_s > 0 && rest_s > 0 ? chunk->units * rest_s / all_s : 0;
-    const double taken = units < to_come ? units : to_come;
+    double taken = units < to_come ? units : to_come;
 
+    if (taken > chunk->units) /* by rounding */
+        taken = chunk->units;
     if (!(taken > 0))
         return 0;
     *out_end_s = cv_profile_end(steps, nsteps, from_s, rest_s * (1 - taken / to_come));
-    chunk->units -= taken;
+    chunk->units = chunk->units > taken ? chunk->units - taken : 0;
     return taken;
 }
 
@@ -118,7 +120,9 @@ enum cleave_status cv_native_recall(struct native *native,
     native->recalls.reports[native->recalls.nreports++] = report;
     end_at(native, native->now_s, ENDS_RECALL, order->worker);
     if (report.units > 0) {
-        native->recalls.stale[native->recalls.nstale++] = end_key(native, order->worker);
+        const uint64_t stale = end_key(native, order->worker);
+
+        native->recalls.stale[native->recalls.nstale++] = stale;
         end_at(native, end_s, ENDS_COMPUTE, order->worker);
     }
     return CLEAVE_OK;

@@ -298,6 +298,37 @@ static void any_order(struct sink *sink, uint32_t seed, uint64_t memory)
     free(text);
 }
 
+/* An output that ends where memory does has looked for room on disk, but has put nothing
+ * there: what comes to the disk after it does not touch it. */
+static void an_output_that_just_fits_stays_whole(void **state)
+{
+    char *text = make_text(3, 3000);
+
+    (void)state;
+    for (int separate = 0; separate < 2; separate++) {
+        const size_t before = open_descriptors();
+        struct cv_gather *gather = make_gather((struct cv_gather_options){
+            .sink = -1, .memory = 1000, .separate = separate == 1 });
+        struct cv_store *stores[3];
+        struct cv_taken taken[3];
+
+        for (int i = 0; i < 3; i++) {
+            stores[i] = open_store(gather);
+            fill(stores[i], text + 1000 * i, 1000);
+            must(cv_gather_take(stores[i], &taken[i], &err));
+        }
+        for (int i = 0; i < 3; i++) {
+            assert_int_equal(taken[i].end - taken[i].begin, 1000);
+            assert_file(taken[i].fd, taken[i].begin, taken[i].end, text + 1000 * i);
+            cv_store_drop(stores[i]);
+        }
+        assert_int_equal(cv_gather_usage(gather).disk, 0);
+        cv_gather_free(gather);
+        assert_int_equal(open_descriptors(), before);
+    }
+    free(text);
+}
+
 /* A pipe holds pages, not copies: none may change while it is in there. */
 static void a_pipe_gets_what_was_finished(void **state)
 {
@@ -572,6 +603,7 @@ int main(void)
         cmocka_unit_test(outputs_are_written_in_input_order),
         cmocka_unit_test(past_the_limit_outputs_go_to_disk),
         cmocka_unit_test(separate_outputs_are_whole_files),
+        cmocka_unit_test(an_output_that_just_fits_stays_whole),
         cmocka_unit_test(a_pipe_gets_what_was_finished),
         cmocka_unit_test(a_file_gets_what_was_finished),
         cmocka_unit_test(a_socket_gets_what_was_finished),

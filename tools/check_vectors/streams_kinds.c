@@ -190,12 +190,7 @@ static void run_speed(struct vector_case *c)
 }
 
 const struct case_kind streams_kinds[] = {
-    { "delays", run_delays },
-    { "theta", run_theta },
-    { "cip", run_cip },
-    { "map", run_map },
-    { "order", run_order },
-    { "waterfill", run_waterfill },
-    { "speed", run_speed },
-    { NULL, NULL },
+    { "delays", run_delays }, { "theta", run_theta }, { "cip", run_cip },
+    { "map", run_map },       { "order", run_order }, { "waterfill", run_waterfill },
+    { "speed", run_speed },   { NULL, NULL },
 };

@@ -1,0 +1,134 @@
+/* run_crew.c -- workers from a platform file, and what a run would do with them.
+ * SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "cli/load_options.h"
+#include "cli/output.h"
+#include "cli/plan_text.h"
+#include "cli/run_options.h"
+#include "model/platform_internal.h"
+
+int cv_crew_load(const char *path, struct cv_arena *arena, struct cv_crew *out)
+{
+    struct cleave_error err;
+    const char **prefixes;
+
+    *out = (struct cv_crew){ NULL, NULL };
+    if (cleave_platform_load(path, &out->platform, &err) != CLEAVE_OK)
+        return cv_complain_error(&err);
+    prefixes = cv_array(arena, cleave_platform_nworkers(out->platform), sizeof *prefixes);
+    if (prefixes == NULL)
+        return cv_complain(CV_EXIT_FAILED, "out of memory for the workers");
+    for (uint32_t g = 0; g < out->platform->ngroups; g++) {
+        const struct cv_group *group = &out->platform->groups[g];
+
+        if (group->ssh != NULL)
+            return cv_complain(CV_EXIT_ENGINE,
+                               "%s: worker '%s' is to be reached by ssh, which this "
+                               "version cannot do: leave ssh out to run it here",
+                               path, group->name);
+        for (uint32_t i = 0; i < group->count; i++)
+            prefixes[group->first + i] = group->command;
+    }
+    out->prefixes = prefixes;
+    return CV_EXIT_DONE;
+}
+
+static int input_size(const struct cleave_execution *execution, double *out)
+{
+    *out = 0;
+    if (execution->ninputs == 0)
+        return cv_complain(CV_EXIT_USAGE,
+                           "--dry-run: expected --input FILE: the size of standard input "
+                           "is not known");
+    for (size_t i = 0; i < execution->ninputs; i++) {
+        struct stat facts;
+
+        if (stat(execution->inputs[i], &facts) != 0)
+            return cv_complain(CV_EXIT_USAGE, "%s: %s", execution->inputs[i],
+                               strerror(errno));
+        if (!S_ISREG(facts.st_mode))
+            return cv_complain(CV_EXIT_USAGE,
+                               "--dry-run: %s is not a regular file: its size is not "
+                               "known",
+                               execution->inputs[i]);
+        *out += (double)facts.st_size;
+    }
+    return CV_EXIT_DONE;
+}
+
+/* The job of planning what the run will do. */
+struct planned_run {
+    struct cleave_job job;
+    struct cleave_setting fixed;
+    char block[32];
+};
+
+static void describe(const struct cleave_execution *execution, double bytes,
+                     struct planned_run *out)
+{
+    out->job = (struct cleave_job){ .platform = execution->platform,
+                                    .load = bytes,
+                                    .policy = execution->policy,
+                                    .settings = execution->settings,
+                                    .nsettings = execution->nsettings,
+                                    .seed = 1 };
+    if (out->job.policy == NULL)
+        out->job.policy = "learn";
+    if (execution->block > 0) {
+        snprintf(out->block, sizeof out->block, "%.17g", execution->block);
+        out->fixed = (struct cleave_setting){ "chunk", out->block };
+        out->job.policy = "self";
+        out->job.settings = &out->fixed;
+        out->job.nsettings = 1;
+    }
+}
+
+int cv_run_plan(const struct cleave_execution *execution)
+{
+    const struct cv_load_options shown = { .gantt = 1 };
+    const struct cv_screen screen = cv_screen_facts();
+    struct cv_text text = { NULL, 0, 0, false };
+    struct cleave_schedule *schedule;
+    struct planned_run planned;
+    struct cleave_error err;
+    double bytes;
+    const int status = input_size(execution, &bytes);
+
+    if (status != CV_EXIT_DONE)
+        return status;
+    if (!(bytes > 0))
+        return cv_complain(CV_EXIT_USAGE, "--dry-run: the input is empty");
+    describe(execution, bytes, &planned);
+    if (cleave_plan_load(&planned.job, &schedule, &err) != CLEAVE_OK)
+        return cv_complain_error(&err);
+    cv_plan_text(schedule, execution->platform, &shown, &screen, &text);
+    cleave_schedule_free(schedule);
+    return cv_print_take(&text);
+}
+
+double cv_run_predict(const struct cleave_execution *execution)
+{
+    struct cleave_schedule *schedule;
+    struct planned_run planned;
+    double bytes = 0, end_s;
+
+    for (size_t i = 0; i < execution->ninputs; i++) {
+        struct stat facts;
+
+        if (stat(execution->inputs[i], &facts) != 0 || !S_ISREG(facts.st_mode))
+            return NAN;
+        bytes += (double)facts.st_size;
+    }
+    if (!(bytes > 0))
+        return NAN;
+    describe(execution, bytes, &planned);
+    if (cleave_plan_load(&planned.job, &schedule, NULL) != CLEAVE_OK)
+        return NAN;
+    end_s = schedule->makespan_s;
+    cleave_schedule_free(schedule);
+    return end_s;
+}

@@ -1,0 +1,205 @@
+/* verb_calibrate.c -- cleave calibrate. SPDX-License-Identifier: MIT */
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "cli/output.h"
+#include "cli/run_options.h"
+#include "io/platform_writer.h"
+#include "run/usable_cores.h"
+
+struct values {
+    struct cv_strings inputs;
+    const char *split, *output;
+    uint64_t workers;
+    int header;
+};
+
+#define FIELD(name) offsetof(struct values, name)
+
+/* clang-format off */
+static const struct cv_option options[] = {
+    { .name = "--input", .letter = 'i', .kind = CV_OPTION_REPEAT, .argument = "FILE",
+      .offset = FIELD(inputs), .required = true,
+      .help = "A sample of the input; what is measured is the time the command takes for "
+              "parts of it." },
+    { .name = "--split", .kind = CV_OPTION_TEXT, .argument = "HOW", .offset = FIELD(split),
+      .help = "Where the input may be cut, as in 'cleave run'. Default lines." },
+    { .name = "--header", .value = 1, .offset = FIELD(header),
+      .help = "Give the first record of the input to every command, before its chunk." },
+    { .name = "--workers", .letter = 'j', .kind = CV_OPTION_COUNT, .argument = "N",
+      .offset = FIELD(workers), .least = 1, .most = 4096,
+      .help = "Write a platform of so many workers. Default: one per core that this "
+              "process may use." },
+    { .name = "--output", .letter = 'o', .kind = CV_OPTION_TEXT, .argument = "FILE",
+      .offset = FIELD(output),
+      .help = "Where to write the platform file. Default: standard output." },
+    { .name = NULL },
+};
+/* clang-format on */
+
+static const struct cv_option_group groups[] = {
+    { "Measuring", options },
+    { NULL, NULL },
+};
+
+/* One run over the whole sample in chunks of a size; the fit is made over all of them. */
+struct sums {
+    double n, units, time_s, units2, cross;
+};
+
+static void attempted(void *context, const struct cleave_attempt *attempt)
+{
+    struct sums *sums = context;
+    const double units = (double)(attempt->end - attempt->begin);
+
+    sums->n += 1;
+    sums->units += units;
+    sums->time_s += attempt->seconds;
+    sums->units2 += units * units;
+    sums->cross += units * attempt->seconds;
+}
+
+static int measure(const struct cv_call *call, const char *const *command, double block,
+                   struct sums *sums)
+{
+    const struct values *values = call->values;
+    struct cleave_execution execution = {
+        .command = command,
+        .inputs = values->inputs.items,
+        .ninputs = values->inputs.count,
+        .output_name = "/dev/null",
+        .split = values->split,
+        .header = values->header != 0,
+        .workers = 1,
+        .block = block,
+        .attempted = attempted,
+        .context = sums,
+    };
+    struct cleave_execution_result *result = NULL;
+    struct cleave_error err;
+    int status = CV_EXIT_DONE;
+
+    execution.output = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (execution.output < 0)
+        return cv_complain(CV_EXIT_FAILED, "cannot open /dev/null");
+    if (cleave_execute(&execution, &result, &err) != CLEAVE_OK)
+        status = cv_complain_error(&err);
+    else if (result->failed > 0)
+        status = cv_complain(CV_EXIT_FAILED, "the command failed on the sample");
+    close(execution.output);
+    cleave_execution_free(result);
+    return status;
+}
+
+static double fit(const struct sums *sums, double *out_latency_s)
+{
+    const double spread = sums->n * sums->units2 - sums->units * sums->units;
+    const double mean = sums->time_s / sums->units;
+    double slope = mean;
+
+    if (spread > 0)
+        slope = (sums->n * sums->cross - sums->units * sums->time_s) / spread;
+    slope = fmin(mean, fmax(slope, mean / 1000));
+    *out_latency_s = fmax(0, (sums->time_s - slope * sums->units) / sums->n);
+    return 1 / slope;
+}
+
+static int write_platform(const struct values *values, const struct cleave_worker *worker,
+                          double bytes)
+{
+    const uint32_t n =
+        values->workers > 0 ? (uint32_t)values->workers : (uint32_t)cv_usable_cores();
+    struct cleave_worker *workers = calloc(n, sizeof *workers);
+    struct cleave_platform *platform = NULL;
+    struct cleave_error err;
+    char comment[160];
+    FILE *file = stdout;
+    bool failed;
+
+    if (workers == NULL)
+        return cv_complain(CV_EXIT_FAILED, "out of memory for the workers");
+    for (uint32_t i = 0; i < n; i++)
+        workers[i] = *worker;
+    failed =
+        cleave_platform_new(CLEAVE_PORT_MULTI, workers, n, &platform, &err) != CLEAVE_OK;
+    free(workers);
+    if (failed)
+        return cv_complain_error(&err);
+    snprintf(comment, sizeof comment,
+             "Measured by cleave calibrate on %.0f bytes; units are bytes.", bytes);
+    if (values->output != NULL)
+        file = cv_open_output("--output", values->output, true);
+    if (file == NULL) {
+        cleave_platform_free(platform);
+        return CV_EXIT_USAGE;
+    }
+    failed = cv_platform_write(platform, comment, file, &err) != CLEAVE_OK;
+    cleave_platform_free(platform);
+    if (failed)
+        cv_complain(CV_EXIT_FAILED, "%s", err.text);
+    if (values->output != NULL)
+        return cv_close_output("--output", values->output, file, failed);
+    return failed ? CV_EXIT_FAILED : CV_EXIT_DONE;
+}
+
+static int run(const struct cv_call *call)
+{
+    static const char *const sink[] = { "sh", "-c", "cat >/dev/null", NULL };
+    const struct values *values = call->values;
+    const char **command =
+        cv_array(call->arena, call->noperands + 1, sizeof(const char *));
+    struct sums sums = { 0, 0, 0, 0, 0 }, pipe = { 0, 0, 0, 0, 0 };
+    struct cleave_worker worker = { .latency_s = 0 };
+    int status;
+
+    if (command == NULL)
+        return cv_complain(CV_EXIT_FAILED, "out of memory for the command");
+    if (call->noperands == 0)
+        return cv_complain(CV_EXIT_USAGE,
+                           "expected a command: cleave calibrate -i SAMPLE "
+                           "-- COMMAND [ARG]...");
+    memcpy(command, call->operands, call->noperands * sizeof *command);
+    /* Once to warm up and to learn how large the sample is, then in parts and whole. */
+    status = measure(call, command, 1e18, &sums);
+    if (status == CV_EXIT_DONE && !(sums.units > 0))
+        status = cv_complain(CV_EXIT_USAGE, "expected a sample with at least one record");
+    if (status == CV_EXIT_DONE) {
+        const double whole = sums.units;
+
+        sums = (struct sums){ 0, 0, 0, 0, 0 };
+        for (int part = 1; part <= 16 && status == CV_EXIT_DONE; part *= 4)
+            status = measure(call, command, ceil(whole / part), &sums);
+        if (status == CV_EXIT_DONE)
+            status = measure(call, sink, ceil(whole), &pipe);
+        if (status == CV_EXIT_DONE)
+            status = measure(call, sink, ceil(whole / 4), &pipe);
+    }
+    if (status != CV_EXIT_DONE)
+        return status;
+    worker.speed_ups = fit(&sums, &worker.compute_latency_s);
+    worker.bandwidth_ups = fmax(fit(&pipe, &worker.return_latency_s), worker.speed_ups);
+    worker.return_latency_s = 0;
+    worker.return_bandwidth_ups = worker.bandwidth_ups;
+    return write_platform(values, &worker, sums.units / 3);
+}
+
+const struct cv_verb cv_verb_calibrate = {
+    .name = "calibrate",
+    .summary = "measure a command on a sample, write a platform file",
+    .description =
+        "Runs the command on a sample of its input, whole and in parts, and writes a "
+        "platform file with what it measured: how long the command takes to start "
+        "(compute_latency), how many bytes it does in a second (speed) and how fast "
+        "bytes "
+        "get to it (bandwidth). 'cleave plan load' and 'cleave run --hosts' take the "
+        "file.",
+    .operands = "-- COMMAND [ARG]...",
+    .max_operands = 100000,
+    .groups = groups,
+    .examples = "cleave calibrate -i examples/unequal.yaml -- wc -l",
+    .values_size = sizeof(struct values),
+    .run = run,
+};

@@ -1,0 +1,31 @@
+/* inlet.h -- a pipe that a command reads from, and what goes into it.
+ * SPDX-License-Identifier: MIT
+ *
+ * A feed (feed.h) that goes on by itself whenever the pipe has room. */
+#ifndef CV_INLET_H
+#define CV_INLET_H
+#include "run/feed.h"
+#include "run/poller.h"
+
+struct cv_inlet {
+    struct cv_poller *poller; /* borrowed                                             */
+    /* All has been fed, or the command does not want it. Not called by cv_inlet_begin. */
+    void (*over)(void *context, struct cv_inlet *inlet);
+    void (*broke)(void *context, const struct cleave_error *err); /* reading failed    */
+    void *context;                                                /* borrowed          */
+
+    int fd; /* owned: the end to write to; -1: closed                                 */
+    struct cv_feed feed;
+    struct cv_watch watch;
+    bool feeding; /* there is more to feed                                             */
+};
+
+void cv_inlet_init(struct cv_inlet *inlet);
+/* Begin to feed these parts: as much as fits goes in at once. Unless that was all
+ * (`feeding`), cv_inlet_watch lets it go on; the process may be started in between. */
+enum cleave_status cv_inlet_begin(struct cv_inlet *inlet, const struct cv_part *parts,
+                                  size_t count, struct cleave_error *err);
+enum cleave_status cv_inlet_watch(struct cv_inlet *inlet, struct cleave_error *err);
+void cv_inlet_close(struct cv_inlet *inlet);
+
+#endif
