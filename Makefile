@@ -8,7 +8,7 @@ CONFIGURE = cmake >/dev/null --preset
 
 .NOTPARALLEL:
 .PHONY: build demo check check-asan check-tsan check-fuzz lint format benches bench-plan bench-reduce \
-	bench-returns bench-streams accept \
+	bench-returns bench-streams bench-run accept \
         install clean help tests
 
 build: ## the command build/cleave, the libraries in build/lib/ (the default)
@@ -82,6 +82,9 @@ bench-returns: benches ## how fast and how good rounds with results are planned
 bench-streams: benches ## how fast machines are chosen for streams, and streams simulated
 	@build/bench_knapsack
 	@build/bench_streams
+
+bench-run: benches build ## real runs beside GNU parallel, xargs and split
+	@bash bench/bench_run.sh
 
 accept: tests ## take what the command line prints now as what the tests expect
 	@CLEAVE_ACCEPT=1 CLEAVE="$(CURDIR)/build/cleave" CLEAVE_SOURCE_DIR="$(CURDIR)" bats tests/cli
