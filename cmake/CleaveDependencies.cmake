@@ -19,6 +19,7 @@ endfunction()
 cleave_need(YAML yaml-0.1 libyaml-dev)
 cleave_need(SQLITE sqlite3 libsqlite3-dev)
 cleave_need(XXHASH libxxhash libxxhash-dev)
+cleave_need(ZSTD libzstd libzstd-dev)
 check_include_file(Random123/philox.h CLEAVE_HAS_RANDOM123)
 if(NOT CLEAVE_HAS_RANDOM123)
     unset(CLEAVE_HAS_RANDOM123 CACHE) # look again next time
@@ -28,4 +29,4 @@ endif()
 add_library(cleave-inside INTERFACE)
 target_include_directories(cleave-inside INTERFACE include src)
 target_link_libraries(cleave-inside INTERFACE
-    PkgConfig::YAML PkgConfig::SQLITE PkgConfig::XXHASH Threads::Threads m)
+    PkgConfig::YAML PkgConfig::SQLITE PkgConfig::XXHASH PkgConfig::ZSTD Threads::Threads m)

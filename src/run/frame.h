@@ -1,0 +1,46 @@
+/* frame.h -- what the master and its remote workers say to each other.
+ * SPDX-License-Identifier: MIT
+ *
+ * A link is a pair of byte streams, whatever carries them: the user's ssh, a pipe, an MPI
+ * library. On it go frames: a head of CV_FRAME_HEAD bytes, lowest byte first in all its
+ * numbers, then `length` bytes of payload. The checksum covers the head (without itself)
+ * and the payload as it goes over the link. */
+#ifndef CV_FRAME_H
+#define CV_FRAME_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cleave/error.h>
+
+enum {
+    CV_FRAME_VERSION = 1,
+    CV_FRAME_HEAD = 40,
+    CV_FRAME_MOST = 1 << 20, /* bytes of payload: longer things go in several frames     */
+};
+
+enum cv_frame_flag {
+    CV_FRAME_ZSTD = 1, /* the payload is one zstd frame                                 */
+    CV_FRAME_LAST = 2, /* nothing more of this piece follows                            */
+};
+
+/* On the wire: "CLVE", version (1 byte), type (1), flags (2), length (4), peer (4),
+ * chunk (8), value (8), checksum (8: XXH3-64). */
+struct cv_frame_head {
+    uint8_t type; /* enum cv_frame_type of remote.h                                     */
+    uint16_t flags;
+    uint32_t length;
+    uint32_t peer;  /* whom it is for (to a worker: which slot; between workers: rank)  */
+    uint64_t chunk; /* what it is about                                                 */
+    uint64_t value; /* depends on the type                                              */
+    uint64_t checksum;
+};
+
+void cv_frame_encode(const struct cv_frame_head *head,
+                     unsigned char out[CV_FRAME_HEAD]);
+/* Fails, with a text for people, when this is no head, of another version or too long. */
+enum cleave_status cv_frame_decode(const unsigned char in[CV_FRAME_HEAD],
+                                   struct cv_frame_head *out, struct cleave_error *err);
+/* The checksum that belongs into the head. */
+uint64_t cv_frame_checksum(const struct cv_frame_head *head, const void *payload);
+
+#endif
