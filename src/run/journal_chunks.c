@@ -337,6 +337,7 @@ enum cleave_status cv_journal_confirm(struct cv_journal *journal,
 {
     const struct cv_place place = { piece->name, 0, 0, NULL };
     struct cv_content_hash then = { 0, 0 }, now;
+    const struct cv_range was = cv_piece_place(piece);
     uint64_t output = 0;
 
     CV_TRY(look_up(journal, id, &then, &output, err));
@@ -348,7 +349,7 @@ enum cleave_status cv_journal_confirm(struct cv_journal *journal,
                        "bytes %" PRIu64 " to %" PRIu64 " have changed since they were "
                        "done: expected hash %016" PRIx64 "%016" PRIx64 ", got %016" PRIx64
                        "%016" PRIx64,
-                       piece->body.begin, piece->body.end, then.high, then.low, now.high,
+                       was.begin, was.end, then.high, then.low, now.high,
                        now.low);
     } else {
         *same = false;
@@ -356,7 +357,7 @@ enum cleave_status cv_journal_confirm(struct cv_journal *journal,
                    "bytes %" PRIu64 " to %" PRIu64 " were done, but do not begin and end "
                    "with a record any more: the file has changed or, after a last record "
                    "that was cut short, grown",
-                   piece->body.begin, piece->body.end);
+                   was.begin, was.end);
     }
     journal->stale = journal->stale || !*same;
     return CLEAVE_OK;

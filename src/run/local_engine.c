@@ -99,8 +99,8 @@ static enum cleave_status keep_in_journal(struct cv_local_engine *engine,
 {
     const struct cv_piece *piece = &at->slot.piece;
     struct cv_journal_chunk chunk = { .file = piece->file,
-                                      .begin = piece->body.begin,
-                                      .end = piece->body.end,
+                                      .begin = cv_piece_place(piece).begin,
+                                      .end = cv_piece_place(piece).end,
                                       .seconds = cv_clock_s() - at->began_s };
     struct cv_taken taken;
 
@@ -146,6 +146,9 @@ static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end
         broke(engine, &err);
 }
 
+/* More bytes than any input has; sums are exact up to eight times as many. */
+static const double MOST_WANTED = 1ULL << 50;
+
 /* --- orders ------------------------------------------------------------------------------- */
 
 /* The next order of the worker, if it can be begun. */
@@ -164,9 +167,8 @@ static enum cleave_status begin_next(struct cv_local_engine *engine, uint32_t wo
     CV_TRY(cv_local_fold_first(engine, at, &folds, err));
     if (folds)
         return CLEAVE_OK;
-    CV_TRY(cv_source_take(engine->local->source,
-                          want->units < 1 ? 1 : (uint64_t)llround(want->units), &state,
-                          &piece, err));
+    CV_TRY(cv_source_take(engine->local->source, (uint64_t)want->units, &state, &piece,
+                          err));
     if (state == CV_TAKE_WAIT)
         return CLEAVE_OK; /* the stream will bring it */
     engine->wanted -= want->units;
@@ -207,6 +209,8 @@ static enum cleave_status want(struct cv_local_engine *engine, uint32_t worker,
 {
     struct cv_local_slot *at = &engine->slots[worker];
 
+    /* Whole bytes, so that the sum of the wishes is exact. */
+    units = units < MOST_WANTED ? fmax(1, round(units)) : MOST_WANTED;
     if (at->first == at->nwants)
         at->first = at->nwants = 0;
     if (at->nwants == at->want_room) {
@@ -507,10 +511,11 @@ static enum cleave_status local_wait(void *instance, struct cleave_event *out,
 static double local_left(const void *instance)
 {
     const struct cv_local_engine *engine = instance;
-    const double left = cv_source_left(engine->local->source) - engine->wanted;
+    const double left = cv_source_left(engine->local->source);
 
-    /* Sums of wishes are rounded; there are no parts of bytes. */
-    return left < 0.5 ? 0 : left;
+    /* Wishes may be for more than there is, and without end for a stream: what is left when
+     * nothing waits is certain, whatever they add up to. */
+    return left - engine->wanted >= 0.5 ? left - engine->wanted : 0;
 }
 
 const struct cv_engine cv_engine_local = {

@@ -43,8 +43,8 @@ void cv_local_report(struct cv_local_engine *engine, const struct cv_local_slot 
             .exit_code = slot->process.exit_code,
             .signal = slot->process.signal,
             .input = slot->piece.name,
-            .begin = slot->piece.body.begin,
-            .end = slot->piece.body.end,
+            .begin = cv_piece_place(&slot->piece).begin,
+            .end = cv_piece_place(&slot->piece).end,
             .timed_out = end == CV_SLOT_TIMED_OUT,
             .given_up = end != CV_SLOT_DONE && last_attempt(engine, at),
         });
@@ -91,7 +91,7 @@ static enum cleave_status keep_input(const struct cv_local_engine *engine,
 {
     const char *directory = engine->local->execution->failed_directory;
     const char *name = strrchr(piece->name, '/');
-    const struct cv_range none = { 0, 0 };
+    const struct cv_range none = { 0, 0 }, place = cv_piece_place(piece);
     char path[4096];
 
     if (mkdir(directory, 0777) != 0 && errno != EEXIST)
@@ -100,7 +100,7 @@ static enum cleave_status keep_input(const struct cv_local_engine *engine,
     name = name != NULL ? name + 1 : piece->name;
     snprintf(path, sizeof path, "%s/%s.%llu-%llu", directory,
              strcmp(name, "standard input") == 0 ? "stdin" : name,
-             (unsigned long long)piece->body.begin, (unsigned long long)piece->body.end);
+             (unsigned long long)place.begin, (unsigned long long)place.end);
     CV_TRY(keep_ranges(path, piece->fd,
                        (const struct cv_range[]){ piece->header, piece->body }, err));
     if (piece->mate_fd < 0)
@@ -162,6 +162,7 @@ static void note_failure(struct cv_local_engine *engine, const struct cv_local_s
 {
     const struct cleave_execution *execution = engine->local->execution;
     const struct cv_piece *piece = &at->slot.piece;
+    const struct cv_range place = cv_piece_place(piece);
     uint64_t first = 0, count = 0;
     struct cleave_error ignored;
     char text[600], records[80] = "", how[64];
@@ -175,8 +176,8 @@ static void note_failure(struct cv_local_engine *engine, const struct cv_local_s
                  (unsigned long long)first, (unsigned long long)(first + count - 1));
     describe_end(&at->slot, execution->timeout_s, how, sizeof how);
     snprintf(text, sizeof text, "%s: bytes %llu to %llu%s: the command %s%s", piece->name,
-             (unsigned long long)piece->body.begin, (unsigned long long)piece->body.end,
-             records, how, at->attempt > 1 ? ", also when tried again" : "");
+             (unsigned long long)place.begin, (unsigned long long)place.end, records, how,
+             at->attempt > 1 ? ", also when tried again" : "");
     execution->note(execution->context, text);
 }
 

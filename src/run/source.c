@@ -120,6 +120,7 @@ static enum cleave_status choose(struct cv_source *source, uint64_t *wanted,
 {
     struct cv_stream *stream = source->stream;
     const bool known = source->next_known < source->nknown;
+    uint64_t lap_end;
     bool more;
 
     if (*wanted == 0)
@@ -134,6 +135,11 @@ static enum cleave_status choose(struct cv_source *source, uint64_t *wanted,
     if (cv_range_set_count(&source->pending) == 0 || (stream == NULL && known))
         return CLEAVE_OK;
     *range = cv_range_set_at(&source->pending, 0);
+    if (stream != NULL) {
+        cv_spool_at(&stream->spool, range->begin, &lap_end);
+        if (range->end > lap_end)
+            range->end = lap_end;
+    }
     if (more && range->end == stream->settled && range->end - range->begin < *wanted &&
         !cv_stream_full(stream))
         return CLEAVE_OK;
@@ -184,9 +190,12 @@ enum cleave_status cv_source_part(struct cv_source *source, const struct cv_piec
                                   uint64_t from, struct cv_piece *head,
                                   struct cv_piece *tail, struct cleave_error *err)
 {
-    struct cv_range first = piece->body, second = piece->body;
+    /* What lies in memory is cut by where it is in the stream. */
+    const uint64_t shift = piece->offset - piece->body.begin;
+    struct cv_range first = { piece->offset, piece->body.end + shift }, second = first;
     struct cv_piece one = *piece, two = *piece;
 
+    from += shift;
     if (from <= first.begin)
         from = first.begin + 1;
     if (from < first.end)
@@ -197,7 +206,8 @@ enum cleave_status cv_source_part(struct cv_source *source, const struct cv_piec
         CV_TRY(cv_source_make(source, piece->file, first, &one, err));
         CV_TRY(cv_source_make(source, piece->file, second, &two, err));
     } else {
-        two.body = second;
+        two.body = (struct cv_range){ piece->body.end, piece->body.end };
+        two.offset = second.begin;
         two.begin = piece->end;
         two.header = (struct cv_range){ 0, 0 };
         two.mate.begin = two.mate.end;

@@ -8,8 +8,8 @@
  *
  * A stream is kept in memory that belongs to no process (a memfd), so that its pieces are
  * ranges of a file like all others. Reading stops while as much as `hold` bytes are
- * waiting or at work, and memory is given back as pieces finish. At worst `hold`, 4 MiB
- * and one record are kept.
+ * waiting or at work, and memory is used again as pieces finish. At worst twice `hold`,
+ * 4 MiB and one record are kept.
  *
  * With `header`, the first record of each file is in its first piece and is to be given to
  * the command again before each later one. With `pairs`, a piece has a range of a second
@@ -32,7 +32,7 @@ struct cv_source_options {
     bool header;   /* repeat the first record of a file before each piece              */
     const char
         *pairs;    /* borrowed: the file of the mates; NULL: none                      */
-    uint64_t hold; /* most bytes kept of a stream, unless a record has more; 0: 64 MiB */
+    uint64_t hold; /* most bytes kept of a stream, unless a record has more; 0: 40 MiB */
     unsigned
         shares;   /* a piece of a stream has at most hold / shares bytes; 0: 4        */
     bool numbers; /* let cv_source_records number the records of a stream             */
@@ -47,9 +47,18 @@ struct cv_piece {
     const char *name; /* borrowed from the source: its name, for messages             */
     int fd;           /* borrowed until all that was taken of the file is finished    */
     struct cv_range header, body;
+    uint64_t
+        offset;  /* of the body in its file, as users count; differs for a stream     */
     int mate_fd; /* -1: no mates */
     struct cv_range mate;
 };
+
+/* Where the body is in its file, as users count. */
+static inline struct cv_range cv_piece_place(const struct cv_piece *piece)
+{
+    return (struct cv_range){ piece->offset,
+                              piece->offset + (piece->body.end - piece->body.begin) };
+}
 
 /* `paths` are borrowed for this call; "-" or no path at all is standard input. Opening a
  * FIFO waits for a writer. *out is owned by the caller. */
@@ -67,7 +76,8 @@ enum cv_take {
 };
 
 /* The first piece that is waiting, of about `wanted` bytes: up to the first boundary at or
- * after as many, or less at the end of a file or of what was put back. Of a stream that
+ * after as many, or less at the end of a file, of what was put back or, of a stream, of a
+ * stretch of memory. Of a stream that
  * may have more, no less than `wanted` is given, or hold / shares, unless it is full. */
 enum cleave_status cv_source_take(struct cv_source *source, uint64_t wanted,
                                   enum cv_take *state, struct cv_piece *out,

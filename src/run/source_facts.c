@@ -86,8 +86,8 @@ enum cleave_status cv_source_records(struct cv_source *source,
     bool was_open;
 
     if (source->stream != NULL)
-        return cv_stream_records(source->stream, piece->body.begin, piece->body.end,
-                                 first, count, err);
+        return cv_stream_records(source->stream, piece->begin, piece->end, first, count,
+                                 err);
     file = &source->files[piece->file];
     was_open = file->fd >= 0;
     CV_TRY(cv_source_file_use(file, source->splitter, err));

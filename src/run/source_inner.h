@@ -4,6 +4,7 @@
 #include "run/cut_pairs.h"
 #include "run/cut_window.h"
 #include "run/source.h"
+#include "run/spool.h"
 
 /* --- regular files (source_files.c) ------------------------------------------------------- */
 
@@ -39,20 +40,20 @@ size_t cv_source_file_at(const struct cv_source *source, uint64_t address);
 
 /* --- a stream (source_stream.c, source_settle.c) -------------------------------------------- */
 
-/* Finished bytes and how many records they were. */
-struct cv_stream_done {
-    uint64_t begin, end, records;
+/* A boundary, and with `numbers` how many records are before it. */
+struct cv_stream_mark {
+    uint64_t offset, records;
 };
 
 struct cv_stream {
     char *name, *path; /* owned                                                       */
     int fd;
     bool borrowed; /* standard input                                              */
-    bool splices;  /* it is a pipe                                                */
     bool polls;    /* epoll can wait for it                                       */
     bool numbers;
     bool ended;
-    int memory; /* what came and is not finished, at the offset it has         */
+    struct cv_spool
+        spool; /* what came and is not finished                              */
     uint64_t device, inode;
     uint64_t hold, piece_most;
     uint64_t received;   /* bytes that came                                             */
@@ -60,12 +61,11 @@ struct cv_stream {
     uint64_t finished;   /* bytes                                                       */
     uint64_t header_end; /* 0: not known yet or not asked for                 */
     struct cv_cut_window window; /* from `settled` on                                 */
-    char *buffer;                /* owned; NULL while splice does                     */
-    struct cv_stream_done *done; /* owned: in order, what touches joined              */
-    size_t ndone, done_capacity;
-    /* For splitters that walk: boundaries among what is not finished, in order, so that a
-     * cut needs no long walk. */
-    uint64_t *marks; /* owned */
+    char *buffer;     /* owned; NULL until needed                                      */
+    uint64_t records; /* before `settled`, with `numbers`                              */
+    /* In order, of what is not finished: every 64 KiB or so, so that a cut needs no long
+     * walk, and with `numbers` where pieces begin and end. */
+    struct cv_stream_mark *marks; /* owned */
     size_t nmarks, marks_capacity;
 };
 
@@ -77,22 +77,23 @@ void cv_stream_free(struct cv_stream *stream);
 bool cv_stream_full(const struct cv_stream *stream);
 /* Move what is there to memory, up to a few megabytes. */
 enum cleave_status cv_stream_read(struct cv_stream *stream, struct cleave_error *err);
-/* Bytes [begin, end) of the memory, to be released with cv_stream_unmap. begin < end. */
-enum cleave_status cv_stream_map(const struct cv_stream *stream, uint64_t begin,
-                                 uint64_t end, const char **out,
-                                 struct cleave_error *err);
-void cv_stream_unmap(const char *bytes, uint64_t begin, uint64_t end);
-/* Count, give the memory back. */
+/* Give the memory back. */
 enum cleave_status cv_stream_finish(struct cv_stream *stream, uint64_t begin,
                                     uint64_t end, struct cleave_error *err);
 enum cleave_status cv_stream_records(const struct cv_stream *stream, uint64_t begin,
                                      uint64_t end, uint64_t *first, uint64_t *count,
                                      struct cleave_error *err);
 
+/* With `numbers`: know how many records are before a boundary at the end of a piece. */
+enum cleave_status cv_stream_number(struct cv_stream *stream, uint64_t offset,
+                                    struct cleave_error *err);
+/* Marks before `offset`. */
+size_t cv_stream_marks_before(const struct cv_stream *stream, uint64_t offset);
+
 /* Find new boundaries in what came, and let it be taken. */
 enum cleave_status cv_stream_settle(struct cv_source *source, struct cleave_error *err);
 /* The first boundary at or after `target` in [begin, end], which are boundaries, of bytes
- * that are not finished. begin < target <= end. */
+ * that are not finished, in one lap. begin < target <= end. */
 enum cleave_status cv_stream_cut(const struct cv_stream *stream, uint64_t begin,
                                  uint64_t end, uint64_t target, uint64_t *out,
                                  struct cleave_error *err);

@@ -69,16 +69,24 @@ enum cleave_status cv_source_make(struct cv_source *source, size_t index,
                                   struct cv_range body, struct cv_piece *out,
                                   struct cleave_error *err)
 {
-    struct cv_piece piece = { .file = index, .body = body, .fd = -1, .mate_fd = -1 };
+    struct cv_piece piece = {
+        .file = index, .body = body, .offset = body.begin, .fd = -1, .mate_fd = -1
+    };
     uint64_t header;
 
     CV_TRY(find_header(source, index, &header, err));
     if (body.begin > 0)
         piece.header.end = header;
     if (source->stream != NULL) {
+        uint64_t lap_end;
+
         piece.name = source->stream->name;
-        piece.fd = source->stream->memory;
+        piece.fd = source->stream->spool.fd;
         piece.begin = body.begin;
+        piece.body.begin = cv_spool_at(&source->stream->spool, body.begin, &lap_end);
+        piece.body.end = piece.body.begin + (body.end - body.begin);
+        assert(body.end <= lap_end);
+        CV_TRY(cv_stream_number(source->stream, body.end, err));
     } else {
         struct cv_source_file *file = &source->files[index];
 

@@ -19,17 +19,17 @@ enum { GRAIN = 64 * 1024 };
 static enum cleave_status add_mark(struct cv_stream *stream, uint64_t mark,
                                    struct cleave_error *err)
 {
-    if (stream->nmarks > 0 && mark - stream->marks[stream->nmarks - 1] < GRAIN)
+    if (stream->nmarks > 0 && mark - stream->marks[stream->nmarks - 1].offset < GRAIN)
         return CLEAVE_OK;
     if (stream->nmarks == stream->marks_capacity) {
-        uint64_t *larger = cv_grow(stream->marks, &stream->marks_capacity,
-                                   stream->nmarks + 1, sizeof *larger);
+        struct cv_stream_mark *larger = cv_grow(stream->marks, &stream->marks_capacity,
+                                                stream->nmarks + 1, sizeof *larger);
 
         if (larger == NULL)
             return cv_fail_memory(err, "an index of the input");
         stream->marks = larger;
     }
-    stream->marks[stream->nmarks++] = mark;
+    stream->marks[stream->nmarks++] = (struct cv_stream_mark){ mark, stream->records };
     return CLEAVE_OK;
 }
 
@@ -56,17 +56,25 @@ static enum cleave_status find(struct cv_stream *stream, const struct tail *tail
     return CLEAVE_OK;
 }
 
-/* Everything up to `boundary` is settled, and can be taken unless `known`. */
-static enum cleave_status move_on(struct cv_source *source, uint64_t boundary, bool known,
-                                  struct cleave_error *err)
+/* Everything up to `boundary` is settled, and can be taken unless `known`. It has just
+ * come, so this is the time to count: the processor still has it at hand. */
+static enum cleave_status move_on(struct cv_source *source, const struct tail *tail,
+                                  uint64_t boundary, bool known, struct cleave_error *err)
 {
     struct cv_stream *stream = source->stream;
+    uint64_t records = 0;
+
+    if (stream->numbers)
+        CV_TRY(cv_splitter_count(source->splitter,
+                                 tail->bytes + (stream->settled - tail->begin),
+                                 (size_t)(boundary - stream->settled), &records, err));
+    stream->records += records;
 
     if (!known)
         CV_TRY(cv_range_set_put(&source->pending, stream->settled, boundary, err));
     cv_cut_window_take(&stream->window, (size_t)(boundary - stream->settled));
     stream->settled = boundary;
-    if (source->splitter->kind->walk != NULL)
+    if (source->splitter->kind->walk != NULL || stream->numbers)
         return add_mark(stream, boundary, err);
     return CLEAVE_OK;
 }
@@ -87,7 +95,7 @@ static enum cleave_status settle_some(struct cv_source *source, const struct tai
                     walks && limit - before > GRAIN ? GRAIN : limit - before, &boundary,
                     err));
         if (boundary > before)
-            CV_TRY(move_on(source, boundary, false, err));
+            CV_TRY(move_on(source, tail, boundary, false, err));
     } while (walks && stream->settled > before);
     return CLEAVE_OK;
 }
@@ -105,13 +113,13 @@ static enum cleave_status judge(struct cv_source *source, const struct tail *tai
     *judged = stream->ended || stream->settled > known->begin || last >= known->end;
     if (!*judged && last < known->begin) {
         if (last > stream->settled)
-            CV_TRY(move_on(source, last, false, err));
+            CV_TRY(move_on(source, tail, last, false, err));
         return CLEAVE_OK;
     }
     if (stream->settled < known->begin) {
         CV_TRY(find(stream, tail, known->begin - stream->settled, &boundary, err));
         if (boundary <= known->begin && boundary > stream->settled)
-            CV_TRY(move_on(source, boundary, false, err));
+            CV_TRY(move_on(source, tail, boundary, false, err));
         /* There is a boundary at its start or, as one is known behind, there is none. */
         *judged = *judged || boundary != known->begin;
     }
@@ -125,7 +133,7 @@ static enum cleave_status judge(struct cv_source *source, const struct tail *tai
     if (boundary != known->end)
         return CLEAVE_OK;
     known->broken = false;
-    return move_on(source, boundary, true, err);
+    return move_on(source, tail, boundary, true, err);
 }
 
 enum cleave_status cv_stream_settle(struct cv_source *source, struct cleave_error *err)
@@ -136,13 +144,13 @@ enum cleave_status cv_stream_settle(struct cv_source *source, struct cleave_erro
     bool judged = true;
 
     if (tail.begin < tail.end)
-        CV_TRY(cv_stream_map(stream, tail.begin, tail.end, &tail.bytes, err));
+        CV_TRY(cv_spool_view(&stream->spool, tail.begin, tail.end, &tail.bytes, err));
     while (status == CLEAVE_OK && judged && source->next_judged < source->nknown)
         status = judge(source, &tail, &judged, err);
     if (status == CLEAVE_OK && judged)
         status = settle_some(source, &tail, UINT64_MAX, err);
     if (tail.bytes != NULL)
-        cv_stream_unmap(tail.bytes, tail.begin, tail.end);
+        cv_spool_close_view(&stream->spool, tail.bytes, tail.end - tail.begin);
     if (status != CLEAVE_OK && err != NULL && err->file[0] == '\0')
         snprintf(err->file, sizeof err->file, "%s", stream->name);
     return status;
@@ -153,17 +161,11 @@ enum cleave_status cv_stream_settle(struct cv_source *source, struct cleave_erro
 /* The last mark in (begin, target], else `begin`. */
 static uint64_t nearest(const struct cv_stream *stream, uint64_t begin, uint64_t target)
 {
-    size_t low = 0, high = stream->nmarks;
+    const size_t index = cv_stream_marks_before(stream, target + 1);
 
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-
-        if (stream->marks[middle] <= target)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low > 0 && stream->marks[low - 1] > begin ? stream->marks[low - 1] : begin;
+    return index > 0 && stream->marks[index - 1].offset > begin
+               ? stream->marks[index - 1].offset
+               : begin;
 }
 
 static enum cleave_status cut_from(const struct cv_stream *stream, const char *bytes,
@@ -200,9 +202,9 @@ enum cleave_status cv_stream_cut(const struct cv_stream *stream, uint64_t begin,
         *out = target < end ? target : end;
         return CLEAVE_OK;
     }
-    CV_TRY(cv_stream_map(stream, start, end, &bytes, err));
+    CV_TRY(cv_spool_view(&stream->spool, start, end, &bytes, err));
     status = cut_from(stream, bytes, start, end, target, out, err);
-    cv_stream_unmap(bytes, start, end);
+    cv_spool_close_view(&stream->spool, bytes, end - start);
     if (status != CLEAVE_OK && err != NULL && err->file[0] == '\0')
         snprintf(err->file, sizeof err->file, "%s", stream->name);
     return status;

@@ -1,8 +1,8 @@
 /* source_stream.c -- a stream, kept in memory that belongs to no process.
  * SPDX-License-Identifier: MIT
  *
- * A pipe is emptied by splice; anything else is read and written. Memory is given back by
- * whole pages once all of a page is finished: nothing that is left is touched. */
+ * It is read straight to where it stays. (Splicing from a pipe copies as well, and takes a
+ * quarter longer, as the kernel has to look up page after page.) */
 #include "run/source_inner.h"
 
 #include <errno.h>
@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,12 +17,13 @@
 #include "base/fail.h"
 
 enum {
-    READ_MOST = 4 << 20,   /* by one call                       */
-    SPLICE_MOST = 1 << 20, /* also what the pipe is widened to  */
+    READ_MOST = 4 << 20, /* by one call                       */
+    TURN = 1 << 20,      /* also what a pipe is widened to    */
     BUFFER = 256 * 1024,
     SHARES = 4,
 };
-static const uint64_t HOLD = 64 << 20;
+/* The master is to stay below 64 MiB, and this and a quarter more is resident. */
+static const uint64_t HOLD = 40 << 20;
 
 static enum cleave_status cannot(const struct cv_stream *stream, const char *what,
                                  struct cleave_error *err)
@@ -52,6 +52,7 @@ static enum cleave_status open_input(struct cv_stream *stream, const char *path,
                                      struct cleave_error *err)
 {
     struct stat now;
+    uint64_t lap;
 
     stream->borrowed = strcmp(path, "-") == 0;
     stream->name = strdup(stream->borrowed ? "standard input" : path);
@@ -70,14 +71,12 @@ static enum cleave_status open_input(struct cv_stream *stream, const char *path,
         return cv_fail_memory(err, "an input");
     stream->device = (uint64_t)now.st_dev;
     stream->inode = (uint64_t)now.st_ino;
-    stream->splices = S_ISFIFO(now.st_mode);
-    if (stream->splices) /* fewer turns; without the right to it, it goes on as it is */
-        fcntl(stream->fd, F_SETPIPE_SZ, SPLICE_MOST);
+    if (S_ISFIFO(
+            now.st_mode)) /* fewer turns; without the right to it, it goes on as it is */
+        fcntl(stream->fd, F_SETPIPE_SZ, TURN);
     stream->polls = can_poll(stream->fd);
-    stream->memory = memfd_create("cleave-input", MFD_CLOEXEC);
-    if (stream->memory < 0)
-        return cannot(stream, "make room for it in memory", err);
-    return CLEAVE_OK;
+    lap = stream->piece_most > stream->hold / 8 ? stream->piece_most : stream->hold / 8;
+    return cv_spool_init(&stream->spool, stream->hold + lap, lap, err);
 }
 
 enum cleave_status cv_stream_new(const char *path,
@@ -89,7 +88,7 @@ enum cleave_status cv_stream_new(const char *path,
 
     if (stream == NULL)
         return cv_fail_memory(err, "an input");
-    stream->fd = stream->memory = -1;
+    stream->fd = stream->spool.fd = -1;
     stream->numbers = options->numbers;
     stream->hold = options->hold > 0 ? options->hold : HOLD;
     stream->piece_most = stream->hold / (options->shares > 0 ? options->shares : SHARES);
@@ -110,12 +109,10 @@ void cv_stream_free(struct cv_stream *stream)
         return;
     if (stream->fd >= 0 && !stream->borrowed)
         close(stream->fd);
-    if (stream->memory >= 0)
-        close(stream->memory);
+    cv_spool_done(&stream->spool);
     free(stream->name);
     free(stream->path);
     free(stream->buffer);
-    free(stream->done);
     free(stream->marks);
     free(stream);
 }
@@ -128,171 +125,101 @@ bool cv_stream_full(const struct cv_stream *stream)
     return stream->settled - stream->finished >= stream->hold;
 }
 
-/* All of a buffer, which was read already, to memory. */
-static enum cleave_status keep(struct cv_stream *stream, size_t length,
+/* All of a buffer, which was read already, to memory that is not mapped. */
+static enum cleave_status keep(struct cv_stream *stream, size_t length, uint64_t to,
                                struct cleave_error *err)
 {
     for (size_t at = 0; at < length;) {
-        const ssize_t put = pwrite(stream->memory, stream->buffer + at, length - at,
-                                   (off_t)stream->received);
+        const ssize_t put =
+            pwrite(stream->spool.fd, stream->buffer + at, length - at, (off_t)(to + at));
 
         if (put < 0 && errno == EINTR)
             continue;
         if (put <= 0)
             return cannot(stream, "keep it in memory", err);
         at += (size_t)put;
-        stream->received += (uint64_t)put;
     }
     return CLEAVE_OK;
 }
 
-/* One read, which may be waited for if the descriptor is not readable. *got is 0 if there
- * is nothing now. */
-static enum cleave_status copy(struct cv_stream *stream, size_t *got,
-                               struct cleave_error *err)
+/* One read, which waits if the descriptor is not readable. *got is 0 if there is nothing
+ * now. */
+static enum cleave_status read_once(struct cv_stream *stream, size_t *got,
+                                    struct cleave_error *err)
 {
+    uint64_t to, room;
+    bool mapped;
     ssize_t length;
 
-    if (stream->buffer == NULL)
+    CV_TRY(cv_spool_room(&stream->spool, stream->settled, stream->received, &to, &room,
+                         err));
+    mapped = to < stream->spool.keep;
+    if (!mapped && stream->buffer == NULL)
         stream->buffer = malloc(BUFFER);
-    if (stream->buffer == NULL)
+    if (!mapped && stream->buffer == NULL)
         return cv_fail_memory(err, "a buffer for the input");
-    length = read(stream->fd, stream->buffer, BUFFER);
-    if (length < 0 && (errno == EAGAIN || errno == EINTR)) {
-        *got = 0;
+    if (room > (mapped ? TURN : BUFFER))
+        room = mapped ? TURN : BUFFER;
+    length = read(stream->fd, mapped ? stream->spool.bytes + to : stream->buffer,
+                  (size_t)room);
+    *got = 0;
+    if (length < 0 && (errno == EAGAIN || errno == EINTR))
         return CLEAVE_OK;
-    }
     if (length < 0)
         return cannot(stream, "read", err);
+    if (!mapped)
+        CV_TRY(keep(stream, (size_t)length, to, err));
     stream->ended = length == 0;
+    stream->received += (uint64_t)length;
     *got = (size_t)length;
-    return keep(stream, *got, err);
-}
-
-static enum cleave_status transfer(struct cv_stream *stream, size_t *got,
-                                   struct cleave_error *err)
-{
-    off_t at = (off_t)stream->received;
-    const ssize_t moved = splice(stream->fd, NULL, stream->memory, &at, SPLICE_MOST,
-                                 SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
-
-    if (moved < 0 && (errno == EINVAL || errno == ENOSYS)) {
-        stream->splices = false;
-        return copy(stream, got, err);
-    }
-    *got = moved > 0 ? (size_t)moved : 0;
-    stream->received += *got;
-    stream->ended = moved == 0;
-    if (moved < 0 && errno != EAGAIN && errno != EINTR)
-        return cannot(stream, "keep it in memory", err);
     return CLEAVE_OK;
 }
 
 enum cleave_status cv_stream_read(struct cv_stream *stream, struct cleave_error *err)
 {
     const uint64_t before = stream->received;
-    size_t got = 1;
+    size_t got;
 
-    while (got > 0 && !stream->ended && stream->received - before < READ_MOST) {
-        if (stream->splices) {
-            CV_TRY(transfer(stream, &got, err));
-        } else {
-            CV_TRY(copy(stream, &got, err));
-            /* Only the first read is known not to wait. */
-            if (stream->polls)
-                break;
-        }
-    }
+    do
+        CV_TRY(read_once(stream, &got, err));
+    while (got > 0 && !stream->ended && stream->received - before < READ_MOST &&
+           !stream->polls); /* only the first read is known not to wait */
     return CLEAVE_OK;
 }
 
-/* --- memory ----------------------------------------------------------------------------- */
+/* --- records ---------------------------------------------------------------------------- */
 
-static uint64_t page_size(void)
-{
-    return (uint64_t)sysconf(_SC_PAGESIZE);
-}
-
-enum cleave_status cv_stream_map(const struct cv_stream *stream, uint64_t begin,
-                                 uint64_t end, const char **out, struct cleave_error *err)
-{
-    const uint64_t from = begin & ~(page_size() - 1);
-    const char *bytes = mmap(NULL, (size_t)(end - from), PROT_READ, MAP_SHARED,
-                             stream->memory, (off_t)from);
-
-    if (bytes == MAP_FAILED)
-        return cannot(stream, "look at it in memory", err);
-    *out = bytes + (size_t)(begin - from);
-    return CLEAVE_OK;
-}
-
-void cv_stream_unmap(const char *bytes, uint64_t begin, uint64_t end)
-{
-    const size_t into = (size_t)(begin & (page_size() - 1));
-
-    munmap((char *)bytes - into, (size_t)(end - begin) + into);
-}
-
+/* Records of [begin, end), which may lie in several laps. */
 static enum cleave_status count(const struct cv_stream *stream, uint64_t begin,
                                 uint64_t end, uint64_t *out, struct cleave_error *err)
 {
-    const char *bytes;
-    enum cleave_status status;
+    enum cleave_status status = CLEAVE_OK;
+    uint64_t total = 0, some, lap_end;
 
-    *out = 0;
-    if (begin == end)
-        return CLEAVE_OK;
-    CV_TRY(cv_stream_map(stream, begin, end, &bytes, err));
-    status = cv_splitter_count(stream->window.splitter, bytes, (size_t)(end - begin), out,
-                               err);
-    cv_stream_unmap(bytes, begin, end);
+    for (; begin < end && status == CLEAVE_OK; begin = lap_end) {
+        const char *bytes;
+
+        cv_spool_at(&stream->spool, begin, &lap_end);
+        if (lap_end > end)
+            lap_end = end;
+        CV_TRY(cv_spool_view(&stream->spool, begin, lap_end, &bytes, err));
+        status = cv_splitter_count(stream->window.splitter, bytes,
+                                   (size_t)(lap_end - begin), &some, err);
+        cv_spool_close_view(&stream->spool, bytes, lap_end - begin);
+        total += some;
+    }
+    *out = total;
     return status;
 }
 
-/* --- finishing ---------------------------------------------------------------------------- */
-
-/* Add to what is finished; *out is what it has become part of. */
-static enum cleave_status note_done(struct cv_stream *stream, struct cv_stream_done new,
-                                    struct cv_stream_done *out, struct cleave_error *err)
-{
-    struct cv_stream_done *done = stream->done;
-    size_t index = stream->ndone, gone = 0;
-
-    if (stream->ndone == stream->done_capacity) {
-        done = cv_grow(done, &stream->done_capacity, stream->ndone + 1, sizeof *done);
-        if (done == NULL)
-            return cv_fail_memory(err, "a list of what is finished");
-        stream->done = done;
-    }
-    while (index > 0 && done[index - 1].begin > new.begin)
-        index--;
-    if (index < stream->ndone && done[index].begin == new.end) {
-        new.end = done[index].end;
-        new.records += done[index].records;
-        gone++;
-    }
-    if (index > 0 && done[index - 1].end == new.begin) {
-        index--;
-        new.begin = done[index].begin;
-        new.records += done[index].records;
-        gone++;
-    }
-    memmove(done + index + 1, done + index + gone,
-            (stream->ndone - index - gone) * sizeof *done);
-    done[index] = new;
-    stream->ndone += 1 - gone;
-    *out = new;
-    return CLEAVE_OK;
-}
-
-static size_t marks_before(const struct cv_stream *stream, uint64_t offset)
+size_t cv_stream_marks_before(const struct cv_stream *stream, uint64_t offset)
 {
     size_t low = 0, high = stream->nmarks;
 
     while (low < high) {
         const size_t middle = low + (high - low) / 2;
 
-        if (stream->marks[middle] < offset)
+        if (stream->marks[middle].offset < offset)
             low = middle + 1;
         else
             high = middle;
@@ -300,57 +227,73 @@ static size_t marks_before(const struct cv_stream *stream, uint64_t offset)
     return low;
 }
 
-enum cleave_status cv_stream_finish(struct cv_stream *stream, uint64_t begin,
-                                    uint64_t end, struct cleave_error *err)
+/* Records before `offset`, counted on from the last mark, or from the start of the stream:
+ * whatever begins a piece has one. */
+static enum cleave_status number(const struct cv_stream *stream, uint64_t offset,
+                                 uint64_t *out, struct cleave_error *err)
 {
-    const uint64_t page = page_size();
-    struct cv_stream_done new = { begin, end, 0 }, whole = new;
-    uint64_t from, to;
-    size_t first, last;
+    const size_t index = cv_stream_marks_before(stream, offset + 1);
+    const struct cv_stream_mark none = { 0, 0 };
+    const struct cv_stream_mark *mark = index > 0 ? &stream->marks[index - 1] : &none;
+    uint64_t some;
 
-    if (stream->numbers)
-        CV_TRY(count(stream, begin, end, &new.records, err));
-    CV_TRY(note_done(stream, new, &whole, err));
-    stream->finished += end - begin;
-    first = marks_before(stream, begin);
-    last = marks_before(stream, end);
-    if (first < last)
-        memmove(stream->marks + first, stream->marks + last,
-                (stream->nmarks - last) * sizeof *stream->marks);
-    stream->nmarks -= last - first;
+    CV_TRY(count(stream, mark->offset, offset, &some, err));
+    *out = mark->records + some;
+    return CLEAVE_OK;
+}
 
-    /* The pages with bytes of this piece on which nothing is left. The header stays. */
-    if (whole.begin < stream->header_end)
-        whole.begin = stream->header_end;
-    from = begin & ~(page - 1);
-    to = (end + page - 1) & ~(page - 1);
-    if (from < whole.begin)
-        from = (whole.begin + page - 1) & ~(page - 1);
-    if (to > whole.end)
-        to = whole.end & ~(page - 1);
-    if (from < to && fallocate(stream->memory, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                               (off_t)from, (off_t)(to - from)) != 0)
-        return cannot(stream, "give back memory of it", err);
+enum cleave_status cv_stream_number(struct cv_stream *stream, uint64_t offset,
+                                    struct cleave_error *err)
+{
+    const size_t index = cv_stream_marks_before(stream, offset);
+    struct cv_stream_mark new = { offset, stream->records }, *marks = stream->marks;
+
+    if (!stream->numbers ||
+        (index < stream->nmarks && stream->marks[index].offset == offset))
+        return CLEAVE_OK;
+    if (offset != stream->settled)
+        CV_TRY(number(stream, offset, &new.records, err));
+    if (stream->nmarks == stream->marks_capacity) {
+        marks =
+            cv_grow(marks, &stream->marks_capacity, stream->nmarks + 1, sizeof *marks);
+        if (marks == NULL)
+            return cv_fail_memory(err, "an index of the input");
+        stream->marks = marks;
+    }
+    memmove(marks + index + 1, marks + index, (stream->nmarks - index) * sizeof *marks);
+    marks[index] = new;
+    stream->nmarks++;
     return CLEAVE_OK;
 }
 
 enum cleave_status cv_stream_records(const struct cv_stream *stream, uint64_t begin,
-                                     uint64_t end, uint64_t *first, uint64_t *number,
+                                     uint64_t end, uint64_t *first, uint64_t *records,
                                      struct cleave_error *err)
 {
-    uint64_t before = 0, at = 0, records;
-
-    CV_TRY(count(stream, begin, end, number, err));
-    if (!stream->numbers) {
-        *first = 0;
+    CV_TRY(count(stream, begin, end, records, err));
+    *first = 0;
+    if (!stream->numbers)
         return CLEAVE_OK;
-    }
-    for (size_t i = 0; i < stream->ndone && stream->done[i].begin < begin; i++) {
-        CV_TRY(count(stream, at, stream->done[i].begin, &records, err));
-        before += records + stream->done[i].records;
-        at = stream->done[i].end;
-    }
-    CV_TRY(count(stream, at, begin, &records, err));
-    *first = before + records + 1;
+    CV_TRY(number(stream, begin, first, err));
+    ++*first;
     return CLEAVE_OK;
+}
+
+/* --- finishing -------------------------------------------------------------------------- */
+
+enum cleave_status cv_stream_finish(struct cv_stream *stream, uint64_t begin,
+                                    uint64_t end, struct cleave_error *err)
+{
+    const size_t first = cv_stream_marks_before(stream, begin);
+    const size_t last = cv_stream_marks_before(stream, end);
+
+    stream->finished += end - begin;
+    if (first < last)
+        memmove(stream->marks + first, stream->marks + last,
+                (stream->nmarks - last) * sizeof *stream->marks);
+    stream->nmarks -= last - first;
+    /* The header stays. */
+    if (begin < stream->header_end)
+        begin = stream->header_end;
+    return begin < end ? cv_spool_give_back(&stream->spool, begin, end, err) : CLEAVE_OK;
 }

@@ -99,16 +99,16 @@ static void place_result(struct rerun *rerun, struct cv_range range)
 /* Do a piece and add it to the journal. */
 static void do_piece(struct rerun *rerun, const struct cv_piece *piece)
 {
-    struct cv_journal_chunk chunk = { .begin = piece->body.begin,
-                                      .end = piece->body.end };
+    const struct cv_range place = cv_piece_place(piece);
+    struct cv_journal_chunk chunk = { .begin = place.begin, .end = place.end };
     const size_t length = piece->body.end - piece->body.begin;
 
     assert_ok(cv_source_hash(rerun->source, piece, &chunk.hash, &err));
-    assert_ok(
-        cv_journal_add(rerun->journal, &chunk, piece->fd, chunk.begin, chunk.end, &err));
-    place_result(rerun, piece->body);
+    assert_ok(cv_journal_add(rerun->journal, &chunk, piece->fd, piece->body.begin,
+                             piece->body.end, &err));
+    place_result(rerun, place);
     assert_int_equal(pread(piece->fd, rerun->result.bytes + chunk.begin, length,
-                           (off_t)chunk.begin),
+                           (off_t)piece->body.begin),
                      length);
     rerun->done++;
 }
@@ -131,6 +131,7 @@ static bool take_known(struct rerun *rerun, const struct versions *versions)
     struct cleave_error note = { .text = "" };
     enum cv_known state;
     struct cv_piece piece;
+    struct cv_range place;
     char range[64];
     uint64_t id;
     bool same = false;
@@ -138,19 +139,20 @@ static bool take_known(struct rerun *rerun, const struct versions *versions)
     assert_ok(cv_source_known(rerun->source, &state, &piece, &id, &err));
     if (state == CV_KNOWN_WAIT || state == CV_KNOWN_END)
         return false;
+    place = cv_piece_place(&piece);
     assert_ok(cv_journal_confirm(rerun->journal, rerun->source, state, &piece, id, &same,
                                  &note, &err));
-    assert_int_equal(same, should_be_kept(versions, piece.body));
+    assert_int_equal(same, should_be_kept(versions, place));
     if (same) {
-        place_result(rerun, piece.body);
+        place_result(rerun, place);
         assert_ok(cv_journal_output(rerun->journal, id, gather, &rerun->result, &err));
-        assert_int_equal(rerun->result.n, piece.body.end);
+        assert_int_equal(rerun->result.n, place.end);
         assert_ok(cv_source_finish(rerun->source, &piece, &err));
         rerun->kept++;
         return true;
     }
-    snprintf(range, sizeof range, "bytes %zu to %zu", (size_t)piece.body.begin,
-             (size_t)piece.body.end);
+    snprintf(range, sizeof range, "bytes %zu to %zu", (size_t)place.begin,
+             (size_t)place.end);
     assert_non_null(strstr(note.text, range));
     assert_string_equal(note.file, input);
     if (state == CV_KNOWN_PIECE)

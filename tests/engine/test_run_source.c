@@ -65,20 +65,23 @@ static void set_owner(struct model *model, const struct cv_piece *piece, char fr
 static void check_piece(struct model *model, const struct cv_piece *piece)
 {
     const struct split_input *file = &model->files[piece->file];
-    const size_t header = model->header && piece->body.begin > 0 ? split_at(file, 1) : 0;
+    const struct cv_range place = cv_piece_place(piece);
+    const size_t header = model->header && place.begin > 0 ? split_at(file, 1) : 0;
     char bytes[MOST];
     ssize_t n;
 
-    assert_true(piece->body.begin < piece->body.end && piece->body.end <= file->n);
-    assert_true(file->is[piece->body.begin] && file->is[piece->body.end]);
-    assert_int_equal(piece->begin, model->base[piece->file] + piece->body.begin);
+    assert_true(place.begin < place.end && place.end <= file->n);
+    assert_true(file->is[place.begin] && file->is[place.end]);
+    assert_int_equal(piece->begin, model->base[piece->file] + place.begin);
+    if (!model->stream)
+        assert_int_equal(piece->body.begin, place.begin);
     assert_int_equal(piece->end - piece->begin, piece->body.end - piece->body.begin);
     assert_int_equal(piece->header.begin, 0);
     assert_int_equal(piece->header.end, header);
     n = pread(piece->fd, bytes, piece->body.end - piece->body.begin,
               (off_t)piece->body.begin);
     assert_int_equal(n, piece->body.end - piece->body.begin);
-    assert_memory_equal(bytes, file->bytes + piece->body.begin, (size_t)n);
+    assert_memory_equal(bytes, file->bytes + place.begin, (size_t)n);
     assert_int_equal(pread(piece->fd, bytes, header, 0), header);
     assert_memory_equal(bytes, file->bytes, header);
     assert_int_equal(piece->mate_fd, -1);
@@ -87,15 +90,15 @@ static void check_piece(struct model *model, const struct cv_piece *piece)
 static void check_numbers(struct model *model, const struct cv_piece *piece)
 {
     const struct split_input *file = &model->files[piece->file];
-    const size_t begin = piece->body.begin;
+    const struct cv_range place = cv_piece_place(piece);
     uint64_t first = 77, count = 77;
 
     assert_ok(cv_source_records(model->source, piece, &first, &count, &err));
-    assert_int_equal(count, split_records(file, begin, piece->body.end));
+    assert_int_equal(count, split_records(file, place.begin, place.end));
     if (model->stream && !model->numbers)
         assert_int_equal(first, 0);
     else
-        assert_int_equal(first, 1 + split_records(file, 0, begin));
+        assert_int_equal(first, 1 + split_records(file, 0, place.begin));
 }
 
 /* The pipe gets a little more, or is closed. */
@@ -143,11 +146,11 @@ static void take(struct model *model, size_t wanted)
     }
     assert_true(any);
     assert_int_equal(piece.file, file);
-    assert_int_equal(piece.body.begin, offset);
+    assert_int_equal(piece.offset, offset);
     most = split_at(&model->files[file], offset + (wanted > 0 ? wanted : 1));
     if (model->header && offset == 0 && split_at(&model->files[file], 1) >= most)
         most = split_at(&model->files[file], most + 1);
-    assert_true(piece.body.end <= most);
+    assert_true(cv_piece_place(&piece).end <= most);
     check_piece(model, &piece);
     set_owner(model, &piece, WAITING, TAKEN);
     model->hands[model->nhands++] = piece;
@@ -169,7 +172,8 @@ static void part(struct model *model, size_t hand, struct cv_random *random)
 {
     const struct cv_piece piece = model->hands[hand];
     const struct split_input *file = &model->files[piece.file];
-    const size_t begin = piece.body.begin, end = piece.body.end;
+    const size_t begin = piece.offset, end = cv_piece_place(&piece).end;
+    const size_t shift = begin - piece.body.begin;
     const size_t from = begin + below(random, end - begin + 2);
     struct cv_piece head, tail;
     size_t cut = split_at(file, from > begin ? from : begin + 1);
@@ -178,11 +182,13 @@ static void part(struct model *model, size_t hand, struct cv_random *random)
         cut = split_at(file, split_at(file, 1) + 1);
     if (cut > end)
         cut = end;
-    assert_ok(cv_source_part(model->source, &piece, from, &head, &tail, &err));
-    assert_int_equal(head.body.begin, begin);
-    assert_int_equal(head.body.end, cut);
-    assert_int_equal(tail.body.begin, cut);
-    assert_int_equal(tail.body.end, end);
+    assert_ok(cv_source_part(model->source, &piece, from - shift, &head, &tail, &err));
+    assert_int_equal(head.body.begin, piece.body.begin);
+    assert_int_equal(cv_piece_place(&head).begin, begin);
+    assert_int_equal(cv_piece_place(&head).end, cut);
+    assert_int_equal(cv_piece_place(&tail).begin, cut);
+    assert_int_equal(cv_piece_place(&tail).end, end);
+    assert_int_equal(tail.body.end, piece.body.end);
     assert_int_equal(tail.begin, head.end);
     assert_int_equal(tail.end, piece.end);
     check_piece(model, &head);
