@@ -8,8 +8,8 @@ CONFIGURE = cmake >/dev/null --preset
 
 .NOTPARALLEL:
 .PHONY: build demo check check-asan check-tsan check-fuzz lint format benches bench-plan bench-reduce \
-	bench-returns bench-streams bench-run accept \
-        install clean help tests
+	bench-returns bench-streams bench-run bench-sim bench-hosts bench-mpi bench-mpi-run accept \
+        install deb check-deb dist clean help tests
 
 build: ## the command build/cleave, the libraries in build/lib/ (the default)
 	@tools/install-deps build
@@ -86,6 +86,21 @@ bench-streams: benches ## how fast machines are chosen for streams, and streams 
 bench-run: benches build ## real runs beside GNU parallel, xargs and split
 	@bash bench/bench_run.sh
 
+bench-sim: benches build ## the native engine against SimGrid
+	@build/bench_sim
+
+bench-hosts: build ## four unequal machines in network namespaces, beside GNU parallel
+	@tools/install-deps bench check
+	@bash bench/bench_hosts.sh
+
+bench-mpi: build ## reductions of MPI programs beside those of the MPI library, and in simulation
+	@tools/install-deps bench check
+	@bash bench/bench_mpi.sh
+
+bench-mpi-run: build ## runs under MPI beside local ones
+	@tools/install-deps bench check
+	@bash bench/bench_mpi_run.sh
+
 accept: tests ## take what the command line prints now as what the tests expect
 	@CLEAVE_ACCEPT=1 CLEAVE="$(CURDIR)/build/cleave" CLEAVE_SOURCE_DIR="$(CURDIR)" bats tests/cli
 
@@ -93,6 +108,19 @@ install: build ## into PREFIX (/usr/local), below DESTDIR if given
 	@$(CONFIGURE) default -DCMAKE_INSTALL_PREFIX=$(PREFIX)
 	@cmake --build build -j $(JOBS) --target product
 	@DESTDIR=$(DESTDIR) cmake --install build
+
+deb: build ## Debian packages, in build/
+	@tools/install-deps package
+	@$(CONFIGURE) default
+	@cmake --build build -j $(JOBS) --target product
+	@cd build && cpack -G DEB >cpack.log || { cat cpack.log; exit 1; }
+	@ls build/*.deb
+
+check-deb: deb ## install the packages in a clean Debian below build/, and try them
+	@tools/check-deb build
+
+dist: ## a release: build/cleave-VERSION.tar.gz
+	@tools/make-dist build
 
 clean: ## remove everything that was built
 	rm -rf build build-asan build-tsan build-fuzz

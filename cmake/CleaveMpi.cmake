@@ -2,14 +2,37 @@
 # SPDX-License-Identifier: MIT
 #
 # Two MPI libraries cannot live in one process, so each build has a folder of its own:
-# BUILD/lib/openmpi and BUILD/lib/mpich.
+# BUILD/lib/openmpi and BUILD/lib/mpich. The preload has the reductions inside and needs no
+# other library of cleave.
 set(CLEAVE_MPI_FLAVOURS)
 set(module_openmpi ompi-c)
 set(module_mpich mpich)
 file(GLOB library CONFIGURE_DEPENDS src/mpi/*.c)
 file(GLOB preload CONFIGURE_DEPENDS src/mpi/preload*.c)
+file(GLOB others CONFIGURE_DEPENDS src/mpi/bridge*.c src/mpi/map_*.c)
 list(REMOVE_ITEM library ${preload} "")
+set(reductions ${library})
+list(REMOVE_ITEM reductions ${others} "")
+file(GLOB mpi_benches CONFIGURE_DEPENDS bench/mpi_*.c)
 
+# cleave_mpi_library(TARGET FLAVOUR NAME SOURCE...) -- BUILD/lib/FLAVOUR/libNAME.so.
+function(cleave_mpi_library target flavour name)
+    set(symbols ${CMAKE_SOURCE_DIR}/cmake/lib${name}.symbols)
+    add_library(${target} SHARED ${ARGN})
+    target_link_libraries(${target} PRIVATE cleave-static cleave-flags cleave-inside)
+    target_link_libraries(${target} PUBLIC PkgConfig::MPI_${flavour})
+    target_include_directories(${target} INTERFACE include)
+    # The scheduling library is inside, and stays there.
+    target_link_options(${target} PRIVATE -Wl,--exclude-libs,ALL
+        -Wl,--version-script=${symbols})
+    set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name} LINK_DEPENDS ${symbols}
+        LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/${flavour})
+    add_dependencies(product ${target})
+    install(TARGETS ${target} COMPONENT ${flavour}
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cleave/${flavour})
+endfunction()
+
+add_custom_target(benches-mpi)
 foreach(flavour openmpi mpich)
     pkg_check_modules(MPI_${flavour} QUIET IMPORTED_TARGET GLOBAL ${module_${flavour}})
     if(NOT MPI_${flavour}_FOUND OR NOT library)
@@ -17,27 +40,19 @@ foreach(flavour openmpi mpich)
     endif()
     list(APPEND CLEAVE_MPI_FLAVOURS ${flavour})
     set(target cleave-mpi-${flavour})
-    add_library(${target} SHARED ${library})
-    target_link_libraries(${target} PRIVATE cleave-static cleave-flags cleave-inside)
-    target_link_libraries(${target} PUBLIC PkgConfig::MPI_${flavour})
-    target_include_directories(${target} INTERFACE include)
-    # The scheduling library is inside, and stays there.
-    target_link_options(${target} PRIVATE -Wl,--exclude-libs,ALL)
-    set_target_properties(${target} PROPERTIES OUTPUT_NAME cleave-mpi
-        VERSION ${PROJECT_VERSION} SOVERSION 0
-        LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/${flavour})
-    add_dependencies(product ${target})
-    install(TARGETS ${target} DESTINATION ${CMAKE_INSTALL_LIBDIR}/cleave/${flavour})
+    cleave_mpi_library(${target} ${flavour} cleave-mpi ${library})
+    set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0)
     if(preload)
-        add_library(${target}-preload SHARED ${preload})
-        target_link_libraries(${target}-preload PRIVATE ${target} cleave-static cleave-flags
-            cleave-inside)
-        target_link_options(${target}-preload PRIVATE -Wl,--exclude-libs,ALL)
-        set_target_properties(${target}-preload PROPERTIES OUTPUT_NAME cleave-mpi-preload
-            LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/${flavour}
-            INSTALL_RPATH "$ORIGIN")
-        add_dependencies(product ${target}-preload)
-        install(TARGETS ${target}-preload
-            DESTINATION ${CMAKE_INSTALL_LIBDIR}/cleave/${flavour})
+        cleave_mpi_library(${target}-preload ${flavour} cleave-mpi-preload
+            ${preload} ${reductions})
+        target_link_libraries(${target}-preload PRIVATE ${CMAKE_DL_LIBS})
     endif()
+    foreach(source ${mpi_benches})
+        cmake_path(GET source STEM name)
+        add_executable(bench-${name}-${flavour} EXCLUDE_FROM_ALL ${source})
+        target_link_libraries(bench-${name}-${flavour} PRIVATE ${target} cleave-flags m)
+        set_target_properties(bench-${name}-${flavour} PROPERTIES OUTPUT_NAME ${name}
+            RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench-${flavour})
+        add_dependencies(benches-mpi bench-${name}-${flavour})
+    endforeach()
 endforeach()

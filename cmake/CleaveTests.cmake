@@ -121,3 +121,5 @@ foreach(page ${found})
 endforeach()
 
 cleave_add_test(layers quick sh ${CMAKE_SOURCE_DIR}/tools/check-layers)
+
+include(cmake/CleaveMpiTests.cmake)

@@ -7,6 +7,7 @@
 #include <cleave/policy.h>
 #include <cleave/reduce.h>
 #include <cleave/run.h>
+#include <cleave/simgrid.h>
 #include <cleave/stream_plan.h>
 #include <cleave/streams.h>
 #include <cleave/trace.h>

@@ -44,6 +44,30 @@ struct cleave_progress {
     uint32_t busy, workers;
 };
 
+/* Another machine that does some of the work. Workers [first, first + slots) of the
+ * platform are commands that run there at a time. */
+struct cleave_host {
+    const char *name;
+    /* Words of a command that connects standard input and output to `cleave worker` over
+     * there, ended by NULL; or NULL, and `link` is a socket to it, taken over. */
+    const char *const *connect;
+    int link;
+    uint32_t first, slots;
+    bool shared_input; /* it may see the input                                         */
+    /* When `connect` exits with CLEAVE_HOST_LACKS, this is run once with `push_file` as
+     * its standard input, and then `connect` again. NULL: not. */
+    const char *const *push;
+    const char *push_file;
+};
+
+enum { CLEAVE_HOST_LACKS = 113 }; /* there is no cleave that could be used              */
+
+/* What is known of hosts now; see `more_hosts` below. Borrowed until the next call. */
+struct cleave_more_hosts {
+    const struct cleave_host *hosts; /* `first` is not read                            */
+    size_t nhosts;
+};
+
 struct cleave_execution {
     const char *const *command; /* borrowed, ends with NULL                           */
     const char *const *inputs;  /* borrowed; none: standard input                     */
@@ -57,6 +81,20 @@ struct cleave_execution {
     uint32_t workers;        /* 0: one per usable core                             */
     const struct cleave_platform *platform; /* workers and their commands; NULL: none */
     const char *const *prefixes; /* words before the command, per worker; NULL: none   */
+    const struct cleave_host *hosts; /* other machines; workers that none has are here */
+    size_t nhosts;
+    double connect_timeout_s; /* a host that is not ready by then is left out; 0: 10 s */
+    double host_timeout_s;    /* a host that is silent for so long is gone; 0: 10 s    */
+    bool shared_input;        /* hosts that see the input read it themselves           */
+    /* Hosts that are sockets can send to each other: with `reduce`, outputs stay there and
+     * are reduced from one to another where that can be. hosts[i] is peer i + 1. */
+    bool hosts_fold;
+    const char *const *environment; /* NAME=VALUE for commands on hosts; NULL: none    */
+    const char *work_directory;     /* where they run; NULL: where they are            */
+    /* Asked on SIGHUP: all hosts that there are; new names join the run. NULL: the signal
+     * ends the run. */
+    enum cleave_status (*more_hosts)(void *context, struct cleave_more_hosts *out,
+                                     struct cleave_error *err);
     const char *policy;          /* NULL: learn                            */
     const struct cleave_setting *settings;
     size_t nsettings;
@@ -89,6 +127,14 @@ struct cleave_worker_result {
     uint64_t chunks;
     double units, busy_s;
     double speed_ups, latency_s; /* measured; 0: not known                            */
+    double bandwidth_ups, link_latency_s; /* to a host; 0: not known                  */
+    double return_bandwidth_ups, return_latency_s;
+    bool remote;
+};
+
+/* A host that did not take part to the end, and why. Both are owned by the result. */
+struct cleave_absent {
+    const char *name, *reason;
 };
 
 struct cleave_execution_result {
@@ -99,6 +145,11 @@ struct cleave_execution_result {
     double bound_s; /* all workers at their measured speed from the beginning   */
     uint32_t nworkers;
     struct cleave_worker_result *workers;
+    struct cleave_absent *absent;
+    size_t nabsent;
+    double connect_s; /* of `seconds`, until hosts were ready                      */
+    uint64_t lost;    /* chunks that were lost with a host and done by others            */
+    struct cleave_platform *platform; /* owned: the workers that took part            */
     int stopped_by; /* signal that stopped the run, or 0                        */
     bool halted;
     uint32_t bad_ends;  /* persistent commands that did not end with status 0       */

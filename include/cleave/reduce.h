@@ -39,6 +39,8 @@ struct cleave_reduction {
     size_t nsettings;
     uint64_t seed;
     struct cleave_trace *trace; /* optional: what happens (in run 0) is appended    */
+    const struct cleave_simgrid *simgrid; /* borrowed; not NULL: SimGrid simulates; on
+                                             a topology, transfers are its own       */
 };
 
 /* A tree as it was executed: node i sent its partial to parent[i] (-1: the root) at

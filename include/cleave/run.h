@@ -11,6 +11,7 @@
 
 CLEAVE_BEGIN_C
 
+struct cleave_simgrid;
 struct cleave_trace;
 
 /* A policy parameter as text: key "rounds", value "4". */
@@ -31,6 +32,7 @@ struct cleave_job {
     double error; /* expected error of the declared costs  */
     uint64_t seed;
     struct cleave_trace *trace; /* optional: what happens (in run 0) is appended     */
+    const struct cleave_simgrid *simgrid; /* borrowed; not NULL: SimGrid simulates   */
 };
 
 /* What no schedule can beat: a lower bound on the makespan in seconds or, with a lifespan,

@@ -36,6 +36,7 @@ struct cleave_stream_job {
     size_t nsettings;
     unsigned threads;           /* 0: one per usable core                             */
     struct cleave_trace *trace; /* optional, with one stream: what happens is appended */
+    const struct cleave_simgrid *simgrid; /* borrowed; not NULL: SimGrid simulates    */
 };
 
 /* Parts of the time of all workers; latencies of computing are busy but not useful. */

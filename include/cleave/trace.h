@@ -3,11 +3,13 @@
  *
  * Events carry start and end, so they are the spans of a Gantt chart; orders stand
  * after the event that caused them, so a run can be replayed. On disk a trace is JSON
- * lines: a header, then one object per event or order. */
+ * lines: a header, then one object per event or order. The header also has the facts, if
+ * there are any. */
 #ifndef CLEAVE_TRACE_H
 #define CLEAVE_TRACE_H
 #include <stdio.h>
 #include <cleave/policy.h>
+#include <cleave/run.h>
 
 CLEAVE_BEGIN_C
 
@@ -32,6 +34,29 @@ const struct cleave_entry *cleave_trace_at(const struct cleave_trace *trace,
 enum cleave_status cleave_trace_add(struct cleave_trace *trace,
                                     const struct cleave_entry *entry,
                                     struct cleave_error *err);
+
+/* What is known of a run as a whole, beside its events. */
+struct cleave_trace_facts {
+    const char *command; /* a line for the shell that does it again; NULL: not known */
+    const char *engine;  /* what made it happen                                      */
+    const char *noise;   /* what was drawn: "normal:0.2"                             */
+    const char *picked,
+        *why;            /* as in cleave_schedule                                    */
+    const char *version; /* of the library that wrote the trace; set by reading      */
+    double lifespan_s;   /* above 0: as much was done as ended by then              */
+    struct cleave_bound
+        bound; /* name NULL: not known; in units with a lifespan         */
+    const struct cleave_left_out *left_out;
+    size_t nleft_out;
+};
+
+/* Add what `facts` has, in place of what was known of the same; it is copied. Clearing a
+ * trace leaves the facts. */
+enum cleave_status cleave_trace_describe(struct cleave_trace *trace,
+                                         const struct cleave_trace_facts *facts,
+                                         struct cleave_error *err);
+/* All facts: borrowed, valid until the trace changes. */
+const struct cleave_trace_facts *cleave_trace_facts(const struct cleave_trace *trace);
 
 /* Write to / read from JSON lines. Workers are named by `platform`; `policy` and `load`
  * go into the header. Reading checks every name and number. */

@@ -5,47 +5,60 @@
 #include <stdio.h>
 #include <string.h>
 #include <cleave/trace.h>
-#include "cli/engines.h"
 #include "cli/output.h"
 #include "cli/settings.h"
+#include "cli/trace_output.h"
 
 #define FIELD(name) offsetof(struct cv_load_options, name)
+#define WHERE(name) FIELD(where.name)
 
 const struct cv_load_options cv_load_presets = {
     .seed = 1,
     .runs = 1000,
-    .engine = "native",
     .gantt = 1,
 };
 
 /* clang-format off */
+#define REST_OF_JOB                                                                     \
+    { .name = "--load", .letter = 'l', .kind = CV_OPTION_UNITS, .argument = "AMOUNT",   \
+      .offset = FIELD(load),                                                            \
+      .help = "How much work there is: 2000, 10k or 3 GB, in the units of the platform's "\
+              "speeds and bandwidths." },                                               \
+    { .name = "--lifespan", .kind = CV_OPTION_SECONDS, .argument = "TIME",              \
+      .offset = FIELD(lifespan_s),                                                      \
+      .help = "Instead of a load: do as much as ends within this time, results back "   \
+              "included." },                                                            \
+    { .name = "--result-ratio", .kind = CV_OPTION_NUMBER, .argument = "D",              \
+      .offset = FIELD(result_ratio), .least = 0, .most = 1e9,                           \
+      .help = "Units of result that come back to the master per unit of load, over the "\
+              "same links. Default 0: results are too small to matter." },              \
+    { .name = "--packaging", .kind = CV_OPTION_SECONDS, .argument = "TIME",             \
+      .offset = FIELD(packaging_s),                                                     \
+      .help = "What a worker takes to unpack a unit of load or to pack a unit of result, "\
+              "on top of computing. Default 0." },                                      \
+    { .name = "--error", .kind = CV_OPTION_NUMBER, .argument = "E",                     \
+      .offset = FIELD(error),                                                           \
+      .least = 0, .most = 10,                                                           \
+      .help = "How far the declared costs may be off, as a standard deviation relative "\
+              "to them: 0.2 for 20%. Policies may plan for it. Default 0." },           \
+    { .name = "--seed", .kind = CV_OPTION_COUNT, .argument = "N", .offset = FIELD(seed),\
+      .help = "Random numbers depend on this and nothing else. Default 1." }
+
 const struct cv_option cv_job_options[] = {
     { .name = "--platform", .letter = 'p', .kind = CV_OPTION_TEXT, .argument = "FILE",
       .offset = FIELD(platform), .required = true,
       .help = "Machines and links, in YAML or JSON; - reads standard input." },
-    { .name = "--load", .letter = 'l', .kind = CV_OPTION_UNITS, .argument = "AMOUNT",
-      .offset = FIELD(load),
-      .help = "How much work there is: 2000, 10k or 3 GB, in the units of the platform's "
-              "speeds and bandwidths." },
-    { .name = "--lifespan", .kind = CV_OPTION_SECONDS, .argument = "TIME",
-      .offset = FIELD(lifespan_s),
-      .help = "Instead of a load: do as much as ends within this time, results back "
-              "included." },
-    { .name = "--result-ratio", .kind = CV_OPTION_NUMBER, .argument = "D",
-      .offset = FIELD(result_ratio), .least = 0, .most = 1e9,
-      .help = "Units of result that come back to the master per unit of load, over the "
-              "same links. Default 0: results are too small to matter." },
-    { .name = "--packaging", .kind = CV_OPTION_SECONDS, .argument = "TIME",
-      .offset = FIELD(packaging_s),
-      .help = "What a worker takes to unpack a unit of load or to pack a unit of result, "
-              "on top of computing. Default 0." },
-    { .name = "--error", .kind = CV_OPTION_NUMBER, .argument = "E",
-      .offset = FIELD(error),
-      .least = 0, .most = 10,
-      .help = "How far the declared costs may be off, as a standard deviation relative "
-              "to them: 0.2 for 20%. Policies may plan for it. Default 0." },
-    { .name = "--seed", .kind = CV_OPTION_COUNT, .argument = "N", .offset = FIELD(seed),
-      .help = "Random numbers depend on this and nothing else. Default 1." },
+    REST_OF_JOB,
+    { .name = NULL },
+};
+
+const struct cv_option cv_simulated_job_options[] = {
+    { .name = "--platform", .letter = 'p', .kind = CV_OPTION_TEXT, .argument = "FILE",
+      .offset = FIELD(platform),
+      .help = "Machines and links, in YAML or JSON; - reads standard input. On a topology "
+              "it is what policies are told, with workers named as hosts are; by default "
+              "what 'cleave calibrate --topology' measures." },
+    REST_OF_JOB,
     { .name = NULL },
 };
 
@@ -87,7 +100,13 @@ const struct cv_option cv_trial_options[] = {
       .help = "Threads to use; results do not depend on it. Default 0: one per core." },
     { .name = "--engine", .kind = CV_OPTION_TEXT, .argument = "NAME",
       .offset = FIELD(engine),
-      .help = "What simulates: one of 'cleave engines'. Default native." },
+      .help = "What simulates: one of 'cleave engines'. Default native, or simgrid with "
+              "--topology." },
+    CV_TOPOLOGY_OPTION(WHERE),
+    CV_TOPOLOGY_MASTER(WHERE),
+    CV_TOPOLOGY_HOSTS(WHERE),
+    CV_TOPOLOGY_PORT(WHERE),
+    CV_TOPOLOGY_UNITS(WHERE),
     { .name = NULL },
 };
 /* clang-format on */
@@ -110,15 +129,31 @@ static int read_settings(const struct cv_load_options *options, struct cv_arena 
     return status;
 }
 
+static int read_platform(const struct cv_load_options *options, struct cv_load_job *out)
+{
+    const char *path = options->platform;
+    struct cleave_error err;
+
+    if (path == NULL)
+        return cv_topology_platform(&options->where, out->job.simgrid, &out->platform);
+    if (options->where.port != NULL)
+        return cv_complain(CV_EXIT_USAGE, "--port: the platform file says that");
+    if (strcmp(path, "-") == 0)
+        path = "/dev/stdin";
+    if (cleave_platform_load(path, &out->platform, &err) != CLEAVE_OK)
+        return cv_complain_error(&err);
+    return CV_EXIT_DONE;
+}
+
 int cv_load_job_open(const struct cv_load_options *options, struct cv_arena *arena,
                      struct cv_load_job *out)
 {
-    const char *path =
-        strcmp(options->platform, "-") == 0 ? "/dev/stdin" : options->platform;
     struct cleave_error err;
     int status;
 
     memset(out, 0, sizeof *out);
+    if (options->platform == NULL && options->where.file == NULL)
+        return cv_complain(CV_EXIT_USAGE, "--platform FILE is required");
     if ((options->load > 0) == (options->lifespan_s > 0))
         return cv_complain(CV_EXIT_USAGE, options->load > 0
                                               ? "expected --load or --lifespan, got both"
@@ -127,8 +162,11 @@ int cv_load_job_open(const struct cv_load_options *options, struct cv_arena *are
     status = read_settings(options, arena, &out->job);
     if (status != CV_EXIT_DONE)
         return status;
-    if (cleave_platform_load(path, &out->platform, &err) != CLEAVE_OK)
-        return cv_complain_error(&err);
+    status = cv_topology_open(options->engine, &options->where, arena, &out->job.simgrid);
+    if (status == CV_EXIT_DONE)
+        status = read_platform(options, out);
+    if (status != CV_EXIT_DONE)
+        return status;
     if (options->trace != NULL && cleave_trace_new(&out->job.trace, &err) != CLEAVE_OK)
         return cv_complain_error(&err);
     out->job.platform = out->platform;
@@ -152,17 +190,10 @@ void cv_load_job_close(struct cv_load_job *load)
 int cv_save_trace(const char *path, const struct cv_load_job *load, const char *policy,
                   double units)
 {
-    FILE *file = cv_open_output("--trace", path, true);
-    struct cleave_error err;
-    bool failed;
-
-    if (file == NULL)
-        return CV_EXIT_USAGE;
-    failed = cleave_trace_save(load->job.trace, load->platform, policy, units, file,
-                               &err) != CLEAVE_OK;
-    if (failed)
-        cv_complain(CV_EXIT_FAILED, "--trace: %s", err.text);
-    return cv_close_output("--trace", path, file, failed);
+    return cv_trace_write(path, &(struct cv_trace_story){ .trace = load->job.trace,
+                                                          .platform = load->platform,
+                                                          .policy = policy,
+                                                          .load = units });
 }
 
 int cv_load_trial(const struct cv_load_options *options, struct cleave_trial *out,
@@ -170,10 +201,7 @@ int cv_load_trial(const struct cv_load_options *options, struct cleave_trial *ou
 {
     struct cleave_error err;
     char shown[CV_ECHO_ROOM];
-    const int status = cv_engine_check(options->engine);
 
-    if (status != CV_EXIT_DONE)
-        return status;
     *out = (struct cleave_trial){ .runs = options->runs,
                                   .threads = (unsigned)options->threads };
     if (options->noise != NULL) {

@@ -4,6 +4,7 @@
 #define CV_LOAD_OPTIONS_H
 #include <cleave/run.h>
 #include "cli/options.h"
+#include "cli/topology_options.h"
 #include "cli/verbs.h"
 
 /* The values of plan load, simulate load and compare load; each uses what its option
@@ -20,17 +21,19 @@ struct cv_load_options {
     double error;
     uint64_t seed;
     uint64_t runs, threads;
-    const char *noise; /* NULL: normal:error when there is one      */
-    const char *engine;
+    const char *noise;  /* NULL: normal:error when there is one      */
+    const char *engine; /* NULL: native, or simgrid for a topology   */
+    struct cv_topology_options where;
     const char *trace;
     int json, gantt, all_chunks, all_workers;
     uint64_t width; /* 0: as wide as the terminal                */
 };
 
 extern const struct cv_load_options cv_load_presets;
-extern const struct cv_option cv_job_options[];    /* platform, load, ...     */
-extern const struct cv_option cv_policy_options[]; /* policy, rounds, param   */
-extern const struct cv_option cv_trial_options[];  /* runs, noise, engine ... */
+extern const struct cv_option cv_job_options[];           /* platform, load, ...     */
+extern const struct cv_option cv_simulated_job_options[]; /* platform optional */
+extern const struct cv_option cv_policy_options[];        /* policy, rounds, param   */
+extern const struct cv_option cv_trial_options[];         /* runs, noise, engine ... */
 
 /* A job made from options: its platform and, with --trace, its trace are owned. */
 struct cv_load_job {

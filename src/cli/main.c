@@ -34,7 +34,13 @@ static int run_verb(const struct cv_verb *verb, int count, char *const *words)
             cv_complain(CV_EXIT_USAGE, "unexpected argument '%s'; see 'cleave %s --help'",
                         cv_echo(parsed.operands[verb->max_operands], shown), verb->name);
     } else if (status == CV_EXIT_DONE) {
-        const struct cv_call call = { values, parsed.operands, parsed.noperands, &arena };
+        const struct cv_call call = { .values = values,
+                                      .operands = parsed.operands,
+                                      .noperands = parsed.noperands,
+                                      .arena = &arena,
+                                      .verb = verb,
+                                      .nwords = count,
+                                      .words = words };
 
         status = verb->run(&call);
     }

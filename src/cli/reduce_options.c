@@ -2,19 +2,22 @@
  * SPDX-License-Identifier: MIT */
 #include "cli/reduce_options.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <cleave/trace.h>
 #include "cli/output.h"
 #include "cli/settings.h"
+#include "cli/trace_output.h"
 #include "model/law.h"
 
 #define FIELD(name) offsetof(struct cv_reduce_options, name)
+#define WHERE(name) FIELD(where.name)
 
 const struct cv_reduce_options cv_reduce_presets = {
     .remote = 1,
     .model = "fresh",
     .seed = 1,
-    .engine = "native",
     .tree = 1,
 };
 
@@ -83,7 +86,13 @@ const struct cv_option cv_reduce_trial_options[] = {
       .help = "Threads to use; results do not depend on it. Default 0: one per core." },
     { .name = "--engine", .kind = CV_OPTION_TEXT, .argument = "NAME",
       .offset = FIELD(engine),
-      .help = "What simulates: one of 'cleave engines'. Default native." },
+      .help = "What simulates: one of 'cleave engines'. Default native, or simgrid with "
+              "--topology." },
+    CV_TOPOLOGY_OPTION(WHERE),
+    CV_TOPOLOGY_HOSTS(WHERE),
+    { .name = "--partial", .kind = CV_OPTION_UNITS, .argument = "SIZE",
+      .offset = WHERE(partial_bytes),
+      .help = "On a topology: bytes in a partial. Default 1 MB." },
     { .name = NULL },
 };
 
@@ -129,15 +138,47 @@ static bool is(const char *swept, const char *name)
     return swept != NULL && strcmp(swept, name) == 0;
 }
 
+/* On a topology, sending is the topology's affair; policies are told what it takes on
+ * average when nothing else goes on. */
+static int read_transfers(const struct cv_reduce_options *options, struct cv_arena *arena,
+                          struct cleave_reduction *job)
+{
+    const char *other = options->transfer != NULL ? "--transfer"
+                        : options->costs != NULL  ? "--costs"
+                        : options->cluster != 0   ? "--cluster-size"
+                                                  : NULL;
+    struct cleave_pair_costs pairs;
+    struct cleave_error err;
+    char text[32];
+
+    if (other != NULL)
+        return cv_complain(CV_EXIT_USAGE,
+                           "--topology: what sending takes follows from the topology and "
+                           "--partial; leave out %s",
+                           other);
+    if (options->nodes >= UINT32_MAX)
+        return cv_complain(CV_EXIT_USAGE, "--nodes: expected at most as many as the "
+                                          "topology has hosts");
+    if (cleave_simgrid_measure_pairs(job->simgrid, (uint32_t)options->nodes, &pairs,
+                                     &err) != CLEAVE_OK)
+        return cv_complain_error(&err);
+    snprintf(text, sizeof text, "%.17g", pairs.mean_s);
+    job->nodes = pairs.nodes;
+    job->transfer = cv_arena_text(arena, text);
+    return job->transfer != NULL
+               ? CV_EXIT_DONE
+               : cv_complain(CV_EXIT_FAILED, "out of memory for the costs");
+}
+
 /* Number of nodes and two laws. */
 static int read_laws(const struct cv_reduce_options *options, const char *swept,
                      struct cleave_reduction *job)
 {
     int status;
 
-    if (options->nodes == 0 && !is(swept, "nodes"))
+    if (job->nodes == 0 && options->nodes == 0 && !is(swept, "nodes"))
         return cv_complain(CV_EXIT_USAGE, "--nodes N is required, or --costs FILE");
-    if (options->transfer == NULL && !is(swept, "transfer"))
+    if (job->transfer == NULL && options->transfer == NULL && !is(swept, "transfer"))
         return cv_complain(CV_EXIT_USAGE, "--transfer TIME is required, or --costs FILE");
     if (options->compute == NULL && !is(swept, "compute"))
         return cv_complain(CV_EXIT_USAGE, "--compute TIME is required, or --costs FILE");
@@ -150,8 +191,10 @@ static int read_laws(const struct cv_reduce_options *options, const char *swept,
     status = read_law("--transfer", options->transfer);
     if (status == CV_EXIT_DONE)
         status = read_law("--compute", options->compute);
-    job->nodes = (uint32_t)options->nodes;
-    job->transfer = options->transfer;
+    if (job->transfer == NULL) {
+        job->nodes = (uint32_t)options->nodes;
+        job->transfer = options->transfer;
+    }
     job->compute = options->compute;
     job->cluster = (uint32_t)options->cluster;
     job->remote = options->remote;
@@ -199,6 +242,11 @@ int cv_reduce_job_open(const struct cv_reduce_options *options, const char *swep
     if (status == CV_EXIT_DONE)
         status = read_model(options->model, &out->job.model);
     if (status == CV_EXIT_DONE)
+        status =
+            cv_topology_open(options->engine, &options->where, arena, &out->job.simgrid);
+    if (status == CV_EXIT_DONE && options->where.file != NULL)
+        status = read_transfers(options, arena, &out->job);
+    if (status == CV_EXIT_DONE)
         status = options->costs != NULL ? read_costs(options, out)
                                         : read_laws(options, swept, &out->job);
     if (status != CV_EXIT_DONE)
@@ -235,13 +283,24 @@ bool cv_reduce_exact(const struct cleave_reduction *job)
 int cv_reduce_bound(const struct cleave_reduction *job, double *out)
 {
     struct cleave_reduction plain = *job;
+    struct cleave_pair_costs pairs;
     struct cleave_tree *tree;
     struct cleave_error err;
+    char least[32];
 
     plain.policy = "greedy";
     plain.settings = NULL;
     plain.nsettings = 0;
     plain.trace = NULL;
+    plain.simgrid = NULL;
+    if (job->simgrid != NULL && job->simgrid->topology != NULL) {
+        /* Nothing is faster than the fastest pair when it is alone. */
+        if (cleave_simgrid_measure_pairs(job->simgrid, job->nodes, &pairs, &err) !=
+            CLEAVE_OK)
+            return cv_complain_error(&err);
+        snprintf(least, sizeof least, "%.17g", isnan(pairs.least_s) ? 0 : pairs.least_s);
+        plain.transfer = least;
+    }
     if (cleave_plan_reduce(&plain, &tree, &err) != CLEAVE_OK)
         return cv_complain_error(&err);
     *out = tree->lower_bound_s;
@@ -252,15 +311,8 @@ int cv_reduce_bound(const struct cleave_reduction *job, double *out)
 int cv_reduce_save_trace(const char *path, const struct cv_reduce_job *reduce,
                          const char *policy)
 {
-    FILE *file = cv_open_output("--trace", path, true);
-    struct cleave_error err;
-    bool failed;
-
-    if (file == NULL)
-        return CV_EXIT_USAGE;
-    failed = cleave_trace_save_reduce(reduce->job.trace, cv_reduce_nodes(reduce), policy,
-                                      file, &err) != CLEAVE_OK;
-    if (failed)
-        cv_complain(CV_EXIT_FAILED, "--trace: %s", err.text);
-    return cv_close_output("--trace", path, file, failed);
+    return cv_trace_write(path,
+                          &(struct cv_trace_story){ .trace = reduce->job.trace,
+                                                    .nodes = cv_reduce_nodes(reduce),
+                                                    .policy = policy });
 }

@@ -4,6 +4,7 @@
 #define CV_REDUCE_OPTIONS_H
 #include <cleave/reduce.h>
 #include "cli/options.h"
+#include "cli/topology_options.h"
 #include "cli/verbs.h"
 
 /* The values of plan reduce, simulate reduce and compare reduce; each uses what its
@@ -23,7 +24,8 @@ struct cv_reduce_options {
     uint64_t seed;
     uint64_t runs; /* 0: not given                             */
     uint64_t threads;
-    const char *engine;
+    const char *engine; /* NULL: native, or simgrid for a topology  */
+    struct cv_topology_options where;
     const char *trace;
     const char *sweep;
     int json, csv, explain, length_only, tree;

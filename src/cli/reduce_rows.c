@@ -2,10 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "cli/reduce_rows.h"
 
-#include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/settings.h"
@@ -54,14 +51,15 @@ static enum cleave_status run_cell(const struct cleave_reduction *job, bool exac
 /* All policies for one value. */
 static int measure_value(const struct cv_reduce_options *options,
                          const struct cleave_reduction *job, struct cv_arena *arena,
-                         struct cv_reduce_table *table, size_t index)
+                         struct cv_comparison *table, size_t index)
 {
-    struct cv_reduce_cell *cells = table->cells + index * table->npolicies;
+    struct cv_compare_cell *cells = table->cells + index * table->npolicies;
     const bool exact = cv_reduce_exact(job);
     struct cleave_error err = { .status = CLEAVE_OK };
     char label[96];
-    int status = cv_reduce_bound(job, &table->bounds_s[index]);
+    int status = cv_reduce_bound(job, &table->bounds[index].value_s);
 
+    table->bounds[index].name = "costs at their means";
     for (size_t p = 0; p < table->npolicies && status == CV_EXIT_DONE; p++) {
         struct cleave_reduction one = *job;
         enum cleave_status done;
@@ -82,24 +80,15 @@ static int measure_value(const struct cv_reduce_options *options,
         if (cells[p].reason == NULL)
             status = cv_complain(CV_EXIT_FAILED, "out of memory for the comparison");
     }
-    if (!exact)
+    if (!exact) {
         table->runs = options->runs > 0 ? options->runs : CV_REDUCE_RUNS;
+        table->noisy = true;
+    }
     return status;
 }
 
-static int by_time(const void *a, const void *b)
-{
-    const struct cv_reduce_cell *left = a, *right = b;
-
-    if ((left->reason == NULL) != (right->reason == NULL))
-        return left->reason == NULL ? -1 : 1;
-    if (left->reason == NULL && left->stats.mean_s != right->stats.mean_s)
-        return left->stats.mean_s < right->stats.mean_s ? -1 : 1;
-    return strcmp(left->policy->name, right->policy->name);
-}
-
 static int open_table(const struct cv_reduce_options *options, struct cv_arena *arena,
-                      struct cv_reduce_table *out)
+                      struct cv_comparison *out)
 {
     const int status =
         cv_policies_choose(CLEAVE_TASK_REDUCE, options->policies, "greedy,tree-dyn",
@@ -108,19 +97,18 @@ static int open_table(const struct cv_reduce_options *options, struct cv_arena *
     if (status != CV_EXIT_DONE)
         return status;
     out->cells = cv_array(arena, out->npolicies * out->sweep.count, sizeof *out->cells);
-    out->bounds_s = cv_array(arena, out->sweep.count, sizeof *out->bounds_s);
+    out->bounds = cv_array(arena, out->sweep.count, sizeof *out->bounds);
     out->runs = 1;
-    if (out->cells == NULL || out->bounds_s == NULL)
+    if (out->cells == NULL || out->bounds == NULL)
         return cv_complain(CV_EXIT_FAILED, "out of memory for the comparison");
     return CV_EXIT_DONE;
 }
 
 int cv_reduce_measure(const struct cv_reduce_options *options,
                       const struct cv_reduce_job *reduce, struct cv_arena *arena,
-                      struct cv_reduce_table *out)
+                      struct cv_comparison *out)
 {
     int status = open_table(options, arena, out);
-    bool any = false;
 
     for (size_t i = 0; i < out->sweep.count && status == CV_EXIT_DONE; i++) {
         struct cleave_reduction job = reduce->job;
@@ -131,11 +119,8 @@ int cv_reduce_measure(const struct cv_reduce_options *options,
     }
     if (status != CV_EXIT_DONE)
         return status;
-    for (size_t i = 0; i < out->npolicies * out->sweep.count; i++)
-        any = any || out->cells[i].reason == NULL;
-    if (!any)
-        return cv_complain(CV_EXIT_USAGE, "no policy applies: %s", out->cells[0].reason);
-    if (out->sweep.what == CV_SWEEP_NONE)
-        qsort(out->cells, out->npolicies, sizeof *out->cells, by_time);
-    return CV_EXIT_DONE;
+    status = cv_compare_any(out);
+    if (status == CV_EXIT_DONE && !cv_compare_is_sweep(out))
+        cv_compare_sort(out);
+    return status;
 }

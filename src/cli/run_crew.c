@@ -1,4 +1,4 @@
-/* run_crew.c -- workers from a platform file, and what a run would do with them.
+/* run_crew.c -- what a run would do with its workers.
  * SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <math.h>
@@ -9,33 +9,6 @@
 #include "cli/output.h"
 #include "cli/plan_text.h"
 #include "cli/run_options.h"
-#include "model/platform_internal.h"
-
-int cv_crew_load(const char *path, struct cv_arena *arena, struct cv_crew *out)
-{
-    struct cleave_error err;
-    const char **prefixes;
-
-    *out = (struct cv_crew){ NULL, NULL };
-    if (cleave_platform_load(path, &out->platform, &err) != CLEAVE_OK)
-        return cv_complain_error(&err);
-    prefixes = cv_array(arena, cleave_platform_nworkers(out->platform), sizeof *prefixes);
-    if (prefixes == NULL)
-        return cv_complain(CV_EXIT_FAILED, "out of memory for the workers");
-    for (uint32_t g = 0; g < out->platform->ngroups; g++) {
-        const struct cv_group *group = &out->platform->groups[g];
-
-        if (group->ssh != NULL)
-            return cv_complain(CV_EXIT_ENGINE,
-                               "%s: worker '%s' is to be reached by ssh, which this "
-                               "version cannot do: leave ssh out to run it here",
-                               path, group->name);
-        for (uint32_t i = 0; i < group->count; i++)
-            prefixes[group->first + i] = group->command;
-    }
-    out->prefixes = prefixes;
-    return CV_EXIT_DONE;
-}
 
 static int input_size(const struct cleave_execution *execution, double *out)
 {

@@ -6,6 +6,7 @@
 #include <string.h>
 #include "base/text.h"
 #include "cli/output.h"
+#include "cli/trace_output.h"
 #include "run/usable_cores.h"
 
 #define FIELD(name) offsetof(struct cv_run_options, name)
@@ -42,7 +43,15 @@ static const struct cv_option worker_options[] = {
     { .name = "--hosts", .kind = CV_OPTION_TEXT, .argument = "FILE",
       .offset = FIELD(hosts),
       .help = "The workers of this platform file instead, with what it knows of their "
-              "costs and the command it puts before ours." },
+              "costs. Those with ssh: or slots: are other machines." },
+    { .name = "--mpi", .value = 1, .offset = FIELD(mpi),
+      .help = "The other ranks are the workers: for 'mpirun -n 9 cleave run --mpi ...'. "
+              "Rank 0 is the master, and its exit status counts. With --reduce, outputs "
+              "are reduced from rank to rank." },
+    { .name = "--mpi-library", .kind = CV_OPTION_TEXT, .argument = "NAME",
+      .offset = FIELD(mpi_library),
+      .help = "Which MPI has started the ranks: openmpi or mpich. Default: what mpirun "
+              "says in the environment." },
     { .name = "--persistent", .value = 1, .offset = FIELD(persistent),
       .help = "Start the command once per worker and give it one chunk after the other: 8 "
               "bytes of length, the highest first, and the chunk; it answers each in the "
@@ -57,6 +66,36 @@ static const struct cv_option worker_options[] = {
     { .name = "--block", .kind = CV_OPTION_UNITS, .argument = "SIZE",
       .offset = FIELD(block),
       .help = "Give every command about so many bytes, instead of what a policy says." },
+    { .name = NULL },
+};
+
+static const struct cv_option host_options[] = {
+    { .name = "--ssh", .kind = CV_OPTION_TEXT, .argument = "WORDS", .offset = FIELD(ssh),
+      .help = "How to reach hosts with ssh:, for instance 'ssh -F FILE'. Default: ssh, "
+              "which never asks for a password here." },
+    { .name = "--remote", .kind = CV_OPTION_TEXT, .argument = "PROGRAM",
+      .offset = FIELD(program),
+      .help = "Where cleave is on the hosts. Default: cleave, found in PATH there; for "
+              "hosts without ssh: this very program." },
+    { .name = "--push", .value = 1, .offset = FIELD(push),
+      .help = "Take a copy of cleave to hosts that lack it, into ~/.cache/cleave there." },
+    { .name = "--shared-input", .value = 1, .offset = FIELD(shared_input),
+      .help = "Hosts that see the input files under the same names read them themselves. "
+              "To others they are sent." },
+    { .name = "--workdir", .kind = CV_OPTION_TEXT, .argument = "DIR",
+      .offset = FIELD(work_directory),
+      .help = "The folder in which commands run on hosts. Default: where ssh begins." },
+    { .name = "--env", .kind = CV_OPTION_REPEAT, .argument = "NAME",
+      .offset = FIELD(environment),
+      .help = "Give this variable to commands on hosts as it is here, or NAME=VALUE. May "
+              "be given several times." },
+    { .name = "--connect-timeout", .kind = CV_OPTION_SECONDS, .argument = "TIME",
+      .offset = FIELD(connect_timeout_s),
+      .help = "Leave out a host that is not ready by then. Default 10 s." },
+    { .name = "--host-timeout", .kind = CV_OPTION_SECONDS, .argument = "TIME",
+      .offset = FIELD(host_timeout_s),
+      .help = "A host of which nothing is heard for so long is gone; its chunks go "
+              "elsewhere. Default 10 s." },
     { .name = NULL },
 };
 
@@ -132,7 +171,8 @@ static const struct cv_option report_options[] = {
       .help = "Write a line about the progress now and then, for logs." },
     { .name = "--trace", .kind = CV_OPTION_TEXT, .argument = "FILE",
       .offset = FIELD(trace),
-      .help = "Write every event and order to this file, as JSON lines." },
+      .help = "Write every event and order to this file, as JSON lines. "
+              CV_TRACE_FORMATS_HELP },
     { .name = "--json", .value = 1, .offset = FIELD(json),
       .help = "Write the summary as JSON: to standard output with --output, else to "
               "standard error." },
@@ -143,9 +183,10 @@ static const struct cv_option report_options[] = {
 /* clang-format on */
 
 const struct cv_option_group cv_run_groups[] = {
-    { "Input", input_options },      { "Workers", worker_options },
-    { "Output", output_options },    { "Failures", failure_options },
-    { "Reporting", report_options }, { NULL, NULL },
+    { "Input", input_options },       { "Workers", worker_options },
+    { "Other machines", host_options }, { "Output", output_options },
+    { "Failures", failure_options },  { "Reporting", report_options },
+    { NULL, NULL },
 };
 
 /* One worker of a list: "name" or "name:words". */
@@ -211,7 +252,7 @@ int cv_crew_read(const char *text, struct cv_arena *arena, struct cv_crew *out)
 
     char cores[16];
 
-    *out = (struct cv_crew){ NULL, NULL };
+    *out = (struct cv_crew){ .platform = NULL };
     if (text == NULL) {
         snprintf(cores, sizeof cores, "%u", cv_usable_cores());
         text = cores;

@@ -4,11 +4,18 @@
 #include <cleave/execute.h>
 #include "cli/options.h"
 #include "cli/verbs.h"
+#include "run/content_hash.h"
 
 struct cv_run_options {
     struct cv_strings inputs, params;
     const char *output, *split, *workers, *policy, *directory, *halt, *joblog, *journal;
     const char *failed, *trace, *progress, *hosts, *reduce;
+    const char *ssh, *program, *work_directory;
+    struct cv_strings environment;
+    double connect_timeout_s, host_timeout_s;
+    int push, shared_input;
+    int mpi;
+    const char *mpi_library;
     double block, memory, timeout_s;
     uint64_t retries, rounds;
     int commutative, persistent;
@@ -23,12 +30,35 @@ extern const struct cv_option_group cv_run_groups[];
 struct cv_crew {
     struct cleave_platform *platform; /* owned; NULL: as many as there are cores */
     const char *const *prefixes;      /* of the arena; NULL: none               */
+    struct cleave_host *hosts;        /* of the arena                           */
+    size_t nhosts;
 };
+
+/* How hosts are reached. */
+struct cv_reach {
+    const char *ssh;     /* words of the command; NULL: ssh                              */
+    const char *program; /* cleave over there; NULL: cleave, or this very program        */
+    bool push;           /* take a copy of this program there                            */
+    double connect_timeout_s;
+    /* With push: */
+    const char *file; /* of the arena: what is copied                                    */
+    long long size;
+    char hash[CV_CONTENT_HASH_TEXT];
+};
+
+/* Find what is to be pushed, if anything. Returns an exit status. */
+int cv_reach_open(struct cv_reach *reach, struct cv_arena *arena);
 
 /* "4", or "fast,slow:nice -n 19". Returns an exit status; what is wrong has been told. */
 int cv_crew_read(const char *text, struct cv_arena *arena, struct cv_crew *out);
-/* The workers of a platform file, with the commands that it puts before ours. */
-int cv_crew_load(const char *path, struct cv_arena *arena, struct cv_crew *out);
+/* The workers of a platform file, with the commands that it puts before ours, and its
+ * hosts. */
+int cv_crew_load(const char *path, const struct cv_reach *reach, struct cv_arena *arena,
+                 struct cv_crew *out);
+/* The same, but what is wrong is put into `err`. */
+enum cleave_status cv_crew_open(const char *path, const struct cv_reach *reach,
+                                struct cv_arena *arena, struct cv_crew *out,
+                                struct cleave_error *err);
 /* Say what would be done: the plan of the policy for the input on these workers. */
 int cv_run_plan(const struct cleave_execution *execution);
 /* When that plan ends, in seconds; NAN when there is none. */

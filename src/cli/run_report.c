@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/fail.h"
 #include "cli/json_fields.h"
 #include "cli/output.h"
 #include "report/table.h"
@@ -111,6 +112,24 @@ void cv_run_note(void *context, const char *text)
     fprintf(stderr, "cleave: %s\n", text);
 }
 
+enum cleave_status cv_run_more_hosts(void *context, struct cleave_more_hosts *out,
+                                     struct cleave_error *err)
+{
+    struct cv_run_report *report = context;
+
+    cleave_platform_free(report->again.platform);
+    report->again.platform = NULL;
+    CV_TRY(
+        cv_crew_open(report->hosts, &report->reach, report->arena, &report->again, err));
+    *out = (struct cleave_more_hosts){ report->again.hosts, report->again.nhosts };
+    return CLEAVE_OK;
+}
+
+static void put_measured(struct cv_json *json, const char *name, double value)
+{
+    cv_field_number(json, name, value > 0 ? value : NAN);
+}
+
 static void summary_json(const struct cleave_execution_result *result, double predicted_s,
                          FILE *file)
 {
@@ -122,12 +141,22 @@ static void summary_json(const struct cleave_execution_result *result, double pr
     cv_field_number(&json, "output_bytes", result->output_bytes);
     cv_field_count(&json, "chunks", result->chunks);
     cv_field_number(&json, "makespan_s", result->seconds);
+    cv_field_number(&json, "connect_s", result->connect_s);
     cv_field_number(&json, "predicted_s", predicted_s);
     cv_field_number(&json, "bound_s", result->bound_s);
     cv_field_count(&json, "retries", result->retries);
     cv_field_count(&json, "failed", result->failed);
     cv_field_count(&json, "resumed", result->resumed);
     cv_field_count(&json, "folds", result->folds);
+    cv_field_count(&json, "lost", result->lost);
+    cv_field_list(&json, "left_out");
+    for (size_t i = 0; i < result->nabsent; i++) {
+        cv_field_line(&json, NULL);
+        cv_field_text(&json, "host", result->absent[i].name);
+        cv_field_text(&json, "reason", result->absent[i].reason);
+        cv_json_end(&json);
+    }
+    cv_json_end(&json);
     cv_field_list(&json, "workers");
     for (uint32_t w = 0; w < result->nworkers; w++) {
         const struct cleave_worker_result *worker = &result->workers[w];
@@ -140,8 +169,8 @@ static void summary_json(const struct cleave_execution_result *result, double pr
         cv_field_number(&json, "idle_s", fmax(0, result->seconds - worker->busy_s));
         cv_field_number(&json, "speed", worker->speed_ups);
         cv_field_number(&json, "compute_latency", worker->latency_s);
-        cv_field_number(&json, "bandwidth", NAN);
-        cv_field_number(&json, "latency", 0);
+        put_measured(&json, "bandwidth", worker->bandwidth_ups);
+        cv_field_number(&json, "latency", worker->link_latency_s);
         cv_json_end(&json);
     }
     cv_json_end(&json);
@@ -154,10 +183,12 @@ static void summary_text(const struct cleave_execution_result *result, double pr
                          FILE *file)
 {
     static const struct cv_column columns[] = {
-        { "worker", CV_COLUMN_TEXT }, { "chunks", CV_COLUMN_COUNT },
-        { "bytes", CV_COLUMN_UNITS }, { "busy", CV_COLUMN_PERCENT },
-        { "MB/s", CV_COLUMN_NUMBER }, { "start ms", CV_COLUMN_NUMBER },
+        { "worker", CV_COLUMN_TEXT },      { "chunks", CV_COLUMN_COUNT },
+        { "bytes", CV_COLUMN_UNITS },      { "busy", CV_COLUMN_PERCENT },
+        { "MB/s", CV_COLUMN_NUMBER },      { "start ms", CV_COLUMN_NUMBER },
+        { "link MB/s", CV_COLUMN_NUMBER }, { "link ms", CV_COLUMN_NUMBER },
     };
+    bool remote = false;
     struct cv_text text = { NULL, 0, 0, false };
     char bytes[CV_NUMBER_ROOM];
     struct cv_table table;
@@ -165,6 +196,8 @@ static void summary_text(const struct cleave_execution_result *result, double pr
     fprintf(file, "cleave: %s bytes in %.3f s, %llu chunks",
             cv_show_units(result->input_bytes, bytes), result->seconds,
             (unsigned long long)result->chunks);
+    if (result->connect_s > 0)
+        fprintf(file, ", %.3f s to connect", result->connect_s);
     if (result->bound_s > 0)
         fprintf(file, ", %.1f%% over all workers busy to the end",
                 100 * (result->seconds / result->bound_s - 1));
@@ -177,10 +210,14 @@ static void summary_text(const struct cleave_execution_result *result, double pr
                 (unsigned long long)result->resumed);
     if (result->retries > 0)
         fprintf(file, ", %llu retries", (unsigned long long)result->retries);
+    if (result->lost > 0)
+        fprintf(file, ", %llu chunks lost with a host", (unsigned long long)result->lost);
     if (result->failed > 0)
         fprintf(file, ", %llu failed", (unsigned long long)result->failed);
     fprintf(file, "\n");
-    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    for (uint32_t w = 0; w < result->nworkers; w++)
+        remote = remote || result->workers[w].remote;
+    cv_table_init(&table, columns, sizeof columns / sizeof *columns - (remote ? 0 : 2));
     for (uint32_t w = 0; w < result->nworkers; w++) {
         const struct cleave_worker_result *worker = &result->workers[w];
 
@@ -191,6 +228,10 @@ static void summary_text(const struct cleave_execution_result *result, double pr
                         result->seconds > 0 ? worker->busy_s / result->seconds : 0);
         cv_table_number(&table, worker->speed_ups / 1e6);
         cv_table_number(&table, worker->latency_s * 1e3);
+        if (remote) {
+            cv_table_number(&table, worker->bandwidth_ups / 1e6);
+            cv_table_number(&table, worker->link_latency_s * 1e3);
+        }
     }
     cv_table_write(&table, false, 80, &text);
     cv_table_done(&table);

@@ -12,6 +12,11 @@ struct cv_run_report {
     double shown_s;      /* when the progress was shown last  */
     double predicted_s;  /* by the plan; NAN: none            */
     const char *command; /* first word, for the log           */
+    /* To read the hosts again: */
+    const char *hosts;
+    struct cv_reach reach;
+    struct cv_arena *arena;
+    struct cv_crew again; /* its platform is owned */
 };
 
 /* Returns an exit status; what is wrong has been told. */
@@ -23,6 +28,8 @@ int cv_run_report_close(struct cv_run_report *report, int status);
 void cv_run_attempted(void *context, const struct cleave_attempt *attempt);
 void cv_run_progress(void *context, const struct cleave_progress *progress);
 void cv_run_note(void *context, const char *text);
+enum cleave_status cv_run_more_hosts(void *context, struct cleave_more_hosts *out,
+                                     struct cleave_error *err);
 
 void cv_run_progress_end(struct cv_run_report *report);
 void cv_run_summary(const struct cleave_execution_result *result,

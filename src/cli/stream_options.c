@@ -19,35 +19,48 @@ const struct cv_stream_options cv_stream_presets = {
     .weights = "own",
     .effort = 2,
     .declared = 1,
-    .engine = "native",
 };
 
 /* clang-format off */
+#define REST_OF_JOB                                                                     \
+    { .name = "--streams", .letter = 'M', .kind = CV_OPTION_COUNT, .argument = "M",     \
+      .offset = FIELD(streams), .least = 1, .most = 1e6,                                \
+      .help = "How many streams there are, each with a master of its own. Default 1." },\
+    { .name = "--period", .letter = 't', .kind = CV_OPTION_TEXT, .argument = "TIME|auto",\
+      .offset = FIELD(period),                                                          \
+      .help = "How long a round should last. Default auto: the shortest in which the "  \
+              "masters get 95% of the throughput that rounds without end would give, "  \
+              "rounded up to two digits." },                                            \
+    { .name = "--margin", .kind = CV_OPTION_NUMBER, .argument = "LAMBDA",               \
+      .offset = FIELD(margin), .least = 0, .most = 1000,                                \
+      .help = "Stretch the delays between workers by this part, because costs are not " \
+              "sure: 0.1 for 10%. Default 0." },                                        \
+    { .name = "--theta", .kind = CV_OPTION_NUMBER, .argument = "T",                     \
+      .offset = FIELD(theta), .least = 0.05, .most = 0.95,                              \
+      .help = "The part of a round that is sent first; the rest follows while it is "   \
+              "computed. Default 0.5." },                                               \
+    { .name = "--result-ratio", .kind = CV_OPTION_NUMBER, .argument = "D",              \
+      .offset = FIELD(result_ratio), .least = 0, .most = 1e9,                           \
+      .help = "Units of result that come back to the master per unit. Default 0: results "\
+              "are too small to matter." }
+
 const struct cv_option cv_stream_job_options[] = {
     { .name = "--platform", .letter = 'p', .kind = CV_OPTION_TEXT, .argument = "FILE",
       .offset = FIELD(platform), .required = true,
       .help = "Machines and links, in YAML or JSON; - reads standard input. Each stream "
               "has a master with the port that the file says." },
-    { .name = "--streams", .letter = 'M', .kind = CV_OPTION_COUNT, .argument = "M",
-      .offset = FIELD(streams), .least = 1, .most = 1e6,
-      .help = "How many streams there are, each with a master of its own. Default 1." },
-    { .name = "--period", .letter = 't', .kind = CV_OPTION_TEXT, .argument = "TIME|auto",
-      .offset = FIELD(period),
-      .help = "How long a round should last. Default auto: the shortest in which the "
-              "masters get 95% of the throughput that rounds without end would give, "
-              "rounded up to two digits." },
-    { .name = "--margin", .kind = CV_OPTION_NUMBER, .argument = "LAMBDA",
-      .offset = FIELD(margin), .least = 0, .most = 1000,
-      .help = "Stretch the delays between workers by this part, because costs are not "
-              "sure: 0.1 for 10%. Default 0." },
-    { .name = "--theta", .kind = CV_OPTION_NUMBER, .argument = "T",
-      .offset = FIELD(theta), .least = 0.05, .most = 0.95,
-      .help = "The part of a round that is sent first; the rest follows while it is "
-              "computed. Default 0.5." },
-    { .name = "--result-ratio", .kind = CV_OPTION_NUMBER, .argument = "D",
-      .offset = FIELD(result_ratio), .least = 0, .most = 1e9,
-      .help = "Units of result that come back to the master per unit. Default 0: results "
-              "are too small to matter." },
+    REST_OF_JOB,
+    { .name = NULL },
+};
+
+const struct cv_option cv_simulated_stream_options[] = {
+    { .name = "--platform", .letter = 'p', .kind = CV_OPTION_TEXT, .argument = "FILE",
+      .offset = FIELD(platform),
+      .help = "Machines and links, in YAML or JSON; - reads standard input. Each stream "
+              "has a master with the port that the file says. On a topology it is what "
+              "masters are told, with workers named as hosts are; by default what 'cleave "
+              "calibrate --topology' measures." },
+    REST_OF_JOB,
     { .name = NULL },
 };
 
@@ -167,16 +180,33 @@ int cv_stream_window(const char *text, double *out_from_s, double *out_to_s)
     return CV_EXIT_DONE;
 }
 
+static int read_platform(const struct cv_stream_options *options,
+                         struct cv_stream_case *out)
+{
+    const char *path = options->platform;
+    struct cleave_error err;
+
+    if (path == NULL)
+        return cv_topology_platform(&options->where, out->simgrid, &out->platform);
+    if (options->where.port != NULL)
+        return cv_complain(CV_EXIT_USAGE, "--port: the platform file says that");
+    if (strcmp(path, "-") == 0)
+        path = "/dev/stdin";
+    if (cleave_platform_load(path, &out->platform, &err) != CLEAVE_OK)
+        return cv_complain_error(&err);
+    return CV_EXIT_DONE;
+}
+
 int cv_stream_case_open(const struct cv_stream_options *options, struct cv_arena *arena,
                         struct cv_stream_case *out)
 {
-    const char *path =
-        strcmp(options->platform, "-") == 0 ? "/dev/stdin" : options->platform;
     struct cleave_stream_task *task = &out->task;
     struct cleave_error err;
     int status;
 
     memset(out, 0, sizeof *out);
+    if (options->platform == NULL && options->where.file == NULL)
+        return cv_complain(CV_EXIT_USAGE, "--platform FILE is required");
     task->nstreams = (uint32_t)options->streams;
     task->margin = options->margin;
     task->theta = options->theta;
@@ -188,8 +218,11 @@ int cv_stream_case_open(const struct cv_stream_options *options, struct cv_arena
         status = read_choice(options, arena, task);
     if (status != CV_EXIT_DONE)
         return status;
-    if (cleave_platform_load(path, &out->platform, &err) != CLEAVE_OK)
-        return cv_complain_error(&err);
+    status = cv_topology_open(options->engine, &options->where, arena, &out->simgrid);
+    if (status == CV_EXIT_DONE)
+        status = read_platform(options, out);
+    if (status != CV_EXIT_DONE)
+        return status;
     task->platform = out->platform;
     if (cleave_plan_streams(task, &out->plan, &err) != CLEAVE_OK)
         return cv_complain_error(&err);

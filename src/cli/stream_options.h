@@ -5,6 +5,7 @@
 #include <cleave/stream_plan.h>
 #include <cleave/streams.h>
 #include "cli/options.h"
+#include "cli/topology_options.h"
 #include "cli/verbs.h"
 
 /* The values of plan streams and simulate streams; each uses what its option groups
@@ -22,14 +23,16 @@ struct cv_stream_options {
     const char *window; /* NULL: all of the horizon                  */
     struct cv_strings params;
     uint64_t threads;
-    const char *engine;
+    const char *engine; /* NULL: native, or simgrid for a topology   */
+    struct cv_topology_options where;
     const char *trace;
     int json, all_workers;
     uint64_t width; /* 0: as wide as the terminal                */
 };
 
 extern const struct cv_stream_options cv_stream_presets;
-extern const struct cv_option cv_stream_job_options[];    /* platform, streams, period  */
+extern const struct cv_option cv_stream_job_options[]; /* platform, streams, period  */
+extern const struct cv_option cv_simulated_stream_options[]; /* platform optional      */
 extern const struct cv_option cv_stream_choice_options[]; /* demand, weights, effort    */
 
 /* What is planned, made from options: the platform and the plan are owned. */
@@ -37,6 +40,7 @@ struct cv_stream_case {
     struct cleave_platform *platform;
     struct cleave_stream_task task;
     struct cleave_stream_plan *plan;
+    const struct cleave_simgrid *simgrid; /* NULL: the native engine; in the arena */
 };
 
 /* Check and read everything, and plan. Returns an exit status; what is wrong has been

@@ -7,18 +7,47 @@
 #include <string.h>
 #include "base/quantity.h"
 #include "cli/output.h"
+#include "model/platform_internal.h"
 
 static const struct {
     const char *name;
+    enum cleave_task task;
     enum cv_quantity quantity;
     double least, most;
     const char *range;
 } swept[] = {
-    [CV_SWEEP_NONE] = { "", CV_NUMBER, 0, 0, "" },
-    [CV_SWEEP_CV] = { "cv", CV_NUMBER, 0, 100, "a number from 0 to 100" },
-    [CV_SWEEP_TRANSFER] = { "transfer", CV_SECONDS, 0, 1e100, "a time of 0 or more" },
-    [CV_SWEEP_COMPUTE] = { "compute", CV_SECONDS, 0, 1e100, "a time of 0 or more" },
-    [CV_SWEEP_NODES] = { "nodes", CV_NUMBER, 1, 4294967294.0, "a number of nodes" },
+#define TIME CV_SECONDS, 0, 1e100, "a time of 0 or more"
+#define RATE CV_RATE, 1e-100, 1e100, "a rate above 0"
+#define FACTOR CV_NUMBER, 1e-9, 1e9, "a factor above 0"
+#define LOAD CLEAVE_TASK_LOAD
+#define REDUCE CLEAVE_TASK_REDUCE
+    [CV_SWEEP_NONE] = { "", REDUCE, CV_NUMBER, 0, 0, "" },
+    [CV_SWEEP_CV] = { "cv", REDUCE, CV_NUMBER, 0, 100, "a number from 0 to 100" },
+    [CV_SWEEP_TRANSFER] = { "transfer", REDUCE, TIME },
+    [CV_SWEEP_COMPUTE] = { "compute", REDUCE, TIME },
+    [CV_SWEEP_NODES] = { "nodes", REDUCE, CV_NUMBER, 1, 4294967294.0,
+                         "a number of nodes" },
+    [CV_SWEEP_LATENCY] = { "latency", LOAD, TIME },
+    [CV_SWEEP_BANDWIDTH] = { "bandwidth", LOAD, RATE },
+    [CV_SWEEP_SPEED] = { "speed", LOAD, RATE },
+    [CV_SWEEP_COMPUTE_LATENCY] = { "compute-latency", LOAD, TIME },
+    [CV_SWEEP_LATENCY_FACTOR] = { "latency-factor", LOAD, CV_NUMBER, 0, 1e9,
+                                  "a factor of 0 or more" },
+    [CV_SWEEP_BANDWIDTH_FACTOR] = { "bandwidth-factor", LOAD, FACTOR },
+    [CV_SWEEP_SPEED_FACTOR] = { "speed-factor", LOAD, FACTOR },
+    [CV_SWEEP_COMPUTE_LATENCY_FACTOR] = { "compute-latency-factor", LOAD, CV_NUMBER, 0,
+                                          1e9, "a factor of 0 or more" },
+    [CV_SWEEP_WORKERS] = { "workers", LOAD, CV_NUMBER, 1, CLEAVE_MAX_WORKERS,
+                           "a number of workers" },
+    [CV_SWEEP_LOAD] = { "load", LOAD, CV_UNITS, 1e-100, 1e100, "an amount above 0" },
+    [CV_SWEEP_RESULT_RATIO] = { "result-ratio", LOAD, CV_NUMBER, 0, 1e9,
+                                "a number of 0 or more" },
+    [CV_SWEEP_ERROR] = { "error", LOAD, CV_NUMBER, 0, 10, "a number from 0 to 10" },
+#undef TIME
+#undef RATE
+#undef FACTOR
+#undef LOAD
+#undef REDUCE
 };
 
 enum { SWEPT = sizeof swept / sizeof *swept, FIELDS = 4, PER_DECADE = 4 };
@@ -30,14 +59,19 @@ struct steps {
     size_t points; /* of those            */
 };
 
-static int expected_form(const char *text)
+static int expected_form(const char *text, enum cleave_task task)
 {
     char shown[CV_ECHO_ROOM];
 
     return cv_complain(CV_EXIT_USAGE,
-                       "--sweep: expected cv, transfer, compute or nodes with "
-                       "FROM:TO:STEP or FROM:TO:log[:POINTS], such as cv=0.01:10:log, "
-                       "got '%s'",
+                       "--sweep: expected %s with FROM:TO:STEP or FROM:TO:log[:POINTS], "
+                       "such as %s, got '%s'",
+                       task == CLEAVE_TASK_REDUCE
+                           ? "cv, transfer, compute or nodes"
+                           : "latency, bandwidth, speed or compute-latency, one of them "
+                             "with -factor behind it, workers, load, result-ratio or "
+                             "error",
+                       task == CLEAVE_TASK_REDUCE ? "cv=0.01:10:log" : "latency=0:10:0.5",
                        cv_echo(text, shown));
 }
 
@@ -135,7 +169,7 @@ static int make_values(const struct steps *steps, struct cv_arena *arena,
                            ? tidy(steps->from + (double)i * steps->step)
                            : tidy(steps->from * pow(steps->to / steps->from, part));
 
-        if (out->what == CV_SWEEP_NODES)
+        if (out->what == CV_SWEEP_NODES || out->what == CV_SWEEP_WORKERS)
             value = floor(value + 0.5);
         if (out->count == 0 || value > values[out->count - 1])
             values[out->count++] = value;
@@ -144,7 +178,8 @@ static int make_values(const struct steps *steps, struct cv_arena *arena,
     return CV_EXIT_DONE;
 }
 
-int cv_sweep_read(const char *text, struct cv_arena *arena, struct cv_sweep *out)
+int cv_sweep_read(const char *text, enum cleave_task task, struct cv_arena *arena,
+                  struct cv_sweep *out)
 {
     static const double nothing = 0;
     char *fields[FIELDS], *copy, *at;
@@ -152,7 +187,7 @@ int cv_sweep_read(const char *text, struct cv_arena *arena, struct cv_sweep *out
     size_t count = 0;
     int status;
 
-    *out = (struct cv_sweep){ CV_SWEEP_NONE, "", &nothing, 1 };
+    *out = (struct cv_sweep){ CV_SWEEP_NONE, "", &nothing, 1, false };
     if (text == NULL)
         return CV_EXIT_DONE;
     copy = cv_arena_text(arena, text);
@@ -160,11 +195,11 @@ int cv_sweep_read(const char *text, struct cv_arena *arena, struct cv_sweep *out
         return cv_complain(CV_EXIT_FAILED, "out of memory for the sweep");
     at = strchr(copy, '=');
     if (at == NULL)
-        return expected_form(text);
+        return expected_form(text, task);
     *at++ = '\0';
     for (size_t i = 1; i < SWEPT; i++) {
-        if (strcmp(copy, swept[i].name) == 0)
-            *out = (struct cv_sweep){ (enum cv_swept)i, swept[i].name, NULL, 0 };
+        if (swept[i].task == task && strcmp(copy, swept[i].name) == 0)
+            *out = (struct cv_sweep){ (enum cv_swept)i, swept[i].name, NULL, 0, false };
     }
     while (at != NULL && count < FIELDS) {
         fields[count++] = at;
@@ -173,8 +208,9 @@ int cv_sweep_read(const char *text, struct cv_arena *arena, struct cv_sweep *out
             *at++ = '\0';
     }
     if (out->what == CV_SWEEP_NONE || count < 3 || at != NULL)
-        return expected_form(text);
+        return expected_form(text, task);
     status = read_steps(fields, count, out->what, &steps);
+    out->by_factors = steps.points > 0;
     return status == CV_EXIT_DONE ? make_values(&steps, arena, out) : status;
 }
 
@@ -253,8 +289,88 @@ int cv_sweep_apply(const struct cv_sweep *sweep, size_t index, struct cv_arena *
     case CV_SWEEP_NODES:
         job->nodes = (uint32_t)value;
         break;
-    case CV_SWEEP_NONE:
+    default:
         break;
     }
     return status;
+}
+
+const char *cv_sweep_unit(const struct cv_sweep *sweep)
+{
+    static const char *const units[] = {
+        [CV_NUMBER] = "", [CV_SECONDS] = "s", [CV_UNITS] = "units", [CV_RATE] = "units/s"
+    };
+
+    return units[swept[sweep->what].quantity];
+}
+
+bool cv_sweep_is_platform(const struct cv_sweep *sweep)
+{
+    return sweep->what >= CV_SWEEP_LATENCY && sweep->what <= CV_SWEEP_WORKERS;
+}
+
+static void change_worker(enum cv_swept what, double value, struct cleave_worker *worker)
+{
+    switch (what) {
+    case CV_SWEEP_LATENCY:
+        worker->latency_s = worker->return_latency_s = value;
+        break;
+    case CV_SWEEP_BANDWIDTH:
+        worker->bandwidth_ups = worker->return_bandwidth_ups = value;
+        break;
+    case CV_SWEEP_SPEED:
+        worker->speed_ups = value;
+        break;
+    case CV_SWEEP_COMPUTE_LATENCY:
+        worker->compute_latency_s = value;
+        break;
+    case CV_SWEEP_LATENCY_FACTOR:
+        worker->latency_s *= value;
+        worker->return_latency_s *= value;
+        break;
+    case CV_SWEEP_BANDWIDTH_FACTOR:
+        worker->bandwidth_ups *= value;
+        worker->return_bandwidth_ups *= value;
+        break;
+    case CV_SWEEP_SPEED_FACTOR:
+        worker->speed_ups *= value;
+        break;
+    case CV_SWEEP_COMPUTE_LATENCY_FACTOR:
+        worker->compute_latency_s *= value;
+        break;
+    default:
+        break;
+    }
+}
+
+int cv_sweep_platform(const struct cv_sweep *sweep, size_t index,
+                      const struct cleave_platform *declared, struct cv_arena *arena,
+                      struct cleave_platform **out)
+{
+    const double value = sweep->values[index];
+    uint32_t n = cleave_platform_nworkers(declared);
+    struct cleave_worker *workers;
+    struct cv_group *groups;
+    struct cleave_error err;
+
+    if (sweep->what == CV_SWEEP_WORKERS && value > n)
+        return cv_complain(CV_EXIT_USAGE,
+                           "--sweep: the platform has %u workers, got %.0f", n, value);
+    if (sweep->what == CV_SWEEP_WORKERS)
+        n = (uint32_t)value;
+    workers = cv_array(arena, n, sizeof *workers);
+    groups = cv_array(arena, n, sizeof *groups);
+    if (workers == NULL || groups == NULL)
+        return cv_complain(CV_EXIT_FAILED, "out of memory for the sweep");
+    for (uint32_t i = 0; i < n; i++) {
+        workers[i] = cleave_platform_workers(declared)[i];
+        change_worker(sweep->what, value, &workers[i]);
+        groups[i].name = cleave_platform_worker_name(declared, i);
+        groups[i].count = 1;
+        groups[i].steps = cleave_platform_profile(declared, i, &groups[i].nsteps);
+    }
+    if (cv_platform_build(cleave_platform_port(declared), workers, groups, n, out, NULL,
+                          &err) != CLEAVE_OK)
+        return cv_complain_error(&err);
+    return CV_EXIT_DONE;
 }

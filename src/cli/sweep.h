@@ -4,9 +4,13 @@
  *     cv=0.01:10:log:7     seven values
  *     nodes=16:256:16      a step
  *
- * What may vary: cv (of both laws), transfer, compute (their means) and nodes. */
+ * What may vary for a reduction: cv (of both laws), transfer, compute (their means) and
+ * nodes. For a load: latency, bandwidth, speed and compute-latency of every worker, each
+ * also as a factor on what is declared (latency-factor ..), load, result-ratio, error and
+ * workers (the first so many). */
 #ifndef CV_SWEEP_H
 #define CV_SWEEP_H
+#include <cleave/policy.h>
 #include <cleave/reduce.h>
 #include "base/arena.h"
 
@@ -15,7 +19,19 @@ enum cv_swept {
     CV_SWEEP_CV,
     CV_SWEEP_TRANSFER,
     CV_SWEEP_COMPUTE,
-    CV_SWEEP_NODES
+    CV_SWEEP_NODES,
+    CV_SWEEP_LATENCY, /* from here on of loads */
+    CV_SWEEP_BANDWIDTH,
+    CV_SWEEP_SPEED,
+    CV_SWEEP_COMPUTE_LATENCY,
+    CV_SWEEP_LATENCY_FACTOR,
+    CV_SWEEP_BANDWIDTH_FACTOR,
+    CV_SWEEP_SPEED_FACTOR,
+    CV_SWEEP_COMPUTE_LATENCY_FACTOR,
+    CV_SWEEP_WORKERS,
+    CV_SWEEP_LOAD,
+    CV_SWEEP_RESULT_RATIO,
+    CV_SWEEP_ERROR,
 };
 
 struct cv_sweep {
@@ -23,13 +39,23 @@ struct cv_sweep {
     const char *name;     /* "cv"; static              */
     const double *values; /* in the arena, increasing  */
     size_t count;
+    bool by_factors; /* neighbours differ by a factor, not by a step */
 };
 
 enum { CV_SWEEP_VALUES = 1000 }; /* most in a sweep */
 
-/* Both return an exit status; what is wrong has been told. `text` NULL is a sweep over
+/* All return an exit status; what is wrong has been told. `text` NULL is a sweep over
  * nothing, with one value. */
-int cv_sweep_read(const char *text, struct cv_arena *arena, struct cv_sweep *out);
+int cv_sweep_read(const char *text, enum cleave_task task, struct cv_arena *arena,
+                  struct cv_sweep *out);
+/* The unit of its values: "s", "units/s", "units" or "". */
+const char *cv_sweep_unit(const struct cv_sweep *sweep);
+/* Whether it is the platform that varies. */
+bool cv_sweep_is_platform(const struct cv_sweep *sweep);
+/* The platform for value `index`: *out is owned by the caller. */
+int cv_sweep_platform(const struct cv_sweep *sweep, size_t index,
+                      const struct cleave_platform *declared, struct cv_arena *arena,
+                      struct cleave_platform **out);
 /* Put value `index` into the job, whose laws may be replaced by texts in the arena. */
 int cv_sweep_apply(const struct cv_sweep *sweep, size_t index, struct cv_arena *arena,
                    struct cleave_reduction *job);

@@ -1,6 +1,7 @@
 /* verb_compare_reduce.c -- cleave compare reduce. SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 #include "base/quantity.h"
 #include "cli/engines.h"
 #include "cli/json_fields.h"
@@ -12,7 +13,14 @@
 #include "cli/tree_text.h"
 #include "report/table.h"
 
-#define FIELD(name) offsetof(struct cv_reduce_options, name)
+/* The options of all verbs about a reduction come first, as their tables expect. */
+struct compare_options {
+    struct cv_reduce_options reduce;
+    struct cv_compare_output output;
+};
+
+#define FIELD(name) offsetof(struct compare_options, reduce.name)
+#define OWN(name) offsetof(struct compare_options, name)
 
 /* clang-format off */
 static const struct cv_option policy_options[] = {
@@ -50,6 +58,12 @@ static const struct cv_option output_options[] = {
       .help = "Write JSON: the rows, and what does not apply." },
     { .name = "--csv", .value = 1, .offset = FIELD(csv),
       .help = "Write comma-separated values, with a heading." },
+    { .name = "--output", .letter = 'o', .kind = CV_OPTION_TEXT, .argument = "FILE",
+      .offset = OWN(output.page),
+      .help = "Write a page with plots and tables to this file instead; - is standard "
+              "output." },
+    { .name = "--force", .letter = 'f', .value = 1, .offset = OWN(output.force),
+      .help = "Replace that file if it exists." },
     { .name = NULL },
 };
 /* clang-format on */
@@ -63,38 +77,12 @@ static const struct cv_option_group groups[] = {
     { NULL, NULL },
 };
 
-static bool is_sweep(const struct cv_reduce_table *found)
-{
-    return found->sweep.what != CV_SWEEP_NONE;
-}
-
-/* The shortest for a value of the sweep; NULL when nothing applies. */
-static const struct cv_reduce_cell *best_of(const struct cv_reduce_table *found,
-                                            size_t index)
-{
-    const struct cv_reduce_cell *cells = found->cells + index * found->npolicies;
-    const struct cv_reduce_cell *best = NULL;
-
-    for (size_t p = 0; p < found->npolicies; p++) {
-        if (cells[p].reason == NULL &&
-            (best == NULL || cells[p].stats.mean_s < best->stats.mean_s))
-            best = &cells[p];
-    }
-    return best;
-}
-
-static double mean_of(const struct cv_reduce_cell *cell)
-{
-    return cell->reason == NULL ? cell->stats.mean_s : NAN;
-}
-
 /* --- JSON --------------------------------------------------------------------------- */
 
-static void json_cells(struct cv_json *json, const struct cv_reduce_table *found,
+static void json_cells(struct cv_json *json, const struct cv_comparison *found,
                        size_t index)
 {
-    const struct cv_reduce_cell *cells = found->cells + index * found->npolicies;
-    const struct cv_reduce_cell *best = best_of(found, index);
+    const struct cv_compare_cell *cells = cv_compare_cells(found, index);
 
     for (size_t p = 0; p < found->npolicies; p++) {
         if (cells[p].reason != NULL)
@@ -103,17 +91,16 @@ static void json_cells(struct cv_json *json, const struct cv_reduce_table *found
         cv_field_text(json, "policy", cells[p].policy->name);
         cv_field_stats(json, &cells[p].stats);
         cv_field_number(json, "over_bound",
-                        cv_over(cells[p].stats.mean_s, found->bounds_s[index]));
-        cv_field_number(json, "over_best",
-                        cv_over(cells[p].stats.mean_s, best->stats.mean_s));
+                        cv_compare_over_bound(found, index, &cells[p]));
+        cv_field_number(json, "over_best", cv_compare_over_best(found, index, &cells[p]));
         cv_json_end(json);
     }
 }
 
-static void json_reasons(struct cv_json *json, const struct cv_reduce_table *found,
+static void json_reasons(struct cv_json *json, const struct cv_comparison *found,
                          size_t index)
 {
-    const struct cv_reduce_cell *cells = found->cells + index * found->npolicies;
+    const struct cv_compare_cell *cells = cv_compare_cells(found, index);
 
     for (size_t p = 0; p < found->npolicies; p++) {
         if (cells[p].reason == NULL)
@@ -125,11 +112,11 @@ static void json_reasons(struct cv_json *json, const struct cv_reduce_table *fou
     }
 }
 
-static int show_json(const struct cv_reduce_table *found,
+static int show_json(const struct cv_comparison *found,
                      const struct cv_reduce_job *reduce,
                      const struct cv_reduce_options *values)
 {
-    const bool sweep = is_sweep(found);
+    const bool sweep = cv_compare_is_sweep(found);
     struct cv_json json;
 
     cv_result_open(&json);
@@ -143,13 +130,13 @@ static int show_json(const struct cv_reduce_table *found,
     if (sweep)
         cv_field_text(&json, "sweep", found->sweep.name);
     else
-        cv_field_number(&json, "lower_bound", found->bounds_s[0]);
+        cv_field_number(&json, "lower_bound", found->bounds[0].value_s);
     cv_field_list(&json, "rows");
     for (size_t i = 0; i < found->sweep.count; i++) {
         if (sweep) {
             cv_field_object(&json, NULL);
             cv_field_number(&json, found->sweep.name, found->sweep.values[i]);
-            cv_field_number(&json, "lower_bound", found->bounds_s[i]);
+            cv_field_number(&json, "lower_bound", found->bounds[i].value_s);
             cv_field_list(&json, "policies");
         }
         json_cells(&json, found, i);
@@ -170,65 +157,9 @@ static int show_json(const struct cv_reduce_table *found,
     return cv_result_close(&json);
 }
 
-/* --- CSV ---------------------------------------------------------------------------- */
-
-static void csv_number(struct cv_text *out, double value)
-{
-    char number[CV_NUMBER_SIZE];
-
-    cv_text_add(out, ",%s", isnan(value) ? "" : cv_number_full(value, number));
-}
-
-static void csv_rows(const struct cv_reduce_table *found, struct cv_text *out)
-{
-    const double best = best_of(found, 0)->stats.mean_s;
-
-    cv_text_add(out, "policy,mean,over_bound,over_best,stddev,stderr,q10,median,q90\n");
-    for (size_t p = 0; p < found->npolicies; p++) {
-        const struct cleave_stats *stats = &found->cells[p].stats;
-
-        if (found->cells[p].reason != NULL)
-            continue;
-        cv_text_add(out, "%s", found->cells[p].policy->name);
-        csv_number(out, stats->mean_s);
-        csv_number(out, cv_over(stats->mean_s, found->bounds_s[0]));
-        csv_number(out, cv_over(stats->mean_s, best));
-        csv_number(out, stats->stddev_s);
-        csv_number(out, stats->stderr_s);
-        csv_number(out, stats->q10_s);
-        csv_number(out, stats->median_s);
-        csv_number(out, stats->q90_s);
-        cv_text_add(out, "\n");
-    }
-}
-
-/* A row per value; the means of all policies, then the standard errors. */
-static void csv_sweep(const struct cv_reduce_table *found, struct cv_text *out)
-{
-    char number[CV_NUMBER_SIZE];
-
-    cv_text_add(out, "%s,lower_bound", found->sweep.name);
-    for (size_t p = 0; p < found->npolicies; p++)
-        cv_text_add(out, ",%s", found->policies[p]->name);
-    for (size_t p = 0; p < found->npolicies; p++)
-        cv_text_add(out, ",%s_stderr", found->policies[p]->name);
-    cv_text_add(out, "\n");
-    for (size_t i = 0; i < found->sweep.count; i++) {
-        const struct cv_reduce_cell *cells = found->cells + i * found->npolicies;
-
-        cv_text_add(out, "%s", cv_number_short(found->sweep.values[i], number));
-        csv_number(out, found->bounds_s[i]);
-        for (size_t p = 0; p < found->npolicies; p++)
-            csv_number(out, mean_of(&cells[p]));
-        for (size_t p = 0; p < found->npolicies; p++)
-            csv_number(out, cells[p].reason == NULL ? cells[p].stats.stderr_s : NAN);
-        cv_text_add(out, "\n");
-    }
-}
-
 /* --- text --------------------------------------------------------------------------- */
 
-static void add_rows(const struct cv_reduce_table *found, const struct cv_screen *screen,
+static void add_rows(const struct cv_comparison *found, const struct cv_screen *screen,
                      struct cv_text *out)
 {
     const bool varies = found->runs > 1;
@@ -240,7 +171,6 @@ static void add_rows(const struct cv_reduce_table *found, const struct cv_screen
         { "std error", CV_COLUMN_NUMBER },
         { "90% below", CV_COLUMN_NUMBER },
     };
-    const double best = best_of(found, 0)->stats.mean_s;
     struct cv_table table;
 
     cv_table_init(&table, columns, varies ? 6 : 4);
@@ -251,8 +181,8 @@ static void add_rows(const struct cv_reduce_table *found, const struct cv_screen
             continue;
         cv_table_text(&table, found->cells[p].policy->name);
         cv_table_number(&table, stats->mean_s);
-        cv_table_number(&table, cv_over(stats->mean_s, found->bounds_s[0]));
-        cv_table_number(&table, cv_over(stats->mean_s, best));
+        cv_table_number(&table, cv_compare_over_bound(found, 0, &found->cells[p]));
+        cv_table_number(&table, cv_compare_over_best(found, 0, &found->cells[p]));
         if (varies) {
             cv_table_number(&table, stats->stderr_s);
             cv_table_number(&table, stats->q90_s);
@@ -262,58 +192,7 @@ static void add_rows(const struct cv_reduce_table *found, const struct cv_screen
     cv_table_done(&table);
 }
 
-static void add_sweep(const struct cv_reduce_table *found, const struct cv_screen *screen,
-                      struct cv_text *out)
-{
-    struct cv_column columns[CV_TABLE_COLUMNS];
-    const size_t n =
-        found->npolicies + 2 < CV_TABLE_COLUMNS ? found->npolicies : CV_TABLE_COLUMNS - 2;
-    char number[CV_NUMBER_SIZE];
-    struct cv_table table;
-
-    columns[0] = (struct cv_column){ found->sweep.name, CV_COLUMN_TEXT };
-    for (size_t p = 0; p < n; p++)
-        columns[p + 1] = (struct cv_column){ found->policies[p]->name, CV_COLUMN_NUMBER };
-    columns[n + 1] = (struct cv_column){ "best", CV_COLUMN_TEXT };
-    cv_table_init(&table, columns, n + 2);
-    for (size_t i = 0; i < found->sweep.count; i++) {
-        const struct cv_reduce_cell *best = best_of(found, i);
-
-        snprintf(number, sizeof number, "%.5g", found->sweep.values[i]);
-        cv_table_text(&table, number);
-        for (size_t p = 0; p < n; p++)
-            cv_table_number(&table, mean_of(&found->cells[i * found->npolicies + p]));
-        cv_table_text(&table, best != NULL ? best->policy->name : "-");
-    }
-    cv_table_write(&table, screen->colour, screen->width, out);
-    cv_table_done(&table);
-}
-
-/* Those that never apply, with the reason at the first value. */
-static void add_reasons(const struct cv_reduce_table *found,
-                        const struct cv_screen *screen, struct cv_text *out)
-{
-    static const struct cv_column columns[] = {
-        { "does not apply", CV_COLUMN_TEXT },
-        { "why", CV_COLUMN_TEXT },
-    };
-    struct cv_table table;
-
-    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
-    for (size_t p = 0; p < found->npolicies; p++) {
-        if (found->cells[p].reason == NULL)
-            continue;
-        cv_table_text(&table, found->cells[p].policy->name);
-        cv_table_text(&table, found->cells[p].reason);
-    }
-    if (table.ncells > 0) {
-        cv_text_add(out, "\n");
-        cv_table_write(&table, screen->colour, screen->width, out);
-    }
-    cv_table_done(&table);
-}
-
-static void add_text(const struct cv_reduce_table *found,
+static void add_text(const struct cv_comparison *found,
                      const struct cv_reduce_job *reduce, struct cv_text *out)
 {
     const struct cv_screen screen = cv_screen_facts();
@@ -322,66 +201,125 @@ static void add_text(const struct cv_reduce_table *found,
     if (found->runs > 1)
         snprintf(before, sizeof before, "%s of each policy, ",
                  cv_counted(found->runs, "run", counted));
-    if (is_sweep(found)) {
+    if (cv_compare_is_sweep(found)) {
         cv_text_add(out, "%s%smean length in s for %zu values of %s%s\n\n",
                     screen.colour ? "\033[1m" : "", before, found->sweep.count,
                     found->sweep.name, screen.colour ? "\033[0m" : "");
-        add_sweep(found, &screen, out);
+        cv_compare_sweep_table(found, &screen, out);
     } else {
         cv_reduce_headline(reduce, before, &screen, out);
         cv_text_add(out, "bound     at least %s s%s\n\n",
-                    cv_show_number(found->bounds_s[0], number),
+                    cv_show_number(found->bounds[0].value_s, number),
                     found->runs > 1 ? " for costs at their means" : "");
         add_rows(found, &screen, out);
     }
-    add_reasons(found, &screen, out);
+    cv_compare_reasons(found, &screen, out);
 }
 
-static int show(const struct cv_reduce_table *found, const struct cv_reduce_job *reduce,
-                const struct cv_reduce_options *values)
+static int show_page(const struct cv_comparison *found, const struct cv_call *call,
+                     const struct cv_reduce_job *reduce)
 {
+    const struct compare_options *values = call->values;
+    const struct cv_reduce_options *options = &values->reduce;
+    struct cv_text title = { NULL, 0, 0, false }, facts = { NULL, 0, 0, false };
+    char counted[CV_COUNTED_ROOM];
+    int status;
+
+    if (found->sweep.what == CV_SWEEP_NODES)
+        cv_text_add(&title, "Policies for a reduction, by nodes");
+    else
+        cv_text_add(&title, "A reduction of %s",
+                    cv_counted(cv_reduce_nodes(reduce), "node", counted));
+    if (found->noisy)
+        cv_text_add(&facts, "%s of each policy", cv_counted(found->runs, "run", counted));
+    else
+        cv_text_add(&facts, "one exact run of each policy");
+    if (options->transfer != NULL)
+        cv_text_add(&facts, ", transfer %s", options->transfer);
+    if (options->compute != NULL)
+        cv_text_add(&facts, ", compute %s", options->compute);
+    if (found->noisy)
+        cv_text_add(&facts, ", seed %llu", (unsigned long long)options->seed);
+    if (title.failed || facts.failed)
+        status = cv_complain(CV_EXIT_FAILED, "out of memory for the page");
+    else
+        status =
+            cv_compare_page(found, &values->output,
+                            &(struct cv_compare_words){
+                                .title = title.bytes,
+                                .measure = found->noisy ? "mean length, s" : "length, s",
+                                .facts = facts.bytes },
+                            call);
+    cv_text_done(&title);
+    cv_text_done(&facts);
+    return status;
+}
+
+static int show(const struct cv_comparison *found, const struct cv_reduce_job *reduce,
+                const struct cv_call *call)
+{
+    const struct compare_options *values = call->values;
     struct cv_text text = { NULL, 0, 0, false };
 
-    if (values->json)
-        return show_json(found, reduce, values);
-    if (!values->csv)
-        add_text(found, reduce, &text);
-    else if (is_sweep(found))
-        csv_sweep(found, &text);
+    if (values->output.page != NULL)
+        return show_page(found, call, reduce);
+    if (values->reduce.json)
+        return show_json(found, reduce, &values->reduce);
+    if (values->reduce.csv)
+        cv_compare_csv(found, &text);
     else
-        csv_rows(found, &text);
+        add_text(found, reduce, &text);
     return cv_print_take(&text);
+}
+
+/* What cannot go together. */
+static int check(const struct compare_options *values)
+{
+    const struct cv_reduce_options *options = &values->reduce;
+
+    if (options->json && options->csv)
+        return cv_complain(CV_EXIT_USAGE, "--json and --csv cannot both be written");
+    if (values->output.page != NULL && (options->json || options->csv))
+        return cv_complain(CV_EXIT_USAGE,
+                           "--output writes a page: leave out --json and --csv");
+    if (options->sweep != NULL && options->costs != NULL)
+        return cv_complain(CV_EXIT_USAGE,
+                           "--sweep: the costs of a file do not vary; leave out --costs");
+    if (options->where.file != NULL && options->sweep != NULL &&
+        strncmp(options->sweep, "compute=", 8) != 0)
+        return cv_complain(CV_EXIT_USAGE, "--sweep: on a topology only compute can vary");
+    if (options->runs > 1 && options->costs != NULL)
+        return cv_complain(CV_EXIT_USAGE,
+                           "--runs: the costs of a file do not vary, so that "
+                           "all runs are the same; leave out --runs");
+    return cv_engine_check(options->engine);
 }
 
 static int run(const struct cv_call *call)
 {
-    const struct cv_reduce_options *values = call->values;
-    struct cv_reduce_table found = { .cells = NULL };
+    const struct compare_options *values = call->values;
+    struct cv_comparison found = { .cells = NULL };
     struct cv_reduce_job reduce = { .costs = NULL };
-    int status;
+    int status = check(values);
 
-    if (values->json && values->csv)
-        return cv_complain(CV_EXIT_USAGE, "--json and --csv cannot both be written");
-    if (values->sweep != NULL && values->costs != NULL)
-        return cv_complain(CV_EXIT_USAGE,
-                           "--sweep: the costs of a file do not vary; leave out --costs");
-    if (values->runs > 1 && values->costs != NULL)
-        return cv_complain(CV_EXIT_USAGE,
-                           "--runs: the costs of a file do not vary, so that "
-                           "all runs are the same; leave out --runs");
-    status = cv_engine_check(values->engine);
     if (status == CV_EXIT_DONE)
-        status = cv_sweep_read(values->sweep, call->arena, &found.sweep);
+        status = cv_sweep_read(values->reduce.sweep, CLEAVE_TASK_REDUCE, call->arena,
+                               &found.sweep);
     if (status == CV_EXIT_DONE)
-        status = cv_reduce_job_open(values, found.sweep.name, call->arena, &reduce);
+        status =
+            cv_reduce_job_open(&values->reduce, found.sweep.name, call->arena, &reduce);
     if (status == CV_EXIT_DONE)
-        status = cv_reduce_measure(values, &reduce, call->arena, &found);
+        status = cv_reduce_measure(&values->reduce, &reduce, call->arena, &found);
     if (status == CV_EXIT_DONE)
-        status = show(&found, &reduce, values);
+        status = show(&found, &reduce, call);
     cv_reduce_job_close(&reduce);
     return status;
 }
 
+/* As cv_reduce_presets. */
+static const struct compare_options presets = {
+    .reduce = { .remote = 1, .model = "fresh", .seed = 1, .tree = 1 },
+};
 const struct cv_verb cv_verb_compare_reduce = {
     .name = "compare reduce",
     .summary = "several policies for one reduction, in one table",
@@ -397,7 +335,7 @@ const struct cv_verb cv_verb_compare_reduce = {
                 "cleave compare reduce --costs examples/costs.json\n"
                 "cleave compare reduce -N 64 -d gamma:1,1 -c 0 --sweep cv=0.01:10:log:7 "
                 "--runs 200",
-    .presets = &cv_reduce_presets,
-    .values_size = sizeof(struct cv_reduce_options),
+    .presets = &presets,
+    .values_size = sizeof(struct compare_options),
     .run = run,
 };

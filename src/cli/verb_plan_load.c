@@ -4,6 +4,7 @@
 #include "cli/load_options.h"
 #include "cli/output.h"
 #include "cli/plan_text.h"
+#include "cli/trace_output.h"
 
 #define FIELD(name) offsetof(struct cv_load_options, name)
 
@@ -25,7 +26,7 @@ static const struct cv_option output_options[] = {
     { .name = "--trace", .kind = CV_OPTION_TEXT, .argument = "FILE",
       .offset = FIELD(trace),
       .help = "Write every event and order to this file, as JSON lines. A file of that "
-              "name is replaced." },
+              "name is replaced. " CV_TRACE_FORMATS_HELP },
     { .name = NULL },
 };
 /* clang-format on */
@@ -54,6 +55,16 @@ static int show_plan(const struct cv_load_job *load, const struct cv_load_option
         status = cv_print_take(&text);
     }
     if (status == CV_EXIT_DONE && load->job.trace != NULL)
+        status =
+            cv_trace_add_facts(load->job.trace, &(struct cleave_trace_facts){
+                                                    .engine = "native",
+                                                    .picked = schedule->picked,
+                                                    .why = schedule->why,
+                                                    .lifespan_s = schedule->lifespan_s,
+                                                    .bound = schedule->bound,
+                                                    .left_out = schedule->left_out,
+                                                    .nleft_out = schedule->nleft_out });
+    if (status == CV_EXIT_DONE && load->job.trace != NULL)
         status = cv_save_trace(values->trace, load, schedule->policy, schedule->load);
     cleave_schedule_free(schedule);
     return status;
@@ -65,6 +76,8 @@ static int run(const struct cv_call *call)
     struct cv_load_job load;
     int status = cv_load_job_open(values, call->arena, &load);
 
+    if (status == CV_EXIT_DONE)
+        status = cv_trace_call(load.job.trace, call);
     if (status == CV_EXIT_DONE)
         status = show_plan(&load, values);
     cv_load_job_close(&load);

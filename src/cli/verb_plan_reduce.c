@@ -1,4 +1,5 @@
 /* verb_plan_reduce.c -- cleave plan reduce. SPDX-License-Identifier: MIT */
+#include <math.h>
 #include <string.h>
 #include <cleave/trace.h>
 #include "cli/json_fields.h"
@@ -7,6 +8,7 @@
 #include "cli/reduce_explain.h"
 #include "cli/reduce_json.h"
 #include "cli/reduce_options.h"
+#include "cli/trace_output.h"
 #include "cli/tree_text.h"
 #include "model/law.h"
 #include "model/reduce_bounds.h"
@@ -35,7 +37,7 @@ static const struct cv_option output_options[] = {
     { .name = "--trace", .kind = CV_OPTION_TEXT, .argument = "FILE",
       .offset = FIELD(trace),
       .help = "Write every event and order to this file, as JSON lines. A file of that "
-              "name is replaced." },
+              "name is replaced. " CV_TRACE_FORMATS_HELP },
     { .name = NULL },
 };
 /* clang-format on */
@@ -103,6 +105,14 @@ static int make_plan(struct cv_reduce_job *reduce, const struct cv_reduce_option
     if (cleave_plan_reduce(&reduce->job, &tree, &err) != CLEAVE_OK)
         return cv_complain_error(&err);
     status = show_tree(tree, reduce, reduce->job.trace, values);
+    if (status == CV_EXIT_DONE && values->trace != NULL)
+        status =
+            cv_trace_add_facts(reduce->job.trace,
+                               &(struct cleave_trace_facts){
+                                   .engine = "native",
+                                   .bound = { isnan(tree->lower_bound_s) ? NULL
+                                                                         : "lower bound",
+                                              tree->lower_bound_s } });
     if (status == CV_EXIT_DONE && values->trace != NULL)
         status = cv_reduce_save_trace(values->trace, reduce, tree->policy);
     cleave_tree_free(tree);
@@ -194,6 +204,8 @@ static int run(const struct cv_call *call)
     if (values->length_only)
         return count_length(values);
     status = cv_reduce_job_open(values, NULL, call->arena, &reduce);
+    if (status == CV_EXIT_DONE)
+        status = cv_trace_call(reduce.job.trace, call);
     if (status == CV_EXIT_DONE)
         status = make_plan(&reduce, values);
     cv_reduce_job_close(&reduce);

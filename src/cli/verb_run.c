@@ -3,14 +3,17 @@
 #include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include <cleave/trace.h>
 #include "base/text.h"
 #include "cli/output.h"
+#include "cli/run_mpi.h"
 #include "cli/run_options.h"
 #include "cli/run_report.h"
 #include "cli/settings.h"
+#include "cli/trace_output.h"
 
 /* A command killed by signal S is reported by shells as 128 + S; so are we. */
 enum { BY_SIGNAL = 128 };
@@ -24,6 +27,65 @@ static int open_output(const char *path, int *out)
     if (*out < 0)
         return cv_complain(CV_EXIT_USAGE, "%s: cannot write: %s", path, strerror(errno));
     return CV_EXIT_DONE;
+}
+
+/* Variables for commands on hosts: NAME=VALUE, or NAME as it is here. */
+static int read_environment(const struct cv_call *call, const char *const **out)
+{
+    const struct cv_strings *asked =
+        &((const struct cv_run_options *)call->values)->environment;
+    const char **texts = cv_array(call->arena, asked->count + 1, sizeof *texts);
+    size_t count = 0;
+
+    for (size_t i = 0; texts != NULL && i < asked->count; i++) {
+        const char *value = getenv(asked->items[i]);
+        struct cv_text text = { NULL, 0, 0, false };
+
+        if (strchr(asked->items[i], '=') != NULL) {
+            texts[count++] = asked->items[i];
+            continue;
+        }
+        if (value == NULL)
+            return cv_complain(CV_EXIT_USAGE, "--env: there is no variable '%s'",
+                               asked->items[i]);
+        cv_text_add(&text, "%s=%s", asked->items[i], value);
+        texts[count] = text.failed ? NULL : cv_arena_text(call->arena, text.bytes);
+        cv_text_done(&text);
+        if (texts[count++] == NULL)
+            texts = NULL;
+    }
+    *out = texts;
+    return texts != NULL ? CV_EXIT_DONE
+                         : cv_complain(CV_EXIT_FAILED, "out of memory for the variables");
+}
+
+static int fill_hosts(const struct cv_call *call, const struct cv_crew *crew,
+                      struct cv_run_report *report, struct cleave_execution *out)
+{
+    const struct cv_run_options *values = call->values;
+
+    if (crew->nhosts == 0 &&
+        (values->push || values->shared_input || values->ssh != NULL ||
+         values->program != NULL || values->work_directory != NULL ||
+         values->environment.count > 0))
+        return cv_complain(CV_EXIT_USAGE, "--ssh, --remote, --push, --shared-input, "
+                                          "--workdir and --env need --hosts FILE with "
+                                          "hosts");
+    out->hosts = crew->hosts;
+    out->nhosts = crew->nhosts;
+    out->connect_timeout_s = values->connect_timeout_s;
+    out->host_timeout_s = values->host_timeout_s;
+    out->shared_input = values->shared_input != 0;
+    out->hosts_fold = values->mpi != 0;
+    out->work_directory = values->work_directory;
+    if (crew->nhosts > 0 && values->hosts != NULL)
+        out->more_hosts = cv_run_more_hosts;
+    /* mpirun sees to ranks that die; one that is only slow should not count as such. */
+    if (values->mpi && !(out->host_timeout_s > 0))
+        out->host_timeout_s = 60;
+    report->hosts = values->hosts;
+    report->arena = call->arena;
+    return read_environment(call, &out->environment);
 }
 
 /* What is asked for, from the options. */
@@ -64,6 +126,7 @@ static int fill(const struct cv_call *call, const struct cv_crew *crew,
     out->persistent = values->persistent != 0;
     out->platform = crew->platform;
     out->prefixes = crew->prefixes;
+    status = status == CV_EXIT_DONE ? fill_hosts(call, crew, report, out) : status;
     if (values->policy != NULL && strcmp(values->policy, "auto") != 0)
         out->policy = values->policy;
     out->settings = settings.items;
@@ -107,21 +170,29 @@ static int judge(enum cleave_status status, const struct cleave_execution_result
     return result->failed > 0 || result->bad_ends > 0 ? CV_EXIT_FAILED : CV_EXIT_DONE;
 }
 
-static int save_trace(const char *path, const struct cleave_execution *execution,
-                      double bytes)
+/* The bound is that of the summary: all workers at their measured speed to the end. */
+static int save_trace(const struct cv_call *call,
+                      const struct cleave_execution *execution,
+                      const struct cleave_execution_result *result)
 {
-    FILE *file = cv_open_output("--trace", path, true);
-    struct cleave_error err;
-    bool failed;
+    const struct cv_run_options *values = call->values;
+    const struct cleave_trace_facts facts = {
+        .engine = "run",
+        .bound = { result->bound_s > 0 ? "all workers busy" : NULL, result->bound_s },
+    };
+    int status = cv_trace_call(execution->trace, call);
 
-    if (file == NULL)
-        return CV_EXIT_USAGE;
-    failed = cleave_trace_save(execution->trace, execution->platform,
-                               execution->policy != NULL ? execution->policy : "learn",
-                               bytes, file, &err) != CLEAVE_OK;
-    if (failed)
-        cv_complain(CV_EXIT_FAILED, "--trace: %s", err.text);
-    return cv_close_output("--trace", path, file, failed);
+    if (status == CV_EXIT_DONE)
+        status = cv_trace_add_facts(execution->trace, &facts);
+    if (status != CV_EXIT_DONE)
+        return status;
+    return cv_trace_write(values->trace,
+                          &(struct cv_trace_story){ .trace = execution->trace,
+                                                    .platform = result->platform,
+                                                    .policy = execution->policy != NULL
+                                                                  ? execution->policy
+                                                                  : "learn",
+                                                    .load = result->input_bytes });
 }
 
 static int execute(const struct cv_call *call, struct cv_run_report *report,
@@ -141,7 +212,7 @@ static int execute(const struct cv_call *call, struct cv_run_report *report,
     if (result != NULL && !values->quiet && !result->output_closed)
         cv_run_summary(result, values, report);
     if (values->trace != NULL && result != NULL) {
-        const int saved = save_trace(values->trace, execution, result->input_bytes);
+        const int saved = save_trace(call, execution, result);
 
         status = status == CV_EXIT_DONE ? saved : status;
     }
@@ -150,15 +221,41 @@ static int execute(const struct cv_call *call, struct cv_run_report *report,
     return status;
 }
 
-static int run(const struct cv_call *call)
+/* Who works: other ranks, those of a file, or this machine. */
+static int find_crew(const struct cv_call *call, const struct cv_run_mpi *mpi,
+                     const struct cv_reach *reach, struct cv_crew *out)
+{
+    const struct cv_run_options *values = call->values;
+
+    *out = (struct cv_crew){ 0 };
+    if (mpi != NULL && (values->hosts != NULL || values->workers != NULL))
+        return cv_complain(CV_EXIT_USAGE,
+                           "with --mpi the ranks are the workers: expected neither "
+                           "--workers nor --hosts");
+    if (mpi == NULL && values->mpi_library != NULL)
+        return cv_complain(CV_EXIT_USAGE, "--mpi-library needs --mpi");
+    return mpi != NULL             ? cv_run_mpi_crew(mpi, call->arena, out)
+           : values->hosts != NULL ? cv_crew_load(values->hosts, reach, call->arena, out)
+                                   : cv_crew_read(values->workers, call->arena, out);
+}
+
+static int lead(const struct cv_call *call, const struct cv_run_mpi *mpi)
 {
     const struct cv_run_options *values = call->values;
     struct cleave_execution execution = { .output = -1 };
     struct cv_run_report report;
     struct cv_crew crew;
-    int status = values->hosts != NULL
-                     ? cv_crew_load(values->hosts, call->arena, &crew)
-                     : cv_crew_read(values->workers, call->arena, &crew);
+    struct cv_reach reach = { .ssh = values->ssh,
+                              .program = values->program,
+                              .push = values->push != 0,
+                              .connect_timeout_s = values->connect_timeout_s > 0
+                                                       ? values->connect_timeout_s
+                                                       : 10 };
+    int status = cv_reach_open(&reach, call->arena);
+
+    crew = (struct cv_crew){ .platform = NULL };
+    if (status == CV_EXIT_DONE)
+        status = find_crew(call, mpi, &reach, &crew);
 
     if (status == CV_EXIT_DONE)
         status = cv_run_report_open(&report, values);
@@ -166,6 +263,7 @@ static int run(const struct cv_call *call)
         cleave_platform_free(crew.platform);
         return status;
     }
+    report.reach = reach;
     status = fill(call, &crew, &report, &execution);
     if (status == CV_EXIT_DONE && values->dry_run) {
         status = cv_run_plan(&execution);
@@ -183,8 +281,24 @@ static int run(const struct cv_call *call)
         status = cv_complain(CV_EXIT_FAILED, "%s: cannot write: %s", values->output,
                              strerror(errno));
     status = cv_run_report_close(&report, status);
+    cleave_platform_free(report.again.platform);
     cleave_platform_free(crew.platform);
     return status;
+}
+
+static int run(const struct cv_call *call)
+{
+    const struct cv_run_options *values = call->values;
+    struct cv_run_mpi mpi;
+    int status;
+
+    if (!values->mpi)
+        return lead(call, NULL);
+    status = cv_run_mpi_open(values->mpi_library, &mpi);
+    if (status != CV_EXIT_DONE)
+        return status;
+    status = mpi.bridge->rank > 0 ? cv_run_mpi_serve(&mpi) : lead(call, &mpi);
+    return cv_run_mpi_close(&mpi, status);
 }
 
 const struct cv_verb cv_verb_run = {

@@ -8,6 +8,7 @@
 #include "cli/plan_text.h"
 #include "cli/progress.h"
 #include "cli/times_text.h"
+#include "cli/trace_output.h"
 #include "report/table.h"
 
 #define FIELD(name) offsetof(struct cv_load_options, name)
@@ -22,13 +23,13 @@ static const struct cv_option output_options[] = {
     { .name = "--trace", .kind = CV_OPTION_TEXT, .argument = "FILE",
       .offset = FIELD(trace),
       .help = "Write every event and order of the first run to this file, as JSON "
-              "lines. A file of that name is replaced." },
+              "lines. A file of that name is replaced. " CV_TRACE_FORMATS_HELP },
     { .name = NULL },
 };
 /* clang-format on */
 
 static const struct cv_option_group groups[] = {
-    { "Job", cv_job_options },
+    { "Job", cv_simulated_job_options },
     { "Policy", cv_policy_options },
     { "Runs", cv_trial_options },
     { "Output", output_options },
@@ -47,7 +48,9 @@ static int show_json(const struct cleave_stats *stats, const char *policy,
     cv_field_count(&json, "runs", stats->runs);
     cv_field_count(&json, "seed", values->seed);
     cv_field_text(&json, "noise", noise);
-    cv_field_text(&json, "engine", values->engine);
+    cv_field_text(&json, "engine", cv_engine_used(values->engine, &values->where));
+    if (values->where.file != NULL)
+        cv_field_text(&json, "topology", values->where.file);
     cv_field_times(&json, "makespan", stats);
     cv_field_number(&json, "utilisation", stats->utilisation);
     cv_field_number(&json, "chunks", stats->chunks);
@@ -74,6 +77,7 @@ static int show_text(const struct cleave_stats *stats, const char *policy,
     cv_load_words(stats->load, values->lifespan_s, values->result_ratio, nworkers, &text);
     cv_text_add(&text, ", noise %s%s\n", noise, screen.colour ? "\033[0m" : "");
     cv_policy_line(policy, stats->picked, NULL, screen.width, &text);
+    cv_engine_line(values->engine, &values->where, &text);
     if (values->lifespan_s > 0) {
         cv_text_add(&text, "work      %s units as planned\n",
                     cv_show_units(stats->load, number));
@@ -120,6 +124,16 @@ static int simulate(const struct cv_load_job *load, const struct cv_load_options
                           : show_text(&stats, policy, values, noise,
                                       cleave_platform_nworkers(load->platform));
     if (status == CV_EXIT_DONE && load->job.trace != NULL)
+        status = cv_trace_add_facts(load->job.trace,
+                                    &(struct cleave_trace_facts){
+                                        .engine = cv_engine_used(values->engine,
+                                                                 &values->where),
+                                        .noise = noise,
+                                        .lifespan_s = values->lifespan_s,
+                                        .bound = stats.bound });
+    if (status == CV_EXIT_DONE && load->job.trace != NULL)
+        status = cv_trace_plan_facts(load->job.trace, &load->job);
+    if (status == CV_EXIT_DONE && load->job.trace != NULL)
         status = cv_save_trace(values->trace, load, policy, stats.load);
     return status;
 }
@@ -130,6 +144,8 @@ static int run(const struct cv_call *call)
     struct cv_load_job load;
     int status = cv_load_job_open(values, call->arena, &load);
 
+    if (status == CV_EXIT_DONE)
+        status = cv_trace_call(load.job.trace, call);
     if (status == CV_EXIT_DONE)
         status = simulate(&load, values);
     cv_load_job_close(&load);
@@ -152,7 +168,9 @@ const struct cv_verb cv_verb_simulate_load = {
         "cleave simulate load --platform examples/unequal.yaml --load 2000 "
         "--error 0.2\n"
         "cleave simulate load -p examples/unequal.yaml -l 2000 --policy factoring "
-        "--noise gamma:0.3",
+        "--noise gamma:0.3\n"
+        "cleave simulate load --topology examples/two-sites.xml --worker-hosts "
+        "east-1,west-0,west-1 -l 1000 -n 1",
     .presets = &cv_load_presets,
     .values_size = sizeof(struct cv_load_options),
     .run = run,

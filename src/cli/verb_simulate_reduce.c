@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <cleave/trace.h>
-#include "cli/engines.h"
 #include "cli/json_fields.h"
 #include "cli/output.h"
 #include "cli/plan_text.h"
@@ -11,6 +10,7 @@
 #include "cli/reduce_json.h"
 #include "cli/reduce_options.h"
 #include "cli/times_text.h"
+#include "cli/trace_output.h"
 #include "cli/tree_text.h"
 #include "model/law.h"
 #include "model/reduce_markov.h"
@@ -29,7 +29,7 @@ static const struct cv_option output_options[] = {
     { .name = "--trace", .kind = CV_OPTION_TEXT, .argument = "FILE",
       .offset = FIELD(trace),
       .help = "Write every event and order of the first run to this file, as JSON "
-              "lines. A file of that name is replaced." },
+              "lines. A file of that name is replaced. " CV_TRACE_FORMATS_HELP },
     { .name = NULL },
 };
 /* clang-format on */
@@ -46,17 +46,20 @@ static const char preset_policy[] = "tree-adapt";
 
 /* Members that both kinds of result begin with. */
 static void json_head(struct cv_json *json, const char *policy, uint32_t nodes,
-                      uint64_t runs, const struct cv_reduce_options *values)
+                      uint64_t runs, const char *transfer,
+                      const struct cv_reduce_options *values)
 {
     cv_result_open(json);
     cv_field_text(json, "policy", policy);
     cv_field_count(json, "nodes", nodes);
     cv_field_count(json, "runs", runs);
     cv_field_count(json, "seed", values->seed);
-    cv_field_text(json, "transfer", values->transfer);
+    cv_field_text(json, "transfer", transfer);
     cv_field_text(json, "compute", values->compute);
     cv_field_text(json, "compute_model", values->costs != NULL ? NULL : values->model);
-    cv_field_text(json, "engine", values->engine);
+    cv_field_text(json, "engine", cv_engine_used(values->engine, &values->where));
+    if (values->where.file != NULL)
+        cv_field_text(json, "topology", values->where.file);
 }
 
 /* One exact instance: a run, and the tree that came about. */
@@ -80,13 +83,27 @@ static int show_instance(const struct cleave_tree *tree,
         cv_tree_text(tree, reduce, reduce->job.trace, NULL, &screen, &text);
         return cv_print_take(&text);
     }
-    json_head(&json, tree->policy, tree->nodes, 1, values);
+    json_head(&json, tree->policy, tree->nodes, 1, reduce->job.transfer, values);
     cv_field_number(&json, "length", tree->length_s);
     cv_field_stats(&json, &stats);
     cv_field_count(&json, "root", tree->root);
     cv_field_bounds(&json, tree);
     cv_field_tree(&json, tree);
     return cv_result_close(&json);
+}
+
+static int save_trace(const struct cv_reduce_job *reduce,
+                      const struct cv_reduce_options *values, const char *policy,
+                      double bound_s)
+{
+    const struct cleave_trace_facts facts = {
+        .engine = cv_engine_used(values->engine, &values->where),
+        .bound = { isnan(bound_s) ? NULL : "costs at their means", bound_s },
+    };
+    const int status = cv_trace_add_facts(reduce->job.trace, &facts);
+
+    return status == CV_EXIT_DONE ? cv_reduce_save_trace(values->trace, reduce, policy)
+                                  : status;
 }
 
 static int run_instance(struct cv_reduce_job *reduce,
@@ -109,7 +126,7 @@ static int run_instance(struct cv_reduce_job *reduce,
         return cv_complain_error(&err);
     status = show_instance(tree, reduce, values);
     if (status == CV_EXIT_DONE && values->trace != NULL)
-        status = cv_reduce_save_trace(values->trace, reduce, tree->policy);
+        status = save_trace(reduce, values, tree->policy, tree->lower_bound_s);
     cleave_tree_free(tree);
     return status;
 }
@@ -121,7 +138,8 @@ static bool closed_form(const struct cleave_reduction *job, struct cv_markov *ou
     enum { MOST_STATES = 5000 };
     struct cv_law transfer, compute;
 
-    if (strcmp(job->policy, "tree-dyn") != 0 || job->nsettings > 0 || job->cluster != 0 ||
+    if (job->simgrid != NULL || strcmp(job->policy, "tree-dyn") != 0 ||
+        job->nsettings > 0 || job->cluster != 0 ||
         cv_law_parse(job->transfer, &transfer, NULL) != CLEAVE_OK ||
         cv_law_parse(job->compute, &compute, NULL) != CLEAVE_OK ||
         transfer.kind != CV_LAW_GAMMA || transfer.cv != 1 || !(transfer.mean > 0))
@@ -145,7 +163,8 @@ static int show_stats(const struct cleave_stats *stats, double bound_s,
     struct cv_json json;
 
     if (values->json) {
-        json_head(&json, reduce->job.policy, reduce->job.nodes, stats->runs, values);
+        json_head(&json, reduce->job.policy, reduce->job.nodes, stats->runs,
+                  reduce->job.transfer, values);
         cv_field_stats(&json, stats);
         cv_field_number(&json, "lower_bound", bound_s);
         cv_field_number(&json, "over_bound", cv_over(stats->mean_s, bound_s));
@@ -159,6 +178,7 @@ static int show_stats(const struct cleave_stats *stats, double bound_s,
     snprintf(before, sizeof before, "%s of ", cv_counted(stats->runs, "run", counted));
     cv_reduce_headline(reduce, before, &screen, &text);
     cv_policy_line(reduce->job.policy, NULL, NULL, screen.width, &text);
+    cv_engine_line(values->engine, &values->where, &text);
     cv_text_add(&text, "length    %s s on average, %.2f%% over the bound\n",
                 cv_show_number(stats->mean_s, number),
                 100 * cv_over(stats->mean_s, bound_s));
@@ -198,7 +218,7 @@ static int simulate(const struct cv_reduce_job *reduce,
     if (status == CV_EXIT_DONE)
         status = show_stats(&stats, bound_s, reduce, values);
     if (status == CV_EXIT_DONE && values->trace != NULL)
-        status = cv_reduce_save_trace(values->trace, reduce, reduce->job.policy);
+        status = save_trace(reduce, values, reduce->job.policy, bound_s);
     return status;
 }
 
@@ -206,13 +226,12 @@ static int run(const struct cv_call *call)
 {
     const struct cv_reduce_options *values = call->values;
     struct cv_reduce_job reduce;
-    int status = cv_engine_check(values->engine);
+    int status = cv_reduce_job_open(values, NULL, call->arena, &reduce);
 
-    if (status != CV_EXIT_DONE)
-        return status;
-    status = cv_reduce_job_open(values, NULL, call->arena, &reduce);
     if (status == CV_EXIT_DONE && reduce.job.policy == NULL)
         reduce.job.policy = preset_policy;
+    if (status == CV_EXIT_DONE)
+        status = cv_trace_call(reduce.job.trace, call);
     if (status == CV_EXIT_DONE)
         status = reduce.costs != NULL ? run_instance(&reduce, values)
                                       : simulate(&reduce, values);

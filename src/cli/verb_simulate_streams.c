@@ -2,15 +2,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <cleave/trace.h>
-#include "cli/engines.h"
 #include "cli/output.h"
 #include "cli/settings.h"
 #include "cli/stream_json.h"
 #include "cli/stream_options.h"
 #include "cli/stream_text.h"
+#include "cli/trace_output.h"
 #include "model/platform_internal.h"
 
 #define FIELD(name) offsetof(struct cv_stream_options, name)
+#define WHERE(name) FIELD(where.name)
 
 /* clang-format off */
 static const struct cv_option run_options[] = {
@@ -38,7 +39,13 @@ static const struct cv_option run_options[] = {
       .help = "Threads to use; results do not depend on it. Default 0: one per core." },
     { .name = "--engine", .kind = CV_OPTION_TEXT, .argument = "NAME",
       .offset = FIELD(engine),
-      .help = "What simulates: one of 'cleave engines'. Default native." },
+      .help = "What simulates: one of 'cleave engines'. Default native, or simgrid with "
+              "--topology." },
+    CV_TOPOLOGY_OPTION(WHERE),
+    CV_TOPOLOGY_MASTER(WHERE),
+    CV_TOPOLOGY_HOSTS(WHERE),
+    CV_TOPOLOGY_PORT(WHERE),
+    CV_TOPOLOGY_UNITS(WHERE),
     { .name = NULL },
 };
 
@@ -50,13 +57,13 @@ static const struct cv_option output_options[] = {
     { .name = "--trace", .kind = CV_OPTION_TEXT, .argument = "FILE",
       .offset = FIELD(trace),
       .help = "With one stream: write every event and order to this file, as JSON lines. "
-              "A file of that name is replaced." },
+              "A file of that name is replaced. " CV_TRACE_FORMATS_HELP },
     { .name = NULL },
 };
 /* clang-format on */
 
 static const struct cv_option_group groups[] = {
-    { "Streams", cv_stream_job_options },
+    { "Streams", cv_simulated_stream_options },
     { "Choice", cv_stream_choice_options },
     { "Run", run_options },
     { "Output", output_options },
@@ -128,7 +135,8 @@ static int make_job(const struct cv_stream_options *values,
                                        .rest_s = values->rest_s,
                                        .result_ratio = values->result_ratio,
                                        .declared_factor = values->declared,
-                                       .threads = (unsigned)values->threads };
+                                       .threads = (unsigned)values->threads,
+                                       .simgrid = streams->simgrid };
     status = read_settings(values, &streams->task, arena, job);
     if (status == CV_EXIT_DONE && values->window != NULL)
         status = cv_stream_window(values->window, &job->window_from_s, &job->window_to_s);
@@ -202,27 +210,30 @@ static enum cleave_status served_platform(const struct cleave_stream_job *job,
                              NULL, err);
 }
 
-static int save_trace(const char *path, const struct cleave_stream_job *job, double units,
-                      struct cv_arena *arena)
+static int save_trace(const struct cv_call *call, const struct cleave_stream_job *job,
+                      double units)
 {
+    const struct cv_stream_options *values = call->values;
     struct cleave_platform *platform = NULL;
     struct cleave_error err;
-    FILE *file;
-    bool failed;
+    int status;
 
-    if (served_platform(job, arena, &platform, &err) != CLEAVE_OK)
+    if (served_platform(job, call->arena, &platform, &err) != CLEAVE_OK)
         return cv_complain_error(&err);
-    file = cv_open_output("--trace", path, true);
-    if (file == NULL) {
-        cleave_platform_free(platform);
-        return CV_EXIT_USAGE;
-    }
-    failed =
-        cleave_trace_save(job->trace, platform, "as4dr", units, file, &err) != CLEAVE_OK;
-    if (failed)
-        cv_complain(CV_EXIT_FAILED, "--trace: %s", err.text);
+    status = cv_trace_call(job->trace, call);
+    if (status == CV_EXIT_DONE)
+        status = cv_trace_add_facts(job->trace,
+                                    &(struct cleave_trace_facts){
+                                        .engine = cv_engine_used(values->engine,
+                                                                 &values->where) });
+    if (status == CV_EXIT_DONE)
+        status =
+            cv_trace_write(values->trace, &(struct cv_trace_story){ .trace = job->trace,
+                                                                    .platform = platform,
+                                                                    .policy = "as4dr",
+                                                                    .load = units });
     cleave_platform_free(platform);
-    return cv_close_output("--trace", path, file, failed);
+    return status;
 }
 
 static int show(struct cv_stream_outcome *outcome, struct cv_arena *arena)
@@ -239,14 +250,14 @@ static int show(struct cv_stream_outcome *outcome, struct cv_arena *arena)
     return cv_print_take(&text);
 }
 
-static int simulate(const struct cv_stream_options *values,
-                    const struct cv_stream_case *streams, struct cv_arena *arena)
+static int simulate(const struct cv_call *call, const struct cv_stream_case *streams)
 {
+    const struct cv_stream_options *values = call->values;
     struct cleave_streams_result *result = NULL;
     struct cleave_stream_job job = { 0 };
     struct cleave_error err;
     uint32_t *of = NULL;
-    int status = make_job(values, streams, arena, &job, &of);
+    int status = make_job(values, streams, call->arena, &job, &of);
 
     if (status == CV_EXIT_DONE &&
         cleave_simulate_streams(&job, &result, &err) != CLEAVE_OK)
@@ -256,10 +267,10 @@ static int simulate(const struct cv_stream_options *values,
             .streams = streams, .options = values, .job = &job, .result = result, .of = of
         };
 
-        status = show(&outcome, arena);
+        status = show(&outcome, call->arena);
     }
     if (status == CV_EXIT_DONE && job.trace != NULL)
-        status = save_trace(values->trace, &job, result->whole.units, arena);
+        status = save_trace(call, &job, result->whole.units);
     cleave_streams_result_free(result);
     cleave_trace_free(job.trace);
     return status;
@@ -269,14 +280,14 @@ static int run(const struct cv_call *call)
 {
     const struct cv_stream_options *values = call->values;
     struct cv_stream_case streams = { 0 };
-    int status = cv_engine_check(values->engine);
+    int status = CV_EXIT_DONE;
 
-    if (status == CV_EXIT_DONE && !(values->horizon_s > 0))
+    if (!(values->horizon_s > 0))
         status = cv_complain(CV_EXIT_USAGE, "--horizon: expected a positive time, got 0");
     if (status == CV_EXIT_DONE)
         status = cv_stream_case_open(values, call->arena, &streams);
     if (status == CV_EXIT_DONE)
-        status = simulate(values, &streams, call->arena);
+        status = simulate(call, &streams);
     cv_stream_case_close(&streams);
     return status;
 }

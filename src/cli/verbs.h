@@ -19,13 +19,18 @@
     X(compare_load)     \
     X(compare_reduce)   \
     X(run)              \
+    X(worker)           \
     X(calibrate)        \
+    X(report)           \
     X(platform)         \
     X(policies)         \
     X(engines)          \
     X(figures)          \
+    X(completions)      \
     X(version)          \
     X(help)
+
+struct cv_verb;
 
 /* One call of a verb: what was typed, checked. */
 struct cv_call {
@@ -33,6 +38,9 @@ struct cv_call {
     const char *const *operands;
     size_t noperands;
     struct cv_arena *arena; /* for what lives as long as the call */
+    const struct cv_verb *verb;
+    int nwords; /* all that was typed behind the verb */
+    char *const *words;
 };
 
 struct cv_verb {

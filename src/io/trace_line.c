@@ -107,8 +107,7 @@ enum cleave_status cv_trace_fail(struct cv_trace_lines *lines, const char *at,
 static enum cleave_status read_kind(struct cv_trace_lines *lines, bool is_order,
                                     struct record *record)
 {
-    const enum cleave_task task =
-        lines->platform != NULL ? CLEAVE_TASK_LOAD : CLEAVE_TASK_REDUCE;
+    const enum cleave_task task = lines->task;
     const char *at, *text;
 
     cv_json_in_skip(&lines->in);
@@ -129,9 +128,8 @@ static enum cleave_status read_kind(struct cv_trace_lines *lines, bool is_order,
                          known_kinds[task][is_order], text);
 }
 
-/* A worker by its name, or a node by its number. */
-static enum cleave_status read_worker(struct cv_trace_lines *lines, enum field field,
-                                      uint32_t *out)
+enum cleave_status cv_trace_worker(struct cv_trace_lines *lines, const char *field,
+                                   uint32_t *out)
 {
     const struct cv_trace_name *found;
     const char *at, *text;
@@ -139,11 +137,11 @@ static enum cleave_status read_worker(struct cv_trace_lines *lines, enum field f
 
     cv_json_in_skip(&lines->in);
     at = lines->in.at;
-    if (lines->platform == NULL) {
+    if (lines->task == CLEAVE_TASK_REDUCE) {
         struct cv_place place = cv_json_in_place(&lines->in, at);
 
         CV_TRY(cv_json_in_count(&lines->in, &number, lines->err));
-        place.field = field_names[field];
+        place.field = field;
         if (number >= lines->nworkers)
             return cv_fail_at(lines->err, &place, "expected a node below %lu, got %llu",
                               (unsigned long)lines->nworkers, (unsigned long long)number);
@@ -154,8 +152,10 @@ static enum cleave_status read_worker(struct cv_trace_lines *lines, enum field f
     found = bsearch(&(struct cv_trace_name){ .name = text }, lines->names,
                     lines->nworkers, sizeof *lines->names, cv_trace_name_compare);
     if (found == NULL)
-        return cv_trace_fail(lines, at, field_names[field],
-                             "expected a worker of the platform", text);
+        return cv_trace_fail(lines, at, field,
+                             lines->platform != NULL ? "expected a worker of the platform"
+                                                     : "expected a worker of the header",
+                             text);
     *out = found->worker;
     return CLEAVE_OK;
 }
@@ -186,9 +186,9 @@ static enum cleave_status read_value(struct cv_trace_lines *lines, enum field fi
     case ORDER:
         return read_kind(lines, true, record);
     case WORKER:
-        return read_worker(lines, field, &record->worker);
+        return cv_trace_worker(lines, field_names[field], &record->worker);
     case PEER:
-        return read_worker(lines, field, &record->peer);
+        return cv_trace_worker(lines, field_names[field], &record->peer);
     case CHUNK:
         return cv_json_in_count(&lines->in, &record->chunk, lines->err);
     case UNITS:

@@ -13,10 +13,13 @@ struct cv_trace_name {
 /* What a line is read with. */
 struct cv_trace_lines {
     struct cv_json_in in;
-    const struct cleave_platform *platform; /* borrowed; NULL for a reduction      */
-    const struct cv_trace_name *names;      /* borrowed: of its workers, sorted    */
-    uint32_t nworkers;                      /* or nodes                            */
-    struct cleave_error *err;               /* borrowed; may be NULL               */
+    const struct cleave_platform *platform; /* borrowed; NULL: none was given      */
+    bool any;              /* the header tells what the trace is about             */
+    bool events_only;      /* orders are checked and dropped                       */
+    enum cleave_task task; /* set by the header                                    */
+    const struct cv_trace_name *names; /* borrowed: of the workers, sorted         */
+    uint32_t nworkers;                 /* or nodes                                 */
+    struct cleave_error *err;          /* borrowed; may be NULL                    */
 };
 
 int cv_trace_name_compare(const void *left, const void *right);
@@ -25,6 +28,10 @@ int cv_trace_name_compare(const void *left, const void *right);
 enum cleave_status cv_trace_fail(struct cv_trace_lines *lines, const char *at,
                                  const char *field, const char *expected,
                                  const char *got);
+
+/* A worker by its name or, in a reduction, a node by its number. */
+enum cleave_status cv_trace_worker(struct cv_trace_lines *lines, const char *field,
+                                   uint32_t *out);
 
 /* Read the line that lines->in stands on. */
 enum cleave_status cv_trace_entry(struct cv_trace_lines *lines, struct cleave_entry *out);

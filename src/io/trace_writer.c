@@ -7,6 +7,7 @@
 
 #include "base/fail.h"
 #include "io/json_out.h"
+#include "io/trace_facts.h"
 
 /* Who the workers of a trace are. */
 struct cast {
@@ -41,7 +42,8 @@ static void put_worker(struct cv_json *json, const struct cast *cast, uint32_t w
 }
 
 static void write_header(struct cv_json *json, const struct cast *cast,
-                         const char *policy, double load)
+                         const char *policy, double load,
+                         const struct cleave_trace_facts *facts)
 {
     cv_json_object(json);
     put_text(json, "format", CV_TRACE_FORMAT);
@@ -58,6 +60,7 @@ static void write_header(struct cv_json *json, const struct cast *cast,
         put_text(json, "task", "reduce");
         put_count(json, "nodes", cast->count);
     }
+    cv_trace_facts_write(json, facts, cast->platform);
     cv_json_end(json);
     cv_json_close(json);
 }
@@ -166,7 +169,6 @@ static const char *find_wake_fault(uint32_t worker, const struct cast *cast)
                                   : "a node that the reduction does not have";
 }
 
-/* What cannot be written so that it can be read again. */
 static const char *find_fault(const struct cleave_entry *entry, const struct cast *cast)
 {
     const struct cleave_event *event = &entry->as.event;
@@ -206,6 +208,12 @@ static const char *find_fault(const struct cleave_entry *entry, const struct cas
     return NULL;
 }
 
+const char *cv_trace_fault(const struct cleave_entry *entry,
+                           const struct cleave_platform *platform, uint32_t count)
+{
+    return find_fault(entry, &(struct cast){ platform, count });
+}
+
 static enum cleave_status save(const struct cleave_trace *trace, const struct cast *cast,
                                const char *policy, double load, FILE *file,
                                struct cleave_error *err)
@@ -214,7 +222,7 @@ static enum cleave_status save(const struct cleave_trace *trace, const struct ca
 
     errno = 0;
     cv_json_init(&json, file, false);
-    write_header(&json, cast, policy, load);
+    write_header(&json, cast, policy, load, cleave_trace_facts(trace));
     for (size_t i = 0; i < cleave_trace_count(trace) && !json.failed; i++) {
         const struct cleave_entry *entry = cleave_trace_at(trace, i);
         const char *fault = find_fault(entry, cast);

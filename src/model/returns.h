@@ -122,6 +122,7 @@ struct cv_returns_solver {
                                 double lifespan_s, struct cv_arena *arena,
                                 struct cv_round_trip *out, struct cleave_error *err);
     void *context;
+    bool searches; /* it looks for orders, which takes long: ask it a few times only    */
 };
 /* The least lifespan in which the solver does `work`, and the schedule: one call and a
  * scaling without fixed costs, some calls with them. */

@@ -3,14 +3,18 @@
  * Without fixed costs a schedule stretches with the lifespan. With them the work of a
  * fixed set and orders is still linear in the lifespan, so that the best work is
  * piecewise linear: a line through two lifespans that enclose the answer meets it as soon
- * as both are on its piece. Bisection where the line does not get closer. */
+ * as both are on its piece. Bisection where the line does not get closer.
+ *
+ * A search for orders takes too long to be asked so often. The least time of the orders it
+ * finds at some lifespan is a shorter lifespan at which to ask again, until it finds nothing
+ * that does more: as in Newton's method, three or four times. */
 #include "model/returns.h"
 
 #include <math.h>
 
 #include "model/returns_parts.h"
 
-enum { MOST_DOUBLINGS = 1100, MOST_TURNS = 200 };
+enum { MOST_DOUBLINGS = 1100, MOST_TURNS = 200, MOST_SEARCHES = 20 };
 /* How close the two lifespans, or the work, must be. */
 static const double enough = 1e-12;
 
@@ -125,6 +129,50 @@ static enum cleave_status close_in(struct quest *quest, struct cv_round_trip *ou
     return CLEAVE_OK;
 }
 
+static enum cleave_status first_come(void *context, const struct cv_returns *returns,
+                                     double lifespan_s, struct cv_arena *arena,
+                                     struct cv_round_trip *out, struct cleave_error *err)
+{
+    (void)context;
+    return cv_returns_fifo(returns, lifespan_s, arena, out, err);
+}
+
+static enum cleave_status same_orders(void *context, const struct cv_returns *returns,
+                                      double lifespan_s, struct cv_arena *arena,
+                                      struct cv_round_trip *out, struct cleave_error *err)
+{
+    const struct cv_round_trip *trip = context;
+
+    return cv_returns_given(returns, trip->send, trip->back, trip->n, lifespan_s, arena,
+                            out, err);
+}
+
+/* Ask for orders, find their least time, ask again there. */
+static enum cleave_status search_again(struct quest *quest, struct cv_round_trip *out,
+                                       struct cleave_error *err)
+{
+    const struct cv_returns_solver *search = quest->solver;
+    struct cv_round_trip best, found, shorter;
+
+    quest->solver = &(struct cv_returns_solver){ first_come, NULL, false };
+    CV_TRY(close_in(quest, &best, err));
+    for (int turn = 0; turn < MOST_SEARCHES; turn++) {
+        CV_TRY(search->solve(search->context, quest->returns, best.lifespan_s,
+                             quest->arena, &found, err));
+        best.optimal = found.optimal;
+        if (!(found.work > quest->work * (1 + enough)))
+            break;
+        quest->solver = &(struct cv_returns_solver){ same_orders, &found, false };
+        CV_TRY(close_in(quest, &shorter, err));
+        if (!(shorter.lifespan_s < best.lifespan_s))
+            break;
+        best = shorter;
+        best.optimal = false;
+    }
+    *out = best;
+    return CLEAVE_OK;
+}
+
 enum cleave_status cv_returns_for_work(const struct cv_returns *returns,
                                        const struct cv_returns_solver *solver,
                                        double work, struct cv_arena *arena,
@@ -144,5 +192,5 @@ enum cleave_status cv_returns_for_work(const struct cv_returns *returns,
     }
     if (cv_returns_linear(returns))
         return stretch(&quest, out, err);
-    return close_in(&quest, out, err);
+    return solver->searches ? search_again(&quest, out, err) : close_in(&quest, out, err);
 }

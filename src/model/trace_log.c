@@ -1,4 +1,4 @@
-/* trace_log.c -- a trace in memory: entries in the order they came.
+/* trace_log.c -- a trace in memory: entries in the order they came, and facts.
  * SPDX-License-Identifier: MIT */
 #include <cleave/trace.h>
 
@@ -10,6 +10,8 @@
 struct cleave_trace {
     struct cleave_entry *entries; /* owned */
     size_t count, capacity;
+    struct cleave_trace_facts facts; /* owned by the arena */
+    struct cv_arena arena;
 };
 
 enum cleave_status cleave_trace_new(struct cleave_trace **out, struct cleave_error *err)
@@ -18,6 +20,7 @@ enum cleave_status cleave_trace_new(struct cleave_trace **out, struct cleave_err
 
     if (trace == NULL)
         return cv_fail_memory(err, "a trace");
+    cv_arena_init(&trace->arena);
     *out = trace;
     return CLEAVE_OK;
 }
@@ -27,6 +30,7 @@ void cleave_trace_free(struct cleave_trace *trace)
     if (trace == NULL)
         return;
     free(trace->entries);
+    cv_arena_done(&trace->arena);
     free(trace);
 }
 
@@ -59,4 +63,60 @@ enum cleave_status cleave_trace_add(struct cleave_trace *trace,
     }
     trace->entries[trace->count++] = *entry;
     return CLEAVE_OK;
+}
+
+/* A copy of `text` in place of *kept, unless it is NULL. */
+static enum cleave_status keep(struct cleave_trace *trace, const char *text,
+                               const char **kept, struct cleave_error *err)
+{
+    const char *copy = text != NULL ? cv_arena_text(&trace->arena, text) : NULL;
+
+    if (text != NULL && copy == NULL)
+        return cv_fail_memory(err, "the facts of a trace");
+    if (copy != NULL)
+        *kept = copy;
+    return CLEAVE_OK;
+}
+
+static enum cleave_status keep_left_out(struct cleave_trace *trace,
+                                        const struct cleave_trace_facts *facts,
+                                        struct cleave_error *err)
+{
+    struct cleave_left_out *copy =
+        cv_array(&trace->arena, facts->nleft_out, sizeof *copy);
+
+    if (copy == NULL)
+        return cv_fail_memory(err, "the facts of a trace");
+    for (size_t i = 0; i < facts->nleft_out; i++) {
+        copy[i].worker = facts->left_out[i].worker;
+        CV_TRY(keep(trace, facts->left_out[i].reason, &copy[i].reason, err));
+    }
+    trace->facts.left_out = copy;
+    trace->facts.nleft_out = facts->nleft_out;
+    return CLEAVE_OK;
+}
+
+enum cleave_status cleave_trace_describe(struct cleave_trace *trace,
+                                         const struct cleave_trace_facts *facts,
+                                         struct cleave_error *err)
+{
+    struct cleave_trace_facts *kept = &trace->facts;
+
+    CV_TRY(keep(trace, facts->command, &kept->command, err));
+    CV_TRY(keep(trace, facts->engine, &kept->engine, err));
+    CV_TRY(keep(trace, facts->noise, &kept->noise, err));
+    CV_TRY(keep(trace, facts->picked, &kept->picked, err));
+    CV_TRY(keep(trace, facts->why, &kept->why, err));
+    CV_TRY(keep(trace, facts->version, &kept->version, err));
+    CV_TRY(keep(trace, facts->bound.name, &kept->bound.name, err));
+    if (facts->lifespan_s > 0)
+        kept->lifespan_s = facts->lifespan_s;
+    if (facts->bound.name != NULL)
+        kept->bound.value_s = facts->bound.value_s;
+    return facts->nleft_out > 0 ? keep_left_out(trace, facts, err) : CLEAVE_OK;
+}
+
+const struct cleave_trace_facts *cleave_trace_facts(const struct cleave_trace *trace)
+{
+    return &trace->facts;
 }

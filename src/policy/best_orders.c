@@ -56,7 +56,8 @@ static enum cleave_status best_orders_plan(void *state, const struct cleave_view
     };
 
     CV_TRY(cv_round_trip_plan(&best->round, view,
-                              &(struct cv_returns_solver){ solve, &search }, setup, err));
+                              &(struct cv_returns_solver){ solve, &search, true }, setup,
+                              err));
     if (best->round.trip.optimal)
         cv_note_proved(setup, "all schedules of one round", true);
     return CLEAVE_OK;

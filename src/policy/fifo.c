@@ -31,7 +31,7 @@ static enum cleave_status solve(void *context, const struct cv_returns *returns,
 static enum cleave_status fifo_plan(void *state, const struct cleave_view *view,
                                     struct cleave_setup *setup, struct cleave_error *err)
 {
-    const struct cv_returns_solver solver = { solve, NULL };
+    const struct cv_returns_solver solver = { solve, NULL, false };
     struct fifo *fifo = state;
 
     CV_TRY(cv_round_trip_plan(&fifo->round, view, &solver, setup, err));

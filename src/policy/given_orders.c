@@ -119,7 +119,8 @@ static enum cleave_status orders_plan(void *state, const struct cleave_view *vie
     CV_TRY(check_same(send, nsend, back, nback, view->nworkers, setup->arena, err));
     pair = (struct pair){ send, back, nsend };
     CV_TRY(cv_round_trip_plan(&given->round, view,
-                              &(struct cv_returns_solver){ solve, &pair }, setup, err));
+                              &(struct cv_returns_solver){ solve, &pair, false }, setup,
+                              err));
     if (given->round.trip.optimal)
         cv_note_proved(setup, "schedules with these orders", false);
     return CLEAVE_OK;

@@ -61,7 +61,7 @@ static double worthwhile(const struct learn *learn, const struct cleave_view *vi
                                           cv_speed_of(&learn->known, seen));
 
     if (isfinite(view->units_total))
-        units = fmax(units, FINEST * view->units_total / view->nworkers);
+        units = fmax(units, FINEST * view->units_total / learn->known.present);
     return units;
 }
 
@@ -69,7 +69,9 @@ static double first_size(const struct learn *learn, const struct cleave_view *vi
 {
     if (learn->first > 0)
         return learn->first;
-    return isfinite(view->units_total) ? view->units_total / (256.0 * view->nworkers) : 1;
+    return isfinite(view->units_total)
+               ? view->units_total / (256.0 * learn->known.present)
+               : 1;
 }
 
 /* A chunk may take `growth` times as long as the largest before. Over a shared port, what
@@ -93,12 +95,26 @@ static double grown(const struct learn *learn, const struct cleave_view *view,
     return size;
 }
 
+/* Over a link of its own, a chunk should be there before its worker has run out of work;
+ * where the link is the slower of the two, the worker waits in any case. */
+static double in_time(const struct learn *learn, const struct cleave_view *view,
+                      const struct cv_seen *seen, double now_s)
+{
+    const double rest_s = cv_rest_of(&learn->known, seen, now_s);
+
+    if (cv_shares_port(view) || seen->held == 0 ||
+        !(seen->link.rate_ups > cv_speed_of(&learn->known, seen)))
+        return INFINITY;
+    return fmax(seen->largest * fmin(learn->growth, SLOW_GROWTH),
+                seen->link.rate_ups * (rest_s - seen->link.latency_s));
+}
+
 /* `end_s`: in how many seconds all could end together. */
 static double size_for(const struct learn *learn, const struct cleave_view *view,
                        const struct cv_seen *seen, double end_s, double now_s)
 {
     const double least = worthwhile(learn, view, seen);
-    double size = grown(learn, view, seen);
+    double size = fmin(grown(learn, view, seen), in_time(learn, view, seen, now_s));
 
     if (isfinite(end_s)) {
         const double share =
@@ -122,12 +138,9 @@ static double size_for(const struct learn *learn, const struct cleave_view *view
 /* --- orders ------------------------------------------------------------------------------- */
 
 static void give(struct learn *learn, const struct cleave_view *view, uint32_t worker,
-                 double units, struct cleave_orders *orders)
+                 double units, double now_s, struct cleave_orders *orders)
 {
-    struct cv_seen *seen = &learn->known.workers[worker];
-
-    seen->sizes[seen->held++] = units;
-    seen->largest = fmax(seen->largest, units);
+    cv_known_give(&learn->known, worker, units, now_s);
     learn->port_busy = cv_shares_port(view);
     cleave_order_send(orders, worker, units);
 }
@@ -185,7 +198,7 @@ static uint32_t latest(const struct learn *learn, const struct cleave_view *view
 
     for (uint32_t w = 0; w < view->nworkers; w++) {
         const struct cv_seen *seen = &learn->known.workers[w];
-        const double rest_s = seen->there > 0 && !seen->firm && !cv_is_out(seen)
+        const double rest_s = seen->held > 0 && !seen->firm && !cv_is_out(seen)
                                   ? cv_rest_of(&learn->known, seen, now_s)
                                   : -1;
 
@@ -205,14 +218,16 @@ static void recall(struct learn *learn, const struct cleave_view *view, uint32_t
     const struct cv_seen *helper = &learn->known.workers[idle];
     const uint32_t late = latest(learn, view, now_s);
     const double start_s = cv_latency_of(&learn->known, helper) + cv_link_time(helper, 0);
-    const double finest =
-        isfinite(view->units_total) ? FINEST * view->units_total / view->nworkers : 0;
+    const double finest = isfinite(view->units_total)
+                              ? FINEST * view->units_total / learn->known.present
+                              : 0;
     double rest_s, speed_ups, units;
 
-    if (late == NOBODY || !(cv_speed_of(&learn->known, helper) > 0))
+    if (late == NOBODY || !(cv_speed_of(&learn->known, helper) > 0) ||
+        !(learn->known.workers[late].effective_ups > 0))
         return;
     rest_s = cv_rest_of(&learn->known, &learn->known.workers[late], now_s);
-    speed_ups = cv_speed_of(&learn->known, &learn->known.workers[late]);
+    speed_ups = learn->known.workers[late].effective_ups;
     units = (rest_s - start_s) /
             (1 / speed_ups + 1 / cv_speed_of(&learn->known, helper) +
              (helper->link.rate_ups > 0 ? 1 / helper->link.rate_ups : 0));
@@ -250,7 +265,8 @@ static void serve(struct learn *learn, const struct cleave_view *view, double no
         if (worker == NOBODY)
             break;
         give(learn, view, worker,
-             size_for(learn, view, &learn->known.workers[worker], end_s, now_s), orders);
+             size_for(learn, view, &learn->known.workers[worker], end_s, now_s), now_s,
+             orders);
     }
     /* Nothing is left, or it is left to those who are soon ready. */
     for (uint32_t w = 0; w < view->nworkers && learn->asked == NOBODY; w++)
@@ -260,44 +276,18 @@ static void serve(struct learn *learn, const struct cleave_view *view, double no
 
 /* --- events ------------------------------------------------------------------------------- */
 
-/* The oldest chunk is over. The next one is computed from now on, if it is there. */
-static void drop_oldest(struct cv_seen *seen, double now_s)
-{
-    for (uint32_t k = 1; k < seen->held; k++)
-        seen->sizes[k - 1] = seen->sizes[k];
-    seen->held -= seen->held > 0;
-    seen->there -= seen->there > 0;
-    seen->began_s = now_s;
-    seen->firm = false;
-}
-
-static void arrived(struct learn *learn, const struct cleave_event *event)
-{
-    struct cv_seen *seen = &learn->known.workers[event->worker];
-
-    if (seen->there++ == 0)
-        seen->began_s = event->time_s;
-    learn->port_busy = false;
-    /* Records are not divisible: it may be more or less than was asked for. */
-    if (seen->there <= seen->held)
-        seen->sizes[seen->there - 1] = event->units;
-    cv_fit_add(&seen->link, event->units, event->time_s - event->start_s, -1);
-}
-
 static void recalled(struct learn *learn, const struct cleave_view *view,
                      const struct cleave_event *event, struct cleave_orders *orders)
 {
-    struct cv_seen *seen = &learn->known.workers[event->worker];
     const uint32_t idle = learn->asked;
 
     learn->asked = NOBODY;
-    /* What could not be taken back now will not be later: it has been fed. */
-    seen->firm = !(event->units > 0);
-    if (seen->firm)
-        return;
-    seen->sizes[0] = fmax(seen->sizes[0] - event->units, 0);
-    if (learn->known.workers[idle].held == 0 && !learn->port_busy && view->units_left > 0)
-        give(learn, view, idle, fmin(event->units, view->units_left), orders);
+    cv_known_recalled(&learn->known, event);
+    if (event->units > 0 && idle != NOBODY && learn->known.workers[idle].held == 0 &&
+        !cv_is_out(&learn->known.workers[idle]) && !learn->port_busy &&
+        view->units_left > 0)
+        give(learn, view, idle, fmin(event->units, view->units_left), event->time_s,
+             orders);
 }
 
 static void learn_decide(void *state, const struct cleave_view *view,
@@ -308,18 +298,19 @@ static void learn_decide(void *state, const struct cleave_view *view,
 
     switch (event->kind) {
     case CLEAVE_SENT:
-        arrived(learn, event);
+        learn->port_busy = false;
+        cv_known_arrived(&learn->known, event);
         break;
     case CLEAVE_DONE:
         cv_fit_add(&seen->compute, event->units, event->time_s - event->start_s,
                    learn->known.latency_s);
-        drop_oldest(seen, event->time_s);
+        cv_known_drop(&learn->known, event);
         seen->lost = 0;
         cv_known_pool(&learn->known, view);
         break;
     case CLEAVE_LOST:
         learn->port_busy = learn->port_busy && seen->there > 0;
-        drop_oldest(seen, event->time_s);
+        cv_known_drop(&learn->known, event);
         seen->lost++;
         break;
     case CLEAVE_RECALLED:
@@ -327,6 +318,9 @@ static void learn_decide(void *state, const struct cleave_view *view,
         break;
     case CLEAVE_WAKE:
         learn->wake_s = -1;
+        /* It was lost, and is there again. */
+        if (cv_is_out(seen))
+            seen->lost = 0;
         break;
     default:
         break;

@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "policy/vacant.h"
+
 /* A port is thought to be overloaded when full speed takes so much of it, since measures
  * are inexact; by links that are this much narrower than usual, when it takes all of it. */
 static const double PORT_ROOM = 1.25, NARROW = 0.5;
@@ -19,8 +21,81 @@ enum cleave_status cv_known_init(struct cv_known *known, const struct cleave_vie
     for (uint32_t w = 0; w < view->nworkers; w++)
         known->by_bandwidth[w] = w;
     known->latency_s = -1;
+    for (uint32_t w = 0; w < view->nworkers; w++)
+        if (cv_is_vacant(&view->workers[w]))
+            known->workers[w].lost = CV_LOSSES;
     return CLEAVE_OK;
 }
+
+/* --- chunks ------------------------------------------------------------------------------- */
+
+void cv_known_give(struct cv_known *known, uint32_t worker, double units, double now_s)
+{
+    struct cv_seen *seen = &known->workers[worker];
+
+    if (seen->there == seen->held)
+        seen->sending_s = now_s;
+    seen->numbers[seen->held] = known->numbered++;
+    seen->sizes[seen->held++] = units;
+    seen->largest = fmax(seen->largest, units);
+}
+
+/* Which of the chunks that it holds an event is about. */
+static uint32_t find_chunk(const struct cv_seen *seen, uint64_t chunk)
+{
+    uint32_t at = 0;
+
+    while (at < seen->held && seen->numbers[at] != chunk)
+        at++;
+    return at;
+}
+
+void cv_known_arrived(struct cv_known *known, const struct cleave_event *event)
+{
+    struct cv_seen *seen = &known->workers[event->worker];
+    const uint32_t at = find_chunk(seen, event->chunk);
+
+    if (at == seen->held)
+        return;
+    if (seen->there++ == 0)
+        seen->began_s = event->time_s;
+    seen->sending_s = event->time_s;
+    /* Records are not divisible: it may be more or less than was asked for. */
+    seen->sizes[at] = event->units;
+    cv_fit_add(&seen->link, event->units, event->time_s - event->start_s, -1);
+}
+
+/* The next one is computed from now on, if it is there. */
+void cv_known_drop(struct cv_known *known, const struct cleave_event *event)
+{
+    struct cv_seen *seen = &known->workers[event->worker];
+    const uint32_t at = find_chunk(seen, event->chunk);
+
+    if (at == seen->held)
+        return;
+    for (uint32_t k = at + 1; k < seen->held; k++) {
+        seen->sizes[k - 1] = seen->sizes[k];
+        seen->numbers[k - 1] = seen->numbers[k];
+    }
+    seen->held--;
+    seen->there -= at < seen->there;
+    if (at == 0)
+        seen->began_s = event->time_s;
+    seen->firm = false;
+}
+
+void cv_known_recalled(struct cv_known *known, const struct cleave_event *event)
+{
+    struct cv_seen *seen = &known->workers[event->worker];
+    const uint32_t at = find_chunk(seen, event->chunk);
+
+    /* What could not be taken back now will not be later: it has been fed. */
+    seen->firm = !(event->units > 0);
+    if (at < seen->held)
+        seen->sizes[at] = fmax(seen->sizes[at] - event->units, 0);
+}
+
+/* --- costs -------------------------------------------------------------------------------- */
 
 /* Others stand for a worker of which nothing is known. */
 double cv_speed_of(const struct cv_known *known, const struct cv_seen *seen)
@@ -82,6 +157,10 @@ void cv_known_divide_port(struct cv_known *known, const struct cleave_view *view
     double used = 0, usual;
 
     known->port_use = 0;
+    known->present = 0;
+    for (uint32_t w = 0; w < view->nworkers; w++)
+        known->present += !cv_is_out(&known->workers[w]);
+    known->present += known->present == 0;
     for (uint32_t i = 0; i < view->nworkers; i++) {
         const uint32_t w = order[i];
         const double bandwidth = bandwidth_of(&known->workers[w]);
@@ -98,45 +177,61 @@ void cv_known_divide_port(struct cv_known *known, const struct cleave_view *view
         const double use = cv_speed_of(known, seen) / bandwidth;
         const double room = fmax(0, (bandwidth < NARROW * usual ? 1 : PORT_ROOM) - used);
 
-        seen->effective_ups = cv_speed_of(known, seen);
+        /* However fast it is, it computes no more than gets there. */
+        seen->effective_ups = fmin(cv_speed_of(known, seen), bandwidth);
         if (cv_shares_port(view) && use > room)
-            seen->effective_ups *= room / use;
+            seen->effective_ups =
+                fmin(seen->effective_ups, cv_speed_of(known, seen) * room / use);
         used += use;
         known->port_use += seen->effective_ups / bandwidth;
     }
 }
 
-/* How long the oldest chunk of a busy worker still takes. */
-static double rest_of_oldest(const struct cv_known *known, const struct cv_seen *seen,
-                             double now_s)
+/* When everything that is on its way to a worker is there, from now. What is late is
+ * thought to take as long again as it is late. */
+static double arrives_in(const struct cv_seen *seen, uint32_t last, double now_s)
 {
-    const double whole_s = cv_compute_time(known, seen, seen->sizes[0]);
+    double rest_s = 0;
 
-    if (seen->there == 0)
-        return whole_s + cv_link_time(seen, seen->sizes[0]);
-    return fabs(whole_s - (now_s - seen->began_s));
+    for (uint32_t k = seen->there; k <= last && k < seen->held; k++)
+        rest_s +=
+            k == seen->there
+                ? fabs(cv_link_time(seen, seen->sizes[k]) - (now_s - seen->sending_s))
+                : cv_link_time(seen, seen->sizes[k]);
+    return rest_s;
 }
 
 double cv_rest_of(const struct cv_known *known, const struct cv_seen *seen, double now_s)
 {
     double rest_s = 0;
 
-    if (seen->held > 0)
-        rest_s = rest_of_oldest(known, seen, now_s);
-    for (uint32_t k = 1; k < seen->held; k++)
-        rest_s += cv_compute_time(known, seen, seen->sizes[k]);
+    for (uint32_t k = 0; k < seen->held; k++) {
+        const double whole_s = cv_compute_time(known, seen, seen->sizes[k]);
+
+        if (k >= seen->there)
+            rest_s = fmax(rest_s, arrives_in(seen, k, now_s));
+        rest_s +=
+            k == 0 && seen->there > 0 ? fabs(whole_s - (now_s - seen->began_s)) : whole_s;
+    }
     return rest_s;
 }
 
-/* When a worker would come to the first unit of another chunk, from now. Where only one
- * size was seen, all of its time may have been latency. */
+/* When a worker would come to the first unit of another chunk, from now; where the link is
+ * slower than the worker, when that unit would be sent. Where only one size was seen, all
+ * of its time may have been latency. */
 double cv_ready_in(const struct cv_known *known, const struct cv_seen *seen, double now_s)
 {
-    return cv_rest_of(known, seen, now_s) +
+    const bool narrow =
+        seen->link.rate_ups > 0 && seen->link.rate_ups < cv_speed_of(known, seen);
+    const double before_s = narrow && seen->held > 0
+                                ? arrives_in(seen, seen->held - 1, now_s)
+                                : cv_rest_of(known, seen, now_s);
+
+    return before_s +
            (seen->compute.rate_ups > 0 && !seen->compute.sure
                 ? seen->compute.recent_s
                 : cv_latency_of(known, seen)) +
-           (seen->held == 0 ? cv_link_time(seen, 0) : 0);
+           (narrow || seen->held == 0 ? cv_link_time(seen, 0) : 0);
 }
 
 /* In how many seconds all could end together. Whoever is ready only later has no part. */

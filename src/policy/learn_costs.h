@@ -15,12 +15,14 @@ enum { CV_AHEAD = 2, CV_LOSSES = 3 };
 struct cv_seen {
     struct cv_fit compute, link;
     double effective_ups;   /* speed, as far as the port can keep up                  */
-    double sizes[CV_AHEAD]; /* units held, the oldest first                           */
-    uint32_t held, there;   /* chunks not finished, and those of them that arrived    */
-    double began_s;         /* of the oldest, once it is there                        */
-    double largest;         /* units of the largest chunk sent                        */
-    uint32_t lost;          /* chunks lost, one after the other                       */
-    bool firm;              /* what it computes cannot be recalled                    */
+    double sizes[CV_AHEAD]; /* units held, the oldest first                       */
+    uint64_t numbers[CV_AHEAD]; /* of those chunks                                    */
+    uint32_t held, there; /* chunks not finished, and those of them that arrived      */
+    double began_s;       /* of the oldest, once it is there                          */
+    double sending_s;     /* since then the oldest that is not there is on its way    */
+    double largest;       /* units of the largest chunk sent                        */
+    uint32_t lost;        /* chunks lost, one after the other                       */
+    bool firm;            /* what it computes cannot be recalled                    */
 };
 
 struct cv_known {
@@ -30,6 +32,8 @@ struct cv_known {
     double latency_s;       /* mean over workers that are sure of it; below 0: none   */
     double speed_ups;       /* mean over known workers; 0: none                       */
     double usual_s;         /* mean time of their largest chunks                      */
+    uint32_t present;       /* workers that can be given something, at least 1        */
+    uint64_t numbered;      /* chunks given                                           */
 };
 
 enum cleave_status cv_known_init(struct cv_known *known, const struct cleave_view *view,
@@ -44,6 +48,13 @@ static inline bool cv_is_out(const struct cv_seen *seen)
 {
     return seen->lost >= CV_LOSSES;
 }
+
+/* Units were given to a worker, have arrived there, are not there any more. */
+void cv_known_give(struct cv_known *known, uint32_t worker, double units, double now_s);
+void cv_known_arrived(struct cv_known *known, const struct cleave_event *event);
+void cv_known_drop(struct cv_known *known, const struct cleave_event *event);
+/* So many units of a chunk were taken back. */
+void cv_known_recalled(struct cv_known *known, const struct cleave_event *event);
 
 /* Costs of a worker; others stand for one of which nothing is known. */
 double cv_speed_of(const struct cv_known *known, const struct cv_seen *seen);

@@ -31,7 +31,7 @@ static enum cleave_status solve(void *context, const struct cv_returns *returns,
 static enum cleave_status lifo_plan(void *state, const struct cleave_view *view,
                                     struct cleave_setup *setup, struct cleave_error *err)
 {
-    const struct cv_returns_solver solver = { solve, NULL };
+    const struct cv_returns_solver solver = { solve, NULL, false };
     const struct cv_returns returns = cv_returns_of(view, setup->arena);
     struct lifo *lifo = state;
 

@@ -17,9 +17,11 @@ struct cleave_order *cv_orders_grow(struct cleave_orders *orders);
 /* What the public calls do, for policies that are simulated very often. */
 static inline void cv_order_add(struct cleave_orders *orders, struct cleave_order order)
 {
-    struct cleave_order *place = orders->items + orders->count;
+    struct cleave_order *place;
 
-    if (orders->count == orders->capacity && (place = cv_orders_grow(orders)) == NULL)
+    if (orders->count < orders->capacity)
+        place = &orders->items[orders->count];
+    else if ((place = cv_orders_grow(orders)) == NULL)
         return;
     *place = order;
     orders->count++;

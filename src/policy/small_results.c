@@ -27,7 +27,7 @@ static enum cleave_status small_results_plan(void *state, const struct cleave_vi
                                              struct cleave_setup *setup,
                                              struct cleave_error *err)
 {
-    const struct cv_returns_solver solver = { solve, NULL };
+    const struct cv_returns_solver solver = { solve, NULL, false };
 
     return cv_round_trip_plan(&((struct small_results *)state)->round, view, &solver,
                               setup, err);

@@ -10,12 +10,9 @@
 #include "base/text.h"
 
 static const struct cv_figure *const figures[] = {
-    &cv_figure_umr_table3,        &cv_figure_reduce_strategy,
-    &cv_figure_reduce_cv,         &cv_figure_reduce_overlap,
-    &cv_figure_returns_crossover, &cv_figure_returns_regions,
-    &cv_figure_streams_selection, &cv_figure_streams_convergence,
-    &cv_figure_streams_period,    &cv_figure_streams_dynamicity,
-    &cv_figure_streams_auto,
+#define X(name) &cv_figure_##name,
+    CV_FIGURES(X)
+#undef X
 };
 
 size_t cv_figure_count(void)
@@ -59,6 +56,7 @@ enum cleave_status cv_figure_make(const struct cv_figure *figure,
     cv_arena_init(&result->arena);
     result->last_row = &result->rows;
     result->last_claim = &result->claims;
+    result->last_plot = &result->plots;
     status = figure->make(job, result, err);
     if (status != CLEAVE_OK)
         cv_figure_done(result);
@@ -71,7 +69,7 @@ void cv_figure_done(struct cv_figure_result *result)
         cv_arena_done(&result->arena);
 }
 
-double *cv_figure_row(struct cv_figure_result *result, const char *label)
+static double *add_row(struct cv_figure_result *result, const char *label, bool file_only)
 {
     struct cv_figure_row *row = cv_array(&result->arena, 1, sizeof *row);
 
@@ -83,9 +81,20 @@ double *cv_figure_row(struct cv_figure_result *result, const char *label)
         return NULL;
     for (size_t i = 0; i < result->ncolumns; i++)
         row->values[i] = NAN;
+    row->file_only = file_only;
     *result->last_row = row;
     result->last_row = &row->next;
     return row->values;
+}
+
+double *cv_figure_row(struct cv_figure_result *result, const char *label)
+{
+    return add_row(result, label, false);
+}
+
+double *cv_figure_file_row(struct cv_figure_result *result, const char *label)
+{
+    return add_row(result, label, true);
 }
 
 enum cleave_status cv_figure_claim(struct cv_figure_result *result, bool holds,

@@ -20,6 +20,7 @@ struct cv_figure_job {
 struct cv_figure_row {
     const char *label;
     double *values; /* one per column; NAN: none */
+    bool file_only; /* for files: there are too many to show */
     struct cv_figure_row *next;
 };
 
@@ -38,11 +39,14 @@ struct cv_figure_result {
     size_t nshown; /* columns to show in text, the rest is for files; 0: all */
     struct cv_figure_row *rows, **last_row;
     struct cv_claim *claims, **last_claim;
-    const char *note; /* static: how it was made; or NULL  */
+    struct cv_plot *plots, **last_plot; /* panels, see figure_plot.h  */
+    const char *note;                   /* static: how it was made; or NULL  */
 };
 
 struct cv_figure {
     const char *name, *title;
+    const char *source; /* where it is in print: "Yang and Casanova, Figure 4"      */
+    const char *says;   /* what is claimed of it there, in a sentence or two        */
     enum cleave_status (*make)(const struct cv_figure_job *job,
                                struct cv_figure_result *result, struct cleave_error *err);
 };
@@ -61,13 +65,47 @@ void cv_figure_done(struct cv_figure_result *result);
 
 /* For those who make figures: a row of result->ncolumns values to fill, or NULL. */
 double *cv_figure_row(struct cv_figure_result *result, const char *label);
+/* The same for a row that only files have. */
+double *cv_figure_file_row(struct cv_figure_result *result, const char *label);
 enum cleave_status cv_figure_claim(struct cv_figure_result *result, bool holds,
                                    struct cleave_error *err, const char *claim,
                                    const char *numbers, ...) CV_PRINTF(5, 6);
 
-extern const struct cv_figure cv_figure_umr_table3, cv_figure_reduce_cv,
-    cv_figure_reduce_overlap, cv_figure_reduce_strategy, cv_figure_returns_crossover,
-    cv_figure_returns_regions, cv_figure_streams_selection, cv_figure_streams_convergence,
-    cv_figure_streams_period, cv_figure_streams_dynamicity, cv_figure_streams_auto;
+/* All figures, in the order they are listed. */
+#define CV_FIGURES(X)      \
+    X(umr_table1)          \
+    X(umr_table3)          \
+    X(umr_fig4)            \
+    X(umr_fig5)            \
+    X(umr_fig6)            \
+    X(umr_fig7)            \
+    X(reduce_example)      \
+    X(reduce_strategy)     \
+    X(reduce_four)         \
+    X(reduce_eight)        \
+    X(reduce_ratios)       \
+    X(reduce_markov)       \
+    X(reduce_cv)           \
+    X(reduce_overlap)      \
+    X(reduce_best)         \
+    X(returns_lifo)        \
+    X(returns_fifo)        \
+    X(returns_laws)        \
+    X(returns_crossover)   \
+    X(returns_computing)   \
+    X(returns_small)       \
+    X(returns_ratio)       \
+    X(returns_regions)     \
+    X(streams_table1)      \
+    X(streams_schedule)    \
+    X(streams_selection)   \
+    X(streams_convergence) \
+    X(streams_period)      \
+    X(streams_dynamicity)  \
+    X(streams_auto)
+
+#define X(name) extern const struct cv_figure cv_figure_##name;
+CV_FIGURES(X)
+#undef X
 
 #endif

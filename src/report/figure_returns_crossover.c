@@ -1,15 +1,16 @@
 /* figure_returns_crossover.c -- two workers: when first-in-first-out wins.
  * SPDX-License-Identifier: MIT
  *
- * Beaumont and Rosenberg, Link-heterogeneity vs. node-heterogeneity in clusters, Theorem 3:
- * of two workers with equal nodes, FIFO does more than LIFO iff the faster link is not much
- * faster than the other. The table gives the ratio of the two at which they change places,
- * for costs of computing (rows, in units of the slower link's) and result ratios (columns). */
+ * Beaumont and Rosenberg, Link-heterogeneity vs. node-heterogeneity in clusters, Theorem
+ * 3: of two workers with equal nodes, FIFO does more than LIFO iff the faster link is
+ * not much faster than the other. The table gives the ratio of the two at which they
+ * change places, for costs of computing (rows, in units of the slower link's) and result
+ * ratios (columns). */
 #include <math.h>
 #include <stdio.h>
 
 #include "model/returns.h"
-#include "report/figure.h"
+#include "report/figure_plot.h"
 
 enum { COMPUTES = 13, RATIOS = 7 };
 
@@ -38,7 +39,7 @@ static enum cleave_status compare(double fast, double compute, double ratio, dou
     return status;
 }
 
-/* What the theorem says about one cell: one change of places, at the value of the table. */
+/* What the theorem says about one cell: places change once, at the value of the table. */
 static enum cleave_status check_cell(double compute, double ratio, double crossing,
                                      unsigned *wrong, struct cleave_error *err)
 {
@@ -53,6 +54,22 @@ static enum cleave_status check_cell(double compute, double ratio, double crossi
         *wrong += found < 1 - 1e-12;
     }
     return CLEAVE_OK;
+}
+
+static enum cleave_status draw(struct cv_figure_result *result, struct cleave_error *err)
+{
+    struct cv_plot *plot;
+
+    CV_TRY(cv_plot_add(result,
+                       &(struct cv_plot){
+                           .title = "Below a curve LIFO does more work, above it FIFO",
+                           .x_label = "R, time to compute over that of the slower link",
+                           .y_label = "faster link's time per unit over the slower's",
+                           .log_x = true,
+                           .y_from = 0,
+                           .y_to = 1.02 },
+                       &plot, err));
+    return cv_plot_columns(result, plot, 0, RATIOS, err);
 }
 
 static enum cleave_status make(const struct cv_figure_job *job,
@@ -86,6 +103,7 @@ static enum cleave_status make(const struct cv_figure_job *job,
             CV_TRY(check_cell(compute, ratios[j], values[j], &wrong, err));
         }
     }
+    CV_TRY(draw(result, err));
     CV_TRY(
         cv_figure_claim(result, wrong == 0, err,
                         "LIFO wins below exactly one ratio of the links and FIFO above",
@@ -100,6 +118,9 @@ static enum cleave_status make(const struct cv_figure_job *job,
 
 const struct cv_figure cv_figure_returns_crossover = {
     .name = "fifo-lifo-crossover",
-    .title = "two workers: ratio of the links at which FIFO overtakes LIFO",
+    .title = "Two workers: ratio of the links at which FIFO overtakes LIFO",
+    .source = "Beaumont and Rosenberg, Link-heterogeneity, Theorem 3",
+    .says = "With the faster link first, FIFO does more work than LIFO iff that link is "
+            "not much faster than the other; they change places once.",
     .make = make,
 };

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "report/figure_plot.h"
 #include "report/figure_streams_scene.h"
 
 enum { HORIZONS = 2, DROPS = 4, ROWS = HORIZONS * DROPS };
@@ -65,6 +66,38 @@ static enum cleave_status judge(struct cv_scene_run runs[ROWS][WAYS],
                            "at most %.2f points below it", 100 * below);
 }
 
+static enum cleave_status draw(struct cv_scene_run runs[ROWS][WAYS],
+                               struct cv_figure_result *result, struct cleave_error *err)
+{
+    static const char *const titles[HORIZONS] = { "T = 500 s", "T = 2000 s" };
+    static const char *const names[WAYS] = { "rounds of 100 s, posts spread",
+                                             "rounds of 100 s, posts close", "automatic",
+                                             "automatic, tapered end" };
+
+    for (int h = 0; h < HORIZONS; h++) {
+        struct cv_plot *plot;
+
+        CV_TRY(cv_plot_add(result,
+                           &(struct cv_plot){ .title = titles[h],
+                                              .x_label = "dynamicity: speeds drop by",
+                                              .y_label = "CPU efficiency, to the last "
+                                                         "result",
+                                              .y_from = 0.6,
+                                              .y_to = 1 },
+                           &plot, err));
+        for (int way = 0; way < WAYS; way++) {
+            struct cv_series *series;
+
+            CV_TRY(cv_plot_series(result, plot, names[way], DROPS, false, &series, err));
+            for (int d = 0; d < DROPS; d++) {
+                series->x[d] = drops[d];
+                series->y[d] = runs[h * DROPS + d][way].to_end;
+            }
+        }
+    }
+    return CLEAVE_OK;
+}
+
 static enum cleave_status make(const struct cv_figure_job *job,
                                struct cv_figure_result *result, struct cleave_error *err)
 {
@@ -92,11 +125,16 @@ static enum cleave_status make(const struct cv_figure_job *job,
             values[way] = runs[i][way].to_end;
         values[GAIN] = 100 * (values[TAPER] - values[PUBLISHED]);
     }
+    CV_TRY(draw(runs, result, err));
     return judge(runs, result, err);
 }
 
 const struct cv_figure cv_figure_streams_auto = {
     .name = "streams-auto",
     .title = "CPU efficiency with an automatic period and a tapered end",
+    .source = "Beyond the papers: what Millot and Parrot leave open",
+    .says =
+        "The length of rounds is set by experience, and nothing is done about the end "
+        "of the stream.",
     .make = make,
 };

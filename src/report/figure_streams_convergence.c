@@ -7,6 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "report/figure_plot.h"
 #include "report/figure_streams_scene.h"
 
 enum { LATENCIES = 3, ROUNDS = 6 };
@@ -58,6 +59,30 @@ static enum cleave_status judge(const struct cv_scene_run runs[LATENCIES],
         factor(&runs[1]), factor(&runs[2]));
 }
 
+static enum cleave_status draw(const struct cv_scene_run runs[LATENCIES],
+                               struct cv_figure_result *result, struct cleave_error *err)
+{
+    static const char *const names[LATENCIES] = { "f = 0.1 s", "f = 0.5 s", "f = 0.9 s" };
+    struct cv_plot *plot;
+
+    CV_TRY(cv_plot_add(result,
+                       &(struct cv_plot){ .x_label = "mean time at which it is known (s)",
+                                          .y_label = "mean length of a round (s)",
+                                          .y_from = 0,
+                                          .y_to = 110 },
+                       &plot, err));
+    for (int i = 0; i < LATENCIES; i++) {
+        struct cv_series *series;
+
+        CV_TRY(cv_plot_series(result, plot, names[i], ROUNDS, false, &series, err));
+        for (int r = 0; r < ROUNDS; r++) {
+            series->x[r] = runs[i].rounds[r].time_s;
+            series->y[r] = runs[i].rounds[r].sigma_s;
+        }
+    }
+    return CLEAVE_OK;
+}
+
 static enum cleave_status make(const struct cv_figure_job *job,
                                struct cv_figure_result *result, struct cleave_error *err)
 {
@@ -94,11 +119,15 @@ static enum cleave_status make(const struct cv_figure_job *job,
             *values++ = runs[i].rounds[r].sigma_s;
         }
     }
+    CV_TRY(draw(runs, result, err));
     return judge(runs, result, err);
 }
 
 const struct cv_figure cv_figure_streams_convergence = {
     .name = "streams-fig4",
     .title = "Length of the first rounds when first loads are wrong",
+    .source = "Millot and Parrot, Setting up clusters for several data streams, Figure 4",
+    .says = "Rounds converge to the wanted length, the faster the smaller the latency of "
+            "computing.",
     .make = make,
 };

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "report/figure_plot.h"
 #include "report/figure_streams_scene.h"
 
 enum { LATENCIES = 2, DROPS = 6, PERIODS = 7, TURNS = DROPS, ALL_PERIODS = 8 };
@@ -201,6 +202,37 @@ static enum cleave_status fill(const struct scene *scene, struct cv_figure_resul
     return CLEAVE_OK;
 }
 
+static enum cleave_status draw(const struct scene *scene, struct cv_figure_result *result,
+                               struct cleave_error *err)
+{
+    static const char *const titles[LATENCIES + 1] = {
+        "f = 0, served as they come, to the last result",
+        "f = 0.01 s, served as they come, to the last result",
+        "f = 0.01 s, served strictly in turn, during the stream",
+    };
+    const struct cv_figure_row *row = result->rows;
+    struct cv_plot *plot = NULL;
+
+    for (int c = scene->first_curve; c < CURVES + TURNS; c++, row = row->next) {
+        const int first = scene->first_period + (c < CURVES ? 1 : 0);
+        char name[32];
+
+        if (c % DROPS == 0)
+            CV_TRY(cv_plot_add(result,
+                               &(struct cv_plot){ .title = titles[c / DROPS],
+                                                  .x_label =
+                                                      "τ, wanted length of rounds (s)",
+                                                  .y_label = "CPU efficiency",
+                                                  .log_x = true },
+                               &plot, err));
+        snprintf(name, sizeof name, "drop %g", drops[c % DROPS]);
+        CV_TRY(cv_plot_row(result, plot, name, row->values + first,
+                           (size_t)(PERIODS - scene->first_period), periods_s + first,
+                           err));
+    }
+    return CLEAVE_OK;
+}
+
 /* The period with the best efficiency to the last result. */
 static double best_period(const struct scene *scene, int curve)
 {
@@ -294,11 +326,16 @@ static enum cleave_status make(const struct cv_figure_job *job,
     CV_TRY(cv_scene_runs(job, list, gather(scene, list, false), err));
     gather(scene, list, true);
     CV_TRY(fill(scene, result, err));
+    CV_TRY(draw(scene, result, err));
     return judge(scene, job->quick, result, err);
 }
 
 const struct cv_figure cv_figure_streams_dynamicity = {
     .name = "streams-fig6",
     .title = "CPU efficiency of a stream against the length of rounds when speeds change",
+    .source = "Millot and Parrot, Setting up clusters for several data streams, Figure 6",
+    .says =
+        "The higher the dynamicity, the shorter rounds should be; latencies still ask "
+        "for long ones.",
     .make = make,
 };

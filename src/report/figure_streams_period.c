@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "report/figure_plot.h"
 #include "report/figure_streams_scene.h"
 
 enum { HORIZONS = 2, STARTS = 2, LATENCIES = 3, PERIODS = 9, WORKERS = 1000 };
@@ -238,6 +239,37 @@ static void set_up(struct curve *curve, size_t place)
         };
 }
 
+/* A panel per horizon and start: the paper does not say which it had. */
+static enum cleave_status draw(const struct curve *curves, size_t n, int first,
+                               struct cv_figure_result *result, struct cleave_error *err)
+{
+    static const char *const titles[HORIZONS * STARTS] = {
+        "T = 1000 s, first posts spread over a round",
+        "T = 1000 s, first posts as close as published weights ask for",
+        "T = 10,000 s, first posts spread over a round",
+        "T = 10,000 s, first posts as close as published weights ask for",
+    };
+    const struct cv_figure_row *row = result->rows;
+    struct cv_plot *plot = NULL;
+
+    for (size_t i = 0; i < n; i++, row = row->next) {
+        char name[32];
+
+        if (i % LATENCIES == 0)
+            CV_TRY(cv_plot_add(result,
+                               &(struct cv_plot){
+                                   .title = titles[i / LATENCIES],
+                                   .x_label = "τ, wanted length of rounds (s)",
+                                   .y_label = "CPU efficiency, to the last result",
+                                   .log_x = true },
+                               &plot, err));
+        snprintf(name, sizeof name, "f = %g s", latencies_s[curves[i].latency]);
+        CV_TRY(cv_plot_row(result, plot, name, row->values + first,
+                           (size_t)(PERIODS - first), periods_s + first, err));
+    }
+    return CLEAVE_OK;
+}
+
 static enum cleave_status fill(const struct curve *curves, size_t n, int first,
                                struct cv_figure_result *result, struct cleave_error *err)
 {
@@ -256,6 +288,7 @@ static enum cleave_status fill(const struct curve *curves, size_t n, int first,
             values[PERIODS + p] = curve->runs[p].in_stream;
         }
     }
+    CV_TRY(draw(curves, n, first, result, err));
     return judge(curves, n, first, result, err);
 }
 
@@ -298,5 +331,7 @@ static enum cleave_status make(const struct cv_figure_job *job,
 const struct cv_figure cv_figure_streams_period = {
     .name = "streams-fig5",
     .title = "CPU efficiency of a stream against the length of rounds",
+    .source = "Millot and Parrot, Setting up clusters for several data streams, Figure 5",
+    .says = "A best length of rounds exists, and depends on the latency of computing.",
     .make = make,
 };

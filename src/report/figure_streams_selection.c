@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include <cleave/stream_plan.h>
+#include "report/figure_plot.h"
 #include "report/figure_streams_scene.h"
 
 enum { WORKERS = 1000 };
@@ -77,6 +78,9 @@ struct summary {
     double least_scarce; /* least gain where a stream gets only the best kind      */
     double most_gain;
     unsigned scarce, unproved, down;
+    unsigned larger;    /* steps of one stream that add more than the one before   */
+    double step_before; /* what the last stream added; INFINITY: nothing to compare */
+    uint32_t streams_before;
     uint32_t all_ring[2], all_own[2]; /* least streams for all, rounds of 2 and 1 s */
     double ring_before, own_before;
 };
@@ -116,8 +120,19 @@ static void note_all(const struct point *point, double used, uint32_t out[2])
 static void sum_up(const struct point *point, const double values[COLUMNS],
                    bool ring_optimal, struct summary *sum)
 {
-    if (point->streams == 1)
+    if (point->streams == 1) {
         sum->ring_before = sum->own_before = 0;
+        sum->step_before = INFINITY;
+        sum->streams_before = 0;
+    }
+    if (point->streams > sum->streams_before) {
+        const double step =
+            (values[RING] - sum->ring_before) / (point->streams - sum->streams_before);
+
+        sum->larger += step > sum->step_before * (1 + 1e-9) + 1e-6;
+        sum->step_before = step;
+        sum->streams_before = point->streams;
+    }
     sum->down += values[RING] < sum->ring_before * (1 - 1e-9) ||
                  values[OWN] < sum->own_before * (1 - 1e-9);
     sum->ring_before = values[RING];
@@ -141,6 +156,10 @@ static enum cleave_status judge(const struct summary *sum,
     CV_TRY(cv_figure_claim(result, sum->down == 0, err,
                            "more streams never get less in all, up to all workers",
                            "%u points go down", sum->down));
+    CV_TRY(cv_figure_claim(result, sum->larger == 0, err,
+                           "the best workers come first: each stream adds less than the "
+                           "one before",
+                           "%u steps add more, published weights", sum->larger));
     CV_TRY(cv_figure_claim(
         result, sum->ring_off < 1e-6 && sum->unproved == 0, err,
         "published weights: the optimum, as an independent exact solver finds it",
@@ -162,6 +181,55 @@ static enum cleave_status judge(const struct summary *sum,
         "beyond the paper: half as many masters serve all 1000 workers",
         "rounds of 2 s: %u instead of %u; of 1 s: %u instead of %u", sum->all_own[0],
         sum->all_ring[0], sum->all_own[1], sum->all_ring[1]);
+}
+
+/* A curve per period and weights; the points of a period follow each other. */
+static enum cleave_status draw(const struct cv_figure_job *job,
+                               struct cv_figure_result *result, struct cleave_error *err)
+{
+    static const struct {
+        const char *title;
+        double tau_s, most;
+    } panels[] = { { "Rounds of 1 s", 1, 33 },
+                   { "Rounds of 2 s", 2, 17 },
+                   { "Rounds of 5 s", 5, 8 },
+                   { "Rounds of 10 s", 10, 5 } };
+    static const int columns[3] = { RING, OWN, OWN_BOUND };
+    static const char *const names[3] = { "published weights", "own weights and order",
+                                          "no order can exceed" };
+
+    for (size_t p = 0; p < sizeof panels / sizeof *panels; p++) {
+        struct cv_plot *plot;
+
+        CV_TRY(cv_plot_add(result,
+                           &(struct cv_plot){ .title = panels[p].title,
+                                              .x_label = "streams",
+                                              .y_label = "throughput (units/s)",
+                                              .x_to = panels[p].most,
+                                              .y_from = 0,
+                                              .y_to = 250000 },
+                           &plot, err));
+        for (int c = 0; c < 3; c++) {
+            const struct cv_figure_row *row = result->rows;
+            struct cv_series *series;
+            size_t n = 0;
+
+            CV_TRY(cv_plot_series(result, plot, names[c], POINTS, false, &series, err));
+            if (columns[c] == OWN_BOUND)
+                series->line = CV_LINE_PLAIN;
+            for (size_t i = 0; i < POINTS; i++) {
+                if (job->quick && !points[i].quick)
+                    continue;
+                if (points[i].tau_s == panels[p].tau_s) {
+                    series->x[n] = points[i].streams;
+                    series->y[n++] = row->values[columns[c]];
+                }
+                row = row->next;
+            }
+            series->n = n;
+        }
+    }
+    return CLEAVE_OK;
 }
 
 static enum cleave_status fill(const struct cv_figure_job *job,
@@ -197,6 +265,7 @@ static enum cleave_status fill(const struct cv_figure_job *job,
         if (job->progress != NULL)
             job->progress(job->context, i + 1, POINTS);
     }
+    CV_TRY(draw(job, result, err));
     return judge(&sum, result, err);
 }
 
@@ -228,5 +297,8 @@ static enum cleave_status make(const struct cv_figure_job *job,
 const struct cv_figure cv_figure_streams_selection = {
     .name = "streams-fig3",
     .title = "Throughput of several streams against their number",
+    .source = "Millot and Parrot, Setting up clusters for several data streams, Figure 3",
+    .says = "The best workers are chosen first, so each further stream adds less, until "
+            "all workers serve.",
     .make = make,
 };

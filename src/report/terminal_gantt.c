@@ -22,7 +22,7 @@ struct mark {
 static const struct mark marks[ACTIVITIES] = {
     [IDLE] = { " ", " ", "" },           [SEND] = { "\u2592", "=", "36" },
     [RECEIVE] = { "\u2591", "-", "36" }, [EVEN] = { "\u2588", "#", "32" },
-    [ODD] = { "\u2593", "+", "34" },     [RETURN] = { "\u2592", "~", "33" },
+    [ODD] = { "\u2593", "+", "34" },     [RETURN] = { "\u259a", "~", "33" },
 };
 
 struct chart {
@@ -133,18 +133,30 @@ static void put_legend(const struct chart *chart, struct cv_text *out)
         { ODD, " computing, chunks alternate" },
         { RETURN, " returning" },
     };
+    const size_t indent = chart->label + 3;
     enum activity last = IDLE;
+    size_t at = indent;
 
     cv_text_add(out, "  %*s ", (int)chart->label, "");
     for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
+        const size_t width = 1 + strlen(entries[i].text);
+        const bool joined = entries[i].activity == ODD;
+
         if (entries[i].activity == RETURN && !chart->returns)
             continue;
-        cv_text_add(out, "%s", i == 0 || entries[i].activity == ODD ? "" : "   ");
+        if (at > indent && !joined && at + 3 + width >= chart->style->width) {
+            cv_text_add(out, "\n  %*s ", (int)chart->label, "");
+            at = indent;
+        } else if (at > indent && !joined) {
+            cv_text_add(out, "   ");
+            at += 3;
+        }
         put_mark(chart, entries[i].activity, &last, out);
         if (chart->style->colour)
             cv_text_add(out, "\033[0m");
         last = IDLE;
         cv_text_add(out, "%s", entries[i].text);
+        at += width;
     }
     cv_text_add(out, "\n");
 }

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "base/fail.h"
+#include "run/kept.h"
 
 /* --- outputs ------------------------------------------------------------------------------ */
 
@@ -18,21 +19,23 @@ enum cleave_status cv_local_output(struct cv_local *local, struct cv_store *stor
 enum cleave_status cv_local_no_output(struct cv_local *local, uint64_t begin,
                                       uint64_t end, struct cleave_error *err)
 {
+    if (local->kept != NULL)
+        return cv_kept_skip(local->kept, begin, end, err);
     return local->fold != NULL ? cv_fold_skip(local->fold, begin, end, err)
                                : cv_gather_skip(local->gather, begin, end, err);
 }
 
 /* --- while chunks run --------------------------------------------------------------------- */
 
-enum cleave_status cv_local_fold_first(struct cv_local_engine *engine,
-                                       struct cv_local_slot *at, bool *out,
-                                       struct cleave_error *err)
+enum cleave_status cv_local_fold_first(struct cv_local_engine *engine, uint32_t worker,
+                                       bool *out, struct cleave_error *err)
 {
+    struct cv_local_slot *at = &engine->slots[worker];
     struct cv_fold *fold = engine->local->fold;
-    const uint32_t worker = at->slot.worker;
 
     *out = false;
-    if (fold == NULL || (!cv_fold_crowded(fold) && !at->folds_first))
+    if (fold == NULL || worker >= engine->local->nfolders ||
+        (!cv_fold_crowded(fold) && !at->folds_first))
         return CLEAVE_OK;
     if (!cv_fold_busy(fold, worker)) {
         /* Once before each chunk. */
@@ -48,7 +51,8 @@ enum cleave_status cv_local_fold_first(struct cv_local_engine *engine,
 
 static bool idle(const struct cv_local_engine *engine, uint32_t worker)
 {
-    return !engine->slots[worker].slot.busy && !cv_fold_busy(engine->local->fold, worker);
+    return !cv_local_busy(&engine->slots[worker]) &&
+           !cv_fold_busy(engine->local->fold, worker);
 }
 
 enum cleave_status cv_local_fold_idle(struct cv_local_engine *engine,
@@ -57,9 +61,11 @@ enum cleave_status cv_local_fold_idle(struct cv_local_engine *engine,
     const struct cv_local *local = engine->local;
     uint32_t among = 0;
 
+    if (local->kept != NULL && !local->halted)
+        return cv_kept_go(local->kept, err);
     if (local->fold == NULL || local->halted || cv_fold_ready(local->fold) == 0)
         return CLEAVE_OK;
-    for (uint32_t w = 0; w < local->nworkers; w++)
+    for (uint32_t w = 0; w < local->nfolders; w++)
         among += idle(engine, w);
     for (uint32_t w = 0; among > 0; w++)
         if (idle(engine, w))
@@ -69,17 +75,23 @@ enum cleave_status cv_local_fold_idle(struct cv_local_engine *engine,
 
 enum cleave_status cv_local_fold_status(struct cv_local *local, struct cleave_error *err)
 {
+    if (local->kept != NULL)
+        return cv_kept_status(local->kept, &local->reduce_failed, err);
     return local->fold != NULL ? cv_fold_status(local->fold, &local->reduce_failed, err)
                                : CLEAVE_OK;
 }
 
 uint32_t cv_local_folding(const struct cv_local *local)
 {
+    if (local->kept != NULL)
+        return cv_kept_unfinished(local->kept);
     return local->fold != NULL ? cv_fold_running(local->fold) : 0;
 }
 
 void cv_local_fold_stop(struct cv_local *local)
 {
+    if (local->kept != NULL)
+        cv_kept_stop(local->kept);
     if (local->fold != NULL)
         cv_fold_stop(local->fold);
 }
@@ -88,7 +100,7 @@ void cv_local_fold_stop(struct cv_local *local)
 
 static enum cleave_status start_free(struct cv_local *local, struct cleave_error *err)
 {
-    uint32_t among = local->nworkers - cv_fold_running(local->fold);
+    uint32_t among = local->nfolders - cv_fold_running(local->fold);
 
     for (uint32_t w = 0; among > 0; w++)
         if (!cv_fold_busy(local->fold, w))
@@ -145,6 +157,8 @@ enum cleave_status cv_local_fold_all(struct cv_local *local, struct cleave_error
 {
     struct cv_store *store;
 
+    if (local->kept != NULL)
+        return cv_kept_finish(local->kept, err);
     if (local->fold == NULL)
         return CLEAVE_OK;
     CV_TRY(fold_while(local, unfinished, err));

@@ -5,7 +5,10 @@
  * given a chunk meanwhile, it begins that beside. While all are busy nobody folds, until
  * so many partials wait that it is crowded: then a worker folds once before each chunk. A
  * chunk makes one partial and a fold makes at least one of two, so no more wait from there
- * on, and the split goes on. */
+ * on, and the split goes on.
+ *
+ * What other machines put out is here, and so it is folded here: only as many workers fold
+ * as this machine has use for. */
 #ifndef CV_FOLD_LOCAL_H
 #define CV_FOLD_LOCAL_H
 #include "run/fold.h"
@@ -20,9 +23,8 @@ enum cleave_status cv_local_no_output(struct cv_local *local, uint64_t begin,
                                       uint64_t end, struct cleave_error *err);
 
 /* Whether the worker has to fold before it begins its next chunk; it is let to. */
-enum cleave_status cv_local_fold_first(struct cv_local_engine *engine,
-                                       struct cv_local_slot *at, bool *out,
-                                       struct cleave_error *err);
+enum cleave_status cv_local_fold_first(struct cv_local_engine *engine, uint32_t worker,
+                                       bool *out, struct cleave_error *err);
 /* Let all workers fold that have nothing to do. */
 enum cleave_status cv_local_fold_idle(struct cv_local_engine *engine,
                                       struct cleave_error *err);

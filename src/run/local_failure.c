@@ -14,16 +14,16 @@
 #include "run/fold_local.h"
 
 static bool last_attempt(const struct cv_local_engine *engine,
-                         const struct cv_local_slot *at)
+                         const struct cv_local_lane *lane)
 {
-    return at->attempt > engine->local->execution->retries;
+    return lane->attempt > engine->local->execution->retries;
 }
 
-void cv_local_report(struct cv_local_engine *engine, const struct cv_local_slot *at,
+void cv_local_report(struct cv_local_engine *engine, const struct cv_local_lane *lane,
                      enum cv_slot_end end)
 {
     const struct cleave_execution *execution = engine->local->execution;
-    const struct cv_slot *slot = &at->slot;
+    const struct cv_slot *slot = &lane->slot;
     const double seconds = cv_clock_s() - slot->start_s;
     struct timespec now;
 
@@ -34,8 +34,8 @@ void cv_local_report(struct cv_local_engine *engine, const struct cv_local_slot 
         execution->context,
         &(struct cleave_attempt){
             .worker = engine->local->names[slot->worker],
-            .chunk = at->chunk,
-            .attempt = at->attempt,
+            .chunk = lane->chunk,
+            .attempt = lane->attempt,
             .start_s = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec - seconds,
             .seconds = seconds,
             .sent = cv_slot_sent(slot),
@@ -46,7 +46,7 @@ void cv_local_report(struct cv_local_engine *engine, const struct cv_local_slot 
             .begin = cv_piece_place(&slot->piece).begin,
             .end = cv_piece_place(&slot->piece).end,
             .timed_out = end == CV_SLOT_TIMED_OUT,
-            .given_up = end != CV_SLOT_DONE && last_attempt(engine, at),
+            .given_up = end != CV_SLOT_DONE && last_attempt(engine, lane),
         });
 }
 
@@ -136,7 +136,7 @@ void cv_local_silent(void *context, struct cv_slot *slot)
         return;
     snprintf(text, sizeof text,
              "%s: no answer to the first chunk yet: is '%s' made to be persistent?",
-             engine->local->names[slot->worker], slot->command->argv[0]);
+             engine->local->names[slot->worker], execution->command[0]);
     execution->note(execution->context, text);
 }
 
@@ -158,10 +158,10 @@ void cv_local_left(void *context, struct cv_slot *slot)
     execution->note(execution->context, text);
 }
 
-static void note_failure(struct cv_local_engine *engine, const struct cv_local_slot *at)
+static void note_failure(struct cv_local_engine *engine, const struct cv_local_lane *lane)
 {
     const struct cleave_execution *execution = engine->local->execution;
-    const struct cv_piece *piece = &at->slot.piece;
+    const struct cv_piece *piece = &lane->slot.piece;
     const struct cv_range place = cv_piece_place(piece);
     uint64_t first = 0, count = 0;
     struct cleave_error ignored;
@@ -174,10 +174,10 @@ static void note_failure(struct cv_local_engine *engine, const struct cv_local_s
         count > 0 && first > 0)
         snprintf(records, sizeof records, " (records %llu to %llu)",
                  (unsigned long long)first, (unsigned long long)(first + count - 1));
-    describe_end(&at->slot, execution->timeout_s, how, sizeof how);
+    describe_end(&lane->slot, execution->timeout_s, how, sizeof how);
     snprintf(text, sizeof text, "%s: bytes %llu to %llu%s: the command %s%s", piece->name,
              (unsigned long long)place.begin, (unsigned long long)place.end, records, how,
-             at->attempt > 1 ? ", also when tried again" : "");
+             lane->attempt > 1 ? ", also when tried again" : "");
     execution->note(execution->context, text);
 }
 
@@ -194,41 +194,41 @@ static void halt_if_asked(struct cv_local_engine *engine)
     if (execution->halt == CLEAVE_HALT_NEVER || !many)
         return;
     local->halted = true;
-    for (uint32_t w = 0; execution->halt == CLEAVE_HALT_NOW && w < local->nworkers; w++)
-        cv_slot_stop(&engine->slots[w].slot);
+    if (execution->halt == CLEAVE_HALT_NOW)
+        cv_local_stop_all(engine);
 }
 
-static void drop_output(struct cv_local_slot *at)
+static void drop_output(struct cv_local_lane *lane)
 {
-    if (at->slot.store != NULL)
-        cv_store_drop(at->slot.store);
-    at->slot.store = NULL;
+    if (lane->slot.store != NULL)
+        cv_store_drop(lane->slot.store);
+    lane->slot.store = NULL;
 }
 
 enum cleave_status cv_local_failure(struct cv_local_engine *engine,
-                                    struct cv_local_slot *at, enum cv_slot_end end,
+                                    struct cv_local_lane *lane, enum cv_slot_end end,
                                     struct cleave_error *err)
 {
     struct cv_local *local = engine->local;
-    const struct cv_piece piece = at->slot.piece;
+    const struct cv_piece piece = lane->slot.piece;
 
-    drop_output(at);
+    drop_output(lane);
     if (end == CV_SLOT_STOPPED) {
         engine->running--;
         return cv_source_put_back(local->source, &piece, err);
     }
-    if (!last_attempt(engine, at) && !local->halted && local->stopped_by == 0) {
-        at->attempt++;
+    if (!last_attempt(engine, lane) && !local->halted && local->stopped_by == 0) {
+        lane->attempt++;
         local->retries++;
-        return cv_slot_start(&at->slot, &piece, err);
+        return cv_slot_start(&lane->slot, &piece, err);
     }
     local->failed++;
-    note_failure(engine, at);
+    note_failure(engine, lane);
     if (local->execution->failed_directory != NULL)
         CV_TRY(keep_input(engine, &piece, err));
     halt_if_asked(engine);
     CV_TRY(cv_local_no_output(local, piece.begin, piece.end, err));
     CV_TRY(cv_source_finish(local->source, &piece, err));
-    cv_local_chunk_over(engine, at);
+    cv_local_chunk_over(engine, lane);
     return CLEAVE_OK;
 }

@@ -1,4 +1,4 @@
-/* slot.c -- one worker of this machine: a command on a piece of the input.
+/* slot.c -- a command on a piece of the input.
  * SPDX-License-Identifier: MIT */
 #include "run/slot.h"
 
@@ -354,7 +354,7 @@ enum cleave_status cv_slot_start(struct cv_slot *slot, const struct cv_piece *pi
 
 uint64_t cv_slot_sent(const struct cv_slot *slot)
 {
-    return slot->steady.sent + cv_feed_fed(&slot->in.feed) +
+    return slot->remote.sent + slot->steady.sent + cv_feed_fed(&slot->in.feed) +
            cv_feed_fed(&slot->mate.feed);
 }
 

@@ -1,9 +1,9 @@
-/* slot.h -- one worker of this machine: a command on a piece of the input.
+/* slot.h -- a command on a piece of the input.
  * SPDX-License-Identifier: MIT
  *
  * A slot starts the command, feeds the piece to it, keeps what it writes and tells when it
  * has ended. Either a command is started for each piece, or one is started once and stays
- * for many (steady_slot.h). What a failure means is decided by whoever uses it. */
+ * for many (steady_slot.h), or another machine does it (remote_slot.h). What a failure means is decided by whoever uses it. */
 #ifndef CV_SLOT_H
 #define CV_SLOT_H
 #include "run/gather.h"
@@ -17,6 +17,7 @@ enum cv_slot_end {
     CV_SLOT_FAILED,    /* it exited with another status or by a signal, or see `fault`  */
     CV_SLOT_TIMED_OUT, /* it was stopped because it took too long                       */
     CV_SLOT_STOPPED,   /* it was stopped by cv_slot_stop                                */
+    CV_SLOT_LOST,      /* the machine it was on has gone                                */
 };
 
 enum { CV_FRAME = 8 }; /* bytes of a length, see steady_slot.h */
@@ -36,6 +37,30 @@ struct cv_steady {
     struct cv_timer patience;          /* until the first answer                       */
 };
 
+struct cv_host;
+
+/* What is known of a piece on another machine. */
+struct cv_remote {
+    struct cv_host *host; /* borrowed; NULL: it is this machine                         */
+    uint32_t seat;        /* slot of that machine                                       */
+    struct cv_slot *next_lane, *next_sending; /* lists of the host                      */
+    uint64_t number;                          /* of the piece, on its link              */
+    uint64_t sent, acked; /* bytes of header, body and mates, one behind the other    */
+    double granted_s;     /* since then it may be sent                                */
+    double arrived_s;     /* it was there; of this piece or the one before            */
+    double computed_s;    /* its command had ended; the same                          */
+    double returned_s;    /* its output was here; the same                            */
+    double compute_s;     /* what the command took, by the clock of that machine      */
+    bool waiting, queued; /* for the port, for the link                               */
+    bool announced, arrived, computed;
+    bool cutting;            /* an answer is due whether it was cut                     */
+    struct cv_piece shorter; /* what it becomes then                                    */
+    bool leaving, has_left;  /* the command that stays                                  */
+    bool hashed;
+    struct cv_content_hash hash; /* of what the command was given                       */
+    uint64_t kept;               /* bytes of an output that stays there                 */
+};
+
 struct cv_slot_kind;
 
 struct cv_slot {
@@ -50,6 +75,9 @@ struct cv_slot {
     void (*left)(void *context, struct cv_slot *slot);
     /* The first answer is long in coming: perhaps it does not know that it should. */
     void (*silent)(void *context, struct cv_slot *slot);
+    /* Of another machine: the piece is there; it was cut or could not be. */
+    void (*arrived)(void *context, struct cv_slot *slot);
+    void (*cut_answered)(void *context, struct cv_slot *slot, bool done);
     void *context;
     uint32_t worker;
 
@@ -67,6 +95,7 @@ struct cv_slot {
     size_t body;       /* which part of the feed is the body                           */
     const char *fault; /* what else was wrong with it: "the command ..."; NULL: nothing */
     struct cv_steady steady;
+    struct cv_remote remote;
 };
 
 void cv_slot_init(struct cv_slot *slot);

@@ -2,12 +2,14 @@
  * SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "engine/driver.h"
 #include "model/load_bounds.h"
 #include "sim/load_case.h"
 #include "sim/monte_carlo.h"
 #include "sim/native.h"
+#include "sim/simgrid_engine.h"
 
 /* Bounds are computed to about this much. */
 static const double EQUAL = 1e-9;
@@ -96,14 +98,45 @@ static enum cleave_status gather_left_out(struct owned_schedule *owned,
     return CLEAVE_OK;
 }
 
+/* The workers as fast as their profiles ever make them: what no schedule can beat then. NULL
+ * when memory is short. */
+static const struct cleave_worker *at_their_best(const struct cleave_platform *platform,
+                                                 const struct cleave_view *view,
+                                                 struct cv_arena *arena)
+{
+    struct cleave_worker *fastest = NULL;
+
+    for (uint32_t w = 0; w < view->nworkers; w++) {
+        uint32_t nsteps;
+        const struct cleave_step *steps = cleave_platform_profile(platform, w, &nsteps);
+        double most = 1;
+
+        for (uint32_t i = 0; i < nsteps; i++)
+            most = fmax(most, steps[i].factor);
+        if (most <= 1)
+            continue;
+        if (fastest == NULL) {
+            fastest = cv_array(arena, view->nworkers, sizeof *fastest);
+            if (fastest == NULL)
+                return NULL;
+            memcpy(fastest, view->workers, view->nworkers * sizeof *fastest);
+        }
+        fastest[w].speed_ups *= most;
+        fastest[w].bandwidth_ups *= most;
+        fastest[w].return_bandwidth_ups *= most;
+    }
+    return fastest != NULL ? fastest : view->workers;
+}
+
 /* The bounds for what was planned. */
 static size_t bounds_of(const struct cv_load_case *load_case,
                         const struct cv_planned *planned, struct cv_arena *arena,
                         struct cleave_bound *out, size_t *out_tightest)
 {
     const struct cleave_view *view = &planned->view;
+    const struct cleave_worker *workers = at_their_best(load_case->platform, view, arena);
     const struct cv_bound_query query = {
-        .workers = view->workers,
+        .workers = workers,
         .nworkers = view->nworkers,
         .port = view->port,
         .load = view->units_total,
@@ -112,7 +145,7 @@ static size_t bounds_of(const struct cv_load_case *load_case,
         .one_round = view->result_ratio > 0 && planned->policy->one_round,
     };
 
-    return cv_load_bounds(&query, arena, out, out_tightest);
+    return workers == NULL ? 0 : cv_load_bounds(&query, arena, out, out_tightest);
 }
 
 static bool meets_bound(const struct cleave_schedule *schedule)
@@ -142,8 +175,10 @@ static enum cleave_status gather_bounds(struct owned_schedule *owned,
 }
 
 static enum cleave_status run_once(struct owned_schedule *owned,
+                                   const struct cleave_simgrid *simgrid,
                                    struct cleave_trace *trace, struct cleave_error *err)
 {
+    const struct cv_simgrid_source source = { .where = simgrid };
     const struct cleave_platform *platform = owned->load_case.platform;
     struct cv_run run = { .platform = platform };
     size_t first_entry = cleave_trace_count(trace);
@@ -152,8 +187,12 @@ static enum cleave_status run_once(struct owned_schedule *owned,
     struct cv_outcome outcome;
     enum cleave_status status;
 
-    CV_TRY(
-        cv_driver_open(&owned->planned, &cv_engine_native, platform, NULL, &driver, err));
+    if (simgrid != NULL)
+        CV_TRY(cv_driver_open(&owned->planned, &cv_engine_simgrid, platform, &source,
+                              &driver, err));
+    else
+        CV_TRY(cv_driver_open(&owned->planned, &cv_engine_native, platform, NULL, &driver,
+                              err));
     status = cv_driver_run(driver, &run, trace, &outcome, err);
     cv_driver_close(driver);
     CV_TRY(status);
@@ -165,12 +204,13 @@ static enum cleave_status run_once(struct owned_schedule *owned,
 }
 
 static enum cleave_status fill_schedule(struct owned_schedule *owned,
+                                        const struct cleave_simgrid *simgrid,
                                         struct cleave_trace *trace,
                                         struct cleave_error *err)
 {
     struct cleave_schedule *schedule = &owned->schedule;
 
-    CV_TRY(run_once(owned, trace, err));
+    CV_TRY(run_once(owned, simgrid, trace, err));
     schedule->policy = owned->planned.policy->name;
     schedule->picked = owned->planned.notes.picked;
     schedule->why = owned->planned.notes.why;
@@ -180,7 +220,13 @@ static enum cleave_status fill_schedule(struct owned_schedule *owned,
     schedule->lifespan_s = owned->load_case.load.lifespan_s;
     schedule->result_ratio = owned->planned.view.result_ratio;
     CV_TRY(gather_left_out(owned, err));
-    return gather_bounds(owned, err);
+    CV_TRY(gather_bounds(owned, err));
+    if (simgrid != NULL && simgrid->topology != NULL) {
+        /* Proofs are about the costs declared, not about links that are shared. */
+        schedule->proved = NULL;
+        schedule->optimal = false;
+    }
+    return CLEAVE_OK;
 }
 
 enum cleave_status cleave_plan_load(const struct cleave_job *job,
@@ -200,7 +246,7 @@ enum cleave_status cleave_plan_load(const struct cleave_job *job,
     if (status == CLEAVE_OK && trace == NULL)
         status = cleave_trace_new(&trace, err);
     if (status == CLEAVE_OK)
-        status = fill_schedule(owned, trace, err);
+        status = fill_schedule(owned, job->simgrid, trace, err);
     if (trace != job->trace)
         cleave_trace_free(trace);
     if (status != CLEAVE_OK) {
@@ -230,6 +276,8 @@ static enum cleave_status simulate_case(const struct cv_load_case *load_case,
                                         struct cleave_stats *out,
                                         struct cleave_error *err)
 {
+    const struct cv_simgrid_source source = { .where = job->simgrid };
+    const bool native = job->simgrid == NULL;
     struct cv_run first = { .platform = load_case->platform };
     struct cleave_bound bounds[CV_MAX_BOUNDS];
     struct cleave_stats stats;
@@ -240,8 +288,9 @@ static enum cleave_status simulate_case(const struct cv_load_case *load_case,
     first.noise.drawn = trial->noise;
     first.noise.seed = job->seed;
     CV_TRY(cv_load_case_plan(load_case, job, &planned, err));
-    status = cv_monte_carlo(&planned, &cv_engine_native, NULL, &first, trial, job->trace,
-                            &stats, err);
+    status =
+        cv_monte_carlo(&planned, native ? &cv_engine_native : &cv_engine_simgrid,
+                       native ? NULL : &source, &first, trial, job->trace, &stats, err);
     if (status == CLEAVE_OK &&
         bounds_of(load_case, &planned, &planned.arena, bounds, &tightest) == 0)
         status = cv_fail_memory(err, "the bounds");

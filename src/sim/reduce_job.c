@@ -11,6 +11,7 @@
 #include "sim/monte_carlo.h"
 #include "sim/native_reduce.h"
 #include "sim/reduce_lane.h"
+#include "sim/simgrid_engine.h"
 
 /* What the public tree points into. */
 struct owned_tree {
@@ -59,18 +60,33 @@ static enum cleave_status plan_job(const struct cleave_reduction *job, const cha
                                    job->seed, err);
 }
 
+static struct cv_simgrid_source simgrid_source(const struct cleave_simgrid *simgrid,
+                                               const struct cv_planned *planned,
+                                               const struct cv_reduce_costs *costs)
+{
+    return (struct cv_simgrid_source){ .where = simgrid,
+                                       .costs = costs,
+                                       .plain = !planned->policy->hears_arrivals };
+}
+
 /* One run by the driver. */
-static enum cleave_status drive(const struct cv_planned *planned,
+static enum cleave_status drive(const struct cleave_simgrid *simgrid,
+                                const struct cv_planned *planned,
                                 const struct cv_reduce_costs *costs,
                                 struct cleave_trace *trace, struct cv_outcome *out,
                                 struct cleave_error *err)
 {
+    const struct cv_simgrid_source source = simgrid_source(simgrid, planned, costs);
     struct cv_run run = { .number = 0 };
     struct cv_driver *driver = NULL;
     enum cleave_status status;
 
-    CV_TRY(cv_driver_open(planned, cv_native_reduce_for(planned->policy), NULL, costs,
-                          &driver, err));
+    if (simgrid != NULL)
+        CV_TRY(cv_driver_open(planned, &cv_engine_simgrid_reduce, NULL, &source, &driver,
+                              err));
+    else
+        CV_TRY(cv_driver_open(planned, cv_native_reduce_for(planned->policy), NULL, costs,
+                              &driver, err));
     status = cv_driver_run(driver, &run, trace, out, err);
     cv_driver_close(driver);
     return status;
@@ -185,8 +201,8 @@ static enum cleave_status direct_tree(const struct cleave_reduction *job,
     struct cleave_fixed_tree fixed = { 0 };
 
     *out = NULL;
-    if (job->trace != NULL || costs->exact != NULL || costs->cluster != 0 ||
-        costs->nodes < DIRECT || planned->policy->fixed == NULL)
+    if (job->trace != NULL || job->simgrid != NULL || costs->exact != NULL ||
+        costs->cluster != 0 || costs->nodes < DIRECT || planned->policy->fixed == NULL)
         return CLEAVE_OK;
     fixed.parent = cv_array(arena, costs->nodes, sizeof *fixed.parent);
     if (fixed.parent == NULL)
@@ -234,7 +250,7 @@ static enum cleave_status run_once(const struct cleave_reduction *job,
     if (parent != NULL) {
         CV_TRY(run_directly(costs, parent, owned, err));
     } else {
-        CV_TRY(drive(planned, costs, trace, &outcome, err));
+        CV_TRY(drive(job->simgrid, planned, costs, trace, &outcome, err));
         owned->tree.length_s = outcome.makespan_s;
         CV_TRY(gather_tree(trace, first_entry, !planned->policy->hears_arrivals, owned,
                            err));
@@ -324,6 +340,19 @@ static enum cleave_status simulate(const struct cv_planned *planned,
     return status;
 }
 
+/* The same by SimGrid, one event after the other. */
+static enum cleave_status
+simulate_simgrid(const struct cleave_reduction *job, const struct cv_planned *planned,
+                 const struct cv_reduce_costs *costs, const struct cleave_trial *trial,
+                 struct cleave_stats *out, struct cleave_error *err)
+{
+    const struct cv_simgrid_source source = simgrid_source(job->simgrid, planned, costs);
+    const struct cv_run first = { .number = 0 };
+
+    return cv_monte_carlo(planned, &cv_engine_simgrid_reduce, &source, &first, trial,
+                          job->trace, out, err);
+}
+
 enum cleave_status cleave_simulate_reduce(const struct cleave_reduction *job,
                                           const struct cleave_trial *trial,
                                           struct cleave_stats *out,
@@ -337,9 +366,13 @@ enum cleave_status cleave_simulate_reduce(const struct cleave_reduction *job,
 
     CV_TRY(read_costs(job, &costs, err));
     CV_TRY(plan_job(job, "tree-adapt", &costs, &planned, err));
-    status = simulate(&planned, &costs, trial, &stats, err);
-    if (status == CLEAVE_OK && job->trace != NULL) /* run 0 once more, by the driver */
-        status = drive(&planned, &costs, job->trace, &outcome, err);
+    if (job->simgrid != NULL)
+        status = simulate_simgrid(job, &planned, &costs, trial, &stats, err);
+    else
+        status = simulate(&planned, &costs, trial, &stats, err);
+    if (status == CLEAVE_OK && job->simgrid == NULL &&
+        job->trace != NULL) /* run 0 once more, by the driver */
+        status = drive(NULL, &planned, &costs, job->trace, &outcome, err);
     if (status == CLEAVE_OK)
         *out = stats;
     cv_planned_done(&planned);

@@ -139,7 +139,8 @@ static enum cleave_status run_stream(struct stream_case *stream, struct cleave_e
                                  .nsettings = job->nsettings,
                                  .horizon_s = job->horizon_s,
                                  .result_ratio = job->result_ratio,
-                                 .watch = &stream->stats.watch };
+                                 .watch = &stream->stats.watch,
+                                 .simgrid = job->simgrid };
 
     CV_TRY(view_platform(stream, err));
     run.declared = stream->declared;

@@ -1,10 +1,11 @@
-/* stream_run.c -- one stream on the native engine. SPDX-License-Identifier: MIT */
+/* stream_run.c -- one stream on an engine. SPDX-License-Identifier: MIT */
 #include "sim/stream_run.h"
 
 #include <math.h>
 
 #include "policy/registry.h"
 #include "sim/native.h"
+#include "sim/simgrid_engine.h"
 
 enum cleave_status cv_stream_plan(const struct cv_stream_run *stream,
                                   struct cv_planned *planned, struct cleave_error *err)
@@ -34,11 +35,13 @@ enum cleave_status cv_stream_drive(const struct cv_stream_run *stream,
     const struct cv_run run = { .platform = stream->platform,
                                 .stream_end_s = stream->horizon_s,
                                 .stream_rest = stream->rest };
+    const struct cv_simgrid_source source = { .where = stream->simgrid };
+    const bool native = stream->simgrid == NULL;
     struct cv_driver *driver = NULL;
     enum cleave_status status;
 
-    CV_TRY(
-        cv_driver_open(planned, &cv_engine_native, stream->platform, NULL, &driver, err));
+    CV_TRY(cv_driver_open(planned, native ? &cv_engine_native : &cv_engine_simgrid,
+                          stream->platform, native ? NULL : &source, &driver, err));
     status = cv_driver_run(driver, &run, trace, out, err);
     cv_driver_close(driver);
     return status;

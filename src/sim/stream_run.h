@@ -1,4 +1,4 @@
-/* stream_run.h -- one stream on the native engine. SPDX-License-Identifier: MIT */
+/* stream_run.h -- one stream on an engine. SPDX-License-Identifier: MIT */
 #ifndef CV_STREAM_RUN_H
 #define CV_STREAM_RUN_H
 #include "engine/driver.h"
@@ -12,6 +12,7 @@ struct cv_stream_run {
     double horizon_s, rest, result_ratio; /* rest: units left at the horizon          */
     const struct cv_as4dr_given *given;   /* NULL: the policy chooses                 */
     const struct cv_as4dr_watch *watch;
+    const struct cleave_simgrid *simgrid; /* not NULL: SimGrid simulates              */
 };
 
 /* Plan the stream. On failure nothing is left to free. */

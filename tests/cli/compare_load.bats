@@ -77,6 +77,7 @@ load helper
 }
 
 @test "engines are checked here too" {
-    cleave 3 compare load -p $LAB -l 5 --engine simgrid
-    [ "$stderr" = "cleave: engine 'simgrid' is not built in" ]
+    CLEAVE_LIBEXEC=/nowhere cleave 3 compare load -p $LAB -l 5 --engine simgrid
+    [ "$stderr" = "cleave: engine 'simgrid' is missing: CLEAVE_LIBEXEC names the folder \
+/nowhere, which has no cleave-simgrid" ]
 }

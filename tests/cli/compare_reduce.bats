@@ -137,6 +137,7 @@ is 'uniform:1,2'" compare reduce -N 5 -d uniform:1,2 -c 1 --sweep transfer=1:2:1
 }
 
 @test "engines are checked here too" {
-    cleave 3 compare reduce -N 5 -d 1 -c 1 --engine simgrid
-    [ "$stderr" = "cleave: engine 'simgrid' is not built in" ]
+    CLEAVE_LIBEXEC=/nowhere cleave 3 compare reduce -N 5 -d 1 -c 1 --engine simgrid
+    [ "$stderr" = "cleave: engine 'simgrid' is missing: CLEAVE_LIBEXEC names the folder \
+/nowhere, which has no cleave-simgrid" ]
 }

@@ -41,9 +41,9 @@ load helper
 }
 
 @test "engines" {
-    cleave 0 engines
+    CLEAVE_LIBEXEC=/nowhere cleave 0 engines
     golden engines.txt
-    cleave 0 engines --json
+    CLEAVE_LIBEXEC=/nowhere cleave 0 engines --json
     valid_json
     has '{"name": "native", "built": true, "summary": "'
     has '{"name": "simgrid", "built": false, "summary": "'

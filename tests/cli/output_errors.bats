@@ -30,7 +30,7 @@ load helper
     run bash -c "\"\$CLEAVE\" plan load -p $LAB -l 20 --trace $BATS_TEST_TMPDIR/trace 2>&1 >&-"
     [ "$status" -eq 1 ]
     [ "$output" = "cleave: cannot write to standard output: Bad file descriptor" ]
-    run ! grep -q makespan "$BATS_TEST_TMPDIR/trace"
+    run ! grep -q ^makespan "$BATS_TEST_TMPDIR/trace"
     run bash -c "\"\$CLEAVE\" plan load -p $LAB --polcy x 2>&-"
     [ "$status" -eq 2 ]
     [ -z "$output" ]

@@ -175,3 +175,17 @@ over_bound optimal proved_among bounds chunks left_out " ]
     cleave 2 plan load -p $LAB -l 5 --trace "$BATS_TEST_TMPDIR/no/such"
     [[ $stderr == "cleave: --trace: cannot write "*"No such file or directory" ]]
 }
+
+@test "workers that get faster do not beat the bound" {
+    cat >"$BATS_TEST_TMPDIR/faster.yaml" <<'END'
+port: one
+workers:
+  - { name: a, speed: 1, bandwidth: 10, profile: [[0, 1], [2, 3]] }
+  - { name: b, speed: 1, bandwidth: 10 }
+END
+    for policy in umr self one-round; do
+        cleave 0 plan load -p "$BATS_TEST_TMPDIR/faster.yaml" -l 100 --policy $policy
+        [[ $output =~ makespan\ +([0-9.]+)\ s,\ ([0-9.]+)%\ over ]]
+        lacks "below the bound"
+    done
+}

@@ -66,8 +66,9 @@ bound over_bound " ]
 }
 
 @test "engines and noise that are not there" {
-    cleave 3 simulate load -p $LAB -l 5 --engine simgrid
-    [ "$stderr" = "cleave: engine 'simgrid' is not built in" ]
+    CLEAVE_LIBEXEC=/nowhere cleave 3 simulate load -p $LAB -l 5 --engine simgrid
+    [ "$stderr" = "cleave: engine 'simgrid' is missing: CLEAVE_LIBEXEC names the folder \
+/nowhere, which has no cleave-simgrid" ]
     [ -z "$output" ]
     refuses "--engine: unknown engine 'natve'; did you mean 'native'?" \
         simulate load -p $LAB -l 5 --engine natve

@@ -105,8 +105,9 @@ intervals " ]
 }
 
 @test "engines" {
-    cleave 3 simulate reduce -N 4 -d 1 -c 1 --engine simgrid
-    [ "$stderr" = "cleave: engine 'simgrid' is not built in" ]
+    CLEAVE_LIBEXEC=/nowhere cleave 3 simulate reduce -N 4 -d 1 -c 1 --engine simgrid
+    [ "$stderr" = "cleave: engine 'simgrid' is missing: CLEAVE_LIBEXEC names the folder \
+/nowhere, which has no cleave-simgrid" ]
     cleave 2 simulate reduce -N 4 -d 1 -c 1 --engine natve
 }
 

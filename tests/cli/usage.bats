@@ -45,7 +45,7 @@ load helper
 }
 
 @test "commands that are not there yet are unknown" {
-    for verb in reduce streams report; do
+    for verb in reduce streams; do
         cleave 2 $verb
         [[ $stderr == "cleave: unknown command '$verb';"* ]]
     done
@@ -168,6 +168,9 @@ load helper
     done >commands
     [ "$(wc -l <commands)" -ge 8 ]
     while read -r words; do
+        if [[ $words == *--topology* && ! -x $(dirname "$CLEAVE")/cleave-simgrid ]]; then
+            continue
+        fi
         echo "cleave $words"
         eval "\"\$CLEAVE\" $words" >out 2>err
         [ -s out ] || [[ $words == *" -o "* ]]

@@ -1,7 +1,8 @@
 /* fuzz_trace.c -- any bytes as a trace of a small platform, or of a reduction.
  * SPDX-License-Identifier: MIT
  *
- * What is accepted must be written and read again to the same entries. */
+ * What is accepted must be written and read again to the same entries; a trace of whatever
+ * kind must make a report. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +10,7 @@
 
 #include <cleave/trace.h>
 #include "io/trace_file.h"
+#include "report/html_report.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -78,6 +80,33 @@ static void check_written(const struct cleave_trace *trace,
     free(text);
 }
 
+/* The page of a trace, of which nothing is known before. */
+static void check_report(const uint8_t *data, size_t size)
+{
+    enum { MOST_NODES = 50000 }; /* more only takes long */
+    struct cv_trace_file trace;
+    struct cv_sheet sheet = { .file = NULL };
+    struct cleave_error err;
+    union {
+        const uint8_t *in;
+        void *out;
+    } same = { data };
+    FILE *file = size > 0 ? fmemopen(same.out, size, "rb") : fopen("/dev/null", "rb");
+    FILE *page = fopen("/dev/null", "wb");
+
+    require(file != NULL && page != NULL);
+    if (cv_trace_file_read(file, "fuzz", &trace, &err) == CLEAVE_OK &&
+        trace.header.nworkers <= MOST_NODES) {
+        require(cv_sheet_make(&trace, &sheet, &err) == CLEAVE_OK);
+        require(cv_sheet_reduce(&sheet, &err) == CLEAVE_OK);
+        cv_report_write(&(struct cv_report){ &sheet, &sheet, "fuzz", "fuzz" }, page);
+    }
+    cv_sheet_done(&sheet);
+    cv_trace_file_done(&trace);
+    fclose(page);
+    fclose(file);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const struct cleave_worker workers[2] = { { 1, 0, 1, 0, 1, 0 },
@@ -96,5 +125,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_written(trace, NULL, nodes);
     cleave_trace_free(trace);
     cleave_platform_free(platform);
+    check_report(data, size);
     return 0;
 }

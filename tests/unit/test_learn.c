@@ -1,5 +1,6 @@
 /* test_learn.c -- sizes from measured costs: fits, recalls, lost chunks, streams.
  * SPDX-License-Identifier: MIT */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +9,7 @@
 #include "base/random.h"
 #include "engine/driver.h"
 #include "policy/fit.h"
+#include "policy/vacant.h"
 #include "sim/native.h"
 #include "trace_check.h"
 
@@ -401,6 +403,60 @@ static void lost_chunks_are_done_again(void **state)
 
 /* --- a stream ----------------------------------------------------------------------------- */
 
+/* A worker computes no more than its link brings: the slower of the two counts. */
+static void narrow_links_are_found_out(void **state)
+{
+    static const double speeds[] = { 4, 2, 1, 4 }, bandwidths[] = { 12, 6, 1.2, 0.25 };
+    const struct cv_run run = { .number = 0 };
+    const double load = 1000;
+    struct cleave_worker workers[4];
+    struct cleave_platform *platform = NULL;
+    double rate = 0;
+
+    (void)state;
+    for (int w = 0; w < 4; w++) {
+        workers[w] =
+            (struct cleave_worker){ speeds[w], 0.02, bandwidths[w], 0.02, 1e9, 0 };
+        rate += fmin(speeds[w], bandwidths[w]);
+    }
+    assert_int_equal(cleave_platform_new(CLEAVE_PORT_MULTI, workers, 4, &platform, NULL),
+                     CLEAVE_OK);
+    {
+        struct cv_run here = run;
+        struct cv_outcome outcome;
+
+        here.platform = platform;
+        outcome = drive(platform, NULL, &cv_engine_native, NULL, load, &here, NULL);
+        assert_true(outcome.makespan_s < 1.03 * load / rate);
+    }
+    cleave_platform_free(platform);
+}
+
+/* A place that nobody has taken is given nothing. */
+static void vacant_places_are_left_alone(void **state)
+{
+    static const double speeds[] = { 4, 2, 1 };
+    struct cleave_platform *platform =
+        platform_of(CLEAVE_PORT_MULTI, 3, speeds, 0.1, 1000, 0.001);
+    const struct cv_run run = { .platform = platform };
+    struct cleave_worker declared[3];
+    struct cleave_trace *trace = NULL;
+
+    (void)state;
+    for (uint32_t w = 0; w < 3; w++)
+        declared[w] = w == 1 ? cv_vacant_place() : cleave_platform_workers(platform)[w];
+    assert_int_equal(cleave_trace_new(&trace, NULL), CLEAVE_OK);
+    drive(platform, declared, &cv_engine_native, NULL, 100, &run, trace);
+    for (size_t i = 0; i < cleave_trace_count(trace); i++) {
+        const struct cleave_entry *entry = cleave_trace_at(trace, i);
+
+        if (entry->is_order)
+            assert_true(entry->as.order.worker != 1);
+    }
+    cleave_trace_free(trace);
+    cleave_platform_free(platform);
+}
+
 static void a_stream_is_served_to_its_end(void **state)
 {
     static const double speeds[] = { 1000, 4000, 500 };
@@ -450,6 +506,8 @@ int main(void)
         cmocka_unit_test(only_what_was_seen_counts),
         cmocka_unit_test(at_least_as_good_as_factoring),
         cmocka_unit_test(lost_chunks_are_done_again),
+        cmocka_unit_test(narrow_links_are_found_out),
+        cmocka_unit_test(vacant_places_are_left_alone),
         cmocka_unit_test(a_stream_is_served_to_its_end),
     };
 

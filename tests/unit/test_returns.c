@@ -591,7 +591,7 @@ static void least_time_and_back(void **state)
     cv_arena_init(&arena);
     for (uint32_t number = 0; number < SOME; number++) {
         plain_solver *solve = number % 2 == 0 ? cv_returns_fifo : cv_returns_lifo;
-        const struct cv_returns_solver solver = { call_plain, &solve };
+        const struct cv_returns_solver solver = { call_plain, &solve, false };
         struct cv_round_trip trip, back;
         struct cleave_error err;
         const struct cv_returns *returns;
@@ -622,7 +622,7 @@ static void time_grows_with_fixed_costs(void **state)
 {
     const double tau[] = { 0.1, 0.2 }, nodes[] = { 1, 1 };
     plain_solver *solve = cv_returns_lifo;
-    const struct cv_returns_solver solver = { call_plain, &solve };
+    const struct cv_returns_solver solver = { call_plain, &solve, false };
     struct cv_round_trip trip;
     struct cleave_error err;
     struct cv_arena arena;

@@ -449,12 +449,12 @@ static void check_makespan(struct scene *s)
         case_fail(s->c, "makespan.work: expected a number");
         return;
     }
-    check_time(s, &group, "lifo", (struct cv_returns_solver){ call_plain, &lifo },
+    check_time(s, &group, "lifo", (struct cv_returns_solver){ call_plain, &lifo, false },
                work->number);
-    check_time(s, &group, "fifo_pruned", (struct cv_returns_solver){ call_plain, &fifo },
-               work->number);
+    check_time(s, &group, "fifo_pruned",
+               (struct cv_returns_solver){ call_plain, &fifo, false }, work->number);
     group.inner.rel = s->opt_rel;
-    check_time(s, &group, "opt_duplex", (struct cv_returns_solver){ call_best, s },
+    check_time(s, &group, "opt_duplex", (struct cv_returns_solver){ call_best, s, true },
                work->number);
     close_group(s, &group);
 }

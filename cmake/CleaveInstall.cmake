@@ -1,0 +1,105 @@
+# What is installed, where, and how packages are made of it.
+# SPDX-License-Identifier: MIT
+
+# Only what the public headers declare is visible in the shared library.
+set(CLEAVE_SYMBOLS ${CMAKE_SOURCE_DIR}/cmake/libcleave.symbols)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CLEAVE_SYMBOLS})
+file(STRINGS ${CLEAVE_SYMBOLS} names)
+list(JOIN names ";\n    " names)
+file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/libcleave.map CONTENT
+"CLEAVE_0 {
+global:
+    ${names};
+local:
+    *;
+};
+")
+target_link_options(cleave-shared PRIVATE
+    -Wl,--version-script=${CMAKE_BINARY_DIR}/libcleave.map)
+set_property(TARGET cleave-shared APPEND PROPERTY LINK_DEPENDS
+    ${CMAKE_BINARY_DIR}/libcleave.map)
+
+# Relative, so that what was installed may be moved.
+file(RELATIVE_PATH CLEAVE_PC_TO_PREFIX
+    /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+string(REGEX REPLACE "/$" "" CLEAVE_PC_TO_PREFIX "${CLEAVE_PC_TO_PREFIX}")
+configure_file(cmake/cleave.pc.in cleave.pc @ONLY)
+set(configs ${CMAKE_INSTALL_LIBDIR}/cmake/cleave)
+include(CMakePackageConfigHelpers)
+configure_package_config_file(cmake/cleaveConfig.cmake.in cleaveConfig.cmake
+    INSTALL_DESTINATION ${configs}
+    PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR)
+write_basic_package_version_file(cleaveConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+
+install(TARGETS cleave COMPONENT runtime)
+install(TARGETS cleave-static COMPONENT development)
+install(TARGETS cleave-shared
+    LIBRARY COMPONENT runtime NAMELINK_COMPONENT development)
+file(GLOB pages CONFIGURE_DEPENDS man/*.1)
+install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT runtime)
+install(FILES README.md NEWS.md LICENSE TYPE DOC COMPONENT runtime)
+install(DIRECTORY docs/ TYPE DOC COMPONENT runtime)
+install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT development)
+install(DIRECTORY include/cleave TYPE INCLUDE COMPONENT development
+    FILES_MATCHING PATTERN "*.h")
+install(FILES ${CMAKE_BINARY_DIR}/cleave.pc
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
+install(FILES ${CMAKE_BINARY_DIR}/cleaveConfig.cmake
+    ${CMAKE_BINARY_DIR}/cleaveConfigVersion.cmake DESTINATION ${configs}
+    COMPONENT development)
+if(EXISTS ${CMAKE_SOURCE_DIR}/completions)
+    install(FILES completions/cleave.bash RENAME cleave
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT runtime)
+    install(FILES completions/_cleave
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions COMPONENT runtime)
+    install(FILES completions/cleave.fish
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT runtime)
+endif()
+
+# --- Debian packages: `make deb` -----------------------------------------------------------
+# One for users, one for programmers, and one each for what needs SimGrid or an MPI library.
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME cleave)
+set(CPACK_PACKAGE_CONTACT "The cleave developers <cleave@localhost>")
+set(CPACK_PACKAGE_VERSION ${PROJECT_VERSION})
+set(CPACK_STRIP_FILES ON)
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_COMPONENTS_GROUPING ONE_PER_GROUP)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_BINARY_DIR}/lib)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON) # also lets ldconfig know
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION utils)
+set(CPACK_DEBIAN_ENABLE_COMPONENT_DEPENDS OFF)
+set(CPACK_COMPONENTS_ALL runtime development)
+set(CPACK_COMPONENT_RUNTIME_DESCRIPTION
+"Cuts a file or a stream at record boundaries and runs a command on the parts,
+on the cores of this machine or of others, so that all finish together; plans
+and simulates such runs, and joins the results along the best tree.")
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME cleave)
+set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION
+"Headers and libraries, for programs that plan, simulate or run divisible
+loads and reductions.")
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libcleave-dev)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
+    "cleave (= ${PROJECT_VERSION}), libyaml-dev, libsqlite3-dev, libxxhash-dev, libzstd-dev")
+if(TARGET cleave-simgrid)
+    list(APPEND CPACK_COMPONENTS_ALL simgrid)
+    set(CPACK_DEBIAN_SIMGRID_PACKAGE_NAME cleave-simgrid)
+    set(CPACK_DEBIAN_SIMGRID_PACKAGE_DEPENDS "cleave (= ${PROJECT_VERSION})")
+    set(CPACK_COMPONENT_SIMGRID_DESCRIPTION
+"The SimGrid engine: loads, streams and reductions on topologies with shared
+links.")
+endif()
+foreach(flavour ${CLEAVE_MPI_FLAVOURS})
+    string(TOUPPER ${flavour} upper)
+    list(APPEND CPACK_COMPONENTS_ALL ${flavour})
+    set(CPACK_DEBIAN_${upper}_PACKAGE_NAME cleave-${flavour})
+    set(CPACK_DEBIAN_${upper}_PACKAGE_DEPENDS "cleave (= ${PROJECT_VERSION})")
+    set(CPACK_COMPONENT_${upper}_DESCRIPTION
+"Reductions for MPI programs of ${flavour}, as a library and as a preload, and
+what cleave run --mpi needs.")
+endforeach()
+include(CPack)

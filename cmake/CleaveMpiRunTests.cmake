@@ -1,0 +1,54 @@
+# Tests of the links between MPI ranks, of jobs shared by them, and the example of it.
+# SPDX-License-Identifier: MIT
+#
+# Every test runs with each MPI that is here.
+set(launch sh ${CMAKE_SOURCE_DIR}/tests/mpi/launch.sh)
+
+# cleave_mpi_run_test(NAME FLAVOUR RANKS PROGRAM ARGUMENT...)
+function(cleave_mpi_run_test name flavour ranks)
+    cleave_add_test(${name} full ${launch} ${flavour} ${ranks} ${ARGN})
+    # MPICH spins where ranks share a core, so nothing else should run beside it.
+    set_tests_properties(${name} PROPERTIES PROCESSORS 2 TIMEOUT 150)
+    if(CLEAVE_SANITIZE)
+        # What the MPI libraries leave behind is theirs.
+        set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
+    endif()
+endfunction()
+
+if(CLEAVE_MPI_FLAVOURS)
+    # It loads the library as the command does, so it is the same program for all.
+    add_executable(test-mpi-bridge_check tests/mpi/bridge_check.c)
+    target_include_directories(test-mpi-bridge_check PRIVATE src include)
+    target_link_libraries(test-mpi-bridge_check PRIVATE cleave-flags ${CMAKE_DL_LIBS})
+    set_target_properties(test-mpi-bridge_check PROPERTIES
+        RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/mpi OUTPUT_NAME bridge_check)
+endif()
+
+foreach(flavour ${CLEAVE_MPI_FLAVOURS})
+    foreach(case echo peers early lost)
+        cleave_mpi_run_test(mpi/${flavour}-bridge-${case} ${flavour} 5
+            $<TARGET_FILE:test-mpi-bridge_check> $<TARGET_FILE:cleave-mpi-${flavour}> ${case})
+    endforeach()
+
+    set(target test-mpi-${flavour}-map_check)
+    add_executable(${target} tests/mpi/map_check.c)
+    target_link_libraries(${target} PRIVATE cleave-mpi-${flavour} cleave-static cleave-flags
+        cleave-inside)
+    set_target_properties(${target} PROPERTIES OUTPUT_NAME map_check
+        RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/mpi-${flavour})
+    foreach(ranks 1 2 5)
+        cleave_mpi_run_test(mpi/${flavour}-map-${ranks} ${flavour} ${ranks}
+            $<TARGET_FILE:${target}>)
+    endforeach()
+    cleave_mpi_run_test(mpi/${flavour}-map-single ${flavour} 3
+        $<TARGET_FILE:${target}> single)
+
+    # Users see the public headers and the library of their MPI.
+    set(target example-map_reduce-${flavour})
+    add_executable(${target} examples/mpi/map_reduce.c)
+    target_link_libraries(${target} PRIVATE cleave-mpi-${flavour} cleave-flags)
+    set_target_properties(${target} PROPERTIES OUTPUT_NAME map_reduce
+        RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/examples/${flavour})
+    cleave_mpi_run_test(examples/${flavour}-map_reduce ${flavour} 4
+        $<TARGET_FILE:${target}>)
+endforeach()

@@ -1,0 +1,91 @@
+# Reductions for MPI programs, under each MPI that is here.
+# SPDX-License-Identifier: MIT
+#
+# cleave_mpi_test(NAME FLAVOUR RANKS PROGRAM ARGUMENT...) -- BUILD/tests/mpi-FLAVOUR/PROGRAM.
+function(cleave_mpi_test name flavour ranks program)
+    cleave_add_test(mpi/${flavour}-${name} full sh ${CMAKE_SOURCE_DIR}/tests/mpi/launch.sh
+        ${flavour} ${ranks} ${CMAKE_BINARY_DIR}/tests/mpi-${flavour}/${program} ${ARGN})
+    # MPICH spins where ranks share a core, so nothing else should run beside it.
+    set_tests_properties(mpi/${flavour}-${name} PROPERTIES PROCESSORS 2)
+    if(CLEAVE_SANITIZE)
+        # What the MPI libraries leave behind is theirs.
+        set_property(TEST mpi/${flavour}-${name} APPEND PROPERTY
+            ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
+    endif()
+endfunction()
+
+foreach(flavour ${CLEAVE_MPI_FLAVOURS})
+    foreach(program types order nonblocking errors death)
+        set(target test-mpi-${flavour}-${program})
+        add_executable(${target} tests/mpi/${program}.c)
+        target_link_libraries(${target} PRIVATE cleave-mpi-${flavour} cleave-flags m)
+        set_target_properties(${target} PROPERTIES OUTPUT_NAME ${program}
+            RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/mpi-${flavour})
+    endforeach()
+    # The inner parts, without messages.
+    add_executable(test-mpi-${flavour}-plans tests/mpi/plans.c src/mpi/tree_plan.c
+        src/mpi/mpi_names.c)
+    target_link_libraries(test-mpi-${flavour}-plans PRIVATE PkgConfig::MPI_${flavour}
+        cleave-static cleave-flags cleave-inside)
+    set_target_properties(test-mpi-${flavour}-plans PROPERTIES OUTPUT_NAME plans
+        RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/mpi-${flavour})
+    cleave_add_test(mpi/${flavour}-plans quick test-mpi-${flavour}-plans)
+    add_executable(test-mpi-${flavour}-plain tests/mpi/plain.c)
+    target_link_libraries(test-mpi-${flavour}-plain PRIVATE PkgConfig::MPI_${flavour}
+        cleave-flags m)
+    set_target_properties(test-mpi-${flavour}-plain PROPERTIES OUTPUT_NAME plain
+        RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/mpi-${flavour})
+    # A sanitizer would have to come before the preload.
+    if(NOT CLEAVE_SANITIZE)
+        set(ranks 4)
+        if(flavour STREQUAL "mpich")
+            set(ranks 2)
+        endif()
+        foreach(script preload death)
+            cleave_add_test(mpi/${flavour}-${script} full sh
+                ${CMAKE_SOURCE_DIR}/tests/mpi/${script}.sh ${flavour} ${ranks})
+            set_tests_properties(mpi/${flavour}-${script} PROPERTIES PROCESSORS 2)
+        endforeach()
+    endif()
+
+    # The example sees what users see.
+    add_executable(example-mpi-${flavour} examples/mpi/mpi_reduce.c)
+    target_link_libraries(example-mpi-${flavour} PRIVATE cleave-mpi-${flavour} cleave-flags)
+    set_target_properties(example-mpi-${flavour} PROPERTIES OUTPUT_NAME mpi_reduce
+        RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/mpi-${flavour})
+    cleave_mpi_test(example ${flavour} 2 mpi_reduce)
+endforeach()
+
+if(openmpi IN_LIST CLEAVE_MPI_FLAVOURS)
+    cleave_mpi_test(types openmpi 17 types)
+    cleave_mpi_test(order openmpi 17 order 4000 150)
+    cleave_mpi_test(segments openmpi 6 order 2000 100 segment=4KiB)
+    cleave_mpi_test(window openmpi 5 order 2000 100 board=window,segment=16KiB)
+    cleave_mpi_test(nonblocking openmpi 5 nonblocking 60)
+    cleave_mpi_test(nonblocking-window openmpi 3 nonblocking 20 board=window,segment=1KiB)
+    cleave_mpi_test(errors openmpi 4 errors)
+    # Atomic operations by messages, as between machines.
+    cleave_add_test(mpi/openmpi-messages full sh ${CMAKE_SOURCE_DIR}/tests/mpi/launch.sh
+        openmpi 4 --mca osc pt2pt ${CMAKE_BINARY_DIR}/tests/mpi-openmpi/order 600 100
+        board=window)
+    set_tests_properties(mpi/openmpi-messages PROPERTIES PROCESSORS 2)
+
+    find_program(VALGRIND valgrind)
+    if(VALGRIND AND NOT CLEAVE_SANITIZE)
+        cleave_add_test(mpi/openmpi-valgrind full sh ${CMAKE_SOURCE_DIR}/tests/mpi/launch.sh
+            openmpi 3 ${VALGRIND} -q --leak-check=full --errors-for-leak-kinds=definite
+            --error-exitcode=9 --keep-debuginfo=yes
+            --suppressions=${CMAKE_SOURCE_DIR}/tests/mpi/valgrind.supp
+            ${CMAKE_BINARY_DIR}/tests/mpi-openmpi/order 40 0 segment=8KiB)
+        set_tests_properties(mpi/openmpi-valgrind PROPERTIES PROCESSORS 2)
+    endif()
+endif()
+if(mpich IN_LIST CLEAVE_MPI_FLAVOURS)
+    cleave_mpi_test(types mpich 2 types)
+    cleave_mpi_test(types-3 mpich 3 types 3 3)
+    cleave_mpi_test(order mpich 2 order 3000 100)
+    cleave_mpi_test(order-3 mpich 3 order 300 100 segment=4KiB)
+    cleave_mpi_test(window mpich 2 order 1000 100 board=window,segment=16KiB)
+    cleave_mpi_test(nonblocking mpich 2 nonblocking 40)
+    cleave_mpi_test(errors mpich 2 errors)
+endif()

@@ -1,0 +1,366 @@
+# Completion of cleave for bash. Made by 'cleave completions bash': edit the option
+# tables instead. SPDX-License-Identifier: MIT
+
+# Words that begin as the present one does; no space behind KEY= and KIND:.
+_cleave_words() {
+    mapfile -t COMPREPLY < <(compgen -W "$1" -- "$cur")
+    if [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *[=:] ]]; then
+        compopt -o nospace 2>/dev/null
+    fi
+}
+
+# The same behind the last comma.
+_cleave_list() {
+    local before=
+    [[ $cur == *,* ]] && before=${cur%,*},
+    mapfile -t COMPREPLY < <(compgen -P "$before" -W "$1" -- "${cur##*,}")
+    compopt -o nospace 2>/dev/null
+}
+
+_cleave_files() {
+    compopt -o filenames 2>/dev/null
+    mapfile -t COMPREPLY < <(compgen "$1" -- "$cur")
+}
+
+_cleave() {
+    local cur=${COMP_WORDS[COMP_CWORD]} option=${COMP_WORDS[COMP_CWORD - 1]}
+    local options= operands= i
+    COMPREPLY=()
+    if [[ $cur == = ]]; then
+        cur=
+    elif [[ $option == = ]]; then
+        option=${COMP_WORDS[COMP_CWORD - 2]}
+    fi
+    for ((i = 2; i < COMP_CWORD; i++)); do
+        if [[ ${COMP_WORDS[i]} == -- ]]; then
+            if declare -F _command_offset >/dev/null; then
+                _command_offset $((i + 1))
+            elif ((COMP_CWORD == i + 1)); then
+                mapfile -t COMPREPLY < <(compgen -c -- "$cur")
+            else
+                _cleave_files -f
+            fi
+            return
+        fi
+    done
+    if ((COMP_CWORD == 1)); then
+        _cleave_words ' plan simulate compare run worker calibrate report platform policies engines figures completions version help --help --version'
+        return
+    fi
+    if ((COMP_CWORD == 2)); then
+        case ${COMP_WORDS[1]} in
+        plan) _cleave_words ' load reduce streams'; return ;;
+        simulate) _cleave_words ' load reduce streams'; return ;;
+        compare) _cleave_words ' load reduce'; return ;;
+        esac
+    fi
+    case "${COMP_WORDS[1]} ${COMP_WORDS[2]}" in
+    'plan load')
+        options='--help -h --platform --load --lifespan --result-ratio --packaging --error --seed --policy --rounds --send-order --return-order --param --json --chunks --all-workers --gantt --no-gantt --width --trace'
+        case $option in
+        --platform | -p) _cleave_files -f; return ;;
+        --load | -l) return ;;
+        --lifespan) return ;;
+        --result-ratio) return ;;
+        --packaging) return ;;
+        --error) return ;;
+        --seed) return ;;
+        --policy) _cleave_words 'auto one-round fifo lifo orders small-results best-orders mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
+        --rounds) return ;;
+        --send-order) return ;;
+        --return-order) return ;;
+        --param) _cleave_words 'send-order= return-order= starts= kicks= exact= rounds= max_rounds= level= prefetch= chunk= least= max_chunks= effort= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
+        --width) return ;;
+        --trace) _cleave_files -f; return ;;
+        esac
+        ;;
+    'plan reduce')
+        options='--help -h --nodes --transfer --compute --costs --cluster-size --remote --policy --max-transfers --max-reducers --ordered --param --seed --length-only --explain --json --tree --no-tree --width --trace'
+        case $option in
+        --nodes | -N) return ;;
+        --transfer | -d) return ;;
+        --compute | -c) return ;;
+        --costs) _cleave_files -f; return ;;
+        --cluster-size) return ;;
+        --remote) return ;;
+        --policy) _cleave_words 'greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt'; return ;;
+        --max-transfers) return ;;
+        --max-reducers) return ;;
+        --param) _cleave_words 'max_transfers= max_reducers= ordered= buffer= cluster= prefer= overlap= speeds= ratio= spread= guard= wait='; return ;;
+        --seed) return ;;
+        --width) return ;;
+        --trace) _cleave_files -f; return ;;
+        esac
+        ;;
+    'plan streams')
+        options='--help -h --platform --streams --period --margin --theta --result-ratio --demand --weights --effort --all-workers --json'
+        case $option in
+        --platform | -p) _cleave_files -f; return ;;
+        --streams | -M) return ;;
+        --period | -t) _cleave_words 'auto'; return ;;
+        --margin) return ;;
+        --theta) return ;;
+        --result-ratio) return ;;
+        --demand) return ;;
+        --weights) _cleave_words 'own ring'; return ;;
+        --effort) return ;;
+        esac
+        ;;
+    'simulate load')
+        options='--help -h --platform --load --lifespan --result-ratio --packaging --error --seed --policy --rounds --send-order --return-order --param --runs --noise --threads --engine --topology --master --worker-hosts --port --unit-bytes --unit-flops --json --width --trace'
+        case $option in
+        --platform | -p) _cleave_files -f; return ;;
+        --load | -l) return ;;
+        --lifespan) return ;;
+        --result-ratio) return ;;
+        --packaging) return ;;
+        --error) return ;;
+        --seed) return ;;
+        --policy) _cleave_words 'auto one-round fifo lifo orders small-results best-orders mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
+        --rounds) return ;;
+        --send-order) return ;;
+        --return-order) return ;;
+        --param) _cleave_words 'send-order= return-order= starts= kicks= exact= rounds= max_rounds= level= prefetch= chunk= least= max_chunks= effort= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
+        --runs | -n) return ;;
+        --noise) _cleave_words 'none gamma: normal:'; return ;;
+        --threads | -j) return ;;
+        --engine) _cleave_words 'native simgrid'; return ;;
+        --topology) _cleave_files -f; return ;;
+        --master) return ;;
+        --worker-hosts) return ;;
+        --port) _cleave_words 'one duplex multione duplex multi'; return ;;
+        --unit-bytes) return ;;
+        --unit-flops) return ;;
+        --width) return ;;
+        --trace) _cleave_files -f; return ;;
+        esac
+        ;;
+    'simulate reduce')
+        options='--help -h --nodes --transfer --compute --costs --cluster-size --remote --policy --max-transfers --max-reducers --ordered --param --runs --seed --compute-model --threads --engine --topology --worker-hosts --partial --json --width --trace'
+        case $option in
+        --nodes | -N) return ;;
+        --transfer | -d) return ;;
+        --compute | -c) return ;;
+        --costs) _cleave_files -f; return ;;
+        --cluster-size) return ;;
+        --remote) return ;;
+        --policy) _cleave_words 'greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt'; return ;;
+        --max-transfers) return ;;
+        --max-reducers) return ;;
+        --param) _cleave_words 'max_transfers= max_reducers= ordered= buffer= cluster= prefer= overlap= speeds= ratio= spread= guard= wait='; return ;;
+        --runs | -n) return ;;
+        --seed) return ;;
+        --compute-model) _cleave_words 'fresh fixed'; return ;;
+        --threads | -j) return ;;
+        --engine) _cleave_words 'native simgrid'; return ;;
+        --topology) _cleave_files -f; return ;;
+        --worker-hosts) return ;;
+        --partial) return ;;
+        --width) return ;;
+        --trace) _cleave_files -f; return ;;
+        esac
+        ;;
+    'simulate streams')
+        options='--help -h --platform --streams --period --margin --theta --result-ratio --demand --weights --effort --horizon --rest --declared-error --param --window --threads --engine --topology --master --worker-hosts --port --unit-bytes --unit-flops --all-workers --json --trace'
+        case $option in
+        --platform | -p) _cleave_files -f; return ;;
+        --streams | -M) return ;;
+        --period | -t) _cleave_words 'auto'; return ;;
+        --margin) return ;;
+        --theta) return ;;
+        --result-ratio) return ;;
+        --demand) return ;;
+        --weights) _cleave_words 'own ring'; return ;;
+        --effort) return ;;
+        --horizon | -T) return ;;
+        --rest) return ;;
+        --declared-error) return ;;
+        --param) _cleave_words 'send-order= return-order= starts= kicks= exact= rounds= max_rounds= level= prefetch= chunk= least= max_chunks= effort= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
+        --window) return ;;
+        --threads | -j) return ;;
+        --engine) _cleave_words 'native simgrid'; return ;;
+        --topology) _cleave_files -f; return ;;
+        --master) return ;;
+        --worker-hosts) return ;;
+        --port) _cleave_words 'one duplex multione duplex multi'; return ;;
+        --unit-bytes) return ;;
+        --unit-flops) return ;;
+        --trace) _cleave_files -f; return ;;
+        esac
+        ;;
+    'compare load')
+        options='--help -h --platform --load --lifespan --result-ratio --packaging --error --seed --policies --rounds --param --sweep --runs --noise --threads --engine --topology --master --worker-hosts --port --unit-bytes --unit-flops --json --csv --output --force'
+        case $option in
+        --platform | -p) _cleave_files -f; return ;;
+        --load | -l) return ;;
+        --lifespan) return ;;
+        --result-ratio) return ;;
+        --packaging) return ;;
+        --error) return ;;
+        --seed) return ;;
+        --policies) _cleave_list 'auto one-round fifo lifo orders small-results best-orders mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
+        --rounds) return ;;
+        --param) _cleave_words 'send-order= return-order= starts= kicks= exact= rounds= max_rounds= level= prefetch= chunk= least= max_chunks= effort= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
+        --sweep) _cleave_words 'latency= bandwidth= speed= compute-latency= latency-factor= bandwidth-factor= speed-factor= compute-latency-factor= workers= load= result-ratio= error='; return ;;
+        --runs | -n) return ;;
+        --noise) _cleave_words 'none gamma: normal:'; return ;;
+        --threads | -j) return ;;
+        --engine) _cleave_words 'native simgrid'; return ;;
+        --topology) _cleave_files -f; return ;;
+        --master) return ;;
+        --worker-hosts) return ;;
+        --port) _cleave_words 'one duplex multione duplex multi'; return ;;
+        --unit-bytes) return ;;
+        --unit-flops) return ;;
+        --output | -o) _cleave_files -f; return ;;
+        esac
+        ;;
+    'compare reduce')
+        options='--help -h --nodes --transfer --compute --costs --cluster-size --remote --policies --max-transfers --max-reducers --param --sweep --runs --seed --compute-model --threads --engine --topology --worker-hosts --partial --json --csv --output --force'
+        case $option in
+        --nodes | -N) return ;;
+        --transfer | -d) return ;;
+        --compute | -c) return ;;
+        --costs) _cleave_files -f; return ;;
+        --cluster-size) return ;;
+        --remote) return ;;
+        --policies) _cleave_list 'greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt'; return ;;
+        --max-transfers) return ;;
+        --max-reducers) return ;;
+        --param) _cleave_words 'max_transfers= max_reducers= ordered= buffer= cluster= prefer= overlap= speeds= ratio= spread= guard= wait='; return ;;
+        --sweep) _cleave_words 'cv= transfer= compute= nodes='; return ;;
+        --runs | -n) return ;;
+        --seed) return ;;
+        --compute-model) _cleave_words 'fresh fixed'; return ;;
+        --threads | -j) return ;;
+        --engine) _cleave_words 'native simgrid'; return ;;
+        --topology) _cleave_files -f; return ;;
+        --worker-hosts) return ;;
+        --partial) return ;;
+        --output | -o) _cleave_files -f; return ;;
+        esac
+        ;;
+    'run '*)
+        options='--help -h --input --split --header --pairs --workers --hosts --mpi --mpi-library --persistent --policy --param --block --ssh --remote --push --shared-input --workdir --env --connect-timeout --host-timeout --output --keep-order --unordered --reduce --commutative --memory --tmpdir --retries --timeout --halt --failed --journal --resume --overwrite --joblog --dry-run --bar --progress --trace --json --quiet'
+        case $option in
+        --input | -i) _cleave_files -f; return ;;
+        --split) _cleave_words 'lines nul csv jsonl fasta fastq paragraph fixed: regex:'; return ;;
+        --pairs) _cleave_files -f; return ;;
+        --workers | -j) return ;;
+        --hosts) _cleave_files -f; return ;;
+        --mpi-library) return ;;
+        --policy) _cleave_words 'auto one-round fifo lifo orders small-results best-orders mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
+        --param) _cleave_words 'send-order= return-order= starts= kicks= exact= rounds= max_rounds= level= prefetch= chunk= least= max_chunks= effort= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
+        --block) return ;;
+        --ssh) return ;;
+        --remote) return ;;
+        --workdir) _cleave_files -d; return ;;
+        --env) return ;;
+        --connect-timeout) return ;;
+        --host-timeout) return ;;
+        --output | -o) _cleave_files -f; return ;;
+        --reduce) return ;;
+        --memory) return ;;
+        --tmpdir) _cleave_files -d; return ;;
+        --retries) return ;;
+        --timeout) return ;;
+        --halt) _cleave_words 'never soon,fail= now,fail='; return ;;
+        --failed) _cleave_files -d; return ;;
+        --journal) _cleave_files -f; return ;;
+        --joblog) _cleave_files -f; return ;;
+        --progress) _cleave_words 'plain'; return ;;
+        --trace) _cleave_files -f; return ;;
+        esac
+        ;;
+    'worker '*)
+        options='--help -h --hash'
+        case $option in
+        --hash) return ;;
+        esac
+        ;;
+    'calibrate '*)
+        options='--help -h --input --split --header --workers --hosts --ssh --remote --push --output --topology --master --worker-hosts --port --unit-bytes --unit-flops'
+        case $option in
+        --input | -i) _cleave_files -f; return ;;
+        --split) _cleave_words 'lines nul csv jsonl fasta fastq paragraph fixed: regex:'; return ;;
+        --workers | -j) return ;;
+        --hosts) _cleave_files -f; return ;;
+        --ssh) return ;;
+        --remote) return ;;
+        --output | -o) _cleave_files -f; return ;;
+        --topology) _cleave_files -f; return ;;
+        --master) return ;;
+        --worker-hosts) return ;;
+        --port) _cleave_words 'one duplex multione duplex multi'; return ;;
+        --unit-bytes) return ;;
+        --unit-flops) return ;;
+        esac
+        ;;
+    'report '*)
+        options='--help -h --predicted --output --force'
+        operands=-f
+        case $option in
+        --predicted) _cleave_files -f; return ;;
+        --output | -o) _cleave_files -f; return ;;
+        esac
+        ;;
+    'platform '*)
+        options='--help -h --workers --heterogeneity --speed --compute-latency --bandwidth --latency --port --seed --output --force'
+        case $option in
+        --workers | -w) return ;;
+        --heterogeneity) return ;;
+        --speed) return ;;
+        --compute-latency) return ;;
+        --bandwidth) return ;;
+        --latency) return ;;
+        --port) _cleave_words 'one duplex multi'; return ;;
+        --seed) return ;;
+        --output | -o) _cleave_files -f; return ;;
+        esac
+        ;;
+    'policies '*)
+        options='--help -h --json'
+        operands='auto one-round fifo lifo orders small-results best-orders mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt'
+        case $option in
+        esac
+        ;;
+    'engines '*)
+        options='--help -h --json'
+        case $option in
+        esac
+        ;;
+    'figures '*)
+        options='--help -h --quick --threads --list --out --csv-only --force --json'
+        operands='umr-table1 umr-table3 umr-fig4 umr-fig5 umr-fig6 umr-fig7 associative-fig1 associative-fig2 nonclairvoyant-fig1 nonclairvoyant-fig2 nonclairvoyant-table1 nonclairvoyant-markov nonclairvoyant-fig3 nonclairvoyant-fig4a nonclairvoyant-fig4b returns-fig2 returns-fig3 returns-laws fifo-lifo-crossover returns-theorem4 returns-small-results returns-theorem5 returns-regions streams-table1 streams-fig1 streams-fig3 streams-fig4 streams-fig5 streams-fig6 streams-auto'
+        case $option in
+        --threads) return ;;
+        --out) _cleave_files -d; return ;;
+        esac
+        ;;
+    'completions '*)
+        options='--help -h'
+        operands='bash zsh fish'
+        case $option in
+        esac
+        ;;
+    'version '*)
+        options='--help -h --json'
+        case $option in
+        esac
+        ;;
+    'help '*)
+        options='--help -h --man --commands'
+        operands='plan simulate compare run worker calibrate report platform policies engines figures completions version help'
+        case $option in
+        esac
+        ;;
+    esac
+    if [[ $cur == -* || -z $operands ]]; then
+        _cleave_words "$options"
+    elif [[ $operands == -f ]]; then
+        _cleave_files -f
+    else
+        _cleave_words "$operands"
+    fi
+}
+complete -F _cleave cleave

@@ -1,0 +1,64 @@
+/* fold_plan.h -- which partial results are folded where, when workers hold them.
+ * SPDX-License-Identifier: MIT
+ *
+ * The rules of the dynamic reduction policies, for partials that come into being while
+ * others are folded, and for workers that hold several. Order kept (ordered-tree-dyn): a
+ * partial is folded with that of a neighbouring interval of the input. Commutative
+ * (tree-dyn, a cluster per worker): a partial leaves its worker when it is the only one
+ * there, for any other one like that. Two of one worker are folded first, since nothing
+ * has to move; then the smallest. Of two workers that could fold, the one does that has
+ * the larger partial. It only decides: nothing is sent or computed here. */
+#ifndef CV_FOLD_PLAN_H
+#define CV_FOLD_PLAN_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cleave/error.h>
+
+struct cv_fold_plan;
+
+enum { CV_FOLD_NOBODY = UINT32_MAX };
+
+/* Worker `at` folds `left` and `right`, in this order. One of them, `moves`, has to come
+ * from `giver` first; the giver is CV_FOLD_NOBODY if both are there. */
+struct cv_fold_step {
+    uint64_t left, right, moves; /* names of partials                                 */
+    uint64_t bytes;              /* of the one that moves                             */
+    uint32_t at, giver;
+};
+
+enum cleave_status cv_fold_plan_new(uint32_t nworkers, bool commutative,
+                                    struct cv_fold_plan **out, struct cleave_error *err);
+void cv_fold_plan_free(struct cv_fold_plan *plan);
+
+/* Worker `holder` has the result of [begin, end) of the input, begin < end, by the name
+ * `id`. If it is CV_FOLD_NOBODY there is none, nor will be: its neighbours are neighbours
+ * of each other. */
+enum cleave_status cv_fold_plan_add(struct cv_fold_plan *plan, uint64_t id,
+                                    uint64_t begin, uint64_t end, uint32_t holder,
+                                    uint64_t bytes, struct cleave_error *err);
+/* The next step, if some worker with may[worker] has one. The partials are busy then
+ * until the step is done or its worker or giver lost. */
+bool cv_fold_plan_next(struct cv_fold_plan *plan, const bool *may,
+                       struct cv_fold_step *out);
+/* The step has made a partial called `id`. */
+void cv_fold_plan_done(struct cv_fold_plan *plan, const struct cv_fold_step *step,
+                       uint64_t id, uint64_t bytes);
+/* The step has come to nothing; both partials are where they were. */
+void cv_fold_plan_undo(struct cv_fold_plan *plan, const struct cv_fold_step *step);
+/* Nothing of the worker's is there any more. Steps that it took part in must have been
+ * undone. `again` is told of every interval of the input whose result is gone. */
+enum cleave_status
+cv_fold_plan_lose(struct cv_fold_plan *plan, uint32_t worker,
+                  enum cleave_status (*again)(void *context, uint64_t begin, uint64_t end,
+                                              struct cleave_error *err),
+                  void *context, struct cleave_error *err);
+
+/* Partials that there are; how many a worker holds. */
+size_t cv_fold_plan_count(const struct cv_fold_plan *plan);
+size_t cv_fold_plan_held(const struct cv_fold_plan *plan, uint32_t worker);
+/* The only partial left, if it is free. */
+bool cv_fold_plan_last(const struct cv_fold_plan *plan, uint64_t *out_id,
+                       uint32_t *out_holder, uint64_t *out_bytes);
+
+#endif

@@ -1,0 +1,74 @@
+/* simgrid_wire.h -- what cleave and its program cleave-simgrid say to each other.
+ * SPDX-License-Identifier: MIT
+ *
+ * SimGrid allows one world per process and ends the process when something is wrong, so it
+ * has a process of its own. That process is an engine and no more: it is told orders and
+ * answers with events, over a socket that is its standard input. Policies, drivers and
+ * random numbers stay where they are.
+ *
+ * Both sides are of one build and one machine, which the opening message makes sure of:
+ * structs travel as they are. */
+#ifndef CV_SIMGRID_WIRE_H
+#define CV_SIMGRID_WIRE_H
+#include <cleave/policy.h>
+
+/* What the world is for. */
+enum cv_wire_task {
+    CV_WIRE_LOAD,
+    CV_WIRE_REDUCE,
+    CV_WIRE_MEASURE_STAR,  /* costs of every worker by itself, then the end       */
+    CV_WIRE_MEASURE_PAIRS, /* costs of partials between nodes, then the end       */
+};
+
+/* The first message. Behind it follow `bytes` bytes: for a load the workers; with profiles
+ * all their steps, then the number of steps of each worker (uint32_t); then texts, each with
+ * its zero: topology, master, names of hosts. An empty topology is a star, an empty master
+ * the first host. */
+struct cv_wire_open {
+    char version[32];
+    uint32_t message_bytes, answer_bytes; /* as the sender knows them             */
+    uint32_t task, port;
+    uint32_t nodes;   /* workers, or nodes of a reduction; 0: all there are        */
+    uint32_t names;   /* of hosts given: none, or one for each node                */
+    uint32_t nsteps;  /* of all profiles together                                  */
+    uint32_t plain;   /* reductions: a node does one thing at a time               */
+    uint32_t records; /* keep the orders of a run for CV_WIRE_REPEAT               */
+    double unit_bytes, unit_flops; /* topologies: a unit of load                   */
+    double partial_bytes;          /* topologies: a partial                        */
+    uint64_t bytes;
+};
+
+enum cv_wire_what {
+    CV_WIRE_BEGIN,  /* a run; answered by CV_WIRE_READY                            */
+    CV_WIRE_ORDER,  /* not answered                                                */
+    CV_WIRE_WAIT,   /* answered by CV_WIRE_EVENT or CV_WIRE_NOTHING                */
+    CV_WIRE_REPEAT, /* the last run `repeats` times; answered by CV_WIRE_READY     */
+};
+
+/* cost: of a chunk the factors on transfer, computation and return; of a partial the
+ * seconds of transfer and combination. */
+struct cv_wire_message {
+    uint32_t what, repeats;
+    struct cleave_order order;
+    double cost[3];
+    uint32_t noisy; /* of a run: factors other than 1 may come                     */
+    double stream_end_s, stream_rest, result_ratio;
+};
+
+enum cv_wire_reply {
+    CV_WIRE_READY,
+    CV_WIRE_EVENT,
+    CV_WIRE_NOTHING, /* nothing is under way                                        */
+    CV_WIRE_FAILED,  /* a struct cleave_error follows, and then the end             */
+    CV_WIRE_STAR,    /* `count` workers follow, then their names, `bytes` in all    */
+    CV_WIRE_PAIRS,   /* seconds: mean, least and greatest; count: of nodes          */
+};
+
+struct cv_wire_answer {
+    uint32_t reply, count;
+    struct cleave_event event;
+    double seconds[3];
+    uint64_t bytes;
+};
+
+#endif

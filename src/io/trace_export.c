@@ -1,0 +1,76 @@
+/* trace_export.c -- a trace in the formats of other viewers. SPDX-License-Identifier: MIT */
+#include "io/trace_export.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "io/trace_file.h"
+
+static bool ends_in(const char *path, const char *ending)
+{
+    const size_t length = strlen(path), tail = strlen(ending);
+
+    return length >= tail && strcmp(path + length - tail, ending) == 0;
+}
+
+enum cv_trace_format cv_trace_format_of(const char *path)
+{
+    if (ends_in(path, ".chrome.json") || ends_in(path, ".perfetto.json"))
+        return CV_TRACE_CHROME;
+    return ends_in(path, ".paje") ? CV_TRACE_PAJE : CV_TRACE_OWN;
+}
+
+const char *cv_story_name(const struct cv_trace_story *story, uint32_t worker,
+                          char buffer[CV_STORY_NAME_ROOM])
+{
+    if (story->platform != NULL)
+        return cleave_platform_worker_name(story->platform, worker);
+    snprintf(buffer, CV_STORY_NAME_ROOM, "%lu", (unsigned long)worker);
+    return buffer;
+}
+
+static enum cleave_status write_own(const struct cv_trace_story *story, FILE *file,
+                                    struct cleave_error *err)
+{
+    if (story->platform != NULL)
+        return cleave_trace_save(story->trace, story->platform, story->policy,
+                                 story->load, file, err);
+    return cleave_trace_save_reduce(story->trace, story->nodes, story->policy, file, err);
+}
+
+/* What holds for our own format holds for all. */
+static enum cleave_status check_entries(const struct cv_trace_story *story,
+                                        struct cleave_error *err)
+{
+    for (size_t i = 0; i < cleave_trace_count(story->trace); i++) {
+        const char *fault =
+            cv_trace_fault(cleave_trace_at(story->trace, i), story->platform,
+                           story->platform != NULL
+                               ? cleave_platform_nworkers(story->platform)
+                               : story->nodes);
+
+        if (fault != NULL)
+            return cv_fail(err, CLEAVE_EINPUT, "entry %zu of the trace has %s", i, fault);
+    }
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_trace_export(const struct cv_trace_story *story,
+                                   enum cv_trace_format format, FILE *file,
+                                   struct cleave_error *err)
+{
+    if (format == CV_TRACE_OWN)
+        return write_own(story, file, err);
+    CV_TRY(check_entries(story, err));
+    errno = 0;
+    if (format == CV_TRACE_CHROME)
+        CV_TRY(cv_chrome_write(story, file, err));
+    else
+        CV_TRY(cv_paje_write(story, file, err));
+    if (fflush(file) != 0 || ferror(file))
+        return cv_fail(err, CLEAVE_EINPUT, "cannot write: %s",
+                       strerror(errno != 0 ? errno : EIO));
+    return CLEAVE_OK;
+}

@@ -1,0 +1,283 @@
+/* trace_header.c -- the first line of a trace. SPDX-License-Identifier: MIT
+ *
+ * Its fields come in a fixed order, so that a file that is no trace is known at once; the
+ * facts at its end come in any order, and those that are not known are skipped. */
+#include "io/trace_header.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "io/trace_facts.h"
+#include "io/trace_file.h"
+
+static const char *const load_header[] = { "format", "policy", "load", "port",
+                                           "workers" };
+static const char *const reduce_header[] = { "format", "policy", "task", "nodes" };
+
+/* What is read, and into what. */
+struct reading {
+    struct cv_trace_lines *lines;
+    struct cv_arena *arena;
+    struct cv_trace_header *out;
+};
+
+/* A string that must be `wanted`. */
+static enum cleave_status expect_text(struct cv_trace_lines *lines, const char *field,
+                                      const char *wanted)
+{
+    char expected[160];
+    const char *at, *text;
+
+    cv_json_in_skip(&lines->in);
+    at = lines->in.at;
+    CV_TRY(cv_json_in_text(&lines->in, &text, lines->err));
+    if (strcmp(text, wanted) == 0)
+        return CLEAVE_OK;
+    snprintf(expected, sizeof expected, "expected '%s'", wanted);
+    return cv_trace_fail(lines, at, field, expected, text);
+}
+
+/* A string that is kept. */
+static enum cleave_status keep_text(struct reading *reading, const char **out)
+{
+    const char *text;
+
+    CV_TRY(cv_json_in_text(&reading->lines->in, &text, reading->lines->err));
+    *out = cv_arena_text(reading->arena, text);
+    return *out != NULL ? CLEAVE_OK
+                        : cv_fail_memory(reading->lines->err, "the header of a trace");
+}
+
+/* The names of the workers, which must be those of the platform. */
+static enum cleave_status match_workers(struct cv_trace_lines *lines)
+{
+    uint32_t count = lines->nworkers, n = 0;
+    struct cv_place place;
+    bool first = true, more;
+
+    CV_TRY(cv_json_in_open(&lines->in, '[', lines->err));
+    for (;; n++) {
+        CV_TRY(cv_json_in_more(&lines->in, ']', &first, &more, lines->err));
+        if (!more || n == count)
+            break;
+        CV_TRY(expect_text(lines, "workers",
+                           cleave_platform_worker_name(lines->platform, n)));
+    }
+    if (!more && n == count)
+        return CLEAVE_OK;
+    place = cv_json_in_place(&lines->in, lines->in.at);
+    place.field = "workers";
+    return cv_fail_at(lines->err, &place,
+                      "expected the %lu workers of the platform, got %s",
+                      (unsigned long)count, more ? "more" : "fewer");
+}
+
+/* The same names sorted, to find workers by; no two may be equal. */
+static enum cleave_status sort_names(struct reading *reading)
+{
+    const struct cv_trace_header *header = reading->out;
+    struct cv_trace_name *names =
+        cv_array(reading->arena, header->nworkers, sizeof *names);
+    struct cv_place place = cv_json_in_place(&reading->lines->in, reading->lines->in.at);
+    char shown[64];
+
+    if (names == NULL)
+        return cv_fail_memory(reading->lines->err, "the names of workers");
+    for (uint32_t i = 0; i < header->nworkers; i++)
+        names[i] = (struct cv_trace_name){ header->names[i], i };
+    qsort(names, header->nworkers, sizeof *names, cv_trace_name_compare);
+    reading->lines->names = names;
+    reading->lines->nworkers = header->nworkers;
+    place.field = "workers";
+    for (uint32_t i = 1; i < header->nworkers; i++) {
+        const char *name = names[i].name;
+
+        if (strcmp(names[i - 1].name, name) == 0)
+            return cv_fail_at(reading->lines->err, &place,
+                              "expected different names, got two workers '%s'",
+                              cv_shown(name, strlen(name), shown, sizeof shown));
+    }
+    return CLEAVE_OK;
+}
+
+/* Names of workers that nothing is known of beforehand. */
+static enum cleave_status read_workers(struct reading *reading)
+{
+    struct cv_trace_lines *lines = reading->lines;
+    struct cv_place place;
+    size_t capacity = 0, count = 0;
+    const char **names = NULL;
+    enum cleave_status status;
+    bool first = true, more = false;
+
+    cv_json_in_skip(&lines->in);
+    place = cv_json_in_place(&lines->in, lines->in.at);
+    status = cv_json_in_open(&lines->in, '[', lines->err);
+    while (status == CLEAVE_OK) {
+        const char **grown;
+
+        status = cv_json_in_more(&lines->in, ']', &first, &more, lines->err);
+        if (status != CLEAVE_OK || !more || count == CLEAVE_MAX_WORKERS)
+            break;
+        grown = cv_grow(names, &capacity, count + 1, sizeof *names);
+        if (grown == NULL) {
+            status = cv_fail_memory(lines->err, "the names of workers");
+            break;
+        }
+        names = grown;
+        status = keep_text(reading, &names[count++]);
+    }
+    place.field = "workers";
+    if (status == CLEAVE_OK && (more || count == 0))
+        status = cv_fail_at(lines->err, &place, "expected from 1 to %u workers, got %s",
+                            CLEAVE_MAX_WORKERS, more ? "more" : "none");
+    if (status == CLEAVE_OK) {
+        reading->out->names = cv_array(reading->arena, count, sizeof *names);
+        reading->out->nworkers = (uint32_t)count;
+        if (reading->out->names != NULL)
+            memcpy(reading->out->names, names, count * sizeof *names);
+        else
+            status = cv_fail_memory(lines->err, "the names of workers");
+    }
+    free(names);
+    return status == CLEAVE_OK ? sort_names(reading) : status;
+}
+
+static enum cleave_status read_port(struct reading *reading)
+{
+    static const enum cleave_port ports[] = { CLEAVE_PORT_ONE, CLEAVE_PORT_DUPLEX,
+                                              CLEAVE_PORT_MULTI };
+    struct cv_trace_lines *lines = reading->lines;
+    const char *at, *text;
+
+    if (lines->platform != NULL) {
+        reading->out->port = cleave_platform_port(lines->platform);
+        return expect_text(lines, "port", cleave_port_name(reading->out->port));
+    }
+    cv_json_in_skip(&lines->in);
+    at = lines->in.at;
+    CV_TRY(cv_json_in_text(&lines->in, &text, lines->err));
+    for (size_t i = 0; i < sizeof ports / sizeof *ports; i++) {
+        if (strcmp(text, cleave_port_name(ports[i])) == 0) {
+            reading->out->port = ports[i];
+            return CLEAVE_OK;
+        }
+    }
+    return cv_trace_fail(lines, at, "port", "expected one, duplex or multi", text);
+}
+
+static enum cleave_status read_nodes(struct reading *reading)
+{
+    struct cv_trace_lines *lines = reading->lines;
+    struct cv_place place;
+    uint64_t nodes;
+
+    cv_json_in_skip(&lines->in);
+    place = cv_json_in_place(&lines->in, lines->in.at);
+    place.field = "nodes";
+    CV_TRY(cv_json_in_count(&lines->in, &nodes, lines->err));
+    if (nodes < 1 || nodes > UINT32_MAX)
+        return cv_fail_at(lines->err, &place, "expected from 1 to %lu nodes, got %llu",
+                          (unsigned long)UINT32_MAX, (unsigned long long)nodes);
+    lines->nworkers = reading->out->nworkers = (uint32_t)nodes;
+    return CLEAVE_OK;
+}
+
+static enum cleave_status read_value(struct reading *reading, const char *name)
+{
+    struct cv_trace_lines *lines = reading->lines;
+
+    if (strcmp(name, "format") == 0)
+        return expect_text(lines, name, CV_TRACE_FORMAT);
+    if (strcmp(name, "policy") == 0)
+        return keep_text(reading, &reading->out->policy);
+    if (strcmp(name, "load") == 0)
+        return cv_json_in_number(&lines->in, &reading->out->load, lines->err);
+    if (strcmp(name, "port") == 0)
+        return read_port(reading);
+    if (strcmp(name, "workers") == 0)
+        return lines->platform != NULL ? match_workers(lines) : read_workers(reading);
+    if (strcmp(name, "task") == 0)
+        return expect_text(lines, name, "reduce");
+    return read_nodes(reading);
+}
+
+/* The key of field `i`, which also tells what a trace is about if nobody knows. */
+static enum cleave_status read_key(struct reading *reading, size_t i, bool more)
+{
+    struct cv_trace_lines *lines = reading->lines;
+    const char *const *names =
+        lines->task == CLEAVE_TASK_LOAD ? load_header : reduce_header;
+    struct cv_place place;
+    const char *at, *key;
+
+    cv_json_in_skip(&lines->in);
+    at = lines->in.at;
+    if (more) {
+        CV_TRY(cv_json_in_key(&lines->in, &key, lines->err));
+        if (lines->any && i == 2 && strcmp(key, reduce_header[i]) == 0) {
+            lines->task = CLEAVE_TASK_REDUCE;
+            return CLEAVE_OK;
+        }
+        if (strcmp(key, names[i]) == 0)
+            return CLEAVE_OK;
+    }
+    place = cv_json_in_place(&lines->in, at);
+    return cv_fail_at(lines->err, &place, "expected the field '%s' of a trace%s",
+                      names[i],
+                      lines->task == CLEAVE_TASK_LOAD || i < 2 ? "" : " of a reduction");
+}
+
+/* What may follow: the facts. */
+static enum cleave_status read_rest(struct reading *reading, bool *first,
+                                    struct cleave_trace *trace)
+{
+    struct cv_trace_lines *lines = reading->lines;
+    const char *at, *key;
+    struct cv_place place;
+    bool more;
+
+    CV_TRY(cv_json_in_more(&lines->in, '}', first, &more, lines->err));
+    if (more) {
+        cv_json_in_skip(&lines->in);
+        at = lines->in.at;
+        CV_TRY(cv_json_in_key(&lines->in, &key, lines->err));
+        if (strcmp(key, "about") == 0) {
+            CV_TRY(cv_trace_facts_read(lines, reading->arena, trace));
+            CV_TRY(cv_json_in_more(&lines->in, '}', first, &more, lines->err));
+            cv_json_in_skip(&lines->in);
+            at = lines->in.at;
+        }
+        if (more) {
+            place = cv_json_in_place(&lines->in, at);
+            return cv_fail_at(lines->err, &place, "expected the end of the header");
+        }
+    }
+    return cv_json_in_end(&lines->in, lines->err);
+}
+
+enum cleave_status cv_trace_header_read(struct cv_trace_lines *lines,
+                                        struct cv_arena *arena,
+                                        struct cleave_trace *trace,
+                                        struct cv_trace_header *out)
+{
+    struct reading reading = { lines, arena, out };
+    bool first = true, more;
+    size_t count = 3;
+
+    lines->task =
+        lines->platform != NULL || lines->any ? CLEAVE_TASK_LOAD : CLEAVE_TASK_REDUCE;
+    CV_TRY(cv_json_in_open(&lines->in, '{', lines->err));
+    for (size_t i = 0; i < count; i++) {
+        CV_TRY(cv_json_in_more(&lines->in, '}', &first, &more, lines->err));
+        CV_TRY(read_key(&reading, i, more));
+        CV_TRY(read_value(&reading, lines->task == CLEAVE_TASK_LOAD ? load_header[i]
+                                                                    : reduce_header[i]));
+        count = lines->task == CLEAVE_TASK_LOAD
+                    ? sizeof load_header / sizeof *load_header
+                    : sizeof reduce_header / sizeof *reduce_header;
+    }
+    out->task = lines->task;
+    return read_rest(&reading, &first, trace);
+}

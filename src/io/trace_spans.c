@@ -1,0 +1,46 @@
+/* trace_spans.c -- the events of a trace as activities with begin and end.
+ * SPDX-License-Identifier: MIT */
+#include "io/trace_spans.h"
+
+bool cv_span_of(const struct cleave_entry *entry, struct cv_span *out)
+{
+    static const struct {
+        bool is_span;
+        enum cv_span_kind kind;
+    } spans[] = {
+        [CLEAVE_START] = { false, CV_SPAN_KINDS },
+        [CLEAVE_SENT] = { true, CV_SPAN_SEND },
+        [CLEAVE_DONE] = { true, CV_SPAN_COMPUTE },
+        [CLEAVE_WAKE] = { false, CV_SPAN_KINDS },
+        [CLEAVE_ARRIVED] = { true, CV_SPAN_TRANSFER },
+        [CLEAVE_COMBINED] = { true, CV_SPAN_COMBINE },
+        [CLEAVE_RETURNED] = { true, CV_SPAN_RETURN },
+        [CLEAVE_ENDED] = { false, CV_SPAN_KINDS },
+        [CLEAVE_RECALLED] = { true, CV_SPAN_RECALL },
+        [CLEAVE_LOST] = { true, CV_SPAN_LOST },
+    };
+    const struct cleave_event *event = &entry->as.event;
+
+    if (entry->is_order || !spans[event->kind].is_span)
+        return false;
+    *out = (struct cv_span){ .kind = spans[event->kind].kind,
+                             .worker = event->worker,
+                             .peer = event->peer,
+                             .chunk = event->chunk,
+                             .units = event->units,
+                             .start_s = event->start_s,
+                             .end_s = event->time_s };
+    return true;
+}
+
+const char *cv_span_name(enum cv_span_kind kind)
+{
+    static const char *const names[CV_SPAN_KINDS] = {
+        [CV_SPAN_SEND] = "send",       [CV_SPAN_COMPUTE] = "compute",
+        [CV_SPAN_RETURN] = "return",   [CV_SPAN_LOST] = "lost",
+        [CV_SPAN_RECALL] = "recall",   [CV_SPAN_TRANSFER] = "transfer",
+        [CV_SPAN_COMBINE] = "combine",
+    };
+
+    return names[kind];
+}

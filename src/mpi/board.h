@@ -1,0 +1,49 @@
+/* board.h -- words that all ranks of a communicator change with atomic operations.
+ * SPDX-License-Identifier: MIT
+ *
+ * The words lie on rank 0. Where all ranks share memory they are in a shared window and
+ * changed by the processor; elsewhere by MPI_Fetch_and_op in a passive epoch that is never
+ * closed. No rank serves them. Only addition and exchange are used: both end after one
+ * round trip, whatever the others do.
+ *
+ * A reduction uses one row of CV_BOARD_ROWS in turn. What earlier reductions left in a
+ * row is told from what is new by the number of the reduction, which is part of what is
+ * stored, so a row is never cleared. A row must not be used again before all are done
+ * with it: every CV_BOARD_ROWS / 2 reductions a barrier is begun, and ended half a board
+ * later, so that no rank is ever a whole board ahead of another. */
+#ifndef CV_BOARD_H
+#define CV_BOARD_H
+#include <stdbool.h>
+#include <stdint.h>
+#include <mpi.h>
+
+enum { CV_BOARD_ROWS = 64 };
+
+struct cv_board {
+    bool made, shared;
+    int width;              /* words in a row                                   */
+    MPI_Win window;         /* owned                                            */
+    _Atomic uint64_t *here; /* the words, if shared                             */
+    uint32_t number;        /* of the newest reduction that used the board      */
+    MPI_Request barrier;    /* begun half a board ago                           */
+    uint64_t tickets[CV_BOARD_ROWS]; /* handed out in a row by reductions past  */
+};
+
+/* Collective. `width` words in a row. */
+int cv_board_make(struct cv_board *board, MPI_Comm comm, int width, bool share);
+void cv_board_free(struct cv_board *board);
+
+/* Turn to the next row; waits only if another rank is half a board behind. */
+int cv_board_turn(struct cv_board *board, MPI_Comm comm);
+
+/* On a word of the current row. Both give what was there before. */
+int cv_board_add(struct cv_board *board, int word, uint64_t amount, uint64_t *out_old);
+int cv_board_swap(struct cv_board *board, int word, uint64_t value, uint64_t *out_old);
+
+/* What a rank writes under its name in this reduction, and what it writes to withdraw. */
+uint64_t cv_board_name(const struct cv_board *board, int rank);
+uint64_t cv_board_nobody(const struct cv_board *board);
+/* The rank that wrote a word in this reduction, or -1. */
+int cv_board_rank(const struct cv_board *board, uint64_t word);
+
+#endif

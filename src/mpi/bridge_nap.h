@@ -1,0 +1,18 @@
+/* bridge_nap.h -- wait for MPI without keeping a core busy. SPDX-License-Identifier: MIT
+ *
+ * MPI has nothing to wait on, so loops look again and again, and nap in between: the
+ * longer nothing has come, the longer. A nap delays what comes by at most 100 us, or 1 %
+ * of the silence before, and never by more than a millisecond. */
+#ifndef CV_BRIDGE_NAP_H
+#define CV_BRIDGE_NAP_H
+#include <mpi.h>
+#include <time.h>
+
+/* Seconds of a clock that only goes forward. */
+double cv_nap_clock_s(void);
+/* How long to sleep after nothing has happened for so long; 0: only let others run. */
+struct timespec cv_nap_for(double silence_s);
+/* Wait until a request can be waited for without waiting. */
+void cv_nap_settle(MPI_Request *request);
+
+#endif

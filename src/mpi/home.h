@@ -1,0 +1,31 @@
+/* home.h -- what a process keeps for all its communicators: the key under which a team is
+ * found, its own error codes, the teams that are alive. SPDX-License-Identifier: MIT */
+#ifndef CV_HOME_H
+#define CV_HOME_H
+#include <stdbool.h>
+#include <mpi.h>
+
+struct cv_team;
+struct cv_mpi_settings;
+
+/* The team kept with a communicator, or NULL. */
+struct cv_team *cv_home_find(MPI_Comm comm);
+/* Keep a team with its communicator, to be closed when that one is freed or, at the
+ * latest, when MPI is finalized. */
+int cv_home_keep(struct cv_team *team, MPI_Comm comm);
+
+/* Settings that a new team begins with, and who is told before a team is closed; may be
+ * NULL. */
+struct cv_mpi_settings *cv_home_defaults(void);
+void cv_home_on_close(void (*told)(const struct cv_team *team));
+
+/* Whether `op` may be applied to `type`, as the MPI library sees it. */
+bool cv_home_allows(MPI_Op op, MPI_Datatype type);
+
+/* An error of a class of our own, with a text. (MPICH 4.0 confuses the texts of codes that
+ * are added to its own classes.) The text of the newest error is the one that is told. */
+int cv_home_error(const char *text);
+/* Tell the communicator's error handler, unless it is MPI_SUCCESS; returns `code`. */
+int cv_home_raise(MPI_Comm comm, int code);
+
+#endif

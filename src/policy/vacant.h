@@ -1,0 +1,24 @@
+/* vacant.h -- places of workers that are not there yet. SPDX-License-Identifier: MIT
+ *
+ * A real run may keep places for workers that could come later. A policy knows them by
+ * their declared costs, gives them nothing, and is woken about a worker that has come. */
+#ifndef CV_VACANT_H
+#define CV_VACANT_H
+#include <stdbool.h>
+#include <cleave/platform.h>
+
+#define CV_VACANT_UPS 1e-200 /* no honest worker is as slow as that */
+
+static inline struct cleave_worker cv_vacant_place(void)
+{
+    return (struct cleave_worker){ .speed_ups = CV_VACANT_UPS,
+                                   .bandwidth_ups = CV_VACANT_UPS,
+                                   .return_bandwidth_ups = CV_VACANT_UPS };
+}
+
+static inline bool cv_is_vacant(const struct cleave_worker *worker)
+{
+    return worker->speed_ups <= CV_VACANT_UPS;
+}
+
+#endif

@@ -1,0 +1,34 @@
+/* html_compare.h -- policies side by side as one page. SPDX-License-Identifier: MIT */
+#ifndef CV_HTML_COMPARE_H
+#define CV_HTML_COMPARE_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+/* One policy: what is compared for every value of the sweep, NAN where it does not apply. */
+struct cv_compare_curve {
+    const char *name;
+    const double *value, *low, *high; /* low and high: 10% and 90% of runs, or NULL */
+    const double *over;               /* how far from the bound, in percent         */
+    const char *reason;               /* why it never applies, or NULL              */
+};
+
+struct cv_compare_sheet {
+    const char *title, *measure, *facts;
+    const char *command; /* the line that makes this page           */
+    const char *what;    /* what is swept; NULL: one value only     */
+    const char *unit;    /* of its values: "s", or ""               */
+    const double *at;
+    size_t nvalues;
+    bool by_factors;     /* values are spaced so                    */
+    bool more_is_better; /* units done rather than time             */
+    const double *bound;
+    const char *bound_name;
+    const struct cv_compare_curve *curves; /* those that apply come first */
+    size_t ncurves, napplicable;
+};
+
+/* Whoever opened the file looks whether all was written. */
+void cv_compare_write(const struct cv_compare_sheet *sheet, FILE *file);
+
+#endif

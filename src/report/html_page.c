@@ -1,0 +1,151 @@
+/* html_page.c -- the frame of a page that needs no other file. SPDX-License-Identifier: MIT */
+#include "report/html_page.h"
+
+#include <math.h>
+#include <string.h>
+#include <cleave/version.h>
+#include "base/quantity.h"
+#include "base/text.h"
+#include "report/page_text.h"
+#include "report/table.h"
+
+/* The policy forbids the page to load anything, so that it is seen to need nothing. */
+static const char head[] =
+    "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+    "<meta name=\"generator\" content=\"cleave " CLEAVE_VERSION "\">\n"
+    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+    "style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">\n";
+
+static void put_lines(FILE *file, const char *const *lines)
+{
+    for (; *lines != NULL; lines++)
+        fputs(*lines, file);
+}
+
+void cv_page_open(FILE *file, const char *title)
+{
+    fputs(head, file);
+    fputs("<title>", file);
+    cv_page_text(file, title);
+    fputs("</title>\n<style>\n", file);
+    put_lines(file, cv_page_style);
+    fputs("</style>\n</head>\n<body>\n", file);
+}
+
+void cv_page_close(FILE *file)
+{
+    fputs("<footer>Made by cleave " CLEAVE_VERSION
+          ". This page needs no other file and no network.</footer>\n<script>\n",
+          file);
+    put_lines(file, cv_page_script);
+    fputs("</script>\n</body>\n</html>\n", file);
+}
+
+void cv_page_text(FILE *file, const char *text)
+{
+    size_t left = strlen(text);
+
+    while (left > 0) {
+        size_t length = cv_utf8(text, left, NULL);
+
+        if (length == 0 ||
+            (length == 1 && (unsigned char)*text < 0x20 && *text != '\n')) {
+            fputs("\xef\xbf\xbd", file); /* what is no text is shown as such */
+            length = 1;
+        } else if (*text == '<') {
+            fputs("&lt;", file);
+        } else if (*text == '>') {
+            fputs("&gt;", file);
+        } else if (*text == '&') {
+            fputs("&amp;", file);
+        } else if (*text == '"') {
+            fputs("&quot;", file);
+        } else {
+            fwrite(text, 1, length, file);
+        }
+        text += length;
+        left -= length;
+    }
+}
+
+void cv_page_json_text(FILE *file, const char *text)
+{
+    size_t left = strlen(text);
+
+    fputc('"', file);
+    while (left > 0) {
+        size_t length = cv_utf8(text, left, NULL);
+        const unsigned char byte = (unsigned char)*text;
+
+        if (length == 0)
+            fputs("\\ufffd", file);
+        else if (byte < 0x20 || byte == '<' || byte == '"' || byte == '\\')
+            fprintf(file, "\\u%04x", byte);
+        else
+            fwrite(text, 1, length, file);
+        length = length == 0 ? 1 : length;
+        text += length;
+        left -= length;
+    }
+    fputc('"', file);
+}
+
+void cv_page_number(FILE *file, double value)
+{
+    char buffer[CV_NUMBER_ROOM];
+
+    fputs(isnan(value) ? "\xe2\x80\x93" : cv_show_number(value, buffer), file);
+}
+
+void cv_page_json_number(FILE *file, double value)
+{
+    char buffer[CV_NUMBER_SIZE];
+
+    fputs(isfinite(value) ? cv_number_full(value, buffer) : "null", file);
+}
+
+void cv_page_counted(FILE *file, unsigned long long count, const char *noun)
+{
+    fprintf(file, "%llu %s%s", count, noun, count == 1 ? "" : "s");
+}
+
+int cv_page_decimals(double most)
+{
+    int before;
+
+    if (!(most >= 1e-3 && most < 1e9))
+        return most == 0 ? 0 : -1;
+    before = (int)floor(log10(most)) + 1;
+    return before >= 5 ? 0 : before > 1 ? 5 - before : 4;
+}
+
+void cv_page_number_cell(FILE *file, double value, int decimals)
+{
+    cv_page_best_cell(file, value, decimals, false);
+}
+
+void cv_page_best_cell(FILE *file, double value, int decimals, bool best)
+{
+    fprintf(file, "<td class=\"n%s\" data-v=\"", best ? " best" : "");
+    cv_page_json_number(file, isnan(value) ? -1 : value);
+    fputs("\">", file);
+    if (isnan(value) || decimals < 0)
+        cv_page_number(file, value);
+    else
+        fprintf(file, "%.*f", decimals, value);
+    fputs("</td>", file);
+}
+
+void cv_page_percent_cell(FILE *file, double part)
+{
+    if (isnan(part))
+        fputs("<td class=\"n\" data-v=\"-1\">\xe2\x80\x93</td>", file);
+    else
+        fprintf(file, "<td class=\"n\" data-v=\"%.9g\">%.1f%%</td>", part, 100 * part);
+}
+
+void cv_page_count_cell(FILE *file, unsigned long long count)
+{
+    fprintf(file, "<td class=\"n\" data-v=\"%llu\">%llu</td>", count, count);
+}

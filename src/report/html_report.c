@@ -1,0 +1,293 @@
+/* html_report.c -- the report of a trace as one page. SPDX-License-Identifier: MIT */
+#include "report/html_report.h"
+
+#include <math.h>
+#include <string.h>
+#include "report/html_chart.h"
+#include "report/html_data.h"
+#include "report/html_page.h"
+#include "report/table.h"
+
+static bool is_load(const struct cv_report *report)
+{
+    return report->measured->file->header.task == CLEAVE_TASK_LOAD;
+}
+
+static const struct cleave_trace_facts *facts_of(const struct cv_report *report)
+{
+    return cleave_trace_facts(report->measured->file->trace);
+}
+
+static void put_title(const struct cv_report *report, char *title, size_t size)
+{
+    const struct cv_trace_header *header = &report->measured->file->header;
+    char number[CV_NUMBER_ROOM];
+
+    if (is_load(report))
+        snprintf(title, size, "%s units on %u worker%s",
+                 cv_show_units(header->load, number), header->nworkers,
+                 header->nworkers == 1 ? "" : "s");
+    else
+        snprintf(title, size, "A reduction of %u node%s", header->nworkers,
+                 header->nworkers == 1 ? "" : "s");
+}
+
+static void put_head(const struct cv_report *report, const char *title, FILE *file)
+{
+    const struct cleave_trace_facts *facts = facts_of(report);
+    const char *policy = report->measured->file->header.policy;
+
+    fputs("<header>\n<p class=\"eyebrow\">cleave report</p>\n<h1>", file);
+    cv_page_text(file, title);
+    fputs("</h1>\n<p class=\"lead\">Policy <b>", file);
+    cv_page_text(file, facts->picked != NULL ? facts->picked : policy);
+    fputs("</b>", file);
+    if (facts->picked != NULL) {
+        fputs(", picked by ", file);
+        cv_page_text(file, policy);
+    }
+    if (facts->why != NULL) {
+        fputs(": ", file);
+        cv_page_text(file, facts->why);
+    }
+    fputs(".</p>\n</header>\n<main>\n", file);
+}
+
+static void open_tile(FILE *file, const char *name)
+{
+    fprintf(file, "<div><dt>%s</dt><dd class=\"big num\">", name);
+}
+
+/* How the makespan compares with a time; both signs are shown. */
+static void put_over(FILE *file, double value, double base, const char *than)
+{
+    if (base > 0 && fabs(value / base - 1) < 1e-7)
+        fprintf(file, "equal to %s", than);
+    else if (base > 0)
+        fprintf(file, "%.2f%% %s %s", fabs(100 * (value / base - 1)),
+                value >= base ? "over" : "below", than);
+}
+
+static void put_bound_tile(const struct cv_report *report, FILE *file)
+{
+    const struct cleave_bound *bound = &facts_of(report)->bound;
+    const bool lives = facts_of(report)->lifespan_s > 0;
+    char number[CV_NUMBER_ROOM];
+
+    open_tile(file, lives ? "Most units by then" : "Bound");
+    if (bound->name == NULL) {
+        fputs("\xe2\x80\x93</dd><dd class=\"sub\">not in the trace</dd></div>\n", file);
+        return;
+    }
+    fprintf(file, "%s%s</dd><dd class=\"sub\">", cv_show_number(bound->value_s, number),
+            lives ? "" : " s");
+    cv_page_text(file, bound->name);
+    fputs("</dd></div>\n", file);
+}
+
+static void put_port_tile(const struct cv_sheet *sheet, FILE *file)
+{
+    const struct cv_trace_header *header = &sheet->file->header;
+    double busy_s = sheet->send_s;
+
+    if (header->port == CLEAVE_PORT_MULTI || !(sheet->makespan_s > 0))
+        return;
+    if (header->port == CLEAVE_PORT_ONE)
+        busy_s += sheet->return_s;
+    open_tile(file, "Port busy");
+    fprintf(file, "%.1f%%</dd><dd class=\"sub\">%s</dd></div>\n",
+            100 * fmin(1, busy_s / sheet->makespan_s),
+            header->port == CLEAVE_PORT_ONE ? "one message at a time" : "sending");
+}
+
+static void put_load_tiles(const struct cv_report *report, FILE *file)
+{
+    const struct cv_sheet *sheet = report->measured;
+
+    open_tile(file, "Chunks");
+    fprintf(file, "%llu</dd><dd class=\"sub\">",
+            (unsigned long long)sheet->counts[CV_SPAN_COMPUTE]);
+    if (sheet->counts[CV_SPAN_LOST] > 0)
+        fprintf(file, "%llu lost", (unsigned long long)sheet->counts[CV_SPAN_LOST]);
+    else if (sheet->counts[CV_SPAN_RETURN] > 0)
+        fprintf(file, "%llu results back",
+                (unsigned long long)sheet->counts[CV_SPAN_RETURN]);
+    else
+        fputs("computed", file);
+    fputs("</dd></div>\n", file);
+    put_port_tile(sheet, file);
+    open_tile(file, "All end within");
+    cv_page_number(file, sheet->makespan_s - sheet->first_end_s);
+    fputs(" s</dd><dd class=\"sub\">first to last worker</dd></div>\n", file);
+}
+
+static void put_tiles(const struct cv_report *report, FILE *file)
+{
+    const struct cv_sheet *sheet = report->measured;
+    const struct cleave_bound *bound = &facts_of(report)->bound;
+    const bool lives = facts_of(report)->lifespan_s > 0;
+
+    fputs("<dl class=\"tiles\">\n", file);
+    open_tile(file, is_load(report) ? "Makespan" : "Length");
+    cv_page_number(file, sheet->makespan_s);
+    fputs(" s</dd><dd class=\"sub\">", file);
+    if (report->predicted != NULL)
+        put_over(file, sheet->makespan_s, report->predicted->makespan_s,
+                 "the prediction");
+    else if (bound->name != NULL && !lives)
+        put_over(file, sheet->makespan_s, bound->value_s, "the bound");
+    fputs("</dd></div>\n", file);
+    if (report->predicted != NULL) {
+        open_tile(file, "Predicted");
+        cv_page_number(file, report->predicted->makespan_s);
+        fputs(" s</dd><dd class=\"sub\">", file);
+        cv_page_text(file, report->predicted->file->header.policy);
+        fputs("</dd></div>\n", file);
+    }
+    put_bound_tile(report, file);
+    open_tile(file, "Utilisation");
+    fprintf(file, "%.1f%%</dd><dd class=\"sub\">%u of %u %s used</dd></div>\n",
+            100 * sheet->utilisation, sheet->used, sheet->nnodes,
+            is_load(report) ? "workers" : "nodes");
+    if (is_load(report)) {
+        put_load_tiles(report, file);
+    } else {
+        open_tile(file, "Root");
+        fprintf(file, "%u</dd><dd class=\"sub\">%llu combinations</dd></div>\n",
+                sheet->root, (unsigned long long)sheet->counts[CV_SPAN_COMBINE]);
+    }
+    fputs("</dl>\n", file);
+}
+
+/* What the chart does not show as it was. */
+static void put_chart_notes(const struct cv_report *report, FILE *file)
+{
+    const struct cv_sheet *sheet = report->measured;
+    char number[CV_NUMBER_ROOM];
+
+    if (sheet->group > 1)
+        fprintf(
+            file,
+            "<p class=\"note\">There are %u %s: each row of the chart stands for %u of "
+            "them, and shows what part of the time they are busy.</p>\n",
+            sheet->nnodes, is_load(report) ? "workers" : "nodes", sheet->group);
+    else if (sheet->block_s > 0)
+        fprintf(file,
+                "<p class=\"note\">There are more spans than a page should hold: those "
+                "shorter than %s s are put together with their neighbours, and the chart "
+                "says how many.</p>\n",
+                cv_show_number(sheet->block_s, number));
+    if (cv_page_chart_rows(sheet) < sheet->nnodes)
+        fprintf(
+            file,
+            "<p class=\"note nojs\">Shown are the first %u of %u. With scripts the chart "
+            "shows all and zooms.</p>\n",
+            cv_page_chart_rows(sheet), sheet->nnodes);
+}
+
+static void put_gantt(const struct cv_report *report, FILE *file)
+{
+    const bool load = is_load(report);
+
+    fprintf(file, "<section aria-labelledby=\"when\">\n<h2 id=\"when\">%s</h2>\n",
+            load ? "Who did what when" : "Who combined what when");
+    put_chart_notes(report, file);
+    fputs(
+        "<div class=\"frame live\">\n<div class=\"bar\">"
+        "<button type=\"button\" id=\"zoomin\" aria-label=\"zoom in\">+</button>"
+        "<button type=\"button\" id=\"zoomout\" aria-label=\"zoom out\">\xe2\x88\x92"
+        "</button><button type=\"button\" id=\"left\" aria-label=\"earlier\">"
+        "\xe2\x97\x82</button><button type=\"button\" id=\"right\" aria-label=\"later\">"
+        "\xe2\x96\xb8</button><button type=\"button\" id=\"reset\">Whole</button>"
+        "<span class=\"range num\" id=\"range\"></span></div>\n"
+        "<div class=\"plot\" id=\"plot\" tabindex=\"0\" role=\"application\" "
+        "aria-roledescription=\"Gantt chart\" aria-label=\"What every ",
+        file);
+    fprintf(file,
+            "%s did over time. The tables below hold the same.\" "
+            "aria-describedby=\"keys\">",
+            load ? "worker" : "node");
+    fputs("<div><canvas aria-hidden=\"true\"></canvas></div></div>\n"
+          "<canvas class=\"whole\" id=\"whole\" aria-hidden=\"true\"></canvas>\n</div>\n"
+          "<div class=\"tip\" id=\"tip\" hidden></div>\n<div class=\"frame static\">\n",
+          file);
+    cv_page_chart(file, report->measured);
+    fputs(
+        "</div>\n<p class=\"picked live num\" id=\"picked\" aria-live=\"polite\"></p>\n",
+        file);
+    cv_page_legend(file, report->measured);
+    if (report->predicted != NULL)
+        fputs("<p class=\"note live\">In each row the measured run is above, and the "
+              "predicted one "
+              "below it, paler.</p>\n",
+              file);
+    fputs(
+        "<p class=\"note live keyhelp\" id=\"keys\">Drag to move, Ctrl and wheel or a "
+        "double click to zoom, click a span to keep it. Keys: <kbd>+</kbd> "
+        "<kbd>\xe2\x88\x92"
+        "</kbd> <kbd>0</kbd> zoom, <kbd>\xe2\x86\x90</kbd> <kbd>\xe2\x86\x92</kbd> move, "
+        "<kbd>\xe2\x86\x91</kbd> <kbd>\xe2\x86\x93</kbd> choose a row, <kbd>n</kbd> "
+        "<kbd>p</kbd> its next and previous span, <kbd>Enter</kbd> zoom to it.</p>\n"
+        "</section>\n",
+        file);
+}
+
+static void put_fact(FILE *file, const char *name, const char *value)
+{
+    if (value == NULL)
+        return;
+    fprintf(file, "<dt>%s</dt><dd>", name);
+    cv_page_text(file, value);
+    fputs("</dd>\n", file);
+}
+
+static void put_again(const struct cv_report *report, FILE *file)
+{
+    const struct cleave_trace_facts *facts = facts_of(report);
+
+    fputs("<section aria-labelledby=\"again\">\n<h2 id=\"again\">Do it again</h2>\n",
+          file);
+    if (facts->command != NULL) {
+        fputs("<div class=\"again\"><pre><code>", file);
+        cv_page_text(file, facts->command);
+        fputs("</code></pre><button type=\"button\" class=\"copy live\">Copy</button>"
+              "</div>\n",
+              file);
+    } else {
+        fputs("<p>The trace does not say which command made it.</p>\n", file);
+    }
+    fputs("<dl class=\"facts\">\n", file);
+    put_fact(file, "Policy", report->measured->file->header.policy);
+    put_fact(file, "Picked", facts->picked);
+    put_fact(file, "Engine", facts->engine);
+    put_fact(file, "Noise", facts->noise);
+    if (is_load(report))
+        put_fact(file, "Port", cleave_port_name(report->measured->file->header.port));
+    put_fact(file, "Trace", report->measured_name);
+    if (report->predicted != NULL) {
+        put_fact(file, "Predicted", report->predicted_name);
+        put_fact(file, "by", cleave_trace_facts(report->predicted->file->trace)->command);
+    }
+    put_fact(file, "Written by cleave", facts->version);
+    fputs("</dl>\n</section>\n", file);
+}
+
+void cv_report_write(const struct cv_report *report, FILE *file)
+{
+    char title[160];
+
+    put_title(report, title, sizeof title);
+    cv_page_open(file, title);
+    put_head(report, title, file);
+    put_tiles(report, file);
+    put_gantt(report, file);
+    if (report->predicted != NULL)
+        cv_report_difference(report, file);
+    cv_report_nodes(report, file);
+    cv_report_left_out(report, file);
+    put_again(report, file);
+    cv_report_chunks(report, file);
+    fputs("</main>\n", file);
+    cv_page_spans(file, report->measured, report->predicted);
+    cv_page_close(file);
+}

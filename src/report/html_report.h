@@ -1,0 +1,22 @@
+/* html_report.h -- the report of a trace as one page. SPDX-License-Identifier: MIT */
+#ifndef CV_HTML_REPORT_H
+#define CV_HTML_REPORT_H
+#include <stdio.h>
+#include "report/html_sheet.h"
+
+struct cv_report {
+    const struct cv_sheet *measured;
+    const struct cv_sheet *predicted;           /* NULL: none */
+    const char *measured_name, *predicted_name; /* of the files */
+};
+
+/* Whoever opened the file looks whether all was written. */
+void cv_report_write(const struct cv_report *report, FILE *file);
+
+/* Parts of it, in html_tables.c. */
+void cv_report_nodes(const struct cv_report *report, FILE *file);
+void cv_report_difference(const struct cv_report *report, FILE *file);
+void cv_report_left_out(const struct cv_report *report, FILE *file);
+void cv_report_chunks(const struct cv_report *report, FILE *file);
+
+#endif

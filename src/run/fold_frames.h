@@ -1,0 +1,31 @@
+/* fold_frames.h -- what masters and workers say about partial results that stay with the
+ * workers. SPDX-License-Identifier: MIT
+ *
+ * The master only decides (engine/fold_plan.h). A partial has a name; the output of a piece
+ * is called `base` + its number, where `base` is the worker's own. A worker keeps what it
+ * has given away or folded until the master says that it is not needed any more: nothing is
+ * lost with a worker that got it. */
+#ifndef CV_FOLD_FRAMES_H
+#define CV_FOLD_FRAMES_H
+#include "run/remote.h"
+
+enum cv_fold_frame {
+    /* From the master. `chunk` is the name of a partial. */
+    CV_FRAME_REDUCE = CV_FRAME_OTHERS, /* outputs stay from now on; value: base;
+                                          payload: command, retries, seconds allowed   */
+    CV_FRAME_GIVE,                     /* send it to the peer `value`                   */
+    CV_FRAME_FOLD,                     /* make it; payload: names of left and right     */
+    CV_FRAME_FORGET,                   /* it is not needed any more                     */
+    CV_FRAME_FETCH,                    /* send it to the master                         */
+    CV_FRAME_FOLD_STOP,                /* stop folding                                  */
+
+    /* From the worker. */
+    CV_FRAME_FOLDED,      /* it has been made and has `value` bytes; payload: how often it
+                             was tried                                                 */
+    CV_FRAME_FOLD_FAILED, /* payload: how often it was tried, and what was wrong       */
+
+    /* To the master or a peer, also between workers: bytes of it, up to CV_FRAME_LAST. */
+    CV_FRAME_PARTIAL,
+};
+
+#endif

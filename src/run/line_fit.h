@@ -1,0 +1,17 @@
+/* line_fit.h -- what things of different sizes took. SPDX-License-Identifier: MIT
+ *
+ * Time = latency + units / rate, by least squares over all that was added. */
+#ifndef CV_LINE_FIT_H
+#define CV_LINE_FIT_H
+
+struct cv_line {
+    double n, units, time_s; /* sums                                     */
+    double units2, cross;    /* of units^2, and of units times seconds   */
+};
+
+void cv_line_add(struct cv_line *line, double units, double time_s);
+/* The rate is 0 when nothing is known. Sizes that are all alike say nothing about the
+ * latency, which is 0 then. */
+void cv_line_fit(const struct cv_line *line, double *out_latency_s, double *out_rate_ups);
+
+#endif

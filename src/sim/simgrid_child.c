@@ -1,0 +1,374 @@
+/* simgrid_child.c -- the program cleave-simgrid, started and talked to.
+ * SPDX-License-Identifier: MIT
+ *
+ * It has a socket as its standard input and a file without a name as its standard error,
+ * from which the reason is taken when it dies. */
+#include "sim/simgrid_child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cleave/version.h>
+#include "base/arena.h"
+#include "base/fail.h"
+#include "base/text.h"
+
+#ifndef CLEAVE_LIBEXEC_DIR
+#define CLEAVE_LIBEXEC_DIR "/usr/local/libexec/cleave"
+#endif
+
+extern char **environ;
+
+struct cv_simgrid_child {
+    pid_t id;
+    int socket, log;
+    struct cv_wire_message *kept; /* owned: not yet sent */
+    size_t nkept, room;
+};
+
+/* --- where it is ----------------------------------------------------------------------- */
+
+static bool is_program(char *path, size_t size, const char *folder, const char *below)
+{
+    const int length = snprintf(path, size, "%s%s/cleave-simgrid", folder, below);
+
+    return length > 0 && (size_t)length < size && access(path, X_OK) == 0;
+}
+
+enum cleave_status cleave_simgrid_find(char *path, size_t size, struct cleave_error *err)
+{
+    const char *given = getenv("CLEAVE_LIBEXEC");
+    char room[PATH_MAX], self[PATH_MAX];
+    ssize_t length;
+    char *slash;
+
+    if (path == NULL) {
+        path = room;
+        size = sizeof room;
+    }
+    if (given != NULL && given[0] != '\0') {
+        if (is_program(path, size, given, ""))
+            return CLEAVE_OK;
+        return cv_fail(err, CLEAVE_EENGINE,
+                       "engine 'simgrid' is missing: CLEAVE_LIBEXEC names the folder "
+                       "%.200s, which has no cleave-simgrid",
+                       given);
+    }
+    length = readlink("/proc/self/exe", self, sizeof self - 1);
+    self[length > 0 ? length : 0] = '\0';
+    slash = strrchr(self, '/');
+    if (slash != NULL) {
+        *slash = '\0';
+        if (is_program(path, size, self, "") ||
+            is_program(path, size, self, "/../libexec/cleave"))
+            return CLEAVE_OK;
+    }
+    if (is_program(path, size, CLEAVE_LIBEXEC_DIR, ""))
+        return CLEAVE_OK;
+    return cv_fail(
+        err, CLEAVE_EENGINE,
+        "engine 'simgrid' is missing: there is no program cleave-simgrid, which "
+        "is built where the Debian package libsimgrid-dev is installed");
+}
+
+/* --- starting and ending --------------------------------------------------------------- */
+
+static enum cleave_status spawn(struct cv_simgrid_child *child, const char *path,
+                                int their_socket, struct cleave_error *err)
+{
+    char *const words[] = { (char *)"cleave-simgrid", NULL };
+    posix_spawn_file_actions_t actions;
+    int failure = posix_spawn_file_actions_init(&actions);
+
+    if (failure == 0) {
+        failure = posix_spawn_file_actions_adddup2(&actions, their_socket, STDIN_FILENO);
+        if (failure == 0)
+            failure =
+                posix_spawn_file_actions_adddup2(&actions, child->log, STDOUT_FILENO);
+        if (failure == 0)
+            failure =
+                posix_spawn_file_actions_adddup2(&actions, child->log, STDERR_FILENO);
+        if (failure == 0)
+            failure = posix_spawn(&child->id, path, &actions, NULL, words, environ);
+        posix_spawn_file_actions_destroy(&actions);
+    }
+    if (failure != 0) {
+        child->id = 0;
+        return cv_fail(err, CLEAVE_EENGINE, "cannot start %.300s: %s", path,
+                       strerror(failure));
+    }
+    return CLEAVE_OK;
+}
+
+static enum cleave_status launch(struct cv_simgrid_child *child, struct cleave_error *err)
+{
+    char path[PATH_MAX];
+    int pair[2];
+    enum cleave_status status;
+
+    CV_TRY(cleave_simgrid_find(path, sizeof path, err));
+    child->log = memfd_create("cleave-simgrid", MFD_CLOEXEC);
+    if (child->log < 0 || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+        return cv_fail(err, CLEAVE_EENGINE, "cannot start cleave-simgrid: %s",
+                       strerror(errno));
+    child->socket = pair[0];
+    status = spawn(child, path, pair[1], err);
+    close(pair[1]);
+    return status;
+}
+
+void cv_simgrid_stop(struct cv_simgrid_child *child)
+{
+    if (child == NULL)
+        return;
+    if (child->socket >= 0)
+        close(child->socket);
+    if (child->id > 0)
+        while (waitpid(child->id, NULL, 0) < 0 && errno == EINTR)
+            continue;
+    if (child->log >= 0)
+        close(child->log);
+    free(child->kept);
+    free(child);
+}
+
+/* --- the reason of a death ------------------------------------------------------------- */
+
+/* "[12.5] ./src/x.cpp:95: [xbt/ERROR] Parse error" is about a parse error. */
+static const char *without_marks(const char *line)
+{
+    const char *mark = strstr(line, "/CRITICAL] ");
+
+    if (mark == NULL)
+        mark = strstr(line, "/ERROR] ");
+    return mark == NULL ? line : strchr(mark, ' ') + 1;
+}
+
+/* The first line that SimGrid marked as an error, or else the last line of all. */
+static void last_words(const struct cv_simgrid_child *child, char *out, size_t size)
+{
+    char text[8192], *line = text, *end;
+    ssize_t length = pread(child->log, text, sizeof text - 1, 0);
+    const char *best = NULL, *last = NULL;
+
+    text[length > 0 ? length : 0] = '\0';
+    for (; line != NULL; line = end == NULL ? NULL : end + 1) {
+        end = strchr(line, '\n');
+        if (end != NULL)
+            *end = '\0';
+        if (line[strspn(line, " \t")] == '\0')
+            continue;
+        last = line;
+        if (best == NULL && without_marks(line) != line)
+            best = without_marks(line);
+    }
+    if (best == NULL)
+        best = last != NULL ? last : "it gave no reason";
+    cv_shown(best, strlen(best), out, size);
+}
+
+static enum cleave_status died(struct cv_simgrid_child *child, struct cleave_error *err)
+{
+    char words[360], how[40] = "ended";
+    int state = 0;
+
+    close(child->socket);
+    child->socket = -1;
+    while (waitpid(child->id, &state, 0) < 0 && errno == EINTR)
+        continue;
+    child->id = 0;
+    if (WIFSIGNALED(state))
+        snprintf(how, sizeof how, "died (%s)", strsignal(WTERMSIG(state)));
+    last_words(child, words, sizeof words);
+    return cv_fail(err, CLEAVE_EENGINE, "SimGrid %s: %s", how, words);
+}
+
+/* --- talking --------------------------------------------------------------------------- */
+
+static enum cleave_status put(struct cv_simgrid_child *child, const void *from,
+                              size_t bytes, struct cleave_error *err)
+{
+    const char *at = from;
+
+    while (bytes > 0) {
+        const ssize_t sent = send(child->socket, at, bytes, MSG_NOSIGNAL);
+
+        if (sent < 0 && errno == EINTR)
+            continue;
+        if (sent <= 0)
+            return died(child, err);
+        at += sent;
+        bytes -= (size_t)sent;
+    }
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_simgrid_hear_more(struct cv_simgrid_child *child, void *to,
+                                        size_t bytes, struct cleave_error *err)
+{
+    char *at = to;
+
+    while (bytes > 0) {
+        const ssize_t got = recv(child->socket, at, bytes, 0);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return died(child, err);
+        at += got;
+        bytes -= (size_t)got;
+    }
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_simgrid_say(struct cv_simgrid_child *child,
+                                  const struct cv_wire_message *message,
+                                  struct cleave_error *err)
+{
+    if (child->nkept == child->room) {
+        struct cv_wire_message *grown =
+            cv_grow(child->kept, &child->room, child->nkept + 1, sizeof *grown);
+
+        if (grown == NULL)
+            return cv_fail_memory(err, "the orders of a run");
+        child->kept = grown;
+    }
+    child->kept[child->nkept++] = *message;
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_simgrid_hear(struct cv_simgrid_child *child,
+                                   struct cv_wire_answer *out, struct cleave_error *err)
+{
+    struct cleave_error theirs;
+
+    if (child->socket < 0)
+        return cv_fail(err, CLEAVE_EENGINE, "SimGrid has ended");
+    if (child->nkept > 0)
+        CV_TRY(put(child, child->kept, child->nkept * sizeof *child->kept, err));
+    child->nkept = 0;
+    CV_TRY(cv_simgrid_hear_more(child, out, sizeof *out, err));
+    if (out->reply != CV_WIRE_FAILED)
+        return CLEAVE_OK;
+    CV_TRY(cv_simgrid_hear_more(child, &theirs, sizeof theirs, err));
+    if (err != NULL)
+        *err = theirs;
+    return theirs.status;
+}
+
+/* --- the opening ----------------------------------------------------------------------- */
+
+static void add_name(FILE *file, const char *name)
+{
+    fputs(name == NULL ? "" : name, file);
+    fputc('\0', file);
+}
+
+/* Workers, their steps and how many each has. */
+static void add_workers(const struct cleave_platform *platform, struct cv_wire_open *told,
+                        FILE *file)
+{
+    const uint32_t n = cleave_platform_nworkers(platform);
+    const struct cleave_step *steps;
+    uint32_t count;
+
+    told->nodes = n;
+    told->port = cleave_platform_port(platform);
+    fwrite(cleave_platform_workers(platform), sizeof(struct cleave_worker), n, file);
+    for (uint32_t w = 0; w < n; w++) {
+        steps = cleave_platform_profile(platform, w, &count);
+        if (steps != NULL) {
+            told->nsteps += count;
+            fwrite(steps, sizeof *steps, count, file);
+        }
+    }
+    for (uint32_t w = 0; told->nsteps > 0 && w < n; w++) {
+        if (cleave_platform_profile(platform, w, &count) == NULL)
+            count = 0;
+        fwrite(&count, sizeof count, 1, file);
+    }
+}
+
+static void add_hosts(const struct cv_simgrid_opening *opening, struct cv_wire_open *told,
+                      FILE *file)
+{
+    const struct cleave_simgrid *where = opening->where;
+
+    add_name(file, where == NULL ? NULL : where->topology);
+    add_name(file, where == NULL ? NULL : where->master);
+    if (where == NULL || where->topology == NULL)
+        return;
+    told->unit_bytes = where->unit_bytes > 0 ? where->unit_bytes : 1e6;
+    told->unit_flops = where->unit_flops > 0 ? where->unit_flops : 1e9;
+    told->partial_bytes = where->partial_bytes > 0 ? where->partial_bytes : 1e6;
+    if (opening->platform != NULL) {
+        told->names = told->nodes;
+        for (uint32_t w = 0; w < told->nodes; w++)
+            add_name(file, cleave_platform_worker_name(opening->platform, w));
+    } else if (where->workers != NULL) {
+        told->names = where->nworkers;
+        for (uint32_t w = 0; w < where->nworkers; w++)
+            add_name(file, where->workers[w]);
+    }
+}
+
+static enum cleave_status open_world(struct cv_simgrid_child *child,
+                                     const struct cv_simgrid_opening *opening,
+                                     struct cleave_error *err)
+{
+    struct cv_wire_open told = opening->told;
+    char *bytes = NULL;
+    size_t length = 0;
+    FILE *file = open_memstream(&bytes, &length);
+    enum cleave_status status = CLEAVE_OK;
+
+    if (file == NULL)
+        return cv_fail_memory(err, "a platform for SimGrid");
+    snprintf(told.version, sizeof told.version, "%s", CLEAVE_VERSION);
+    told.message_bytes = sizeof(struct cv_wire_message);
+    told.answer_bytes = sizeof(struct cv_wire_answer);
+    if (opening->platform != NULL)
+        add_workers(opening->platform, &told, file);
+    add_hosts(opening, &told, file);
+    if (ferror(file))
+        status = cv_fail_memory(err, "a platform for SimGrid");
+    if (fclose(file) != 0 && status == CLEAVE_OK)
+        status = cv_fail_memory(err, "a platform for SimGrid");
+    told.bytes = length;
+    if (status == CLEAVE_OK)
+        status = put(child, &told, sizeof told, err);
+    if (status == CLEAVE_OK)
+        status = put(child, bytes, length, err);
+    free(bytes);
+    return status;
+}
+
+enum cleave_status cv_simgrid_start(const struct cv_simgrid_opening *opening,
+                                    struct cv_simgrid_child **out,
+                                    struct cleave_error *err)
+{
+    struct cv_simgrid_child *child = calloc(1, sizeof *child);
+    enum cleave_status status;
+
+    if (child == NULL)
+        return cv_fail_memory(err, "a world of SimGrid");
+    child->socket = child->log = -1;
+    status = launch(child, err);
+    if (status == CLEAVE_OK)
+        status = open_world(child, opening, err);
+    if (status != CLEAVE_OK)
+        cv_simgrid_stop(child);
+    else
+        *out = child;
+    return status;
+}

@@ -1,0 +1,110 @@
+# What is installed works where it is. SPDX-License-Identifier: MIT
+load helper
+
+setup_file() {
+    export place=$BATS_FILE_TMPDIR/place
+    cmake --install "$CLEAVE_BUILD_DIR" --prefix "$place" >"$BATS_FILE_TMPDIR/log" 2>&1 ||
+        { cat "$BATS_FILE_TMPDIR/log"; return 1; }
+}
+
+setup() {
+    [ -z "$CLEAVE_SANITIZE" ] || skip "programs of users are not built with sanitizers"
+    cd "$BATS_TEST_TMPDIR"
+    mkdir -p examples
+    cp "$CLEAVE_SOURCE_DIR"/examples/*.yaml examples/
+}
+
+@test "the installed command runs by itself" {
+    seq 1000 >numbers
+    run "$place/bin/cleave" run -q -i numbers -- cat
+    [ "$status" = 0 ]
+    [ "$output" = "$(cat numbers)" ]
+}
+
+@test "pages, completions and examples are there" {
+    [ -f "$place/share/man/man1/cleave-run.1" ]
+    [ -f "$place/share/doc/cleave/run.md" ]
+    [ -f "$place/share/doc/cleave/examples/plan.c" ]
+    for page in "$CLEAVE_SOURCE_DIR"/man/*.1; do
+        [ -f "$place/share/man/man1/${page##*/}" ]
+    done
+}
+
+@test "examples compile against the installed library: pkg-config, shared and static" {
+    export PKG_CONFIG_PATH=$(dirname "$(find "$place" -name cleave.pc)")
+    cc "$CLEAVE_SOURCE_DIR/examples/plan.c" -o shared $(pkg-config --cflags --libs cleave) \
+        -Wl,-rpath,"$(pkg-config --variable=libdir cleave)"
+    ./shared >out
+    grep -q ' s' out
+    local lib=$(pkg-config --variable=libdir cleave)
+    cc "$CLEAVE_SOURCE_DIR/examples/plan.c" -o static $(pkg-config --cflags cleave) \
+        "$lib/libcleave.a" \
+        $(pkg-config --libs yaml-0.1 sqlite3 libxxhash libzstd) -lm -pthread
+    ./static | cmp - out
+    ! ldd static | grep -q libcleave
+}
+
+@test "examples compile against the installed library: CMake" {
+    cat >CMakeLists.txt <<END
+cmake_minimum_required(VERSION 3.16)
+project(user LANGUAGES C)
+find_package(cleave 0.1 REQUIRED)
+add_executable(one $CLEAVE_SOURCE_DIR/examples/plan.c)
+target_link_libraries(one cleave::cleave)
+add_executable(two $CLEAVE_SOURCE_DIR/examples/plan.c)
+target_link_libraries(two cleave::static)
+END
+    cmake -S . -B b -G Ninja -DCMAKE_PREFIX_PATH="$place" >log 2>&1 || { cat log; false; }
+    cmake --build b >log 2>&1 || { cat log; false; }
+    b/one >out
+    b/two | cmp - out
+}
+
+@test "the shared library shows what the headers declare, and nothing else" {
+    tools="$CLEAVE_SOURCE_DIR/tools/public-symbols"
+    "$tools" "$place"/include/cleave/*.h >declared
+    cmp declared "$CLEAVE_SOURCE_DIR/cmake/libcleave.symbols"
+    nm -D --defined-only "$(find "$place" -name 'libcleave.so')" | awk '{ print $3 }' |
+        sed 's/@.*//' | grep -v '^CLEAVE_0$' | LC_ALL=C sort >shown
+    cmp declared shown
+}
+
+@test "headers stand alone, in C and in C++" {
+    for header in "$place"/include/cleave/*.h; do
+        name=${header##*/}
+        case $name in mpi*) continue ;; esac
+        echo "#include <cleave/$name>" >alone.c
+        cc -std=c11 -Wall -Wextra -Werror -I"$place/include" -c alone.c -o /dev/null
+        if command -v c++ >/dev/null; then
+            cp alone.c alone.cc
+            c++ -Wall -Wextra -Werror -I"$place/include" -c alone.cc -o /dev/null
+        fi
+    done
+}
+
+@test "a release builds without git" {
+    [ -d "$CLEAVE_SOURCE_DIR/.git" ] || skip "not in a clone"
+    "$CLEAVE_SOURCE_DIR/tools/make-dist" . >name
+    tar xf "$(cat name)"
+    cd cleave-*
+    # All that it takes to begin; the rest is what this build does anyway.
+    cmake -S . -B b -G Ninja -DCLEAVE_TESTS=ON -DGIT_DIR=/nonexistent >log 2>&1 || { cat log; false; }
+    ninja -C b cleave.pc >/dev/null 2>&1 || true
+    ninja -C b -n cleave >plan
+    grep -q main.c plan
+    # And the archive of the archive is the same.
+    tools/make-dist ../again >/dev/null
+    cmp ../again/cleave-*.tar.gz ../cleave-*.tar.gz
+}
+
+@test "Debian packages have what they should" {
+    command -v dpkg-shlibdeps >/dev/null || skip "dpkg-dev is not installed"
+    (cd "$CLEAVE_BUILD_DIR" && cpack -G DEB -B "$BATS_TEST_TMPDIR/packages" >"$BATS_TEST_TMPDIR/log" 2>&1) ||
+        { cat log; false; }
+    mkdir root
+    dpkg -x packages/cleave_*.deb root
+    dpkg -x packages/libcleave-dev_*.deb root
+    dpkg-deb -f packages/cleave_*.deb Depends | grep -q libyaml
+    [ -x root/usr/bin/cleave ] && [ -f root/usr/include/cleave/cleave.h ]
+    [ "$(LD_LIBRARY_PATH=root/usr/lib root/usr/bin/cleave --version)" = "$("$CLEAVE" --version)" ]
+}

@@ -1,0 +1,402 @@
+# run_hosts.bats -- cleave run on other machines. SPDX-License-Identifier: MIT
+#
+# The hosts here are processes of this machine, reached through pipes; relay.c makes bad links
+# of good ones. Real ones, by ssh, are in run_ssh.bats.
+load helper
+
+# What a hung run would take; nothing here depends on how long things last.
+LONG=100
+
+setup_file() {
+    export RELAY=$BATS_FILE_TMPDIR/relay
+    ${CC:-cc} -O1 -o "$RELAY" "$CLEAVE_SOURCE_DIR/tests/cli/relay.c"
+}
+
+# prepare -- a folder for the files of a test; `in` has 200000 lines, `expected` is what comes out.
+prepare() {
+    T=$BATS_TEST_TMPDIR
+    cd "$T" || return 1
+    seq 1 200000 >in
+    tr 0-9 a-j <in >expected
+}
+
+# hosts LINE... -- a platform file of hosts, each with its fields.
+hosts() {
+    echo "port: multi"
+    echo "workers:"
+    local line
+    for line in "$@"; do
+        echo "  - {speed: 1e7, bandwidth: 1e8, $line}"
+    done
+}
+
+# job ARGUMENT... -- cleave run -q; its output is in out, the status must be 0.
+job() {
+    timeout $LONG "$CLEAVE" run -q "$@" >out 2>err || {
+        echo "cleave run $*: exit status $?"
+        cat err
+        return 1
+    }
+}
+
+# fails_with STATUS ARGUMENT... -- the same with another status.
+fails_with() {
+    local expected=$1 got=0
+    shift
+    timeout $LONG "$CLEAVE" run -q "$@" >out 2>err || got=$?
+    if [ "$got" -ne "$expected" ]; then
+        echo "cleave run $*: exit status $got, expected $expected"
+        cat err
+        return 1
+    fi
+}
+
+# says TEXT -- it was said on standard error.
+says() {
+    grep -qF -- "$1" err || {
+        echo "expected to read: $1"
+        cat err
+        return 1
+    }
+}
+
+# appears FILE -- wait until it is there.
+appears() {
+    for _ in $(seq 3000); do
+        [ -e "$1" ] && return 0
+        sleep 0.02
+    done
+    return 1
+}
+
+@test "outputs of hosts are the same as here" {
+    prepare
+    hosts 'name: a, slots: 1' 'name: b, slots: 3, command: env' >h.yaml
+    job -i in --hosts h.yaml --joblog log -- tr 0-9 a-j
+    cmp expected out
+    # Who did it is in the log, by name.
+    awk -F '\t' 'NR > 1 && $2 !~ /^(a|b\.[012])$/ { exit 1 }' log
+    job --hosts h.yaml -- tr 0-9 a-j <in
+    cmp expected out
+    cat in | job --hosts h.yaml --unordered -- tr 0-9 a-j
+    sort out | cmp - <(sort expected)
+}
+
+@test "every policy can be used, and every port" {
+    prepare
+    for port in one duplex multi; do
+        hosts 'name: a, slots: 1' 'name: b, slots: 2' | sed "s/multi/$port/" >h.yaml
+        for policy in learn self factoring guided $([ $port = multi ] && echo umr xmi); do
+            job -i in --hosts h.yaml --policy $policy -- tr 0-9 a-j
+            cmp expected out
+        done
+        job -i in --hosts h.yaml --block 50000 -- tr 0-9 a-j
+        cmp expected out
+    done
+}
+
+@test "places on this machine and on others in one run" {
+    prepare
+    hosts 'name: here, command: nice' 'name: there, slots: 1' >h.yaml
+    job -i in --hosts h.yaml --block 20000 --joblog log -- tr 0-9 a-j
+    cmp expected out
+    grep -q 'here' log
+    grep -q 'there' log
+}
+
+@test "headers, pairs, folds and commands that stay" {
+    prepare
+    hosts 'name: a, slots: 1' 'name: b, slots: 2' >h.yaml
+    job -i in --header --hosts h.yaml --block 100000 -- sed -n '1p;$p'
+    [ "$(grep -cx 1 out)" -gt 3 ]
+    job -i in --hosts h.yaml --reduce 'awk "{ s += \$1 } END { printf \"%.0f\n\", s }"' -- \
+        awk '{ s += $1 } END { printf "%.0f\n", s }'
+    [ "$(cat out)" = 20000100000 ]
+    job -i in --hosts h.yaml --reduce 'cat {1} {2}' -- tr 0-9 a-j
+    cmp expected out
+    job -i in --hosts h.yaml --persistent -- cat
+    cmp in out
+    for i in $(seq 2000); do printf '@r%d\nACGT%s\n+\nIIIII\n' $i A; done >one
+    sed 's/ACGT/TTTT/' one >two
+    job -i one --pairs two --split fastq --hosts h.yaml --block 10000 -- sh -c 'paste - /dev/fd/3'
+    paste one two | cmp - out
+}
+
+@test "hosts that see the input read it themselves" {
+    prepare
+    hosts 'name: a, slots: 1' 'name: b, slots: 2' >h.yaml
+    job -i in --shared-input --hosts h.yaml --joblog log --journal j -- tr 0-9 a-j
+    cmp expected out
+    # Nothing was sent, and what the journal knows is the same as if it had been.
+    awk -F '\t' 'NR > 1 && $5 != 0 { exit 1 }' log
+    job -i in --hosts h.yaml --journal j --resume --joblog log -- tr 0-9 a-j
+    cmp expected out
+    [ "$(wc -l <log)" -eq 1 ]
+    # A host that sees another file under this name gets the bytes.
+    mkdir other
+    cat >elsewhere <<'END'
+#!/bin/sh
+mount --bind "$T/other" "$T/data" 2>/dev/null
+exec "$@"
+END
+    chmod +x elsewhere
+    mkdir data
+    cp in data/in
+    sed 's/^1$/2/' in >other/in
+    export T
+    if unshare --mount true 2>/dev/null; then
+        hosts "name: a, slots: 1, command: 'unshare --mount ./elsewhere'" >h.yaml
+        job -i data/in --shared-input --hosts h.yaml -- tr 0-9 a-j
+        cmp expected out
+        says "a: does not see the input"
+    fi
+}
+
+@test "variables and the folder of commands" {
+    prepare
+    hosts 'name: a, slots: 1' >h.yaml
+    mkdir there
+    HAND=left job -i in --hosts h.yaml --env HAND --env FOOT=right --workdir "$T/there" --block 1e9 -- \
+        sh -c 'cat >/dev/null; echo "$CLEAVE_WORKER $HAND $FOOT"; pwd'
+    [ "$(cat out)" = "a left right
+$T/there" ]
+    fails_with 2 -i in --hosts h.yaml --env NOT_THERE -- cat
+    says "there is no variable 'NOT_THERE'"
+    fails_with 3 -i in --hosts h.yaml --workdir "$T/nowhere" -- cat
+    says "cannot work in $T/nowhere"
+}
+
+@test "a host that cannot be used is left out, and it is said why" {
+    prepare
+    cat >motd <<'END'
+#!/bin/sh
+echo "Welcome to this machine, dear user. There are news."
+exec "$@"
+END
+    cat >old <<'END'
+#!/bin/sh
+printf 'CLVE\002\002\000\000\000\000\000\000\000\000\000\000\000\000\000\000'
+printf '\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000'
+sleep 5
+END
+    printf '#!/bin/sh\nexec sleep 100\n' >hang
+    chmod +x motd old hang
+    hosts 'name: good, slots: 1' 'name: no, slots: 1, command: false' \
+        'name: missing, slots: 1, command: ./is-not-there' 'name: talks, slots: 1, command: ./motd' \
+        'name: hangs, slots: 1, command: ./hang' 'name: old, slots: 1, command: ./old' >h.yaml
+    timeout $LONG "$CLEAVE" run -i in --json -o out --connect-timeout 3 --hosts h.yaml -- \
+        tr 0-9 a-j >json 2>err
+    cmp expected out
+    says "no: left out: the connection was closed; 'false' exited with status 1"
+    says "missing: left out: cannot run './is-not-there': No such file or directory"
+    says "talks: left out: expected a frame of cleave, got 'Welcome to this machine"
+    says "old: left out: expected frames of version 1, got version 2: both sides need the same cleave"
+    says "hangs: left out: no"
+    output=$(cat json)
+    valid_json
+    for name in no missing talks hangs old; do has "\"host\": \"$name\""; done
+    lacks '"host": "good"'
+}
+
+@test "a host on a link that is too slow is left out, and it is said why" {
+    prepare
+    seq 1 1000000 >in
+    tr 0-9 a-j <in >expected
+    hosts 'name: good, slots: 1' "name: crawls, slots: 1, command: $RELAY rate 400" >h.yaml
+    job -i in --hosts h.yaml -- sh -c 'sleep 0.1; exec tr 0-9 a-j'
+    cmp expected out
+    says "crawls: left out: its link"
+}
+
+@test "when no host can be used the run ends with the reason" {
+    prepare
+    hosts 'name: no, slots: 1, command: false' >h.yaml
+    fails_with 3 -i in --hosts h.yaml -- cat
+    says "the host cannot be used: no: the connection was closed"
+    hosts 'name: a, slots: 2' 'name: b, slots: 1' >h.yaml
+    fails_with 3 -i in --hosts h.yaml -- ./no-such-command
+    says "none of 2 hosts can be used; the first one: a: cannot run './no-such-command'"
+}
+
+@test "a command that fails on a host is tried again there and then given up" {
+    prepare
+    hosts 'name: a, slots: 1' 'name: b, slots: 2' >h.yaml
+    cat >once <<END
+#!/bin/sh
+mkdir "$T/tried" 2>/dev/null && exit 7
+exec tr 0-9 a-j
+END
+    chmod +x once
+    job -i in --hosts h.yaml --retries 1 --block 300000 --joblog log -- "$T/once"
+    cmp expected out
+    [ "$(awk -F '\t' '$7 == 7' log | wc -l)" -eq 1 ]
+    fails_with 1 -i in --hosts h.yaml --block 300000 --failed bad -- sh -c 'grep -q "^150000$" && exit 3; echo good'
+    says "exited with status 3"
+    [ "$(ls bad | wc -l)" -eq 1 ]
+    fails_with 1 -i in --hosts h.yaml --timeout 0.3 --block 1e9 -- sleep 60
+    says "took longer than 0.3 s"
+    fails_with 1 -i in --hosts h.yaml --halt now,fail=1 --block 100000 -- false
+    says "halted"
+    fails_with 1 -i in --hosts h.yaml --block 1e9 -- sh -c 'kill -9 $$'
+    says "was ended by signal 9"
+}
+
+@test "a worker that is killed, a link that breaks or lies, a host that hangs: nothing is lost" {
+    prepare
+    seq 1 1000000 >in
+    tr 0-9 a-j <in >expected
+    for fault in "flip 200000" "cut 200000" "hang 200000"; do
+        rm -f mark
+        hosts "name: bad, slots: 2, command: $RELAY rate 3000000 $fault again $T/mark" \
+            "name: good, slots: 1, command: $RELAY rate 1000000" >h.yaml
+        job -i in --hosts h.yaml --host-timeout 2 --block 100000 -- tr 0-9 a-j
+        cmp expected out
+        says "bad: lost, its chunks go elsewhere"
+    done
+    # kill -9 of the worker while its command runs.
+    cat >slow <<END
+#!/bin/sh
+echo \$PPID >"$T/parent.\$CLEAVE_WORKER"
+sleep 0.2
+exec tr 0-9 a-j
+END
+    chmod +x slow
+    hosts 'name: a, slots: 1' 'name: b, slots: 1' >h.yaml
+    timeout $LONG "$CLEAVE" run -q -i in --hosts h.yaml --block 500000 -- "$T/slow" >out 2>err &
+    pid=$!
+    appears parent.a
+    sleep 0.1
+    kill -9 "$(cat parent.a)"
+    wait $pid
+    cmp expected out
+    says "a: lost, its chunks go elsewhere: the connection"
+    says "a: is there again"
+}
+
+@test "when all hosts go the run ends, and can be resumed" {
+    prepare
+    seq 1 1000000 >in
+    tr 0-9 a-j <in >expected
+    cat >fragile <<END
+#!/bin/sh
+[ -e "$T/used" ] && exit 1
+touch "$T/used"
+exec "$RELAY" rate 2000000 cut 300000 "\$@"
+END
+    chmod +x fragile
+    hosts 'name: a, slots: 1, command: ./fragile' >h.yaml
+    fails_with 1 -i in --hosts h.yaml --block 100000 --journal j -- tr 0-9 a-j
+    says "a: lost"
+    says "all hosts are gone; the last one: a:"
+    hosts 'name: a, slots: 1' >h.yaml
+    job -i in --hosts h.yaml --block 100000 --journal j --resume --joblog log -- tr 0-9 a-j
+    cmp expected out
+    # What was finished before is not done again.
+    [ "$(awk -F '\t' 'NR > 1' log | wc -l)" -lt 69 ]
+}
+
+@test "a master that is killed leaves no workers behind and loses nothing" {
+    prepare
+    cat >slow <<END
+#!/bin/sh
+touch "$T/began"
+echo \$PPID >"$T/parent"
+sleep 0.1
+exec tr 0-9 a-j
+END
+    chmod +x slow
+    hosts 'name: a, slots: 1' >h.yaml
+    "$CLEAVE" run -q -i in --hosts h.yaml --block 100000 --journal j -- "$T/slow" >out 2>err &
+    pid=$!
+    appears began
+    sleep 0.5
+    kill -9 $pid
+    wait $pid || true
+    worker=$(cat parent)
+    for _ in $(seq 500); do
+        kill -0 "$worker" 2>/dev/null || break
+        sleep 0.02
+    done
+    ! kill -0 "$worker" 2>/dev/null
+    job -i in --hosts h.yaml --block 100000 --journal j --resume -- "$T/slow"
+    cmp expected out
+}
+
+@test "a run that is stopped stops its workers" {
+    prepare
+    hosts 'name: a, slots: 2' >h.yaml
+    printf '#!/bin/sh\ntouch "%s/began"\nsleep 60\n' "$T" >slow
+    chmod +x slow
+    env --default-signal=INT "$CLEAVE" run -q -i in --hosts h.yaml -- "$T/slow" >out 2>err &
+    pid=$!
+    appears began
+    kill -INT $pid
+    status=0
+    wait $pid || status=$?
+    [ "$status" -eq 130 ]
+    ! pgrep -f "$T/slow"
+}
+
+@test "hosts can join while it runs" {
+    prepare
+    for policy in "--policy learn" "--block 20000"; do
+        rm -f began
+        printf '#!/bin/sh\ntouch "%s/began"\nsleep 0.1\nexec tr 0-9 a-j\n' "$T" >slow
+        chmod +x slow
+        hosts 'name: a, slots: 1' >h.yaml
+        # shellcheck disable=SC2086
+        timeout $LONG "$CLEAVE" run -q -i in --hosts h.yaml --joblog log $policy \
+            --param "$([ "$policy" = "--block 20000" ] && echo prefetch=1 || echo most=30000)" -- \
+            "$T/slow" >out 2>err &
+        pid=$!
+        appears began
+        hosts 'name: a, slots: 1' 'name: late, slots: 2' >h.yaml
+        # It is the child of timeout.
+        kill -HUP "$(pgrep -P $pid)"
+        wait $pid
+        cmp expected out
+        grep -q 'late\.[01]' log
+    done
+}
+
+@test "what is wrong with the hosts file or the options is said" {
+    prepare
+    hosts "name: a, ssh: '-oProxyCommand=touch bad'" >h.yaml
+    fails_with 2 -i in --hosts h.yaml -- cat
+    says "expected ssh: NAME, got '-oProxyCommand=touch bad'"
+    fails_with 2 -i in --push -- cat
+    says "need --hosts FILE"
+    hosts 'name: a, slots: 1' >h.yaml
+    fails_with 2 -i in -j 2 --hosts h.yaml -- cat
+    says "expected --workers or --hosts, got both"
+}
+
+@test "cleave worker ends with its link, and says what is wrong with it" {
+    prepare
+    timeout $LONG "$CLEAVE" worker </dev/null >hello
+    [ "$(head -c 4 hello)" = CLVE ]
+    status=0
+    yes "this is no frame" | head -n 100 | timeout $LONG "$CLEAVE" worker >answer 2>err || status=$?
+    [ "$status" -eq 2 ]
+    says "worker: expected a frame of cleave, got 'this is no frame"
+    grep -qa "expected a frame of cleave" answer
+    status=0
+    timeout $LONG "$CLEAVE" worker --hash 00000000000000000000000000000000 </dev/null 2>err || status=$?
+    [ "$status" -eq 113 ]
+    says "it was damaged on its way"
+}
+
+@test "calibrate measures hosts and their links" {
+    prepare
+    seq 1 2000000 >in
+    hosts "name: near, slots: 1, command: $RELAY rate 20000000" \
+        "name: far, slots: 1, command: $RELAY rate 1000000 delay 20" >h.yaml
+    timeout $LONG "$CLEAVE" calibrate -i in --hosts h.yaml -o out.yaml -- tr 0-9 a-j 2>err
+    cleave 0 plan load --platform "$T/out.yaml" --load 1e8 --json
+    valid_json
+    # As files go: numbers for both, and the far one is slower.
+    near=$(awk '/name: near/ { f = 1 } f && /^    bandwidth:/ { print $2; exit }' out.yaml)
+    far=$(awk '/name: far/ { f = 1 } f && /^    bandwidth:/ { print $2; exit }' out.yaml)
+    awk -v near="$near" -v far="$far" 'BEGIN { exit !(near > far) }'
+    job -i in --hosts out.yaml -- tr 0-9 a-j
+}

@@ -1,0 +1,174 @@
+# cleave run --mpi, with each MPI that is here. SPDX-License-Identifier: MIT
+load helper
+
+setup_file() {
+    export NUMBERS=$BATS_FILE_TMPDIR/numbers
+    seq 1 100000 >"$NUMBERS"
+    tr 0-4 A-E <"$NUMBERS" >"$BATS_FILE_TMPDIR/expected"
+    # More ranks than cores; in a container everybody is root.
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    export OMPI_MCA_rmaps_base_oversubscribe=1
+}
+
+# needs FLAVOUR -- skip, with the reason, unless this MPI can be used.
+needs() {
+    command -v "mpirun.$1" >/dev/null || skip "mpirun.$1 is not there"
+    [ -e "$(dirname "$CLEAVE")/lib/$1/libcleave-mpi.so" ] ||
+        skip "cleave was built without $1"
+}
+
+# ranks FLAVOUR STATUS ARGUMENT... -- cleave run --mpi on 5 ranks; $output is stdout and
+# $stderr is stderr.
+ranks() {
+    local flavour=$1 expected=$2
+    shift 2
+    run --separate-stderr timeout 60 "mpirun.$flavour" -n "${RANKS:-5}" \
+        "$CLEAVE" run --mpi "$@"
+    if [ "$status" -ne "$expected" ]; then
+        echo "cleave run --mpi $*: exit status $status, expected $expected"
+        echo "stderr: $stderr"
+        return 1
+    fi
+}
+
+# same -- what was written to $BATS_TEST_TMPDIR/out is what it should be.
+same() {
+    cmp "$BATS_TEST_TMPDIR/out" "$BATS_FILE_TMPDIR/expected"
+}
+
+plain() {
+    needs "$1"
+    ranks "$1" 0 -i "$NUMBERS" -o "$BATS_TEST_TMPDIR/out" --json -- tr 0-4 A-E
+    same
+    [ "$(number input_bytes)" = 588895 ]
+    # Four workers, and none of them is rank 0.
+    [ "$(printf '%s\n' "$output" | grep -c '"name": ".*:[1-4]"')" = 4 ]
+    # Without --output, to what mpirun passes on.
+    ranks "$1" 0 -q -i "$NUMBERS" -- wc -l
+    [ "$(printf '%s\n' "$output" | awk '{n += $1} END {print n}')" = 100000 ]
+}
+
+@test "openmpi: outputs in order" { plain openmpi; }
+@test "mpich: outputs in order" { plain mpich; }
+
+reduced() {
+    needs "$1"
+    # The order matters: partials are put one behind the other, on whatever rank.
+    ranks "$1" 0 -i "$NUMBERS" -o "$BATS_TEST_TMPDIR/out" --reduce cat -- tr 0-4 A-E
+    same
+    [[ $stderr == *" folds"* ]]
+    # It does not: sums.
+    ranks "$1" 0 -q -i "$NUMBERS" --commutative \
+        --reduce "awk '{s += \$1} END {printf \"%.0f\\n\", s}'" \
+        -- awk '{s += $1} END {printf "%.0f\n", s}'
+    [ "$output" = 5000050000 ]
+    # As files, and with a journal: on rank 0.
+    ranks "$1" 0 -q -i "$NUMBERS" -o "$BATS_TEST_TMPDIR/out" --reduce 'cat {1} {2}' \
+        -- tr 0-4 A-E
+    same
+    ranks "$1" 0 -q -i "$NUMBERS" -o "$BATS_TEST_TMPDIR/out" --reduce cat \
+        --journal "$BATS_TEST_TMPDIR/journal" -- tr 0-4 A-E
+    same
+}
+
+@test "openmpi: reduced from rank to rank" { reduced openmpi; }
+@test "mpich: reduced from rank to rank" { reduced mpich; }
+
+# A command that fails the first time it sees the record 50000.
+flaky() {
+    cat >"$BATS_TEST_TMPDIR/flaky" <<'SCRIPT'
+#!/bin/sh
+cat >"$1.$$"
+if grep -qx 50000 "$1.$$" && mkdir "$1.seen" 2>/dev/null; then
+    [ "$2" = kill ] && kill -9 $$
+    exit 3
+fi
+tr 0-4 A-E <"$1.$$"
+rm -f "$1.$$"
+SCRIPT
+    chmod +x "$BATS_TEST_TMPDIR/flaky"
+}
+
+failures() {
+    needs "$1"
+    flaky
+    ranks "$1" 0 -q -i "$NUMBERS" -o "$BATS_TEST_TMPDIR/out" --retries 1 \
+        -- "$BATS_TEST_TMPDIR/flaky" "$BATS_TEST_TMPDIR/a" exit
+    same
+    ranks "$1" 0 -q -i "$NUMBERS" -o "$BATS_TEST_TMPDIR/out" --retries 1 --reduce cat \
+        -- "$BATS_TEST_TMPDIR/flaky" "$BATS_TEST_TMPDIR/b" kill
+    same
+    # Without retries it is the work that has failed, not the job: no rank is left behind.
+    ranks "$1" 1 -q -i "$NUMBERS" -o "$BATS_TEST_TMPDIR/out" \
+        -- "$BATS_TEST_TMPDIR/flaky" "$BATS_TEST_TMPDIR/c" exit
+    [[ $stderr == *"the command exited with status 3"* ]]
+    [[ $stderr != *MPI_ABORT* && $stderr != *"without calling"* ]]
+}
+
+@test "openmpi: commands that fail, retries" { failures openmpi; }
+@test "mpich: commands that fail, retries" { failures mpich; }
+
+ends() {
+    needs "$1"
+    ranks "$1" 1 -q -i "$NUMBERS" --reduce 'cat >/dev/null; exit 5' --retries 1 -- cat
+    [[ $stderr == *"the command that reduces exited with status 5"*"tried again"* ]]
+    ranks "$1" 1 -q -i "$NUMBERS" --halt now,fail=1 -- false
+    [[ $stderr == *"halted after"* ]]
+    ranks "$1" 2 -i "$NUMBERS" --workers 3 -- cat
+    [[ $stderr == *"with --mpi the ranks are the workers"* ]]
+    ranks "$1" 2 -i "$BATS_TEST_TMPDIR/none" -- cat
+    RANKS=1 ranks "$1" 2 -i "$NUMBERS" -- cat
+    [[ $stderr == *"expected 2 ranks or more, got 1"* ]]
+}
+
+@test "openmpi: how it ends when it cannot go on" { ends openmpi; }
+@test "mpich: how it ends when it cannot go on" { ends mpich; }
+
+resumed() {
+    needs "$1"
+    local journal=$BATS_TEST_TMPDIR/journal
+    ranks "$1" 1 -q -i "$NUMBERS" --journal "$journal" -o "$BATS_TEST_TMPDIR/out" \
+        -- sh -c 'if grep -qx 70000; then exit 1; fi'
+    flaky
+    mkdir "$BATS_TEST_TMPDIR/d.seen"
+    ranks "$1" 0 -i "$NUMBERS" --journal "$journal" --overwrite --json \
+        -o "$BATS_TEST_TMPDIR/out" -- "$BATS_TEST_TMPDIR/flaky" "$BATS_TEST_TMPDIR/d" exit
+    same
+    ranks "$1" 0 -i "$NUMBERS" --journal "$journal" --resume --json \
+        -o "$BATS_TEST_TMPDIR/out" -- "$BATS_TEST_TMPDIR/flaky" "$BATS_TEST_TMPDIR/d" exit
+    same
+    [ "$(number chunks)" = 0 ] || [ "$(number resumed)" -gt 0 ]
+}
+
+@test "openmpi: a journal, and resuming" { resumed openmpi; }
+@test "mpich: a journal, and resuming" { resumed mpich; }
+
+@test "a stream, by Open MPI" {
+    needs openmpi
+    timeout 60 mpirun.openmpi -n 4 "$CLEAVE" run --mpi -q -o "$BATS_TEST_TMPDIR/out" \
+        -- tr 0-4 A-E <"$NUMBERS"
+    same
+}
+
+@test "not started by mpirun, or without a library for it" {
+    unset OMPI_COMM_WORLD_RANK PMI_RANK PMIX_RANK
+    cleave 2 run --mpi -i "$NUMBERS" -- cat
+    [[ $stderr == *"was not started by mpirun"* ]]
+    cleave 2 run --mpi --mpi-library lam -i "$NUMBERS" -- cat
+    [[ $stderr == *"expected openmpi or mpich, got 'lam'"* ]]
+    cleave 2 run --mpi-library mpich -i "$NUMBERS" -- cat
+    [[ $stderr == *"--mpi-library needs --mpi"* ]]
+    cp "$CLEAVE" "$BATS_TEST_TMPDIR/cleave"
+    OMPI_COMM_WORLD_RANK=0 run --separate-stderr "$BATS_TEST_TMPDIR/cleave" run --mpi \
+        -i "$NUMBERS" -- cat
+    [ "$status" = 3 ]
+    [[ $stderr == *"built without Open MPI: install libopenmpi-dev"* ]]
+    OMPI_COMM_WORLD_RANK=2 run --separate-stderr "$BATS_TEST_TMPDIR/cleave" run --mpi \
+        -i "$NUMBERS" -- cat
+    [ "$status" = 3 ]
+    [ -z "$stderr" ] # rank 0 tells it
+    CLEAVE_MPI_LIBRARY=/dev/null PMI_RANK=0 run --separate-stderr "$CLEAVE" run --mpi \
+        -i "$NUMBERS" -- cat
+    [ "$status" = 3 ]
+    [[ $stderr == *"cannot load the library for MPICH"* ]]
+}

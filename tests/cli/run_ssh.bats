@@ -1,0 +1,184 @@
+# run_ssh.bats -- cleave run on hosts reached by ssh, made by tools/testbed.
+# SPDX-License-Identifier: MIT
+#
+# Skipped, with the reason, where the kernel refuses what the test bed needs.
+load helper
+
+# What a hung run would take; nothing here depends on how long things last.
+LONG=120
+
+setup_file() {
+    export BED=$BATS_FILE_TMPDIR/bed
+    export TESTBED_NET=198.18.78
+    local reason=0
+    printf '%s\n' 'fast 200mbit 0.5' 'slow 50mbit 0.25' 'thin 20mbit 0.5' >"$BATS_FILE_TMPDIR/hosts"
+    # The test bed goes with the process that made it: that is the one that runs this file.
+    "$CLEAVE_SOURCE_DIR/tools/testbed" up "$BATS_FILE_TMPDIR/hosts" "$BED" \
+        2>"$BATS_FILE_TMPDIR/reason" 3>&- || reason=$?
+    if [ "$reason" -eq 77 ]; then
+        touch "$BATS_FILE_TMPDIR/skip"
+        return 0
+    fi
+    [ "$reason" -eq 0 ] || {
+        cat "$BATS_FILE_TMPDIR/reason"
+        return 1
+    }
+    export SSH="ssh -F $BED/ssh_config"
+    # Hosts of the test bed share the file system: commands find cleave where it is.
+    export REMOTE=$CLEAVE
+}
+
+teardown_file() {
+    [ -e "$BATS_FILE_TMPDIR/skip" ] || "$CLEAVE_SOURCE_DIR/tools/testbed" down "$BED"
+}
+
+prepare() {
+    [ ! -e "$BATS_FILE_TMPDIR/skip" ] || skip "$(cat "$BATS_FILE_TMPDIR/reason")"
+    T=$BATS_TEST_TMPDIR
+    cd "$T" || return 1
+    seq 1 400000 >in
+    tr 0-9 a-j <in >expected
+    "$CLEAVE_SOURCE_DIR/tools/testbed" hosts "$BED" >h.yaml
+}
+
+bed() {
+    "$CLEAVE_SOURCE_DIR/tools/testbed" "$@"
+}
+
+# job ARGUMENT... -- on the hosts; its output is in out, the status must be 0.
+job() {
+    timeout $LONG "$CLEAVE" run -q -i in --hosts h.yaml --ssh "$SSH" --remote "$REMOTE" "$@" >out 2>err || {
+        echo "cleave run $*: exit status $?"
+        cat err
+        return 1
+    }
+}
+
+says() {
+    grep -qF -- "$1" err || {
+        echo "expected to read: $1"
+        cat err
+        return 1
+    }
+}
+
+appears() {
+    for _ in $(seq 3000); do
+        [ -e "$1" ] && return 0
+        sleep 0.02
+    done
+    return 1
+}
+
+@test "by ssh, the output is the same as here" {
+    prepare
+    job --joblog log -- tr 0-9 a-j
+    cmp expected out
+    for name in fast slow thin; do
+        awk -F '\t' -v name=$name '$2 == name { found = 1 } END { exit !found }' log
+    done
+    job --block 100000 -- sh -c 'hostname; cat >/dev/null'
+    sort -u out | tr '\n' ' ' | grep -q 'fast slow thin '
+    job --reduce 'awk "{ s += \$1 } END { printf \"%.0f\\n\", s }"' -- awk '{ s += $1 } END { printf "%.0f\n", s }'
+    [ "$(cat out)" = 80000200000 ]
+}
+
+@test "a host that does not answer, or has no cleave, is left out" {
+    prepare
+    bed unplug "$BED" thin
+    sed -i 's/^workers:/workers:\n  - {name: nowhere, ssh: no-such-host, speed: 1e6, bandwidth: 1e6}/' h.yaml
+    job --connect-timeout 5 -- tr 0-9 a-j
+    bed plug "$BED" thin
+    cmp expected out
+    says "thin: left out:"
+    says "nowhere: left out:"
+    REMOTE=/no/such/cleave
+    status=0
+    timeout $LONG "$CLEAVE" run -q -i in --hosts h.yaml --ssh "$SSH" --remote "$REMOTE" -- cat >out 2>err || status=$?
+    [ "$status" -eq 3 ]
+    says "is there a cleave? --push brings one"
+}
+
+@test "a link that is unplugged in the middle of a transfer loses nothing" {
+    prepare
+    seq 1 3000000 >in
+    tr 0-9 a-j <in >expected
+    (
+        appears log
+        for _ in $(seq 3000); do
+            grep -q thin log && break
+            sleep 0.02
+        done
+        bed unplug "$BED" thin
+    ) 3>&- &
+    job --host-timeout 2 --joblog log --block 200000 -- tr 0-9 a-j
+    wait
+    bed plug "$BED" thin
+    cmp expected out
+    says "thin: lost, its chunks go elsewhere: nothing was heard for 2 s"
+}
+
+@test "a worker that is killed, one that hangs, and a master that is killed" {
+    prepare
+    printf '#!/bin/sh\necho $PPID >"%s/parent.$CLEAVE_WORKER"\nsleep 0.1\nexec tr 0-9 a-j\n' "$T" >slow
+    chmod +x slow
+    for signal in KILL STOP; do
+        rm -f parent.*
+        (
+            appears parent.fast
+            sleep 0.3
+            kill -$signal "$(cat parent.fast)"
+        ) 3>&- &
+        job --host-timeout 2 --block 30000 -- "$T/slow"
+        wait
+        cmp expected out
+        says "fast: lost, its chunks go elsewhere"
+    done
+    kill -KILL "$(cat parent.fast)" 2>/dev/null || true
+    rm -f parent.*
+    timeout $LONG "$CLEAVE" run -q -i in --hosts h.yaml --ssh "$SSH" --remote "$REMOTE" --block 30000 \
+        --journal j -- "$T/slow" >out 2>err 3>&- &
+    pid=$!
+    appears parent.fast
+    sleep 0.5
+    kill -KILL "$(pgrep -P $pid)"
+    wait $pid || true
+    job --block 30000 --journal j --resume --joblog log -- "$T/slow"
+    cmp expected out
+    [ "$(wc -l <log)" -lt 90 ]
+}
+
+@test "--push takes a copy there, which is checked and used again" {
+    prepare
+    mkdir home
+    printf '#!/bin/sh\nexport HOME="%s/home"\nexec sh -c "$SSH_ORIGINAL_COMMAND"\n' "$T" >in-home
+    chmod +x in-home
+    cp "$BED/authorized_keys" keys.before
+    sed "s#^#command=\"$T/in-home\" #" keys.before >"$BED/authorized_keys"
+    push() {
+        timeout $LONG "$CLEAVE" run -q -i in --hosts h.yaml --ssh "$SSH" --push -- tr 0-9 a-j >out 2>err
+    }
+    sed -i '/slow\|thin/d' h.yaml
+    push || { cat err; cp keys.before "$BED/authorized_keys"; return 1; }
+    cmp expected out
+    says "fast: gets a copy of cleave"
+    copy=$(echo home/.cache/cleave/*/cleave)
+    cmp "$copy" "$CLEAVE-portable" || cmp "$copy" "$CLEAVE"
+    # It is there now.
+    push
+    cmp expected out
+    ! grep -q "gets a copy" err
+    # One that is damaged is replaced.
+    printf 'x' | dd of="$copy" bs=1 seek=$(($(stat -c %s "$copy") - 1)) conv=notrunc 2>/dev/null
+    push || { cat err; cp keys.before "$BED/authorized_keys"; return 1; }
+    cmp expected out
+    says "fast: gets a copy of cleave"
+    cp keys.before "$BED/authorized_keys"
+}
+
+@test "--shared-input sends nothing" {
+    prepare
+    job --shared-input --joblog log -- tr 0-9 a-j
+    cmp expected out
+    awk -F '\t' 'NR > 1 && $5 != 0 { exit 1 }' log
+}

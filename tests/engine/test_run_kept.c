@@ -1,0 +1,451 @@
+/* test_run_kept.c -- outputs that stay with the workers and are reduced there.
+ * SPDX-License-Identifier: MIT
+ *
+ * Workers are processes at the other ends of sockets, and a thread takes frames from one
+ * to the other, as the bridge between MPI ranks does; so no MPI is needed. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include <cleave/execute.h>
+#include "engine/mpi_bridge.h"
+#include "run/frame.h"
+#include "run/worker_fold.h"
+
+enum { WORKERS = 4, LINES = 3000 };
+
+struct world {
+    char folder[64], input[128], output[128];
+    int links[WORKERS], peers[WORKERS]; /* ends of the master and of the thread        */
+    pid_t pids[WORKERS];
+    pthread_t router;
+    int stop[2];
+    struct cleave_platform *platform;
+    struct cleave_host hosts[WORKERS];
+    char notes[4096];
+    bool near, apart; /* workers say that they are near; but they are in a world apart  */
+};
+
+/* --- what takes frames to peers ----------------------------------------------------------- */
+
+/* A frame is read and written as a whole: workers always read. */
+static bool move_bytes(int fd, void *bytes, size_t length, bool out)
+{
+    for (size_t done = 0; done < length;) {
+        const ssize_t n =
+            out ? send(fd, (char *)bytes + done, length - done, MSG_NOSIGNAL)
+                : recv(fd, (char *)bytes + done, length - done, 0);
+
+        if (n <= 0)
+            return false;
+        done += (size_t)n;
+    }
+    return true;
+}
+
+static void *route(void *context)
+{
+    struct world *world = context;
+    static unsigned char frame[CV_FRAME_HEAD + CV_FRAME_MOST];
+
+    for (;;) {
+        struct pollfd polls[WORKERS + 1];
+
+        for (int i = 0; i < WORKERS; i++)
+            polls[i] = (struct pollfd){ .fd = world->peers[i], .events = POLLIN };
+        polls[WORKERS] = (struct pollfd){ .fd = world->stop[0], .events = POLLIN };
+        if (poll(polls, WORKERS + 1, -1) < 0 && errno != EINTR)
+            return NULL;
+        if (polls[WORKERS].revents != 0)
+            return NULL;
+        for (int i = 0; i < WORKERS; i++) {
+            struct cv_frame_head head;
+
+            if (polls[i].revents == 0)
+                continue;
+            if (!move_bytes(world->peers[i], frame, CV_FRAME_HEAD, false) ||
+                cv_frame_decode(frame, &head, NULL) != CLEAVE_OK ||
+                !move_bytes(world->peers[i], frame + CV_FRAME_HEAD, head.length, false)) {
+                close(world->peers[i]); /* it has gone */
+                world->peers[i] = -1;
+            } else if (head.peer > 0 && head.peer <= WORKERS) {
+                move_bytes(world->peers[head.peer - 1], frame,
+                           CV_FRAME_HEAD + head.length, true);
+            }
+        }
+    }
+}
+
+/* --- workers ------------------------------------------------------------------------------ */
+
+/* Where processes have other numbers. False: it is not allowed. */
+static bool go_apart(void)
+{
+    pid_t pid;
+
+    if (unshare(CLONE_NEWPID) != 0)
+        return false;
+    pid = fork();
+    if (pid < 0)
+        return false;
+    if (pid > 0) {
+        waitpid(pid, NULL, 0);
+        _exit(0);
+    }
+    return true;
+}
+
+static void serve(const struct world *world, int link, int peers)
+{
+    struct cv_worker_options options = { .in = link, .out = link, .near = world->near };
+    struct cv_worker_fold *fold;
+    struct cleave_error err;
+
+    if (world->apart && !go_apart())
+        _exit(3);
+    if (cv_worker_fold_new(peers, &fold, &err) != CLEAVE_OK)
+        _exit(2);
+    cv_worker_fold_attach(fold, &options);
+    if (cv_worker_serve(&options, &err) != CLEAVE_OK)
+        fprintf(stderr, "worker: %s\n", err.text);
+    cv_worker_fold_free(fold);
+    _exit(0);
+}
+
+static void start_workers(struct world *world)
+{
+    int theirs[WORKERS][2];
+
+    for (int i = 0; i < WORKERS; i++) {
+        int link[2], peer[2];
+
+        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, link), 0);
+        assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, peer), 0);
+        world->links[i] = link[0];
+        world->peers[i] = peer[0];
+        theirs[i][0] = link[1];
+        theirs[i][1] = peer[1];
+    }
+    for (int i = 0; i < WORKERS; i++) {
+        world->pids[i] = fork();
+        assert_true(world->pids[i] >= 0);
+        if (world->pids[i] > 0)
+            continue;
+        for (int k = 0; k < WORKERS; k++) {
+            close(world->links[k]);
+            close(world->peers[k]);
+            if (k != i) {
+                close(theirs[k][0]);
+                close(theirs[k][1]);
+            }
+        }
+        serve(world, theirs[i][0], theirs[i][1]);
+    }
+    for (int i = 0; i < WORKERS; i++) {
+        close(theirs[i][0]);
+        close(theirs[i][1]);
+    }
+}
+
+static void take_note(void *context, const char *text)
+{
+    struct world *world = context;
+    const size_t length = strlen(world->notes);
+
+    snprintf(world->notes + length, sizeof world->notes - length, "%s\n", text);
+}
+
+static void open_world(struct world *world, bool near, bool apart)
+{
+    static const char platform[] =
+        "port: multi\nworkers:\n  - {name: w, count: 4, speed: 1e8, bandwidth: 1e9}\n";
+    FILE *file;
+
+    memset(world, 0, sizeof *world);
+    world->near = near;
+    world->apart = apart;
+    strcpy(world->folder, "/tmp/cleave-kept.XXXXXX");
+    assert_non_null(mkdtemp(world->folder));
+    snprintf(world->input, sizeof world->input, "%s/in", world->folder);
+    snprintf(world->output, sizeof world->output, "%s/out", world->folder);
+    file = fopen(world->input, "w");
+    assert_non_null(file);
+    for (int i = 0; i < LINES; i++)
+        fprintf(file, "%d of the lines\n", i);
+    fclose(file);
+    start_workers(world);
+    assert_int_equal(pipe(world->stop), 0);
+    assert_int_equal(pthread_create(&world->router, NULL, route, world), 0);
+    assert_int_equal(cleave_platform_parse("p", platform, sizeof platform - 1,
+                                           &world->platform, NULL),
+                     CLEAVE_OK);
+    for (uint32_t i = 0; i < WORKERS; i++)
+        world->hosts[i] =
+            (struct cleave_host){ .name = cleave_platform_worker_name(world->platform, i),
+                                  .link = world->links[i],
+                                  .first = i,
+                                  .slots = 1,
+                                  .shared_input = i % 2 == 0 };
+}
+
+static void close_world(struct world *world)
+{
+    char command[128];
+
+    close(world->stop[1]);
+    pthread_join(world->router, NULL);
+    close(world->stop[0]);
+    for (int i = 0; i < WORKERS; i++) {
+        if (world->peers[i] >= 0)
+            close(world->peers[i]);
+        waitpid(world->pids[i], NULL, 0);
+    }
+    cleave_platform_free(world->platform);
+    snprintf(command, sizeof command, "rm -rf '%s'", world->folder);
+    assert_int_equal(system(command), 0);
+}
+
+/* --- runs --------------------------------------------------------------------------------- */
+
+/* A run of `script` by the shell; what came of it. */
+static enum cleave_status execute(struct world *world, struct cleave_execution asked,
+                                  const char *script,
+                                  struct cleave_execution_result **out,
+                                  struct cleave_error *err)
+{
+    const char *const command[] = { "sh", "-c", script, world->folder, NULL };
+    const char *const inputs[] = { world->input };
+    enum cleave_status status;
+
+    asked.command = command;
+    asked.inputs = inputs;
+    asked.ninputs = 1;
+    asked.output = open(world->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    asked.output_name = "out";
+    asked.platform = world->platform;
+    asked.hosts = world->hosts;
+    asked.nhosts = WORKERS;
+    asked.hosts_fold = true;
+    asked.note = take_note;
+    asked.context = world;
+    assert_true(asked.output >= 0);
+    status = cleave_execute(&asked, out, err);
+    close(asked.output);
+    return status;
+}
+
+static void same_as_input(const struct world *world)
+{
+    char command[320];
+
+    snprintf(command, sizeof command, "cmp '%s' '%s'", world->input, world->output);
+    assert_int_equal(system(command), 0);
+}
+
+static void order_is_kept(void **state)
+{
+    static const char *const policies[] = { NULL, "guided" };
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        struct cleave_execution_result *result = NULL;
+        struct cleave_error err;
+        struct world world;
+
+        open_world(&world, false, false);
+        assert_int_equal(execute(&world,
+                                 (struct cleave_execution){ .reduce = "cat",
+                                                            .policy = policies[i / 2],
+                                                            .block =
+                                                                i % 2 == 0 ? 0 : 700 },
+                                 "cat", &result, &err),
+                         CLEAVE_OK);
+        same_as_input(&world);
+        assert_int_equal(result->failed, 0);
+        assert_int_equal(result->folds, result->chunks - 1);
+        cleave_execution_free(result);
+        close_world(&world);
+    }
+}
+
+static void any_order(void **state)
+{
+    struct cleave_execution_result *result = NULL;
+    struct cleave_error err;
+    struct world world;
+    char command[600];
+
+    (void)state;
+    open_world(&world, false, false);
+    assert_int_equal(execute(&world,
+                             (struct cleave_execution){
+                                 .reduce = "sort -n", .commutative = true, .block = 900 },
+                             "sort -n", &result, &err),
+                     CLEAVE_OK);
+    snprintf(command, sizeof command, "sort -n '%s' | cmp - '%s'", world.input,
+             world.output);
+    assert_int_equal(system(command), 0);
+    cleave_execution_free(result);
+    close_world(&world);
+}
+
+/* The chunk with line 1000 has no result: those before and after it meet. */
+static void a_failed_chunk_leaves_no_gap(void **state)
+{
+    struct cleave_execution_result *result = NULL;
+    struct cleave_error err;
+    struct world world;
+    char command[600];
+
+    (void)state;
+    open_world(&world, false, false);
+    assert_int_equal(execute(&world,
+                             (struct cleave_execution){ .reduce = "cat", .block = 500 },
+                             "cat >$0/$$; grep -q '^1000 ' $0/$$ && exit 1; cat $0/$$; "
+                             "rm $0/$$",
+                             &result, &err),
+                     CLEAVE_OK);
+    assert_int_equal(result->failed, 1);
+    snprintf(command, sizeof command,
+             "test $(sort -n -u '%s' | wc -l) -gt %d && sort -n -c '%s' && "
+             "! grep -q '^1000 ' '%s'",
+             world.output, LINES - 60, world.output, world.output);
+    assert_int_equal(system(command), 0);
+    cleave_execution_free(result);
+    close_world(&world);
+}
+
+/* Without a reduction: large outputs of workers that are near are taken from where they
+ * are, or, if they cannot be found there, sent. */
+static void outputs_are_taken(void **state)
+{
+    static const char script[] = "awk '{ for (i = 0; i < 30; i++) print }'";
+    pid_t pid = fork();
+    int ended;
+
+    (void)state;
+    if (pid == 0)
+        _exit(unshare(CLONE_NEWPID) == 0 ? 0 : 1);
+    assert_int_equal(waitpid(pid, &ended, 0), pid);
+    for (int apart = 0; apart <= (ended == 0); apart++) {
+        struct cleave_execution_result *result = NULL;
+        struct cleave_error err = { 0 };
+        struct world world;
+        char command[600];
+
+        open_world(&world, true, apart);
+        if (execute(&world, (struct cleave_execution){ .block = 9000 }, script, &result,
+                    &err) != CLEAVE_OK)
+            fail_msg("%s", err.text);
+        snprintf(command, sizeof command, "%s '%s' | cmp - '%s'", script, world.input,
+                 world.output);
+        assert_int_equal(system(command), 0);
+        assert_int_equal(result->failed, 0);
+        cleave_execution_free(result);
+        close_world(&world);
+    }
+}
+
+static void a_fold_that_fails(void **state)
+{
+    struct cleave_execution_result *result = NULL;
+    struct cleave_error err;
+    struct world world;
+
+    (void)state;
+    open_world(&world, false, false);
+    assert_int_equal(execute(&world,
+                             (struct cleave_execution){
+                                 .reduce = "exit 7", .block = 5000, .retries = 1 },
+                             "cat", &result, &err),
+                     CLEAVE_EENGINE);
+    assert_non_null(strstr(err.text, "the command that reduces exited with status 7"));
+    assert_non_null(strstr(err.text, "also when tried again"));
+    assert_true(result->reduce_failed);
+    cleave_execution_free(result);
+    close_world(&world);
+}
+
+/* A fold is tried again, and then works. */
+static void a_fold_that_is_tried_again(void **state)
+{
+    struct cleave_execution_result *result = NULL;
+    struct cleave_error err;
+    struct world world;
+    char reduce[200];
+
+    (void)state;
+    open_world(&world, false, false);
+    snprintf(reduce, sizeof reduce, "mkdir %s/once 2>/dev/null && exit 1; cat",
+             world.folder);
+    assert_int_equal(execute(&world,
+                             (struct cleave_execution){
+                                 .reduce = reduce, .block = 5000, .retries = 2 },
+                             "cat", &result, &err),
+                     CLEAVE_OK);
+    same_as_input(&world);
+    assert_int_equal(result->retries, 1);
+    cleave_execution_free(result);
+    close_world(&world);
+}
+
+/* Worker w.2 is killed by its own command, when it has done some chunks and holds what
+ * came of them: others do all of that again. */
+static void a_worker_is_lost(void **state)
+{
+    static const char script[] =
+        "if [ $CLEAVE_WORKER = w.2 ]; then echo >>$0/count; "
+        "[ $(wc -l <$0/count) -ge 4 ] && kill -9 $PPID; fi; sleep 0.01; cat";
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct cleave_execution_result *result = NULL;
+        struct cleave_error err = { 0 };
+        struct world world;
+        enum cleave_status status;
+
+        open_world(&world, false, false);
+        status = execute(&world,
+                         (struct cleave_execution){ .reduce = "cat",
+                                                    .block = i == 0 ? 800 : 0 },
+                         script, &result, &err);
+        if (status != CLEAVE_OK)
+            fail_msg("%s", err.text);
+        same_as_input(&world);
+        if (i == 0) { /* the size of chunks is fixed: there are enough for four */
+            assert_true(result->lost >= 4);
+            assert_non_null(strstr(world.notes, "w.2: lost"));
+        }
+        cleave_execution_free(result);
+        close_world(&world);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(order_is_kept),
+        cmocka_unit_test(any_order),
+        cmocka_unit_test(a_failed_chunk_leaves_no_gap),
+        cmocka_unit_test(outputs_are_taken),
+        cmocka_unit_test(a_fold_that_fails),
+        cmocka_unit_test(a_fold_that_is_tried_again),
+        cmocka_unit_test(a_worker_is_lost),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,375 @@
+/* test_run_worker.c -- a worker at the other end of a socket. SPDX-License-Identifier: MIT
+ *
+ * The test plays the master, byte by byte. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "run/remote.h"
+#include "run/worker_serve.h"
+
+struct worker {
+    int link;
+    pid_t pid;
+    unsigned char payload[CV_FRAME_MOST];
+    struct cv_frame_head head; /* of the last frame that came */
+};
+
+/* Its exit status is that of the call, and what was wrong goes into a pipe. */
+static void start(struct worker *worker, int *errors)
+{
+    int ends[2], texts[2];
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    assert_int_equal(pipe(texts), 0);
+    worker->pid = fork();
+    assert_true(worker->pid >= 0);
+    if (worker->pid == 0) {
+        struct cleave_error err = { .text = "" };
+        enum cleave_status status;
+
+        close(ends[0]);
+        close(texts[0]);
+        status =
+            cv_worker_serve(&(struct cv_worker_options){ .in = ends[1], .out = ends[1] },
+                            &err);
+        if (status != CLEAVE_OK && write(texts[1], err.text, strlen(err.text)) < 0)
+            _exit(99);
+        _exit((int)status);
+    }
+    close(ends[1]);
+    close(texts[1]);
+    worker->link = ends[0];
+    *errors = texts[0];
+}
+
+/* The link is closed; how the worker ended and what it said. */
+static int finish(struct worker *worker, int errors, char text[600])
+{
+    size_t length = 0;
+    ssize_t got;
+    int status;
+
+    close(worker->link);
+    while ((got = read(errors, text + length, 599 - length)) > 0)
+        length += (size_t)got;
+    text[length] = '\0';
+    close(errors);
+    assert_int_equal(waitpid(worker->pid, &status, 0), worker->pid);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+static void put(int fd, const void *bytes, size_t length)
+{
+    for (size_t done = 0; done < length;) {
+        const ssize_t some =
+            send(fd, (const char *)bytes + done, length - done, MSG_NOSIGNAL);
+
+        if (some <= 0)
+            return; /* it has gone: what follows will tell */
+        done += (size_t)some;
+    }
+}
+
+static void say(struct worker *worker, struct cv_frame_head head, const void *payload,
+                size_t length)
+{
+    unsigned char bytes[CV_FRAME_HEAD];
+
+    head.length = (uint32_t)length;
+    head.checksum = cv_frame_checksum(&head, payload);
+    cv_frame_encode(&head, bytes);
+    put(worker->link, bytes, sizeof bytes);
+    put(worker->link, payload, length);
+}
+
+static bool get(int fd, unsigned char *bytes, size_t length)
+{
+    for (size_t done = 0; done < length;) {
+        const ssize_t some = read(fd, bytes + done, length - done);
+
+        if (some <= 0)
+            return false;
+        done += (size_t)some;
+    }
+    return true;
+}
+
+/* The next frame but for pings and acknowledgements. */
+static uint8_t hear(struct worker *worker)
+{
+    unsigned char bytes[CV_FRAME_HEAD];
+
+    do {
+        if (!get(worker->link, bytes, sizeof bytes))
+            return 0;
+        assert_int_equal(cv_frame_decode(bytes, &worker->head, NULL), CLEAVE_OK);
+        assert_true(get(worker->link, worker->payload, worker->head.length));
+        assert_true(cv_frame_checksum(&worker->head, worker->payload) ==
+                    worker->head.checksum);
+    } while (worker->head.type == CV_FRAME_PING || worker->head.type == CV_FRAME_GOT);
+    return worker->head.type;
+}
+
+static void greet(struct worker *worker)
+{
+    struct cv_packer packer = { NULL, 0, 0, false };
+
+    assert_int_equal(hear(worker), CV_FRAME_HELLO);
+    cv_pack_hello(&packer, &(struct cv_hello){ "1", "test", 1 });
+    say(worker, (struct cv_frame_head){ .type = CV_FRAME_HELLO }, packer.bytes,
+        packer.length);
+    cv_pack_done(&packer);
+}
+
+static void describe(struct worker *worker, const char **command)
+{
+    const char *names[] = { "one", "two", NULL }, *nothing[] = { NULL };
+    struct cv_packer packer = { NULL, 0, 0, false };
+
+    greet(worker);
+    cv_pack_job(&packer, &(struct cv_remote_job){ .command = command,
+                                                  .names = names,
+                                                  .environment = nothing,
+                                                  .directory = "",
+                                                  .temporary = "",
+                                                  .silence_s = 60,
+                                                  .memory = 1 << 20 });
+    /* In two frames. */
+    say(worker, (struct cv_frame_head){ .type = CV_FRAME_JOB }, packer.bytes, 10);
+    say(worker, (struct cv_frame_head){ .type = CV_FRAME_JOB, .flags = CV_FRAME_LAST },
+        packer.bytes + 10, packer.length - 10);
+    cv_pack_done(&packer);
+}
+
+static void begin_piece(struct worker *worker, uint32_t seat, uint64_t chunk)
+{
+    struct cv_packer packer = { NULL, 0, 0, false };
+
+    cv_pack_piece(&packer, &(struct cv_remote_piece){ .body = { 0, 5 } });
+    say(worker,
+        (struct cv_frame_head){ .type = CV_FRAME_PIECE, .peer = seat, .chunk = chunk },
+        packer.bytes, packer.length);
+    cv_pack_done(&packer);
+}
+
+static void send_data(struct worker *worker, uint32_t seat, uint64_t chunk,
+                      const char *text, bool last)
+{
+    say(worker,
+        (struct cv_frame_head){ .type = CV_FRAME_DATA,
+                                .flags = last ? CV_FRAME_LAST : 0,
+                                .peer = seat,
+                                .chunk = chunk,
+                                .value = CV_PART_BODY },
+        text, strlen(text));
+}
+
+/* The output of a piece, which has to end well or not. */
+static void assert_output(struct worker *worker, uint64_t chunk, const char *expected,
+                          uint64_t flags)
+{
+    char text[4096] = "";
+    struct cv_remote_end end;
+    struct cv_arena arena;
+
+    for (;;) {
+        const uint8_t type = hear(worker);
+
+        assert_int_equal(worker->head.chunk, chunk);
+        if (type == CV_FRAME_OUTPUT)
+            strncat(text, (const char *)worker->payload, worker->head.length);
+        else if (type == CV_FRAME_END)
+            break;
+        else
+            assert_int_equal(type, CV_FRAME_COMPUTED);
+    }
+    cv_arena_init(&arena);
+    assert_true(cv_unpack_end(worker->payload, worker->head.length, &arena, &end));
+    assert_int_equal(end.flags, flags);
+    assert_string_equal(text, expected);
+    assert_int_equal(end.output, strlen(expected));
+    cv_arena_done(&arena);
+}
+
+static void pieces_are_done_in_order(void **state)
+{
+    const char *command[] = { "tr", "a-z", "A-Z", NULL };
+    static struct worker worker;
+    char text[600];
+    int errors;
+
+    (void)state;
+    start(&worker, &errors);
+    describe(&worker, command);
+    assert_int_equal(hear(&worker), CV_FRAME_READY);
+    assert_int_equal(worker.head.value, 0);
+    /* Two for one slot, the second one ahead of time, in parts. */
+    begin_piece(&worker, 0, 1);
+    begin_piece(&worker, 0, 2);
+    send_data(&worker, 0, 2, "ahead", false);
+    send_data(&worker, 0, 1, "hel", false);
+    send_data(&worker, 0, 1, "lo\n", true);
+    assert_output(&worker, 1, "HELLO\n", 0);
+    send_data(&worker, 0, 2, "", true);
+    assert_output(&worker, 2, "AHEAD", 0);
+    /* One that is stopped before it is whole, and what comes of it too late. */
+    begin_piece(&worker, 1, 3);
+    send_data(&worker, 1, 3, "gone", false);
+    say(&worker, (struct cv_frame_head){ .type = CV_FRAME_STOP, .peer = 1, .chunk = 3 },
+        NULL, 0);
+    send_data(&worker, 1, 3, "with the wind", true);
+    assert_output(&worker, 3, "", CV_END_STOPPED);
+    begin_piece(&worker, 1, 4);
+    send_data(&worker, 1, 4, "last", true);
+    assert_output(&worker, 4, "LAST", 0);
+    assert_int_equal(finish(&worker, errors, text), CLEAVE_OK);
+    assert_string_equal(text, "");
+}
+
+static void a_piece_is_cut_before_it_begins_and_not_after(void **state)
+{
+    /* The first piece waits until the file is there. */
+    const char *command[] = { "sh", "-c", "read a; cat; sleep 0.3; echo $a", NULL };
+    static struct worker worker;
+    struct cv_packer nothing = { NULL, 0, 0, false };
+    char text[600];
+    int errors;
+
+    (void)state;
+    start(&worker, &errors);
+    describe(&worker, command);
+    assert_int_equal(hear(&worker), CV_FRAME_READY);
+    begin_piece(&worker, 0, 1);
+    send_data(&worker, 0, 1, "x\n", true);
+    begin_piece(&worker, 0, 2);
+    send_data(&worker, 0, 2, "1\n2\n3\n", true);
+    cv_pack_number(&nothing, 0);
+    say(&worker, (struct cv_frame_head){ .type = CV_FRAME_CUT, .chunk = 2, .value = 4 },
+        nothing.bytes, nothing.length);
+    assert_int_equal(hear(&worker), CV_FRAME_CUT_DONE);
+    assert_true(worker.head.chunk == 2 && worker.head.value == 1);
+    /* The first one has been fed whole; there is none of that number; it gets longer. */
+    for (uint64_t chunk = 1; chunk <= 3; chunk++) {
+        say(&worker,
+            (struct cv_frame_head){
+                .type = CV_FRAME_CUT, .chunk = chunk, .value = chunk == 1 ? 1 : 5 },
+            nothing.bytes, nothing.length);
+        assert_int_equal(hear(&worker), CV_FRAME_CUT_DONE);
+        assert_true(worker.head.chunk == chunk && worker.head.value == 0);
+    }
+    cv_pack_done(&nothing);
+    assert_output(&worker, 1, "x\n", 0);
+    assert_output(&worker, 2, "2\n1\n", 0);
+    assert_int_equal(finish(&worker, errors, text), CLEAVE_OK);
+}
+
+static void a_command_that_is_not_there_is_refused(void **state)
+{
+    const char *command[] = { "./there-is-no-such-command", NULL };
+    static struct worker worker;
+    char text[600];
+    int errors;
+
+    (void)state;
+    start(&worker, &errors);
+    describe(&worker, command);
+    assert_int_equal(hear(&worker), CV_FRAME_REFUSED);
+    worker.payload[worker.head.length] = '\0';
+    assert_non_null(strstr((const char *)worker.payload, "cannot run"));
+    assert_int_equal(finish(&worker, errors, text), CLEAVE_EINPUT);
+    assert_non_null(strstr(text, "cannot run './there-is-no-such-command'"));
+}
+
+/* What is wrong is said on both sides, and ends the worker. */
+static void assert_refused(struct worker *worker, int errors, const char *expected)
+{
+    char text[600];
+
+    shutdown(worker->link, SHUT_WR);
+    while (hear(worker) != CV_FRAME_REFUSED)
+        assert_true(worker->head.type != 0);
+    worker->payload[worker->head.length] = '\0';
+    assert_non_null(strstr((const char *)worker->payload, expected));
+    assert_int_equal(finish(worker, errors, text), CLEAVE_EINPUT);
+    assert_non_null(strstr(text, expected));
+}
+
+static void damaged_frames_are_refused_on_both_sides(void **state)
+{
+    static const struct {
+        size_t at, length; /* which byte of the head is changed, and what is sent of it */
+        unsigned char by;
+        const char *expected;
+    } cases[] = {
+        { 0, CV_FRAME_HEAD, 1, "expected a frame of cleave, got 'BLVE" },
+        { 4, CV_FRAME_HEAD, 2, "got version 3: both sides need the same cleave" },
+        { 11, CV_FRAME_HEAD, 1, "expected a frame of at most 1048576 bytes" },
+        { 16, CV_FRAME_HEAD, 1, "a frame was damaged on its way" },
+        { 39, CV_FRAME_HEAD, 1, "a frame was damaged on its way" },
+        { 0, CV_FRAME_HEAD - 1, 0, "the connection ended within a frame" },
+        { 8, CV_FRAME_HEAD, 9, "the connection ended within a frame" },
+    };
+    const char *command[] = { "cat", NULL };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        static struct worker worker;
+        struct cv_frame_head head = { .type = CV_FRAME_LEAVE };
+        unsigned char bytes[CV_FRAME_HEAD];
+        int errors;
+
+        start(&worker, &errors);
+        describe(&worker, command);
+        assert_int_equal(hear(&worker), CV_FRAME_READY);
+        head.checksum = cv_frame_checksum(&head, NULL);
+        cv_frame_encode(&head, bytes);
+        bytes[cases[i].at] ^= cases[i].by;
+        put(worker.link, bytes, cases[i].length);
+        assert_refused(&worker, errors, cases[i].expected);
+    }
+}
+
+static void frames_out_of_turn_are_refused(void **state)
+{
+    static const uint8_t types[] = {
+        CV_FRAME_HELLO, CV_FRAME_JOB, CV_FRAME_READY, CV_FRAME_PIECE, 63, 64, 255
+    };
+    const char *command[] = { "cat", NULL };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        static struct worker worker;
+        int errors;
+
+        start(&worker, &errors);
+        describe(&worker, command);
+        assert_int_equal(hear(&worker), CV_FRAME_READY);
+        say(&worker, (struct cv_frame_head){ .type = types[i] }, NULL, 0);
+        assert_refused(&worker, errors,
+                       types[i] == CV_FRAME_PIECE ? "expected a piece of the input"
+                                                  : "which is not expected here");
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(pieces_are_done_in_order),
+        cmocka_unit_test(a_piece_is_cut_before_it_begins_and_not_after),
+        cmocka_unit_test(a_command_that_is_not_there_is_refused),
+        cmocka_unit_test(damaged_frames_are_refused_on_both_sides),
+        cmocka_unit_test(frames_out_of_turn_are_refused),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,65 @@
+#!/bin/sh
+# preload.sh -- programs that know nothing of cleave, with libcleave-mpi-preload.
+# SPDX-License-Identifier: MIT
+#
+# usage: preload.sh FLAVOUR RANKS, in the environment of the tests.
+flavour=$1 ranks=$2
+here=$CLEAVE_SOURCE_DIR/tests/mpi
+library=$CLEAVE_BUILD_DIR/lib/$flavour/libcleave-mpi-preload.so
+programs=$CLEAVE_BUILD_DIR/tests/mpi-$flavour
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+
+fail()
+{
+    echo "$1" >&2
+    cat "$work"/out "$work"/err >&2
+    exit 1
+}
+
+# with SETTINGS PROGRAM ARGUMENT... -- run it; output in $work/out and $work/err.
+with()
+{
+    settings=$1
+    shift
+    LAUNCH_ENV="CLEAVE_MPI=$settings LD_PRELOAD=$library" \
+        sh "$here/launch.sh" "$flavour" "$ranks" "$@" >"$work/out" 2>"$work/err"
+}
+
+sh "$here/launch.sh" "$flavour" 1 true 2>/dev/null
+test $? -eq 77 && { echo "mpirun.$flavour is not here" >&2; exit 77; }
+
+for policy in auto tree-dyn ordered-tree-dyn greedy binomial fibonacci mpi \
+    greedy,transfer=20us,combine=10us; do
+    with "$policy" "$programs/plain" 12 200 || fail "$policy failed"
+    grep -q ' 0 wrong' "$work/out" || fail "$policy is wrong"
+done
+
+# The same bits, whoever is late.
+with fixed "$programs/plain" 12 0 || fail "fixed failed"
+cp "$work/out" "$work/before"
+for late in 300 50; do
+    with fixed "$programs/plain" 12 "$late" || fail "fixed failed"
+    cmp -s "$work/before" "$work/out" || fail "fixed has other bits"
+done
+
+with auto,verbose "$programs/plain" 40 100 || fail "auto,verbose failed"
+grep -q 'cleave: policy auto, [0-9]* reductions, [0-9]* left to MPI' "$work/err" ||
+    fail "verbose says nothing"
+grep -q "cleave: communicator of $ranks ranks:" "$work/err" || test "$ranks" -lt 3 ||
+    fail "verbose does not tell what was chosen"
+
+with tree-din,verbose "$programs/plain" 2 && fail "a misspelt policy was taken"
+test "$(grep -c "cleave: CLEAVE_MPI: expected a setting or a policy, got 'tree-din'; did you mean 'tree-dyn'" \
+    "$work/err")" -eq 1 || fail "a misspelt policy is not told once"
+with tree-dyn,greedy "$programs/plain" 2 && fail "two policies were taken"
+
+compiler=$(command -v "mpifort.$flavour") || {
+    echo "no mpifort.$flavour: the Fortran program is left out" >&2
+    exit 0
+}
+"$compiler" "$here/plain.f90" -o "$work/fortran" >"$work/out" 2>"$work/err" ||
+    fail "the Fortran program does not compile"
+with ordered-tree-dyn,verbose "$work/fortran" || fail "Fortran failed"
+grep -q 'fortran is right' "$work/out" || fail "Fortran is wrong"
+grep -q 'policy ordered-tree-dyn, 2 reductions' "$work/err" || fail "Fortran was passed by"

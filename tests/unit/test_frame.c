@@ -1,0 +1,199 @@
+/* test_frame.c -- frames, and what is packed into them. SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "run/remote.h"
+#include "run/squeeze.h"
+
+static void a_head_has_its_place(void **state)
+{
+    static const unsigned char expected[CV_FRAME_HEAD] = {
+        'C', 'L', 'V', 'E', 1, 9, 3, 0, 4, 3, 2, 0, 8, 7, 6, 5, 16, 15, 14, 13,
+        12,  11,  10,  9,   1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0,  0,  0,  0xFF,
+    };
+    const struct cv_frame_head head = { .type = 9,
+                                        .flags = 3,
+                                        .length = 0x20304,
+                                        .peer = 0x05060708,
+                                        .chunk = 0x090A0B0C0D0E0F10,
+                                        .value = 1,
+                                        .checksum = 0xFF00000000000002 };
+    unsigned char bytes[CV_FRAME_HEAD];
+    struct cv_frame_head again;
+
+    (void)state;
+    cv_frame_encode(&head, bytes);
+    assert_memory_equal(bytes, expected, sizeof bytes);
+    assert_int_equal(cv_frame_decode(bytes, &again, NULL), CLEAVE_OK);
+    assert_true(again.type == head.type && again.flags == head.flags &&
+                again.length == head.length && again.peer == head.peer &&
+                again.chunk == head.chunk && again.value == head.value &&
+                again.checksum == head.checksum);
+}
+
+static void other_heads_are_refused(void **state)
+{
+    unsigned char bytes[CV_FRAME_HEAD];
+    struct cv_frame_head head = { .length = CV_FRAME_MOST };
+    struct cleave_error err;
+
+    (void)state;
+    cv_frame_encode(&head, bytes);
+    assert_int_equal(cv_frame_decode(bytes, &head, &err), CLEAVE_OK);
+    bytes[8]++;
+    assert_int_equal(cv_frame_decode(bytes, &head, &err), CLEAVE_EINPUT);
+    assert_string_equal(err.text,
+                        "expected a frame of at most 1048576 bytes, got one of 1048577");
+    bytes[4] = 7;
+    assert_int_equal(cv_frame_decode(bytes, &head, &err), CLEAVE_EINPUT);
+    assert_string_equal(err.text, "expected frames of version 1, got version 7: both "
+                                  "sides need the same cleave");
+    memcpy(bytes, "Last login: Monday\n\n........................", CV_FRAME_HEAD);
+    assert_int_equal(cv_frame_decode(bytes, &head, &err), CLEAVE_EINPUT);
+    assert_string_equal(err.text, "expected a frame of cleave, got 'Last login: Monday"
+                                  "\\x0a\\x0a....................'");
+}
+
+static void every_damaged_bit_is_found(void **state)
+{
+    unsigned char payload[] = "the payload of a frame", bytes[CV_FRAME_HEAD];
+    struct cv_frame_head head = { .type = 5, .length = sizeof payload, .chunk = 77 };
+
+    (void)state;
+    head.checksum = cv_frame_checksum(&head, payload);
+    for (size_t bit = 0; bit < 8 * (CV_FRAME_HEAD + sizeof payload); bit++) {
+        struct cv_frame_head got;
+        unsigned char *at =
+            bit / 8 < CV_FRAME_HEAD ? &bytes[bit / 8] : &payload[bit / 8 - CV_FRAME_HEAD];
+
+        cv_frame_encode(&head, bytes);
+        *at ^= (unsigned char)(1 << bit % 8);
+        /* A length that says otherwise is not read past. */
+        if (cv_frame_decode(bytes, &got, NULL) == CLEAVE_OK && got.length <= head.length)
+            assert_true(cv_frame_checksum(&got, payload) != got.checksum);
+        if (bit / 8 >= CV_FRAME_HEAD)
+            *at ^= (unsigned char)(1 << bit % 8);
+    }
+}
+
+static void a_job_comes_out_as_it_went_in(void **state)
+{
+    const char *command[] = { "sed", "s/a b/\"c\"/", "", NULL };
+    const char *names[] = { "a.0", "a.1", NULL }, *environment[] = { "A=1", NULL };
+    struct cv_remote_file file = { "/data/in", 12345, -7, { 1, 2 } };
+    const struct cv_remote_job job = { .command = command,
+                                       .names = names,
+                                       .environment = environment,
+                                       .directory = "/tmp",
+                                       .temporary = "",
+                                       .persistent = true,
+                                       .timeout_s = 2.5,
+                                       .silence_s = 30,
+                                       .memory = 1 << 20,
+                                       .files = &file,
+                                       .nfiles = 1 };
+    struct cv_packer packer = { NULL, 0, 0, false };
+    struct cv_remote_job got;
+    struct cv_arena arena;
+
+    (void)state;
+    cv_arena_init(&arena);
+    cv_pack_job(&packer, &job);
+    assert_false(packer.failed);
+    assert_true(cv_unpack_job(packer.bytes, packer.length, &arena, &got));
+    assert_string_equal(got.command[1], command[1]);
+    assert_string_equal(got.command[2], "");
+    assert_null(got.command[3]);
+    assert_string_equal(got.names[1], "a.1");
+    assert_null(got.names[2]);
+    assert_string_equal(got.environment[0], "A=1");
+    assert_true(got.persistent && !got.hashes);
+    assert_true(got.timeout_s == 2.5 && got.silence_s == 30 && got.memory == 1 << 20);
+    assert_true(got.nfiles == 1 && got.files[0].size == 12345 &&
+                got.files[0].mtime_ns == -7 && got.files[0].ends.low == 2);
+    /* Cut short anywhere, or with something behind, it is none. */
+    for (size_t n = 0; n < packer.length; n++)
+        assert_false(cv_unpack_job(packer.bytes, n, &arena, &got));
+    cv_pack_number(&packer, 0);
+    assert_false(cv_unpack_job(packer.bytes, packer.length, &arena, &got));
+    cv_pack_done(&packer);
+    cv_arena_done(&arena);
+}
+
+static void pieces_and_ends_come_out_as_they_went_in(void **state)
+{
+    const struct cv_remote_piece piece = { true,      true,         3,       4,
+                                           { 0, 10 }, { 100, 200 }, { 7, 9 } };
+    const struct cv_remote_end end = {
+        CV_END_TIMED_OUT, -1, 9, 1.5, 100, 200, 0.5, 0.25, { 5, 6 }, "took a nap"
+    };
+    struct cv_packer packer = { NULL, 0, 0, false };
+    struct cv_remote_piece got_piece;
+    struct cv_remote_end got_end;
+    struct cv_arena arena;
+
+    (void)state;
+    cv_arena_init(&arena);
+    cv_pack_piece(&packer, &piece);
+    assert_true(cv_unpack_piece(packer.bytes, packer.length, &got_piece));
+    assert_true(got_piece.shared && got_piece.mates && got_piece.file == 3 &&
+                got_piece.body.end == 200 && got_piece.mate.begin == 7);
+    assert_false(cv_unpack_piece(packer.bytes, packer.length - 1, &got_piece));
+    packer.bytes[4 * 8 + 7] = 1; /* the header begins behind its end */
+    assert_false(cv_unpack_piece(packer.bytes, packer.length, &got_piece));
+    cv_pack_done(&packer);
+    cv_pack_end(&packer, &end);
+    assert_true(cv_unpack_end(packer.bytes, packer.length, &arena, &got_end));
+    assert_true(got_end.flags == CV_END_TIMED_OUT && got_end.exit_code == -1 &&
+                got_end.signal == 9 && got_end.compute_s == 1.5 &&
+                got_end.hash.high == 5);
+    assert_string_equal(got_end.fault, "took a nap");
+    for (size_t n = 0; n < packer.length; n++)
+        assert_false(cv_unpack_end(packer.bytes, n, &arena, &got_end));
+    cv_pack_done(&packer);
+    cv_arena_done(&arena);
+}
+
+static void compressing_is_tried_only_where_it_can_pay(void **state)
+{
+    static unsigned char bytes[100000], small[100000], again[100000];
+    struct cv_squeeze squeeze;
+    size_t became, length;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof bytes; i++)
+        bytes[i] = (unsigned char)('a' + i % 7);
+    cv_squeeze_init(&squeeze);
+    /* Nothing is known of the link; it is very fast; it is slow. */
+    assert_int_equal(cv_squeeze_put(&squeeze, 0, bytes, sizeof bytes, small), 0);
+    assert_int_equal(cv_squeeze_put(&squeeze, 1e18, bytes, sizeof bytes, small), 0);
+    became = cv_squeeze_put(&squeeze, 1, bytes, sizeof bytes, small);
+    assert_true(became > 0 && became < sizeof bytes / 10);
+    assert_true(cv_squeeze_get(&squeeze, small, became, again, sizeof again, &length));
+    assert_int_equal(length, sizeof bytes);
+    assert_memory_equal(again, bytes, sizeof bytes);
+    /* More than there is room for, or damaged. */
+    assert_false(cv_squeeze_get(&squeeze, small, became, again, 99999, &length));
+    assert_false(
+        cv_squeeze_get(&squeeze, small, became - 1, again, sizeof again, &length));
+    cv_squeeze_done(&squeeze);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_head_has_its_place),
+        cmocka_unit_test(other_heads_are_refused),
+        cmocka_unit_test(every_damaged_bit_is_found),
+        cmocka_unit_test(a_job_comes_out_as_it_went_in),
+        cmocka_unit_test(pieces_and_ends_come_out_as_they_went_in),
+        cmocka_unit_test(compressing_is_tried_only_where_it_can_pay),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

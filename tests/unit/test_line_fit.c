@@ -1,0 +1,60 @@
+/* test_line_fit.c -- latency and rate from what things took. SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "run/line_fit.h"
+
+static void a_line_is_found(void **state)
+{
+    struct cv_line line = { 0, 0, 0, 0, 0 };
+    double latency_s, rate_ups;
+
+    (void)state;
+    for (double units = 100; units < 1e6; units *= 3)
+        cv_line_add(&line, units, 0.25 + units / 4e4);
+    cv_line_fit(&line, &latency_s, &rate_ups);
+    assert_true(fabs(latency_s - 0.25) < 1e-9);
+    assert_true(fabs(rate_ups - 4e4) < 1e-3);
+}
+
+static void one_size_has_no_latency(void **state)
+{
+    struct cv_line line = { 0, 0, 0, 0, 0 };
+    double latency_s = -1, rate_ups = -1;
+
+    (void)state;
+    cv_line_fit(&line, &latency_s, &rate_ups);
+    assert_true(latency_s == 0 && rate_ups == 0);
+    for (int i = 0; i < 5; i++)
+        cv_line_add(&line, 1000, 2);
+    cv_line_fit(&line, &latency_s, &rate_ups);
+    assert_true(fabs(latency_s - 0) < 1e-12);
+    assert_true(fabs(rate_ups - 500) < 1e-9);
+}
+
+/* Noise may say that large ones take no longer: neither number leaves reason. */
+static void noise_does_not_turn_the_line_over(void **state)
+{
+    struct cv_line line = { 0, 0, 0, 0, 0 };
+    double latency_s, rate_ups;
+
+    (void)state;
+    cv_line_add(&line, 10, 5);
+    cv_line_add(&line, 1000, 1);
+    cv_line_fit(&line, &latency_s, &rate_ups);
+    assert_true(rate_ups > 0 && latency_s >= 0 && latency_s <= 3);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_line_is_found),
+        cmocka_unit_test(one_size_has_no_latency),
+        cmocka_unit_test(noise_does_not_turn_the_line_over),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
