@@ -157,16 +157,17 @@ int main(int argc, char **argv)
     static struct bench bench;
 
     MPI_Init(&argc, &argv);
-    if (argc < 6 || argc - 5 > MOST_POLICIES || atoi(argv[1]) > MOST_ROUNDS) {
+    if (argc < 6 || argc - 5 > MOST_POLICIES ||
+        (int)strtol(argv[1], NULL, 10) > MOST_ROUNDS) {
         fprintf(stderr, "usage: mpi_reduce ROUNDS BYTES COST BALANCED_S POLICY...\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     prctl(PR_SET_TIMERSLACK, 1UL);
     MPI_Comm_rank(MPI_COMM_WORLD, &bench.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &bench.n);
-    bench.rounds = atoi(argv[1]);
-    bench.count = (int)((size_t)atol(argv[2]) / sizeof(double));
-    bench.cost = atoi(argv[3]);
+    bench.rounds = (int)strtol(argv[1], NULL, 10);
+    bench.count = (int)((size_t)strtol(argv[2], NULL, 10) / sizeof(double));
+    bench.cost = (int)strtol(argv[3], NULL, 10);
     cost_of_op = abs(bench.cost);
     bench.policies = argv + 5;
     bench.npolicies = argc - 5;
@@ -177,7 +178,7 @@ int main(int argc, char **argv)
     bench.sum = calloc((size_t)bench.count, sizeof *bench.sum);
     if (bench.own == NULL || bench.sum == NULL)
         MPI_Abort(MPI_COMM_WORLD, 1);
-    print_rows(&bench, atof(argv[4]));
+    print_rows(&bench, strtod(argv[4], NULL));
     free(bench.own);
     free(bench.sum);
     if (bench.cost != 0)

@@ -65,10 +65,10 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: smpi_reduce ROUNDS BYTES SKEW_S POLICY FLOPS\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
-    rounds = atoi(argv[1]);
-    count = (int)((size_t)atol(argv[2]) / sizeof(double));
-    skew = atof(argv[3]);
-    flops_per_byte = atof(argv[5]);
+    rounds = (int)strtol(argv[1], NULL, 10);
+    count = (int)((size_t)strtol(argv[2], NULL, 10) / sizeof(double));
+    skew = strtod(argv[3], NULL);
+    flops_per_byte = strtod(argv[5], NULL);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &n);
     own = calloc((size_t)count, sizeof *own);

@@ -78,6 +78,7 @@ set(CPACK_COMPONENT_RUNTIME_DESCRIPTION
 on the cores of this machine or of others, so that all finish together; plans
 and simulates such runs, and joins the results along the best tree.")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME cleave)
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_SUGGESTS "gnuplot-nox, openssh-client, cleave-simgrid, cleave-openmpi | cleave-mpich")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION
 "Headers and libraries, for programs that plan, simulate or run divisible
 loads and reductions.")

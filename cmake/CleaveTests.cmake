@@ -123,3 +123,4 @@ endforeach()
 cleave_add_test(layers quick sh ${CMAKE_SOURCE_DIR}/tools/check-layers)
 
 include(cmake/CleaveMpiTests.cmake)
+include(cmake/CleaveMpiRunTests.cmake)

@@ -66,7 +66,7 @@ struct cleave_mpi_map {
     enum cleave_status (*collect)(void *context, uint64_t begin, uint64_t end,
                                   const struct cleave_mpi_buffer *partial,
                                   struct cleave_error *err);
-    bool commutative; /* partials may be combined in any order                        */
+    bool commutative;   /* partials may be combined in any order                        */
     const char *policy; /* how the load is shared; NULL: "learn"                      */
     const struct cleave_setting *settings; /* of the policy; nsettings of them        */
     size_t nsettings;

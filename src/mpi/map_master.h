@@ -59,8 +59,8 @@ struct cv_map_master {
     struct cv_map_note note;    /* the next event                                     */
     struct cv_mail_item listen;
     uint32_t nworkers;
-    struct cv_map_slot *slots; /* owned: per worker                                   */
-    bool *may;                 /* owned: per worker, for the plan                     */
+    struct cv_map_slot *slots;   /* owned: per worker                                   */
+    bool *may;                   /* owned: per worker, for the plan                     */
     struct cleave_event *events; /* owned: those from first_event on are to be told   */
     size_t first_event, nevents, event_room;
     struct cv_map_wake *wakes; /* owned                                               */

@@ -19,16 +19,26 @@ static struct cv_local_lane *lane_of(struct cv_slot *slot)
 
 /* --- how long it took --------------------------------------------------------------------- */
 
-/* The last time that something happened to another chunk of the same worker. */
-static double last_time(const struct cv_local_engine *engine,
-                        const struct cv_local_lane *lane, size_t offset)
+/* When the last chunk of the same worker had arrived, and when its output was here. */
+static double last_arrived(const struct cv_local_engine *engine,
+                           const struct cv_local_lane *lane)
 {
     const struct cv_local_slot *at = &engine->slots[lane->slot.worker];
     double last_s = 0;
 
     for (uint32_t i = 0; i < at->nlanes; i++)
-        last_s = fmax(last_s, *(const double *)((const char *)&at->lanes[i].slot.remote +
-                                                offset));
+        last_s = fmax(last_s, at->lanes[i].slot.remote.arrived_s);
+    return last_s;
+}
+
+static double last_returned(const struct cv_local_engine *engine,
+                            const struct cv_local_lane *lane)
+{
+    const struct cv_local_slot *at = &engine->slots[lane->slot.worker];
+    double last_s = 0;
+
+    for (uint32_t i = 0; i < at->nlanes; i++)
+        last_s = fmax(last_s, at->lanes[i].slot.remote.returned_s);
     return last_s;
 }
 
@@ -37,8 +47,7 @@ static double last_time(const struct cv_local_engine *engine,
 static double sent_from(const struct cv_local_engine *engine,
                         const struct cv_local_lane *lane)
 {
-    return fmax(lane->slot.remote.granted_s,
-                last_time(engine, lane, offsetof(struct cv_remote, arrived_s)));
+    return fmax(lane->slot.remote.granted_s, last_arrived(engine, lane));
 }
 
 /* The machine is busy with a chunk from the time its command is started, or the output of
@@ -51,8 +60,7 @@ static double busy_from(const struct cv_local_engine *engine,
 
     if (remote->host == NULL || !remote->computed)
         return lane->began_s;
-    return fmax(remote->computed_s - remote->compute_s,
-                last_time(engine, lane, offsetof(struct cv_remote, returned_s)));
+    return fmax(remote->computed_s - remote->compute_s, last_returned(engine, lane));
 }
 
 static void count(struct cv_local_engine *engine, const struct cv_local_lane *lane,

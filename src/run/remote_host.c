@@ -313,7 +313,7 @@ static enum cleave_status start_command(struct cv_host *host, int *in, int *out,
 static enum cleave_status connect_host(struct cv_host *host, struct cleave_error *err)
 {
     struct cv_hosts *hosts = host->hosts;
-    int in = host->given, out = host->given;
+    int in = host->given, out = in;
 
     host->given = -1;
     if (host->words != NULL)

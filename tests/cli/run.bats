@@ -571,3 +571,20 @@ PYTHON
     [ "$output" = "$(cat in)" ]
     [[ $stderr != *$'\r'* ]]
 }
+
+@test "plans made before take input as it is cut" {
+    seq 300000 >"$BATS_TEST_TMPDIR/numbers"
+    for port in one duplex multi; do
+        cat >"$BATS_TEST_TMPDIR/two.yaml" <<END
+port: $port
+workers:
+  - { name: a, speed: 20 MB/s, bandwidth: 2 GB/s, compute_latency: 3ms }
+  - { name: b, speed: 10 MB/s, bandwidth: 2 GB/s, compute_latency: 3ms }
+END
+        for policy in umr umr-plus one-round rumr factoring; do
+            cleave 0 run -q --hosts "$BATS_TEST_TMPDIR/two.yaml" --policy $policy \
+                -i "$BATS_TEST_TMPDIR/numbers" -o "$BATS_TEST_TMPDIR/out" -- cat
+            cmp "$BATS_TEST_TMPDIR/out" "$BATS_TEST_TMPDIR/numbers"
+        done
+    done
+}

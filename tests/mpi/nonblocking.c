@@ -108,7 +108,7 @@ static void among_messages(struct check *check, struct going *going, uint64_t ro
 
 int main(int argc, char **argv)
 {
-    struct going *all = calloc(COMMS * EACH, sizeof *all);
+    struct going *all = calloc((size_t)COMMS * EACH, sizeof *all);
     MPI_Comm comms[COMMS];
     struct check check;
     uint64_t rounds;
@@ -116,7 +116,7 @@ int main(int argc, char **argv)
 
     check_begin(&check, &argc, &argv);
     if (all == NULL)
-        MPI_Abort(MPI_COMM_WORLD, 1);
+        return MPI_Abort(MPI_COMM_WORLD, 1);
     rounds = argc > 1 ? strtoul(argv[1], NULL, 10) : 100;
     MPI_Comm_dup(MPI_COMM_WORLD, &comms[0]);
     MPI_Comm_split(MPI_COMM_WORLD, check.world_rank % 2, 0, &comms[1]);

@@ -110,7 +110,7 @@ static void set_matrices(struct matrix *to, int count, int rank, uint64_t round)
 {
     for (int i = 0; i < count; i++)
         for (int k = 0; k < 4; k++)
-            to[i].a[k] = mixed((uint64_t)rank, round, (uint64_t)(4 * i + k));
+            to[i].a[k] = mixed((uint64_t)rank, round, 4 * (uint64_t)i + (uint64_t)k);
 }
 
 static void matrices_round(struct scene *scene, MPI_Comm comm, uint64_t round, int root)
@@ -221,7 +221,8 @@ static void fixed_round(struct scene *scene, MPI_Comm comm, uint64_t round, int 
         come_late(rank, round * 8 + again, scene->late_us);
         cleave_mpi_reduce(own, sum, count, MPI_DOUBLE, MPI_SUM, root, comm, "fixed");
         if (rank == root && again > 0)
-            CHECK(&scene->check, memcmp(before, sum, (size_t)count * sizeof *sum) == 0,
+            CHECK(&scene->check,
+                  memcmp(scene->fold, scene->result, (size_t)count * sizeof *sum) == 0,
                   "other bits in repetition %d", (int)again);
         memcpy(before, sum, (size_t)count * sizeof *sum);
     }
@@ -320,7 +321,7 @@ int main(int argc, char **argv)
 
     check_begin(&scene.check, &argc, &argv);
     rounds = argc > 1 ? strtoul(argv[1], NULL, 10) : 1000;
-    scene.late_us = argc > 2 ? (unsigned)atoi(argv[2]) : 0;
+    scene.late_us = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 0;
     open_scene(&scene, argc > 3 ? argv[3] : NULL);
     for (uint64_t round = 0; round < rounds; round++)
         play(&scene, round);

@@ -71,20 +71,20 @@ static void play(struct program *program, MPI_Op left, int round, unsigned late_
 int main(int argc, char **argv)
 {
     struct program program = { .bits = 1 };
-    int rounds = argc > 1 ? atoi(argv[1]) : 30;
+    int rounds = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 30;
     long wrong = 0;
     MPI_Op left;
 
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &program.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &program.n);
-    program.own = malloc(2 * COUNT * sizeof *program.own);
+    program.own = malloc((size_t)2 * COUNT * sizeof *program.own);
     if (program.own == NULL)
-        MPI_Abort(MPI_COMM_WORLD, 1);
+        return MPI_Abort(MPI_COMM_WORLD, 1);
     program.sum = program.own + COUNT;
     MPI_Op_create(keep_left, 0, &left);
     for (int round = 0; round < rounds; round++)
-        play(&program, left, round, argc > 2 ? (unsigned)atoi(argv[2]) : 0);
+        play(&program, left, round, argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 0);
     MPI_Op_free(&left);
     MPI_Reduce(&program.wrong, &wrong, 1, MPI_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
     if (program.rank == 0)

@@ -211,18 +211,19 @@ static void all_kinds(struct grid *grid, MPI_Comm comm)
 
 int main(int argc, char **argv)
 {
+    const size_t room = (size_t)VALUE_SIZE * (MOST_COUNT + 1);
     struct grid grid = { .round = 0 };
     int most, least;
 
     check_begin(&grid.check, &argc, &argv);
-    most = argc > 1 ? atoi(argv[1]) : grid.check.world_size;
-    least = argc > 2 ? atoi(argv[2]) : 1;
-    grid.own = malloc(4 * (MOST_COUNT + 1) * VALUE_SIZE);
+    most = argc > 1 ? (int)strtol(argv[1], NULL, 10) : grid.check.world_size;
+    least = argc > 2 ? (int)strtol(argv[2], NULL, 10) : 1;
+    grid.own = malloc(4 * room);
     if (grid.own == NULL)
-        MPI_Abort(MPI_COMM_WORLD, 1);
-    grid.sum = grid.own + (MOST_COUNT + 1) * VALUE_SIZE;
-    grid.fold = grid.sum + (MOST_COUNT + 1) * VALUE_SIZE;
-    grid.other = grid.fold + (MOST_COUNT + 1) * VALUE_SIZE;
+        return MPI_Abort(MPI_COMM_WORLD, 1);
+    grid.sum = grid.own + room;
+    grid.fold = grid.sum + room;
+    grid.other = grid.fold + room;
     for (int n = least; n <= most && n <= grid.check.world_size; n++) {
         MPI_Comm comm = first_ranks(n);
 
