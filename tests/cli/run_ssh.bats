@@ -169,7 +169,9 @@ appears() {
     cmp expected out
     ! grep -q "gets a copy" err
     # One that is damaged is replaced.
-    printf 'x' | dd of="$copy" bs=1 seek=$(($(stat -c %s "$copy") - 1)) conv=notrunc 2>/dev/null
+    cp "$copy" damaged
+    printf 'x' | dd of=damaged bs=1 seek=$(($(stat -c %s damaged) - 1)) conv=notrunc 2>/dev/null
+    mv damaged "$copy" # the one before may still be running
     push || { cat err; cp keys.before "$BED/authorized_keys"; return 1; }
     cmp expected out
     says "fast: gets a copy of cleave"
