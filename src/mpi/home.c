@@ -8,7 +8,6 @@
 #include "mpi/home.h"
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <string.h>
 
 #include "mpi/team.h"
@@ -20,7 +19,6 @@ static struct {
     MPI_Comm self;          /* a copy of MPI_COMM_SELF that returns its errors */
     struct cv_team *oldest; /* owned; linked by their `next`                   */
     int error_class;        /* our own; 0: not made                            */
-    atomic_int pending;     /* reductions begun and not yet waited for */
     struct cv_mpi_settings defaults;
     void (*told)(const struct cv_team *team);
 } home = { .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -124,16 +122,6 @@ int cv_home_keep(struct cv_team *team, MPI_Comm comm)
     *at = team;
     pthread_mutex_unlock(&home.lock);
     return MPI_SUCCESS;
-}
-
-void cv_home_pend(int change)
-{
-    atomic_fetch_add(&home.pending, change);
-}
-
-bool cv_home_pending(void)
-{
-    return atomic_load_explicit(&home.pending, memory_order_relaxed) > 0;
 }
 
 struct cv_mpi_settings *cv_home_defaults(void)

@@ -14,11 +14,6 @@ struct cv_team *cv_home_find(MPI_Comm comm);
  * latest, when MPI is finalized. */
 int cv_home_keep(struct cv_team *team, MPI_Comm comm);
 
-/* Count reductions that were begun and not yet waited for, of all communicators: so that
- * calls that are handed on need not look for some on theirs. */
-void cv_home_pend(int change);
-bool cv_home_pending(void);
-
 /* Settings that a new team begins with, and who is told before a team is closed; may be
  * NULL. */
 struct cv_mpi_settings *cv_home_defaults(void);

@@ -61,9 +61,7 @@ static int begin_ours(const struct cv_call *call, enum cv_mpi_policy policy,
     }
     request->is_mpis = false;
     CV_MPI_TRY(cv_call_begin(call, policy, team, &request->reduction));
-    CV_MPI_TRY(cv_reduction_drive(&request->reduction, false));
-    cv_home_pend(1);
-    return MPI_SUCCESS;
+    return cv_reduction_drive(&request->reduction, false);
 }
 
 static int begin(const struct cv_call *call, enum cv_mpi_policy policy,
@@ -74,7 +72,7 @@ static int begin(const struct cv_call *call, enum cv_mpi_policy policy,
 
     if (call->count < 0 && call->comm != MPI_COMM_NULL)
         return cv_home_raise(call->comm, MPI_ERR_COUNT);
-    if (cv_call_is_for_mpi(call, &team))
+    if (cv_call_is_for_mpi(call))
         return begin_mpis(call, request); /* which raises what there is to raise */
     code = cv_team_of(call->comm, &team);
     if (code == MPI_SUCCESS && cv_call_is_mistaken(call, team))
@@ -122,8 +120,6 @@ static int finish(struct cleave_mpi_request **request, bool block, int *flag)
     } else {
         code = cv_reduction_drive(&made->reduction, block);
         *flag = code != MPI_SUCCESS || made->reduction.ended;
-        if (*flag)
-            cv_home_pend(-1);
         cv_home_raise(made->comm, code);
     }
     if (*flag) {

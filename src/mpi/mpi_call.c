@@ -13,18 +13,19 @@
 /* In the dynamic policies a partial travels in as many pieces as may be under way: then all
  * are on their way at once, and no rank has to wake up only to send the next. */
 static const double least_segment = 262144, most_segment = 16777216;
-enum { FEW_CALLS = 8, SHORT_BYTES = 1024 };
+enum { FEW_CALLS = 8 };
 
-bool cv_call_is_for_mpi(const struct cv_call *call, struct cv_team **out_team)
+bool cv_call_is_for_mpi(const struct cv_call *call)
 {
+    const struct cv_team *team;
     int inter = 0, size = 0;
 
     if (call->comm == MPI_COMM_NULL || call->op == MPI_OP_NULL ||
         call->type == MPI_DATATYPE_NULL || call->count <= 0)
         return true;
-    *out_team = cv_home_find(call->comm);
-    if (*out_team != NULL)
-        return (*out_team)->size < 2;
+    team = cv_home_find(call->comm);
+    if (team != NULL)
+        return team->size < 2;
     if (PMPI_Comm_test_inter(call->comm, &inter) != MPI_SUCCESS || inter)
         return true;
     return PMPI_Comm_size(call->comm, &size) != MPI_SUCCESS || size < 2;
@@ -140,46 +141,22 @@ static bool is_too_early(struct cv_team *team)
     return team->size <= 2 || (team->comm == MPI_COMM_NULL && team->seen++ < FEW_CALLS);
 }
 
-/* A vector so short that looking for something better costs more than there is to gain. */
-static bool is_too_short(const struct cv_call *call)
-{
-    int size = 0;
-
-    return call->count < SHORT_BYTES && call->type != MPI_DATATYPE_NULL &&
-           PMPI_Type_size(call->type, &size) == MPI_SUCCESS &&
-           (double)size * call->count < SHORT_BYTES;
-}
-
-/* Others may wait for what was begun on this communicator and would not advance while this
- * rank is inside the MPI library. */
-static int end_pending(MPI_Comm comm)
-{
-    struct cv_team *team = comm == MPI_COMM_NULL ? NULL : cv_home_find(comm);
-
-    return team == NULL ? MPI_SUCCESS : cv_home_raise(comm, cv_reduction_drain(team));
-}
-
 int cv_call_do(const struct cv_call *call, enum cv_mpi_policy policy)
 {
-    struct cv_team *team = NULL;
-    int code = MPI_SUCCESS;
+    struct cv_team *team;
+    int code;
 
     /* Not every MPI library looks at this. */
     if (call->count < 0 && call->comm != MPI_COMM_NULL)
         return cv_home_raise(call->comm, MPI_ERR_COUNT);
-    if (cv_home_pending())
-        CV_MPI_TRY(end_pending(call->comm));
-    if (policy == CV_MPI_MPI || (policy == CV_MPI_AUTO && is_too_short(call)) ||
-        cv_call_is_for_mpi(call, &team))
+    if (policy == CV_MPI_MPI || cv_call_is_for_mpi(call))
         return cv_call_mpi(call);
-    if (team == NULL)
-        code = cv_team_meet(call->comm, &team);
+    code = cv_team_meet(call->comm, &team);
     if (code != MPI_SUCCESS)
         return cv_home_raise(call->comm, code);
     if (cv_call_is_mistaken(call, team) || (policy == CV_MPI_AUTO && is_too_early(team)))
         return cv_call_mpi(call);
-    if (team->comm == MPI_COMM_NULL)
-        code = cv_team_of(call->comm, &team);
+    code = cv_team_of(call->comm, &team);
     if (code != MPI_SUCCESS)
         return cv_home_raise(call->comm, code);
     code = policy == CV_MPI_AUTO ? run_auto(call, team) : cv_call_run(call, policy, team);

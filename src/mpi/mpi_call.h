@@ -18,8 +18,8 @@ struct cv_call {
 };
 
 /* Whether the MPI library is to do it: there is nothing to gain, or it is to report the
- * mistake in the arguments. If not, *out_team is the team if there is one yet. */
-bool cv_call_is_for_mpi(const struct cv_call *call, struct cv_team **out_team);
+ * mistake in the arguments. */
+bool cv_call_is_for_mpi(const struct cv_call *call);
 bool cv_call_is_mistaken(const struct cv_call *call, struct cv_team *team);
 int cv_call_mpi(const struct cv_call *call);
 

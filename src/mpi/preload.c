@@ -7,7 +7,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "mpi/home.h"
 
@@ -30,12 +29,10 @@ static void read_settings(bool together)
      * may be that not all come here. */
     if (together)
         PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (rank == 0) {
+    if (rank == 0)
         fprintf(stderr, "cleave: CLEAVE_MPI: %s\n", err.text);
-        usleep(100000); /* launchers may drop what comes with the end */
-    } else {
-        PMPI_Barrier(MPI_COMM_WORLD); /* which rank 0 does not enter */
-    }
+    if (together)
+        PMPI_Barrier(MPI_COMM_WORLD);
     PMPI_Abort(MPI_COMM_WORLD, 2);
 }
 
@@ -66,10 +63,8 @@ static enum cv_mpi_policy fitting(enum cv_mpi_policy policy, MPI_Op op)
 
 int cv_preload_call(const struct cv_call *call)
 {
-    struct cv_team *team;
-
     make_ready(false);
-    if (state.policy == CV_MPI_MPI || cv_call_is_for_mpi(call, &team)) {
+    if (state.policy == CV_MPI_MPI || cv_call_is_for_mpi(call)) {
         state.handed_on++;
         return cv_call_mpi(call);
     }
