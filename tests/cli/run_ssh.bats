@@ -156,7 +156,7 @@ appears() {
     cp "$BED/authorized_keys" keys.before
     sed "s#^#command=\"$T/in-home\" #" keys.before >"$BED/authorized_keys"
     push() {
-        timeout $LONG "$CLEAVE" run -q -i in --hosts h.yaml --ssh "$SSH" --push -- tr 0-9 a-j >out 2>err
+        timeout $LONG "$CLEAVE" run -q -i in --hosts h.yaml --ssh "$SSH" --push --connect-timeout 1min -- tr 0-9 a-j >out 2>err
     }
     sed -i '/slow\|thin/d' h.yaml
     push || { cat err; cp keys.before "$BED/authorized_keys"; return 1; }
