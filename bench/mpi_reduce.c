@@ -1,17 +1,24 @@
 /* mpi_reduce.c -- time from the last arrival to the result, with arrivals spread out.
  * SPDX-License-Identifier: MIT
  *
- * Usage: mpi_reduce ROUNDS BYTES COST BALANCED_S POLICY...
+ * Usage: mpi_reduce SECONDS BYTES COST CONTENDER...
  *
  * For a vector of doubles and for ranks that come up to 0, 1, 4 and 16 times as late as a
- * balanced reduction by the MPI library takes (BALANCED_S; 0: what is measured first),
- * prints the median time of each policy as CSV: ranks,bytes,skew,cost,policy,median_s. The
- * policies take turns in every round, with the same delays. A rank that is early, or done,
- * sleeps, as if it had a processor to itself. COST is how often the operator goes over
- * each value: 0 is MPI_SUM. If it is negative the operator is said not to commute.
+ * balanced reduction by the MPI library takes, prints what each contender took, as CSV:
  *
- * Balanced rounds come one after the other, each after a barrier. Before each row there are
- * rounds that are not counted, from which "auto" learns. */
+ *     ranks,bytes,skew,cost,contender,rounds,median_s,ratio
+ *
+ * A contender is a policy, or "mpi", "again" (both MPI_Reduce: how far they are apart is
+ * how far the others may be apart by chance) or "adapt" (MPI_Reduce of Open MPI's
+ * coll/adapt, which must be allowed by --mca coll_adapt_priority 1). All take turns in
+ * every round, in an order drawn anew each time and with the same delays; `ratio` is the
+ * median over the rounds of the first contender's time by this one's. A row takes about
+ * SECONDS, the balanced one twice that.
+ *
+ * COST is how often the operator goes over each value: 0 is MPI_SUM. If it is negative the
+ * operator is said not to commute. Ranks that are not yet due sleep, as if each had a
+ * processor to itself. Every contender has a communicator of its own, a new one for each
+ * row; before a row there are calls that do not count, from which "auto" learns. */
 #include <errno.h>
 #include <math.h>
 #include <mpi.h>
@@ -24,15 +31,23 @@
 #include <time.h>
 #include <cleave/mpi.h>
 
-enum { MOST_POLICIES = 8, MOST_ROUNDS = 2000, WARM_ROUNDS = 100 };
+enum { MOST_CONTENDERS = 8, MOST_ROUNDS = 4000, LEAST_ROUNDS = 9 };
+enum { WARM_CALLS = 3, LEARN_CALLS = 200, LEAST_LEARN_CALLS = 48 };
+
+struct contender {
+    const char *name;
+    bool by_mpi; /* MPI_Reduce, of whatever component */
+    MPI_Comm comm;
+    double times[MOST_ROUNDS];
+};
 
 struct bench {
-    int rank, n, rounds, npolicies, cost, count;
-    char **policies;
+    int rank, n, ncontenders, cost, count;
+    double seconds;
     MPI_Op op;
-    MPI_Comm comm; /* a new one for each row */
     double *own, *sum;
-    double times[MOST_POLICIES][MOST_ROUNDS];
+    struct contender contenders[MOST_CONTENDERS];
+    double scratch[MOST_ROUNDS];
 };
 
 static double now_s(void)
@@ -59,10 +74,10 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static double median(double *times, int count)
+static double median(double *values, int count)
 {
-    qsort(times, (size_t)count, sizeof *times, compare);
-    return times[count / 2];
+    qsort(values, (size_t)count, sizeof *values, compare);
+    return values[count / 2];
 }
 
 /* A number from 0 to 1 for a rank in a round. */
@@ -94,62 +109,156 @@ static void slow_sum(void *in, void *inout, int *count, MPI_Datatype *type)
 }
 
 /* One reduction; the time from the last arrival to the result, on rank 0. */
-static double once(struct bench *bench, const char *policy, double late_s)
+static double once(struct bench *bench, const struct contender *contender, double late_s)
 {
     double came, spent[2] = { 0, 0 }, last[2];
 
-    MPI_Barrier(bench->comm);
+    MPI_Barrier(MPI_COMM_WORLD);
     if (late_s >= 0) {
         double start = now_s() + 100e-6;
 
-        MPI_Bcast(&start, 1, MPI_DOUBLE, 0, bench->comm);
+        MPI_Bcast(&start, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
         sleep_until(start + late_s);
     }
     came = now_s();
-    if (strcmp(policy, "mpi") == 0)
+    if (contender->by_mpi)
         MPI_Reduce(bench->own, bench->sum, bench->count, MPI_DOUBLE, bench->op, 0,
-                   bench->comm);
+                   contender->comm);
     else
         cleave_mpi_reduce(bench->own, bench->sum, bench->count, MPI_DOUBLE, bench->op, 0,
-                          bench->comm, policy);
+                          contender->comm, contender->name);
     spent[0] = came;
     spent[1] = bench->rank == 0 ? now_s() : 0;
-    MPI_Reduce(spent, last, 2, MPI_DOUBLE, MPI_MAX, 0, bench->comm);
+    MPI_Reduce(spent, last, 2, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
     return bench->rank == 0 ? last[1] - last[0] : 0;
 }
 
-static void measure(struct bench *bench, double skew_s, int rounds)
+/* How late this rank is in a round; negative: nobody is. */
+static double delay(const struct bench *bench, double skew_s, int round)
 {
-    for (int round = 0; round < rounds; round++)
-        for (int p = 0; p < bench->npolicies; p++) {
-            double late = chance((uint64_t)bench->rank, (uint64_t)round) * skew_s;
-
-            bench->times[p][round] =
-                once(bench, bench->policies[p], skew_s > 0 ? late : -1);
-        }
+    return skew_s > 0 ? chance((uint64_t)bench->rank, (uint64_t)round) * skew_s : -1;
 }
 
-static void print_rows(struct bench *bench, double balanced)
+/* Calls that do not count, and how long one takes. */
+static double warm_up(struct bench *bench, double skew_s)
+{
+    double since = now_s(), took;
+
+    for (int i = 0; i < WARM_CALLS; i++)
+        for (int c = 0; c < bench->ncontenders; c++)
+            once(bench, &bench->contenders[c], delay(bench, skew_s, i));
+    took = (now_s() - since) / (WARM_CALLS * bench->ncontenders);
+    MPI_Bcast(&took, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    for (int c = 0; c < bench->ncontenders; c++) {
+        int calls = (int)fmax(fmin(bench->seconds / took, LEARN_CALLS), LEAST_LEARN_CALLS);
+
+        if (strcmp(bench->contenders[c].name, "auto") == 0)
+            for (int i = 0; i < calls; i++)
+                once(bench, &bench->contenders[c], delay(bench, skew_s, i));
+    }
+    return took;
+}
+
+static int measure(struct bench *bench, double skew_s)
+{
+    double took = warm_up(bench, skew_s), seconds = bench->seconds * (skew_s > 0 ? 1 : 2);
+    int rounds = (int)fmax(
+        fmin(seconds / (took * bench->ncontenders), MOST_ROUNDS), LEAST_ROUNDS);
+    int order[MOST_CONTENDERS];
+
+    for (int round = 0; round < rounds; round++) {
+        for (int c = 0; c < bench->ncontenders; c++) {
+            int at = (int)(chance(1000 + (uint64_t)c, (uint64_t)round) * (c + 1));
+
+            order[c] = order[at];
+            order[at] = c;
+        }
+        for (int i = 0; i < bench->ncontenders; i++) {
+            struct contender *contender = &bench->contenders[order[i]];
+
+            contender->times[round] =
+                once(bench, contender, delay(bench, skew_s, round));
+        }
+    }
+    return rounds;
+}
+
+static void open_comms(struct bench *bench)
+{
+    for (int c = 0; c < bench->ncontenders; c++) {
+        struct contender *contender = &bench->contenders[c];
+        MPI_Info info;
+
+        MPI_Info_create(&info);
+        if (strcmp(contender->name, "adapt") == 0)
+            MPI_Info_set(info, "ompi_comm_coll_preference", "adapt");
+        MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &contender->comm);
+        MPI_Info_free(&info);
+    }
+}
+
+/* Returns the first one's median time. */
+static double print_row(struct bench *bench, double skew, int rounds)
+{
+    const struct contender *first = &bench->contenders[0];
+    double base = 0;
+
+    for (int c = 0; c < bench->ncontenders && bench->rank == 0; c++) {
+        const struct contender *contender = &bench->contenders[c];
+        double middle, ratio;
+
+        for (int i = 0; i < rounds; i++)
+            bench->scratch[i] = first->times[i] / contender->times[i];
+        ratio = median(bench->scratch, rounds);
+        memcpy(bench->scratch, contender->times, (size_t)rounds * sizeof(double));
+        middle = median(bench->scratch, rounds);
+        if (c == 0)
+            base = middle;
+        printf("%d,%zu,%g,%d,%s,%d,%.9f,%.3f,%.3f\n", bench->n,
+               (size_t)bench->count * sizeof(double), skew, bench->cost, contender->name,
+               rounds, middle, ratio, base / middle);
+    }
+    fflush(stdout);
+    MPI_Bcast(&base, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+    return base;
+}
+
+static void run(struct bench *bench)
 {
     static const double skews[] = { 0, 1, 4, 16 };
+    double balanced = 0;
 
     for (size_t s = 0; s < sizeof skews / sizeof *skews; s++) {
-        MPI_Comm_dup(MPI_COMM_WORLD, &bench->comm);
-        measure(bench, skews[s] * balanced, WARM_ROUNDS);
-        measure(bench, skews[s] * balanced, bench->rounds);
-        for (int p = 0; p < bench->npolicies; p++) {
-            double middle = median(bench->times[p], bench->rounds);
+        int rounds;
+        double base;
 
-            if (p == 0 && balanced == 0)
-                balanced = middle;
-            if (bench->rank == 0)
-                printf("%d,%zu,%g,%d,%s,%.9f\n", bench->n,
-                       (size_t)bench->count * sizeof(double), skews[s], bench->cost,
-                       bench->policies[p], middle);
-        }
-        MPI_Bcast(&balanced, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-        MPI_Comm_free(&bench->comm);
+        open_comms(bench);
+        rounds = measure(bench, skews[s] * balanced);
+        base = print_row(bench, skews[s], rounds);
+        if (s == 0)
+            balanced = base;
+        for (int c = 0; c < bench->ncontenders; c++)
+            MPI_Comm_free(&bench->contenders[c].comm);
     }
+}
+
+static bool read_arguments(struct bench *bench, int argc, char **argv)
+{
+    static const char *const by_mpi[] = { "mpi", "again", "adapt" };
+
+    if (argc < 5 || argc - 4 > MOST_CONTENDERS)
+        return false;
+    bench->seconds = strtod(argv[1], NULL);
+    bench->count = (int)((size_t)strtol(argv[2], NULL, 10) / sizeof(double));
+    bench->cost = (int)strtol(argv[3], NULL, 10);
+    bench->ncontenders = argc - 4;
+    for (int c = 0; c < bench->ncontenders; c++) {
+        bench->contenders[c].name = argv[4 + c];
+        for (size_t i = 0; i < sizeof by_mpi / sizeof *by_mpi; i++)
+            if (strcmp(argv[4 + c], by_mpi[i]) == 0)
+                bench->contenders[c].by_mpi = true;
+    }
+    return bench->seconds > 0 && bench->count > 0;
 }
 
 int main(int argc, char **argv)
@@ -157,20 +266,14 @@ int main(int argc, char **argv)
     static struct bench bench;
 
     MPI_Init(&argc, &argv);
-    if (argc < 6 || argc - 5 > MOST_POLICIES ||
-        (int)strtol(argv[1], NULL, 10) > MOST_ROUNDS) {
-        fprintf(stderr, "usage: mpi_reduce ROUNDS BYTES COST BALANCED_S POLICY...\n");
+    MPI_Comm_rank(MPI_COMM_WORLD, &bench.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &bench.n);
+    if (!read_arguments(&bench, argc, argv)) {
+        fprintf(stderr, "usage: mpi_reduce SECONDS BYTES COST CONTENDER...\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     prctl(PR_SET_TIMERSLACK, 1UL);
-    MPI_Comm_rank(MPI_COMM_WORLD, &bench.rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &bench.n);
-    bench.rounds = (int)strtol(argv[1], NULL, 10);
-    bench.count = (int)((size_t)strtol(argv[2], NULL, 10) / sizeof(double));
-    bench.cost = (int)strtol(argv[3], NULL, 10);
     cost_of_op = abs(bench.cost);
-    bench.policies = argv + 5;
-    bench.npolicies = argc - 5;
     bench.op = MPI_SUM;
     if (bench.cost != 0)
         MPI_Op_create(slow_sum, bench.cost > 0, &bench.op);
@@ -178,7 +281,9 @@ int main(int argc, char **argv)
     bench.sum = calloc((size_t)bench.count, sizeof *bench.sum);
     if (bench.own == NULL || bench.sum == NULL)
         MPI_Abort(MPI_COMM_WORLD, 1);
-    print_rows(&bench, strtod(argv[4], NULL));
+    for (int i = 0; i < bench.count; i++)
+        bench.own[i] = bench.rank + i; /* memory that was never written costs less */
+    run(&bench);
     free(bench.own);
     free(bench.sum);
     if (bench.cost != 0)

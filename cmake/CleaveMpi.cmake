@@ -15,10 +15,11 @@ set(reductions ${library})
 list(REMOVE_ITEM reductions ${others} "")
 file(GLOB mpi_benches CONFIGURE_DEPENDS bench/mpi_*.c)
 
-# cleave_mpi_library(TARGET FLAVOUR NAME SOURCE...) -- BUILD/lib/FLAVOUR/libNAME.so.
+# cleave_mpi_library(TARGET FLAVOUR NAME SOURCE...) -- BUILD/lib/FLAVOUR/libNAME.so, with the
+# reductions.
 function(cleave_mpi_library target flavour name)
     set(symbols ${CMAKE_SOURCE_DIR}/cmake/lib${name}.symbols)
-    add_library(${target} SHARED ${ARGN})
+    add_library(${target} SHARED ${ARGN} $<TARGET_OBJECTS:cleave-mpi-${flavour}-objects>)
     target_link_libraries(${target} PRIVATE cleave-static cleave-flags cleave-inside)
     target_link_libraries(${target} PUBLIC PkgConfig::MPI_${flavour})
     target_include_directories(${target} INTERFACE include)
@@ -40,11 +41,16 @@ foreach(flavour openmpi mpich)
     endif()
     list(APPEND CLEAVE_MPI_FLAVOURS ${flavour})
     set(target cleave-mpi-${flavour})
-    cleave_mpi_library(${target} ${flavour} cleave-mpi ${library})
+    # Both libraries have them: compile them once.
+    add_library(${target}-objects OBJECT ${reductions})
+    set_target_properties(${target}-objects PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    target_link_libraries(${target}-objects PRIVATE cleave-flags cleave-inside
+        PkgConfig::MPI_${flavour})
+    cleave_mpi_library(${target} ${flavour} cleave-mpi ${others})
     set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0)
     if(preload)
         cleave_mpi_library(${target}-preload ${flavour} cleave-mpi-preload
-            ${preload} ${reductions})
+            ${preload})
         target_link_libraries(${target}-preload PRIVATE ${CMAKE_DL_LIBS})
     endif()
     foreach(source ${mpi_benches})

@@ -147,6 +147,8 @@ struct cleave_policy {
     bool takes_streams;  /* loads: the load may be without a known end              */
     bool orders_returns; /* loads: says when results come back. Those of other
                             policies come back as they get ready                    */
+    bool hears_losses;   /* loads: is told of CLEAVE_LOST when a worker has gone; for
+                            other policies somebody else stands in for it           */
     size_t state_size;
     const struct cleave_param *params; /* ends with a zero entry; NULL: none       */
     enum cleave_status (*plan)(void *state, const struct cleave_view *view,

@@ -350,6 +350,7 @@ const struct cleave_policy cleave_policy_learn = {
     .summary = "sizes from measured costs: growing, then shrinking, late tails recalled",
     .reference = "cleave",
     .takes_streams = true,
+    .hears_losses = true,
     .state_size = sizeof(struct learn),
     .params = learn_params,
     .start = learn_start,

@@ -8,7 +8,7 @@
 #include "policy/umr.h"
 #include "policy/xmi.h"
 #include "policy/xmi_k.h"
-#include "sim/native.h"
+#include "sim/load_case.h"
 #include "sim/parallel.h"
 
 enum { MOST_WORKERS = 50, MOST_ROUNDS = 60, MOST_CHUNKS = 2000 };
@@ -41,19 +41,11 @@ static enum cleave_status simulate(const struct cv_plan *plan,
                                    const struct cleave_platform *platform, double *out,
                                    struct cleave_error *err)
 {
-    struct cv_run run = { .platform = platform };
-    struct cv_driver *driver = NULL;
-    struct cv_outcome outcome;
     struct cv_planned planned;
     enum cleave_status status;
 
     CV_TRY(cv_planned_fixed(&planned, plan, platform, LOAD, err));
-    status = cv_driver_open(&planned, &cv_engine_native, platform, NULL, &driver, err);
-    if (status == CLEAVE_OK)
-        status = cv_driver_run(driver, &run, NULL, &outcome, err);
-    if (status == CLEAVE_OK)
-        *out = outcome.makespan_s;
-    cv_driver_close(driver);
+    status = cv_planned_makespan(&planned, platform, out, err);
     cv_planned_done(&planned);
     return status;
 }

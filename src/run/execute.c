@@ -9,7 +9,6 @@
 
 #include "base/arena.h"
 #include "engine/driver.h"
-#include "policy/registry.h"
 #include "run/fold_local.h"
 #include "run/kept.h"
 #include "run/local_engine.h"
@@ -117,7 +116,7 @@ static enum cleave_status make_plan(struct execution *execution, double total,
         snprintf(block, sizeof block, "%.17g", asked->block);
     }
     CV_TRY(cleave_policy_find(CLEAVE_TASK_LOAD, name, &policy, err));
-    execution->local.hears_losses = policy == &cleave_policy_learn;
+    execution->local.hears_losses = policy->hears_losses;
     CV_TRY(cv_planned_init(&execution->planned, policy,
                            asked->block > 0          ? fixed
                            : asked->settings != NULL ? asked->settings

@@ -87,6 +87,9 @@ enum cleave_status cv_stream_records(const struct cv_stream *stream, uint64_t be
 /* With `numbers`: know how many records are before a boundary at the end of a piece. */
 enum cleave_status cv_stream_number(struct cv_stream *stream, uint64_t offset,
                                     struct cleave_error *err);
+/* A mark more, in its place; `index` of them are before it. */
+enum cleave_status cv_stream_mark(struct cv_stream *stream, size_t index,
+                                  struct cv_stream_mark mark, struct cleave_error *err);
 /* Marks before `offset`. */
 size_t cv_stream_marks_before(const struct cv_stream *stream, uint64_t offset);
 

@@ -21,16 +21,8 @@ static enum cleave_status add_mark(struct cv_stream *stream, uint64_t mark,
 {
     if (stream->nmarks > 0 && mark - stream->marks[stream->nmarks - 1].offset < GRAIN)
         return CLEAVE_OK;
-    if (stream->nmarks == stream->marks_capacity) {
-        struct cv_stream_mark *larger = cv_grow(stream->marks, &stream->marks_capacity,
-                                                stream->nmarks + 1, sizeof *larger);
-
-        if (larger == NULL)
-            return cv_fail_memory(err, "an index of the input");
-        stream->marks = larger;
-    }
-    stream->marks[stream->nmarks++] = (struct cv_stream_mark){ mark, stream->records };
-    return CLEAVE_OK;
+    return cv_stream_mark(stream, stream->nmarks,
+                          (struct cv_stream_mark){ mark, stream->records }, err);
 }
 
 /* What has come and is not settled. */

@@ -242,17 +242,11 @@ static enum cleave_status number(const struct cv_stream *stream, uint64_t offset
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_stream_number(struct cv_stream *stream, uint64_t offset,
-                                    struct cleave_error *err)
+enum cleave_status cv_stream_mark(struct cv_stream *stream, size_t index,
+                                  struct cv_stream_mark mark, struct cleave_error *err)
 {
-    const size_t index = cv_stream_marks_before(stream, offset);
-    struct cv_stream_mark new = { offset, stream->records }, *marks = stream->marks;
+    struct cv_stream_mark *marks = stream->marks;
 
-    if (!stream->numbers ||
-        (index < stream->nmarks && stream->marks[index].offset == offset))
-        return CLEAVE_OK;
-    if (offset != stream->settled)
-        CV_TRY(number(stream, offset, &new.records, err));
     if (stream->nmarks == stream->marks_capacity) {
         marks =
             cv_grow(marks, &stream->marks_capacity, stream->nmarks + 1, sizeof *marks);
@@ -261,9 +255,23 @@ enum cleave_status cv_stream_number(struct cv_stream *stream, uint64_t offset,
         stream->marks = marks;
     }
     memmove(marks + index + 1, marks + index, (stream->nmarks - index) * sizeof *marks);
-    marks[index] = new;
+    marks[index] = mark;
     stream->nmarks++;
     return CLEAVE_OK;
+}
+
+enum cleave_status cv_stream_number(struct cv_stream *stream, uint64_t offset,
+                                    struct cleave_error *err)
+{
+    const size_t index = cv_stream_marks_before(stream, offset);
+    struct cv_stream_mark new = { offset, stream->records };
+
+    if (!stream->numbers ||
+        (index < stream->nmarks && stream->marks[index].offset == offset))
+        return CLEAVE_OK;
+    if (offset != stream->settled)
+        CV_TRY(number(stream, offset, &new.records, err));
+    return cv_stream_mark(stream, index, new, err);
 }
 
 enum cleave_status cv_stream_records(const struct cv_stream *stream, uint64_t begin,

@@ -88,27 +88,36 @@ static enum cleave_status plan_load(const struct cv_load_case *load_case,
 
 /* --- The load for a lifespan ---------------------------------------------------------- */
 
+enum cleave_status cv_planned_makespan(const struct cv_planned *planned,
+                                       const struct cleave_platform *platform,
+                                       double *out_s, struct cleave_error *err)
+{
+    const struct cv_run run = { .platform = platform };
+    struct cv_driver *driver = NULL;
+    struct cv_outcome outcome;
+    enum cleave_status status =
+        cv_driver_open(planned, &cv_engine_native, platform, NULL, &driver, err);
+
+    if (status == CLEAVE_OK)
+        status = cv_driver_run(driver, &run, NULL, &outcome, err);
+    if (status == CLEAVE_OK)
+        *out_s = outcome.makespan_s;
+    cv_driver_close(driver);
+    return status;
+}
+
 static enum cleave_status makespan_of(const struct cv_load_case *load_case,
                                       const struct cleave_job *job, double units,
                                       double *out_s, struct cleave_error *err)
 {
     struct cv_load load = load_case->load;
-    struct cv_run run = { .platform = load_case->platform };
-    struct cv_driver *driver = NULL;
-    struct cv_outcome outcome;
     struct cv_planned planned;
     enum cleave_status status;
 
     load.units = units;
     load.lifespan_s = 0;
     CV_TRY(plan_load(load_case, job, &load, &planned, err));
-    status = cv_driver_open(&planned, &cv_engine_native, load_case->platform, NULL,
-                            &driver, err);
-    if (status == CLEAVE_OK)
-        status = cv_driver_run(driver, &run, NULL, &outcome, err);
-    if (status == CLEAVE_OK)
-        *out_s = outcome.makespan_s;
-    cv_driver_close(driver);
+    status = cv_planned_makespan(&planned, load_case->platform, out_s, err);
     cv_planned_done(&planned);
     return status;
 }

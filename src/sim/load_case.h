@@ -28,4 +28,9 @@ enum cleave_status cv_load_case_plan(const struct cv_load_case *load_case,
                                      struct cv_planned *planned,
                                      struct cleave_error *err);
 
+/* One run of what is planned on the native engine, with costs as declared. */
+enum cleave_status cv_planned_makespan(const struct cv_planned *planned,
+                                       const struct cleave_platform *platform,
+                                       double *out_s, struct cleave_error *err);
+
 #endif

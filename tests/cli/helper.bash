@@ -104,3 +104,35 @@ on_terminal() {
     command="stty cols 100 rows 40; $(printf '%q ' "$CLEAVE" "$@")"
     run env TERM=xterm script -qec "$command" /dev/null
 }
+
+# says TEXT -- the file err, standard error of a run, must hold it.
+says() {
+    grep -qF -- "$1" err || {
+        echo "expected to read: $1"
+        cat err
+        return 1
+    }
+}
+
+# appears FILE -- wait until it is there.
+appears() {
+    for _ in $(seq 3000); do
+        [ -e "$1" ] && return 0
+        sleep 0.02
+    done
+    echo "$1 did not appear"
+    return 1
+}
+
+# slow_command SECONDS -- makes $T/slow, a tr that takes its time. Its first run on a worker
+# leaves the worker's pid in $T/parent.WORKER, which is whole as soon as it is there.
+slow_command() {
+    cat >"$T/slow" <<END
+#!/bin/sh
+note="$T/parent.\$CLEAVE_WORKER"
+[ -e "\$note" ] || { echo \$PPID >"\$note.\$\$" && mv "\$note.\$\$" "\$note"; }
+sleep $1
+exec tr 0-9 a-j
+END
+    chmod +x "$T/slow"
+}

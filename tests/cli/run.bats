@@ -53,16 +53,6 @@ in_background() {
     PID=$!
 }
 
-# appears FILE -- wait until it is there.
-appears() {
-    for _ in $(seq 1500); do
-        [ -e "$1" ] && return 0
-        sleep 0.02
-    done
-    echo "$1 did not appear"
-    return 1
-}
-
 # --- input and output ---------------------------------------------------------------------
 
 @test "outputs come in the order of the input" {

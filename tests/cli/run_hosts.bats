@@ -51,24 +51,6 @@ fails_with() {
     fi
 }
 
-# says TEXT -- it was said on standard error.
-says() {
-    grep -qF -- "$1" err || {
-        echo "expected to read: $1"
-        cat err
-        return 1
-    }
-}
-
-# appears FILE -- wait until it is there.
-appears() {
-    for _ in $(seq 3000); do
-        [ -e "$1" ] && return 0
-        sleep 0.02
-    done
-    return 1
-}
-
 @test "outputs of hosts are the same as here" {
     prepare
     hosts 'name: a, slots: 1' 'name: b, slots: 3, command: env' >h.yaml
@@ -254,15 +236,9 @@ END
         says "bad: lost, its chunks go elsewhere"
     done
     # kill -9 of the worker while its command runs.
-    cat >slow <<END
-#!/bin/sh
-echo \$PPID >"$T/parent.\$CLEAVE_WORKER"
-sleep 0.2
-exec tr 0-9 a-j
-END
-    chmod +x slow
+    slow_command 0.2
     hosts 'name: a, slots: 1' 'name: b, slots: 1' >h.yaml
-    timeout $LONG "$CLEAVE" run -q -i in --hosts h.yaml --block 500000 -- "$T/slow" >out 2>err &
+    timeout $LONG "$CLEAVE" run -q -i in --hosts h.yaml --block 250000 -- "$T/slow" >out 2>err &
     pid=$!
     appears parent.a
     sleep 0.1
@@ -297,22 +273,15 @@ END
 
 @test "a master that is killed leaves no workers behind and loses nothing" {
     prepare
-    cat >slow <<END
-#!/bin/sh
-touch "$T/began"
-echo \$PPID >"$T/parent"
-sleep 0.1
-exec tr 0-9 a-j
-END
-    chmod +x slow
+    slow_command 0.1
     hosts 'name: a, slots: 1' >h.yaml
     "$CLEAVE" run -q -i in --hosts h.yaml --block 100000 --journal j -- "$T/slow" >out 2>err &
     pid=$!
-    appears began
+    appears parent.a
     sleep 0.5
     kill -9 $pid
     wait $pid || true
-    worker=$(cat parent)
+    worker=$(cat parent.a)
     for _ in $(seq 500); do
         kill -0 "$worker" 2>/dev/null || break
         sleep 0.02

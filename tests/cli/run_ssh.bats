@@ -54,22 +54,6 @@ job() {
     }
 }
 
-says() {
-    grep -qF -- "$1" err || {
-        echo "expected to read: $1"
-        cat err
-        return 1
-    }
-}
-
-appears() {
-    for _ in $(seq 3000); do
-        [ -e "$1" ] && return 0
-        sleep 0.02
-    done
-    return 1
-}
-
 @test "by ssh, the output is the same as here" {
     prepare
     job --joblog log -- tr 0-9 a-j
@@ -103,15 +87,22 @@ appears() {
     prepare
     seq 1 3000000 >in
     tr 0-9 a-j <in >expected
+    # Its first command waits for the link to go while the next chunks are on their way.
+    cat >held <<END
+#!/bin/sh
+if [ \$CLEAVE_WORKER = thin ]; then
+    touch "$T/began"
+    while [ ! -e "$T/unplugged" ]; do sleep 0.02; done
+fi
+exec tr 0-9 a-j
+END
+    chmod +x held
     (
-        appears log
-        for _ in $(seq 3000); do
-            grep -q thin log && break
-            sleep 0.02
-        done
+        appears began
         bed unplug "$BED" thin
+        touch unplugged
     ) 3>&- &
-    job --host-timeout 2 --joblog log --block 200000 -- tr 0-9 a-j
+    job --host-timeout 2 --block 1000000 -- "$T/held"
     wait
     bed plug "$BED" thin
     cmp expected out
@@ -120,8 +111,7 @@ appears() {
 
 @test "a worker that is killed, one that hangs, and a master that is killed" {
     prepare
-    printf '#!/bin/sh\necho $PPID >"%s/parent.$CLEAVE_WORKER"\nsleep 0.1\nexec tr 0-9 a-j\n' "$T" >slow
-    chmod +x slow
+    slow_command 0.1
     for signal in KILL STOP; do
         rm -f parent.*
         (

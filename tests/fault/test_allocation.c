@@ -3,55 +3,15 @@
  *
  * The allocator of the C library is put behind a counter. Whatever allocation fails, the
  * call must say so and leave nothing behind that crashes later. */
-#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cleave/cleave.h>
+#include "fault/failing_allocator.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
-
-int main(void)
-{
-    fprintf(stderr, "skipped: needs glibc's own allocator, without a sanitizer\n");
-    return 77;
-}
-
-#else
-
-extern void *__libc_malloc(size_t size);
-extern void *__libc_calloc(size_t count, size_t size);
-extern void *__libc_realloc(void *old, size_t size);
-
-static long countdown = -1; /* -1: never fail */
-static bool has_failed;
-
-static bool fails_now(void)
-{
-    if (countdown < 0 || countdown-- > 0)
-        return false;
-    has_failed = true;
-    countdown = -1;
-    errno = ENOMEM;
-    return true;
-}
-
-void *malloc(size_t size)
-{
-    return fails_now() ? NULL : __libc_malloc(size);
-}
-
-void *calloc(size_t count, size_t size)
-{
-    return fails_now() ? NULL : __libc_calloc(count, size);
-}
-
-void *realloc(void *old, size_t size)
-{
-    return fails_now() ? NULL : __libc_realloc(old, size);
-}
+#ifndef CV_NO_ALLOCATOR
 
 static const char platform_text[] =
     "port: one\n"

@@ -2,7 +2,6 @@
  * read and reported. SPDX-License-Identifier: MIT
  *
  * As test_allocation.c, with the parts of the library that are about traces. */
-#include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,48 +10,9 @@
 #include "io/trace_export.h"
 #include "io/trace_file.h"
 #include "report/html_report.h"
+#include "fault/failing_allocator.h"
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
-
-int main(void)
-{
-    fprintf(stderr, "skipped: needs glibc's own allocator, without a sanitizer\n");
-    return 77;
-}
-
-#else
-
-extern void *__libc_malloc(size_t size);
-extern void *__libc_calloc(size_t count, size_t size);
-extern void *__libc_realloc(void *old, size_t size);
-
-static long countdown = -1; /* -1: never fail */
-static bool has_failed;
-
-static bool fails_now(void)
-{
-    if (countdown < 0 || countdown-- > 0)
-        return false;
-    has_failed = true;
-    countdown = -1;
-    errno = ENOMEM;
-    return true;
-}
-
-void *malloc(size_t size)
-{
-    return fails_now() ? NULL : __libc_malloc(size);
-}
-
-void *calloc(size_t count, size_t size)
-{
-    return fails_now() ? NULL : __libc_calloc(count, size);
-}
-
-void *realloc(void *old, size_t size)
-{
-    return fails_now() ? NULL : __libc_realloc(old, size);
-}
+#ifndef CV_NO_ALLOCATOR
 
 static const struct cleave_worker workers[3] = { { 1, 0, 1, 0, 1, 0 },
                                                  { 2, 0, 1, 0, 1, 0 },

@@ -1,0 +1,57 @@
+/* failing_allocator.h -- the allocator of the C library behind a counter: the n-th call
+ * fails. For one file of a program. SPDX-License-Identifier: MIT
+ *
+ * CV_NO_ALLOCATOR is defined where that cannot be done; then the program says so, and its
+ * tests are left out. */
+#ifndef CV_FAILING_ALLOCATOR_H
+#define CV_FAILING_ALLOCATOR_H
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || !defined(__GLIBC__)
+#define CV_NO_ALLOCATOR 1
+
+int main(void)
+{
+    fprintf(stderr, "skipped: needs glibc's own allocator, without a sanitizer\n");
+    return 77;
+}
+
+#else
+
+extern void *__libc_malloc(size_t size);
+extern void *__libc_calloc(size_t count, size_t size);
+extern void *__libc_realloc(void *old, size_t size);
+
+static long countdown = -1; /* -1: never fail */
+static bool has_failed;
+
+static bool fails_now(void)
+{
+    if (countdown < 0 || countdown-- > 0)
+        return false;
+    has_failed = true;
+    countdown = -1;
+    errno = ENOMEM;
+    return true;
+}
+
+void *malloc(size_t size)
+{
+    return fails_now() ? NULL : __libc_malloc(size);
+}
+
+void *calloc(size_t count, size_t size)
+{
+    return fails_now() ? NULL : __libc_calloc(count, size);
+}
+
+void *realloc(void *old, size_t size)
+{
+    return fails_now() ? NULL : __libc_realloc(old, size);
+}
+
+#endif
+#endif
