@@ -2,16 +2,22 @@
  * SPDX-License-Identifier: MIT
  *
  * Links that share no port are independent. For one worker, K chunks that leave no gap
- * and end at T are the optimum of their number (xmi with one worker): their sizes, and so
- * the units U_K(T), are affine in T. Worker i does U_i(T) = max_K U_K(T) units by T, and
- * the makespan is the least T for which all of them do the load. Bisection on T: about
- * 60 passes over the workers, each over the numbers of chunks worth trying. */
+ * and end at T are the optimum of their number: a chunk arrives when the one before is
+ * computed,
+ *
+ *     L + u[k+1] / B = C + u[k] / S,    and    T = sum(L + u[k] / B) + C + u[K] / S
+ *
+ * with the latencies L and C. All sizes, and so the units U_K(T), are affine in any one of
+ * them. Steps towards smaller chunks damp errors and those towards larger ones blow them
+ * up: so they are counted from the first chunk if the link is the bottleneck (B < S) and
+ * from the last one if it is not. Worker i does U_i(T) = max_K U_K(T) units by T, and the
+ * makespan is the least T for which all of them do the load. Bisection on T: about 60
+ * passes over the workers, each over the numbers of chunks worth trying. */
 #include <math.h>
 #include <string.h>
 
 #include "policy/registry.h"
 #include "policy/setup.h"
-#include "policy/xmi.h"
 
 struct links {
     struct cv_static fixed;
@@ -21,42 +27,72 @@ struct links {
 /* The best way to be done by a given time: so many chunks, so many units. */
 struct best {
     uint32_t chunks;
-    double units, last_s; /* last_s: the last chunk computes so long, latency left out */
+    double units, anchor; /* anchor: units of the chunk from which the others follow */
+};
+
+/* offset + slope * anchor */
+struct affine {
+    double offset, slope;
 };
 
 struct search {
     const struct cleave_worker *workers;
     uint32_t nworkers, max_chunks;
-    struct cv_recursion recursion;
 };
 
-static struct best best_by(struct search *search, const struct cleave_worker *worker,
-                           double time_s)
+static double value(struct affine line, double anchor)
 {
-    struct cv_recursion *r = &search->recursion;
+    return line.offset + line.slope * anchor;
+}
+
+/* Whether the anchor is the first chunk. */
+static bool from_first(const struct cleave_worker *worker)
+{
+    return worker->bandwidth_ups < worker->speed_ups;
+}
+
+/* The chunk that is one further from the anchor. */
+static struct affine step(const struct cleave_worker *worker, struct affine chunk)
+{
+    const double ratio = worker->bandwidth_ups / worker->speed_ups;
+    const double gain =
+        worker->bandwidth_ups * (worker->compute_latency_s - worker->latency_s);
+
+    if (from_first(worker))
+        return (struct affine){ ratio * chunk.offset + gain, ratio * chunk.slope };
+    return (struct affine){ (chunk.offset - gain) / ratio, chunk.slope / ratio };
+}
+
+static struct best best_by(const struct search *search,
+                           const struct cleave_worker *worker, double time_s)
+{
+    struct affine chunk = { 0, 1 }, sum = { 0, 0 };
     struct best best = { 0, 0, 0 };
 
-    cv_recursion_start(r, worker, 1);
     for (uint32_t k = 1; k <= search->max_chunks; k++) {
-        double g, units;
+        const struct affine anchor = { 0, 1 }, last = from_first(worker) ? chunk : anchor;
+        double anchored, units;
 
-        cv_recursion_step(r);
-        g = (time_s - k * worker->latency_s - worker->compute_latency_s -
-             r->ratio * r->sum.offset) /
-            (1 + r->ratio * r->sum.slope);
-        /* More chunks only shorten the last one: from here on there is no time left. */
-        if (!(g >= r->least) || g < 0)
+        sum.offset += chunk.offset;
+        sum.slope += chunk.slope;
+        anchored =
+            (time_s - k * worker->latency_s - worker->compute_latency_s -
+             sum.offset / worker->bandwidth_ups - last.offset / worker->speed_ups) /
+            (sum.slope / worker->bandwidth_ups + last.slope / worker->speed_ups);
+        /* More chunks only shorten the others: from here on there is no time left. */
+        if (!(anchored >= 0) || value(chunk, anchored) < 0)
             break;
-        units = worker->speed_ups * (r->sum.offset + r->sum.slope * g);
+        units = value(sum, anchored);
         /* Past the best number, latencies only add up. */
         if (units <= best.units)
             break;
-        best = (struct best){ k, units, g };
+        best = (struct best){ k, units, anchored };
+        chunk = step(worker, chunk);
     }
     return best;
 }
 
-static double units_by(struct search *search, double time_s)
+static double units_by(const struct search *search, double time_s)
 {
     double units = 0;
 
@@ -66,7 +102,7 @@ static double units_by(struct search *search, double time_s)
 }
 
 /* The least time by which the load is done, from above. */
-static double least_time(struct search *search, double load)
+static double least_time(const struct search *search, double load)
 {
     double low = 0, high = INFINITY;
 
@@ -89,26 +125,23 @@ static double least_time(struct search *search, double load)
     return high;
 }
 
-static void fill_worker(struct search *search, uint32_t w, const struct best *best,
+static void fill_worker(const struct search *search, uint32_t w, const struct best *best,
                         double scale, struct cv_plan *plan)
 {
     const struct cleave_worker *worker = &search->workers[w];
-    struct cv_recursion *r = &search->recursion;
+    struct affine chunk = { 0, 1 };
 
-    cv_recursion_start(r, worker, 1);
-    for (uint32_t k = 0; k < best->chunks; k++)
-        cv_recursion_step(r);
-    /* The recursion counts from the last chunk. */
-    for (uint32_t k = best->chunks; k-- > 0;) {
-        double units =
-            worker->speed_ups * (r->time[k].offset + r->time[k].slope * best->last_s);
+    for (uint32_t k = 0; k < best->chunks; k++) {
+        const uint32_t place = from_first(worker) ? k : best->chunks - 1 - k;
 
-        plan->worker[plan->nchunks] = w;
-        plan->units[plan->nchunks++] = fmax(0, units) * scale;
+        plan->worker[plan->nchunks + k] = w;
+        plan->units[plan->nchunks + place] = fmax(0, value(chunk, best->anchor)) * scale;
+        chunk = step(worker, chunk);
     }
+    plan->nchunks += best->chunks;
 }
 
-static enum cleave_status make_plan(struct search *search, double load,
+static enum cleave_status make_plan(const struct search *search, double load,
                                     struct cleave_setup *setup, struct cv_plan *out,
                                     struct cleave_error *err)
 {
@@ -144,8 +177,6 @@ static enum cleave_status links_plan(void *state, const struct cleave_view *view
                              .nworkers = view->nworkers,
                              .max_chunks = links->max_chunks };
 
-    if (!cv_recursion_init(&search.recursion, setup->arena, links->max_chunks, 1))
-        return cv_fail_memory(err, "a plan");
     CV_TRY(make_plan(&search, view->units_total, setup, &links->fixed.plan, err));
     return cv_static_index(&links->fixed, view, setup, err);
 }

@@ -42,6 +42,7 @@ static const struct scene scenes[] = {
     { "one a million times slower", 6, 1, 0.1, 50, 0.05, 2, 1e6 },
     { "huge rates", 5, 1e12, 1e-6, 1e13, 1e-6, 3, 1 },
     { "tiny rates", 5, 1e-9, 10, 1e-8, 10, 3, 1 },
+    { "slow links without latency", 3, 4e9, 0.003, 6e6, 0, 2, 1 },
     { "many", MAX_WORKERS, 2, 0.3, 60, 0.02, 5, 1 },
 };
 
