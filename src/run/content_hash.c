@@ -76,6 +76,17 @@ enum cleave_status cv_content_hasher_add(struct cv_content_hasher *hasher,
     return CLEAVE_OK;
 }
 
+enum cleave_status cv_content_hasher_add_part(struct cv_content_hasher *hasher,
+                                              const struct cv_part *part,
+                                              struct cleave_error *err)
+{
+    if (part->bytes == NULL)
+        return cv_content_hasher_add(hasher, part->name, part->fd, part->begin, part->end,
+                                     err);
+    XXH3_128bits_update(hasher->state, part->bytes, (size_t)(part->end - part->begin));
+    return CLEAVE_OK;
+}
+
 struct cv_content_hash cv_content_hasher_finish(struct cv_content_hasher *hasher)
 {
     const XXH128_hash_t hash = XXH3_128bits_digest(hasher->state);

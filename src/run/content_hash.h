@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cleave/error.h>
+#include "run/part.h"
 
 struct cv_content_hash {
     uint64_t high, low;
@@ -28,6 +29,9 @@ void cv_content_hasher_free(struct cv_content_hasher *hasher);
 enum cleave_status cv_content_hasher_add(struct cv_content_hasher *hasher,
                                          const char *name, int fd, uint64_t begin,
                                          uint64_t end, struct cleave_error *err);
+enum cleave_status cv_content_hasher_add_part(struct cv_content_hasher *hasher,
+                                              const struct cv_part *part,
+                                              struct cleave_error *err);
 /* The hash of all that was added. What is added next is a new content. */
 struct cv_content_hash cv_content_hasher_finish(struct cv_content_hasher *hasher);
 void cv_content_hasher_reset(struct cv_content_hasher *hasher);

@@ -1,4 +1,4 @@
-/* feed.c -- put ranges of files into a pipe. SPDX-License-Identifier: MIT */
+/* feed.c -- put bytes of files and of memory into a pipe. SPDX-License-Identifier: MIT */
 #include "run/feed.h"
 
 #include <assert.h>
@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/fail.h"
@@ -18,6 +19,7 @@ enum {
     MOST = 16 << 20,    /* asked of one call                         */
     NARROW = 64 * 1024, /* room in a pipe as it is made              */
     PROBE = 4 * NARROW, /* fed before the reader's rate is looked at */
+    LEND = 16 * 1024,   /* less is copied as fast                    */
 };
 
 static const double AHEAD_S = 0.01; /* worth of reading that a pipe may hold */
@@ -117,12 +119,27 @@ static ssize_t copy(struct cv_feed *feed, const struct cv_part *part, size_t len
     return write(feed->pipe, from, length);
 }
 
+/* Without a copy; -1 with errno EINVAL or so if that does not work. */
+static ssize_t lend(const struct cv_feed *feed, const struct cv_part *part, size_t length)
+{
+    off_t offset = (off_t)part->begin;
+    /* The type is for both directions; nothing is written there. */
+    const union {
+        const void *in;
+        void *out;
+    } bytes = { part->bytes };
+    const struct iovec memory = { bytes.out, length };
+
+    if (part->bytes == NULL)
+        return splice(part->fd, &offset, feed->pipe, NULL, length,
+                      SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
+    return vmsplice(feed->pipe, &memory, 1, SPLICE_F_NONBLOCK);
+}
+
 static ssize_t put(struct cv_feed *feed, const struct cv_part *part, size_t length)
 {
-    if (!feed->copies && part->bytes == NULL) {
-        off_t offset = (off_t)part->begin;
-        const ssize_t got = splice(part->fd, &offset, feed->pipe, NULL, length,
-                                   SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
+    if (!feed->copies && (part->bytes == NULL || (part->lasting && length >= LEND))) {
+        const ssize_t got = lend(feed, part, length);
 
         if (got >= 0 || (errno != EINVAL && errno != ENOSYS && errno != EOPNOTSUPP))
             return got;

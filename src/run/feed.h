@@ -1,7 +1,7 @@
-/* feed.h -- put ranges of files into a pipe. SPDX-License-Identifier: MIT
+/* feed.h -- put bytes of files and of memory into a pipe. SPDX-License-Identifier: MIT
  *
- * Bytes go from the page cache into the pipe by splice, without a copy; files that cannot
- * be spliced are read and written. A feed never waits: it puts in what fits and says so.
+ * Bytes go from the page cache, or from memory that lasts, into the pipe by splice, without
+ * a copy; files that cannot be spliced are read and written. A feed never waits: it puts in what fits and says so.
  * While the reader keeps up, the pipe is widened to what it reads in 10 ms or so: then
  * waking up costs little, and yet what has been fed, which cannot be taken back, is
  * little work. The pipe may be filled before its reader is started, so that a small
@@ -15,14 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cleave/error.h>
-
-/* What to feed: bytes in memory, or [begin, end) of a file. */
-struct cv_part {
-    const void *bytes; /* borrowed until fed, of end - begin bytes; NULL: a file */
-    int fd;            /* borrowed                                               */
-    uint64_t begin, end;
-    const char *name; /* borrowed, for messages; may be NULL                    */
-};
+#include "run/part.h"
 
 enum { CV_FEED_PARTS = 16 };
 

@@ -1,7 +1,10 @@
 /* inlet.h -- a pipe that a command reads from, and what goes into it.
  * SPDX-License-Identifier: MIT
  *
- * A feed (feed.h) that goes on by itself whenever the pipe has room. */
+ * A feed (feed.h) that goes on by itself when the pipe has room. It does not go on as soon
+ * as there is some: a reader that takes 16 KiB at a time would wake it each time, and take
+ * turns with it on one processor. Once the reader's pace is known, it sleeps until about
+ * a quarter of what is in the pipe has been read. */
 #ifndef CV_INLET_H
 #define CV_INLET_H
 #include "run/feed.h"
@@ -17,6 +20,8 @@ struct cv_inlet {
     int fd; /* owned: the end to write to; -1: closed                                 */
     struct cv_feed feed;
     struct cv_watch watch;
+    struct cv_timer nap;
+    double fed_s; /* when something was last put in; 0: not yet                        */
     bool feeding; /* there is more to feed                                             */
 };
 

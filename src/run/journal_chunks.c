@@ -337,7 +337,7 @@ enum cleave_status cv_journal_confirm(struct cv_journal *journal,
 {
     const struct cv_place place = { piece->name, 0, 0, NULL };
     struct cv_content_hash then = { 0, 0 }, now;
-    const struct cv_range was = cv_piece_place(piece);
+    const struct cv_range was = piece->body;
     uint64_t output = 0;
 
     CV_TRY(look_up(journal, id, &then, &output, err));
@@ -349,8 +349,7 @@ enum cleave_status cv_journal_confirm(struct cv_journal *journal,
                        "bytes %" PRIu64 " to %" PRIu64 " have changed since they were "
                        "done: expected hash %016" PRIx64 "%016" PRIx64 ", got %016" PRIx64
                        "%016" PRIx64,
-                       was.begin, was.end, then.high, then.low, now.high,
-                       now.low);
+                       was.begin, was.end, then.high, then.low, now.high, now.low);
     } else {
         *same = false;
         cv_fail_at(note, &place,

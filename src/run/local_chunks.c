@@ -128,8 +128,8 @@ static enum cleave_status keep_in_journal(struct cv_local_engine *engine,
     const struct cv_slot *slot = &lane->slot;
     const struct cv_piece *piece = &slot->piece;
     struct cv_journal_chunk chunk = { .file = piece->file,
-                                      .begin = cv_piece_place(piece).begin,
-                                      .end = cv_piece_place(piece).end,
+                                      .begin = piece->body.begin,
+                                      .end = piece->body.end,
                                       .hash = slot->remote.hash,
                                       .seconds = cv_clock_s() - lane->began_s };
     struct cv_taken taken;

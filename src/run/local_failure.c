@@ -43,20 +43,25 @@ void cv_local_report(struct cv_local_engine *engine, const struct cv_local_lane 
             .exit_code = slot->process.exit_code,
             .signal = slot->process.signal,
             .input = slot->piece.name,
-            .begin = cv_piece_place(&slot->piece).begin,
-            .end = cv_piece_place(&slot->piece).end,
+            .begin = slot->piece.body.begin,
+            .end = slot->piece.body.end,
             .timed_out = end == CV_SLOT_TIMED_OUT,
             .given_up = end != CV_SLOT_DONE && last_attempt(engine, lane),
         });
 }
 
-static enum cleave_status copy_range(int from, struct cv_range range, int to,
-                                     struct cleave_error *err)
+static enum cleave_status keep_part(const struct cv_part *part, int to,
+                                    struct cleave_error *err)
 {
-    off_t at = (off_t)range.begin;
+    uint64_t at = part->begin;
 
-    while ((uint64_t)at < range.end) {
-        const ssize_t moved = sendfile(to, from, &at, range.end - (uint64_t)at);
+    while (at < part->end) {
+        off_t offset = (off_t)at;
+        const ssize_t moved =
+            part->bytes != NULL
+                ? write(to, (const char *)part->bytes + (at - part->begin),
+                        part->end - at)
+                : sendfile(to, part->fd, &offset, part->end - at);
 
         if (moved < 0 && errno == EINTR)
             continue;
@@ -64,22 +69,21 @@ static enum cleave_status copy_range(int from, struct cv_range range, int to,
             return cv_fail(err, CLEAVE_EENGINE,
                            "cannot keep the input of a failed chunk: %s",
                            strerror(moved < 0 ? errno : EIO));
+        at += (uint64_t)moved;
     }
     return CLEAVE_OK;
 }
 
-static enum cleave_status keep_ranges(const char *path, int from,
-                                      const struct cv_range ranges[2],
-                                      struct cleave_error *err)
+static enum cleave_status keep_parts(const char *path, const struct cv_part *parts,
+                                     size_t count, struct cleave_error *err)
 {
     const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    enum cleave_status status;
+    enum cleave_status status = CLEAVE_OK;
 
     if (fd < 0)
         return cv_fail(err, CLEAVE_EINPUT, "%s: cannot write: %s", path, strerror(errno));
-    status = copy_range(from, ranges[0], fd, err);
-    if (status == CLEAVE_OK)
-        status = copy_range(from, ranges[1], fd, err);
+    for (size_t i = 0; i < count && status == CLEAVE_OK; i++)
+        status = keep_part(&parts[i], fd, err);
     close(fd);
     return status;
 }
@@ -91,7 +95,8 @@ static enum cleave_status keep_input(const struct cv_local_engine *engine,
 {
     const char *directory = engine->local->execution->failed_directory;
     const char *name = strrchr(piece->name, '/');
-    const struct cv_range none = { 0, 0 }, place = cv_piece_place(piece);
+    const struct cv_part given[] = { cv_piece_header(piece), cv_piece_body(piece) };
+    const struct cv_part mate = cv_piece_mate(piece);
     char path[4096];
 
     if (mkdir(directory, 0777) != 0 && errno != EEXIST)
@@ -100,14 +105,12 @@ static enum cleave_status keep_input(const struct cv_local_engine *engine,
     name = name != NULL ? name + 1 : piece->name;
     snprintf(path, sizeof path, "%s/%s.%llu-%llu", directory,
              strcmp(name, "standard input") == 0 ? "stdin" : name,
-             (unsigned long long)place.begin, (unsigned long long)place.end);
-    CV_TRY(keep_ranges(path, piece->fd,
-                       (const struct cv_range[]){ piece->header, piece->body }, err));
+             (unsigned long long)piece->body.begin, (unsigned long long)piece->body.end);
+    CV_TRY(keep_parts(path, given, 2, err));
     if (piece->mate_fd < 0)
         return CLEAVE_OK;
     strncat(path, ".mates", sizeof path - strlen(path) - 1);
-    return keep_ranges(path, piece->mate_fd,
-                       (const struct cv_range[]){ piece->mate, none }, err);
+    return keep_parts(path, &mate, 1, err);
 }
 
 /* What became of the command, behind "the command". */
@@ -162,7 +165,6 @@ static void note_failure(struct cv_local_engine *engine, const struct cv_local_l
 {
     const struct cleave_execution *execution = engine->local->execution;
     const struct cv_piece *piece = &lane->slot.piece;
-    const struct cv_range place = cv_piece_place(piece);
     uint64_t first = 0, count = 0;
     struct cleave_error ignored;
     char text[600], records[80] = "", how[64];
@@ -176,8 +178,8 @@ static void note_failure(struct cv_local_engine *engine, const struct cv_local_l
                  (unsigned long long)first, (unsigned long long)(first + count - 1));
     describe_end(&lane->slot, execution->timeout_s, how, sizeof how);
     snprintf(text, sizeof text, "%s: bytes %llu to %llu%s: the command %s%s", piece->name,
-             (unsigned long long)place.begin, (unsigned long long)place.end, records, how,
-             lane->attempt > 1 ? ", also when tried again" : "");
+             (unsigned long long)piece->body.begin, (unsigned long long)piece->body.end,
+             records, how, lane->attempt > 1 ? ", also when tried again" : "");
     execution->note(execution->context, text);
 }
 

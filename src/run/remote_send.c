@@ -161,31 +161,29 @@ static void announce(struct cv_slot *slot)
         leave_queue(slot);
 }
 
-/* Where the next byte of the piece is: of which part, how many there are of it. */
-static enum cv_remote_part find_next(const struct cv_slot *slot, int *fd,
-                                     uint64_t *offset, uint64_t *left)
+/* Where the next byte of the piece is: in which part. */
+static enum cv_remote_part find_next(const struct cv_slot *slot, struct cv_part *part,
+                                     uint64_t *offset)
 {
     const struct cv_piece *piece = &slot->piece;
     const uint64_t header = piece->header.end - piece->header.begin;
     const uint64_t body = piece->body.end - piece->body.begin;
     uint64_t at = slot->remote.sent;
 
-    *fd = piece->fd;
     if (at < header) {
-        *offset = piece->header.begin + at;
-        *left = header - at;
+        *part = cv_piece_header(piece);
+        *offset = part->begin + at;
         return CV_PART_HEADER;
     }
     at -= header;
     if (at < body || piece->mate_fd < 0) {
-        *offset = piece->body.begin + at;
-        *left = body - at;
+        *part = cv_piece_body(piece);
+        *offset = part->begin + at;
         return CV_PART_BODY;
     }
     at -= body;
-    *fd = piece->mate_fd;
-    *offset = piece->mate.begin + at;
-    *left = piece->mate.end - piece->mate.begin - at;
+    *part = cv_piece_mate(piece);
+    *offset = part->begin + at;
     return CV_PART_MATE;
 }
 
@@ -214,14 +212,13 @@ static bool send_data(struct cv_host *host, struct cv_slot *slot)
 {
     unsigned char bytes[FRAME_MOST];
     const size_t most = frame_size(host);
-    uint64_t offset, left;
-    int fd;
-    const enum cv_remote_part part = find_next(slot, &fd, &offset, &left);
-    const size_t some = left < most ? (size_t)left : most;
-    const ssize_t got = some > 0 ? pread(fd, bytes, some, (off_t)offset) : 0;
+    uint64_t offset;
+    struct cv_part from;
+    const enum cv_remote_part part = find_next(slot, &from, &offset);
+    const ssize_t got = cv_part_read(&from, offset, bytes, most);
     bool last;
 
-    if (got < 0 || (got == 0 && some > 0)) {
+    if (got < 0 || (got == 0 && offset < from.end)) {
         read_failed(slot, got);
         return false;
     }

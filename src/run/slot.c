@@ -81,28 +81,17 @@ size_t cv_slot_parts(struct cv_slot *slot, struct cv_part parts[CV_SLOT_PARTS])
     size_t count = 0;
 
     if (piece->header.end > piece->header.begin)
-        parts[count++] = (struct cv_part){ .fd = piece->fd,
-                                           .begin = piece->header.begin,
-                                           .end = piece->header.end,
-                                           .name = piece->name };
+        parts[count++] = cv_piece_header(piece);
     slot->body = count;
-    parts[count++] = (struct cv_part){ .fd = piece->fd,
-                                       .begin = piece->body.begin,
-                                       .end = piece->body.end,
-                                       .name = piece->name };
+    parts[count++] = cv_piece_body(piece);
     return count;
 }
 
 size_t cv_slot_mate_parts(const struct cv_slot *slot, struct cv_part parts[1])
 {
-    const struct cv_piece *piece = &slot->piece;
-
-    if (piece->mate_fd < 0)
+    if (slot->piece.mate_fd < 0)
         return 0;
-    parts[0] = (struct cv_part){ .fd = piece->mate_fd,
-                                 .begin = piece->mate.begin,
-                                 .end = piece->mate.end,
-                                 .name = "the file of the mates" };
+    parts[0] = cv_piece_mate(&slot->piece);
     return 1;
 }
 

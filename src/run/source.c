@@ -120,7 +120,7 @@ static enum cleave_status choose(struct cv_source *source, uint64_t *wanted,
 {
     struct cv_stream *stream = source->stream;
     const bool known = source->next_known < source->nknown;
-    uint64_t lap_end;
+    uint64_t stretch_end;
     bool more;
 
     if (*wanted == 0)
@@ -136,9 +136,9 @@ static enum cleave_status choose(struct cv_source *source, uint64_t *wanted,
         return CLEAVE_OK;
     *range = cv_range_set_at(&source->pending, 0);
     if (stream != NULL) {
-        cv_spool_at(&stream->spool, range->begin, &lap_end);
-        if (range->end > lap_end)
-            range->end = lap_end;
+        cv_spool_at(&stream->spool, range->begin, &stretch_end);
+        if (range->end > stretch_end)
+            range->end = stretch_end;
     }
     if (more && range->end == stream->settled && range->end - range->begin < *wanted &&
         !cv_stream_full(stream))
@@ -190,12 +190,9 @@ enum cleave_status cv_source_part(struct cv_source *source, const struct cv_piec
                                   uint64_t from, struct cv_piece *head,
                                   struct cv_piece *tail, struct cleave_error *err)
 {
-    /* What lies in memory is cut by where it is in the stream. */
-    const uint64_t shift = piece->offset - piece->body.begin;
-    struct cv_range first = { piece->offset, piece->body.end + shift }, second = first;
+    struct cv_range first = piece->body, second = first;
     struct cv_piece one = *piece, two = *piece;
 
-    from += shift;
     if (from <= first.begin)
         from = first.begin + 1;
     if (from < first.end)
@@ -207,7 +204,6 @@ enum cleave_status cv_source_part(struct cv_source *source, const struct cv_piec
         CV_TRY(cv_source_make(source, piece->file, second, &two, err));
     } else {
         two.body = (struct cv_range){ piece->body.end, piece->body.end };
-        two.offset = second.begin;
         two.begin = piece->end;
         two.header = (struct cv_range){ 0, 0 };
         two.mate.begin = two.mate.end;

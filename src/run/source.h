@@ -6,10 +6,9 @@
  * every file ends a record. Pieces are taken from the lowest address on; what was taken
  * is put back when it failed, in whole or in part, or finished.
  *
- * A stream is kept in memory that belongs to no process (a memfd), so that its pieces are
- * ranges of a file like all others. Reading stops while as much as `hold` bytes are
- * waiting or at work, and memory is used again as pieces finish. At worst twice `hold`,
- * 4 MiB and one record are kept.
+ * A stream is kept in memory. Reading stops while as much as `hold` bytes are waiting or
+ * at work, and memory is given back as pieces finish. At worst that, a record and some
+ * megabytes at the edges of pieces are kept.
  *
  * With `header`, the first record of each file is in its first piece and is to be given to
  * the command again before each later one. With `pairs`, a piece has a range of a second
@@ -21,6 +20,7 @@
 #include <stdint.h>
 #include <cleave/error.h>
 #include "run/content_hash.h"
+#include "run/part.h"
 #include "run/range_set.h"
 #include "run/split.h"
 
@@ -38,27 +38,25 @@ struct cv_source_options {
     bool numbers; /* let cv_source_records number the records of a stream             */
 };
 
-/* All that one start of the command is given: `header`, then `body`, both of `fd`; and
- * `mate` of `mate_fd`. Ranges without bytes are not to be given. */
+/* All that one start of the command is given: `header`, then `body`, of the file; and
+ * `mate` of another. Ranges without bytes are not to be given. */
 struct cv_piece {
     uint64_t begin,
         end;          /* addresses in the input                                       */
     size_t file;      /* index of the file                                            */
     const char *name; /* borrowed from the source: its name, for messages             */
-    int fd;           /* borrowed until all that was taken of the file is finished    */
-    struct cv_range header, body;
-    uint64_t
-        offset;  /* of the body in its file, as users count; differs for a stream     */
-    int mate_fd; /* -1: no mates */
+    int fd;           /* borrowed until all that was taken of the file is finished;   */
+                      /* -1: a stream, whose bytes are here, until it is finished:    */
+    const char *header_bytes, *body_bytes;
+    struct cv_range header, body; /* of the file, as users count                      */
+    int mate_fd;                  /* -1: no mates */
     struct cv_range mate;
 };
 
-/* Where the body is in its file, as users count. */
-static inline struct cv_range cv_piece_place(const struct cv_piece *piece)
-{
-    return (struct cv_range){ piece->offset,
-                              piece->offset + (piece->body.end - piece->body.begin) };
-}
+/* The parts that a command is given. */
+struct cv_part cv_piece_header(const struct cv_piece *piece);
+struct cv_part cv_piece_body(const struct cv_piece *piece);
+struct cv_part cv_piece_mate(const struct cv_piece *piece);
 
 /* `paths` are borrowed for this call; "-" or no path at all is standard input. Opening a
  * FIFO waits for a writer. *out is owned by the caller. */

@@ -45,16 +45,14 @@ enum cleave_status cv_source_check(struct cv_source *source, const struct cv_pie
 enum cleave_status cv_source_hash(struct cv_source *source, const struct cv_piece *piece,
                                   struct cv_content_hash *out, struct cleave_error *err)
 {
+    const struct cv_part parts[] = { cv_piece_header(piece), cv_piece_body(piece),
+                                     cv_piece_mate(piece) };
+
     if (source->hasher == NULL)
         CV_TRY(cv_content_hasher_new(&source->hasher, err));
     cv_content_hasher_reset(source->hasher);
-    CV_TRY(cv_content_hasher_add(source->hasher, piece->name, piece->fd,
-                                 piece->header.begin, piece->header.end, err));
-    CV_TRY(cv_content_hasher_add(source->hasher, piece->name, piece->fd,
-                                 piece->body.begin, piece->body.end, err));
-    if (source->mate != NULL)
-        CV_TRY(cv_content_hasher_add(source->hasher, source->mate->name, piece->mate_fd,
-                                     piece->mate.begin, piece->mate.end, err));
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        CV_TRY(cv_content_hasher_add_part(source->hasher, &parts[i], err));
     *out = cv_content_hasher_finish(source->hasher);
     return CLEAVE_OK;
 }

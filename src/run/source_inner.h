@@ -61,7 +61,7 @@ struct cv_stream {
     uint64_t finished;   /* bytes                                                       */
     uint64_t header_end; /* 0: not known yet or not asked for                 */
     struct cv_cut_window window; /* from `settled` on                                 */
-    char *buffer;     /* owned; NULL until needed                                      */
+    char *header;     /* owned; NULL until it is known                                 */
     uint64_t records; /* before `settled`, with `numbers`                              */
     /* In order, of what is not finished: every 64 KiB or so, so that a cut needs no long
      * walk, and with `numbers` where pieces begin and end. */
@@ -77,6 +77,8 @@ void cv_stream_free(struct cv_stream *stream);
 bool cv_stream_full(const struct cv_stream *stream);
 /* Move what is there to memory, up to a few megabytes. */
 enum cleave_status cv_stream_read(struct cv_stream *stream, struct cleave_error *err);
+/* Find the header, and keep it: before anything is finished, and when a record is there. */
+enum cleave_status cv_stream_header(struct cv_stream *stream, struct cleave_error *err);
 /* Give the memory back. */
 enum cleave_status cv_stream_finish(struct cv_stream *stream, uint64_t begin,
                                     uint64_t end, struct cleave_error *err);
@@ -96,7 +98,7 @@ size_t cv_stream_marks_before(const struct cv_stream *stream, uint64_t offset);
 /* Find new boundaries in what came, and let it be taken. */
 enum cleave_status cv_stream_settle(struct cv_source *source, struct cleave_error *err);
 /* The first boundary at or after `target` in [begin, end], which are boundaries, of bytes
- * that are not finished, in one lap. begin < target <= end. */
+ * that are not finished, in one stretch. begin < target <= end. */
 enum cleave_status cv_stream_cut(const struct cv_stream *stream, uint64_t begin,
                                  uint64_t end, uint64_t target, uint64_t *out,
                                  struct cleave_error *err);

@@ -26,8 +26,6 @@ enum cleave_status cv_source_know(struct cv_source *source, size_t file, uint64_
     if (larger == NULL)
         return cv_fail_memory(err, "a list of finished ranges");
     source->known = larger;
-    if (source->stream != NULL)
-        cv_spool_straight(&source->stream->spool); /* they are as long as they are */
     source->known[source->nknown++] =
         (struct cv_source_known){ .file = file, .begin = begin, .end = end, .tag = tag };
     return CLEAVE_OK;
@@ -94,7 +92,6 @@ enum cleave_status cv_source_known(struct cv_source *source, enum cv_known *stat
         found.name = source->stream != NULL ? source->stream->name
                                             : source->files[known->file].name;
         found.body = (struct cv_range){ known->begin, known->end };
-        found.offset = known->begin;
     }
     *state = whole ? CV_KNOWN_PIECE : CV_KNOWN_BROKEN;
     *piece = found;

@@ -22,7 +22,7 @@ static enum cleave_status find_header(struct cv_source *source, size_t index,
                                            : &source->files[index].header_end;
 
     if (source->header && *end == 0 && source->stream != NULL)
-        CV_TRY(cv_stream_cut(source->stream, 0, source->stream->settled, 1, end, err));
+        CV_TRY(cv_stream_header(source->stream, err));
     else if (source->header && *end == 0)
         CV_TRY(cv_cut_file_header(&source->files[index].cut, end, err));
     *out = *end;
@@ -65,27 +65,51 @@ static enum cleave_status find_mate(struct cv_source *source, uint64_t offset,
     return CLEAVE_OK;
 }
 
+struct cv_part cv_piece_header(const struct cv_piece *piece)
+{
+    return (struct cv_part){ .bytes = piece->header_bytes,
+                             .fd = piece->fd,
+                             .begin = piece->header.begin,
+                             .end = piece->header.end,
+                             .name = piece->name };
+}
+
+struct cv_part cv_piece_body(const struct cv_piece *piece)
+{
+    return (struct cv_part){ .bytes = piece->body_bytes,
+                             .lasting = true,
+                             .fd = piece->fd,
+                             .begin = piece->body.begin,
+                             .end = piece->body.end,
+                             .name = piece->name };
+}
+
+struct cv_part cv_piece_mate(const struct cv_piece *piece)
+{
+    return (struct cv_part){ .fd = piece->mate_fd,
+                             .begin = piece->mate.begin,
+                             .end = piece->mate.end,
+                             .name = "the file of the mates" };
+}
+
 enum cleave_status cv_source_make(struct cv_source *source, size_t index,
                                   struct cv_range body, struct cv_piece *out,
                                   struct cleave_error *err)
 {
-    struct cv_piece piece = {
-        .file = index, .body = body, .offset = body.begin, .fd = -1, .mate_fd = -1
-    };
+    struct cv_piece piece = { .file = index, .body = body, .fd = -1, .mate_fd = -1 };
     uint64_t header;
 
     CV_TRY(find_header(source, index, &header, err));
     if (body.begin > 0)
         piece.header.end = header;
     if (source->stream != NULL) {
-        uint64_t lap_end;
+        uint64_t stretch_end;
 
         piece.name = source->stream->name;
-        piece.fd = source->stream->spool.fd;
         piece.begin = body.begin;
-        piece.body.begin = cv_spool_at(&source->stream->spool, body.begin, &lap_end);
-        piece.body.end = piece.body.begin + (body.end - body.begin);
-        assert(body.end <= lap_end);
+        piece.header_bytes = source->stream->header;
+        piece.body_bytes = cv_spool_at(&source->stream->spool, body.begin, &stretch_end);
+        assert(body.end <= stretch_end);
         CV_TRY(cv_stream_number(source->stream, body.end, err));
     } else {
         struct cv_source_file *file = &source->files[index];

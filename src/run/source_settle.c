@@ -27,7 +27,7 @@ static enum cleave_status add_mark(struct cv_stream *stream, uint64_t mark,
 
 /* What has come and is not settled. */
 struct tail {
-    const char *bytes; /* mapped, from `begin` to `end`; NULL if there is nothing */
+    const char *bytes; /* from `begin` to `end` */
     uint64_t begin, end;
 };
 
@@ -131,18 +131,16 @@ static enum cleave_status judge(struct cv_source *source, const struct tail *tai
 enum cleave_status cv_stream_settle(struct cv_source *source, struct cleave_error *err)
 {
     struct cv_stream *stream = source->stream;
-    struct tail tail = { NULL, stream->settled, stream->received };
+    uint64_t stretch_end;
+    const struct tail tail = { cv_spool_at(&stream->spool, stream->settled, &stretch_end),
+                               stream->settled, stream->received };
     enum cleave_status status = CLEAVE_OK;
     bool judged = true;
 
-    if (tail.begin < tail.end)
-        CV_TRY(cv_spool_view(&stream->spool, tail.begin, tail.end, &tail.bytes, err));
     while (status == CLEAVE_OK && judged && source->next_judged < source->nknown)
         status = judge(source, &tail, &judged, err);
     if (status == CLEAVE_OK && judged)
         status = settle_some(source, &tail, UINT64_MAX, err);
-    if (tail.bytes != NULL)
-        cv_spool_close_view(&stream->spool, tail.bytes, tail.end - tail.begin);
     if (status != CLEAVE_OK && err != NULL && err->file[0] == '\0')
         snprintf(err->file, sizeof err->file, "%s", stream->name);
     return status;
@@ -187,16 +185,15 @@ enum cleave_status cv_stream_cut(const struct cv_stream *stream, uint64_t begin,
                                  struct cleave_error *err)
 {
     const uint64_t start = nearest(stream, begin, target);
-    const char *bytes;
+    uint64_t stretch_end;
     enum cleave_status status;
 
     if (start == target || target >= end) {
         *out = target < end ? target : end;
         return CLEAVE_OK;
     }
-    CV_TRY(cv_spool_view(&stream->spool, start, end, &bytes, err));
-    status = cut_from(stream, bytes, start, end, target, out, err);
-    cv_spool_close_view(&stream->spool, bytes, end - start);
+    status = cut_from(stream, cv_spool_at(&stream->spool, start, &stretch_end), start,
+                      end, target, out, err);
     if (status != CLEAVE_OK && err != NULL && err->file[0] == '\0')
         snprintf(err->file, sizeof err->file, "%s", stream->name);
     return status;

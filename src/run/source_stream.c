@@ -1,8 +1,6 @@
-/* source_stream.c -- a stream, kept in memory that belongs to no process.
- * SPDX-License-Identifier: MIT
+/* source_stream.c -- a stream, kept in memory. SPDX-License-Identifier: MIT
  *
- * It is read straight to where it stays. (Splicing from a pipe copies as well, and takes a
- * quarter longer, as the kernel has to look up page after page.) */
+ * It is read straight to where it stays. */
 #include "run/source_inner.h"
 
 #include <errno.h>
@@ -17,13 +15,13 @@
 #include "base/fail.h"
 
 enum {
-    READ_MOST = 4 << 20, /* by one call                       */
-    TURN = 1 << 20,      /* also what a pipe is widened to    */
-    BUFFER = 256 * 1024,
+    READ_MOST = 4 << 20, /* by one call                                       */
+    TURN = 256 * 1024,   /* by one read: commands are not to wait for long    */
+    WIDE = 1 << 20,      /* what a pipe is widened to: the most for everybody */
     SHARES = 4,
 };
-/* The master is to stay below 64 MiB, and this and a quarter more is resident. */
-static const uint64_t HOLD = 40 << 20;
+/* The master is to stay below 64 MiB, and this and some megabytes more are resident. */
+static const uint64_t HOLD = 48 << 20;
 
 static enum cleave_status cannot(const struct cv_stream *stream, const char *what,
                                  struct cleave_error *err)
@@ -52,7 +50,6 @@ static enum cleave_status open_input(struct cv_stream *stream, const char *path,
                                      struct cleave_error *err)
 {
     struct stat now;
-    uint64_t lap;
 
     stream->borrowed = strcmp(path, "-") == 0;
     stream->name = strdup(stream->borrowed ? "standard input" : path);
@@ -73,10 +70,9 @@ static enum cleave_status open_input(struct cv_stream *stream, const char *path,
     stream->inode = (uint64_t)now.st_ino;
     if (S_ISFIFO(
             now.st_mode)) /* fewer turns; without the right to it, it goes on as it is */
-        fcntl(stream->fd, F_SETPIPE_SZ, TURN);
+        fcntl(stream->fd, F_SETPIPE_SZ, WIDE);
     stream->polls = can_poll(stream->fd);
-    lap = stream->piece_most > stream->hold / 8 ? stream->piece_most : stream->hold / 8;
-    return cv_spool_init(&stream->spool, stream->hold + lap, lap, err);
+    return cv_spool_init(&stream->spool, 0, err);
 }
 
 enum cleave_status cv_stream_new(const char *path,
@@ -88,7 +84,7 @@ enum cleave_status cv_stream_new(const char *path,
 
     if (stream == NULL)
         return cv_fail_memory(err, "an input");
-    stream->fd = stream->spool.fd = -1;
+    stream->fd = -1;
     stream->numbers = options->numbers;
     stream->hold = options->hold > 0 ? options->hold : HOLD;
     stream->piece_most = stream->hold / (options->shares > 0 ? options->shares : SHARES);
@@ -112,7 +108,7 @@ void cv_stream_free(struct cv_stream *stream)
     cv_spool_done(&stream->spool);
     free(stream->name);
     free(stream->path);
-    free(stream->buffer);
+    free(stream->header);
     free(stream->marks);
     free(stream);
 }
@@ -125,50 +121,23 @@ bool cv_stream_full(const struct cv_stream *stream)
     return stream->settled - stream->finished >= stream->hold;
 }
 
-/* All of a buffer, which was read already, to memory that is not mapped. */
-static enum cleave_status keep(struct cv_stream *stream, size_t length, uint64_t to,
-                               struct cleave_error *err)
-{
-    for (size_t at = 0; at < length;) {
-        const ssize_t put =
-            pwrite(stream->spool.fd, stream->buffer + at, length - at, (off_t)(to + at));
-
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put <= 0)
-            return cannot(stream, "keep it in memory", err);
-        at += (size_t)put;
-    }
-    return CLEAVE_OK;
-}
-
 /* One read, which waits if the descriptor is not readable. *got is 0 if there is nothing
  * now. */
 static enum cleave_status read_once(struct cv_stream *stream, size_t *got,
                                     struct cleave_error *err)
 {
-    uint64_t to, room;
-    bool mapped;
+    char *to;
+    size_t room;
     ssize_t length;
 
     CV_TRY(cv_spool_room(&stream->spool, stream->settled, stream->received, &to, &room,
                          err));
-    mapped = to < stream->spool.keep;
-    if (!mapped && stream->buffer == NULL)
-        stream->buffer = malloc(BUFFER);
-    if (!mapped && stream->buffer == NULL)
-        return cv_fail_memory(err, "a buffer for the input");
-    if (room > (mapped ? TURN : BUFFER))
-        room = mapped ? TURN : BUFFER;
-    length = read(stream->fd, mapped ? stream->spool.bytes + to : stream->buffer,
-                  (size_t)room);
+    length = read(stream->fd, to, room < TURN ? room : TURN);
     *got = 0;
     if (length < 0 && (errno == EAGAIN || errno == EINTR))
         return CLEAVE_OK;
     if (length < 0)
         return cannot(stream, "read", err);
-    if (!mapped)
-        CV_TRY(keep(stream, (size_t)length, to, err));
     stream->ended = length == 0;
     stream->received += (uint64_t)length;
     *got = (size_t)length;
@@ -189,27 +158,23 @@ enum cleave_status cv_stream_read(struct cv_stream *stream, struct cleave_error 
 
 /* --- records ---------------------------------------------------------------------------- */
 
-/* Records of [begin, end), which may lie in several laps. */
+/* Records of [begin, end), which may lie in several stretches. */
 static enum cleave_status count(const struct cv_stream *stream, uint64_t begin,
                                 uint64_t end, uint64_t *out, struct cleave_error *err)
 {
-    enum cleave_status status = CLEAVE_OK;
-    uint64_t total = 0, some, lap_end;
+    uint64_t total = 0, some, stretch_end;
 
-    for (; begin < end && status == CLEAVE_OK; begin = lap_end) {
-        const char *bytes;
+    for (; begin < end; begin = stretch_end) {
+        const char *bytes = cv_spool_at(&stream->spool, begin, &stretch_end);
 
-        cv_spool_at(&stream->spool, begin, &lap_end);
-        if (lap_end > end)
-            lap_end = end;
-        CV_TRY(cv_spool_view(&stream->spool, begin, lap_end, &bytes, err));
-        status = cv_splitter_count(stream->window.splitter, bytes,
-                                   (size_t)(lap_end - begin), &some, err);
-        cv_spool_close_view(&stream->spool, bytes, lap_end - begin);
+        if (stretch_end > end)
+            stretch_end = end;
+        CV_TRY(cv_splitter_count(stream->window.splitter, bytes,
+                                 (size_t)(stretch_end - begin), &some, err));
         total += some;
     }
     *out = total;
-    return status;
+    return CLEAVE_OK;
 }
 
 size_t cv_stream_marks_before(const struct cv_stream *stream, uint64_t offset)
@@ -287,6 +252,21 @@ enum cleave_status cv_stream_records(const struct cv_stream *stream, uint64_t be
     return CLEAVE_OK;
 }
 
+/* --- the header -------------------------------------------------------------------------- */
+
+enum cleave_status cv_stream_header(struct cv_stream *stream, struct cleave_error *err)
+{
+    uint64_t end, stretch_end;
+
+    CV_TRY(cv_stream_cut(stream, 0, stream->settled, 1, &end, err));
+    stream->header = malloc((size_t)end);
+    if (stream->header == NULL)
+        return cv_fail_memory(err, "the header");
+    memcpy(stream->header, cv_spool_at(&stream->spool, 0, &stretch_end), (size_t)end);
+    stream->header_end = end;
+    return CLEAVE_OK;
+}
+
 /* --- finishing -------------------------------------------------------------------------- */
 
 enum cleave_status cv_stream_finish(struct cv_stream *stream, uint64_t begin,
@@ -300,8 +280,5 @@ enum cleave_status cv_stream_finish(struct cv_stream *stream, uint64_t begin,
         memmove(stream->marks + first, stream->marks + last,
                 (stream->nmarks - last) * sizeof *stream->marks);
     stream->nmarks -= last - first;
-    /* The header stays. */
-    if (begin < stream->header_end)
-        begin = stream->header_end;
-    return begin < end ? cv_spool_give_back(&stream->spool, begin, end, err) : CLEAVE_OK;
+    return cv_spool_give_back(&stream->spool, begin, end, err);
 }

@@ -101,6 +101,35 @@ static void what_cannot_be_spliced_is_copied(void **state)
     free(got);
 }
 
+/* Memory that lasts is lent: what is changed in it before it is read comes out changed. */
+static void memory_that_lasts_is_not_copied(void **state)
+{
+    char *text = make_text(5, SIZE), *got = malloc(SIZE);
+    struct cv_part part = { .bytes = text, .fd = -1, .begin = 7, .end = 7 + SIZE };
+    struct cv_feed feed;
+    struct cv_pipe pipe;
+
+    (void)state;
+    for (int lasting = 0; lasting < 2; lasting++) {
+        enum cv_feed_state fed;
+        const char was = text[0];
+
+        part.lasting = lasting != 0;
+        must(cv_pipe_open(&pipe, &err));
+        cv_feed_init(&feed, pipe.write, &part, 1);
+        must(cv_feed_pump(&feed, UINT64_MAX, &fed, &err));
+        assert_int_equal(fed, CV_FEED_FULL);
+        text[0] = '!';
+        assert_int_equal(feed_all(&feed, &pipe, UINT64_MAX, got, SIZE), SIZE);
+        assert_int_equal(got[0], lasting ? '!' : was);
+        assert_memory_equal(got + 1, text + 1, SIZE - 1);
+        text[0] = was;
+        cv_pipe_close(&pipe);
+    }
+    free(text);
+    free(got);
+}
+
 static void what_was_fed_cannot_be_cut_off(void **state)
 {
     char *text = make_text(3, SIZE), *got = malloc(SIZE);
@@ -187,6 +216,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parts_arrive_one_after_the_other),
         cmocka_unit_test(what_cannot_be_spliced_is_copied),
+        cmocka_unit_test(memory_that_lasts_is_not_copied),
         cmocka_unit_test(what_was_fed_cannot_be_cut_off),
         cmocka_unit_test(a_reader_may_go_away),
         cmocka_unit_test(a_file_that_is_too_short_is_an_error),

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
+#include <sys/mman.h>
 #include <sys/stat.h>
 
 #include "run/journal.h"
@@ -99,17 +100,18 @@ static void place_result(struct rerun *rerun, struct cv_range range)
 /* Do a piece and add it to the journal. */
 static void do_piece(struct rerun *rerun, const struct cv_piece *piece)
 {
-    const struct cv_range place = cv_piece_place(piece);
-    struct cv_journal_chunk chunk = { .begin = place.begin, .end = place.end };
-    const size_t length = piece->body.end - piece->body.begin;
+    const struct cv_part body = cv_piece_body(piece);
+    struct cv_journal_chunk chunk = { .begin = body.begin, .end = body.end };
+    const size_t length = body.end - body.begin;
+    char *result = rerun->result.bytes + body.begin;
+    const int output = memfd_create("output", MFD_CLOEXEC);
 
     assert_ok(cv_source_hash(rerun->source, piece, &chunk.hash, &err));
-    assert_ok(cv_journal_add(rerun->journal, &chunk, piece->fd, piece->body.begin,
-                             piece->body.end, &err));
-    place_result(rerun, place);
-    assert_int_equal(pread(piece->fd, rerun->result.bytes + chunk.begin, length,
-                           (off_t)piece->body.begin),
-                     length);
+    place_result(rerun, piece->body);
+    assert_int_equal(cv_part_read(&body, body.begin, result, length), length);
+    assert_int_equal(write(output, result, length), length);
+    assert_ok(cv_journal_add(rerun->journal, &chunk, output, 0, length, &err));
+    close(output);
     rerun->done++;
 }
 
@@ -139,7 +141,7 @@ static bool take_known(struct rerun *rerun, const struct versions *versions)
     assert_ok(cv_source_known(rerun->source, &state, &piece, &id, &err));
     if (state == CV_KNOWN_WAIT || state == CV_KNOWN_END)
         return false;
-    place = cv_piece_place(&piece);
+    place = piece.body;
     assert_ok(cv_journal_confirm(rerun->journal, rerun->source, state, &piece, id, &same,
                                  &note, &err));
     assert_int_equal(same, should_be_kept(versions, place));

@@ -65,7 +65,8 @@ static void set_owner(struct model *model, const struct cv_piece *piece, char fr
 static void check_piece(struct model *model, const struct cv_piece *piece)
 {
     const struct split_input *file = &model->files[piece->file];
-    const struct cv_range place = cv_piece_place(piece);
+    const struct cv_range place = piece->body;
+    const struct cv_part body = cv_piece_body(piece), first = cv_piece_header(piece);
     const size_t header = model->header && place.begin > 0 ? split_at(file, 1) : 0;
     char bytes[MOST];
     ssize_t n;
@@ -73,16 +74,13 @@ static void check_piece(struct model *model, const struct cv_piece *piece)
     assert_true(place.begin < place.end && place.end <= file->n);
     assert_true(file->is[place.begin] && file->is[place.end]);
     assert_int_equal(piece->begin, model->base[piece->file] + place.begin);
-    if (!model->stream)
-        assert_int_equal(piece->body.begin, place.begin);
     assert_int_equal(piece->end - piece->begin, piece->body.end - piece->body.begin);
     assert_int_equal(piece->header.begin, 0);
     assert_int_equal(piece->header.end, header);
-    n = pread(piece->fd, bytes, piece->body.end - piece->body.begin,
-              (off_t)piece->body.begin);
+    n = cv_part_read(&body, body.begin, bytes, sizeof bytes);
     assert_int_equal(n, piece->body.end - piece->body.begin);
     assert_memory_equal(bytes, file->bytes + place.begin, (size_t)n);
-    assert_int_equal(pread(piece->fd, bytes, header, 0), header);
+    assert_int_equal(cv_part_read(&first, 0, bytes, sizeof bytes), header);
     assert_memory_equal(bytes, file->bytes, header);
     assert_int_equal(piece->mate_fd, -1);
 }
@@ -90,7 +88,7 @@ static void check_piece(struct model *model, const struct cv_piece *piece)
 static void check_numbers(struct model *model, const struct cv_piece *piece)
 {
     const struct split_input *file = &model->files[piece->file];
-    const struct cv_range place = cv_piece_place(piece);
+    const struct cv_range place = piece->body;
     uint64_t first = 77, count = 77;
 
     assert_ok(cv_source_records(model->source, piece, &first, &count, &err));
@@ -146,11 +144,11 @@ static void take(struct model *model, size_t wanted)
     }
     assert_true(any);
     assert_int_equal(piece.file, file);
-    assert_int_equal(piece.offset, offset);
+    assert_int_equal(piece.body.begin, offset);
     most = split_at(&model->files[file], offset + (wanted > 0 ? wanted : 1));
     if (model->header && offset == 0 && split_at(&model->files[file], 1) >= most)
         most = split_at(&model->files[file], most + 1);
-    assert_true(cv_piece_place(&piece).end <= most);
+    assert_true(piece.body.end <= most);
     check_piece(model, &piece);
     set_owner(model, &piece, WAITING, TAKEN);
     model->hands[model->nhands++] = piece;
@@ -172,8 +170,7 @@ static void part(struct model *model, size_t hand, struct cv_random *random)
 {
     const struct cv_piece piece = model->hands[hand];
     const struct split_input *file = &model->files[piece.file];
-    const size_t begin = piece.offset, end = cv_piece_place(&piece).end;
-    const size_t shift = begin - piece.body.begin;
+    const size_t begin = piece.body.begin, end = piece.body.end;
     const size_t from = begin + below(random, end - begin + 2);
     struct cv_piece head, tail;
     size_t cut = split_at(file, from > begin ? from : begin + 1);
@@ -182,13 +179,11 @@ static void part(struct model *model, size_t hand, struct cv_random *random)
         cut = split_at(file, split_at(file, 1) + 1);
     if (cut > end)
         cut = end;
-    assert_ok(cv_source_part(model->source, &piece, from - shift, &head, &tail, &err));
-    assert_int_equal(head.body.begin, piece.body.begin);
-    assert_int_equal(cv_piece_place(&head).begin, begin);
-    assert_int_equal(cv_piece_place(&head).end, cut);
-    assert_int_equal(cv_piece_place(&tail).begin, cut);
-    assert_int_equal(cv_piece_place(&tail).end, end);
-    assert_int_equal(tail.body.end, piece.body.end);
+    assert_ok(cv_source_part(model->source, &piece, from, &head, &tail, &err));
+    assert_int_equal(head.body.begin, begin);
+    assert_int_equal(head.body.end, cut);
+    assert_int_equal(tail.body.begin, cut);
+    assert_int_equal(tail.body.end, end);
     assert_int_equal(tail.begin, head.end);
     assert_int_equal(tail.end, piece.end);
     check_piece(model, &head);

@@ -1,0 +1,22 @@
+/* part.h -- bytes that a command is given. SPDX-License-Identifier: MIT */
+#ifndef CV_PART_H
+#define CV_PART_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Bytes in memory, or [begin, end) of a file. */
+struct cv_part {
+    const void *bytes; /* borrowed, of end - begin bytes; NULL: a file               */
+    bool lasting;      /* they stay as they are, wherever they are passed on to      */
+    int fd;            /* borrowed                                                   */
+    uint64_t begin, end;
+    const char *name; /* borrowed, for messages; may be NULL                        */
+};
+
+/* As pread: bytes from `offset` on, which counts from 0 like `begin`. Fewer than `most` at
+ * the end of the part or of the file. */
+ssize_t cv_part_read(const struct cv_part *part, uint64_t offset, void *out, size_t most);
+
+#endif
