@@ -63,6 +63,13 @@ static enum cleave_status open_fold(struct execution *execution, struct cleave_e
                        &local->fold, err);
 }
 
+/* The largest piece of a stream is such a part of what is kept of it: while all workers
+ * have one, another can wait for whoever is done first, and some more for many of them. */
+static unsigned shares_of(uint32_t workers)
+{
+    return workers + 1 + workers / 4;
+}
+
 static enum cleave_status open_parts(struct execution *execution,
                                      struct cleave_error *err)
 {
@@ -75,12 +82,12 @@ static enum cleave_status open_parts(struct execution *execution,
     CV_TRY(cv_poller_new(&local->poller, err));
     CV_TRY(cv_poller_signals(local->poller, signals, 3, signalled, execution, err));
     CV_TRY(cv_source_open(asked->inputs, asked->ninputs,
-                          &(struct cv_source_options){ .splitter = execution->splitter,
-                                                       .header = asked->header,
-                                                       .pairs = asked->pairs,
-                                                       .shares = 2 * cv_muster_count(
-                                                                         asked),
-                                                       .numbers = true },
+                          &(struct cv_source_options){
+                              .splitter = execution->splitter,
+                              .header = asked->header,
+                              .pairs = asked->pairs,
+                              .shares = shares_of(cv_muster_count(asked)),
+                              .numbers = true },
                           &local->source, err));
     CV_TRY(cv_gather_new(
         &(struct cv_gather_options){ .sink = asked->output,
@@ -139,8 +146,7 @@ static enum cleave_status drive(struct execution *execution, struct cleave_error
     enum cleave_status status;
 
     CV_TRY(cv_driver_open(&execution->planned, &cv_engine_local,
-                          execution->muster.platform,
-                          &execution->local, &driver, err));
+                          execution->muster.platform, &execution->local, &driver, err));
     status = cv_driver_run(driver, &run, execution->asked->trace, &outcome, err);
     cv_driver_close(driver);
     return status;
