@@ -4,8 +4,8 @@ JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 10
 TESTS_ON = -DCLEAVE_TESTS=ON -DCLEAVE_WITH_CLP=ON
-# These spend their time in a browser or in a solver that other tests go through as well.
-NOT_UNDER_ASAN = cli/report_page|vectors/returns_open
+# These spend their time in a browser, in ssh or in a solver; other tests go through the rest.
+NOT_UNDER_ASAN = cli/report_page|cli/run_ssh|vectors/returns_open
 CONFIGURE = cmake >/dev/null --preset
 
 .NOTPARALLEL:

@@ -136,3 +136,14 @@ exec tr 0-9 a-j
 END
     chmod +x "$T/slow"
 }
+
+# meeting_command WORKER... -- makes $T/meet, a tr that goes on when all these workers have
+# been given a chunk, so that a run cannot end before the last of them is there.
+meeting_command() {
+    {
+        printf '#!/bin/sh\ntouch "%s/here.$CLEAVE_WORKER"\n' "$T"
+        printf "while [ ! -e '$T/here.%s' ]; do sleep 0.02; done\n" "$@"
+        echo 'exec tr 0-9 a-j'
+    } >"$T/meet"
+    chmod +x "$T/meet"
+}

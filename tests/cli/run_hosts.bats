@@ -80,10 +80,11 @@ fails_with() {
 @test "places on this machine and on others in one run" {
     prepare
     hosts 'name: here, command: nice' 'name: there, slots: 1' >h.yaml
-    job -i in --hosts h.yaml --block 20000 --joblog log -- tr 0-9 a-j
+    meeting_command here there
+    job -i in --hosts h.yaml --block 20000 --joblog log -- "$T/meet"
     cmp expected out
-    grep -q 'here' log
-    grep -q 'there' log
+    cut -f 2 log | grep -qx here
+    cut -f 2 log | grep -qx there
 }
 
 @test "headers, pairs, folds and commands that stay" {
