@@ -77,6 +77,7 @@ struct cleave_view {
     double lifespan_s;   /* above 0: do as much as ends by then; units_total is 0
                             until the plan says how much that is                   */
     double error;        /* expected relative error of declared costs, 0 = exact   */
+    bool real;           /* not simulated: declared costs are a first guess        */
     uint64_t seed;
     double transfer_s; /* reductions: declared cost of sending a partial            */
     double compute_s;  /* reductions: declared cost of combining two                */

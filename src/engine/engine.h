@@ -13,6 +13,7 @@ struct cv_load {
     double lifespan_s;   /* 0: none                                                  */
     double result_ratio; /* 0: nothing comes back                                    */
     double error;        /* how far the declared costs may be off                    */
+    bool real;           /* it is not simulated                                      */
     uint64_t seed;
 };
 

@@ -53,6 +53,7 @@ static enum cleave_status as4dr_start(void *state, const struct cleave_view *vie
         return cv_fail_memory(err, "the rounds of the workers");
     for (uint32_t w = 0; w < n; w++) {
         as4dr->workers[w].speed_ups = as4dr->places[w].speed_ups;
+        as4dr->workers[w].latency_s = as4dr->places[w].latency_s;
         as4dr->workers[w].done_s = -1;
         as4dr->workers[w].first_chunk = as4dr->workers[w].ready_chunk =
             as4dr->workers[w].last_chunk = CV_NO_CHUNK;
@@ -92,7 +93,7 @@ static void post(struct cv_as4dr *as4dr, const struct cleave_view *view, uint32_
     w->load = load;
     w->first = place->theta * load;
     /* A rest that is shorter than its latency is not divided. */
-    if (as4dr->finite && w->first < w->speed_ups * place->latency_s &&
+    if (as4dr->finite && w->first < w->speed_ups * w->latency_s &&
         load == cv_as4dr_left(as4dr, view))
         w->first = load;
     w->second = load - w->first;

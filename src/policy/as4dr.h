@@ -8,6 +8,7 @@
 #ifndef CV_AS4DR_H
 #define CV_AS4DR_H
 #include "model/water_fill.h"
+#include "policy/fit.h"
 #include "policy/setup.h"
 
 enum cv_as4dr_rule { CV_RULE_EQ1, CV_RULE_DEADBEAT, CV_RULE_PLL, CV_RULE_PERIODIC };
@@ -44,12 +45,14 @@ struct cv_as4dr_worker {
     double result_s;      /* when the result of part one was there last */
     double target_s;      /* when it should have been posted, by its phase      */
     double speed_ups;     /* as measured last                                   */
-    double sigma_s;       /* the length of a round, as measured last            */
-    double done_s;        /* end of the last computation; negative: none        */
-    double cpu_from_s;    /* since when the current one is under way            */
-    double due_units;     /* posted, not yet computed                           */
-    uint32_t due_parts;   /* the same in parts                                  */
-    uint32_t held_parts;  /* those that have arrived                            */
+    double latency_s;    /* of a computation: as declared, or in a real run as measured */
+    struct cv_fit fit;   /* from that                                          */
+    double sigma_s;      /* the length of a round, as measured last            */
+    double done_s;       /* end of the last computation; negative: none        */
+    double cpu_from_s;   /* since when the current one is under way            */
+    double due_units;    /* posted, not yet computed                           */
+    uint32_t due_parts;  /* the same in parts                                  */
+    uint32_t held_parts; /* those that have arrived                            */
     uint32_t rounds;
     uint64_t first_chunk;             /* part one of the round posted last              */
     uint64_t ready_chunk;             /* a part two whose result waits for the next     */
@@ -105,6 +108,7 @@ struct cv_as4dr {
     enum cv_as4dr_end end;
     enum cv_as4dr_start start;
     bool automatic;        /* tau follows what is measured                     */
+    bool real;             /* latencies are measured, too                      */
     double tau_s;          /* the length of rounds, at first if automatic      */
     double least_tau_s;    /* of an automatic one                              */
     double floor_s;        /* shortest round of a tapered end                  */

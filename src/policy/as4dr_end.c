@@ -40,7 +40,7 @@ double cv_as4dr_wanted(const struct cv_as4dr *as4dr, const struct cleave_view *v
 /* Of a round that should take wanted_s. Latencies take half of it at most. */
 static double tapered(const struct cv_as4dr *as4dr, uint32_t worker, double wanted_s)
 {
-    const double latencies_s = 2 * as4dr->places[worker].latency_s;
+    const double latencies_s = 2 * as4dr->workers[worker].latency_s;
 
     return fmax(as4dr->workers[worker].speed_ups *
                     fmax(wanted_s - latencies_s, latencies_s),
@@ -99,7 +99,7 @@ void cv_as4dr_spread(struct cv_as4dr *as4dr, const struct cleave_view *view, dou
         return;
     for (uint32_t w = 0; w < view->nworkers; w++) {
         ready[w] = cv_as4dr_free_at(as4dr, w, now_s);
-        overhead[w] = as4dr->places[w].latency_s;
+        overhead[w] = as4dr->workers[w].latency_s;
         speed[w] = as4dr->places[w].member ? as4dr->workers[w].speed_ups : 0;
     }
     if (!cv_water_fill_in(as4dr->basins, ready, overhead, speed, view->nworkers, left,

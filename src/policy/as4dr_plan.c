@@ -176,7 +176,8 @@ static enum cleave_status place_members(struct cv_as4dr *as4dr,
 
         place->theta = arrays.theta[i];
         place->start_s = arrays.starts[i];
-        place->first_load = arrays.first_loads[i];
+        /* Of a command nothing is known before it has done something. */
+        place->first_load = view->real && as4dr->first == 1 ? 1 : arrays.first_loads[i];
     }
     return CLEAVE_OK;
 }
@@ -229,6 +230,7 @@ enum cleave_status cv_as4dr_plan(struct cv_as4dr *as4dr, const struct cleave_vie
     for (uint32_t w = 0; w < n && !(view->result_ratio > 0); w++)
         workers[w].return_latency_s = 0;
     as4dr->finite = !isinf(view->units_total);
+    as4dr->real = view->real;
     as4dr->places = places;
     as4dr->members = members;
     cv_as4dr_choose_tau(as4dr, view, workers);

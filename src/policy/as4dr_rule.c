@@ -22,6 +22,8 @@
 
 /* A measure that says more than this is not believed at once. */
 static const double MOST_GROWTH = 32;
+/* By how much loads grow while latencies cannot be told from speeds. */
+static const double GROWTH = 8;
 
 /* Idle times fade with every part computed, so that about this many rounds count. */
 enum { ROUNDS_KEPT = 16 };
@@ -32,10 +34,11 @@ double cv_as4dr_tau(const struct cv_as4dr *as4dr, uint32_t worker, double now_s)
 
     if (!as4dr->automatic)
         return as4dr->tau_s;
+    if (!(now_s > 0)) /* nothing has been measured */
+        return fmax(as4dr->least_tau_s,
+                    CV_LATENCIES_PER_ROUND * as4dr->places[worker].latency_s);
     tau_s = fmax(as4dr->least_tau_s,
-                 CV_LATENCIES_PER_ROUND * as4dr->places[worker].latency_s);
-    if (!(now_s > 0))
-        return tau_s;
+                 CV_LATENCIES_PER_ROUND * as4dr->workers[worker].latency_s);
     if (as4dr->idle_base > 0)
         slope = as4dr->idle_s / as4dr->idle_base;
     return fmax(tau_s, sqrt(2 * as4dr->mean_latency_s / (slope + 1 / (4 * now_s))));
@@ -54,13 +57,29 @@ static void note_idle(struct cv_as4dr *as4dr, const struct cleave_event *event)
                                       cv_as4dr_tau(as4dr, event->worker, event->time_s);
 }
 
+/* What it costs to start a command, declared or not: sizes that differ tell. */
+static void find_latency(struct cv_as4dr *as4dr, const struct cleave_event *event)
+{
+    struct cv_as4dr_worker *worker = &as4dr->workers[event->worker];
+    const double before_s = worker->latency_s;
+
+    cv_fit_add(&worker->fit, event->units, event->time_s - event->start_s, -1);
+    if (!(worker->fit.rate_ups > 0))
+        return;
+    worker->latency_s = worker->fit.latency_s;
+    as4dr->mean_latency_s += (worker->latency_s - before_s) / as4dr->nmembers;
+}
+
 void cv_as4dr_measure(struct cv_as4dr *as4dr, const struct cleave_event *event,
                       bool first)
 {
     struct cv_as4dr_worker *worker = &as4dr->workers[event->worker];
-    const double latency_s = as4dr->places[event->worker].latency_s;
-    const double pure_s = event->time_s - event->start_s - latency_s;
+    double latency_s, pure_s;
 
+    if (as4dr->real)
+        find_latency(as4dr, event);
+    latency_s = worker->latency_s;
+    pure_s = event->time_s - event->start_s - latency_s;
     note_idle(as4dr, event);
     if (pure_s > 0 && as4dr->history != NULL)
         cv_history_add(&as4dr->history[event->worker], event->start_s, event->time_s,
@@ -81,8 +100,8 @@ double cv_as4dr_free_at(const struct cv_as4dr *as4dr, uint32_t worker, double no
     const struct cv_as4dr_worker *w = &as4dr->workers[worker];
     const double from_s = w->held_parts > 0 ? w->cpu_from_s : now_s;
 
-    return fmax(now_s, from_s + w->due_parts * as4dr->places[worker].latency_s +
-                           w->due_units / w->speed_ups);
+    return fmax(now_s,
+                from_s + w->due_parts * w->latency_s + w->due_units / w->speed_ups);
 }
 
 /* By how much the worker is late, to the nearest round. */
@@ -102,7 +121,7 @@ double cv_as4dr_next(struct cv_as4dr *as4dr, uint32_t worker, double now_s)
 {
     struct cv_as4dr_worker *w = &as4dr->workers[worker];
     const double tau_s = cv_as4dr_tau(as4dr, worker, now_s);
-    const double latencies_s = 2 * as4dr->places[worker].latency_s;
+    const double latencies_s = 2 * w->latency_s;
     double load = w->speed_ups * (tau_s - latencies_s), begin_s;
 
     switch (as4dr->rule) {
@@ -123,6 +142,8 @@ double cv_as4dr_next(struct cv_as4dr *as4dr, uint32_t worker, double now_s)
         break;
     }
     load = fmin(load, MOST_GROWTH * w->load);
+    if (as4dr->real && !w->fit.sure) /* another size tells more */
+        load = GROWTH * w->load;
     /* Never so little that the latencies outweigh it a hundred times, or that a load of
      * known size would take for ever. */
     return fmax(load, fmax(0.01 * w->speed_ups * latencies_s,

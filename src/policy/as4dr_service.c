@@ -101,7 +101,7 @@ static void ask_urgent(struct cv_as4dr *as4dr, uint32_t worker, double now_s,
     push_urgent(as4dr, (struct cv_as4dr_urgent){ w->deadline_s, w->first,
                                                  as4dr->requests++, worker, true });
     if (parts > 1) {
-        w->deadline_s += as4dr->places[worker].latency_s + w->first / w->speed_ups;
+        w->deadline_s += w->latency_s + w->first / w->speed_ups;
         push_urgent(as4dr, (struct cv_as4dr_urgent){ w->deadline_s, w->second,
                                                      as4dr->requests++, worker, false });
     }

@@ -131,7 +131,7 @@ static enum cleave_status make_plan(struct execution *execution, double total,
                            asked->block > 0 ? 1 : asked->nsettings,
                            execution->muster.platform,
                            cleave_platform_workers(execution->muster.platform),
-                           &(struct cv_load){ .units = total }, NULL, err));
+                           &(struct cv_load){ .units = total, .real = true }, NULL, err));
     execution->is_planned = true;
     return CLEAVE_OK;
 }

@@ -450,6 +450,15 @@ PYTHON
     [ "$journal" = "cleave: small/j.db: cannot write the journal: no space left on the disk" ]
 }
 
+@test "as4dr finds out what starting a command costs" {
+    prepare
+    seq 3000000 >in
+    cat in | job -j 2 --policy as4dr --joblog log -- sh -c 'sleep 0.02; cat'
+    cmp in out
+    # Were it not known, chunks would get smaller and smaller, and be four times as many.
+    [ "$(chunks)" -lt 100 ]
+}
+
 # --- journals -------------------------------------------------------------------------------
 
 @test "--resume does nothing again, whatever the workers and sizes" {
