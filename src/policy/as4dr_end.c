@@ -16,6 +16,8 @@
 
 /* Less than this part of the load is rounding. */
 static const double ROUNDING = 1e-12;
+/* By how much loads grow while latencies cannot be told from speeds. */
+static const double GROWTH = 8;
 
 double cv_as4dr_left(const struct cv_as4dr *as4dr, const struct cleave_view *view)
 {
@@ -47,6 +49,15 @@ static double tapered(const struct cv_as4dr *as4dr, uint32_t worker, double want
                 as4dr->least_s * as4dr->places[worker].speed_ups);
 }
 
+/* Records cannot be divided, so neither can what is to be less than one in each part. */
+static double real_load(const struct cv_as4dr_worker *worker, double load)
+{
+    /* Another size tells more. */
+    if (worker->rounds > 0 && !worker->fit.sure)
+        load = fmax(load, GROWTH * worker->load);
+    return fmax(load, 2);
+}
+
 double cv_as4dr_load(struct cv_as4dr *as4dr, const struct cleave_view *view,
                      uint32_t worker, double now_s)
 {
@@ -64,6 +75,8 @@ double cv_as4dr_load(struct cv_as4dr *as4dr, const struct cleave_view *view,
         load = as4dr->places[worker].first_load;
     else
         load = cv_as4dr_next(as4dr, worker, now_s);
+    if (as4dr->real)
+        load = real_load(&as4dr->workers[worker], load);
     return left - load > ROUNDING * view->units_total || isinf(left) ? load : left;
 }
 

@@ -4,7 +4,8 @@
  * and S, B speeds and bandwidths, messages take (2 sum g) / tau + sum S / B of it. A tau
  * that is not given starts from there in a stream (as4dr_rule.c says how it goes on). For
  * a load of known size that takes T, latencies take 2 f / tau of the time and the end
- * costs about tau / 4: tau = sqrt(8 f T). */
+ * costs about tau / 4: tau = sqrt(8 f T). In a real run neither f nor T is known, so it is
+ * found as for a stream. */
 #include <math.h>
 
 #include "policy/as4dr.h"
@@ -101,10 +102,11 @@ void cv_as4dr_choose_tau(struct cv_as4dr *as4dr, const struct cleave_view *view,
         /* All the time that is needed, were there no latencies but one. */
         whole_s = view->units_total / sums.speed + 2 * sums.least_latency;
         as4dr->least_s = LEAST_PART * whole_s;
-        if (!(as4dr->period_s > 0))
+        if (!(as4dr->period_s > 0) && !view->real)
             as4dr->tau_s = fmax(fmax(port.tau_s, 4 * sums.least_latency),
                                 fmax(sqrt(8 * mean_s * whole_s), whole_s / MOST_ROUNDS));
-    } else if (!(as4dr->period_s > 0)) {
+    }
+    if (!(as4dr->period_s > 0) && (!as4dr->finite || view->real)) {
         as4dr->automatic = true;
         if (!(port.tau_s > 0) && !(mean_s > 0))
             as4dr->least_tau_s = ANY_TAU_S;

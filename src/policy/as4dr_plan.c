@@ -177,7 +177,7 @@ static enum cleave_status place_members(struct cv_as4dr *as4dr,
         place->theta = arrays.theta[i];
         place->start_s = arrays.starts[i];
         /* Of a command nothing is known before it has done something. */
-        place->first_load = view->real && as4dr->first == 1 ? 1 : arrays.first_loads[i];
+        place->first_load = view->real && as4dr->first == 1 ? 0 : arrays.first_loads[i];
     }
     return CLEAVE_OK;
 }

@@ -22,8 +22,6 @@
 
 /* A measure that says more than this is not believed at once. */
 static const double MOST_GROWTH = 32;
-/* By how much loads grow while latencies cannot be told from speeds. */
-static const double GROWTH = 8;
 
 /* Idle times fade with every part computed, so that about this many rounds count. */
 enum { ROUNDS_KEPT = 16 };
@@ -142,8 +140,6 @@ double cv_as4dr_next(struct cv_as4dr *as4dr, uint32_t worker, double now_s)
         break;
     }
     load = fmin(load, MOST_GROWTH * w->load);
-    if (as4dr->real && !w->fit.sure) /* another size tells more */
-        load = GROWTH * w->load;
     /* Never so little that the latencies outweigh it a hundred times, or that a load of
      * known size would take for ever. */
     return fmax(load, fmax(0.01 * w->speed_ups * latencies_s,
