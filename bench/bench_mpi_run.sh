@@ -3,13 +3,16 @@
 # SPDX-License-Identifier: MIT
 #
 # usage: bench/bench_mpi_run.sh [MEGABYTES [BUILD [RANKS]]]     1000 MB, build, 5 ranks
+#        BENCH_ROWS="wc md5sum reduced gzip tr"                  only some of them
 #
 # The same command over the same file in the page cache: by as many local workers as there
 # are ranks but one, and by the ranks of each MPI that is here, one after the other in
-# turns, all with their start: mpirun alone takes 0.1 to 0.4 s. The best of the repeats of
-# each counts, and the ratio to the local one; the bar is 1.2. Beside it, what cleave itself
-# says that the work took, without the start of mpirun, and the seconds of processor time:
-# where other programs run, too, those say more.
+# turns, all with their start. The best of the repeats of each counts, and the ratio to the
+# local one; the bar is 1.2. Beside it, what cleave itself says that the work took, without
+# the start of mpirun, and the seconds of processor time: where other programs run, too,
+# those say more. Before that, what mpirun takes to start as many processes that do nothing,
+# and cleave without any input: of the latter, no less would do for any program that uses
+# MPI.
 set -u
 export LC_ALL=C OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 export OMPI_MCA_rmaps_base_oversubscribe=1
@@ -17,6 +20,7 @@ megabytes=${1:-1000}
 cleave=${2:-build}/cleave
 ranks=${3:-5}
 repeats=${BENCH_REPEATS:-5}
+rows=" ${BENCH_ROWS:-start wc md5sum reduced gzip tr} "
 
 [ -x "$cleave" ] || { echo "bench_mpi_run: $cleave is not there: make" >&2; exit 2; }
 folder=$(mktemp -d "${TMPDIR:-/tmp}/cleave-bench.XXXXXX") || exit 2
@@ -26,6 +30,7 @@ seq 1000000 9999999 | head -c 1000000 >"$folder/part"
 for ((i = 0; i < megabytes; i++)); do
     cat "$folder/part"
 done >"$folder/text"
+: >"$folder/empty"
 
 engines=local
 for flavour in openmpi mpich; do
@@ -35,6 +40,15 @@ for flavour in openmpi mpich; do
     fi
 done
 
+input=text
+
+# alone ENGINE -- seconds of its mpirun with processes that do nothing.
+alone() {
+    TIMEFORMAT='%R 0 %U %S'
+    { time "mpirun.$1" -n "$ranks" true; } 2>&1 |
+        awk '{ printf "%.3f 0 %.3f\n", $1, $3 + $4 }'
+}
+
 # once ENGINE OPTION... -- seconds in all, those that cleave says, and of the processors.
 once() {
     local engine=$1 run
@@ -42,7 +56,7 @@ once() {
     run=("$cleave" run -j $((ranks - 1)))
     [ "$engine" = local ] || run=("mpirun.$engine" -n "$ranks" "$cleave" run --mpi)
     TIMEFORMAT='%R %U %S'
-    { time "${run[@]}" --json -i "$folder/text" -o "$folder/out" "$@" >"$folder/json" \
+    { time "${run[@]}" --json -i "$folder/$input" -o "$folder/out" "$@" >"$folder/json" \
         2>"$folder/err"; } 2>"$folder/time" ||
         { echo "bench_mpi_run: $engine failed: $(cat "$folder/err")" >&2; exit 1; }
     awk '/"makespan_s":/ { gsub(/[^0-9.e+-]/, "", $2); own = $2 }
@@ -77,15 +91,36 @@ compare() {
                 if (engine == "local") { print all, own, busy >file; close(file) }
                 getline line <file; split(line, best)
                 printf "%s,%s,%.3f,%.2f,%.3f,%.2f,%.3f,%.2f\n", name, engine, all,
-                    all / best[1], own, own / best[2], busy, busy / best[3]
+                    all / best[1], own, (best[2] > 0 ? own / best[2] : 0), busy, busy / best[3]
             }'
     done
 }
 
+# start -- a row for each mpirun alone, and for runs without work.
+start() {
+    local engine
+    for engine in ${engines#local}; do
+        for ((r = 0; r <= repeats; r++)); do
+            alone "$engine"
+        done | sed 1d | sort -n | awk -v engine="$engine" 'NR == 1 {
+            printf "mpirun alone,%s,%.3f,,,,%.3f,\n", engine, $1, $3 }'
+    done
+    input=empty
+    compare "no input" -- wc -l
+    input=text
+}
+
+# wanted NAME -- whether it was asked for.
+wanted() {
+    [[ $rows == *" $1 "* ]]
+}
+
 echo "command,engine,seconds,ratio,work_seconds,work_ratio,cpu_seconds,cpu_ratio"
-compare "wc -l" -- wc -l
-compare "md5sum" -- md5sum
-compare "wc -l reduced" --reduce "awk '{ n += \$1 } END { printf \"%.0f\\n\", n }'" \
-    -- wc -l
-compare "gzip -1" -- gzip -1
-compare "tr (all bytes come back)" -- tr 0-4 A-E
+wanted start && start
+wanted wc && compare "wc -l" -- wc -l
+wanted md5sum && compare "md5sum" -- md5sum
+wanted reduced && compare "wc -l reduced" \
+    --reduce "awk '{ n += \$1 } END { printf \"%.0f\\n\", n }'" -- wc -l
+wanted gzip && compare "gzip -1" -- gzip -1
+wanted tr && compare "tr (all bytes come back)" -- tr 0-4 A-E
+exit 0

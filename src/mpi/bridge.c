@@ -3,7 +3,6 @@
  *
  * One thread owns all that is MPI, from the first call to the last. The caller gets the
  * other ends of socket pairs. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -18,9 +17,7 @@
 #include "mpi/bridge_inner.h"
 #include "mpi/bridge_nap.h"
 
-/* All slabs of links together; few ranks get large ones, many get smaller ones.
- *
- * */
+/* All slabs of links together; few ranks get large ones, many get smaller ones. */
 static const size_t MEMORY = (size_t)64 << 20;
 static const size_t LARGEST = (size_t)256 << 10, SMALLEST = (size_t)16 << 10;
 enum { SOCKET_BUFFER = 1 << 20 };
@@ -36,40 +33,51 @@ static void share(void *all, const void *own, int bytes, MPI_Comm comm)
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
-/* Where every rank is. */
+static void describe_machine(struct cv_machine *out)
+{
+    const int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    int length;
+
+    memset(out, 0, sizeof *out);
+    MPI_Get_processor_name(out->name, &length);
+    if (fd < 0)
+        return;
+    if (read(fd, out->boot, sizeof out->boot - 1) < 0)
+        out->boot[0] = '\0';
+    close(fd);
+}
+
+/* Where every rank is. MPI would tell as well which ranks share memory, but by means that
+ * keep cores busy while ranks wait for each other. */
 static enum cleave_status learn_places(struct cv_bridge *bridge, struct cleave_error *err)
 {
     const uint32_t size = bridge->open.size;
-    char name[MPI_MAX_PROCESSOR_NAME] = "";
-    int length, first = (int)bridge->open.rank;
-    MPI_Request request;
-    MPI_Comm here;
-    bool near;
+    struct cv_machine own;
 
-    bridge->names = calloc(size, sizeof name);
+    bridge->machines = calloc(size, sizeof *bridge->machines);
     bridge->hosts = calloc(size, sizeof *bridge->hosts);
     bridge->near = calloc(size, sizeof *bridge->near);
-    if (bridge->names == NULL || bridge->hosts == NULL || bridge->near == NULL)
+    if (bridge->machines == NULL || bridge->hosts == NULL || bridge->near == NULL)
         return cv_fail_memory(err, "the names of hosts");
-    MPI_Get_processor_name(name, &length);
-    share(bridge->names, name, (int)sizeof name, bridge->comm);
-    for (uint32_t r = 0; r < size; r++)
-        bridge->hosts[r] = bridge->names + r * sizeof name;
-    MPI_Comm_split_type(bridge->comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &here);
-    MPI_Iallreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, here, &request);
-    cv_nap_settle(&request);
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
-    MPI_Comm_free(&here);
-    near = first == 0;
-    share(bridge->near, &near, (int)sizeof near, bridge->comm);
+    describe_machine(&own);
+    bridge->bell = cv_bridge_on_one_machine() ? cv_bell_open(&own.bell) : -1;
+    share(bridge->machines, &own, (int)sizeof own, bridge->comm);
+    bridge->bells = true;
+    for (uint32_t r = 0; r < size; r++) {
+        const struct cv_machine *other = &bridge->machines[r], *first = bridge->machines;
+
+        bridge->hosts[r] = other->name;
+        bridge->near[r] = strcmp(other->name, first->name) == 0 &&
+                          strcmp(other->boot, first->boot) == 0;
+        bridge->bells = bridge->bells && bridge->near[r] &&
+                        cv_bell_reaches(&other->bell, &first->bell);
+    }
     bridge->open.hosts = bridge->hosts;
     bridge->open.near = bridge->near;
     return CLEAVE_OK;
 }
 
-/* --- lines
- * --------------------------------------------------------------------------------
- */
+/* --- lines -------------------------------------------------------------------------------- */
 
 /* A socket pair: one end for the line, the other one for the caller. */
 static enum cleave_status open_pair(struct cv_bridge_line *line, int *out,
@@ -156,37 +164,15 @@ static enum cleave_status make_lines(struct cv_bridge *bridge, struct cleave_err
     return CLEAVE_OK;
 }
 
-/* --- the thread
- * ---------------------------------------------------------------------------
- */
-
-/* Commands that are started later should not have what MPI has opened. */
-static void keep_from_commands(void)
-{
-    DIR *folder = opendir("/proc/self/fd");
-    const struct dirent *entry;
-
-    while (folder != NULL && (entry = readdir(folder)) != NULL) {
-        const int fd = (int)strtol(entry->d_name, NULL, 10);
-
-        if (fd > STDERR_FILENO)
-            (void)fcntl(fd, F_SETFD, FD_CLOEXEC);
-    }
-    if (folder != NULL)
-        closedir(folder);
-}
+/* --- the thread --------------------------------------------------------------------------- */
 
 static enum cleave_status begin_mpi(struct cv_bridge *bridge, struct cleave_error *err)
 {
-    int given, number;
+    int number;
 
-    if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &given) != MPI_SUCCESS)
-        return cv_fail(err, CLEAVE_EENGINE, "MPI could not be started");
-    if (given < MPI_THREAD_FUNNELED)
-        return cv_fail(err, CLEAVE_EENGINE,
-                       "this MPI library does not let a program have threads");
-    keep_from_commands();
-    MPI_Comm_dup(MPI_COMM_WORLD, &bridge->comm);
+    CV_TRY(cv_bridge_start(err));
+    /* Nobody else in this process uses it, and a copy would have to be agreed on. */
+    bridge->comm = MPI_COMM_WORLD;
     MPI_Comm_set_errhandler(bridge->comm, MPI_ERRORS_RETURN);
     MPI_Comm_rank(bridge->comm, &number);
     bridge->open.rank = (uint32_t)number;
@@ -233,13 +219,14 @@ static void *run(void *context)
     bridge->failed = status != CLEAVE_OK;
     for (uint32_t i = 0; i < bridge->nlines; i++)
         close(bridge->lines[i].fd);
+    if (bridge->bell >= 0)
+        close(bridge->bell);
     if (status != CLEAVE_OK) {
         /* To end MPI in order would mean to wait for a rank that is not there. */
         if (bridge->open.rank == 0)
             abandon(bridge);
         return NULL;
     }
-    MPI_Comm_free(&bridge->comm);
     MPI_Finalize();
     return NULL;
 }
@@ -256,15 +243,13 @@ static void forget(struct cv_bridge *bridge)
     free(bridge->sent);
     free(bridge->links);
     free(bridge->memory);
-    free(bridge->names);
+    free(bridge->machines);
     free(bridge->hosts);
     free(bridge->near);
     free(bridge);
 }
 
-/* --- the calls
- * ----------------------------------------------------------------------------
- */
+/* --- the calls ---------------------------------------------------------------------------- */
 
 static enum cleave_status start_thread(struct cv_bridge *bridge, struct cleave_error *err)
 {

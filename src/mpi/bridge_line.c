@@ -123,6 +123,8 @@ static bool send_slab(struct cv_bridge *bridge, struct cv_bridge_line *line, int
         cv_line_break(bridge, line);
         return false;
     }
+    if (bridge->bells)
+        cv_bell_ring(bridge->bell, &bridge->machines[rank].bell);
     ring->count++;
     return true;
 }

@@ -1,7 +1,7 @@
 /* bridge_loop.c -- the loop of the bridge, and how it ends. SPDX-License-Identifier: MIT
  *
- * A nap ends at once when a socket has something to send, so it delays only what comes
- * in. */
+ * A nap ends at once when a socket has something to send, or the bell rings, so it delays
+ * only what comes in from other machines. */
 #include <sched.h>
 
 #include "base/fail.h"
@@ -54,8 +54,12 @@ static bool attend(struct cv_bridge *bridge, const struct timespec *time)
             .events = events,
         };
     }
-    if (ppoll(bridge->polls, bridge->nlines, time, NULL) <= 0)
+    bridge->polls[bridge->nlines] =
+        (struct pollfd){ .fd = bridge->bells ? bridge->bell : -1, .events = POLLIN };
+    if (ppoll(bridge->polls, bridge->nlines + 1u, time, NULL) <= 0)
         return false;
+    if (bridge->polls[bridge->nlines].revents != 0)
+        moved = cv_bell_heard(bridge->bell);
     for (uint32_t i = 0; i < bridge->nlines; i++)
         if (bridge->polls[i].revents != 0 && (bridge->polls[i].events & POLLIN))
             moved |= cv_line_fetch(bridge, &bridge->lines[i]);
@@ -142,6 +146,16 @@ static bool gave_up(const struct cv_bridge *bridge, double silence_s)
                                   : silence_s > 2 * PATIENCE_S && all_over(bridge);
 }
 
+/* Whether somebody rings when there is something to do: not while MPI has yet to finish
+ * what was given to it. */
+static bool will_be_woken(const struct cv_bridge *bridge)
+{
+    for (uint32_t i = 0; i < bridge->nlines; i++)
+        if (bridge->lines[i].out.count > 0)
+            return false;
+    return bridge->bells;
+}
+
 enum cleave_status cv_bridge_move(struct cv_bridge *bridge, struct cleave_error *err)
 {
     struct ending ending = { .stage = MOVING };
@@ -159,7 +173,11 @@ enum cleave_status cv_bridge_move(struct cv_bridge *bridge, struct cleave_error 
         if (!bridge->failed && end_step(bridge, &ending))
             return CLEAVE_OK;
         silence_s = cv_nap_clock_s() - last_s;
-        time = cv_nap_for(moved ? 0 : silence_s);
+        if (moved)
+            silence_s = 0;
+        time = ending.stage == MOVING && will_be_woken(bridge)
+                   ? cv_nap_until_woken(silence_s)
+                   : cv_nap_for(silence_s);
         if (time.tv_nsec == 0 && !moved)
             sched_yield();
         moved |= attend(bridge, &time);

@@ -143,6 +143,41 @@ resumed() {
 @test "openmpi: a journal, and resuming" { resumed openmpi; }
 @test "mpich: a journal, and resuming" { resumed mpich; }
 
+# What cleave tells MPI on one machine is nothing that commands see, and what the user has
+# told it stays.
+environment() {
+    needs "$1"
+    cp "$NUMBERS" "$BATS_TEST_TMPDIR/some"
+    UCX_LOG_LEVEL=error OMPI_MCA_coll_base_verbose=0 ranks "$1" 0 -q \
+        -i "$BATS_TEST_TMPDIR/some" -- sh -c 'cat >/dev/null; env'
+    [[ $output == *UCX_LOG_LEVEL=error* && $output == *OMPI_MCA_coll_base_verbose=0* ]]
+    for name in OMPI_MCA_pml OMPI_MCA_btl OMPI_MCA_coll MPIR_CVAR_NOLOCAL UCX_TLS \
+        HWLOC_PLUGINS_PATH HWLOC_COMPONENTS; do
+        run ! grep "^$name=" <<<"$output"
+    done
+    UCX_TLS=all OMPI_MCA_coll=^sm HWLOC_COMPONENTS=-gl ranks "$1" 0 -q \
+        -i "$BATS_TEST_TMPDIR/some" -- sh -c 'cat >/dev/null; env'
+    [[ $output == *UCX_TLS=all* && $output == *OMPI_MCA_coll=^sm* ]]
+    [[ $output == *HWLOC_COMPONENTS=-gl* ]]
+}
+
+@test "openmpi: the environment of commands" { environment openmpi; }
+@test "mpich: the environment of commands" { environment mpich; }
+
+# Without the variables that say so, nobody knows that all ranks are on one machine.
+apart() {
+    needs "$1"
+    run --separate-stderr timeout 60 "mpirun.$1" -n 5 \
+        env -u OMPI_COMM_WORLD_LOCAL_SIZE -u MPI_LOCALNRANKS \
+        "$CLEAVE" run --mpi -i "$NUMBERS" -o "$BATS_TEST_TMPDIR/out" --reduce cat \
+        -- tr 0-4 A-E
+    [ "$status" = 0 ] || { echo "$stderr"; false; }
+    same
+}
+
+@test "openmpi: ranks as on several machines" { apart openmpi; }
+@test "mpich: ranks as on several machines" { apart mpich; }
+
 @test "a stream, by Open MPI" {
     needs openmpi
     timeout 60 mpirun.openmpi -n 4 "$CLEAVE" run --mpi -q -o "$BATS_TEST_TMPDIR/out" \
