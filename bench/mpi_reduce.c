@@ -13,7 +13,7 @@
  * coll/adapt, which must be allowed by --mca coll_adapt_priority 1). All take turns in
  * every round, in an order drawn anew each time and with the same delays; `ratio` is the
  * median over the rounds of the first contender's time by this one's. A row takes about
- * SECONDS, the balanced one twice that.
+ * SECONDS, the balanced one three times that, unless so few calls take longer.
  *
  * COST is how often the operator goes over each value: 0 is MPI_SUM. If it is negative the
  * operator is said not to commute. Ranks that are not yet due sleep, as if each had a
@@ -31,8 +31,8 @@
 #include <time.h>
 #include <cleave/mpi.h>
 
-enum { MOST_CONTENDERS = 8, MOST_ROUNDS = 4000, LEAST_ROUNDS = 9 };
-enum { WARM_CALLS = 3, LEARN_CALLS = 200, LEAST_LEARN_CALLS = 48 };
+enum { MOST_CONTENDERS = 8, MOST_ROUNDS = 4000, LEAST_ROUNDS = 11, BALANCED = 3 };
+enum { WARM_CALLS = 3, LEARN_CALLS = 300, LEAST_LEARN_CALLS = 70 };
 
 struct contender {
     const char *name;
@@ -150,7 +150,8 @@ static double warm_up(struct bench *bench, double skew_s)
     took = (now_s() - since) / (WARM_CALLS * bench->ncontenders);
     MPI_Bcast(&took, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     for (int c = 0; c < bench->ncontenders; c++) {
-        int calls = (int)fmax(fmin(bench->seconds / took, LEARN_CALLS), LEAST_LEARN_CALLS);
+        int calls =
+            (int)fmax(fmin(bench->seconds / took, LEARN_CALLS), LEAST_LEARN_CALLS);
 
         if (strcmp(bench->contenders[c].name, "auto") == 0)
             for (int i = 0; i < calls; i++)
@@ -161,9 +162,9 @@ static double warm_up(struct bench *bench, double skew_s)
 
 static int measure(struct bench *bench, double skew_s)
 {
-    double took = warm_up(bench, skew_s), seconds = bench->seconds * (skew_s > 0 ? 1 : 2);
-    int rounds = (int)fmax(
-        fmin(seconds / (took * bench->ncontenders), MOST_ROUNDS), LEAST_ROUNDS);
+    double took = warm_up(bench, skew_s) * bench->ncontenders;
+    double seconds = bench->seconds * (skew_s > 0 ? 1 : BALANCED);
+    int rounds = (int)fmax(fmin(seconds / took, MOST_ROUNDS), LEAST_ROUNDS);
     int order[MOST_CONTENDERS];
 
     for (int round = 0; round < rounds; round++) {
@@ -176,8 +177,7 @@ static int measure(struct bench *bench, double skew_s)
         for (int i = 0; i < bench->ncontenders; i++) {
             struct contender *contender = &bench->contenders[order[i]];
 
-            contender->times[round] =
-                once(bench, contender, delay(bench, skew_s, round));
+            contender->times[round] = once(bench, contender, delay(bench, skew_s, round));
         }
     }
     return rounds;
@@ -214,9 +214,9 @@ static double print_row(struct bench *bench, double skew, int rounds)
         middle = median(bench->scratch, rounds);
         if (c == 0)
             base = middle;
-        printf("%d,%zu,%g,%d,%s,%d,%.9f,%.3f,%.3f\n", bench->n,
+        printf("%d,%zu,%g,%d,%s,%d,%.9f,%.4f\n", bench->n,
                (size_t)bench->count * sizeof(double), skew, bench->cost, contender->name,
-               rounds, middle, ratio, base / middle);
+               rounds, middle, ratio);
     }
     fflush(stdout);
     MPI_Bcast(&base, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);

@@ -30,6 +30,12 @@ foreach(flavour ${CLEAVE_MPI_FLAVOURS})
     set_target_properties(test-mpi-${flavour}-plans PROPERTIES OUTPUT_NAME plans
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/mpi-${flavour})
     cleave_add_test(mpi/${flavour}-plans quick test-mpi-${flavour}-plans)
+    add_executable(test-mpi-${flavour}-choice tests/mpi/choice.c src/mpi/choice.c)
+    target_link_libraries(test-mpi-${flavour}-choice PRIVATE PkgConfig::MPI_${flavour}
+        cleave-flags cleave-inside m)
+    set_target_properties(test-mpi-${flavour}-choice PROPERTIES OUTPUT_NAME choice
+        RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/mpi-${flavour})
+    cleave_add_test(mpi/${flavour}-choice quick test-mpi-${flavour}-choice)
     add_executable(test-mpi-${flavour}-plain tests/mpi/plain.c)
     target_link_libraries(test-mpi-${flavour}-plain PRIVATE PkgConfig::MPI_${flavour}
         cleave-flags m)

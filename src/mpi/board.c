@@ -82,6 +82,13 @@ void cv_board_free(struct cv_board *board)
     board->made = false;
 }
 
+MPI_Request *cv_board_due(struct cv_board *board)
+{
+    bool half = (board->number + 1) % (CV_BOARD_ROWS / 2) == 0;
+
+    return half && board->barrier != MPI_REQUEST_NULL ? &board->barrier : NULL;
+}
+
 /* A rank that begins reduction k has ended all before k; so once the barrier begun in
  * k is passed, the rows of those are free. */
 int cv_board_turn(struct cv_board *board, MPI_Comm comm)
@@ -89,7 +96,6 @@ int cv_board_turn(struct cv_board *board, MPI_Comm comm)
     board->number++;
     if (board->number % (CV_BOARD_ROWS / 2) != 0)
         return MPI_SUCCESS;
-    CV_MPI_TRY(PMPI_Wait(&board->barrier, MPI_STATUS_IGNORE));
     return PMPI_Ibarrier(comm, &board->barrier);
 }
 

@@ -33,7 +33,10 @@ struct cv_board {
 int cv_board_make(struct cv_board *board, MPI_Comm comm, int width, bool share);
 void cv_board_free(struct cv_board *board);
 
-/* Turn to the next row; waits only if another rank is half a board behind. */
+/* What has to be complete before the next row is turned to, or NULL: it is not if another
+ * rank is half a board behind. */
+MPI_Request *cv_board_due(struct cv_board *board);
+/* Turn to the next row. */
 int cv_board_turn(struct cv_board *board, MPI_Comm comm);
 
 /* On a word of the current row. Both give what was there before. */

@@ -3,33 +3,18 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "mpi/mpi_try.h"
 
 enum { OWN, DYNAMIC, GREEDY };
-enum {
-    FIRST_MEASURED = 2,
-    EAGER_TURNS = 24,
-    FIRST_PERIOD = 16,
-    LAST_PERIOD = 128,
-    ENOUGH = 4
-};
-enum { SETTLE_AFTER = 2 };
-
-/* Another policy is taken up when it is this much better; one that is that much worse is
- * hardly tried any more, and neither is a dynamic one while the spread is less than this
- * part of the time that the MPI library needs. */
-static const double better = 0.93, hopeless = 1.5, worth_a_try = 0.5;
-/* When spreads have changed by this factor all is measured again. */
-static const double other_times = 4;
+enum { SETTLE_AFTER = 2, FORGET_AFTER = 64 };
 
 static int sort_of(const struct cv_kind *kind)
 {
-    int size = kind->bytes < 4 ? 0 : ilogb(kind->bytes) / 2;
+    int size = 0;
 
-    if (size >= CV_SIZES)
-        size = CV_SIZES - 1;
+    for (double least = 4; size < CV_SIZES - 1 && kind->bytes >= least; least *= 4)
+        size++;
     return ((kind->to_all ? 2 : 0) + (kind->commutes ? 1 : 0)) * CV_SIZES + size;
 }
 
@@ -49,114 +34,6 @@ double cv_chooser_bytes(int sort)
     return sort % CV_SIZES == 0 ? 0 : ldexp(1, 2 * (sort % CV_SIZES));
 }
 
-static int compare(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
-
-/* Put a value into a ring and return the median of what is there. */
-static double push(double *ring, unsigned *count, double value)
-{
-    double sorted[CV_ARM_TIMES];
-    unsigned n;
-
-    ring[(*count)++ % CV_ARM_TIMES] = value;
-    n = *count < CV_ARM_TIMES ? *count : CV_ARM_TIMES;
-    memcpy(sorted, ring, n * sizeof *sorted);
-    qsort(sorted, n, sizeof *sorted, compare);
-    return sorted[n / 2];
-}
-
-static bool worth_trying(const struct cv_choice *choice, int arm)
-{
-    const struct cv_arm *own = &choice->arms[OWN], *other = &choice->arms[arm];
-    double best_s = choice->arms[choice->best].median_s;
-
-    /* What is far behind need not be measured often to know. */
-    if (other->measured > 0 && other->median_s > 2 * hopeless * best_s)
-        return choice->turn % 32 < 4;
-    if (other->measured < ENOUGH || choice->turn % 32 < 4)
-        return true;
-    if (arm == DYNAMIC && choice->median_spread_s < worth_a_try * own->median_s)
-        return false;
-    return other->median_s < hopeless * best_s;
-}
-
-/* Which policy a measured call uses: every second time the MPI's own or, when another one
- * is in use, in turn that one and the rest. */
-static int arm_of_turn(const struct cv_choice *choice)
-{
-    int arm = (int)(choice->turn / 2 % 2) + DYNAMIC;
-
-    if (choice->turn % 2 == 0)
-        return choice->turn % 4 == 0 ? OWN : choice->best;
-    return worth_trying(choice, arm) ? arm : choice->best;
-}
-
-static void settle_best(struct cv_choice *choice)
-{
-    for (int arm = 0; arm < CV_ARMS; arm++) {
-        const struct cv_arm *with = &choice->arms[arm],
-                            *best = &choice->arms[choice->best];
-
-        if (with->measured >= ENOUGH && best->measured >= ENOUGH &&
-            with->median_s < better * best->median_s) {
-            choice->best = arm;
-            choice->period = FIRST_PERIOD;
-        }
-    }
-}
-
-/* Ranks come in another way than when the policies were compared: what was measured then
- * says nothing about now. One odd call is looked into at once, a few in a row are believed. */
-static void notice_change(struct cv_choice *choice, double spread_s)
-{
-    double least = worth_a_try * choice->arms[OWN].median_s;
-    double spread = spread_s > least ? spread_s : least;
-
-    if (choice->usual_spread_s == 0)
-        choice->usual_spread_s = spread;
-    if (spread < other_times * choice->usual_spread_s &&
-        spread > choice->usual_spread_s / other_times) {
-        choice->odd = 0;
-        return;
-    }
-    choice->next_measured = choice->calls;
-    if (++choice->odd < ENOUGH)
-        return;
-    choice->odd = 0;
-    choice->usual_spread_s = spread;
-    choice->turn = 0;
-    choice->period = FIRST_PERIOD;
-    choice->spreads = 0;
-    for (int arm = 0; arm < CV_ARMS; arm++)
-        choice->arms[arm].measured = 0;
-}
-
-/* Take over what was agreed on. */
-static void learn(struct cv_chooser *chooser)
-{
-    struct cv_choice *choice = &chooser->choices[chooser->sort];
-    struct cv_arm *arm = &choice->arms[chooser->arm];
-    double last = chooser->all[0], first = -chooser->all[1], there = chooser->all[2];
-
-    choice->median_spread_s = push(choice->spread_s, &choice->spreads, last - first);
-    arm->median_s = push(arm->times_s, &arm->measured, there > last ? there - last : 0);
-    notice_change(choice, last - first);
-    settle_best(choice);
-}
-
-static int settle(struct cv_chooser *chooser)
-{
-    if (chooser->agreeing == MPI_REQUEST_NULL || chooser->wait_calls-- > 0)
-        return MPI_SUCCESS;
-    CV_MPI_TRY(PMPI_Wait(&chooser->agreeing, MPI_STATUS_IGNORE));
-    learn(chooser);
-    return MPI_SUCCESS;
-}
-
 static int make_choices(struct cv_chooser *chooser, MPI_Comm comm)
 {
     if (!chooser->clock_known) {
@@ -166,47 +43,72 @@ static int make_choices(struct cv_chooser *chooser, MPI_Comm comm)
     chooser->choices = calloc(CV_SORTS, sizeof *chooser->choices);
     if (chooser->choices == NULL)
         return MPI_ERR_NO_MEM;
-    for (int i = 0; i < CV_SORTS; i++) {
-        chooser->choices[i].next_measured = FIRST_MEASURED;
-        chooser->choices[i].period = FIRST_PERIOD;
-    }
+    for (int i = 0; i < CV_SORTS; i++)
+        cv_choice_begin(&chooser->choices[i]);
     return MPI_SUCCESS;
 }
 
-static void plan_next(struct cv_choice *choice)
+/* Take over what was agreed on, when it is time to. */
+static int settle(struct cv_chooser *chooser)
 {
-    choice->turn++;
-    if (choice->turn < EAGER_TURNS) {
-        choice->next_measured = choice->calls + SETTLE_AFTER;
-        return;
+    struct cv_heat *heat = &chooser->heat;
+
+    if (chooser->wait_calls-- > 0)
+        return MPI_SUCCESS;
+    CV_MPI_TRY(PMPI_Wait(&chooser->agreeing, MPI_STATUS_IGNORE));
+    for (int i = 0; i < heat->length; i++) {
+        const double *of = &heat->all[3 * i];
+        double last = of[0], first = -of[1], there = of[2];
+
+        cv_choice_learn(&chooser->choices[heat->sort], heat->calls[i].arm, last - first,
+                        there > last ? there - last : 0, heat->calls[i].counts);
     }
-    choice->next_measured = choice->calls + choice->period;
-    if (choice->turn % 4 == 0 && choice->period < LAST_PERIOD)
-        choice->period *= 2;
+    heat->length = heat->done = 0;
+    return MPI_SUCCESS;
+}
+
+/* Whether this call is in a heat, which may begin here. */
+static bool join_heat(struct cv_chooser *chooser, int sort)
+{
+    struct cv_choice *choice = &chooser->choices[sort];
+    struct cv_heat *heat = &chooser->heat;
+
+    if (chooser->agreeing != MPI_REQUEST_NULL)
+        return false;
+    if (heat->length > 0 && heat->sort == sort) {
+        heat->idle = 0;
+        return true;
+    }
+    /* A sort that comes no more must not keep the others from being measured. */
+    if (heat->length > 0 && ++heat->idle < FORGET_AFTER)
+        return false;
+    if (choice->calls < choice->next_heat)
+        return false;
+    heat->sort = sort;
+    heat->idle = 0;
+    cv_choice_plan(choice, heat);
+    return true;
 }
 
 int cv_chooser_pick(struct cv_chooser *chooser, MPI_Comm comm, const struct cv_kind *kind,
                     struct cv_pick *out)
 {
     struct cv_choice *choice;
+    int sort = sort_of(kind), arm;
 
     if (chooser->choices == NULL)
         CV_MPI_TRY(make_choices(chooser, comm));
     if (chooser->agreeing != MPI_REQUEST_NULL)
         CV_MPI_TRY(settle(chooser));
-    out->sort = sort_of(kind);
-    choice = &chooser->choices[out->sort];
-    out->arm = choice->best;
-    out->measured = false;
-    if (choice->calls++ >= choice->next_measured &&
-        chooser->agreeing == MPI_REQUEST_NULL) {
-        out->measured = true;
-        out->arm = arm_of_turn(choice);
-        plan_next(choice);
+    choice = &chooser->choices[sort];
+    out->measured = (choice->calls >= choice->next_heat || chooser->heat.length > 0) &&
+                    join_heat(chooser, sort);
+    arm = out->measured ? chooser->heat.calls[chooser->heat.done].arm : choice->best;
+    choice->calls++;
+    choice->used[arm]++;
+    out->policy = cv_chooser_policy(sort, arm);
+    if (out->measured)
         out->came_s = cv_clock_s();
-    }
-    choice->arms[out->arm].calls++;
-    out->policy = cv_chooser_policy(out->sort, out->arm);
     return MPI_SUCCESS;
 }
 
@@ -221,17 +123,19 @@ enum cv_mpi_policy cv_chooser_best(const struct cv_chooser *chooser,
 int cv_chooser_note(struct cv_chooser *chooser, MPI_Comm comm, const struct cv_pick *pick,
                     bool has_result)
 {
+    struct cv_heat *heat = &chooser->heat;
     double came = pick->came_s + chooser->clock_offset_s;
+    double *mine = &heat->mine[3 * heat->done];
 
-    chooser->mine[0] = came;
-    chooser->mine[1] = -came;
+    mine[0] = came;
+    mine[1] = -came;
     /* A rank without the result must not be the last one. */
-    chooser->mine[2] = has_result ? cv_clock_s() + chooser->clock_offset_s : came;
-    chooser->sort = pick->sort;
-    chooser->arm = pick->arm;
+    mine[2] = has_result ? cv_clock_s() + chooser->clock_offset_s : came;
+    if (++heat->done < heat->length)
+        return MPI_SUCCESS;
     chooser->wait_calls = SETTLE_AFTER - 1;
-    return PMPI_Iallreduce(chooser->mine, chooser->all, 3, MPI_DOUBLE, MPI_MAX, comm,
-                           &chooser->agreeing);
+    return PMPI_Iallreduce(heat->mine, heat->all, 3 * heat->length, MPI_DOUBLE, MPI_MAX,
+                           comm, &chooser->agreeing);
 }
 
 void cv_chooser_free(struct cv_chooser *chooser)

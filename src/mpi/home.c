@@ -8,6 +8,7 @@
 #include "mpi/home.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "mpi/team.h"
@@ -19,9 +20,20 @@ static struct {
     MPI_Comm self;          /* a copy of MPI_COMM_SELF that returns its errors */
     struct cv_team *oldest; /* owned; linked by their `next`                   */
     int error_class;        /* our own; 0: not made                            */
+    atomic_uint closed;     /* teams, so far                                   */
+    atomic_int pending;     /* reductions that have begun and not ended        */
     struct cv_mpi_settings defaults;
     void (*told)(const struct cv_team *team);
 } home = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* The team that this thread asked for last: looking up an attribute takes longer than all
+ * else that a call of "auto" does before it is handed on. Good as long as no team has
+ * been closed since, because the name of its communicator may be given to another one. */
+static _Thread_local struct {
+    MPI_Comm comm;
+    struct cv_team *team; /* NULL: none yet */
+    unsigned closed;
+} recent;
 
 /* Whether it was there. */
 static bool unlink_team(const struct cv_team *team)
@@ -33,6 +45,7 @@ static bool unlink_team(const struct cv_team *team)
         if (*at == team) {
             *at = team->next;
             found = true;
+            atomic_fetch_add(&home.closed, 1);
             break;
         }
     pthread_mutex_unlock(&home.lock);
@@ -97,12 +110,19 @@ out:
 
 struct cv_team *cv_home_find(MPI_Comm comm)
 {
+    unsigned closed = atomic_load_explicit(&home.closed, memory_order_acquire);
     void *team = NULL;
     int found = 0;
 
-    if (!home.open || PMPI_Comm_get_attr(comm, home.key, &team, &found) != MPI_SUCCESS)
+    if (recent.team != NULL && recent.comm == comm && recent.closed == closed)
+        return recent.team;
+    if (!home.open || PMPI_Comm_get_attr(comm, home.key, &team, &found) != MPI_SUCCESS ||
+        !found)
         return NULL;
-    return found ? team : NULL;
+    recent.comm = comm;
+    recent.team = team;
+    recent.closed = closed;
+    return team;
 }
 
 int cv_home_keep(struct cv_team *team, MPI_Comm comm)
@@ -122,6 +142,16 @@ int cv_home_keep(struct cv_team *team, MPI_Comm comm)
     *at = team;
     pthread_mutex_unlock(&home.lock);
     return MPI_SUCCESS;
+}
+
+void cv_home_pend(int change)
+{
+    atomic_fetch_add_explicit(&home.pending, change, memory_order_relaxed);
+}
+
+bool cv_home_pending(void)
+{
+    return atomic_load_explicit(&home.pending, memory_order_relaxed) != 0;
 }
 
 struct cv_mpi_settings *cv_home_defaults(void)

@@ -14,6 +14,12 @@ struct cv_team *cv_home_find(MPI_Comm comm);
  * latest, when MPI is finalized. */
 int cv_home_keep(struct cv_team *team, MPI_Comm comm);
 
+/* Reductions of this process that have begun and not ended, of all communicators: where
+ * there are none, a call that is handed on to the MPI library need not look for some on
+ * its communicator. Differs from rank to rank, so nothing else may depend on it. */
+void cv_home_pend(int change);
+bool cv_home_pending(void);
+
 /* Settings that a new team begins with, and who is told before a team is closed; may be
  * NULL. */
 struct cv_mpi_settings *cv_home_defaults(void);

@@ -3,10 +3,11 @@
  *
  * A few messages to and fro between rank 2k and 2k + 1 give latency and bandwidth, a sum of
  * doubles the cost of combining; the slowest counts. What the operator in use takes is
- * noted in reductions 1, 2, 4, 8, ... and agreed on by an MPI_Iallreduce that is waited
- * for in the next one, so that all ranks change their mind in the same call. */
+ * noted in reductions 1, 2, 4, 8, ... and agreed on by an MPI_Iallreduce that the
+ * next one waits for, so that all ranks change their mind in the same call. */
 #include "mpi/tree_plan.h"
 
+#include <sched.h>
 #include <stdlib.h>
 
 #include "mpi/team.h"
@@ -53,9 +54,26 @@ static double combine_time(char *buffer)
     return best / (DOUBLES * sizeof(double));
 }
 
+/* Whether there are fewer processors on this node than ranks: of all that one of them may
+ * run on. */
+static int is_crowded(MPI_Comm comm, double *out)
+{
+    cpu_set_t mine, all;
+    MPI_Comm node;
+    int here;
+
+    CV_MPI_TRY(PMPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
+    CV_MPI_TRY(PMPI_Comm_size(node, &here));
+    CPU_ZERO(&mine);
+    sched_getaffinity(0, sizeof mine, &mine);
+    CV_MPI_TRY(PMPI_Allreduce(&mine, &all, sizeof all, MPI_BYTE, MPI_BOR, node));
+    *out = CPU_COUNT(&all) > 0 && CPU_COUNT(&all) < here;
+    return PMPI_Comm_free(&node);
+}
+
 int cv_link_costs_measure(struct cv_link_costs *costs, MPI_Comm comm)
 {
-    double mine[3] = { 0, 0, 0 }, all[3];
+    double mine[4] = { 0, 0, 0, 0 }, all[4];
     char *buffer;
     int rank, size, peer, code = MPI_SUCCESS;
 
@@ -64,6 +82,7 @@ int cv_link_costs_measure(struct cv_link_costs *costs, MPI_Comm comm)
     CV_MPI_TRY(PMPI_Comm_rank(comm, &rank));
     CV_MPI_TRY(PMPI_Comm_size(comm, &size));
     peer = rank ^ 1;
+    CV_MPI_TRY(is_crowded(comm, &mine[3]));
     buffer = calloc(LARGE, 1);
     if (buffer == NULL)
         return MPI_ERR_NO_MEM;
@@ -75,12 +94,13 @@ int cv_link_costs_measure(struct cv_link_costs *costs, MPI_Comm comm)
     mine[2] = combine_time(buffer);
     free(buffer);
     if (code == MPI_SUCCESS)
-        code = PMPI_Allreduce(mine, all, 3, MPI_DOUBLE, MPI_MAX, comm);
+        code = PMPI_Allreduce(mine, all, 4, MPI_DOUBLE, MPI_MAX, comm);
     if (code != MPI_SUCCESS)
         return code;
     costs->latency_s = all[0];
     costs->byte_s = all[1] > all[0] ? (all[1] - all[0]) / (LARGE - SMALL) : 0;
     costs->combine_byte_s = all[2];
+    costs->crowded = all[3] > 0;
     costs->known = true;
     return MPI_SUCCESS;
 }
@@ -97,12 +117,8 @@ int cv_link_costs_note(struct cv_link_costs *costs, MPI_Comm comm, double second
                            &costs->agreeing);
 }
 
-int cv_link_costs_settle(struct cv_link_costs *costs)
+void cv_link_costs_settle(struct cv_link_costs *costs)
 {
-    if (costs->agreeing == MPI_REQUEST_NULL)
-        return MPI_SUCCESS;
-    CV_MPI_TRY(PMPI_Wait(&costs->agreeing, MPI_STATUS_IGNORE));
     if (costs->all[1] > 0)
         costs->combine_byte_s = costs->all[0] / costs->all[1];
-    return MPI_SUCCESS;
 }

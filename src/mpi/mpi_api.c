@@ -14,29 +14,41 @@ struct cleave_mpi_request {
     MPI_Comm comm; /* borrowed */
 };
 
+/* The same as asking for the policy of a name, within the instructions that are at hand:
+ * short reductions take so little that each cache line more can be measured. */
+static bool is_auto(const char *policy)
+{
+    return policy == NULL || (policy[0] == 'a' && policy[1] == 'u' && policy[2] == 't' &&
+                              policy[3] == 'o' && policy[4] == '\0');
+}
+
 static int reduce_by_name(const struct cv_call *call, const char *policy)
 {
-    enum cv_mpi_policy known;
-    int code = cv_call_policy(policy, &known);
+    enum cv_mpi_policy known = CV_MPI_AUTO;
+    int code = is_auto(policy) ? MPI_SUCCESS : cv_call_policy(policy, &known);
 
     return code != MPI_SUCCESS ? cv_home_raise(call->comm, code)
-                               : cv_call_do(call, known);
+                               : cv_call_do(call, known, NULL);
 }
 
 int cleave_mpi_reduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype type,
                       MPI_Op op, int root, MPI_Comm comm, const char *policy)
 {
-    const struct cv_call call = { sendbuf, recvbuf, count, type, op, root, false, comm };
-
-    return reduce_by_name(&call, policy);
+    if (is_auto(policy) && cv_call_is_short(count, type))
+        return PMPI_Reduce(sendbuf, recvbuf, count, type, op, root, comm);
+    return reduce_by_name(&(struct cv_call){ sendbuf, recvbuf, count, type, op, root,
+                                             false, comm },
+                          policy);
 }
 
 int cleave_mpi_allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype type,
                          MPI_Op op, MPI_Comm comm, const char *policy)
 {
-    const struct cv_call call = { sendbuf, recvbuf, count, type, op, 0, true, comm };
-
-    return reduce_by_name(&call, policy);
+    if (is_auto(policy) && cv_call_is_short(count, type))
+        return PMPI_Allreduce(sendbuf, recvbuf, count, type, op, comm);
+    return reduce_by_name(&(struct cv_call){ sendbuf, recvbuf, count, type, op, 0, true,
+                                             comm },
+                          policy);
 }
 
 static int begin_mpis(const struct cv_call *call, struct cleave_mpi_request *request)
@@ -72,11 +84,11 @@ static int begin(const struct cv_call *call, enum cv_mpi_policy policy,
 
     if (call->count < 0 && call->comm != MPI_COMM_NULL)
         return cv_home_raise(call->comm, MPI_ERR_COUNT);
-    if (cv_call_is_for_mpi(call))
+    code = cv_call_team(call, &team);
+    if (code == MPI_SUCCESS && team == NULL)
         return begin_mpis(call, request); /* which raises what there is to raise */
-    code = cv_team_of(call->comm, &team);
-    if (code == MPI_SUCCESS && cv_call_is_mistaken(call, team))
-        return begin_mpis(call, request);
+    if (code == MPI_SUCCESS)
+        code = cv_team_open(team);
     if (code == MPI_SUCCESS)
         code = begin_ours(call, policy, team, request);
     return cv_home_raise(call->comm, code);
@@ -147,7 +159,10 @@ static int team_for(MPI_Comm comm, struct cv_team **out)
 
     *out = NULL;
     CV_MPI_TRY(PMPI_Comm_test_inter(comm, &inter));
-    return inter ? MPI_SUCCESS : cv_team_of(comm, out);
+    if (inter)
+        return MPI_SUCCESS;
+    CV_MPI_TRY(cv_team_meet(comm, out));
+    return cv_team_open(*out);
 }
 
 int cleave_mpi_prepare(MPI_Comm comm)

@@ -13,31 +13,33 @@
 /* In the dynamic policies a partial travels in as many pieces as may be under way: then all
  * are on their way at once, and no rank has to wake up only to send the next. */
 static const double least_segment = 262144, most_segment = 16777216;
-enum { FEW_CALLS = 8 };
+/* Vectors so short are not worth a thought in "auto": finding the communicator's team
+ * takes as long as a tenth of the reduction. By size alone, which is the same on all
+ * ranks. */
+enum { FEW_CALLS = 8, SHORT_BYTES = 4096 };
 
-bool cv_call_is_for_mpi(const struct cv_call *call)
-{
-    const struct cv_team *team;
-    int inter = 0, size = 0;
-
-    if (call->comm == MPI_COMM_NULL || call->op == MPI_OP_NULL ||
-        call->type == MPI_DATATYPE_NULL || call->count <= 0)
-        return true;
-    team = cv_home_find(call->comm);
-    if (team != NULL)
-        return team->size < 2;
-    if (PMPI_Comm_test_inter(call->comm, &inter) != MPI_SUCCESS || inter)
-        return true;
-    return PMPI_Comm_size(call->comm, &size) != MPI_SUCCESS || size < 2;
-}
-
-int cv_call_mpi(const struct cv_call *call)
+static int by_mpi(const struct cv_call *call)
 {
     if (call->to_all)
         return PMPI_Allreduce(call->send, call->recv, call->count, call->type, call->op,
                               call->comm);
     return PMPI_Reduce(call->send, call->recv, call->count, call->type, call->op,
                        call->root, call->comm);
+}
+
+/* Reductions begun before come first, on each rank that still has to do with one: others
+ * may wait for it there. */
+static int hand_on(const struct cv_call *call)
+{
+    struct cv_team *team = cv_home_pending() ? cv_home_find(call->comm) : NULL;
+
+    if (team != NULL) {
+        int code = cv_reduction_drain(team);
+
+        if (code != MPI_SUCCESS)
+            return cv_home_raise(call->comm, code);
+    }
+    return by_mpi(call);
 }
 
 int cv_call_policy(const char *name, enum cv_mpi_policy *out)
@@ -50,7 +52,7 @@ int cv_call_policy(const char *name, enum cv_mpi_policy *out)
 }
 
 /* Mistakes that are found with the team at hand, and left to MPI_Reduce as well. */
-bool cv_call_is_mistaken(const struct cv_call *call, struct cv_team *team)
+static bool is_mistaken(const struct cv_call *call, struct cv_team *team)
 {
     if (call->root < 0 || call->root >= team->size)
         return true;
@@ -63,6 +65,33 @@ bool cv_call_is_mistaken(const struct cv_call *call, struct cv_team *team)
     team->checked_op = call->op;
     team->checked_type = call->type;
     return false;
+}
+
+/* Nothing that is to be looked at more closely. */
+static bool is_empty(const struct cv_call *call)
+{
+    return call->comm == MPI_COMM_NULL || call->op == MPI_OP_NULL ||
+           call->type == MPI_DATATYPE_NULL || call->count <= 0;
+}
+
+int cv_call_team(const struct cv_call *call, struct cv_team **out)
+{
+    struct cv_team *team;
+    int inter = 0, size = 0;
+
+    *out = NULL;
+    if (is_empty(call))
+        return MPI_SUCCESS;
+    team = cv_home_find(call->comm);
+    if (team == NULL) {
+        if (PMPI_Comm_test_inter(call->comm, &inter) != MPI_SUCCESS || inter ||
+            PMPI_Comm_size(call->comm, &size) != MPI_SUCCESS || size < 2)
+            return MPI_SUCCESS;
+        CV_MPI_TRY(cv_team_meet(call->comm, &team));
+    }
+    if (team->size >= 2 && !is_mistaken(call, team))
+        *out = team;
+    return MPI_SUCCESS;
 }
 
 static double dynamic_segment(const struct cv_team *team, double bytes)
@@ -96,17 +125,14 @@ int cv_call_begin(const struct cv_call *call, enum cv_mpi_policy policy,
     return MPI_SUCCESS;
 }
 
-int cv_call_run(const struct cv_call *call, enum cv_mpi_policy policy,
-                struct cv_team *team)
+/* To the end, and the result sent to all if they want it. */
+static int run(const struct cv_call *call, enum cv_mpi_policy policy,
+               struct cv_team *team)
 {
     struct cv_reduction r;
 
     if (team->broken != MPI_SUCCESS)
         return team->broken;
-    if (policy == CV_MPI_MPI) {
-        CV_MPI_TRY(cv_reduction_drain(team));
-        return cv_call_mpi(call);
-    }
     CV_MPI_TRY(cv_call_begin(call, policy, team, &r));
     CV_MPI_TRY(cv_reduction_drive(&r, true));
     if (!call->to_all)
@@ -114,20 +140,22 @@ int cv_call_run(const struct cv_call *call, enum cv_mpi_policy policy,
     return PMPI_Bcast(call->recv, call->count, call->type, call->root, team->comm);
 }
 
-static int run_auto(const struct cv_call *call, struct cv_team *team)
+static int run_auto(const struct cv_call *call, int size, struct cv_team *team)
 {
-    struct cv_kind kind = { .to_all = call->to_all };
+    struct cv_kind kind = { .bytes = size < 0 ? HUGE_VAL : (double)size * call->count,
+                            .to_all = call->to_all };
     struct cv_pick pick;
-    int size, commutes;
+    int commutes;
 
-    CV_MPI_TRY(PMPI_Type_size(call->type, &size));
+    if (team->broken != MPI_SUCCESS)
+        return team->broken;
     CV_MPI_TRY(PMPI_Op_commutative(call->op, &commutes));
-    kind.bytes = (double)size * call->count;
     kind.commutes = commutes != 0;
     /* The choice may wait for others, who may wait for what was begun before. */
-    CV_MPI_TRY(cv_reduction_drain(team));
+    if (team->first != NULL)
+        CV_MPI_TRY(cv_reduction_drain(team));
     CV_MPI_TRY(cv_chooser_pick(&team->chooser, team->comm, &kind, &pick));
-    CV_MPI_TRY(cv_call_run(call, pick.policy, team));
+    CV_MPI_TRY(pick.policy == CV_MPI_MPI ? by_mpi(call) : run(call, pick.policy, team));
     if (!pick.measured)
         return MPI_SUCCESS;
     return cv_chooser_note(&team->chooser, team->comm, &pick,
@@ -141,24 +169,48 @@ static bool is_too_early(struct cv_team *team)
     return team->size <= 2 || (team->comm == MPI_COMM_NULL && team->seen++ < FEW_CALLS);
 }
 
-int cv_call_do(const struct cv_call *call, enum cv_mpi_policy policy)
+/* `size`: of an element; MPI_UNDEFINED, which is negative, if an int cannot hold it. */
+static bool is_short(int count, int size)
+{
+    return size >= 0 && (int64_t)size * count < SHORT_BYTES;
+}
+
+bool cv_call_is_short(int count, MPI_Datatype type)
+{
+    int size;
+
+    return count > 0 && type != MPI_DATATYPE_NULL && !cv_home_pending() &&
+           PMPI_Type_size(type, &size) == MPI_SUCCESS && is_short(count, size);
+}
+
+int cv_call_do(const struct cv_call *call, enum cv_mpi_policy policy, bool *out_ours)
 {
     struct cv_team *team;
-    int code;
+    int size = 0, code;
 
+    if (out_ours != NULL)
+        *out_ours = false;
     /* Not every MPI library looks at this. */
     if (call->count < 0 && call->comm != MPI_COMM_NULL)
         return cv_home_raise(call->comm, MPI_ERR_COUNT);
-    if (policy == CV_MPI_MPI || cv_call_is_for_mpi(call))
-        return cv_call_mpi(call);
-    code = cv_team_meet(call->comm, &team);
+    if (is_empty(call))
+        return by_mpi(call);
+    if (policy == CV_MPI_AUTO)
+        PMPI_Type_size(call->type, &size);
+    if (policy == CV_MPI_MPI || (policy == CV_MPI_AUTO && is_short(call->count, size)))
+        return hand_on(call);
+    code = cv_call_team(call, &team);
     if (code != MPI_SUCCESS)
         return cv_home_raise(call->comm, code);
-    if (cv_call_is_mistaken(call, team) || (policy == CV_MPI_AUTO && is_too_early(team)))
-        return cv_call_mpi(call);
-    code = cv_team_of(call->comm, &team);
-    if (code != MPI_SUCCESS)
-        return cv_home_raise(call->comm, code);
-    code = policy == CV_MPI_AUTO ? run_auto(call, team) : cv_call_run(call, policy, team);
-    return cv_home_raise(call->comm, code);
+    if (team == NULL)
+        return by_mpi(call);
+    if (out_ours != NULL)
+        *out_ours = true;
+    if (policy == CV_MPI_AUTO && is_too_early(team))
+        return hand_on(call);
+    code = team->comm == MPI_COMM_NULL ? cv_team_open(team) : MPI_SUCCESS;
+    if (code == MPI_SUCCESS)
+        code =
+            policy == CV_MPI_AUTO ? run_auto(call, size, team) : run(call, policy, team);
+    return code == MPI_SUCCESS ? code : cv_home_raise(call->comm, code);
 }

@@ -17,22 +17,23 @@ struct cv_call {
     MPI_Comm comm;
 };
 
-/* Whether the MPI library is to do it: there is nothing to gain, or it is to report the
- * mistake in the arguments. */
-bool cv_call_is_for_mpi(const struct cv_call *call);
-bool cv_call_is_mistaken(const struct cv_call *call, struct cv_team *team);
-int cv_call_mpi(const struct cv_call *call);
+/* The team that is to carry out a call, or NULL where the MPI library is: there is
+ * nothing to gain, or it is to report the mistake in the arguments. Local. */
+int cv_call_team(const struct cv_call *call, struct cv_team **out);
+
+/* Whether "auto" hands a call on to the MPI library at once: because of its size alone,
+ * which is the same on all ranks. Says no, for this rank, where reductions begun before
+ * are to be ended first; cv_call_do sees to that. */
+bool cv_call_is_short(int count, MPI_Datatype type);
 
 /* Make `r` ready for its turn, with a policy other than auto. Says what is wrong. */
 int cv_call_begin(const struct cv_call *call, enum cv_mpi_policy policy,
                   struct cv_team *team, struct cv_reduction *r);
-/* The same, to the end, and the result sent to all if they want it. */
-int cv_call_run(const struct cv_call *call, enum cv_mpi_policy policy,
-                struct cv_team *team);
 /* The policy of a name, or the error. */
 int cv_call_policy(const char *name, enum cv_mpi_policy *out);
 
-/* What cleave_mpi_reduce and cleave_mpi_allreduce do. */
-int cv_call_do(const struct cv_call *call, enum cv_mpi_policy policy);
+/* What cleave_mpi_reduce and cleave_mpi_allreduce do. *out_ours: whether there was
+ * anything to decide or to do here, before the MPI library; may be NULL. */
+int cv_call_do(const struct cv_call *call, enum cv_mpi_policy policy, bool *out_ours);
 
 #endif

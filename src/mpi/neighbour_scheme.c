@@ -17,18 +17,16 @@
 #include "mpi/hop.h"
 #include "mpi/mpi_try.h"
 
-enum { VISIT, LISTEN, RECEIVE, SEND, FORWARD };
+enum { TURN, VISIT, LISTEN, RECEIVE, SEND, FORWARD };
 
 static int neighbour_begin(struct cv_reduction *r)
 {
     struct cv_team *team = r->team;
 
-    CV_MPI_TRY(cv_team_board(team));
-    CV_MPI_TRY(cv_board_turn(&team->board, team->comm));
     r->at.among = (struct cv_among_neighbours){
-        .step = VISIT, .lo = team->rank, .hi = team->rank, .promised = -1
+        .step = TURN, .lo = team->rank, .hi = team->rank, .promised = -1
     };
-    return MPI_SUCCESS;
+    return cv_team_board(team);
 }
 
 /* The word of a boundary, or 0 at the ends of the row of ranks. */
@@ -154,6 +152,13 @@ static int neighbour_advance(struct cv_reduction *r, MPI_Request **out)
 {
     struct cv_among_neighbours *among = &r->at.among;
 
+    if (among->step == TURN) {
+        *out = cv_board_due(&r->team->board);
+        if (*out != NULL)
+            return MPI_SUCCESS;
+        CV_MPI_TRY(cv_board_turn(&r->team->board, r->team->comm));
+        among->step = VISIT;
+    }
     if (among->step == LISTEN)
         CV_MPI_TRY(hear(r));
     for (;;) {

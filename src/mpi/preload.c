@@ -41,6 +41,7 @@ static void make_ready(bool together)
     if (state.ready)
         return;
     read_settings(together);
+    state.hands_on = state.policy == CV_MPI_AUTO;
     if (state.verbose)
         cv_home_on_close(cv_preload_report);
 }
@@ -63,13 +64,16 @@ static enum cv_mpi_policy fitting(enum cv_mpi_policy policy, MPI_Op op)
 
 int cv_preload_call(const struct cv_call *call)
 {
+    bool ours;
+    int code;
+
     make_ready(false);
-    if (state.policy == CV_MPI_MPI || cv_call_is_for_mpi(call)) {
+    code = cv_call_do(call, fitting(state.policy, call->op), &ours);
+    if (ours)
+        state.reductions++;
+    else
         state.handed_on++;
-        return cv_call_mpi(call);
-    }
-    state.reductions++;
-    return cv_call_do(call, fitting(state.policy, call->op));
+    return code;
 }
 
 int MPI_Init(int *argc, char ***argv)
@@ -100,17 +104,21 @@ int MPI_Finalize(void)
 int MPI_Reduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype,
                MPI_Op op, int root, MPI_Comm comm)
 {
-    const struct cv_call call = {
-        sendbuf, recvbuf, count, datatype, op, root, false, comm
-    };
-
-    return cv_preload_call(&call);
+    if (state.hands_on && cv_call_is_short(count, datatype)) {
+        state.handed_on++;
+        return PMPI_Reduce(sendbuf, recvbuf, count, datatype, op, root, comm);
+    }
+    return cv_preload_call(
+        &(struct cv_call){ sendbuf, recvbuf, count, datatype, op, root, false, comm });
 }
 
 int MPI_Allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype,
                   MPI_Op op, MPI_Comm comm)
 {
-    const struct cv_call call = { sendbuf, recvbuf, count, datatype, op, 0, true, comm };
-
-    return cv_preload_call(&call);
+    if (state.hands_on && cv_call_is_short(count, datatype)) {
+        state.handed_on++;
+        return PMPI_Allreduce(sendbuf, recvbuf, count, datatype, op, comm);
+    }
+    return cv_preload_call(
+        &(struct cv_call){ sendbuf, recvbuf, count, datatype, op, 0, true, comm });
 }

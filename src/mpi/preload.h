@@ -9,6 +9,7 @@
  * program. */
 struct cv_preload {
     bool ready, verbose;
+    bool hands_on; /* short vectors, at once */
     enum cv_mpi_policy policy;
     double reductions, handed_on; /* calls taken over; left to MPI at once */
 };

@@ -29,8 +29,7 @@ static void tell_choice(const struct cv_team *team, int sort)
         return;
     for (int arm = OWN + 1; arm < CV_ARMS; arm++)
         if (own->measured > 0 && choice->arms[arm].measured > 0)
-            gained +=
-                choice->arms[arm].calls * (own->median_s - choice->arms[arm].median_s);
+            gained += choice->used[arm] * (own->median_s - choice->arms[arm].median_s);
     tell_size(cv_chooser_bytes(sort), from, sizeof from);
     fprintf(stderr, "cleave:   %s from %s%s: %u calls, %s",
             sort >= 2 * CV_SIZES ? "all-reduce" : "reduce", from,

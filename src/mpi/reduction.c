@@ -18,6 +18,7 @@ void cv_reduction_add(struct cv_reduction *r)
     else
         team->last->next = r;
     team->last = r;
+    cv_home_pend(1);
 }
 
 /* MPI_Reduce itself, for its turn in the queue. */
@@ -83,6 +84,7 @@ static int step(struct cv_team *team, bool block, bool *out_stuck)
     if (r->awaited == NULL) {
         r->ended = true;
         team->first = r->next;
+        cv_home_pend(-1);
     }
     return MPI_SUCCESS;
 }

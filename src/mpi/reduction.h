@@ -93,7 +93,7 @@ struct cv_reduction {
     struct cv_header header; /* the one that arrives */
     MPI_Request request;
     MPI_Status status;
-    MPI_Request *awaited; /* points into this struct */
+    MPI_Request *awaited; /* points into this struct or its team */
     bool begun, ended;
     double combine_s; /* spent in the operator */
     double combined_bytes;

@@ -16,14 +16,19 @@
 #include "mpi/mpi_try.h"
 
 enum { WORD_TICKETS = 0, WORD_PAIRS = 1 };
-enum { MEET, LISTEN, RECEIVE, SEND, END };
+enum { TURN, MEET, LISTEN, RECEIVE, SEND };
 
 static int slot_begin(struct cv_reduction *r)
+{
+    r->at.slot.step = TURN;
+    return cv_team_board(r->team);
+}
+
+static int turn(struct cv_reduction *r)
 {
     struct cv_team *team = r->team;
     uint64_t *row;
 
-    CV_MPI_TRY(cv_team_board(team));
     CV_MPI_TRY(cv_board_turn(&team->board, team->comm));
     row = &team->board.tickets[team->board.number % CV_BOARD_ROWS];
     r->at.slot.first_ticket = *row;
@@ -77,6 +82,12 @@ static int slot_advance(struct cv_reduction *r, MPI_Request **out)
 {
     struct cv_at_slot *at = &r->at.slot;
 
+    if (at->step == TURN) {
+        *out = cv_board_due(&r->team->board);
+        if (*out != NULL)
+            return MPI_SUCCESS;
+        CV_MPI_TRY(turn(r));
+    }
     if (at->step == LISTEN)
         CV_MPI_TRY(hear(r));
     for (;;) {

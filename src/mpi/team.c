@@ -41,19 +41,15 @@ int cv_team_meet(MPI_Comm comm, struct cv_team **out)
     return MPI_SUCCESS;
 }
 
-static int open_team(struct cv_team *team)
+int cv_team_open(struct cv_team *team)
 {
     MPI_Comm copy;
 
+    if (team->comm != MPI_COMM_NULL)
+        return MPI_SUCCESS;
     CV_MPI_TRY(PMPI_Comm_dup(team->users, &copy));
     team->comm = copy;
     return PMPI_Comm_set_errhandler(copy, MPI_ERRORS_RETURN);
-}
-
-int cv_team_of(MPI_Comm comm, struct cv_team **out)
-{
-    CV_MPI_TRY(cv_team_meet(comm, out));
-    return (*out)->comm != MPI_COMM_NULL ? MPI_SUCCESS : open_team(*out);
 }
 
 int cv_team_board(struct cv_team *team)

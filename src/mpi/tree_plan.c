@@ -5,11 +5,15 @@
  *
  *     L(d, c) + (S - 1) m max(d, c)
  *
- * where L is the length of the tree for one segment, with d and c its costs, and m the most
- * senders that a node has: that node receives m segments for each that it passes on. The
- * shortest tree for one segment has many senders at its root; with many segments a
- * narrow tree is better, down to the chain. So "greedy" tries trees of at most 1, 2, 4, ...
- * senders, each the greedy one, with S = 1, 2, 4, ..., and takes the best. */
+ * where L is the length of the tree for one segment, with d and c its costs, and m the
+ * most senders that a node has: that node receives m segments for each that it passes on.
+ * The shortest tree for one segment has many senders at its root; with many segments a
+ * narrow tree is better, down to the chain. So "greedy" tries trees of at most 1, 2, 4,
+ * ... senders, each the greedy one, with S = 1, 2, 4, ..., and takes the best.
+ *
+ * That holds if each rank has a processor. Where they share some, the nodes of a chain do
+ * not work side by side: they wait for each other to be scheduled, for every segment.
+ * Then a vector passes in one piece, or few. */
 #include "mpi/tree_plan.h"
 
 #include <stdlib.h>
@@ -76,13 +80,15 @@ static void choose_greedy(struct cv_tree_plan *plan, const struct cv_tree_wish *
     const uint32_t n = (uint32_t)wish->size;
     double best = 0, best_d = 0, best_c = 0;
     uint32_t best_most = 0;
+    double given =
+        wish->crowded && wish->segment_bytes == 0 ? default_segment : wish->segment_bytes;
 
     for (int segments = 1; segments <= MOST_SEGMENTS; segments *= 2) {
         double bytes = wish->bytes / segments;
         double d, c;
 
-        if (wish->segment_bytes > 0)
-            bytes = wish->segment_bytes < wish->bytes ? wish->segment_bytes : wish->bytes;
+        if (given > 0)
+            bytes = given < wish->bytes ? given : wish->bytes;
         d = wish->latency_s + bytes * wish->byte_s;
         c = bytes * wish->combine_byte_s;
         for (uint32_t most = 1;; most *= 2) {
@@ -97,7 +103,7 @@ static void choose_greedy(struct cv_tree_plan *plan, const struct cv_tree_wish *
             if (met < most)
                 break;
         }
-        if (wish->segment_bytes > 0 || bytes / 2 < LEAST_SEGMENT)
+        if (given > 0 || bytes / 2 < LEAST_SEGMENT)
             break;
     }
     cv_tree_narrow(n, best_most, best_d, best_c, parent, time, senders);
@@ -169,7 +175,8 @@ static bool same_wish(const struct cv_tree_wish *a, const struct cv_tree_wish *b
     return a->policy == b->policy && a->rank == b->rank && a->size == b->size &&
            a->root == b->root && a->commutes == b->commutes && a->bytes == b->bytes &&
            a->segment_bytes == b->segment_bytes && a->latency_s == b->latency_s &&
-           a->byte_s == b->byte_s && a->combine_byte_s == b->combine_byte_s;
+           a->byte_s == b->byte_s && a->combine_byte_s == b->combine_byte_s &&
+           a->crowded == b->crowded;
 }
 
 bool cv_tree_plan_make(struct cv_tree_plan *plan, const struct cv_tree_wish *wish)

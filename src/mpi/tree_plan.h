@@ -18,6 +18,7 @@ struct cv_link_costs {
     bool known;
     double latency_s, byte_s; /* a transfer of b bytes: latency + b byte_s */
     double combine_byte_s;
+    bool crowded;           /* somewhere, ranks share a processor        */
     unsigned calls;         /* of "greedy" so far                        */
     MPI_Request agreeing;   /* on what the operator took                 */
     double mine[2], all[2]; /* seconds, bytes                            */
@@ -28,8 +29,8 @@ int cv_link_costs_measure(struct cv_link_costs *costs, MPI_Comm comm);
 /* Note what the operator took in a reduction, and agree on it now and then. */
 int cv_link_costs_note(struct cv_link_costs *costs, MPI_Comm comm, double seconds,
                        double bytes);
-/* Take over what has been agreed on. */
-int cv_link_costs_settle(struct cv_link_costs *costs);
+/* Take over what has been agreed on: `agreeing` is complete. */
+void cv_link_costs_settle(struct cv_link_costs *costs);
 
 struct cv_tree_wish {
     enum cv_mpi_policy policy; /* greedy, binomial or fibonacci            */
@@ -38,6 +39,7 @@ struct cv_tree_wish {
     double bytes;         /* of the vector                            */
     double segment_bytes; /* 0: as seems best                         */
     double latency_s, byte_s, combine_byte_s; /* for greedy                */
+    bool crowded; /* for greedy: ranks share processors       */
 };
 
 struct cv_tree_plan {

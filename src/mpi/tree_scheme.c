@@ -12,7 +12,7 @@
 #include "mpi/reduction.h"
 #include "mpi/mpi_try.h"
 
-enum { START, TAKE_IN, SEND_ON, COLLECT };
+enum { AGREE, START, TAKE_IN, SEND_ON, COLLECT };
 
 static int plan_tree(struct cv_reduction *r)
 {
@@ -27,11 +27,11 @@ static int plan_tree(struct cv_reduction *r)
                                  .segment_bytes = settings->segment_bytes };
 
     if (r->policy == CV_MPI_GREEDY) {
-        CV_MPI_TRY(cv_link_costs_measure(costs, r->team->comm));
-        CV_MPI_TRY(cv_link_costs_settle(costs));
+        cv_link_costs_settle(costs);
         wish.latency_s = costs->latency_s;
         wish.byte_s = costs->byte_s;
         wish.combine_byte_s = costs->combine_byte_s;
+        wish.crowded = costs->crowded;
         if (settings->transfer_s > 0) {
             if (wish.latency_s > settings->transfer_s)
                 wish.latency_s = settings->transfer_s;
@@ -46,6 +46,22 @@ static int plan_tree(struct cv_reduction *r)
 }
 
 static int tree_begin(struct cv_reduction *r)
+{
+    r->at.tree.step = AGREE;
+    if (r->policy != CV_MPI_GREEDY)
+        return MPI_SUCCESS;
+    return cv_link_costs_measure(&r->team->costs, r->team->comm);
+}
+
+/* What has to be known before the tree is, or NULL. */
+static MPI_Request *agreement(struct cv_reduction *r)
+{
+    MPI_Request *agreeing = &r->team->costs.agreeing;
+
+    return r->policy == CV_MPI_GREEDY && *agreeing != MPI_REQUEST_NULL ? agreeing : NULL;
+}
+
+static int grow_tree(struct cv_reduction *r)
 {
     struct cv_in_tree *tree = &r->at.tree;
     struct cv_team *team = r->team;
@@ -186,7 +202,8 @@ static int collect(struct cv_reduction *r, MPI_Request **out)
 
 static int finish(struct cv_reduction *r)
 {
-    if (r->policy != CV_MPI_GREEDY)
+    /* What is given need not be found out. */
+    if (r->policy != CV_MPI_GREEDY || r->team->settings.combine_s > 0)
         return MPI_SUCCESS;
     return cv_link_costs_note(&r->team->costs, r->team->comm, r->combine_s,
                               r->combined_bytes);
@@ -196,6 +213,12 @@ static int tree_advance(struct cv_reduction *r, MPI_Request **out)
 {
     struct cv_in_tree *tree = &r->at.tree;
 
+    if (tree->step == AGREE) {
+        *out = agreement(r);
+        if (*out != NULL)
+            return MPI_SUCCESS;
+        CV_MPI_TRY(grow_tree(r));
+    }
     if (tree->step == COLLECT) {
         CV_MPI_TRY(collect(r, out));
         return *out == NULL ? finish(r) : MPI_SUCCESS;

@@ -112,6 +112,14 @@ static void check_segments(void)
     CHECK(cv_tree_plan_make(&plan, &wish) && plan.segment_bytes < 5e7, "%g bytes",
           plan.segment_bytes);
     CHECK(plan.nchildren <= 2, "%d children", plan.nchildren);
+    /* Where ranks share processors there is no point in it. */
+    wish.crowded = true;
+    CHECK(cv_tree_plan_make(&plan, &wish) && plan.segment_bytes == 8388608, "%g bytes",
+          plan.segment_bytes);
+    wish.bytes = 1e6;
+    CHECK(cv_tree_plan_make(&plan, &wish) && plan.segment_bytes == 1e6, "%g bytes",
+          plan.segment_bytes);
+    CHECK(plan.nchildren > 2, "%d children", plan.nchildren);
     cv_tree_plan_free(&plan);
 }
 

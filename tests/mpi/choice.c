@@ -1,0 +1,159 @@
+/* choice.c -- what "auto" makes of times, without an MPI library at work.
+ * SPDX-License-Identifier: MIT
+ *
+ * Times are made up: a mean for each policy, scattered by a factor, the same in every run.
+ * What is checked is how many calls used which policy. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "mpi/chooser.h"
+#include "mpi_check.h"
+
+enum { OWN, DYNAMIC, GREEDY };
+
+struct play {
+    struct cv_choice choice;
+    struct cv_heat heat;
+    double mean_s[CV_ARMS];
+    double spread_s, scatter; /* times are up to this factor more or less */
+    double first_s;           /* what the first use of a policy takes more  */
+    double spent_s;
+    uint64_t drawn;
+    double times_s[CV_HEAT], spreads_s[CV_HEAT];
+};
+
+static void open_play(struct play *play, double own_s, double dynamic_s, double greedy_s)
+{
+    *play = (struct play){ .mean_s = { own_s, dynamic_s, greedy_s },
+                           .spread_s = own_s,
+                           .scatter = 1.5 };
+    cv_choice_begin(&play->choice);
+}
+
+/* A factor from 1 / most to most. */
+static double scattered(struct play *play, double most)
+{
+    double chance = (double)(mixed(play->drawn++, 3, 5) >> 11) * 0x1p-53;
+
+    return exp((2 * chance - 1) * log(most));
+}
+
+/* As the chooser does it, but that ranks agree at once. */
+static void one_call(struct play *play)
+{
+    struct cv_choice *choice = &play->choice;
+    struct cv_heat *heat = &play->heat;
+    double time;
+    int arm;
+
+    if (heat->length == 0 && choice->calls >= choice->next_heat)
+        cv_choice_plan(choice, heat);
+    arm = heat->length > 0 ? heat->calls[heat->done].arm : choice->best;
+    time = play->mean_s[arm] * scattered(play, play->scatter);
+    if (arm != OWN && choice->used[arm] == 0)
+        time += play->first_s;
+    choice->calls++;
+    choice->used[arm]++;
+    play->spent_s += time;
+    if (heat->length == 0)
+        return;
+    play->times_s[heat->done] = time;
+    play->spreads_s[heat->done] = play->spread_s * scattered(play, play->scatter);
+    if (++heat->done < heat->length)
+        return;
+    for (int i = 0; i < heat->length; i++)
+        cv_choice_learn(choice, heat->calls[i].arm, play->spreads_s[i], play->times_s[i],
+                        heat->calls[i].counts);
+    heat->length = heat->done = 0;
+}
+
+static void calls(struct play *play, int count)
+{
+    for (int i = 0; i < count; i++)
+        one_call(play);
+}
+
+/* Calls out of `count` that used an arm. */
+static double share(struct play *play, int arm, int count)
+{
+    unsigned before = play->choice.used[arm];
+
+    calls(play, count);
+    return (double)(play->choice.used[arm] - before) / count;
+}
+
+/* What is best is found soon, also where it has to be set up first. */
+static void check_finding(struct check *check)
+{
+    static const double means[][CV_ARMS] = { { 1e-3, 0.7e-3, 2e-3 },
+                                             { 1e-3, 2e-3, 0.7e-3 },
+                                             { 1e-3, 0.5e-3, 0.7e-3 } };
+    static const int best[] = { DYNAMIC, GREEDY, DYNAMIC };
+
+    for (int i = 0; i < 3; i++) {
+        struct play play;
+
+        open_play(&play, means[i][0], means[i][1], means[i][2]);
+        play.first_s = 1;
+        calls(&play, 120);
+        CHECK(check, share(&play, best[i], 1000) > 0.9, "case %d", i);
+    }
+}
+
+/* Where nothing is better than the MPI library's way it is kept, and trials of the rest take
+ * a fiftieth of the time at most, after the first ones. */
+static void check_keeping(struct check *check)
+{
+    static const double others[] = { 1, 1.1, 1.5, 10 };
+
+    for (int i = 0; i < 4; i++)
+        for (int k = 0; k < 4; k++) {
+            struct play play;
+            double mean, before;
+
+            open_play(&play, 1e-3, others[i] * 1e-3, others[k] * 1e-3);
+            calls(&play, 200);
+            before = play.spent_s;
+            calls(&play, 20000);
+            /* The mean of a scattered time of 1 ms, and no more than 3 % beyond it. */
+            mean = 1e-3 * (1.5 - 1 / 1.5) / (2 * log(1.5));
+            CHECK(check, play.spent_s - before < 1.03 * 20000 * mean, "%g %g: %g",
+                  others[i], others[k], (play.spent_s - before) / 20000 / mean);
+            if (i > 1 && k > 1)
+                CHECK(check, share(&play, OWN, 1000) > 0.95, "%g %g", others[i],
+                      others[k]);
+        }
+}
+
+/* Times change: that is noticed, also if ranks arrive as before. */
+static void check_changing(struct check *check)
+{
+    struct play play;
+
+    open_play(&play, 1e-3, 5e-3, 0.6e-3);
+    calls(&play, 3000);
+    CHECK(check, share(&play, GREEDY, 1000) > 0.9, "greedy is not used");
+    play.mean_s[GREEDY] = 2e-3;
+    calls(&play, 600);
+    CHECK(check, share(&play, OWN, 1000) > 0.9, "greedy is still used");
+
+    /* Ranks come far apart now, and that is when a dynamic policy is worth it. */
+    open_play(&play, 1e-3, 3e-3, 2e-3);
+    play.spread_s = 0;
+    calls(&play, 20000);
+    play.spread_s = 20e-3;
+    play.mean_s[DYNAMIC] = 0.5e-3;
+    calls(&play, 500);
+    CHECK(check, share(&play, DYNAMIC, 1000) > 0.9, "tree-dyn is not used");
+}
+
+int main(void)
+{
+    struct check check = { 0 };
+
+    check_finding(&check);
+    check_keeping(&check);
+    check_changing(&check);
+    printf("choice: %ld checks, %ld failed\n", check.made, check.failed);
+    return check.failed > 0 || check.made == 0;
+}
