@@ -34,7 +34,7 @@ static double solve_line(const char *what, const struct cv_knapsack *problem, do
     struct cv_knapsack_answer answer;
     struct cleave_error err;
     struct cv_arena arena;
-    double times[REPEATS];
+    double times[REPEATS] = { 0 };
 
     cv_arena_init(&arena);
     for (int r = -1; r < REPEATS; r++) {

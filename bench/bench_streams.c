@@ -46,7 +46,7 @@ struct runs {
 
 static double rate_of(struct runs *runs)
 {
-    double times[REPEATS];
+    double times[REPEATS] = { 0 };
     struct cleave_error err;
 
     check(cv_driver_open(runs->planned, &cv_engine_native, runs->run.platform, NULL,

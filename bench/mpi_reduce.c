@@ -279,8 +279,10 @@ int main(int argc, char **argv)
         MPI_Op_create(slow_sum, bench.cost > 0, &bench.op);
     bench.own = calloc((size_t)bench.count, sizeof *bench.own);
     bench.sum = calloc((size_t)bench.count, sizeof *bench.sum);
-    if (bench.own == NULL || bench.sum == NULL)
+    if (bench.own == NULL || bench.sum == NULL) {
         MPI_Abort(MPI_COMM_WORLD, 1);
+        return 1;
+    }
     for (int i = 0; i < bench.count; i++)
         bench.own[i] = bench.rank + i; /* memory that was never written costs less */
     run(&bench);

@@ -17,7 +17,8 @@ int main(void)
 
         for (int i = 0; i < 8; i++)
             length = length << 8 | head[i];
-        chunk = realloc(chunk, length + 1);
+        free(chunk);
+        chunk = malloc(length + 1);
         if (chunk == NULL || fread(chunk, 1, length, stdin) != length)
             return 1;
         for (uint64_t i = 0; i < length; i++)

@@ -1,6 +1,8 @@
 /* run_options.c -- what cleave run is told. SPDX-License-Identifier: MIT */
 #include "cli/run_options.h"
 
+#include <ctype.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -183,9 +185,12 @@ static const struct cv_option report_options[] = {
 /* clang-format on */
 
 const struct cv_option_group cv_run_groups[] = {
-    { "Input", input_options },       { "Workers", worker_options },
-    { "Other machines", host_options }, { "Output", output_options },
-    { "Failures", failure_options },  { "Reporting", report_options },
+    { "Input", input_options },
+    { "Workers", worker_options },
+    { "Other machines", host_options },
+    { "Output", output_options },
+    { "Failures", failure_options },
+    { "Reporting", report_options },
     { NULL, NULL },
 };
 
@@ -273,22 +278,29 @@ int cv_crew_read(const char *text, struct cv_arena *arena, struct cv_crew *out)
 
 int cv_halt_read(const char *text, struct cleave_execution *out)
 {
-    unsigned long long number;
-    char when[5], unit = '\0', more = '\0';
-    int found;
+    static const char *const words[] = { "now,fail=", "soon,fail=" };
+    unsigned long long number = 0;
+    const char *digits = NULL;
+    char *rest = NULL;
+    bool share;
 
     if (text == NULL || strcmp(text, "never") == 0)
         return CV_EXIT_DONE;
-    found = sscanf(text, "%4[a-z],fail=%llu%c%c", when, &number, &unit, &more);
-    if (found < 2 || found > 3 || (found == 3 && unit != '%') || number < 1 ||
-        (unit == '%' && number > 100) ||
-        (strcmp(when, "now") != 0 && strcmp(when, "soon") != 0))
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strncmp(text, words[i], strlen(words[i])) == 0)
+            digits = text + strlen(words[i]);
+    errno = 0;
+    if (digits != NULL && isdigit((unsigned char)*digits))
+        number = strtoull(digits, &rest, 10);
+    share = rest != NULL && strcmp(rest, "%") == 0;
+    if (rest == NULL || errno != 0 || number < 1 || (!share && *rest != '\0') ||
+        (share && number > 100))
         return cv_complain(CV_EXIT_USAGE,
                            "--halt: expected never, now,fail=N, soon,fail=N or N%%, got "
                            "'%s'",
                            text);
-    out->halt = strcmp(when, "now") == 0 ? CLEAVE_HALT_NOW : CLEAVE_HALT_SOON;
-    if (unit == '%')
+    out->halt = text[0] == 'n' ? CLEAVE_HALT_NOW : CLEAVE_HALT_SOON;
+    if (share)
         out->halt_share = (double)number / 100;
     else
         out->halt_fails = number;

@@ -167,7 +167,8 @@ static int judge(enum cleave_status status, const struct cleave_execution_result
 
         return result != NULL && code == CV_EXIT_ENGINE ? CV_EXIT_FAILED : code;
     }
-    return result->failed > 0 || result->bad_ends > 0 ? CV_EXIT_FAILED : CV_EXIT_DONE;
+    return result != NULL && (result->failed > 0 || result->bad_ends > 0) ? CV_EXIT_FAILED
+                                                                          : CV_EXIT_DONE;
 }
 
 /* The bound is that of the summary: all workers at their measured speed to the end. */

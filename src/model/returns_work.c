@@ -97,7 +97,7 @@ static enum cleave_status enclose(struct quest *quest, double *low_s, double *lo
 static enum cleave_status close_in(struct quest *quest, struct cv_round_trip *out,
                                    struct cleave_error *err)
 {
-    double low_s, low_work, high_s, high_work;
+    double low_s = 0, low_work = 0, high_s = 0, high_work = 0;
     bool halve = false;
 
     CV_TRY(enclose(quest, &low_s, &low_work, &high_s, &high_work, err));
@@ -148,22 +148,26 @@ static enum cleave_status same_orders(void *context, const struct cv_returns *re
 }
 
 /* Ask for orders, find their least time, ask again there. */
-static enum cleave_status search_again(struct quest *quest, struct cv_round_trip *out,
+static enum cleave_status search_again(const struct quest *quest,
+                                       struct cv_round_trip *out,
                                        struct cleave_error *err)
 {
     const struct cv_returns_solver *search = quest->solver;
     struct cv_round_trip best, found, shorter;
+    const struct cv_returns_solver in_turn = { first_come, NULL, false };
+    const struct cv_returns_solver as_found = { same_orders, &found, false };
+    struct quest with = *quest;
 
-    quest->solver = &(struct cv_returns_solver){ first_come, NULL, false };
-    CV_TRY(close_in(quest, &best, err));
+    with.solver = &in_turn;
+    CV_TRY(close_in(&with, &best, err));
+    with.solver = &as_found;
     for (int turn = 0; turn < MOST_SEARCHES; turn++) {
         CV_TRY(search->solve(search->context, quest->returns, best.lifespan_s,
                              quest->arena, &found, err));
         best.optimal = found.optimal;
         if (!(found.work > quest->work * (1 + enough)))
             break;
-        quest->solver = &(struct cv_returns_solver){ same_orders, &found, false };
-        CV_TRY(close_in(quest, &shorter, err));
+        CV_TRY(close_in(&with, &shorter, err));
         if (!(shorter.lifespan_s < best.lifespan_s))
             break;
         best = shorter;

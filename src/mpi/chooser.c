@@ -57,7 +57,7 @@ static int settle(struct cv_chooser *chooser)
         return MPI_SUCCESS;
     CV_MPI_TRY(PMPI_Wait(&chooser->agreeing, MPI_STATUS_IGNORE));
     for (int i = 0; i < heat->length; i++) {
-        const double *of = &heat->all[3 * i];
+        const double *of = &heat->all[3 * (size_t)i];
         double last = of[0], first = -of[1], there = of[2];
 
         cv_choice_learn(&chooser->choices[heat->sort], heat->calls[i].arm, last - first,
@@ -125,7 +125,7 @@ int cv_chooser_note(struct cv_chooser *chooser, MPI_Comm comm, const struct cv_p
 {
     struct cv_heat *heat = &chooser->heat;
     double came = pick->came_s + chooser->clock_offset_s;
-    double *mine = &heat->mine[3 * heat->done];
+    double *mine = &heat->mine[3 * (size_t)heat->done];
 
     mine[0] = came;
     mine[1] = -came;

@@ -190,8 +190,8 @@ bool cv_tree_plan_make(struct cv_tree_plan *plan, const struct cv_tree_wish *wis
     plan->wish.size = 0;
     if (!make_room(plan, n))
         return false;
-    time = (double *)plan->tree; /* first, for its alignment */
-    parent = (uint32_t *)(time + 2 * (size_t)n);
+    time = (void *)plan->tree; /* first, for its alignment */
+    parent = (void *)(time + 2 * (size_t)n);
     senders = parent + n;
     size = senders, taken = senders + n;
     position = senders + 2 * (size_t)n;

@@ -128,7 +128,7 @@ static enum cleave_status make_protocol(bool fifo, struct cv_figure_result *resu
 {
     const double rate = (1 + DELTA) * PI + RHO, printed = PI + RHO;
     double when[WORKERS][COLUMNS], wrong[WORKERS][COLUMNS], waits = 0, end, late, first;
-    struct cv_round_trip trip, short_trip;
+    struct cv_round_trip trip = { 0 }, short_trip = { 0 };
     struct cv_star cluster;
 
     make_cluster(&cluster, rate);

@@ -114,11 +114,12 @@ bool cv_instance_tighten(struct cv_instance *instance, struct cv_work *work)
 {
     /* A list of up to MOST_INTERVALS grows to twice that before it is cut. */
     struct interval *room = malloc(2 * (2 * MOST_INTERVALS + 2) * sizeof *room);
-    struct sums sums = { room, room + 2 * MOST_INTERVALS + 2, 1, 0, 1 };
+    struct sums sums;
     bool done = true;
 
     if (room == NULL)
         return false;
+    sums = (struct sums){ room, room + 2 * MOST_INTERVALS + 2, 1, 0, 1 };
     if (instance->ngroups > 0)
         sums.most = instance->groups[instance->ngroups - 1].capacity;
     room[0] = (struct interval){ 0, 0 };

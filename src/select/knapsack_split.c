@@ -129,9 +129,9 @@ static bool refill_bin(struct cv_fill *fill, uint32_t bin, struct cv_single *sin
     const size_t nparts = fill->bins[bin].nparts;
     struct cv_fill_part *old = malloc((nparts > 0 ? nparts : 1) * sizeof *old);
     struct cv_single_result result = { .value = -1 };
-    bool made = old != NULL;
+    bool made = true;
 
-    if (!made)
+    if (old == NULL)
         return false;
     if (nparts > 0)
         memcpy(old, fill->bins[bin].parts, nparts * sizeof *old);

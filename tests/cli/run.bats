@@ -544,6 +544,7 @@ PYTHON
     refuses "--workers: expected 1 to 4096, got '0'" run -i in -j 0 -- cat
     refuses "--workers: expected 1 to 4096, got '2x'" run -i in -j 2x -- cat
     refuses "--halt: expected never, now,fail=N, soon,fail=N or N%, got 'later'" run -i in --halt later -- cat
+    refuses "--halt: expected never, now,fail=N, soon,fail=N or N%, got 'now,fail=99999999999999999999'" run -i in --halt now,fail=99999999999999999999 -- cat
     refuses "--progress: expected plain, got 'x'" run -i in --progress x -- cat
     refuses "--resume and --overwrite need --journal FILE" run -i in --resume -- cat
     cleave 2 run -i in --block 0 -- cat

@@ -312,12 +312,12 @@ static void an_output_that_just_fits_stays_whole(void **state)
         struct cv_store *stores[3];
         struct cv_taken taken[3];
 
-        for (int i = 0; i < 3; i++) {
+        for (size_t i = 0; i < 3; i++) {
             stores[i] = open_store(gather);
             fill(stores[i], text + 1000 * i, 1000);
             must(cv_gather_take(stores[i], &taken[i], &err));
         }
-        for (int i = 0; i < 3; i++) {
+        for (size_t i = 0; i < 3; i++) {
             assert_int_equal(taken[i].end - taken[i].begin, 1000);
             assert_file(taken[i].fd, taken[i].begin, taken[i].end, text + 1000 * i);
             cv_store_drop(stores[i]);

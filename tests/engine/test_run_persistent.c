@@ -595,11 +595,12 @@ static void test_mates(void **state)
             (struct cleave_execution){ .block = 9000, .split = "fastq", .pairs = mates });
     assert_ran(&ran);
     for (line = strtok(ran.output, "\n"); line != NULL; line = strtok(NULL, "\n")) {
-        unsigned long long a, b;
+        char *rest;
 
-        assert_int_equal(sscanf(line, "%llu %llu", &a, &b), 2);
-        sum_first += a;
-        sum_second += b;
+        sum_first += strtoull(line, &rest, 10);
+        assert_int_equal(*rest, ' ');
+        sum_second += strtoull(rest, &rest, 10);
+        assert_int_equal(*rest, '\0');
     }
     assert_int_equal(sum_first, nfirst);
     assert_int_equal(sum_second, nsecond);

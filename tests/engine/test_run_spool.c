@@ -164,7 +164,7 @@ static void play(uint32_t seed, bool in_order)
         compare(&scene, scene.pieces[i].begin, scene.pieces[i].end);
     compare(&scene, scene.settled, scene.received);
     /* There was more than fits into a stretch. */
-    assert_true(scene.received > 2 * STRETCH);
+    assert_true(scene.received > 2 * (uint64_t)STRETCH);
     cv_spool_done(&scene.spool);
 }
 
@@ -193,7 +193,7 @@ static void memory_does_not_grow_with_the_stream(void **state)
     }
     /* Three pieces of 300 kB at a time, and the rest of a block on either side; two blocks
      * more while a stretch ends. */
-    assert_true(most <= 4 * BLOCK);
+    assert_true(most <= 4 * (uint64_t)BLOCK);
     assert_true(scene.spool.count <= 2);
     cv_spool_done(&scene.spool);
 }

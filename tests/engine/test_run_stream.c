@@ -37,12 +37,14 @@ static char *path_of(char *buffer, const char *name)
 static uint64_t resident(void)
 {
     FILE *file = fopen("/proc/self/statm", "r");
-    unsigned long size, pages;
+    char line[256] = "", *pages;
 
     assert_non_null(file);
-    assert_int_equal(fscanf(file, "%lu %lu", &size, &pages), 2);
+    assert_non_null(fgets(line, sizeof line, file));
     fclose(file);
-    return (uint64_t)pages * (uint64_t)sysconf(_SC_PAGESIZE);
+    pages = strchr(line, ' '); /* the first number is that of all addresses */
+    assert_non_null(pages);
+    return strtoull(pages, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
 }
 
 /* Much goes through; little is kept, also while one piece stays at work; a record that is

@@ -40,7 +40,7 @@ static void check(bool holds, const char *text)
 /* Byte `at` of the stream between rank 0 and `rank`. */
 static unsigned char byte_at(uint32_t rank, uint64_t at)
 {
-    return (unsigned char)((at * 2654435761u + at / 251 + rank * 17u) >> 3);
+    return (unsigned char)((at * 2654435761u + at / 251 + (uint64_t)rank * 17u) >> 3);
 }
 
 /* --- echo

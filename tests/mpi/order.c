@@ -209,8 +209,8 @@ static void gaps_round(struct scene *scene, MPI_Comm comm, uint64_t round, int r
 /* Sums of doubles that depend on the order: "fixed" gives the same bits each time. */
 static void fixed_round(struct scene *scene, MPI_Comm comm, uint64_t round, int root)
 {
-    double *own = (double *)scene->own, *sum = (double *)scene->result;
-    double *before = (double *)scene->fold;
+    double *own = (void *)scene->own, *sum = (void *)scene->result;
+    double *before = (void *)scene->fold;
     const int count = 50;
     int rank;
 

@@ -441,15 +441,15 @@ static void history_finds_the_period(void **state)
     cv_arena_init(&arena);
     history = cv_history_new(&arena, 1, 5);
     assert_non_null(history);
-    for (double t = 0; t < 1000; t += 5)
-        cv_history_add(history, t, t + 5, fmod(t, 85) < 40 ? 2 : 8);
+    for (int t = 0; t < 1000; t += 5)
+        cv_history_add(history, t, t + 5, t % 85 < 40 ? 2 : 8);
     assert_near(history->period_s, 85, 2);
     /* 1000 s is 65 s into a period: 20 s at 8, then 40 s at 2. */
     assert_near(cv_history_work(history, 1000, 1060, 5), 20 * 8 + 40 * 2, 25);
     /* Nothing comes back in steady speeds. */
     history = cv_history_new(&arena, 1, 5);
     assert_non_null(history);
-    for (double t = 0; t < 1000; t += 5)
+    for (int t = 0; t < 1000; t += 5)
         cv_history_add(history, t, t + 5, 8);
     assert_true(history->period_s == 0);
     assert_near(cv_history_work(history, 1000, 1060, 5), 300, 1e-9);
@@ -465,11 +465,14 @@ static void profile_work_is_what_ends(void **state)
     assert_true(cv_profile_work(steps, 3, 0, 4) == 3);
     assert_true(cv_profile_work(steps, 3, 10, 15) == 0);
     assert_true(cv_profile_work(NULL, 0, 3, 5) == 2);
-    for (double begin_s = 0; begin_s < 20; begin_s += 0.7)
-        for (double work_s = 0.1; work_s < 15; work_s *= 1.7)
+    for (int i = 0; i < 29; i++)
+        for (int k = 0; k < 10; k++) {
+            const double begin_s = 0.7 * i, work_s = 0.1 * pow(1.7, k);
+
             assert_near(cv_profile_work(steps, 3, begin_s,
                                         cv_profile_end(steps, 3, begin_s, work_s)),
                         work_s, 1e-12);
+        }
 }
 
 int main(void)

@@ -149,7 +149,8 @@ static void many_spans_become_blocks(void **state)
     (void)state;
     open_load(&fixture, 4, CLEAVE_PORT_MULTI);
     for (uint32_t i = 0; i < MANY; i++)
-        add(&fixture, CLEAVE_DONE, i % 4, i, 0.5, i / 4, i / 4 + 0.75);
+        add(&fixture, CLEAVE_DONE, i % 4, i, 0.5, (double)(i >> 2),
+            (double)(i >> 2) + 0.75);
     assert_int_equal(cv_sheet_make(&fixture.file, &sheet, NULL), CLEAVE_OK);
     assert_int_equal(sheet.nspans, MANY);
     assert_int_equal(cv_sheet_reduce(&sheet, NULL), CLEAVE_OK);

@@ -71,7 +71,7 @@ static void mates_stay_together(void **state)
         struct cv_pair_cut cut;
         size_t i = 0;
 
-        while (one.start[i] < offset && i < RECORDS)
+        while (i < RECORDS && one.start[i] < offset)
             i++;
         assert_int_equal(cv_cut_pairs_at(&pairs, offset, &cut, NULL), CLEAVE_OK);
         assert_int_equal(cut.first, one.start[i]);

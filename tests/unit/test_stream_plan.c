@@ -375,7 +375,7 @@ static void few_workers_are_proved(void **state)
 {
     (void)state;
     for (uint64_t seed = 300; seed < 340; seed++) {
-        struct cleave_worker workers[FEW];
+        struct cleave_worker workers[FEW] = { { 0 } };
         struct cleave_platform *platform;
         struct cleave_stream_task task = { .nstreams = (uint32_t)(1 + seed % 3),
                                            .result_ratio = 1 };
