@@ -271,6 +271,7 @@ static enum cleave_status open_bridge(struct cv_mpi_bridge **out,
 {
     struct cv_bridge *bridge = calloc(1, sizeof *bridge);
     enum cleave_status status;
+    bool failed;
 
     if (bridge == NULL)
         return cv_fail_memory(err, "the bridge to MPI");
@@ -284,8 +285,9 @@ static enum cleave_status open_bridge(struct cv_mpi_bridge **out,
     pthread_mutex_lock(&bridge->lock);
     while (!bridge->started)
         pthread_cond_wait(&bridge->changed, &bridge->lock);
+    failed = bridge->failed; /* from here on it is the thread's */
     pthread_mutex_unlock(&bridge->lock);
-    if (!bridge->failed) {
+    if (!failed) {
         *out = &bridge->open;
         return CLEAVE_OK;
     }
