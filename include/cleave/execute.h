@@ -95,7 +95,7 @@ struct cleave_execution {
      * ends the run. */
     enum cleave_status (*more_hosts)(void *context, struct cleave_more_hosts *out,
                                      struct cleave_error *err);
-    const char *policy;          /* NULL: learn                            */
+    const char *policy; /* NULL: learn                            */
     const struct cleave_setting *settings;
     size_t nsettings;
     double block; /* above 0: every chunk has about so many bytes       */
@@ -148,7 +148,7 @@ struct cleave_execution_result {
     struct cleave_absent *absent;
     size_t nabsent;
     double connect_s; /* of `seconds`, until hosts were ready                      */
-    uint64_t lost;    /* chunks that were lost with a host and done by others            */
+    uint64_t lost; /* chunks that were lost with a host and done by others            */
     struct cleave_platform *platform; /* owned: the workers that took part            */
     int stopped_by; /* signal that stopped the run, or 0                        */
     bool halted;

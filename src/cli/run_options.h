@@ -36,12 +36,14 @@ struct cv_crew {
 
 /* How hosts are reached. */
 struct cv_reach {
-    const char *ssh;     /* words of the command; NULL: ssh                              */
-    const char *program; /* cleave over there; NULL: cleave, or this very program        */
-    bool push;           /* take a copy of this program there                            */
+    const char *ssh; /* words of the command; NULL: ssh                              */
+    const char
+        *program; /* cleave over there; NULL: cleave, or this very program        */
+    bool push;    /* take a copy of this program there                            */
     double connect_timeout_s;
     /* With push: */
-    const char *file; /* of the arena: what is copied                                    */
+    const char
+        *file; /* of the arena: what is copied                                    */
     long long size;
     char hash[CV_CONTENT_HASH_TEXT];
 };

@@ -15,7 +15,8 @@
 enum {
     CV_FRAME_VERSION = 1,
     CV_FRAME_HEAD = 40,
-    CV_FRAME_MOST = 1 << 20, /* bytes of payload: longer things go in several frames     */
+    CV_FRAME_MOST =
+        1 << 20, /* bytes of payload: longer things go in several frames     */
 };
 
 enum cv_frame_flag {
@@ -35,8 +36,7 @@ struct cv_frame_head {
     uint64_t checksum;
 };
 
-void cv_frame_encode(const struct cv_frame_head *head,
-                     unsigned char out[CV_FRAME_HEAD]);
+void cv_frame_encode(const struct cv_frame_head *head, unsigned char out[CV_FRAME_HEAD]);
 /* Fails, with a text for people, when this is no head, of another version or too long. */
 enum cleave_status cv_frame_decode(const unsigned char in[CV_FRAME_HEAD],
                                    struct cv_frame_head *out, struct cleave_error *err);
