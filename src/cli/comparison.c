@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/quantity.h"
+#include "cli/json_fields.h"
 #include "cli/plan_text.h"
 #include "report/table.h"
 
@@ -207,4 +208,21 @@ void cv_compare_csv(const struct cv_comparison *found, struct cv_text *out)
         csv_sweep(found, out);
     else
         csv_rows(found, out);
+}
+
+void cv_compare_json_reasons(struct cv_json *json, const struct cv_comparison *found,
+                             size_t index)
+{
+    const struct cv_compare_cell *cells = cv_compare_cells(found, index);
+
+    cv_field_list(json, "not_applicable");
+    for (size_t p = 0; p < found->npolicies; p++) {
+        if (cells[p].reason == NULL)
+            continue;
+        cv_field_line(json, NULL);
+        cv_field_text(json, "policy", cells[p].policy->name);
+        cv_field_text(json, "reason", cells[p].reason);
+        cv_json_end(json);
+    }
+    cv_json_end(json);
 }

@@ -9,6 +9,8 @@
 #include "cli/sweep.h"
 #include "cli/verbs.h"
 
+struct cv_json;
+
 struct cv_compare_cell {
     const struct cleave_policy *policy;
     struct cleave_stats stats; /* a single run has only its mean */
@@ -54,6 +56,9 @@ void cv_compare_sweep_table(const struct cv_comparison *found,
 void cv_compare_reasons(const struct cv_comparison *found, const struct cv_screen *screen,
                         struct cv_text *out);
 void cv_compare_csv(const struct cv_comparison *found, struct cv_text *out);
+/* Field "not_applicable": those that do not apply for a value of the sweep, and why. */
+void cv_compare_json_reasons(struct cv_json *json, const struct cv_comparison *found,
+                             size_t index);
 
 /* Options that both comparisons have beside their own: where a page goes. */
 struct cv_compare_output {

@@ -101,23 +101,6 @@ static void json_cells(struct cv_json *json, const struct cv_comparison *found,
     }
 }
 
-static void json_reasons(struct cv_json *json, const struct cv_comparison *found,
-                         size_t index)
-{
-    const struct cv_compare_cell *cells = cv_compare_cells(found, index);
-
-    cv_field_list(json, "not_applicable");
-    for (size_t p = 0; p < found->npolicies; p++) {
-        if (cells[p].reason == NULL)
-            continue;
-        cv_field_line(json, NULL);
-        cv_field_text(json, "policy", cells[p].policy->name);
-        cv_field_text(json, "reason", cells[p].reason);
-        cv_json_end(json);
-    }
-    cv_json_end(json);
-}
-
 static void json_sweep(struct cv_json *json, const struct cv_comparison *found)
 {
     cv_field_list(json, "rows");
@@ -128,7 +111,7 @@ static void json_sweep(struct cv_json *json, const struct cv_comparison *found)
         cv_field_list(json, "policies");
         json_cells(json, found, i);
         cv_json_end(json);
-        json_reasons(json, found, i);
+        cv_compare_json_reasons(json, found, i);
         cv_json_end(json);
     }
     cv_json_end(json);
@@ -159,7 +142,7 @@ static int show_json(const struct cv_comparison *found,
     cv_field_list(&json, "rows");
     json_cells(&json, found, 0);
     cv_json_end(&json);
-    json_reasons(&json, found, 0);
+    cv_compare_json_reasons(&json, found, 0);
     return cv_result_close(&json);
 }
 

@@ -97,21 +97,6 @@ static void json_cells(struct cv_json *json, const struct cv_comparison *found,
     }
 }
 
-static void json_reasons(struct cv_json *json, const struct cv_comparison *found,
-                         size_t index)
-{
-    const struct cv_compare_cell *cells = cv_compare_cells(found, index);
-
-    for (size_t p = 0; p < found->npolicies; p++) {
-        if (cells[p].reason == NULL)
-            continue;
-        cv_field_line(json, NULL);
-        cv_field_text(json, "policy", cells[p].policy->name);
-        cv_field_text(json, "reason", cells[p].reason);
-        cv_json_end(json);
-    }
-}
-
 static int show_json(const struct cv_comparison *found,
                      const struct cv_reduce_job *reduce,
                      const struct cv_reduce_options *values)
@@ -142,18 +127,13 @@ static int show_json(const struct cv_comparison *found,
         json_cells(&json, found, i);
         if (sweep) {
             cv_json_end(&json);
-            cv_field_list(&json, "not_applicable");
-            json_reasons(&json, found, i);
-            cv_json_end(&json);
+            cv_compare_json_reasons(&json, found, i);
             cv_json_end(&json);
         }
     }
     cv_json_end(&json);
-    if (!sweep) {
-        cv_field_list(&json, "not_applicable");
-        json_reasons(&json, found, 0);
-        cv_json_end(&json);
-    }
+    if (!sweep)
+        cv_compare_json_reasons(&json, found, 0);
     return cv_result_close(&json);
 }
 

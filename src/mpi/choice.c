@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OWN, DYNAMIC, GREEDY };
 enum { FIRST_HEAT = 2, LEARNING_HEATS = 7, FIRST_PERIOD = 16, LAST_PERIOD = 128 };
 enum { ENOUGH = 5, FEW = 3, LEAST_PATIENCE = 4, MOST_PATIENCE = 64 };
 
@@ -78,7 +77,7 @@ static bool beats(const struct cv_choice *choice, int arm, int best)
 
     if (arm == best || a->measured < ENOUGH || b->measured < ENOUGH)
         return false;
-    if (arm == OWN)
+    if (arm == CV_ARM_OWN)
         return a->median_s < b->median_s && surety(a, b) > rather_sure;
     return a->median_s < better * b->median_s && surety(a, b) > sure;
 }
@@ -98,7 +97,7 @@ static void settle_best(struct cv_choice *choice)
  * pattern. */
 static void notice_change(struct cv_choice *choice, double spread_s)
 {
-    double least = worth_a_try * choice->arms[OWN].median_s;
+    double least = worth_a_try * choice->arms[CV_ARM_OWN].median_s;
     double spread = spread_s > least ? spread_s : least;
 
     if (choice->usual_spread_s == 0)
@@ -172,8 +171,8 @@ static bool is_affordable(const struct cv_choice *choice, int arm)
     double best_s = choice->arms[choice->best].median_s;
     double loss = choice->arms[arm].median_s - best_s;
 
-    if (arm == DYNAMIC &&
-        choice->median_spread_s < worth_a_try * choice->arms[OWN].median_s)
+    if (arm == CV_ARM_DYNAMIC &&
+        choice->median_spread_s < worth_a_try * choice->arms[CV_ARM_OWN].median_s)
         return false;
     return choice->lost_s + (loss > 0 ? loss : 0) <= allowance * choice->spent_s;
 }
@@ -181,7 +180,7 @@ static bool is_affordable(const struct cv_choice *choice, int arm)
 static void add(struct cv_choice *choice, struct cv_heat *heat, int arm)
 {
     /* The first call of a policy sets up what it needs. */
-    bool counts = arm == OWN || choice->used[arm] > 0;
+    bool counts = arm == CV_ARM_OWN || choice->used[arm] > 0;
 
     for (int i = 0; i < heat->length; i++)
         counts = counts || heat->calls[i].arm == arm;

@@ -6,7 +6,6 @@
 
 #include "mpi/mpi_try.h"
 
-enum { OWN, DYNAMIC, GREEDY };
 enum { SETTLE_AFTER = 2, FORGET_AFTER = 64 };
 
 static int sort_of(const struct cv_kind *kind)
@@ -22,9 +21,9 @@ enum cv_mpi_policy cv_chooser_policy(int sort, int arm)
 {
     bool commutes = sort / CV_SIZES % 2 != 0;
 
-    if (arm == OWN)
+    if (arm == CV_ARM_OWN)
         return CV_MPI_MPI;
-    if (arm == GREEDY)
+    if (arm == CV_ARM_GREEDY)
         return CV_MPI_GREEDY;
     return commutes ? CV_MPI_TREE_DYN : CV_MPI_ORDERED;
 }
@@ -117,7 +116,8 @@ enum cv_mpi_policy cv_chooser_best(const struct cv_chooser *chooser,
 {
     int sort = sort_of(kind);
 
-    return cv_chooser_policy(sort, chooser->choices ? chooser->choices[sort].best : OWN);
+    return cv_chooser_policy(sort,
+                             chooser->choices ? chooser->choices[sort].best : CV_ARM_OWN);
 }
 
 int cv_chooser_note(struct cv_chooser *chooser, MPI_Comm comm, const struct cv_pick *pick,

@@ -18,7 +18,9 @@
 #include <mpi.h>
 #include "mpi/mpi_names.h"
 
-enum { CV_ARMS = 3, CV_ARM_TIMES = 12, CV_SIZES = 16, CV_SORTS = 4 * CV_SIZES };
+/* The MPI library's own way, the dynamic policy that fits the operator, and greedy. */
+enum { CV_ARM_OWN, CV_ARM_DYNAMIC, CV_ARM_GREEDY, CV_ARMS };
+enum { CV_ARM_TIMES = 12, CV_SIZES = 16, CV_SORTS = 4 * CV_SIZES };
 enum { CV_HEAT = 6 }; /* calls in a heat, at most */
 
 struct cv_arm {
@@ -39,7 +41,7 @@ struct cv_choice {
     double spread_s[CV_ARM_TIMES];
     unsigned spreads;
     double median_spread_s, usual_spread_s;
-    struct cv_arm arms[CV_ARMS]; /* the MPI's own, dynamic, greedy */
+    struct cv_arm arms[CV_ARMS];
 };
 
 /* The calls that are being measured, or were and are being agreed on. */

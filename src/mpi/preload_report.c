@@ -6,8 +6,6 @@
 
 #include <stdio.h>
 
-enum { OWN = 0 };
-
 static void tell_size(double bytes, char *text, size_t size)
 {
     static const char *const units[] = { "B", "KiB", "MiB", "GiB" };
@@ -21,13 +19,14 @@ static void tell_size(double bytes, char *text, size_t size)
 static void tell_choice(const struct cv_team *team, int sort)
 {
     const struct cv_choice *choice = &team->chooser.choices[sort];
-    const struct cv_arm *own = &choice->arms[OWN], *best = &choice->arms[choice->best];
+    const struct cv_arm *own = &choice->arms[CV_ARM_OWN],
+                        *best = &choice->arms[choice->best];
     double gained = 0;
     char from[32];
 
     if (choice->calls == 0)
         return;
-    for (int arm = OWN + 1; arm < CV_ARMS; arm++)
+    for (int arm = CV_ARM_OWN + 1; arm < CV_ARMS; arm++)
         if (own->measured > 0 && choice->arms[arm].measured > 0)
             gained += choice->used[arm] * (own->median_s - choice->arms[arm].median_s);
     tell_size(cv_chooser_bytes(sort), from, sizeof from);
@@ -38,7 +37,7 @@ static void tell_choice(const struct cv_team *team, int sort)
     if (choice->spreads > 0)
         fprintf(stderr, ", arrivals within %.3g ms, result %.3g ms after the last",
                 choice->median_spread_s * 1e3, best->median_s * 1e3);
-    if (choice->best != OWN && own->measured > 0)
+    if (choice->best != CV_ARM_OWN && own->measured > 0)
         fprintf(stderr, " (MPI: %.3g ms)", own->median_s * 1e3);
     fprintf(stderr, ", gained %.3g s\n", gained);
 }

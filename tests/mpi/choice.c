@@ -9,8 +9,6 @@
 #include "mpi/chooser.h"
 #include "mpi_check.h"
 
-enum { OWN, DYNAMIC, GREEDY };
-
 struct play {
     struct cv_choice choice;
     struct cv_heat heat;
@@ -50,7 +48,7 @@ static void one_call(struct play *play)
         cv_choice_plan(choice, heat);
     arm = heat->length > 0 ? heat->calls[heat->done].arm : choice->best;
     time = play->mean_s[arm] * scattered(play, play->scatter);
-    if (arm != OWN && choice->used[arm] == 0)
+    if (arm != CV_ARM_OWN && choice->used[arm] == 0)
         time += play->first_s;
     choice->calls++;
     choice->used[arm]++;
@@ -88,7 +86,7 @@ static void check_finding(struct check *check)
     static const double means[][CV_ARMS] = { { 1e-3, 0.7e-3, 2e-3 },
                                              { 1e-3, 2e-3, 0.7e-3 },
                                              { 1e-3, 0.5e-3, 0.7e-3 } };
-    static const int best[] = { DYNAMIC, GREEDY, DYNAMIC };
+    static const int best[] = { CV_ARM_DYNAMIC, CV_ARM_GREEDY, CV_ARM_DYNAMIC };
 
     for (int i = 0; i < 3; i++) {
         struct play play;
@@ -120,7 +118,7 @@ static void check_keeping(struct check *check)
             CHECK(check, play.spent_s - before < 1.03 * 20000 * mean, "%g %g: %g",
                   others[i], others[k], (play.spent_s - before) / 20000 / mean);
             if (i > 1 && k > 1)
-                CHECK(check, share(&play, OWN, 1000) > 0.95, "%g %g", others[i],
+                CHECK(check, share(&play, CV_ARM_OWN, 1000) > 0.95, "%g %g", others[i],
                       others[k]);
         }
 }
@@ -132,19 +130,19 @@ static void check_changing(struct check *check)
 
     open_play(&play, 1e-3, 5e-3, 0.6e-3);
     calls(&play, 3000);
-    CHECK(check, share(&play, GREEDY, 1000) > 0.9, "greedy is not used");
-    play.mean_s[GREEDY] = 2e-3;
+    CHECK(check, share(&play, CV_ARM_GREEDY, 1000) > 0.9, "greedy is not used");
+    play.mean_s[CV_ARM_GREEDY] = 2e-3;
     calls(&play, 600);
-    CHECK(check, share(&play, OWN, 1000) > 0.9, "greedy is still used");
+    CHECK(check, share(&play, CV_ARM_OWN, 1000) > 0.9, "greedy is still used");
 
     /* Ranks come far apart now, and that is when a dynamic policy is worth it. */
     open_play(&play, 1e-3, 3e-3, 2e-3);
     play.spread_s = 0;
     calls(&play, 20000);
     play.spread_s = 20e-3;
-    play.mean_s[DYNAMIC] = 0.5e-3;
+    play.mean_s[CV_ARM_DYNAMIC] = 0.5e-3;
     calls(&play, 500);
-    CHECK(check, share(&play, DYNAMIC, 1000) > 0.9, "tree-dyn is not used");
+    CHECK(check, share(&play, CV_ARM_DYNAMIC, 1000) > 0.9, "tree-dyn is not used");
 }
 
 int main(void)
