@@ -7,12 +7,16 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "mpi/home.h"
 
 /* A library that is put before another has no other place for what it is told at the
  * start. */
 static struct cv_preload state;
+
+/* An mpirun that is told to end all ranks may do so before it has read what they said. */
+static const struct timespec to_pass_it_on = { .tv_nsec = 200000000 };
 
 static void read_settings(bool together)
 {
@@ -29,8 +33,10 @@ static void read_settings(bool together)
      * may be that not all come here. */
     if (together)
         PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (rank == 0)
+    if (rank == 0) {
         fprintf(stderr, "cleave: CLEAVE_MPI: %s\n", err.text);
+        nanosleep(&to_pass_it_on, NULL);
+    }
     if (together)
         PMPI_Barrier(MPI_COMM_WORLD);
     PMPI_Abort(MPI_COMM_WORLD, 2);
