@@ -24,6 +24,8 @@ struct cv_slab {
     unsigned char *bytes; /* owned by the bridge                                      */
     size_t length, done;  /* done: of a slab that comes in, written to the socket     */
     bool complete;        /* MPI is finished with it                                  */
+    bool late;            /* out: it was not when it was looked at first              */
+    int rank;             /* out: where it goes                                       */
 };
 
 struct cv_ring {
@@ -127,6 +129,8 @@ enum cleave_status cv_line_listen(struct cv_bridge *bridge, struct cv_bridge_lin
 short cv_line_events(const struct cv_bridge_line *line);
 /* Write what has come to the socket, and post the receives again. True: something moved. */
 bool cv_line_deliver(struct cv_bridge *bridge, struct cv_bridge_line *line);
+/* Wake those for whom something is being sent. */
+void cv_line_remind(struct cv_bridge *bridge, struct cv_bridge_line *line);
 /* Forget what has been sent; send the end when there is nothing before it. */
 bool cv_line_settle(struct cv_bridge *bridge, struct cv_bridge_line *line);
 /* Read from the socket and send. */

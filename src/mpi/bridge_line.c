@@ -108,39 +108,58 @@ bool cv_line_deliver(struct cv_bridge *bridge, struct cv_bridge_line *line)
  * ----------------------------------------------------------------------------
  */
 
+static void ring(struct cv_bridge *bridge, const struct cv_slab *slab)
+{
+    if (bridge->bells)
+        cv_bell_ring(bridge->bell, &bridge->machines[slab->rank].bell);
+}
+
 static bool send_slab(struct cv_bridge *bridge, struct cv_bridge_line *line, int rank,
                       size_t length)
 {
-    struct cv_ring *ring = &line->out;
-    const unsigned index = ring->first + ring->count;
-    struct cv_slab *slab = cv_ring_slab(ring, index);
+    struct cv_ring *out = &line->out;
+    const unsigned index = out->first + out->count;
+    struct cv_slab *slab = cv_ring_slab(out, index);
 
     slab->length = length;
-    slab->complete = false;
+    slab->rank = rank;
+    slab->complete = slab->late = false;
     if (MPI_Isend(slab->bytes, (int)length, MPI_BYTE, rank,
                   line->peers ? CV_BRIDGE_TAG_PEER : CV_BRIDGE_TAG_LINK, bridge->comm,
-                  cv_ring_request(ring, index)) != MPI_SUCCESS) {
+                  cv_ring_request(out, index)) != MPI_SUCCESS) {
         cv_line_break(bridge, line);
         return false;
     }
-    if (bridge->bells)
-        cv_bell_ring(bridge->bell, &bridge->machines[rank].bell);
-    ring->count++;
+    ring(bridge, slab);
+    out->count++;
     return true;
+}
+
+void cv_line_remind(struct cv_bridge *bridge, struct cv_bridge_line *line)
+{
+    for (unsigned i = 0; i < line->out.count; i++) {
+        struct cv_slab *slab = cv_ring_slab(&line->out, line->out.first + i);
+
+        slab->late = true;
+        ring(bridge, slab);
+    }
 }
 
 bool cv_line_settle(struct cv_bridge *bridge, struct cv_bridge_line *line)
 {
-    struct cv_ring *ring = &line->out;
+    struct cv_ring *out = &line->out;
     bool moved = false;
 
-    while (ring->count > 0 && cv_ring_slab(ring, ring->first)->complete) {
-        ring->first++;
-        ring->count--;
+    while (out->count > 0 && cv_ring_slab(out, out->first)->complete) {
+        /* It may have gone only now, when who was woken first sleeps again. */
+        if (cv_ring_slab(out, out->first)->late)
+            ring(bridge, cv_ring_slab(out, out->first));
+        out->first++;
+        out->count--;
         moved = true;
     }
-    if (ring->ended && !ring->marked && ring->count < CV_BRIDGE_SLABS) {
-        ring->marked = true;
+    if (out->ended && !out->marked && out->count < CV_BRIDGE_SLABS) {
+        out->marked = true;
         moved = true;
         if (!line->peers)
             send_slab(bridge, line, line->rank, 0);

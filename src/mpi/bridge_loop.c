@@ -10,14 +10,17 @@
 
 /* So long the master waits for ranks that do not move any more. */
 static const double PATIENCE_S = 15;
+enum { LOOKS = 2 };
 
 /* Note which slabs MPI is finished with. */
 static bool look(struct cv_bridge *bridge)
 {
-    int n = 0;
-    const int code = MPI_Testsome(bridge->nrequests, bridge->requests, &n, bridge->done,
-                                  bridge->statuses);
+    int n = 0, code = MPI_SUCCESS;
 
+    /* Open MPI looks first, and then for what has come. */
+    for (int i = 0; i < LOOKS && n == 0; i++)
+        code = MPI_Testsome(bridge->nrequests, bridge->requests, &n, bridge->done,
+                            bridge->statuses);
     if (n == MPI_UNDEFINED)
         return false;
     for (int i = 0; i < n; i++) {
@@ -74,6 +77,9 @@ static bool move(struct cv_bridge *bridge)
         moved |= cv_line_deliver(bridge, &bridge->lines[i]);
         moved |= cv_line_settle(bridge, &bridge->lines[i]);
     }
+    /* What MPI has begun to send it may finish only if the other side looks. */
+    for (uint32_t i = 0; i < bridge->nlines && !moved && bridge->bells; i++)
+        cv_line_remind(bridge, &bridge->lines[i]);
     return moved;
 }
 
@@ -175,7 +181,8 @@ enum cleave_status cv_bridge_move(struct cv_bridge *bridge, struct cleave_error 
         silence_s = cv_nap_clock_s() - last_s;
         if (moved)
             silence_s = 0;
-        time = ending.stage == MOVING && will_be_woken(bridge)
+        time = moved ? (struct timespec){ 0, 0 }
+               : ending.stage == MOVING && will_be_woken(bridge)
                    ? cv_nap_until_woken(silence_s)
                    : cv_nap_for(silence_s);
         if (time.tv_nsec == 0 && !moved)

@@ -4,8 +4,9 @@
 #include <sched.h>
 
 static const double NAP_S = 100e-6, LONGEST_NAP_S = 1e-3;
-static const double WOKEN_NAP_S = 20e-3; /* for those who are woken when there is need */
-static const double NO_NAP_S = 10e-6;    /* shorter ones are not worth the call */
+/* For those who are woken when there is need. */
+static const double WOKEN_NAP_S = 0.5e-3, LONGEST_WOKEN_NAP_S = 20e-3;
+static const double NO_NAP_S = 10e-6; /* shorter ones are not worth the call */
 
 double cv_nap_clock_s(void)
 {
@@ -15,31 +16,28 @@ double cv_nap_clock_s(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static struct timespec nap(double silence_s, double most_s)
+static struct timespec nap(double nap_s)
 {
-    double nap_s = silence_s / 8;
-
-    if (nap_s > most_s)
-        nap_s = most_s;
-    if (nap_s < NO_NAP_S)
-        nap_s = 0;
     return (struct timespec){ 0, (long)(1e9 * nap_s) };
 }
 
 struct timespec cv_nap_for(double silence_s)
 {
+    const double nap_s = silence_s / 8;
     double most_s = silence_s / 100;
 
     if (most_s < NAP_S)
         most_s = NAP_S;
     if (most_s > LONGEST_NAP_S)
         most_s = LONGEST_NAP_S;
-    return nap(silence_s, most_s);
+    return nap(nap_s < NO_NAP_S ? 0 : nap_s < most_s ? nap_s : most_s);
 }
 
 struct timespec cv_nap_until_woken(double silence_s)
 {
-    return nap(silence_s, WOKEN_NAP_S);
+    return nap(silence_s < WOKEN_NAP_S           ? WOKEN_NAP_S
+               : silence_s < LONGEST_WOKEN_NAP_S ? silence_s
+                                                 : LONGEST_WOKEN_NAP_S);
 }
 
 void cv_nap_settle(MPI_Request *request)

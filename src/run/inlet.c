@@ -12,27 +12,34 @@ enum {
 
 /* A shorter nap is not worth the trouble; in a longer one too much may change. */
 static const double SHORT_S = 100e-6, LONG_S = 10e-3;
+static const double FORGET = 0.98; /* of the best pace, with each nap */
 
 void cv_inlet_init(struct cv_inlet *inlet)
 {
     *inlet = (struct cv_inlet){ .fd = -1 };
 }
 
-/* How long to sleep, when so much was put in that the pipe is full: until a quarter of what
+/* How long to sleep, when so much was put in that the pipe is full: until half of what
  * is there has been read, if the reader goes on as it did; 0: until there is room. A reader
- * that makes much room at a time need not be slept for. */
-static double nap_s(const struct cv_inlet *inlet, bool slept, uint64_t before,
-                    uint64_t put, double now_s)
+ * that makes much room at a time need not be slept for. One that had no core for a while
+ * gets one again: so never longer than it would take for three quarters at its best. */
+static double nap_s(struct cv_inlet *inlet, bool slept, uint64_t before, uint64_t put,
+                    double now_s)
 {
     const double since_s = now_s - inlet->fed_s;
-    double wait_s;
+    const double unread = (double)cv_feed_unread(&inlet->feed);
+    double wait_s, most_s;
 
     if (inlet->fed_s <= 0 || put == 0 || (!slept && put >= MUCH))
         return 0;
+    inlet->best_Bps *= FORGET;
+    if ((double)put > since_s * inlet->best_Bps)
+        inlet->best_Bps = (double)put / since_s;
     /* Nothing was left: it was late. */
-    wait_s = slept && before == 0
-                 ? since_s / 4
-                 : since_s * (double)cv_feed_unread(&inlet->feed) / 4 / (double)put;
+    wait_s = slept && before == 0 ? since_s / 2 : since_s * unread / 2 / (double)put;
+    most_s = 0.75 * unread / inlet->best_Bps;
+    if (wait_s > most_s)
+        wait_s = most_s;
     return wait_s >= SHORT_S && wait_s <= LONG_S ? wait_s : 0;
 }
 

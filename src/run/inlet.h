@@ -4,7 +4,7 @@
  * A feed (feed.h) that goes on by itself when the pipe has room. It does not go on as soon
  * as there is some: a reader that takes 16 KiB at a time would wake it each time, and take
  * turns with it on one processor. Once the reader's pace is known, it sleeps until about
- * a quarter of what is in the pipe has been read. */
+ * half of what is in the pipe has been read. */
 #ifndef CV_INLET_H
 #define CV_INLET_H
 #include "run/feed.h"
@@ -22,6 +22,7 @@ struct cv_inlet {
     struct cv_watch watch;
     struct cv_timer nap;
     double fed_s; /* when something was last put in; 0: not yet                        */
+    double best_Bps; /* of the reader, of late                                         */
     bool feeding; /* there is more to feed                                             */
 };
 
