@@ -6,10 +6,10 @@
  * are there: with more ranks than cores that is most of the time. Told to take every rank
  * for a machine of its own, it starts in less than half the time, and bytes still go
  * through shared memory, by way of UCX. Open MPI looks for networks and loads parts that
- * nobody here uses; those that must not be there are named, so that others may come. Both let hwloc look for graphics cards and other devices, for
- * which it loads half of a desktop. So the environment says what is not needed while MPI
- * starts, and is put back then, as commands see it, too; what the user has set stays as
- * it is. */
+ * nobody here uses; those that must not be there are named, so that others may come. Both
+ * let hwloc look for graphics cards and other devices, for which it loads half of a
+ * desktop. So the environment says what is not needed while MPI starts, and is put back
+ * then, as commands see it, too; what the user has set stays as it is. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <netinet/in.h>
