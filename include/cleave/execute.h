@@ -98,7 +98,7 @@ struct cleave_execution {
     const char *policy; /* NULL: learn                            */
     const struct cleave_setting *settings;
     size_t nsettings;
-    double block; /* above 0: every chunk has about so many bytes       */
+    double block; /* above 0, without a policy: every chunk has about so many bytes   */
     bool unordered;
     bool commutative; /* results may be reduced in any order                       */
     /* Run by the shell to make one result of several, one behind the other on standard

@@ -34,30 +34,15 @@ static int input_size(const struct cleave_execution *execution, double *out)
 }
 
 /* The job of planning what the run will do. */
-struct planned_run {
-    struct cleave_job job;
-    struct cleave_setting fixed;
-    char block[32];
-};
-
-static void describe(const struct cleave_execution *execution, double bytes,
-                     struct planned_run *out)
+static struct cleave_job describe(const struct cleave_execution *execution, double bytes)
 {
-    out->job = (struct cleave_job){ .platform = execution->platform,
-                                    .load = bytes,
-                                    .policy = execution->policy,
-                                    .settings = execution->settings,
-                                    .nsettings = execution->nsettings,
-                                    .seed = 1 };
-    if (out->job.policy == NULL)
-        out->job.policy = "learn";
-    if (execution->block > 0) {
-        snprintf(out->block, sizeof out->block, "%.17g", execution->block);
-        out->fixed = (struct cleave_setting){ "chunk", out->block };
-        out->job.policy = "self";
-        out->job.settings = &out->fixed;
-        out->job.nsettings = 1;
-    }
+    return (struct cleave_job){ .platform = execution->platform,
+                                .load = bytes,
+                                .policy = execution->policy != NULL ? execution->policy
+                                                                    : "learn",
+                                .settings = execution->settings,
+                                .nsettings = execution->nsettings,
+                                .seed = 1 };
 }
 
 int cv_run_plan(const struct cleave_execution *execution)
@@ -66,7 +51,7 @@ int cv_run_plan(const struct cleave_execution *execution)
     const struct cv_screen screen = cv_screen_facts();
     struct cv_text text = { NULL, 0, 0, false };
     struct cleave_schedule *schedule;
-    struct planned_run planned;
+    struct cleave_job job;
     struct cleave_error err;
     double bytes;
     const int status = input_size(execution, &bytes);
@@ -75,8 +60,8 @@ int cv_run_plan(const struct cleave_execution *execution)
         return status;
     if (!(bytes > 0))
         return cv_complain(CV_EXIT_USAGE, "--dry-run: the input is empty");
-    describe(execution, bytes, &planned);
-    if (cleave_plan_load(&planned.job, &schedule, &err) != CLEAVE_OK)
+    job = describe(execution, bytes);
+    if (cleave_plan_load(&job, &schedule, &err) != CLEAVE_OK)
         return cv_complain_error(&err);
     cv_plan_text(schedule, execution->platform, &shown, &screen, &text);
     cleave_schedule_free(schedule);
@@ -86,7 +71,7 @@ int cv_run_plan(const struct cleave_execution *execution)
 double cv_run_predict(const struct cleave_execution *execution)
 {
     struct cleave_schedule *schedule;
-    struct planned_run planned;
+    struct cleave_job job;
     double bytes = 0, end_s;
 
     for (size_t i = 0; i < execution->ninputs; i++) {
@@ -98,8 +83,8 @@ double cv_run_predict(const struct cleave_execution *execution)
     }
     if (!(bytes > 0))
         return NAN;
-    describe(execution, bytes, &planned);
-    if (cleave_plan_load(&planned.job, &schedule, NULL) != CLEAVE_OK)
+    job = describe(execution, bytes);
+    if (cleave_plan_load(&job, &schedule, NULL) != CLEAVE_OK)
         return NAN;
     end_s = schedule->makespan_s;
     cleave_schedule_free(schedule);

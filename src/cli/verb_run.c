@@ -88,6 +88,30 @@ static int fill_hosts(const struct cv_call *call, const struct cv_crew *crew,
     return read_environment(call, &out->environment);
 }
 
+/* Who decides, and how. --block is short for the policy that hands out equal chunks. */
+static int fill_policy(const struct cv_call *call, struct cleave_execution *out)
+{
+    const struct cv_run_options *values = call->values;
+    struct cv_settings settings;
+    char chunk[48];
+    int status = cv_settings_open(&settings, &values->params, 1, call->arena);
+
+    if (values->policy != NULL && strcmp(values->policy, "auto") != 0)
+        out->policy = values->policy;
+    if (status == CV_EXIT_DONE && values->block > 0) {
+        if (out->policy != NULL && strcmp(out->policy, "self") != 0)
+            return cv_complain(
+                CV_EXIT_USAGE,
+                "expected --policy or --block, got --policy %s and --block", out->policy);
+        out->policy = "self";
+        snprintf(chunk, sizeof chunk, "chunk=%.17g", values->block);
+        status = cv_settings_add(&settings, chunk, call->arena);
+    }
+    out->settings = settings.items;
+    out->nsettings = settings.count;
+    return status;
+}
+
 /* What is asked for, from the options. */
 static int fill(const struct cv_call *call, const struct cv_crew *crew,
                 struct cv_run_report *report, struct cleave_execution *out)
@@ -95,7 +119,6 @@ static int fill(const struct cv_call *call, const struct cv_crew *crew,
     const struct cv_run_options *values = call->values;
     const char **command =
         cv_array(call->arena, call->noperands + 1, sizeof(const char *));
-    struct cv_settings settings;
     int status;
 
     if (command == NULL)
@@ -113,7 +136,7 @@ static int fill(const struct cv_call *call, const struct cv_crew *crew,
     if ((values->resume || values->overwrite) && values->journal == NULL)
         return cv_complain(CV_EXIT_USAGE, "--resume and --overwrite need --journal FILE");
     memcpy(command, call->operands, call->noperands * sizeof *command);
-    status = cv_settings_open(&settings, &values->params, 0, call->arena);
+    status = fill_policy(call, out);
     if (status == CV_EXIT_DONE)
         status = cv_halt_read(values->halt, out);
     out->command = command;
@@ -127,11 +150,6 @@ static int fill(const struct cv_call *call, const struct cv_crew *crew,
     out->platform = crew->platform;
     out->prefixes = crew->prefixes;
     status = status == CV_EXIT_DONE ? fill_hosts(call, crew, report, out) : status;
-    if (values->policy != NULL && strcmp(values->policy, "auto") != 0)
-        out->policy = values->policy;
-    out->settings = settings.items;
-    out->nsettings = settings.count;
-    out->block = values->block;
     out->unordered = values->unordered != 0;
     out->reduce = values->reduce;
     out->commutative = values->commutative != 0;

@@ -18,6 +18,7 @@ struct cv_driver {
     void *instance;        /* owned, of engine                     */
     struct cv_arena arena; /* policy state of the current run      */
     void *state;           /* in arena                             */
+    double *done_s;        /* in arena: per worker, the end of its last chunk  */
     struct cleave_view view;
     struct cleave_orders orders;
     struct cv_run run; /* the current one                      */
@@ -77,6 +78,13 @@ static enum cleave_status start_policy(struct cv_driver *driver, struct cleave_e
         return cv_fail_memory(err, "the state of a policy");
     memcpy(driver->state, driver->planned->state, policy->state_size);
     driver->view = driver->planned->view;
+    driver->done_s = NULL;
+    if (policy->task == CLEAVE_TASK_LOAD) {
+        driver->done_s =
+            cv_array(&driver->arena, driver->view.nworkers, sizeof *driver->done_s);
+        if (driver->done_s == NULL)
+            return cv_fail_memory(err, "the state of a policy");
+    }
     driver->orders.units_left = &driver->view.units_left;
     driver->orders.out_of_memory = false;
     driver->chunks = 0;
@@ -209,13 +217,33 @@ static enum cleave_status submit_orders(struct cv_driver *driver, double now_s,
     return CLEAVE_OK;
 }
 
+/* Where an output comes back by itself, a chunk is done when it is here, and the worker is
+ * at the next one by then. What it does in a second comes out right, whether its processor
+ * or its link is the bottleneck, if it was busy with a chunk from the end of the last one. */
+static struct cleave_event as_told(struct cv_driver *driver,
+                                   const struct cleave_event *event)
+{
+    struct cleave_event told = *event;
+
+    if (event->kind == CLEAVE_DONE) {
+        told.start_s = fmax(event->start_s, driver->done_s[event->worker]);
+        driver->done_s[event->worker] = event->time_s;
+    }
+    return told;
+}
+
 /* Tell the policy, then do what it asks. */
 static enum cleave_status step(struct cv_driver *driver, const struct cleave_event *event,
                                struct cleave_trace *trace, struct cleave_error *err)
 {
+    const struct cleave_event told = as_told(driver, event);
+
     CV_TRY(record_event(trace, event, err));
+    /* Results that nobody was asked for are the engine's business. */
+    if (event->kind == CLEAVE_RETURNED && !has_results(driver))
+        return CLEAVE_OK;
     driver->orders.count = 0;
-    driver->planned->policy->decide(driver->state, &driver->view, event, &driver->orders);
+    driver->planned->policy->decide(driver->state, &driver->view, &told, &driver->orders);
     if (has_results(driver) && !driver->planned->policy->orders_returns)
         cv_return_when_done(&driver->view, event, &driver->orders);
     if (driver->orders.count == 0 && !driver->orders.out_of_memory)
@@ -235,7 +263,8 @@ static void note_event(struct cv_driver *driver, const struct cleave_event *even
             cv_return_check_computed(&driver->returns, event->chunk);
     } else if (event->kind == CLEAVE_RETURNED) {
         outcome->makespan_s = event->time_s;
-        cv_return_check_returned(&driver->returns, event->chunk);
+        if (has_results(driver))
+            cv_return_check_returned(&driver->returns, event->chunk);
     } else if (event->kind == CLEAVE_RECALLED || event->kind == CLEAVE_LOST) {
         driver->view.units_left += event->units;
         driver->handed_out -= event->units;

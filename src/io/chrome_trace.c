@@ -172,7 +172,7 @@ static void put_spans(struct output *output)
     struct cv_span span;
 
     for (size_t i = 0; i < cleave_trace_count(trace) && !output->json.failed; i++) {
-        if (!cv_span_of(cleave_trace_at(trace, i), &span))
+        if (!cv_span_at(trace, i, &span))
             continue;
         if (output->story->platform != NULL)
             put_load_span(output, &span);

@@ -220,7 +220,7 @@ enum cleave_status cv_paje_write(const struct cv_trace_story *story, FILE *file,
     struct cv_span span;
 
     for (size_t i = 0; i < cleave_trace_count(story->trace) && !changes.failed; i++) {
-        if (!cv_span_of(cleave_trace_at(story->trace, i), &span))
+        if (!cv_span_at(story->trace, i, &span))
             continue;
         add_span(&changes, &span, i);
         end_s = span.end_s > end_s ? span.end_s : end_s;

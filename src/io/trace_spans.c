@@ -2,7 +2,22 @@
  * SPDX-License-Identifier: MIT */
 #include "io/trace_spans.h"
 
-bool cv_span_of(const struct cleave_entry *entry, struct cv_span *out)
+/* When the chunk of entry `i` was computed. In a run whose outputs come back by themselves
+ * it is done when its output is here, which the entry before tells. */
+static double computed_s(const struct cleave_trace *trace, size_t i)
+{
+    const struct cleave_event *done = &cleave_trace_at(trace, i)->as.event;
+    const struct cleave_entry *before = i > 0 ? cleave_trace_at(trace, i - 1) : NULL;
+
+    return before != NULL && !before->is_order &&
+                   before->as.event.kind == CLEAVE_RETURNED &&
+                   before->as.event.chunk == done->chunk &&
+                   before->as.event.start_s > done->start_s
+               ? before->as.event.start_s
+               : done->time_s;
+}
+
+bool cv_span_at(const struct cleave_trace *trace, size_t i, struct cv_span *out)
 {
     static const struct {
         bool is_span;
@@ -19,6 +34,7 @@ bool cv_span_of(const struct cleave_entry *entry, struct cv_span *out)
         [CLEAVE_RECALLED] = { true, CV_SPAN_RECALL },
         [CLEAVE_LOST] = { true, CV_SPAN_LOST },
     };
+    const struct cleave_entry *entry = cleave_trace_at(trace, i);
     const struct cleave_event *event = &entry->as.event;
 
     if (entry->is_order || !spans[event->kind].is_span)
@@ -29,7 +45,8 @@ bool cv_span_of(const struct cleave_entry *entry, struct cv_span *out)
                              .chunk = event->chunk,
                              .units = event->units,
                              .start_s = event->start_s,
-                             .end_s = event->time_s };
+                             .end_s = event->kind == CLEAVE_DONE ? computed_s(trace, i)
+                                                                 : event->time_s };
     return true;
 }
 

@@ -26,8 +26,8 @@ struct cv_span {
     double start_s, end_s;
 };
 
-/* Whether the entry is a span; *out is then filled. */
-bool cv_span_of(const struct cleave_entry *entry, struct cv_span *out);
+/* Whether entry `i` is a span; *out is then filled. */
+bool cv_span_at(const struct cleave_trace *trace, size_t i, struct cv_span *out);
 
 /* "send", "compute", ..., as files and pages spell them: static. */
 const char *cv_span_name(enum cv_span_kind kind);

@@ -163,7 +163,7 @@ enum cleave_status cv_sheet_make(const struct cv_trace_file *file, struct cv_she
 
     CV_TRY(open_sheet(file, out, err));
     for (size_t i = 0; i < cleave_trace_count(file->trace); i++) {
-        if (!cv_span_of(cleave_trace_at(file->trace, i), &span))
+        if (!cv_span_at(file->trace, i, &span))
             continue;
         add_span(out, &span);
         keep_span(out, &span);

@@ -347,7 +347,7 @@ void cv_report_chunks(const struct cv_report *report, FILE *file)
     for (size_t i = 0; i < cleave_trace_count(trace) && shown < MOST_CHUNKS; i++) {
         char number[CV_SHEET_NAME_ROOM];
 
-        if (!cv_span_of(cleave_trace_at(trace, i), &span))
+        if (!cv_span_at(trace, i, &span))
             continue;
         fputs("<tr>", file);
         cv_page_number_cell(file, span.start_s, decimals);

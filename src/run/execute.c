@@ -119,6 +119,9 @@ static enum cleave_status make_plan(struct execution *execution, double total,
     const char *name = asked->policy != NULL ? asked->policy : "learn";
 
     if (asked->block > 0) {
+        if (asked->policy != NULL || asked->nsettings > 0)
+            return cv_fail(err, CLEAVE_EINPUT,
+                           "expected a block or a policy with its settings, got both");
         name = "self";
         snprintf(block, sizeof block, "%.17g", asked->block);
     }

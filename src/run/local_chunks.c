@@ -19,7 +19,7 @@ static struct cv_local_lane *lane_of(struct cv_slot *slot)
 
 /* --- how long it took --------------------------------------------------------------------- */
 
-/* When the last chunk of the same worker had arrived, and when its output was here. */
+/* When the last chunk of the same worker had arrived. */
 static double last_arrived(const struct cv_local_engine *engine,
                            const struct cv_local_lane *lane)
 {
@@ -31,17 +31,6 @@ static double last_arrived(const struct cv_local_engine *engine,
     return last_s;
 }
 
-static double last_returned(const struct cv_local_engine *engine,
-                            const struct cv_local_lane *lane)
-{
-    const struct cv_local_slot *at = &engine->slots[lane->slot.worker];
-    double last_s = 0;
-
-    for (uint32_t i = 0; i < at->nlanes; i++)
-        last_s = fmax(last_s, at->lanes[i].slot.remote.returned_s);
-    return last_s;
-}
-
 /* A piece goes over the link when the one before has arrived, however early it was given
  * to it. */
 static double sent_from(const struct cv_local_engine *engine,
@@ -50,17 +39,24 @@ static double sent_from(const struct cv_local_engine *engine,
     return fmax(lane->slot.remote.granted_s, last_arrived(engine, lane));
 }
 
-/* The machine is busy with a chunk from the time its command is started, or the output of
- * the one before is here, until its own output is: what a worker does in a second then
- * comes out right whether its processor or its link is the bottleneck. */
-static double busy_from(const struct cv_local_engine *engine,
-                        const struct cv_local_lane *lane)
+/* When its command was started. What hosts say comes with more or less delay: not before
+ * the last one of the same worker had ended. */
+static double computed_from(const struct cv_local_engine *engine,
+                            const struct cv_local_lane *lane)
 {
+    const struct cv_local_slot *at = &engine->slots[lane->slot.worker];
     const struct cv_remote *remote = &lane->slot.remote;
+    double from_s = remote->computed_s - remote->compute_s;
 
     if (remote->host == NULL || !remote->computed)
         return lane->began_s;
-    return fmax(remote->computed_s - remote->compute_s, last_returned(engine, lane));
+    for (uint32_t i = 0; i < at->nlanes; i++) {
+        const double other_s = at->lanes[i].slot.remote.computed_s;
+
+        if (&at->lanes[i] != lane && other_s < remote->computed_s)
+            from_s = fmax(from_s, other_s);
+    }
+    return from_s;
 }
 
 static void count(struct cv_local_engine *engine, const struct cv_local_lane *lane,
@@ -81,6 +77,21 @@ static void count(struct cv_local_engine *engine, const struct cv_local_lane *la
 
 /* --- its end ------------------------------------------------------------------------------ */
 
+/* Its output is here, if that is not where it was made: it came from the end of the command
+ * on. */
+static void tell_returned(struct cv_local_engine *engine,
+                          const struct cv_local_lane *lane, double units)
+{
+    if (lane->slot.remote.computed && lane->output > 0)
+        cv_local_tell(engine,
+                      (struct cleave_event){ .kind = CLEAVE_RETURNED,
+                                             .worker = lane->owner,
+                                             .chunk = lane->chunk,
+                                             .units = units,
+                                             .start_s = lane->slot.remote.computed_s -
+                                                        engine->began_s });
+}
+
 /* The policy hears of it, whether its command succeeded or not. */
 void cv_local_chunk_over(struct cv_local_engine *engine, struct cv_local_lane *lane)
 {
@@ -91,11 +102,12 @@ void cv_local_chunk_over(struct cv_local_engine *engine, struct cv_local_lane *l
     engine->local->chunks++;
     engine->local->done += units;
     engine->running--;
+    tell_returned(engine, lane, units);
     cv_local_tell(engine, (struct cleave_event){ .kind = CLEAVE_DONE,
                                                  .worker = lane->owner,
                                                  .chunk = lane->chunk,
                                                  .units = units,
-                                                 .start_s = busy_from(engine, lane) -
+                                                 .start_s = computed_from(engine, lane) -
                                                             engine->began_s });
 }
 

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <cleave/trace.h>
 
 #include "base/fail.h"
 #include "model/platform_internal.h"
@@ -236,7 +237,12 @@ static enum cleave_status fill_places(struct cv_muster *muster, struct cv_local 
     for (uint32_t p = 0; p < places->count; p++)
         CV_TRY(take_place(muster, local, places, p, err));
     for (uint32_t p = places->count; p < n; p++) {
-        local->names[p] = "nobody";
+        char name[32];
+
+        snprintf(name, sizeof name, "spare.%u", p - places->count);
+        local->names[p] = cv_arena_text(&muster->arena, name);
+        if (local->names[p] == NULL)
+            return cv_fail_memory(err, "the workers");
         local->absent[p] = true;
     }
     local->nworkers = n;
@@ -334,12 +340,28 @@ enum cleave_status cv_muster_again(struct cv_local *local, struct cleave_error *
     return CLEAVE_OK;
 }
 
+/* The places that somebody has, and those that the trace has orders for: others did them. */
+static uint32_t count_places(const struct cv_local *local)
+{
+    const struct cleave_trace *trace = local->execution->trace;
+    const size_t count = trace != NULL ? cleave_trace_count(trace) : 0;
+    uint32_t n = local->first_spare;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct cleave_entry *entry = cleave_trace_at(trace, i);
+
+        if (entry->is_order && entry->as.order.worker >= n)
+            n = entry->as.order.worker + 1;
+    }
+    return n;
+}
+
 enum cleave_status cv_muster_platform(const struct cv_muster *muster,
                                       const struct cv_local *local,
                                       struct cleave_platform **out,
                                       struct cleave_error *err)
 {
-    const uint32_t n = local->first_spare;
+    const uint32_t n = count_places(local);
     const struct cleave_worker *workers = cleave_platform_workers(muster->platform);
     struct cv_group *groups = calloc(n, sizeof *groups);
     enum cleave_status status;

@@ -255,6 +255,9 @@ lines"'; for i in $(seq 20); do echo "row$i,$i"; done; } >in
     job -i in -j 2 --trace trace -- cat
     head -n 1 trace | grep -q '^{"format":"cleave-trace-1"'
     grep -q '"event":"done"' trace
+    head -n 1 trace | grep -q '"policy":"learn"'
+    job -i in -j 2 --block 1k --trace equal -- cat
+    head -n 1 equal | grep -q '"policy":"self"'
     if python3 -c '' 2>/dev/null; then
         python3 - <<'PYTHON'
 import json
@@ -547,6 +550,10 @@ PYTHON
     refuses "--halt: expected never, now,fail=N, soon,fail=N or N%, got 'now,fail=99999999999999999999'" run -i in --halt now,fail=99999999999999999999 -- cat
     refuses "--progress: expected plain, got 'x'" run -i in --progress x -- cat
     refuses "--resume and --overwrite need --journal FILE" run -i in --resume -- cat
+    refuses "expected --policy or --block, got --policy umr and --block" run -i in --block 1k --policy umr -- cat
+    refuses "parameter 'chunk' is given twice" run -i in --block 1k --param chunk=5 -- cat
+    cleave 2 run -i in --block 1k --param nonsense=1 -- cat
+    [[ $stderr == "cleave: "*"nonsense"* ]]
     cleave 2 run -i in --block 0 -- cat
     [[ $stderr == "cleave: --block: expected a positive amount"*", got '0'" ]]
     cleave 2 run -i in --split lins -- cat

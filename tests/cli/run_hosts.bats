@@ -87,6 +87,34 @@ fails_with() {
     cut -f 2 log | grep -qx there
 }
 
+@test "the trace has what came back, and when the commands had ended" {
+    prepare
+    hosts 'name: a, slots: 1' 'name: b, slots: 2' >h.yaml
+    job -i in --hosts h.yaml --block 100000 --trace t.jsonl -- tr 0-9 a-j
+    cmp expected out
+    # One for every chunk, right before it is done.
+    [ "$(grep -c '"returned"' t.jsonl)" -eq "$(grep -c '"done"' t.jsonl)" ]
+    awk -F '[:,]' '
+        /"event":"(returned|done)"/ {
+            for (i = 1; i < NF; i++) {
+                if ($i ~ /"chunk"/) chunk = $(i + 1)
+                if ($i ~ /"start"/) start = $(i + 1) + 0
+            }
+        }
+        /"event":"returned"/ { back = chunk; ended = start; next }
+        /"event":"done"/ && (chunk != back || start > ended) { print; exit 1 }
+        { back = "" }' t.jsonl
+    # Outputs that are not sent do not come back; nor do those of this machine.
+    job -i in --hosts h.yaml --block 100000 --trace none.jsonl -- sh -c 'cat >/dev/null'
+    run ! grep '"returned"' none.jsonl
+    job -i in -j 2 --block 100000 --trace here.jsonl -- tr 0-9 a-j
+    run ! grep '"returned"' here.jsonl
+    # Whoever draws it has a computation that ends when the return begins.
+    job -i in --hosts h.yaml --block 100000 --trace t.paje -- tr 0-9 a-j
+    "$CLEAVE" report -o page.html t.jsonl
+    grep -q 'results back' page.html
+}
+
 @test "headers, pairs, folds and commands that stay" {
     prepare
     hosts 'name: a, slots: 1' 'name: b, slots: 2' >h.yaml

@@ -69,6 +69,40 @@ static const struct cleave_event load_events[] = {
 };
 enum { LOAD_EVENTS = sizeof load_events / sizeof *load_events };
 
+/* In a run on other machines a chunk is done when its output is here: the computation had
+ * ended when that began to come. */
+static void outputs_that_come_back_end_computations(void **state)
+{
+    static const struct cleave_event events[] = {
+        { .kind = CLEAVE_RETURNED, .chunk = 0, .units = 3, .start_s = 4, .time_s = 7 },
+        { .kind = CLEAVE_DONE, .chunk = 0, .units = 3, .start_s = 1, .time_s = 7 },
+        { .kind = CLEAVE_DONE, .chunk = 1, .units = 3, .start_s = 4, .time_s = 8 },
+        /* That of another chunk says nothing. */
+        { .kind = CLEAVE_RETURNED, .chunk = 1, .units = 3, .start_s = 8, .time_s = 9 },
+        { .kind = CLEAVE_DONE, .chunk = 2, .units = 3, .start_s = 5, .time_s = 9 },
+    };
+    static const struct cv_span expected[] = {
+        { .kind = CV_SPAN_RETURN, .chunk = 0, .start_s = 4, .end_s = 7 },
+        { .kind = CV_SPAN_COMPUTE, .chunk = 0, .start_s = 1, .end_s = 4 },
+        { .kind = CV_SPAN_COMPUTE, .chunk = 1, .start_s = 4, .end_s = 8 },
+        { .kind = CV_SPAN_RETURN, .chunk = 1, .start_s = 8, .end_s = 9 },
+        { .kind = CV_SPAN_COMPUTE, .chunk = 2, .start_s = 5, .end_s = 9 },
+    };
+    struct cleave_trace *trace = make_trace(events, 5);
+
+    (void)state;
+    for (size_t i = 0; i < 5; i++) {
+        struct cv_span span;
+
+        assert_true(cv_span_at(trace, i, &span));
+        assert_int_equal(span.kind, expected[i].kind);
+        assert_int_equal(span.chunk, expected[i].chunk);
+        assert_true(span.start_s == expected[i].start_s);
+        assert_true(span.end_s == expected[i].end_s);
+    }
+    cleave_trace_free(trace);
+}
+
 static char *write_story(const struct cv_trace_story *story, enum cv_trace_format format)
 {
     char *text = NULL;
@@ -311,6 +345,7 @@ static void a_full_disk_is_told(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(outputs_that_come_back_end_computations),
         cmocka_unit_test(names_tell_the_format),
         cmocka_unit_test(chrome_has_every_span),
         cmocka_unit_test(chrome_threads_do_not_overlap),
