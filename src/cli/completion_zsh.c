@@ -194,6 +194,15 @@ static void fish_condition(struct cv_text *out, const char *name)
     cv_text_add(out, "'");
 }
 
+/* The end of a line: what the word is for. */
+static void fish_describe(struct cv_text *out, const char *text, size_t length)
+{
+    cv_text_add(out, " -d '");
+    for (size_t i = 0; i < length; i++)
+        cv_text_add(out, "%s%c", text[i] == '\'' || text[i] == '\\' ? "\\" : "", text[i]);
+    cv_text_add(out, "'\n");
+}
+
 static void fish_option(struct cv_text *out, const struct cv_verb *verb,
                         const struct cv_option *option, const char *task)
 {
@@ -220,10 +229,7 @@ static void fish_option(struct cv_text *out, const struct cv_verb *verb,
             break;
         }
     }
-    cv_text_add(out, " -d '");
-    for (size_t i = 0, n = sentence(option->help, 72); i < n; i++)
-        cv_text_add(out, option->help[i] == '\'' ? "\\'" : "%c", option->help[i]);
-    cv_text_add(out, "'\n");
+    fish_describe(out, option->help, sentence(option->help, 72));
     out->failed = out->failed || words.failed;
     cv_text_done(&words);
 }
@@ -260,17 +266,21 @@ void cv_completion_fish(struct cv_text *out)
         const char *name = cv_verb_at(i)->name, *summary = cv_verb_at(i)->summary;
         const size_t length = strcspn(name, " ");
 
-        if (begins_new(i))
-            cv_text_add(out,
-                        "complete -c cleave -n __fish_use_subcommand -a %.*s -d '%s'\n",
-                        (int)length, name,
-                        name[length] == ' ' ? "several commands" : summary);
-        if (name[length] == ' ')
+        if (begins_new(i)) {
+            const char *what = name[length] == ' ' ? "several commands" : summary;
+
+            cv_text_add(out, "complete -c cleave -n __fish_use_subcommand -a %.*s",
+                        (int)length, name);
+            fish_describe(out, what, strlen(what));
+        }
+        if (name[length] == ' ') {
             cv_text_add(
                 out,
                 "complete -c cleave -n '__fish_seen_subcommand_from %.*s; and not "
-                "__fish_seen_subcommand_from load reduce streams' -a %s -d '%s'\n",
-                (int)length, name, name + length + 1, summary);
+                "__fish_seen_subcommand_from load reduce streams' -a %s",
+                (int)length, name, name + length + 1);
+            fish_describe(out, summary, strlen(summary));
+        }
     }
     for (size_t i = 0; i < cv_verb_count(); i++)
         fish_verb(out, cv_verb_at(i));

@@ -79,7 +79,15 @@ try() {
         <(sed "1,4d; s/\\\\'//g" "$BATS_TEST_TMPDIR/cleave.fish") \
         <(sed '1,4d' "$BATS_TEST_TMPDIR/_cleave")
     if command -v zsh >/dev/null; then zsh -n "$BATS_TEST_TMPDIR/_cleave"; fi
-    if command -v fish >/dev/null; then fish -n "$BATS_TEST_TMPDIR/cleave.fish"; fi
+    # What a word is for is one text, whatever quotes it has.
+    run ! grep -v -- "-d '\([^\\']\|\\\\.\)*'\$" <(grep -- "-d '" "$BATS_TEST_TMPDIR/cleave.fish")
+    if command -v fish >/dev/null; then
+        fish -n "$BATS_TEST_TMPDIR/cleave.fish"
+        run fish -c "source '$BATS_TEST_TMPDIR/cleave.fish'; complete -C 'cleave wor'"
+        [[ $output == "worker"*"the other end of 'cleave run --hosts', started by it" ]]
+        run fish -c "source '$BATS_TEST_TMPDIR/cleave.fish'; complete -C 'cleave plan load --policy umr-'"
+        [[ $output == umr-plus* ]]
+    fi
     grep -q "__fish_seen_subcommand_from load' -l policy -x -a 'auto" \
         "$BATS_TEST_TMPDIR/cleave.fish"
 }
