@@ -33,7 +33,9 @@ enum { NEEDS = sizeof needs / sizeof *needs };
 
 static const char *kind_name(enum cleave_param_kind kind)
 {
-    return kind == CLEAVE_PARAM_COUNT ? "count" : "real";
+    return kind == CLEAVE_PARAM_COUNT  ? "count"
+           : kind == CLEAVE_PARAM_TEXT ? "text"
+                                       : "real";
 }
 
 static const char *task_name(enum cleave_task task)
@@ -132,9 +134,12 @@ static int show_list(void)
     return cv_print_take(&text);
 }
 
-/* "4", "0.5", "no limit". */
-static const char *limit(double value, char buffer[CV_NUMBER_ROOM])
+/* "4", "0.5", "no limit"; "-" for a word. */
+static const char *limit(const struct cleave_param *param, double value,
+                         char buffer[CV_NUMBER_ROOM])
 {
+    if (param->kind == CLEAVE_PARAM_TEXT)
+        return "-";
     if (value >= UINT32_MAX)
         return "no limit";
     snprintf(buffer, CV_NUMBER_ROOM, "%.6g", value);
@@ -155,9 +160,9 @@ static void add_params(const struct cleave_param *param, struct cv_text *text)
     cv_table_init(&table, columns, sizeof columns / sizeof *columns);
     for (; param->name != NULL; param++) {
         cv_table_text(&table, param->name);
-        cv_table_text(&table, limit(param->preset, number));
-        cv_table_text(&table, limit(param->least, number));
-        cv_table_text(&table, limit(param->most, number));
+        cv_table_text(&table, limit(param, param->preset, number));
+        cv_table_text(&table, limit(param, param->least, number));
+        cv_table_text(&table, limit(param, param->most, number));
         cv_table_text(&table, param->summary);
     }
     cv_text_add(text, "\n");

@@ -34,6 +34,10 @@ load helper
         [ "$(printf '%s\n' "$output" | grep -c "^      \"$key\": ")" -eq \
             "$(printf '%s\n' "$output" | grep -c '^      "name": ')" ]
     done
+    cleave 0 policies orders --json
+    [[ $output == *'"name": "send-order", "kind": "text"'* ]]
+    cleave 0 policies orders
+    [[ $output == *$'\n'"  send-order    -        -      -     workers"* ]]
     cleave 0 policies umr --json
     valid_json
     has '{"name": "rounds", "kind": "count", "default": '
