@@ -67,7 +67,8 @@ static const struct cv_option worker_options[] = {
       .help = "Set a parameter of the policy. May be given several times." },
     { .name = "--block", .kind = CV_OPTION_UNITS, .argument = "SIZE",
       .offset = FIELD(block),
-      .help = "Give every command about so many bytes, instead of what a policy says." },
+      .help = "Give every command about so many bytes, instead of what a policy says. Of a "
+              "pipe, one such block per worker and some more are kept in memory." },
     { .name = NULL },
 };
 

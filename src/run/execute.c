@@ -2,6 +2,7 @@
 #include <cleave/execute.h>
 
 #include <errno.h>
+#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,6 +71,24 @@ static unsigned shares_of(uint32_t workers)
     return workers + 1 + workers / 4;
 }
 
+/* What every chunk is to have; 0: the policy decides that. */
+static double fixed_size(const struct cleave_execution *asked)
+{
+    if (asked->policy != NULL && strcmp(asked->policy, "self") == 0)
+        for (size_t i = 0; i < asked->nsettings; i++)
+            if (strcmp(asked->settings[i].key, "chunk") == 0)
+                return strtod(asked->settings[i].value, NULL);
+    return asked->block;
+}
+
+/* How much of a stream is kept: room for all that was asked for; 0: as usual. */
+static uint64_t hold_for(const struct cleave_execution *asked)
+{
+    const double bytes = fixed_size(asked) * shares_of(cv_muster_count(asked));
+
+    return bytes > (double)CV_SOURCE_HOLD && bytes < 0x1p62 ? (uint64_t)ceil(bytes) : 0;
+}
+
 static enum cleave_status open_parts(struct execution *execution,
                                      struct cleave_error *err)
 {
@@ -86,6 +105,7 @@ static enum cleave_status open_parts(struct execution *execution,
                               .splitter = execution->splitter,
                               .header = asked->header,
                               .pairs = asked->pairs,
+                              .hold = hold_for(asked),
                               .shares = shares_of(cv_muster_count(asked)),
                               .numbers = true },
                           &local->source, err));

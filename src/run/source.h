@@ -26,13 +26,16 @@
 
 struct cv_source;
 
+/* The master is to stay below 64 MiB, and this and some megabytes more are resident. */
+enum { CV_SOURCE_HOLD = 48 << 20 };
+
 struct cv_source_options {
     const struct cv_splitter
         *splitter; /* borrowed while the source is in use             */
     bool header;   /* repeat the first record of a file before each piece              */
     const char
         *pairs;    /* borrowed: the file of the mates; NULL: none                      */
-    uint64_t hold; /* most bytes kept of a stream, unless a record has more; 0: 40 MiB */
+    uint64_t hold; /* most bytes kept of a stream, unless a record has more; 0: below   */
     unsigned
         shares;   /* a piece of a stream has at most hold / shares bytes; 0: 4        */
     bool numbers; /* let cv_source_records number the records of a stream             */

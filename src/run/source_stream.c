@@ -20,8 +20,6 @@ enum {
     WIDE = 1 << 20,      /* what a pipe is widened to: the most for everybody */
     SHARES = 4,
 };
-/* The master is to stay below 64 MiB, and this and some megabytes more are resident. */
-static const uint64_t HOLD = 48 << 20;
 
 static enum cleave_status cannot(const struct cv_stream *stream, const char *what,
                                  struct cleave_error *err)
@@ -86,7 +84,7 @@ enum cleave_status cv_stream_new(const char *path,
         return cv_fail_memory(err, "an input");
     stream->fd = -1;
     stream->numbers = options->numbers;
-    stream->hold = options->hold > 0 ? options->hold : HOLD;
+    stream->hold = options->hold > 0 ? options->hold : CV_SOURCE_HOLD;
     stream->piece_most = stream->hold / (options->shares > 0 ? options->shares : SHARES);
     if (stream->piece_most == 0)
         stream->piece_most = 1;

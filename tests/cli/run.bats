@@ -111,6 +111,12 @@ splits() {
     done
 }
 
+@test "blocks of a pipe are as large as was asked for" {
+    prepare
+    yes 0123456789 | head -c 55000000 | job -j 2 --block 25M -- wc -c
+    [ "$(cat out)" = "$(printf '25000008\n25000008\n4999984')" ]
+}
+
 @test "each splitter cuts between records" {
     prepare
     printf '1\n22\n\n4444\r\n5' >in
