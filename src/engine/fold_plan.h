@@ -3,11 +3,15 @@
  *
  * The rules of the dynamic reduction policies, for partials that come into being while
  * others are folded, and for workers that hold several. Order kept (ordered-tree-dyn): a
- * partial is folded with that of a neighbouring interval of the input. Commutative
+ * partial is folded with those of neighbouring intervals of the input. Commutative
  * (tree-dyn, a cluster per worker): a partial leaves its worker when it is the only one
- * there, for any other one like that. Two of one worker are folded first, since nothing
- * has to move; then the smallest. Of two workers that could fold, the one does that has
- * the larger partial. It only decides: nothing is sent or computed here. */
+ * there, for any others like that.
+ *
+ * A step takes as many as are ready, shared among the workers that could fold. Of several
+ * such steps the one is first that takes the most partials, then one where nothing has to
+ * move since one worker has them all, then the smallest. Of the workers that could take
+ * it, the one does that has the most bytes of it. It only decides: nothing is sent or
+ * computed here. */
 #ifndef CV_FOLD_PLAN_H
 #define CV_FOLD_PLAN_H
 #include <stdbool.h>
@@ -18,16 +22,23 @@
 struct cv_fold_plan;
 
 enum { CV_FOLD_NOBODY = UINT32_MAX };
+enum { CV_FOLD_STEP_MOST = 16 }; /* partials of a step */
 
-/* Worker `at` folds `left` and `right`, in this order. One of them, `moves`, has to come
- * from `giver` first; the giver is CV_FOLD_NOBODY if both are there. */
-struct cv_fold_step {
-    uint64_t left, right, moves; /* names of partials                                 */
-    uint64_t bytes;              /* of the one that moves                             */
-    uint32_t at, giver;
+struct cv_fold_part {
+    uint64_t id, bytes;
+    uint32_t holder;
 };
 
-enum cleave_status cv_fold_plan_new(uint32_t nworkers, bool commutative,
+/* Worker `at` folds the parts, in this order. Those that others hold have to come from
+ * there first. */
+struct cv_fold_step {
+    uint32_t at;
+    uint32_t count; /* 2 and more                                                     */
+    struct cv_fold_part parts[CV_FOLD_STEP_MOST];
+};
+
+/* A step takes `most` partials at most: 2 .. CV_FOLD_STEP_MOST. */
+enum cleave_status cv_fold_plan_new(uint32_t nworkers, bool commutative, uint32_t most,
                                     struct cv_fold_plan **out, struct cleave_error *err);
 void cv_fold_plan_free(struct cv_fold_plan *plan);
 
@@ -38,14 +49,17 @@ enum cleave_status cv_fold_plan_add(struct cv_fold_plan *plan, uint64_t id,
                                     uint64_t begin, uint64_t end, uint32_t holder,
                                     uint64_t bytes, struct cleave_error *err);
 /* The next step, if some worker with may[worker] has one. The partials are busy then
- * until the step is done or its worker or giver lost. */
-bool cv_fold_plan_next(struct cv_fold_plan *plan, const bool *may,
+ * until the step is done or undone. `patient`: more are to come, so a few that are so
+ * small that folding them costs no more than a start wait for those. */
+bool cv_fold_plan_next(struct cv_fold_plan *plan, const bool *may, bool patient,
                        struct cv_fold_step *out);
 /* The step has made a partial called `id`. */
 void cv_fold_plan_done(struct cv_fold_plan *plan, const struct cv_fold_step *step,
                        uint64_t id, uint64_t bytes);
-/* The step has come to nothing; both partials are where they were. */
+/* The step has come to nothing; all partials are where they were. */
 void cv_fold_plan_undo(struct cv_fold_plan *plan, const struct cv_fold_step *step);
+/* Whether the worker folds or holds something of the step. */
+bool cv_fold_step_has(const struct cv_fold_step *step, uint32_t worker);
 /* Nothing of the worker's is there any more. Steps that it took part in must have been
  * undone. `again` is told of every interval of the input whose result is gone. */
 enum cleave_status
@@ -54,8 +68,10 @@ cv_fold_plan_lose(struct cv_fold_plan *plan, uint32_t worker,
                                               struct cleave_error *err),
                   void *context, struct cleave_error *err);
 
-/* Partials that there are; how many a worker holds. */
+/* Partials that there are; those of them that could be folded with another one now; how
+ * many a worker holds. */
 size_t cv_fold_plan_count(const struct cv_fold_plan *plan);
+size_t cv_fold_plan_ready(const struct cv_fold_plan *plan);
 size_t cv_fold_plan_held(const struct cv_fold_plan *plan, uint32_t worker);
 /* The only partial left, if it is free. */
 bool cv_fold_plan_last(const struct cv_fold_plan *plan, uint64_t *out_id,

@@ -117,8 +117,8 @@ static enum cleave_status order_step(struct cv_map_master *master,
 {
     struct cv_map_fold *fold = malloc(sizeof *fold);
     struct cv_map_note note = { .kind = CV_MAP_FOLD,
-                                .left = step->left,
-                                .right = step->right };
+                                .left = step->parts[0].id,
+                                .right = step->parts[1].id };
 
     if (fold == NULL)
         return cv_fail_memory(err, "the reduction");
@@ -126,16 +126,19 @@ static enum cleave_status order_step(struct cv_map_master *master,
     master->folds = fold;
     master->slots[step->at].folds++;
     note.id = fold->id;
-    if (step->giver != CV_FOLD_NOBODY) {
+    for (uint32_t i = 0; i < step->count; i++) {
+        const struct cv_fold_part *part = &step->parts[i];
         const struct cv_map_note give = { .kind = CV_MAP_GIVE,
-                                          .id = step->moves,
+                                          .id = part->id,
                                           .peer = step->at + 1 };
 
-        CV_TRY(cv_map_tell(&master->mail, (int)step->giver + 1, &give, err));
-        note.peer = step->giver + 1;
-        note.moves = step->moves;
-        note.bytes = step->bytes;
-        master->counts.peer_bytes += step->bytes;
+        if (part->holder == step->at)
+            continue;
+        CV_TRY(cv_map_tell(&master->mail, (int)part->holder + 1, &give, err));
+        note.peer = part->holder + 1;
+        note.moves = part->id;
+        note.bytes = part->bytes;
+        master->counts.peer_bytes += part->bytes;
     }
     return cv_map_tell(&master->mail, (int)step->at + 1, &note, err);
 }
@@ -154,7 +157,7 @@ enum cleave_status cv_map_fold_go(struct cv_map_master *master, struct cleave_er
         master->may[w] = slot->folds == 0 &&
                          (crowded || (slot->held == 0 && slot->first == slot->nwants));
     }
-    while (cv_fold_plan_next(master->plan, master->may, &step)) {
+    while (cv_fold_plan_next(master->plan, master->may, false, &step)) {
         master->may[step.at] = false;
         CV_TRY(order_step(master, &step, err));
     }

@@ -141,8 +141,8 @@ static enum cleave_status run(struct cv_map_master *master, struct cleave_error 
     if (master->slots == NULL || master->may == NULL)
         return cv_fail_memory(err, "the workers");
     if (master->map->combine != NULL)
-        CV_TRY(cv_fold_plan_new(master->nworkers, master->map->commutative, &master->plan,
-                                err));
+        CV_TRY(cv_fold_plan_new(master->nworkers, master->map->commutative,
+                                CV_MAP_COMBINES, &master->plan, err));
     CV_TRY(run_load(master, err));
     return cv_map_finish(master, err);
 }

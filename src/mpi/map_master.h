@@ -8,6 +8,8 @@
 /* So many chunks of a worker are under way or being computed: the next one travels while
  * the last one is computed. */
 enum { CV_MAP_AHEAD = 2 };
+/* Partials that the callback combines at a time. */
+enum { CV_MAP_COMBINES = 2 };
 
 struct cv_map_master;
 

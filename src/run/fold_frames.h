@@ -13,9 +13,13 @@ enum cv_fold_frame {
     /* From the master. `chunk` is the name of a partial. */
     CV_FRAME_REDUCE = CV_FRAME_OTHERS, /* outputs stay from now on; value: base;
                                           payload: command, retries, seconds allowed   */
-    CV_FRAME_GIVE,                     /* send it to the peer `value`                   */
-    CV_FRAME_FOLD,                     /* make it; payload: names of left and right     */
-    CV_FRAME_FORGET,                   /* it is not needed any more                     */
+    CV_FRAME_GIVE,                     /* send it to the peer `value`; payload: what it is
+                                          called there                                 */
+    CV_FRAME_FOLD,                     /* make it; payload: how many partials it takes,
+                                          and their names, in order                    */
+    CV_FRAME_FOLD_OFF,                 /* do not make it, if it has not been made       */
+    CV_FRAME_FORGET,                   /* it is not needed any more, not even if it is
+                                          still to come                                */
     CV_FRAME_FETCH,                    /* send it to the master                         */
     CV_FRAME_FOLD_STOP,                /* stop folding                                  */
 

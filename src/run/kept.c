@@ -9,30 +9,22 @@
 #include "base/arena.h"
 #include "base/fail.h"
 #include "engine/fold_plan.h"
-#include "run/fold_frames.h"
+#include "run/kept_orders.h"
 
-/* Names of outputs: the number of the host above these bits, that of the piece below. Of
- * folds: the highest bit, and a number. */
-enum { HOST_SHIFT = 40 };
-static const uint64_t FOLDED = (uint64_t)1 << 63;
-/* From this many partials per worker on, those that are busy fold, too. */
-enum { CROWD = 16 };
+/* From this many partials per worker on that could be folded, those that are busy fold,
+ * too: enough for a full call each. */
+enum { CROWD = CV_FOLD_MOST };
 
-struct step {
-    struct cv_fold_step step;
-    uint64_t id;
-    struct step *next;
-};
+_Static_assert((int)CV_FOLD_MOST <= (int)CV_FOLD_STEP_MOST,
+               "a step has room for a full call");
 
 struct cv_kept {
     struct cv_local *local;
     struct cv_fold_plan *plan; /* owned                                                */
-    struct step *steps;        /* owned: under way                                     */
-    uint32_t *busy;            /* owned: per worker: steps that it is to take          */
-    bool *may, *there;         /* owned: per worker                                    */
-    struct cv_piece *pieces;   /* owned: those whose outputs are kept, to be done again */
+    struct cv_kept_orders orders;
+    bool *may, *there;       /* owned: per worker                                    */
+    struct cv_piece *pieces; /* owned: those whose outputs are kept, to be done again */
     size_t npieces, piece_room;
-    uint64_t numbered;
     uint32_t losing; /* the worker that is being lost                                  */
     struct cv_store *result; /* owned while it comes                                   */
     uint64_t result_id;
@@ -54,88 +46,23 @@ static void fail(struct cv_kept *kept, const struct cleave_error *err)
     kept->failed = true;
 }
 
-/* --- words to hosts ----------------------------------------------------------------------- */
-
-/* Hosts know each other as peers 1, 2, ... in the order they were named. */
-static uint32_t peer_of(const struct cv_kept *kept, uint32_t worker)
-{
-    const struct cv_hosts *hosts = &kept->local->hosts;
-    uint32_t i = 0;
-
-    while (hosts->items[i] != kept->local->host_of[worker])
-        i++;
-    return i + 1;
-}
-
-static uint64_t base_of(const struct cv_kept *kept, uint32_t worker)
-{
-    return (uint64_t)peer_of(kept, worker) << HOST_SHIFT;
-}
-
-static void say(struct cv_kept *kept, uint32_t worker, enum cv_fold_frame type,
-                uint64_t id, uint64_t value)
-{
-    cv_link_send(&kept->local->host_of[worker]->link,
-                 &(struct cv_frame_head){
-                     .type = (uint8_t)type, .chunk = id, .value = value },
-                 NULL, 0);
-}
-
-static enum cleave_status tell_hosts(struct cv_kept *kept, struct cleave_error *err)
-{
-    const struct cleave_execution *execution = kept->local->execution;
-    struct cv_packer packer = { NULL, 0, 0, false };
-
-    cv_pack_text(&packer, execution->reduce);
-    cv_pack_number(&packer, execution->retries);
-    cv_pack_real(&packer, execution->timeout_s);
-    for (uint32_t w = 0; w < kept->local->nworkers && !packer.failed; w++) {
-        kept->there[w] = cv_local_there(kept->local, w);
-        if (kept->there[w])
-            cv_link_send(&kept->local->host_of[w]->link,
-                         &(struct cv_frame_head){ .type = CV_FRAME_REDUCE,
-                                                  .value = base_of(kept, w) },
-                         packer.bytes, packer.length);
-    }
-    cv_pack_done(&packer);
-    return packer.failed ? cv_fail_memory(err, "the reduction") : CLEAVE_OK;
-}
-
 /* --- words from hosts --------------------------------------------------------------------- */
-
-static struct step *take_step(struct cv_kept *kept, uint64_t id)
-{
-    for (struct step **at = &kept->steps; *at != NULL; at = &(*at)->next) {
-        struct step *step = *at;
-
-        if (step->id != id)
-            continue;
-        *at = step->next;
-        kept->busy[step->step.at]--;
-        return step;
-    }
-    return NULL;
-}
 
 static void folded(struct cv_kept *kept, const struct cv_host *host,
                    const struct cv_frame_head *head, const unsigned char *payload)
 {
     struct cv_unpacker unpacker = { payload, head->length, false };
     const uint64_t tries = cv_unpack_number(&unpacker);
-    struct step *step = take_step(kept, head->chunk);
+    struct cv_kept_order *order = cv_kept_order_take(&kept->orders, head->chunk);
 
-    if (step == NULL) { /* it was taken back when its giver was lost */
-        say(kept, host->first, CV_FRAME_FORGET, head->chunk, 0);
+    if (order == NULL) { /* it was called off when a giver was lost */
+        cv_kept_say(&kept->orders, host->first, CV_FRAME_FORGET, head->chunk, 0);
         return;
     }
     kept->counts.calls += tries;
     kept->counts.retries += tries > 0 ? tries - 1 : 0;
-    cv_fold_plan_done(kept->plan, &step->step, step->id, head->value);
-    say(kept, step->step.at, CV_FRAME_FORGET, step->step.left, 0);
-    say(kept, step->step.at, CV_FRAME_FORGET, step->step.right, 0);
-    if (step->step.giver != CV_FOLD_NOBODY)
-        say(kept, step->step.giver, CV_FRAME_FORGET, step->step.moves, 0);
-    free(step);
+    cv_fold_plan_done(kept->plan, &order->step, order->id, head->value);
+    cv_kept_order_end(&kept->orders, order);
 }
 
 static void fold_failed(struct cv_kept *kept, const struct cv_frame_head *head,
@@ -143,23 +70,23 @@ static void fold_failed(struct cv_kept *kept, const struct cv_frame_head *head,
 {
     struct cv_unpacker unpacker = { payload, head->length, false };
     const uint64_t tries = cv_unpack_number(&unpacker);
-    struct step *step = take_step(kept, head->chunk);
+    struct cv_kept_order *order = cv_kept_order_take(&kept->orders, head->chunk);
     struct cleave_error err;
     struct cv_arena arena;
 
-    if (step == NULL)
+    if (order == NULL)
         return;
     kept->counts.calls += tries;
     kept->counts.retries += tries > 0 ? tries - 1 : 0;
-    cv_fold_plan_undo(kept->plan, &step->step);
+    cv_fold_plan_undo(kept->plan, &order->step);
     cv_arena_init(&arena);
-    cv_fail(&err, CLEAVE_EENGINE, "%s on 2 partial results%s",
-            cv_unpack_text(&unpacker, &arena),
+    cv_fail(&err, CLEAVE_EENGINE, "%s on %u partial results%s",
+            cv_unpack_text(&unpacker, &arena), order->step.count,
             tries > 1 ? ", also when tried again" : "");
     cv_arena_done(&arena);
     kept->by_command |= !kept->failed;
     fail(kept, &err);
-    free(step);
+    free(order);
 }
 
 static void result_came(struct cv_kept *kept, const struct cv_frame_head *head,
@@ -213,9 +140,10 @@ enum cleave_status cv_kept_add(struct cv_kept *kept, const struct cv_slot *slot,
         kept->pieces = grown;
     }
     kept->pieces[kept->npieces++] = *piece;
-    CV_TRY(cv_fold_plan_add(kept->plan, base_of(kept, slot->worker) + slot->remote.number,
-                            piece->begin, piece->end, slot->worker, slot->remote.kept,
-                            err));
+    CV_TRY(
+        cv_fold_plan_add(kept->plan,
+                         cv_kept_base(&kept->orders, slot->worker) + slot->remote.number,
+                         piece->begin, piece->end, slot->worker, slot->remote.kept, err));
     /* A stream cannot be read again, and its memory is wanted for more of it. */
     return is_stream(kept->local) ? cv_source_finish(kept->local->source, piece, err)
                                   : CLEAVE_OK;
@@ -262,19 +190,11 @@ static enum cleave_status do_again(void *context, uint64_t begin, uint64_t end,
 static enum cleave_status lose(struct cv_kept *kept, uint32_t worker,
                                struct cleave_error *err)
 {
-    struct step **at = &kept->steps;
+    struct cv_kept_order *order;
 
-    while (*at != NULL) {
-        struct step *step = *at;
-
-        if (step->step.at != worker && step->step.giver != worker) {
-            at = &step->next;
-            continue;
-        }
-        *at = step->next;
-        kept->busy[step->step.at]--;
-        cv_fold_plan_undo(kept->plan, &step->step);
-        free(step);
+    while ((order = cv_kept_order_take_of(&kept->orders, worker)) != NULL) {
+        cv_fold_plan_undo(kept->plan, &order->step);
+        cv_kept_order_call_off(&kept->orders, order);
     }
     kept->losing = worker;
     return cv_fold_plan_lose(kept->plan, worker, do_again, kept, err);
@@ -300,31 +220,6 @@ enum cleave_status cv_kept_status(struct cv_kept *kept, bool *out_command,
 
 /* --- folding ------------------------------------------------------------------------------ */
 
-static enum cleave_status order(struct cv_kept *kept, const struct cv_fold_step *wanted,
-                                struct cleave_error *err)
-{
-    struct step *step = malloc(sizeof *step);
-    struct cv_packer packer = { NULL, 0, 0, false };
-
-    cv_pack_number(&packer, wanted->left);
-    cv_pack_number(&packer, wanted->right);
-    if (step == NULL || packer.failed) {
-        free(step);
-        cv_pack_done(&packer);
-        return cv_fail_memory(err, "the reduction");
-    }
-    *step = (struct step){ *wanted, FOLDED | kept->numbered++, kept->steps };
-    kept->steps = step;
-    kept->busy[wanted->at]++;
-    if (wanted->giver != CV_FOLD_NOBODY)
-        say(kept, wanted->giver, CV_FRAME_GIVE, wanted->moves, peer_of(kept, wanted->at));
-    cv_link_send(&kept->local->host_of[wanted->at]->link,
-                 &(struct cv_frame_head){ .type = CV_FRAME_FOLD, .chunk = step->id },
-                 packer.bytes, packer.length);
-    cv_pack_done(&packer);
-    return CLEAVE_OK;
-}
-
 static bool idle(const struct cv_kept *kept, uint32_t worker)
 {
     const struct cv_local_engine *engine = kept->local->engine;
@@ -333,26 +228,36 @@ static bool idle(const struct cv_kept *kept, uint32_t worker)
     return at == NULL || (at->first == at->nwants && !cv_local_busy(at));
 }
 
+/* Whether more partials will come by themselves. */
+static bool more_to_come(const struct cv_kept *kept)
+{
+    const struct cv_local_engine *engine = kept->local->engine;
+
+    return kept->orders.under_way != NULL ||
+           (engine != NULL && (engine->running > 0 || engine->pending > 0));
+}
+
 enum cleave_status cv_kept_go(struct cv_kept *kept, struct cleave_error *err)
 {
     const uint32_t n = kept->local->nworkers;
-    const bool crowded = cv_fold_plan_count(kept->plan) > (size_t)CROWD * n;
+    const bool crowded = cv_fold_plan_ready(kept->plan) > (size_t)CROWD * n;
     struct cv_fold_step step;
 
     if (kept->stopped || kept->failed)
         return CLEAVE_OK;
     for (uint32_t w = 0; w < n; w++)
-        kept->may[w] = kept->there[w] && kept->busy[w] == 0 && (crowded || idle(kept, w));
-    while (cv_fold_plan_next(kept->plan, kept->may, &step)) {
+        kept->may[w] =
+            kept->there[w] && kept->orders.busy[w] == 0 && (crowded || idle(kept, w));
+    while (cv_fold_plan_next(kept->plan, kept->may, more_to_come(kept), &step)) {
         kept->may[step.at] = false;
-        CV_TRY(order(kept, &step, err));
+        CV_TRY(cv_kept_order(&kept->orders, &step, err));
     }
     return CLEAVE_OK;
 }
 
 bool cv_kept_unfinished(const struct cv_kept *kept)
 {
-    return kept->steps != NULL ||
+    return kept->orders.under_way != NULL ||
            (!kept->stopped && !kept->failed && cv_fold_plan_count(kept->plan) > 1);
 }
 
@@ -363,13 +268,14 @@ void cv_kept_stop(struct cv_kept *kept)
     kept->stopped = true;
     for (uint32_t w = 0; w < kept->local->nworkers; w++)
         if (kept->there[w])
-            say(kept, w, CV_FRAME_FOLD_STOP, 0, 0);
+            cv_kept_say(&kept->orders, w, CV_FRAME_FOLD_STOP, 0, 0);
     /* Nobody waits for what they were about to make. */
-    while (kept->steps != NULL) {
-        struct step *step = take_step(kept, kept->steps->id);
+    while (kept->orders.under_way != NULL) {
+        struct cv_kept_order *order =
+            cv_kept_order_take(&kept->orders, kept->orders.under_way->id);
 
-        cv_fold_plan_undo(kept->plan, &step->step);
-        free(step);
+        cv_fold_plan_undo(kept->plan, &order->step);
+        free(order);
     }
 }
 
@@ -403,7 +309,7 @@ static enum cleave_status fetch(struct cv_kept *kept, struct cleave_error *err)
         return cv_fail(err, CLEAVE_EENGINE,
                        "the partial results do not cover all of the input");
     CV_TRY(cv_store_open(kept->local->gather, &kept->result, err));
-    say(kept, holder, CV_FRAME_FETCH, kept->result_id, 0);
+    cv_kept_say(&kept->orders, holder, CV_FRAME_FETCH, kept->result_id, 0);
     while (!kept->came) {
         CV_TRY(cv_poller_wait(kept->local->poller, -1, err));
         CV_TRY(check_stop(kept, err));
@@ -423,7 +329,7 @@ enum cleave_status cv_kept_finish(struct cv_kept *kept, struct cleave_error *err
     for (;;) {
         CV_TRY(check_stop(kept, err));
         CV_TRY(cv_kept_go(kept, err));
-        if (kept->steps == NULL)
+        if (kept->orders.under_way == NULL)
             break;
         CV_TRY(cv_poller_wait(kept->local->poller, -1, err));
     }
@@ -449,15 +355,17 @@ enum cleave_status cv_kept_new(struct cv_local *local, struct cv_kept **out,
     if (kept == NULL)
         return cv_fail_memory(err, "the reduction");
     kept->local = local;
-    kept->busy = calloc(n, sizeof *kept->busy);
     kept->may = calloc(n, sizeof *kept->may);
     kept->there = calloc(n, sizeof *kept->there);
-    if (kept->busy == NULL || kept->may == NULL || kept->there == NULL)
+    if (kept->may == NULL || kept->there == NULL)
         status = cv_fail_memory(err, "the reduction");
     if (status == CLEAVE_OK)
-        status = cv_fold_plan_new(n, local->execution->commutative, &kept->plan, err);
+        status = cv_kept_orders_init(&kept->orders, local, err);
     if (status == CLEAVE_OK)
-        status = tell_hosts(kept, err);
+        status = cv_fold_plan_new(n, local->execution->commutative, CV_FOLD_MOST,
+                                  &kept->plan, err);
+    if (status == CLEAVE_OK)
+        status = cv_kept_tell_hosts(&kept->orders, kept->there, err);
     if (status != CLEAVE_OK) {
         cv_kept_free(kept);
         return status;
@@ -472,11 +380,9 @@ void cv_kept_free(struct cv_kept *kept)
 {
     if (kept == NULL)
         return;
-    while (kept->steps != NULL)
-        free(take_step(kept, kept->steps->id));
+    cv_kept_orders_done(&kept->orders);
     cv_store_drop(kept->result);
     cv_fold_plan_free(kept->plan);
-    free(kept->busy);
     free(kept->may);
     free(kept->there);
     free(kept->pieces);

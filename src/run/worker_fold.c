@@ -6,17 +6,21 @@
 #include <stdlib.h>
 
 #include "base/fail.h"
+#include "run/fold.h"
 #include "run/fold_frames.h"
 #include "run/peer_port.h"
 #include "run/worker_held.h"
 #include "run/worker_inner.h"
 
-/* Two that are to be folded: when both are here, and it is their turn. */
-struct pair {
-    uint64_t id, left_id, right_id;
-    struct cv_held *left, *right; /* once it runs                                      */
-    uint32_t attempt;             /* from 1                                            */
-    struct pair *next;
+/* What is to be folded: when all of it is here, and it is its turn. */
+struct order {
+    uint64_t id;
+    uint64_t names[CV_FOLD_MOST];
+    struct cv_held *held[CV_FOLD_MOST]; /* once it runs                                */
+    size_t count;
+    uint32_t attempt; /* from 1                                                        */
+    bool off;         /* nobody wants it any more                                      */
+    struct order *next;
 };
 
 struct cv_worker_fold {
@@ -29,8 +33,8 @@ struct cv_worker_fold {
     bool keeps, has_command, stopped;
     uint64_t base; /* of the names of outputs                                          */
     uint32_t retries;
-    struct pair *pairs;   /* owned, in order                                           */
-    struct pair *running; /* owned                                                     */
+    struct order *orders;  /* owned, in order                                          */
+    struct order *running; /* owned                                                    */
 };
 
 static void fold_next(struct cv_worker_fold *fold);
@@ -106,54 +110,56 @@ static void peers_broke(void *context, const struct cleave_error *err)
 
 /* How often it was tried, and what there is to say. */
 static void report(struct cv_worker_fold *fold, enum cv_fold_frame type,
-                   const struct pair *pair, uint64_t bytes, const char *text)
+                   const struct order *order, uint64_t bytes, const char *text)
 {
     struct cv_packer packer = { NULL, 0, 0, false };
 
-    cv_pack_number(&packer, pair->attempt);
+    cv_pack_number(&packer, order->attempt);
     if (text != NULL)
         cv_pack_text(&packer, text);
     if (!packer.failed)
         cv_link_send(&fold->worker->link,
                      &(struct cv_frame_head){
-                         .type = (uint8_t)type, .chunk = pair->id, .value = bytes },
+                         .type = (uint8_t)type, .chunk = order->id, .value = bytes },
                      packer.bytes, packer.length);
     cv_pack_done(&packer);
 }
 
-/* Both stay until the master says that they are not needed any more. */
-static void end_pair(struct cv_worker_fold *fold)
+/* The parts stay until the master says that they are not needed any more. */
+static void end_order(struct cv_worker_fold *fold)
 {
-    struct pair *pair = fold->running;
+    struct order *order = fold->running;
 
     fold->running = NULL;
-    cv_holding_release(&fold->holding, pair->left);
-    cv_holding_release(&fold->holding, pair->right);
-    free(pair);
+    for (size_t i = 0; i < order->count; i++)
+        cv_holding_release(&fold->holding, order->held[i]);
+    free(order);
 }
 
 static enum cleave_status launch(struct cv_worker_fold *fold, struct cleave_error *err)
 {
-    const struct pair *pair = fold->running;
-    const struct cv_held *both[] = { pair->left, pair->right };
-    struct cv_part parts[2];
+    const struct order *order = fold->running;
+    struct cv_part parts[CV_FOLD_MOST];
 
-    for (int i = 0; i < 2; i++)
-        parts[i] = (struct cv_part){ .fd = both[i]->taken.fd,
-                                     .begin = both[i]->taken.begin,
-                                     .end = both[i]->taken.end,
+    for (size_t i = 0; i < order->count; i++) {
+        const struct cv_taken *taken = &order->held[i]->taken;
+
+        parts[i] = (struct cv_part){ .fd = taken->fd,
+                                     .begin = taken->begin,
+                                     .end = taken->end,
                                      .name = "a partial result" };
-    return cv_slot_start_parts(&fold->slot, parts, 2, err);
+    }
+    return cv_slot_start_parts(&fold->slot, parts, order->count, err);
 }
 
+/* The master will end the run, unless it has called the order off. */
 static void give_up(struct cv_worker_fold *fold, const char *text)
 {
     report(fold, CV_FRAME_FOLD_FAILED, fold->running, 0, text);
-    end_pair(fold);
-    fold->stopped = true;
+    end_order(fold);
 }
 
-static void start_pair(struct cv_worker_fold *fold)
+static void start_order(struct cv_worker_fold *fold)
 {
     struct cleave_error err;
 
@@ -161,29 +167,34 @@ static void start_pair(struct cv_worker_fold *fold)
         give_up(fold, err.text);
 }
 
-/* The first pair that is complete. */
+static bool all_here(const struct cv_worker_fold *fold, struct order *order)
+{
+    for (size_t i = 0; i < order->count; i++) {
+        order->held[i] = cv_holding_find(&fold->holding, order->names[i]);
+        if (order->held[i] == NULL || !order->held[i]->complete)
+            return false;
+    }
+    return true;
+}
+
+/* The first order of which all is here. */
 static void fold_next(struct cv_worker_fold *fold)
 {
-    struct pair **at = &fold->pairs;
+    struct order **at = &fold->orders, *order;
 
     if (fold->running != NULL || fold->stopped)
         return;
-    for (; *at != NULL; at = &(*at)->next) {
-        struct pair *pair = *at;
-
-        pair->left = cv_holding_find(&fold->holding, pair->left_id);
-        pair->right = cv_holding_find(&fold->holding, pair->right_id);
-        if (pair->left == NULL || !pair->left->complete || pair->right == NULL ||
-            !pair->right->complete)
-            continue;
-        *at = pair->next;
-        pair->left->users++;
-        pair->right->users++;
-        pair->attempt = 1;
-        fold->running = pair;
-        start_pair(fold);
+    while (*at != NULL && !all_here(fold, *at))
+        at = &(*at)->next;
+    order = *at;
+    if (order == NULL)
         return;
-    }
+    *at = order->next;
+    for (size_t i = 0; i < order->count; i++)
+        order->held[i]->users++;
+    order->attempt = 1;
+    fold->running = order;
+    start_order(fold);
 }
 
 static void describe_end(const struct cv_slot *slot, enum cv_slot_end end, char *out,
@@ -200,40 +211,41 @@ static void describe_end(const struct cv_slot *slot, enum cv_slot_end end, char 
                  slot->process.exit_code);
 }
 
-/* Both have become one, which lies here. */
+/* The parts have become one, which lies here. */
 static void accept(struct cv_worker_fold *fold, struct cv_store *store)
 {
-    const struct pair *pair = fold->running;
+    const struct order *order = fold->running;
     const uint64_t bytes = cv_store_size(store);
     struct cleave_error err;
 
-    if (cv_holding_add(&fold->holding, pair->id, store, &err) != CLEAVE_OK) {
+    if (cv_holding_add(&fold->holding, order->id, store, &err) != CLEAVE_OK) {
         cv_worker_fail(fold->worker, &err);
         return;
     }
-    report(fold, CV_FRAME_FOLDED, pair, bytes, NULL);
-    end_pair(fold);
-    fold_next(fold);
+    report(fold, CV_FRAME_FOLDED, order, bytes, NULL);
+    end_order(fold);
 }
 
 static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end)
 {
     struct cv_worker_fold *fold = context;
     struct cv_store *store = slot->store;
-    struct pair *pair = fold->running;
+    struct order *order = fold->running;
     char how[200];
 
     slot->store = NULL;
     if (end == CV_SLOT_DONE) {
         accept(fold, store);
+        fold_next(fold);
         return;
     }
     cv_store_drop(store);
-    if (end == CV_SLOT_STOPPED || fold->stopped) {
-        end_pair(fold);
-    } else if (pair->attempt <= fold->retries) {
-        pair->attempt++;
-        start_pair(fold);
+    if (end == CV_SLOT_STOPPED || order->off || fold->stopped) {
+        end_order(fold);
+        fold_next(fold);
+    } else if (order->attempt <= fold->retries) {
+        order->attempt++;
+        start_order(fold);
     } else {
         describe_end(slot, end, how, sizeof how);
         give_up(fold, how);
@@ -286,21 +298,56 @@ static enum cleave_status take_fold(struct cv_worker_fold *fold,
                                     struct cleave_error *err)
 {
     struct cv_unpacker unpacker = { payload, head->length, false };
-    struct pair **at = &fold->pairs, *pair = calloc(1, sizeof *pair);
+    struct order **at = &fold->orders, *order = calloc(1, sizeof *order);
 
-    if (pair == NULL)
+    if (order == NULL)
         return cv_fail_memory(err, "the reduction");
-    pair->id = head->chunk;
-    pair->left_id = cv_unpack_number(&unpacker);
-    pair->right_id = cv_unpack_number(&unpacker);
-    if (!cv_unpack_good(&unpacker)) {
-        free(pair);
-        return cv_fail(err, CLEAVE_EINPUT, "expected two partial results to reduce");
+    order->id = head->chunk;
+    order->count = cv_unpack_count(&unpacker, sizeof order->names[0]);
+    for (size_t i = 0; i < order->count && i < CV_FOLD_MOST; i++)
+        order->names[i] = cv_unpack_number(&unpacker);
+    if (!cv_unpack_good(&unpacker) || order->count < 2) {
+        free(order);
+        return cv_fail(err, CLEAVE_EINPUT, "expected 2 to %d partial results to reduce",
+                       (int)CV_FOLD_MOST);
     }
     while (*at != NULL)
         at = &(*at)->next;
-    *at = pair;
+    *at = order;
     fold_next(fold);
+    return CLEAVE_OK;
+}
+
+static void call_off(struct cv_worker_fold *fold, uint64_t id)
+{
+    struct order **at = &fold->orders, *order;
+
+    if (fold->running != NULL && fold->running->id == id) {
+        fold->running->off = true;
+        cv_slot_stop(&fold->slot);
+        return;
+    }
+    while (*at != NULL && (*at)->id != id)
+        at = &(*at)->next;
+    order = *at;
+    if (order == NULL)
+        return; /* it has been made: the master will hear it, and say what to do */
+    *at = order->next;
+    free(order);
+}
+
+static enum cleave_status give(struct cv_worker_fold *fold,
+                               const struct cv_frame_head *head,
+                               const unsigned char *payload, struct cleave_error *err)
+{
+    struct cv_unpacker unpacker = { payload, head->length, false };
+    const uint64_t name = cv_unpack_number(&unpacker);
+
+    if (!cv_unpack_good(&unpacker))
+        return cv_fail(err, CLEAVE_EINPUT, "expected the name of a partial result");
+    CV_TRY(
+        cv_holding_send(&fold->holding, head->chunk, (uint32_t)head->value, name, err));
+    cv_peer_port_wake(&fold->port);
     return CLEAVE_OK;
 }
 
@@ -317,7 +364,6 @@ static void master_frame(void *context, struct cv_worker *worker,
     struct cv_worker_fold *fold = context;
     enum cleave_status status = CLEAVE_OK;
     struct cleave_error err;
-    struct cv_held *held;
 
     if (head->type == CV_FRAME_REDUCE) {
         status = take_reduce(fold, head, payload, &err);
@@ -327,18 +373,16 @@ static void master_frame(void *context, struct cv_worker *worker,
                          "expected here",
                          head->type);
     } else if (head->type == CV_FRAME_GIVE) {
-        status =
-            cv_holding_send(&fold->holding, head->chunk, (uint32_t)head->value, &err);
-        cv_peer_port_wake(&fold->port);
+        status = give(fold, head, payload, &err);
     } else if (head->type == CV_FRAME_FETCH) {
-        status = cv_holding_send(&fold->holding, head->chunk, 0, &err);
+        status = cv_holding_send(&fold->holding, head->chunk, 0, head->chunk, &err);
         cv_link_wake(&worker->link);
     } else if (head->type == CV_FRAME_FOLD) {
         status = take_fold(fold, head, payload, &err);
+    } else if (head->type == CV_FRAME_FOLD_OFF) {
+        call_off(fold, head->chunk);
     } else if (head->type == CV_FRAME_FORGET) {
-        held = cv_holding_find(&fold->holding, head->chunk);
-        if (held != NULL)
-            cv_holding_forget(&fold->holding, held);
+        status = cv_holding_forget(&fold->holding, head->chunk, &err);
     } else if (head->type == CV_FRAME_FOLD_STOP) {
         stop(fold);
     }
@@ -374,11 +418,11 @@ static void worker_done(void *context, struct cv_worker *worker)
         cv_command_done(&fold->command);
     }
     fold->has_command = fold->keeps = false;
-    while (fold->pairs != NULL) {
-        struct pair *pair = fold->pairs;
+    while (fold->orders != NULL) {
+        struct order *order = fold->orders;
 
-        fold->pairs = pair->next;
-        free(pair);
+        fold->orders = order->next;
+        free(order);
     }
     free(fold->running);
     fold->running = NULL;

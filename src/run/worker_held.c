@@ -54,14 +54,45 @@ enum cleave_status cv_holding_add(struct cv_holding *holding, uint64_t id,
     return complete(held, err);
 }
 
+static void drop_unused(struct cv_holding *holding, struct cv_held *held)
+{
+    struct cv_held **at = &holding->held;
+
+    if (!held->forgotten || !held->complete || held->users > 0)
+        return;
+    while (*at != held)
+        at = &(*at)->next;
+    *at = held->next;
+    cv_store_drop(held->store);
+    free(held);
+}
+
+/* Whether it is one that nobody wants any more; it goes with its last bytes. */
+static bool refuse(struct cv_holding *holding, uint64_t id, bool last)
+{
+    struct cv_held *held = holding->held;
+
+    while (held != NULL && (held->id != id || !held->forgotten || held->complete))
+        held = held->next;
+    if (held == NULL)
+        return false;
+    held->complete = last;
+    drop_unused(holding, held);
+    return true;
+}
+
 enum cleave_status cv_holding_take(struct cv_holding *holding, struct cv_gather *gather,
                                    const struct cv_frame_head *head,
                                    const unsigned char *payload, bool *out_complete,
                                    struct cleave_error *err)
 {
-    struct cv_held *held = cv_holding_find(holding, head->chunk);
+    const bool last = (head->flags & CV_FRAME_LAST) != 0;
+    struct cv_held *held;
 
-    *out_complete = (head->flags & CV_FRAME_LAST) != 0;
+    *out_complete = false;
+    if (refuse(holding, head->chunk, last))
+        return CLEAVE_OK;
+    held = cv_holding_find(holding, head->chunk);
     if (head->type != CV_FRAME_PARTIAL || (held != NULL && held->complete))
         return cv_fail(err, CLEAVE_EINPUT,
                        "got a frame from another worker that is not expected");
@@ -76,26 +107,26 @@ enum cleave_status cv_holding_take(struct cv_holding *holding, struct cv_gather 
         }
     }
     CV_TRY(cv_store_write(held->store, payload, head->length, err));
-    return *out_complete ? complete(held, err) : CLEAVE_OK;
+    *out_complete = last;
+    return last ? complete(held, err) : CLEAVE_OK;
 }
 
-static void drop_unused(struct cv_holding *holding, struct cv_held *held)
+enum cleave_status cv_holding_forget(struct cv_holding *holding, uint64_t id,
+                                     struct cleave_error *err)
 {
-    struct cv_held **at = &holding->held;
+    struct cv_held *held = cv_holding_find(holding, id);
 
-    if (!held->forgotten || held->users > 0)
-        return;
-    while (*at != held)
-        at = &(*at)->next;
-    *at = held->next;
-    cv_store_drop(held->store);
-    free(held);
-}
-
-void cv_holding_forget(struct cv_holding *holding, struct cv_held *held)
-{
+    if (held == NULL)
+        held = add(holding, id, NULL);
+    if (held == NULL)
+        return cv_fail_memory(err, "a partial result");
     held->forgotten = true;
+    if (!held->complete) {
+        cv_store_drop(held->store);
+        held->store = NULL;
+    }
     drop_unused(holding, held);
+    return CLEAVE_OK;
 }
 
 void cv_holding_release(struct cv_holding *holding, struct cv_held *held)
@@ -107,7 +138,7 @@ void cv_holding_release(struct cv_holding *holding, struct cv_held *held)
 /* --- what is on its way ------------------------------------------------------------------- */
 
 enum cleave_status cv_holding_send(struct cv_holding *holding, uint64_t id, uint32_t peer,
-                                   struct cleave_error *err)
+                                   uint64_t name, struct cleave_error *err)
 {
     struct cv_held *held = cv_holding_find(holding, id);
     struct cv_parcel **line = peer == 0 ? &holding->for_master : &holding->for_peers;
@@ -120,7 +151,9 @@ enum cleave_status cv_holding_send(struct cv_holding *holding, uint64_t id, uint
     if (parcel == NULL)
         return cv_fail_memory(err, "a partial result");
     held->users++;
-    *parcel = (struct cv_parcel){ .held = held, .peer = peer, .at = held->taken.begin };
+    *parcel = (struct cv_parcel){
+        .held = held, .peer = peer, .name = name, .at = held->taken.begin
+    };
     while (*line != NULL)
         line = &(*line)->next;
     *line = parcel;
@@ -152,7 +185,7 @@ enum cleave_status cv_holding_next(struct cv_holding *holding, bool for_master,
                                     .flags = parcel->at == taken->end ? CV_FRAME_LAST : 0,
                                     .length = (uint32_t)got,
                                     .peer = parcel->peer,
-                                    .chunk = parcel->held->id };
+                                    .chunk = parcel->name };
     if (parcel->at == taken->end) {
         *line = parcel->next;
         cv_holding_release(holding, parcel->held);

@@ -5,7 +5,8 @@
 #include "run/frame.h"
 #include "run/gather.h"
 
-/* A partial that lies here, or is coming. */
+/* A partial that lies here, or is coming. One that is forgotten before it has come stays
+ * until then, without its bytes. */
 struct cv_held {
     uint64_t id;
     struct cv_store *store; /* owned                                                  */
@@ -19,6 +20,7 @@ struct cv_held {
 struct cv_parcel {
     struct cv_held *held;
     uint32_t peer; /* 0: the master                                                   */
+    uint64_t name; /* what it is called there                                         */
     uint64_t at;   /* next byte                                                       */
     struct cv_parcel *next;
 };
@@ -33,18 +35,19 @@ struct cv_held *cv_holding_find(const struct cv_holding *holding, uint64_t id);
 /* The store is a whole partial, and the holding's then. */
 enum cleave_status cv_holding_add(struct cv_holding *holding, uint64_t id,
                                   struct cv_store *store, struct cleave_error *err);
-/* Bytes of a partial have come; *out_complete: the last ones. */
+/* Bytes of a partial have come; *out_complete: the last ones, of one that is wanted. */
 enum cleave_status cv_holding_take(struct cv_holding *holding, struct cv_gather *gather,
                                    const struct cv_frame_head *head,
                                    const unsigned char *payload, bool *out_complete,
                                    struct cleave_error *err);
-/* It is not needed any more once nobody uses it. */
-void cv_holding_forget(struct cv_holding *holding, struct cv_held *held);
+/* It is not needed any more once nobody uses it, nor when it comes. */
+enum cleave_status cv_holding_forget(struct cv_holding *holding, uint64_t id,
+                                     struct cleave_error *err);
 /* One who used it does not any more. */
 void cv_holding_release(struct cv_holding *holding, struct cv_held *held);
-/* Send it to a peer, or to the master if that is 0. */
+/* Send it to a peer, or to the master if that is 0, who calls it `name`. */
 enum cleave_status cv_holding_send(struct cv_holding *holding, uint64_t id, uint32_t peer,
-                                   struct cleave_error *err);
+                                   uint64_t name, struct cleave_error *err);
 /* The next frame of what is to be sent; its payload has room for CV_FRAME_MOST. *out_any
  * is false if there is none. */
 enum cleave_status cv_holding_next(struct cv_holding *holding, bool for_master,

@@ -3,33 +3,20 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 #include <cmocka.h>
 
-#include "base/random.h"
 #include "engine/fold_plan.h"
 
-enum { WORKERS = 5, MOST = 64 };
+enum { WORKERS = 5 };
 
-/* What a partial stands for, as the test sees it: the chunks in it, in order. */
-struct value {
-    unsigned char chunks[MOST];
-    size_t count;
-    uint32_t holder;
-};
+static const bool ALL[WORKERS] = { true, true, true, true, true };
 
-struct world {
-    struct cv_fold_plan *plan;
-    struct value values[4 * MOST]; /* by name */
-    uint64_t names;
-    bool again[MOST];
-};
-
-static struct cv_fold_plan *make(uint32_t nworkers, bool commutative)
+static struct cv_fold_plan *make(uint32_t nworkers, bool commutative, uint32_t most)
 {
     struct cv_fold_plan *plan;
 
-    assert_int_equal(cv_fold_plan_new(nworkers, commutative, &plan, NULL), CLEAVE_OK);
+    assert_int_equal(cv_fold_plan_new(nworkers, commutative, most, &plan, NULL),
+                     CLEAVE_OK);
     return plan;
 }
 
@@ -40,10 +27,39 @@ static void add(struct cv_fold_plan *plan, uint64_t id, uint64_t begin, uint64_t
                      CLEAVE_OK);
 }
 
+/* Partials 1, 2, ... of one length each, held by the workers of that text: "0112". */
+static void add_all(struct cv_fold_plan *plan, const char *holders, uint64_t bytes)
+{
+    for (uint64_t i = 0; holders[i] != '\0'; i++)
+        add(plan, i + 1, 10 * i, 10 * i + 10, (uint32_t)(holders[i] - '0'), bytes);
+}
+
+/* The next step is at `at` and takes `count` partials, `first` and those after it. */
+static struct cv_fold_step expect(struct cv_fold_plan *plan, const bool *may, uint32_t at,
+                                  uint32_t count, uint64_t first)
+{
+    struct cv_fold_step step;
+
+    assert_true(cv_fold_plan_next(plan, may, false, &step));
+    assert_int_equal(step.at, at);
+    assert_int_equal(step.count, count);
+    for (uint32_t i = 0; i < count; i++)
+        assert_int_equal(step.parts[i].id, first + i);
+    return step;
+}
+
+static void expect_none(struct cv_fold_plan *plan, const bool *may)
+{
+    struct cv_fold_step step;
+
+    assert_false(cv_fold_plan_next(plan, may, false, &step));
+}
+
+/* --- two at a time ------------------------------------------------------------------------ */
+
 static void prefers_what_lies_together(void **state)
 {
-    static const bool all[WORKERS] = { true, true, true, true, true };
-    struct cv_fold_plan *plan = make(WORKERS, false);
+    struct cv_fold_plan *plan = make(WORKERS, false, 2);
     struct cv_fold_step step;
 
     (void)state;
@@ -51,226 +67,270 @@ static void prefers_what_lies_together(void **state)
     add(plan, 2, 10, 20, 1, 5);
     add(plan, 3, 20, 30, 1, 100);
     add(plan, 4, 40, 50, 2, 1);
-    assert_true(cv_fold_plan_next(plan, all, &step));
-    assert_int_equal(step.left, 2);
-    assert_int_equal(step.right, 3);
-    assert_int_equal(step.at, 1);
-    assert_true(step.giver == CV_FOLD_NOBODY);
+    step = expect(plan, ALL, 1, 2, 2);
+    assert_int_equal(step.parts[0].holder, 1);
+    assert_int_equal(step.parts[1].holder, 1);
     /* All others wait: one neighbour is busy, the other one not there. */
-    {
-        struct cv_fold_step other;
-
-        assert_false(cv_fold_plan_next(plan, all, &other));
-    }
+    expect_none(plan, ALL);
     cv_fold_plan_done(plan, &step, 5, 105);
-    assert_true(cv_fold_plan_next(plan, all, &step));
-    assert_int_equal(step.left, 1);
-    assert_int_equal(step.right, 5);
+    assert_true(cv_fold_plan_next(plan, ALL, false, &step));
+    assert_int_equal(step.parts[0].id, 1);
+    assert_int_equal(step.parts[1].id, 5);
     assert_int_equal(step.at, 1); /* the smaller one moves */
-    assert_int_equal(step.giver, 0);
-    assert_int_equal(step.moves, 1);
-    assert_int_equal(step.bytes, 5);
+    assert_int_equal(step.parts[0].holder, 0);
+    assert_int_equal(step.parts[0].bytes, 5);
     cv_fold_plan_free(plan);
 }
 
 static void folds_where_it_may(void **state)
 {
     bool may[WORKERS] = { false };
-    struct cv_fold_plan *plan = make(WORKERS, false);
+    struct cv_fold_plan *plan = make(WORKERS, false, 2);
     struct cv_fold_step step;
 
     (void)state;
     add(plan, 1, 0, 10, 0, 5);
     add(plan, 2, 10, 20, 1, 500);
-    assert_false(cv_fold_plan_next(plan, may, &step));
+    expect_none(plan, may);
     may[3] = true; /* who has neither of them does not fold */
-    assert_false(cv_fold_plan_next(plan, may, &step));
+    expect_none(plan, may);
     may[0] = true;
-    assert_true(cv_fold_plan_next(plan, may, &step));
-    assert_int_equal(step.at, 0);
-    assert_int_equal(step.giver, 1);
-    assert_int_equal(step.moves, 2);
+    step = expect(plan, may, 0, 2, 1);
+    assert_int_equal(step.parts[1].holder, 1);
     cv_fold_plan_free(plan);
 }
 
 static void keeps_one_at_home_first(void **state)
 {
-    static const bool all[WORKERS] = { true, true, true, true, true };
-    struct cv_fold_plan *plan = make(WORKERS, true);
-    struct cv_fold_step step, other;
+    struct cv_fold_plan *plan = make(WORKERS, true, 2);
+    struct cv_fold_step step;
+    uint64_t id, bytes;
+    uint32_t holder;
 
     (void)state;
     add(plan, 1, 0, 10, 0, 5);
     add(plan, 2, 30, 40, 0, 6);
     add(plan, 3, 20, 30, 1, 7);
-    assert_true(cv_fold_plan_next(plan, all, &step));
-    assert_int_equal(step.at, 0);
-    assert_true(step.giver == CV_FOLD_NOBODY);
+    step = expect(plan, ALL, 0, 2, 1);
     /* The third one waits for what worker 0 makes. */
-    assert_false(cv_fold_plan_next(plan, all, &other));
+    expect_none(plan, ALL);
     cv_fold_plan_done(plan, &step, 4, 6);
-    assert_true(cv_fold_plan_next(plan, all, &step));
+    assert_true(cv_fold_plan_next(plan, ALL, false, &step));
     assert_int_equal(step.at, 1);
-    assert_int_equal(step.moves, 4);
+    assert_int_equal(step.parts[0].id, 4);
+    assert_int_equal(step.parts[0].holder, 0);
     cv_fold_plan_done(plan, &step, 5, 9);
-    {
-        uint64_t id, bytes;
-        uint32_t holder;
-
-        assert_true(cv_fold_plan_last(plan, &id, &holder, &bytes));
-        assert_int_equal(id, 5);
-        assert_int_equal(holder, 1);
-        assert_int_equal(bytes, 9);
-    }
+    assert_true(cv_fold_plan_last(plan, &id, &holder, &bytes));
+    assert_int_equal(id, 5);
+    assert_int_equal(holder, 1);
+    assert_int_equal(bytes, 9);
     cv_fold_plan_free(plan);
 }
 
 static void joins_over_gaps(void **state)
 {
-    static const bool all[WORKERS] = { true, true, true, true, true };
-    struct cv_fold_plan *plan = make(WORKERS, false);
-    struct cv_fold_step step;
+    struct cv_fold_plan *plan = make(WORKERS, false, 2);
 
     (void)state;
     add(plan, 1, 0, 10, 0, 5);
     add(plan, 2, 30, 40, 1, 5);
-    assert_false(cv_fold_plan_next(plan, all, &step));
+    expect_none(plan, ALL);
     add(plan, 0, 20, 30, CV_FOLD_NOBODY, 0);
-    assert_false(cv_fold_plan_next(plan, all, &step));
+    expect_none(plan, ALL);
     add(plan, 0, 10, 20, CV_FOLD_NOBODY, 0);
     assert_int_equal(cv_fold_plan_count(plan), 2);
-    assert_true(cv_fold_plan_next(plan, all, &step));
-    assert_int_equal(step.left, 1);
-    assert_int_equal(step.right, 2);
+    expect(plan, ALL, 0, 2, 1);
     cv_fold_plan_free(plan);
 }
 
-/* --- everything, at random ---------------------------------------------------------------- */
+/* --- several at a time -------------------------------------------------------------------- */
 
-static uint32_t draw(struct cv_random *random, uint32_t below)
+static void takes_all_that_are_few(void **state)
 {
-    return (uint32_t)(cv_random_uniform(random) * below);
+    struct cv_fold_plan *plan = make(WORKERS, false, 16);
+    struct cv_fold_step step;
+
+    (void)state;
+    /* Six are one step, however many workers could share them. Worker 1 has most. */
+    add_all(plan, "014121", 10);
+    assert_int_equal(cv_fold_plan_ready(plan), 6);
+    step = expect(plan, ALL, 1, 6, 1);
+    assert_int_equal(step.parts[0].holder, 0);
+    assert_int_equal(step.parts[2].holder, 4);
+    assert_int_equal(step.parts[4].holder, 2);
+    assert_true(cv_fold_step_has(&step, 4));
+    assert_false(cv_fold_step_has(&step, 3));
+    assert_int_equal(cv_fold_plan_ready(plan), 0);
+    cv_fold_plan_done(plan, &step, 7, 60);
+    assert_int_equal(cv_fold_plan_count(plan), 1);
+    assert_int_equal(cv_fold_plan_held(plan, 1), 1);
+    assert_int_equal(cv_fold_plan_held(plan, 0), 0);
+    cv_fold_plan_free(plan);
 }
 
-static enum cleave_status note_again(void *context, uint64_t begin, uint64_t end,
-                                     struct cleave_error *err)
+static void shares_what_is_more(void **state)
 {
-    struct world *world = context;
+    bool may[WORKERS] = { true, true, false, true, false };
+    struct cv_fold_plan *plan = make(WORKERS, false, 16);
+
+    (void)state;
+    /* Worker 3 has nothing of it: two share the twenty, and those who are few get all. */
+    add_all(plan, "01010101010101010101", 10);
+    expect(plan, may, 0, 10, 1);
+    may[0] = false;
+    expect(plan, may, 1, 10, 11);
+    cv_fold_plan_free(plan);
+    /* One alone takes what fits, and the last one along. */
+    may[1] = false;
+    may[0] = true;
+    plan = make(WORKERS, false, 16);
+    add_all(plan, "010101010101010101010101010101", 10);
+    expect(plan, may, 0, 16, 1);
+    expect(plan, may, 0, 14, 17);
+    cv_fold_plan_free(plan);
+    may[1] = true;
+    plan = make(WORKERS, false, 16);
+    add_all(plan, "0101010101010", 10);
+    expect(plan, may, 0, 7, 1);
+    cv_fold_plan_free(plan);
+}
+
+static void takes_the_longest_then_the_nearest(void **state)
+{
+    const uint64_t large = 1 << 20;
+    struct cv_fold_plan *plan = make(WORKERS, false, 3);
+
+    (void)state;
+    /* Three before two, though two would lie together. */
+    add_all(plan, "0012", large);
+    add(plan, 5, 100, 110, 3, 1);
+    add(plan, 6, 110, 120, 3, 1);
+    expect(plan, ALL, 0, 3, 1);
+    expect(plan, ALL, 3, 2, 5);
+    cv_fold_plan_free(plan);
+    /* Three that lie together before three that are smaller. */
+    plan = make(WORKERS, false, 3);
+    add_all(plan, "012", 1);
+    add(plan, 4, 100, 110, 3, large);
+    add(plan, 5, 110, 120, 3, large);
+    add(plan, 6, 120, 130, 3, large);
+    expect(plan, ALL, 3, 3, 4);
+    expect(plan, ALL, 0, 3, 1);
+    cv_fold_plan_free(plan);
+    /* The smallest of a run, whether or not that divides it. */
+    plan = make(WORKERS, false, 3);
+    add(plan, 1, 0, 10, 0, 10 * large);
+    for (uint64_t i = 2; i < 8; i++)
+        add(plan, i, 10 * i - 10, 10 * i, (uint32_t)i % 3, i == 4 ? 2 * large : large);
+    expect(plan, ALL, 2, 3, 5);
+    cv_fold_plan_free(plan);
+}
+
+static void any_of_a_worker_at_once(void **state)
+{
+    bool may[WORKERS] = { true, true, true, true, false };
+    struct cv_fold_plan *plan = make(WORKERS, true, 4);
+    struct cv_fold_step step, other;
+
+    (void)state;
+    add(plan, 1, 0, 10, 0, 50);
+    add(plan, 2, 10, 20, 1, 5);
+    for (uint64_t i = 3; i < 8; i++)
+        add(plan, i, 10 * i, 10 * i + 10, 0, 60 - i);
+    add(plan, 8, 90, 100, 4, 1);
+    add(plan, 9, 100, 110, 2, 3);
+    /* Worker 0 has six: the four smallest of them. */
+    assert_true(cv_fold_plan_next(plan, may, false, &step));
+    assert_int_equal(step.at, 0);
+    assert_int_equal(step.count, 4);
+    assert_int_equal(step.parts[0].id, 1);
+    assert_int_equal(step.parts[1].id, 7);
+    assert_int_equal(step.parts[2].id, 6);
+    assert_int_equal(step.parts[3].id, 5);
+    may[0] = false;
+    /* Of others only those who may give the only one that they have. */
+    assert_true(cv_fold_plan_next(plan, may, false, &other));
+    assert_int_equal(other.at, 1);
+    assert_int_equal(other.count, 2);
+    assert_int_equal(other.parts[0].id, 9);
+    assert_int_equal(other.parts[0].holder, 2);
+    cv_fold_plan_done(plan, &other, 10, 8);
+    may[0] = may[4] = true;
+    cv_fold_plan_done(plan, &step, 11, 200);
+    step = (struct cv_fold_step){ 0 };
+    assert_true(cv_fold_plan_next(plan, may, false, &step));
+    assert_int_equal(step.at, 0);
+    assert_int_equal(step.count, 3); /* what it made and the two that were left */
+    cv_fold_plan_done(plan, &step, 12, 300);
+    assert_true(cv_fold_plan_next(plan, may, false, &step));
+    assert_int_equal(step.at, 0);
+    assert_int_equal(step.count, 3); /* one each of 0, 1 and 4 */
+    cv_fold_plan_done(plan, &step, 13, 1);
+    assert_int_equal(cv_fold_plan_count(plan), 1);
+    cv_fold_plan_free(plan);
+}
+
+static void a_few_small_ones_wait(void **state)
+{
+    struct cv_fold_step step;
+
+    (void)state;
+    for (int commutative = 0; commutative < 2; commutative++) {
+        struct cv_fold_plan *plan = make(WORKERS, commutative, 16);
+
+        add_all(plan, "11111", 100);
+        assert_false(cv_fold_plan_next(plan, ALL, true, &step));
+        add(plan, 6, 50, 60, 1, 100);
+        assert_true(cv_fold_plan_next(plan, ALL, true, &step));
+        assert_int_equal(step.count, 6);
+        cv_fold_plan_done(plan, &step, 7, 100);
+        /* Two that are large do not wait, nor do two when nothing more comes. */
+        add(plan, 8, 60, 70, 1, 100);
+        assert_false(cv_fold_plan_next(plan, ALL, true, &step));
+        assert_true(cv_fold_plan_next(plan, ALL, false, &step));
+        cv_fold_plan_done(plan, &step, 9, 1 << 20);
+        add(plan, 10, 70, 80, 1, 100);
+        assert_true(cv_fold_plan_next(plan, ALL, true, &step));
+        cv_fold_plan_free(plan);
+    }
+}
+
+static enum cleave_status count_again(void *context, uint64_t begin, uint64_t end,
+                                      struct cleave_error *err)
+{
+    uint64_t *sum = context;
 
     (void)err;
-    assert_int_equal(end, begin + 1);
-    assert_false(world->again[begin]);
-    world->again[begin] = true;
+    *sum += end - begin;
     return CLEAVE_OK;
 }
 
-static void take_step(struct world *world, const struct cv_fold_step *step)
+/* One of several givers goes: the others still have what they were to give. */
+static void a_giver_is_lost(void **state)
 {
-    const struct value *left = &world->values[step->left];
-    const struct value *right = &world->values[step->right];
-    const uint64_t id = world->names++;
-    struct value *made = &world->values[id];
+    struct cv_fold_plan *plan = make(WORKERS, false, 16);
+    struct cv_fold_step step;
+    uint64_t lost = 0;
 
-    if (step->giver == CV_FOLD_NOBODY) {
-        assert_int_equal(left->holder, step->at);
-        assert_int_equal(right->holder, step->at);
-    } else {
-        assert_int_equal(world->values[step->moves].holder, step->giver);
-        assert_true(left->holder == step->at || right->holder == step->at);
-    }
-    *made = *left;
-    made->holder = step->at;
-    memcpy(made->chunks + made->count, right->chunks, right->count);
-    made->count += right->count;
-    cv_fold_plan_done(world->plan, step, id, made->count);
-}
-
-static void add_chunk(struct world *world, uint32_t chunk, uint32_t holder)
-{
-    const uint64_t id = world->names++;
-
-    world->values[id] = (struct value){ { (unsigned char)chunk }, 1, holder };
-    add(world->plan, id, chunk, chunk + 1u, holder, 1);
-}
-
-/* A worker goes; what it had is computed again by others. */
-static void lose(struct world *world, struct cv_random *random, uint32_t worker)
-{
-    memset(world->again, 0, sizeof world->again);
-    assert_int_equal(cv_fold_plan_lose(world->plan, worker, note_again, world, NULL),
-                     CLEAVE_OK);
-    assert_int_equal(cv_fold_plan_held(world->plan, worker), 0);
-    for (uint32_t c = 0; c < MOST; c++)
-        if (world->again[c])
-            add_chunk(world, c, (worker + 1 + draw(random, WORKERS - 1)) % WORKERS);
-}
-
-static void all_are_folded_once(struct world *world, struct cv_random *random,
-                                bool commutative, uint32_t chunks, bool gaps)
-{
-    uint32_t order[MOST] = { 0 }, added = 0, expected = 0;
-    uint64_t id, bytes;
-    uint32_t holder;
-    bool seen[MOST] = { false };
-
-    for (uint32_t i = 0; i < chunks; i++) {
-        const uint32_t j = draw(random, i + 1);
-
-        order[i] = order[j];
-        order[j] = i;
-    }
-    while (added < chunks || cv_fold_plan_count(world->plan) > 1) {
-        struct cv_fold_step step;
-        bool may[WORKERS];
-
-        for (uint32_t w = 0; w < WORKERS; w++)
-            may[w] = added == chunks || draw(random, 2) == 0;
-        if (added < chunks && draw(random, 2) == 0) {
-            if (gaps && order[added] % 5 == 3)
-                add(world->plan, 0, order[added], order[added] + 1u, CV_FOLD_NOBODY, 0);
-            else
-                add_chunk(world, order[added], draw(random, WORKERS));
-            added++;
-        } else if (cv_fold_plan_next(world->plan, may, &step)) {
-            assert_true(may[step.at]);
-            if (draw(random, 8) == 0 && world->names < (uint64_t)2 * MOST) {
-                cv_fold_plan_undo(world->plan, &step);
-                lose(world, random, step.at);
-            } else {
-                take_step(world, &step);
-            }
-        } else {
-            assert_true(added < chunks); /* nobody is left without a way to go on */
-        }
-    }
-    assert_true(cv_fold_plan_last(world->plan, &id, &holder, &bytes));
-    for (size_t i = 0; i < world->values[id].count; i++) {
-        const unsigned char chunk = world->values[id].chunks[i];
-
-        assert_false(seen[chunk]);
-        seen[chunk] = true;
-        assert_true(commutative || i == 0 || chunk > world->values[id].chunks[i - 1]);
-    }
-    for (uint32_t c = 0; c < chunks; c++)
-        expected += !(gaps && c % 5 == 3);
-    assert_int_equal(world->values[id].count, expected);
-}
-
-static void at_random(void **state)
-{
     (void)state;
-    for (uint32_t round = 0; round < 400; round++) {
-        static struct world world;
-        struct cv_random random;
-        const bool commutative = round % 2 == 1;
-
-        cv_random_at(&random, 7, round, 0, 0);
-        memset(&world, 0, sizeof world);
-        world.plan = make(WORKERS, commutative);
-        all_are_folded_once(&world, &random, commutative, 1 + draw(&random, 40),
-                            round % 3 == 0);
-        cv_fold_plan_free(world.plan);
-    }
+    add_all(plan, "01213", 10);
+    step = expect(plan, ALL, 1, 5, 1);
+    cv_fold_plan_undo(plan, &step);
+    assert_int_equal(cv_fold_plan_lose(plan, 2, count_again, &lost, NULL), CLEAVE_OK);
+    assert_int_equal(lost, 10);
+    assert_int_equal(cv_fold_plan_count(plan), 4);
+    /* What is left is in two runs, until that has been computed again. */
+    step = expect(plan, ALL, 0, 2, 1);
+    cv_fold_plan_undo(plan, &step);
+    add(plan, 3, 20, 30, 4, 10);
+    step = expect(plan, ALL, 1, 5, 1);
+    cv_fold_plan_done(plan, &step, 6, 50);
+    /* All that went into a step goes with the one who took it. */
+    lost = 0;
+    assert_int_equal(cv_fold_plan_lose(plan, 1, count_again, &lost, NULL), CLEAVE_OK);
+    assert_int_equal(lost, 50);
+    assert_int_equal(cv_fold_plan_count(plan), 0);
+    cv_fold_plan_free(plan);
 }
 
 int main(void)
@@ -280,7 +340,12 @@ int main(void)
         cmocka_unit_test(folds_where_it_may),
         cmocka_unit_test(keeps_one_at_home_first),
         cmocka_unit_test(joins_over_gaps),
-        cmocka_unit_test(at_random),
+        cmocka_unit_test(takes_all_that_are_few),
+        cmocka_unit_test(shares_what_is_more),
+        cmocka_unit_test(takes_the_longest_then_the_nearest),
+        cmocka_unit_test(any_of_a_worker_at_once),
+        cmocka_unit_test(a_few_small_ones_wait),
+        cmocka_unit_test(a_giver_is_lost),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,135 @@
+/* test_run_held.c -- partial results that lie with a worker: they come, go and are forgotten.
+ * SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "run/fold_frames.h"
+#include "run/worker_held.h"
+#include "plumbing_check.h"
+
+static struct cv_gather *make_gather(void)
+{
+    struct cv_gather *gather = NULL;
+
+    must(cv_gather_new(&(struct cv_gather_options){ .sink = -1, .memory = 1 << 20 },
+                       &gather, &err));
+    return gather;
+}
+
+static void hold(struct cv_holding *holding, struct cv_gather *gather, uint64_t id,
+                 const char *text)
+{
+    struct cv_store *store = NULL;
+
+    must(cv_store_open(gather, &store, &err));
+    must(cv_store_write(store, text, strlen(text), &err));
+    must(cv_holding_add(holding, id, store, &err));
+}
+
+/* Bytes of another worker come; whether that makes a partial complete. */
+static bool comes(struct cv_holding *holding, struct cv_gather *gather, uint64_t id,
+                  const char *text, bool last)
+{
+    const struct cv_frame_head head = { .type = CV_FRAME_PARTIAL,
+                                        .flags = last ? CV_FRAME_LAST : 0,
+                                        .length = (uint32_t)strlen(text),
+                                        .chunk = id };
+    bool complete = false;
+
+    must(cv_holding_take(holding, gather, &head, (const unsigned char *)text, &complete,
+                         &err));
+    return complete;
+}
+
+static void expect_text(const struct cv_held *held, const char *text)
+{
+    char got[100] = "";
+
+    assert_non_null(held);
+    assert_true(held->complete);
+    assert_int_equal(held->taken.end - held->taken.begin, strlen(text));
+    assert_int_equal(pread(held->taken.fd, got, strlen(text), (off_t)held->taken.begin),
+                     strlen(text));
+    assert_string_equal(got, text);
+}
+
+static void it_has_another_name_where_it_goes(void **state)
+{
+    struct cv_gather *gather = make_gather();
+    struct cv_holding giver = { 0 }, taker = { 0 };
+    static unsigned char payload[CV_FRAME_MOST];
+    struct cv_frame_head head;
+    bool any, complete;
+
+    (void)state;
+    hold(&giver, gather, 7, "seven");
+    /* Twice to the same worker: these are two. */
+    must(cv_holding_send(&giver, 7, 2, 70, &err));
+    must(cv_holding_send(&giver, 7, 2, 71, &err));
+    assert_int_equal(cv_holding_send(&giver, 8, 2, 80, NULL), CLEAVE_EINPUT);
+    must(cv_holding_forget(&giver, 7, &err));
+    assert_null(cv_holding_find(&giver, 7));
+    for (uint64_t name = 70; name < 72; name++) {
+        must(cv_holding_next(&giver, false, &head, payload, &any, &err));
+        assert_true(any);
+        assert_int_equal(head.peer, 2);
+        assert_int_equal(head.chunk, name);
+        must(cv_holding_take(&taker, gather, &head, payload, &complete, &err));
+        assert_true(complete);
+        expect_text(cv_holding_find(&taker, name), "seven");
+    }
+    must(cv_holding_next(&giver, false, &head, payload, &any, &err));
+    assert_false(any);
+    assert_null(giver.held); /* it went when nobody used it any more */
+    assert_int_equal(cv_holding_take(&taker, gather, &head, payload, &complete, NULL),
+                     CLEAVE_EINPUT);
+    cv_holding_done(&giver);
+    cv_holding_done(&taker);
+    cv_gather_free(gather);
+}
+
+/* Nothing stays of one that is forgotten before or while it comes. */
+static void it_is_forgotten_before_it_has_come(void **state)
+{
+    struct cv_gather *gather = make_gather();
+    struct cv_holding holding = { 0 };
+
+    (void)state;
+    must(cv_holding_forget(&holding, 1, &err));
+    assert_null(cv_holding_find(&holding, 1));
+    assert_false(comes(&holding, gather, 1, "a", false));
+    assert_false(comes(&holding, gather, 1, "b", true));
+    assert_null(holding.held);
+
+    assert_false(comes(&holding, gather, 2, "c", false));
+    assert_non_null(cv_holding_find(&holding, 2));
+    assert_false(comes(&holding, gather, 3, "d", false));
+    must(cv_holding_forget(&holding, 2, &err));
+    assert_null(cv_holding_find(&holding, 2));
+    assert_false(comes(&holding, gather, 2, "e", false));
+    assert_true(comes(&holding, gather, 3, "f", true));
+    assert_false(comes(&holding, gather, 2, "", true));
+    expect_text(cv_holding_find(&holding, 3), "df");
+    assert_null(holding.held->next);
+    must(cv_holding_forget(&holding, 3, &err));
+    assert_null(holding.held);
+
+    /* What never comes is no burden. */
+    must(cv_holding_forget(&holding, 4, &err));
+    cv_holding_done(&holding);
+    cv_gather_free(gather);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(it_has_another_name_where_it_goes),
+        cmocka_unit_test(it_is_forgotten_before_it_has_come),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
