@@ -122,6 +122,14 @@ static enum cleave_status keep_failure(struct cv_gather *gather, int error)
                    gather->sink_name, strerror(error));
 }
 
+/* What another process lent is not what it was. */
+static enum cleave_status keep_cut(struct cv_gather *gather)
+{
+    gather->error = EIO;
+    return cv_fail(&gather->failure, CLEAVE_EENGINE,
+                   "the output of a worker was cut short");
+}
+
 /* Write what is left of the store that is being written, at most *most bytes. */
 static enum cleave_status write_store(struct cv_gather *gather, uint64_t *most,
                                       enum cv_gather_state *out)
@@ -146,6 +154,8 @@ static enum cleave_status write_store(struct cv_gather *gather, uint64_t *most,
                 *out = CV_GATHER_BLOCKED;
                 return CLEAVE_OK;
             }
+            if (got == 0 && extent->lane->foreign)
+                return keep_cut(gather);
             if (got <= 0)
                 return keep_failure(gather, got < 0 ? errno : EIO);
             extent->begin += (uint64_t)got;
@@ -160,6 +170,8 @@ static enum cleave_status write_store(struct cv_gather *gather, uint64_t *most,
 static enum cleave_status pump(struct cv_gather *gather, uint64_t most,
                                enum cv_gather_state *out)
 {
+    struct cv_store *written;
+
     *out = CV_GATHER_IDLE;
     if (gather->error != 0)
         return gather->failure.status;
@@ -167,9 +179,10 @@ static enum cleave_status pump(struct cv_gather *gather, uint64_t most,
         CV_TRY(write_store(gather, &most, out));
         if (*out != CV_GATHER_IDLE)
             break;
-        gather->position = gather->writing->end;
-        cv_store_drop(gather->writing);
+        written = gather->writing;
+        gather->position = written->end;
         gather->writing = NULL;
+        cv_store_drop(written);
     }
     return CLEAVE_OK;
 }

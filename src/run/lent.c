@@ -1,4 +1,4 @@
-/* lent.c -- outputs of a worker on the same machine, taken from where they are.
+/* lent.c -- outputs of a worker on the same machine, left where they are.
  * SPDX-License-Identifier: MIT */
 #include "run/lent.h"
 
@@ -17,19 +17,35 @@ struct place {
     uint64_t process, fd, begin, end, device, inode;
 };
 
-bool cv_lent_pack(struct cv_packer *packer, const struct cv_taken *taken)
+enum { PLACE_BYTES = 6 * 8 };
+
+bool cv_lent_pack(struct cv_packer *packer, const struct cv_taken *parts, size_t nparts)
 {
     struct stat facts;
 
-    if (fstat(taken->fd, &facts) != 0)
-        return false;
-    cv_pack_number(packer, (uint64_t)getpid());
-    cv_pack_number(packer, (uint64_t)taken->fd);
-    cv_pack_number(packer, taken->begin);
-    cv_pack_number(packer, taken->end);
-    cv_pack_number(packer, (uint64_t)facts.st_dev);
-    cv_pack_number(packer, (uint64_t)facts.st_ino);
+    cv_pack_number(packer, nparts);
+    for (size_t i = 0; i < nparts; i++) {
+        if (fstat(parts[i].fd, &facts) != 0)
+            return false;
+        cv_pack_number(packer, (uint64_t)getpid());
+        cv_pack_number(packer, (uint64_t)parts[i].fd);
+        cv_pack_number(packer, parts[i].begin);
+        cv_pack_number(packer, parts[i].end);
+        cv_pack_number(packer, (uint64_t)facts.st_dev);
+        cv_pack_number(packer, (uint64_t)facts.st_ino);
+    }
     return !packer->failed;
+}
+
+static bool unpack_place(struct cv_unpacker *unpacker, struct place *out)
+{
+    out->process = cv_unpack_number(unpacker);
+    out->fd = cv_unpack_number(unpacker);
+    out->begin = cv_unpack_number(unpacker);
+    out->end = cv_unpack_number(unpacker);
+    out->device = cv_unpack_number(unpacker);
+    out->inode = cv_unpack_number(unpacker);
+    return !unpacker->failed && out->begin <= out->end;
 }
 
 /* The file, if it can be opened and is the one that was meant: processes of other
@@ -51,15 +67,15 @@ static int reach(const struct place *place)
 }
 
 /* Through a pipe, so that they are copied once, and not through this process. */
-static enum cleave_status copy(const struct place *place, int fd, struct cv_pipe *pipe,
+static enum cleave_status copy(const struct cv_taken *part, struct cv_pipe *pipe,
                                struct cv_store *store, struct cleave_error *err)
 {
-    loff_t at = (loff_t)place->begin;
+    loff_t at = (loff_t)part->begin;
     enum cv_store_state state;
 
-    while ((uint64_t)at < place->end) {
-        const ssize_t n = splice(fd, &at, pipe->write, NULL,
-                                 (size_t)(place->end - (uint64_t)at), SPLICE_F_NONBLOCK);
+    while ((uint64_t)at < part->end) {
+        const ssize_t n = splice(part->fd, &at, pipe->write, NULL,
+                                 (size_t)(part->end - (uint64_t)at), SPLICE_F_NONBLOCK);
 
         if (n < 0 && errno != EAGAIN && errno != EINTR)
             return cv_fail(err, CLEAVE_EENGINE, "cannot read the output of a worker: %s",
@@ -73,33 +89,47 @@ static enum cleave_status copy(const struct place *place, int fd, struct cv_pipe
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_lent_take(const void *payload, size_t length,
-                                struct cv_store *store, bool *out_taken,
+static enum cleave_status copy_all(const struct cv_taken *parts, size_t nparts,
+                                   struct cv_store *store, struct cleave_error *err)
+{
+    struct cv_pipe pipe = { -1, -1 };
+    enum cleave_status status = cv_pipe_open(&pipe, err);
+
+    for (size_t i = 0; status == CLEAVE_OK && i < nparts; i++)
+        status = copy(&parts[i], &pipe, store, err);
+    cv_pipe_close(&pipe);
+    return status;
+}
+
+enum cleave_status cv_lent_take(struct cv_unpacker *unpacker, struct cv_store *store,
+                                const struct cv_loan *loan, enum cv_lent *out,
                                 struct cleave_error *err)
 {
-    struct cv_unpacker unpacker = { payload, length, false };
-    struct cv_pipe pipe = { -1, -1 };
-    struct place place;
-    enum cleave_status status;
-    int fd;
+    const size_t n = cv_unpack_count(unpacker, PLACE_BYTES);
+    struct cv_taken parts[CV_STORE_PARTS];
+    enum cleave_status status = CLEAVE_OK;
+    bool reached = !unpacker->failed && n <= CV_STORE_PARTS;
+    size_t opened = 0;
 
-    place.process = cv_unpack_number(&unpacker);
-    place.fd = cv_unpack_number(&unpacker);
-    place.begin = cv_unpack_number(&unpacker);
-    place.end = cv_unpack_number(&unpacker);
-    place.device = cv_unpack_number(&unpacker);
-    place.inode = cv_unpack_number(&unpacker);
-    *out_taken = false;
-    if (!cv_unpack_good(&unpacker) || place.begin > place.end)
-        return CLEAVE_OK;
-    fd = reach(&place);
-    if (fd < 0)
-        return CLEAVE_OK;
-    status = cv_pipe_open(&pipe, err);
-    if (status == CLEAVE_OK)
-        status = copy(&place, fd, &pipe, store, err);
-    *out_taken = status == CLEAVE_OK;
-    cv_pipe_close(&pipe);
-    cv_close(&fd);
+    *out = CV_LENT_UNREACHED;
+    for (; reached && opened < n; opened += reached) {
+        struct place place;
+        int fd = -1;
+
+        if (unpack_place(unpacker, &place))
+            fd = reach(&place);
+        reached = fd >= 0;
+        if (reached)
+            parts[opened] = (struct cv_taken){ fd, place.begin, place.end };
+    }
+    if (reached && cv_store_adopt(store, parts, n, loan)) {
+        *out = CV_LENT_LEFT;
+    } else if (reached) {
+        status = copy_all(parts, n, store, err);
+        if (status == CLEAVE_OK)
+            *out = CV_LENT_COPIED;
+    }
+    while (opened > 0)
+        cv_close(&parts[--opened].fd);
     return status;
 }

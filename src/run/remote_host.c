@@ -35,6 +35,25 @@ static void send_hello(struct cv_host *host)
     cv_pack_done(&packer);
 }
 
+/* Whether it is another process of this machine, where outputs wait for their turn. */
+static bool lends(const struct cv_host *host)
+{
+    return host->words == NULL && host->may_share;
+}
+
+/* Bytes of output that it may keep in memory: those that lend share what one may. */
+static uint64_t memory_of(const struct cv_host *host)
+{
+    const struct cv_hosts *hosts = host->hosts;
+    const struct cleave_execution *execution = hosts->execution;
+    uint64_t lenders = 0;
+
+    for (size_t i = 0; i < hosts->count; i++)
+        lenders += lends(hosts->items[i]);
+    return (execution->memory > 0 ? execution->memory : (uint64_t)256 << 20) /
+           (lends(host) && execution->reduce == NULL ? lenders : 1);
+}
+
 static enum cleave_status pack_job(const struct cv_host *host, struct cv_packer *packer,
                                    struct cleave_error *err)
 {
@@ -52,12 +71,13 @@ static enum cleave_status pack_job(const struct cv_host *host, struct cv_packer 
         .names = names,
         .environment = environment.out,
         .directory = execution->work_directory != NULL ? execution->work_directory : "",
-        .temporary = "",
+        .temporary =
+            lends(host) && execution->directory != NULL ? execution->directory : "",
         .persistent = execution->persistent,
         .hashes = execution->journal != NULL,
         .timeout_s = execution->timeout_s,
         .silence_s = PATIENCE * execution->host_timeout_s,
-        .memory = execution->memory > 0 ? execution->memory : (uint64_t)256 << 20,
+        .memory = memory_of(host),
         .files = host->may_share ? host->hosts->files : NULL,
         .nfiles = host->may_share ? host->hosts->nfiles : 0,
     };

@@ -178,14 +178,14 @@ static void nonsense(struct cv_host *host, const char *what)
 }
 
 static void take_end(struct cv_host *host, struct cv_slot *slot,
-                     const struct cv_frame_head *head, const unsigned char *payload)
+                     const unsigned char *payload, size_t length)
 {
     struct cv_arena arena;
     struct cv_remote_end end;
     bool good;
 
     cv_arena_init(&arena);
-    good = cv_unpack_end(payload, head->length, &arena, &end);
+    good = cv_unpack_end(payload, length, &arena, &end);
     if (good) {
         snprintf(host->fault, sizeof host->fault, "%s", end.fault);
         good = (end.flags &
@@ -266,22 +266,42 @@ static bool take_slot_word(struct cv_host *host, const struct cv_frame_head *hea
     return true;
 }
 
-/* The output is where the worker says; one of a piece that was given up is not needed. */
+/* A host may have gone meanwhile; to another one in its place it means nothing. */
+static void answer_lent(struct cv_host *host, uint32_t seat, uint64_t chunk, bool taken)
+{
+    if (host->state == CV_HOST_READY)
+        cv_link_send(&host->link,
+                     &(struct cv_frame_head){ .type = CV_FRAME_TAKEN,
+                                              .peer = seat,
+                                              .chunk = chunk,
+                                              .value = taken },
+                     NULL, 0);
+}
+
+static void loan_over(const struct cv_loan *loan)
+{
+    answer_lent(loan->lender, loan->seat, loan->chunk, true);
+}
+
+/* The output is where the worker says, and the end of the piece comes with it. One of a
+ * piece that was given up is not needed. */
 static void take_lent(struct cv_host *host, struct cv_slot *slot,
                       const struct cv_frame_head *head, const unsigned char *payload)
 {
+    const struct cv_loan loan = { loan_over, host, head->peer, head->chunk };
+    struct cv_unpacker unpacker = { payload, head->length, false };
+    enum cv_lent how = CV_LENT_COPIED;
     struct cleave_error err;
-    bool taken = true;
 
     if (slot != NULL &&
-        cv_lent_take(payload, head->length, slot->store, &taken, &err) != CLEAVE_OK)
+        cv_lent_take(&unpacker, slot->store, &loan, &how, &err) != CLEAVE_OK) {
         slot->broke(slot->context, &err);
-    cv_link_send(&host->link,
-                 &(struct cv_frame_head){ .type = CV_FRAME_TAKEN,
-                                          .peer = head->peer,
-                                          .chunk = head->chunk,
-                                          .value = taken },
-                 NULL, 0);
+        return;
+    }
+    if (slot != NULL && how != CV_LENT_UNREACHED)
+        take_end(host, slot, unpacker.bytes, unpacker.left);
+    if (how != CV_LENT_LEFT)
+        answer_lent(host, loan.seat, loan.chunk, how == CV_LENT_COPIED);
 }
 
 void cv_remote_frame(struct cv_host *host, const struct cv_frame_head *head,
@@ -306,7 +326,7 @@ void cv_remote_frame(struct cv_host *host, const struct cv_frame_head *head,
         if (cv_store_write(slot->store, payload, head->length, &err) != CLEAVE_OK)
             slot->broke(slot->context, &err);
     } else if (head->type == CV_FRAME_END && slot != NULL) {
-        take_end(host, slot, head, payload);
+        take_end(host, slot, payload, head->length);
     } else if (head->type == CV_FRAME_CUT_DONE && slot != NULL) {
         if (head->value != 0)
             slot->piece = slot->remote.shorter;

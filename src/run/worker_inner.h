@@ -47,7 +47,7 @@ struct cv_worker {
     int *files; /* owned: those of the job, when all were found                         */
     struct cv_content_hasher *hasher;
     struct cv_tasks outgoing;
-    struct cv_tasks lent; /* whose outputs the master takes from here                   */
+    struct cv_tasks lent; /* whose outputs the master has from here                     */
     bool lends_not;       /* it could not                                               */
     unsigned char *bytes; /* owned: a part of an output on its way                      */
     bool greeted, ready, ended, refused;
@@ -79,9 +79,19 @@ void cv_worker_data(struct cv_worker *worker, const struct cv_frame_head *head,
 void cv_worker_cut(struct cv_worker *worker, const struct cv_frame_head *head,
                    const unsigned char *payload);
 void cv_worker_stop(struct cv_worker *worker, const struct cv_frame_head *head);
-/* The master has taken the output of a lent task, or cannot. */
-void cv_worker_taken(struct cv_worker *worker, const struct cv_frame_head *head);
 void cv_worker_seat_init(struct cv_worker *worker, uint32_t index);
+
+/* worker_output.c: what becomes of those that have ended. */
+
+/* Its output and how it ended go to the master, and the task with them; its input is not
+ * needed any more. */
+void cv_worker_send_away(struct cv_worker *worker, struct cv_task *task);
+/* Only how it ended. */
+void cv_worker_send_end(struct cv_worker *worker, const struct cv_task *task);
+/* The master does not need the output of a lent task any more, or cannot reach it. */
+void cv_worker_taken(struct cv_worker *worker, const struct cv_frame_head *head);
+/* Before the end of the worker: forget those, and leave the bytes, which may be needed. */
+void cv_worker_leave_lent(struct cv_worker *worker);
 /* The next frame of an output; false: there is none. */
 bool cv_worker_more(void *context);
 

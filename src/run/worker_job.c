@@ -136,7 +136,7 @@ void cv_worker_release(struct cv_worker *worker)
         drop_tasks(&worker->seats[i].tasks);
     }
     drop_tasks(&worker->outgoing);
-    drop_tasks(&worker->lent);
+    cv_worker_leave_lent(worker);
     for (uint32_t i = 0; i < worker->ncommands; i++)
         cv_command_done(&worker->commands[i]);
     for (uint64_t i = 0; worker->files != NULL && i < worker->job.nfiles; i++)

@@ -1,0 +1,79 @@
+# cleave run --mpi with outputs that ranks of one machine lend to rank 0, with each MPI that
+# is here. SPDX-License-Identifier: MIT
+load helper
+
+setup_file() {
+    export NUMBERS=$BATS_FILE_TMPDIR/numbers
+    seq 1 1500000 >"$NUMBERS"
+    tr 0-4 A-E <"$NUMBERS" >"$BATS_FILE_TMPDIR/expected"
+    # More ranks than cores; in a container everybody is root.
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    export OMPI_MCA_rmaps_base_oversubscribe=1
+}
+
+# ranks FLAVOUR ARGUMENT... -- cleave run --mpi on 5 ranks, or skip where there is no such
+# MPI.
+ranks() {
+    local flavour=$1
+    shift
+    command -v "mpirun.$flavour" >/dev/null || skip "mpirun.$flavour is not there"
+    [ -e "$(dirname "$CLEAVE")/lib/$flavour/libcleave-mpi.so" ] ||
+        skip "cleave was built without $flavour"
+    timeout 60 "mpirun.$flavour" -n 5 "$CLEAVE" run --mpi -q -i "$NUMBERS" "$@"
+}
+
+# same -- what was written is what it should be.
+same() {
+    cmp "$BATS_TEST_TMPDIR/out" "$BATS_FILE_TMPDIR/expected"
+}
+
+# In memory, and with most of it on disk; of chunks that are cut as they come, and of many.
+written() {
+    local out=$BATS_TEST_TMPDIR/out
+    ranks "$1" -o "$out" -- tr 0-4 A-E
+    same
+    ranks "$1" -o "$out" --memory 500kB -- tr 0-4 A-E
+    same
+    ranks "$1" -o "$out" --block 100kB -- tr 0-4 A-E
+    same
+    ranks "$1" -- tr 0-4 A-E >"$out"
+    same
+    # To a pipe whose reader takes its time.
+    ranks "$1" --block 300kB -- tr 0-4 A-E | { sleep 0.5; cat >"$out"; }
+    same
+    # In any order, nothing is lost.
+    ranks "$1" -o "$out" --unordered --block 300kB -- tr 0-4 A-E
+    cmp <(sort "$out") <(sort "$BATS_FILE_TMPDIR/expected")
+}
+
+@test "openmpi: lent outputs are written in their turn" { written openmpi; }
+@test "mpich: lent outputs are written in their turn" { written mpich; }
+
+# Who else has to do with outputs.
+used() {
+    local out=$BATS_TEST_TMPDIR/out
+    ranks "$1" -o "$out" --reduce 'cat {1} {2}' --block 1MB -- tr 0-4 A-E
+    same
+    ranks "$1" -o "$out" --journal "$BATS_TEST_TMPDIR/journal" --memory 1MB -- tr 0-4 A-E
+    same
+    ranks "$1" -o "$out" --journal "$BATS_TEST_TMPDIR/journal" --resume -- tr 0-4 A-E
+    same
+}
+
+@test "openmpi: lent outputs are reduced and remembered" { used openmpi; }
+@test "mpich: lent outputs are reduced and remembered" { used mpich; }
+
+# What does not fit into memory goes where it should, whichever rank keeps it.
+spilled() {
+    local out=$BATS_TEST_TMPDIR/out none=$BATS_TEST_TMPDIR/none
+    mkdir "$none"
+    ranks "$1" -o "$out" --memory 500kB --tmpdir "$none" -- tr 0-4 A-E
+    same
+    rmdir "$none"
+    run --separate-stderr ranks "$1" -o "$out" --memory 500kB --tmpdir "$none" -- tr 0-4 A-E
+    [ "$status" = 1 ]
+    [[ $stderr == *"cannot keep output in '$none'"* ]]
+}
+
+@test "openmpi: lent outputs go to --tmpdir" { spilled openmpi; }
+@test "mpich: lent outputs go to --tmpdir" { spilled mpich; }
