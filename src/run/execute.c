@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "engine/driver.h"
+#include "run/fold_command.h"
 #include "run/fold_local.h"
 #include "run/kept.h"
 #include "run/local_engine.h"

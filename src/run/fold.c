@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/fail.h"
 #include "base/text.h"
+#include "run/fold_command.h"
 #include "run/fold_set.h"
 #include "run/slot.h"
 
@@ -38,46 +38,6 @@ struct cv_fold {
 };
 
 /* --- the command -------------------------------------------------------------------------- */
-
-bool cv_fold_takes_files(const char *command)
-{
-    return strstr(command, "{1}") != NULL && strstr(command, "{2}") != NULL;
-}
-
-static enum cleave_status check_command(const char *command, struct cleave_error *err)
-{
-    char shown[128];
-
-    if (command[0] == '\0')
-        return cv_fail(err, CLEAVE_EINPUT, "expected a command that reduces, got ''");
-    if (strstr(command, "{1}") == NULL && strstr(command, "{2}") == NULL)
-        return CLEAVE_OK;
-    if (cv_fold_takes_files(command))
-        return CLEAVE_OK;
-    return cv_fail(err, CLEAVE_EINPUT,
-                   "expected {1} and {2} or none of them in the command that reduces, "
-                   "got '%s'",
-                   cv_shown(command, strlen(command), shown, sizeof shown));
-}
-
-/* The command with names of files in the place of {1} and {2}. They are those of this
- * process's descriptors: there is no other name, and a copy would cost. */
-static bool put_names(const char *command, const int fds[2], struct cv_text *out)
-{
-    for (const char *rest = command; *rest != '\0';) {
-        const size_t length = strcspn(rest, "{");
-
-        cv_text_add(out, "%.*s", (int)length, rest);
-        rest += length;
-        if (strncmp(rest, "{1}", 3) == 0 || strncmp(rest, "{2}", 3) == 0) {
-            cv_text_add(out, "/proc/%ld/fd/%d", (long)getpid(), fds[rest[1] - '1']);
-            rest += 3;
-        } else if (*rest != '\0') {
-            cv_text_add(out, "%c", *rest++);
-        }
-    }
-    return !out->failed;
-}
 
 static void forget_command(struct job *job)
 {
@@ -137,7 +97,7 @@ static enum cleave_status launch(struct cv_fold *fold, struct job *job,
     }
     if (fold->takes_files) {
         struct cv_text text = { NULL, 0, 0, false };
-        enum cleave_status status = put_names(fold->options.command, fds, &text)
+        enum cleave_status status = cv_fold_name_files(fold->options.command, fds, &text)
                                         ? set_command(fold, job, text.bytes, err)
                                         : cv_fail_memory(err, "a command");
 
@@ -244,7 +204,7 @@ enum cleave_status cv_fold_new(const struct cv_fold_options *options,
 {
     struct cv_fold *fold;
 
-    CV_TRY(check_command(options->command, err));
+    CV_TRY(cv_fold_check_command(options->command, err));
     fold = calloc(1, sizeof *fold);
     if (fold == NULL)
         return cv_fail_memory(err, "the reduction");

@@ -35,9 +35,6 @@ struct cv_fold_options {
     struct cv_gather *gather; /* `separate` if the command takes files                  */
 };
 
-/* Whether the command takes its partials as files {1} and {2}. */
-bool cv_fold_takes_files(const char *command);
-
 enum cleave_status cv_fold_new(const struct cv_fold_options *options,
                                struct cv_fold **out, struct cleave_error *err);
 /* Kills what is running. */

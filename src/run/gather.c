@@ -40,6 +40,14 @@ enum cleave_status cv_gather_new(const struct cv_gather_options *options,
     return CLEAVE_OK;
 }
 
+bool cv_gather_separate(struct cv_gather *gather)
+{
+    if (gather->lanes != NULL)
+        return false;
+    gather->options.separate = true;
+    return true;
+}
+
 void cv_gather_free(struct cv_gather *gather)
 {
     if (gather == NULL)

@@ -73,6 +73,10 @@ struct cv_taken {
 enum cleave_status cv_gather_take(struct cv_store *store, struct cv_taken *out,
                                   struct cleave_error *err);
 
+/* Let every output have a file of its own, as with `separate`. False: there are some
+ * already. */
+bool cv_gather_separate(struct cv_gather *gather);
+
 /* --- outputs that lie with another process ------------------------------------------------ */
 
 /* Who lends an output, and is told once when it is not needed any more. */

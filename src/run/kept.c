@@ -9,11 +9,13 @@
 #include "base/arena.h"
 #include "base/fail.h"
 #include "engine/fold_plan.h"
+#include "run/fold_command.h"
 #include "run/kept_orders.h"
 
 /* From this many partials per worker on that could be folded, those that are busy fold,
- * too: enough for a full call each. */
-enum { CROWD = CV_FOLD_MOST };
+ * too: enough for a full call each. From FILES on in any case if each has a descriptor,
+ * and one worker may have them all. */
+enum { CROWD = CV_FOLD_MOST, FILES = 256 };
 
 _Static_assert((int)CV_FOLD_MOST <= (int)CV_FOLD_STEP_MOST,
                "a step has room for a full call");
@@ -25,6 +27,7 @@ struct cv_kept {
     bool *may, *there;       /* owned: per worker                                    */
     struct cv_piece *pieces; /* owned: those whose outputs are kept, to be done again */
     size_t npieces, piece_room;
+    size_t crowd;    /* partials from which on all fold                                */
     uint32_t losing; /* the worker that is being lost                                  */
     struct cv_store *result; /* owned while it comes                                   */
     uint64_t result_id;
@@ -36,7 +39,7 @@ struct cv_kept {
 bool cv_kept_possible(const struct cleave_execution *execution)
 {
     return execution->reduce != NULL && execution->hosts_fold &&
-           execution->journal == NULL && !cv_fold_takes_files(execution->reduce);
+           execution->journal == NULL;
 }
 
 static void fail(struct cv_kept *kept, const struct cleave_error *err)
@@ -240,7 +243,7 @@ static bool more_to_come(const struct cv_kept *kept)
 enum cleave_status cv_kept_go(struct cv_kept *kept, struct cleave_error *err)
 {
     const uint32_t n = kept->local->nworkers;
-    const bool crowded = cv_fold_plan_ready(kept->plan) > (size_t)CROWD * n;
+    const bool crowded = cv_fold_plan_ready(kept->plan) > kept->crowd;
     struct cv_fold_step step;
 
     if (kept->stopped || kept->failed)
@@ -349,12 +352,18 @@ enum cleave_status cv_kept_new(struct cv_local *local, struct cv_kept **out,
                                struct cleave_error *err)
 {
     const uint32_t n = local->nworkers;
-    struct cv_kept *kept = calloc(1, sizeof *kept);
+    const bool takes_files = cv_fold_takes_files(local->execution->reduce);
+    struct cv_kept *kept;
     enum cleave_status status = CLEAVE_OK;
 
+    CV_TRY(cv_fold_check_command(local->execution->reduce, err));
+    kept = calloc(1, sizeof *kept);
     if (kept == NULL)
         return cv_fail_memory(err, "the reduction");
     kept->local = local;
+    kept->crowd = (size_t)CROWD * n;
+    if (takes_files && kept->crowd > FILES)
+        kept->crowd = FILES;
     kept->may = calloc(n, sizeof *kept->may);
     kept->there = calloc(n, sizeof *kept->there);
     if (kept->may == NULL || kept->there == NULL)
@@ -362,8 +371,11 @@ enum cleave_status cv_kept_new(struct cv_local *local, struct cv_kept **out,
     if (status == CLEAVE_OK)
         status = cv_kept_orders_init(&kept->orders, local, err);
     if (status == CLEAVE_OK)
-        status = cv_fold_plan_new(n, local->execution->commutative, CV_FOLD_MOST,
-                                  &kept->plan, err);
+        status =
+            cv_fold_plan_new(n, local->execution->commutative,
+                             cv_fold_takes_files(local->execution->reduce) ? 2
+                                                                           : CV_FOLD_MOST,
+                             &kept->plan, err);
     if (status == CLEAVE_OK)
         status = cv_kept_tell_hosts(&kept->orders, kept->there, err);
     if (status != CLEAVE_OK) {

@@ -76,10 +76,19 @@ reduced() {
     ranks "$1" 0 -q -i "$BATS_TEST_TMPDIR/mixed" -o "$BATS_TEST_TMPDIR/sorted" \
         --commutative --reduce 'sort -n' -- sort -n
     cmp "$BATS_TEST_TMPDIR/sorted" "$NUMBERS"
-    # As files, and with a journal: on rank 0.
-    ranks "$1" 0 -q -i "$NUMBERS" -o "$BATS_TEST_TMPDIR/out" --reduce 'cat {1} {2}' \
+    # As files, on the ranks as well: those of rank 0 would say so.
+    ranks "$1" 0 -q -i "$NUMBERS" -o "$BATS_TEST_TMPDIR/out" --block 8KiB \
+        --reduce "echo \$OMPI_COMM_WORLD_RANK\$PMI_RANK >>'$BATS_TEST_TMPDIR/who'; cat {1} {2}" \
         -- tr 0-4 A-E
     same
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/who")" -ge 70 ]
+    run ! grep -qx 0 "$BATS_TEST_TMPDIR/who"
+    ranks "$1" 0 -q -i "$BATS_TEST_TMPDIR/mixed" -o "$BATS_TEST_TMPDIR/sorted" \
+        --commutative --reduce 'sort -m -n {1} {2}' -- sort -n
+    cmp "$BATS_TEST_TMPDIR/sorted" "$NUMBERS"
+    ranks "$1" 2 -q -i "$NUMBERS" --reduce 'cat {1}' -- cat
+    [[ $stderr == *"expected {1} and {2} or none of them in the command that reduces, got 'cat {1}'"* ]]
+    # With a journal: on rank 0.
     ranks "$1" 0 -q -i "$NUMBERS" -o "$BATS_TEST_TMPDIR/out" --reduce cat \
         --journal "$BATS_TEST_TMPDIR/journal" -- tr 0-4 A-E
     same

@@ -264,11 +264,12 @@ static void same_as_input(const struct world *world)
 
 static void order_is_kept(void **state)
 {
-    static const char *const policies[] = { NULL, "guided", NULL };
-    static const double blocks[] = { 0, 0, 700 };
+    static const char *const policies[] = { NULL, "guided", NULL, NULL };
+    static const double blocks[] = { 0, 0, 700, 700 };
+    static const char *const folds[] = { "cat", "cat", "cat", "cat {1} {2}" };
 
     (void)state;
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         struct cleave_execution_result *result = NULL;
         struct cleave_error err;
         struct world world;
@@ -276,13 +277,15 @@ static void order_is_kept(void **state)
         open_world(&world, false, false);
         if (execute(&world,
                     (struct cleave_execution){
-                        .reduce = "cat", .policy = policies[i], .block = blocks[i] },
+                        .reduce = folds[i], .policy = policies[i], .block = blocks[i] },
                     "cat", &result, &err) != CLEAVE_OK)
             fail_msg("%s", err.text);
         same_as_input(&world);
         assert_int_equal(result->failed, 0);
         assert_true(result->folds > 0 && result->folds < result->chunks);
-        if (blocks[i] > 0) /* there are many: folds take more than two at a time */
+        if (i == 3) /* two files at a time */
+            assert_int_equal(result->folds, result->chunks - 1);
+        else if (blocks[i] > 0) /* there are many: folds take more of them */
             assert_true(result->folds < (result->chunks - 1) / 2);
         cleave_execution_free(result);
         close_world(&world);
