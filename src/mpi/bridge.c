@@ -5,6 +5,7 @@
  * other ends of socket pairs. */
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -266,6 +267,14 @@ static enum cleave_status start_thread(struct cv_bridge *bridge, struct cleave_e
     return CLEAVE_OK;
 }
 
+/* MPI takes a lot of memory in little pieces while it starts. In threads of its own the
+ * system would be asked for nearly each of them. */
+static void settle_memory(void)
+{
+    mallopt(M_ARENA_MAX, 1);
+    mallopt(M_TOP_PAD, 1 << 20);
+}
+
 static enum cleave_status open_bridge(struct cv_mpi_bridge **out,
                                       struct cleave_error *err)
 {
@@ -275,6 +284,7 @@ static enum cleave_status open_bridge(struct cv_mpi_bridge **out,
 
     if (bridge == NULL)
         return cv_fail_memory(err, "the bridge to MPI");
+    settle_memory();
     pthread_mutex_init(&bridge->lock, NULL);
     pthread_cond_init(&bridge->changed, NULL);
     status = start_thread(bridge, err);

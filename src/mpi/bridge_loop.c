@@ -182,9 +182,8 @@ enum cleave_status cv_bridge_move(struct cv_bridge *bridge, struct cleave_error 
         if (moved)
             silence_s = 0;
         time = moved ? (struct timespec){ 0, 0 }
-               : ending.stage == MOVING && will_be_woken(bridge)
-                   ? cv_nap_until_woken(silence_s)
-                   : cv_nap_for(silence_s);
+               : ending.stage == MOVING && will_be_woken(bridge) ? cv_nap_until_woken()
+                                                                 : cv_nap_for(silence_s);
         if (time.tv_nsec == 0 && !moved)
             sched_yield();
         moved |= attend(bridge, &time);

@@ -4,9 +4,8 @@
 #include <sched.h>
 
 static const double NAP_S = 100e-6, LONGEST_NAP_S = 1e-3;
-/* For those who are woken when there is need. */
-static const double WOKEN_NAP_S = 0.5e-3, LONGEST_WOKEN_NAP_S = 20e-3;
-static const double NO_NAP_S = 10e-6; /* shorter ones are not worth the call */
+static const double WOKEN_NAP_S = 20e-3; /* for those who are woken when there is need */
+static const double NO_NAP_S = 10e-6;    /* shorter ones are not worth the call */
 
 double cv_nap_clock_s(void)
 {
@@ -33,11 +32,9 @@ struct timespec cv_nap_for(double silence_s)
     return nap(nap_s < NO_NAP_S ? 0 : nap_s < most_s ? nap_s : most_s);
 }
 
-struct timespec cv_nap_until_woken(double silence_s)
+struct timespec cv_nap_until_woken(void)
 {
-    return nap(silence_s < WOKEN_NAP_S           ? WOKEN_NAP_S
-               : silence_s < LONGEST_WOKEN_NAP_S ? silence_s
-                                                 : LONGEST_WOKEN_NAP_S);
+    return nap(WOKEN_NAP_S);
 }
 
 void cv_nap_settle(MPI_Request *request)

@@ -46,6 +46,7 @@ static const struct setting settings[] = {
     { "OMPI_MCA_schizo", "^flux,jsm,slurm", NULL, NULL },
     { "OMPI_MCA_state", "^hnp,novm,orted,tool", NULL, NULL },
     { "OMPI_MCA_errmgr", "^default_hnp,default_orted,default_tool", NULL, NULL },
+    { "PMIX_MCA_gds", "^ds12,ds21,shmem,shmem2", NULL, NULL },
     { "HWLOC_PLUGINS_PATH", "/nowhere", NULL, NULL },
     { "HWLOC_COMPONENTS", "no_os,stop", NULL, NULL },
 };

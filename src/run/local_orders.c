@@ -26,13 +26,16 @@ static struct cv_local_lane *free_lane(struct cv_local_slot *at)
 static void tell_empty(struct cv_local_engine *engine, uint32_t worker,
                        const struct cv_local_want *want)
 {
+    const double now_s = cv_clock_s() - engine->began_s;
+
     if (!want->told)
         cv_local_tell(engine, (struct cleave_event){ .kind = CLEAVE_SENT,
                                                      .worker = worker,
                                                      .chunk = want->chunk });
     cv_local_tell(engine, (struct cleave_event){ .kind = CLEAVE_DONE,
                                                  .worker = worker,
-                                                 .chunk = want->chunk });
+                                                 .chunk = want->chunk,
+                                                 .start_s = now_s });
 }
 
 /* Begin the next order of `owner` on a lane. *began is false when the stream has to bring
