@@ -9,8 +9,6 @@
  * there are more than FEW for each. */
 #include "engine/fold_plan.h"
 
-#include <assert.h>
-
 #include "engine/fold_plan_inner.h"
 
 /* GRAIN: bytes that a command goes through while another one is started; windows that
@@ -30,9 +28,10 @@ static size_t share(const struct cv_fold_plan *plan, size_t ready, size_t among)
 {
     size_t steps = (ready + FEW - 1) / FEW, take;
 
-    assert(ready > 0 && among > 0);
     if (steps > among)
         steps = among;
+    if (steps == 0)
+        steps = 1;
     take = (ready + steps - 1) / steps;
     return take < 2 ? 2 : take > plan->most ? plan->most : take;
 }

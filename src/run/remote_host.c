@@ -46,12 +46,12 @@ static uint64_t memory_of(const struct cv_host *host)
 {
     const struct cv_hosts *hosts = host->hosts;
     const struct cleave_execution *execution = hosts->execution;
+    const uint64_t all = execution->memory > 0 ? execution->memory : (uint64_t)256 << 20;
     uint64_t lenders = 0;
 
     for (size_t i = 0; i < hosts->count; i++)
         lenders += lends(hosts->items[i]);
-    return (execution->memory > 0 ? execution->memory : (uint64_t)256 << 20) /
-           (lends(host) && execution->reduce == NULL ? lenders : 1);
+    return lenders > 1 && lends(host) && execution->reduce == NULL ? all / lenders : all;
 }
 
 static enum cleave_status pack_job(const struct cv_host *host, struct cv_packer *packer,
