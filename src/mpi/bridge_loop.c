@@ -169,7 +169,7 @@ enum cleave_status cv_bridge_move(struct cv_bridge *bridge, struct cleave_error 
 
     for (;;) {
         bool moved = move(bridge);
-        double silence_s;
+        const double silence_s = cv_nap_clock_s() - last_s;
         struct timespec time;
 
         if (bridge->failed && all_over(bridge)) {
@@ -178,9 +178,6 @@ enum cleave_status cv_bridge_move(struct cv_bridge *bridge, struct cleave_error 
         }
         if (!bridge->failed && end_step(bridge, &ending))
             return CLEAVE_OK;
-        silence_s = cv_nap_clock_s() - last_s;
-        if (moved)
-            silence_s = 0;
         time = moved ? (struct timespec){ 0, 0 }
                : ending.stage == MOVING && will_be_woken(bridge) ? cv_nap_until_woken()
                                                                  : cv_nap_for(silence_s);

@@ -27,11 +27,11 @@ static double nap_s(struct cv_inlet *inlet, bool slept, uint64_t before, uint64_
                     double now_s)
 {
     const double since_s = now_s - inlet->fed_s;
-    const double unread = (double)cv_feed_unread(&inlet->feed);
-    double wait_s, most_s;
+    double unread, wait_s, most_s;
 
     if (inlet->fed_s <= 0 || put == 0 || (!slept && put >= MUCH))
         return 0;
+    unread = (double)cv_feed_unread(&inlet->feed);
     inlet->best_Bps *= FORGET;
     if ((double)put > since_s * inlet->best_Bps)
         inlet->best_Bps = (double)put / since_s;

@@ -216,7 +216,6 @@ static void take_end(struct cv_host *host, struct cv_slot *slot,
                 : (end.flags & CV_END_TIMED_OUT) != 0 ? CV_SLOT_TIMED_OUT
                 : (end.flags & CV_END_FAILED) != 0    ? CV_SLOT_FAILED
                                                       : CV_SLOT_DONE);
-    slot->remote.returned_s = cv_clock_s();
 }
 
 static void take_got(struct cv_slot *slot, const struct cv_frame_head *head)
