@@ -1,14 +1,10 @@
 # cleave run --mpi with outputs that ranks of one machine lend to rank 0, with each MPI that
 # is here. SPDX-License-Identifier: MIT
 load helper
+load mpi
 
 setup_file() {
-    export NUMBERS=$BATS_FILE_TMPDIR/numbers
-    seq 1 1500000 >"$NUMBERS"
-    tr 0-4 A-E <"$NUMBERS" >"$BATS_FILE_TMPDIR/expected"
-    # More ranks than cores; in a container everybody is root.
-    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-    export OMPI_MCA_rmaps_base_oversubscribe=1
+    setup_ranks 1500000
 }
 
 # ranks FLAVOUR ARGUMENT... -- cleave run --mpi on 5 ranks, or skip where there is no such
@@ -16,15 +12,8 @@ setup_file() {
 ranks() {
     local flavour=$1
     shift
-    command -v "mpirun.$flavour" >/dev/null || skip "mpirun.$flavour is not there"
-    [ -e "$(dirname "$CLEAVE")/lib/$flavour/libcleave-mpi.so" ] ||
-        skip "cleave was built without $flavour"
+    needs "$flavour"
     timeout 60 "mpirun.$flavour" -n 5 "$CLEAVE" run --mpi -q -i "$NUMBERS" "$@"
-}
-
-# same -- what was written is what it should be.
-same() {
-    cmp "$BATS_TEST_TMPDIR/out" "$BATS_FILE_TMPDIR/expected"
 }
 
 # In memory, and with most of it on disk; of chunks that are cut as they come, and of many.

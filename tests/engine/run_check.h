@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <cleave/platform.h>
 #include "base/random.h"
 #include "run/split.h"
 
@@ -28,6 +29,29 @@ static inline void write_file(const char *path, const char *bytes, size_t n)
     assert_true(fd >= 0);
     assert_int_equal(write(fd, bytes, n), n);
     close(fd);
+}
+
+/* "0 of the lines", "1 of the lines", ... */
+static inline void write_lines(const char *path, int count)
+{
+    FILE *file = fopen(path, "w");
+
+    assert_non_null(file);
+    for (int i = 0; i < count; i++)
+        fprintf(file, "%d of the lines\n", i);
+    fclose(file);
+}
+
+/* w0 to w3, all equal, with links of their own. */
+static inline struct cleave_platform *four_workers(void)
+{
+    static const char text[] =
+        "port: multi\nworkers:\n  - {name: w, count: 4, speed: 1e8, bandwidth: 1e9}\n";
+    struct cleave_platform *platform = NULL;
+
+    assert_int_equal(cleave_platform_parse("p", text, sizeof text - 1, &platform, NULL),
+                     CLEAVE_OK);
+    return platform;
 }
 
 static inline struct cv_splitter *parse(const char *text)

@@ -25,6 +25,7 @@
 #include "engine/mpi_bridge.h"
 #include "run/frame.h"
 #include "run/worker_fold.h"
+#include "run_check.h"
 
 enum { WORKERS = 4, LINES = 3000 };
 
@@ -177,10 +178,6 @@ static void take_note(void *context, const char *text)
 
 static void open_world(struct world *world, bool near, bool apart)
 {
-    static const char platform[] =
-        "port: multi\nworkers:\n  - {name: w, count: 4, speed: 1e8, bandwidth: 1e9}\n";
-    FILE *file;
-
     memset(world, 0, sizeof *world);
     world->near = near;
     world->apart = apart;
@@ -188,17 +185,11 @@ static void open_world(struct world *world, bool near, bool apart)
     assert_non_null(mkdtemp(world->folder));
     snprintf(world->input, sizeof world->input, "%s/in", world->folder);
     snprintf(world->output, sizeof world->output, "%s/out", world->folder);
-    file = fopen(world->input, "w");
-    assert_non_null(file);
-    for (int i = 0; i < LINES; i++)
-        fprintf(file, "%d of the lines\n", i);
-    fclose(file);
+    write_lines(world->input, LINES);
     start_workers(world);
     assert_int_equal(pipe(world->stop), 0);
     assert_int_equal(pthread_create(&world->router, NULL, route, world), 0);
-    assert_int_equal(cleave_platform_parse("p", platform, sizeof platform - 1,
-                                           &world->platform, NULL),
-                     CLEAVE_OK);
+    world->platform = four_workers();
     for (uint32_t i = 0; i < WORKERS; i++)
         world->hosts[i] =
             (struct cleave_host){ .name = cleave_platform_worker_name(world->platform, i),

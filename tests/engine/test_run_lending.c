@@ -70,24 +70,14 @@ static void start_workers(struct world *world)
 
 static void open_world(struct world *world)
 {
-    static const char platform[] =
-        "port: multi\nworkers:\n  - {name: w, count: 4, speed: 1e8, bandwidth: 1e9}\n";
-    FILE *file;
-
     memset(world, 0, sizeof *world);
     strcpy(world->folder, "/tmp/cleave-lending.XXXXXX");
     assert_non_null(mkdtemp(world->folder));
     snprintf(world->input, sizeof world->input, "%s/in", world->folder);
     snprintf(world->output, sizeof world->output, "%s/out", world->folder);
-    file = fopen(world->input, "w");
-    assert_non_null(file);
-    for (int i = 0; i < LINES; i++)
-        fprintf(file, "%d of the lines\n", i);
-    fclose(file);
+    write_lines(world->input, LINES);
     start_workers(world);
-    assert_int_equal(cleave_platform_parse("p", platform, sizeof platform - 1,
-                                           &world->platform, NULL),
-                     CLEAVE_OK);
+    world->platform = four_workers();
     for (uint32_t i = 0; i < WORKERS; i++) {
         world->hosts[i].name = cleave_platform_worker_name(world->platform, i);
         world->hosts[i].first = i;

@@ -388,6 +388,13 @@ static struct cv_gather *make_gather(void)
     return gather;
 }
 
+static void start_lending(struct worker *worker, int *out_errors)
+{
+    start_at(worker, true, out_errors);
+    describe(worker, lending);
+    assert_int_equal(hear(worker), CV_FRAME_READY);
+}
+
 /* A worker that lends goes on without an answer, and leaves all as it is until there is
  * one, even if it ends before. */
 static void lent_outputs_last(void **state)
@@ -399,9 +406,7 @@ static void lent_outputs_last(void **state)
     int errors;
 
     (void)state;
-    start_at(&worker, true, &errors);
-    describe(&worker, lending);
-    assert_int_equal(hear(&worker), CV_FRAME_READY);
+    start_lending(&worker, &errors);
     for (uint64_t i = 0; i < 3; i++)
         give_number(&worker, i, 100000 + 10 * i);
     for (uint64_t i = 0; i < 3; i++)
@@ -445,9 +450,7 @@ static void outputs_out_of_reach_are_sent(void **state)
     int errors;
 
     (void)state;
-    start_at(&worker, true, &errors);
-    describe(&worker, lending);
-    assert_int_equal(hear(&worker), CV_FRAME_READY);
+    start_lending(&worker, &errors);
     for (uint64_t i = 0; i < 2; i++) {
         give_number(&worker, i, 300000 + i);
         assert_int_equal(hear(&worker), CV_FRAME_COMPUTED);
