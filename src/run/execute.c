@@ -18,7 +18,6 @@
 #include "run/resume.h"
 #include "run/run_result.h"
 
-static const uint64_t MEMORY = (uint64_t)256 << 20;
 static const double HOST_TIMEOUT_S = 10;
 
 /* All that a run needs; closed in reverse. */
@@ -111,13 +110,13 @@ static enum cleave_status open_parts(struct execution *execution,
                               .numbers = true },
                           &local->source, err));
     CV_TRY(cv_gather_new(
-        &(struct cv_gather_options){ .sink = asked->output,
-                                     .sink_name = asked->output_name,
-                                     .memory = asked->memory > 0 ? asked->memory : MEMORY,
-                                     .directory = asked->directory,
-                                     .unordered = asked->unordered,
-                                     .separate = asked->reduce != NULL &&
-                                                 cv_fold_takes_files(asked->reduce) },
+        &(struct cv_gather_options){
+            .sink = asked->output,
+            .sink_name = asked->output_name,
+            .memory = asked->memory > 0 ? asked->memory : CV_GATHER_MEMORY,
+            .directory = asked->directory,
+            .unordered = asked->unordered,
+            .separate = asked->reduce != NULL && cv_fold_takes_files(asked->reduce) },
         &local->gather, err));
     CV_TRY(cv_gather_attach(local->gather, local->poller, err));
     local->hosts.poller = local->poller;

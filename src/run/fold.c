@@ -19,8 +19,7 @@ enum { CROWD = 2 * CV_FOLD_MOST };
 /* One worker's command, and what it folds. */
 struct job {
     struct cv_slot slot;
-    struct cv_command command; /* owned while has_command                           */
-    bool has_command;
+    struct cv_fold_call call;
     struct cv_partial partials[CV_FOLD_MOST];
     size_t npartials; /* whose stores are the job's                                 */
     uint32_t attempt; /* from 1                                                     */
@@ -36,32 +35,6 @@ struct cv_fold {
     struct cleave_error err; /* once failed                                         */
     struct cv_fold_counts counts;
 };
-
-/* --- the command -------------------------------------------------------------------------- */
-
-static void forget_command(struct job *job)
-{
-    if (job->has_command)
-        cv_command_done(&job->command);
-    job->has_command = false;
-}
-
-static enum cleave_status set_command(struct cv_fold *fold, struct job *job,
-                                      const char *text, struct cleave_error *err)
-{
-    const uint32_t worker = job->slot.worker;
-    const char *const words[] = { "/bin/sh", "-c", text, NULL };
-
-    forget_command(job);
-    CV_TRY(cv_command_init(&job->command,
-                           fold->options.prefixes != NULL ? fold->options.prefixes[worker]
-                                                          : NULL,
-                           words, err));
-    job->has_command = true;
-    job->slot.command = &job->command;
-    return cv_command_set(&job->command, "CLEAVE_WORKER", fold->options.names[worker],
-                          err);
-}
 
 /* --- one fold ----------------------------------------------------------------------------- */
 
@@ -81,49 +54,21 @@ static void fail_fold(struct cv_fold *fold, const struct cleave_error *err)
 static enum cleave_status launch(struct cv_fold *fold, struct job *job,
                                  struct cleave_error *err)
 {
-    struct cv_part parts[CV_FOLD_MOST];
-    int fds[2] = { -1, -1 };
+    struct cv_taken taken[CV_FOLD_MOST];
 
-    for (size_t i = 0; i < job->npartials; i++) {
-        struct cv_taken taken;
-
-        CV_TRY(cv_gather_take(job->partials[i].store, &taken, err));
-        parts[i] = (struct cv_part){ .fd = taken.fd,
-                                     .begin = taken.begin,
-                                     .end = taken.end,
-                                     .name = "a partial result" };
-        if (i < 2)
-            fds[i] = taken.fd;
-    }
-    if (fold->takes_files) {
-        struct cv_text text = { NULL, 0, 0, false };
-        enum cleave_status status = cv_fold_name_files(fold->options.command, fds, &text)
-                                        ? set_command(fold, job, text.bytes, err)
-                                        : cv_fail_memory(err, "a command");
-
-        cv_text_done(&text);
-        CV_TRY(status);
-    } else if (!job->has_command) {
-        CV_TRY(set_command(fold, job, fold->options.command, err));
-    }
+    for (size_t i = 0; i < job->npartials; i++)
+        CV_TRY(cv_gather_take(job->partials[i].store, &taken[i], err));
     fold->counts.calls++;
-    return cv_slot_start_parts(&job->slot, parts, fold->takes_files ? 0 : job->npartials,
-                               err);
+    return cv_fold_call_start(&job->call, &job->slot, taken, job->npartials, err);
 }
 
 /* It has been tried often enough. */
-static void give_up(struct cv_fold *fold, const struct job *job, enum cv_slot_end end)
+static void give_up(struct cv_fold *fold, const struct job *job)
 {
-    const struct cv_process *process = &job->slot.process;
     struct cleave_error err;
     char how[64];
 
-    if (end == CV_SLOT_TIMED_OUT)
-        snprintf(how, sizeof how, "took longer than %g s", fold->options.timeout_s);
-    else if (process->signal != 0)
-        snprintf(how, sizeof how, "was ended by signal %d", process->signal);
-    else
-        snprintf(how, sizeof how, "exited with status %d", process->exit_code);
+    cv_slot_describe_end(&job->slot, how, sizeof how);
     cv_fail(&err, CLEAVE_EENGINE, "the command that reduces %s on %zu partial results%s",
             how, job->npartials, job->attempt > 1 ? ", also when tried again" : "");
     fold->by_command |= !fold->failed;
@@ -166,7 +111,7 @@ static void job_ended(void *context, struct cv_slot *slot, enum cv_slot_end end)
     } else {
         fold->running--;
         if (end != CV_SLOT_STOPPED)
-            give_up(fold, job, end);
+            give_up(fold, job);
     }
     if (status != CLEAVE_OK)
         fail_fold(fold, &err);
@@ -227,6 +172,11 @@ enum cleave_status cv_fold_new(const struct cv_fold_options *options,
         slot->broke = job_broke;
         slot->context = fold;
         slot->worker = w;
+        fold->jobs[w].call = (struct cv_fold_call){
+            .text = options->command,
+            .prefix = options->prefixes != NULL ? options->prefixes[w] : NULL,
+            .worker = options->names[w],
+        };
     }
     *out = fold;
     return CLEAVE_OK;
@@ -241,7 +191,7 @@ void cv_fold_free(struct cv_fold *fold)
     for (uint32_t w = 0; fold->jobs != NULL && w < fold->options.nworkers; w++) {
         cv_slot_done(&fold->jobs[w].slot);
         drop_partials(&fold->jobs[w]);
-        forget_command(&fold->jobs[w]);
+        cv_fold_call_done(&fold->jobs[w].call);
     }
     while (cv_fold_set_pop(&fold->set, &partial))
         cv_store_drop(partial.store);

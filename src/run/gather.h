@@ -23,6 +23,8 @@ struct cv_poller;
 struct cv_gather;
 struct cv_store; /* the output of one chunk, owned by the gather */
 
+enum { CV_GATHER_MEMORY = 256 << 20 }; /* bytes of output in memory, unless told */
+
 struct cv_gather_options {
     int sink; /* borrowed: where outputs go; -1: nowhere, all are taken     */
     const char
@@ -92,6 +94,9 @@ enum { CV_STORE_PARTS = 2 };
 /* Where an output is, as of cv_gather_take, but as it lies: in how many parts, one behind
  * the other. None if it is empty. */
 size_t cv_store_parts(struct cv_store *store, struct cv_taken out[CV_STORE_PARTS]);
+/* Append those parts of any files. */
+enum cleave_status cv_store_copy(struct cv_store *store, const struct cv_taken *parts,
+                                 size_t nparts, struct cleave_error *err);
 /* Let an empty store stand for those parts of files of another process, which must not
  * change until the loan is over. The descriptors are borrowed for the call. False, and the
  * store is still empty: they have to be copied, as too many files are open already or the

@@ -1,13 +1,12 @@
 /* gather_loan.c -- outputs that lie with another process. SPDX-License-Identifier: MIT */
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/fail.h"
 #include "run/gather_parts.h"
-
-enum { COPY = 64 * 1024 }; /* read and written at a time */
+#include "run/process.h"
 
 size_t cv_store_parts(struct cv_store *store, struct cv_taken out[CV_STORE_PARTS])
 {
@@ -46,37 +45,50 @@ bool cv_store_adopt(struct cv_store *store, const struct cv_taken *parts, size_t
     return true;
 }
 
-static enum cleave_status append(struct cv_store *store, const struct cv_extent *extent,
-                                 struct cleave_error *err)
+/* Through a pipe, so that they are copied once, and not through this process. */
+static enum cleave_status copy(const struct cv_taken *part, struct cv_pipe *pipe,
+                               struct cv_store *store, struct cleave_error *err)
 {
-    char bytes[COPY];
+    loff_t at = (loff_t)part->begin;
+    enum cv_store_state state;
 
-    for (uint64_t at = extent->begin; at < extent->end;) {
-        const uint64_t left = extent->end - at;
-        const ssize_t got =
-            pread(extent->lane->fd, bytes, left < COPY ? (size_t)left : COPY, (off_t)at);
+    while ((uint64_t)at < part->end) {
+        const ssize_t n = splice(part->fd, &at, pipe->write, NULL,
+                                 (size_t)(part->end - (uint64_t)at), SPLICE_F_NONBLOCK);
 
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
+        if (n < 0 && errno != EAGAIN && errno != EINTR)
             return cv_fail(err, CLEAVE_EENGINE, "cannot read the output of a worker: %s",
                            strerror(errno));
-        if (got == 0)
+        if (n == 0)
             return cv_fail(err, CLEAVE_EENGINE, "the output of a worker was cut short");
-        CV_TRY(cv_store_write(store, bytes, (size_t)got, err));
-        at += (uint64_t)got;
+        do
+            CV_TRY(cv_store_pump(store, pipe->read, UINT64_MAX, &state, err));
+        while (state == CV_STORE_BUSY);
     }
     return CLEAVE_OK;
+}
+
+enum cleave_status cv_store_copy(struct cv_store *store, const struct cv_taken *parts,
+                                 size_t nparts, struct cleave_error *err)
+{
+    struct cv_pipe pipe = { -1, -1 };
+    enum cleave_status status = cv_pipe_open(&pipe, err);
+
+    for (size_t i = 0; status == CLEAVE_OK && i < nparts; i++)
+        status = copy(&parts[i], &pipe, store, err);
+    cv_pipe_close(&pipe);
+    return status;
 }
 
 enum cleave_status cv_store_bring_home(struct cv_store *store, struct cleave_error *err)
 {
     struct cv_store *own, lent = *store;
-    enum cleave_status status = CLEAVE_OK;
+    struct cv_taken parts[CV_STORE_PARTS];
+    const size_t nparts = cv_store_parts(store, parts);
+    enum cleave_status status;
 
     CV_TRY(cv_store_open(store->gather, &own, err));
-    for (size_t i = 0; status == CLEAVE_OK && i < store->nextents; i++)
-        status = append(own, &store->extents[i], err);
+    status = cv_store_copy(own, parts, nparts, err);
     if (status == CLEAVE_OK) {
         cv_store_close(own);
         memcpy(store->extents, own->extents, sizeof store->extents);

@@ -2,14 +2,11 @@
  * SPDX-License-Identifier: MIT */
 #include "run/lent.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/fail.h"
 #include "run/process.h"
 
 /* Where bytes are: of a descriptor of a process, which is this very file. */
@@ -66,41 +63,6 @@ static int reach(const struct place *place)
     return fd;
 }
 
-/* Through a pipe, so that they are copied once, and not through this process. */
-static enum cleave_status copy(const struct cv_taken *part, struct cv_pipe *pipe,
-                               struct cv_store *store, struct cleave_error *err)
-{
-    loff_t at = (loff_t)part->begin;
-    enum cv_store_state state;
-
-    while ((uint64_t)at < part->end) {
-        const ssize_t n = splice(part->fd, &at, pipe->write, NULL,
-                                 (size_t)(part->end - (uint64_t)at), SPLICE_F_NONBLOCK);
-
-        if (n < 0 && errno != EAGAIN && errno != EINTR)
-            return cv_fail(err, CLEAVE_EENGINE, "cannot read the output of a worker: %s",
-                           strerror(errno));
-        if (n == 0)
-            return cv_fail(err, CLEAVE_EENGINE, "the output of a worker was cut short");
-        do
-            CV_TRY(cv_store_pump(store, pipe->read, UINT64_MAX, &state, err));
-        while (state == CV_STORE_BUSY);
-    }
-    return CLEAVE_OK;
-}
-
-static enum cleave_status copy_all(const struct cv_taken *parts, size_t nparts,
-                                   struct cv_store *store, struct cleave_error *err)
-{
-    struct cv_pipe pipe = { -1, -1 };
-    enum cleave_status status = cv_pipe_open(&pipe, err);
-
-    for (size_t i = 0; status == CLEAVE_OK && i < nparts; i++)
-        status = copy(&parts[i], &pipe, store, err);
-    cv_pipe_close(&pipe);
-    return status;
-}
-
 enum cleave_status cv_lent_take(struct cv_unpacker *unpacker, struct cv_store *store,
                                 const struct cv_loan *loan, enum cv_lent *out,
                                 struct cleave_error *err)
@@ -125,7 +87,7 @@ enum cleave_status cv_lent_take(struct cv_unpacker *unpacker, struct cv_store *s
     if (reached && cv_store_adopt(store, parts, n, loan)) {
         *out = CV_LENT_LEFT;
     } else if (reached) {
-        status = copy_all(parts, n, store, err);
+        status = cv_store_copy(store, parts, n, err);
         if (status == CLEAVE_OK)
             *out = CV_LENT_COPIED;
     }

@@ -113,22 +113,6 @@ static enum cleave_status keep_input(const struct cv_local_engine *engine,
     return keep_parts(path, &mate, 1, err);
 }
 
-/* What became of the command, behind "the command". */
-static void describe_end(const struct cv_slot *slot, double timeout_s, char *out,
-                         size_t size)
-{
-    const struct cv_process *process = &slot->process;
-
-    if (slot->timed_out)
-        snprintf(out, size, "took longer than %g s", timeout_s);
-    else if (slot->fault != NULL)
-        snprintf(out, size, "%s", slot->fault);
-    else if (process->signal != 0)
-        snprintf(out, size, "was ended by signal %d", process->signal);
-    else
-        snprintf(out, size, "exited with status %d", process->exit_code);
-}
-
 void cv_local_silent(void *context, struct cv_slot *slot)
 {
     const struct cv_local_engine *engine = context;
@@ -155,7 +139,7 @@ void cv_local_left(void *context, struct cv_slot *slot)
     local->bad_ends++;
     if (execution->note == NULL)
         return;
-    describe_end(slot, execution->timeout_s, how, sizeof how);
+    cv_slot_describe_end(slot, how, sizeof how);
     snprintf(text, sizeof text, "%s: the command %s after its last chunk",
              local->names[slot->worker], how);
     execution->note(execution->context, text);
@@ -176,7 +160,7 @@ static void note_failure(struct cv_local_engine *engine, const struct cv_local_l
         count > 0 && first > 0)
         snprintf(records, sizeof records, " (records %llu to %llu)",
                  (unsigned long long)first, (unsigned long long)(first + count - 1));
-    describe_end(&lane->slot, execution->timeout_s, how, sizeof how);
+    cv_slot_describe_end(&lane->slot, how, sizeof how);
     snprintf(text, sizeof text, "%s: bytes %llu to %llu%s: the command %s%s", piece->name,
              (unsigned long long)piece->body.begin, (unsigned long long)piece->body.end,
              records, how, lane->attempt > 1 ? ", also when tried again" : "");

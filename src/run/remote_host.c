@@ -46,7 +46,7 @@ static uint64_t memory_of(const struct cv_host *host)
 {
     const struct cv_hosts *hosts = host->hosts;
     const struct cleave_execution *execution = hosts->execution;
-    const uint64_t all = execution->memory > 0 ? execution->memory : (uint64_t)256 << 20;
+    const uint64_t all = execution->memory > 0 ? execution->memory : CV_GATHER_MEMORY;
     uint64_t lenders = 0;
 
     for (size_t i = 0; i < hosts->count; i++)

@@ -3,6 +3,7 @@
 #include "run/slot.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -370,4 +371,18 @@ bool cv_slot_leave(struct cv_slot *slot)
 void cv_slot_done(struct cv_slot *slot)
 {
     slot->kind->done(slot);
+}
+
+void cv_slot_describe_end(const struct cv_slot *slot, char *out, size_t size)
+{
+    const struct cv_process *process = &slot->process;
+
+    if (slot->timed_out)
+        snprintf(out, size, "took longer than %g s", slot->timeout_s);
+    else if (slot->fault != NULL)
+        snprintf(out, size, "%s", slot->fault);
+    else if (process->signal != 0)
+        snprintf(out, size, "was ended by signal %d", process->signal);
+    else
+        snprintf(out, size, "exited with status %d", process->exit_code);
 }

@@ -49,7 +49,6 @@ struct cv_remote {
     double granted_s;     /* since then it may be sent                                */
     double arrived_s;     /* it was there; of this piece or the one before            */
     double computed_s;    /* its command had ended; the same                          */
-    double returned_s;    /* its output was here; the same                            */
     double compute_s;     /* what the command took, by the clock of that machine      */
     bool waiting, queued; /* for the port, for the link                               */
     bool announced, arrived, computed;
@@ -119,5 +118,9 @@ void cv_slot_stop(struct cv_slot *slot);
 bool cv_slot_leave(struct cv_slot *slot);
 /* Kill what runs and forget it; nothing is told. */
 void cv_slot_done(struct cv_slot *slot);
+
+/* How its command ended when that was not well, behind "the command": "exited with status
+ * 3". */
+void cv_slot_describe_end(const struct cv_slot *slot, char *out, size_t size);
 
 #endif

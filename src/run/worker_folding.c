@@ -4,7 +4,6 @@
 #include <stdlib.h>
 
 #include "base/fail.h"
-#include "run/fold_command.h"
 #include "run/fold_frames.h"
 #include "run/worker_folding.h"
 
@@ -36,53 +35,14 @@ static void end_order(struct cv_worker_fold *fold)
     free(order);
 }
 
-static enum cleave_status set_command(struct cv_worker_fold *fold, const char *text,
-                                      struct cleave_error *err)
-{
-    const char *const words[] = { "/bin/sh", "-c", text, NULL };
-
-    if (fold->has_command)
-        cv_command_done(&fold->command);
-    fold->has_command = false;
-    CV_TRY(cv_command_init(&fold->command, NULL, words, err));
-    fold->has_command = true;
-    return cv_command_set(&fold->command, "CLEAVE_WORKER", fold->worker->job.names[0],
-                          err);
-}
-
-/* Of two partials, which have files of their own. */
-static enum cleave_status launch_on_files(struct cv_worker_fold *fold,
-                                          struct cleave_error *err)
-{
-    const struct cv_fold_order *order = fold->running;
-    const int fds[] = { order->held[0]->taken.fd, order->held[1]->taken.fd };
-    struct cv_text text = { NULL, 0, 0, false };
-    enum cleave_status status = cv_fold_name_files(fold->text, fds, &text)
-                                    ? set_command(fold, text.bytes, err)
-                                    : cv_fail_memory(err, "a command");
-
-    cv_text_done(&text);
-    CV_TRY(status);
-    return cv_slot_start_parts(&fold->slot, NULL, 0, err);
-}
-
 static enum cleave_status launch(struct cv_worker_fold *fold, struct cleave_error *err)
 {
     const struct cv_fold_order *order = fold->running;
-    struct cv_part parts[CV_FOLD_MOST];
+    struct cv_taken taken[CV_FOLD_MOST];
 
-    if (cv_fold_takes_files(fold->text))
-        return launch_on_files(fold, err);
-
-    for (size_t i = 0; i < order->count; i++) {
-        const struct cv_taken *taken = &order->held[i]->taken;
-
-        parts[i] = (struct cv_part){ .fd = taken->fd,
-                                     .begin = taken->begin,
-                                     .end = taken->end,
-                                     .name = "a partial result" };
-    }
-    return cv_slot_start_parts(&fold->slot, parts, order->count, err);
+    for (size_t i = 0; i < order->count; i++)
+        taken[i] = order->held[i]->taken;
+    return cv_fold_call_start(&fold->call, &fold->slot, taken, order->count, err);
 }
 
 /* The master will end the run, unless it has called the order off. */
@@ -130,20 +90,6 @@ void cv_folding_next(struct cv_worker_fold *fold)
     start_order(fold);
 }
 
-static void describe_end(const struct cv_slot *slot, enum cv_slot_end end, char *out,
-                         size_t size)
-{
-    if (end == CV_SLOT_TIMED_OUT)
-        snprintf(out, size, "the command that reduces took longer than %g s",
-                 slot->timeout_s);
-    else if (slot->process.signal != 0)
-        snprintf(out, size, "the command that reduces was ended by signal %d",
-                 slot->process.signal);
-    else
-        snprintf(out, size, "the command that reduces exited with status %d",
-                 slot->process.exit_code);
-}
-
 /* The parts have become one, which lies here. */
 static void accept(struct cv_worker_fold *fold, struct cv_store *store)
 {
@@ -164,7 +110,7 @@ static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end
     struct cv_worker_fold *fold = context;
     struct cv_store *store = slot->store;
     struct cv_fold_order *order = fold->running;
-    char how[200];
+    char how[64], text[100];
 
     slot->store = NULL;
     if (end == CV_SLOT_DONE) {
@@ -180,8 +126,9 @@ static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end
         order->attempt++;
         start_order(fold);
     } else {
-        describe_end(slot, end, how, sizeof how);
-        give_up(fold, how);
+        cv_slot_describe_end(slot, how, sizeof how);
+        snprintf(text, sizeof text, "the command that reduces %s", how);
+        give_up(fold, text);
     }
 }
 
@@ -197,15 +144,14 @@ enum cleave_status cv_folding_begin(struct cv_worker_fold *fold, const char *tex
 {
     struct cv_worker *worker = fold->worker;
 
-    fold->text = text;
-    CV_TRY(set_command(fold, text, err));
+    fold->call = (struct cv_fold_call){ .text = text, .worker = worker->job.names[0] };
+    CV_TRY(cv_fold_call_prepare(&fold->call, err));
     if (cv_fold_takes_files(text) && !cv_gather_separate(worker->gather))
         return cv_fail(err, CLEAVE_EINPUT,
                        "expected the command that reduces before there are outputs");
     cv_slot_init(&fold->slot);
     fold->slot.poller = worker->poller;
     fold->slot.gather = worker->gather;
-    fold->slot.command = &fold->command;
     fold->slot.timeout_s = timeout_s;
     fold->slot.ended = slot_ended;
     fold->slot.broke = slot_broke;
@@ -240,11 +186,9 @@ void cv_folding_stop(struct cv_worker_fold *fold)
 
 void cv_folding_done(struct cv_worker_fold *fold)
 {
-    if (fold->has_command) {
+    if (fold->slot.poller != NULL)
         cv_slot_done(&fold->slot);
-        cv_command_done(&fold->command);
-    }
-    fold->has_command = false;
+    cv_fold_call_done(&fold->call);
     while (fold->orders != NULL) {
         struct cv_fold_order *order = fold->orders;
 

@@ -6,6 +6,7 @@
 #ifndef CV_WORKER_FOLDING_H
 #define CV_WORKER_FOLDING_H
 #include "run/fold.h"
+#include "run/fold_command.h"
 #include "run/peer_port.h"
 #include "run/worker_fold.h"
 #include "run/worker_held.h"
@@ -28,9 +29,8 @@ struct cv_worker_fold {
     struct cv_peer_port port;
     struct cv_holding holding;
     struct cv_slot slot; /* that folds                                                 */
-    struct cv_command command;
-    const char *text; /* of the command, in the worker's arena                         */
-    bool keeps, has_command, stopped;
+    struct cv_fold_call call;
+    bool keeps, stopped;
     uint64_t base; /* of the names of outputs                                          */
     uint32_t retries;
     struct cv_fold_order
