@@ -16,7 +16,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "policy/registry.h"
 #include "policy/setup.h"
 
 struct links {
