@@ -8,7 +8,7 @@
 #include <string.h>
 #include "base/quantity.h"
 #include "cli/json_fields.h"
-#include "cli/plan_text.h"
+#include "cli/counted.h"
 #include "report/table.h"
 
 bool cv_compare_is_sweep(const struct cv_comparison *found)

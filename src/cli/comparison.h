@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "cli/output.h"
 #include "cli/sweep.h"
-#include "cli/verbs.h"
+#include "cli/verb.h"
 
 struct cv_json;
 

@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include "cli/verbs.h"
 #include "report/table.h"
 
 enum { WIDTH = 80, OPTION_COLUMN = 25 };

@@ -5,7 +5,7 @@
 #include <cleave/run.h>
 #include "cli/options.h"
 #include "cli/topology_options.h"
-#include "cli/verbs.h"
+#include "cli/verb.h"
 
 /* The values of plan load, simulate load and compare load; each uses what its option
  * groups name. */

@@ -5,6 +5,7 @@
 #include <ctype.h>
 #include <string.h>
 #include <cleave/version.h>
+#include "cli/verbs.h"
 
 /* `length` bytes as roff text: hyphens that can be copied, no accidental requests. */
 static void add_roff(struct cv_text *out, const char *text, size_t length)

@@ -16,44 +16,11 @@ struct sum {
     double units, busy_s, send_s, first_s, last_s;
 };
 
-const char *cv_counted(uint64_t count, const char *noun, char buffer[CV_COUNTED_ROOM])
-{
-    snprintf(buffer, CV_COUNTED_ROOM, "%llu %s%s", (unsigned long long)count, noun,
-             count == 1 ? "" : "s");
-    return buffer;
-}
-
-double cv_over(double time_s, double bound_s)
-{
-    const double over = bound_s > 0 ? time_s / bound_s - 1 : 0;
-
-    return fabs(over) < 1e-9 ? 0 : over;
-}
-
 double cv_schedule_over(const struct cleave_schedule *schedule)
 {
     return schedule->lifespan_s > 0
                ? cv_over(schedule->bound.value_s, schedule->load)
                : cv_over(schedule->makespan_s, schedule->bound.value_s);
-}
-
-void cv_policy_line(const char *policy, const char *picked, const char *why, size_t width,
-                    struct cv_text *out)
-{
-    struct cv_text line = { NULL, 0, 0, false };
-
-    cv_text_add(&line, "%s", picked != NULL ? picked : policy);
-    if (picked != NULL)
-        cv_text_add(&line, ", picked by %s", policy);
-    if (why != NULL)
-        cv_text_add(&line, ": %s", why);
-    cv_text_add(out, "policy    ");
-    if (line.failed)
-        out->failed = true;
-    else
-        cv_wrap(out, line.bytes, 10, 10, width);
-    cv_text_add(out, "\n");
-    cv_text_done(&line);
 }
 
 void cv_load_words(double units, double lifespan_s, double result_ratio,

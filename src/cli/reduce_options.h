@@ -5,7 +5,7 @@
 #include <cleave/reduce.h>
 #include "cli/options.h"
 #include "cli/topology_options.h"
-#include "cli/verbs.h"
+#include "cli/verb.h"
 
 /* The values of plan reduce, simulate reduce and compare reduce; each uses what its
  * option groups name. */

@@ -3,7 +3,7 @@
 #define CV_RUN_OPTIONS_H
 #include <cleave/execute.h>
 #include "cli/options.h"
-#include "cli/verbs.h"
+#include "cli/verb.h"
 #include "run/content_hash.h"
 
 struct cv_run_options {

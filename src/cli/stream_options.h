@@ -6,7 +6,7 @@
 #include <cleave/streams.h>
 #include "cli/options.h"
 #include "cli/topology_options.h"
-#include "cli/verbs.h"
+#include "cli/verb.h"
 
 /* The values of plan streams and simulate streams; each uses what its option groups
  * name. */

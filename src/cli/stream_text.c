@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "cli/plan_text.h"
+#include "cli/counted.h"
 #include "report/table.h"
 
 /* How much is shown unless all is asked for. */

@@ -4,7 +4,7 @@
 #define CV_TRACE_OUTPUT_H
 #include <cleave/trace.h>
 #include "base/text.h"
-#include "cli/verbs.h"
+#include "cli/verb.h"
 #include "io/trace_export.h"
 
 /* What --help says of the formats. */

@@ -3,7 +3,7 @@
 
 #include <math.h>
 #include <string.h>
-#include "cli/plan_text.h"
+#include "cli/counted.h"
 #include "report/table.h"
 #include "report/terminal_tree.h"
 

@@ -6,7 +6,7 @@
 #include "cli/engines.h"
 #include "cli/json_fields.h"
 #include "cli/output.h"
-#include "cli/plan_text.h"
+#include "cli/counted.h"
 #include "cli/reduce_json.h"
 #include "cli/reduce_options.h"
 #include "cli/reduce_rows.h"

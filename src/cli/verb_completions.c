@@ -3,7 +3,7 @@
 #include "base/text.h"
 #include "cli/completion.h"
 #include "cli/output.h"
-#include "cli/verbs.h"
+#include "cli/verb.h"
 
 static const struct {
     const char *name;

@@ -1,57 +1,10 @@
 /* verb_engines.c -- cleave engines. SPDX-License-Identifier: MIT */
-#include <string.h>
-#include <cleave/simgrid.h>
 #include "base/text.h"
 #include "cli/engines.h"
 #include "cli/json_fields.h"
 #include "cli/output.h"
-#include "cli/verbs.h"
+#include "cli/verb.h"
 #include "report/table.h"
-
-struct engine_fact {
-    const char *name, *summary;
-    /* Whether it can be used; NULL: always. On failure err says what to do about it. */
-    enum cleave_status (*find)(char *path, size_t size, struct cleave_error *err);
-};
-
-static const struct engine_fact engines[] = {
-    { "native", "the built-in simulator: fast, seeded, the same on any number of threads",
-      NULL },
-    { "simgrid", "SimGrid, in a process of its own: topologies whose links are shared",
-      cleave_simgrid_find },
-};
-
-enum { ENGINES = sizeof engines / sizeof *engines };
-
-static bool is_here(const struct engine_fact *engine)
-{
-    return engine->find == NULL || engine->find(NULL, 0, NULL) == CLEAVE_OK;
-}
-
-static const char *engine_name(const void *context, size_t index)
-{
-    (void)context;
-    return engines[index].name;
-}
-
-int cv_engine_check(const char *name)
-{
-    char hint[256], shown[CV_ECHO_ROOM];
-    struct cleave_error err;
-
-    if (name == NULL)
-        return CV_EXIT_DONE;
-    for (size_t i = 0; i < ENGINES; i++) {
-        if (strcmp(engines[i].name, name) != 0)
-            continue;
-        if (engines[i].find == NULL || engines[i].find(NULL, 0, &err) == CLEAVE_OK)
-            return CV_EXIT_DONE;
-        return cv_complain_error(&err);
-    }
-    cv_echo(name, shown);
-    cv_suggest(shown, ENGINES, engine_name, NULL, hint, sizeof hint);
-    return cv_complain(CV_EXIT_USAGE, "--engine: unknown engine '%s'%s", shown, hint);
-}
 
 struct engines_options {
     int json;
@@ -73,11 +26,11 @@ static int show_json(void)
 
     cv_result_open(&json);
     cv_field_list(&json, "engines");
-    for (size_t i = 0; i < ENGINES; i++) {
+    for (size_t i = 0; i < cv_engine_count(); i++) {
         cv_field_line(&json, NULL);
-        cv_field_text(&json, "name", engines[i].name);
-        cv_field_bool(&json, "built", is_here(&engines[i]));
-        cv_field_text(&json, "summary", engines[i].summary);
+        cv_field_text(&json, "name", cv_engine_at(i)->name);
+        cv_field_bool(&json, "built", cv_engine_is_here(cv_engine_at(i)));
+        cv_field_text(&json, "summary", cv_engine_at(i)->summary);
         cv_json_end(&json);
     }
     cv_json_end(&json);
@@ -99,10 +52,10 @@ static int run(const struct cv_call *call)
     if (values->json)
         return show_json();
     cv_table_init(&table, columns, sizeof columns / sizeof *columns);
-    for (size_t i = 0; i < ENGINES; i++) {
-        cv_table_text(&table, engines[i].name);
-        cv_table_text(&table, is_here(&engines[i]) ? "here" : "missing");
-        cv_table_text(&table, engines[i].summary);
+    for (size_t i = 0; i < cv_engine_count(); i++) {
+        cv_table_text(&table, cv_engine_at(i)->name);
+        cv_table_text(&table, cv_engine_is_here(cv_engine_at(i)) ? "here" : "missing");
+        cv_table_text(&table, cv_engine_at(i)->summary);
     }
     cv_table_write(&table, screen.colour, screen.width, &text);
     cv_table_done(&table);

@@ -7,7 +7,7 @@
 #include "cli/json_fields.h"
 #include "cli/output.h"
 #include "cli/progress.h"
-#include "cli/verbs.h"
+#include "cli/verb.h"
 #include "report/figure.h"
 
 enum { MOST_NAMES = 64 };

@@ -5,7 +5,7 @@
 #include <cleave/version.h>
 #include "base/text.h"
 #include "cli/output.h"
-#include "cli/verbs.h"
+#include "cli/verb.h"
 #include "io/platform_writer.h"
 #include "model/generate.h"
 

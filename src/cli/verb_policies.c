@@ -4,7 +4,7 @@
 #include <cleave/policy.h>
 #include "cli/json_fields.h"
 #include "cli/output.h"
-#include "cli/verbs.h"
+#include "cli/verb.h"
 #include "report/table.h"
 
 struct policies_options {

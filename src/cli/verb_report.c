@@ -1,7 +1,7 @@
 /* verb_report.c -- cleave report. SPDX-License-Identifier: MIT */
 #include <string.h>
 #include "cli/output.h"
-#include "cli/verbs.h"
+#include "cli/verb.h"
 #include "io/input.h"
 #include "io/trace_export.h"
 #include "report/html_report.h"

@@ -5,7 +5,7 @@
 #include <cleave/trace.h>
 #include "cli/json_fields.h"
 #include "cli/output.h"
-#include "cli/plan_text.h"
+#include "cli/counted.h"
 #include "cli/progress.h"
 #include "cli/reduce_json.h"
 #include "cli/reduce_options.h"

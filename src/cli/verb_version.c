@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <cleave/version.h>
 #include "cli/output.h"
-#include "cli/verbs.h"
+#include "cli/verb.h"
 
 struct version_options {
     int json;

@@ -4,7 +4,7 @@
 #include <unistd.h>
 #include <cleave/execute.h>
 #include "cli/output.h"
-#include "cli/verbs.h"
+#include "cli/verb.h"
 #include "run/content_hash.h"
 #include "run/worker_serve.h"
 
