@@ -1,7 +1,7 @@
 /* figure.h -- figures and tables of the papers, made again. SPDX-License-Identifier: MIT
  *
  * A figure is a table of numbers and what the paper claims of them, each claim judged.
- * A new figure is a file in this folder and a row in figure.c. */
+ * A new figure is a file in one of these folders and a row in figure_list.h. */
 #ifndef CV_FIGURE_H
 #define CV_FIGURE_H
 #include <stdbool.h>
@@ -51,11 +51,6 @@ struct cv_figure {
                                struct cv_figure_result *result, struct cleave_error *err);
 };
 
-size_t cv_figure_count(void);
-const struct cv_figure *cv_figure_at(size_t index);
-enum cleave_status cv_figure_find(const char *name, const struct cv_figure **out,
-                                  struct cleave_error *err);
-
 /* Make a figure; on success the result is to be released with cv_figure_done. */
 enum cleave_status cv_figure_make(const struct cv_figure *figure,
                                   const struct cv_figure_job *job,
@@ -70,42 +65,5 @@ double *cv_figure_file_row(struct cv_figure_result *result, const char *label);
 enum cleave_status cv_figure_claim(struct cv_figure_result *result, bool holds,
                                    struct cleave_error *err, const char *claim,
                                    const char *numbers, ...) CV_PRINTF(5, 6);
-
-/* All figures, in the order they are listed. */
-#define CV_FIGURES(X)      \
-    X(umr_table1)          \
-    X(umr_table3)          \
-    X(umr_fig4)            \
-    X(umr_fig5)            \
-    X(umr_fig6)            \
-    X(umr_fig7)            \
-    X(reduce_example)      \
-    X(reduce_strategy)     \
-    X(reduce_four)         \
-    X(reduce_eight)        \
-    X(reduce_ratios)       \
-    X(reduce_markov)       \
-    X(reduce_cv)           \
-    X(reduce_overlap)      \
-    X(reduce_best)         \
-    X(returns_lifo)        \
-    X(returns_fifo)        \
-    X(returns_laws)        \
-    X(returns_crossover)   \
-    X(returns_computing)   \
-    X(returns_small)       \
-    X(returns_ratio)       \
-    X(returns_regions)     \
-    X(streams_table1)      \
-    X(streams_schedule)    \
-    X(streams_selection)   \
-    X(streams_convergence) \
-    X(streams_period)      \
-    X(streams_dynamicity)  \
-    X(streams_auto)
-
-#define X(name) extern const struct cv_figure cv_figure_##name;
-CV_FIGURES(X)
-#undef X
 
 #endif
