@@ -9,8 +9,8 @@
 
 #include "bench_tools.h"
 #include "engine/driver.h"
-#include "model/generate.h"
-#include "model/plan.h"
+#include "model/platform/generate.h"
+#include "model/load/plan.h"
 #include "policy/registry.h"
 #include "policy/umr.h"
 #include "policy/umr_plus.h"

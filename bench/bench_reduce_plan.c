@@ -12,9 +12,9 @@
 #include <string.h>
 
 #include "bench_tools.h"
-#include "model/greedy_tree.h"
-#include "model/greedy_unequal.h"
-#include "model/reduce_length.h"
+#include "model/reduce/greedy_tree.h"
+#include "model/reduce/greedy_unequal.h"
+#include "model/reduce/reduce_length.h"
 
 enum { REPEATS = 5 };
 

@@ -9,8 +9,8 @@
 
 #include "bench_tools.h"
 #include "base/random.h"
-#include "model/returns_bounds.h"
-#include "model/returns_search.h"
+#include "model/returns/returns_bounds.h"
+#include "model/returns/returns_search.h"
 
 static double cpu_s(void)
 {

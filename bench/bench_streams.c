@@ -10,7 +10,7 @@
 
 #include "bench_tools.h"
 #include "engine/driver.h"
-#include "model/generate.h"
+#include "model/platform/generate.h"
 #include "policy/registry.h"
 #include "sim/native.h"
 #include "sim/stream_run.h"

@@ -4,8 +4,8 @@
 
 #include <math.h>
 #include <string.h>
-#include "model/reduce_bounds.h"
-#include "model/reduce_costs.h"
+#include "model/reduce/reduce_bounds.h"
+#include "model/reduce/reduce_costs.h"
 #include "report/table.h"
 
 /* From the cheapest transfer and combination to the dearest. */

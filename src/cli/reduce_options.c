@@ -9,7 +9,7 @@
 #include "cli/output.h"
 #include "cli/settings.h"
 #include "cli/trace_output.h"
-#include "model/law.h"
+#include "model/reduce/law.h"
 
 #define FIELD(name) offsetof(struct cv_reduce_options, name)
 #define WHERE(name) FIELD(where.name)

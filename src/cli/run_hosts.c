@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "cli/output.h"
 #include "cli/run_options.h"
-#include "model/platform_internal.h"
+#include "model/platform/platform_internal.h"
 
 enum { MOST_WORDS = 256 };
 

@@ -7,7 +7,7 @@
 #include <string.h>
 #include "base/quantity.h"
 #include "cli/output.h"
-#include "model/platform_internal.h"
+#include "model/platform/platform_internal.h"
 
 static const struct {
     const char *name;

@@ -9,7 +9,7 @@
 #include "cli/output.h"
 #include "cli/run_options.h"
 #include "io/platform_writer.h"
-#include "model/platform_internal.h"
+#include "model/platform/platform_internal.h"
 #include "run/usable_cores.h"
 
 struct values {

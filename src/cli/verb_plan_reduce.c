@@ -10,9 +10,9 @@
 #include "cli/reduce_options.h"
 #include "cli/trace_output.h"
 #include "cli/tree_text.h"
-#include "model/law.h"
-#include "model/reduce_bounds.h"
-#include "model/reduce_length.h"
+#include "model/reduce/law.h"
+#include "model/reduce/reduce_bounds.h"
+#include "model/reduce/reduce_length.h"
 #include "report/table.h"
 
 #define FIELD(name) offsetof(struct cv_reduce_options, name)

@@ -7,7 +7,7 @@
 #include "cli/output.h"
 #include "cli/verb.h"
 #include "io/platform_writer.h"
-#include "model/generate.h"
+#include "model/platform/generate.h"
 
 struct platform_options {
     uint64_t workers, seed;

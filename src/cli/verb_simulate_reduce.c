@@ -12,8 +12,8 @@
 #include "cli/times_text.h"
 #include "cli/trace_output.h"
 #include "cli/tree_text.h"
-#include "model/law.h"
-#include "model/reduce_markov.h"
+#include "model/reduce/law.h"
+#include "model/reduce/reduce_markov.h"
 #include "report/table.h"
 
 #define FIELD(name) offsetof(struct cv_reduce_options, name)

@@ -8,7 +8,7 @@
 #include "cli/stream_options.h"
 #include "cli/stream_text.h"
 #include "cli/trace_output.h"
-#include "model/platform_internal.h"
+#include "model/platform/platform_internal.h"
 
 #define FIELD(name) offsetof(struct cv_stream_options, name)
 #define WHERE(name) FIELD(where.name)

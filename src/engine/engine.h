@@ -5,7 +5,7 @@
 #ifndef CV_ENGINE_H
 #define CV_ENGINE_H
 #include <cleave/policy.h>
-#include "model/noise.h"
+#include "model/platform/noise.h"
 
 /* What is asked of a policy. */
 struct cv_load {

@@ -3,8 +3,8 @@
 #include <string.h>
 
 #include "engine/driver.h"
-#include "model/equal_workers.h"
-#include "model/reduce_costs.h"
+#include "model/platform/equal_workers.h"
+#include "model/reduce/reduce_costs.h"
 
 static enum cleave_status check_inputs(const struct cleave_policy *policy,
                                        const struct cleave_platform *platform,

@@ -13,7 +13,7 @@
 
 #include "io/input.h"
 #include "io/reading.h"
-#include "model/platform_internal.h"
+#include "model/platform/platform_internal.h"
 
 enum {
     FILE_MOST = 256 << 20, /* bytes */

@@ -8,7 +8,7 @@
 
 #include "base/quantity.h"
 #include "base/text.h"
-#include "model/platform_internal.h"
+#include "model/platform/platform_internal.h"
 
 /* What the reader would not take, not even in a comment, becomes a question mark. */
 static void write_comment(const char *comment, FILE *file)

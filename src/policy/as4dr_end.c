@@ -7,11 +7,11 @@
  *           speeds))): they get shorter and shorter, so that workers which turn out
  *           slower than last measured are not left with much
  *   spread  V is poured over the workers once, so that all end together if they stay as
- *           fast as last measured (model/water_fill.h)
+ *           fast as last measured (model/load/water_fill.h)
  *   none    full rounds until nothing is left */
 #include <math.h>
 
-#include "model/water_fill.h"
+#include "model/load/water_fill.h"
 #include "policy/as4dr.h"
 
 /* Less than this part of the load is rounding. */

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "model/stream_costs.h"
+#include "model/stream/stream_costs.h"
 #include "policy/as4dr.h"
 
 static const double PLL_GAIN = 0.6;

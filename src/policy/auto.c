@@ -7,7 +7,7 @@
  * plan. */
 #include <math.h>
 
-#include "model/load_bounds.h"
+#include "model/bounds/load_bounds.h"
 #include "policy/best_orders.h"
 #include "policy/best_planner.h"
 #include "policy/registry.h"

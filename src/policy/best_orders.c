@@ -12,8 +12,8 @@
  * Past the paper of O. Beaumont and A. L. Rosenberg, 2010: docs/returns.md. */
 #include "policy/best_orders.h"
 
-#include "model/returns_bounds.h"
-#include "model/returns_search.h"
+#include "model/returns/returns_bounds.h"
+#include "model/returns/returns_search.h"
 
 /* Closer to a bound than this is equal to it: bounds are iterated to about as much. */
 static const double EQUAL = 1e-8;

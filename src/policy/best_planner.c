@@ -1,7 +1,7 @@
 /* best_planner.c -- the planner made for a kind of platform. SPDX-License-Identifier: MIT */
 #include "policy/best_planner.h"
 
-#include "model/equal_workers.h"
+#include "model/platform/equal_workers.h"
 #include "policy/registry.h"
 
 const struct cleave_policy *cv_best_planner(const struct cleave_view *view,

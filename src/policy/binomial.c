@@ -5,7 +5,7 @@
  * transfer and computation; order is kept. Best known tree when one of the two costs
  * nothing; a tree of equal costs takes ceil(log2 n) (d + c).
  * Benoit, Canon and Marchal, Non-clairvoyant reduction algorithms. */
-#include "model/reduce_bounds.h"
+#include "model/reduce/reduce_bounds.h"
 #include "policy/setup.h"
 
 struct binomial {

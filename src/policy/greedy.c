@@ -1,7 +1,7 @@
 /* greedy.c -- the optimal tree for equal costs. SPDX-License-Identifier: MIT
  *
  * The tree is built backwards from its end: the next node is put below the one that can
- * receive from it latest (model/greedy_tree.h has the formulas and why this takes linear
+ * receive from it latest (model/reduce/greedy_tree.h has the formulas and why this takes linear
  * time). `max_transfers` limits the transfers at the same time, `max_reducers` the nodes
  * that receive anything; the tree is optimal for its limit. With `ordered` the nodes are
  * numbered so that only neighbouring intervals are combined.
@@ -13,13 +13,13 @@
  * declared.
  *
  * When only the costs of combining differ from node to node, nodes are inserted by
- * increasing cost: a heuristic that is nearly always optimal (model/greedy_unequal.h).
+ * increasing cost: a heuristic that is nearly always optimal (model/reduce/greedy_unequal.h).
  * Canon and Antoniu, Scheduling associative reductions, 2012. */
 #include <math.h>
 
-#include "model/greedy_tree.h"
-#include "model/greedy_unequal.h"
-#include "model/reduce_bounds.h"
+#include "model/reduce/greedy_tree.h"
+#include "model/reduce/greedy_unequal.h"
+#include "model/reduce/reduce_bounds.h"
 #include "policy/setup.h"
 
 struct greedy {

@@ -13,7 +13,7 @@
  *
  * O. Beaumont, A. L. Rosenberg, Link-heterogeneity vs. node-heterogeneity in clusters,
  * 2010; the certificate is proved in docs/returns.md. */
-#include "model/returns_bounds.h"
+#include "model/returns/returns_bounds.h"
 #include "policy/round_trip.h"
 
 struct lifo {

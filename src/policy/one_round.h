@@ -3,7 +3,7 @@
 #ifndef CV_ONE_ROUND_H
 #define CV_ONE_ROUND_H
 #include <cleave/policy.h>
-#include "model/plan.h"
+#include "model/load/plan.h"
 
 extern const struct cleave_policy cleave_policy_one_round;
 

@@ -1,6 +1,6 @@
 /* order_search.c -- a good send order by local search. SPDX-License-Identifier: MIT
  *
- * The sizes follow from the last chunk to the first (model/vertex.c), so a change at
+ * The sizes follow from the last chunk to the first (model/load/vertex.c), so a change at
  * place p leaves everything behind p as it was. A sweep goes from the last place to the
  * first, keeps the state behind the current place, and tries there every change whose
  * last place it is: each costs p steps of a few nanoseconds. The first change that

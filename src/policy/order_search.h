@@ -1,6 +1,6 @@
 /* order_search.h -- a good send order by local search. SPDX-License-Identifier: MIT
  *
- * An order is worth the makespan of its vertex (model/vertex.h): no gap, all end
+ * An order is worth the makespan of its vertex (model/load/vertex.h): no gap, all end
  * together. One that would need a negative chunk is worth nothing. */
 #ifndef CV_ORDER_SEARCH_H
 #define CV_ORDER_SEARCH_H
@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <cleave/platform.h>
 #include "base/arena.h"
-#include "model/vertex.h"
+#include "model/load/vertex.h"
 
 /* What a chunk costs, in the form the recursion needs. */
 struct cv_order_cost {

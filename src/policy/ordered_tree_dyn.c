@@ -6,7 +6,7 @@
  * neighbour that is idle; if both are, `prefer` decides. Ends within
  * (floor(log_1.5(n - 1)) + 1) (D + c), D the longest transfer.
  * Benoit, Canon and Marchal, Non-clairvoyant reduction algorithms. */
-#include "model/reduce_bounds.h"
+#include "model/reduce/reduce_bounds.h"
 #include "policy/row_lane.h"
 
 enum prefer { LEFT, RIGHT, LONGEST, SHORTEST };

@@ -2,11 +2,11 @@
  * SPDX-License-Identifier: MIT
  *
  * What fifo, lifo, orders, small-results and best-orders have in common: a solver of
- * model/returns.h makes the plan, sends follow each other without a pause, and results are
+ * model/returns/returns.h makes the plan, sends follow each other without a pause, and results are
  * asked for in the planned order, each as soon as it and those before it are ready. */
 #ifndef CV_ROUND_TRIP_POLICY_H
 #define CV_ROUND_TRIP_POLICY_H
-#include "model/returns.h"
+#include "model/returns/returns.h"
 #include "policy/setup.h"
 
 /* Put this first in the state. */

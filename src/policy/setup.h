@@ -5,7 +5,7 @@
 #include <cleave/policy.h>
 #include "base/arena.h"
 #include "base/fail.h"
-#include "model/plan.h"
+#include "model/load/plan.h"
 
 /* What a policy has to say about its plan. */
 struct cv_notes {

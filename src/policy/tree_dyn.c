@@ -9,7 +9,7 @@
  * row) every cluster has a slot of its own, and a partial leaves its cluster only when it
  * is the last one there.
  * Benoit, Canon and Marchal, Non-clairvoyant reduction algorithms. */
-#include "model/reduce_bounds.h"
+#include "model/reduce/reduce_bounds.h"
 #include "policy/setup.h"
 #include "policy/row_lane.h"
 

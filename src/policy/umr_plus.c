@@ -1,7 +1,7 @@
 /* umr_plus.c -- the best send order found for workers that are not alike.
  * SPDX-License-Identifier: MIT
  *
- * Any order of chunks has sizes that leave no gap and end together (model/vertex.h), so
+ * Any order of chunks has sizes that leave no gap and end together (model/load/vertex.h), so
  * what is left to choose is the order. Starts are round robin over the fastest links, or
  * over those of them that one round would use, n workers in K chunks: one pass gives all
  * K for an n. The best one is then changed chunk by chunk (order_search.c). The plans of

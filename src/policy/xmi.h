@@ -3,8 +3,8 @@
 #ifndef CV_XMI_H
 #define CV_XMI_H
 #include <cleave/policy.h>
-#include "model/plan.h"
-#include "model/vertex.h"
+#include "model/load/plan.h"
+#include "model/load/vertex.h"
 
 extern const struct cleave_policy cleave_policy_xmi;
 

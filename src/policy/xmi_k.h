@@ -3,7 +3,7 @@
 #ifndef CV_XMI_K_H
 #define CV_XMI_K_H
 #include <cleave/policy.h>
-#include "model/plan.h"
+#include "model/load/plan.h"
 
 extern const struct cleave_policy cleave_policy_xmi_k;
 

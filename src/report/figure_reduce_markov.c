@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include <cleave/reduce.h>
-#include "model/reduce_markov.h"
+#include "model/reduce/reduce_markov.h"
 #include "report/figure_plot.h"
 
 enum { SIZES = 10 };

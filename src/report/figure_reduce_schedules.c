@@ -9,9 +9,9 @@
 #include <stdio.h>
 
 #include <cleave/reduce.h>
-#include "model/greedy_tree.h"
-#include "model/reduce_length.h"
-#include "model/tree_strategy.h"
+#include "model/reduce/greedy_tree.h"
+#include "model/reduce/reduce_length.h"
+#include "model/reduce/tree_strategy.h"
 #include "report/figure_plot.h"
 
 enum { MOST_NODES = 8 };

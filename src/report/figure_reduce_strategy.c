@@ -8,8 +8,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "model/reduce_length.h"
-#include "model/tree_strategy.h"
+#include "model/reduce/reduce_length.h"
+#include "model/reduce/tree_strategy.h"
 #include "report/figure_plot.h"
 #include "sim/parallel.h"
 

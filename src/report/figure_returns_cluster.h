@@ -7,7 +7,7 @@
 #ifndef CV_FIGURE_RETURNS_CLUSTER_H
 #define CV_FIGURE_RETURNS_CLUSTER_H
 #include "base/random.h"
-#include "model/returns.h"
+#include "model/returns/returns.h"
 
 enum { CV_STAR_MOST = 8 };
 

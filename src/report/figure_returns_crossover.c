@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "model/returns.h"
+#include "model/returns/returns.h"
 #include "report/figure_plot.h"
 
 enum { COMPUTES = 13, RATIOS = 7 };

@@ -9,8 +9,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "model/returns.h"
-#include "model/returns_search.h"
+#include "model/returns/returns.h"
+#include "model/returns/returns_search.h"
 #include "report/figure_plot.h"
 
 enum { WORKERS = 4, LINKS = 10, COMPUTES = 7, RATIOS = 5 };

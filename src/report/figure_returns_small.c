@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "model/returns_search.h"
+#include "model/returns/returns_search.h"
 #include "report/figure_plot.h"
 #include "report/figure_returns_cluster.h"
 

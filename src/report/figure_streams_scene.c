@@ -5,9 +5,9 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "model/periodic_profile.h"
-#include "model/platform_internal.h"
-#include "model/stream_costs.h"
+#include "model/platform/periodic_profile.h"
+#include "model/platform/platform_internal.h"
+#include "model/stream/stream_costs.h"
 #include "sim/parallel.h"
 #include "sim/stream_run.h"
 

@@ -9,7 +9,7 @@
 
 #include <cleave/streams.h>
 #include <cleave/trace.h>
-#include "model/stream_costs.h"
+#include "model/stream/stream_costs.h"
 #include "report/figure_plot.h"
 
 enum { WORKERS = 4, MOST_POSTS = 32 };

@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "model/stream_costs.h"
+#include "model/stream/stream_costs.h"
 #include "report/figure_plot.h"
 #include "report/figure_streams_scene.h"
 

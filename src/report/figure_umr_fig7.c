@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "model/generate.h"
+#include "model/platform/generate.h"
 #include "policy/bandwidth_order.h"
 #include "policy/umr.h"
 #include "policy/umr_plus.h"

@@ -8,7 +8,7 @@
 #include <cleave/trace.h>
 
 #include "base/fail.h"
-#include "model/platform_internal.h"
+#include "model/platform/platform_internal.h"
 #include "policy/vacant.h"
 #include "run/usable_cores.h"
 

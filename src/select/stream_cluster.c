@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/cycle_order.h"
+#include "model/stream/cycle_order.h"
 
 /* Work for one worker in the search of an order: sorting it three times. */
 enum { WORK_PER_MEMBER = 60 };

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT
  *
  * Whether workers fit into a round is: is there an order of service in which the delays
- * sum up to tau at most? The best order is found in O(n log n) (model/cycle_order.h), and
+ * sum up to tau at most? The best order is found in O(n log n) (model/stream/cycle_order.h), and
  * is looked for only where sums do not decide:
  *
  *     sum of all data > tau, or sum of all results > tau                no order
@@ -13,7 +13,7 @@
  * worker stretch the delays of the order that is best without them. */
 #ifndef CV_STREAM_CLUSTER_H
 #define CV_STREAM_CLUSTER_H
-#include "model/stream_costs.h"
+#include "model/stream/stream_costs.h"
 
 /* All workers one may choose from. */
 struct cv_stream_field {

@@ -22,7 +22,7 @@
 #ifndef CV_STREAM_SELECT_H
 #define CV_STREAM_SELECT_H
 #include <cleave/error.h>
-#include "model/stream_costs.h"
+#include "model/stream/stream_costs.h"
 
 enum cv_select_weights { CV_SELECT_RING, CV_SELECT_OWN };
 

@@ -13,7 +13,7 @@
 #define CV_FIXED_TREE_H
 #include <cleave/policy.h>
 #include "base/arena.h"
-#include "model/reduce_costs.h"
+#include "model/reduce/reduce_costs.h"
 
 /* A tree laid out for the pass: groups of senders to one receiver. */
 struct cv_fixed_tree {

@@ -6,7 +6,7 @@
 #define CV_LOAD_CASE_H
 #include <cleave/run.h>
 #include "engine/driver.h"
-#include "model/platform_internal.h"
+#include "model/platform/platform_internal.h"
 
 struct cv_load_case {
     const struct cleave_policy *policy;

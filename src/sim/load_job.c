@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "engine/driver.h"
-#include "model/load_bounds.h"
+#include "model/bounds/load_bounds.h"
 #include "sim/load_case.h"
 #include "sim/monte_carlo.h"
 #include "sim/native.h"

@@ -16,7 +16,7 @@
 
 #include "base/arena.h"
 #include "base/fail.h"
-#include "model/profile.h"
+#include "model/platform/profile.h"
 #include "sim/native_parts.h"
 
 static void native_close(void *engine)

@@ -5,7 +5,7 @@
  * the computation would have ended is computed again, and its event is looked for. */
 #include "base/arena.h"
 #include "base/fail.h"
-#include "model/profile.h"
+#include "model/platform/profile.h"
 #include "sim/native_parts.h"
 
 /* When a computation came, or comes, to its first unit: after the latency. */

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #include <cleave/policy.h>
-#include "model/reduce_costs.h"
+#include "model/reduce/reduce_costs.h"
 #include "sim/event_heap.h"
 
 #define CV_NO_SENDER UINT32_MAX

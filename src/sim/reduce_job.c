@@ -5,9 +5,9 @@
 
 #include <cleave/reduce.h>
 #include "engine/driver.h"
-#include "model/reduce_costs.h"
-#include "model/reduce_length.h"
-#include "model/reduce_tree.h"
+#include "model/reduce/reduce_costs.h"
+#include "model/reduce/reduce_length.h"
+#include "model/reduce/reduce_tree.h"
 #include "sim/monte_carlo.h"
 #include "sim/native_reduce.h"
 #include "sim/reduce_lane.h"

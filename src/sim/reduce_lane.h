@@ -7,7 +7,7 @@
  * to the driver. */
 #ifndef CV_REDUCE_LANE_H
 #define CV_REDUCE_LANE_H
-#include "model/reduce_costs.h"
+#include "model/reduce/reduce_costs.h"
 #include "sim/monte_carlo.h"
 
 struct cv_reduce_lanes;

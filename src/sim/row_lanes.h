@@ -8,7 +8,7 @@
 #ifndef CV_ROW_LANES_H
 #define CV_ROW_LANES_H
 #include "engine/driver.h"
-#include "model/reduce_costs.h"
+#include "model/reduce/reduce_costs.h"
 #include "sim/run_stats.h"
 
 struct cv_row_lanes;

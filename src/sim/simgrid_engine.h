@@ -3,7 +3,7 @@
 #define CV_SIMGRID_ENGINE_H
 #include <cleave/simgrid.h>
 #include "engine/engine.h"
-#include "model/reduce_costs.h"
+#include "model/reduce/reduce_costs.h"
 
 /* What the engines below take as their source. */
 struct cv_simgrid_source {

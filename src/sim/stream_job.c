@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "model/platform_internal.h"
+#include "model/platform/platform_internal.h"
 #include "sim/parallel.h"
 #include "sim/stream_run.h"
 

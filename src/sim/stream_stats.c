@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/fail.h"
-#include "model/profile.h"
+#include "model/platform/profile.h"
 
 /* Shorter waits are rounding. */
 static const double NO_WAIT_S = 1e-9;

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "engine/driver.h"
-#include "model/reduce_costs.h"
+#include "model/reduce/reduce_costs.h"
 #include "sim/native_reduce.h"
 #include "sim/reduce_lane.h"
 

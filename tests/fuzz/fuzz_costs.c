@@ -10,7 +10,7 @@
 #include "base/quantity.h"
 #include "base/text.h"
 #include "io/costs_file.h"
-#include "model/reduce_costs.h"
+#include "model/reduce/reduce_costs.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/reduce_length.h"
+#include "model/reduce/reduce_length.h"
 #include "mpi/mpi_names.h"
 #include "mpi/tree_plan.h"
 

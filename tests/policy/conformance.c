@@ -12,7 +12,7 @@
 #include "base/random.h"
 #include "engine/driver.h"
 #include "engine/replay.h"
-#include "model/load_bounds.h"
+#include "model/bounds/load_bounds.h"
 #include "sim/forecast.h"
 #include "sim/native.h"
 #include "trace_check.h"

@@ -17,8 +17,8 @@
 #include "base/random.h"
 #include "engine/driver.h"
 #include "engine/replay.h"
-#include "model/greedy_tree.h"
-#include "model/reduce_costs.h"
+#include "model/reduce/greedy_tree.h"
+#include "model/reduce/reduce_costs.h"
 #include "sim/native_reduce.h"
 #include "trace_check.h"
 

@@ -12,7 +12,7 @@
 
 #include "base/fail.h"
 #include "base/random.h"
-#include "model/plan.h"
+#include "model/load/plan.h"
 
 enum { MOST_WORKERS = 64 };
 

@@ -4,7 +4,7 @@
 #define RETURNS_CLUSTER_H
 #include <string.h>
 
-#include "model/returns.h"
+#include "model/returns/returns.h"
 #include "plan_check.h"
 
 /* An instance that owns its costs. */

@@ -3,7 +3,7 @@
 #define STREAM_CHECK_H
 #include "plan_check.h"
 
-#include "model/stream_costs.h"
+#include "model/stream/stream_costs.h"
 
 /* Computing is slow against messages, as the method assumes. */
 static inline struct cleave_worker stream_worker(struct cv_random *random)

@@ -7,10 +7,10 @@
 
 #include <cleave/streams.h>
 #include "base/random.h"
-#include "model/periodic_profile.h"
-#include "model/platform_internal.h"
-#include "model/profile.h"
-#include "model/stream_map.h"
+#include "model/platform/periodic_profile.h"
+#include "model/platform/platform_internal.h"
+#include "model/platform/profile.h"
+#include "model/stream/stream_map.h"
 #include "policy/as4dr_history.h"
 #include "sim/stream_run.h"
 #include "trace_check.h"

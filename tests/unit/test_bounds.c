@@ -9,11 +9,11 @@
 
 #include <cmocka.h>
 
-#include "model/bound_equal.h"
-#include "model/bound_price.h"
-#include "model/bounds.h"
-#include "model/plan.h"
-#include "model/vertex.h"
+#include "model/load/bound_equal.h"
+#include "model/load/bound_price.h"
+#include "model/load/bounds.h"
+#include "model/load/plan.h"
+#include "model/load/vertex.h"
 
 enum { MOST_WORKERS = 24, MOST_CHUNKS = 96 };
 

@@ -16,7 +16,7 @@
 #include "base/random.h"
 #include "io/costs_file.h"
 #include "io/quick_costs.h"
-#include "model/reduce_costs.h"
+#include "model/reduce/reduce_costs.h"
 
 static struct cleave_costs *parse(const char *text)
 {

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "model/cycle_order.h"
+#include "model/stream/cycle_order.h"
 
 enum { MOST = 7, MANY = 100000 };
 

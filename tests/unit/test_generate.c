@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "model/generate.h"
+#include "model/platform/generate.h"
 
 static struct cleave_platform *generate(const struct cv_generate *wanted)
 {

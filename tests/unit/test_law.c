@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "model/law.h"
+#include "model/reduce/law.h"
 #include "law_check.h"
 
 enum { DRAWS = 100000 };

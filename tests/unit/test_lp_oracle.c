@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "model/vertex.h"
+#include "model/load/vertex.h"
 #include "policy/umr_plus.h"
 #include "policy/xmi.h"
 #include "policy/xmi_k.h"

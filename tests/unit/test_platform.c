@@ -10,7 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "model/platform_internal.h"
+#include "model/platform/platform_internal.h"
 
 static const struct cleave_worker good = {
     .speed_ups = 1,

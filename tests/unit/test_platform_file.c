@@ -15,7 +15,7 @@
 
 #include "base/random.h"
 #include "io/platform_writer.h"
-#include "model/platform_internal.h"
+#include "model/platform/platform_internal.h"
 
 static const char sample[] =
     "# A platform with everything in it.\n"

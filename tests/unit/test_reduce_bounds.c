@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: MIT */
 #include "tree_check.h"
 
-#include "model/reduce_bounds.h"
-#include "model/reduce_length.h"
-#include "model/tree_strategy.h"
+#include "model/reduce/reduce_bounds.h"
+#include "model/reduce/reduce_length.h"
+#include "model/reduce/tree_strategy.h"
 
 enum { MOST_N = 130 };
 

@@ -1,9 +1,9 @@
 /* test_reduce_length.c -- the least length by counting. SPDX-License-Identifier: MIT */
 #include "tree_check.h"
 
-#include "model/reduce_bounds.h"
-#include "model/reduce_length.h"
-#include "model/tree_strategy.h"
+#include "model/reduce/reduce_bounds.h"
+#include "model/reduce/reduce_length.h"
+#include "model/reduce/tree_strategy.h"
 
 static void logarithms_are_whole(void **state)
 {

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: MIT */
 #include "returns_check.h"
 
-#include "model/returns_bounds.h"
-#include "model/returns_convex.h"
+#include "model/returns/returns_bounds.h"
+#include "model/returns/returns_convex.h"
 
 static const double rounding = 1e-11;
 

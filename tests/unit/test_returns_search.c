@@ -4,8 +4,8 @@
 
 #include "plan_check.h"
 
-#include "model/returns_bounds.h"
-#include "model/returns_search.h"
+#include "model/returns/returns_bounds.h"
+#include "model/returns/returns_search.h"
 
 enum { MOST_HERE = 40, MOST_BRUTE = 4 };
 

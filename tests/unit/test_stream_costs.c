@@ -2,9 +2,9 @@
  * SPDX-License-Identifier: MIT */
 #include "stream_check.h"
 
-#include "model/periodic_profile.h"
-#include "model/profile.h"
-#include "model/stream_map.h"
+#include "model/platform/periodic_profile.h"
+#include "model/platform/profile.h"
+#include "model/stream/stream_map.h"
 
 enum { MOST = 12 };
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include <cleave/stream_plan.h>
-#include "model/cycle_order.h"
+#include "model/stream/cycle_order.h"
 #include "select/stream_period.h"
 
 enum { WORKERS = 24 };

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "model/vertex.h"
+#include "model/load/vertex.h"
 #include "policy/one_round.h"
 #include "policy/umr.h"
 #include "policy/umr_plus.h"

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "plan_check.h"
 
-#include "model/vertex.h"
+#include "model/load/vertex.h"
 
 enum { MOST_CHUNKS = 40 };
 

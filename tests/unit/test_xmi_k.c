@@ -1,7 +1,7 @@
 /* test_xmi_k.c -- the best number of workers and chunks. SPDX-License-Identifier: MIT */
 #include "plan_check.h"
 
-#include "model/vertex.h"
+#include "model/load/vertex.h"
 #include "policy/umr.h"
 #include "policy/xmi.h"
 #include "policy/xmi_k.h"

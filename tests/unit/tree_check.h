@@ -12,8 +12,8 @@
 
 #include "base/fail.h"
 #include "base/random.h"
-#include "model/greedy_tree.h"
-#include "model/reduce_tree.h"
+#include "model/reduce/greedy_tree.h"
+#include "model/reduce/reduce_tree.h"
 
 struct cost_pair {
     double d, c;

@@ -10,7 +10,7 @@
 #include "engine/driver.h"
 #include "kinds.h"
 #include "load_inputs.h"
-#include "model/bounds.h"
+#include "model/load/bounds.h"
 #include "policy/head_tail.h"
 #include "policy/registry.h"
 #include "sim/native.h"

@@ -3,7 +3,7 @@
 #include "kinds.h"
 #include "load_inputs.h"
 #include "lp_order.h"
-#include "model/vertex.h"
+#include "model/load/vertex.h"
 #include "policy/mi.h"
 #include "policy/one_round.h"
 #include "policy/umr.h"

@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "kinds.h"
-#include "model/greedy_tree.h"
-#include "model/reduce_bounds.h"
-#include "model/reduce_length.h"
-#include "model/reduce_markov.h"
-#include "model/tree_strategy.h"
+#include "model/reduce/greedy_tree.h"
+#include "model/reduce/reduce_bounds.h"
+#include "model/reduce/reduce_length.h"
+#include "model/reduce/reduce_markov.h"
+#include "model/reduce/tree_strategy.h"
 
 /* Numbers of elements may exceed what a node is counted by. */
 static uint64_t case_elements(struct vector_case *c)

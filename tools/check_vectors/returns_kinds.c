@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "kinds.h"
-#include "model/returns.h"
-#include "model/returns_bounds.h"
-#include "model/returns_search.h"
+#include "model/returns/returns.h"
+#include "model/returns/returns_bounds.h"
+#include "model/returns/returns_search.h"
 
 struct scene {
     struct vector_case *c;

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "streams_inputs.h"
 
-#include "model/platform_internal.h"
+#include "model/platform/platform_internal.h"
 
 double *case_room(struct vector_case *c, size_t count)
 {

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #ifndef STREAMS_INPUTS_H
 #define STREAMS_INPUTS_H
-#include "model/stream_costs.h"
+#include "model/stream/stream_costs.h"
 #include "vector_case.h"
 
 /* A worker is listed as [speed, compute latency, bandwidth, latency, bandwidth and

@@ -3,11 +3,11 @@
 #include <math.h>
 
 #include "kinds.h"
-#include "model/cycle_order.h"
-#include "model/periodic_profile.h"
-#include "model/stream_cip.h"
-#include "model/stream_map.h"
-#include "model/water_fill.h"
+#include "model/stream/cycle_order.h"
+#include "model/platform/periodic_profile.h"
+#include "model/stream/stream_cip.h"
+#include "model/stream/stream_map.h"
+#include "model/load/water_fill.h"
 #include "streams_inputs.h"
 
 static void expect_delays(struct vector_case *c, const struct cv_stream_ring *ring,

@@ -9,8 +9,8 @@
 #include <string.h>
 
 #include "kinds.h"
-#include "model/periodic_profile.h"
-#include "model/platform_internal.h"
+#include "model/platform/periodic_profile.h"
+#include "model/platform/platform_internal.h"
 #include "sim/stream_run.h"
 #include "streams_inputs.h"
 

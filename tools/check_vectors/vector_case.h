@@ -12,7 +12,7 @@
 #include <cleave/platform.h>
 #include "base/arena.h"
 #include "json_tree.h"
-#include "model/plan.h"
+#include "model/load/plan.h"
 
 enum case_result { CASE_PASSED, CASE_FAILED, CASE_SKIPPED };
 

@@ -1,0 +1,231 @@
+/* load_bounds.c -- what no schedule can beat, results included.
+ * SPDX-License-Identifier: MIT
+ *
+ * results: whatever the rounds, a worker computes at most while its latencies leave time,
+ * x_i <= (T - latencies_i) S_i, and every unit passes the port on its way out and its result
+ * on its way back. A master that handles one message at a time has sum x_i (1/B_i + ratio /
+ * B'_i) <= T, one with a message each way sum x_i ratio / B'_i <= T, and with a port per
+ * worker x_i ratio / B'_i <= T for each. The most work is a fractional knapsack, the least
+ * time for a load its inverse.
+ *
+ * Bounds on time become bounds on work by looking for the load whose bound is the
+ * lifespan. */
+#include "model/bounds/load_bounds.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "model/returns/returns_bounds.h"
+
+enum { MOST_STEPS = 200 };
+/* Up to so many workers the convex bound takes milliseconds. */
+enum { CONVEX_QUICK = 1000 };
+
+struct passage {
+    double port_s; /* of the port, per unit               */
+    double rate;   /* most units per second of its time   */
+    double dead_s; /* latencies                            */
+};
+
+static int cheapest_first(const void *a, const void *b)
+{
+    const struct passage *x = a, *y = b;
+
+    return (x->port_s > y->port_s) - (x->port_s < y->port_s);
+}
+
+static struct passage *passages(const struct cv_bound_query *query,
+                                struct cv_arena *scratch)
+{
+    struct passage *all = cv_array(scratch, query->nworkers, sizeof *all);
+
+    for (uint32_t i = 0; all != NULL && i < query->nworkers; i++) {
+        const struct cleave_worker *w = &query->workers[i];
+        const double back_s = query->result_ratio / w->return_bandwidth_ups;
+
+        all[i].rate = w->speed_ups;
+        all[i].dead_s = w->latency_s + w->compute_latency_s + w->return_latency_s;
+        if (query->port == CLEAVE_PORT_ONE) {
+            all[i].port_s = 1 / w->bandwidth_ups + back_s;
+        } else if (query->port == CLEAVE_PORT_DUPLEX) {
+            all[i].port_s = back_s;
+        } else {
+            all[i].port_s = 0;
+            all[i].rate = fmin(w->speed_ups, fmin(w->bandwidth_ups, 1 / back_s));
+        }
+    }
+    if (all != NULL)
+        qsort(all, query->nworkers, sizeof *all, cheapest_first);
+    return all;
+}
+
+static double most_work(const struct passage *all, uint32_t n, double time_s)
+{
+    double room_s = time_s, units = 0;
+
+    for (uint32_t i = 0; i < n && room_s > 0; i++) {
+        double part = (time_s - all[i].dead_s) * all[i].rate;
+
+        if (part <= 0)
+            continue;
+        if (part * all[i].port_s > room_s)
+            part = room_s / all[i].port_s;
+        units += part;
+        room_s -= part * all[i].port_s;
+    }
+    return units;
+}
+
+/* The least time for the load, from below: the work done grows with the time. */
+static double least_time(const struct passage *all, uint32_t n, double load)
+{
+    double low = 0, high = 1;
+
+    while (most_work(all, n, high) < load && high < 1e300)
+        low = high, high *= 2;
+    for (int step = 0; step < MOST_STEPS && high - low > 1e-12 * high; step++) {
+        const double middle = low + (high - low) / 2;
+
+        if (most_work(all, n, middle) < load)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* The load whose least time is the lifespan, from above: `least` (convex or not) grows
+ * with the load and is nearly proportional to it. */
+static double invert(const struct cv_bound_query *query, double units, double least_s,
+                     struct cv_arena *scratch, size_t which)
+{
+    double low = 0, high = INFINITY;
+
+    for (int step = 0; step < 40 && high > low * (1 + 1e-9); step++) {
+        struct cleave_bound bounds[CV_MAX_BOUNDS];
+        size_t tightest;
+
+        if (least_s > query->lifespan_s)
+            high = fmin(high, units);
+        else
+            low = fmax(low, units);
+        units *= query->lifespan_s / least_s * (step % 2 == 0 ? 1 + 1e-10 : 1 - 1e-10);
+        if (!(units > low && units < high))
+            units = isinf(high) ? 2 * low : low + (high - low) / 2;
+        if (!(units > 0) || isinf(units) ||
+            cv_bounds(query->workers, query->nworkers, query->port, units, scratch,
+                      bounds, &tightest) <= which)
+            break;
+        least_s = bounds[which].value_s;
+    }
+    return high;
+}
+
+static size_t add(struct cleave_bound *out, size_t count, const char *name, double value)
+{
+    if (count < CV_MAX_BOUNDS && isfinite(value) && value > 0)
+        out[count++] = (struct cleave_bound){ name, value };
+    return count;
+}
+
+typedef double work_bound(const struct cv_returns *returns, double lifespan_s,
+                          struct cv_arena *scratch);
+
+/* The time for a load from the work in a lifespan, from below: more time, more work, and
+ * without latencies in proportion. */
+static double time_bound(work_bound *bound, const struct cv_returns *returns, double load,
+                         struct cv_arena *scratch)
+{
+    double low = 0, high = INFINITY, low_work = 0, high_work = INFINITY, time_s = 1;
+
+    for (int step = 0; step < 60 && low < high * (1 - 1e-11); step++) {
+        const double work = bound(returns, time_s, scratch);
+
+        if (isnan(work))
+            return NAN;
+        if (work > load) {
+            high = time_s;
+            high_work = work;
+        } else {
+            low = time_s;
+            low_work = work;
+        }
+        if (isinf(high) || low == 0)
+            time_s *=
+                work > 0 ? fmax(0.1, load / work * (work > load ? 1 - 1e-12 : 1.1)) : 16;
+        else if (step % 3 == 2)
+            time_s = low + (high - low) / 2;
+        else
+            time_s = low + (high - low) * (load - low_work) / (high_work - low_work) *
+                               (1 - 1e-12);
+    }
+    return low;
+}
+
+/* Bounds for schedules of one round: work in a lifespan, or the time for a load. */
+static size_t add_one_round(const struct cv_bound_query *query, struct cv_arena *scratch,
+                            struct cleave_bound *out, size_t count)
+{
+    static const struct {
+        const char *name;
+        work_bound *bound;
+        uint32_t most;
+    } bounds[] = {
+        { "prefix", cv_returns_bound_prefix, UINT32_MAX },
+        { "convex", cv_returns_bound_convex, CONVEX_QUICK },
+    };
+    struct cv_returns returns = { .n = query->nworkers,
+                                  .single = query->port == CLEAVE_PORT_ONE };
+
+    returns.trips =
+        cv_trips(query->workers, query->nworkers, query->result_ratio, 0, scratch);
+    if (returns.trips == NULL)
+        return 0;
+    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++)
+        if (query->nworkers <= bounds[i].most)
+            count =
+                add(out, count, bounds[i].name,
+                    query->lifespan_s > 0
+                        ? bounds[i].bound(&returns, query->lifespan_s, scratch)
+                        : time_bound(bounds[i].bound, &returns, query->load, scratch));
+    return count;
+}
+
+size_t cv_load_bounds(const struct cv_bound_query *query, struct cv_arena *scratch,
+                      struct cleave_bound out[CV_MAX_BOUNDS], size_t *out_tightest)
+{
+    const bool lives = query->lifespan_s > 0;
+    double guess = lives ? query->lifespan_s : query->load;
+    size_t count, tightest = 0;
+
+    if (lives) {
+        double speed = 0;
+
+        for (uint32_t i = 0; i < query->nworkers; i++)
+            speed += query->workers[i].speed_ups;
+        guess *= speed;
+    }
+    count = cv_bounds(query->workers, query->nworkers, query->port, guess, scratch, out,
+                      &tightest);
+    if (count == 0)
+        return 0;
+    for (size_t i = 0; lives && i < count; i++)
+        out[i].value_s = invert(query, guess, out[i].value_s, scratch, i);
+    if (query->result_ratio > 0) {
+        const struct passage *all = passages(query, scratch);
+
+        if (all == NULL)
+            return 0;
+        count = add(out, count, "results",
+                    lives ? most_work(all, query->nworkers, query->lifespan_s)
+                          : least_time(all, query->nworkers, query->load));
+    }
+    if (query->one_round && query->port != CLEAVE_PORT_MULTI)
+        count = add_one_round(query, scratch, out, count);
+    for (size_t i = 0; i < count; i++)
+        if (i == 0 || (lives ? out[i].value_s < out[tightest].value_s
+                             : out[i].value_s > out[tightest].value_s))
+            tightest = i;
+    *out_tightest = tightest;
+    return count;
+}

@@ -1,0 +1,25 @@
+/* load_bounds.h -- what no schedule can beat, results included.
+ * SPDX-License-Identifier: MIT */
+#ifndef CV_LOAD_BOUNDS_H
+#define CV_LOAD_BOUNDS_H
+#include "model/load/bounds.h"
+
+/* What is asked about. */
+struct cv_bound_query {
+    const struct cleave_worker *workers;
+    uint32_t nworkers;
+    enum cleave_port port;
+    double load;         /* units, when there is no lifespan                        */
+    double lifespan_s;   /* above 0: bounds are the most units done by then         */
+    double result_ratio; /* units of result per unit of load                        */
+    bool one_round;      /* only schedules with at most one chunk per worker        */
+};
+
+/* All bounds there are: those of cv_bounds, which results can only worsen, "results" (what
+ * comes back has to pass the port) and for one round "prefix" and "convex". Bounds on the
+ * time for a load, or on the units for a lifespan. As cv_bounds otherwise; *out_tightest is
+ * the largest time or the fewest units. */
+size_t cv_load_bounds(const struct cv_bound_query *query, struct cv_arena *scratch,
+                      struct cleave_bound out[CV_MAX_BOUNDS], size_t *out_tightest);
+
+#endif

@@ -1,0 +1,66 @@
+/* water_fill.c -- share out a last load so that all workers end together.
+ * SPDX-License-Identifier: MIT
+ *
+ * Taken in the order in which they can begin, k workers can do
+ * sum speed (t - begin) by time t. They are joined one by one while the common end of
+ * those before lies behind the begin of the next. */
+#include "model/load/water_fill.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static int by_begin(const void *left, const void *right)
+{
+    const struct cv_basin *a = left, *b = right;
+
+    return (a->begin_s > b->begin_s) - (a->begin_s < b->begin_s);
+}
+
+/* The end is kept relative to the first begin, for accuracy at late times. */
+static double common_end(const struct cv_basin *basins, uint32_t n, double load)
+{
+    double speed = 0, weighted = 0, end = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        const double begin = basins[i].begin_s - basins[0].begin_s;
+
+        if (i > 0 && end <= begin)
+            break;
+        speed += basins[i].speed_ups;
+        weighted += basins[i].speed_ups * begin;
+        end = (load + weighted) / speed;
+    }
+    return basins[0].begin_s + end;
+}
+
+bool cv_water_fill_in(struct cv_basin *basins, const double *ready_s,
+                      const double *overhead_s, const double *speed_ups, uint32_t n,
+                      double load, double *out_share, double *out_end)
+{
+    uint32_t used = 0;
+
+    for (uint32_t w = 0; w < n; w++)
+        if (speed_ups[w] > 0)
+            basins[used++] =
+                (struct cv_basin){ ready_s[w] + overhead_s[w], speed_ups[w] };
+    if (used == 0)
+        return false;
+    qsort(basins, used, sizeof *basins, by_begin);
+    *out_end = common_end(basins, used, load);
+    for (uint32_t w = 0; w < n; w++)
+        out_share[w] =
+            speed_ups[w] > 0
+                ? speed_ups[w] * fmax(0, *out_end - (ready_s[w] + overhead_s[w]))
+                : 0;
+    return true;
+}
+
+bool cv_water_fill(const double *ready_s, const double *overhead_s,
+                   const double *speed_ups, uint32_t n, double load,
+                   struct cv_arena *arena, double *out_share, double *out_end)
+{
+    struct cv_basin *basins = cv_array(arena, n, sizeof *basins);
+
+    return basins != NULL && cv_water_fill_in(basins, ready_s, overhead_s, speed_ups, n,
+                                              load, out_share, out_end);
+}

@@ -1,0 +1,182 @@
+/* reduce_bounds.c -- what no reduction can beat, and what an algorithm never exceeds.
+ * SPDX-License-Identifier: MIT */
+#include "model/reduce/reduce_bounds.h"
+
+#include <math.h>
+#include <stddef.h>
+
+#include "model/reduce/reduce_length.h"
+
+double cv_reduce_lower(uint64_t n, double d, double c)
+{
+    return cv_ceil_log2(n) * (d > c ? d : c);
+}
+
+double cv_reduce_upper(uint64_t n, double d, double c)
+{
+    return cv_ceil_log2(n) * (d + c);
+}
+
+static uint64_t divide_up(uint64_t a, uint64_t b)
+{
+    return a / b + (a % b != 0);
+}
+
+double cv_reduce_upper_limited(uint64_t n, double d, double c, uint64_t k)
+{
+    unsigned rounds;
+
+    if (n == 1)
+        return 0;
+    if (k > n / 2)
+        k = n / 2;
+    rounds = cv_ceil_log2(k);
+    /* 2^rounds < 2 k <= n */
+    return (rounds + (double)divide_up(n - (UINT64_C(1) << rounds), k)) * (d + c);
+}
+
+double cv_reduce_upper_printed(uint64_t n, double d, double c, uint64_t k)
+{
+    unsigned rounds = 0; /* floor(log2 k) */
+
+    while (k >> rounds > 1)
+        rounds++;
+    return (rounds + 1 + ((double)divide_up(n, k) - 2)) * (d + c);
+}
+
+unsigned cv_reduce_ordered_rounds(uint32_t n)
+{
+    /* 1.5^k as a whole and a fraction of 2^64, exact while k <= 64. */
+    uint64_t whole = 1, fraction = 0;
+    unsigned rounds = 0;
+
+    if (n <= 1)
+        return 0;
+    while (whole < n - 1 || (whole == n - 1 && fraction == 0)) {
+        const uint64_t half = fraction >> 1 | (whole & 1) << 63, sum = fraction + half;
+
+        whole += (whole >> 1) + (sum < fraction);
+        fraction = sum;
+        rounds++;
+    }
+    return rounds;
+}
+
+double cv_reduce_ordered_upper(uint32_t n, double most_transfer, double c)
+{
+    return cv_reduce_ordered_rounds(n) * (most_transfer + c);
+}
+
+/* --- ratios to the optimum -------------------------------------------------------------- */
+
+/* What a formula may use. */
+struct terms {
+    double delta;    /* greatest over least transfer cost         */
+    double log2_n;   /* n > 1                                     */
+    double rounds;   /* ceil(log2 n)                              */
+    double log2_phi; /* of the golden ratio                       */
+    double ordered;  /* rounds of the ordered algorithm's bound   */
+};
+
+static double pairs_free(const struct terms *t)
+{
+    return t->delta;
+}
+
+static double pairs_any(const struct terms *t)
+{
+    return t->delta + 1;
+}
+
+static double pairs_equal(const struct terms *t)
+{
+    return (t->delta + 1) * (1 + 1 / t->log2_n) * t->log2_phi;
+}
+
+static double fibonacci_free(const struct terms *t)
+{
+    return t->delta / t->log2_phi + t->delta / t->rounds;
+}
+
+static double fibonacci_any(const struct terms *t)
+{
+    return t->delta / t->log2_phi + 2 * t->delta / t->rounds;
+}
+
+static double ordered_free(const struct terms *t)
+{
+    return t->ordered / t->rounds * t->delta;
+}
+
+static double ordered_any(const struct terms *t)
+{
+    return t->ordered / t->rounds * (t->delta + 1);
+}
+
+enum when { WHEN_FREE, WHEN_ANY, WHEN_EQUAL };
+
+static const char *const when_text[] = { "c = 0", "any c", "c = d" };
+
+struct row {
+    enum cv_reduce_method method;
+    enum when when;
+    unsigned theorem;
+    double (*ratio)(const struct terms *t);
+    const char *formula;
+};
+
+static const struct row rows[] = {
+    { CV_METHOD_BINOMIAL_STAT, WHEN_FREE, 1, pairs_free, "Delta" },
+    { CV_METHOD_BINOMIAL_STAT, WHEN_ANY, 3, pairs_any, "Delta + 1" },
+    { CV_METHOD_BINOMIAL_STAT, WHEN_EQUAL, 4, pairs_equal,
+      "(Delta + 1) (1 + 1 / log2 n) log2 phi" },
+    { CV_METHOD_TREE_DYN, WHEN_FREE, 1, pairs_free, "Delta" },
+    { CV_METHOD_TREE_DYN, WHEN_ANY, 3, pairs_any, "Delta + 1" },
+    { CV_METHOD_TREE_DYN, WHEN_EQUAL, 4, pairs_equal,
+      "(Delta + 1) (1 + 1 / log2 n) log2 phi" },
+    { CV_METHOD_FIBONACCI_STAT, WHEN_FREE, 2, fibonacci_free,
+      "Delta / log2 phi + Delta / ceil(log2 n)" },
+    { CV_METHOD_FIBONACCI_STAT, WHEN_ANY, 5, fibonacci_any,
+      "Delta / log2 phi + 2 Delta / ceil(log2 n)" },
+    { CV_METHOD_FIBONACCI_STAT, WHEN_EQUAL, 5, pairs_free, "Delta" },
+    { CV_METHOD_ORDERED_TREE_DYN, WHEN_FREE, 0, ordered_free,
+      "(floor(log_1.5 (n - 1)) + 1) / ceil(log2 n) Delta" },
+    { CV_METHOD_ORDERED_TREE_DYN, WHEN_ANY, 0, ordered_any,
+      "(floor(log_1.5 (n - 1)) + 1) / ceil(log2 n) (Delta + 1)" },
+};
+
+static bool applies(enum when when, double least_transfer, double c)
+{
+    return when == WHEN_ANY || (when == WHEN_FREE ? c == 0 : c == least_transfer);
+}
+
+bool cv_reduce_guarantee(enum cv_reduce_method method, uint32_t n, double least_transfer,
+                         double most_transfer, double c, struct cv_reduce_guarantee *out)
+{
+    struct terms terms;
+
+    if (n <= 1) {
+        *out = (struct cv_reduce_guarantee){ 1, "1", "n = 1", 0 };
+        return true;
+    }
+    if (!(least_transfer > 0) || !isfinite(most_transfer / least_transfer))
+        return false;
+    terms = (struct terms){ .delta = most_transfer / least_transfer,
+                            .log2_n = log2(n),
+                            .rounds = cv_ceil_log2(n),
+                            .log2_phi = log2((1 + sqrt(5)) / 2),
+                            .ordered = cv_reduce_ordered_rounds(n) };
+    out->ratio = INFINITY;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct row *row = &rows[i];
+        double ratio;
+
+        if (row->method != method || !applies(row->when, least_transfer, c))
+            continue;
+        ratio = row->ratio(&terms);
+        if (ratio < out->ratio)
+            *out = (struct cv_reduce_guarantee){ ratio, row->formula,
+                                                 when_text[row->when], row->theorem };
+    }
+    return true;
+}

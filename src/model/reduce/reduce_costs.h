@@ -1,0 +1,65 @@
+/* reduce_costs.h -- what sending and combining partials costs. SPDX-License-Identifier: MIT
+ *
+ * Either one exact instance (a matrix) or laws, from which the cost of an operation is
+ * drawn as a function of (seed, run, who): no matrix is stored, and every policy meets
+ * the same platform in the same run. */
+#ifndef CV_REDUCE_COSTS_H
+#define CV_REDUCE_COSTS_H
+#include <stdbool.h>
+#include <cleave/reduce.h>
+#include "base/arena.h"
+#include "model/reduce/law.h"
+
+struct cleave_costs {
+    struct cv_arena arena; /* owns the arrays                        */
+    uint32_t nodes;
+    double *transfer; /* nodes x nodes, row: the sender         */
+    double *compute;  /* per node                               */
+};
+
+struct cv_reduce_costs {
+    uint32_t nodes;
+    const struct cleave_costs *exact; /* borrowed; NULL: laws        */
+    struct cv_law transfer, compute;
+    enum cleave_compute_model model;
+    uint64_t transfer_seed, compute_seed; /* of a seed: cv_reduce_costs_seed */
+    uint32_t cluster; /* laws only: nodes per cluster, in a row; 0: none */
+    double remote;    /* factor on transfers between clusters            */
+};
+
+/* Transfers and combinations draw from streams of their own. */
+void cv_reduce_costs_seed(struct cv_reduce_costs *costs, uint64_t seed);
+
+static inline double cv_transfer_cost(const struct cv_reduce_costs *costs, uint32_t run,
+                                      uint32_t from, uint32_t to)
+{
+    if (costs->exact != NULL)
+        return costs->exact->transfer[(size_t)from * costs->nodes + to];
+    if (costs->cluster != 0 && from / costs->cluster != to / costs->cluster)
+        return costs->remote *
+               cv_law_draw(&costs->transfer, costs->transfer_seed, run, from, to);
+    return cv_law_draw(&costs->transfer, costs->transfer_seed, run, from, to);
+}
+
+/* The cost of the nth combination (from 0) on a node. */
+static inline double cv_compute_cost(const struct cv_reduce_costs *costs, uint32_t run,
+                                     uint32_t node, uint32_t nth)
+{
+    if (costs->exact != NULL)
+        return costs->exact->compute[node];
+    return cv_law_draw(&costs->compute, costs->compute_seed, run, node,
+                       costs->model == CLEAVE_COMPUTE_FIXED ? 0 : nth);
+}
+
+/* Every combination costs costs->compute.mean. */
+static inline bool cv_compute_is_constant(const struct cv_reduce_costs *costs)
+{
+    return costs->exact == NULL && costs->compute.kind == CV_LAW_GAMMA &&
+           costs->compute.gamma.method == CV_GAMMA_CONSTANT;
+}
+
+/* Means over all transfers and all nodes. */
+double cv_mean_transfer(const struct cv_reduce_costs *costs);
+double cv_mean_compute(const struct cv_reduce_costs *costs);
+
+#endif

@@ -1,0 +1,276 @@
+/* reduce_tree.c -- who sends its partial to whom, and what comes of it.
+ * SPDX-License-Identifier: MIT */
+#include "model/reduce/reduce_tree.h"
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "base/fail.h"
+
+/* --- is it a tree ---------------------------------------------------------------------- */
+
+static enum cleave_status find_root(const uint32_t *parent, uint32_t n, uint32_t *out,
+                                    struct cleave_error *err)
+{
+    uint32_t root = CV_NO_NODE;
+
+    if (n == 0)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "expected a tree of at least one node, got none");
+    for (uint32_t i = 0; i < n; i++) {
+        if (parent[i] == CV_NO_NODE && root != CV_NO_NODE)
+            return cv_fail(err, CLEAVE_EINPUT,
+                           "expected one root, got two: nodes %u and %u", root, i);
+        if (parent[i] == CV_NO_NODE)
+            root = i;
+        else if (parent[i] >= n)
+            return cv_fail(err, CLEAVE_EINPUT,
+                           "expected the receiver of node %u below %u, got %u", i, n,
+                           parent[i]);
+    }
+    if (root == CV_NO_NODE)
+        return cv_fail(err, CLEAVE_EINPUT, "expected one root, got none");
+    *out = root;
+    return CLEAVE_OK;
+}
+
+/* Every walk towards the root stops at what an earlier walk has seen; only a node of the
+ * same walk closes a cycle. Each node is entered once and left once. */
+static uint32_t node_on_cycle(const uint32_t *parent, uint32_t n, unsigned char *seen)
+{
+    enum { NOT_YET, THIS_WALK, BEFORE };
+
+    for (uint32_t i = 0; i < n; i++) {
+        uint32_t node = i;
+
+        for (; node != CV_NO_NODE && seen[node] == NOT_YET; node = parent[node])
+            seen[node] = THIS_WALK;
+        if (node != CV_NO_NODE && seen[node] == THIS_WALK)
+            return node;
+        for (node = i; node != CV_NO_NODE && seen[node] == THIS_WALK; node = parent[node])
+            seen[node] = BEFORE;
+    }
+    return CV_NO_NODE;
+}
+
+enum cleave_status cv_tree_check(const uint32_t *parent, uint32_t n, uint32_t *out_root,
+                                 struct cleave_error *err)
+{
+    uint32_t root = CV_NO_NODE, bad;
+    unsigned char *seen;
+
+    CV_TRY(find_root(parent, n, &root, err));
+    seen = calloc(n, 1);
+    if (seen == NULL)
+        return cv_fail_memory(err, "the check of a tree");
+    bad = node_on_cycle(parent, n, seen);
+    free(seen);
+    if (bad != CV_NO_NODE)
+        return cv_fail(err, CLEAVE_EINPUT, "expected a tree, got a cycle through node %u",
+                       bad);
+    if (out_root != NULL)
+        *out_root = root;
+    return CLEAVE_OK;
+}
+
+static bool is_cost(double cost)
+{
+    return isfinite(cost) && cost >= 0;
+}
+
+enum cleave_status cv_tree_costs_check(const struct cv_tree_costs *costs, uint32_t n,
+                                       struct cleave_error *err)
+{
+    if (!is_cost(costs->transfer_s))
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "expected a transfer cost of 0 or more, got %g",
+                       costs->transfer_s);
+    if (costs->compute == NULL && !is_cost(costs->compute_s))
+        return cv_fail(err, CLEAVE_EINPUT, "expected a compute cost of 0 or more, got %g",
+                       costs->compute_s);
+    for (uint32_t i = 0; costs->compute != NULL && i < n; i++)
+        if (!is_cost(costs->compute[i]))
+            return cv_fail(err, CLEAVE_EINPUT,
+                           "expected a compute cost of 0 or more for node %u, got %g", i,
+                           costs->compute[i]);
+    return CLEAVE_OK;
+}
+
+/* --- execution ------------------------------------------------------------------------- */
+
+static bool asks_before(const double *ready_s, uint32_t a, uint32_t b)
+{
+    return a < b ? ready_s[a] <= ready_s[b] : ready_s[a] < ready_s[b];
+}
+
+static void sort_few(const double *ready_s, uint32_t *node, size_t n)
+{
+    for (size_t i = 1; i < n; i++) {
+        const uint32_t moved = node[i];
+        size_t at = i;
+
+        for (; at > 0 && asks_before(ready_s, moved, node[at - 1]); at--)
+            node[at] = node[at - 1];
+        node[at] = moved;
+    }
+}
+
+static void sink(const double *ready_s, uint32_t *node, size_t at, size_t n)
+{
+    const uint32_t moved = node[at];
+
+    for (size_t child; (child = 2 * at + 1) < n; at = child) {
+        if (child + 1 < n && asks_before(ready_s, node[child], node[child + 1]))
+            child++;
+        if (!asks_before(ready_s, moved, node[child]))
+            break;
+        node[at] = node[child];
+    }
+    node[at] = moved;
+}
+
+/* In place: a node may have all others as senders. */
+static void sort_by_request(const double *ready_s, uint32_t *node, size_t n)
+{
+    enum { FEW = 24 };
+    size_t sorted = 1;
+
+    while (sorted < n && asks_before(ready_s, node[sorted - 1], node[sorted]))
+        sorted++;
+    if (sorted >= n)
+        return;
+    if (n <= FEW) {
+        sort_few(ready_s, node, n);
+        return;
+    }
+    for (size_t i = n / 2; i-- > 0;)
+        sink(ready_s, node, i, n);
+    while (n-- > 1) {
+        const uint32_t last = node[0];
+
+        node[0] = node[n];
+        node[n] = last;
+        sink(ready_s, node, 0, n);
+    }
+}
+
+/* Senders grouped by receiver, in index order; then all nodes from the root down. */
+static void link_senders(const uint32_t *parent, struct cv_tree_run *run)
+{
+    const uint32_t n = run->n;
+    uint32_t known = 1;
+
+    for (uint32_t i = 0; i < n; i++)
+        if (parent[i] != CV_NO_NODE)
+            run->first[parent[i] + 1]++;
+    for (uint32_t i = 0; i < n; i++)
+        run->first[i + 1] += run->first[i];
+    /* `order` counts what is placed so far, until it takes its own values. */
+    for (uint32_t i = 0; i < n; i++)
+        if (parent[i] != CV_NO_NODE)
+            run->sender[run->first[parent[i]] + run->order[parent[i]]++] = i;
+    run->order[0] = run->root;
+    for (uint32_t i = 0; i < n; i++)
+        for (uint32_t k = run->first[run->order[i]]; k < run->first[run->order[i] + 1];
+             k++)
+            run->order[known++] = run->sender[k];
+}
+
+static void receive_all(const struct cv_tree_costs *costs, struct cv_tree_run *run,
+                        uint32_t node)
+{
+    const double d = costs->transfer_s;
+    const double c = costs->compute != NULL ? costs->compute[node] : costs->compute_s;
+    const uint32_t begin = run->first[node], end = run->first[node + 1];
+    double port_s = 0, busy_s = 0;
+
+    sort_by_request(run->ready_s, run->sender + begin, end - begin);
+    for (uint32_t k = begin; k < end; k++) {
+        const uint32_t sender = run->sender[k];
+
+        if (port_s < run->ready_s[sender])
+            port_s = run->ready_s[sender];
+        run->start_s[sender] = port_s;
+        port_s += d;
+        busy_s = (busy_s < port_s ? port_s : busy_s) + c;
+    }
+    run->ready_s[node] = busy_s;
+}
+
+static bool make_room(struct cv_tree_run *run, struct cv_arena *arena, uint32_t n)
+{
+    /* One piece of memory: blocks of an arena double. */
+    double *piece =
+        cv_array(arena, (size_t)n + 1, 2 * sizeof(double) + 3 * sizeof(uint32_t));
+
+    if (piece == NULL)
+        return false;
+    run->ready_s = piece;
+    run->start_s = piece + n;
+    run->first = (uint32_t *)(void *)(piece + 2 * (size_t)n);
+    run->sender = run->first + n + 1;
+    run->order = run->sender + n;
+    return true;
+}
+
+enum cleave_status cv_tree_run(const uint32_t *parent, uint32_t n,
+                               const struct cv_tree_costs *costs, struct cv_arena *arena,
+                               struct cv_tree_run *out, struct cleave_error *err)
+{
+    struct cv_tree_run run = { .n = n };
+
+    CV_TRY(cv_tree_check(parent, n, &run.root, err));
+    CV_TRY(cv_tree_costs_check(costs, n, err));
+    if (!make_room(&run, arena, n))
+        return cv_fail_memory(err, "the execution of a tree");
+    link_senders(parent, &run);
+    for (uint32_t i = n; i-- > 0;)
+        receive_all(costs, &run, run.order[i]);
+    run.start_s[run.root] = NAN;
+    run.length_s = run.ready_s[run.root];
+    if (!isfinite(run.length_s))
+        return cv_fail(err, CLEAVE_EINPUT, "expected costs whose sum is a finite number");
+    *out = run;
+    return CLEAVE_OK;
+}
+
+/* --- order of the inputs ---------------------------------------------------------------- */
+
+enum cleave_status cv_tree_layout(const struct cv_tree_run *run, struct cv_arena *arena,
+                                  uint32_t **out, struct cleave_error *err)
+{
+    uint32_t *size = calloc(run->n, sizeof *size); /* elements below and at a node */
+    uint32_t *position = size == NULL ? NULL : cv_array(arena, run->n, sizeof *position);
+
+    if (position == NULL) {
+        free(size);
+        return cv_fail_memory(err, "the layout of a tree");
+    }
+    for (uint32_t i = run->n; i-- > 0;) {
+        const uint32_t node = run->order[i];
+
+        size[node]++;
+        for (uint32_t k = run->first[node]; k < run->first[node + 1]; k++)
+            size[node] += size[run->sender[k]];
+    }
+    for (uint32_t i = 0; i < run->n; i++) {
+        const uint32_t node = run->order[i];
+        uint32_t next = position[node] + 1;
+
+        for (uint32_t k = run->first[node]; k < run->first[node + 1]; k++) {
+            position[run->sender[k]] = next;
+            next += size[run->sender[k]];
+        }
+    }
+    free(size);
+    *out = position;
+    return CLEAVE_OK;
+}
+
+void cv_tree_rename(const uint32_t *parent, const uint32_t *position, uint32_t n,
+                    uint32_t *out)
+{
+    for (uint32_t i = 0; i < n; i++)
+        out[position[i]] = parent[i] == CV_NO_NODE ? CV_NO_NODE : position[parent[i]];
+}

@@ -1,0 +1,44 @@
+/* returns_bounds.h -- work that no schedule with results can exceed.
+ * SPDX-License-Identifier: MIT
+ *
+ * All bounds hold for any orders and any number of workers left out, one round; up to
+ * rounding, each is at most the one before it.
+ *
+ * They are made for one ratio of return to send cost and no fixed costs. Where ratios
+ * differ, both costs of every worker are lowered to a common ratio; several are tried.
+ * Fixed costs are spread over what the worker could do alone, or the least of them is
+ * taken from the lifespan of all, whichever is better. A ratio above 1 is interchanged
+ * first: schedules read backwards. docs/returns.md has the proofs. */
+#ifndef CV_RETURNS_BOUNDS_H
+#define CV_RETURNS_BOUNDS_H
+#include "model/returns/returns.h"
+
+/* As if results, or else work messages, took no time. NAN when memory is short, as in the
+ * others. */
+double cv_returns_bound_free(const struct cv_returns *returns, double lifespan_s,
+                             struct cv_arena *scratch);
+/* Prefix sets of fastest links: O(n log n). Exact for equal links and for one worker. */
+double cv_returns_bound_prefix(const struct cv_returns *returns, double lifespan_s,
+                               struct cv_arena *scratch);
+/* The convex relaxation; what is returned is a dual value, so valid wherever the
+ * iteration stops. O(n log n) and O(n) an iteration; for more than CV_CONVEX_MOST workers
+ * answers with the prefix bound. */
+enum { CV_CONVEX_MOST = 100000 };
+double cv_returns_bound_convex(const struct cv_returns *returns, double lifespan_s,
+                               struct cv_arena *scratch);
+/* LIFO, nondecreasing send_s, is proved best of all schedules on this instance, on
+ * either kind of port. False also when memory is short, for ratios that differ and with
+ * fixed costs. */
+bool cv_returns_lifo_proved(const struct cv_returns *returns, struct cv_arena *scratch);
+
+/* Which part of the optimum is certain before anything is computed. */
+struct cv_returns_ratios {
+    double fifo; /* the best FIFO schedule                  */
+    double lifo; /* the best LIFO schedule                  */
+    double best; /* the better of the two                   */
+};
+/* Proved for a common ratio and no fixed costs; else 0. False when memory is short. */
+bool cv_returns_ratios(const struct cv_returns *returns, struct cv_arena *scratch,
+                       struct cv_returns_ratios *out);
+
+#endif

@@ -1,0 +1,290 @@
+/* returns_inverse.c -- the tight system of a pair of orders, kept solved.
+ * SPDX-License-Identifier: MIT
+ *
+ * Let B be the inverse for some workers and let x come in with column u (what a unit for
+ * x costs the others' rows), row v (what the others' units cost its row) and diagonal q.
+ * With k = q - v B u the new inverse has the blocks
+ *
+ *     B + (B u)(v B)/k   -(B u)/k
+ *        -(v B)/k           1/k
+ *
+ * and taking x out again is the same read backwards. */
+#include "model/returns/returns_inverse.h"
+
+#include <math.h>
+#include <string.h>
+
+/* A pivot this small against its diagonal says nothing any more. */
+static const double least_pivot = 1e-11;
+
+bool cv_inverse_init(struct cv_inverse *inverse, const struct cv_returns *returns,
+                     double lifespan_s, struct cv_arena *arena)
+{
+    const uint32_t n = returns->n;
+    double **arrays[] = { &inverse->row_s,      &inverse->tight, &inverse->price,
+                          &inverse->port_price, &inverse->units, NULL };
+    bool ok = true;
+
+    *inverse =
+        (struct cv_inverse){ .returns = returns, .lifespan_s = lifespan_s, .n = n };
+    for (double ***a = arrays; *a != NULL; a++)
+        ok = (**a = cv_array(arena, n, sizeof(double))) != NULL && ok;
+    inverse->work_area = cv_array(arena, 2 * (size_t)n, sizeof(double));
+    inverse->inverse = cv_array(arena, (size_t)n * n, sizeof(double));
+    inverse->who = cv_array(arena, n, sizeof *inverse->who);
+    inverse->slot = cv_array(arena, n, sizeof *inverse->slot);
+    inverse->send = cv_array(arena, n, sizeof *inverse->send);
+    inverse->back = cv_array(arena, n, sizeof *inverse->back);
+    if (!ok || inverse->work_area == NULL || inverse->inverse == NULL ||
+        inverse->who == NULL || inverse->slot == NULL || inverse->send == NULL ||
+        inverse->back == NULL)
+        return false;
+    cv_inverse_clear(inverse);
+    return true;
+}
+
+void cv_inverse_clear(struct cv_inverse *inverse)
+{
+    inverse->m = 0;
+    inverse->tight_work = inverse->score = inverse->port_value = 0;
+    inverse->overload_s = -inverse->lifespan_s;
+    inverse->waits = CV_NOBODY;
+    for (uint32_t x = 0; x < inverse->n; x++)
+        inverse->slot[x] = CV_NOBODY;
+}
+
+void cv_inverse_copy(struct cv_inverse *to, const struct cv_inverse *from)
+{
+    const uint32_t n = from->n, m = from->m;
+    const size_t vector = m * sizeof(double), order = m * sizeof(uint32_t);
+
+    to->m = m;
+    memcpy(to->who, from->who, order);
+    memcpy(to->send, from->send, order);
+    memcpy(to->back, from->back, order);
+    memcpy(to->slot, from->slot, n * sizeof *to->slot);
+    for (uint32_t i = 0; i < m; i++)
+        memcpy(to->inverse + (size_t)i * n, from->inverse + (size_t)i * n, vector);
+    memcpy(to->row_s, from->row_s, vector);
+    memcpy(to->tight, from->tight, vector);
+    memcpy(to->price, from->price, vector);
+    memcpy(to->port_price, from->port_price, vector);
+    memcpy(to->units, from->units, vector);
+    to->tight_work = from->tight_work;
+    to->overload_s = from->overload_s;
+    to->score = from->score;
+    to->port_value = from->port_value;
+    to->waits = from->waits;
+}
+
+/* --- from scratch ------------------------------------------------------------------- */
+
+/* The matrix A into the place of the inverse. */
+static void set_matrix(struct cv_inverse *inverse)
+{
+    const uint32_t n = inverse->n, m = inverse->m;
+    double *matrix = inverse->inverse;
+
+    for (uint32_t i = 0; i < m; i++) {
+        memset(matrix + (size_t)i * n, 0, m * sizeof(double));
+        matrix[(size_t)i * n + i] = cv_inverse_trip(inverse, i)->compute_s;
+    }
+    for (uint32_t k = 0; k < m; k++)
+        for (uint32_t l = k; l < m; l++) {
+            const uint32_t j = inverse->send[k], i = inverse->send[l];
+            const uint32_t later = inverse->back[l], sooner = inverse->back[k];
+
+            matrix[(size_t)i * n + j] += cv_inverse_trip(inverse, j)->send_s;
+            matrix[(size_t)sooner * n + later] += cv_inverse_trip(inverse, later)->back_s;
+        }
+}
+
+static void swap_rows(double *matrix, uint32_t n, uint32_t m, uint32_t a, uint32_t b)
+{
+    for (uint32_t j = 0; a != b && j < m; j++) {
+        const double keep = matrix[(size_t)a * n + j];
+
+        matrix[(size_t)a * n + j] = matrix[(size_t)b * n + j];
+        matrix[(size_t)b * n + j] = keep;
+    }
+}
+
+static void swap_columns(double *matrix, uint32_t n, uint32_t m, uint32_t a, uint32_t b)
+{
+    for (uint32_t i = 0; a != b && i < m; i++) {
+        const double keep = matrix[(size_t)i * n + a];
+
+        matrix[(size_t)i * n + a] = matrix[(size_t)i * n + b];
+        matrix[(size_t)i * n + b] = keep;
+    }
+}
+
+static void eliminate(double *matrix, uint32_t n, uint32_t m, uint32_t c)
+{
+    double *pivot = matrix + (size_t)c * n;
+    const double one = 1 / pivot[c];
+
+    pivot[c] = 1;
+    for (uint32_t j = 0; j < m; j++)
+        pivot[j] *= one;
+    for (uint32_t i = 0; i < m; i++) {
+        double *row = matrix + (size_t)i * n;
+        const double factor = row[c];
+
+        if (i == c || factor == 0)
+            continue;
+        row[c] = 0;
+        for (uint32_t j = 0; j < m; j++)
+            row[j] -= factor * pivot[j];
+    }
+}
+
+/* Gauss-Jordan in place, with row pivots; `swaps` holds m places. */
+static bool invert(double *matrix, uint32_t n, uint32_t m, double *swaps)
+{
+    for (uint32_t c = 0; c < m; c++) {
+        uint32_t best = c;
+
+        for (uint32_t i = c + 1; i < m; i++)
+            if (fabs(matrix[(size_t)i * n + c]) > fabs(matrix[(size_t)best * n + c]))
+                best = i;
+        if (!(fabs(matrix[(size_t)best * n + c]) > 0))
+            return false;
+        swap_rows(matrix, n, m, c, best);
+        swaps[c] = best;
+        eliminate(matrix, n, m, c);
+    }
+    for (uint32_t c = m; c-- > 0;)
+        swap_columns(matrix, n, m, c, (uint32_t)swaps[c]);
+    return true;
+}
+
+bool cv_inverse_renew(struct cv_inverse *inverse)
+{
+    set_matrix(inverse);
+    if (!invert(inverse->inverse, inverse->n, inverse->m, inverse->work_area) ||
+        !cv_inverse_settle(inverse)) {
+        inverse->score = -1;
+        return false;
+    }
+    return true;
+}
+
+bool cv_inverse_load(struct cv_inverse *inverse, const uint32_t *send,
+                     const uint32_t *back, uint32_t m)
+{
+    cv_inverse_clear(inverse);
+    inverse->m = m;
+    for (uint32_t k = 0; k < m; k++) {
+        inverse->who[k] = send[k];
+        inverse->slot[send[k]] = (int32_t)k;
+        inverse->send[k] = k;
+    }
+    for (uint32_t k = 0; k < m; k++)
+        inverse->back[k] = (uint32_t)inverse->slot[back[k]];
+    return cv_inverse_renew(inverse);
+}
+
+/* --- one worker less, one more ------------------------------------------------------ */
+
+/* The order without one slot, whose number the last one takes. */
+static void drop_slot(const uint32_t *from, uint32_t m, uint32_t slot, uint32_t *to)
+{
+    uint32_t at = 0;
+
+    for (uint32_t k = 0; k < m; k++)
+        if (from[k] != slot)
+            to[at++] = from[k] == m - 1 ? slot : from[k];
+}
+
+bool cv_inverse_without(const struct cv_inverse *from, uint32_t slot,
+                        struct cv_inverse *to)
+{
+    const uint32_t n = from->n, m = from->m, last = m - 1;
+    const double *gone = from->inverse + (size_t)slot * n;
+
+    drop_slot(from->send, m, slot, to->send);
+    drop_slot(from->back, m, slot, to->back);
+    memcpy(to->who, from->who, last * sizeof *to->who);
+    memcpy(to->slot, from->slot, n * sizeof *to->slot);
+    to->slot[from->who[last]] = (int32_t)slot;
+    to->slot[from->who[slot]] = CV_NOBODY;
+    if (slot != last)
+        to->who[slot] = from->who[last];
+    to->m = last;
+    if (!(fabs(gone[slot]) > 0))
+        return cv_inverse_renew(to);
+    for (uint32_t i = 0; i < last; i++) {
+        const double *row = from->inverse + (size_t)(i == slot ? last : i) * n;
+        const double factor = row[slot] / gone[slot];
+        double *out = to->inverse + (size_t)i * n;
+
+        for (uint32_t j = 0; j < last; j++)
+            out[j] = row[j] - factor * gone[j];
+        if (slot != last)
+            out[slot] = row[last] - factor * gone[last];
+    }
+    return cv_inverse_settle(to) || cv_inverse_renew(to);
+}
+
+static void put_slot(uint32_t *order, uint32_t m, uint32_t at)
+{
+    memmove(order + at + 1, order + at, (m - at) * sizeof *order);
+    order[at] = m;
+}
+
+/* Border the inverse by slot m, not yet in the orders. False when the pivot is noise. */
+static bool border(struct cv_inverse *inverse, const struct cv_trip *trip, uint32_t s,
+                   uint32_t f)
+{
+    const uint32_t n = inverse->n, m = inverse->m;
+    const double diagonal = trip->send_s + trip->compute_s + trip->back_s;
+    double *column = inverse->work_area, *row = inverse->work_area + n;
+    double *solved = inverse->tight, *prices = inverse->price, pivot = diagonal;
+
+    memset(column, 0, m * sizeof *column);
+    memset(row, 0, m * sizeof *row);
+    memset(prices, 0, m * sizeof *prices);
+    for (uint32_t k = 0; k < m; k++) {
+        const uint32_t i = inverse->send[k], j = inverse->back[k];
+
+        column[i] += k >= s ? trip->send_s : 0;
+        column[j] += k < f ? trip->back_s : 0;
+        row[i] += k < s ? cv_inverse_trip(inverse, i)->send_s : 0;
+        row[j] += k >= f ? cv_inverse_trip(inverse, j)->back_s : 0;
+    }
+    cv_inverse_multiply(inverse, column, false, solved);
+    for (uint32_t i = 0; i < m; i++) {
+        const double *line = inverse->inverse + (size_t)i * n;
+
+        pivot -= row[i] * solved[i];
+        for (uint32_t j = 0; row[i] != 0 && j < m; j++)
+            prices[j] += row[i] * line[j];
+    }
+    if (!(fabs(pivot) > least_pivot * diagonal))
+        return false;
+    for (uint32_t i = 0; i < m; i++) {
+        double *line = inverse->inverse + (size_t)i * n;
+        const double factor = solved[i] / pivot;
+
+        for (uint32_t j = 0; j < m; j++)
+            line[j] += factor * prices[j];
+        line[m] = -factor;
+        inverse->inverse[(size_t)m * n + i] = -prices[i] / pivot;
+    }
+    inverse->inverse[(size_t)m * n + m] = 1 / pivot;
+    return true;
+}
+
+bool cv_inverse_insert(struct cv_inverse *inverse, uint32_t x, uint32_t s, uint32_t f)
+{
+    const uint32_t m = inverse->m;
+    const bool bordered = border(inverse, &inverse->returns->trips[x], s, f);
+
+    put_slot(inverse->send, m, s);
+    put_slot(inverse->back, m, f);
+    inverse->who[m] = x;
+    inverse->slot[x] = (int32_t)m;
+    inverse->m = m + 1;
+    return (bordered && cv_inverse_settle(inverse)) || cv_inverse_renew(inverse);
+}

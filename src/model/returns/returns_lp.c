@@ -1,0 +1,400 @@
+/* returns_lp.c -- the best shares for given orders on a single port.
+ * SPDX-License-Identifier: MIT
+ *
+ * Without fixed costs: most work subject to the rows and to the port, a linear program.
+ * The row of a worker with nothing to do follows from the port's, so all rows may stay.
+ *
+ * With fixed costs: branch and bound over who takes part. Workers not decided on pay
+ * nothing, which can only loosen rows (and the row of one that is left out follows from
+ * the port's), so the program bounds all choices from above, and is one of them when
+ * nobody undecided has both a share and a fixed cost.
+ *
+ * Variables are scaled so that a worker's own time is 1 and the lifespan is 1. All
+ * coefficients and right sides are then between 0 and 1, and the start is feasible. */
+#include "model/returns/returns_lp.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "model/returns/returns_parts.h"
+
+/* Reduced costs and pivots smaller than this are rounding errors. */
+static const double noise = 1e-12;
+/* Shares of less than this part of the lifespan are none. */
+static const double share_noise = 1e-13;
+
+enum { EXACT_MOST = 16, FEWEST_NODES = 20 };
+static const double node_work = 3e8;
+
+enum choice { OPEN, IN, OUT };
+
+struct program {
+    const struct cv_rows *rows;
+    enum choice *choice; /* per column of the rows                            */
+    uint32_t *cols;      /* those not out                                     */
+    uint32_t *in;        /* those that pay                                    */
+    uint32_t ncols, nin;
+    double *tableau; /* ncols + 2 rows (port and worth last), ncols + 1 columns */
+    uint32_t *basic, *outside; /* variables: columns, then slacks of rows     */
+    double *matrix, *vector;   /* room to solve the last basis afresh         */
+    uint32_t *pivots, *tight;
+    double *x;    /* per column of the rows, in units of load                 */
+    double *best; /* the best schedule so far, the same                       */
+    double best_work;
+    uint64_t nodes, most_nodes;
+};
+
+static double own_s(const struct program *p, uint32_t col)
+{
+    return p->rows->units[(size_t)col * p->rows->n + col];
+}
+
+static const struct cv_trip *trip_of(const struct program *p, uint32_t col)
+{
+    return &p->rows->returns->trips[p->rows->send[col]];
+}
+
+/* Seconds of program row i (the port after the workers) per unit of a column. */
+static double coefficient(const struct program *p, uint32_t i, uint32_t col)
+{
+    if (i == p->ncols)
+        return trip_of(p, col)->send_s + trip_of(p, col)->back_s;
+    return p->rows->units[(size_t)p->cols[i] * p->rows->n + col];
+}
+
+static double right_side(const struct program *p, uint32_t i)
+{
+    double right = p->rows->lifespan_s;
+
+    if (i < p->ncols)
+        return cv_rows_right(p->rows, p->cols[i], p->in, p->nin);
+    for (uint32_t k = 0; k < p->nin; k++)
+        right -= trip_of(p, p->in[k])->send_fixed_s + trip_of(p, p->in[k])->back_fixed_s;
+    return right;
+}
+
+/* --- the simplex method ------------------------------------------------------------- */
+
+static bool set_up(struct program *p)
+{
+    const uint32_t width = p->ncols + 1;
+    double largest = 0;
+
+    for (uint32_t i = 0; i <= p->ncols; i++) {
+        double *row = p->tableau + (size_t)i * width;
+
+        for (uint32_t j = 0; j < p->ncols; j++)
+            row[j] = coefficient(p, i, p->cols[j]) / own_s(p, p->cols[j]);
+        row[p->ncols] = right_side(p, i) / p->rows->lifespan_s;
+        if (row[p->ncols] < 0)
+            return false;
+        p->basic[i] = p->ncols + i;
+    }
+    for (uint32_t j = 0; j < p->ncols; j++) {
+        p->outside[j] = j;
+        largest = fmax(largest, 1 / own_s(p, p->cols[j]));
+    }
+    for (uint32_t j = 0; j < p->ncols; j++)
+        p->tableau[(size_t)width * width + j] = 1 / own_s(p, p->cols[j]) / largest;
+    p->tableau[(size_t)width * width + p->ncols] = 0;
+    return true;
+}
+
+/* The column to enter: the one worth most, or by Bland's rule the first of some worth. */
+static uint32_t entering(const struct program *p, bool bland)
+{
+    const double *worth = p->tableau + (size_t)(p->ncols + 1) * (p->ncols + 1);
+    uint32_t best = UINT32_MAX;
+
+    for (uint32_t j = 0; j < p->ncols; j++) {
+        if (!(worth[j] > noise))
+            continue;
+        if (best == UINT32_MAX ||
+            (bland ? p->outside[j] < p->outside[best] : worth[j] > worth[best]))
+            best = j;
+    }
+    return best;
+}
+
+static uint32_t leaving(const struct program *p, uint32_t col)
+{
+    const uint32_t width = p->ncols + 1;
+    uint32_t best = UINT32_MAX;
+    double least = INFINITY;
+
+    for (uint32_t i = 0; i <= p->ncols; i++) {
+        const double *row = p->tableau + (size_t)i * width;
+        const double ratio = row[p->ncols] / row[col];
+
+        if (!(row[col] > noise))
+            continue;
+        if (ratio < least || (ratio <= least && p->basic[i] < p->basic[best])) {
+            least = ratio;
+            best = i;
+        }
+    }
+    return best;
+}
+
+static void exchange(struct program *p, uint32_t at, uint32_t col)
+{
+    const uint32_t width = p->ncols + 1, kept = p->basic[at];
+    double *top = p->tableau + (size_t)at * width;
+    const double pivot = top[col];
+
+    for (uint32_t j = 0; j < width; j++)
+        top[j] /= pivot;
+    top[col] = 1 / pivot;
+    for (uint32_t i = 0; i < width + 1; i++) {
+        double *row = p->tableau + (size_t)i * width;
+        const double factor = row[col];
+
+        if (i == at || factor == 0)
+            continue;
+        for (uint32_t j = 0; j < width; j++)
+            row[j] -= factor * top[j];
+        row[col] = -factor / pivot;
+        if (i <= p->ncols && row[p->ncols] < 0)
+            row[p->ncols] = 0;
+    }
+    p->basic[at] = p->outside[col];
+    p->outside[col] = kept;
+}
+
+static void run_simplex(struct program *p)
+{
+    const uint64_t patience = 20 * ((uint64_t)p->ncols + 10);
+
+    for (uint64_t turn = 0; turn < 50 * patience; turn++) {
+        const uint32_t col = entering(p, turn > patience);
+        const uint32_t at = col == UINT32_MAX ? UINT32_MAX : leaving(p, col);
+
+        if (at == UINT32_MAX)
+            return;
+        exchange(p, at, col);
+    }
+}
+
+/* --- from the last basis to shares -------------------------------------------------- */
+
+/* Solve the tight rows for the columns in the basis afresh: the tableau has gathered the
+ * rounding errors of all exchanges. */
+static bool solve_basis(struct program *p)
+{
+    uint32_t n = 0, m = 0;
+
+    for (uint32_t j = 0; j < p->ncols; j++)
+        if (p->outside[j] >= p->ncols)
+            p->tight[m++] = p->outside[j] - p->ncols;
+    for (uint32_t i = 0; i <= p->ncols; i++)
+        if (p->basic[i] < p->ncols)
+            n++;
+    if (n != m)
+        return false;
+    for (uint32_t r = 0; r < n; r++) {
+        uint32_t c = 0;
+
+        for (uint32_t i = 0; i <= p->ncols; i++)
+            if (p->basic[i] < p->ncols) {
+                const uint32_t col = p->cols[p->basic[i]];
+
+                p->matrix[(size_t)r * n + c++] =
+                    coefficient(p, p->tight[r], col) / own_s(p, col);
+            }
+        p->vector[r] = right_side(p, p->tight[r]);
+    }
+    if (!cv_lu_factor(p->matrix, n, p->pivots))
+        return false;
+    cv_lu_solve(p->matrix, n, p->pivots, p->vector);
+    for (uint32_t r = 0; r < n; r++)
+        if (!(p->vector[r] >= -1e-9 * p->rows->lifespan_s) || !isfinite(p->vector[r]))
+            return false;
+    return true;
+}
+
+/* Shrink all shares until the last row holds to the last digit but one. */
+static void shrink(struct program *p)
+{
+    double factor = 1;
+
+    for (uint32_t i = 0; i <= p->ncols; i++) {
+        const double right = right_side(p, i);
+        double sum = 0;
+
+        for (uint32_t j = 0; j < p->ncols; j++)
+            sum += coefficient(p, i, p->cols[j]) * p->x[p->cols[j]];
+        if (sum > right && right >= 0)
+            factor = fmin(factor, right / sum);
+    }
+    for (uint32_t j = 0; j < p->ncols; j++)
+        p->x[p->cols[j]] *= factor;
+}
+
+/* The best of the program with the choices made, in p->x, or -1 when they do not go. */
+static double solve(struct program *p)
+{
+    const double lifespan_s = p->rows->lifespan_s;
+    double work = 0;
+    uint32_t c = 0;
+    bool fresh;
+
+    p->ncols = p->nin = 0;
+    for (uint32_t k = 0; k < p->rows->n; k++) {
+        p->x[k] = 0;
+        if (p->choice[k] != OUT)
+            p->cols[p->ncols++] = k;
+        if (p->choice[k] == IN)
+            p->in[p->nin++] = k;
+    }
+    if (p->ncols == 0)
+        return 0;
+    if (!(lifespan_s > 0) || !set_up(p))
+        return -1;
+    run_simplex(p);
+    fresh = solve_basis(p);
+    for (uint32_t i = 0; i <= p->ncols; i++)
+        if (p->basic[i] < p->ncols) {
+            const double right = p->tableau[(size_t)i * (p->ncols + 1) + p->ncols];
+            const double own = fresh ? p->vector[c++] : right * lifespan_s;
+            const uint32_t col = p->cols[p->basic[i]];
+
+            p->x[col] = own > share_noise * lifespan_s ? own / own_s(p, col) : 0;
+        }
+    shrink(p);
+    for (uint32_t j = 0; j < p->ncols; j++)
+        work += p->x[p->cols[j]];
+    return work;
+}
+
+/* --- who takes part ----------------------------------------------------------------- */
+
+static bool pays(const struct program *p, uint32_t col)
+{
+    return cv_trip_once_s(trip_of(p, col)) > 0;
+}
+
+static void keep_if_better(struct program *p, double work)
+{
+    if (!(work > p->best_work))
+        return;
+    p->best_work = work;
+    memcpy(p->best, p->x, p->rows->n * sizeof *p->best);
+}
+
+/* A schedule from a solution of a node: those with a share pay, and while that does not
+ * go the one with the least share is left out. Leaves the choices as they were. */
+static void round_off(struct program *p, enum choice *kept)
+{
+    const uint32_t n = p->rows->n;
+
+    memcpy(kept, p->choice, n * sizeof *kept);
+    for (uint32_t tries = 0; tries <= n; tries++) {
+        uint32_t least = UINT32_MAX;
+        double work;
+
+        for (uint32_t k = 0; k < n; k++) {
+            p->choice[k] = p->x[k] > 0 ? IN : OUT;
+            if (p->x[k] > 0 && (least == UINT32_MAX ||
+                                p->x[k] * own_s(p, k) < p->x[least] * own_s(p, least)))
+                least = k;
+        }
+        if (least == UINT32_MAX)
+            break;
+        memcpy(p->vector, p->x, n * sizeof *p->x);
+        work = solve(p);
+        if (work >= 0) {
+            uint32_t idle = 0;
+
+            keep_if_better(p, work);
+            for (uint32_t k = 0; k < n; k++)
+                idle += p->choice[k] == IN && !(p->x[k] > 0);
+            if (idle == 0)
+                break;
+        } else {
+            memcpy(p->x, p->vector, n * sizeof *p->x);
+            p->x[least] = 0;
+        }
+    }
+    memcpy(p->choice, kept, n * sizeof *kept);
+}
+
+/* Whom to decide on: of those who have a share and do not pay for it, the one that has
+ * most to pay. */
+static uint32_t branch_on(const struct program *p)
+{
+    uint32_t best = UINT32_MAX;
+
+    for (uint32_t k = 0; k < p->rows->n; k++)
+        if (p->choice[k] == OPEN && p->x[k] > 0 && pays(p, k) &&
+            (best == UINT32_MAX ||
+             cv_trip_once_s(trip_of(p, k)) > cv_trip_once_s(trip_of(p, best))))
+            best = k;
+    return best;
+}
+
+/* Returns false when there were too many nodes to look at them all. */
+static bool search(struct program *p, enum choice *kept)
+{
+    const bool small = p->rows->n <= EXACT_MOST;
+    uint32_t col;
+    double bound;
+    bool complete;
+
+    if (p->nodes++ >= p->most_nodes)
+        return false;
+    bound = solve(p);
+    if (bound < 0 || bound <= p->best_work * (1 + 1e-13))
+        return true;
+    col = branch_on(p);
+    if (col == UINT32_MAX) {
+        keep_if_better(p, bound);
+        return true;
+    }
+    if (!small || p->nodes == 1)
+        round_off(p, kept);
+    p->choice[col] = IN;
+    complete = search(p, kept);
+    p->choice[col] = OUT;
+    complete = search(p, kept) && complete;
+    p->choice[col] = OPEN;
+    return complete;
+}
+
+static bool make_room(struct program *p, struct cv_arena *arena)
+{
+    const size_t n = p->rows->n;
+
+    p->choice = cv_array(arena, n, sizeof *p->choice);
+    p->cols = cv_array(arena, n, sizeof *p->cols);
+    p->in = cv_array(arena, n, sizeof *p->in);
+    p->tableau = cv_array(arena, n + 2, (n + 1) * sizeof *p->tableau);
+    p->basic = cv_array(arena, n + 1, sizeof *p->basic);
+    p->outside = cv_array(arena, n, sizeof *p->outside);
+    p->matrix = cv_array(arena, n, n * sizeof *p->matrix);
+    p->vector = cv_array(arena, n, sizeof *p->vector);
+    p->pivots = cv_array(arena, n, sizeof *p->pivots);
+    p->tight = cv_array(arena, n, sizeof *p->tight);
+    p->x = cv_array(arena, n, sizeof *p->x);
+    p->best = cv_array(arena, n, sizeof *p->best);
+    return p->choice != NULL && p->cols != NULL && p->in != NULL && p->tableau != NULL &&
+           p->basic != NULL && p->outside != NULL && p->matrix != NULL &&
+           p->vector != NULL && p->pivots != NULL && p->tight != NULL && p->x != NULL &&
+           p->best != NULL;
+}
+
+bool cv_rows_single(const struct cv_rows *rows, double *shares, bool *out_optimal,
+                    struct cv_arena *arena)
+{
+    struct program p = { .rows = rows };
+    enum choice *kept = cv_array(arena, rows->n, sizeof *kept);
+    const double n = rows->n;
+
+    if (kept == NULL || !make_room(&p, arena))
+        return false;
+    p.most_nodes = rows->n <= EXACT_MOST
+                       ? UINT64_MAX
+                       : FEWEST_NODES + (uint64_t)(node_work / (n * n * n));
+    *out_optimal = search(&p, kept);
+    memcpy(shares, p.best, rows->n * sizeof *shares);
+    return true;
+}
