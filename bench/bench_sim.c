@@ -12,7 +12,7 @@
 #include "bench_tools.h"
 #include "engine/driver.h"
 #include "model/platform/generate.h"
-#include "policy/registry.h"
+#include "policy/compound/registry.h"
 #include "sim/native.h"
 #include "sim/native_reduce.h"
 #include "sim/reduce_lane.h"

@@ -11,7 +11,7 @@
 #include "bench_tools.h"
 #include "engine/driver.h"
 #include "model/platform/generate.h"
-#include "policy/registry.h"
+#include "policy/compound/registry.h"
 #include "sim/native.h"
 #include "sim/stream_run.h"
 

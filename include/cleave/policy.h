@@ -85,9 +85,9 @@ struct cleave_view {
 };
 
 struct cleave_orders; /* filled by the calls below */
-struct cleave_lane;   /* a simulated run: src/policy/row_lane.h */
+struct cleave_lane;   /* a simulated run: src/policy/reduce/row_lane.h */
 struct
-    cleave_setup; /* memory, notes and forecasts for plan and start: src/policy/setup.h */
+    cleave_setup; /* memory, notes and forecasts for plan and start: src/policy/kit/setup.h */
 
 /* Ask for `units` to be sent to `worker`. A master that is busy sends it as soon as its
  * port allows, in the order asked for. */
@@ -170,7 +170,7 @@ struct cleave_policy {
     bool (*fixed)(const void *state, const struct cleave_view *view,
                   struct cleave_fixed_tree *out);
     /* Optional: the inner loop of simulated reductions with `decide` compiled into it;
-     * src/policy/row_lane.h says how. */
+     * src/policy/reduce/row_lane.h says how. */
     void (*go)(struct cleave_lane *lane);
 };
 

@@ -7,7 +7,7 @@
 
 #include "engine/reduce_check.h"
 #include "engine/return_check.h"
-#include "policy/orders.h"
+#include "policy/kit/orders.h"
 
 /* Sums of chunk sizes may miss the load by rounding: this much of it is forgiven. */
 static const double SLACK = 1e-9;

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "policy/umr_rounds.h"
+#include "policy/static/umr_rounds.h"
 #include "report/figure_plot.h"
 
 enum { MOST = 10, BETAS = MOST + 1, WORKERS = 5 };

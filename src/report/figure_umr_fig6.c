@@ -7,8 +7,8 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "policy/umr.h"
-#include "policy/umr_rounds.h"
+#include "policy/static/umr.h"
+#include "policy/static/umr_rounds.h"
 #include "report/figure_plot.h"
 
 enum { CURVES = 3, LEAST = 6, MOST = 80, WORKERS = 5, MOST_ROUNDS = 60 };

@@ -11,10 +11,10 @@
 #include <stdio.h>
 
 #include "model/platform/generate.h"
-#include "policy/bandwidth_order.h"
-#include "policy/umr.h"
-#include "policy/umr_plus.h"
-#include "policy/umr_rounds.h"
+#include "policy/kit/bandwidth_order.h"
+#include "policy/static/umr.h"
+#include "policy/static/umr_plus.h"
+#include "policy/static/umr_rounds.h"
 #include "report/figure_plot.h"
 #include "sim/parallel.h"
 

@@ -5,9 +5,9 @@
 #include <math.h>
 
 #include "engine/driver.h"
-#include "policy/umr.h"
-#include "policy/xmi.h"
-#include "policy/xmi_k.h"
+#include "policy/static/umr.h"
+#include "policy/static/xmi.h"
+#include "policy/static/xmi_k.h"
 #include "sim/load_case.h"
 #include "sim/parallel.h"
 

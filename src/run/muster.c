@@ -9,7 +9,7 @@
 
 #include "base/fail.h"
 #include "model/platform/platform_internal.h"
-#include "policy/vacant.h"
+#include "policy/kit/vacant.h"
 #include "run/usable_cores.h"
 
 enum { SPARE = 16 }; /* places for hosts that are not known yet */

@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "policy/row_lane.h"
+#include "policy/reduce/row_lane.h"
 #include "sim/fixed_tree.h"
 #include "sim/native_reduce.h"
 #include "sim/row_lanes.h"

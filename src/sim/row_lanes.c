@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "policy/row_lane.h"
+#include "policy/reduce/row_lane.h"
 
 enum { LANES = 8 };
 

@@ -1,7 +1,7 @@
 /* row_lanes.h -- simulated runs of a small reduction, a few side by side.
  * SPDX-License-Identifier: MIT
  *
- * policy/row_lane.h is what happens in a run. What a policy decides at the start is the
+ * policy/reduce/row_lane.h is what happens in a run. What a policy decides at the start is the
  * same in all runs, so each run begins with a copy of the memory as it was then. A run
  * would wait most of the time for its own next cost, so a few runs are made side by side,
  * and the costs they need next are drawn in a row. */

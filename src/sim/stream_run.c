@@ -3,7 +3,7 @@
 
 #include <math.h>
 
-#include "policy/registry.h"
+#include "policy/compound/registry.h"
 #include "sim/native.h"
 #include "sim/simgrid_engine.h"
 

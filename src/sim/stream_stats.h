@@ -4,7 +4,7 @@
 #define CV_STREAM_STATS_H
 #include <cleave/streams.h>
 #include "base/arena.h"
-#include "policy/as4dr.h"
+#include "policy/stream/as4dr.h"
 
 /* Of a worker of the stream. */
 struct cv_stream_worker_stats {

@@ -11,7 +11,7 @@
 #include "model/platform/platform_internal.h"
 #include "model/platform/profile.h"
 #include "model/stream/stream_map.h"
-#include "policy/as4dr_history.h"
+#include "policy/stream/as4dr_history.h"
 #include "sim/stream_run.h"
 #include "trace_check.h"
 

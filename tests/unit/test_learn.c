@@ -8,8 +8,8 @@
 
 #include "base/random.h"
 #include "engine/driver.h"
-#include "policy/fit.h"
-#include "policy/vacant.h"
+#include "policy/kit/fit.h"
+#include "policy/kit/vacant.h"
 #include "sim/native.h"
 #include "trace_check.h"
 

@@ -1,7 +1,7 @@
 /* test_one_round.c -- one chunk per worker. SPDX-License-Identifier: MIT */
 #include "plan_check.h"
 
-#include "policy/one_round.h"
+#include "policy/static/one_round.h"
 
 static void all_end_together_fastest_link_first(void **state)
 {

@@ -5,9 +5,9 @@
  * formula is wrong the test says which and uses the right one. */
 #include "plan_check.h"
 
-#include "policy/umr.h"
-#include "policy/umr_rounds.h"
-#include "policy/xmi.h"
+#include "policy/static/umr.h"
+#include "policy/static/umr_rounds.h"
+#include "policy/static/xmi.h"
 
 /* N = 5, S = 1, 2000 units, as in sections 6.2.1 and 6.2.2. */
 static struct cv_umr plan_of_five(double ratio, double alpha, double beta,

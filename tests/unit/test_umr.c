@@ -4,8 +4,8 @@
 
 #include <string.h>
 
-#include "policy/setup.h"
-#include "policy/umr.h"
+#include "policy/kit/setup.h"
+#include "policy/static/umr.h"
 
 static void fill(struct cleave_worker *workers, uint32_t n, struct cleave_worker like)
 {

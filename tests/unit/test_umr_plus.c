@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "model/load/vertex.h"
-#include "policy/one_round.h"
-#include "policy/umr.h"
-#include "policy/umr_plus.h"
+#include "policy/static/one_round.h"
+#include "policy/static/umr.h"
+#include "policy/static/umr_plus.h"
 
 static uint32_t random_platform(struct cv_random *random, struct cleave_worker *workers,
                                 uint32_t most)

@@ -4,8 +4,8 @@
 
 #include "plan_check.h"
 
-#include "policy/mi.h"
-#include "policy/xmi.h"
+#include "policy/static/mi.h"
+#include "policy/static/xmi.h"
 
 enum { MOST_N = 8, ROUNDS = 3 };
 

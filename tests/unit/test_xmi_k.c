@@ -2,9 +2,9 @@
 #include "plan_check.h"
 
 #include "model/load/vertex.h"
-#include "policy/umr.h"
-#include "policy/xmi.h"
-#include "policy/xmi_k.h"
+#include "policy/static/umr.h"
+#include "policy/static/xmi.h"
+#include "policy/static/xmi_k.h"
 
 /* Every n and K, each by the vertex of its order. */
 static double best_by_trying(const struct cleave_worker *workers, uint32_t nworkers,

@@ -11,8 +11,8 @@
 #include "kinds.h"
 #include "load_inputs.h"
 #include "model/load/bounds.h"
-#include "policy/head_tail.h"
-#include "policy/registry.h"
+#include "policy/compound/head_tail.h"
+#include "policy/compound/registry.h"
 #include "sim/native.h"
 
 enum { MOST_SETTINGS = 4 };

@@ -4,12 +4,12 @@
 #include "load_inputs.h"
 #include "lp_order.h"
 #include "model/load/vertex.h"
-#include "policy/mi.h"
-#include "policy/one_round.h"
-#include "policy/umr.h"
-#include "policy/umr_plus.h"
-#include "policy/xmi.h"
-#include "policy/xmi_k.h"
+#include "policy/static/mi.h"
+#include "policy/static/one_round.h"
+#include "policy/static/umr.h"
+#include "policy/static/umr_plus.h"
+#include "policy/static/xmi.h"
+#include "policy/static/xmi_k.h"
 
 static void expect_xmi(struct vector_case *c, const struct cv_xmi *got)
 {

@@ -1,0 +1,49 @@
+/* orders.c -- the orders of one decision. SPDX-License-Identifier: MIT */
+#include "policy/kit/orders.h"
+
+#include "base/arena.h"
+
+struct cleave_order *cv_orders_grow(struct cleave_orders *orders)
+{
+    struct cleave_order *grown =
+        cv_grow(orders->items, &orders->capacity, orders->count + 1, sizeof *grown);
+
+    if (grown == NULL) {
+        orders->out_of_memory = true;
+        return NULL;
+    }
+    orders->items = grown;
+    return grown + orders->count;
+}
+
+void cleave_order_send(struct cleave_orders *orders, uint32_t worker, double units)
+{
+    *orders->units_left -= units;
+    cv_order_add(orders, (struct cleave_order){
+                             .kind = CLEAVE_SEND, .worker = worker, .units = units });
+}
+
+void cleave_order_return(struct cleave_orders *orders, uint32_t worker, uint64_t chunk)
+{
+    cv_order_add(orders, (struct cleave_order){
+                             .kind = CLEAVE_RETURN, .worker = worker, .chunk = chunk });
+}
+
+void cleave_order_recall(struct cleave_orders *orders, uint32_t worker, double units)
+{
+    cv_order_add(orders, (struct cleave_order){
+                             .kind = CLEAVE_RECALL, .worker = worker, .units = units });
+}
+
+void cleave_order_wake(struct cleave_orders *orders, uint32_t worker, double time_s)
+{
+    cv_order_add(orders, (struct cleave_order){ .kind = CLEAVE_WAKE_AT,
+                                                .worker = worker,
+                                                .time_s = time_s });
+}
+
+void cleave_order_combine(struct cleave_orders *orders, uint32_t receiver,
+                          uint32_t sender)
+{
+    cv_order_combine(orders, receiver, sender);
+}

@@ -1,0 +1,169 @@
+/* setup.c -- notes, parameters, and policies that hand over to others.
+ * SPDX-License-Identifier: MIT */
+#include "policy/kit/setup.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cleave/run.h>
+#include "base/quantity.h"
+#include "base/text.h"
+
+enum { MAX_NOTE = 400 };
+
+void cv_note_left_out(struct cleave_setup *setup, uint32_t worker, const char *format,
+                      ...)
+{
+    struct cv_left_out *note;
+    char text[MAX_NOTE];
+    va_list arguments;
+
+    if (setup->notes == NULL)
+        return;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    note = cv_array(setup->notes->arena, 1, sizeof *note);
+    if (note == NULL)
+        return;
+    note->reason = cv_arena_text(setup->notes->arena, text);
+    if (note->reason == NULL)
+        return;
+    note->worker = worker;
+    note->next = setup->notes->left_out;
+    setup->notes->left_out = note;
+}
+
+void cv_note_picked(struct cleave_setup *setup, const char *picked, const char *format,
+                    ...)
+{
+    char text[MAX_NOTE];
+    va_list arguments;
+
+    if (setup->notes == NULL)
+        return;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    setup->notes->picked = picked;
+    setup->notes->why = cv_arena_text(setup->notes->arena, text);
+}
+
+void cv_note_proved(struct cleave_setup *setup, const char *among, bool optimal)
+{
+    if (setup->notes == NULL)
+        return;
+    setup->notes->proved = among;
+    setup->notes->optimal = optimal;
+}
+
+void cv_return_when_done(const struct cleave_view *view, const struct cleave_event *event,
+                         struct cleave_orders *orders)
+{
+    if (event->kind == CLEAVE_DONE && view->result_ratio > 0)
+        cleave_order_return(orders, event->worker, event->chunk);
+}
+
+void cv_inner_decide(const struct cv_inner *inner, const struct cleave_view *view,
+                     const struct cleave_event *event, struct cleave_orders *orders)
+{
+    inner->policy->decide(inner->state, view, event, orders);
+    if (!inner->policy->orders_returns)
+        cv_return_when_done(view, event, orders);
+}
+
+static void store(const struct cleave_param *param, double value, void *state)
+{
+    unsigned char *target = (unsigned char *)state + param->offset;
+
+    if (param->kind == CLEAVE_PARAM_COUNT) {
+        uint32_t count = (uint32_t)value;
+        memcpy(target, &count, sizeof count);
+    } else {
+        memcpy(target, &value, sizeof value);
+    }
+}
+
+static const char *param_name(const void *context, size_t index)
+{
+    return ((const struct cleave_param *)context)[index].name;
+}
+
+static enum cleave_status store_setting(const struct cleave_policy *policy,
+                                        const struct cleave_setting *setting, void *state,
+                                        struct cleave_error *err)
+{
+    char near[160];
+    size_t count = 0;
+    double value;
+
+    for (const struct cleave_param *p = policy->params; p != NULL && p->name != NULL;
+         p++) {
+        count++;
+        if (strcmp(p->name, setting->key) != 0)
+            continue;
+        if (p->kind == CLEAVE_PARAM_TEXT) {
+            memcpy((unsigned char *)state + p->offset, &setting->value, sizeof(char *));
+            return CLEAVE_OK;
+        }
+        if (cv_quantity_parse(setting->value, CV_NUMBER, &value) != NULL ||
+            value < p->least || value > p->most ||
+            (p->kind == CLEAVE_PARAM_COUNT && value != floor(value)))
+            return cv_fail(
+                err, CLEAVE_EINPUT,
+                "policy '%s': parameter '%s': expected a %s from %g to %g, got '%s'",
+                policy->name, p->name,
+                p->kind == CLEAVE_PARAM_COUNT ? "whole number" : "number", p->least,
+                p->most, setting->value);
+        store(p, value, state);
+        return CLEAVE_OK;
+    }
+    if (count == 0)
+        return cv_fail(err, CLEAVE_EINPUT, "policy '%s' takes no parameters, got '%s'",
+                       policy->name, setting->key);
+    cv_suggest(setting->key, count, param_name, policy->params, near, sizeof near);
+    return cv_fail(err, CLEAVE_EINPUT, "policy '%s' has no parameter '%s'%s",
+                   policy->name, setting->key, near);
+}
+
+enum cleave_status cv_params_store(const struct cleave_policy *policy,
+                                   const struct cleave_setting *settings,
+                                   size_t nsettings, void *state,
+                                   struct cleave_error *err)
+{
+    for (const struct cleave_param *p = policy->params; p != NULL && p->name != NULL; p++)
+        if (p->kind != CLEAVE_PARAM_TEXT) /* the block is zeroed: not given */
+            store(p, p->preset, state);
+    for (size_t i = 0; i < nsettings; i++)
+        CV_TRY(store_setting(policy, &settings[i], state, err));
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_inner_plan(struct cv_inner *inner,
+                                 const struct cleave_policy *policy,
+                                 const struct cleave_setting *settings, size_t nsettings,
+                                 const struct cleave_view *view,
+                                 struct cleave_setup *setup, struct cleave_error *err)
+{
+    inner->policy = policy;
+    inner->planned = cv_array(setup->arena, 1, policy->state_size);
+    if (inner->planned == NULL)
+        return cv_fail_memory(err, "the state of a policy");
+    CV_TRY(cv_params_store(policy, settings, nsettings, inner->planned, err));
+    return policy->plan == NULL ? CLEAVE_OK
+                                : policy->plan(inner->planned, view, setup, err);
+}
+
+enum cleave_status cv_inner_start(struct cv_inner *inner, const struct cleave_view *view,
+                                  struct cleave_setup *setup, struct cleave_error *err)
+{
+    inner->state = cv_array(setup->arena, 1, inner->policy->state_size);
+    if (inner->state == NULL)
+        return cv_fail_memory(err, "the state of a policy");
+    memcpy(inner->state, inner->planned, inner->policy->state_size);
+    return inner->policy->start == NULL
+               ? CLEAVE_OK
+               : inner->policy->start(inner->state, view, setup, err);
+}

@@ -1,0 +1,91 @@
+/* factoring.c -- batches of equal chunks that share half of what is left.
+ * SPDX-License-Identifier: MIT
+ *
+ * A batch is N requests of left / (2N) units, left being what was left when the batch
+ * began (FAC2). Weighted factoring multiplies a worker's chunks by its share of the
+ * declared speeds, N S_i / sum S.
+ * Hummel, Schonberg and Flynn, Comm. ACM 35(8), 1992; Hummel, Schmidt, Uma and Wein,
+ * SPAA 1996. */
+#include "policy/pull/pull.h"
+
+struct factoring {
+    struct cv_pull pull;
+    struct cv_batch batch;
+    double mean_speed; /* weighted factoring only */
+};
+
+static enum cleave_status factoring_plan(void *state, const struct cleave_view *view,
+                                         struct cleave_setup *setup,
+                                         struct cleave_error *err)
+{
+    struct factoring *factoring = state;
+
+    if (factoring->pull.least <= 0)
+        factoring->pull.least = cv_least_chunk(view);
+    factoring->mean_speed = cv_mean_speed(view, NULL);
+    return cv_pull_plan(&factoring->pull, view, setup, err);
+}
+
+static enum cleave_status factoring_start(void *state, const struct cleave_view *view,
+                                          struct cleave_setup *setup,
+                                          struct cleave_error *err)
+{
+    return cv_pull_start(&((struct factoring *)state)->pull, view, setup, err);
+}
+
+static double equal_size(void *state, const struct cleave_view *view, uint32_t worker)
+{
+    (void)worker;
+    return cv_batch_next(&((struct factoring *)state)->batch, view, view->nworkers);
+}
+
+static double weighted_size(void *state, const struct cleave_view *view, uint32_t worker)
+{
+    struct factoring *factoring = state;
+
+    return cv_batch_next(&factoring->batch, view, view->nworkers) *
+           (view->workers[worker].speed_ups / factoring->mean_speed);
+}
+
+static void equal_decide(void *state, const struct cleave_view *view,
+                         const struct cleave_event *event, struct cleave_orders *orders)
+{
+    cv_pull_decide(&((struct factoring *)state)->pull, state, view, event, equal_size,
+                   orders);
+}
+
+static void weighted_decide(void *state, const struct cleave_view *view,
+                            const struct cleave_event *event,
+                            struct cleave_orders *orders)
+{
+    cv_pull_decide(&((struct factoring *)state)->pull, state, view, event, weighted_size,
+                   orders);
+}
+
+static const struct cleave_param factoring_params[] = {
+    CV_LEAST_PARAM(struct factoring, pull),
+    CV_PREFETCH_PARAM(struct factoring, pull, 1),
+    { 0 },
+};
+
+const struct cleave_policy cleave_policy_factoring = {
+    .name = "factoring",
+    .summary = "batches of equal chunks that share half of what is left",
+    .reference = "Hummel, Schonberg and Flynn 1992",
+    .state_size = sizeof(struct factoring),
+    .params = factoring_params,
+    .plan = factoring_plan,
+    .start = factoring_start,
+    .decide = equal_decide,
+};
+
+const struct cleave_policy cleave_policy_weighted_factoring = {
+    .name = "weighted-factoring",
+    .summary = "factoring with chunks in proportion to declared speeds",
+    .reference = "Hummel, Schmidt, Uma and Wein 1996",
+    .state_size = sizeof(struct factoring),
+    .params = factoring_params,
+    .plan = factoring_plan,
+    .start = factoring_start,
+    .decide = weighted_decide,
+};

@@ -1,0 +1,358 @@
+/* learn.c -- chunk sizes from costs measured on the way. SPDX-License-Identifier: MIT
+ *
+ * Nothing is believed that was not seen: neither speeds nor latencies nor links that were
+ * declared. Every worker starts with a small chunk; chunks grow from one to the next, so
+ * that start-up costs vanish, and over a shared port no faster than the chunks under way
+ * hide the sending of the next, as in UMR. The time T at which all could end together is
+ * estimated from who is how fast and busy how long,
+ *
+ *     sum over workers of S (T - busy - latency)+ = units left,
+ *
+ * and a chunk is at most half of what its worker can do until then, as in factoring. When
+ * nothing is left and a worker is idle, the one that would be last has part of its chunk
+ * recalled, as in work stealing: as much as lets the two end together. A chunk that takes
+ * longer than expected is expected to take as long again as it is late.
+ *
+ * O(workers) for a decision. */
+#include <math.h>
+
+#include "policy/pull/learn_costs.h"
+
+/* Streams: chunks grow until starting one is this part of its time. */
+static const double SHARE = 0.02;
+/* A chunk should be worth so many starts, and so much of an equal share. */
+static const double START_WORTH = 3;
+static const double FINEST = 1.0 / 1024;
+/* Sending ahead begins when the link takes this part of the time. */
+static const double LINK_MATTERS = 0.01;
+/* Chunks grow at least so much as long as they may. */
+static const double SLOW_GROWTH = 1.2;
+/* A share is not worth a start when it is this part of a chunk that is. */
+static const double CRUMB = 0.1;
+
+enum { NOBODY = UINT32_MAX };
+
+struct learn {
+    double first, least, most, growth, parts;
+    struct cv_known known;
+    double wake_s;  /* asked to be woken then; below 0: not                        */
+    uint32_t asked; /* the idle worker that a recall is for, or NOBODY             */
+    bool port_busy;
+};
+
+static enum cleave_status learn_start(void *state, const struct cleave_view *view,
+                                      struct cleave_setup *setup,
+                                      struct cleave_error *err)
+{
+    struct learn *learn = state;
+
+    learn->asked = NOBODY;
+    learn->wake_s = -1;
+    return cv_known_init(&learn->known, view, setup, err);
+}
+
+/* --- sizes -------------------------------------------------------------------------------- */
+
+/* Below so many units a chunk costs more to start than it saves. */
+static double worthwhile(const struct learn *learn, const struct cleave_view *view,
+                         const struct cv_seen *seen)
+{
+    double units = fmax(learn->least, START_WORTH * cv_latency_of(&learn->known, seen) *
+                                          cv_speed_of(&learn->known, seen));
+
+    if (isfinite(view->units_total))
+        units = fmax(units, FINEST * view->units_total / learn->known.present);
+    return units;
+}
+
+static double first_size(const struct learn *learn, const struct cleave_view *view)
+{
+    if (learn->first > 0)
+        return learn->first;
+    return isfinite(view->units_total)
+               ? view->units_total / (256.0 * learn->known.present)
+               : 1;
+}
+
+/* A chunk may take `growth` times as long as the largest before. Over a shared port, what
+ * it takes to send it should be hidden by what workers compute meanwhile, while the others
+ * are served, too; but without larger ones nothing is learnt. */
+static double grown(const struct learn *learn, const struct cleave_view *view,
+                    const struct cv_seen *seen)
+{
+    const double largest_s = cv_compute_time(&learn->known, seen, seen->largest);
+    const double least = seen->largest * fmin(learn->growth, SLOW_GROWTH);
+    double size = seen->largest * learn->growth;
+
+    if (!(seen->largest > 0))
+        return first_size(learn, view);
+    size =
+        fmax(size, cv_speed_of(&learn->known, seen) *
+                       (learn->growth * largest_s - cv_latency_of(&learn->known, seen)));
+    if (cv_shares_port(view) && learn->known.port_use > 0 && seen->compute.sure)
+        size = fmin(size, fmax(least, fmin(largest_s, learn->known.usual_s) *
+                                          seen->effective_ups / learn->known.port_use));
+    return size;
+}
+
+/* Over a link of its own, a chunk should be there before its worker has run out of work;
+ * where the link is the slower of the two, the worker waits in any case. */
+static double in_time(const struct learn *learn, const struct cleave_view *view,
+                      const struct cv_seen *seen, double now_s)
+{
+    const double rest_s = cv_rest_of(&learn->known, seen, now_s);
+
+    if (cv_shares_port(view) || seen->held == 0 ||
+        !(seen->link.rate_ups > cv_speed_of(&learn->known, seen)))
+        return INFINITY;
+    return fmax(seen->largest * fmin(learn->growth, SLOW_GROWTH),
+                seen->link.rate_ups * (rest_s - seen->link.latency_s));
+}
+
+/* `end_s`: in how many seconds all could end together. */
+static double size_for(const struct learn *learn, const struct cleave_view *view,
+                       const struct cv_seen *seen, double end_s, double now_s)
+{
+    const double least = worthwhile(learn, view, seen);
+    double size = fmin(grown(learn, view, seen), in_time(learn, view, seen, now_s));
+
+    if (isfinite(end_s)) {
+        const double share =
+            fmax(seen->effective_ups * (end_s - cv_ready_in(&learn->known, seen, now_s)),
+                 CRUMB * least);
+
+        size = fmin(size, fmax(share / learn->parts, fmin(share, least)));
+    } else if (isinf(view->units_left) && seen->compute.sure) {
+        /* A stream has no end to prepare for. */
+        size = fmin(size, fmax(fmax(seen->compute.latency_s, learn->known.latency_s) *
+                                   seen->compute.rate_ups / SHARE,
+                               seen->largest));
+    }
+    if (learn->most > 0)
+        size = fmin(size, learn->most);
+    size = fmax(size, learn->least);
+    /* What would be left is not worth a start. */
+    return view->units_left - size > CRUMB * least ? size : view->units_left;
+}
+
+/* --- orders ------------------------------------------------------------------------------- */
+
+static void give(struct learn *learn, const struct cleave_view *view, uint32_t worker,
+                 double units, double now_s, struct cleave_orders *orders)
+{
+    cv_known_give(&learn->known, worker, units, now_s);
+    learn->port_busy = cv_shares_port(view);
+    cleave_order_send(orders, worker, units);
+}
+
+/* Does it want a chunk now? One ahead if the link is slow enough to matter. */
+static bool asks(const struct learn *learn, const struct cv_seen *seen)
+{
+    if (cv_is_out(seen) || seen->held >= CV_AHEAD)
+        return false;
+    if (seen->held == 0)
+        return true;
+    return seen->there == seen->held && seen->compute.rate_ups > 0 &&
+           cv_link_time(seen, seen->largest) >
+               LINK_MATTERS * cv_compute_time(&learn->known, seen, seen->largest);
+}
+
+/* Who is to be served: the first to be idle among those that can help, then the one with
+ * the widest link. If nobody is busy, somebody has to. */
+static uint32_t next_served(const struct learn *learn, const struct cleave_view *view,
+                            double end_s, double now_s)
+{
+    uint32_t best = NOBODY, any = NOBODY, busy = 0;
+    double least_s = INFINITY, soonest_s = INFINITY;
+
+    for (uint32_t i = 0; i < view->nworkers; i++) {
+        const uint32_t w = learn->known.by_bandwidth[i];
+        const struct cv_seen *seen = &learn->known.workers[w];
+        double rest_s, ready_s;
+
+        busy += seen->held > 0;
+        if (!asks(learn, seen))
+            continue;
+        rest_s = cv_rest_of(&learn->known, seen, now_s);
+        ready_s = cv_ready_in(&learn->known, seen, now_s);
+        if (ready_s < soonest_s) {
+            soonest_s = ready_s;
+            any = w;
+        }
+        if (rest_s < least_s &&
+            (isinf(end_s) || seen->effective_ups * (end_s - ready_s) >
+                                 CRUMB * worthwhile(learn, view, seen))) {
+            least_s = rest_s;
+            best = w;
+        }
+    }
+    return best == NOBODY && busy == 0 ? any : best;
+}
+
+/* The one that will be last, of those whose work can be recalled. */
+static uint32_t latest(const struct learn *learn, const struct cleave_view *view,
+                       double now_s)
+{
+    uint32_t late = NOBODY;
+    double longest_s = -1;
+
+    for (uint32_t w = 0; w < view->nworkers; w++) {
+        const struct cv_seen *seen = &learn->known.workers[w];
+        const double rest_s = seen->held > 0 && !seen->firm && !cv_is_out(seen)
+                                  ? cv_rest_of(&learn->known, seen, now_s)
+                                  : -1;
+
+        if (rest_s > longest_s) {
+            longest_s = rest_s;
+            late = w;
+        }
+    }
+    return late;
+}
+
+/* Take from the worker that will be last what lets it end together with an idle one; if
+ * that is too little, look again when it should have ended and has not. */
+static void recall(struct learn *learn, const struct cleave_view *view, uint32_t idle,
+                   double now_s, struct cleave_orders *orders)
+{
+    const struct cv_seen *helper = &learn->known.workers[idle];
+    const uint32_t late = latest(learn, view, now_s);
+    const double start_s = cv_latency_of(&learn->known, helper) + cv_link_time(helper, 0);
+    const double finest = isfinite(view->units_total)
+                              ? FINEST * view->units_total / learn->known.present
+                              : 0;
+    double rest_s, speed_ups, units;
+
+    if (late == NOBODY || !(cv_speed_of(&learn->known, helper) > 0) ||
+        !(learn->known.workers[late].effective_ups > 0))
+        return;
+    rest_s = cv_rest_of(&learn->known, &learn->known.workers[late], now_s);
+    speed_ups = learn->known.workers[late].effective_ups;
+    units = (rest_s - start_s) /
+            (1 / speed_ups + 1 / cv_speed_of(&learn->known, helper) +
+             (helper->link.rate_ups > 0 ? 1 / helper->link.rate_ups : 0));
+    if (units > fmax(fmax(finest, learn->least), start_s * speed_ups / 2)) {
+        learn->asked = idle;
+        cleave_order_recall(orders, late, units);
+    } else if (learn->wake_s < 0) {
+        learn->wake_s = now_s + rest_s + 2 * start_s + finest / speed_ups;
+        cleave_order_wake(orders, idle, learn->wake_s);
+    }
+}
+
+/* When nobody is left who did not lose his chunks, all are tried again. */
+static void readmit(struct learn *learn, const struct cleave_view *view)
+{
+    for (uint32_t w = 0; w < view->nworkers; w++)
+        if (!cv_is_out(&learn->known.workers[w]))
+            return;
+    for (uint32_t w = 0; w < view->nworkers; w++)
+        learn->known.workers[w].lost = 0;
+}
+
+static void serve(struct learn *learn, const struct cleave_view *view, double now_s,
+                  struct cleave_orders *orders)
+{
+    readmit(learn, view);
+    while (view->units_left > 0) {
+        double end_s;
+        uint32_t worker;
+
+        if (learn->port_busy)
+            return;
+        end_s = cv_time_left(&learn->known, view, now_s);
+        worker = next_served(learn, view, end_s, now_s);
+        if (worker == NOBODY)
+            break;
+        give(learn, view, worker,
+             size_for(learn, view, &learn->known.workers[worker], end_s, now_s), now_s,
+             orders);
+    }
+    /* Nothing is left, or it is left to those who are soon ready. */
+    for (uint32_t w = 0; w < view->nworkers && learn->asked == NOBODY; w++)
+        if (learn->known.workers[w].held == 0 && !cv_is_out(&learn->known.workers[w]))
+            recall(learn, view, w, now_s, orders);
+}
+
+/* --- events ------------------------------------------------------------------------------- */
+
+static void recalled(struct learn *learn, const struct cleave_view *view,
+                     const struct cleave_event *event, struct cleave_orders *orders)
+{
+    const uint32_t idle = learn->asked;
+
+    learn->asked = NOBODY;
+    cv_known_recalled(&learn->known, event);
+    if (event->units > 0 && idle != NOBODY && learn->known.workers[idle].held == 0 &&
+        !cv_is_out(&learn->known.workers[idle]) && !learn->port_busy &&
+        view->units_left > 0)
+        give(learn, view, idle, fmin(event->units, view->units_left), event->time_s,
+             orders);
+}
+
+static void learn_decide(void *state, const struct cleave_view *view,
+                         const struct cleave_event *event, struct cleave_orders *orders)
+{
+    struct learn *learn = state;
+    struct cv_seen *seen = &learn->known.workers[event->worker];
+
+    switch (event->kind) {
+    case CLEAVE_SENT:
+        learn->port_busy = false;
+        cv_known_arrived(&learn->known, event);
+        break;
+    case CLEAVE_DONE:
+        cv_fit_add(&seen->compute, event->units, event->time_s - event->start_s,
+                   learn->known.latency_s);
+        cv_known_drop(&learn->known, event);
+        seen->lost = 0;
+        cv_known_pool(&learn->known, view);
+        break;
+    case CLEAVE_LOST:
+        learn->port_busy = learn->port_busy && seen->there > 0;
+        cv_known_drop(&learn->known, event);
+        seen->lost++;
+        break;
+    case CLEAVE_RECALLED:
+        recalled(learn, view, event, orders);
+        break;
+    case CLEAVE_WAKE:
+        learn->wake_s = -1;
+        /* It was lost, and is there again. */
+        if (cv_is_out(seen))
+            seen->lost = 0;
+        break;
+    default:
+        break;
+    }
+    if (event->more)
+        return;
+    cv_known_divide_port(&learn->known, view);
+    serve(learn, view, event->time_s, orders);
+}
+
+static const struct cleave_param learn_params[] = {
+    { "first", CLEAVE_PARAM_REAL, offsetof(struct learn, first), 0, 0, 1e300,
+      "units of each worker's first chunk; 0: a 256th of an equal share" },
+    { "least", CLEAVE_PARAM_REAL, offsetof(struct learn, least), 0, 0, 1e300,
+      "units of the smallest chunk" },
+    { "most", CLEAVE_PARAM_REAL, offsetof(struct learn, most), 0, 0, 1e300,
+      "units of the largest chunk; 0: no limit" },
+    { "growth", CLEAVE_PARAM_REAL, offsetof(struct learn, growth), 4, 1, 100,
+      "from one chunk to the next" },
+    { "parts", CLEAVE_PARAM_REAL, offsetof(struct learn, parts), 2, 1, 100,
+      "at the end a chunk is at most this part of the worker's share" },
+    { 0 },
+};
+
+const struct cleave_policy cleave_policy_learn = {
+    .name = "learn",
+    .summary = "sizes from measured costs: growing, then shrinking, late tails recalled",
+    .reference = "cleave",
+    .takes_streams = true,
+    .hears_losses = true,
+    .state_size = sizeof(struct learn),
+    .params = learn_params,
+    .start = learn_start,
+    .decide = learn_decide,
+};

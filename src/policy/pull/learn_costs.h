@@ -1,0 +1,79 @@
+/* learn_costs.h -- what a policy has found out about its workers.
+ * SPDX-License-Identifier: MIT
+ *
+ * Speeds, latencies and links as measured, who holds what, and from that how long each
+ * worker is busy and when all could end together. */
+#ifndef CV_LEARN_COSTS_H
+#define CV_LEARN_COSTS_H
+#include "policy/kit/fit.h"
+#include "policy/kit/setup.h"
+
+/* Chunks a worker may hold, and those it may lose one after the other before it is left
+ * out. */
+enum { CV_AHEAD = 2, CV_LOSSES = 3 };
+
+struct cv_seen {
+    struct cv_fit compute, link;
+    double effective_ups;   /* speed, as far as the port can keep up                  */
+    double sizes[CV_AHEAD]; /* units held, the oldest first                       */
+    uint64_t numbers[CV_AHEAD]; /* of those chunks                                    */
+    uint32_t held, there; /* chunks not finished, and those of them that arrived      */
+    double began_s;       /* of the oldest, once it is there                          */
+    double sending_s;     /* since then the oldest that is not there is on its way    */
+    double largest;       /* units of the largest chunk sent                        */
+    uint32_t lost;        /* chunks lost, one after the other                       */
+    bool firm;            /* what it computes cannot be recalled                    */
+};
+
+struct cv_known {
+    struct cv_seen *workers;
+    uint32_t *by_bandwidth; /* widest first                                           */
+    double port_use;        /* part of a shared port that full speed takes            */
+    double latency_s;       /* mean over workers that are sure of it; below 0: none   */
+    double speed_ups;       /* mean over known workers; 0: none                       */
+    double usual_s;         /* mean time of their largest chunks                      */
+    uint32_t present;       /* workers that can be given something, at least 1        */
+    uint64_t numbered;      /* chunks given                                           */
+};
+
+enum cleave_status cv_known_init(struct cv_known *known, const struct cleave_view *view,
+                                 struct cleave_setup *setup, struct cleave_error *err);
+
+static inline bool cv_shares_port(const struct cleave_view *view)
+{
+    return view->port != CLEAVE_PORT_MULTI;
+}
+
+static inline bool cv_is_out(const struct cv_seen *seen)
+{
+    return seen->lost >= CV_LOSSES;
+}
+
+/* Units were given to a worker, have arrived there, are not there any more. */
+void cv_known_give(struct cv_known *known, uint32_t worker, double units, double now_s);
+void cv_known_arrived(struct cv_known *known, const struct cleave_event *event);
+void cv_known_drop(struct cv_known *known, const struct cleave_event *event);
+/* So many units of a chunk were taken back. */
+void cv_known_recalled(struct cv_known *known, const struct cleave_event *event);
+
+/* Costs of a worker; others stand for one of which nothing is known. */
+double cv_speed_of(const struct cv_known *known, const struct cv_seen *seen);
+double cv_latency_of(const struct cv_known *known, const struct cv_seen *seen);
+double cv_link_time(const struct cv_seen *seen, double units);
+double cv_compute_time(const struct cv_known *known, const struct cv_seen *seen,
+                       double units);
+
+/* After a chunk has been measured: means, and what the port allows. */
+void cv_known_pool(struct cv_known *known, const struct cleave_view *view);
+void cv_known_divide_port(struct cv_known *known, const struct cleave_view *view);
+
+/* How long a worker is busy, from now; when it would come to the first unit of another
+ * chunk. A chunk that is late is thought to take as long again as it is late. */
+double cv_rest_of(const struct cv_known *known, const struct cv_seen *seen, double now_s);
+double cv_ready_in(const struct cv_known *known, const struct cv_seen *seen,
+                   double now_s);
+/* In how many seconds all could end together; INFINITY if that cannot be said. */
+double cv_time_left(const struct cv_known *known, const struct cleave_view *view,
+                    double now_s);
+
+#endif

@@ -1,0 +1,191 @@
+/* pull.c -- workers ask, the master serves. SPDX-License-Identifier: MIT */
+#include "policy/pull/pull.h"
+
+#include <math.h>
+
+#include "policy/kit/bandwidth_order.h"
+
+enum cleave_status cv_pull_plan(struct cv_pull *pull, const struct cleave_view *view,
+                                struct cleave_setup *setup, struct cleave_error *err)
+{
+    uint32_t *order = cv_bandwidth_order(view->workers, view->nworkers, setup->arena);
+    uint32_t *rank = cv_array(setup->arena, view->nworkers, sizeof *rank);
+
+    if (order == NULL || rank == NULL)
+        return cv_fail_memory(err, "the order of the workers");
+    for (uint32_t i = 0; i < view->nworkers; i++)
+        rank[order[i]] = i;
+    pull->rank = rank;
+    pull->nmembers = view->nworkers;
+    if (pull->member != NULL)
+        for (uint32_t i = 0; i < view->nworkers; i++)
+            pull->nmembers -= !pull->member[i];
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_pull_start(struct cv_pull *pull, const struct cleave_view *view,
+                                 struct cleave_setup *setup, struct cleave_error *err)
+{
+    uint32_t n = view->nworkers;
+
+    pull->given = cv_array(setup->arena, n, sizeof *pull->given);
+    pull->unfinished = cv_array(setup->arena, n, sizeof *pull->unfinished);
+    pull->held_back = cv_array(setup->arena, n, sizeof *pull->held_back);
+    pull->heap = cv_array(setup->arena, n, sizeof *pull->heap);
+    if (pull->given == NULL || pull->unfinished == NULL || pull->held_back == NULL ||
+        pull->heap == NULL)
+        return cv_fail_memory(err, "the requests of the workers");
+    pull->nrequests = 0;
+    pull->port_busy = false;
+    return CLEAVE_OK;
+}
+
+static bool comes_before(const struct cv_request *a, const struct cv_request *b)
+{
+    if (a->time_s != b->time_s)
+        return a->time_s < b->time_s;
+    if (a->given != b->given)
+        return a->given < b->given;
+    return a->rank < b->rank;
+}
+
+static void ask(struct cv_pull *pull, uint32_t worker, double now_s)
+{
+    struct cv_request request = { now_s, pull->given[worker], pull->rank[worker],
+                                  worker };
+    uint32_t at = pull->nrequests++;
+
+    while (at > 0 && comes_before(&request, &pull->heap[(at - 1) / 2])) {
+        pull->heap[at] = pull->heap[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    pull->heap[at] = request;
+}
+
+static uint32_t take_first(struct cv_pull *pull)
+{
+    uint32_t worker = pull->heap[0].worker, at = 0, child;
+    struct cv_request last = pull->heap[--pull->nrequests];
+
+    while ((child = 2 * at + 1) < pull->nrequests) {
+        if (child + 1 < pull->nrequests &&
+            comes_before(&pull->heap[child + 1], &pull->heap[child]))
+            child++;
+        if (!comes_before(&pull->heap[child], &last))
+            break;
+        pull->heap[at] = pull->heap[child];
+        at = child;
+    }
+    pull->heap[at] = last;
+    return worker;
+}
+
+void cv_pull_note(struct cv_pull *pull, const struct cleave_view *view,
+                  const struct cleave_event *event)
+{
+    uint32_t w = event->worker;
+
+    switch (event->kind) {
+    case CLEAVE_START:
+        for (w = 0; w < view->nworkers; w++)
+            if (pull->held_back[w] == 0 && (pull->member == NULL || pull->member[w]))
+                ask(pull, w, event->time_s);
+        break;
+    case CLEAVE_SENT:
+        pull->port_busy = false;
+        break;
+    case CLEAVE_DONE:
+        /* A worker with prefetch or more unfinished chunks has not asked: now it does. */
+        if (pull->unfinished[w]-- == pull->prefetch && pull->held_back[w] == 0)
+            ask(pull, w, event->time_s);
+        break;
+    default:
+        break;
+    }
+}
+
+static void count_chunk(struct cv_pull *pull, const struct cleave_view *view,
+                        uint32_t worker, double now_s)
+{
+    pull->given[worker]++;
+    pull->unfinished[worker]++;
+    pull->port_busy = view->port != CLEAVE_PORT_MULTI;
+    if (pull->unfinished[worker] < pull->prefetch && pull->held_back[worker] == 0)
+        ask(pull, worker, now_s);
+}
+
+void cv_pull_given(struct cv_pull *pull, const struct cleave_view *view, uint32_t worker,
+                   double now_s)
+{
+    pull->held_back[worker]--;
+    count_chunk(pull, view, worker, now_s);
+}
+
+void cv_pull_serve(struct cv_pull *pull, void *state, const struct cleave_view *view,
+                   double now_s, cv_pull_size *size, struct cleave_orders *orders)
+{
+    while (!pull->port_busy && pull->nrequests > 0 && view->units_left > 0) {
+        uint32_t worker = take_first(pull);
+        double units = size(state, view, worker);
+
+        if (units < pull->least)
+            units = pull->least;
+        if (units >= view->units_left)
+            units = view->units_left;
+        cleave_order_send(orders, worker, units);
+        count_chunk(pull, view, worker, now_s);
+    }
+}
+
+void cv_pull_decide(struct cv_pull *pull, void *state, const struct cleave_view *view,
+                    const struct cleave_event *event, cv_pull_size *size,
+                    struct cleave_orders *orders)
+{
+    cv_pull_note(pull, view, event);
+    if (!event->more)
+        cv_pull_serve(pull, state, view, event->time_s, size, orders);
+}
+
+double cv_batch_next(struct cv_batch *batch, const struct cleave_view *view, uint32_t n)
+{
+    if (batch->left == 0) {
+        batch->left = n;
+        batch->share = view->units_left / (2.0 * n);
+    }
+    batch->left--;
+    return batch->share;
+}
+
+double cv_mean_speed(const struct cleave_view *view, const bool *member)
+{
+    double speed = 0;
+    uint32_t n = 0;
+
+    for (uint32_t w = 0; w < view->nworkers; w++)
+        if (member == NULL || member[w]) {
+            speed += view->workers[w].speed_ups;
+            n++;
+        }
+    return speed / n;
+}
+
+double cv_overhead_units(const struct cleave_view *view, const bool *member)
+{
+    double startup = 0, port = 0;
+    uint32_t n = 0;
+
+    for (uint32_t w = 0; w < view->nworkers; w++)
+        if (member == NULL || member[w]) {
+            startup += view->workers[w].compute_latency_s;
+            port += view->workers[w].latency_s;
+            n++;
+        }
+    return cv_mean_speed(view, member) * (startup / n + port);
+}
+
+double cv_least_chunk(const struct cleave_view *view)
+{
+    double equal_share = view->units_total / view->nworkers;
+
+    return fmin(fmax(cv_overhead_units(view, NULL), equal_share / 1000), equal_share);
+}

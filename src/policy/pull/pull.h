@@ -1,0 +1,87 @@
+/* pull.h -- workers ask, the master serves. SPDX-License-Identifier: MIT
+ *
+ * A worker asks for work when it holds fewer than `prefetch` unfinished chunks and the
+ * sending of its last one has begun. Requests are served first come first served as the
+ * port gets free; those of one instant by chunks already given, then by decreasing
+ * bandwidth, then by index. Self-scheduling, guided, factoring and the second phase of
+ * rumr and rx differ only in the size they hand out. */
+#ifndef CV_PULL_H
+#define CV_PULL_H
+#include "policy/kit/setup.h"
+
+struct cv_request {
+    double time_s;
+    uint32_t given, rank, worker;
+};
+
+/* Units for `worker`'s next chunk, before limits. Called once per chunk, in order. */
+typedef double cv_pull_size(void *state, const struct cleave_view *view, uint32_t worker);
+
+struct cv_pull {
+    uint32_t prefetch;
+    double least;       /* smallest chunk handed out                      */
+    const bool *member; /* who may ask; NULL: everyone                    */
+    uint32_t nmembers;
+    const uint32_t *rank;    /* by decreasing bandwidth: shared by all runs    */
+    uint32_t *given;         /* per worker: chunks sent so far                 */
+    uint32_t *unfinished;    /* per worker                                     */
+    uint32_t *held_back;     /* per worker: chunks of an earlier phase to come */
+    struct cv_request *heap; /* at most one request per worker                 */
+    uint32_t nrequests;
+    bool port_busy;
+};
+
+/* In plan and in start of the policy that pulls; `member` is set before by policies that
+ * serve only some workers. */
+enum cleave_status cv_pull_plan(struct cv_pull *pull, const struct cleave_view *view,
+                                struct cleave_setup *setup, struct cleave_error *err);
+enum cleave_status cv_pull_start(struct cv_pull *pull, const struct cleave_view *view,
+                                 struct cleave_setup *setup, struct cleave_error *err);
+
+/* Take note of an event: who has become free, who asks. */
+void cv_pull_note(struct cv_pull *pull, const struct cleave_view *view,
+                  const struct cleave_event *event);
+/* Take note of a chunk that an earlier phase hands out now. */
+void cv_pull_given(struct cv_pull *pull, const struct cleave_view *view, uint32_t worker,
+                   double now_s);
+/* Serve requests while the port is free and units are left. */
+void cv_pull_serve(struct cv_pull *pull, void *state, const struct cleave_view *view,
+                   double now_s, cv_pull_size *size, struct cleave_orders *orders);
+
+/* A `decide` for policies that only pull. */
+void cv_pull_decide(struct cv_pull *pull, void *state, const struct cleave_view *view,
+                    const struct cleave_event *event, cv_pull_size *size,
+                    struct cleave_orders *orders);
+
+/* Batches of N requests that share half of what was left at their beginning. */
+struct cv_batch {
+    double share;  /* units of each request of this batch, on average */
+    uint32_t left; /* requests left in this batch                     */
+};
+
+double cv_batch_next(struct cv_batch *batch, const struct cleave_view *view, uint32_t n);
+
+/* Means over the members (NULL: everyone). */
+double cv_mean_speed(const struct cleave_view *view, const bool *member);
+/* The overhead of one chunk expressed in units: what a worker could compute on average
+ * while it starts one and the port serves everyone once, S (alpha + n beta). */
+double cv_overhead_units(const struct cleave_view *view, const bool *member);
+/* The least chunk of a shrinking policy when none is asked for: the overhead above, but
+ * at least a thousandth of an equal share and at most an equal share. */
+double cv_least_chunk(const struct cleave_view *view);
+
+/* Parameters of a policy of state type `type` with a struct cv_pull at `member`. To ask
+ * ahead hides the transfer of small equal chunks; with shrinking chunks it hands out the
+ * large ones before it is known who is slow. */
+#define CV_PREFETCH_PARAM(type, member, preset)                                     \
+    {                                                                               \
+        "prefetch", CLEAVE_PARAM_COUNT, offsetof(type, member.prefetch), preset, 1, \
+            1000, "a worker asks when it holds fewer unfinished chunks than this"   \
+    }
+#define CV_LEAST_PARAM(type, member)                                           \
+    {                                                                          \
+        "least", CLEAVE_PARAM_REAL, offsetof(type, member.least), 0, 0, 1e300, \
+            "units of the smallest chunk; 0: what covers the latencies"        \
+    }
+
+#endif

@@ -1,0 +1,281 @@
+/* greedy.c -- the optimal tree for equal costs. SPDX-License-Identifier: MIT
+ *
+ * The tree is built backwards from its end: the next node is put below the one that can
+ * receive from it latest (model/reduce/greedy_tree.h has the formulas and why this takes linear
+ * time). `max_transfers` limits the transfers at the same time, `max_reducers` the nodes
+ * that receive anything; the tree is optimal for its limit. With `ordered` the nodes are
+ * numbered so that only neighbouring intervals are combined.
+ *
+ * When costs turn out otherwise than declared, the tree is kept: a node sends when it has
+ * combined all it receives, first come first served; with `ordered` in the planned order
+ * of each receiver, since only that keeps the inputs in order; under a limit on transfers
+ * in the planned order of all, at the planned times while transfers take as long as
+ * declared.
+ *
+ * When only the costs of combining differ from node to node, nodes are inserted by
+ * increasing cost: a heuristic that is nearly always optimal (model/reduce/greedy_unequal.h).
+ * Canon and Antoniu, Scheduling associative reductions, 2012. */
+#include <math.h>
+
+#include "model/reduce/greedy_tree.h"
+#include "model/reduce/greedy_unequal.h"
+#include "model/reduce/reduce_bounds.h"
+#include "policy/kit/setup.h"
+
+struct greedy {
+    uint32_t max_transfers, max_reducers, ordered;
+    const uint32_t *parent;   /* shared by all runs                               */
+    const uint32_t *senders;  /* per node: how many it receives from              */
+    const uint32_t *planned;  /* nodes in the order in which they begin to send;
+                                 NULL without a limit on transfers                */
+    const uint32_t *received; /* with ordered: all senders, receiver by receiver  */
+    const uint32_t *from;     /* per node: where its senders begin; n + 1         */
+    uint32_t *next_sender;    /* with ordered, per node: place in `received`      */
+    uint32_t *due;            /* per node: still to be combined                   */
+    bool *port_busy;
+    const double *begin_s; /* when the nodes of `planned` begin                */
+    uint32_t next, active; /* of `planned`; transfers under way                */
+    bool late;             /* some transfer took another time than declared    */
+};
+
+/* Number the nodes by the place of their element. */
+static enum cleave_status put_in_order(struct cv_greedy_tree *tree,
+                                       const struct cleave_view *view, uint32_t *planned,
+                                       struct cleave_setup *setup,
+                                       struct cleave_error *err)
+{
+    struct cv_tree_costs costs = { view->transfer_s, view->compute_s,
+                                   view->compute_each_s };
+    uint32_t *position, *renamed = cv_array(setup->arena, tree->n, sizeof *renamed);
+    struct cv_tree_run run;
+
+    if (renamed == NULL)
+        return cv_fail_memory(err, "a tree");
+    CV_TRY(cv_tree_run(tree->parent, tree->n, &costs, setup->arena, &run, err));
+    CV_TRY(cv_tree_layout(&run, setup->arena, &position, err));
+    cv_tree_rename(tree->parent, position, tree->n, renamed);
+    tree->parent = renamed;
+    for (uint32_t i = 0; i + 1 < tree->n; i++)
+        planned[i] = position[planned[i]];
+    return CLEAVE_OK;
+}
+
+/* The senders of every node by increasing index, which is the order of its inputs. */
+static enum cleave_status list_senders(struct greedy *greedy, uint32_t n,
+                                       struct cleave_setup *setup,
+                                       struct cleave_error *err)
+{
+    uint32_t *from = cv_array(setup->arena, (size_t)n + 1, sizeof *from);
+    uint32_t *received = cv_array(setup->arena, n, sizeof *received);
+    uint32_t *place = cv_array(setup->arena, n, sizeof *place);
+
+    if (from == NULL || received == NULL || place == NULL)
+        return cv_fail_memory(err, "a tree");
+    for (uint32_t i = 0; i < n; i++) {
+        place[i] = from[i];
+        from[i + 1] = from[i] + greedy->senders[i];
+    }
+    for (uint32_t i = 0; i < n; i++)
+        if (greedy->parent[i] != CV_NO_NODE)
+            received[place[greedy->parent[i]]++] = i;
+    greedy->from = from;
+    greedy->received = received;
+    return CLEAVE_OK;
+}
+
+static enum cleave_status greedy_plan(void *state, const struct cleave_view *view,
+                                      struct cleave_setup *setup,
+                                      struct cleave_error *err)
+{
+    struct greedy *greedy = state;
+    struct cv_greedy_limit limit = { greedy->max_transfers, greedy->max_reducers };
+    uint32_t n = view->nworkers;
+    uint32_t *senders = cv_array(setup->arena, n, sizeof *senders);
+    uint32_t *planned = cv_array(setup->arena, n, sizeof *planned);
+    double *begin_s = cv_array(setup->arena, n, sizeof *begin_s);
+    struct cv_greedy_tree tree;
+
+    if (limit.transfers > 0 && limit.reducers > 0)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "policy 'greedy' takes max_transfers or max_reducers, not both");
+    if (senders == NULL || planned == NULL || begin_s == NULL ||
+        !cv_greedy_tree_room(&tree, setup->arena, n))
+        return cv_fail_memory(err, "a tree");
+    if (view->compute_each_s != NULL && limit.transfers == 0 && limit.reducers == 0)
+        CV_TRY(
+            cv_greedy_unequal_plan(&tree, view->transfer_s, view->compute_each_s, err));
+    else
+        CV_TRY(
+            cv_greedy_tree_plan(&tree, view->transfer_s, view->compute_s, &limit, err));
+    /* Reversed times grow with the index, so the last node begins first. */
+    for (uint32_t i = 0; i + 1 < n; i++) {
+        planned[i] = n - 1 - i;
+        begin_s[i] = tree.start_s[n - 1 - i];
+    }
+    if (greedy->ordered)
+        CV_TRY(put_in_order(&tree, view, planned, setup, err));
+    for (uint32_t i = 0; i < n; i++)
+        if (tree.parent[i] != CV_NO_NODE)
+            senders[tree.parent[i]]++;
+    greedy->parent = tree.parent;
+    greedy->senders = senders;
+    greedy->planned = limit.transfers > 0 ? planned : NULL;
+    greedy->begin_s = begin_s;
+    return greedy->ordered ? list_senders(greedy, n, setup, err) : CLEAVE_OK;
+}
+
+static enum cleave_status greedy_start(void *state, const struct cleave_view *view,
+                                       struct cleave_setup *setup,
+                                       struct cleave_error *err)
+{
+    struct greedy *greedy = state;
+
+    greedy->due = cv_array(setup->arena, view->nworkers, sizeof *greedy->due);
+    greedy->port_busy = cv_array(setup->arena, view->nworkers, sizeof *greedy->port_busy);
+    if (greedy->due == NULL || greedy->port_busy == NULL)
+        return cv_fail_memory(err, "a tree");
+    for (uint32_t i = 0; i < view->nworkers; i++)
+        greedy->due[i] = greedy->senders[i];
+    if (greedy->received == NULL)
+        return CLEAVE_OK;
+    greedy->next_sender =
+        cv_array(setup->arena, view->nworkers, sizeof *greedy->next_sender);
+    if (greedy->next_sender == NULL)
+        return cv_fail_memory(err, "a tree");
+    for (uint32_t i = 0; i < view->nworkers; i++)
+        greedy->next_sender[i] = greedy->from[i];
+    return CLEAVE_OK;
+}
+
+/* Begin what may begin, in the planned order. */
+static void go_on(struct greedy *greedy, uint32_t n, double now_s,
+                  struct cleave_orders *orders)
+{
+    while (greedy->next + 1 < n && greedy->active < greedy->max_transfers) {
+        uint32_t node = greedy->planned[greedy->next], to = greedy->parent[node];
+
+        if (greedy->due[node] > 0 || greedy->port_busy[to])
+            return;
+        if (!greedy->late && now_s < greedy->begin_s[greedy->next]) {
+            cleave_order_wake(orders, node, greedy->begin_s[greedy->next]);
+            return;
+        }
+        greedy->port_busy[to] = true;
+        greedy->active++;
+        greedy->next++;
+        cleave_order_combine(orders, to, node);
+    }
+}
+
+/* With ordered: let the next sender of a node begin if both are ready. */
+static void receive_next(struct greedy *greedy, uint32_t node,
+                         struct cleave_orders *orders)
+{
+    uint32_t place = greedy->next_sender[node];
+
+    if (greedy->port_busy[node] || place == greedy->from[node + 1] ||
+        greedy->due[greedy->received[place]] > 0)
+        return;
+    greedy->port_busy[node] = true;
+    greedy->next_sender[node]++;
+    cleave_order_combine(orders, node, greedy->received[place]);
+}
+
+/* A node has combined all it receives. */
+static void is_complete(struct greedy *greedy, uint32_t node,
+                        struct cleave_orders *orders)
+{
+    uint32_t to = greedy->parent[node];
+
+    if (to == CV_NO_NODE)
+        return;
+    if (greedy->received != NULL)
+        receive_next(greedy, to, orders);
+    else
+        cleave_order_combine(orders, to, node);
+}
+
+static void greedy_decide(void *state, const struct cleave_view *view,
+                          const struct cleave_event *event, struct cleave_orders *orders)
+{
+    struct greedy *greedy = state;
+
+    if (event->kind == CLEAVE_ARRIVED) {
+        double took_s = event->time_s - event->start_s;
+
+        greedy->port_busy[event->worker] = false;
+        greedy->active--;
+        greedy->late |= fabs(took_s - view->transfer_s) > 1e-9 * view->transfer_s;
+    } else if (event->kind == CLEAVE_COMBINED) {
+        greedy->due[event->worker]--;
+    }
+    if (greedy->planned != NULL) {
+        go_on(greedy, view->nworkers, event->time_s, orders);
+    } else if (event->kind == CLEAVE_COMBINED) {
+        if (greedy->due[event->worker] == 0)
+            is_complete(greedy, event->worker, orders);
+    } else if (event->kind == CLEAVE_ARRIVED) {
+        if (greedy->received != NULL)
+            receive_next(greedy, event->worker, orders);
+    } else if (event->kind == CLEAVE_START) {
+        for (uint32_t i = 0; i < view->nworkers; i++)
+            if (greedy->due[i] == 0)
+                is_complete(greedy, i, orders);
+    }
+}
+
+/* A limit on transfers ties the nodes together. */
+static bool greedy_fixed(const void *state, const struct cleave_view *view,
+                         struct cleave_fixed_tree *out)
+{
+    const struct greedy *greedy = state;
+
+    if (greedy->planned != NULL)
+        return false;
+    for (uint32_t i = 0; i < view->nworkers; i++)
+        out->parent[i] =
+            greedy->parent[i] == CV_NO_NODE ? CLEAVE_NO_PARENT : greedy->parent[i];
+    out->in_turn = greedy->received != NULL;
+    out->ahead = UINT32_MAX;
+    return true;
+}
+
+/* For costs other than those the tree was made for nothing better is known. */
+static double greedy_longest(const void *state, const struct cleave_view *view,
+                             double transfer_s, double compute_s)
+{
+    const struct greedy *greedy = state;
+    uint32_t limit = greedy->max_transfers + greedy->max_reducers; /* one of them is 0 */
+
+    if (transfer_s != view->transfer_s || compute_s != view->compute_s ||
+        view->compute_each_s != NULL)
+        return (view->nworkers - 1.0) * (transfer_s + compute_s);
+    if (limit > 0)
+        return cv_reduce_upper_limited(view->nworkers, transfer_s, compute_s, limit);
+    return cv_reduce_upper(view->nworkers, transfer_s, compute_s);
+}
+
+static const struct cleave_param greedy_params[] = {
+    { "max_transfers", CLEAVE_PARAM_COUNT, offsetof(struct greedy, max_transfers), 0, 0,
+      4294967295.0, "most transfers at the same time; 0: no limit" },
+    { "max_reducers", CLEAVE_PARAM_COUNT, offsetof(struct greedy, max_reducers), 0, 0,
+      4294967295.0, "most nodes that receive anything; 0: no limit" },
+    { "ordered", CLEAVE_PARAM_COUNT, offsetof(struct greedy, ordered), 0, 0, 1,
+      "1: number the nodes so that only neighbours are combined" },
+    { 0 },
+};
+
+const struct cleave_policy cleave_policy_greedy = {
+    .name = "greedy",
+    .summary = "the optimal tree for equal costs, also with limits",
+    .reference = "Canon and Antoniu 2012",
+    .task = CLEAVE_TASK_REDUCE,
+    .hears_arrivals = true,
+    .state_size = sizeof(struct greedy),
+    .params = greedy_params,
+    .plan = greedy_plan,
+    .start = greedy_start,
+    .decide = greedy_decide,
+    .longest = greedy_longest,
+    .fixed = greedy_fixed,
+};

@@ -1,0 +1,61 @@
+/* observed.h -- what a reduction policy has seen of costs so far. SPDX-License-Identifier: MIT
+ *
+ * Adaptive policies are told no costs: they use durations that have already been
+ * observed, on all nodes. A node's known cost is that of its last combination. */
+#ifndef CV_OBSERVED_H
+#define CV_OBSERVED_H
+#include <math.h>
+#include "policy/kit/setup.h"
+
+struct cv_observed {
+    double transfers_s, combinations_s; /* sums                          */
+    double squares_s2;                  /* sum of squared combinations   */
+    uint32_t ntransfers, ncombinations;
+    double *known_s; /* per node; negative: not known */
+};
+
+bool cv_observed_init(struct cv_observed *seen, struct cv_arena *arena, uint32_t n);
+
+static inline void cv_saw_transfer(struct cv_observed *seen, double duration_s)
+{
+    seen->transfers_s += duration_s;
+    seen->ntransfers++;
+}
+
+static inline void cv_saw_combination(struct cv_observed *seen, uint32_t node,
+                                      double duration_s)
+{
+    seen->known_s[node] = duration_s;
+    seen->combinations_s += duration_s;
+    seen->squares_s2 += duration_s * duration_s;
+    seen->ncombinations++;
+}
+
+static inline double cv_mean_transfer_seen(const struct cv_observed *seen)
+{
+    return seen->ntransfers > 0 ? seen->transfers_s / seen->ntransfers : 0;
+}
+
+static inline double cv_mean_combination_seen(const struct cv_observed *seen)
+{
+    return seen->ncombinations > 0 ? seen->combinations_s / seen->ncombinations : 0;
+}
+
+/* Whether combinations vary by more than `cv`, their standard deviation over the mean. */
+static inline bool cv_combinations_vary(const struct cv_observed *seen, double cv)
+{
+    double mean_s = cv_mean_combination_seen(seen);
+
+    return seen->ncombinations > 1 &&
+           seen->squares_s2 / seen->ncombinations > (1 + cv * cv) * mean_s * mean_s;
+}
+
+/* The smaller of the two means over the greater; 0 when one has not been seen. */
+static inline double cv_ratio_seen(const struct cv_observed *seen)
+{
+    double a = cv_mean_transfer_seen(seen), b = cv_mean_combination_seen(seen);
+
+    return a > 0 && b > 0 ? fmin(a, b) / fmax(a, b) : 0;
+}
+
+#endif

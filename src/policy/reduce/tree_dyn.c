@@ -1,0 +1,121 @@
+/* tree_dyn.c -- whoever is done sends to whoever waits. SPDX-License-Identifier: MIT
+ *
+ * A slot holds at most one idle node. A node that becomes idle sends its partial to the
+ * node in the slot, or enters the slot when it is empty. Knows no costs, keeps no order:
+ * for operators that commute. With equal costs it is a binomial tree; for exponential
+ * transfers without computation its mean is H(n/2) + H((n-1)/2), floors taken.
+ *
+ * With clusters of nodes that are near each other (`cluster` nodes each, numbered in a
+ * row) every cluster has a slot of its own, and a partial leaves its cluster only when it
+ * is the last one there.
+ * Benoit, Canon and Marchal, Non-clairvoyant reduction algorithms. */
+#include "model/reduce/reduce_bounds.h"
+#include "policy/kit/setup.h"
+#include "policy/reduce/row_lane.h"
+
+enum { EMPTY = UINT32_MAX };
+
+struct tree_dyn {
+    uint32_t cluster; /* nodes per cluster; 0: all in one   */
+    uint32_t *slot;   /* per cluster, then the global one   */
+    uint32_t *left;   /* per cluster: partials in it        */
+    uint32_t global;  /* index of the global slot           */
+};
+
+static enum cleave_status tree_dyn_start(void *state, const struct cleave_view *view,
+                                         struct cleave_setup *setup,
+                                         struct cleave_error *err)
+{
+    struct tree_dyn *dyn = state;
+    uint32_t n = view->nworkers;
+
+    if (dyn->cluster == 0 || dyn->cluster > n)
+        dyn->cluster = n;
+    dyn->global = (uint32_t)(((uint64_t)n + dyn->cluster - 1) / dyn->cluster);
+    dyn->slot = cv_array(setup->arena, (size_t)dyn->global + 1, sizeof *dyn->slot);
+    dyn->left = cv_array(setup->arena, dyn->global, sizeof *dyn->left);
+    if (dyn->slot == NULL || dyn->left == NULL)
+        return cv_fail_memory(err, "the slots");
+    for (uint32_t i = 0; i <= dyn->global; i++)
+        dyn->slot[i] = EMPTY;
+    for (uint32_t i = 0; i < dyn->global; i++)
+        dyn->left[i] = dyn->cluster;
+    dyn->left[dyn->global - 1] = n - (dyn->global - 1) * dyn->cluster;
+    return CLEAVE_OK;
+}
+
+static void becomes_idle(struct tree_dyn *dyn, uint32_t node,
+                         struct cleave_orders *orders)
+{
+    uint32_t home = dyn->global > 1 ? node / dyn->cluster : 0;
+    uint32_t *slot = &dyn->slot[dyn->left[home] == 1 ? dyn->global : home];
+
+    if (*slot == EMPTY) {
+        *slot = node;
+        return;
+    }
+    cv_order_combine(orders, *slot, node);
+    *slot = EMPTY;
+    /* Two partials of one cluster become one when they are combined; at the global slot
+     * each stands alone in its cluster. */
+    if (slot != &dyn->slot[dyn->global])
+        dyn->left[home]--;
+}
+
+static void tree_dyn_decide(void *state, const struct cleave_view *view,
+                            const struct cleave_event *event,
+                            struct cleave_orders *orders)
+{
+    struct tree_dyn *dyn = state;
+
+    if (event->kind == CLEAVE_COMBINED)
+        becomes_idle(dyn, event->worker, orders);
+    else if (event->kind == CLEAVE_START)
+        for (uint32_t i = 0; i < view->nworkers; i++)
+            becomes_idle(dyn, i, orders);
+}
+
+CV_FLATTEN static void go_in_clusters(struct cleave_lane *lane)
+{
+    cv_lane_go(lane, tree_dyn_decide, CV_LANE_PLAIN | CV_LANE_TRUSTS);
+}
+
+/* The same in simulation. With one slot no more is needed than who is done next. */
+static void tree_dyn_go(struct cleave_lane *lane)
+{
+    struct tree_dyn *dyn = lane->state;
+
+    if (dyn->global > 1)
+        go_in_clusters(lane);
+    else
+        cv_lane_go_slot(lane, dyn->slot, CV_LANE_COMBINATION);
+}
+
+/* In transfer + compute every partial that waits is combined with another one. */
+static double tree_dyn_longest(const void *state, const struct cleave_view *view,
+                               double transfer_s, double compute_s)
+{
+    const struct tree_dyn *dyn = state;
+
+    return dyn->cluster == 0 ? cv_reduce_upper(view->nworkers, transfer_s, compute_s)
+                             : (view->nworkers - 1.0) * (transfer_s + compute_s);
+}
+
+static const struct cleave_param tree_dyn_params[] = {
+    { "cluster", CLEAVE_PARAM_COUNT, offsetof(struct tree_dyn, cluster), 0, 0,
+      4294967295.0, "nodes per cluster, numbered in a row; 0: no clusters" },
+    { 0 },
+};
+
+const struct cleave_policy cleave_policy_tree_dyn = {
+    .name = "tree-dyn",
+    .summary = "whoever is done sends to whoever waits in the slot; operator commutes",
+    .reference = "Benoit, Canon and Marchal 2013",
+    .task = CLEAVE_TASK_REDUCE,
+    .state_size = sizeof(struct tree_dyn),
+    .params = tree_dyn_params,
+    .start = tree_dyn_start,
+    .decide = tree_dyn_decide,
+    .longest = tree_dyn_longest,
+    .go = tree_dyn_go,
+};

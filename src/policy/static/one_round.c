@@ -1,0 +1,189 @@
+/* one_round.c -- one chunk per worker, all ending together.
+ * SPDX-License-Identifier: MIT
+ *
+ * Fastest link first. Let D be the time from the arrival of the chunk before to the end,
+ * T for the first chunk. A worker that ends with the others gets
+ *
+ *     units = (D - beta - alpha) / (1/B + 1/S),    next D = D - beta - units / B,
+ *
+ * so all sizes are affine in T, and their sum fixes T. A worker whose chunk would be
+ * negative cannot help: its latencies alone end too late. The one with the smallest chunk
+ * leaves and the sizes are computed again. O(workers) for each that leaves; on large
+ * platforms a sixteenth of them may leave together, which is O(workers log workers).
+ *
+ * O. Beaumont, A. Legrand and Y. Robert, Optimal algorithms for scheduling divisible
+ * workloads on heterogeneous systems, 2002, for the order. */
+#include "policy/static/one_round.h"
+
+#include <string.h>
+
+#include "policy/kit/bandwidth_order.h"
+#include "policy/kit/setup.h"
+
+/* From here on several workers may leave together. */
+enum { LARGE = 1024, SHARE = 16 };
+
+/* 1 / (1/B + 1/S), without overflow. */
+static double rate_ups(const struct cleave_worker *worker)
+{
+    return worker->speed_ups / (1 + worker->speed_ups / worker->bandwidth_ups);
+}
+
+double cv_level(const struct cleave_worker *workers, const uint32_t *order, uint32_t n,
+                double load, double *units)
+{
+    double slope = 1, offset = 0; /* D = slope T - offset            */
+    double rate = 0, lost = 0;    /* sum of units = rate T - lost    */
+    double end_s, left_s;
+
+    for (uint32_t i = 0; i < n; i++) {
+        const struct cleave_worker *worker = &workers[order[i]];
+        const double share = rate_ups(worker), link = share / worker->bandwidth_ups;
+        const double start_s = worker->latency_s + worker->compute_latency_s;
+
+        rate += share * slope;
+        lost += share * (offset + start_s);
+        offset += worker->latency_s - link * (offset + start_s);
+        slope -= link * slope;
+    }
+    end_s = left_s = (load + lost) / rate;
+    for (uint32_t i = 0; i < n; i++) {
+        const struct cleave_worker *worker = &workers[order[i]];
+
+        units[i] =
+            rate_ups(worker) * (left_s - worker->latency_s - worker->compute_latency_s);
+        left_s -= worker->latency_s + units[i] / worker->bandwidth_ups;
+    }
+    return end_s;
+}
+
+/* The value that sorting would put at `place`; reorders. Middle pivots, so that sorted
+ * input is quick as well. */
+static double select_place(double *values, uint32_t count, uint32_t place)
+{
+    uint32_t low = 0, high = count - 1;
+
+    while (low < high) {
+        const double pivot = values[low + (high - low) / 2];
+        uint32_t i = low, j = high;
+
+        for (;;) {
+            double swapped;
+
+            while (values[i] < pivot)
+                i++;
+            while (values[j] > pivot)
+                j--;
+            if (i >= j)
+                break;
+            swapped = values[i];
+            values[i++] = values[j];
+            values[j--] = swapped;
+        }
+        if (place <= j)
+            high = j;
+        else
+            low = j + 1;
+    }
+    return values[place];
+}
+
+/* The size at or below which workers leave: the smallest, or on a large platform the
+ * largest among the smallest sixteenth, but never one that is not negative. */
+static double leaving_size(const double *units, uint32_t n, double *scratch)
+{
+    const uint32_t leaving = n > LARGE ? n / SHARE : 1;
+    uint32_t negative = 0;
+    double least = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        if (units[i] < 0)
+            scratch[negative++] = units[i];
+        if (units[i] < least)
+            least = units[i];
+    }
+    if (leaving <= 1 || negative <= 1)
+        return least;
+    return select_place(scratch, negative, (negative < leaving ? negative : leaving) - 1);
+}
+
+static uint32_t drop(uint32_t *order, const double *units, uint32_t n, double limit)
+{
+    uint32_t most = n > LARGE ? n : 1, kept = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        if (units[i] <= limit && most > 0)
+            most--;
+        else
+            order[kept++] = order[i];
+    }
+    return kept;
+}
+
+enum cleave_status cv_one_round_plan(const struct cleave_worker *workers,
+                                     uint32_t nworkers, double load,
+                                     struct cv_arena *arena, struct cv_one_round *out,
+                                     struct cleave_error *err)
+{
+    uint32_t *order = cv_bandwidth_order(workers, nworkers, arena);
+    double *units = cv_array(arena, nworkers, sizeof *units);
+    double *scratch = cv_array(arena, nworkers, sizeof *scratch);
+    uint32_t n = nworkers;
+    double makespan_s;
+
+    if (order == NULL || units == NULL || scratch == NULL)
+        return cv_fail_memory(err, "the plan");
+    for (;;) {
+        double limit;
+
+        makespan_s = cv_level(workers, order, n, load, units);
+        limit = leaving_size(units, n, scratch);
+        if (!(limit < 0) || n == 1)
+            break;
+        n = drop(order, units, n, limit);
+    }
+    if (!cv_plan_init(&out->plan, arena, n))
+        return cv_fail_memory(err, "the plan");
+    memcpy(out->plan.worker, order, n * sizeof *order);
+    memcpy(out->plan.units, units, n * sizeof *units);
+    cv_plan_settle(&out->plan, load);
+    out->makespan_s = makespan_s;
+    return CLEAVE_OK;
+}
+
+struct one_round {
+    struct cv_static fixed;
+};
+
+static enum cleave_status one_round_plan(void *state, const struct cleave_view *view,
+                                         struct cleave_setup *setup,
+                                         struct cleave_error *err)
+{
+    struct one_round *one_round = state;
+    bool *served = cv_array(setup->arena, view->nworkers, sizeof *served);
+    struct cv_one_round plan = { 0 };
+
+    if (served == NULL)
+        return cv_fail_memory(err, "the plan");
+    CV_TRY(cv_one_round_plan(view->workers, view->nworkers, view->units_total,
+                             setup->arena, &plan, err));
+    for (size_t k = 0; k < plan.plan.nchunks; k++)
+        served[plan.plan.worker[k]] = true;
+    for (uint32_t i = 0; i < view->nworkers; i++)
+        if (!served[i])
+            cv_note_left_out(setup, i,
+                             "its chunk would be negative: after the faster links it "
+                             "could not start and end by %.6g s",
+                             plan.makespan_s);
+    one_round->fixed.plan = plan.plan;
+    return cv_static_index(&one_round->fixed, view, setup, err);
+}
+
+const struct cleave_policy cleave_policy_one_round = {
+    .name = "one-round",
+    .summary = "one chunk per worker, fastest link first, all ending together",
+    .reference = "Beaumont, Legrand and Robert 2002",
+    .state_size = sizeof(struct one_round),
+    .plan = one_round_plan,
+    .decide = cv_static_decide,
+};

@@ -1,0 +1,261 @@
+/* xmi.c -- multi-installment with latencies on equal workers.
+ * SPDX-License-Identifier: MIT
+ *
+ * A given number of rounds, round robin, no worker ever waits after its first chunk and
+ * all end together. With g_i the computing time of the i-th chunk from the end (without
+ * its latency), n workers, R = bandwidth / speed, latencies alpha (compute), beta (link):
+ *
+ *     g_i         = g_0 + i beta + (g_(i-1) + ... + g_0) / R          i < n
+ *     alpha + g_i = n beta + (g_(i-1) + ... + g_(i-n)) / R            i >= n
+ *
+ * Every g_i is affine in g_0, and the sum fixes g_0: O(chunks). The makespan is
+ * chunks beta + load / bandwidth + alpha + g_0. When no chunk is negative this is the
+ * optimum of the round-robin order. Too small a load, or latencies too large, make the
+ * first or the last chunks negative; then workers are left out.
+ *
+ * Y. Yang and H. Casanova, Multi-round algorithms for scheduling divisible loads. */
+#include "policy/static/xmi.h"
+
+#include <math.h>
+
+#include "policy/kit/setup.h"
+
+/* When the offsets cancel the slopes to less than this part of the sum, the digits that
+ * are left do not say whether a chunk is negative. */
+static const double cancellation = 1e-6;
+/* Up to here every number of workers is tried. */
+enum { EXHAUSTIVE = 256, MOST_ROUNDS = 8 };
+
+bool cv_recursion_init(struct cv_recursion *recursion, struct cv_arena *arena,
+                       size_t chunks, uint32_t workers)
+{
+    *recursion = (struct cv_recursion){ 0 };
+    recursion->time = cv_array(arena, chunks, sizeof *recursion->time);
+    recursion->tail = cv_array(arena, workers, sizeof *recursion->tail);
+    return recursion->time != NULL && recursion->tail != NULL;
+}
+
+void cv_recursion_start(struct cv_recursion *recursion,
+                        const struct cleave_worker *worker, uint32_t n)
+{
+    recursion->workers = n;
+    recursion->latency_s = worker->latency_s;
+    recursion->drift_s = n * worker->latency_s - worker->compute_latency_s;
+    recursion->ratio = worker->speed_ups / worker->bandwidth_ups;
+    recursion->count = 0;
+    recursion->place = 0;
+    recursion->head = recursion->sum = (struct cv_affine){ 0, 0 };
+    recursion->least = 0;
+}
+
+bool cv_recursion_feasible(const struct cv_recursion *r, double total_s)
+{
+    return r->least * r->sum.slope + r->sum.offset <= total_s &&
+           fabs(r->sum.offset) * cancellation <= total_s && isfinite(r->sum.slope);
+}
+
+/* Run the recursion to the end, or until it is certain that a chunk is negative: what
+ * the chunks so far need at least only grows. */
+static bool works(struct cv_recursion *recursion, const struct cleave_worker *worker,
+                  uint32_t n, double load, uint32_t rounds)
+{
+    const size_t chunks = (size_t)n * rounds;
+    const double total_s = load / worker->speed_ups;
+
+    cv_recursion_start(recursion, worker, n);
+    while (recursion->count < chunks) {
+        cv_recursion_step(recursion);
+        /* What a round made infeasible stays so: once a round is often enough to look. */
+        if (recursion->place == 0 && !cv_recursion_feasible(recursion, total_s))
+            return false;
+    }
+    return true;
+}
+
+/* The most workers that work. With n beta >= alpha the least load that works grows with
+ * n, as every term of the recursion does. Below that it first grows and then falls (seen
+ * in all of many trials, not proved), so that unless the last n works, those that do come
+ * first. Either way bisection finds the largest. */
+static uint32_t most_workers(struct cv_recursion *recursion,
+                             const struct cleave_worker *worker, uint32_t nworkers,
+                             double load, uint32_t rounds)
+{
+    uint32_t low = 0, high = nworkers; /* low works or is 0; above high none works */
+    uint32_t turn = nworkers;          /* the last n with n beta < alpha           */
+
+    if (nworkers <= EXHAUSTIVE) {
+        while (high > 0 && !works(recursion, worker, high, load, rounds))
+            high--;
+        return high;
+    }
+    if (worker->latency_s > 0 &&
+        worker->compute_latency_s < worker->latency_s * (double)nworkers)
+        turn = (uint32_t)(worker->compute_latency_s / worker->latency_s);
+    if (turn < nworkers && works(recursion, worker, turn + 1, load, rounds))
+        low = turn + 1;
+    else if (turn > 0 && works(recursion, worker, turn, load, rounds))
+        return turn;
+    else
+        high = turn > 0 ? turn - 1 : 0;
+    while (low < high) {
+        const uint32_t middle = high - (high - low) / 2;
+
+        if (works(recursion, worker, middle, load, rounds))
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+/* The plan of a recursion that was run to its end. */
+static enum cleave_status make_plan(const struct cv_recursion *recursion,
+                                    const struct cleave_worker *worker, double load,
+                                    struct cv_arena *arena, struct cv_xmi *out,
+                                    struct cleave_error *err)
+{
+    const size_t chunks = recursion->count;
+    const double total_s = load / worker->speed_ups;
+    double g;
+
+    if (!cv_plan_init(&out->plan, arena, chunks))
+        return cv_fail_memory(err, "the plan");
+    g = (total_s - recursion->sum.offset) / recursion->sum.slope;
+    for (size_t i = 0; i < chunks; i++) {
+        const size_t k = chunks - 1 - i;
+
+        out->plan.worker[k] = (uint32_t)(k % recursion->workers);
+        out->plan.units[k] = worker->speed_ups *
+                             (recursion->time[i].offset + recursion->time[i].slope * g);
+    }
+    out->last_s = recursion->time[0].slope * g; /* g itself unless scaled down */
+    out->makespan_s = NAN;
+    if (!out->feasible)
+        return CLEAVE_OK;
+    cv_plan_settle(&out->plan, load);
+    out->makespan_s = (double)chunks * worker->latency_s + load / worker->bandwidth_ups +
+                      worker->compute_latency_s + out->last_s;
+    return CLEAVE_OK;
+}
+
+static enum cleave_status check_size(uint32_t nworkers, uint32_t rounds,
+                                     struct cleave_error *err)
+{
+    const size_t chunks = (size_t)nworkers * rounds;
+
+    if (chunks > CV_MAX_CHUNKS)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "%u rounds of %u workers are %zu chunks, more than %zu", rounds,
+                       nworkers, chunks, CV_MAX_CHUNKS);
+    return CLEAVE_OK;
+}
+
+/* Without latencies all offsets are zero and the slopes mean nothing but proportions.
+ * Where links are slow they grow beyond what a number can hold: make them smaller, the
+ * smallest ones zero. */
+static void scale_down(struct cv_recursion *r)
+{
+    const double factor = 1e-200;
+
+    for (size_t i = 0; i < r->count; i++)
+        r->time[i].slope *= factor;
+    for (uint32_t i = 0; i < r->workers; i++)
+        r->tail[i].slope *= factor;
+    r->head.slope *= factor;
+    r->sum.slope *= factor;
+}
+
+enum cleave_status cv_xmi_fixed(const struct cleave_worker *worker, uint32_t n,
+                                double load, uint32_t rounds, struct cv_arena *arena,
+                                struct cv_xmi *out, struct cleave_error *err)
+{
+    struct cv_recursion recursion = { 0 };
+    bool prompt;
+
+    CV_TRY(check_size(n, rounds, err));
+    if (!cv_recursion_init(&recursion, arena, (size_t)n * rounds, n))
+        return cv_fail_memory(err, "the chunk recursion");
+    *out = (struct cv_xmi){ .workers = n, .rounds = rounds };
+    prompt = worker->latency_s == 0 && worker->compute_latency_s == 0;
+    cv_recursion_start(&recursion, worker, n);
+    while (recursion.count < (size_t)n * rounds) {
+        cv_recursion_step(&recursion);
+        if (prompt && recursion.sum.slope > 1e200)
+            scale_down(&recursion);
+    }
+    out->feasible = cv_recursion_feasible(&recursion, load / worker->speed_ups);
+    return make_plan(&recursion, worker, load, arena, out, err);
+}
+
+enum cleave_status cv_xmi_plan(const struct cleave_worker *worker, uint32_t nworkers,
+                               double load, uint32_t rounds, struct cv_arena *arena,
+                               struct cv_xmi *out, struct cleave_error *err)
+{
+    struct cv_recursion recursion = { 0 };
+    uint32_t n;
+
+    CV_TRY(check_size(nworkers, rounds, err));
+    if (!cv_recursion_init(&recursion, arena, (size_t)nworkers * rounds, nworkers))
+        return cv_fail_memory(err, "the chunk recursion");
+    n = most_workers(&recursion, worker, nworkers, load, rounds);
+    *out = (struct cv_xmi){ .workers = n, .rounds = rounds, .feasible = n > 0 };
+    out->last_s = out->makespan_s = NAN;
+    if (n == 0)
+        return CLEAVE_OK;
+    (void)works(&recursion, worker, n, load,
+                rounds); /* the last one tried may not be n */
+    return make_plan(&recursion, worker, load, arena, out, err);
+}
+
+struct xmi {
+    struct cv_static fixed;
+    uint32_t rounds;
+};
+
+static enum cleave_status xmi_plan(void *state, const struct cleave_view *view,
+                                   struct cleave_setup *setup, struct cleave_error *err)
+{
+    struct xmi *xmi = state;
+    const uint32_t least = xmi->rounds > 0 ? xmi->rounds : 1;
+    const uint32_t most = xmi->rounds > 0 ? xmi->rounds : MOST_ROUNDS;
+    struct cv_xmi best = { .feasible = false };
+
+    for (uint32_t rounds = least; rounds <= most; rounds++) {
+        struct cv_xmi tried = { 0 };
+
+        CV_TRY(cv_xmi_plan(view->workers, view->nworkers, view->units_total, rounds,
+                           setup->arena, &tried, err));
+        if (tried.feasible && (!best.feasible || tried.makespan_s < best.makespan_s))
+            best = tried;
+    }
+    if (!best.feasible)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "no number of workers can be given %u rounds: a chunk would be "
+                       "negative, as %g units are too few for the latencies; expected "
+                       "fewer rounds",
+                       xmi->rounds, view->units_total);
+    for (uint32_t i = best.workers; i < view->nworkers; i++)
+        cv_note_left_out(setup, i,
+                         "a chunk would be negative with more than %u workers in %u %s",
+                         best.workers, best.rounds,
+                         best.rounds == 1 ? "round" : "rounds");
+    xmi->fixed.plan = best.plan;
+    return cv_static_index(&xmi->fixed, view, setup, err);
+}
+
+static const struct cleave_param xmi_params[] = {
+    { "rounds", CLEAVE_PARAM_COUNT, offsetof(struct xmi, rounds), 0, 0, 100000,
+      "number of rounds; 0: the best of 1 to 8" },
+    { 0 },
+};
+
+const struct cleave_policy cleave_policy_xmi = {
+    .name = "xmi",
+    .summary = "multi-installment with latencies: optimal sizes for a number of rounds",
+    .reference = "Yang and Casanova, multi-round algorithms, section 4",
+    .needs = CLEAVE_NEEDS_EQUAL_WORKERS,
+    .state_size = sizeof(struct xmi),
+    .params = xmi_params,
+    .plan = xmi_plan,
+    .decide = cv_static_decide,
+};
