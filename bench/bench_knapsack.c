@@ -16,7 +16,7 @@
 #include "base/arena.h"
 #include "base/random.h"
 #include "bench_tools.h"
-#include "select/knapsack.h"
+#include "select/knapsack/knapsack.h"
 
 enum { REPEATS = 5, TABLE = 10 };
 

@@ -9,8 +9,8 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "select/exact_sum.h"
-#include "select/knapsack.h"
+#include "select/knapsack/exact_sum.h"
+#include "select/knapsack/knapsack.h"
 
 enum { MOST_ITEMS = 12, MOST_SETS = 1 << MOST_ITEMS };
 

@@ -5,7 +5,7 @@
 
 #include <cleave/stream_plan.h>
 #include "model/stream/cycle_order.h"
-#include "select/stream_period.h"
+#include "select/streams/stream_period.h"
 
 enum { WORKERS = 24 };
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "select/stream_select.h"
+#include "select/streams/stream_select.h"
 
 enum { MOST = 7 };
 

@@ -1,8 +1,8 @@
 /* streams_select_kinds.c -- cases of several data streams: knapsacks and clusters.
  * SPDX-License-Identifier: MIT */
 #include "kinds.h"
-#include "select/knapsack.h"
-#include "select/stream_select.h"
+#include "select/knapsack/knapsack.h"
+#include "select/streams/stream_select.h"
 #include "streams_inputs.h"
 
 /* The workers of a published experiment: so many of each of these. */

@@ -1,0 +1,404 @@
+/* stream_plan.c -- plan data streams: the public call. SPDX-License-Identifier: MIT
+ *
+ * The selection reckons with a port that sends and receives at once. Other rules of the
+ * port are put into costs: where messages both ways share it, results are data that takes
+ * as long; links that share no port take next to none of the master's time. */
+#include <cleave/stream_plan.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "base/fail.h"
+#include "select/knapsack/knapsack.h"
+#include "select/streams/stream_demand.h"
+#include "select/streams/stream_exact.h"
+#include "select/streams/stream_pack.h"
+#include "select/streams/stream_period.h"
+
+/* Streams within this part of their shares are served alike. */
+static const double TOLERANCE = 0.01;
+
+struct owned_plan {
+    struct cleave_stream_plan plan; /* first: this is what callers hold */
+    struct cleave_stream *clusters;
+    struct cleave_plan_stream *streams;
+    struct cleave_plan_worker *workers;
+    struct cv_arena arena;
+};
+
+/* --- what is asked for -------------------------------------------------------------- */
+
+static enum cleave_status check_task(const struct cleave_stream_task *task,
+                                     struct cleave_error *err)
+{
+    if (task->nstreams == 0)
+        return cv_fail(err, CLEAVE_EINPUT, "expected 1 or more streams, got 0");
+    if (!(task->period_s >= 0) || isinf(task->period_s))
+        return cv_fail(err, CLEAVE_EINPUT, "expected a positive period, got %g s",
+                       task->period_s);
+    if (!(task->theta >= 0 && task->theta < 1))
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "expected a first part between 0 and 1, got %g", task->theta);
+    if (!(task->margin >= 0) || isinf(task->margin))
+        return cv_fail(err, CLEAVE_EINPUT, "expected a margin of 0 or more, got %g",
+                       task->margin);
+    if (!(task->result_ratio >= 0) || isinf(task->result_ratio))
+        return cv_fail(err, CLEAVE_EINPUT, "expected a result ratio of 0 or more, got %g",
+                       task->result_ratio);
+    if (!(task->declared_factor >= 0) || isinf(task->declared_factor))
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "expected a positive factor of declared speeds, got %g",
+                       task->declared_factor);
+    return CLEAVE_OK;
+}
+
+/* A worker's costs for a port both ways. */
+static struct cleave_worker as_duplex(struct cleave_worker worker, enum cleave_port port,
+                                      double ratio)
+{
+    if (!(ratio > 0))
+        worker.return_latency_s = 0; /* what does not come back has no latency either */
+    if (port == CLEAVE_PORT_ONE) {
+        worker.bandwidth_ups =
+            1 / (1 / worker.bandwidth_ups + ratio / worker.return_bandwidth_ups);
+        worker.latency_s += worker.return_latency_s;
+        worker.return_latency_s = 0;
+    }
+    return worker;
+}
+
+/* The plan in the making. */
+struct planning {
+    const struct cleave_stream_task *asked;
+    enum cleave_port port;
+    struct cv_stream_task task; /* for the selection                                    */
+    struct cleave_worker *workers;
+    double
+        *master_s; /* per worker: its time of a round, the best one before it         */
+    double
+        least_density; /* of those chosen: units per second, per second of a master   */
+    struct cv_stream_choice choice;
+    struct cv_stream_shares shares;
+    struct cv_arena arena;
+};
+
+static enum cleave_status make_task(struct planning *planning, struct cleave_error *err)
+{
+    const struct cleave_stream_task *asked = planning->asked;
+    const struct cleave_worker *all = cleave_platform_workers(asked->platform);
+    const uint32_t n = cleave_platform_nworkers(asked->platform);
+    const double factor = asked->declared_factor > 0 ? asked->declared_factor : 1;
+    struct cleave_worker *workers = cv_array(&planning->arena, n, sizeof *workers);
+    double *theta = cv_array(&planning->arena, n, sizeof *theta);
+    double *margin = cv_array(&planning->arena, n, sizeof *margin);
+
+    planning->workers = workers;
+    planning->master_s = cv_array(&planning->arena, n, sizeof(double));
+    if (workers == NULL || theta == NULL || margin == NULL || planning->master_s == NULL)
+        return cv_fail_memory(err, "the workers of the streams");
+    for (uint32_t w = 0; w < n; w++) {
+        workers[w] = as_duplex(all[w], planning->port, asked->result_ratio);
+        workers[w].speed_ups *= factor;
+        theta[w] = asked->theta > 0 ? asked->theta : 0.5;
+        margin[w] = asked->margin;
+    }
+    planning->task = (struct cv_stream_task){
+        .ring = { .workers = workers,
+                  .n = n,
+                  .tau_s = asked->period_s,
+                  /* On a port that is shared, results are in the data already. */
+                  .result_ratio =
+                      planning->port == CLEAVE_PORT_ONE ? 0 : asked->result_ratio,
+                  .theta = theta,
+                  .margin = margin },
+        .nstreams = asked->nstreams,
+        .weights = asked->weights == CLEAVE_WEIGHTS_RING ? CV_SELECT_RING : CV_SELECT_OWN,
+        .work = asked->work,
+    };
+    return CLEAVE_OK;
+}
+
+static enum cleave_status choose_period(struct planning *planning,
+                                        struct cleave_error *err)
+{
+    struct cv_stream_task probe = planning->task;
+
+    /* Links that share no port: as if everyone had a master. */
+    if (planning->port == CLEAVE_PORT_MULTI)
+        probe.nstreams = probe.ring.n;
+    return cv_stream_period(&probe, &planning->task.ring.tau_s, err);
+}
+
+/* With the period known: what workers take of a master's time. */
+static enum cleave_status weigh(struct planning *planning, struct cleave_error *err)
+{
+    const struct cv_stream_ring *ring = &planning->task.ring;
+    const struct cv_stream_times *times = cv_ring_times(ring, &planning->arena);
+
+    if (times == NULL)
+        return cv_fail_memory(err, "the times of workers");
+    for (uint32_t w = 0; w < ring->n; w++) {
+        struct cleave_worker *worker = &planning->workers[w];
+        const double time_s = (1 + cv_ring_margin(ring, w)) *
+                              fmax(cv_send_time(&times[w]), cv_return_time(&times[w]));
+
+        planning->master_s[w] = time_s;
+        if (planning->port != CLEAVE_PORT_MULTI || time_s > ring->tau_s)
+            continue;
+        worker->bandwidth_ups *= ring->n;
+        worker->return_bandwidth_ups *= ring->n;
+        worker->latency_s /= ring->n;
+        worker->return_latency_s /= ring->n;
+    }
+    return CLEAVE_OK;
+}
+
+static enum cleave_status choose(struct planning *planning, struct cleave_error *err)
+{
+    const uint32_t m = planning->asked->nstreams;
+    double *demands;
+
+    /* The published weights know no shares: levelling would fill in what they left. */
+    if (planning->asked->shares == CLEAVE_SHARES_ANY || m == 1 ||
+        (planning->task.weights == CV_SELECT_RING && planning->asked->demands == NULL))
+        return cv_stream_select(&planning->task, &planning->arena, &planning->choice,
+                                err);
+    demands = cv_array(&planning->arena, m, sizeof *demands);
+    if (demands == NULL)
+        return cv_fail_memory(err, "the demands of the streams");
+    for (uint32_t i = 0; i < m; i++)
+        demands[i] = planning->asked->demands != NULL ? planning->asked->demands[i] : 1;
+    return cv_stream_select_demand(&planning->task, demands, TOLERANCE, &planning->arena,
+                                   &planning->choice, &planning->shares, err);
+}
+
+/* Few workers can be looked through. Clusters that are better than those found are rare,
+ * and then matter more than shares. */
+static enum cleave_status prove(struct planning *planning, struct cv_stream_field *field,
+                                struct cv_stream_set *set, struct cleave_error *err)
+{
+    struct cv_stream_choice *choice = &planning->choice;
+    uint32_t workers[CV_EXACT_WORKERS], n = 0;
+    double value = choice->throughput;
+    bool proved;
+
+    for (uint32_t w = 0; w < planning->task.ring.n; w++)
+        if (choice->reason[w] == CV_TAKEN || choice->reason[w] == CV_LESS_VALUE)
+            workers[n++] = w;
+    proved = set->n == 1 ? cv_stream_exact(field, workers, n, &set->clusters[0], &value)
+                         : cv_stream_exact_set(field, workers, n, set, &value);
+    if (field->no_memory)
+        return cv_fail_memory(err, "the clusters");
+    if (value > choice->throughput)
+        CV_TRY(cv_choice_replace(field, set, &planning->arena, choice, err));
+    if (proved) {
+        choice->upper_bound = choice->throughput;
+        choice->optimal = true;
+    }
+    return CLEAVE_OK;
+}
+
+static enum cleave_status prove_small(struct planning *planning, struct cleave_error *err)
+{
+    const uint64_t work = planning->asked->work;
+    struct cv_stream_set set = { NULL, 0 };
+    struct cv_stream_field field;
+    enum cleave_status status;
+
+    if (planning->choice.optimal || planning->task.weights == CV_SELECT_RING ||
+        planning->task.ring.n > CV_EXACT_WORKERS)
+        return CLEAVE_OK;
+    if (cv_field_init(&field, &planning->task.ring, &planning->arena,
+                      work != 0 ? work / 4 : CV_KNAPSACK_SECOND / 2) &&
+        cv_set_init(&set, planning->task.nstreams, &planning->arena))
+        status = prove(planning, &field, &set, err);
+    else
+        status = cv_fail_memory(err, "the clusters");
+    cv_set_done(&set);
+    cv_field_done(&field);
+    return status;
+}
+
+/* --- the result --------------------------------------------------------------------- */
+
+static double gives(const struct planning *planning, uint32_t w)
+{
+    return fmax(0, cv_stream_profit(&planning->workers[w], planning->task.ring.tau_s));
+}
+
+/* Why a worker is left out. */
+static const char *say_why(const struct planning *planning, uint32_t w,
+                           struct cv_arena *arena)
+{
+    const double tau_s = planning->task.ring.tau_s, time_s = planning->master_s[w];
+    const enum cv_left_out reason = planning->choice.reason[w];
+    char text[200];
+
+    if (reason == CV_NO_GAIN)
+        snprintf(text, sizeof text,
+                 "its two latencies of computing take %.6g s of a round of %.6g s",
+                 2 * planning->workers[w].compute_latency_s, tau_s);
+    else if (reason == CV_TOO_LONG)
+        snprintf(text, sizeof text,
+                 "its messages of a round take %.6g s, the round lasts %.6g s", time_s,
+                 tau_s);
+    else if (planning->task.weights == CV_SELECT_RING)
+        snprintf(text, sizeof text,
+                 "%.4g units/s; those chosen give more, as the published weights reckon",
+                 gives(planning, w));
+    else
+        snprintf(text, sizeof text,
+                 "%.4g units/s for %.4g s of a master's time in each round: %s",
+                 gives(planning, w), time_s,
+                 gives(planning, w) < planning->least_density * time_s
+                     ? "those chosen give more for it"
+                     : "no master has that left");
+    return cv_arena_text(arena, text);
+}
+
+static enum cleave_status fill_workers(struct planning *planning,
+                                       struct owned_plan *owned, struct cleave_error *err)
+{
+    const struct cv_stream_choice *choice = &planning->choice;
+    const bool own_links = planning->port == CLEAVE_PORT_MULTI;
+
+    for (uint32_t w = 0; w < planning->task.ring.n; w++) {
+        struct cleave_plan_worker *worker = &owned->workers[w];
+
+        *worker = (struct cleave_plan_worker){
+            .delay_s = own_links && !isnan(choice->delay[w]) ? 0 : choice->delay[w],
+            .start_s = NAN,
+            .throughput_ups = gives(planning, w),
+            .stream = choice->stream_of[w],
+        };
+        if (choice->reason[w] == CV_TAKEN)
+            continue;
+        worker->reason = say_why(planning, w, &owned->arena);
+        if (worker->reason == NULL)
+            return cv_fail_memory(err, "why workers are left out");
+    }
+    return CLEAVE_OK;
+}
+
+static void fill_stream(const struct planning *planning, struct owned_plan *owned,
+                        uint32_t *members, uint32_t m, double total_demand)
+{
+    const double *demands = planning->asked->demands;
+    const struct cv_stream_choice *choice = &planning->choice;
+    const uint32_t from = choice->first[m], to = choice->first[m + 1];
+    double start_s = 0;
+
+    owned->clusters[m] = (struct cleave_stream){ &members[from], to - from };
+    for (uint32_t i = from; i < to; i++) {
+        struct cleave_plan_worker *worker = &owned->workers[choice->members[i]];
+
+        members[i] = choice->members[i];
+        if (i > from)
+            start_s += worker->delay_s;
+        worker->start_s = start_s;
+    }
+    owned->streams[m] = (struct cleave_plan_stream){
+        .throughput_ups = choice->stream_ups[m],
+        .wanted_ups =
+            choice->throughput * (demands != NULL ? demands[m] : 1) / total_demand,
+        .delay_sum_s = to > from ? start_s + owned->workers[members[from]].delay_s : 0,
+    };
+}
+
+static enum cleave_status fill_plan(struct planning *planning, struct owned_plan *owned,
+                                    struct cleave_error *err)
+{
+    const struct cv_stream_choice *choice = &planning->choice;
+    const uint32_t n = planning->task.ring.n, m = choice->nstreams;
+    uint32_t *members = cv_array(&owned->arena, choice->selected, sizeof *members);
+    double total_demand = m;
+
+    owned->clusters = cv_array(&owned->arena, m, sizeof *owned->clusters);
+    owned->streams = cv_array(&owned->arena, m, sizeof *owned->streams);
+    owned->workers = cv_array(&owned->arena, n, sizeof *owned->workers);
+    if (members == NULL || owned->clusters == NULL || owned->streams == NULL ||
+        owned->workers == NULL)
+        return cv_fail_memory(err, "the plan of the streams");
+    planning->least_density = INFINITY;
+    for (uint32_t i = 0; i < choice->selected; i++) {
+        const uint32_t w = choice->members[i];
+
+        planning->least_density =
+            fmin(planning->least_density, gives(planning, w) / planning->master_s[w]);
+    }
+    if (planning->asked->demands != NULL)
+        total_demand = cv_stream_sum(planning->asked->demands, m);
+    CV_TRY(fill_workers(planning, owned, err));
+    owned->plan = (struct cleave_stream_plan){
+        .period_s = planning->task.ring.tau_s,
+        .period_chosen = !(planning->asked->period_s > 0),
+        .throughput_ups = choice->throughput,
+        .upper_bound_ups = choice->upper_bound,
+        .optimal = choice->optimal,
+        .selected = choice->selected,
+        .nworkers = n,
+        .nstreams = m,
+        .least_share = INFINITY,
+        .clusters = owned->clusters,
+        .streams = owned->streams,
+        .workers = owned->workers,
+    };
+    for (uint32_t i = 0; i < m; i++) {
+        const struct cleave_plan_stream *stream = &owned->streams[i];
+
+        fill_stream(planning, owned, members, i, total_demand);
+        owned->plan.least_share =
+            fmin(owned->plan.least_share,
+                 stream->wanted_ups > 0 ? stream->throughput_ups / stream->wanted_ups
+                                        : 0);
+    }
+    return CLEAVE_OK;
+}
+
+static enum cleave_status plan_streams(struct planning *planning,
+                                       struct owned_plan *owned, struct cleave_error *err)
+{
+    CV_TRY(check_task(planning->asked, err));
+    CV_TRY(make_task(planning, err));
+    if (!(planning->asked->period_s > 0))
+        CV_TRY(choose_period(planning, err));
+    CV_TRY(weigh(planning, err));
+    CV_TRY(choose(planning, err));
+    CV_TRY(prove_small(planning, err));
+    return fill_plan(planning, owned, err);
+}
+
+enum cleave_status cleave_plan_streams(const struct cleave_stream_task *task,
+                                       struct cleave_stream_plan **out,
+                                       struct cleave_error *err)
+{
+    struct owned_plan *owned = calloc(1, sizeof *owned);
+    struct planning planning = { .asked = task,
+                                 .port = cleave_platform_port(task->platform) };
+    enum cleave_status status;
+
+    if (owned == NULL)
+        return cv_fail_memory(err, "the plan of the streams");
+    cv_arena_init(&owned->arena);
+    cv_arena_init(&planning.arena);
+    status = plan_streams(&planning, owned, err);
+    cv_arena_done(&planning.arena);
+    if (status != CLEAVE_OK) {
+        cleave_stream_plan_free(&owned->plan);
+        return status;
+    }
+    *out = &owned->plan;
+    return CLEAVE_OK;
+}
+
+void cleave_stream_plan_free(struct cleave_stream_plan *plan)
+{
+    struct owned_plan *owned = (struct owned_plan *)plan;
+
+    if (owned == NULL)
+        return;
+    cv_arena_done(&owned->arena);
+    free(owned);
+}
