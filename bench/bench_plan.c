@@ -16,7 +16,7 @@
 #include "policy/static/umr_plus.h"
 #include "policy/static/xmi_k.h"
 #include "report/figure.h"
-#include "sim/native.h"
+#include "sim/load/native.h"
 
 enum { REPEATS = 11 };
 

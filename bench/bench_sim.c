@@ -13,10 +13,10 @@
 #include "engine/driver.h"
 #include "model/platform/generate.h"
 #include "policy/compound/registry.h"
-#include "sim/native.h"
-#include "sim/native_reduce.h"
-#include "sim/reduce_lane.h"
-#include "sim/simgrid_engine.h"
+#include "sim/load/native.h"
+#include "sim/reduce/native_reduce.h"
+#include "sim/reduce/reduce_lane.h"
+#include "sim/simgrid/simgrid_engine.h"
 
 enum { REPEATS = 7, NATIVE_RUNS = 400, SIMGRID_RUNS = 40, USED_RUNS = 20, BLOCKS = 20 };
 

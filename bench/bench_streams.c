@@ -12,8 +12,8 @@
 #include "engine/driver.h"
 #include "model/platform/generate.h"
 #include "policy/compound/registry.h"
-#include "sim/native.h"
-#include "sim/stream_run.h"
+#include "sim/load/native.h"
+#include "sim/stream/stream_run.h"
 
 enum { REPEATS = 9, WORKERS = 1000 };
 

@@ -12,7 +12,7 @@
 
 #include "report/figure_plot.h"
 #include "report/figure_reduce_worst.h"
-#include "sim/parallel.h"
+#include "sim/many/parallel.h"
 
 enum { METHODS = CV_WORST_METHODS, CASES = CV_WORST_CASES, ENTRIES = METHODS * CASES };
 enum { SIZES = 16, DELTAS = 4, COSTS = 5, BLOCK = 8, MOST_THREADS = 256 };

@@ -11,7 +11,7 @@
 #include "model/reduce/reduce_length.h"
 #include "model/reduce/tree_strategy.h"
 #include "report/figure_plot.h"
-#include "sim/parallel.h"
+#include "sim/many/parallel.h"
 
 enum { CURVES = 4, SHOWN = 13 };
 

@@ -8,8 +8,8 @@
 #include "model/platform/periodic_profile.h"
 #include "model/platform/platform_internal.h"
 #include "model/stream/stream_costs.h"
-#include "sim/parallel.h"
-#include "sim/stream_run.h"
+#include "sim/many/parallel.h"
+#include "sim/stream/stream_run.h"
 
 enum { PROFILES = 10, SETTINGS = 5, SETTING_ROOM = 32 };
 

@@ -16,7 +16,7 @@
 #include "policy/static/umr_plus.h"
 #include "policy/static/umr_rounds.h"
 #include "report/figure_plot.h"
-#include "sim/parallel.h"
+#include "sim/many/parallel.h"
 
 enum { HETS = 10, WORKERS = 10, MOST_ROUNDS = 60, MOST_CHUNKS = 640 };
 enum { SELECTED, SORTED, LISTED, PLUS, WAYS, WORST = WAYS, COLUMNS };

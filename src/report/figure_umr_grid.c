@@ -8,8 +8,8 @@
 #include "policy/static/umr.h"
 #include "policy/static/xmi.h"
 #include "policy/static/xmi_k.h"
-#include "sim/load_case.h"
-#include "sim/parallel.h"
+#include "sim/load/load_case.h"
+#include "sim/many/parallel.h"
 
 enum { MOST_WORKERS = 50, MOST_ROUNDS = 60, MOST_CHUNKS = 2000 };
 

@@ -15,7 +15,7 @@
 #include <cleave/trace.h>
 #include "engine/driver.h"
 #include "policy/compound/registry.h"
-#include "sim/simgrid_engine.h"
+#include "sim/simgrid/simgrid_engine.h"
 
 static const double NEAR = 1e-9;
 

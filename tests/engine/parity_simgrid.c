@@ -12,9 +12,9 @@
 
 #include <cleave/reduce.h>
 #include "base/random.h"
-#include "sim/forecast.h"
-#include "sim/native.h"
-#include "sim/native_reduce.h"
+#include "sim/load/forecast.h"
+#include "sim/load/native.h"
+#include "sim/reduce/native_reduce.h"
 
 enum { MOST_WORKERS = 16, MOST_NODES = 70 };
 

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "engine/driver.h"
-#include "sim/native.h"
+#include "sim/load/native.h"
 #include "trace_check.h"
 
 /* A policy that does at START what a list says. */

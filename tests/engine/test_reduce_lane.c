@@ -9,8 +9,8 @@
 
 #include "engine/driver.h"
 #include "model/reduce/reduce_costs.h"
-#include "sim/native_reduce.h"
-#include "sim/reduce_lane.h"
+#include "sim/reduce/native_reduce.h"
+#include "sim/reduce/reduce_lane.h"
 
 /* Policies with the settings that change what they do. */
 static const struct how {

@@ -13,8 +13,8 @@
 #include "engine/driver.h"
 #include "engine/replay.h"
 #include "model/bounds/load_bounds.h"
-#include "sim/forecast.h"
-#include "sim/native.h"
+#include "sim/load/forecast.h"
+#include "sim/load/native.h"
 #include "trace_check.h"
 
 enum { MAX_WORKERS = 40 };

@@ -19,7 +19,7 @@
 #include "engine/replay.h"
 #include "model/reduce/greedy_tree.h"
 #include "model/reduce/reduce_costs.h"
-#include "sim/native_reduce.h"
+#include "sim/reduce/native_reduce.h"
 #include "trace_check.h"
 
 enum { MOST_NODES = 200 };

@@ -12,7 +12,7 @@
 #include "model/platform/profile.h"
 #include "model/stream/stream_map.h"
 #include "policy/stream/as4dr_history.h"
-#include "sim/stream_run.h"
+#include "sim/stream/stream_run.h"
 #include "trace_check.h"
 
 /* Table 1 of Millot and Parrot, PPAM 2013; both ways are alike. */

@@ -10,7 +10,7 @@
 #include "engine/driver.h"
 #include "policy/kit/fit.h"
 #include "policy/kit/vacant.h"
-#include "sim/native.h"
+#include "sim/load/native.h"
 #include "trace_check.h"
 
 enum { MOST_WORKERS = 8 };

@@ -13,7 +13,7 @@
 #include "model/load/bounds.h"
 #include "policy/compound/head_tail.h"
 #include "policy/compound/registry.h"
-#include "sim/native.h"
+#include "sim/load/native.h"
 
 enum { MOST_SETTINGS = 4 };
 

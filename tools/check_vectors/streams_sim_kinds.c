@@ -11,7 +11,7 @@
 #include "kinds.h"
 #include "model/platform/periodic_profile.h"
 #include "model/platform/platform_internal.h"
-#include "sim/stream_run.h"
+#include "sim/stream/stream_run.h"
 #include "streams_inputs.h"
 
 enum { HEAD = 5, MOST_SETTINGS = 3 };

@@ -10,7 +10,7 @@
  *
  * and names it as its `go`. Pending times are a sorted row (event_row.h). Costs are not
  * drawn here: a run goes on until something begins, or for as long as `go` likes, and
- * whoever makes the runs (sim/row_lanes.c) draws for several of them in a row.
+ * whoever makes the runs (sim/reduce/row_lanes.c) draws for several of them in a row.
  *
  * A policy that finds out by itself what comes next gives a `take` when it starts (setup.h),
  * which is used where combining takes no time. Its lanes have no row; all that begins at

@@ -1,6 +1,6 @@
 /* stream_stats.c -- what the run of a stream comes to, as it goes on.
  * SPDX-License-Identifier: MIT */
-#include "sim/stream_stats.h"
+#include "sim/stream/stream_stats.h"
 
 #include <math.h>
 #include <stdlib.h>

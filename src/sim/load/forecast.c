@@ -1,8 +1,8 @@
 /* forecast.c -- try a policy in simulation before it is used. SPDX-License-Identifier: MIT */
-#include "sim/forecast.h"
+#include "sim/load/forecast.h"
 
 #include "engine/driver.h"
-#include "sim/native.h"
+#include "sim/load/native.h"
 
 /* Forecasts must not meet the factors that the run itself will draw. */
 static const uint64_t FORECAST_SEED = 0x5eedf04eca575eedu;

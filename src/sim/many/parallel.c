@@ -1,5 +1,5 @@
 /* parallel.c -- a loop shared over threads. SPDX-License-Identifier: MIT */
-#include "sim/parallel.h"
+#include "sim/many/parallel.h"
 
 #include <pthread.h>
 #include <sched.h>

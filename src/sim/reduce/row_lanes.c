@@ -1,6 +1,6 @@
 /* row_lanes.c -- simulated runs of a small reduction, a few side by side.
  * SPDX-License-Identifier: MIT */
-#include "sim/row_lanes.h"
+#include "sim/reduce/row_lanes.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -8,7 +8,7 @@
 #ifndef CV_REDUCE_LANE_H
 #define CV_REDUCE_LANE_H
 #include "model/reduce/reduce_costs.h"
-#include "sim/monte_carlo.h"
+#include "sim/many/monte_carlo.h"
 
 struct cv_reduce_lanes;
 

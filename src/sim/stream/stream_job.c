@@ -6,8 +6,8 @@
 #include <stdlib.h>
 
 #include "model/platform/platform_internal.h"
-#include "sim/parallel.h"
-#include "sim/stream_run.h"
+#include "sim/many/parallel.h"
+#include "sim/stream/stream_run.h"
 
 struct owned_result {
     struct cleave_streams_result result; /* first: this is what callers hold */

@@ -1,11 +1,11 @@
 /* stream_run.c -- one stream on an engine. SPDX-License-Identifier: MIT */
-#include "sim/stream_run.h"
+#include "sim/stream/stream_run.h"
 
 #include <math.h>
 
 #include "policy/compound/registry.h"
-#include "sim/native.h"
-#include "sim/simgrid_engine.h"
+#include "sim/load/native.h"
+#include "sim/simgrid/simgrid_engine.h"
 
 enum cleave_status cv_stream_plan(const struct cv_stream_run *stream,
                                   struct cv_planned *planned, struct cleave_error *err)

@@ -6,7 +6,7 @@
 #include "base/arena.h"
 #include "base/fail.h"
 #include "model/platform/platform_internal.h"
-#include "sim/simgrid_child.h"
+#include "sim/simgrid/simgrid_child.h"
 
 static enum cleave_status check(const struct cleave_simgrid *where,
                                 struct cleave_error *err)

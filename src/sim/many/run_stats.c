@@ -1,6 +1,6 @@
 /* run_stats.c -- mean, spread and quantiles of any number of runs in constant memory.
  * SPDX-License-Identifier: MIT */
-#include "sim/run_stats.h"
+#include "sim/many/run_stats.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,13 +3,13 @@
  * Orders go to the process that holds the world, events come back. What an operation costs
  * is drawn here, by the same functions as for the native engine, and goes with the order:
  * factors for chunks, seconds for partials. */
-#include "sim/simgrid_engine.h"
+#include "sim/simgrid/simgrid_engine.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/fail.h"
-#include "sim/simgrid_child.h"
+#include "sim/simgrid/simgrid_child.h"
 
 struct grid {
     struct cv_simgrid_source source;

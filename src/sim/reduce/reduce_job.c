@@ -8,10 +8,10 @@
 #include "model/reduce/reduce_costs.h"
 #include "model/reduce/reduce_length.h"
 #include "model/reduce/reduce_tree.h"
-#include "sim/monte_carlo.h"
-#include "sim/native_reduce.h"
-#include "sim/reduce_lane.h"
-#include "sim/simgrid_engine.h"
+#include "sim/many/monte_carlo.h"
+#include "sim/reduce/native_reduce.h"
+#include "sim/reduce/reduce_lane.h"
+#include "sim/simgrid/simgrid_engine.h"
 
 /* What the public tree points into. */
 struct owned_tree {

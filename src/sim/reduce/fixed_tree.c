@@ -1,6 +1,6 @@
 /* fixed_tree.c -- the length of a reduction whose tree is known in advance, without events.
  * SPDX-License-Identifier: MIT */
-#include "sim/fixed_tree.h"
+#include "sim/reduce/fixed_tree.h"
 
 #include <math.h>
 

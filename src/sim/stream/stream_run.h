@@ -2,7 +2,7 @@
 #ifndef CV_STREAM_RUN_H
 #define CV_STREAM_RUN_H
 #include "engine/driver.h"
-#include "sim/stream_stats.h"
+#include "sim/stream/stream_stats.h"
 
 struct cv_stream_run {
     const struct cleave_platform *platform; /* the workers of the stream: true costs  */

@@ -14,7 +14,7 @@
 
 #include <cleave/policy.h>
 #include "model/reduce/reduce_costs.h"
-#include "sim/event_heap.h"
+#include "sim/load/event_heap.h"
 
 #define CV_NO_SENDER UINT32_MAX
 enum { CV_ENDS_TRANSFER, CV_ENDS_COMBINATION, CV_ENDS_SLEEP, CV_ENDS_BITS = 2 };

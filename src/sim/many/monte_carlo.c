@@ -3,11 +3,11 @@
  *
  * Runs are made in windows: threads take blocks of run numbers and write what each run
  * came to into its own place; the window is then summed up in the order of the numbers. */
-#include "sim/monte_carlo.h"
+#include "sim/many/monte_carlo.h"
 
 #include <stdlib.h>
 
-#include "sim/parallel.h"
+#include "sim/many/parallel.h"
 
 struct window {
     const struct cleave_trial *trial;

@@ -10,14 +10,14 @@
  *
  * Events come in time order; of two at the same time, that of the activity which began
  * first, and of two that began at the same time, the one that was started first. */
-#include "sim/native.h"
+#include "sim/load/native.h"
 
 #include <stdlib.h>
 
 #include "base/arena.h"
 #include "base/fail.h"
 #include "model/platform/profile.h"
-#include "sim/native_parts.h"
+#include "sim/load/native_parts.h"
 
 static void native_close(void *engine)
 {

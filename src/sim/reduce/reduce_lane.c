@@ -1,14 +1,14 @@
 /* reduce_lane.c -- many runs of a reduction at the speed of the random numbers.
  * SPDX-License-Identifier: MIT */
-#include "sim/reduce_lane.h"
+#include "sim/reduce/reduce_lane.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 #include "policy/reduce/row_lane.h"
-#include "sim/fixed_tree.h"
-#include "sim/native_reduce.h"
-#include "sim/row_lanes.h"
+#include "sim/reduce/fixed_tree.h"
+#include "sim/reduce/native_reduce.h"
+#include "sim/reduce/row_lanes.h"
 
 struct cv_reduce_lanes {
     bool is_fixed;

@@ -9,7 +9,7 @@
 #define CV_ROW_LANES_H
 #include "engine/driver.h"
 #include "model/reduce/reduce_costs.h"
-#include "sim/run_stats.h"
+#include "sim/many/run_stats.h"
 
 struct cv_row_lanes;
 

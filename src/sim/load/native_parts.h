@@ -3,7 +3,7 @@
 #ifndef CV_NATIVE_PARTS_H
 #define CV_NATIVE_PARTS_H
 #include "engine/engine.h"
-#include "sim/event_heap.h"
+#include "sim/load/event_heap.h"
 
 enum { NONE = UINT32_MAX };
 

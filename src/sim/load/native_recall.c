@@ -6,7 +6,7 @@
 #include "base/arena.h"
 #include "base/fail.h"
 #include "model/platform/profile.h"
-#include "sim/native_parts.h"
+#include "sim/load/native_parts.h"
 
 /* When a computation came, or comes, to its first unit: after the latency. */
 static double first_unit_at(const struct native *native, const struct chunk *chunk)

@@ -3,7 +3,7 @@
 #ifndef CV_MONTE_CARLO_H
 #define CV_MONTE_CARLO_H
 #include "engine/driver.h"
-#include "sim/run_stats.h"
+#include "sim/many/run_stats.h"
 
 /* Make runs begin .. end - 1, at most CV_RUNS_BLOCK of them, and put what each came to
  * into results[0], results[1], ... `thread` is below the number cv_monte_carlo_threads

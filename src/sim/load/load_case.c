@@ -1,11 +1,11 @@
 /* load_case.c -- a job as the simulator takes it. SPDX-License-Identifier: MIT */
-#include "sim/load_case.h"
+#include "sim/load/load_case.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-#include "sim/forecast.h"
-#include "sim/native.h"
+#include "sim/load/forecast.h"
+#include "sim/load/native.h"
 
 enum { MOST_STEPS = 80 };
 

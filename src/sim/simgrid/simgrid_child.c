@@ -3,7 +3,7 @@
  *
  * It has a socket as its standard input and a file without a name as its standard error,
  * from which the reason is taken when it dies. */
-#include "sim/simgrid_child.h"
+#include "sim/simgrid/simgrid_child.h"
 
 #include <errno.h>
 #include <fcntl.h>

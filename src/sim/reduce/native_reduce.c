@@ -1,9 +1,9 @@
 /* native_reduce.c -- the built-in simulator of reductions, as an engine.
  * SPDX-License-Identifier: MIT */
-#include "sim/native_reduce.h"
+#include "sim/reduce/native_reduce.h"
 
 #include "base/fail.h"
-#include "sim/reduce_core.h"
+#include "sim/reduce/reduce_core.h"
 
 static void reduce_close(void *engine)
 {

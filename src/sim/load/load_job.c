@@ -6,10 +6,10 @@
 
 #include "engine/driver.h"
 #include "model/bounds/load_bounds.h"
-#include "sim/load_case.h"
-#include "sim/monte_carlo.h"
-#include "sim/native.h"
-#include "sim/simgrid_engine.h"
+#include "sim/load/load_case.h"
+#include "sim/many/monte_carlo.h"
+#include "sim/load/native.h"
+#include "sim/simgrid/simgrid_engine.h"
 
 /* Bounds are computed to about this much. */
 static const double EQUAL = 1e-9;

@@ -1,5 +1,5 @@
 /* event_heap.c -- room for the pending times. SPDX-License-Identifier: MIT */
-#include "sim/event_heap.h"
+#include "sim/load/event_heap.h"
 
 #include <stdlib.h>
 
