@@ -12,7 +12,7 @@
 
 #include "base/text.h"
 #include "cli/output.h"
-#include "run/worker_fold.h"
+#include "run/worker/worker_fold.h"
 
 /* One MPI library: how its mpirun is known, and what has to be installed. */
 struct flavour {

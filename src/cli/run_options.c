@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "cli/output.h"
 #include "cli/trace_output.h"
-#include "run/usable_cores.h"
+#include "run/kit/usable_cores.h"
 
 #define FIELD(name) offsetof(struct cv_run_options, name)
 

@@ -4,7 +4,7 @@
 #include <cleave/execute.h>
 #include "cli/options.h"
 #include "cli/verb.h"
-#include "run/content_hash.h"
+#include "run/kit/content_hash.h"
 
 struct cv_run_options {
     struct cv_strings inputs, params;

@@ -10,7 +10,7 @@
 #include "cli/run_options.h"
 #include "io/platform_writer.h"
 #include "model/platform/platform_internal.h"
-#include "run/usable_cores.h"
+#include "run/kit/usable_cores.h"
 
 struct values {
     struct cv_strings inputs;

@@ -5,8 +5,8 @@
 #include <cleave/execute.h>
 #include "cli/output.h"
 #include "cli/verb.h"
-#include "run/content_hash.h"
-#include "run/worker_serve.h"
+#include "run/kit/content_hash.h"
+#include "run/worker/worker_serve.h"
 
 struct values {
     const char *hash;

@@ -15,7 +15,7 @@
 #include <cleave/error.h>
 
 /* Where a frame between workers says how long it is and whom it is for: numbers of 4
- * bytes, lowest byte first (run/frame.h has all of it). */
+ * bytes, lowest byte first (run/wire/frame.h has all of it). */
 enum {
     CV_BRIDGE_HEAD = 40,      /* bytes before the payload      */
     CV_BRIDGE_LENGTH_AT = 8,  /* of the payload, in bytes      */

@@ -8,7 +8,7 @@
 #include <sched.h>
 #include <sys/stat.h>
 
-#include "run/usable_cores.h"
+#include "run/kit/usable_cores.h"
 #include "plumbing_check.h"
 
 static char root[] = "/tmp/cleave-test-XXXXXX";

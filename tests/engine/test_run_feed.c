@@ -6,8 +6,8 @@
 
 #include <signal.h>
 
-#include "run/feed.h"
-#include "run/process.h"
+#include "run/kit/feed.h"
+#include "run/kit/process.h"
 #include "plumbing_check.h"
 
 enum { SIZE = 3 << 20 };

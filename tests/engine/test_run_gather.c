@@ -14,9 +14,9 @@
 #include <sys/wait.h>
 
 #include "base/random.h"
-#include "run/gather.h"
-#include "run/poller.h"
-#include "run/process.h"
+#include "run/output/gather.h"
+#include "run/kit/poller.h"
+#include "run/kit/process.h"
 #include "plumbing_check.h"
 
 static struct cv_gather *make_gather(struct cv_gather_options options)

@@ -7,8 +7,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "run/fold_frames.h"
-#include "run/worker_held.h"
+#include "run/wire/fold_frames.h"
+#include "run/worker/worker_held.h"
 #include "plumbing_check.h"
 
 static struct cv_gather *make_gather(void)

@@ -18,7 +18,7 @@
 #include <time.h>
 #include <xxhash.h>
 
-#include "run/journal.h"
+#include "run/journal/journal.h"
 #include "run_check.h"
 
 static char folder[] = "/tmp/cleave-journal-XXXXXX";

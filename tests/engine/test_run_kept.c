@@ -23,8 +23,8 @@
 
 #include <cleave/execute.h>
 #include "engine/mpi_bridge.h"
-#include "run/frame.h"
-#include "run/worker_fold.h"
+#include "run/wire/frame.h"
+#include "run/worker/worker_fold.h"
 #include "run_check.h"
 
 enum { WORKERS = 4, LINES = 3000 };

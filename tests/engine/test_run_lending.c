@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include <cleave/execute.h>
-#include "run/worker_serve.h"
+#include "run/worker/worker_serve.h"
 #include "run_check.h"
 
 enum { WORKERS = 4, LINES = 20000 };

@@ -7,8 +7,8 @@
 
 #include <sys/resource.h>
 
-#include "run/lent.h"
-#include "run/process.h"
+#include "run/wire/lent.h"
+#include "run/kit/process.h"
 #include "plumbing_check.h"
 
 enum { BYTES = 3000000 };

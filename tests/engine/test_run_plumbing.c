@@ -10,10 +10,10 @@
 
 #include <errno.h>
 
-#include "run/feed.h"
-#include "run/gather.h"
-#include "run/poller.h"
-#include "run/process.h"
+#include "run/kit/feed.h"
+#include "run/output/gather.h"
+#include "run/kit/poller.h"
+#include "run/kit/process.h"
 #include "plumbing_check.h"
 
 #define WORDS(...)        \

@@ -7,8 +7,8 @@
 #include <errno.h>
 #include <pthread.h>
 
-#include "run/poller.h"
-#include "run/process.h"
+#include "run/kit/poller.h"
+#include "run/kit/process.h"
 #include "plumbing_check.h"
 
 /* What was called, in order. */

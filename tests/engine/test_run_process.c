@@ -8,7 +8,7 @@
 #include <poll.h>
 #include <sys/stat.h>
 
-#include "run/process.h"
+#include "run/kit/process.h"
 #include "plumbing_check.h"
 
 /* A command with its output in a pipe. */

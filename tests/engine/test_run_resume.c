@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "run/journal.h"
+#include "run/journal/journal.h"
 #include "run_check.h"
 #include "unit/split_check.h"
 

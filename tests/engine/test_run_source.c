@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#include "run/source.h"
+#include "run/input/source.h"
 #include "run_check.h"
 #include "unit/split_check.h"
 

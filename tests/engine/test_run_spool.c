@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "run/spool.h"
+#include "run/input/spool.h"
 
 enum { BLOCK = 2 << 20, STRETCH = 8 * BLOCK, HOLD = 6 << 20, PIECES = 64 };
 

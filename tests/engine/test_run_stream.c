@@ -9,8 +9,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "run/cut_file.h"
-#include "run/source.h"
+#include "run/input/cut_file.h"
+#include "run/input/source.h"
 #include "run_check.h"
 
 static char folder[] = "/tmp/cleave-stream-XXXXXX";

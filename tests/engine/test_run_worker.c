@@ -14,9 +14,9 @@
 
 #include <cmocka.h>
 
-#include "run/lent.h"
-#include "run/remote.h"
-#include "run/worker_serve.h"
+#include "run/wire/lent.h"
+#include "run/wire/remote.h"
+#include "run/worker/worker_serve.h"
 
 struct worker {
     int link;

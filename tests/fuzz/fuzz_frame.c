@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "run/link.h"
-#include "run/remote.h"
+#include "run/wire/link.h"
+#include "run/wire/remote.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -9,8 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "run/cut_file.h"
-#include "run/cut_window.h"
+#include "run/input/cut_file.h"
+#include "run/input/cut_window.h"
 #include "split_reference.h"
 
 struct split_input {

@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "run/remote.h"
-#include "run/squeeze.h"
+#include "run/wire/remote.h"
+#include "run/kit/squeeze.h"
 
 static void a_head_has_its_place(void **state)
 {

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "run/line_fit.h"
+#include "run/kit/line_fit.h"
 
 static void a_line_is_found(void **state)
 {

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/random.h"
-#include "run/range_set.h"
+#include "run/kit/range_set.h"
 
 enum { BYTES = 400, STEPS = 20000 };
 

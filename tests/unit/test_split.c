@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "run/split_mask.h"
+#include "run/input/split_mask.h"
 #include "split_check.h"
 
 static struct cv_splitter *parse(const char *text)

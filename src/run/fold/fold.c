@@ -1,0 +1,282 @@
+/* fold.c -- fold partial results into one, by a command. SPDX-License-Identifier: MIT */
+#include "run/fold/fold.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "base/text.h"
+#include "run/fold/fold_command.h"
+#include "run/fold/fold_set.h"
+#include "run/slot/slot.h"
+
+/* From this many on, workers fold before they make more: enough for two full calls, few
+ * enough for a descriptor each. */
+enum { CROWD = 2 * CV_FOLD_MOST };
+
+/* One worker's command, and what it folds. */
+struct job {
+    struct cv_slot slot;
+    struct cv_fold_call call;
+    struct cv_partial partials[CV_FOLD_MOST];
+    size_t npartials; /* whose stores are the job's                                 */
+    uint32_t attempt; /* from 1                                                     */
+};
+
+struct cv_fold {
+    struct cv_fold_options options;
+    bool takes_files;
+    struct cv_fold_set set; /* the stores in it are owned                           */
+    struct job *jobs;       /* owned: per worker                                    */
+    uint32_t running;
+    bool stopped, failed, by_command;
+    struct cleave_error err; /* once failed                                         */
+    struct cv_fold_counts counts;
+};
+
+/* --- one fold ----------------------------------------------------------------------------- */
+
+static void drop_partials(struct job *job)
+{
+    while (job->npartials > 0)
+        cv_store_drop(job->partials[--job->npartials].store);
+}
+
+static void fail_fold(struct cv_fold *fold, const struct cleave_error *err)
+{
+    if (!fold->failed)
+        fold->err = *err;
+    fold->failed = true;
+}
+
+static enum cleave_status launch(struct cv_fold *fold, struct job *job,
+                                 struct cleave_error *err)
+{
+    struct cv_taken taken[CV_FOLD_MOST];
+
+    for (size_t i = 0; i < job->npartials; i++)
+        CV_TRY(cv_gather_take(job->partials[i].store, &taken[i], err));
+    fold->counts.calls++;
+    return cv_fold_call_start(&job->call, &job->slot, taken, job->npartials, err);
+}
+
+/* It has been tried often enough. */
+static void give_up(struct cv_fold *fold, const struct job *job)
+{
+    struct cleave_error err;
+    char how[64];
+
+    cv_slot_describe_end(&job->slot, how, sizeof how);
+    cv_fail(&err, CLEAVE_EENGINE, "the command that reduces %s on %zu partial results%s",
+            how, job->npartials, job->attempt > 1 ? ", also when tried again" : "");
+    fold->by_command |= !fold->failed;
+    fail_fold(fold, &err);
+}
+
+/* What was folded is one partial now. */
+static enum cleave_status accept_result(struct cv_fold *fold, struct job *job,
+                                        struct cleave_error *err)
+{
+    struct cv_store *store = job->slot.store;
+    const uint64_t begin = job->partials[0].begin;
+    const uint64_t end = job->partials[job->npartials - 1].end;
+
+    job->slot.store = NULL;
+    drop_partials(job);
+    return cv_fold_add(fold, store, begin, end, err);
+}
+
+static void job_ended(void *context, struct cv_slot *slot, enum cv_slot_end end)
+{
+    struct cv_fold *fold = context;
+    struct job *job = &fold->jobs[slot->worker];
+    enum cleave_status status = CLEAVE_OK;
+    struct cleave_error err;
+
+    if (end != CV_SLOT_DONE) {
+        cv_store_drop(slot->store);
+        slot->store = NULL;
+    }
+    if (end == CV_SLOT_DONE) {
+        fold->running--;
+        status = accept_result(fold, job, &err);
+    } else if (end != CV_SLOT_STOPPED && job->attempt <= fold->options.retries &&
+               !fold->stopped && !fold->failed) {
+        job->attempt++;
+        fold->counts.retries++;
+        status = launch(fold, job, &err);
+        fold->running -= status != CLEAVE_OK;
+    } else {
+        fold->running--;
+        if (end != CV_SLOT_STOPPED)
+            give_up(fold, job);
+    }
+    if (status != CLEAVE_OK)
+        fail_fold(fold, &err);
+}
+
+static void job_broke(void *context, const struct cleave_error *err)
+{
+    fail_fold(context, err);
+}
+
+enum cleave_status cv_fold_start(struct cv_fold *fold, uint32_t worker, uint32_t among,
+                                 struct cleave_error *err)
+{
+    struct job *job = &fold->jobs[worker];
+    size_t most = 2;
+
+    assert(!job->slot.busy && among > 0);
+    if (fold->stopped || fold->failed || fold->set.ready == 0)
+        return CLEAVE_OK;
+    if (!fold->takes_files) {
+        most = (fold->set.ready + among - 1) / among;
+        most = most < 2 ? 2 : most > CV_FOLD_MOST ? CV_FOLD_MOST : most;
+    }
+    job->npartials = cv_fold_set_take(&fold->set, most, job->partials);
+    job->attempt = 1;
+    CV_TRY(launch(fold, job, err));
+    fold->running++;
+    return CLEAVE_OK;
+}
+
+/* --- all of them -------------------------------------------------------------------------- */
+
+enum cleave_status cv_fold_new(const struct cv_fold_options *options,
+                               struct cv_fold **out, struct cleave_error *err)
+{
+    struct cv_fold *fold;
+
+    CV_TRY(cv_fold_check_command(options->command, err));
+    fold = calloc(1, sizeof *fold);
+    if (fold == NULL)
+        return cv_fail_memory(err, "the reduction");
+    fold->options = *options;
+    fold->takes_files = cv_fold_takes_files(options->command);
+    cv_fold_set_init(&fold->set, options->commutative);
+    fold->jobs = calloc(options->nworkers, sizeof *fold->jobs);
+    if (fold->jobs == NULL) {
+        cv_fold_free(fold);
+        return cv_fail_memory(err, "the reduction");
+    }
+    for (uint32_t w = 0; w < options->nworkers; w++) {
+        struct cv_slot *slot = &fold->jobs[w].slot;
+
+        cv_slot_init(slot);
+        slot->poller = options->poller;
+        slot->gather = options->gather;
+        slot->timeout_s = options->timeout_s;
+        slot->ended = job_ended;
+        slot->broke = job_broke;
+        slot->context = fold;
+        slot->worker = w;
+        fold->jobs[w].call = (struct cv_fold_call){
+            .text = options->command,
+            .prefix = options->prefixes != NULL ? options->prefixes[w] : NULL,
+            .worker = options->names[w],
+        };
+    }
+    *out = fold;
+    return CLEAVE_OK;
+}
+
+void cv_fold_free(struct cv_fold *fold)
+{
+    struct cv_partial partial;
+
+    if (fold == NULL)
+        return;
+    for (uint32_t w = 0; fold->jobs != NULL && w < fold->options.nworkers; w++) {
+        cv_slot_done(&fold->jobs[w].slot);
+        drop_partials(&fold->jobs[w]);
+        cv_fold_call_done(&fold->jobs[w].call);
+    }
+    while (cv_fold_set_pop(&fold->set, &partial))
+        cv_store_drop(partial.store);
+    cv_fold_set_done(&fold->set);
+    free(fold->jobs);
+    free(fold);
+}
+
+enum cleave_status cv_fold_add(struct cv_fold *fold, struct cv_store *store,
+                               uint64_t begin, uint64_t end, struct cleave_error *err)
+{
+    const struct cv_partial partial = { begin, end, cv_store_size(store), store };
+    struct cv_taken taken;
+    /* It is complete: the place behind it is free for others. */
+    enum cleave_status status = cv_gather_take(store, &taken, err);
+
+    if (status == CLEAVE_OK)
+        status = cv_fold_set_add(&fold->set, &partial, err);
+    if (status != CLEAVE_OK)
+        cv_store_drop(store);
+    return status;
+}
+
+enum cleave_status cv_fold_skip(struct cv_fold *fold, uint64_t begin, uint64_t end,
+                                struct cleave_error *err)
+{
+    return cv_fold_set_add(&fold->set, &(struct cv_partial){ .begin = begin, .end = end },
+                           err);
+}
+
+size_t cv_fold_ready(const struct cv_fold *fold)
+{
+    return fold->set.ready;
+}
+
+bool cv_fold_crowded(const struct cv_fold *fold)
+{
+    return fold->set.ready >= CROWD;
+}
+
+bool cv_fold_busy(const struct cv_fold *fold, uint32_t worker)
+{
+    return fold->jobs[worker].slot.busy;
+}
+
+uint32_t cv_fold_running(const struct cv_fold *fold)
+{
+    return fold->running;
+}
+
+void cv_fold_stop(struct cv_fold *fold)
+{
+    fold->stopped = true;
+    for (uint32_t w = 0; w < fold->options.nworkers; w++)
+        cv_slot_stop(&fold->jobs[w].slot);
+}
+
+enum cleave_status cv_fold_status(const struct cv_fold *fold, bool *out_command,
+                                  struct cleave_error *err)
+{
+    if (out_command != NULL)
+        *out_command = fold->by_command;
+    if (!fold->failed)
+        return CLEAVE_OK;
+    if (err != NULL)
+        *err = fold->err;
+    return fold->err.status;
+}
+
+enum cleave_status cv_fold_result(struct cv_fold *fold, struct cv_store **out,
+                                  struct cleave_error *err)
+{
+    struct cv_partial last;
+
+    assert(fold->running == 0 && fold->set.ready == 0);
+    *out = NULL;
+    if (cv_fold_set_last(&fold->set, &last))
+        *out = last.store;
+    else if (fold->set.count > 1)
+        return cv_fail(err, CLEAVE_EENGINE,
+                       "the partial results do not cover all of the input");
+    return CLEAVE_OK;
+}
+
+struct cv_fold_counts cv_fold_counts(const struct cv_fold *fold)
+{
+    return fold->counts;
+}

@@ -1,0 +1,80 @@
+/* fold.h -- fold partial results into one, by a command. SPDX-License-Identifier: MIT
+ *
+ * The rules are those of the dynamic reduction policies. Order kept (ordered-tree-dyn): a
+ * partial is folded with those of neighbouring intervals of the input. Commutative
+ * (tree-dyn): any that are ready are folded. The operator has to be associative; nothing
+ * else is known of it.
+ *
+ * The command is run by the shell, with the words of the worker before it. It finds the
+ * partials one behind the other on standard input, up to CV_FOLD_MOST of them; or, if it
+ * says {1} and {2}, two files of these names. What it writes is the new partial. A partial
+ * without bytes is one like any other. */
+#ifndef CV_FOLD_H
+#define CV_FOLD_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cleave/error.h>
+#include "run/output/gather.h"
+#include "run/kit/poller.h"
+
+enum { CV_FOLD_MOST = 16 };
+
+struct cv_fold;
+
+/* All is borrowed while the fold is in use. */
+struct cv_fold_options {
+    const char *command;
+    bool commutative;
+    uint32_t nworkers;
+    const char *const *const *prefixes; /* per worker: words, ended by NULL; or NULL    */
+    const char *const *names;           /* per worker                                   */
+    uint32_t retries;                   /* how often a fold that failed is tried again  */
+    double timeout_s;                   /* 0: none                                      */
+    struct cv_poller *poller;
+    struct cv_gather *gather; /* `separate` if the command takes files                  */
+};
+
+enum cleave_status cv_fold_new(const struct cv_fold_options *options,
+                               struct cv_fold **out, struct cleave_error *err);
+/* Kills what is running. */
+void cv_fold_free(struct cv_fold *fold);
+
+/* The store is the result for [begin, end) of the input; it is the fold's from here on. */
+enum cleave_status cv_fold_add(struct cv_fold *fold, struct cv_store *store,
+                               uint64_t begin, uint64_t end, struct cleave_error *err);
+/* There is no result for [begin, end): its neighbours are neighbours of each other. */
+enum cleave_status cv_fold_skip(struct cv_fold *fold, uint64_t begin, uint64_t end,
+                                struct cleave_error *err);
+
+/* How many partials wait that could be folded now. */
+size_t cv_fold_ready(const struct cv_fold *fold);
+/* Whether so many do that workers should fold before they make more. */
+bool cv_fold_crowded(const struct cv_fold *fold);
+/* Whether a fold runs on the worker; how many do. */
+bool cv_fold_busy(const struct cv_fold *fold, uint32_t worker);
+uint32_t cv_fold_running(const struct cv_fold *fold);
+
+/* Begin to fold on a worker where none runs, if there is something to fold; it shares the
+ * partials with `among` - 1 others. */
+enum cleave_status cv_fold_start(struct cv_fold *fold, uint32_t worker, uint32_t among,
+                                 struct cleave_error *err);
+/* Ask what runs to end; start nothing more. */
+void cv_fold_stop(struct cv_fold *fold);
+/* Fails, always in the same way, once a command has failed for good or its output could
+ * not be kept. *out_command, if not NULL, says whether it was the command. */
+enum cleave_status cv_fold_status(const struct cv_fold *fold, bool *out_command,
+                                  struct cleave_error *err);
+
+/* The result, when all has been added and nothing is ready or runs. *out is NULL if there
+ * is none; else it is the caller's, to be finished or dropped. */
+enum cleave_status cv_fold_result(struct cv_fold *fold, struct cv_store **out,
+                                  struct cleave_error *err);
+
+/* Commands that were started, and how many of them because one before had failed. */
+struct cv_fold_counts {
+    uint64_t calls, retries;
+};
+struct cv_fold_counts cv_fold_counts(const struct cv_fold *fold);
+
+#endif

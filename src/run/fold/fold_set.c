@@ -1,0 +1,182 @@
+/* fold_set.c -- partial results that wait to be folded. SPDX-License-Identifier: MIT */
+#include "run/fold/fold_set.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/fail.h"
+
+void cv_fold_set_init(struct cv_fold_set *set, bool commutative)
+{
+    *set = (struct cv_fold_set){ .commutative = commutative };
+}
+
+void cv_fold_set_done(struct cv_fold_set *set)
+{
+    free(set->items);
+    *set = (struct cv_fold_set){ 0 };
+}
+
+/* Whether item `index` and the one after it can be folded. One without a result never
+ * touches another, as it would have joined it. */
+static bool linked(const struct cv_fold_set *set, size_t index)
+{
+    return index + 1 < set->count &&
+           (set->commutative || set->items[index].end == set->items[index + 1].begin);
+}
+
+static void count_ready(struct cv_fold_set *set)
+{
+    set->ready = 0;
+    for (size_t i = 0; i < set->count; i++)
+        set->ready += linked(set, i) || (i > 0 && linked(set, i - 1));
+}
+
+static void remove_items(struct cv_fold_set *set, size_t index, size_t count)
+{
+    memmove(set->items + index, set->items + index + count,
+            (set->count - index - count) * sizeof *set->items);
+    set->count -= count;
+}
+
+/* The first item that comes after the partial. */
+static size_t place(const struct cv_fold_set *set, const struct cv_partial *partial)
+{
+    size_t low = 0, high = set->count;
+
+    while (low < high) {
+        const size_t middle = low + (high - low) / 2;
+        const struct cv_partial *item = &set->items[middle];
+
+        if (set->commutative ? item->bytes <= partial->bytes
+                             : item->begin <= partial->begin)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Where nothing was found, one interval takes in the other. */
+static bool join(struct cv_partial *before, const struct cv_partial *after)
+{
+    if (before->end != after->begin || (before->store != NULL && after->store != NULL))
+        return false;
+    before->end = after->end;
+    if (before->store == NULL) {
+        before->store = after->store;
+        before->bytes = after->bytes;
+    }
+    return true;
+}
+
+enum cleave_status cv_fold_set_add(struct cv_fold_set *set,
+                                   const struct cv_partial *partial,
+                                   struct cleave_error *err)
+{
+    struct cv_partial added = *partial;
+    size_t at;
+
+    if (set->commutative && partial->store == NULL)
+        return CLEAVE_OK;
+    assert(set->commutative || partial->begin < partial->end);
+    if (set->count == set->capacity) {
+        struct cv_partial *larger =
+            cv_grow(set->items, &set->capacity, set->count + 1, sizeof *larger);
+
+        if (larger == NULL)
+            return cv_fail_memory(err, "partial results");
+        set->items = larger;
+    }
+    at = place(set, &added);
+    if (!set->commutative) {
+        struct cv_partial before;
+
+        if (at < set->count && join(&added, &set->items[at]))
+            remove_items(set, at, 1);
+        if (at > 0 && (before = set->items[at - 1], join(&before, &added))) {
+            added = before;
+            remove_items(set, --at, 1);
+        }
+    }
+    memmove(set->items + at + 1, set->items + at, (set->count - at) * sizeof *set->items);
+    set->items[at] = added;
+    set->count++;
+    count_ready(set);
+    return CLEAVE_OK;
+}
+
+size_t cv_fold_set_ready(const struct cv_fold_set *set)
+{
+    return set->ready;
+}
+
+/* Of `length` items from `first` on, which can all be folded, the `count` neighbours that
+ * are smallest together. */
+static size_t smallest(const struct cv_fold_set *set, size_t first, size_t length,
+                       size_t count, double *out_mean)
+{
+    double sum = 0, least;
+    size_t best = first;
+
+    for (size_t i = first; i < first + count; i++)
+        sum += (double)set->items[i].bytes;
+    least = sum;
+    for (size_t i = first + 1; i + count <= first + length; i++) {
+        sum += (double)set->items[i + count - 1].bytes - (double)set->items[i - 1].bytes;
+        if (sum < least) {
+            least = sum;
+            best = i;
+        }
+    }
+    *out_mean = least / (double)count;
+    return best;
+}
+
+size_t cv_fold_set_take(struct cv_fold_set *set, size_t most, struct cv_partial *out)
+{
+    size_t best = 0, taken = 0;
+    double least = 0;
+
+    assert(most >= 2);
+    for (size_t first = 0, length; first < set->count; first += length) {
+        size_t count, at;
+        double mean;
+
+        for (length = 1; linked(set, first + length - 1);)
+            length++;
+        if (length < 2)
+            continue;
+        count = length < most ? length : most;
+        at = smallest(set, first, length, count, &mean);
+        if (taken == 0 || mean < least || (mean <= least && count > taken)) {
+            best = at;
+            taken = count;
+            least = mean;
+        }
+    }
+    if (taken == 0)
+        return 0;
+    memcpy(out, set->items + best, taken * sizeof *out);
+    remove_items(set, best, taken);
+    count_ready(set);
+    return taken;
+}
+
+bool cv_fold_set_last(struct cv_fold_set *set, struct cv_partial *out)
+{
+    if (set->count != 1 || set->items[0].store == NULL)
+        return false;
+    return cv_fold_set_pop(set, out);
+}
+
+bool cv_fold_set_pop(struct cv_fold_set *set, struct cv_partial *out)
+{
+    if (set->count == 0)
+        return false;
+    *out = set->items[--set->count];
+    count_ready(set);
+    return true;
+}

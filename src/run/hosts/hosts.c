@@ -1,0 +1,205 @@
+/* hosts.c -- all other machines of a run. SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "run/hosts/remote_host.h"
+#include "run/input/source.h"
+
+enum { GOODBYE_MS = 1000 }; /* until commands that connect have ended by themselves */
+
+void cv_hosts_init(struct cv_hosts *hosts)
+{
+    hosts->waiting_end = &hosts->waiting;
+    cv_arena_init(&hosts->arena);
+}
+
+void cv_hosts_note(const struct cv_hosts *hosts, const char *format, ...)
+{
+    char text[600];
+    va_list arguments;
+
+    if (hosts->execution->note == NULL)
+        return;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    hosts->execution->note(hosts->execution->context, text);
+}
+
+/* Let workers see the end of their input and go; all at the same time. */
+static void say_goodbye(struct cv_hosts *hosts)
+{
+    const double until_s = cv_clock_s() + GOODBYE_MS / 1000.0;
+
+    for (size_t i = 0; i < hosts->count; i++)
+        cv_link_close(&hosts->items[i]->link);
+    for (size_t i = 0; i < hosts->count; i++) {
+        struct cv_host *host = hosts->items[i];
+        const double left_s = until_s - cv_clock_s();
+        struct pollfd wait = { .fd = host->process.pidfd, .events = POLLIN };
+
+        if (host->process.pid > 0 && host->was_ready)
+            (void)poll(&wait, 1, left_s > 0 ? (int)(1000 * left_s) : 0);
+    }
+}
+
+void cv_hosts_done(struct cv_hosts *hosts)
+{
+    if (hosts->count > 0)
+        say_goodbye(hosts);
+    for (size_t i = 0; i < hosts->count; i++)
+        cv_host_done(hosts->items[i]);
+    cv_arena_done(&hosts->arena);
+    free(hosts->items);
+    hosts->items = NULL;
+    hosts->files = NULL;
+    hosts->count = hosts->room = hosts->nfiles = 0;
+}
+
+static enum cleave_status describe_file(struct cv_arena *arena,
+                                        const struct cv_input *input,
+                                        struct cv_remote_file *out,
+                                        struct cleave_error *err)
+{
+    const int fd = open(input->path, O_RDONLY | O_CLOEXEC);
+    enum cleave_status status;
+
+    if (fd < 0)
+        return cv_fail(err, CLEAVE_EINPUT, "%s: cannot read: %s", input->path,
+                       strerror(errno));
+    *out = (struct cv_remote_file){ .path = cv_arena_text(arena, input->path),
+                                    .size = (uint64_t)input->size,
+                                    .mtime_ns = input->mtime_ns };
+    status = out->path == NULL
+                 ? cv_fail_memory(err, "the input")
+                 : cv_remote_ends(fd, out->size, input->path, &out->ends, err);
+    close(fd);
+    return status;
+}
+
+enum cleave_status cv_hosts_describe(struct cv_hosts *hosts, struct cleave_error *err)
+{
+    const size_t count = cv_source_inputs(hosts->source);
+    bool wanted = false;
+
+    for (size_t i = 0; i < hosts->count; i++)
+        wanted = wanted || hosts->items[i]->may_share;
+    for (size_t i = 0; i < count; i++) {
+        const struct cv_input input = cv_source_input(hosts->source, i);
+
+        /* Standard input is seen by nobody else. */
+        wanted = wanted && input.size >= 0 && strcmp(input.path, "-") != 0;
+    }
+    if (!wanted)
+        return CLEAVE_OK;
+    hosts->files = cv_array(&hosts->arena, count, sizeof *hosts->files);
+    if (hosts->files == NULL)
+        return cv_fail_memory(err, "the input");
+    for (size_t i = 0; i < count; i++) {
+        const struct cv_input input = cv_source_input(hosts->source, i);
+
+        hosts->nfiles++;
+        CV_TRY(describe_file(&hosts->arena, &input, &hosts->files[i], err));
+    }
+    return CLEAVE_OK;
+}
+
+static const char **copy_words(struct cv_arena *arena, const char *const *words)
+{
+    size_t count = 0;
+    const char **copy;
+
+    while (words[count] != NULL)
+        count++;
+    copy = cv_array(arena, count + 1, sizeof *copy);
+    for (size_t i = 0; copy != NULL && i < count; i++)
+        copy[i] = cv_arena_text(arena, words[i]);
+    return copy;
+}
+
+enum cleave_status cv_hosts_add(struct cv_hosts *hosts, const struct cleave_host *asked,
+                                uint32_t first, struct cv_host **out,
+                                struct cleave_error *err)
+{
+    struct cv_host **grown =
+        cv_grow(hosts->items, &hosts->room, hosts->count + 1, sizeof(struct cv_host *));
+    struct cv_host *host;
+
+    if (grown == NULL)
+        return cv_fail_memory(err, "the hosts");
+    hosts->items = grown;
+    host = calloc(1, sizeof *host);
+    if (host == NULL)
+        return cv_fail_memory(err, "the hosts");
+    host->hosts = hosts;
+    host->name = cv_arena_text(&hosts->arena, asked->name);
+    host->words =
+        asked->connect != NULL ? copy_words(&hosts->arena, asked->connect) : NULL;
+    host->push = asked->push != NULL ? copy_words(&hosts->arena, asked->push) : NULL;
+    host->push_file =
+        asked->push != NULL ? cv_arena_text(&hosts->arena, asked->push_file) : NULL;
+    host->given = asked->connect != NULL ? -1 : asked->link;
+    host->slots = asked->slots;
+    host->first = first;
+    host->may_share = asked->shared_input || hosts->execution->shared_input;
+    host->link.in = host->link.out = -1;
+    host->link.broken = true;
+    host->process.pidfd = -1;
+    host->numbered = 1;
+    cv_send_reset(host);
+    hosts->items[hosts->count++] = host;
+    if (host->name == NULL || (asked->connect != NULL && host->words == NULL) ||
+        (asked->push != NULL && (host->push == NULL || host->push_file == NULL)))
+        return cv_fail_memory(err, "the hosts");
+    *out = host;
+    return CLEAVE_OK;
+}
+
+static bool any_in(const struct cv_hosts *hosts, enum cv_host_state a,
+                   enum cv_host_state b)
+{
+    for (size_t i = 0; i < hosts->count; i++)
+        if (hosts->items[i]->state == a || hosts->items[i]->state == b)
+            return true;
+    return false;
+}
+
+bool cv_hosts_any_ready(const struct cv_hosts *hosts)
+{
+    return any_in(hosts, CV_HOST_READY, CV_HOST_READY);
+}
+
+bool cv_hosts_any_hope(const struct cv_hosts *hosts)
+{
+    return any_in(hosts, CV_HOST_READY, CV_HOST_DOWN) ||
+           any_in(hosts, CV_HOST_CONNECTING, CV_HOST_GREETED);
+}
+
+enum cleave_status cv_hosts_connect(struct cv_hosts *hosts, double patience_s,
+                                    bool others, const int *stopped_by,
+                                    struct cleave_error *err)
+{
+    double until_s = others ? cv_clock_s() + patience_s : INFINITY;
+
+    for (size_t i = 0; i < hosts->count; i++)
+        if (hosts->items[i]->state == CV_HOST_NEW)
+            cv_host_connect(hosts->items[i]);
+    while (any_in(hosts, CV_HOST_CONNECTING, CV_HOST_GREETED) && cv_clock_s() < until_s) {
+        const double left_s = until_s - cv_clock_s();
+
+        CV_TRY(cv_poller_wait(hosts->poller, isinf(until_s) ? -1 : fmax(left_s, 0), err));
+        if (isinf(until_s) && cv_hosts_any_ready(hosts))
+            until_s = cv_clock_s() + patience_s;
+        if (*stopped_by != 0)
+            return cv_fail(err, CLEAVE_EENGINE, "stopped by a signal");
+    }
+    return CLEAVE_OK;
+}

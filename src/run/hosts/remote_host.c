@@ -1,0 +1,373 @@
+/* remote_host.c -- another machine, as the master sees it. SPDX-License-Identifier: MIT */
+#include "run/hosts/remote_host.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cleave/version.h>
+
+#include "base/fail.h"
+
+enum {
+    MOST_TRIES = 20,   /* one after the other, of a host that was ready once; and    */
+    LAST_TRIES = 4,    /* when no other host is there                                */
+    EXIT_WAIT_MS = 200 /* for the status of a command whose output has ended          */
+};
+
+/* A worker waits longer for its master than the other way round: a master that was asleep
+ * should find it again. */
+static const double PATIENCE = 3;
+
+/* --- the job ------------------------------------------------------------------------------ */
+
+static void send_hello(struct cv_host *host)
+{
+    struct cv_packer packer = { NULL, 0, 0, false };
+
+    cv_pack_hello(&packer,
+                  &(struct cv_hello){ .version = CLEAVE_VERSION, .host = "master" });
+    if (!packer.failed)
+        cv_link_send(&host->link, &(struct cv_frame_head){ .type = CV_FRAME_HELLO },
+                     packer.bytes, packer.length);
+    cv_pack_done(&packer);
+}
+
+/* Whether it is another process of this machine, where outputs wait for their turn. */
+static bool lends(const struct cv_host *host)
+{
+    return host->words == NULL && host->may_share;
+}
+
+/* Bytes of output that it may keep in memory: those that lend share what one may. */
+static uint64_t memory_of(const struct cv_host *host)
+{
+    const struct cv_hosts *hosts = host->hosts;
+    const struct cleave_execution *execution = hosts->execution;
+    const uint64_t all = execution->memory > 0 ? execution->memory : CV_GATHER_MEMORY;
+    uint64_t lenders = 0;
+
+    for (size_t i = 0; i < hosts->count; i++)
+        lenders += lends(hosts->items[i]);
+    return lenders > 1 && lends(host) && execution->reduce == NULL ? all / lenders : all;
+}
+
+static enum cleave_status pack_job(const struct cv_host *host, struct cv_packer *packer,
+                                   struct cleave_error *err)
+{
+    static const char *const nothing[] = { NULL };
+    const struct cleave_execution *execution = host->hosts->execution;
+    const char **names = calloc(host->slots + 1u, sizeof *names);
+    /* The words are only read. */
+    union {
+        const char *const *in;
+        const char **out;
+    } command = { execution->command },
+      environment = { execution->environment != NULL ? execution->environment : nothing };
+    struct cv_remote_job job = {
+        .command = command.out,
+        .names = names,
+        .environment = environment.out,
+        .directory = execution->work_directory != NULL ? execution->work_directory : "",
+        .temporary =
+            lends(host) && execution->directory != NULL ? execution->directory : "",
+        .persistent = execution->persistent,
+        .hashes = execution->journal != NULL,
+        .timeout_s = execution->timeout_s,
+        .silence_s = PATIENCE * execution->host_timeout_s,
+        .memory = memory_of(host),
+        .files = host->may_share ? host->hosts->files : NULL,
+        .nfiles = host->may_share ? host->hosts->nfiles : 0,
+    };
+
+    if (names == NULL)
+        return cv_fail_memory(err, "a job");
+    for (uint32_t i = 0; i < host->slots; i++)
+        names[i] = host->hosts->names[host->first + i];
+    cv_pack_job(packer, &job);
+    free(names);
+    return packer->failed ? cv_fail_memory(err, "a job") : CLEAVE_OK;
+}
+
+static void send_job(struct cv_host *host)
+{
+    struct cv_packer packer = { NULL, 0, 0, false };
+    struct cleave_error err;
+
+    if (pack_job(host, &packer, &err) != CLEAVE_OK) {
+        cv_host_fail(host, &err);
+    } else {
+        for (size_t at = 0; at < packer.length; at += CV_FRAME_MOST) {
+            const size_t left = packer.length - at;
+            const bool last = left <= CV_FRAME_MOST;
+
+            cv_link_send(&host->link,
+                         &(struct cv_frame_head){ .type = CV_FRAME_JOB,
+                                                  .flags = last ? CV_FRAME_LAST : 0 },
+                         packer.bytes + at, last ? left : CV_FRAME_MOST);
+        }
+    }
+    cv_pack_done(&packer);
+}
+
+/* --- frames ------------------------------------------------------------------------------- */
+
+static void refuse_frame(struct cv_host *host, const char *what)
+{
+    struct cleave_error err;
+
+    cv_fail(&err, CLEAVE_EINPUT, "%s", what);
+    cv_host_fail(host, &err);
+}
+
+static void take_hello(struct cv_host *host, const struct cv_frame_head *head,
+                       const unsigned char *payload)
+{
+    struct cv_hello hello;
+    struct cv_arena arena;
+    bool good;
+
+    cv_arena_init(&arena);
+    good = head->type == CV_FRAME_HELLO &&
+           cv_unpack_hello(payload, head->length, &arena, &hello);
+    if (good)
+        snprintf(host->machine, sizeof host->machine, "%s", hello.host);
+    cv_arena_done(&arena);
+    if (!good) {
+        refuse_frame(host, "expected the hello of a worker, got something else");
+        return;
+    }
+    host->state = CV_HOST_GREETED;
+    send_job(host);
+}
+
+static void take_ready(struct cv_host *host, const struct cv_frame_head *head,
+                       const unsigned char *payload)
+{
+    if (head->type != CV_FRAME_READY) {
+        refuse_frame(host, "expected the worker to get ready, got something else");
+        return;
+    }
+    cv_poller_cancel(host->hosts->poller, &host->timer);
+    host->state = CV_HOST_READY;
+    host->shares = head->value != 0 && host->may_share;
+    host->link.silence_s = host->hosts->execution->host_timeout_s;
+    host->reason[0] = '\0';
+    if (host->may_share && host->hosts->nfiles > 0 && !host->shares && !host->was_ready)
+        cv_hosts_note(host->hosts,
+                      "%s: does not see the input, which is sent there: %.*s", host->name,
+                      (int)(head->length < 300 ? head->length : 300),
+                      (const char *)payload);
+    if (host->was_ready)
+        cv_hosts_note(host->hosts, "%s: is there again", host->name);
+    host->was_ready = true;
+    host->tries = 0;
+    host->hosts->changed(host->hosts->context, host);
+}
+
+static void take_frame(void *context, const struct cv_frame_head *head,
+                       const unsigned char *payload)
+{
+    struct cv_host *host = context;
+    struct cleave_error err;
+
+    if (head->type == CV_FRAME_REFUSED) {
+        cv_fail(&err, CLEAVE_EINPUT, "%.*s",
+                (int)(head->length < 300 ? head->length : 300), (const char *)payload);
+        cv_host_fail(host, &err);
+    } else if (host->state == CV_HOST_CONNECTING) {
+        take_hello(host, head, payload);
+    } else if (host->state == CV_HOST_GREETED) {
+        take_ready(host, head, payload);
+    } else if (head->type >= CV_FRAME_OTHERS && host->hosts->other != NULL) {
+        host->hosts->other(host->hosts->context, host, head, payload);
+    } else {
+        cv_remote_frame(host, head, payload);
+    }
+}
+
+/* --- the end of a connection -------------------------------------------------------------- */
+
+/* Tell the other side what it did wrong, if there is room for a word. */
+static void send_refusal(struct cv_host *host, const struct cleave_error *err)
+{
+    if (err->status != CLEAVE_EINPUT || host->link.out < 0)
+        return;
+    host->link.broken = false;
+    cv_link_send(&host->link, &(struct cv_frame_head){ .type = CV_FRAME_REFUSED },
+                 err->text, strlen(err->text));
+}
+
+/* How the command that connects has ended, for those who know it: " (...)". */
+static void describe_exit(struct cv_host *host, char *out, size_t size)
+{
+    struct pollfd wait = { .fd = host->process.pidfd, .events = POLLIN };
+
+    out[0] = '\0';
+    if (host->process.pid <= 0)
+        return;
+    if (poll(&wait, 1, EXIT_WAIT_MS) <= 0) {
+        cv_process_kill(&host->process);
+        return;
+    }
+    cv_process_kill(&host->process);
+    if (host->process.signal != 0)
+        snprintf(out, size, "; '%s' was ended by signal %d", host->words[0],
+                 host->process.signal);
+    else if (host->pushed && host->process.exit_code >= 126)
+        snprintf(out, size,
+                 "; the copy of cleave does not run there: it needs the same kind of "
+                 "machine and libraries, or to be linked statically");
+    else if (host->process.exit_code == CLEAVE_HOST_LACKS)
+        snprintf(out, size, "; there is no cleave that could be used");
+    else if (host->process.exit_code == 127)
+        snprintf(out, size,
+                 "; '%s' exited with status 127: is there a cleave? --push brings one",
+                 host->words[0]);
+    else if (host->process.exit_code != 0)
+        snprintf(out, size, "; '%s' exited with status %d", host->words[0],
+                 host->process.exit_code);
+}
+
+static void try_again(void *context)
+{
+    cv_host_connect(context);
+}
+
+/* Whether it is tried again, and when. */
+static void plan_next_try(struct cv_host *host)
+{
+    struct cv_hosts *hosts = host->hosts;
+    const double wait_s = host->tries < 5 ? (double)(1u << host->tries) / 2 : 16;
+    const uint32_t most = cv_hosts_any_ready(hosts) ? MOST_TRIES : LAST_TRIES;
+
+    if (!host->was_ready || host->words == NULL || ++host->tries > most ||
+        cv_poller_set(hosts->poller, &host->timer, cv_clock_s() + wait_s, try_again, host,
+                      NULL) != CLEAVE_OK)
+        host->state = CV_HOST_OUT;
+    else
+        host->state = CV_HOST_DOWN;
+}
+
+void cv_host_fail(struct cv_host *host, const struct cleave_error *err)
+{
+    const bool was_ready = host->state == CV_HOST_READY;
+    char how[200];
+
+    if (host->state == CV_HOST_DOWN || host->state == CV_HOST_OUT)
+        return;
+    send_refusal(host, err);
+    host->state = CV_HOST_DOWN;
+    cv_link_close(&host->link);
+    describe_exit(host, how, sizeof how);
+    if (!was_ready && host->push != NULL && !host->pushed &&
+        host->process.exit_code == CLEAVE_HOST_LACKS) {
+        cv_host_push(host);
+        return;
+    }
+    snprintf(host->reason, sizeof host->reason, "%.250s%.140s", err->text, how);
+    cv_poller_cancel(host->hosts->poller, &host->timer);
+    if (was_ready)
+        cv_remote_lose(host);
+    cv_send_reset(host);
+    plan_next_try(host);
+    cv_hosts_note(host->hosts, "%s: %s: %s", host->name,
+                  was_ready                     ? "lost, its chunks go elsewhere"
+                  : host->state == CV_HOST_DOWN ? "still not there"
+                                                : "left out",
+                  host->reason);
+    host->hosts->changed(host->hosts->context, host);
+}
+
+static void link_broke(void *context, const struct cleave_error *err)
+{
+    cv_host_fail(context, err);
+}
+
+static void took_too_long(void *context)
+{
+    struct cv_host *host = context;
+    struct cleave_error err;
+
+    cv_fail(&err, CLEAVE_EENGINE, "no answer within %g s",
+            host->hosts->execution->connect_timeout_s);
+    cv_host_fail(host, &err);
+}
+
+/* --- the beginning ------------------------------------------------------------------------ */
+
+static enum cleave_status start_command(struct cv_host *host, int *in, int *out,
+                                        struct cleave_error *err)
+{
+    struct cv_pipe to = { -1, -1 }, from = { -1, -1 };
+    struct cv_command command = { 0 };
+    enum cleave_status status;
+
+    status = cv_command_init(&command, NULL, host->words, err);
+    if (status == CLEAVE_OK)
+        status = cv_pipe_open(&to, err);
+    if (status == CLEAVE_OK)
+        status = cv_pipe_open(&from, err);
+    if (status == CLEAVE_OK)
+        status = cv_process_start(&host->process, &command,
+                                  &(struct cv_process_files){ .in = to.read,
+                                                              .out = from.write,
+                                                              .errors = -1,
+                                                              .extra = -1 },
+                                  cv_poller_old_mask(host->hosts->poller), err);
+    cv_command_done(&command);
+    *in = from.read;
+    *out = to.write;
+    from.read = to.write = -1;
+    if (status != CLEAVE_OK) {
+        cv_close(in);
+        cv_close(out);
+    }
+    cv_pipe_close(&to);
+    cv_pipe_close(&from);
+    return status;
+}
+
+static enum cleave_status connect_host(struct cv_host *host, struct cleave_error *err)
+{
+    struct cv_hosts *hosts = host->hosts;
+    int in = host->given, out = in;
+
+    host->given = -1;
+    if (host->words != NULL)
+        CV_TRY(start_command(host, &in, &out, err));
+    host->link.poller = hosts->poller;
+    host->link.frame = take_frame;
+    host->link.more = cv_send_more;
+    host->link.broke = link_broke;
+    host->link.context = host;
+    host->link.silence_s = hosts->execution->connect_timeout_s;
+    CV_TRY(cv_link_open(&host->link, in, out, err));
+    CV_TRY(cv_poller_set(hosts->poller, &host->timer,
+                         cv_clock_s() + hosts->execution->connect_timeout_s,
+                         took_too_long, host, err));
+    send_hello(host);
+    return CLEAVE_OK;
+}
+
+void cv_host_connect(struct cv_host *host)
+{
+    struct cleave_error err;
+
+    cv_send_reset(host);
+    host->state = CV_HOST_CONNECTING;
+    if (connect_host(host, &err) != CLEAVE_OK)
+        cv_host_fail(host, &err);
+}
+
+void cv_host_done(struct cv_host *host)
+{
+    cv_poller_cancel(host->hosts->poller, &host->timer);
+    cv_poller_remove(host->hosts->poller, &host->push_watch);
+    cv_link_close(&host->link);
+    cv_process_kill(&host->process);
+    cv_close(&host->given);
+    free(host);
+}

@@ -1,0 +1,319 @@
+/* remote_send.c -- pieces on their way to other machines. SPDX-License-Identifier: MIT
+ *
+ * Pieces wait for the port, if there is only one for all links, and then for their link.
+ * On a link no more is under way than it moves in a moment: enough that it never runs dry,
+ * and little enough that the rest can be taken back and other words get through. The rate
+ * is what is acknowledged while something is under way. */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "run/hosts/remote_host.h"
+
+enum {
+    WINDOW_LEAST = 64 * 1024,
+    FRAME_LEAST = 16 * 1024,
+    FRAME_FIRST = 32 * 1024, /* while the rate is not known */
+    FRAME_MOST = 256 * 1024,
+};
+
+/* Seconds of sending that a window and a frame are worth, and that a rate is measured over. */
+static const double WINDOW_S = 0.25, FRAME_S = 0.05, MEASURE_S = 0.05;
+/* What is new counts so much for a rate. */
+static const double NEW = 0.5;
+
+/* --- the port ----------------------------------------------------------------------------- */
+
+static void grant(struct cv_slot *slot)
+{
+    struct cv_host *host = slot->remote.host;
+
+    slot->remote.waiting = false;
+    slot->remote.queued = true;
+    slot->remote.granted_s = cv_clock_s();
+    slot->remote.next_sending = NULL;
+    *host->end = slot;
+    host->end = &slot->remote.next_sending;
+    cv_link_wake(&host->link);
+}
+
+static void serve_port(struct cv_hosts *hosts)
+{
+    if (hosts->port != NULL || hosts->waiting == NULL)
+        return;
+    hosts->port = hosts->waiting;
+    hosts->waiting = hosts->port->remote.next_sending;
+    if (hosts->waiting == NULL)
+        hosts->waiting_end = &hosts->waiting;
+    grant(hosts->port);
+}
+
+void cv_send_ask(struct cv_slot *slot)
+{
+    struct cv_hosts *hosts = slot->remote.host->hosts;
+
+    if (!hosts->one_port) {
+        grant(slot);
+        return;
+    }
+    slot->remote.waiting = true;
+    slot->remote.next_sending = NULL;
+    *hosts->waiting_end = slot;
+    hosts->waiting_end = &slot->remote.next_sending;
+    serve_port(hosts);
+}
+
+/* Take it out of a list. */
+static void take_out(struct cv_slot **first, struct cv_slot ***end, struct cv_slot *slot)
+{
+    struct cv_slot **at = first;
+
+    while (*at != NULL && *at != slot)
+        at = &(*at)->remote.next_sending;
+    if (*at == NULL)
+        return;
+    *at = slot->remote.next_sending;
+    if (*end == &slot->remote.next_sending)
+        *end = at;
+}
+
+static void leave_queue(struct cv_slot *slot)
+{
+    struct cv_host *host = slot->remote.host;
+
+    if (slot->remote.queued)
+        take_out(&host->queue, &host->end, slot);
+    slot->remote.queued = false;
+}
+
+void cv_send_over(struct cv_slot *slot)
+{
+    struct cv_host *host = slot->remote.host;
+    struct cv_hosts *hosts = host->hosts;
+
+    leave_queue(slot);
+    if (slot->remote.waiting)
+        take_out(&hosts->waiting, &hosts->waiting_end, slot);
+    slot->remote.waiting = false;
+    /* What was on its way will not be acknowledged. */
+    host->in_flight -= slot->remote.sent - slot->remote.acked;
+    slot->remote.acked = slot->remote.sent;
+    if (host->in_flight == 0)
+        host->since_s = 0;
+    if (hosts->port == slot) {
+        hosts->port = NULL;
+        serve_port(hosts);
+    }
+    cv_link_wake(&host->link);
+}
+
+/* --- frames ------------------------------------------------------------------------------- */
+
+static uint64_t window(const struct cv_host *host)
+{
+    const double bytes = host->rate_Bps * fmax(WINDOW_S, 2 * host->rtt_s);
+
+    return bytes > WINDOW_LEAST ? (uint64_t)bytes : WINDOW_LEAST;
+}
+
+static size_t frame_size(const struct cv_host *host)
+{
+    const double bytes = host->rate_Bps * FRAME_S;
+
+    if (!(host->rate_Bps > 0))
+        return FRAME_FIRST;
+    return bytes < FRAME_LEAST  ? FRAME_LEAST
+           : bytes > FRAME_MOST ? FRAME_MOST
+                                : (size_t)bytes;
+}
+
+static void announce(struct cv_slot *slot)
+{
+    struct cv_host *host = slot->remote.host;
+    const struct cv_piece *piece = &slot->piece;
+    const struct cv_remote_piece told = {
+        .shared = host->shares,
+        .mates = piece->mate_fd >= 0,
+        .file = piece->file,
+        .mate_file = host->hosts->nfiles > 0 ? host->hosts->nfiles - 1 : 0,
+        .header = piece->header,
+        .body = piece->body,
+        .mate = piece->mate,
+    };
+    struct cv_packer packer = { NULL, 0, 0, false };
+    struct cleave_error err;
+
+    cv_pack_piece(&packer, &told);
+    if (packer.failed) {
+        cv_fail_memory(&err, "a frame");
+        slot->broke(slot->context, &err);
+    }
+    cv_link_send(&host->link,
+                 &(struct cv_frame_head){ .type = CV_FRAME_PIECE,
+                                          .peer = slot->remote.seat,
+                                          .chunk = slot->remote.number },
+                 packer.bytes, packer.failed ? 0 : packer.length);
+    cv_pack_done(&packer);
+    slot->remote.announced = true;
+    if (host->shares)
+        leave_queue(slot);
+}
+
+/* Where the next byte of the piece is: in which part. */
+static enum cv_remote_part find_next(const struct cv_slot *slot, struct cv_part *part,
+                                     uint64_t *offset)
+{
+    const struct cv_piece *piece = &slot->piece;
+    const uint64_t header = piece->header.end - piece->header.begin;
+    const uint64_t body = piece->body.end - piece->body.begin;
+    uint64_t at = slot->remote.sent;
+
+    if (at < header) {
+        *part = cv_piece_header(piece);
+        *offset = part->begin + at;
+        return CV_PART_HEADER;
+    }
+    at -= header;
+    if (at < body || piece->mate_fd < 0) {
+        *part = cv_piece_body(piece);
+        *offset = part->begin + at;
+        return CV_PART_BODY;
+    }
+    at -= body;
+    *part = cv_piece_mate(piece);
+    *offset = part->begin + at;
+    return CV_PART_MATE;
+}
+
+static uint64_t whole(const struct cv_slot *slot)
+{
+    const struct cv_piece *piece = &slot->piece;
+
+    return piece->header.end - piece->header.begin + piece->body.end - piece->body.begin +
+           (piece->mate_fd >= 0 ? piece->mate.end - piece->mate.begin : 0);
+}
+
+static void read_failed(struct cv_slot *slot, ssize_t got)
+{
+    struct cleave_error err;
+
+    if (got < 0)
+        cv_fail(&err, CLEAVE_EENGINE, "%s: cannot read: %s", slot->piece.name,
+                strerror(errno));
+    else
+        cv_fail(&err, CLEAVE_EENGINE, "%s: has become shorter while it was read",
+                slot->piece.name);
+    slot->broke(slot->context, &err);
+}
+
+static bool send_data(struct cv_host *host, struct cv_slot *slot)
+{
+    unsigned char bytes[FRAME_MOST];
+    const size_t most = frame_size(host);
+    uint64_t offset;
+    struct cv_part from;
+    const enum cv_remote_part part = find_next(slot, &from, &offset);
+    const ssize_t got = cv_part_read(&from, offset, bytes, most);
+    bool last;
+
+    if (got < 0 || (got == 0 && offset < from.end)) {
+        read_failed(slot, got);
+        return false;
+    }
+    if (host->in_flight == 0) {
+        host->since_s = cv_clock_s();
+        host->delivered = 0;
+    }
+    slot->remote.sent += (uint64_t)got;
+    host->in_flight += (uint64_t)got;
+    if (host->probe_s <= 0) {
+        host->probe_s = cv_clock_s();
+        host->probe_chunk = slot->remote.number;
+        host->probe_bytes = slot->remote.sent;
+    }
+    last = slot->remote.sent == whole(slot);
+    if (last)
+        leave_queue(slot);
+    cv_link_send(&host->link,
+                 &(struct cv_frame_head){ .type = CV_FRAME_DATA,
+                                          .flags = last ? CV_FRAME_LAST : 0,
+                                          .peer = slot->remote.seat,
+                                          .chunk = slot->remote.number,
+                                          .value = part },
+                 bytes, (size_t)got);
+    return true;
+}
+
+bool cv_send_more(void *context)
+{
+    struct cv_host *host = context;
+    struct cv_slot *slot = host->queue;
+
+    if (slot == NULL)
+        return false;
+    if (!slot->remote.announced) {
+        announce(slot);
+        return true;
+    }
+    return host->in_flight < window(host) && send_data(host, slot);
+}
+
+/* --- acknowledgements --------------------------------------------------------------------- */
+
+static void measure(struct cv_host *host, double now_s, uint64_t bytes)
+{
+    const uint64_t plain = host->link.plain_sent - host->plain;
+    const uint64_t wire = host->link.wire_sent - host->wire;
+    double rate_Bps;
+
+    host->delivered += (double)bytes;
+    if (now_s - host->since_s < fmax(MEASURE_S, host->rtt_s))
+        return;
+    rate_Bps = host->delivered / (now_s - host->since_s);
+    host->rate_Bps =
+        host->rate_Bps > 0 ? (1 - NEW) * host->rate_Bps + NEW * rate_Bps : rate_Bps;
+    /* The link itself moves what is left of them when they are compressed. */
+    host->link.rate_Bps =
+        plain > 0 ? host->rate_Bps * (double)wire / (double)plain : host->rate_Bps;
+    host->plain = host->link.plain_sent;
+    host->wire = host->link.wire_sent;
+    host->since_s = now_s;
+    host->delivered = 0;
+}
+
+void cv_send_got(struct cv_slot *slot, uint64_t bytes)
+{
+    struct cv_host *host = slot->remote.host;
+    const double now_s = cv_clock_s();
+    uint64_t news;
+
+    if (bytes > slot->remote.sent || bytes < slot->remote.acked)
+        return;
+    news = bytes - slot->remote.acked;
+    slot->remote.acked = bytes;
+    if (host->probe_s > 0 &&
+        (host->probe_chunk != slot->remote.number || bytes >= host->probe_bytes)) {
+        const double sample_s = now_s - host->probe_s;
+
+        if (host->probe_chunk == slot->remote.number)
+            host->rtt_s = host->rtt_s < 0 ? sample_s : fmin(host->rtt_s, sample_s);
+        host->probe_s = 0;
+    }
+    if (host->since_s > 0)
+        measure(host, now_s, news);
+    host->in_flight -= news;
+    cv_link_wake(&host->link);
+}
+
+void cv_send_reset(struct cv_host *host)
+{
+    host->queue = NULL;
+    host->end = &host->queue;
+    host->in_flight = 0;
+    host->rate_Bps = 0;
+    host->rtt_s = -1;
+    host->since_s = host->delivered = host->probe_s = 0;
+    host->plain = host->wire = 0;
+}

@@ -1,0 +1,21 @@
+/* remote_slot.h -- a slot of another machine. SPDX-License-Identifier: MIT
+ *
+ * To its user it is a slot like any other (slot.h), but pieces take their time to get there
+ * (`arrived`), what has arrived is cut only after asking (`cut_answered`), and the machine
+ * may be lost (CV_SLOT_LOST). Several may stand for one slot of the other machine, which
+ * does their pieces one after the other: then the next piece travels while the last one is
+ * worked on. */
+#ifndef CV_REMOTE_SLOT_H
+#define CV_REMOTE_SLOT_H
+#include "run/slot/slot.h"
+
+struct cv_host;
+
+/* After cv_slot_init: it is a lane of slot `seat` of the host, which outlives it. */
+void cv_remote_init(struct cv_slot *slot, struct cv_host *host, uint32_t seat);
+/* Ask for the piece, which has arrived, to end at `head`. False: it cannot be asked now. */
+bool cv_remote_ask_cut(struct cv_slot *slot, const struct cv_piece *head);
+/* Give up a piece that has not arrived: nothing will be heard of it again. */
+void cv_remote_forget(struct cv_slot *slot);
+
+#endif

@@ -1,0 +1,335 @@
+/* cut_file.c -- cut a file at record boundaries. SPDX-License-Identifier: MIT */
+#include "run/input/cut_file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/fail.h"
+#include "run/input/split_kind.h"
+
+enum {
+    NEAR = 4096,          /* read at first around a cut          */
+    BLOCK = 128 * 1024,   /* read at a time by a walk            */
+    BLOCK_MOST = 1 << 20, /* read at a time by a search          */
+    GRAIN = 64 * 1024,    /* least bytes between slots           */
+    SLOTS_MOST = 1 << 16,
+};
+
+void cv_cut_file_init(struct cv_cut_file *file, const struct cv_splitter *splitter,
+                      const char *name, int fd, uint64_t size)
+{
+    *file = (struct cv_cut_file){
+        .splitter = splitter,
+        .name = name,
+        .fd = fd,
+        .size = size,
+        .torn = UINT64_MAX,
+        .near = NEAR,
+        .grain = size / SLOTS_MOST > GRAIN ? size / SLOTS_MOST : GRAIN,
+    };
+}
+
+void cv_cut_file_done(struct cv_cut_file *file)
+{
+    if (file == NULL)
+        return;
+    free(file->block);
+    free(file->slots);
+    file->block = NULL;
+    file->slots = NULL;
+    file->held = file->capacity = file->nslots = file->slots_capacity = 0;
+}
+
+uint64_t cv_cut_file_torn(const struct cv_cut_file *file)
+{
+    return file->torn;
+}
+
+/* --- reading ---------------------------------------------------------------------------- */
+
+static enum cleave_status fill(struct cv_cut_file *file, uint64_t offset, size_t length,
+                               struct cleave_error *err)
+{
+    const struct cv_place place = { file->name, 0, 0, NULL };
+
+    if (length > file->capacity) {
+        char *larger = cv_grow(file->block, &file->capacity, length, 1);
+
+        if (larger == NULL)
+            return cv_fail_memory(err, "a block of the input");
+        file->block = larger;
+    }
+    file->block_at = offset;
+    file->held = 0;
+    while (file->held < length) {
+        const ssize_t got = pread(file->fd, file->block + file->held, length - file->held,
+                                  (off_t)(offset + file->held));
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return cv_fail_at(err, &place, "cannot read at byte %" PRIu64 ": %s",
+                              offset + file->held, strerror(errno));
+        if (got == 0)
+            return cv_fail_at(err, &place, "expected %" PRIu64 " bytes, got %" PRIu64,
+                              file->size, offset + file->held);
+        file->held += (size_t)got;
+    }
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_cut_file_read(struct cv_cut_file *file, uint64_t offset,
+                                    size_t least, size_t block, const char **bytes,
+                                    size_t *length, struct cleave_error *err)
+{
+    const uint64_t left = file->size - offset;
+
+    if (least > left)
+        least = (size_t)left;
+    if (block < least)
+        block = least;
+    if (offset < file->block_at || offset - file->block_at > file->held ||
+        file->held - (size_t)(offset - file->block_at) < least)
+        CV_TRY(fill(file, offset, block < left ? block : (size_t)left, err));
+    *bytes = file->block + (size_t)(offset - file->block_at);
+    *length = file->held - (size_t)(offset - file->block_at);
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_cut_file_walk(struct cv_cut_file *file, struct cv_walk *walk,
+                                    uint64_t limit, struct cleave_error *err)
+{
+    const struct cv_split_kind *kind = file->splitter->kind;
+
+    while (walk->at < limit && walk->boundary < walk->until && walk->found < walk->most) {
+        const char *bytes;
+        size_t length;
+        enum cleave_status status;
+
+        CV_TRY(cv_cut_file_read(file, walk->at, 1, BLOCK, &bytes, &length, err));
+        if (length > limit - walk->at)
+            length = (size_t)(limit - walk->at);
+        status = kind->walk(file->splitter, walk, bytes, length, err);
+        if (status != CLEAVE_OK) {
+            if (err != NULL && file->name != NULL)
+                snprintf(err->file, sizeof err->file, "%s", file->name);
+            return status;
+        }
+    }
+    if (walk->at == file->size && !kind->whole(walk))
+        file->torn = walk->boundary;
+    return CLEAVE_OK;
+}
+
+/* --- local splitters -------------------------------------------------------------------- */
+
+/* The first record start at or after `from`, or the end. */
+static enum cleave_status search(struct cv_cut_file *file, uint64_t from, size_t block,
+                                 uint64_t *out, struct cleave_error *err)
+{
+    const struct cv_splitter *splitter = file->splitter;
+    const unsigned behind = splitter->kind->behind;
+    size_t least = behind + 1;
+
+    for (;;) {
+        struct cv_view view;
+        size_t at, position;
+
+        view.offset = from > behind ? from - behind : 0;
+        CV_TRY(cv_cut_file_read(file, view.offset, least, block, &view.bytes,
+                                &view.length, err));
+        view.ends = view.offset + view.length == file->size;
+        position = (size_t)(from - view.offset);
+        if (splitter->kind->next(splitter, &view, position, &at)) {
+            *out = view.offset + at;
+            return CLEAVE_OK;
+        }
+        if (view.ends) {
+            *out = file->size;
+            return CLEAVE_OK;
+        }
+        /* To judge one position takes as much as it takes; to pass over many, blocks of
+         * some size are enough. */
+        if (block < BLOCK_MOST || at == position)
+            block *= 4;
+        least = at == position ? block : behind + 1;
+        from = view.offset + at;
+    }
+}
+
+/* --- csv -------------------------------------------------------------------------------- */
+
+/* The first boundary at or after `until`, given one before. */
+static enum cleave_status walk_from(struct cv_cut_file *file, uint64_t boundary,
+                                    uint64_t until, uint64_t *out,
+                                    struct cleave_error *err)
+{
+    struct cv_walk walk;
+
+    cv_walk_init(&walk, boundary);
+    walk.until = until;
+    CV_TRY(cv_cut_file_walk(file, &walk, file->size, err));
+    *out = walk.boundary >= until ? walk.boundary : file->size;
+    return CLEAVE_OK;
+}
+
+static enum cleave_status add_slot(struct cv_cut_file *file, uint64_t boundary,
+                                   struct cleave_error *err)
+{
+    uint64_t *larger = file->nslots < file->slots_capacity
+                           ? file->slots
+                           : cv_grow(file->slots, &file->slots_capacity, file->nslots + 1,
+                                     sizeof *larger);
+
+    if (larger == NULL)
+        return cv_fail_memory(err, "an index of the input");
+    file->slots = larger;
+    file->slots[file->nslots++] = boundary;
+    return CLEAVE_OK;
+}
+
+static enum cleave_status indexed(struct cv_cut_file *file, uint64_t offset,
+                                  uint64_t *out, struct cleave_error *err)
+{
+    const size_t slot = (size_t)(offset / file->grain);
+
+    if (file->nslots == 0)
+        CV_TRY(add_slot(file, 0, err));
+    while (file->nslots <= slot) {
+        const uint64_t last = file->slots[file->nslots - 1];
+        const uint64_t start = file->nslots * file->grain;
+        uint64_t boundary = last;
+
+        /* A long record may be the answer for several slots. */
+        if (last < start)
+            CV_TRY(walk_from(file, last, start, &boundary, err));
+        CV_TRY(add_slot(file, boundary, err));
+    }
+    if (file->slots[slot] >= offset) {
+        *out = file->slots[slot];
+        return CLEAVE_OK;
+    }
+    return walk_from(file, file->slots[slot], offset, out, err);
+}
+
+/* --- all of them ------------------------------------------------------------------------ */
+
+/* What stands before the first record start is no record of its own. Done once. */
+static enum cleave_status find_floor(struct cv_cut_file *file, struct cleave_error *err)
+{
+    uint64_t first = 0;
+
+    if (file->splitter->kind->walk != NULL) {
+        /* A file that is not FASTQ is told from its first bytes rather than after a
+         * search of half of it. */
+        struct cv_walk walk;
+
+        cv_walk_init(&walk, 0);
+        CV_TRY(cv_cut_file_walk(file, &walk,
+                                file->near < file->size ? file->near : file->size, err));
+    } else {
+        CV_TRY(search(file, 0, file->near, &first, err));
+    }
+    file->floor = first + 1;
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_cut_file_at(struct cv_cut_file *file, uint64_t offset,
+                                  uint64_t *out, struct cleave_error *err)
+{
+    const uint64_t record = file->splitter->record_bytes;
+
+    if (offset == 0 || offset >= file->size) {
+        *out = offset == 0 ? 0 : file->size;
+        return CLEAVE_OK;
+    }
+    if (record > 0) {
+        const uint64_t step = (record - offset % record) % record;
+
+        *out = step < file->size - offset ? offset + step : file->size;
+        return CLEAVE_OK;
+    }
+    if (file->splitter->kind->needs_pass)
+        return indexed(file, offset, out, err);
+    if (file->floor == 0)
+        CV_TRY(find_floor(file, err));
+    if (file->splitter->kind->walk != NULL)
+        return cv_cut_near(file, offset, out, err);
+    if (offset < file->floor)
+        offset = file->floor;
+    if (offset < file->size)
+        return search(file, offset, file->near, out, err);
+    *out = file->size;
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_cut_file_header(struct cv_cut_file *file, uint64_t *out,
+                                      struct cleave_error *err)
+{
+    return cv_cut_file_at(file, 1, out, err);
+}
+
+static enum cleave_status count_ends(struct cv_cut_file *file, uint64_t from, uint64_t to,
+                                     uint64_t *out, struct cleave_error *err)
+{
+    uint64_t count = 1;
+
+    for (to--; from < to;) {
+        const char *bytes;
+        size_t length;
+
+        CV_TRY(cv_cut_file_read(file, from, 1, BLOCK, &bytes, &length, err));
+        if (length > to - from)
+            length = (size_t)(to - from);
+        count += cv_count_byte(bytes, length, file->splitter->byte);
+        from += length;
+    }
+    *out = count;
+    return CLEAVE_OK;
+}
+
+static enum cleave_status count_starts(struct cv_cut_file *file, uint64_t from,
+                                       uint64_t to, uint64_t *out,
+                                       struct cleave_error *err)
+{
+    uint64_t count = 0;
+
+    while (from < to) {
+        uint64_t start;
+
+        CV_TRY(search(file, from, BLOCK, &start, err));
+        count += start < to;
+        from = start + 1;
+    }
+    *out = count > 0 ? count : 1;
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_cut_file_count(struct cv_cut_file *file, uint64_t from, uint64_t to,
+                                     uint64_t *out, struct cleave_error *err)
+{
+    const struct cv_splitter *splitter = file->splitter;
+    struct cv_walk walk;
+
+    if (from >= to) {
+        *out = 0;
+        return CLEAVE_OK;
+    }
+    if (splitter->record_bytes > 0) {
+        *out = (to - from - 1) / splitter->record_bytes + 1;
+        return CLEAVE_OK;
+    }
+    if (splitter->kind->ends_in_byte)
+        return count_ends(file, from, to, out, err);
+    if (splitter->kind->walk == NULL)
+        return count_starts(file, from, to, out, err);
+    cv_walk_init(&walk, from);
+    CV_TRY(cv_cut_file_walk(file, &walk, to, err));
+    *out = cv_walk_records(&walk);
+    return CLEAVE_OK;
+}

@@ -1,0 +1,62 @@
+/* cut_file.h -- cut a file at record boundaries. SPDX-License-Identifier: MIT
+ *
+ * For most splitters only the bytes near the cut are read: a few kilobytes, or as many as
+ * it takes to reach the next record. fastq looks back over the last eight records
+ * (cut_near.c). csv needs all bytes up to the cut; they are read once, whatever the number
+ * of cuts and their order, as the boundaries found on the way are remembered. */
+#ifndef CV_CUT_FILE_H
+#define CV_CUT_FILE_H
+#include "run/input/split.h"
+
+struct cv_walk;
+
+/* For one thread at a time. The fields are for the functions of this header. */
+struct cv_cut_file {
+    const struct cv_splitter *splitter; /* borrowed                            */
+    const char *name;                   /* borrowed: for messages              */
+    int fd;                             /* borrowed: any file that can pread   */
+    uint64_t size;
+    uint64_t floor; /* least offset past 0 that can be a boundary; 0 = not known yet */
+    uint64_t torn;  /* see cv_cut_file_torn */
+    size_t near;    /* bytes read at first around a cut */
+    /* The bytes read last. */
+    char *block; /* owned */
+    size_t capacity, held;
+    uint64_t block_at;
+    /* csv: slots[k] is the first boundary at or after k * grain. */
+    uint64_t *slots; /* owned */
+    size_t nslots, slots_capacity;
+    uint64_t grain;
+};
+
+/* The first `size` bytes of `fd` are the input. Reads nothing. */
+void cv_cut_file_init(struct cv_cut_file *file, const struct cv_splitter *splitter,
+                      const char *name, int fd, uint64_t size);
+void cv_cut_file_done(struct cv_cut_file *file);
+
+/* The first boundary at or after `offset`; the size when there is none before. */
+enum cleave_status cv_cut_file_at(struct cv_cut_file *file, uint64_t offset,
+                                  uint64_t *out, struct cleave_error *err);
+/* The end of the first record, or 0 if there is none: a header to be repeated. */
+enum cleave_status cv_cut_file_header(struct cv_cut_file *file, uint64_t *out,
+                                      struct cleave_error *err);
+/* How many records are between two boundaries. Reads the bytes between them. */
+enum cleave_status cv_cut_file_count(struct cv_cut_file *file, uint64_t from, uint64_t to,
+                                     uint64_t *out, struct cleave_error *err);
+/* Where a last record begins that the end of the file cuts short, as by a quote that is
+ * never closed; UINT64_MAX as long as no cut or count came upon one. */
+uint64_t cv_cut_file_torn(const struct cv_cut_file *file);
+
+/* For the other files of the search: the bytes from `offset` on, at least `least` of them
+ * if the file has them, borrowed until the next call; `block` are read at a time. And a
+ * walk over the file, up to `limit` or as the walk says. */
+enum cleave_status cv_cut_file_read(struct cv_cut_file *file, uint64_t offset,
+                                    size_t least, size_t block, const char **bytes,
+                                    size_t *length, struct cleave_error *err);
+enum cleave_status cv_cut_file_walk(struct cv_cut_file *file, struct cv_walk *walk,
+                                    uint64_t limit, struct cleave_error *err);
+/* cv_cut_file_at for fastq; 0 < offset < size. */
+enum cleave_status cv_cut_near(struct cv_cut_file *file, uint64_t offset, uint64_t *out,
+                               struct cleave_error *err);
+
+#endif

@@ -1,0 +1,118 @@
+/* cut_window.c -- cut a stream at record boundaries. SPDX-License-Identifier: MIT */
+#include "run/input/cut_window.h"
+
+#include "base/fail.h"
+
+void cv_cut_window_init(struct cv_cut_window *window, const struct cv_splitter *splitter)
+{
+    *window = (struct cv_cut_window){ .splitter = splitter, .torn = UINT64_MAX };
+    cv_walk_init(&window->walk, 0);
+}
+
+uint64_t cv_cut_window_torn(const struct cv_cut_window *window)
+{
+    return window->torn;
+}
+
+void cv_cut_window_take(struct cv_cut_window *window, size_t cut)
+{
+    if (cut == 0)
+        return;
+    window->offset += cut;
+    window->started = true;
+    window->clear = 1;
+    /* A walk that is further on found no boundary there, and need not begin again. */
+    if (window->walk.boundary != window->offset)
+        cv_walk_init(&window->walk, window->offset);
+}
+
+/* What stands before the first record start of the stream belongs to the first record. */
+static bool start(struct cv_cut_window *window, const struct cv_view *view)
+{
+    if (window->started)
+        return true;
+    window->started = window->splitter->kind->next(window->splitter, view, window->clear,
+                                                   &window->clear);
+    window->clear += window->started;
+    return window->started;
+}
+
+/* The cut for a local splitter, 0 when none is known. */
+static size_t find_local(struct cv_cut_window *window, const struct cv_view *view,
+                         size_t wanted)
+{
+    const struct cv_splitter *splitter = window->splitter;
+    const size_t limit = wanted < view->length ? wanted : view->length;
+    size_t at;
+
+    if (!start(window, view))
+        return 0;
+    if (limit >= window->clear) {
+        if (splitter->kind->last(splitter, view, window->clear, limit, &at))
+            return at;
+        window->clear = at;
+    }
+    if (splitter->kind->next(splitter, view, window->clear, &at))
+        return at;
+    window->clear = at;
+    return 0;
+}
+
+/* Let the walk see the window up to `end`. */
+static enum cleave_status walk_to(struct cv_cut_window *window, const char *bytes,
+                                  size_t end, struct cleave_error *err)
+{
+    const size_t done = (size_t)(window->walk.at - window->offset);
+
+    if (done >= end || window->walk.boundary >= window->walk.until)
+        return CLEAVE_OK;
+    return window->splitter->kind->walk(window->splitter, &window->walk, bytes + done,
+                                        end - done, err);
+}
+
+static enum cleave_status find_walking(struct cv_cut_window *window, const char *bytes,
+                                       size_t length, bool ended, size_t wanted,
+                                       size_t *out, struct cleave_error *err)
+{
+    const size_t ahead = window->splitter->kind->ahead;
+    struct cv_walk *walk = &window->walk;
+
+    /* A walk that went too far for this cut begins again. */
+    if (walk->boundary > window->offset && walk->boundary - window->offset > wanted)
+        cv_walk_init(walk, window->offset);
+    walk->until = UINT64_MAX;
+    CV_TRY(
+        walk_to(window, bytes, wanted < length - ahead ? wanted + ahead : length, err));
+    walk->until = window->offset + 1;
+    CV_TRY(walk_to(window, bytes, length, err));
+    *out = (size_t)(walk->boundary - window->offset);
+    if (ended && walk->at == window->offset + length) {
+        if (!window->splitter->kind->whole(walk))
+            window->torn = walk->boundary;
+        if (*out == 0 || wanted >= length)
+            *out = length;
+    }
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_cut_window_find(struct cv_cut_window *window, const char *bytes,
+                                      size_t length, bool ended, size_t wanted,
+                                      size_t *out, struct cleave_error *err)
+{
+    const struct cv_view view = { bytes, length, window->offset, ended };
+    size_t cut;
+
+    if (length == 0) {
+        *out = 0;
+        return CLEAVE_OK;
+    }
+    if (window->splitter->kind->walk != NULL)
+        return find_walking(window, bytes, length, ended, wanted, out, err);
+    if (ended && wanted >= length) {
+        *out = length;
+        return CLEAVE_OK;
+    }
+    cut = find_local(window, &view, wanted);
+    *out = cut == 0 && ended ? length : cut;
+    return CLEAVE_OK;
+}

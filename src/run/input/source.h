@@ -1,0 +1,175 @@
+/* source.h -- the input of a run, handed out in pieces. SPDX-License-Identifier: MIT
+ *
+ * The input is either regular files, one after the other, or one stream: standard input
+ * or anything else that is no regular file. Its bytes have addresses from 0 on through
+ * all files. A piece is a range of one file that begins and ends at record boundaries;
+ * every file ends a record. Pieces are taken from the lowest address on; what was taken
+ * is put back when it failed, in whole or in part, or finished.
+ *
+ * A stream is kept in memory. Reading stops while as much as `hold` bytes are waiting or
+ * at work, and memory is given back as pieces finish. At worst that, a record and some
+ * megabytes at the edges of pieces are kept.
+ *
+ * With `header`, the first record of each file is in its first piece and is to be given to
+ * the command again before each later one. With `pairs`, a piece has a range of a second
+ * file with as many records; sizes and addresses are those of the first. */
+#ifndef CV_SOURCE_H
+#define CV_SOURCE_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cleave/error.h>
+#include "run/kit/content_hash.h"
+#include "run/kit/part.h"
+#include "run/kit/range_set.h"
+#include "run/input/split.h"
+
+struct cv_source;
+
+/* The master is to stay below 64 MiB, and this and some megabytes more are resident. */
+enum { CV_SOURCE_HOLD = 48 << 20 };
+
+struct cv_source_options {
+    const struct cv_splitter
+        *splitter; /* borrowed while the source is in use             */
+    bool header;   /* repeat the first record of a file before each piece              */
+    const char
+        *pairs;    /* borrowed: the file of the mates; NULL: none                      */
+    uint64_t hold; /* most bytes kept of a stream, unless a record has more; 0: below   */
+    unsigned
+        shares;   /* a piece of a stream has at most hold / shares bytes; 0: 4        */
+    bool numbers; /* let cv_source_records number the records of a stream             */
+};
+
+/* All that one start of the command is given: `header`, then `body`, of the file; and
+ * `mate` of another. Ranges without bytes are not to be given. */
+struct cv_piece {
+    uint64_t begin,
+        end;          /* addresses in the input                                       */
+    size_t file;      /* index of the file                                            */
+    const char *name; /* borrowed from the source: its name, for messages             */
+    int fd;           /* borrowed until all that was taken of the file is finished;   */
+                      /* -1: a stream, whose bytes are here, until it is finished:    */
+    const char *header_bytes, *body_bytes;
+    struct cv_range header, body; /* of the file, as users count                      */
+    int mate_fd;                  /* -1: no mates */
+    struct cv_range mate;
+};
+
+/* The parts that a command is given. */
+struct cv_part cv_piece_header(const struct cv_piece *piece);
+struct cv_part cv_piece_body(const struct cv_piece *piece);
+struct cv_part cv_piece_mate(const struct cv_piece *piece);
+
+/* `paths` are borrowed for this call; "-" or no path at all is standard input. Opening a
+ * FIFO waits for a writer. *out is owned by the caller. */
+enum cleave_status cv_source_open(const char *const *paths, size_t npaths,
+                                  const struct cv_source_options *options,
+                                  struct cv_source **out, struct cleave_error *err);
+void cv_source_free(struct cv_source *source);
+
+/* --- pieces ----------------------------------------------------------------------------- */
+
+enum cv_take {
+    CV_TAKE_PIECE,
+    CV_TAKE_WAIT, /* more may come from the stream, or from cv_source_known        */
+    CV_TAKE_END,  /* nothing is waiting, and nothing will but what is put back     */
+};
+
+/* The first piece that is waiting, of about `wanted` bytes: up to the first boundary at or
+ * after as many, or less at the end of a file, of what was put back or, of a stream, of a
+ * stretch of memory. Of a stream that
+ * may have more, no less than `wanted` is given, or hold / shares, unless it is full. */
+enum cleave_status cv_source_take(struct cv_source *source, uint64_t wanted,
+                                  enum cv_take *state, struct cv_piece *out,
+                                  struct cleave_error *err);
+/* Part a piece at the first boundary at or after byte `from` of its body (an offset in the
+ * file). *tail is empty if there is none before its end. Nothing else changes: to give up
+ * the tail, put it back. */
+enum cleave_status cv_source_part(struct cv_source *source, const struct cv_piece *piece,
+                                  uint64_t from, struct cv_piece *head,
+                                  struct cv_piece *tail, struct cleave_error *err);
+/* A piece, or what is left of it, is to be done again. */
+enum cleave_status cv_source_put_back(struct cv_source *source,
+                                      const struct cv_piece *piece,
+                                      struct cleave_error *err);
+/* A piece is done with and its bytes are not needed any more. */
+enum cleave_status cv_source_finish(struct cv_source *source,
+                                    const struct cv_piece *piece,
+                                    struct cleave_error *err);
+/* Fails if the file of the piece has been changed since the source was opened: what the
+ * command has read is then uncertain. To be asked once it has read the piece. */
+enum cleave_status cv_source_check(struct cv_source *source, const struct cv_piece *piece,
+                                   struct cleave_error *err);
+/* The hash of all that the command is given: header, body, mate. Not for pieces that were
+ * finished. */
+enum cleave_status cv_source_hash(struct cv_source *source, const struct cv_piece *piece,
+                                  struct cv_content_hash *out, struct cleave_error *err);
+/* The number of the first record of a piece in its file, from 1, and how many there are.
+ * Reads what comes before the piece, once. *first is 0 for a stream without `numbers`.
+ * Not for pieces of a stream that were finished. */
+enum cleave_status cv_source_records(struct cv_source *source,
+                                     const struct cv_piece *piece, uint64_t *first,
+                                     uint64_t *count, struct cleave_error *err);
+
+/* --- sizes ------------------------------------------------------------------------------ */
+
+/* Bytes in all, and bytes that wait to be taken: INFINITY while a stream may have more. */
+double cv_source_total(const struct cv_source *source);
+double cv_source_left(const struct cv_source *source);
+/* Bytes that can be taken at once, without waiting for a stream; and bytes that have come
+ * so far. */
+uint64_t cv_source_waiting(const struct cv_source *source);
+uint64_t cv_source_received(const struct cv_source *source);
+/* Whether a file ends in a record that is cut short, as by a quote that is never closed:
+ * then *note says which. To be asked at the end; may read what was not looked at before
+ * (csv: at most all after the last cut). */
+enum cleave_status cv_source_torn(struct cv_source *source, bool *out,
+                                  struct cleave_error *note, struct cleave_error *err);
+
+/* --- streams ---------------------------------------------------------------------------- */
+
+/* The descriptor to wait on until it is readable, or -1: regular files, and streams that
+ * need no waiting as cv_source_take reads them (/dev/zero). */
+int cv_source_poll_fd(const struct cv_source *source);
+/* Whether there is more to read and room for it: poll only then. Changes with every call
+ * of take, finish, known and pump. */
+bool cv_source_wants(const struct cv_source *source);
+/* Read what is there, without waiting when the descriptor is readable. */
+enum cleave_status cv_source_pump(struct cv_source *source, struct cleave_error *err);
+
+/* --- what an earlier run has finished ----------------------------------------------------- */
+
+/* Before the first take: bytes [begin, end) of file `file` were finished by an earlier run,
+ * which knows them as `tag`. To be said in order of files and offsets. They are not given
+ * out by cv_source_take, but by cv_source_known, to be compared with what they were. */
+enum cleave_status cv_source_know(struct cv_source *source, size_t file, uint64_t begin,
+                                  uint64_t end, uint64_t tag, struct cleave_error *err);
+
+enum cv_known {
+    CV_KNOWN_PIECE,  /* *piece counts as taken: finish it or put it back              */
+    CV_KNOWN_BROKEN, /* it is not whole records of this input (any more): the bytes   */
+                     /* there are will be taken again; only file, begin, end are set  */
+    CV_KNOWN_WAIT,   /* the stream has not come so far                                */
+    CV_KNOWN_END,    /* there are no more                                             */
+};
+
+/* The next of them, in order. Nothing is taken before files have given all of them. */
+enum cleave_status cv_source_known(struct cv_source *source, enum cv_known *state,
+                                   struct cv_piece *piece, uint64_t *tag,
+                                   struct cleave_error *err);
+
+/* --- identity --------------------------------------------------------------------------- */
+
+struct cv_input {
+    const char *path; /* borrowed from the source: absolute; "-" for standard input */
+    uint64_t device, inode;
+    int64_t size;     /* -1: a stream  */
+    int64_t mtime_ns; /* since 1970    */
+};
+
+/* The files in order, and after them that of the mates. */
+size_t cv_source_inputs(const struct cv_source *source);
+struct cv_input cv_source_input(const struct cv_source *source, size_t index);
+
+#endif

@@ -1,0 +1,167 @@
+/* source_facts.c -- what there is to know of a source: sizes, records, identity.
+ * SPDX-License-Identifier: MIT */
+#include "run/input/source.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+#include "base/fail.h"
+#include "run/input/source_inner.h"
+#include "run/input/split_kind.h"
+
+double cv_source_total(const struct cv_source *source)
+{
+    if (source->stream == NULL)
+        return (double)source->total;
+    return source->stream->ended ? (double)source->stream->received : INFINITY;
+}
+
+double cv_source_left(const struct cv_source *source)
+{
+    if (source->stream != NULL && !source->stream->ended)
+        return INFINITY;
+    return (double)cv_range_set_total(&source->pending);
+}
+
+uint64_t cv_source_waiting(const struct cv_source *source)
+{
+    return cv_range_set_total(&source->pending);
+}
+
+uint64_t cv_source_received(const struct cv_source *source)
+{
+    return source->stream != NULL ? source->stream->received : source->total;
+}
+
+enum cleave_status cv_source_check(struct cv_source *source, const struct cv_piece *piece,
+                                   struct cleave_error *err)
+{
+    if (source->stream != NULL)
+        return CLEAVE_OK;
+    CV_TRY(cv_source_file_unchanged(&source->files[piece->file], err));
+    return source->mate != NULL ? cv_source_file_unchanged(source->mate, err) : CLEAVE_OK;
+}
+
+enum cleave_status cv_source_hash(struct cv_source *source, const struct cv_piece *piece,
+                                  struct cv_content_hash *out, struct cleave_error *err)
+{
+    const struct cv_part parts[] = { cv_piece_header(piece), cv_piece_body(piece),
+                                     cv_piece_mate(piece) };
+
+    if (source->hasher == NULL)
+        CV_TRY(cv_content_hasher_new(&source->hasher, err));
+    cv_content_hasher_reset(source->hasher);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        CV_TRY(cv_content_hasher_add_part(source->hasher, &parts[i], err));
+    *out = cv_content_hasher_finish(source->hasher);
+    return CLEAVE_OK;
+}
+
+/* Count on from what was counted last, if that is not behind the piece. */
+static enum cleave_status number_records(struct cv_source_file *file,
+                                         struct cv_range body, uint64_t *first,
+                                         uint64_t *count, struct cleave_error *err)
+{
+    uint64_t between, number;
+
+    if (file->counted_to > body.begin)
+        file->counted_to = file->counted = 0;
+    CV_TRY(cv_cut_file_count(&file->cut, file->counted_to, body.begin, &between, err));
+    CV_TRY(cv_cut_file_count(&file->cut, body.begin, body.end, &number, err));
+    file->counted_to = body.begin;
+    file->counted += between;
+    *first = file->counted + 1;
+    *count = number;
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_source_records(struct cv_source *source,
+                                     const struct cv_piece *piece, uint64_t *first,
+                                     uint64_t *count, struct cleave_error *err)
+{
+    struct cv_source_file *file;
+    enum cleave_status status;
+    bool was_open;
+
+    if (source->stream != NULL)
+        return cv_stream_records(source->stream, piece->begin, piece->end, first, count,
+                                 err);
+    file = &source->files[piece->file];
+    was_open = file->fd >= 0;
+    CV_TRY(cv_source_file_use(file, source->splitter, err));
+    status = number_records(file, piece->body, first, count, err);
+    if (!was_open)
+        cv_source_file_close(file);
+    return status;
+}
+
+/* --- a last record that is cut short ------------------------------------------------------ */
+
+static void describe(const char *name, uint64_t offset, struct cleave_error *note)
+{
+    const struct cv_place place = { name, 0, 0, NULL };
+
+    cv_fail_at(note, &place,
+               "the last record, from byte %" PRIu64 " on, is cut short by the end",
+               offset);
+}
+
+static enum cleave_status torn_file(struct cv_source *source, struct cv_source_file *file,
+                                    bool *out, struct cleave_error *note,
+                                    struct cleave_error *err)
+{
+    const bool was_open = file->fd >= 0;
+    enum cleave_status status;
+    uint64_t count, torn;
+
+    CV_TRY(cv_source_file_use(file, source->splitter, err));
+    /* From the last boundary that is known: a walk to the end notices. */
+    status = cv_cut_file_count(&file->cut, file->edge, file->size, &count, err);
+    torn = cv_cut_file_torn(&file->cut);
+    if (!was_open)
+        cv_source_file_close(file);
+    *out = status == CLEAVE_OK && torn != UINT64_MAX;
+    if (*out)
+        describe(file->name, torn, note);
+    return status;
+}
+
+enum cleave_status cv_source_torn(struct cv_source *source, bool *out,
+                                  struct cleave_error *note, struct cleave_error *err)
+{
+    bool torn = false;
+
+    if (source->stream != NULL) {
+        const uint64_t offset = cv_cut_window_torn(&source->stream->window);
+
+        torn = source->stream->ended && offset != UINT64_MAX;
+        if (torn)
+            describe(source->stream->name, offset, note);
+    } else if (source->splitter->kind->walk != NULL) {
+        for (size_t i = 0; i < source->nfiles && !torn; i++)
+            CV_TRY(torn_file(source, &source->files[i], &torn, note, err));
+        if (!torn && source->mate != NULL)
+            CV_TRY(torn_file(source, source->mate, &torn, note, err));
+    }
+    *out = torn;
+    return CLEAVE_OK;
+}
+
+/* --- identity ----------------------------------------------------------------------------- */
+
+size_t cv_source_inputs(const struct cv_source *source)
+{
+    return source->stream != NULL ? 1 : source->nfiles + (source->mate != NULL);
+}
+
+struct cv_input cv_source_input(const struct cv_source *source, size_t index)
+{
+    const struct cv_stream *stream = source->stream;
+    const struct cv_source_file *file;
+
+    if (stream != NULL)
+        return (struct cv_input){ stream->path, stream->device, stream->inode, -1, 0 };
+    file = index < source->nfiles ? &source->files[index] : source->mate;
+    return (struct cv_input){ file->path, file->device, file->inode, (int64_t)file->size,
+                              file->mtime_ns };
+}

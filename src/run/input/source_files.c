@@ -1,0 +1,137 @@
+/* source_files.c -- the regular files of a source. SPDX-License-Identifier: MIT
+ *
+ * A file is open only while pieces of it are taken or at work, so that there may be more
+ * files than descriptors. What it was at first is remembered, and compared whenever it is
+ * opened again. */
+#include "run/input/source_inner.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+
+static int64_t mtime_ns(const struct stat *now)
+{
+    return (int64_t)now->st_mtim.tv_sec * 1000000000 + now->st_mtim.tv_nsec;
+}
+
+static enum cleave_status cannot(struct cleave_error *err, const char *name,
+                                 const char *what)
+{
+    const struct cv_place place = { name, 0, 0, NULL };
+
+    return cv_fail_at(err, &place, "cannot %s: %s", what, strerror(errno));
+}
+
+/* Standard input can be used like a file if it is one, from its start on. */
+static bool plain_file(const char *path, const struct stat *now)
+{
+    return S_ISREG(now->st_mode) &&
+           (strcmp(path, "-") != 0 || lseek(STDIN_FILENO, 0, SEEK_CUR) == 0);
+}
+
+enum cleave_status cv_source_file_init(struct cv_source_file *file, const char *path,
+                                       bool *is_stream, struct cleave_error *err)
+{
+    const bool standard = strcmp(path, "-") == 0;
+    const struct cv_place place = { path, 0, 0, NULL };
+    struct stat now;
+
+    *file = (struct cv_source_file){ .fd = -1 };
+    if ((standard ? fstat(STDIN_FILENO, &now) : stat(path, &now)) != 0)
+        return cannot(err, standard ? "standard input" : path, "read");
+    if (S_ISDIR(now.st_mode))
+        return cv_fail_at(err, &place, "expected a file, got a directory");
+    *is_stream = !plain_file(path, &now);
+    if (*is_stream)
+        return CLEAVE_OK;
+    file->borrowed = standard;
+    file->fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
+    if (file->fd < 0 || fstat(file->fd, &now) != 0)
+        return cannot(err, path, "read");
+    file->device = (uint64_t)now.st_dev;
+    file->inode = (uint64_t)now.st_ino;
+    file->size = (uint64_t)now.st_size;
+    file->mtime_ns = mtime_ns(&now);
+    file->name = strdup(standard ? "standard input" : path);
+    file->path = standard ? strdup(path) : realpath(path, NULL);
+    if (file->name == NULL)
+        return cv_fail_memory(err, "an input");
+    if (file->path == NULL)
+        return cannot(err, path, "find");
+    cv_source_file_close(file);
+    return CLEAVE_OK;
+}
+
+void cv_source_file_done(struct cv_source_file *file)
+{
+    cv_source_file_close(file);
+    free(file->name);
+    free(file->path);
+    file->name = file->path = NULL;
+}
+
+void cv_source_file_close(struct cv_source_file *file)
+{
+    if (file->fd >= 0) {
+        cv_cut_file_done(&file->cut);
+        if (!file->borrowed)
+            close(file->fd);
+    }
+    file->fd = -1;
+}
+
+enum cleave_status cv_source_file_use(struct cv_source_file *file,
+                                      const struct cv_splitter *splitter,
+                                      struct cleave_error *err)
+{
+    if (file->fd >= 0)
+        return CLEAVE_OK;
+    file->fd = file->borrowed ? STDIN_FILENO : open(file->path, O_RDONLY | O_CLOEXEC);
+    if (file->fd < 0)
+        return cannot(err, file->name, "read");
+    cv_cut_file_init(&file->cut, splitter, file->name, file->fd, file->size);
+    return cv_source_file_unchanged(file, err);
+}
+
+enum cleave_status cv_source_file_unchanged(const struct cv_source_file *file,
+                                            struct cleave_error *err)
+{
+    const struct cv_place place = { file->name, 0, 0, NULL };
+    struct stat now;
+
+    if (fstat(file->fd, &now) != 0)
+        return cannot(err, file->name, "read");
+    if ((uint64_t)now.st_size != file->size)
+        return cv_fail_at(err, &place,
+                          "changed while it was in use: %" PRIu64 " bytes at first, "
+                          "now %" PRIu64,
+                          file->size, (uint64_t)now.st_size);
+    if ((uint64_t)now.st_dev != file->device || (uint64_t)now.st_ino != file->inode)
+        return cv_fail_at(err, &place, "changed while it was in use: now another file");
+    if (mtime_ns(&now) != file->mtime_ns)
+        return cv_fail_at(err, &place, "changed while it was in use: written to");
+    return CLEAVE_OK;
+}
+
+size_t cv_source_file_at(const struct cv_source *source, uint64_t address)
+{
+    size_t low = 0, high = source->nfiles;
+
+    /* The last file that does not begin after the address: none without bytes, as the
+     * next one begins where such a file does. */
+    while (high - low > 1) {
+        const size_t middle = low + (high - low) / 2;
+
+        if (source->files[middle].base <= address)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}

@@ -1,0 +1,152 @@
+/* source_inner.h -- the parts of a source, for its own files. SPDX-License-Identifier: MIT */
+#ifndef CV_SOURCE_INNER_H
+#define CV_SOURCE_INNER_H
+#include "run/input/cut_pairs.h"
+#include "run/input/cut_window.h"
+#include "run/input/source.h"
+#include "run/input/spool.h"
+
+/* --- regular files (source_files.c) ------------------------------------------------------- */
+
+struct cv_source_file {
+    char *name; /* owned: as given, for messages */
+    char *path; /* owned: as in struct cv_input  */
+    uint64_t device, inode, size;
+    int64_t mtime_ns;
+    uint64_t base; /* address of its first byte                                   */
+    int fd;        /* -1: not open now                                            */
+    bool borrowed; /* standard input: never closed                                */
+    struct cv_cut_file cut;       /* while fd is open                                   */
+    uint64_t header_end;          /* 0: not known yet                                   */
+    uint64_t at_work;             /* bytes taken, neither finished nor put back         */
+    uint64_t edge;                /* the last known boundary where a piece begins       */
+    uint64_t counted_to, counted; /* so many records are before that boundary     */
+};
+
+/* Fill `file` from a path that is a regular file. *is_stream tells that it is none, and
+ * then nothing else is done. */
+enum cleave_status cv_source_file_init(struct cv_source_file *file, const char *path,
+                                       bool *is_stream, struct cleave_error *err);
+void cv_source_file_done(struct cv_source_file *file);
+/* Open it again if it was closed; fails if it is not the same any more. */
+enum cleave_status cv_source_file_use(struct cv_source_file *file,
+                                      const struct cv_splitter *splitter,
+                                      struct cleave_error *err);
+void cv_source_file_close(struct cv_source_file *file);
+enum cleave_status cv_source_file_unchanged(const struct cv_source_file *file,
+                                            struct cleave_error *err);
+/* The file in which an address is. */
+size_t cv_source_file_at(const struct cv_source *source, uint64_t address);
+
+/* --- a stream (source_stream.c, source_settle.c) -------------------------------------------- */
+
+/* A boundary, and with `numbers` how many records are before it. */
+struct cv_stream_mark {
+    uint64_t offset, records;
+};
+
+struct cv_stream {
+    char *name, *path; /* owned                                                       */
+    int fd;
+    bool borrowed; /* standard input                                              */
+    bool polls;    /* epoll can wait for it                                       */
+    bool numbers;
+    bool ended;
+    struct cv_spool
+        spool; /* what came and is not finished                              */
+    uint64_t device, inode;
+    uint64_t hold, piece_most;
+    uint64_t received;   /* bytes that came                                             */
+    uint64_t settled;    /* the last boundary known: all before was made available      */
+    uint64_t finished;   /* bytes                                                       */
+    uint64_t header_end; /* 0: not known yet or not asked for                 */
+    struct cv_cut_window window; /* from `settled` on                                 */
+    char *header;     /* owned; NULL until it is known                                 */
+    uint64_t records; /* before `settled`, with `numbers`                              */
+    /* In order, of what is not finished: every 64 KiB or so, so that a cut needs no long
+     * walk, and with `numbers` where pieces begin and end. */
+    struct cv_stream_mark *marks; /* owned */
+    size_t nmarks, marks_capacity;
+};
+
+enum cleave_status cv_stream_new(const char *path,
+                                 const struct cv_source_options *options,
+                                 struct cv_stream **out, struct cleave_error *err);
+void cv_stream_free(struct cv_stream *stream);
+/* Whether as much is held as may be. */
+bool cv_stream_full(const struct cv_stream *stream);
+/* Move what is there to memory, up to a few megabytes. */
+enum cleave_status cv_stream_read(struct cv_stream *stream, struct cleave_error *err);
+/* Find the header, and keep it: before anything is finished, and when a record is there. */
+enum cleave_status cv_stream_header(struct cv_stream *stream, struct cleave_error *err);
+/* Give the memory back. */
+enum cleave_status cv_stream_finish(struct cv_stream *stream, uint64_t begin,
+                                    uint64_t end, struct cleave_error *err);
+enum cleave_status cv_stream_records(const struct cv_stream *stream, uint64_t begin,
+                                     uint64_t end, uint64_t *first, uint64_t *count,
+                                     struct cleave_error *err);
+
+/* With `numbers`: know how many records are before a boundary at the end of a piece. */
+enum cleave_status cv_stream_number(struct cv_stream *stream, uint64_t offset,
+                                    struct cleave_error *err);
+/* A mark more, in its place; `index` of them are before it. */
+enum cleave_status cv_stream_mark(struct cv_stream *stream, size_t index,
+                                  struct cv_stream_mark mark, struct cleave_error *err);
+/* Marks before `offset`. */
+size_t cv_stream_marks_before(const struct cv_stream *stream, uint64_t offset);
+
+/* Find new boundaries in what came, and let it be taken. */
+enum cleave_status cv_stream_settle(struct cv_source *source, struct cleave_error *err);
+/* The first boundary at or after `target` in [begin, end], which are boundaries, of bytes
+ * that are not finished, in one stretch. begin < target <= end. */
+enum cleave_status cv_stream_cut(const struct cv_stream *stream, uint64_t begin,
+                                 uint64_t end, uint64_t target, uint64_t *out,
+                                 struct cleave_error *err);
+
+/* --- the source ----------------------------------------------------------------------------- */
+
+struct cv_source_known {
+    size_t file;
+    uint64_t begin, end; /* offsets in the file */
+    uint64_t tag;
+    bool judged; /* of a stream: whether it has come, and */
+    bool broken; /* whether it is no whole records        */
+};
+
+struct cv_source {
+    const struct cv_splitter *splitter; /* borrowed */
+    bool header;
+    struct cv_source_file *files; /* owned; none for a stream */
+    size_t nfiles;
+    size_t current;              /* the file in use; nfiles: none */
+    struct cv_source_file *mate; /* owned; NULL without pairs     */
+    struct cv_cut_pairs pairs;
+    struct cv_pair_cut pair_cut;   /* the last one asked for        */
+    struct cv_stream *stream;      /* owned; NULL for files         */
+    uint64_t total;                /* bytes of all files            */
+    struct cv_range_set pending;   /* addresses                     */
+    struct cv_source_known *known; /* owned */
+    size_t nknown, known_capacity;
+    size_t next_known;                /* to be given out                             */
+    size_t next_judged;               /* of a stream: to be compared with what comes */
+    struct cv_content_hasher *hasher; /* owned; NULL until used                      */
+};
+
+/* Open a file that is to be used; the one before is closed unless a piece of it is at
+ * work. (source_pieces.c) */
+enum cleave_status cv_source_use(struct cv_source *source, size_t index,
+                                 struct cleave_error *err);
+/* The first boundary at or after `target` in [begin, end], by offsets in the file; begin <
+ * target. The first piece of a file is never its header alone. */
+enum cleave_status cv_source_cut(struct cv_source *source, size_t index, uint64_t begin,
+                                 uint64_t end, uint64_t target, uint64_t *out,
+                                 struct cleave_error *err);
+/* The piece of a file that is in use. */
+enum cleave_status cv_source_make(struct cv_source *source, size_t index,
+                                  struct cv_range body, struct cv_piece *out,
+                                  struct cleave_error *err);
+/* A piece was taken, or is finished or put back. */
+void cv_source_at_work(struct cv_source *source, const struct cv_piece *piece,
+                       bool begins);
+
+#endif

@@ -1,0 +1,150 @@
+/* source_pieces.c -- pieces made of ranges of a file. SPDX-License-Identifier: MIT */
+#include "run/input/source_inner.h"
+
+#include <assert.h>
+
+#include "base/fail.h"
+
+enum cleave_status cv_source_use(struct cv_source *source, size_t index,
+                                 struct cleave_error *err)
+{
+    if (source->current != index && source->current < source->nfiles &&
+        source->files[source->current].at_work == 0)
+        cv_source_file_close(&source->files[source->current]);
+    source->current = index;
+    return cv_source_file_use(&source->files[index], source->splitter, err);
+}
+
+static enum cleave_status find_header(struct cv_source *source, size_t index,
+                                      uint64_t *out, struct cleave_error *err)
+{
+    uint64_t *end = source->stream != NULL ? &source->stream->header_end
+                                           : &source->files[index].header_end;
+
+    if (source->header && *end == 0 && source->stream != NULL)
+        CV_TRY(cv_stream_header(source->stream, err));
+    else if (source->header && *end == 0)
+        CV_TRY(cv_cut_file_header(&source->files[index].cut, end, err));
+    *out = *end;
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_source_cut(struct cv_source *source, size_t index, uint64_t begin,
+                                 uint64_t end, uint64_t target, uint64_t *out,
+                                 struct cleave_error *err)
+{
+    uint64_t header, cut;
+
+    CV_TRY(find_header(source, index, &header, err));
+    if (begin == 0 && target <= header)
+        target = header + 1;
+    if (target >= end) {
+        *out = end;
+        return CLEAVE_OK;
+    }
+    if (source->stream != NULL)
+        return cv_stream_cut(source->stream, begin, end, target, out, err);
+    if (source->mate != NULL) {
+        CV_TRY(cv_cut_pairs_at(&source->pairs, target, &source->pair_cut, err));
+        cut = source->pair_cut.first;
+    } else {
+        CV_TRY(cv_cut_file_at(&source->files[index].cut, target, &cut, err));
+    }
+    *out = cut < end ? cut : end;
+    return CLEAVE_OK;
+}
+
+/* Where in the second file the record begins that does at `offset` in the first. */
+static enum cleave_status find_mate(struct cv_source *source, uint64_t offset,
+                                    uint64_t *out, struct cleave_error *err)
+{
+    if (source->pair_cut.first != offset)
+        CV_TRY(cv_cut_pairs_at(&source->pairs, offset, &source->pair_cut, err));
+    assert(source->pair_cut.first == offset);
+    *out = source->pair_cut.second;
+    return CLEAVE_OK;
+}
+
+struct cv_part cv_piece_header(const struct cv_piece *piece)
+{
+    return (struct cv_part){ .bytes = piece->header_bytes,
+                             .fd = piece->fd,
+                             .begin = piece->header.begin,
+                             .end = piece->header.end,
+                             .name = piece->name };
+}
+
+struct cv_part cv_piece_body(const struct cv_piece *piece)
+{
+    return (struct cv_part){ .bytes = piece->body_bytes,
+                             .lasting = true,
+                             .fd = piece->fd,
+                             .begin = piece->body.begin,
+                             .end = piece->body.end,
+                             .name = piece->name };
+}
+
+struct cv_part cv_piece_mate(const struct cv_piece *piece)
+{
+    return (struct cv_part){ .fd = piece->mate_fd,
+                             .begin = piece->mate.begin,
+                             .end = piece->mate.end,
+                             .name = "the file of the mates" };
+}
+
+enum cleave_status cv_source_make(struct cv_source *source, size_t index,
+                                  struct cv_range body, struct cv_piece *out,
+                                  struct cleave_error *err)
+{
+    struct cv_piece piece = { .file = index, .body = body, .fd = -1, .mate_fd = -1 };
+    uint64_t header;
+
+    CV_TRY(find_header(source, index, &header, err));
+    if (body.begin > 0)
+        piece.header.end = header;
+    if (source->stream != NULL) {
+        uint64_t stretch_end;
+
+        piece.name = source->stream->name;
+        piece.begin = body.begin;
+        piece.header_bytes = source->stream->header;
+        piece.body_bytes = cv_spool_at(&source->stream->spool, body.begin, &stretch_end);
+        assert(body.end <= stretch_end);
+        CV_TRY(cv_stream_number(source->stream, body.end, err));
+    } else {
+        struct cv_source_file *file = &source->files[index];
+
+        piece.name = file->name;
+        piece.fd = file->fd;
+        piece.begin = file->base + body.begin;
+        if (body.begin > file->edge)
+            file->edge = body.begin;
+    }
+    piece.end = piece.begin + (body.end - body.begin);
+    if (source->mate != NULL) {
+        piece.mate_fd = source->mate->fd;
+        CV_TRY(find_mate(source, body.begin, &piece.mate.begin, err));
+        CV_TRY(find_mate(source, body.end, &piece.mate.end, err));
+        if (piece.mate.begin > source->mate->edge)
+            source->mate->edge = piece.mate.begin;
+    }
+    *out = piece;
+    return CLEAVE_OK;
+}
+
+void cv_source_at_work(struct cv_source *source, const struct cv_piece *piece,
+                       bool begins)
+{
+    struct cv_source_file *file;
+
+    if (source->stream != NULL)
+        return;
+    file = &source->files[piece->file];
+    if (begins) {
+        file->at_work += piece->end - piece->begin;
+        return;
+    }
+    file->at_work -= piece->end - piece->begin;
+    if (file->at_work == 0 && piece->file != source->current)
+        cv_source_file_close(file);
+}

@@ -1,0 +1,200 @@
+/* source_settle.c -- the record boundaries of a stream. SPDX-License-Identifier: MIT
+ *
+ * As bytes come, the last boundary that is certain is looked for: what is before it may be
+ * taken. Cuts within that are looked for in a window from a boundary on, as what was
+ * before may have been given back. Where ranges are known that an earlier run finished,
+ * nothing past the start of such a range is made available before it has come and been
+ * judged. */
+#include "run/input/source_inner.h"
+
+#include <stdio.h>
+
+#include "base/arena.h"
+#include "base/fail.h"
+#include "run/input/split_kind.h"
+
+/* Least bytes between marks. A walk over as many takes some 30 microseconds. */
+enum { GRAIN = 64 * 1024 };
+
+static enum cleave_status add_mark(struct cv_stream *stream, uint64_t mark,
+                                   struct cleave_error *err)
+{
+    if (stream->nmarks > 0 && mark - stream->marks[stream->nmarks - 1].offset < GRAIN)
+        return CLEAVE_OK;
+    return cv_stream_mark(stream, stream->nmarks,
+                          (struct cv_stream_mark){ mark, stream->records }, err);
+}
+
+/* What has come and is not settled. */
+struct tail {
+    const char *bytes; /* from `begin` to `end` */
+    uint64_t begin, end;
+};
+
+static enum cleave_status find(struct cv_stream *stream, const struct tail *tail,
+                               uint64_t wanted, uint64_t *out, struct cleave_error *err)
+{
+    const uint64_t from = stream->settled;
+    const size_t length = (size_t)(tail->end - from);
+    size_t cut;
+
+    *out = from;
+    if (length == 0)
+        return CLEAVE_OK;
+    CV_TRY(cv_cut_window_find(&stream->window, tail->bytes + (from - tail->begin), length,
+                              stream->ended, wanted < length ? (size_t)wanted : length,
+                              &cut, err));
+    *out = from + cut;
+    return CLEAVE_OK;
+}
+
+/* Everything up to `boundary` is settled, and can be taken unless `known`. It has just
+ * come, so this is the time to count: the processor still has it at hand. */
+static enum cleave_status move_on(struct cv_source *source, const struct tail *tail,
+                                  uint64_t boundary, bool known, struct cleave_error *err)
+{
+    struct cv_stream *stream = source->stream;
+    uint64_t records = 0;
+
+    if (stream->numbers)
+        CV_TRY(cv_splitter_count(source->splitter,
+                                 tail->bytes + (stream->settled - tail->begin),
+                                 (size_t)(boundary - stream->settled), &records, err));
+    stream->records += records;
+
+    if (!known)
+        CV_TRY(cv_range_set_put(&source->pending, stream->settled, boundary, err));
+    cv_cut_window_take(&stream->window, (size_t)(boundary - stream->settled));
+    stream->settled = boundary;
+    if (source->splitter->kind->walk != NULL || stream->numbers)
+        return add_mark(stream, boundary, err);
+    return CLEAVE_OK;
+}
+
+/* Settle all that may be, no further than `limit` as far as that is possible. */
+static enum cleave_status settle_some(struct cv_source *source, const struct tail *tail,
+                                      uint64_t limit, struct cleave_error *err)
+{
+    const bool walks = source->splitter->kind->walk != NULL;
+    struct cv_stream *stream = source->stream;
+    uint64_t before, boundary;
+
+    do {
+        before = stream->settled;
+        if (before >= limit)
+            break;
+        CV_TRY(find(stream, tail,
+                    walks && limit - before > GRAIN ? GRAIN : limit - before, &boundary,
+                    err));
+        if (boundary > before)
+            CV_TRY(move_on(source, tail, boundary, false, err));
+    } while (walks && stream->settled > before);
+    return CLEAVE_OK;
+}
+
+/* Whether the next known range can be judged now; if so, go on behind it or, if it does
+ * not fit, leave its bytes to be settled like all others. */
+static enum cleave_status judge(struct cv_source *source, const struct tail *tail,
+                                bool *judged, struct cleave_error *err)
+{
+    struct cv_source_known *known = &source->known[source->next_judged];
+    struct cv_stream *stream = source->stream;
+    uint64_t last, boundary;
+
+    CV_TRY(find(stream, tail, UINT64_MAX, &last, err));
+    *judged = stream->ended || stream->settled > known->begin || last >= known->end;
+    if (!*judged && last < known->begin) {
+        if (last > stream->settled)
+            CV_TRY(move_on(source, tail, last, false, err));
+        return CLEAVE_OK;
+    }
+    if (stream->settled < known->begin) {
+        CV_TRY(find(stream, tail, known->begin - stream->settled, &boundary, err));
+        if (boundary <= known->begin && boundary > stream->settled)
+            CV_TRY(move_on(source, tail, boundary, false, err));
+        /* There is a boundary at its start or, as one is known behind, there is none. */
+        *judged = *judged || boundary != known->begin;
+    }
+    if (!*judged)
+        return CLEAVE_OK;
+    known->judged = known->broken = true;
+    source->next_judged++;
+    if (stream->settled != known->begin || known->end > stream->received)
+        return CLEAVE_OK;
+    CV_TRY(find(stream, tail, known->end - known->begin, &boundary, err));
+    if (boundary != known->end)
+        return CLEAVE_OK;
+    known->broken = false;
+    return move_on(source, tail, boundary, true, err);
+}
+
+enum cleave_status cv_stream_settle(struct cv_source *source, struct cleave_error *err)
+{
+    struct cv_stream *stream = source->stream;
+    uint64_t stretch_end;
+    const struct tail tail = { cv_spool_at(&stream->spool, stream->settled, &stretch_end),
+                               stream->settled, stream->received };
+    enum cleave_status status = CLEAVE_OK;
+    bool judged = true;
+
+    while (status == CLEAVE_OK && judged && source->next_judged < source->nknown)
+        status = judge(source, &tail, &judged, err);
+    if (status == CLEAVE_OK && judged)
+        status = settle_some(source, &tail, UINT64_MAX, err);
+    if (status != CLEAVE_OK && err != NULL && err->file[0] == '\0')
+        snprintf(err->file, sizeof err->file, "%s", stream->name);
+    return status;
+}
+
+/* --- cuts --------------------------------------------------------------------------------- */
+
+/* The last mark in (begin, target], else `begin`. */
+static uint64_t nearest(const struct cv_stream *stream, uint64_t begin, uint64_t target)
+{
+    const size_t index = cv_stream_marks_before(stream, target + 1);
+
+    return index > 0 && stream->marks[index - 1].offset > begin
+               ? stream->marks[index - 1].offset
+               : begin;
+}
+
+static enum cleave_status cut_from(const struct cv_stream *stream, const char *bytes,
+                                   uint64_t start, uint64_t end, uint64_t target,
+                                   uint64_t *out, struct cleave_error *err)
+{
+    const size_t length = (size_t)(end - start);
+    struct cv_cut_window window;
+    size_t cut, more;
+
+    cv_cut_window_init(&window, stream->window.splitter);
+    cv_cut_window_take(&window, (size_t)start);
+    CV_TRY(cv_cut_window_find(&window, bytes, length, true, (size_t)(target - start),
+                              &cut, err));
+    if (start + cut < target) { /* the last one before it: so the next one is behind */
+        cv_cut_window_take(&window, cut);
+        CV_TRY(
+            cv_cut_window_find(&window, bytes + cut, length - cut, true, 1, &more, err));
+        cut += more;
+    }
+    *out = start + cut;
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_stream_cut(const struct cv_stream *stream, uint64_t begin,
+                                 uint64_t end, uint64_t target, uint64_t *out,
+                                 struct cleave_error *err)
+{
+    const uint64_t start = nearest(stream, begin, target);
+    uint64_t stretch_end;
+    enum cleave_status status;
+
+    if (start == target || target >= end) {
+        *out = target < end ? target : end;
+        return CLEAVE_OK;
+    }
+    status = cut_from(stream, cv_spool_at(&stream->spool, start, &stretch_end), start,
+                      end, target, out, err);
+    if (status != CLEAVE_OK && err != NULL && err->file[0] == '\0')
+        snprintf(err->file, sizeof err->file, "%s", stream->name);
+    return status;
+}

@@ -1,0 +1,106 @@
+/* split_kind.h -- what the search for cuts asks of a splitter. SPDX-License-Identifier: MIT
+ *
+ * A kind is local or not. A local one tells from a few bytes around a position whether a
+ * record starts there (`next`, `last`). One that is not local has to know all bytes
+ * since a record start: it walks (`walk`). */
+#ifndef CV_SPLIT_KIND_H
+#define CV_SPLIT_KIND_H
+#include <regex.h>
+#include "run/input/split.h"
+
+/* A part of the input in memory. */
+struct cv_view {
+    const char *bytes; /* borrowed                                   */
+    size_t length;
+    uint64_t offset; /* of bytes[0] in the input                     */
+    bool ends;       /* whether the input ends where the view does   */
+};
+
+/* A walk from a record start on. It may stop and go on at any byte. */
+struct cv_walk {
+    uint64_t at;       /* offset of the next byte to look at             */
+    uint64_t boundary; /* the last boundary found; at first, the start   */
+    uint64_t found;    /* boundaries found                               */
+    uint64_t until;    /* stop at the first boundary here or later, or   */
+    uint64_t most;     /* once so many were found (fastq only)           */
+    bool begun;        /* some of the record after `boundary` was seen   */
+    bool bad;          /* the bytes are not in the format                */
+    /* for the kind alone; zero at a record start */
+    int phase;
+    bool carriage;              /* the last byte of the line so far was \r        */
+    uint64_t line;              /* bytes of the line so far                       */
+    uint64_t sequence, quality; /* lengths so far in this record                  */
+    uint64_t mark;              /* bytes of a byte order mark seen at the start   */
+};
+
+struct cv_split_kind {
+    const char *name;
+    const char *takes; /* what follows a colon, NULL when nothing may     */
+    bool optional;     /* whether it may be left out                      */
+    const char *summary;
+    bool needs_pass;
+    bool pairs;
+    bool ends_in_byte; /* a record starts after every splitter->byte       */
+    /* Bytes before a position that are looked at to judge it. */
+    unsigned behind;
+    /* Bytes from a position on that walk must see to know it for a boundary. */
+    unsigned ahead;
+    /* Set up the splitter from what follows the colon, "" when that was left out. */
+    enum cleave_status (*parse)(struct cv_splitter *splitter, const char *argument,
+                                struct cleave_error *err);
+    /* The first record start at or after `from`. If false, *out is where to go on with a
+     * longer view: no record starts in [from, *out). Position 0 of a view counts only if
+     * it is where the input begins. */
+    bool (*next)(const struct cv_splitter *splitter, const struct cv_view *view,
+                 size_t from, size_t *out);
+    /* The last record start in [from, to], where 1 <= from and to <= length. If false, no
+     * record starts in [from, *out). */
+    bool (*last)(const struct cv_splitter *splitter, const struct cv_view *view,
+                 size_t from, size_t to, size_t *out);
+    /* Look at `length` bytes that begin at walk->at, all or as far as `until` and `most`
+     * tell. */
+    enum cleave_status (*walk)(const struct cv_splitter *splitter, struct cv_walk *walk,
+                               const char *bytes, size_t length,
+                               struct cleave_error *err);
+    /* Whether an input may end where the walk is without cutting a record short. */
+    bool (*whole)(const struct cv_walk *walk);
+};
+
+struct cv_splitter {
+    const struct cv_split_kind *kind;
+    char *text;            /* owned                                          */
+    char byte;             /* that ends a record, or separates fields        */
+    uint64_t record_bytes; /* fixed; else 0                                  */
+    char *prefix;          /* owned: with which every match begins; or NULL  */
+    size_t prefix_length;
+    bool plain;         /* whether that is the whole expression           */
+    regex_t *regex;     /* owned; of regex alone                          */
+    regex_t *regex_cut; /* owned: the same for lines of which the end is not seen */
+};
+
+extern const struct cv_split_kind cv_split_lines, cv_split_nul, cv_split_csv,
+    cv_split_jsonl, cv_split_fasta, cv_split_fastq, cv_split_paragraph, cv_split_fixed,
+    cv_split_regex;
+
+/* Release what the kind regex has. */
+void cv_split_regex_free(struct cv_splitter *splitter);
+
+/* Begin at a record start. */
+void cv_walk_init(struct cv_walk *walk, uint64_t offset);
+/* Records walked over, the one that was begun included. */
+uint64_t cv_walk_records(const struct cv_walk *walk);
+
+/* How many of the bytes are `byte`. */
+uint64_t cv_count_byte(const char *bytes, size_t length, char byte);
+
+/* Search the lines of a view for those that start a record, as `next` and `last` above;
+ * for kinds whose records start with a line of some look. */
+enum cv_verdict { CV_IS_NOT, CV_IS_START, CV_NEEDS_MORE };
+typedef enum cv_verdict cv_judge(const struct cv_splitter *splitter,
+                                 const struct cv_view *view, size_t line);
+bool cv_next_line(const struct cv_splitter *splitter, const struct cv_view *view,
+                  size_t from, size_t *out, cv_judge *judge);
+bool cv_last_line(const struct cv_splitter *splitter, const struct cv_view *view,
+                  size_t from, size_t to, size_t *out, cv_judge *judge);
+
+#endif

@@ -1,0 +1,139 @@
+/* split_regex.c -- records that start with a line that matches an expression.
+ * SPDX-License-Identifier: MIT
+ *
+ * re_match of glibc is used rather than regexec: it takes any bytes with their length, and
+ * tries the start of the line alone. Only the first LINE_LOOK bytes of a line are shown to
+ * it, which bounds both what has to be read to judge a line and its offsets, which are
+ * ints. Most lines are turned down before by the plain text that every match begins with,
+ * if RE has some. */
+#include "run/input/split_kind.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "base/text.h"
+
+enum { LINE_LOOK = 65536 };
+
+static enum cv_verdict judge_regex(const struct cv_splitter *splitter,
+                                   const struct cv_view *view, size_t line)
+{
+    const char *text = view->bytes + line;
+    const size_t left = view->length - line;
+    const char *end;
+    size_t seen;
+    bool cut; /* whether the line is longer than what is looked at */
+
+    if (left >= splitter->prefix_length &&
+        memcmp(text, splitter->prefix, splitter->prefix_length) != 0)
+        return CV_IS_NOT;
+    if (left >= splitter->prefix_length && splitter->plain)
+        return CV_IS_START;
+    end = memchr(text, '\n', left > LINE_LOOK ? LINE_LOOK + 1 : left);
+    cut = end == NULL && left > LINE_LOOK;
+    if (end == NULL && !cut && !view->ends)
+        return CV_NEEDS_MORE;
+    if (left == 0)
+        return CV_IS_NOT; /* the end of the input is no line */
+    seen = cut ? LINE_LOOK : end != NULL ? (size_t)(end - text) : left;
+    if (!cut && seen > 0 && text[seen - 1] == '\r')
+        seen--;
+    /* Out of memory, -2, counts as no match: the chunk gets longer, no worse. */
+    return re_match(cut ? splitter->regex_cut : splitter->regex, text, (regoff_t)seen, 0,
+                    NULL) >= 0
+               ? CV_IS_START
+               : CV_IS_NOT;
+}
+
+static bool next_regex(const struct cv_splitter *splitter, const struct cv_view *view,
+                       size_t from, size_t *out)
+{
+    return cv_next_line(splitter, view, from, out, judge_regex);
+}
+
+static bool last_regex(const struct cv_splitter *splitter, const struct cv_view *view,
+                       size_t from, size_t to, size_t *out)
+{
+    return cv_last_line(splitter, view, from, to, out, judge_regex);
+}
+
+/* How many bytes of plain ASCII text every match of the expression begins with. */
+static size_t plain_start(const char *expression)
+{
+    size_t length = 0;
+
+    if (strchr(expression, '|') != NULL)
+        return 0;
+    while (isascii((unsigned char)expression[length]) && expression[length] != '\0' &&
+           strchr(".[]()*+?{}^$\\\r\n", expression[length]) == NULL)
+        length++;
+    /* A repetition that may be none takes back the letter before it. */
+    if (length > 0 && (expression[length] == '*' || expression[length] == '?' ||
+                       expression[length] == '{'))
+        length--;
+    return length;
+}
+
+/* Compile an expression, or say why it cannot be. */
+static enum cleave_status compile(const char *expression, regex_t **out,
+                                  struct cleave_error *err)
+{
+    char shown[128], reason[128];
+    regex_t *regex = calloc(1, sizeof *regex);
+    int failure;
+
+    if (regex == NULL)
+        return cv_fail_memory(err, "an expression");
+    failure = regcomp(regex, expression, REG_EXTENDED);
+    if (failure == 0) {
+        *out = regex;
+        return CLEAVE_OK;
+    }
+    regerror(failure, regex, reason, sizeof reason);
+    free(regex);
+    if (failure == REG_ESPACE)
+        return cv_fail_memory(err, "an expression");
+    return cv_fail(err, CLEAVE_EINPUT,
+                   "expected an extended regular expression, got '%s': %s",
+                   cv_shown(expression, strlen(expression), shown, sizeof shown), reason);
+}
+
+static enum cleave_status parse_regex(struct cv_splitter *splitter, const char *argument,
+                                      struct cleave_error *err)
+{
+    const char *plain = argument + (argument[0] == '^');
+
+    CV_TRY(compile(argument, &splitter->regex, err));
+    CV_TRY(compile(argument, &splitter->regex_cut, err));
+    splitter->regex_cut->not_eol = 1;
+    splitter->prefix_length = plain_start(plain);
+    splitter->prefix = strndup(plain, splitter->prefix_length);
+    splitter->plain = plain[splitter->prefix_length] == '\0' && plain[0] != '\0';
+    if (splitter->prefix == NULL)
+        return cv_fail_memory(err, "an expression");
+    return CLEAVE_OK;
+}
+
+void cv_split_regex_free(struct cv_splitter *splitter)
+{
+    regex_t *both[] = { splitter->regex, splitter->regex_cut };
+
+    for (size_t i = 0; i < 2; i++)
+        if (both[i] != NULL) {
+            regfree(both[i]);
+            free(both[i]);
+        }
+    free(splitter->prefix);
+}
+
+const struct cv_split_kind cv_split_regex = {
+    .name = "regex",
+    .takes = "RE",
+    .summary = "a line whose start matches RE, and what follows",
+    .behind = 1,
+    .parse = parse_regex,
+    .next = next_regex,
+    .last = last_regex,
+};

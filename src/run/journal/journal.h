@@ -1,0 +1,96 @@
+/* journal.h -- what a run has finished, so that it can be resumed. SPDX-License-Identifier: MIT
+ *
+ * A journal is an SQLite database of one run, which is known by its command, its splitter
+ * and its inputs. A finished chunk is there with its range, the hash of what the command
+ * was given and all of its output, or not at all, whenever the process may be killed.
+ * Anybody may read the journal while the run goes on, but only one run can have it:
+ *
+ *   run(command, splitter, header, pairs, started)
+ *   input(file, path, device, inode, size, mtime_ns)    file counts from 0; size -1: a stream
+ *   chunk(id, file, first_byte, end_byte, hash, status, seconds, worker, output_bytes)
+ *   output(chunk, part, bytes)                          in parts of 1 MiB
+ *
+ * A resumed run asks for what is finished, gives it to the source and compares:
+ *
+ *   cv_journal_open(... CV_JOURNAL_RESUME ...), cv_journal_tell(journal, source)
+ *   as long as cv_source_known gives something: cv_journal_confirm(...); if it is the same,
+ *   cv_journal_output(...) and cv_source_finish(...), else cv_source_put_back(...) */
+#ifndef CV_JOURNAL_H
+#define CV_JOURNAL_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cleave/error.h>
+#include "run/kit/content_hash.h"
+#include "run/input/source.h"
+
+struct cv_journal;
+
+/* What makes a run, beside the inputs of its source. */
+struct cv_journal_run {
+    const char *command;  /* borrowed: the command line as one text */
+    const char *splitter; /* borrowed                               */
+    bool header, pairs;
+};
+
+enum cv_journal_mode {
+    CV_JOURNAL_NEW,       /* refuses a journal that holds finished chunks               */
+    CV_JOURNAL_RESUME,    /* refuses that of another run; there need not be one         */
+    CV_JOURNAL_OVERWRITE, /* forgets what it held; refuses a file that is no journal    */
+};
+
+/* Open or make the journal `path`, and lock it until it is closed. Inputs may have been
+ * added after those of the run that is resumed. *out is owned by the caller. */
+enum cleave_status cv_journal_open(const char *path, enum cv_journal_mode mode,
+                                   const struct cv_journal_run *run,
+                                   const struct cv_source *source,
+                                   struct cv_journal **out, struct cleave_error *err);
+void cv_journal_close(struct cv_journal *journal);
+
+/* A finished chunk. */
+struct cv_journal_chunk {
+    uint64_t id; /* given by the journal               */
+    size_t file;
+    uint64_t begin, end; /* offsets in the file                */
+    struct cv_content_hash hash;
+    int status; /* of the command                     */
+    double seconds;
+    char worker[64];
+    uint64_t output_bytes;
+};
+
+/* Add a chunk whose output is [begin, end) of `fd`; id and output_bytes are not read. When
+ * it fails, as on a full disk, nothing has changed and it may be tried again. */
+enum cleave_status cv_journal_add(struct cv_journal *journal,
+                                  const struct cv_journal_chunk *chunk, int fd,
+                                  uint64_t begin, uint64_t end, struct cleave_error *err);
+/* The chunk after the last one given, in order of files and offsets; *found is false after
+ * the last. cv_journal_rewind begins again. */
+enum cleave_status cv_journal_next(struct cv_journal *journal, bool *found,
+                                   struct cv_journal_chunk *out,
+                                   struct cleave_error *err);
+void cv_journal_rewind(struct cv_journal *journal);
+/* How many chunks there are. */
+enum cleave_status cv_journal_count(struct cv_journal *journal, uint64_t *out,
+                                    struct cleave_error *err);
+/* Pass the output of chunk `id` to `sink`, part by part; `bytes` are borrowed for the
+ * call. Ends with the first status that is not OK. */
+typedef enum cleave_status cv_journal_sink(void *context, const void *bytes,
+                                           size_t length, struct cleave_error *err);
+enum cleave_status cv_journal_output(struct cv_journal *journal, uint64_t id,
+                                     cv_journal_sink *sink, void *context,
+                                     struct cleave_error *err);
+
+/* Tell the source all that is finished (cv_source_know), with the ids as tags. */
+enum cleave_status cv_journal_tell(struct cv_journal *journal, struct cv_source *source,
+                                   struct cleave_error *err);
+/* Whether what cv_source_known gave (CV_KNOWN_PIECE or CV_KNOWN_BROKEN) is the same as when
+ * chunk `id` was finished. If not, *note says what has changed; the chunk stays in the
+ * journal until its bytes are added again. */
+enum cleave_status cv_journal_confirm(struct cv_journal *journal,
+                                      struct cv_source *source, enum cv_known state,
+                                      const struct cv_piece *piece, uint64_t id,
+                                      bool *same, struct cleave_error *note,
+                                      struct cleave_error *err);
+
+#endif

@@ -1,0 +1,61 @@
+/* feed.h -- put bytes of files and of memory into a pipe. SPDX-License-Identifier: MIT
+ *
+ * Bytes go from the page cache, or from memory that lasts, into the pipe by splice, without
+ * a copy; files that cannot be spliced are read and written. A feed never waits: it puts in what fits and says so.
+ * While the reader keeps up, the pipe is widened to what it reads in 10 ms or so: then
+ * waking up costs little, and yet what has been fed, which cannot be taken back, is
+ * little work. The pipe may be filled before its reader is started, so that a small
+ * chunk needs no waiting at all.
+ *
+ * A pipe keeps references to pages: bytes of a file that are overwritten or zeroed while
+ * they are in the pipe reach the reader changed. */
+#ifndef CV_FEED_H
+#define CV_FEED_H
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cleave/error.h>
+#include "run/kit/part.h"
+
+enum { CV_FEED_PARTS = 16 };
+
+enum cv_feed_state {
+    CV_FEED_FULL,    /* call again when the pipe is writable                       */
+    CV_FEED_BUSY,    /* `most` was reached: call again                             */
+    CV_FEED_DONE,    /* all is in the pipe: close it                               */
+    CV_FEED_REFUSED, /* nobody reads any more: not an error, but close it          */
+};
+
+/* For one thread at a time. The fields are for the functions of this header. */
+struct cv_feed {
+    int pipe; /* borrowed: the end to write to */
+    struct cv_part parts[CV_FEED_PARTS];
+    size_t nparts, part;
+    uint64_t fed;     /* of all parts                                    */
+    double started_s; /* when the pipe was first full; 0: not yet        */
+    uint64_t before;  /* what had been fed then                          */
+    size_t width;     /* room in the pipe that has been asked for        */
+    bool copies;      /* splice does not work for the part               */
+};
+
+/* Feed `nparts` parts (at most CV_FEED_PARTS), one after the other, into `pipe`, whose
+ * file description is not shared with the reader. There is nothing to release. */
+void cv_feed_init(struct cv_feed *feed, int pipe, const struct cv_part *parts,
+                  size_t nparts);
+/* Put in as much as fits, but no more than about `most` bytes. SIGPIPE must be blocked or
+ * ignored. Fails when a file cannot be read or is shorter than its range. */
+enum cleave_status cv_feed_pump(struct cv_feed *feed, uint64_t most,
+                                enum cv_feed_state *out, struct cleave_error *err);
+
+/* Bytes put into the pipe so far; bytes of them that the reader has not taken; bytes in
+ * all. */
+uint64_t cv_feed_fed(const struct cv_feed *feed);
+uint64_t cv_feed_unread(const struct cv_feed *feed);
+uint64_t cv_feed_total(const struct cv_feed *feed);
+/* Where feeding stands in part `part`: `begin` .. `end` of it. */
+uint64_t cv_feed_at(const struct cv_feed *feed, size_t part);
+/* Let part `part` end at `end` instead of later. False, and nothing has changed, if bytes
+ * from `end` on have been fed already or the part ends before. */
+bool cv_feed_cut(struct cv_feed *feed, size_t part, uint64_t end);
+
+#endif

@@ -1,0 +1,133 @@
+/* inlet.c -- a pipe that a command reads from, and what goes into it.
+ * SPDX-License-Identifier: MIT */
+#include "run/kit/inlet.h"
+
+#include "base/fail.h"
+#include "run/kit/process.h"
+
+enum {
+    TURN = 8 << 20,   /* bytes moved before others get their turn      */
+    MUCH = 64 * 1024, /* bytes for which it is worth while to be woken */
+};
+
+/* A shorter nap is not worth the trouble; in a longer one too much may change. */
+static const double SHORT_S = 100e-6, LONG_S = 10e-3;
+static const double FORGET = 0.98; /* of the best pace, with each nap */
+
+void cv_inlet_init(struct cv_inlet *inlet)
+{
+    *inlet = (struct cv_inlet){ .fd = -1 };
+}
+
+/* How long to sleep, when so much was put in that the pipe is full: until half of what
+ * is there has been read, if the reader goes on as it did; 0: until there is room. A reader
+ * that makes much room at a time need not be slept for. One that had no core for a while
+ * gets one again: so never longer than it would take for three quarters at its best. */
+static double nap_s(struct cv_inlet *inlet, bool slept, uint64_t before, uint64_t put,
+                    double now_s)
+{
+    const double since_s = now_s - inlet->fed_s;
+    double unread, wait_s, most_s;
+
+    if (inlet->fed_s <= 0 || put == 0 || (!slept && put >= MUCH))
+        return 0;
+    unread = (double)cv_feed_unread(&inlet->feed);
+    inlet->best_Bps *= FORGET;
+    if ((double)put > since_s * inlet->best_Bps)
+        inlet->best_Bps = (double)put / since_s;
+    /* Nothing was left: it was late. */
+    wait_s = slept && before == 0 ? since_s / 2 : since_s * unread / 2 / (double)put;
+    most_s = 0.75 * unread / inlet->best_Bps;
+    if (wait_s > most_s)
+        wait_s = most_s;
+    return wait_s >= SHORT_S && wait_s <= LONG_S ? wait_s : 0;
+}
+
+/* Put in what fits. `slept`: not just when there was some room. */
+static enum cleave_status feed_on(struct cv_inlet *inlet, bool slept, double *sleep_s,
+                                  struct cleave_error *err)
+{
+    const uint64_t before = slept ? cv_feed_unread(&inlet->feed) : 0;
+    const uint64_t fed = cv_feed_fed(&inlet->feed);
+    const double now_s = cv_clock_s();
+    enum cv_feed_state state;
+
+    CV_TRY(cv_feed_pump(&inlet->feed, TURN, &state, err));
+    inlet->feeding = state == CV_FEED_FULL || state == CV_FEED_BUSY;
+    *sleep_s = state == CV_FEED_FULL
+                   ? nap_s(inlet, slept, before, cv_feed_fed(&inlet->feed) - fed, now_s)
+                   : 0;
+    inlet->fed_s = now_s;
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_inlet_begin(struct cv_inlet *inlet, const struct cv_part *parts,
+                                  size_t count, struct cleave_error *err)
+{
+    double sleep_s;
+
+    cv_feed_init(&inlet->feed, inlet->fd, parts, count);
+    CV_TRY(feed_on(inlet, false, &sleep_s, err));
+    inlet->fed_s = 0; /* whoever reads it has not begun */
+    return CLEAVE_OK;
+}
+
+static enum cleave_status go_on(struct cv_inlet *inlet, bool slept,
+                                struct cleave_error *err);
+
+static void turn(struct cv_inlet *inlet, bool slept)
+{
+    struct cleave_error err;
+
+    if (go_on(inlet, slept, &err) != CLEAVE_OK) {
+        cv_poller_remove(inlet->poller, &inlet->watch);
+        inlet->broke(inlet->context, &err);
+    } else if (!inlet->feeding) {
+        cv_poller_remove(inlet->poller, &inlet->watch);
+        inlet->over(inlet->context, inlet);
+    }
+}
+
+static void ready(void *context, unsigned events)
+{
+    (void)events;
+    turn(context, false);
+}
+
+static void woken(void *context)
+{
+    turn(context, true);
+}
+
+static enum cleave_status go_on(struct cv_inlet *inlet, bool slept,
+                                struct cleave_error *err)
+{
+    double sleep_s;
+    unsigned events;
+
+    cv_poller_cancel(inlet->poller, &inlet->nap);
+    CV_TRY(feed_on(inlet, slept, &sleep_s, err));
+    events = sleep_s > 0 ? 0 : CV_WRITABLE;
+    if (inlet->feeding && inlet->watch.events != events)
+        CV_TRY(cv_poller_modify(inlet->poller, &inlet->watch, events, err));
+    if (sleep_s > 0)
+        CV_TRY(cv_poller_set(inlet->poller, &inlet->nap, inlet->fed_s + sleep_s, woken,
+                             inlet, err));
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_inlet_watch(struct cv_inlet *inlet, struct cleave_error *err)
+{
+    if (!inlet->feeding)
+        return CLEAVE_OK;
+    return cv_poller_add(inlet->poller, &inlet->watch, inlet->fd, CV_WRITABLE, ready,
+                         inlet, err);
+}
+
+void cv_inlet_close(struct cv_inlet *inlet)
+{
+    cv_poller_remove(inlet->poller, &inlet->watch);
+    cv_poller_cancel(inlet->poller, &inlet->nap);
+    cv_close(&inlet->fd);
+    inlet->feeding = false;
+}

@@ -1,0 +1,37 @@
+/* inlet.h -- a pipe that a command reads from, and what goes into it.
+ * SPDX-License-Identifier: MIT
+ *
+ * A feed (feed.h) that goes on by itself when the pipe has room. It does not go on as soon
+ * as there is some: a reader that takes 16 KiB at a time would wake it each time, and take
+ * turns with it on one processor. Once the reader's pace is known, it sleeps until about
+ * half of what is in the pipe has been read. */
+#ifndef CV_INLET_H
+#define CV_INLET_H
+#include "run/kit/feed.h"
+#include "run/kit/poller.h"
+
+struct cv_inlet {
+    struct cv_poller *poller; /* borrowed                                             */
+    /* All has been fed, or the command does not want it. Not called by cv_inlet_begin. */
+    void (*over)(void *context, struct cv_inlet *inlet);
+    void (*broke)(void *context, const struct cleave_error *err); /* reading failed    */
+    void *context;                                                /* borrowed          */
+
+    int fd; /* owned: the end to write to; -1: closed                                 */
+    struct cv_feed feed;
+    struct cv_watch watch;
+    struct cv_timer nap;
+    double fed_s; /* when something was last put in; 0: not yet                        */
+    double best_Bps; /* of the reader, of late                                         */
+    bool feeding; /* there is more to feed                                             */
+};
+
+void cv_inlet_init(struct cv_inlet *inlet);
+/* Begin to feed these parts: as much as fits goes in at once. Unless that was all
+ * (`feeding`), cv_inlet_watch lets it go on; the process may be started in between. */
+enum cleave_status cv_inlet_begin(struct cv_inlet *inlet, const struct cv_part *parts,
+                                  size_t count, struct cleave_error *err);
+enum cleave_status cv_inlet_watch(struct cv_inlet *inlet, struct cleave_error *err);
+void cv_inlet_close(struct cv_inlet *inlet);
+
+#endif

@@ -1,0 +1,419 @@
+/* process.c -- start commands, hear of their end, stop them with all they started.
+ * SPDX-License-Identifier: MIT */
+#include "run/kit/process.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/fail.h"
+#include "base/text.h"
+
+extern char **environ;
+
+/* --- pipes -------------------------------------------------------------------------------- */
+
+enum cleave_status cv_pipe_open(struct cv_pipe *out, struct cleave_error *err)
+{
+    int ends[2], error = 0;
+
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return cv_fail(err, CLEAVE_EENGINE, "cannot make a pipe: %s", strerror(errno));
+    /* 0 to 2 are free if this process was started without them, but would be overwritten
+     * in the order in which a child gets its own. */
+    for (int i = 0; i < 2; i++)
+        if (ends[i] <= 2) {
+            const int higher = fcntl(ends[i], F_DUPFD_CLOEXEC, 3);
+
+            error = higher < 0 ? errno : error;
+            close(ends[i]);
+            ends[i] = higher;
+        }
+    *out = (struct cv_pipe){ ends[0], ends[1] };
+    if (error == 0)
+        return CLEAVE_OK;
+    cv_pipe_close(out);
+    return cv_fail(err, CLEAVE_EENGINE, "cannot make a pipe: %s", strerror(error));
+}
+
+void cv_close(int *fd)
+{
+    if (*fd >= 0)
+        close(*fd);
+    *fd = -1;
+}
+
+void cv_pipe_close(struct cv_pipe *pipe)
+{
+    cv_close(&pipe->read);
+    cv_close(&pipe->write);
+}
+
+void cv_pipe_widen(int fd, size_t bytes)
+{
+    (void)fcntl(fd, F_SETPIPE_SZ, (int)bytes);
+}
+
+/* --- commands ----------------------------------------------------------------------------- */
+
+static size_t count_words(const char *const *words)
+{
+    size_t count = 0;
+
+    while (words != NULL && words[count] != NULL)
+        count++;
+    return count;
+}
+
+static enum cleave_status copy_words(struct cv_command *command,
+                                     const char *const *prefix, const char *const *argv,
+                                     struct cleave_error *err)
+{
+    const size_t nprefix = count_words(prefix), nwords = nprefix + count_words(argv);
+
+    if (nwords == 0)
+        return cv_fail(err, CLEAVE_EINPUT, "expected a command, got none");
+    command->argv = calloc(nwords + 1, sizeof *command->argv);
+    if (command->argv == NULL)
+        return cv_fail_memory(err, "a command");
+    for (size_t i = 0; i < nwords; i++) {
+        command->argv[i] = strdup(i < nprefix ? prefix[i] : argv[i - nprefix]);
+        if (command->argv[i] == NULL)
+            return cv_fail_memory(err, "a command");
+    }
+    return CLEAVE_OK;
+}
+
+static enum cleave_status fail_start(const char *name, const char *why,
+                                     struct cleave_error *err)
+{
+    char shown[256];
+
+    return cv_fail(err, CLEAVE_EINPUT, "cannot run '%s': %s",
+                   cv_shown(name, strlen(name), shown, sizeof shown), why);
+}
+
+/* 0 if `path` is a file that may be run, else an errno. */
+static int check_program(const char *path)
+{
+    struct stat info;
+
+    if (stat(path, &info) != 0)
+        return errno;
+    if (S_ISDIR(info.st_mode))
+        return EISDIR;
+    return access(path, X_OK) == 0 ? 0 : errno;
+}
+
+/* Where the program is, as execvp would find it. */
+static enum cleave_status find_program(struct cv_command *command,
+                                       struct cleave_error *err)
+{
+    const char *name = command->argv[0];
+    const char *folders = getenv("PATH");
+    char *path = NULL;
+    int error, found = 0;
+
+    if (name[0] == '\0')
+        return fail_start(name, "the name is empty", err);
+    if (strchr(name, '/') != NULL) {
+        error = check_program(name);
+        if (error != 0)
+            return fail_start(name, strerror(error), err);
+        path = strdup(name);
+        goto out;
+    }
+    if (folders == NULL)
+        folders = "/bin:/usr/bin";
+    for (;;) {
+        const size_t length = strcspn(folders, ":");
+
+        if (asprintf(&path, "%.*s%s%s", (int)length, folders, length > 0 ? "/" : "./",
+                     name) < 0) {
+            path = NULL;
+            goto out;
+        }
+        error = check_program(path);
+        if (error == 0)
+            goto out;
+        if (error == EACCES)
+            found = EACCES;
+        free(path);
+        if (folders[length] == '\0')
+            return fail_start(name, found != 0 ? strerror(found) : "not found in PATH",
+                              err);
+        folders += length + 1;
+    }
+out:
+    if (path == NULL)
+        return cv_fail_memory(err, "a command");
+    command->path = path;
+    return CLEAVE_OK;
+}
+
+static enum cleave_status copy_environment(struct cv_command *command,
+                                           struct cleave_error *err)
+{
+    size_t count = 0;
+
+    while (environ != NULL && environ[count] != NULL)
+        count++;
+    command->environment =
+        cv_grow(NULL, &command->capacity, count + 1, sizeof *command->environment);
+    if (command->environment == NULL)
+        return cv_fail_memory(err, "a command");
+    if (count > 0)
+        memcpy(command->environment, environ, count * sizeof *command->environment);
+    command->environment[count] = NULL;
+    command->nenvironment = count;
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_command_init(struct cv_command *command, const char *const *prefix,
+                                   const char *const *argv, struct cleave_error *err)
+{
+    enum cleave_status status;
+
+    *command = (struct cv_command){ 0 };
+    status = copy_words(command, prefix, argv, err);
+    if (status == CLEAVE_OK)
+        status = find_program(command, err);
+    if (status == CLEAVE_OK)
+        status = copy_environment(command, err);
+    if (status != CLEAVE_OK)
+        cv_command_done(command);
+    return status;
+}
+
+void cv_command_done(struct cv_command *command)
+{
+    if (command == NULL)
+        return;
+    for (size_t i = 0; command->argv != NULL && command->argv[i] != NULL; i++)
+        free(command->argv[i]);
+    for (size_t i = 0; i < command->nset; i++)
+        free(command->environment[i]);
+    free(command->argv);
+    free(command->environment);
+    free(command->path);
+    *command = (struct cv_command){ 0 };
+}
+
+/* The place of variable `name` in the environment, or its end. */
+static size_t find_variable(const struct cv_command *command, const char *name)
+{
+    const size_t length = strlen(name);
+    size_t at = 0;
+
+    while (at < command->nenvironment &&
+           (strncmp(command->environment[at], name, length) != 0 ||
+            command->environment[at][length] != '='))
+        at++;
+    return at;
+}
+
+enum cleave_status cv_command_set(struct cv_command *command, const char *name,
+                                  const char *value, struct cleave_error *err)
+{
+    size_t at = find_variable(command, name);
+    char **environment = command->environment;
+    char *text;
+
+    if (at == command->nenvironment) {
+        if (at + 2 > command->capacity) {
+            environment =
+                cv_grow(environment, &command->capacity, at + 2, sizeof *environment);
+            if (environment == NULL)
+                return cv_fail_memory(err, "a variable");
+            command->environment = environment;
+        }
+        environment[at + 1] = NULL;
+    }
+    if (asprintf(&text, "%s=%s", name, value) < 0) {
+        environment[command->nenvironment] = NULL;
+        return cv_fail_memory(err, "a variable");
+    }
+    if (at == command->nenvironment)
+        command->nenvironment++;
+    /* Strings that are owned stand first; the one whose place is taken moves back. */
+    if (at >= command->nset) {
+        environment[at] = environment[command->nset];
+        at = command->nset++;
+    } else {
+        free(environment[at]);
+    }
+    environment[at] = text;
+    return CLEAVE_OK;
+}
+
+/* --- processes ---------------------------------------------------------------------------- */
+
+static int add_files(posix_spawn_file_actions_t *actions,
+                     const struct cv_process_files *files)
+{
+    int error = files->in >= 0 ? posix_spawn_file_actions_adddup2(actions, files->in, 0)
+                               : posix_spawn_file_actions_addopen(actions, 0, "/dev/null",
+                                                                  O_RDONLY, 0);
+
+    if (error == 0)
+        error =
+            files->out >= 0
+                ? posix_spawn_file_actions_adddup2(actions, files->out, 1)
+                : posix_spawn_file_actions_addopen(actions, 1, "/dev/null", O_WRONLY, 0);
+    if (error == 0 && files->errors >= 0)
+        error = posix_spawn_file_actions_adddup2(actions, files->errors, 2);
+    if (error == 0 && files->extra >= 0)
+        error = posix_spawn_file_actions_adddup2(actions, files->extra, 3);
+    return error;
+}
+
+static int set_attributes(posix_spawnattr_t *attributes, const sigset_t *mask)
+{
+    sigset_t none, defaults;
+    int error;
+
+    sigemptyset(&none);
+    sigemptyset(&defaults);
+    sigaddset(&defaults, SIGPIPE);
+    error = posix_spawnattr_setpgroup(attributes, 0);
+    if (error == 0)
+        error = posix_spawnattr_setsigmask(attributes, mask != NULL ? mask : &none);
+    if (error == 0)
+        error = posix_spawnattr_setsigdefault(attributes, &defaults);
+    if (error == 0)
+        error = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETPGROUP |
+                                                         POSIX_SPAWN_SETSIGMASK |
+                                                         POSIX_SPAWN_SETSIGDEF);
+    return error;
+}
+
+/* As execvp does with a file that is no program: let the shell read it. */
+static int spawn_script(pid_t *pid, const struct cv_command *command,
+                        const posix_spawn_file_actions_t *actions,
+                        const posix_spawnattr_t *attributes)
+{
+    size_t count = count_words((const char *const *)command->argv);
+    char **argv = calloc(count + 2, sizeof *argv);
+    char shell[] = "/bin/sh";
+    int error;
+
+    if (argv == NULL)
+        return ENOMEM;
+    argv[0] = shell;
+    argv[1] = command->path;
+    memcpy(argv + 2, command->argv + 1, (count - 1) * sizeof *argv);
+    error = posix_spawn(pid, shell, actions, attributes, argv, command->environment);
+    free(argv);
+    return error;
+}
+
+static int spawn(pid_t *pid, const struct cv_command *command,
+                 const struct cv_process_files *files, const sigset_t *mask)
+{
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    int error = posix_spawn_file_actions_init(&actions);
+
+    if (error != 0)
+        return error;
+    error = posix_spawnattr_init(&attributes);
+    if (error != 0) {
+        posix_spawn_file_actions_destroy(&actions);
+        return error;
+    }
+    error = add_files(&actions, files);
+    if (error == 0)
+        error = set_attributes(&attributes, mask);
+    if (error == 0)
+        error = posix_spawn(pid, command->path, &actions, &attributes, command->argv,
+                            command->environment);
+    if (error == ENOEXEC)
+        error = spawn_script(pid, command, &actions, &attributes);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    return error;
+}
+
+enum cleave_status cv_process_start(struct cv_process *process,
+                                    const struct cv_command *command,
+                                    const struct cv_process_files *files,
+                                    const sigset_t *mask, struct cleave_error *err)
+{
+    pid_t pid = 0;
+    const int error = spawn(&pid, command, files, mask);
+
+    *process = (struct cv_process){ .pidfd = -1, .exit_code = -1 };
+    if (error == EAGAIN)
+        return fail_start(command->argv[0], "too many processes", err);
+    if (error != 0)
+        return fail_start(command->argv[0], strerror(error), err);
+    process->pid = pid;
+    process->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (process->pidfd < 0) {
+        const int failed = errno;
+
+        cv_process_kill(process);
+        return cv_fail(err, CLEAVE_EENGINE, "cannot watch a process: %s",
+                       strerror(failed));
+    }
+    return CLEAVE_OK;
+}
+
+void cv_process_signal(const struct cv_process *process, int signal)
+{
+    if (process->pid <= 0)
+        return;
+    kill(-process->pid, signal);
+    if (signal == SIGTERM)
+        kill(-process->pid, SIGCONT);
+}
+
+bool cv_process_ended(const struct cv_process *process)
+{
+    siginfo_t info = { 0 };
+
+    return process->pid > 0 &&
+           waitid(P_PID, (id_t)process->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid == process->pid;
+}
+
+static bool reap(struct cv_process *process, int flags)
+{
+    int status = 0;
+    pid_t got;
+
+    do
+        got = wait4(process->pid, &status, flags, &process->usage);
+    while (got < 0 && errno == EINTR);
+    if (got == 0)
+        return false;
+    /* Somebody else took the result if there is none: the process is gone anyway. */
+    process->exit_code = got > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+    process->signal = got > 0 && WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    process->pid = 0;
+    cv_close(&process->pidfd);
+    return true;
+}
+
+bool cv_process_reap(struct cv_process *process)
+{
+    assert(process->pid > 0);
+    return reap(process, WNOHANG);
+}
+
+void cv_process_kill(struct cv_process *process)
+{
+    if (process->pid <= 0)
+        return;
+    cv_process_signal(process, SIGKILL);
+    (void)reap(process, 0);
+}

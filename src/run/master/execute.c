@@ -1,0 +1,283 @@
+/* execute.c -- run a command over an input: the public call. SPDX-License-Identifier: MIT */
+#include <cleave/execute.h>
+
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "engine/driver.h"
+#include "run/fold/fold_command.h"
+#include "run/master/fold_local.h"
+#include "run/master/kept.h"
+#include "run/master/local_engine.h"
+#include "run/master/muster.h"
+#include "run/master/resume.h"
+#include "run/master/run_result.h"
+
+static const double HOST_TIMEOUT_S = 10;
+
+/* All that a run needs; closed in reverse. */
+struct execution {
+    const struct cleave_execution *asked;
+    struct cv_muster muster;
+    struct cv_splitter *splitter; /* owned               */
+    struct cv_local local;        /* its parts are owned */
+    struct cv_planned planned;
+    bool is_planned;
+    double began_s;
+};
+
+/* --- parts -------------------------------------------------------------------------------- */
+
+static void signalled(void *context, int signal)
+{
+    struct execution *execution = context;
+
+    if (signal == SIGHUP && execution->asked->more_hosts != NULL)
+        execution->local.rehost = true;
+    else
+        execution->local.stopped_by = signal;
+}
+
+static enum cleave_status open_fold(struct execution *execution, struct cleave_error *err)
+{
+    const struct cleave_execution *asked = execution->asked;
+    struct cv_local *local = &execution->local;
+
+    if (asked->reduce == NULL)
+        return CLEAVE_OK;
+    if (cv_kept_possible(asked))
+        return cv_kept_new(local, &local->kept, err);
+    return cv_fold_new(&(struct cv_fold_options){ .command = asked->reduce,
+                                                  .commutative = asked->commutative,
+                                                  .nworkers = local->nfolders,
+                                                  .prefixes = execution->muster.prefixes,
+                                                  .names = local->names,
+                                                  .retries = asked->retries,
+                                                  .timeout_s = asked->timeout_s,
+                                                  .poller = local->poller,
+                                                  .gather = local->gather },
+                       &local->fold, err);
+}
+
+/* The largest piece of a stream is such a part of what is kept of it: while all workers
+ * have one, another can wait for whoever is done first, and some more for many of them. */
+static unsigned shares_of(uint32_t workers)
+{
+    return workers + 1 + workers / 4;
+}
+
+/* What every chunk is to have; 0: the policy decides that. */
+static double fixed_size(const struct cleave_execution *asked)
+{
+    if (asked->policy != NULL && strcmp(asked->policy, "self") == 0)
+        for (size_t i = 0; i < asked->nsettings; i++)
+            if (strcmp(asked->settings[i].key, "chunk") == 0)
+                return strtod(asked->settings[i].value, NULL);
+    return asked->block;
+}
+
+/* How much of a stream is kept: room for all that was asked for; 0: as usual. */
+static uint64_t hold_for(const struct cleave_execution *asked)
+{
+    const double bytes = fixed_size(asked) * shares_of(cv_muster_count(asked));
+
+    return bytes > (double)CV_SOURCE_HOLD && bytes < 0x1p62 ? (uint64_t)ceil(bytes) : 0;
+}
+
+static enum cleave_status open_parts(struct execution *execution,
+                                     struct cleave_error *err)
+{
+    static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+    const struct cleave_execution *asked = execution->asked;
+    struct cv_local *local = &execution->local;
+
+    CV_TRY(cv_splitter_parse(asked->split != NULL ? asked->split : "lines",
+                             &execution->splitter, err));
+    CV_TRY(cv_poller_new(&local->poller, err));
+    CV_TRY(cv_poller_signals(local->poller, signals, 3, signalled, execution, err));
+    CV_TRY(cv_source_open(asked->inputs, asked->ninputs,
+                          &(struct cv_source_options){
+                              .splitter = execution->splitter,
+                              .header = asked->header,
+                              .pairs = asked->pairs,
+                              .hold = hold_for(asked),
+                              .shares = shares_of(cv_muster_count(asked)),
+                              .numbers = true },
+                          &local->source, err));
+    CV_TRY(cv_gather_new(
+        &(struct cv_gather_options){
+            .sink = asked->output,
+            .sink_name = asked->output_name,
+            .memory = asked->memory > 0 ? asked->memory : CV_GATHER_MEMORY,
+            .directory = asked->directory,
+            .unordered = asked->unordered,
+            .separate = asked->reduce != NULL && cv_fold_takes_files(asked->reduce) },
+        &local->gather, err));
+    CV_TRY(cv_gather_attach(local->gather, local->poller, err));
+    local->hosts.poller = local->poller;
+    local->hosts.gather = local->gather;
+    local->hosts.source = local->source;
+    CV_TRY(cv_muster_call(&execution->muster, local, err));
+    CV_TRY(open_fold(execution, err));
+    return asked->journal != NULL ? cv_resume_open(local, execution->splitter, err)
+                                  : CLEAVE_OK;
+}
+
+static enum cleave_status make_plan(struct execution *execution, double total,
+                                    struct cleave_error *err)
+{
+    static const struct cleave_setting no_settings[1];
+    const struct cleave_execution *asked = execution->asked;
+    char block[32];
+    const struct cleave_setting fixed[] = { { "chunk", block } };
+    const struct cleave_policy *policy;
+    const char *name = asked->policy != NULL ? asked->policy : "learn";
+
+    if (asked->block > 0) {
+        if (asked->policy != NULL || asked->nsettings > 0)
+            return cv_fail(err, CLEAVE_EINPUT,
+                           "expected a block or a policy with its settings, got both");
+        name = "self";
+        snprintf(block, sizeof block, "%.17g", asked->block);
+    }
+    CV_TRY(cleave_policy_find(CLEAVE_TASK_LOAD, name, &policy, err));
+    execution->local.hears_losses = policy->hears_losses;
+    CV_TRY(cv_planned_init(&execution->planned, policy,
+                           asked->block > 0          ? fixed
+                           : asked->settings != NULL ? asked->settings
+                                                     : no_settings,
+                           asked->block > 0 ? 1 : asked->nsettings,
+                           execution->muster.platform,
+                           cleave_platform_workers(execution->muster.platform),
+                           &(struct cv_load){ .units = total, .real = true }, NULL, err));
+    execution->is_planned = true;
+    return CLEAVE_OK;
+}
+
+/* --- the run ------------------------------------------------------------------------------ */
+
+static enum cleave_status drive(struct execution *execution, struct cleave_error *err)
+{
+    struct cv_run run = { .platform = execution->muster.platform };
+    struct cv_driver *driver;
+    struct cv_outcome outcome;
+    enum cleave_status status;
+
+    CV_TRY(cv_driver_open(&execution->planned, &cv_engine_local,
+                          execution->muster.platform, &execution->local, &driver, err));
+    status = cv_driver_run(driver, &run, execution->asked->trace, &outcome, err);
+    cv_driver_close(driver);
+    return status;
+}
+
+/* Write what is still to be written. After a halt, what comes behind a chunk that was not
+ * done never will be. */
+static enum cleave_status flush(struct execution *execution, struct cleave_error *err)
+{
+    struct cv_local *local = &execution->local;
+    enum cv_gather_state state;
+    enum cleave_status status;
+    int reason;
+
+    for (;;) {
+        status = cv_gather_pump(local->gather, 0, &state, err);
+        (void)cv_gather_status(local->gather, &reason, NULL);
+        local->output_closed = status != CLEAVE_OK && reason == EPIPE;
+        if (status != CLEAVE_OK || state == CV_GATHER_IDLE)
+            return status;
+        if (local->stopped_by != 0)
+            return cv_fail(err, CLEAVE_EENGINE, "stopped by a signal");
+        CV_TRY(cv_poller_wait(local->poller, -1, err));
+    }
+}
+
+/* A record that the end of the input cuts short is worth a word. */
+static void note_torn(const struct execution *execution)
+{
+    struct cleave_error note, err;
+    bool torn = false;
+
+    if (execution->asked->note != NULL &&
+        cv_source_torn(execution->local.source, &torn, &note, &err) == CLEAVE_OK && torn)
+        execution->asked->note(execution->asked->context, note.text);
+}
+
+static enum cleave_status run_all(struct execution *execution, struct cleave_error *err)
+{
+    struct cv_local *local = &execution->local;
+    enum cleave_status status = CLEAVE_OK;
+    double left;
+
+    if (local->journal != NULL)
+        CV_TRY(cv_resume_known(local, err));
+    left = cv_source_left(local->source);
+    if (left > 0) {
+        CV_TRY(make_plan(execution, left, err));
+        status = drive(execution, err);
+    }
+    if (status == CLEAVE_OK)
+        status = cv_local_fold_all(local, err);
+    if (status == CLEAVE_OK || local->halted)
+        status = flush(execution, status == CLEAVE_OK ? err : NULL) == CLEAVE_OK
+                     ? status
+                     : CLEAVE_EENGINE;
+    if (status == CLEAVE_OK)
+        note_torn(execution);
+    return status;
+}
+
+static void close_all(struct execution *execution)
+{
+    struct cv_local *local = &execution->local;
+
+    if (execution->is_planned)
+        cv_planned_done(&execution->planned);
+    cv_journal_close(local->journal);
+    cv_fold_free(local->fold);
+    cv_kept_free(local->kept);
+    if (local->gather != NULL) {
+        cv_gather_detach(local->gather);
+        cv_gather_free(local->gather);
+    }
+    cv_hosts_done(&local->hosts);
+    cv_source_free(local->source);
+    cv_poller_free(local->poller);
+    cv_splitter_free(execution->splitter);
+    cv_muster_done(&execution->muster);
+}
+
+enum cleave_status cleave_execute(const struct cleave_execution *asked,
+                                  struct cleave_execution_result **out,
+                                  struct cleave_error *err)
+{
+    struct cleave_execution filled = *asked;
+    struct execution execution = { .asked = &filled, .began_s = cv_clock_s() };
+    enum cleave_status status;
+
+    *out = NULL;
+    if (!(filled.connect_timeout_s > 0))
+        filled.connect_timeout_s = HOST_TIMEOUT_S;
+    if (!(filled.host_timeout_s > 0))
+        filled.host_timeout_s = HOST_TIMEOUT_S;
+    cv_muster_init(&execution.muster);
+    cv_hosts_init(&execution.local.hosts);
+    execution.local.execution = &filled;
+    execution.local.hosts.execution = &filled;
+    execution.local.hosts.changed = cv_local_host_changed;
+    execution.local.hosts.context = &execution.local;
+    status = open_parts(&execution, err);
+    if (status == CLEAVE_OK) {
+        status = run_all(&execution, err);
+        *out = cv_local_sum_up(&execution.local, &execution.muster,
+                               cv_clock_s() - execution.began_s);
+        if (*out == NULL && status == CLEAVE_OK)
+            status = cv_fail_memory(err, "the summary");
+    }
+    close_all(&execution);
+    return status;
+}

@@ -1,0 +1,56 @@
+/* kept_orders.h -- what hosts have been told to fold. SPDX-License-Identifier: MIT
+ *
+ * The words for it are those of fold_frames.h. A partial that moves gets a name of its own
+ * where it goes: when an order is called off, what still comes of it is not taken for a
+ * part of the next one. */
+#ifndef CV_KEPT_ORDERS_H
+#define CV_KEPT_ORDERS_H
+#include "engine/fold_plan.h"
+#include "run/wire/fold_frames.h"
+#include "run/master/local_inner.h"
+
+struct cv_kept_order {
+    struct cv_fold_step step;
+    uint64_t id;                       /* the name of what it makes                    */
+    uint64_t names[CV_FOLD_STEP_MOST]; /* of its parts, where they are folded          */
+    struct cv_kept_order *next;
+};
+
+struct cv_kept_orders {
+    struct cv_local *local;          /* borrowed                                       */
+    struct cv_kept_order *under_way; /* owned                                          */
+    uint32_t *busy; /* owned: per worker: orders that it is to carry out */
+    uint64_t numbered;
+};
+
+enum cleave_status cv_kept_orders_init(struct cv_kept_orders *orders,
+                                       struct cv_local *local, struct cleave_error *err);
+void cv_kept_orders_done(struct cv_kept_orders *orders);
+
+/* Tell the hosts that are there, which out_there[worker] says then, that they keep their
+ * outputs from now on, and the command that folds. */
+enum cleave_status cv_kept_tell_hosts(const struct cv_kept_orders *orders,
+                                      bool *out_there, struct cleave_error *err);
+/* Tell the host of a worker something about the partial `id`. */
+void cv_kept_say(const struct cv_kept_orders *orders, uint32_t worker,
+                 enum cv_fold_frame type, uint64_t id, uint64_t value);
+/* The name of a worker's output is this and the number of the piece. */
+uint64_t cv_kept_base(const struct cv_kept_orders *orders, uint32_t worker);
+
+/* Tell who gives and who folds. */
+enum cleave_status cv_kept_order(struct cv_kept_orders *orders,
+                                 const struct cv_fold_step *step,
+                                 struct cleave_error *err);
+/* The order that makes `id`, or NULL: it has been called off. Or any that the worker takes
+ * part in. It is not under way any more and the caller's, for one of the two below, or
+ * for free(). */
+struct cv_kept_order *cv_kept_order_take(struct cv_kept_orders *orders, uint64_t id);
+struct cv_kept_order *cv_kept_order_take_of(struct cv_kept_orders *orders,
+                                            uint32_t worker);
+/* It has been carried out: nobody needs its parts any more. */
+void cv_kept_order_end(const struct cv_kept_orders *orders, struct cv_kept_order *order);
+/* Nobody waits for it any more. */
+void cv_kept_order_call_off(const struct cv_kept_orders *orders,
+                            struct cv_kept_order *order);
+
+#endif

@@ -1,0 +1,220 @@
+/* local_failure.c -- what happens when a command fails. SPDX-License-Identifier: MIT */
+#include "run/master/local_failure.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "run/master/fold_local.h"
+
+static bool last_attempt(const struct cv_local_engine *engine,
+                         const struct cv_local_lane *lane)
+{
+    return lane->attempt > engine->local->execution->retries;
+}
+
+void cv_local_report(struct cv_local_engine *engine, const struct cv_local_lane *lane,
+                     enum cv_slot_end end)
+{
+    const struct cleave_execution *execution = engine->local->execution;
+    const struct cv_slot *slot = &lane->slot;
+    const double seconds = cv_clock_s() - slot->start_s;
+    struct timespec now;
+
+    if (execution->attempted == NULL)
+        return;
+    clock_gettime(CLOCK_REALTIME, &now);
+    execution->attempted(
+        execution->context,
+        &(struct cleave_attempt){
+            .worker = engine->local->names[slot->worker],
+            .chunk = lane->chunk,
+            .attempt = lane->attempt,
+            .start_s = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec - seconds,
+            .seconds = seconds,
+            .sent = cv_slot_sent(slot),
+            .received = slot->store != NULL ? cv_store_size(slot->store) : 0,
+            .exit_code = slot->process.exit_code,
+            .signal = slot->process.signal,
+            .input = slot->piece.name,
+            .begin = slot->piece.body.begin,
+            .end = slot->piece.body.end,
+            .timed_out = end == CV_SLOT_TIMED_OUT,
+            .given_up = end != CV_SLOT_DONE && last_attempt(engine, lane),
+        });
+}
+
+static enum cleave_status keep_part(const struct cv_part *part, int to,
+                                    struct cleave_error *err)
+{
+    uint64_t at = part->begin;
+
+    while (at < part->end) {
+        off_t offset = (off_t)at;
+        const ssize_t moved =
+            part->bytes != NULL
+                ? write(to, (const char *)part->bytes + (at - part->begin),
+                        part->end - at)
+                : sendfile(to, part->fd, &offset, part->end - at);
+
+        if (moved < 0 && errno == EINTR)
+            continue;
+        if (moved <= 0)
+            return cv_fail(err, CLEAVE_EENGINE,
+                           "cannot keep the input of a failed chunk: %s",
+                           strerror(moved < 0 ? errno : EIO));
+        at += (uint64_t)moved;
+    }
+    return CLEAVE_OK;
+}
+
+static enum cleave_status keep_parts(const char *path, const struct cv_part *parts,
+                                     size_t count, struct cleave_error *err)
+{
+    const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    enum cleave_status status = CLEAVE_OK;
+
+    if (fd < 0)
+        return cv_fail(err, CLEAVE_EINPUT, "%s: cannot write: %s", path, strerror(errno));
+    for (size_t i = 0; i < count && status == CLEAVE_OK; i++)
+        status = keep_part(&parts[i], fd, err);
+    close(fd);
+    return status;
+}
+
+/* DIR/NAME.BEGIN-END: what the command was given; its mates are beside it. */
+static enum cleave_status keep_input(const struct cv_local_engine *engine,
+                                     const struct cv_piece *piece,
+                                     struct cleave_error *err)
+{
+    const char *directory = engine->local->execution->failed_directory;
+    const char *name = strrchr(piece->name, '/');
+    const struct cv_part given[] = { cv_piece_header(piece), cv_piece_body(piece) };
+    const struct cv_part mate = cv_piece_mate(piece);
+    char path[4096];
+
+    if (mkdir(directory, 0777) != 0 && errno != EEXIST)
+        return cv_fail(err, CLEAVE_EINPUT, "%s: cannot make the folder: %s", directory,
+                       strerror(errno));
+    name = name != NULL ? name + 1 : piece->name;
+    snprintf(path, sizeof path, "%s/%s.%llu-%llu", directory,
+             strcmp(name, "standard input") == 0 ? "stdin" : name,
+             (unsigned long long)piece->body.begin, (unsigned long long)piece->body.end);
+    CV_TRY(keep_parts(path, given, 2, err));
+    if (piece->mate_fd < 0)
+        return CLEAVE_OK;
+    strncat(path, ".mates", sizeof path - strlen(path) - 1);
+    return keep_parts(path, &mate, 1, err);
+}
+
+void cv_local_silent(void *context, struct cv_slot *slot)
+{
+    const struct cv_local_engine *engine = context;
+    const struct cleave_execution *execution = engine->local->execution;
+    char text[600];
+
+    if (execution->note == NULL)
+        return;
+    snprintf(text, sizeof text,
+             "%s: no answer to the first chunk yet: is '%s' made to be persistent?",
+             engine->local->names[slot->worker], execution->command[0]);
+    execution->note(execution->context, text);
+}
+
+void cv_local_left(void *context, struct cv_slot *slot)
+{
+    struct cv_local_engine *engine = context;
+    struct cv_local *local = engine->local;
+    const struct cleave_execution *execution = local->execution;
+    char text[600], how[64];
+
+    if (slot->stopping || slot->process.exit_code == 0)
+        return;
+    local->bad_ends++;
+    if (execution->note == NULL)
+        return;
+    cv_slot_describe_end(slot, how, sizeof how);
+    snprintf(text, sizeof text, "%s: the command %s after its last chunk",
+             local->names[slot->worker], how);
+    execution->note(execution->context, text);
+}
+
+static void note_failure(struct cv_local_engine *engine, const struct cv_local_lane *lane)
+{
+    const struct cleave_execution *execution = engine->local->execution;
+    const struct cv_piece *piece = &lane->slot.piece;
+    uint64_t first = 0, count = 0;
+    struct cleave_error ignored;
+    char text[600], records[80] = "", how[64];
+
+    if (execution->note == NULL)
+        return;
+    if (cv_source_records(engine->local->source, piece, &first, &count, &ignored) ==
+            CLEAVE_OK &&
+        count > 0 && first > 0)
+        snprintf(records, sizeof records, " (records %llu to %llu)",
+                 (unsigned long long)first, (unsigned long long)(first + count - 1));
+    cv_slot_describe_end(&lane->slot, how, sizeof how);
+    snprintf(text, sizeof text, "%s: bytes %llu to %llu%s: the command %s%s", piece->name,
+             (unsigned long long)piece->body.begin, (unsigned long long)piece->body.end,
+             records, how, lane->attempt > 1 ? ", also when tried again" : "");
+    execution->note(execution->context, text);
+}
+
+static void halt_if_asked(struct cv_local_engine *engine)
+{
+    struct cv_local *local = engine->local;
+    const struct cleave_execution *execution = local->execution;
+    const double over = (double)local->chunks + 1;
+    const bool many =
+        (execution->halt_fails > 0 && local->failed >= execution->halt_fails) ||
+        (execution->halt_share > 0 && over >= 3 &&
+         (double)local->failed >= execution->halt_share * over);
+
+    if (execution->halt == CLEAVE_HALT_NEVER || !many)
+        return;
+    local->halted = true;
+    if (execution->halt == CLEAVE_HALT_NOW)
+        cv_local_stop_all(engine);
+}
+
+static void drop_output(struct cv_local_lane *lane)
+{
+    if (lane->slot.store != NULL)
+        cv_store_drop(lane->slot.store);
+    lane->slot.store = NULL;
+}
+
+enum cleave_status cv_local_failure(struct cv_local_engine *engine,
+                                    struct cv_local_lane *lane, enum cv_slot_end end,
+                                    struct cleave_error *err)
+{
+    struct cv_local *local = engine->local;
+    const struct cv_piece piece = lane->slot.piece;
+
+    drop_output(lane);
+    if (end == CV_SLOT_STOPPED) {
+        engine->running--;
+        return cv_source_put_back(local->source, &piece, err);
+    }
+    if (!last_attempt(engine, lane) && !local->halted && local->stopped_by == 0) {
+        lane->attempt++;
+        local->retries++;
+        return cv_slot_start(&lane->slot, &piece, err);
+    }
+    local->failed++;
+    note_failure(engine, lane);
+    if (local->execution->failed_directory != NULL)
+        CV_TRY(keep_input(engine, &piece, err));
+    halt_if_asked(engine);
+    CV_TRY(cv_local_no_output(local, piece.begin, piece.end, err));
+    CV_TRY(cv_source_finish(local->source, &piece, err));
+    cv_local_chunk_over(engine, lane);
+    return CLEAVE_OK;
+}

@@ -1,0 +1,19 @@
+/* local_failure.h -- what happens when a command fails. SPDX-License-Identifier: MIT */
+#ifndef CV_LOCAL_FAILURE_H
+#define CV_LOCAL_FAILURE_H
+#include "run/master/local_inner.h"
+
+/* Tell the user of the end of one attempt. */
+void cv_local_report(struct cv_local_engine *engine, const struct cv_local_lane *lane,
+                     enum cv_slot_end end);
+/* Try again, or give the chunk up and halt if that was asked for. */
+enum cleave_status cv_local_failure(struct cv_local_engine *engine,
+                                    struct cv_local_lane *lane, enum cv_slot_end end,
+                                    struct cleave_error *err);
+
+/* A command that stays does not answer its first chunk. */
+void cv_local_silent(void *context, struct cv_slot *slot);
+/* A command that stayed has ended after a chunk: whether that was well. */
+void cv_local_left(void *context, struct cv_slot *slot);
+
+#endif

@@ -1,0 +1,377 @@
+/* muster.c -- who takes part in a run. SPDX-License-Identifier: MIT */
+#include "run/master/muster.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cleave/trace.h>
+
+#include "base/fail.h"
+#include "model/platform/platform_internal.h"
+#include "policy/kit/vacant.h"
+#include "run/kit/usable_cores.h"
+
+enum { SPARE = 16 }; /* places for hosts that are not known yet */
+
+/* So long those who are ready wait for others, if these can join later. */
+static const double PATIENCE_S = 1;
+
+/* What local workers are thought to be before anything is measured. Policies that plan ahead
+ * take all of them for equal. */
+static const struct cleave_worker nominal = {
+    .speed_ups = 1e8,
+    .compute_latency_s = 1e-3,
+    .bandwidth_ups = 1e12,
+};
+
+void cv_muster_init(struct cv_muster *muster)
+{
+    *muster = (struct cv_muster){ .ncommands = 0 };
+    cv_arena_init(&muster->arena);
+}
+
+void cv_muster_done(struct cv_muster *muster)
+{
+    for (uint32_t w = 0; muster->commands != NULL && w < muster->ncommands; w++)
+        cv_command_done(&muster->commands[w]);
+    free(muster->commands);
+    cleave_platform_free(muster->platform);
+    cleave_platform_free(muster->nominal);
+    cv_arena_done(&muster->arena);
+}
+
+uint32_t cv_muster_count(const struct cleave_execution *asked)
+{
+    if (asked->platform != NULL)
+        return cleave_platform_nworkers(asked->platform);
+    return asked->workers > 0 ? asked->workers : (uint32_t)cv_usable_cores();
+}
+
+/* --- places ------------------------------------------------------------------------------- */
+
+/* The places of a run while they are being found. */
+struct places {
+    const struct cleave_platform *asked;
+    uint32_t nasked, count, nspare;
+    struct cv_host **hosts; /* per worker asked for                                    */
+    uint32_t *asked_of;     /* per place: which worker it was                          */
+};
+
+static enum cleave_status ask_platform(struct cv_muster *muster,
+                                       const struct cleave_execution *asked,
+                                       const struct cleave_platform **out,
+                                       struct cleave_error *err)
+{
+    const uint32_t n = cv_muster_count(asked);
+    struct cleave_worker *workers;
+
+    *out = asked->platform;
+    if (asked->platform != NULL)
+        return CLEAVE_OK;
+    workers = cv_array(&muster->arena, n, sizeof *workers);
+    if (workers == NULL)
+        return cv_fail_memory(err, "the workers");
+    for (uint32_t i = 0; i < n; i++)
+        workers[i] = nominal;
+    CV_TRY(cleave_platform_new(CLEAVE_PORT_MULTI, workers, n, &muster->nominal, err));
+    *out = muster->nominal;
+    return CLEAVE_OK;
+}
+
+static bool takes_joiners(const struct cleave_execution *asked)
+{
+    return asked->block > 0 || asked->policy == NULL ||
+           strcmp(asked->policy, "learn") == 0 || strcmp(asked->policy, "self") == 0;
+}
+
+static enum cleave_status reach_hosts(struct cv_local *local, struct places *places,
+                                      struct cleave_error *err)
+{
+    const struct cleave_execution *asked = local->execution;
+    bool others = false;
+
+    for (size_t i = 0; i < asked->nhosts; i++) {
+        const struct cleave_host *host = &asked->hosts[i];
+        struct cv_host *added;
+
+        if (host->slots < 1 || host->first > places->nasked ||
+            host->slots > places->nasked - host->first)
+            return cv_fail(err, CLEAVE_EINPUT, "host '%s' has no workers", host->name);
+        CV_TRY(cv_hosts_add(&local->hosts, host, host->first, &added, err));
+        for (uint32_t k = 0; k < host->slots; k++)
+            places->hosts[host->first + k] = added;
+    }
+    CV_TRY(cv_hosts_describe(&local->hosts, err));
+    for (uint32_t w = 0; w < places->nasked; w++)
+        others = others || places->hosts[w] == NULL;
+    return cv_hosts_connect(&local->hosts, takes_joiners(asked) ? PATIENCE_S : INFINITY,
+                            others, &local->stopped_by, err);
+}
+
+static enum cleave_status choose_places(struct cv_muster *muster,
+                                        const struct cv_local *local,
+                                        struct places *places, struct cleave_error *err)
+{
+    const bool all = takes_joiners(local->execution);
+    bool anybody = false;
+
+    places->asked_of =
+        cv_array(&muster->arena, places->nasked + 1, sizeof *places->asked_of);
+    if (places->asked_of == NULL)
+        return cv_fail_memory(err, "the workers");
+    for (uint32_t w = 0; w < places->nasked; w++) {
+        const struct cv_host *host = places->hosts[w];
+        const bool there = host == NULL || host->state == CV_HOST_READY;
+
+        anybody = anybody || there;
+        if (there || all)
+            places->asked_of[places->count++] = w;
+    }
+    if (!anybody && local->hosts.count == 1)
+        return cv_fail(err, CLEAVE_EENGINE, "the host cannot be used: %s: %s",
+                       local->hosts.items[0]->name, local->hosts.items[0]->reason);
+    if (!anybody)
+        return cv_fail(err, CLEAVE_EENGINE,
+                       "none of %zu hosts can be used; the first one: %s: %s",
+                       local->hosts.count, local->hosts.items[0]->name,
+                       local->hosts.items[0]->reason);
+    if (all && local->execution->more_hosts != NULL)
+        places->nspare = SPARE;
+    return CLEAVE_OK;
+}
+
+/* --- their parts -------------------------------------------------------------------------- */
+
+/* The words of a worker's own prefix: "nice -n 19" becomes three. NULL: none. */
+static enum cleave_status prefix_words(const char *text, struct cv_arena *arena,
+                                       const char *const **out, struct cleave_error *err)
+{
+    char *copy, *rest, *word;
+    const char **words;
+    size_t count = 0;
+
+    *out = NULL;
+    if (text == NULL)
+        return CLEAVE_OK;
+    copy = cv_arena_text(arena, text);
+    words = cv_array(arena, strlen(text) / 2 + 2, sizeof *words);
+    if (copy == NULL || words == NULL)
+        return cv_fail_memory(err, "the commands");
+    for (word = strtok_r(copy, " \t", &rest); word != NULL;
+         word = strtok_r(NULL, " \t", &rest))
+        words[count++] = word;
+    words[count] = NULL;
+    *out = words;
+    return CLEAVE_OK;
+}
+
+static enum cleave_status make_command(struct cv_muster *muster, struct cv_local *local,
+                                       uint32_t place, uint32_t worker,
+                                       struct cleave_error *err)
+{
+    const struct cleave_execution *asked = local->execution;
+
+    CV_TRY(prefix_words(asked->prefixes != NULL ? asked->prefixes[worker] : NULL,
+                        &muster->arena, &muster->prefixes[place], err));
+    CV_TRY(cv_command_init(&muster->commands[place], muster->prefixes[place],
+                           asked->command, err));
+    return cv_command_set(&muster->commands[place], "CLEAVE_WORKER", local->names[place],
+                          err);
+}
+
+/* The place is that of a worker who was asked for. */
+static enum cleave_status take_place(struct cv_muster *muster, struct cv_local *local,
+                                     const struct places *places, uint32_t place,
+                                     struct cleave_error *err)
+{
+    const uint32_t worker = places->asked_of[place];
+    struct cv_host *host = places->hosts[worker];
+
+    local->names[place] = cleave_platform_worker_name(places->asked, worker);
+    local->host_of[place] = host;
+    if (host == NULL)
+        return make_command(muster, local, place, worker, err);
+    if (worker == 0 || places->hosts[worker - 1] != host)
+        host->first = place;
+    return CLEAVE_OK;
+}
+
+static enum cleave_status make_platform(struct cv_muster *muster,
+                                        const struct cv_local *local,
+                                        const struct places *places,
+                                        struct cleave_error *err)
+{
+    const struct cleave_worker *known = cleave_platform_workers(places->asked);
+    struct cleave_worker *workers =
+        cv_array(&muster->arena, local->nworkers, sizeof *workers);
+
+    if (workers == NULL)
+        return cv_fail_memory(err, "the workers");
+    for (uint32_t p = 0; p < local->nworkers; p++) {
+        workers[p] = p < places->count ? known[places->asked_of[p]] : known[0];
+        if (!cv_local_there(local, p))
+            workers[p] = cv_vacant_place();
+    }
+    return cleave_platform_new(cleave_platform_port(places->asked), workers,
+                               local->nworkers, &muster->platform, err);
+}
+
+static enum cleave_status fill_places(struct cv_muster *muster, struct cv_local *local,
+                                      const struct places *places,
+                                      struct cleave_error *err)
+{
+    const uint32_t n = places->count + places->nspare;
+    const uint32_t cores = cv_usable_cores();
+
+    muster->commands = calloc(n, sizeof *muster->commands);
+    muster->prefixes = cv_array(&muster->arena, n, sizeof *muster->prefixes);
+    local->names = cv_array(&muster->arena, n, sizeof *local->names);
+    local->host_of = cv_array(&muster->arena, n, sizeof(struct cv_host *));
+    local->absent = cv_array(&muster->arena, n, sizeof *local->absent);
+    local->workers = cv_array(&muster->arena, n, sizeof *local->workers);
+    if (muster->commands == NULL || muster->prefixes == NULL || local->names == NULL ||
+        local->host_of == NULL || local->absent == NULL || local->workers == NULL)
+        return cv_fail_memory(err, "the workers");
+    muster->ncommands = n;
+    for (uint32_t p = 0; p < places->count; p++)
+        CV_TRY(take_place(muster, local, places, p, err));
+    for (uint32_t p = places->count; p < n; p++) {
+        char name[32];
+
+        snprintf(name, sizeof name, "spare.%u", p - places->count);
+        local->names[p] = cv_arena_text(&muster->arena, name);
+        if (local->names[p] == NULL)
+            return cv_fail_memory(err, "the workers");
+        local->absent[p] = true;
+    }
+    local->nworkers = n;
+    local->arena = &muster->arena;
+    local->first_spare = places->count;
+    local->commands = muster->commands;
+    local->hosts.names = local->names;
+    local->nfolders = local->hosts.count == 0 || n < cores ? n : cores;
+    return make_platform(muster, local, places, err);
+}
+
+enum cleave_status cv_muster_call(struct cv_muster *muster, struct cv_local *local,
+                                  struct cleave_error *err)
+{
+    struct places places = { .nasked = cv_muster_count(local->execution) };
+    double began_s;
+
+    CV_TRY(ask_platform(muster, local->execution, &places.asked, err));
+    places.hosts = cv_array(&muster->arena, places.nasked, sizeof(struct cv_host *));
+    local->names = cv_array(&muster->arena, places.nasked, sizeof *local->names);
+    if (places.hosts == NULL || local->names == NULL)
+        return cv_fail_memory(err, "the workers");
+    for (uint32_t w = 0; w < places.nasked; w++)
+        local->names[w] = cleave_platform_worker_name(places.asked, w);
+    local->hosts.names = local->names;
+    local->hosts.one_port = cleave_platform_port(places.asked) != CLEAVE_PORT_MULTI;
+    began_s = cv_clock_s();
+    CV_TRY(reach_hosts(local, &places, err));
+    local->connect_s = local->hosts.count > 0 ? cv_clock_s() - began_s : 0;
+    CV_TRY(choose_places(muster, local, &places, err));
+    return fill_places(muster, local, &places, err);
+}
+
+/* --- later -------------------------------------------------------------------------------- */
+
+static struct cv_host *find_host(const struct cv_hosts *hosts, const char *name)
+{
+    for (size_t i = 0; i < hosts->count; i++)
+        if (strcmp(hosts->items[i]->name, name) == 0)
+            return hosts->items[i];
+    return NULL;
+}
+
+static enum cleave_status let_join(struct cv_local *local,
+                                   const struct cleave_host *asked,
+                                   struct cleave_error *err)
+{
+    struct cv_host *host;
+
+    if (asked->slots > local->nworkers - local->first_spare) {
+        cv_hosts_note(&local->hosts, "%s: cannot join, there is no place left for it",
+                      asked->name);
+        return CLEAVE_OK;
+    }
+    CV_TRY(cv_hosts_add(&local->hosts, asked, local->first_spare, &host, err));
+    for (uint32_t i = 0; i < asked->slots; i++) {
+        char text[256];
+        const char *name;
+
+        snprintf(text, sizeof text, asked->slots == 1 ? "%.200s" : "%.200s.%u",
+                 asked->name, i);
+        name = cv_arena_text(local->arena, text);
+        if (name == NULL)
+            return cv_fail_memory(err, "the workers");
+        local->names[local->first_spare + i] = name;
+    }
+    local->first_spare += asked->slots;
+    CV_TRY(cv_local_join(local, host, err));
+    cv_host_connect(host);
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_muster_again(struct cv_local *local, struct cleave_error *err)
+{
+    const struct cleave_execution *asked = local->execution;
+    struct cleave_more_hosts more = { NULL, 0 };
+    struct cleave_error note;
+
+    local->rehost = false;
+    if (asked->more_hosts(asked->context, &more, &note) != CLEAVE_OK) {
+        cv_hosts_note(&local->hosts, "cannot read the hosts again: %s", note.text);
+        return CLEAVE_OK;
+    }
+    for (size_t i = 0; i < more.nhosts; i++) {
+        struct cv_host *host = find_host(&local->hosts, more.hosts[i].name);
+
+        if (host == NULL)
+            CV_TRY(let_join(local, &more.hosts[i], err));
+        else if (host->state == CV_HOST_OUT && host->words != NULL &&
+                 local->host_of[host->first] == host) {
+            host->tries = 0;
+            cv_host_connect(host);
+        }
+    }
+    return CLEAVE_OK;
+}
+
+/* The places that somebody has, and those that the trace has orders for: others did them. */
+static uint32_t count_places(const struct cv_local *local)
+{
+    const struct cleave_trace *trace = local->execution->trace;
+    const size_t count = trace != NULL ? cleave_trace_count(trace) : 0;
+    uint32_t n = local->first_spare;
+
+    for (size_t i = 0; i < count; i++) {
+        const struct cleave_entry *entry = cleave_trace_at(trace, i);
+
+        if (entry->is_order && entry->as.order.worker >= n)
+            n = entry->as.order.worker + 1;
+    }
+    return n;
+}
+
+enum cleave_status cv_muster_platform(const struct cv_muster *muster,
+                                      const struct cv_local *local,
+                                      struct cleave_platform **out,
+                                      struct cleave_error *err)
+{
+    const uint32_t n = count_places(local);
+    const struct cleave_worker *workers = cleave_platform_workers(muster->platform);
+    struct cv_group *groups = calloc(n, sizeof *groups);
+    enum cleave_status status;
+
+    if (groups == NULL)
+        return cv_fail_memory(err, "the platform");
+    for (uint32_t p = 0; p < n; p++)
+        groups[p] = (struct cv_group){ .name = local->names[p], .count = 1 };
+    status = cv_platform_build(cleave_platform_port(muster->platform), workers, groups, n,
+                               out, NULL, err);
+    free(groups);
+    return status;
+}

@@ -1,0 +1,39 @@
+/* muster.h -- who takes part in a run. SPDX-License-Identifier: MIT
+ *
+ * Workers are those of the platform: places on this machine, and on hosts that are reached
+ * now. Hosts that are not reached have no part, unless the policy can do with workers that
+ * come later; then they keep their place, and there are some more places for hosts that
+ * are not known yet. */
+#ifndef CV_MUSTER_H
+#define CV_MUSTER_H
+#include "run/master/local_engine.h"
+
+struct cv_muster {
+    struct cv_arena arena;
+    struct cleave_platform *nominal;  /* owned: of workers nobody described           */
+    struct cleave_platform *platform; /* owned: all places, in the order of the run   */
+    struct cv_command *commands;      /* owned: of places on this machine             */
+    const char *const **prefixes;     /* per place: words, or NULL                    */
+    uint32_t ncommands;
+};
+
+void cv_muster_init(struct cv_muster *muster);
+void cv_muster_done(struct cv_muster *muster);
+/* How many workers there would be. */
+uint32_t cv_muster_count(const struct cleave_execution *asked);
+/* Find out who is there, and fill in the workers of `local`, whose poller, source and
+ * gather are open. */
+enum cleave_status cv_muster_call(struct cv_muster *muster, struct cv_local *local,
+                                  struct cleave_error *err);
+
+/* Ask again for hosts: those that are not known join, those that were left out are tried
+ * once more. */
+enum cleave_status cv_muster_again(struct cv_local *local, struct cleave_error *err);
+
+/* The platform as it was at the end, places that nobody took not included. */
+enum cleave_status cv_muster_platform(const struct cv_muster *muster,
+                                      const struct cv_local *local,
+                                      struct cleave_platform **out,
+                                      struct cleave_error *err);
+
+#endif

@@ -1,0 +1,101 @@
+/* resume.c -- begin where an earlier run ended. SPDX-License-Identifier: MIT */
+#include "run/master/resume.h"
+
+#include "base/fail.h"
+#include "base/text.h"
+#include "run/master/fold_local.h"
+
+/* The command line as one text, with bars between the words so that none can be mistaken. */
+static bool command_text(const char *const *words, struct cv_text *out)
+{
+    for (size_t i = 0; words[i] != NULL; i++)
+        cv_text_add(out, "%s%s", i == 0 ? "" : "\x1f", words[i]);
+    return !out->failed;
+}
+
+enum cleave_status cv_resume_open(struct cv_local *local,
+                                  const struct cv_splitter *splitter,
+                                  struct cleave_error *err)
+{
+    const struct cleave_execution *asked = local->execution;
+    struct cv_text command = { NULL, 0, 0, false };
+    struct cv_journal_run run = { .splitter = cv_splitter_text(splitter),
+                                  .header = asked->header,
+                                  .pairs = asked->pairs != NULL };
+    enum cleave_status status;
+
+    /* One that stays is asked in another way than one that does not. */
+    if (asked->persistent)
+        cv_text_add(&command, "--persistent\x1f");
+    if (!command_text(asked->command, &command)) {
+        cv_text_done(&command);
+        return cv_fail_memory(err, "the journal");
+    }
+    run.command = command.bytes;
+    status = cv_journal_open(asked->journal,
+                             asked->resume      ? CV_JOURNAL_RESUME
+                             : asked->overwrite ? CV_JOURNAL_OVERWRITE
+                                                : CV_JOURNAL_NEW,
+                             &run, local->source, &local->journal, err);
+    cv_text_done(&command);
+    return status;
+}
+
+static enum cleave_status store_bytes(void *context, const void *bytes, size_t length,
+                                      struct cleave_error *err)
+{
+    return cv_store_write(context, bytes, length, err);
+}
+
+static enum cleave_status use_old_output(struct cv_local *local,
+                                         const struct cv_piece *piece, uint64_t id,
+                                         struct cleave_error *err)
+{
+    struct cv_store *store;
+    enum cleave_status status;
+
+    CV_TRY(cv_store_open(local->gather, &store, err));
+    status = cv_journal_output(local->journal, id, store_bytes, store, err);
+    if (status != CLEAVE_OK) {
+        cv_store_drop(store);
+        return status;
+    }
+    CV_TRY(cv_local_output(local, store, piece->begin, piece->end, err));
+    CV_TRY(cv_local_fold_some(local, err));
+    local->resumed++;
+    return cv_source_finish(local->source, piece, err);
+}
+
+enum cleave_status cv_resume_known(struct cv_local *local, struct cleave_error *err)
+{
+    const struct cleave_execution *asked = local->execution;
+
+    if (!asked->resume)
+        return CLEAVE_OK;
+    CV_TRY(cv_journal_tell(local->journal, local->source, err));
+    for (;;) {
+        struct cleave_error note;
+        struct cv_piece piece;
+        enum cv_known state;
+        bool same = false;
+        uint64_t id;
+
+        CV_TRY(cv_source_known(local->source, &state, &piece, &id, err));
+        if (state == CV_KNOWN_END)
+            return CLEAVE_OK;
+        if (state == CV_KNOWN_WAIT) {
+            CV_TRY(cv_source_pump(local->source, err));
+            continue;
+        }
+        CV_TRY(cv_journal_confirm(local->journal, local->source, state, &piece, id, &same,
+                                  &note, err));
+        if (same)
+            CV_TRY(use_old_output(local, &piece, id, err));
+        else {
+            if (asked->note != NULL)
+                asked->note(asked->context, note.text);
+            if (state == CV_KNOWN_PIECE)
+                CV_TRY(cv_source_put_back(local->source, &piece, err));
+        }
+    }
+}

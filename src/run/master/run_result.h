@@ -1,0 +1,11 @@
+/* run_result.h -- what came of a run. SPDX-License-Identifier: MIT */
+#ifndef CV_RUN_RESULT_H
+#define CV_RUN_RESULT_H
+#include "run/master/muster.h"
+
+/* NULL when memory is short. */
+struct cleave_execution_result *cv_local_sum_up(const struct cv_local *local,
+                                                const struct cv_muster *muster,
+                                                double seconds);
+
+#endif

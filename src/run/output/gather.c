@@ -1,0 +1,320 @@
+/* gather.c -- write the outputs of commands in order. SPDX-License-Identifier: MIT
+ *
+ * Finished outputs wait in a heap by their place in the input, unordered ones by when they
+ * were finished; the one on top is written once nothing is missing before it. */
+#include "run/output/gather.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/fail.h"
+#include "run/output/gather_parts.h"
+
+enum { STEP = 4 << 20 }; /* written in one turn of the poller */
+
+enum cleave_status cv_gather_new(const struct cv_gather_options *options,
+                                 struct cv_gather **out, struct cleave_error *err)
+{
+    const char *directory = options->directory;
+    struct cv_gather *gather = calloc(1, sizeof *gather);
+
+    if (directory == NULL)
+        directory = getenv("TMPDIR");
+    if (directory == NULL || directory[0] == '\0')
+        directory = "/tmp";
+    if (gather == NULL)
+        return cv_fail_memory(err, "outputs");
+    gather->options = *options;
+    gather->directory = strdup(directory);
+    gather->sink_name =
+        strdup(options->sink_name != NULL ? options->sink_name : "stdout");
+    if (gather->directory == NULL || gather->sink_name == NULL) {
+        cv_gather_free(gather);
+        return cv_fail_memory(err, "outputs");
+    }
+    cv_sink_init(gather);
+    *out = gather;
+    return CLEAVE_OK;
+}
+
+bool cv_gather_separate(struct cv_gather *gather)
+{
+    if (gather->lanes != NULL)
+        return false;
+    gather->options.separate = true;
+    return true;
+}
+
+void cv_gather_free(struct cv_gather *gather)
+{
+    if (gather == NULL)
+        return;
+    cv_gather_detach(gather);
+    cv_lanes_close(gather);
+    while (gather->stores != NULL) {
+        struct cv_store *next = gather->stores->next;
+
+        free(gather->stores);
+        gather->stores = next;
+    }
+    free(gather->heap);
+    free(gather->directory);
+    free(gather->sink_name);
+    free(gather);
+}
+
+/* --- order -------------------------------------------------------------------------------- */
+
+static enum cleave_status push(struct cv_gather *gather, struct cv_store *store,
+                               struct cleave_error *err)
+{
+    size_t at = gather->count;
+
+    if (at == gather->capacity) {
+        struct cv_store **larger =
+            cv_grow(gather->heap, &gather->capacity, at + 1, sizeof *larger);
+
+        if (larger == NULL)
+            return cv_fail_memory(err, "outputs that wait");
+        gather->heap = larger;
+    }
+    gather->count++;
+    for (; at > 0 && gather->heap[(at - 1) / 2]->begin > store->begin; at = (at - 1) / 2)
+        gather->heap[at] = gather->heap[(at - 1) / 2];
+    gather->heap[at] = store;
+    return CLEAVE_OK;
+}
+
+static struct cv_store *pop(struct cv_gather *gather)
+{
+    struct cv_store *first = gather->heap[0], *last = gather->heap[--gather->count];
+    size_t at = 0;
+
+    for (;;) {
+        size_t child = 2 * at + 1;
+
+        if (child + 1 < gather->count &&
+            gather->heap[child + 1]->begin < gather->heap[child]->begin)
+            child++;
+        if (child >= gather->count || gather->heap[child]->begin >= last->begin)
+            break;
+        gather->heap[at] = gather->heap[child];
+        at = child;
+    }
+    gather->heap[at] = last;
+    return first;
+}
+
+/* The next output whose turn it is, or NULL. */
+static struct cv_store *next_store(struct cv_gather *gather)
+{
+    if (gather->writing == NULL && gather->count > 0 &&
+        gather->heap[0]->begin <= gather->position) {
+        assert(gather->heap[0]->begin == gather->position);
+        gather->writing = pop(gather);
+        gather->extent = 0;
+    }
+    return gather->writing;
+}
+
+static enum cleave_status keep_failure(struct cv_gather *gather, int error)
+{
+    gather->error = error;
+    if (error == EPIPE)
+        return cv_fail(&gather->failure, CLEAVE_EENGINE,
+                       "cannot write to %s: nobody reads it any more", gather->sink_name);
+    return cv_fail(&gather->failure, CLEAVE_EENGINE, "cannot write to %s: %s",
+                   gather->sink_name, strerror(error));
+}
+
+/* What another process lent is not what it was. */
+static enum cleave_status keep_cut(struct cv_gather *gather)
+{
+    gather->error = EIO;
+    return cv_fail(&gather->failure, CLEAVE_EENGINE,
+                   "the output of a worker was cut short");
+}
+
+/* Write what is left of the store that is being written, at most *most bytes. */
+static enum cleave_status write_store(struct cv_gather *gather, uint64_t *most,
+                                      enum cv_gather_state *out)
+{
+    struct cv_store *store = gather->writing;
+
+    for (; gather->extent < store->nextents; gather->extent++) {
+        struct cv_extent *extent = &store->extents[gather->extent];
+
+        while (extent->begin < extent->end) {
+            const uint64_t left = extent->end - extent->begin;
+            int64_t got;
+
+            if (*most == 0) {
+                *out = CV_GATHER_BUSY;
+                return CLEAVE_OK;
+            }
+            got = cv_sink_write(gather, extent, left < *most ? left : *most);
+            if (got < 0 && errno == EINTR)
+                continue;
+            if (got < 0 && errno == EAGAIN) {
+                *out = CV_GATHER_BLOCKED;
+                return CLEAVE_OK;
+            }
+            if (got == 0 && extent->lane->foreign)
+                return keep_cut(gather);
+            if (got <= 0)
+                return keep_failure(gather, got < 0 ? errno : EIO);
+            extent->begin += (uint64_t)got;
+            gather->written += (uint64_t)got;
+            *most -= (uint64_t)got;
+        }
+    }
+    *out = CV_GATHER_IDLE;
+    return CLEAVE_OK;
+}
+
+static enum cleave_status pump(struct cv_gather *gather, uint64_t most,
+                               enum cv_gather_state *out)
+{
+    struct cv_store *written;
+
+    *out = CV_GATHER_IDLE;
+    if (gather->error != 0)
+        return gather->failure.status;
+    while (next_store(gather) != NULL) {
+        CV_TRY(write_store(gather, &most, out));
+        if (*out != CV_GATHER_IDLE)
+            break;
+        written = gather->writing;
+        gather->position = written->end;
+        gather->writing = NULL;
+        cv_store_drop(written);
+    }
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_gather_pump(struct cv_gather *gather, uint64_t most,
+                                  enum cv_gather_state *out, struct cleave_error *err)
+{
+    const enum cleave_status status = pump(gather, most, out);
+
+    if (status != CLEAVE_OK && err != NULL)
+        *err = gather->failure;
+    return status;
+}
+
+/* --- with a poller ------------------------------------------------------------------------ */
+
+/* Write a little and then wait for what is needed to go on. A pipe is watched all the
+ * time, as its reader may go away. */
+static void turn(struct cv_gather *gather)
+{
+    enum cv_gather_state state;
+    enum cleave_status status = pump(gather, STEP, &state);
+
+    if (status == CLEAVE_OK)
+        status =
+            cv_poller_modify(gather->poller, &gather->watch,
+                             state == CV_GATHER_IDLE ? 0 : CV_WRITABLE, &gather->failure);
+    if (status != CLEAVE_OK) {
+        gather->error = gather->error != 0 ? gather->error : EIO;
+        cv_poller_remove(gather->poller, &gather->watch);
+    }
+}
+
+static void sink_ready(void *context, unsigned events)
+{
+    struct cv_gather *gather = context;
+
+    if (gather->watch.events == 0 && events != 0) {
+        (void)keep_failure(gather, EPIPE);
+        cv_poller_remove(gather->poller, &gather->watch);
+        return;
+    }
+    turn(gather);
+}
+
+enum cleave_status cv_gather_attach(struct cv_gather *gather, struct cv_poller *poller,
+                                    struct cleave_error *err)
+{
+    assert(gather->poller == NULL && gather->options.sink >= 0);
+    CV_TRY(cv_poller_add(poller, &gather->watch, gather->options.sink,
+                         cv_gather_pending(gather) ? CV_WRITABLE : 0, sink_ready, gather,
+                         err));
+    gather->poller = poller;
+    return CLEAVE_OK;
+}
+
+void cv_gather_detach(struct cv_gather *gather)
+{
+    if (gather->poller != NULL)
+        cv_poller_remove(gather->poller, &gather->watch);
+    gather->poller = NULL;
+}
+
+/* --- finished outputs --------------------------------------------------------------------- */
+
+enum cleave_status cv_gather_finish(struct cv_gather *gather, struct cv_store *store,
+                                    uint64_t begin, uint64_t end,
+                                    struct cleave_error *err)
+{
+    assert(gather->options.sink >= 0 && begin < end);
+    if (gather->options.unordered) {
+        begin = gather->finished;
+        end = begin + 1;
+    }
+    assert(begin >= gather->position);
+    store->begin = begin;
+    store->end = end;
+    CV_TRY(push(gather, store, err));
+    cv_store_close(store);
+    gather->finished++;
+    if (gather->poller != NULL && gather->error == 0 && gather->watch.events == 0)
+        turn(gather);
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_gather_skip(struct cv_gather *gather, uint64_t begin, uint64_t end,
+                                  struct cleave_error *err)
+{
+    struct cv_store *store;
+    enum cleave_status status;
+
+    if (gather->options.unordered)
+        return CLEAVE_OK;
+    CV_TRY(cv_store_open(gather, &store, err));
+    status = cv_gather_finish(gather, store, begin, end, err);
+    if (status != CLEAVE_OK)
+        cv_store_drop(store);
+    return status;
+}
+
+enum cleave_status cv_gather_status(const struct cv_gather *gather, int *out_errno,
+                                    struct cleave_error *err)
+{
+    if (out_errno != NULL)
+        *out_errno = gather->error;
+    if (gather->error == 0)
+        return CLEAVE_OK;
+    if (err != NULL)
+        *err = gather->failure;
+    return gather->failure.status;
+}
+
+uint64_t cv_gather_position(const struct cv_gather *gather)
+{
+    return gather->options.unordered ? 0 : gather->position;
+}
+
+bool cv_gather_pending(const struct cv_gather *gather)
+{
+    return gather->writing != NULL || gather->count > 0;
+}
+
+struct cv_gather_usage cv_gather_usage(const struct cv_gather *gather)
+{
+    return (struct cv_gather_usage){ gather->written, gather->memory, gather->disk,
+                                     gather->most_disk };
+}

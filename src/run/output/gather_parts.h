@@ -1,0 +1,108 @@
+/* gather_parts.h -- what the files gather*.c share. SPDX-License-Identifier: MIT */
+#ifndef CV_GATHER_PARTS_H
+#define CV_GATHER_PARTS_H
+#include <sys/types.h>
+#include "run/output/gather.h"
+#include "run/kit/poller.h"
+
+/* A file that outputs are put into, one behind the other, and given back as a whole. */
+struct cv_lane {
+    int fd;
+    bool disk;    /* else in memory                                        */
+    bool foreign; /* of another process: only read, and not counted        */
+    dev_t device; /* of a foreign one, as the next                         */
+    ino_t inode;
+    uint64_t length; /* up to where it has been written                       */
+    uint64_t held;   /* bytes of it that count as used                        */
+    size_t users;    /* stores that are partly in it                          */
+    bool taken;      /* a store is being filled at its end                    */
+    bool listed;     /* in the list of those with room                        */
+    struct cv_lane *next, *previous; /* of all                                   */
+    struct cv_lane *next_free;       /* of those with room                       */
+};
+
+struct cv_extent {
+    struct cv_lane *lane; /* borrowed */
+    uint64_t begin, end;
+};
+
+/* What did not fit into memory follows on disk. There, room is left for what is before
+ * it, which takes no space and lets both be joined without moving the larger part. */
+struct cv_store {
+    struct cv_gather *gather; /* borrowed                                        */
+    struct cv_extent extents[CV_STORE_PARTS];
+    size_t nextents;
+    struct cv_loan loan; /* if the extents are foreign                           */
+    bool filling;        /* its last lane is still taken                                */
+    bool widened;
+    uint64_t begin, end;        /* of the input, once finished                          */
+    struct cv_store *next;      /* of all                                        */
+    struct cv_store *next_free; /* of those not in use                           */
+};
+
+enum cv_sink_kind { CV_SINK_NONE, CV_SINK_PIPE, CV_SINK_FILE, CV_SINK_OTHER };
+
+struct cv_gather {
+    struct cv_gather_options options;
+    char *directory; /* owned: options.directory */
+    char *sink_name; /* owned: options.sink_name */
+
+    struct cv_lane *lanes, *free_lanes[2]; /* owned; with room: in memory, on disk */
+    uint64_t memory, disk, most_disk;      /* bytes held                           */
+    size_t nforeign, most_foreign;         /* lanes                                */
+    struct cv_store *stores, *free_stores; /* owned                                */
+
+    struct cv_store **heap; /* owned array of finished stores, the first on top    */
+    size_t count, capacity;
+    struct cv_store *writing; /* the one that is being written, or NULL            */
+    size_t extent;            /* of it                                             */
+    uint64_t position;        /* in the input; unordered: finished so far          */
+    uint64_t finished, written;
+
+    enum cv_sink_kind kind;
+    size_t copy_bytes; /* of CV_SINK_OTHER, at a time                              */
+    bool socket;
+    int error; /* errno of the failure of the sink                                 */
+    struct cleave_error failure;
+    struct cv_poller *poller; /* borrowed, or NULL */
+    struct cv_watch watch;
+};
+
+/* --- gather_lane.c ------------------------------------------------------------------------ */
+
+/* A lane whose end a store may fill, in memory or on disk. */
+enum cleave_status cv_lane_take(struct cv_gather *gather, bool disk, struct cv_lane **out,
+                                struct cleave_error *err);
+/* The store at its end is complete. */
+void cv_lane_return(struct cv_gather *gather, struct cv_lane *lane);
+/* `bytes` more are in it; they may be negative. */
+void cv_lane_count(struct cv_gather *gather, struct cv_lane *lane, int64_t bytes);
+/* A store that is partly in it goes away. */
+void cv_lane_leave(struct cv_gather *gather, struct cv_lane *lane);
+void cv_lanes_close(struct cv_gather *gather);
+/* The lane of a file of another process, for one more store; the descriptor is borrowed
+ * for the call. NULL: there are too many. */
+struct cv_lane *cv_lane_borrow(struct cv_gather *gather, int fd);
+/* An error of reading or writing kept outputs, with errno. */
+enum cleave_status cv_lane_fail(const struct cv_gather *gather, bool disk, int error,
+                                struct cleave_error *err);
+
+/* --- gather_store.c ----------------------------------------------------------------------- */
+
+/* Nothing is added to it any more. */
+void cv_store_close(struct cv_store *store);
+
+/* --- gather_loan.c ------------------------------------------------------------------------ */
+
+/* Copy what lies with another process. */
+enum cleave_status cv_store_bring_home(struct cv_store *store, struct cleave_error *err);
+
+/* --- gather_sink.c ------------------------------------------------------------------------ */
+
+void cv_sink_init(struct cv_gather *gather);
+/* Write up to `length` bytes of `extent`; the number written, or -1 with errno (EAGAIN:
+ * wait until the sink is writable). */
+int64_t cv_sink_write(struct cv_gather *gather, const struct cv_extent *extent,
+                      uint64_t length);
+
+#endif

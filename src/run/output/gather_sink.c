@@ -1,0 +1,104 @@
+/* gather_sink.c -- write kept outputs to where they go. SPDX-License-Identifier: MIT
+ *
+ * A pipe takes references to pages and says when it is full. A file is filled within the
+ * kernel. What is left is read and written: a terminal, a socket, a file that is only
+ * appended to (which splice refuses). */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <sys/sendfile.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "run/output/gather_parts.h"
+
+enum {
+    STEP = 1 << 20,   /* written to a file at a time, as this can take a while       */
+    COPY = 64 * 1024, /* read and written at a time                                  */
+};
+
+void cv_sink_init(struct cv_gather *gather)
+{
+    const int sink = gather->options.sink;
+    struct stat info;
+
+    gather->kind = sink < 0 ? CV_SINK_NONE : CV_SINK_OTHER;
+    gather->copy_bytes = COPY;
+    if (sink < 0 || fstat(sink, &info) != 0)
+        return;
+    if (S_ISFIFO(info.st_mode)) {
+        gather->kind = CV_SINK_PIPE;
+        gather->copy_bytes = PIPE_BUF;
+    } else if (S_ISSOCK(info.st_mode)) {
+        gather->socket = true;
+    } else if (isatty(sink)) {
+        gather->copy_bytes = PIPE_BUF;
+    } else {
+        gather->kind = CV_SINK_FILE;
+    }
+}
+
+/* Whether a call does not know how, so that another one should be tried. */
+static bool is_unsupported(int error)
+{
+    return error == EINVAL || error == ENOSYS || error == EOPNOTSUPP || error == EXDEV ||
+           error == EBADF;
+}
+
+static int64_t write_file(struct cv_gather *gather, const struct cv_extent *extent,
+                          size_t length)
+{
+    off_t offset = (off_t)extent->begin;
+    ssize_t got = 0;
+
+    length = length < STEP ? length : STEP;
+    if (extent->lane->disk)
+        got = copy_file_range(extent->lane->fd, &offset, gather->options.sink, NULL,
+                              length, 0);
+    if (got == 0 || (got < 0 && is_unsupported(errno)))
+        got = sendfile(gather->options.sink, extent->lane->fd, &offset, length);
+    return got;
+}
+
+static int64_t copy(struct cv_gather *gather, const struct cv_extent *extent,
+                    size_t length)
+{
+    struct pollfd wait = { .fd = gather->options.sink, .events = POLLOUT };
+    char bytes[COPY];
+    ssize_t got;
+
+    /* Only after this does a pipe take PIPE_BUF bytes at once. */
+    if (poll(&wait, 1, 0) == 0) {
+        errno = EAGAIN;
+        return -1;
+    }
+    got = pread(extent->lane->fd, bytes,
+                length < gather->copy_bytes ? length : gather->copy_bytes,
+                (off_t)extent->begin);
+    if (got <= 0)
+        return got;
+    return gather->socket ? send(gather->options.sink, bytes, (size_t)got, MSG_DONTWAIT)
+                          : write(gather->options.sink, bytes, (size_t)got);
+}
+
+int64_t cv_sink_write(struct cv_gather *gather, const struct cv_extent *extent,
+                      uint64_t length)
+{
+    const size_t most = length < INT_MAX ? (size_t)length : INT_MAX;
+    off_t offset = (off_t)extent->begin;
+    int64_t got = -1;
+
+    if (gather->kind == CV_SINK_PIPE)
+        got = splice(extent->lane->fd, &offset, gather->options.sink, NULL, most,
+                     SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
+    else if (gather->kind == CV_SINK_FILE)
+        got = write_file(gather, extent, most);
+    else
+        return copy(gather, extent, most);
+    if (got >= 0 || !is_unsupported(errno))
+        return got;
+    gather->kind = CV_SINK_OTHER;
+    return copy(gather, extent, most);
+}

@@ -1,0 +1,300 @@
+/* gather_store.c -- fill the output of one chunk. SPDX-License-Identifier: MIT */
+#include <assert.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "run/output/gather_parts.h"
+#include "run/kit/process.h"
+
+enum {
+    COPY = 64 * 1024,         /* read and written at a time                         */
+    MOST = 16 << 20,          /* asked of one call                                  */
+    WIDEN_FROM = 4 * 64 << 10 /* an output of this size is worth a wider pipe       */
+};
+
+enum cleave_status cv_store_open(struct cv_gather *gather, struct cv_store **out,
+                                 struct cleave_error *err)
+{
+    struct cv_store *store = gather->free_stores;
+
+    if (store != NULL) {
+        gather->free_stores = store->next_free;
+    } else {
+        store = calloc(1, sizeof *store);
+        if (store == NULL)
+            return cv_fail_memory(err, "an output");
+        store->next = gather->stores;
+        gather->stores = store;
+    }
+    *store = (struct cv_store){ .gather = gather, .next = store->next };
+    *out = store;
+    return CLEAVE_OK;
+}
+
+uint64_t cv_store_size(const struct cv_store *store)
+{
+    uint64_t size = 0;
+
+    for (size_t i = 0; i < store->nextents; i++)
+        size += store->extents[i].end - store->extents[i].begin;
+    return size;
+}
+
+void cv_store_close(struct cv_store *store)
+{
+    if (store->filling)
+        cv_lane_return(store->gather, store->extents[store->nextents - 1].lane);
+    store->filling = false;
+}
+
+/* The output of a failed chunk, which nobody has seen, is at the end of a lane and can go
+ * at once. Others leave theirs as it is: it may still be on its way through a pipe. */
+static void undo_filling(struct cv_store *store)
+{
+    const struct cv_extent *extent = &store->extents[store->nextents - 1];
+    struct cv_lane *lane = extent->lane;
+
+    if (extent->begin == extent->end || ftruncate(lane->fd, (off_t)extent->begin) != 0)
+        return;
+    lane->length = extent->begin;
+    cv_lane_count(store->gather, lane, -(int64_t)(extent->end - extent->begin));
+}
+
+void cv_store_drop(struct cv_store *store)
+{
+    struct cv_gather *gather;
+    struct cv_loan loan;
+
+    if (store == NULL)
+        return;
+    gather = store->gather;
+    loan = store->loan;
+    if (store->filling)
+        undo_filling(store);
+    cv_store_close(store);
+    for (size_t i = 0; i < store->nextents; i++)
+        cv_lane_leave(gather, store->extents[i].lane);
+    store->nextents = 0;
+    store->loan.over = NULL;
+    store->next_free = gather->free_stores;
+    gather->free_stores = store;
+    if (loan.over != NULL)
+        loan.over(&loan);
+}
+
+/* --- filling ------------------------------------------------------------------------------ */
+
+static enum cleave_status begin_extent(struct cv_store *store, bool disk,
+                                       struct cleave_error *err)
+{
+    const uint64_t before = cv_store_size(store);
+    struct cv_extent *extent = &store->extents[store->nextents];
+    struct cv_lane *lane;
+
+    CV_TRY(cv_lane_take(store->gather, disk, &lane, err));
+    cv_store_close(store);
+    extent->lane = lane;
+    extent->begin = extent->end = lane->length + before;
+    store->nextents++;
+    store->filling = true;
+    return CLEAVE_OK;
+}
+
+/* Where the next bytes go, and how many may. */
+static enum cleave_status make_room(struct cv_store *store, uint64_t *room,
+                                    struct cv_extent **out, struct cleave_error *err)
+{
+    const struct cv_gather *gather = store->gather;
+    const uint64_t most = gather->options.memory;
+    const uint64_t left = most > gather->memory ? most - gather->memory : 0;
+
+    assert(store->filling || store->nextents == 0);
+    if (store->nextents == 0)
+        CV_TRY(begin_extent(store, left == 0, err));
+    if (left == 0 && !store->extents[store->nextents - 1].lane->disk)
+        CV_TRY(begin_extent(store, true, err));
+    *out = &store->extents[store->nextents - 1];
+    *room = (*out)->lane->disk ? UINT64_MAX : left;
+    return CLEAVE_OK;
+}
+
+static void add_bytes(struct cv_store *store, struct cv_extent *extent, size_t bytes)
+{
+    extent->end += bytes;
+    extent->lane->length = extent->end;
+    cv_lane_count(store->gather, extent->lane, (int64_t)bytes);
+}
+
+/* What a pipe has to say before anything is set up for it: most commands that print
+ * nothing need nothing. */
+static enum cv_store_state look(int fd, size_t *unread)
+{
+    struct pollfd wait = { .fd = fd, .events = POLLIN };
+    int count = 0;
+
+    *unread = 0;
+    if (poll(&wait, 1, 0) <= 0)
+        return CV_STORE_EMPTY;
+    if ((wait.revents & POLLIN) == 0)
+        return CV_STORE_END;
+    if (ioctl(fd, FIONREAD, &count) == 0 && count > 0)
+        *unread = (size_t)count;
+    return *unread > 0 ? CV_STORE_BUSY : CV_STORE_EMPTY;
+}
+
+/* Read and write, where splice does not work. 0: the end; -1 with errno. */
+static ssize_t copy(const struct cv_extent *extent, int fd, size_t length)
+{
+    char bytes[COPY];
+    size_t unread, done = 0;
+    ssize_t got;
+
+    switch (look(fd, &unread)) {
+    case CV_STORE_END:
+        return 0;
+    case CV_STORE_EMPTY:
+        errno = EAGAIN;
+        return -1;
+    default:
+        break;
+    }
+    if (length > unread)
+        length = unread;
+    got = read(fd, bytes, length < COPY ? length : COPY);
+    while (got > 0 && done < (size_t)got) {
+        const ssize_t put = pwrite(extent->lane->fd, bytes + done, (size_t)got - done,
+                                   (off_t)(extent->end + done));
+
+        if (put < 0 && errno != EINTR)
+            return -1;
+        done += put > 0 ? (size_t)put : 0;
+    }
+    return got;
+}
+
+static ssize_t move(const struct cv_extent *extent, int fd, size_t length)
+{
+    off_t offset = (off_t)extent->end;
+    const ssize_t got = splice(fd, NULL, extent->lane->fd, &offset, length,
+                               SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
+
+    if (got < 0 && (errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP))
+        return copy(extent, fd, length);
+    return got;
+}
+
+enum cleave_status cv_store_pump(struct cv_store *store, int fd, uint64_t most,
+                                 enum cv_store_state *out, struct cleave_error *err)
+{
+    size_t unread;
+
+    if (store->nextents == 0) {
+        *out = look(fd, &unread);
+        if (*out != CV_STORE_BUSY)
+            return CLEAVE_OK;
+    }
+    while (most > 0) {
+        struct cv_extent *extent;
+        uint64_t room;
+        ssize_t got;
+
+        CV_TRY(make_room(store, &room, &extent, err));
+        room = room < most ? room : most;
+        got = move(extent, fd, room < MOST ? (size_t)room : MOST);
+        if (got > 0) {
+            add_bytes(store, extent, (size_t)got);
+            most -= (uint64_t)got;
+        } else if (got == 0 || errno == EAGAIN) {
+            *out = got == 0 ? CV_STORE_END : CV_STORE_EMPTY;
+            if (!store->widened && cv_store_size(store) >= WIDEN_FROM) {
+                store->widened = true;
+                cv_pipe_widen(fd, CV_PIPE_WIDE);
+            }
+            return CLEAVE_OK;
+        } else if (errno != EINTR) {
+            return cv_lane_fail(store->gather, extent->lane->disk, errno, err);
+        }
+    }
+    *out = CV_STORE_BUSY;
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_store_write(struct cv_store *store, const void *bytes,
+                                  size_t length, struct cleave_error *err)
+{
+    const char *from = bytes;
+
+    while (length > 0) {
+        struct cv_extent *extent;
+        uint64_t room;
+        ssize_t put;
+
+        CV_TRY(make_room(store, &room, &extent, err));
+        put = pwrite(extent->lane->fd, from, length < room ? length : (size_t)room,
+                     (off_t)extent->end);
+        if (put < 0 && errno != EINTR)
+            return cv_lane_fail(store->gather, extent->lane->disk, errno, err);
+        if (put > 0) {
+            add_bytes(store, extent, (size_t)put);
+            from += put;
+            length -= (size_t)put;
+        }
+    }
+    return CLEAVE_OK;
+}
+
+/* --- taking ------------------------------------------------------------------------------- */
+
+/* Put what is in memory into the room left for it on disk. There is none if nothing came
+ * to the disk: then its end has not moved, and the next output begins there. */
+static enum cleave_status join(struct cv_store *store, struct cleave_error *err)
+{
+    struct cv_extent *memory = &store->extents[0], *disk = &store->extents[1];
+    const uint64_t length = memory->end - memory->begin;
+    const uint64_t begin = disk->begin - length;
+    char bytes[COPY];
+
+    if (disk->begin == disk->end) {
+        cv_lane_leave(store->gather, disk->lane);
+        store->nextents = 1;
+        return CLEAVE_OK;
+    }
+    for (uint64_t done = 0; done < length;) {
+        const uint64_t left = length - done;
+        ssize_t got = pread(memory->lane->fd, bytes, left < COPY ? (size_t)left : COPY,
+                            (off_t)(memory->begin + done));
+
+        if (got > 0)
+            got = pwrite(disk->lane->fd, bytes, (size_t)got, (off_t)(begin + done));
+        if (got < 0 && errno != EINTR)
+            return cv_lane_fail(store->gather, true, errno, err);
+        done += got > 0 ? (uint64_t)got : 0;
+    }
+    cv_lane_leave(store->gather, memory->lane);
+    cv_lane_count(store->gather, disk->lane, (int64_t)length);
+    disk->begin = begin;
+    store->extents[0] = *disk;
+    store->nextents = 1;
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_gather_take(struct cv_store *store, struct cv_taken *out,
+                                  struct cleave_error *err)
+{
+    if (store->nextents == 0)
+        CV_TRY(begin_extent(store, false, err));
+    cv_store_close(store);
+    if (store->nextents == 2 && store->loan.over != NULL)
+        CV_TRY(cv_store_bring_home(store, err));
+    if (store->nextents == 2)
+        CV_TRY(join(store, err));
+    *out = (struct cv_taken){ store->extents[0].lane->fd, store->extents[0].begin,
+                              store->extents[0].end };
+    return CLEAVE_OK;
+}

@@ -1,0 +1,388 @@
+/* slot.c -- a command on a piece of the input.
+ * SPDX-License-Identifier: MIT */
+#include "run/slot/slot.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "run/slot/slot_kind.h"
+
+/* Bytes moved before others get their turn. */
+enum { TURN = 8 << 20 };
+/* After a polite signal, and after the end of a command whose output somebody still holds,
+ * it is waited so long. */
+static const double GRACE_S = 1;
+
+/* --- for all kinds ------------------------------------------------------------------------ */
+
+static void close_output(struct cv_slot *slot)
+{
+    cv_poller_remove(slot->poller, &slot->out_watch);
+    cv_close(&slot->out);
+}
+
+void cv_slot_release(struct cv_slot *slot)
+{
+    cv_inlet_close(&slot->in);
+    cv_inlet_close(&slot->mate);
+    close_output(slot);
+    cv_poller_remove(slot->poller, &slot->end_watch);
+    cv_poller_cancel(slot->poller, &slot->timer);
+}
+
+static void broke(void *context, const struct cleave_error *err)
+{
+    struct cv_slot *slot = context;
+
+    slot->broke(slot->context, err);
+}
+
+static void kill_harder(void *context)
+{
+    cv_slot_kill(context);
+}
+
+void cv_slot_kill_soon(struct cv_slot *slot)
+{
+    struct cleave_error err;
+
+    if (cv_poller_set(slot->poller, &slot->timer, cv_clock_s() + GRACE_S, kill_harder,
+                      slot, &err) != CLEAVE_OK)
+        broke(slot, &err);
+}
+
+void cv_slot_kill(struct cv_slot *slot)
+{
+    cv_process_signal(&slot->process, slot->kills++ == 0 ? SIGTERM : SIGKILL);
+    cv_slot_kill_soon(slot);
+}
+
+static void time_out(void *context)
+{
+    struct cv_slot *slot = context;
+
+    slot->timed_out = true;
+    cv_slot_kill(slot);
+}
+
+enum cleave_status cv_slot_limit(struct cv_slot *slot, struct cleave_error *err)
+{
+    if (slot->timeout_s <= 0)
+        return CLEAVE_OK;
+    return cv_poller_set(slot->poller, &slot->timer, cv_clock_s() + slot->timeout_s,
+                         time_out, slot, err);
+}
+
+size_t cv_slot_parts(struct cv_slot *slot, struct cv_part parts[CV_SLOT_PARTS])
+{
+    const struct cv_piece *piece = &slot->piece;
+    size_t count = 0;
+
+    if (piece->header.end > piece->header.begin)
+        parts[count++] = cv_piece_header(piece);
+    slot->body = count;
+    parts[count++] = cv_piece_body(piece);
+    return count;
+}
+
+size_t cv_slot_mate_parts(const struct cv_slot *slot, struct cv_part parts[1])
+{
+    if (slot->piece.mate_fd < 0)
+        return 0;
+    parts[0] = cv_piece_mate(&slot->piece);
+    return 1;
+}
+
+enum cleave_status cv_slot_open_pipes(struct cv_slot *slot, struct cv_slot_pipes *pipes,
+                                      struct cleave_error *err)
+{
+    CV_TRY(cv_pipe_open(&pipes->in, err));
+    CV_TRY(cv_pipe_open(&pipes->out, err));
+    if (slot->piece.mate_fd >= 0)
+        CV_TRY(cv_pipe_open(&pipes->mate, err));
+    slot->in.fd = pipes->in.write;
+    slot->out = pipes->out.read;
+    slot->mate.fd = pipes->mate.write;
+    pipes->in.write = pipes->out.read = pipes->mate.write = -1;
+    slot->in.poller = slot->mate.poller = slot->poller;
+    slot->in.context = slot->mate.context = slot;
+    slot->in.broke = slot->mate.broke = broke;
+    return CLEAVE_OK;
+}
+
+void cv_slot_close_pipes(struct cv_slot_pipes *pipes)
+{
+    cv_pipe_close(&pipes->in);
+    cv_pipe_close(&pipes->out);
+    cv_pipe_close(&pipes->mate);
+}
+
+enum cleave_status cv_slot_spawn(struct cv_slot *slot, struct cv_slot_pipes *pipes,
+                                 struct cleave_error *err)
+{
+    slot->exited = slot->stopping = slot->timed_out = false;
+    slot->kills = 0;
+    slot->fault = NULL;
+    return cv_process_start(&slot->process, slot->command,
+                            &(struct cv_process_files){ .in = pipes->in.read,
+                                                        .out = pipes->out.write,
+                                                        .errors = -1,
+                                                        .extra = pipes->mate.read },
+                            cv_poller_old_mask(slot->poller), err);
+}
+
+/* --- a command for each piece ------------------------------------------------------------- */
+
+/* Both the process and its output have come to an end. */
+static void finish(struct cv_slot *slot)
+{
+    enum cv_slot_end end;
+
+    cv_poller_remove(slot->poller, &slot->end_watch);
+    /* Children that it left; until it is reaped, its group has no other meaning. */
+    cv_process_signal(&slot->process, SIGKILL);
+    cv_process_reap(&slot->process);
+    end = slot->stopping                 ? CV_SLOT_STOPPED
+          : slot->timed_out              ? CV_SLOT_TIMED_OUT
+          : slot->process.exit_code == 0 ? CV_SLOT_DONE
+                                         : CV_SLOT_FAILED;
+    cv_slot_release(slot);
+    slot->busy = false;
+    slot->ended(slot->context, slot, end);
+}
+
+static void output_ready(void *context, unsigned events)
+{
+    struct cv_slot *slot = context;
+    enum cv_store_state state;
+    struct cleave_error err;
+
+    (void)events;
+    if (cv_store_pump(slot->store, slot->out, TURN, &state, &err) != CLEAVE_OK) {
+        broke(slot, &err);
+        return;
+    }
+    if (state != CV_STORE_END)
+        return;
+    close_output(slot);
+    if (slot->exited)
+        finish(slot);
+}
+
+static void process_ended(void *context, unsigned events)
+{
+    struct cv_slot *slot = context;
+
+    (void)events;
+    slot->exited = true;
+    cv_poller_remove(slot->poller, &slot->end_watch);
+    cv_inlet_close(&slot->in);
+    cv_inlet_close(&slot->mate);
+    if (slot->out >= 0)
+        output_ready(slot, CV_READABLE); /* what is there now; it may be all */
+    else
+        finish(slot);
+    /* Children that hold the output open get their time, then they are stopped. */
+    if (slot->busy && slot->exited && slot->out >= 0) {
+        slot->kills = 0;
+        cv_slot_kill_soon(slot);
+    }
+}
+
+static void all_fed(void *context, struct cv_inlet *inlet)
+{
+    (void)context;
+    cv_inlet_close(inlet);
+}
+
+/* A small piece fits into the pipe: then nobody has to wait for it to be read. */
+static enum cleave_status fill(struct cv_inlet *inlet, const struct cv_part *parts,
+                               size_t count, struct cleave_error *err)
+{
+    inlet->over = all_fed;
+    if (inlet->fd < 0)
+        return CLEAVE_OK;
+    CV_TRY(cv_inlet_begin(inlet, parts, count, err));
+    if (!inlet->feeding)
+        cv_inlet_close(inlet);
+    return CLEAVE_OK;
+}
+
+static enum cleave_status watch(struct cv_slot *slot, struct cleave_error *err)
+{
+    CV_TRY(cv_poller_add(slot->poller, &slot->out_watch, slot->out, CV_READABLE,
+                         output_ready, slot, err));
+    CV_TRY(cv_poller_add(slot->poller, &slot->end_watch, slot->process.pidfd, CV_READABLE,
+                         process_ended, slot, err));
+    CV_TRY(cv_inlet_watch(&slot->in, err));
+    CV_TRY(cv_inlet_watch(&slot->mate, err));
+    return cv_slot_limit(slot, err);
+}
+
+static enum cleave_status launch(struct cv_slot *slot, const struct cv_part *parts,
+                                 size_t count, struct cv_slot_pipes *pipes,
+                                 struct cleave_error *err)
+{
+    struct cv_part mates[1];
+    const size_t nmates = cv_slot_mate_parts(slot, mates);
+
+    CV_TRY(cv_store_open(slot->gather, &slot->store, err));
+    CV_TRY(cv_slot_open_pipes(slot, pipes, err));
+    CV_TRY(fill(&slot->in, parts, count, err));
+    CV_TRY(fill(&slot->mate, mates, nmates, err));
+    CV_TRY(cv_slot_spawn(slot, pipes, err));
+    return watch(slot, err);
+}
+
+static enum cleave_status start(struct cv_slot *slot, const struct cv_part *parts,
+                                size_t count, struct cleave_error *err)
+{
+    struct cv_slot_pipes pipes = { { -1, -1 }, { -1, -1 }, { -1, -1 } };
+    enum cleave_status status;
+
+    slot->busy = true;
+    slot->start_s = cv_clock_s();
+    status = launch(slot, parts, count, &pipes, err);
+    cv_slot_close_pipes(&pipes);
+    if (status != CLEAVE_OK)
+        cv_slot_done(slot);
+    return status;
+}
+
+static enum cleave_status start_single(struct cv_slot *slot, struct cleave_error *err)
+{
+    struct cv_part parts[CV_SLOT_PARTS];
+
+    return start(slot, parts, cv_slot_parts(slot, parts), err);
+}
+
+enum cleave_status cv_slot_start_parts(struct cv_slot *slot, const struct cv_part *parts,
+                                       size_t count, struct cleave_error *err)
+{
+    assert(slot->kind->start == start_single);
+    slot->piece = (struct cv_piece){ .fd = -1, .mate_fd = -1 };
+    slot->body = 0;
+    return start(slot, parts, count, err);
+}
+
+static uint64_t fed_single(const struct cv_slot *slot)
+{
+    return slot->in.fd < 0 ? slot->piece.body.end
+                           : cv_feed_at(&slot->in.feed, slot->body);
+}
+
+/* Both or none: mates that have been fed already cannot be taken back either. */
+static bool cut_single(struct cv_slot *slot, const struct cv_piece *head)
+{
+    const bool mates = slot->piece.mate_fd >= 0;
+
+    if (slot->in.fd < 0 || cv_feed_at(&slot->in.feed, slot->body) > head->body.end)
+        return false;
+    if (mates && (slot->mate.fd < 0 || !cv_feed_cut(&slot->mate.feed, 0, head->mate.end)))
+        return false;
+    if (!cv_feed_cut(&slot->in.feed, slot->body, head->body.end))
+        return false;
+    slot->piece = *head;
+    return true;
+}
+
+static void stop_single(struct cv_slot *slot)
+{
+    if (!slot->busy || slot->stopping)
+        return;
+    slot->stopping = true;
+    cv_slot_kill(slot);
+}
+
+static bool leave_single(struct cv_slot *slot)
+{
+    return !slot->busy;
+}
+
+static void done_single(struct cv_slot *slot)
+{
+    if (!slot->busy)
+        return;
+    cv_slot_release(slot);
+    slot->busy = false;
+    cv_process_kill(&slot->process);
+    if (slot->store != NULL)
+        cv_store_drop(slot->store);
+    slot->store = NULL;
+}
+
+static const struct cv_slot_kind single = {
+    .start = start_single,
+    .fed = fed_single,
+    .cut = cut_single,
+    .stop = stop_single,
+    .leave = leave_single,
+    .done = done_single,
+};
+
+/* --- what users call ---------------------------------------------------------------------- */
+
+void cv_slot_init(struct cv_slot *slot)
+{
+    memset(slot, 0, sizeof *slot);
+    slot->kind = &single;
+    cv_inlet_init(&slot->in);
+    cv_inlet_init(&slot->mate);
+    slot->out = -1;
+    slot->process.pidfd = -1;
+}
+
+enum cleave_status cv_slot_start(struct cv_slot *slot, const struct cv_piece *piece,
+                                 struct cleave_error *err)
+{
+    slot->piece = *piece;
+    return slot->kind->start(slot, err);
+}
+
+uint64_t cv_slot_sent(const struct cv_slot *slot)
+{
+    return slot->remote.sent + slot->steady.sent + cv_feed_fed(&slot->in.feed) +
+           cv_feed_fed(&slot->mate.feed);
+}
+
+uint64_t cv_slot_fed(const struct cv_slot *slot)
+{
+    return slot->kind->fed(slot);
+}
+
+bool cv_slot_cut(struct cv_slot *slot, const struct cv_piece *head)
+{
+    return slot->kind->cut(slot, head);
+}
+
+void cv_slot_stop(struct cv_slot *slot)
+{
+    slot->kind->stop(slot);
+}
+
+bool cv_slot_leave(struct cv_slot *slot)
+{
+    return slot->kind->leave(slot);
+}
+
+void cv_slot_done(struct cv_slot *slot)
+{
+    slot->kind->done(slot);
+}
+
+void cv_slot_describe_end(const struct cv_slot *slot, char *out, size_t size)
+{
+    const struct cv_process *process = &slot->process;
+
+    if (slot->timed_out)
+        snprintf(out, size, "took longer than %g s", slot->timeout_s);
+    else if (slot->fault != NULL)
+        snprintf(out, size, "%s", slot->fault);
+    else if (process->signal != 0)
+        snprintf(out, size, "was ended by signal %d", process->signal);
+    else
+        snprintf(out, size, "exited with status %d", process->exit_code);
+}

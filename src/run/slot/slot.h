@@ -1,0 +1,126 @@
+/* slot.h -- a command on a piece of the input.
+ * SPDX-License-Identifier: MIT
+ *
+ * A slot starts the command, feeds the piece to it, keeps what it writes and tells when it
+ * has ended. Either a command is started for each piece, or one is started once and stays
+ * for many (steady_slot.h), or another machine does it (remote_slot.h). What a failure means is decided by whoever uses it. */
+#ifndef CV_SLOT_H
+#define CV_SLOT_H
+#include "run/output/gather.h"
+#include "run/kit/inlet.h"
+#include "run/kit/poller.h"
+#include "run/kit/process.h"
+#include "run/input/source.h"
+
+enum cv_slot_end {
+    CV_SLOT_DONE,      /* it has succeeded, all output is in `store`                    */
+    CV_SLOT_FAILED,    /* it exited with another status or by a signal, or see `fault`  */
+    CV_SLOT_TIMED_OUT, /* it was stopped because it took too long                       */
+    CV_SLOT_STOPPED,   /* it was stopped by cv_slot_stop                                */
+    CV_SLOT_LOST,      /* the machine it was on has gone                                */
+};
+
+enum { CV_FRAME = 8 }; /* bytes of a length, see steady_slot.h */
+
+/* What is known of a command that stays. */
+struct cv_steady {
+    bool given;       /* the process has been given the piece                          */
+    bool leaving;     /* its input has been closed, so that it ends                    */
+    bool spoke;       /* a process of this slot has answered                           */
+    bool refused;     /* the answer is that it failed                                  */
+    uint64_t answers; /* of this process                                               */
+    unsigned char head[CV_FRAME]; /* of the answer: its length                         */
+    size_t nhead;                 /* bytes of it that have come                        */
+    uint64_t left;                /* bytes of the answer that have not                 */
+    unsigned char frames[2][CV_FRAME]; /* lengths on their way to the command          */
+    uint64_t sent;                     /* bytes of the piece that no feed knows of     */
+    struct cv_timer patience;          /* until the first answer                       */
+};
+
+struct cv_host;
+
+/* What is known of a piece on another machine. */
+struct cv_remote {
+    struct cv_host *host; /* borrowed; NULL: it is this machine                         */
+    uint32_t seat;        /* slot of that machine                                       */
+    struct cv_slot *next_lane, *next_sending; /* lists of the host                      */
+    uint64_t number;                          /* of the piece, on its link              */
+    uint64_t sent, acked; /* bytes of header, body and mates, one behind the other    */
+    double granted_s;     /* since then it may be sent                                */
+    double arrived_s;     /* it was there; of this piece or the one before            */
+    double computed_s;    /* its command had ended; the same                          */
+    double compute_s;     /* what the command took, by the clock of that machine      */
+    bool waiting, queued; /* for the port, for the link                               */
+    bool announced, arrived, computed;
+    bool cutting;            /* an answer is due whether it was cut                     */
+    struct cv_piece shorter; /* what it becomes then                                    */
+    bool leaving, has_left;  /* the command that stays                                  */
+    bool hashed;
+    struct cv_content_hash hash; /* of what the command was given                       */
+    uint64_t kept;               /* bytes of an output that stays there                 */
+};
+
+struct cv_slot_kind;
+
+struct cv_slot {
+    const struct cv_slot_kind *kind;
+    struct cv_poller *poller; /* borrowed, as all here but what is named owned         */
+    struct cv_gather *gather;
+    const struct cv_command *command;
+    double timeout_s;
+    void (*ended)(void *context, struct cv_slot *slot, enum cv_slot_end end);
+    void (*broke)(void *context, const struct cleave_error *err); /* storing failed     */
+    /* A command that stayed has ended while it had no piece; see `process`, `fault`. */
+    void (*left)(void *context, struct cv_slot *slot);
+    /* The first answer is long in coming: perhaps it does not know that it should. */
+    void (*silent)(void *context, struct cv_slot *slot);
+    /* Of another machine: the piece is there; it was cut or could not be. */
+    void (*arrived)(void *context, struct cv_slot *slot);
+    void (*cut_answered)(void *context, struct cv_slot *slot, bool done);
+    void *context;
+    uint32_t worker;
+
+    bool busy;
+    struct cv_piece piece;
+    struct cv_process process; /* owned                                                */
+    struct cv_inlet in, mate;  /* standard input, and descriptor 3                     */
+    struct cv_store *store;    /* owned until it is taken away                         */
+    int out;                   /* owned end of a pipe; -1: closed                      */
+    struct cv_watch out_watch, end_watch;
+    struct cv_timer timer;
+    double start_s; /* of the clock of the poller                                      */
+    bool exited, stopping, timed_out;
+    unsigned kills;    /* signals sent to stop it                                      */
+    size_t body;       /* which part of the feed is the body                           */
+    const char *fault; /* what else was wrong with it: "the command ..."; NULL: nothing */
+    struct cv_steady steady;
+    struct cv_remote remote;
+};
+
+void cv_slot_init(struct cv_slot *slot);
+/* Start the command on a piece. Only when it is not busy. */
+enum cleave_status cv_slot_start(struct cv_slot *slot, const struct cv_piece *piece,
+                                 struct cleave_error *err);
+/* The same on other bytes, at most CV_FEED_PARTS parts; none: there is nothing to read. It
+ * cannot be cut. Only for slots that start a command for each piece. */
+enum cleave_status cv_slot_start_parts(struct cv_slot *slot, const struct cv_part *parts,
+                                       size_t count, struct cleave_error *err);
+/* Bytes that the command has been given, mates included. */
+uint64_t cv_slot_sent(const struct cv_slot *slot);
+/* Up to which byte of the body, an offset in the file, the command has been fed. */
+uint64_t cv_slot_fed(const struct cv_slot *slot);
+/* Let the piece end at `head`, which begins as it does. False if more has been fed. */
+bool cv_slot_cut(struct cv_slot *slot, const struct cv_piece *head);
+/* Ask the command to end, and kill it when it does not. */
+void cv_slot_stop(struct cv_slot *slot);
+/* Let a command that stays end by itself; only when it is not busy. True when there is
+ * none, or none any more: until then, go on with the poller and ask again. */
+bool cv_slot_leave(struct cv_slot *slot);
+/* Kill what runs and forget it; nothing is told. */
+void cv_slot_done(struct cv_slot *slot);
+
+/* How its command ended when that was not well, behind "the command": "exited with status
+ * 3". */
+void cv_slot_describe_end(const struct cv_slot *slot, char *out, size_t size);
+
+#endif

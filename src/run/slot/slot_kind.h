@@ -1,0 +1,44 @@
+/* slot_kind.h -- what the kinds of slots share. SPDX-License-Identifier: MIT */
+#ifndef CV_SLOT_KIND_H
+#define CV_SLOT_KIND_H
+#include "run/slot/slot.h"
+
+struct cv_slot_kind {
+    enum cleave_status (*start)(struct cv_slot *slot, struct cleave_error *err);
+    uint64_t (*fed)(const struct cv_slot *slot);
+    bool (*cut)(struct cv_slot *slot, const struct cv_piece *head);
+    void (*stop)(struct cv_slot *slot);
+    bool (*leave)(struct cv_slot *slot);
+    void (*done)(struct cv_slot *slot);
+};
+
+/* Pipes for a process; the ends that stay here go to the slot. */
+struct cv_slot_pipes {
+    struct cv_pipe in, out, mate;
+};
+
+enum { CV_SLOT_PARTS = 2 };
+
+/* What there is to feed of the piece, and of its mates; how many parts. */
+size_t cv_slot_parts(struct cv_slot *slot, struct cv_part parts[CV_SLOT_PARTS]);
+size_t cv_slot_mate_parts(const struct cv_slot *slot, struct cv_part parts[1]);
+/* Open the pipes; the inlets of the slot are ready to be filled then. */
+enum cleave_status cv_slot_open_pipes(struct cv_slot *slot, struct cv_slot_pipes *pipes,
+                                      struct cleave_error *err);
+void cv_slot_close_pipes(struct cv_slot_pipes *pipes);
+/* Start the command with its ends of the pipes. */
+enum cleave_status cv_slot_spawn(struct cv_slot *slot, struct cv_slot_pipes *pipes,
+                                 struct cleave_error *err);
+/* Close all that the process had, and watch it no more. */
+void cv_slot_release(struct cv_slot *slot);
+/* Stop the command when it takes longer than it may, from now on. */
+enum cleave_status cv_slot_limit(struct cv_slot *slot, struct cleave_error *err);
+/* Send the next signal: the polite one, later the other, until it has ended. */
+void cv_slot_kill(struct cv_slot *slot);
+/* Do that when it has not ended by itself soon. */
+void cv_slot_kill_soon(struct cv_slot *slot);
+
+/* Give the piece to the process that stays, from its beginning (steady_give.c). */
+enum cleave_status cv_steady_give(struct cv_slot *slot, struct cleave_error *err);
+
+#endif

@@ -1,0 +1,393 @@
+/* steady_slot.c -- a slot whose command stays and is given one piece after the other.
+ * SPDX-License-Identifier: MIT
+ *
+ * A small piece costs two calls on the way in (steady_give.c) and two on the way out: read
+ * the answer, keep it; larger ones are spliced, as always. The process is watched for its
+ * output and its end all the time, so nothing is set up or taken down per piece. */
+#include "run/slot/steady_slot.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "base/text.h"
+#include "run/slot/slot_kind.h"
+
+enum {
+    COPY = 32 * 1024, /* of an answer that is read, not spliced   */
+    TURN = 8 << 20,   /* bytes moved before others get their turn */
+    LENGTH_BITS = 56, /* of an honest length: any text has more   */
+};
+
+static const double PATIENCE_S = 10; /* with the first answer of all */
+
+static void broke(struct cv_slot *slot, const struct cleave_error *err)
+{
+    slot->broke(slot->context, err);
+}
+
+static bool is_alive(const struct cv_slot *slot)
+{
+    return slot->process.pid > 0;
+}
+
+/* Whether it can be given a piece, or its answer be believed. */
+static bool is_usable(const struct cv_slot *slot)
+{
+    return is_alive(slot) && !slot->exited && slot->kills == 0 && slot->out >= 0 &&
+           !slot->steady.leaving;
+}
+
+static bool is_answered(const struct cv_slot *slot)
+{
+    return slot->steady.nhead == CV_FRAME && slot->steady.left == 0 &&
+           slot->fault == NULL;
+}
+
+/* The command cannot be used any more. */
+static void condemn(struct cv_slot *slot, const char *fault)
+{
+    slot->fault = fault;
+    if (slot->kills == 0)
+        slot->kills = 1; /* it has nothing to clean up that we could wait for */
+    if (!slot->exited)
+        cv_slot_kill(slot);
+}
+
+/* --- the end of a piece ------------------------------------------------------------------- */
+
+/* The piece is over once it has been answered and fed. */
+static void check_over(struct cv_slot *slot)
+{
+    struct cv_steady *steady = &slot->steady;
+
+    if (!steady->given || !is_answered(slot) || slot->in.feeding || slot->mate.feeding)
+        return;
+    steady->given = false;
+    steady->spoke = true;
+    cv_poller_cancel(slot->poller, &steady->patience);
+    steady->answers++;
+    slot->busy = false;
+    if (slot->out >= 0 && slot->timeout_s > 0)
+        cv_poller_cancel(slot->poller, &slot->timer);
+    /* To others it is as if a command had ended. */
+    slot->process.exit_code = steady->refused ? 1 : 0;
+    slot->process.signal = 0;
+    slot->fault = steady->refused ? "said that it failed" : NULL;
+    slot->ended(slot->context, slot, steady->refused ? CV_SLOT_FAILED : CV_SLOT_DONE);
+}
+
+static void all_fed(void *context, struct cv_inlet *inlet)
+{
+    (void)inlet;
+    check_over(context);
+}
+
+/* --- answers ------------------------------------------------------------------------------ */
+
+static uint64_t get_length(const unsigned char frame[CV_FRAME])
+{
+    uint64_t length = 0;
+
+    for (int i = 0; i < CV_FRAME; i++)
+        length = length << 8 | frame[i];
+    return length;
+}
+
+/* Somebody who has never sent a length does not know what he is asked for: there is no use
+ * in asking him about every piece. */
+static enum cleave_status judge_length(struct cv_slot *slot, struct cleave_error *err)
+{
+    struct cv_steady *steady = &slot->steady;
+    const uint64_t length = get_length(steady->head);
+    char shown[64];
+
+    if (length == UINT64_MAX) {
+        steady->refused = true;
+    } else if (length >> LENGTH_BITS == 0) {
+        steady->left = length;
+    } else {
+        condemn(slot, "answered with something that is no length");
+        if (!steady->spoke)
+            return cv_fail(err, CLEAVE_EINPUT,
+                           "expected the length of an answer, got '%s': is '%s' made to "
+                           "be persistent?",
+                           cv_shown((const char *)steady->head, CV_FRAME, shown,
+                                    sizeof shown),
+                           slot->command->argv[0]);
+    }
+    return CLEAVE_OK;
+}
+
+/* Bytes that the command has written. */
+static enum cleave_status take(struct cv_slot *slot, const char *bytes, size_t length,
+                               struct cleave_error *err)
+{
+    struct cv_steady *steady = &slot->steady;
+    size_t some = CV_FRAME - steady->nhead;
+
+    if (!steady->given || is_answered(slot)) {
+        condemn(slot, "wrote something that it was not asked for");
+        return CLEAVE_OK;
+    }
+    if (some > 0) {
+        some = some < length ? some : length;
+        memcpy(steady->head + steady->nhead, bytes, some);
+        steady->nhead += some;
+        if (steady->nhead == CV_FRAME)
+            CV_TRY(judge_length(slot, err));
+        bytes += some;
+        length -= some;
+    }
+    if (length == 0 || slot->fault != NULL)
+        return CLEAVE_OK;
+    some = length < steady->left ? length : (size_t)steady->left;
+    CV_TRY(cv_store_write(slot->store, bytes, some, err));
+    steady->left -= some;
+    if (length > some)
+        condemn(slot, "wrote more than the length of its answer");
+    return CLEAVE_OK;
+}
+
+/* Read on, once; *more is false when there is nothing now. */
+static enum cleave_status read_some(struct cv_slot *slot, bool *more,
+                                    struct cleave_error *err)
+{
+    struct cv_steady *steady = &slot->steady;
+    char bytes[COPY];
+    ssize_t got;
+
+    if (slot->kills == 0 && steady->left >= COPY) {
+        const uint64_t before = cv_store_size(slot->store);
+        enum cv_store_state state;
+
+        CV_TRY(cv_store_pump(slot->store, slot->out,
+                             steady->left < TURN ? steady->left : TURN, &state, err));
+        steady->left -= cv_store_size(slot->store) - before;
+        *more = state == CV_STORE_BUSY;
+        got = state == CV_STORE_END ? 0 : 1;
+    } else {
+        got = read(slot->out, bytes, sizeof bytes);
+        *more = got > 0;
+        /* What a dying command says is heard, so that it can die, and forgotten. */
+        if (got > 0 && slot->kills == 0)
+            CV_TRY(take(slot, bytes, (size_t)got, err));
+    }
+    if (got == 0) {
+        cv_poller_remove(slot->poller, &slot->out_watch);
+        cv_close(&slot->out);
+        if (!steady->leaving && !slot->exited && slot->kills == 0)
+            cv_slot_kill_soon(slot); /* it cannot answer any more */
+    }
+    return CLEAVE_OK;
+}
+
+static void answer_ready(void *context, unsigned events)
+{
+    struct cv_slot *slot = context;
+    struct cleave_error err;
+    bool more;
+
+    (void)events;
+    if (read_some(slot, &more, &err) != CLEAVE_OK)
+        broke(slot, &err);
+    else if (slot->kills == 0)
+        check_over(slot);
+}
+
+/* --- processes ---------------------------------------------------------------------------- */
+
+static enum cleave_status start_process(struct cv_slot *slot, struct cleave_error *err);
+
+/* A command may end between two pieces, in good order; the one it was given meanwhile
+ * goes to the next. */
+static bool ended_between(const struct cv_slot *slot)
+{
+    const struct cv_steady *steady = &slot->steady;
+
+    return !steady->given ||
+           (slot->process.exit_code == 0 && steady->answers > 0 && steady->nhead == 0 &&
+            !slot->timed_out && slot->fault == NULL);
+}
+
+/* The end of the process was the end of the piece. */
+static void fail_piece(struct cv_slot *slot)
+{
+    slot->steady.given = false;
+    slot->busy = false;
+    if (slot->fault == NULL && slot->process.exit_code == 0)
+        slot->fault = "exited before it answered";
+    slot->ended(slot->context, slot,
+                slot->stopping    ? CV_SLOT_STOPPED
+                : slot->timed_out ? CV_SLOT_TIMED_OUT
+                                  : CV_SLOT_FAILED);
+}
+
+static void process_ended(void *context, unsigned events)
+{
+    struct cv_slot *slot = context;
+    struct cleave_error err;
+    enum cleave_status status = CLEAVE_OK;
+    bool more = true;
+
+    (void)events;
+    slot->exited = true;
+    while (status == CLEAVE_OK && slot->out >= 0 && more)
+        status = read_some(slot, &more, &err);
+    if (slot->out >= 0)
+        cv_process_signal(&slot->process, SIGKILL); /* children that it left */
+    cv_slot_release(slot);
+    cv_poller_cancel(slot->poller, &slot->steady.patience);
+    cv_process_reap(&slot->process);
+    if (status != CLEAVE_OK) {
+        broke(slot, &err);
+    } else if (!slot->busy) {
+        slot->left(slot->context, slot);
+    } else if (slot->steady.given && is_answered(slot) && slot->kills == 0) {
+        slot->left(slot->context, slot);
+        check_over(slot);
+    } else if (!slot->stopping && ended_between(slot)) {
+        slot->left(slot->context, slot);
+        if (start_process(slot, &err) != CLEAVE_OK)
+            broke(slot, &err);
+    } else {
+        fail_piece(slot);
+    }
+}
+
+static void lose_patience(void *context)
+{
+    struct cv_slot *slot = context;
+
+    slot->silent(slot->context, slot);
+}
+
+static enum cleave_status set_nonblocking(int fd, struct cleave_error *err)
+{
+    const int flags = fd >= 0 ? fcntl(fd, F_GETFL) : 0;
+
+    if (fd >= 0 && (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0))
+        return cv_fail(err, CLEAVE_EENGINE, "cannot set up a pipe: %s", strerror(errno));
+    return CLEAVE_OK;
+}
+
+static enum cleave_status launch(struct cv_slot *slot, struct cv_slot_pipes *pipes,
+                                 struct cleave_error *err)
+{
+    CV_TRY(cv_slot_open_pipes(slot, pipes, err));
+    slot->in.over = slot->mate.over = all_fed;
+    CV_TRY(set_nonblocking(slot->in.fd, err));
+    CV_TRY(set_nonblocking(slot->mate.fd, err));
+    CV_TRY(set_nonblocking(slot->out, err));
+    CV_TRY(cv_slot_spawn(slot, pipes, err));
+    if (!slot->steady.spoke)
+        CV_TRY(cv_poller_set(slot->poller, &slot->steady.patience,
+                             cv_clock_s() + PATIENCE_S, lose_patience, slot, err));
+    CV_TRY(cv_poller_add(slot->poller, &slot->out_watch, slot->out, CV_READABLE,
+                         answer_ready, slot, err));
+    return cv_poller_add(slot->poller, &slot->end_watch, slot->process.pidfd, CV_READABLE,
+                         process_ended, slot, err);
+}
+
+/* A process, and the piece for it. */
+static enum cleave_status start_process(struct cv_slot *slot, struct cleave_error *err)
+{
+    struct cv_slot_pipes pipes = { { -1, -1 }, { -1, -1 }, { -1, -1 } };
+    enum cleave_status status;
+
+    slot->steady.answers = 0;
+    slot->steady.leaving = false;
+    status = launch(slot, &pipes, err);
+    cv_slot_close_pipes(&pipes);
+    if (status == CLEAVE_OK)
+        status = cv_steady_give(slot, err);
+    return status;
+}
+
+/* --- as a slot ---------------------------------------------------------------------------- */
+
+static enum cleave_status start_steady(struct cv_slot *slot, struct cleave_error *err)
+{
+    enum cleave_status status = cv_store_open(slot->gather, &slot->store, err);
+
+    slot->busy = true;
+    slot->steady.given = false;
+    slot->start_s = cv_clock_s();
+    if (slot->kills == 0)
+        slot->fault = NULL;
+    if (status == CLEAVE_OK && is_usable(slot))
+        status = cv_steady_give(slot, err);
+    else if (status == CLEAVE_OK && !is_alive(slot))
+        status = start_process(slot, err);
+    /* Else the last process is about to end, and another follows. */
+    if (status != CLEAVE_OK)
+        cv_slot_done(slot);
+    return status;
+}
+
+/* The length of the piece has been said: nothing of it can be taken back. */
+static uint64_t fed_steady(const struct cv_slot *slot)
+{
+    return slot->piece.body.end;
+}
+
+static bool cut_steady(struct cv_slot *slot, const struct cv_piece *head)
+{
+    (void)slot;
+    (void)head;
+    return false;
+}
+
+static void stop_steady(struct cv_slot *slot)
+{
+    if (!is_alive(slot) || slot->stopping)
+        return;
+    slot->stopping = true;
+    cv_slot_kill(slot);
+}
+
+static bool leave_steady(struct cv_slot *slot)
+{
+    struct cleave_error err;
+
+    if (!is_alive(slot))
+        return true;
+    if (!slot->steady.leaving) {
+        slot->steady.leaving = true;
+        if (slot->kills == 0)
+            slot->fault = NULL;
+        cv_inlet_close(&slot->in);
+        cv_inlet_close(&slot->mate);
+        if (slot->kills == 0 && cv_slot_limit(slot, &err) != CLEAVE_OK)
+            broke(slot, &err);
+    }
+    return false;
+}
+
+static void done_steady(struct cv_slot *slot)
+{
+    cv_slot_release(slot);
+    cv_poller_cancel(slot->poller, &slot->steady.patience);
+    slot->busy = false;
+    slot->steady.given = false;
+    cv_process_kill(&slot->process);
+    if (slot->store != NULL)
+        cv_store_drop(slot->store);
+    slot->store = NULL;
+}
+
+static const struct cv_slot_kind steady_kind = {
+    .start = start_steady,
+    .fed = fed_steady,
+    .cut = cut_steady,
+    .stop = stop_steady,
+    .leave = leave_steady,
+    .done = done_steady,
+};
+
+void cv_steady_init(struct cv_slot *slot)
+{
+    slot->kind = &steady_kind;
+}

@@ -1,0 +1,54 @@
+/* link.h -- frames over a pair of descriptors. SPDX-License-Identifier: MIT
+ *
+ * Frames are put together and taken apart here, and damaged ones are found out. A link never
+ * waits: what does not go out at once is kept. It says something every second and wants to
+ * hear something, or else is broken. */
+#ifndef CV_LINK_H
+#define CV_LINK_H
+#include "run/wire/frame.h"
+#include "run/kit/poller.h"
+#include "run/kit/squeeze.h"
+
+struct cv_link {
+    struct cv_poller *poller; /* borrowed                                              */
+    /* A whole frame, its payload as it was before it was compressed, borrowed for the
+     * call. It may close the link. */
+    void (*frame)(void *context, const struct cv_frame_head *head,
+                  const unsigned char *payload);
+    /* There is room for more: put the next frame of what is long. False: there is none.
+     * May be NULL. */
+    bool (*more)(void *context);
+    /* The other side has gone or speaks nonsense; called once, and nothing else after. */
+    void (*broke)(void *context, const struct cleave_error *err);
+    void *context;
+    double silence_s; /* so long may the other side say nothing                        */
+    double rate_Bps;  /* what the link moves, told in pings; 0: not known              */
+
+    int in, out; /* owned; -1: closed                                                  */
+    struct cv_watch in_watch, out_watch;
+    struct cv_timer beat;
+    struct cv_squeeze squeeze;
+    unsigned char *got, *put, *plain; /* owned: come, to go, not compressed            */
+    size_t ngot, got_room, put_from, nput, put_room;
+    double heard_s;
+    double other_Bps; /* what the other side says of the link                          */
+    uint64_t frames;  /* that have come                                                */
+    uint64_t plain_sent, wire_sent; /* bytes of payloads, before and after compression */
+    bool broken, deaf; /* deaf: nobody reads what is sent                              */
+};
+
+/* Callbacks and poller have been set. The descriptors belong to the link from here on,
+ * even on failure; they may be one. */
+enum cleave_status cv_link_open(struct cv_link *link, int in, int out,
+                                struct cleave_error *err);
+void cv_link_close(struct cv_link *link);
+/* Send a frame: its type, flags, peer, chunk and value are given; the rest is made here.
+ * Long payloads are compressed if that pays. Failures are told by `broke`, later. */
+void cv_link_send(struct cv_link *link, const struct cv_frame_head *head,
+                  const void *payload, size_t length);
+/* There is something for `more` to give. */
+void cv_link_wake(struct cv_link *link);
+/* Bytes that have not gone out. */
+size_t cv_link_pending(const struct cv_link *link);
+
+#endif

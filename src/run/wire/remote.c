@@ -1,0 +1,215 @@
+/* remote.c -- what the frames between a master and its workers carry, as bytes.
+ * SPDX-License-Identifier: MIT */
+#include "run/wire/remote.h"
+
+enum { ENDS = 64 * 1024, LEAST_TEXT = 8, LEAST_FILE = 5 * 8 };
+
+static void pack_list(struct cv_packer *packer, const char *const *texts)
+{
+    size_t count = 0;
+
+    while (texts != NULL && texts[count] != NULL)
+        count++;
+    cv_pack_number(packer, count);
+    for (size_t i = 0; i < count; i++)
+        cv_pack_text(packer, texts[i]);
+}
+
+static const char **unpack_list(struct cv_unpacker *unpacker, struct cv_arena *arena)
+{
+    const size_t count = cv_unpack_count(unpacker, LEAST_TEXT);
+    const char **texts = cv_array(arena, count + 1, sizeof *texts);
+
+    if (texts == NULL) {
+        unpacker->failed = true;
+        return NULL;
+    }
+    for (size_t i = 0; i < count; i++)
+        texts[i] = cv_unpack_text(unpacker, arena);
+    return texts;
+}
+
+static void pack_range(struct cv_packer *packer, struct cv_range range)
+{
+    cv_pack_number(packer, range.begin);
+    cv_pack_number(packer, range.end);
+}
+
+static struct cv_range unpack_range(struct cv_unpacker *unpacker)
+{
+    struct cv_range range;
+
+    range.begin = cv_unpack_number(unpacker);
+    range.end = cv_unpack_number(unpacker);
+    if (range.end < range.begin || range.end > INT64_MAX)
+        unpacker->failed = true;
+    return range;
+}
+
+static void pack_hash(struct cv_packer *packer, struct cv_content_hash hash)
+{
+    cv_pack_number(packer, hash.high);
+    cv_pack_number(packer, hash.low);
+}
+
+static struct cv_content_hash unpack_hash(struct cv_unpacker *unpacker)
+{
+    struct cv_content_hash hash;
+
+    hash.high = cv_unpack_number(unpacker);
+    hash.low = cv_unpack_number(unpacker);
+    return hash;
+}
+
+/* --- hello -------------------------------------------------------------------------------- */
+
+void cv_pack_hello(struct cv_packer *packer, const struct cv_hello *hello)
+{
+    cv_pack_text(packer, hello->version);
+    cv_pack_text(packer, hello->host);
+    cv_pack_number(packer, hello->cores);
+}
+
+bool cv_unpack_hello(const void *bytes, size_t length, struct cv_arena *arena,
+                     struct cv_hello *out)
+{
+    struct cv_unpacker unpacker = { bytes, length, false };
+
+    out->version = cv_unpack_text(&unpacker, arena);
+    out->host = cv_unpack_text(&unpacker, arena);
+    out->cores = cv_unpack_number(&unpacker);
+    return cv_unpack_good(&unpacker);
+}
+
+/* --- the job ------------------------------------------------------------------------------ */
+
+void cv_pack_job(struct cv_packer *packer, const struct cv_remote_job *job)
+{
+    pack_list(packer, job->command);
+    pack_list(packer, job->names);
+    pack_list(packer, job->environment);
+    cv_pack_text(packer, job->directory);
+    cv_pack_text(packer, job->temporary);
+    cv_pack_number(packer, job->persistent);
+    cv_pack_number(packer, job->hashes);
+    cv_pack_real(packer, job->timeout_s);
+    cv_pack_real(packer, job->silence_s);
+    cv_pack_number(packer, job->memory);
+    cv_pack_number(packer, job->nfiles);
+    for (uint64_t i = 0; i < job->nfiles; i++) {
+        cv_pack_text(packer, job->files[i].path);
+        cv_pack_number(packer, job->files[i].size);
+        cv_pack_number(packer, (uint64_t)job->files[i].mtime_ns);
+        pack_hash(packer, job->files[i].ends);
+    }
+}
+
+bool cv_unpack_job(const void *bytes, size_t length, struct cv_arena *arena,
+                   struct cv_remote_job *out)
+{
+    struct cv_unpacker unpacker = { bytes, length, false };
+
+    out->command = unpack_list(&unpacker, arena);
+    out->names = unpack_list(&unpacker, arena);
+    out->environment = unpack_list(&unpacker, arena);
+    out->directory = cv_unpack_text(&unpacker, arena);
+    out->temporary = cv_unpack_text(&unpacker, arena);
+    out->persistent = cv_unpack_number(&unpacker) != 0;
+    out->hashes = cv_unpack_number(&unpacker) != 0;
+    out->timeout_s = cv_unpack_real(&unpacker);
+    out->silence_s = cv_unpack_real(&unpacker);
+    out->memory = cv_unpack_number(&unpacker);
+    out->nfiles = cv_unpack_count(&unpacker, LEAST_FILE);
+    out->files = cv_array(arena, (size_t)out->nfiles, sizeof *out->files);
+    if (out->files == NULL)
+        return false;
+    for (uint64_t i = 0; i < out->nfiles; i++) {
+        out->files[i].path = cv_unpack_text(&unpacker, arena);
+        out->files[i].size = cv_unpack_number(&unpacker);
+        out->files[i].mtime_ns = (int64_t)cv_unpack_number(&unpacker);
+        out->files[i].ends = unpack_hash(&unpacker);
+    }
+    return cv_unpack_good(&unpacker) && out->command[0] != NULL &&
+           out->names[0] != NULL && out->timeout_s >= 0 && out->silence_s > 0;
+}
+
+/* --- pieces ------------------------------------------------------------------------------- */
+
+void cv_pack_piece(struct cv_packer *packer, const struct cv_remote_piece *piece)
+{
+    cv_pack_number(packer, piece->shared);
+    cv_pack_number(packer, piece->mates);
+    cv_pack_number(packer, piece->file);
+    cv_pack_number(packer, piece->mate_file);
+    pack_range(packer, piece->header);
+    pack_range(packer, piece->body);
+    pack_range(packer, piece->mate);
+}
+
+bool cv_unpack_piece(const void *bytes, size_t length, struct cv_remote_piece *out)
+{
+    struct cv_unpacker unpacker = { bytes, length, false };
+
+    out->shared = cv_unpack_number(&unpacker) != 0;
+    out->mates = cv_unpack_number(&unpacker) != 0;
+    out->file = cv_unpack_number(&unpacker);
+    out->mate_file = cv_unpack_number(&unpacker);
+    out->header = unpack_range(&unpacker);
+    out->body = unpack_range(&unpacker);
+    out->mate = unpack_range(&unpacker);
+    return cv_unpack_good(&unpacker);
+}
+
+void cv_pack_end(struct cv_packer *packer, const struct cv_remote_end *end)
+{
+    cv_pack_number(packer, end->flags);
+    cv_pack_number(packer, (uint64_t)end->exit_code);
+    cv_pack_number(packer, (uint64_t)end->signal);
+    cv_pack_real(packer, end->compute_s);
+    cv_pack_number(packer, end->fed);
+    cv_pack_number(packer, end->output);
+    cv_pack_real(packer, end->user_s);
+    cv_pack_real(packer, end->system_s);
+    pack_hash(packer, end->hash);
+    cv_pack_text(packer, end->fault);
+}
+
+bool cv_unpack_end(const void *bytes, size_t length, struct cv_arena *arena,
+                   struct cv_remote_end *out)
+{
+    struct cv_unpacker unpacker = { bytes, length, false };
+
+    out->flags = cv_unpack_number(&unpacker);
+    out->exit_code = (int64_t)cv_unpack_number(&unpacker);
+    out->signal = (int64_t)cv_unpack_number(&unpacker);
+    out->compute_s = cv_unpack_real(&unpacker);
+    out->fed = cv_unpack_number(&unpacker);
+    out->output = cv_unpack_number(&unpacker);
+    out->user_s = cv_unpack_real(&unpacker);
+    out->system_s = cv_unpack_real(&unpacker);
+    out->hash = unpack_hash(&unpacker);
+    out->fault = cv_unpack_text(&unpacker, arena);
+    return cv_unpack_good(&unpacker) && out->exit_code >= -1 && out->exit_code < 256 &&
+           out->signal >= 0 && out->signal < 128 && out->compute_s >= 0;
+}
+
+/* --- files -------------------------------------------------------------------------------- */
+
+enum cleave_status cv_remote_ends(int fd, uint64_t size, const char *name,
+                                  struct cv_content_hash *out, struct cleave_error *err)
+{
+    const uint64_t first = size < ENDS ? size : ENDS;
+    const uint64_t last = size - first < ENDS ? size - first : ENDS;
+    struct cv_content_hasher *hasher;
+    enum cleave_status status;
+
+    status = cv_content_hasher_new(&hasher, err);
+    if (status != CLEAVE_OK)
+        return status;
+    status = cv_content_hasher_add(hasher, name, fd, 0, first, err);
+    if (status == CLEAVE_OK)
+        status = cv_content_hasher_add(hasher, name, fd, size - last, size, err);
+    *out = cv_content_hasher_finish(hasher);
+    cv_content_hasher_free(hasher);
+    return status;
+}

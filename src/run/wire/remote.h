@@ -1,0 +1,114 @@
+/* remote.h -- what the frames between a master and its workers mean.
+ * SPDX-License-Identifier: MIT
+ *
+ * Both say hello first. The master then describes the job, in one or more frames, and the
+ * worker answers that it is ready or why it is not. From then on the master gives pieces of
+ * the input to the slots of the worker (`peer` of a frame is the slot, `chunk` the piece),
+ * ahead of time if it likes: a slot works on them one after the other. Both send something
+ * every second, so that silence means that the other is gone. */
+#ifndef CV_REMOTE_H
+#define CV_REMOTE_H
+#include <stdint.h>
+#include "base/arena.h"
+#include "run/kit/content_hash.h"
+#include "run/wire/frame.h"
+#include "run/kit/pack.h"
+#include "run/kit/range_set.h"
+
+enum cv_frame_type {
+    CV_FRAME_PING =
+        1,          /* value: bytes per second that the link is known to move; 0: not */
+    CV_FRAME_HELLO, /* payload: struct cv_hello                                       */
+
+    /* From the master. */
+    CV_FRAME_JOB,   /* payload: struct cv_remote_job, in frames up to CV_FRAME_LAST     */
+    CV_FRAME_PIECE, /* payload: struct cv_remote_piece; then, unless it is shared, DATA */
+    CV_FRAME_DATA,  /* bytes of it; value: enum cv_remote_part, in that order. LAST: all
+                       has been sent, be it less than was announced                     */
+    CV_FRAME_CUT,   /* let the body of a piece that has been sent end after `value` bytes
+                       and its mates after as many as the payload says, if that can be  */
+    CV_FRAME_STOP,  /* stop the piece, or forget it if it has not been begun            */
+    CV_FRAME_LEAVE, /* let the command of the slot end, if it stays                     */
+
+    /* From the worker. */
+    CV_FRAME_READY,    /* value: 1 if the shared input was found; payload: why not      */
+    CV_FRAME_REFUSED,  /* payload: why the job cannot be done here                      */
+    CV_FRAME_GOT,      /* value: bytes of the piece that have come; LAST: all of it     */
+    CV_FRAME_COMPUTED, /* the command has ended; value: microseconds it took            */
+    CV_FRAME_OUTPUT,   /* bytes of its output                                           */
+    CV_FRAME_END,      /* payload: struct cv_remote_end; all output has been sent       */
+    CV_FRAME_CUT_DONE, /* answer to CUT: value 1 if it was cut, else 0                  */
+    CV_FRAME_LEFT, /* the command that stayed has ended; payload: struct cv_remote_end */
+    CV_FRAME_HAS_LEFT, /* answer to LEAVE: the slot has no command any more             */
+    CV_FRAME_SILENT,   /* the command that stays does not answer its first piece        */
+
+    CV_FRAME_OTHERS = 64, /* from here on: for other transports                         */
+};
+
+struct cv_hello {
+    const char *version; /* of cleave                                                  */
+    const char *host;    /* name of the machine                                        */
+    uint64_t cores;      /* that it may use                                            */
+};
+
+/* A file that the worker may be able to read itself. */
+struct cv_remote_file {
+    const char *path;
+    uint64_t size;
+    int64_t mtime_ns;
+    struct cv_content_hash ends; /* of its first and last 64 KiB                       */
+};
+
+struct cv_remote_job {
+    const char **command;     /* words, ended by NULL                                  */
+    const char **names;       /* of the slots: what CLEAVE_WORKER says; ended by NULL  */
+    const char **environment; /* NAME=VALUE, ended by NULL                             */
+    const char *directory;    /* to work in; "": where it is                           */
+    const char *temporary;    /* for what does not fit into memory; "": TMPDIR, /tmp   */
+    bool persistent, hashes;  /* hashes: say the hash of what a piece was              */
+    double timeout_s;         /* of the command; 0: none                               */
+    double silence_s;         /* so long may the master say nothing                    */
+    uint64_t memory;          /* bytes kept in memory                                  */
+    struct cv_remote_file *files;
+    uint64_t nfiles;
+};
+
+/* What a piece is. Shared: ranges of files of the job; else how many bytes of each come.
+ * `mates` says whether there are any, `file` and `mate_file` where they are. */
+struct cv_remote_piece {
+    bool shared, mates;
+    uint64_t file, mate_file;
+    struct cv_range header, body, mate;
+};
+
+enum cv_remote_part { CV_PART_HEADER, CV_PART_BODY, CV_PART_MATE };
+
+enum { CV_END_TIMED_OUT = 1, CV_END_STOPPED = 2, CV_END_FAILED = 4 };
+
+struct cv_remote_end {
+    uint64_t flags;
+    int64_t exit_code, signal;
+    double compute_s;
+    uint64_t fed, output; /* bytes                                                     */
+    double user_s, system_s;
+    struct cv_content_hash hash; /* of what the command was given, if asked for        */
+    const char *fault;           /* as of a slot; ""                                   */
+};
+
+void cv_pack_hello(struct cv_packer *packer, const struct cv_hello *hello);
+bool cv_unpack_hello(const void *bytes, size_t length, struct cv_arena *arena,
+                     struct cv_hello *out);
+void cv_pack_job(struct cv_packer *packer, const struct cv_remote_job *job);
+bool cv_unpack_job(const void *bytes, size_t length, struct cv_arena *arena,
+                   struct cv_remote_job *out);
+void cv_pack_piece(struct cv_packer *packer, const struct cv_remote_piece *piece);
+bool cv_unpack_piece(const void *bytes, size_t length, struct cv_remote_piece *out);
+void cv_pack_end(struct cv_packer *packer, const struct cv_remote_end *end);
+bool cv_unpack_end(const void *bytes, size_t length, struct cv_arena *arena,
+                   struct cv_remote_end *out);
+
+/* Hash of the first and last 64 KiB of a file of `size` bytes. */
+enum cleave_status cv_remote_ends(int fd, uint64_t size, const char *name,
+                                  struct cv_content_hash *out, struct cleave_error *err);
+
+#endif

@@ -1,0 +1,220 @@
+/* worker_held.c -- partial results that lie with a worker, and those on their way out.
+ * SPDX-License-Identifier: MIT */
+#include "run/worker/worker_held.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "run/wire/fold_frames.h"
+
+enum { FRAME = 256 * 1024 };
+
+/* --- what lies here ----------------------------------------------------------------------- */
+
+struct cv_held *cv_holding_find(const struct cv_holding *holding, uint64_t id)
+{
+    struct cv_held *held = holding->held;
+
+    while (held != NULL && (held->id != id || held->forgotten))
+        held = held->next;
+    return held;
+}
+
+static struct cv_held *add(struct cv_holding *holding, uint64_t id,
+                           struct cv_store *store)
+{
+    struct cv_held *held = calloc(1, sizeof *held);
+
+    if (held == NULL)
+        return NULL;
+    held->id = id;
+    held->store = store;
+    held->next = holding->held;
+    holding->held = held;
+    return held;
+}
+
+static enum cleave_status complete(struct cv_held *held, struct cleave_error *err)
+{
+    CV_TRY(cv_gather_take(held->store, &held->taken, err));
+    held->complete = true;
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_holding_add(struct cv_holding *holding, uint64_t id,
+                                  struct cv_store *store, struct cleave_error *err)
+{
+    struct cv_held *held = add(holding, id, store);
+
+    if (held == NULL) {
+        cv_store_drop(store);
+        return cv_fail_memory(err, "a partial result");
+    }
+    return complete(held, err);
+}
+
+static void drop_unused(struct cv_holding *holding, struct cv_held *held)
+{
+    struct cv_held **at = &holding->held;
+
+    if (!held->forgotten || !held->complete || held->users > 0)
+        return;
+    while (*at != held)
+        at = &(*at)->next;
+    *at = held->next;
+    cv_store_drop(held->store);
+    free(held);
+}
+
+/* Whether it is one that nobody wants any more; it goes with its last bytes. */
+static bool refuse(struct cv_holding *holding, uint64_t id, bool last)
+{
+    struct cv_held *held = holding->held;
+
+    while (held != NULL && (held->id != id || !held->forgotten || held->complete))
+        held = held->next;
+    if (held == NULL)
+        return false;
+    held->complete = last;
+    drop_unused(holding, held);
+    return true;
+}
+
+enum cleave_status cv_holding_take(struct cv_holding *holding, struct cv_gather *gather,
+                                   const struct cv_frame_head *head,
+                                   const unsigned char *payload, bool *out_complete,
+                                   struct cleave_error *err)
+{
+    const bool last = (head->flags & CV_FRAME_LAST) != 0;
+    struct cv_held *held;
+
+    *out_complete = false;
+    if (refuse(holding, head->chunk, last))
+        return CLEAVE_OK;
+    held = cv_holding_find(holding, head->chunk);
+    if (head->type != CV_FRAME_PARTIAL || (held != NULL && held->complete))
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "got a frame from another worker that is not expected");
+    if (held == NULL) {
+        struct cv_store *store;
+
+        CV_TRY(cv_store_open(gather, &store, err));
+        held = add(holding, head->chunk, store);
+        if (held == NULL) {
+            cv_store_drop(store);
+            return cv_fail_memory(err, "a partial result");
+        }
+    }
+    CV_TRY(cv_store_write(held->store, payload, head->length, err));
+    *out_complete = last;
+    return last ? complete(held, err) : CLEAVE_OK;
+}
+
+enum cleave_status cv_holding_forget(struct cv_holding *holding, uint64_t id,
+                                     struct cleave_error *err)
+{
+    struct cv_held *held = cv_holding_find(holding, id);
+
+    if (held == NULL)
+        held = add(holding, id, NULL);
+    if (held == NULL)
+        return cv_fail_memory(err, "a partial result");
+    held->forgotten = true;
+    if (!held->complete) {
+        cv_store_drop(held->store);
+        held->store = NULL;
+    }
+    drop_unused(holding, held);
+    return CLEAVE_OK;
+}
+
+void cv_holding_release(struct cv_holding *holding, struct cv_held *held)
+{
+    held->users--;
+    drop_unused(holding, held);
+}
+
+/* --- what is on its way ------------------------------------------------------------------- */
+
+enum cleave_status cv_holding_send(struct cv_holding *holding, uint64_t id, uint32_t peer,
+                                   uint64_t name, struct cleave_error *err)
+{
+    struct cv_held *held = cv_holding_find(holding, id);
+    struct cv_parcel **line = peer == 0 ? &holding->for_master : &holding->for_peers;
+    struct cv_parcel *parcel;
+
+    if (held == NULL || !held->complete)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "was asked for a partial result that is not here");
+    parcel = calloc(1, sizeof *parcel);
+    if (parcel == NULL)
+        return cv_fail_memory(err, "a partial result");
+    held->users++;
+    *parcel = (struct cv_parcel){
+        .held = held, .peer = peer, .name = name, .at = held->taken.begin
+    };
+    while (*line != NULL)
+        line = &(*line)->next;
+    *line = parcel;
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_holding_next(struct cv_holding *holding, bool for_master,
+                                   struct cv_frame_head *head, unsigned char *payload,
+                                   bool *out_any, struct cleave_error *err)
+{
+    struct cv_parcel **line = for_master ? &holding->for_master : &holding->for_peers;
+    struct cv_parcel *parcel = *line;
+    const struct cv_taken *taken;
+    uint64_t left;
+    ssize_t got = 0;
+
+    *out_any = parcel != NULL;
+    if (parcel == NULL)
+        return CLEAVE_OK;
+    taken = &parcel->held->taken;
+    left = taken->end - parcel->at;
+    if (left > 0)
+        got = pread(taken->fd, payload, (size_t)(left < FRAME ? left : FRAME),
+                    (off_t)parcel->at);
+    if (got < 0 || (got == 0 && left > 0))
+        return cv_fail(err, CLEAVE_EENGINE, "cannot read a partial result again");
+    parcel->at += (uint64_t)got;
+    *head = (struct cv_frame_head){ .type = CV_FRAME_PARTIAL,
+                                    .flags = parcel->at == taken->end ? CV_FRAME_LAST : 0,
+                                    .length = (uint32_t)got,
+                                    .peer = parcel->peer,
+                                    .chunk = parcel->name };
+    if (parcel->at == taken->end) {
+        *line = parcel->next;
+        cv_holding_release(holding, parcel->held);
+        free(parcel);
+    }
+    return CLEAVE_OK;
+}
+
+/* --- the end ------------------------------------------------------------------------------ */
+
+static void drop_parcels(struct cv_parcel **line)
+{
+    while (*line != NULL) {
+        struct cv_parcel *parcel = *line;
+
+        *line = parcel->next;
+        free(parcel);
+    }
+}
+
+void cv_holding_done(struct cv_holding *holding)
+{
+    drop_parcels(&holding->for_peers);
+    drop_parcels(&holding->for_master);
+    while (holding->held != NULL) {
+        struct cv_held *held = holding->held;
+
+        holding->held = held->next;
+        cv_store_drop(held->store);
+        free(held);
+    }
+}

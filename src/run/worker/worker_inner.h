@@ -1,0 +1,98 @@
+/* worker_inner.h -- what the parts of a worker share. SPDX-License-Identifier: MIT */
+#ifndef CV_WORKER_INNER_H
+#define CV_WORKER_INNER_H
+#include "run/output/gather.h"
+#include "run/wire/link.h"
+#include "run/wire/remote.h"
+#include "run/slot/slot.h"
+#include "run/worker/worker_serve.h"
+
+/* A piece, from its first byte to the last one of its output. */
+struct cv_task {
+    uint64_t chunk;
+    uint32_t seat;
+    struct cv_remote_piece asked;
+    struct cv_store *spool, *mates, *output; /* owned; NULL: none                       */
+    uint64_t bytes, header;                  /* that have come; those of the header     */
+    struct cv_piece piece;                   /* once it is complete                     */
+    bool complete, running, stopped;
+    struct cv_remote_end end;
+    char fault[200];
+    struct cv_taken taken; /* the output, while it is sent                              */
+    struct cv_task *next;
+};
+
+/* Tasks one after the other. */
+struct cv_tasks {
+    struct cv_task *first, **last;
+};
+
+struct cv_seat {
+    struct cv_slot slot;
+    struct cv_tasks tasks; /* the first one may be running                              */
+    bool leaving;
+};
+
+struct cv_worker {
+    const struct cv_worker_options *options;
+    struct cv_poller *poller; /* owned                                                  */
+    struct cv_link link;
+    struct cv_gather *gather; /* owned; there is one once the job is known              */
+    struct cv_arena arena;
+    struct cv_packer job_bytes;
+    struct cv_remote_job job;
+    struct cv_command *commands; /* owned: per seat                                     */
+    struct cv_seat *seats;       /* owned                                               */
+    uint32_t nseats, ncommands;
+    int *files; /* owned: those of the job, when all were found                         */
+    struct cv_content_hasher *hasher;
+    struct cv_tasks outgoing;
+    struct cv_tasks lent; /* whose outputs the master has from here                     */
+    bool lends_not;       /* it could not                                               */
+    unsigned char *bytes; /* owned: a part of an output on its way                      */
+    bool greeted, ready, ended, refused;
+    struct cleave_error err;
+};
+
+void cv_tasks_init(struct cv_tasks *tasks);
+void cv_tasks_add(struct cv_tasks *tasks, struct cv_task *task);
+struct cv_task *cv_tasks_find(const struct cv_tasks *tasks, uint64_t chunk);
+void cv_tasks_remove(struct cv_tasks *tasks, struct cv_task *task);
+void cv_task_free(struct cv_task *task);
+
+/* End the worker; what is wrong is said here and to the master. */
+void cv_worker_fail(struct cv_worker *worker, const struct cleave_error *err);
+void cv_worker_send(struct cv_worker *worker, enum cv_frame_type type, uint32_t seat,
+                    uint64_t chunk, uint64_t value);
+
+/* worker_job.c: make ready for the job. *out_shared: whether its files are the same here,
+ * else `why` says why not. */
+enum cleave_status cv_worker_prepare(struct cv_worker *worker, bool *out_shared,
+                                     char *why, size_t size, struct cleave_error *err);
+void cv_worker_release(struct cv_worker *worker);
+
+/* worker_tasks.c: pieces. */
+void cv_worker_piece(struct cv_worker *worker, const struct cv_frame_head *head,
+                     const unsigned char *payload);
+void cv_worker_data(struct cv_worker *worker, const struct cv_frame_head *head,
+                    const unsigned char *payload);
+void cv_worker_cut(struct cv_worker *worker, const struct cv_frame_head *head,
+                   const unsigned char *payload);
+void cv_worker_stop(struct cv_worker *worker, const struct cv_frame_head *head);
+void cv_worker_seat_init(struct cv_worker *worker, uint32_t index);
+
+/* worker_output.c: what becomes of those that have ended. */
+
+/* Its output and how it ended go to the master, and the task with them; its input is not
+ * needed any more. */
+void cv_worker_send_away(struct cv_worker *worker, struct cv_task *task);
+/* Only how it ended. */
+void cv_worker_send_end(struct cv_worker *worker, const struct cv_task *task);
+/* The master does not need the output of a lent task any more, or cannot reach it. */
+void cv_worker_taken(struct cv_worker *worker, const struct cv_frame_head *head);
+/* Before the end of the worker: forget those, and leave the bytes, which may be needed. */
+void cv_worker_leave_lent(struct cv_worker *worker);
+/* The next frame of an output; false: there is none. */
+bool cv_worker_more(void *context);
+
+#endif

@@ -1,0 +1,213 @@
+/* worker_output.c -- what becomes of a piece whose command has ended.
+ * SPDX-License-Identifier: MIT
+ *
+ * Its output is kept here for a fold, lent to a master on the same machine (lent.h), or
+ * sent. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "run/wire/lent.h"
+#include "run/worker/worker_inner.h"
+
+/* Of an output that goes into one frame: on a slow link others get their turn. */
+enum { FRAME_SLOW = 32 * 1024, FRAME_FAST = 256 * 1024 };
+/* Bytes hashed between two signs of life. */
+enum { HASHED = 64 << 20 };
+static const double SLOW_BPS = 10e6;
+
+/* --- its input ---------------------------------------------------------------------------- */
+
+/* Long ones take their time: the master should not take this worker for dead. */
+static enum cleave_status hash_range(struct cv_worker *worker, const char *name, int fd,
+                                     struct cv_range range, struct cleave_error *err)
+{
+    while (range.begin < range.end) {
+        const uint64_t left = range.end - range.begin;
+        const uint64_t some = left < HASHED ? left : HASHED;
+
+        CV_TRY(cv_content_hasher_add(worker->hasher, name, fd, range.begin,
+                                     range.begin + some, err));
+        range.begin += some;
+        if (range.begin < range.end)
+            cv_worker_send(worker, CV_FRAME_PING, 0, 0, 0);
+    }
+    return CLEAVE_OK;
+}
+
+/* The hash of what the command was given, if the master cannot know it. */
+static enum cleave_status hash_input(struct cv_worker *worker, struct cv_task *task,
+                                     struct cleave_error *err)
+{
+    const struct cv_piece *piece = &task->piece;
+
+    if (!worker->job.hashes || !task->asked.shared)
+        return CLEAVE_OK;
+    if (worker->hasher == NULL)
+        CV_TRY(cv_content_hasher_new(&worker->hasher, err));
+    cv_content_hasher_reset(worker->hasher);
+    CV_TRY(hash_range(worker, piece->name, piece->fd, piece->header, err));
+    CV_TRY(hash_range(worker, piece->name, piece->fd, piece->body, err));
+    if (piece->mate_fd >= 0)
+        CV_TRY(hash_range(worker, "the mates", piece->mate_fd, piece->mate, err));
+    task->end.hash = cv_content_hasher_finish(worker->hasher);
+    return CLEAVE_OK;
+}
+
+/* --- its output --------------------------------------------------------------------------- */
+
+static void pack_end(struct cv_packer *packer, const struct cv_task *task)
+{
+    struct cv_remote_end end = task->end;
+
+    end.fault = task->fault;
+    cv_pack_end(packer, &end);
+}
+
+/* Let the master have a large output from here, if it is on the same machine. */
+static bool lend(struct cv_worker *worker, struct cv_task *task)
+{
+    struct cv_packer packer = { NULL, 0, 0, false };
+    struct cv_taken parts[CV_STORE_PARTS];
+    bool lends;
+
+    if (!worker->options->near || worker->lends_not || task->output == NULL ||
+        task->end.output < CV_LENT_LEAST)
+        return false;
+    lends = cv_lent_pack(&packer, parts, cv_store_parts(task->output, parts));
+    pack_end(&packer, task);
+    lends = lends && !packer.failed;
+    if (lends) {
+        cv_link_send(&worker->link,
+                     &(struct cv_frame_head){ .type = CV_FRAME_LENT,
+                                              .peer = task->seat,
+                                              .chunk = task->chunk },
+                     packer.bytes, packer.length);
+        cv_tasks_add(&worker->lent, task);
+    }
+    cv_pack_done(&packer);
+    return lends;
+}
+
+/* Over the link, in its turn. */
+static void send_bytes(struct cv_worker *worker, struct cv_task *task)
+{
+    struct cleave_error err;
+
+    if (task->output != NULL &&
+        cv_gather_take(task->output, &task->taken, &err) != CLEAVE_OK) {
+        cv_worker_fail(worker, &err);
+        cv_task_free(task);
+        return;
+    }
+    cv_tasks_add(&worker->outgoing, task);
+    cv_link_wake(&worker->link);
+}
+
+void cv_worker_send_away(struct cv_worker *worker, struct cv_task *task)
+{
+    struct cleave_error err;
+
+    if (hash_input(worker, task, &err) != CLEAVE_OK) {
+        cv_worker_fail(worker, &err);
+        cv_task_free(task);
+        return;
+    }
+    cv_store_drop(task->spool);
+    cv_store_drop(task->mates);
+    task->spool = task->mates = NULL;
+    if (task->output != NULL && task->end.flags != 0) {
+        cv_store_drop(task->output);
+        task->output = NULL;
+    }
+    task->end.output = task->output != NULL ? cv_store_size(task->output) : 0;
+    if (task->output != NULL && worker->options->keep != NULL &&
+        worker->options->keep(worker->options->context, worker, task->chunk,
+                              task->output))
+        task->output = NULL;
+    cv_worker_send(worker, CV_FRAME_COMPUTED, task->seat, task->chunk,
+                   (uint64_t)(1e6 * task->end.compute_s));
+    if (!lend(worker, task))
+        send_bytes(worker, task);
+}
+
+void cv_worker_taken(struct cv_worker *worker, const struct cv_frame_head *head)
+{
+    struct cv_task *task = cv_tasks_find(&worker->lent, head->chunk);
+
+    if (task == NULL)
+        return;
+    cv_tasks_remove(&worker->lent, task);
+    if (head->value != 0) {
+        cv_task_free(task);
+        return;
+    }
+    worker->lends_not = true;
+    send_bytes(worker, task);
+}
+
+void cv_worker_leave_lent(struct cv_worker *worker)
+{
+    while (worker->lent.first != NULL) {
+        struct cv_task *task = worker->lent.first;
+
+        cv_tasks_remove(&worker->lent, task);
+        task->output = NULL; /* it is the gather's, which cuts no file when it ends */
+        cv_task_free(task);
+    }
+}
+
+void cv_worker_send_end(struct cv_worker *worker, const struct cv_task *task)
+{
+    struct cv_packer packer = { NULL, 0, 0, false };
+    struct cleave_error err;
+
+    pack_end(&packer, task);
+    if (packer.failed) {
+        cv_fail_memory(&err, "a frame");
+        cv_worker_fail(worker, &err);
+    } else {
+        cv_link_send(&worker->link,
+                     &(struct cv_frame_head){
+                         .type = CV_FRAME_END, .peer = task->seat, .chunk = task->chunk },
+                     packer.bytes, packer.length);
+    }
+    cv_pack_done(&packer);
+}
+
+bool cv_worker_more(void *context)
+{
+    struct cv_worker *worker = context;
+    struct cv_task *task = worker->outgoing.first;
+    const uint64_t most = worker->link.other_Bps > 0 && worker->link.other_Bps < SLOW_BPS
+                              ? FRAME_SLOW
+                              : FRAME_FAST;
+    uint64_t left;
+    ssize_t got;
+
+    if (task == NULL)
+        return worker->options->more != NULL &&
+               worker->options->more(worker->options->context, worker);
+    left = task->output != NULL ? task->taken.end - task->taken.begin : 0;
+    if (left == 0) {
+        cv_tasks_remove(&worker->outgoing, task);
+        cv_worker_send_end(worker, task);
+        cv_task_free(task);
+        return true;
+    }
+    got = pread(task->taken.fd, worker->bytes, (size_t)(left < most ? left : most),
+                (off_t)task->taken.begin);
+    if (got <= 0) {
+        struct cleave_error err;
+
+        cv_fail(&err, CLEAVE_EENGINE, "cannot read an output again");
+        cv_worker_fail(worker, &err);
+        return false;
+    }
+    task->taken.begin += (uint64_t)got;
+    cv_link_send(&worker->link,
+                 &(struct cv_frame_head){
+                     .type = CV_FRAME_OUTPUT, .peer = task->seat, .chunk = task->chunk },
+                 worker->bytes, (size_t)got);
+    return true;
+}

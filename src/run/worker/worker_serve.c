@@ -1,0 +1,251 @@
+/* worker_serve.c -- the worker at the other end of a link. SPDX-License-Identifier: MIT */
+#include "run/worker/worker_serve.h"
+
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cleave/version.h>
+
+#include "base/fail.h"
+#include "run/wire/lent.h"
+#include "run/kit/usable_cores.h"
+#include "run/worker/worker_inner.h"
+
+enum { JOB_MOST = 64 << 20 };
+
+/* Until the job says how long the master may be silent; and how long the last words may
+ * take. */
+static const double SILENCE_S = 60, LAST_WORDS_S = 1;
+
+void cv_worker_send(struct cv_worker *worker, enum cv_frame_type type, uint32_t seat,
+                    uint64_t chunk, uint64_t value)
+{
+    cv_link_send(&worker->link,
+                 &(struct cv_frame_head){ .type = (uint8_t)type,
+                                          .peer = seat,
+                                          .chunk = chunk,
+                                          .value = value },
+                 NULL, 0);
+}
+
+void cv_worker_fail(struct cv_worker *worker, const struct cleave_error *err)
+{
+    if (worker->ended)
+        return;
+    worker->ended = true;
+    worker->err = *err;
+    cv_link_send(&worker->link, &(struct cv_frame_head){ .type = CV_FRAME_REFUSED },
+                 err->text, strlen(err->text));
+}
+
+/* --- frames ------------------------------------------------------------------------------- */
+
+static void greet(struct cv_worker *worker)
+{
+    struct cv_packer packer = { NULL, 0, 0, false };
+    char host[256] = "";
+
+    if (gethostname(host, sizeof host - 1) != 0 || host[0] == '\0')
+        strcpy(host, "unknown");
+    cv_pack_hello(&packer, &(struct cv_hello){ .version = CLEAVE_VERSION,
+                                               .host = host,
+                                               .cores = cv_usable_cores() });
+    if (!packer.failed)
+        cv_link_send(&worker->link, &(struct cv_frame_head){ .type = CV_FRAME_HELLO },
+                     packer.bytes, packer.length);
+    cv_pack_done(&packer);
+}
+
+static void take_job(struct cv_worker *worker, const struct cv_frame_head *head,
+                     const unsigned char *payload)
+{
+    const struct cv_worker_options *options = worker->options;
+    struct cleave_error err;
+    char why[600] = "";
+    bool shared = false;
+    enum cleave_status status = CLEAVE_OK;
+
+    cv_pack_raw(&worker->job_bytes, payload, head->length);
+    if (worker->job_bytes.failed || worker->job_bytes.length > JOB_MOST)
+        status = cv_fail(&err, CLEAVE_EINPUT, "the job is too long");
+    if (status == CLEAVE_OK && (head->flags & CV_FRAME_LAST) == 0)
+        return;
+    if (status == CLEAVE_OK)
+        status = cv_worker_prepare(worker, &shared, why, sizeof why, &err);
+    if (status == CLEAVE_OK && options->ready != NULL)
+        status = options->ready(options->context, worker, &err);
+    if (status != CLEAVE_OK) {
+        cv_worker_fail(worker, &err);
+        return;
+    }
+    worker->ready = true;
+    cv_link_send(&worker->link,
+                 &(struct cv_frame_head){ .type = CV_FRAME_READY, .value = shared }, why,
+                 strlen(why));
+}
+
+static void unexpected(struct cv_worker *worker, const struct cv_frame_head *head)
+{
+    struct cleave_error err;
+
+    cv_fail(&err, CLEAVE_EINPUT, "got a frame of type %d, which is not expected here",
+            head->type);
+    cv_worker_fail(worker, &err);
+}
+
+static void refused(struct cv_worker *worker, const struct cv_frame_head *head,
+                    const unsigned char *payload)
+{
+    worker->ended = true;
+    cv_fail(&worker->err, CLEAVE_EINPUT, "the master refused this worker: %.*s",
+            (int)(head->length < 200 ? head->length : 200), (const char *)payload);
+}
+
+static void leave(struct cv_worker *worker, const struct cv_frame_head *head)
+{
+    if (head->peer < worker->nseats)
+        worker->seats[head->peer].leaving = true;
+}
+
+/* First the hello, then the job, then all else. */
+static bool in_turn(const struct cv_worker *worker, uint8_t type)
+{
+    if (!worker->greeted)
+        return type == CV_FRAME_HELLO;
+    return worker->ready ? type > CV_FRAME_JOB : type == CV_FRAME_JOB;
+}
+
+static void take_frame(void *context, const struct cv_frame_head *head,
+                       const unsigned char *payload)
+{
+    struct cv_worker *worker = context;
+    const struct cv_worker_options *options = worker->options;
+    const uint8_t type =
+        head->type == CV_FRAME_REFUSED || in_turn(worker, head->type) ? head->type : 0;
+
+    if (worker->ended)
+        return;
+    if (type == CV_FRAME_REFUSED)
+        refused(worker, head, payload);
+    else if (type == CV_FRAME_HELLO)
+        worker->greeted = true;
+    else if (type == CV_FRAME_JOB)
+        take_job(worker, head, payload);
+    else if (type == CV_FRAME_PIECE)
+        cv_worker_piece(worker, head, payload);
+    else if (type == CV_FRAME_DATA)
+        cv_worker_data(worker, head, payload);
+    else if (type == CV_FRAME_CUT)
+        cv_worker_cut(worker, head, payload);
+    else if (type == CV_FRAME_STOP)
+        cv_worker_stop(worker, head);
+    else if (type == CV_FRAME_LEAVE)
+        leave(worker, head);
+    else if (type == CV_FRAME_TAKEN)
+        cv_worker_taken(worker, head);
+    else if (type >= CV_FRAME_OTHERS && options->other != NULL)
+        options->other(options->context, worker, head, payload);
+    else
+        unexpected(worker, head);
+}
+
+/* --- the worker --------------------------------------------------------------------------- */
+
+static void link_broke(void *context, const struct cleave_error *err)
+{
+    struct cv_worker *worker = context;
+
+    if (worker->ended)
+        return;
+    worker->ended = true;
+    /* Between two frames, a closed link is how it ends. */
+    worker->err = *err;
+    worker->refused = err->status == CLEAVE_EINPUT;
+    if (err->status == CLEAVE_EENGINE && worker->link.ngot == 0 &&
+        strcmp(err->text, "the connection was closed") == 0)
+        worker->err.status = CLEAVE_OK;
+}
+
+static void signalled(void *context, int number)
+{
+    struct cv_worker *worker = context;
+
+    worker->ended = true;
+    cv_fail(&worker->err, CLEAVE_EENGINE, "stopped by signal %d", number);
+}
+
+static enum cleave_status begin(struct cv_worker *worker, struct cleave_error *err)
+{
+    static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+
+    CV_TRY(cv_poller_new(&worker->poller, err));
+    CV_TRY(cv_poller_signals(worker->poller, signals, 3, signalled, worker, err));
+    worker->link.poller = worker->poller;
+    worker->link.frame = take_frame;
+    worker->link.more = cv_worker_more;
+    worker->link.broke = link_broke;
+    worker->link.context = worker;
+    worker->link.silence_s = SILENCE_S;
+    CV_TRY(cv_link_open(&worker->link, worker->options->in, worker->options->out, err));
+    greet(worker);
+    return CLEAVE_OK;
+}
+
+/* Tell of commands that were to leave and have. */
+static void check_leaving(struct cv_worker *worker)
+{
+    for (uint32_t i = 0; i < worker->nseats; i++) {
+        struct cv_seat *seat = &worker->seats[i];
+
+        if (!seat->leaving || seat->slot.busy || !cv_slot_leave(&seat->slot))
+            continue;
+        seat->leaving = false;
+        cv_worker_send(worker, CV_FRAME_HAS_LEFT, i, 0, 0);
+    }
+}
+
+/* Say what was wrong to whoever still listens: the reader of the link has given up, but a
+ * frame can still be written. */
+static void say_last_words(struct cv_worker *worker)
+{
+    const double until_s = cv_clock_s() + LAST_WORDS_S;
+
+    if (worker->refused && worker->link.out >= 0) {
+        worker->link.broken = false;
+        cv_link_send(&worker->link, &(struct cv_frame_head){ .type = CV_FRAME_REFUSED },
+                     worker->err.text, strlen(worker->err.text));
+    }
+    while (!worker->link.broken && cv_link_pending(&worker->link) > 0 &&
+           !worker->link.deaf && cv_clock_s() < until_s)
+        if (cv_poller_wait(worker->poller, 0.1, NULL) != CLEAVE_OK)
+            break;
+}
+
+enum cleave_status cv_worker_serve(const struct cv_worker_options *options,
+                                   struct cleave_error *err)
+{
+    struct cv_worker worker = { .options = options, .link.in = -1, .link.out = -1 };
+    enum cleave_status status;
+
+    cv_arena_init(&worker.arena);
+    cv_tasks_init(&worker.outgoing);
+    cv_tasks_init(&worker.lent);
+    status = begin(&worker, err);
+    while (status == CLEAVE_OK && !worker.ended) {
+        status = cv_poller_wait(worker.poller, -1, err);
+        check_leaving(&worker);
+    }
+    if (status == CLEAVE_OK) {
+        say_last_words(&worker);
+        status = worker.err.status;
+        if (status != CLEAVE_OK && err != NULL)
+            *err = worker.err;
+    }
+    if (options->done != NULL)
+        options->done(options->context, &worker);
+    cv_link_close(&worker.link);
+    cv_worker_release(&worker);
+    cv_poller_free(worker.poller);
+    return status;
+}

@@ -1,0 +1,41 @@
+/* worker_serve.h -- the worker at the other end of a link. SPDX-License-Identifier: MIT
+ *
+ * It is given a job and pieces of an input (remote.h), runs the command on them in its
+ * slots, as a local run would, and sends back what they write. */
+#ifndef CV_WORKER_SERVE_H
+#define CV_WORKER_SERVE_H
+#include <stdbool.h>
+#include <cleave/error.h>
+#include "run/wire/frame.h"
+
+struct cv_worker;
+struct cv_store;
+
+struct cv_worker_options {
+    int in, out; /* taken over: the link to the master; they may be one                */
+    /* What else comes in frames from CV_FRAME_OTHERS on; NULL: nothing. See
+     * worker_inner.h for what may be done with the worker. */
+    void (*other)(void *context, struct cv_worker *worker,
+                  const struct cv_frame_head *head, const unsigned char *payload);
+    /* The job is known, and the worker is about to say that it is ready. May be NULL. */
+    enum cleave_status (*ready)(void *context, struct cv_worker *worker,
+                                struct cleave_error *err);
+    /* The worker is about to end. May be NULL. */
+    void (*done)(void *context, struct cv_worker *worker);
+    /* Keep the output of a piece, which is yours then, instead of sending it; false, or
+     * NULL: it is sent. */
+    bool (*keep)(void *context, struct cv_worker *worker, uint64_t chunk,
+                 struct cv_store *output);
+    /* There is room for more on the link than outputs: send a frame. False, or NULL: there
+     * is none. */
+    bool (*more)(void *context, struct cv_worker *worker);
+    bool near;     /* the master is on this machine: see lent.h                         */
+    void *context; /* borrowed */
+};
+
+/* Serve until the master closes the link, which is success; fails when the master speaks
+ * nonsense, refuses this worker or is silent for too long. Commands that run are killed. */
+enum cleave_status cv_worker_serve(const struct cv_worker_options *options,
+                                   struct cleave_error *err);
+
+#endif

@@ -1,0 +1,337 @@
+/* worker_tasks.c -- the pieces that a worker works on. SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "run/slot/steady_slot.h"
+#include "run/worker/worker_inner.h"
+
+/* --- lists -------------------------------------------------------------------------------- */
+
+void cv_tasks_init(struct cv_tasks *tasks)
+{
+    tasks->first = NULL;
+    tasks->last = &tasks->first;
+}
+
+void cv_tasks_add(struct cv_tasks *tasks, struct cv_task *task)
+{
+    task->next = NULL;
+    *tasks->last = task;
+    tasks->last = &task->next;
+}
+
+struct cv_task *cv_tasks_find(const struct cv_tasks *tasks, uint64_t chunk)
+{
+    struct cv_task *task = tasks->first;
+
+    while (task != NULL && task->chunk != chunk)
+        task = task->next;
+    return task;
+}
+
+void cv_tasks_remove(struct cv_tasks *tasks, struct cv_task *task)
+{
+    struct cv_task **at = &tasks->first;
+
+    while (*at != task)
+        at = &(*at)->next;
+    *at = task->next;
+    if (tasks->last == &task->next)
+        tasks->last = at;
+}
+
+void cv_task_free(struct cv_task *task)
+{
+    cv_store_drop(task->spool);
+    cv_store_drop(task->mates);
+    cv_store_drop(task->output);
+    free(task);
+}
+
+/* --- their end ---------------------------------------------------------------------------- */
+
+static void start_next(struct cv_worker *worker, struct cv_seat *seat);
+
+static double seconds(struct timeval time)
+{
+    return (double)time.tv_sec + 1e-6 * (double)time.tv_usec;
+}
+
+static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end)
+{
+    struct cv_worker *worker = context;
+    struct cv_seat *seat = &worker->seats[slot->worker];
+    struct cv_task *task = seat->tasks.first;
+
+    cv_tasks_remove(&seat->tasks, task);
+    task->output = slot->store;
+    slot->store = NULL;
+    task->piece = slot->piece;
+    task->end.flags = end == CV_SLOT_TIMED_OUT ? CV_END_TIMED_OUT
+                      : end == CV_SLOT_STOPPED ? CV_END_STOPPED
+                      : end == CV_SLOT_FAILED  ? CV_END_FAILED
+                                               : 0;
+    task->end.exit_code = slot->process.exit_code;
+    task->end.signal = slot->process.signal;
+    task->end.compute_s = cv_clock_s() - slot->start_s;
+    task->end.fed = cv_slot_sent(slot);
+    task->end.user_s = seconds(slot->process.usage.ru_utime);
+    task->end.system_s = seconds(slot->process.usage.ru_stime);
+    snprintf(task->fault, sizeof task->fault, "%s",
+             slot->fault != NULL ? slot->fault : "");
+    /* The next one is not kept waiting by what is to be sent. */
+    start_next(worker, seat);
+    cv_worker_send_away(worker, task);
+}
+
+static void slot_broke(void *context, const struct cleave_error *err)
+{
+    cv_worker_fail(context, err);
+}
+
+static void slot_left(void *context, struct cv_slot *slot)
+{
+    struct cv_worker *worker = context;
+    struct cv_packer packer = { NULL, 0, 0, false };
+
+    if (slot->stopping)
+        return;
+    cv_pack_end(&packer, &(struct cv_remote_end){
+                             .exit_code = slot->process.exit_code,
+                             .signal = slot->process.signal,
+                             .flags = slot->timed_out ? CV_END_TIMED_OUT : 0,
+                             .fault = slot->fault != NULL ? slot->fault : "" });
+    if (!packer.failed)
+        cv_link_send(&worker->link,
+                     &(struct cv_frame_head){ .type = CV_FRAME_LEFT,
+                                              .peer = slot->worker },
+                     packer.bytes, packer.length);
+    cv_pack_done(&packer);
+}
+
+static void slot_silent(void *context, struct cv_slot *slot)
+{
+    cv_worker_send(context, CV_FRAME_SILENT, slot->worker, 0, 0);
+}
+
+void cv_worker_seat_init(struct cv_worker *worker, uint32_t index)
+{
+    struct cv_seat *seat = &worker->seats[index];
+    struct cv_slot *slot = &seat->slot;
+
+    cv_tasks_init(&seat->tasks);
+    cv_slot_init(slot);
+    slot->poller = worker->poller;
+    slot->gather = worker->gather;
+    slot->command = &worker->commands[index];
+    slot->timeout_s = worker->job.timeout_s;
+    if (worker->job.persistent)
+        cv_steady_init(slot);
+    slot->ended = slot_ended;
+    slot->broke = slot_broke;
+    slot->left = slot_left;
+    slot->silent = slot_silent;
+    slot->context = worker;
+    slot->worker = index;
+}
+
+/* --- their beginning ---------------------------------------------------------------------- */
+
+/* Where the bytes of the piece are. */
+static enum cleave_status place(struct cv_worker *worker, struct cv_task *task,
+                                struct cleave_error *err)
+{
+    struct cv_piece *piece = &task->piece;
+    struct cv_taken taken;
+
+    *piece = (struct cv_piece){ .name = "the piece", .mate_fd = -1 };
+    if (task->asked.shared) {
+        piece->fd = worker->files[task->asked.file];
+        piece->name = worker->job.files[task->asked.file].path;
+        piece->header = task->asked.header;
+        piece->body = task->asked.body;
+        piece->mate = task->asked.mate;
+        if (task->asked.mates)
+            piece->mate_fd = worker->files[task->asked.mate_file];
+        return CLEAVE_OK;
+    }
+    CV_TRY(cv_gather_take(task->spool, &taken, err));
+    piece->fd = taken.fd;
+    piece->header = (struct cv_range){ taken.begin, taken.begin + task->header };
+    piece->body = (struct cv_range){ taken.begin + task->header, taken.end };
+    if (!task->asked.mates)
+        return CLEAVE_OK;
+    CV_TRY(cv_gather_take(task->mates, &taken, err));
+    piece->mate_fd = taken.fd;
+    piece->mate = (struct cv_range){ taken.begin, taken.end };
+    return CLEAVE_OK;
+}
+
+static void start_next(struct cv_worker *worker, struct cv_seat *seat)
+{
+    while (!seat->slot.busy && seat->tasks.first != NULL && seat->tasks.first->complete &&
+           !worker->ended) {
+        struct cv_task *task = seat->tasks.first;
+        struct cleave_error err;
+
+        task->running = true;
+        if (cv_slot_start(&seat->slot, &task->piece, &err) == CLEAVE_OK)
+            return;
+        /* As if the command had failed; the master decides what to do about it. */
+        cv_tasks_remove(&seat->tasks, task);
+        task->end = (struct cv_remote_end){ .flags = CV_END_FAILED, .exit_code = 127 };
+        snprintf(task->fault, sizeof task->fault, "did not start: %.180s", err.text);
+        cv_worker_send_away(worker, task);
+    }
+}
+
+static void completed(struct cv_worker *worker, struct cv_task *task)
+{
+    struct cleave_error err;
+
+    task->complete = true;
+    if (place(worker, task, &err) != CLEAVE_OK)
+        cv_worker_fail(worker, &err);
+    else
+        start_next(worker, &worker->seats[task->seat]);
+}
+
+static void complain(struct cv_worker *worker, const char *what)
+{
+    struct cleave_error err;
+
+    cv_fail(&err, CLEAVE_EINPUT, "%s", what);
+    cv_worker_fail(worker, &err);
+}
+
+static enum cleave_status open_stores(struct cv_worker *worker, struct cv_task *task,
+                                      struct cleave_error *err)
+{
+    if (task->asked.shared)
+        return CLEAVE_OK;
+    CV_TRY(cv_store_open(worker->gather, &task->spool, err));
+    return task->asked.mates ? cv_store_open(worker->gather, &task->mates, err)
+                             : CLEAVE_OK;
+}
+
+void cv_worker_piece(struct cv_worker *worker, const struct cv_frame_head *head,
+                     const unsigned char *payload)
+{
+    struct cv_remote_piece asked;
+    struct cleave_error err;
+    struct cv_task *task;
+
+    if (head->peer >= worker->nseats || !cv_unpack_piece(payload, head->length, &asked) ||
+        (asked.shared && (worker->files == NULL || asked.file >= worker->job.nfiles ||
+                          (asked.mates && asked.mate_file >= worker->job.nfiles)))) {
+        complain(worker, "expected a piece of the input, got something else");
+        return;
+    }
+    task = calloc(1, sizeof *task);
+    if (task == NULL) {
+        cv_fail_memory(&err, "a piece");
+        cv_worker_fail(worker, &err);
+        return;
+    }
+    task->chunk = head->chunk;
+    task->seat = head->peer;
+    task->asked = asked;
+    cv_tasks_add(&worker->seats[head->peer].tasks, task);
+    if (open_stores(worker, task, &err) != CLEAVE_OK) {
+        cv_worker_fail(worker, &err);
+        return;
+    }
+    if (!asked.shared)
+        return;
+    cv_link_send(&worker->link,
+                 &(struct cv_frame_head){ .type = CV_FRAME_GOT,
+                                          .flags = CV_FRAME_LAST,
+                                          .peer = task->seat,
+                                          .chunk = task->chunk },
+                 NULL, 0);
+    completed(worker, task);
+}
+
+void cv_worker_data(struct cv_worker *worker, const struct cv_frame_head *head,
+                    const unsigned char *payload)
+{
+    struct cv_task *task =
+        head->peer < worker->nseats
+            ? cv_tasks_find(&worker->seats[head->peer].tasks, head->chunk)
+            : NULL;
+    struct cv_store *store;
+    struct cleave_error err;
+
+    if (task == NULL) /* it was stopped meanwhile */
+        return;
+    store = head->value == CV_PART_MATE ? task->mates : task->spool;
+    if (store == NULL || task->complete || head->value > CV_PART_MATE ||
+        (head->value == CV_PART_HEADER && task->bytes > task->header)) {
+        complain(worker, "got bytes that belong to no piece");
+        return;
+    }
+    if (cv_store_write(store, payload, head->length, &err) != CLEAVE_OK) {
+        cv_worker_fail(worker, &err);
+        return;
+    }
+    task->bytes += head->length;
+    if (head->value == CV_PART_HEADER)
+        task->header += head->length;
+    cv_link_send(&worker->link,
+                 &(struct cv_frame_head){ .type = CV_FRAME_GOT,
+                                          .flags = head->flags & CV_FRAME_LAST,
+                                          .peer = task->seat,
+                                          .chunk = task->chunk,
+                                          .value = task->bytes },
+                 NULL, 0);
+    if ((head->flags & CV_FRAME_LAST) != 0)
+        completed(worker, task);
+}
+
+/* --- changes ------------------------------------------------------------------------------ */
+
+void cv_worker_cut(struct cv_worker *worker, const struct cv_frame_head *head,
+                   const unsigned char *payload)
+{
+    struct cv_unpacker unpacker = { payload, head->length, false };
+    const uint64_t mates = cv_unpack_number(&unpacker);
+    struct cv_seat *seat =
+        head->peer < worker->nseats ? &worker->seats[head->peer] : NULL;
+    struct cv_task *task = seat != NULL ? cv_tasks_find(&seat->tasks, head->chunk) : NULL;
+    bool done = false;
+
+    if (task != NULL && task->complete && cv_unpack_good(&unpacker) &&
+        head->value < task->piece.body.end - task->piece.body.begin &&
+        mates <= task->piece.mate.end - task->piece.mate.begin) {
+        struct cv_piece shorter = task->piece;
+
+        shorter.body.end = shorter.body.begin + head->value;
+        shorter.mate.end = shorter.mate.begin + mates;
+        done = task->running ? cv_slot_cut(&seat->slot, &shorter) : true;
+        if (done)
+            task->piece = shorter;
+    }
+    cv_worker_send(worker, CV_FRAME_CUT_DONE, head->peer, head->chunk, done);
+}
+
+void cv_worker_stop(struct cv_worker *worker, const struct cv_frame_head *head)
+{
+    struct cv_seat *seat =
+        head->peer < worker->nseats ? &worker->seats[head->peer] : NULL;
+    struct cv_task *task = seat != NULL ? cv_tasks_find(&seat->tasks, head->chunk) : NULL;
+
+    if (task == NULL)
+        return;
+    if (task->running) {
+        cv_slot_stop(&seat->slot);
+        return;
+    }
+    cv_tasks_remove(&seat->tasks, task);
+    task->end.flags = CV_END_STOPPED;
+    task->end.exit_code = -1;
+    cv_worker_send_end(worker, task);
+    cv_task_free(task);
+    start_next(worker, seat);
+}
