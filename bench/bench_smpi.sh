@@ -27,9 +27,9 @@ theirs=${THEIRS:-"default arrival_pattern_aware binomial flat_tree NTSL scatter_
 ours=${OURS:-"tree-dyn ordered-tree-dyn greedy binomial fibonacci"}
 
 files=
-for file in "$source"/src/mpi/*.c; do
+for file in "$source"/src/mpi/reduce/*.c; do
     case $file in
-    */preload* | */bridge* | */map_*) ;;
+    */preload*) ;;
     *) files="$files $file" ;;
     esac
 done

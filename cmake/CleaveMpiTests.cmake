@@ -23,14 +23,14 @@ foreach(flavour ${CLEAVE_MPI_FLAVOURS})
             RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/mpi-${flavour})
     endforeach()
     # The inner parts, without messages.
-    add_executable(test-mpi-${flavour}-plans tests/mpi/plans.c src/mpi/tree_plan.c
-        src/mpi/mpi_names.c)
+    add_executable(test-mpi-${flavour}-plans tests/mpi/plans.c src/mpi/reduce/tree_plan.c
+        src/mpi/reduce/mpi_names.c)
     target_link_libraries(test-mpi-${flavour}-plans PRIVATE PkgConfig::MPI_${flavour}
         cleave-static cleave-flags cleave-inside)
     set_target_properties(test-mpi-${flavour}-plans PROPERTIES OUTPUT_NAME plans
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/mpi-${flavour})
     cleave_add_test(mpi/${flavour}-plans quick test-mpi-${flavour}-plans)
-    add_executable(test-mpi-${flavour}-choice tests/mpi/choice.c src/mpi/choice.c)
+    add_executable(test-mpi-${flavour}-choice tests/mpi/choice.c src/mpi/reduce/choice.c)
     target_link_libraries(test-mpi-${flavour}-choice PRIVATE PkgConfig::MPI_${flavour}
         cleave-flags cleave-inside m)
     set_target_properties(test-mpi-${flavour}-choice PROPERTIES OUTPUT_NAME choice

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include "mpi/chooser.h"
+#include "mpi/reduce/chooser.h"
 #include "mpi_check.h"
 
 struct play {

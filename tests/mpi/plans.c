@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "model/reduce/reduce_length.h"
-#include "mpi/mpi_names.h"
-#include "mpi/tree_plan.h"
+#include "mpi/reduce/mpi_names.h"
+#include "mpi/reduce/tree_plan.h"
 
 enum { MOST = 40 };
 

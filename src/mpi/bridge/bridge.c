@@ -1,0 +1,352 @@
+/* bridge.c -- links between the ranks of an MPI job, as descriptors.
+ * SPDX-License-Identifier: MIT
+ *
+ * One thread owns all that is MPI, from the first call to the last. The caller gets the
+ * other ends of socket pairs. */
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "mpi/bridge/bridge_inner.h"
+#include "mpi/bridge/bridge_nap.h"
+
+/* All slabs of links together; few ranks get large ones, many get smaller ones. */
+static const size_t MEMORY = (size_t)64 << 20;
+static const size_t LARGEST = (size_t)256 << 10, SMALLEST = (size_t)16 << 10;
+enum { SOCKET_BUFFER = 1 << 20 };
+
+/* --- what is known of the ranks ----------------------------------------------------------- */
+
+static void share(void *all, const void *own, int bytes, MPI_Comm comm)
+{
+    MPI_Request request;
+
+    MPI_Iallgather(own, bytes, MPI_BYTE, all, bytes, MPI_BYTE, comm, &request);
+    cv_nap_settle(&request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+static void describe_machine(struct cv_machine *out)
+{
+    const int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    int length;
+
+    memset(out, 0, sizeof *out);
+    MPI_Get_processor_name(out->name, &length);
+    if (fd < 0)
+        return;
+    if (read(fd, out->boot, sizeof out->boot - 1) < 0)
+        out->boot[0] = '\0';
+    close(fd);
+}
+
+/* Where every rank is. MPI would tell as well which ranks share memory, but by means that
+ * keep cores busy while ranks wait for each other. */
+static enum cleave_status learn_places(struct cv_bridge *bridge, struct cleave_error *err)
+{
+    const uint32_t size = bridge->open.size;
+    struct cv_machine own;
+
+    bridge->machines = calloc(size, sizeof *bridge->machines);
+    bridge->hosts = calloc(size, sizeof *bridge->hosts);
+    bridge->near = calloc(size, sizeof *bridge->near);
+    if (bridge->machines == NULL || bridge->hosts == NULL || bridge->near == NULL)
+        return cv_fail_memory(err, "the names of hosts");
+    describe_machine(&own);
+    bridge->bell = cv_bridge_on_one_machine() ? cv_bell_open(&own.bell) : -1;
+    share(bridge->machines, &own, (int)sizeof own, bridge->comm);
+    bridge->bells = true;
+    for (uint32_t r = 0; r < size; r++) {
+        const struct cv_machine *other = &bridge->machines[r], *first = bridge->machines;
+
+        bridge->hosts[r] = other->name;
+        bridge->near[r] = strcmp(other->name, first->name) == 0 &&
+                          strcmp(other->boot, first->boot) == 0;
+        bridge->bells = bridge->bells && bridge->near[r] &&
+                        cv_bell_reaches(&other->bell, &first->bell);
+    }
+    bridge->open.hosts = bridge->hosts;
+    bridge->open.near = bridge->near;
+    return CLEAVE_OK;
+}
+
+/* --- lines -------------------------------------------------------------------------------- */
+
+/* A socket pair: one end for the line, the other one for the caller. */
+static enum cleave_status open_pair(struct cv_bridge_line *line, int *out,
+                                    struct cleave_error *err)
+{
+    const int bytes = SOCKET_BUFFER;
+    int pair[2];
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+        return cv_fail(err, CLEAVE_EENGINE, "cannot open a socket: %s", strerror(errno));
+    for (int i = 0; i < 2; i++)
+        (void)setsockopt(pair[i], SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
+    line->fd = pair[0];
+    *out = pair[1];
+    return CLEAVE_OK;
+}
+
+static enum cleave_status open_lines(struct cv_bridge *bridge, struct cleave_error *err)
+{
+    for (uint32_t i = 0; i < bridge->nlines; i++) {
+        struct cv_bridge_line *line = &bridge->lines[i];
+
+        line->peers = bridge->open.rank > 0 && i == 1;
+        line->rank = line->peers              ? MPI_ANY_SOURCE
+                     : bridge->open.rank == 0 ? (int)i + 1
+                                              : 0;
+        CV_TRY(open_pair(line,
+                         line->peers ? &bridge->open.peers : &bridge->links[line->rank],
+                         err));
+        CV_TRY(cv_line_listen(bridge, line, err));
+    }
+    return CLEAVE_OK;
+}
+
+/* Memory for all lines: slabs one behind the other. */
+static enum cleave_status make_lines(struct cv_bridge *bridge, struct cleave_error *err)
+{
+    const uint32_t rank = bridge->open.rank, size = bridge->open.size;
+    const uint32_t n = rank == 0 ? size - 1 : 2;
+    const size_t requests = (size_t)n * 2 * CV_BRIDGE_SLABS;
+    size_t room = MEMORY / (requests + 1), total = 0;
+    unsigned char *next;
+
+    room = room > LARGEST ? LARGEST : room < SMALLEST ? SMALLEST : room;
+    bridge->lines = calloc(n + 1u, sizeof *bridge->lines);
+    bridge->polls = calloc(n + 1u, sizeof *bridge->polls);
+    bridge->requests = calloc(requests + 1, sizeof *bridge->requests);
+    bridge->statuses = calloc(requests + 1, sizeof *bridge->statuses);
+    bridge->done = calloc(requests + 1, sizeof *bridge->done);
+    bridge->sent = calloc(size, sizeof *bridge->sent);
+    bridge->links = calloc(size, sizeof *bridge->links);
+    if (bridge->lines == NULL || bridge->polls == NULL || bridge->requests == NULL ||
+        bridge->statuses == NULL || bridge->done == NULL || bridge->sent == NULL ||
+        bridge->links == NULL)
+        return cv_fail_memory(err, "links");
+    for (uint32_t i = 0; i < n; i++) {
+        bridge->lines[i].fd = -1;
+        bridge->lines[i].room =
+            rank > 0 && i == 1 ? CV_BRIDGE_HEAD + CV_BRIDGE_MOST : room;
+        total += (size_t)2 * CV_BRIDGE_SLABS * bridge->lines[i].room;
+    }
+    for (uint32_t r = 0; r < size; r++)
+        bridge->links[r] = -1;
+    bridge->open.links = bridge->links;
+    for (size_t i = 0; i < requests; i++)
+        bridge->requests[i] = MPI_REQUEST_NULL;
+    bridge->nlines = n;
+    bridge->nrequests = (int)requests;
+    bridge->memory = malloc(total + 1);
+    if (bridge->memory == NULL)
+        return cv_fail_memory(err, "links");
+    next = bridge->memory;
+    for (uint32_t i = 0; i < n; i++) {
+        struct cv_bridge_line *line = &bridge->lines[i];
+        struct cv_ring *rings[] = { &line->out, &line->in };
+
+        for (unsigned k = 0; k < 2 * CV_BRIDGE_SLABS; k++) {
+            rings[k / CV_BRIDGE_SLABS]->slabs[k % CV_BRIDGE_SLABS].bytes = next;
+            next += line->room;
+        }
+        line->out.requests = bridge->requests + (size_t)i * 2 * CV_BRIDGE_SLABS;
+        line->in.requests = line->out.requests + CV_BRIDGE_SLABS;
+    }
+    return CLEAVE_OK;
+}
+
+/* --- the thread --------------------------------------------------------------------------- */
+
+static enum cleave_status begin_mpi(struct cv_bridge *bridge, struct cleave_error *err)
+{
+    int number;
+
+    CV_TRY(cv_bridge_start(err));
+    /* Nobody else in this process uses it, and a copy would have to be agreed on. */
+    bridge->comm = MPI_COMM_WORLD;
+    MPI_Comm_set_errhandler(bridge->comm, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(bridge->comm, &number);
+    bridge->open.rank = (uint32_t)number;
+    MPI_Comm_size(bridge->comm, &number);
+    bridge->open.size = (uint32_t)number;
+    bridge->open.peers = -1;
+    CV_TRY(learn_places(bridge, err));
+    CV_TRY(make_lines(bridge, err));
+    return open_lines(bridge, err);
+}
+
+static void tell_started(struct cv_bridge *bridge, enum cleave_status status)
+{
+    pthread_mutex_lock(&bridge->lock);
+    bridge->started = true;
+    bridge->failed = status != CLEAVE_OK;
+    pthread_cond_signal(&bridge->changed);
+    pthread_mutex_unlock(&bridge->lock);
+}
+
+/* End all ranks, once it is known how. */
+static void abandon(struct cv_bridge *bridge)
+{
+    int status;
+
+    pthread_mutex_lock(&bridge->lock);
+    while (!bridge->closing)
+        pthread_cond_wait(&bridge->changed, &bridge->lock);
+    status = bridge->exit_status;
+    pthread_mutex_unlock(&bridge->lock);
+    MPI_Abort(MPI_COMM_WORLD, status);
+}
+
+static void *run(void *context)
+{
+    struct cv_bridge *bridge = context;
+    enum cleave_status status = begin_mpi(bridge, &bridge->err);
+
+    prctl(PR_SET_TIMERSLACK, 1000UL); /* naps are short */
+    tell_started(bridge, status);
+    if (status != CLEAVE_OK)
+        return NULL;
+    status = cv_bridge_move(bridge, &bridge->err);
+    bridge->failed = status != CLEAVE_OK;
+    for (uint32_t i = 0; i < bridge->nlines; i++)
+        close(bridge->lines[i].fd);
+    if (bridge->bell >= 0)
+        close(bridge->bell);
+    if (status != CLEAVE_OK) {
+        /* To end MPI in order would mean to wait for a rank that is not there. */
+        if (bridge->open.rank == 0)
+            abandon(bridge);
+        return NULL;
+    }
+    MPI_Finalize();
+    return NULL;
+}
+
+static void forget(struct cv_bridge *bridge)
+{
+    pthread_mutex_destroy(&bridge->lock);
+    pthread_cond_destroy(&bridge->changed);
+    free(bridge->lines);
+    free(bridge->polls);
+    free(bridge->requests);
+    free(bridge->statuses);
+    free(bridge->done);
+    free(bridge->sent);
+    free(bridge->links);
+    free(bridge->memory);
+    free(bridge->machines);
+    free(bridge->hosts);
+    free(bridge->near);
+    free(bridge);
+}
+
+/* --- the calls ---------------------------------------------------------------------------- */
+
+static enum cleave_status start_thread(struct cv_bridge *bridge, struct cleave_error *err)
+{
+    sigset_t all, before;
+    int code;
+
+    /* Signals are for the program that uses the bridge, and not for MPI's threads. */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    code = pthread_create(&bridge->thread, NULL, run, bridge);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (code != 0)
+        return cv_fail(err, CLEAVE_EENGINE, "cannot start a thread: %s", strerror(code));
+    return CLEAVE_OK;
+}
+
+/* MPI takes a lot of memory in little pieces while it starts. In threads of its own the
+ * system would be asked for nearly each of them. */
+static void settle_memory(void)
+{
+    mallopt(M_ARENA_MAX, 1);
+    mallopt(M_TOP_PAD, 1 << 20);
+}
+
+static enum cleave_status open_bridge(struct cv_mpi_bridge **out,
+                                      struct cleave_error *err)
+{
+    struct cv_bridge *bridge = calloc(1, sizeof *bridge);
+    enum cleave_status status;
+    bool failed;
+
+    if (bridge == NULL)
+        return cv_fail_memory(err, "the bridge to MPI");
+    settle_memory();
+    pthread_mutex_init(&bridge->lock, NULL);
+    pthread_cond_init(&bridge->changed, NULL);
+    status = start_thread(bridge, err);
+    if (status != CLEAVE_OK) {
+        forget(bridge);
+        return status;
+    }
+    pthread_mutex_lock(&bridge->lock);
+    while (!bridge->started)
+        pthread_cond_wait(&bridge->changed, &bridge->lock);
+    failed = bridge->failed; /* from here on it is the thread's */
+    pthread_mutex_unlock(&bridge->lock);
+    if (!failed) {
+        *out = &bridge->open;
+        return CLEAVE_OK;
+    }
+    pthread_join(bridge->thread, NULL);
+    if (err != NULL)
+        *err = bridge->err;
+    status = bridge->err.status;
+    forget(bridge);
+    return status;
+}
+
+static enum cleave_status close_bridge(struct cv_mpi_bridge *open, int exit_status,
+                                       struct cleave_error *err)
+{
+    struct cv_bridge *bridge = (struct cv_bridge *)open; /* its first part */
+    enum cleave_status status = CLEAVE_OK;
+
+    pthread_mutex_lock(&bridge->lock);
+    bridge->closing = true;
+    bridge->exit_status = exit_status;
+    pthread_cond_signal(&bridge->changed);
+    pthread_mutex_unlock(&bridge->lock);
+    pthread_join(bridge->thread, NULL);
+    if (bridge->failed) {
+        if (err != NULL)
+            *err = bridge->err;
+        status = bridge->err.status;
+    }
+    forget(bridge);
+    return status;
+}
+
+static void name_library(char *out, size_t size)
+{
+    char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length = 0;
+
+    MPI_Get_library_version(text, &length);
+    text[strcspn(text, "\n")] = '\0';
+    for (char *at = text; (at = strchr(at, '\t')) != NULL;)
+        *at = ' ';
+    snprintf(out, size, "%s", text);
+}
+
+__attribute__((visibility(
+    "default"))) extern const struct cv_mpi_bridge_calls cleave_mpi_bridge_calls;
+const struct cv_mpi_bridge_calls cleave_mpi_bridge_calls = {
+    .version = CV_MPI_BRIDGE_VERSION,
+    .library = name_library,
+    .open = open_bridge,
+    .close = close_bridge,
+};

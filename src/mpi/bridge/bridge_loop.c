@@ -1,0 +1,194 @@
+/* bridge_loop.c -- the loop of the bridge, and how it ends. SPDX-License-Identifier: MIT
+ *
+ * A nap ends at once when a socket has something to send, or the bell rings, so it delays
+ * only what comes in from other machines. */
+#include <sched.h>
+
+#include "base/fail.h"
+#include "mpi/bridge/bridge_inner.h"
+#include "mpi/bridge/bridge_nap.h"
+
+/* So long the master waits for ranks that do not move any more. */
+static const double PATIENCE_S = 15;
+enum { LOOKS = 2 };
+
+/* Note which slabs MPI is finished with. */
+static bool look(struct cv_bridge *bridge)
+{
+    int n = 0, code = MPI_SUCCESS;
+
+    /* Open MPI looks first, and then for what has come. */
+    for (int i = 0; i < LOOKS && n == 0; i++)
+        code = MPI_Testsome(bridge->nrequests, bridge->requests, &n, bridge->done,
+                            bridge->statuses);
+    if (n == MPI_UNDEFINED)
+        return false;
+    for (int i = 0; i < n; i++) {
+        const unsigned index = (unsigned)bridge->done[i];
+        struct cv_bridge_line *line = &bridge->lines[index / (2 * CV_BRIDGE_SLABS)];
+        const bool in = index / CV_BRIDGE_SLABS % 2 == 1;
+        struct cv_slab *slab = cv_ring_slab(in ? &line->in : &line->out, index);
+        int length = 0;
+
+        if (code == MPI_ERR_IN_STATUS && bridge->statuses[i].MPI_ERROR != MPI_SUCCESS) {
+            cv_line_break(bridge, line);
+            continue;
+        }
+        slab->complete = true;
+        if (in) {
+            MPI_Get_count(&bridge->statuses[i], MPI_BYTE, &length);
+            slab->length = (size_t)length;
+        }
+    }
+    return n > 0;
+}
+
+/* Sleep until a socket is ready or the time is over. */
+static bool attend(struct cv_bridge *bridge, const struct timespec *time)
+{
+    bool moved = false;
+
+    for (uint32_t i = 0; i < bridge->nlines; i++) {
+        const short events = cv_line_events(&bridge->lines[i]);
+
+        /* A closed socket that nothing is wanted of would never let us sleep. */
+        bridge->polls[i] = (struct pollfd){
+            .fd = events != 0 ? bridge->lines[i].fd : -1,
+            .events = events,
+        };
+    }
+    bridge->polls[bridge->nlines] =
+        (struct pollfd){ .fd = bridge->bells ? bridge->bell : -1, .events = POLLIN };
+    if (ppoll(bridge->polls, bridge->nlines + 1u, time, NULL) <= 0)
+        return false;
+    if (bridge->polls[bridge->nlines].revents != 0)
+        moved = cv_bell_heard(bridge->bell);
+    for (uint32_t i = 0; i < bridge->nlines; i++)
+        if (bridge->polls[i].revents != 0 && (bridge->polls[i].events & POLLIN))
+            moved |= cv_line_fetch(bridge, &bridge->lines[i]);
+    return moved;
+}
+
+static bool move(struct cv_bridge *bridge)
+{
+    bool moved = look(bridge);
+
+    for (uint32_t i = 0; i < bridge->nlines; i++) {
+        moved |= cv_line_deliver(bridge, &bridge->lines[i]);
+        moved |= cv_line_settle(bridge, &bridge->lines[i]);
+    }
+    /* What MPI has begun to send it may finish only if the other side looks. */
+    for (uint32_t i = 0; i < bridge->nlines && !moved && bridge->bells; i++)
+        cv_line_remind(bridge, &bridge->lines[i]);
+    return moved;
+}
+
+static bool all_over(const struct cv_bridge *bridge)
+{
+    for (uint32_t i = 0; i < bridge->nlines; i++)
+        if (!cv_line_over(&bridge->lines[i]))
+            return false;
+    return true;
+}
+
+/* Whether the users of the sockets have nothing more to say. */
+static bool all_said(const struct cv_bridge *bridge)
+{
+    for (uint32_t i = 0; i < bridge->nlines; i++)
+        if (!bridge->lines[i].out.ended)
+            return false;
+    return true;
+}
+
+/* How a bridge ends: all ranks tell how many frames they have sent to whom, wait for as
+ * many as they are told, and leave together. */
+struct ending {
+    enum { MOVING, COUNTING, AWAITING, LEAVING } stage;
+    MPI_Request request;
+    uint64_t expected;
+};
+
+/* The line of the peers is the last one, where there is one. */
+static struct cv_bridge_line *peer_line(struct cv_bridge *bridge)
+{
+    return bridge->open.rank > 0 ? &bridge->lines[bridge->nlines - 1] : NULL;
+}
+
+/* True when everybody may go. */
+static bool end_step(struct cv_bridge *bridge, struct ending *ending)
+{
+    int done = 0;
+
+    if (ending->stage == MOVING && all_over(bridge)) {
+        MPI_Ireduce_scatter_block(bridge->sent, &ending->expected, 1, MPI_UINT64_T,
+                                  MPI_SUM, bridge->comm, &ending->request);
+        ending->stage = COUNTING;
+    }
+    if (ending->stage == COUNTING || ending->stage == LEAVING) {
+        MPI_Test(&ending->request, &done, MPI_STATUS_IGNORE);
+        if (!done)
+            return false;
+        if (ending->stage == LEAVING)
+            return true;
+        ending->stage = AWAITING;
+        /* Who had something to say to somebody who does not listen has said it. */
+        if (peer_line(bridge) != NULL && peer_line(bridge)->blocked)
+            peer_line(bridge)->deaf = true;
+    }
+    if (ending->stage == AWAITING && bridge->received >= ending->expected) {
+        if (peer_line(bridge) != NULL)
+            cv_line_withdraw(peer_line(bridge));
+        MPI_Ibarrier(bridge->comm, &ending->request);
+        ending->stage = LEAVING;
+    }
+    return false;
+}
+
+/* Whether it makes no sense to wait any longer for all to end together. Others leave it
+ * to rank 0 to say so first. */
+static bool gave_up(const struct cv_bridge *bridge, double silence_s)
+{
+    return bridge->open.rank == 0 ? silence_s > PATIENCE_S && all_said(bridge)
+                                  : silence_s > 2 * PATIENCE_S && all_over(bridge);
+}
+
+/* Whether somebody rings when there is something to do: not while MPI has yet to finish
+ * what was given to it. */
+static bool will_be_woken(const struct cv_bridge *bridge)
+{
+    for (uint32_t i = 0; i < bridge->nlines; i++)
+        if (bridge->lines[i].out.count > 0)
+            return false;
+    return bridge->bells;
+}
+
+enum cleave_status cv_bridge_move(struct cv_bridge *bridge, struct cleave_error *err)
+{
+    struct ending ending = { .stage = MOVING };
+    double last_s = cv_nap_clock_s();
+
+    for (;;) {
+        bool moved = move(bridge);
+        const double silence_s = cv_nap_clock_s() - last_s;
+        struct timespec time;
+
+        if (bridge->failed && all_over(bridge)) {
+            *err = bridge->err;
+            return err->status;
+        }
+        if (!bridge->failed && end_step(bridge, &ending))
+            return CLEAVE_OK;
+        time = moved ? (struct timespec){ 0, 0 }
+               : ending.stage == MOVING && will_be_woken(bridge) ? cv_nap_until_woken()
+                                                                 : cv_nap_for(silence_s);
+        if (time.tv_nsec == 0 && !moved)
+            sched_yield();
+        moved |= attend(bridge, &time);
+        if (moved)
+            last_s = cv_nap_clock_s();
+        else if (gave_up(bridge, silence_s))
+            return cv_fail(err, CLEAVE_EENGINE,
+                           "MPI: a rank has not answered for %g s after the end",
+                           PATIENCE_S);
+    }
+}

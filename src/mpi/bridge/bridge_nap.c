@@ -1,0 +1,56 @@
+/* bridge_nap.c -- wait for MPI without keeping a core busy. SPDX-License-Identifier: MIT */
+#include "mpi/bridge/bridge_nap.h"
+
+#include <sched.h>
+
+static const double NAP_S = 100e-6, LONGEST_NAP_S = 1e-3;
+static const double WOKEN_NAP_S = 20e-3; /* for those who are woken when there is need */
+static const double NO_NAP_S = 10e-6;    /* shorter ones are not worth the call */
+
+double cv_nap_clock_s(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static struct timespec nap(double nap_s)
+{
+    return (struct timespec){ 0, (long)(1e9 * nap_s) };
+}
+
+struct timespec cv_nap_for(double silence_s)
+{
+    const double nap_s = silence_s / 8;
+    double most_s = silence_s / 100;
+
+    if (most_s < NAP_S)
+        most_s = NAP_S;
+    if (most_s > LONGEST_NAP_S)
+        most_s = LONGEST_NAP_S;
+    return nap(nap_s < NO_NAP_S ? 0 : nap_s < most_s ? nap_s : most_s);
+}
+
+struct timespec cv_nap_until_woken(void)
+{
+    return nap(WOKEN_NAP_S);
+}
+
+void cv_nap_settle(MPI_Request *request)
+{
+    const double began_s = cv_nap_clock_s();
+    int done = 0;
+
+    for (;;) {
+        struct timespec time;
+
+        if (MPI_Test(request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || done)
+            return;
+        time = cv_nap_for(cv_nap_clock_s() - began_s);
+        if (time.tv_nsec > 0)
+            nanosleep(&time, NULL);
+        else
+            sched_yield();
+    }
+}

@@ -1,0 +1,220 @@
+/* map_engine.c -- the engine that shares a job among MPI ranks. SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "base/fail.h"
+#include "mpi/bridge/bridge_nap.h"
+#include "mpi/map/map_master.h"
+
+void cv_map_fail(struct cv_map_master *master, const struct cleave_error *err)
+{
+    if (!master->failed)
+        master->err = *err;
+    master->failed = true;
+}
+
+void cv_map_event(struct cv_map_master *master, struct cleave_event event)
+{
+    if (master->first_event == master->nevents)
+        master->first_event = master->nevents = 0;
+    if (master->nevents == master->event_room) {
+        struct cleave_event *grown = cv_grow(master->events, &master->event_room,
+                                             master->nevents + 1, sizeof *grown);
+
+        if (grown == NULL) {
+            struct cleave_error err;
+
+            cv_fail_memory(&err, "the events of a run");
+            cv_map_fail(master, &err);
+            return;
+        }
+        master->events = grown;
+    }
+    event.time_s = cv_nap_clock_s() - master->began_s;
+    if (event.kind != CLEAVE_DONE && event.kind != CLEAVE_SENT)
+        event.start_s = event.time_s;
+    master->events[master->nevents++] = event;
+}
+
+enum cleave_status cv_map_step(struct cv_map_master *master, double until_s,
+                               struct cleave_error *err)
+{
+    CV_TRY(
+        cv_map_progress(&master->mail, master->tasks, 1, &master->last_s, until_s, err));
+    if (!master->failed)
+        return CLEAVE_OK;
+    *err = master->err;
+    return err->status;
+}
+
+/* --- orders ------------------------------------------------------------------------------- */
+
+static enum cleave_status want(struct cv_map_master *master,
+                               const struct cleave_order *order, struct cleave_error *err)
+{
+    struct cv_map_slot *slot = &master->slots[order->worker];
+
+    if (slot->first == slot->nwants)
+        slot->first = slot->nwants = 0;
+    if (slot->nwants == slot->want_room) {
+        struct cv_map_want *grown =
+            cv_grow(slot->wants, &slot->want_room, slot->nwants + 1, sizeof *grown);
+
+        if (grown == NULL)
+            return cv_fail_memory(err, "the orders of a run");
+        slot->wants = grown;
+    }
+    slot->wants[slot->nwants++] =
+        (struct cv_map_want){ master->numbered++, order->units };
+    master->ordered += order->units;
+    return CLEAVE_OK;
+}
+
+static enum cleave_status wake_at(struct cv_map_master *master,
+                                  const struct cleave_order *order,
+                                  struct cleave_error *err)
+{
+    if (master->nwakes == master->wake_room) {
+        struct cv_map_wake *grown =
+            cv_grow(master->wakes, &master->wake_room, master->nwakes + 1, sizeof *grown);
+
+        if (grown == NULL)
+            return cv_fail_memory(err, "the times to wake at");
+        master->wakes = grown;
+    }
+    master->wakes[master->nwakes++] =
+        (struct cv_map_wake){ master->began_s + order->time_s, order->worker };
+    return CLEAVE_OK;
+}
+
+static enum cleave_status map_submit(void *instance, const struct cleave_order *order,
+                                     struct cleave_error *err)
+{
+    struct cv_map_master *master = instance;
+
+    switch (order->kind) {
+    case CLEAVE_SEND:
+        return want(master, order, err);
+    case CLEAVE_WAKE_AT:
+        return wake_at(master, order, err);
+    case CLEAVE_RECALL:
+        /* A callback cannot be taken back what it has been given. */
+        cv_map_event(master, (struct cleave_event){ .kind = CLEAVE_RECALLED,
+                                                    .worker = order->worker });
+        return CLEAVE_OK;
+    default:
+        return cv_fail(err, CLEAVE_EENGINE,
+                       "this engine can send and wake, nothing else");
+    }
+}
+
+/* --- events ------------------------------------------------------------------------------- */
+
+/* Tell of all times that have come; when the next one does. */
+static double ring(struct cv_map_master *master)
+{
+    const double now_s = cv_nap_clock_s();
+    double next_s = INFINITY;
+
+    for (size_t i = 0; i < master->nwakes;) {
+        const struct cv_map_wake wake = master->wakes[i];
+
+        if (wake.at_s > now_s) {
+            next_s = fmin(next_s, wake.at_s);
+            i++;
+            continue;
+        }
+        master->wakes[i] = master->wakes[--master->nwakes];
+        cv_map_event(master,
+                     (struct cleave_event){ .kind = CLEAVE_WAKE, .worker = wake.worker });
+    }
+    return next_s;
+}
+
+static bool anything_wanted(const struct cv_map_master *master)
+{
+    for (uint32_t w = 0; w < master->nworkers; w++)
+        if (master->slots[w].first < master->slots[w].nwants)
+            return true;
+    return false;
+}
+
+static enum cleave_status map_wait(void *instance, struct cleave_event *out,
+                                   bool *out_any, struct cleave_error *err)
+{
+    struct cv_map_master *master = instance;
+
+    *out_any = true;
+    for (;;) {
+        double wake_s;
+
+        CV_TRY(cv_map_begin_all(master, err));
+        wake_s = ring(master);
+        if (master->first_event < master->nevents) {
+            *out = master->events[master->first_event++];
+            out->more = master->first_event < master->nevents;
+            return CLEAVE_OK;
+        }
+        /* Who sleeps with nothing left to do need not be waited for. */
+        if (master->running == 0 && !anything_wanted(master) &&
+            (master->nwakes == 0 || master->next_unit == master->map->units)) {
+            *out_any = false;
+            return CLEAVE_OK;
+        }
+        CV_TRY(cv_map_fold_go(master, err));
+        CV_TRY(cv_map_step(master, wake_s, err));
+    }
+}
+
+/* --- the engine --------------------------------------------------------------------------- */
+
+static enum cleave_status map_open(const struct cleave_platform *platform,
+                                   const void *source, void **out,
+                                   struct cleave_error *err)
+{
+    /* The driver only passes it on; it is this engine's to change. */
+    union {
+        const void *in;
+        void *out;
+    } master = { source };
+
+    (void)platform;
+    (void)err;
+    *out = master.out;
+    return CLEAVE_OK;
+}
+
+static enum cleave_status map_begin(void *instance, const struct cv_run *run,
+                                    struct cleave_error *err)
+{
+    struct cv_map_master *master = instance;
+
+    (void)run;
+    (void)err;
+    master->began_s = master->last_s = cv_nap_clock_s();
+    return CLEAVE_OK;
+}
+
+static double map_left(const void *instance)
+{
+    const struct cv_map_master *master = instance;
+
+    return fmax(0, (double)master->map->units - master->ordered);
+}
+
+static void map_close(void *instance)
+{
+    (void)instance; /* whoever made it goes on with it */
+}
+
+const struct cv_engine cv_engine_map = {
+    .name = "mpi",
+    .summary = "shares a job among the ranks of an MPI program",
+    .open = map_open,
+    .begin = map_begin,
+    .submit = map_submit,
+    .wait = map_wait,
+    .left = map_left,
+    .close = map_close,
+};

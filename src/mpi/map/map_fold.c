@@ -1,0 +1,240 @@
+/* map_fold.c -- what becomes of partials: combined from rank to rank, or collected.
+ * SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/fail.h"
+#include "mpi/map/map_master.h"
+
+/* From this many partials on, workers combine before they compute more. */
+static size_t crowd(const struct cv_map_master *master)
+{
+    return 32 + 4 * (size_t)master->nworkers;
+}
+
+/* --- collected ---------------------------------------------------------------------------- */
+
+static void collect_ready(struct cv_map_master *master);
+
+static enum cleave_status collect(struct cv_map_task *task, struct cleave_error *err)
+{
+    const struct cv_map_chunk *chunk = (const struct cv_map_chunk *)task;
+
+    return cv_map_collect(chunk->master->map, chunk->begin, chunk->end, &chunk->buffer,
+                          err);
+}
+
+static void collected(struct cv_map_task *task, const struct cleave_error *error)
+{
+    struct cv_map_chunk *chunk = (struct cv_map_chunk *)task; /* its first part */
+    struct cv_map_master *master = chunk->master;
+
+    master->collecting--;
+    if (error != NULL)
+        cv_map_fail(master, error);
+    cv_map_chunk_free(chunk);
+}
+
+/* In the order of the units, as far as they are there. */
+static void collect_ready(struct cv_map_master *master)
+{
+    while (
+        master->returned != NULL && !master->failed &&
+        (master->map->commutative || master->returned->begin == master->next_collected)) {
+        struct cv_map_chunk *chunk = master->returned;
+
+        master->returned = chunk->next;
+        master->next_collected = chunk->end;
+        chunk->task.run = collect;
+        chunk->task.done = collected;
+        cv_map_tasks_add(master->tasks, &chunk->task);
+    }
+}
+
+static void partial_came(void *context, struct cv_mail_item *item, int from)
+{
+    struct cv_map_chunk *chunk = context;
+    struct cv_map_master *master = chunk->master;
+    struct cv_map_chunk **at = &master->returned;
+
+    (void)item;
+    (void)from;
+    while (*at != NULL && (*at)->begin < chunk->begin)
+        at = &(*at)->next;
+    chunk->next = *at;
+    *at = chunk;
+    collect_ready(master);
+}
+
+static enum cleave_status fetch(struct cv_map_chunk *chunk, struct cleave_error *err)
+{
+    struct cv_map_master *master = chunk->master;
+
+    if (chunk->bytes > SIZE_MAX / 2 ||
+        cleave_mpi_buffer_resize(&chunk->buffer, (size_t)chunk->bytes) == NULL)
+        return cv_fail_memory(err, "a partial result");
+    master->counts.master_bytes += chunk->bytes;
+    chunk->item = (struct cv_mail_item){ .done = partial_came,
+                                         .context = chunk,
+                                         .bytes = chunk->buffer.bytes,
+                                         .size = chunk->buffer.size,
+                                         .rank = (int)chunk->worker + 1,
+                                         .tag = cv_mail_tag(chunk->id),
+                                         .in = true };
+    return cv_mail_begin(&master->mail, &chunk->item, err);
+}
+
+void cv_map_partial(struct cv_map_master *master, struct cv_map_chunk *chunk)
+{
+    enum cleave_status status = CLEAVE_OK;
+    struct cleave_error err;
+
+    cv_map_buffer_done(&chunk->buffer);
+    if (master->plan != NULL) {
+        status = cv_fold_plan_add(master->plan, chunk->id, chunk->begin, chunk->end,
+                                  chunk->worker, chunk->bytes, &err);
+        cv_map_chunk_free(chunk);
+    } else {
+        master->collecting++;
+        if (chunk->bytes == 0) {
+            partial_came(chunk, NULL, 0);
+            return;
+        }
+        status = fetch(chunk, &err);
+        if (status != CLEAVE_OK)
+            cv_map_chunk_free(chunk);
+    }
+    if (status != CLEAVE_OK)
+        cv_map_fail(master, &err);
+}
+
+/* --- combined ----------------------------------------------------------------------------- */
+
+/* Tell who gives and who combines. */
+static enum cleave_status order_step(struct cv_map_master *master,
+                                     const struct cv_fold_step *step,
+                                     struct cleave_error *err)
+{
+    struct cv_map_fold *fold = malloc(sizeof *fold);
+    struct cv_map_note note = { .kind = CV_MAP_FOLD,
+                                .left = step->parts[0].id,
+                                .right = step->parts[1].id };
+
+    if (fold == NULL)
+        return cv_fail_memory(err, "the reduction");
+    *fold = (struct cv_map_fold){ *step, master->next_id++, master->folds };
+    master->folds = fold;
+    master->slots[step->at].folds++;
+    note.id = fold->id;
+    for (uint32_t i = 0; i < step->count; i++) {
+        const struct cv_fold_part *part = &step->parts[i];
+        const struct cv_map_note give = { .kind = CV_MAP_GIVE,
+                                          .id = part->id,
+                                          .peer = step->at + 1 };
+
+        if (part->holder == step->at)
+            continue;
+        CV_TRY(cv_map_tell(&master->mail, (int)part->holder + 1, &give, err));
+        note.peer = part->holder + 1;
+        note.moves = part->id;
+        note.bytes = part->bytes;
+        master->counts.peer_bytes += part->bytes;
+    }
+    return cv_map_tell(&master->mail, (int)step->at + 1, &note, err);
+}
+
+enum cleave_status cv_map_fold_go(struct cv_map_master *master, struct cleave_error *err)
+{
+    struct cv_fold_step step;
+    bool crowded;
+
+    if (master->plan == NULL || master->failed)
+        return CLEAVE_OK;
+    crowded = cv_fold_plan_count(master->plan) > crowd(master);
+    for (uint32_t w = 0; w < master->nworkers; w++) {
+        const struct cv_map_slot *slot = &master->slots[w];
+
+        master->may[w] = slot->folds == 0 &&
+                         (crowded || (slot->held == 0 && slot->first == slot->nwants));
+    }
+    while (cv_fold_plan_next(master->plan, master->may, false, &step)) {
+        master->may[step.at] = false;
+        CV_TRY(order_step(master, &step, err));
+    }
+    return CLEAVE_OK;
+}
+
+void cv_map_folded(struct cv_map_master *master, const struct cv_map_note *note)
+{
+    for (struct cv_map_fold **at = &master->folds; *at != NULL; at = &(*at)->next) {
+        struct cv_map_fold *fold = *at;
+
+        if (fold->id != note->id)
+            continue;
+        *at = fold->next;
+        master->slots[fold->step.at].folds--;
+        master->counts.combinations++;
+        cv_fold_plan_done(master->plan, &fold->step, fold->id, note->bytes);
+        free(fold);
+        return;
+    }
+}
+
+/* --- the end ------------------------------------------------------------------------------ */
+
+static void value_came(void *context, struct cv_mail_item *item, int from)
+{
+    struct cv_map_master *master = context;
+
+    (void)item;
+    (void)from;
+    master->value_came = true;
+}
+
+/* The last partial is what all units came to. */
+static enum cleave_status fetch_value(struct cv_map_master *master,
+                                      struct cleave_error *err)
+{
+    uint64_t id, bytes;
+    uint32_t holder;
+    struct cv_map_note give;
+
+    if (!cv_fold_plan_last(master->plan, &id, &holder, &bytes))
+        return cv_fail(err, CLEAVE_EENGINE,
+                       "the partial results do not cover all of the units");
+    if (bytes > SIZE_MAX / 2 ||
+        cleave_mpi_buffer_resize(&master->value, (size_t)bytes) == NULL)
+        return cv_fail_memory(err, "the result");
+    if (bytes == 0)
+        return CLEAVE_OK;
+    give = (struct cv_map_note){ .kind = CV_MAP_GIVE, .id = id, .peer = 0 };
+    master->counts.master_bytes += bytes;
+    CV_TRY(cv_map_tell(&master->mail, (int)holder + 1, &give, err));
+    master->value_item = (struct cv_mail_item){ .done = value_came,
+                                                .context = master,
+                                                .bytes = master->value.bytes,
+                                                .size = master->value.size,
+                                                .rank = (int)holder + 1,
+                                                .tag = cv_mail_tag(id),
+                                                .in = true };
+    CV_TRY(cv_mail_begin(&master->mail, &master->value_item, err));
+    while (!master->value_came)
+        CV_TRY(cv_map_step(master, INFINITY, err));
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_map_finish(struct cv_map_master *master, struct cleave_error *err)
+{
+    if (master->plan == NULL) {
+        while (master->collecting > 0)
+            CV_TRY(cv_map_step(master, INFINITY, err));
+        return CLEAVE_OK;
+    }
+    for (;;) {
+        CV_TRY(cv_map_fold_go(master, err));
+        if (master->folds == NULL)
+            return cv_fold_plan_count(master->plan) == 0 ? CLEAVE_OK
+                                                         : fetch_value(master, err);
+        CV_TRY(cv_map_step(master, INFINITY, err));
+    }
+}

@@ -1,0 +1,348 @@
+/* map_worker.c -- a rank that computes and combines as rank 0 orders.
+ * SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/fail.h"
+#include "mpi/bridge/bridge_nap.h"
+#include "mpi/map/map_inner.h"
+
+/* A partial that lies here. */
+struct held {
+    uint64_t id;
+    struct cleave_mpi_buffer buffer;
+    struct held *next;
+};
+
+struct worker {
+    const struct cleave_mpi_map *map;
+    struct cv_mail mail;
+    struct cv_map_tasks *tasks;
+    struct cv_map_note note; /* the next order                                         */
+    struct cv_mail_item listen;
+    struct held *held; /* owned                                                        */
+    bool stopped, broken;
+    struct cleave_error stop; /* what rank 0 says at the end                           */
+    struct cleave_error err;  /* broken: what this rank met                            */
+};
+
+/* One order under way. */
+struct job {
+    struct cv_map_task task;
+    struct cv_mail_item item; /* bytes that it waits for, or sends                     */
+    struct worker *worker;
+    struct cv_map_note note;
+    struct cleave_mpi_buffer input;
+    struct held *left, *right, *out; /* owned                                          */
+};
+
+static void free_held(struct held *held)
+{
+    if (held == NULL)
+        return;
+    cv_map_buffer_done(&held->buffer);
+    free(held);
+}
+
+static void free_job(struct job *job)
+{
+    if (job == NULL)
+        return;
+    cv_map_buffer_done(&job->input);
+    free_held(job->left);
+    free_held(job->right);
+    free_held(job->out);
+    free(job);
+}
+
+/* Something that leaves no way to go on together with the others. */
+static void break_off(struct worker *worker, const struct cleave_error *err)
+{
+    if (!worker->broken)
+        worker->err = *err;
+    worker->broken = true;
+}
+
+static void tell(struct worker *worker, const struct cv_map_note *note)
+{
+    struct cleave_error err;
+
+    if (cv_map_tell(&worker->mail, 0, note, &err) != CLEAVE_OK)
+        break_off(worker, &err);
+}
+
+static void tell_failure(struct worker *worker, const struct cleave_error *error)
+{
+    struct cv_map_note note = { .kind = CV_MAP_FAILED };
+
+    cv_map_note_error(&note, error);
+    tell(worker, &note);
+}
+
+/* --- partials ----------------------------------------------------------------------------- */
+
+static struct held *take_held(struct worker *worker, uint64_t id)
+{
+    for (struct held **at = &worker->held; *at != NULL; at = &(*at)->next) {
+        struct held *held = *at;
+
+        if (held->id == id) {
+            *at = held->next;
+            held->next = NULL;
+            return held;
+        }
+    }
+    return NULL;
+}
+
+static void keep(struct worker *worker, struct held *held, uint64_t id)
+{
+    held->id = id;
+    held->next = worker->held;
+    worker->held = held;
+}
+
+static void partial_sent(void *context, struct cv_mail_item *item, int from)
+{
+    (void)item;
+    (void)from;
+    free_job(context);
+}
+
+/* Send the partial of a job, and be done with it. */
+static void send_partial(struct job *job, int rank)
+{
+    struct worker *worker = job->worker;
+    struct cleave_error err;
+
+    job->item = (struct cv_mail_item){ .done = partial_sent,
+                                       .context = job,
+                                       .bytes = job->out->buffer.bytes,
+                                       .size = job->out->buffer.size,
+                                       .rank = rank,
+                                       .tag = cv_mail_tag(job->note.id) };
+    if (job->item.size > 0 && cv_mail_begin(&worker->mail, &job->item, &err) == CLEAVE_OK)
+        return;
+    if (job->item.size > 0)
+        break_off(worker, &err);
+    free_job(job);
+}
+
+/* --- chunks and folds --------------------------------------------------------------------- */
+
+static enum cleave_status run_job(struct cv_map_task *task, struct cleave_error *err)
+{
+    struct job *job = (struct job *)task; /* its first part */
+    const struct cleave_mpi_map *map = job->worker->map;
+
+    if (job->note.kind == CV_MAP_FOLD) {
+        if (map->combine == NULL)
+            return cv_fail(err, CLEAVE_EINPUT,
+                           "expected 'combine' on all ranks, as rank 0 has it");
+        return cv_map_combine(map, &job->left->buffer, &job->right->buffer,
+                              &job->out->buffer, err);
+    }
+    if (map->compute == NULL)
+        return cv_fail(err, CLEAVE_EINPUT, "expected 'compute' on all ranks");
+    return cv_map_compute(map, job->note.begin, job->note.end, &job->input,
+                          &job->out->buffer, err);
+}
+
+static void job_done(struct cv_map_task *task, const struct cleave_error *error)
+{
+    struct job *job = (struct job *)task; /* its first part */
+    struct worker *worker = job->worker;
+    struct cv_map_note note = { .kind = job->note.kind == CV_MAP_FOLD ? CV_MAP_FOLDED
+                                                                      : CV_MAP_COMPUTED,
+                                .id = job->note.id,
+                                .bytes = job->out->buffer.size,
+                                .seconds = task->seconds };
+
+    if (error != NULL && !worker->stopped)
+        tell_failure(worker, error);
+    if (error != NULL || worker->stopped) {
+        free_job(job);
+        return;
+    }
+    tell(worker, &note);
+    if (job->note.kind == CV_MAP_CHUNK && !job->note.keep) {
+        send_partial(job, 0);
+        return;
+    }
+    keep(worker, job->out, job->note.id);
+    job->out = NULL;
+    free_job(job);
+}
+
+static void begin_task(struct job *job)
+{
+    job->task.run = run_job;
+    job->task.done = job_done;
+    if (job->worker->stopped)
+        free_job(job);
+    else
+        cv_map_tasks_add(job->worker->tasks, &job->task);
+}
+
+static void bytes_came(void *context, struct cv_mail_item *item, int from)
+{
+    (void)item;
+    (void)from;
+    begin_task(context);
+}
+
+/* Receive what the job needs, from `rank`, then do it. */
+static enum cleave_status begin_after(struct job *job, struct cleave_mpi_buffer *buffer,
+                                      int rank, uint64_t id, struct cleave_error *err)
+{
+    if (job->note.bytes > SIZE_MAX / 2 ||
+        cleave_mpi_buffer_resize(buffer, (size_t)job->note.bytes) == NULL)
+        return cv_fail_memory(err, "what comes from another rank");
+    if (buffer->size == 0) {
+        begin_task(job);
+        return CLEAVE_OK;
+    }
+    job->item = (struct cv_mail_item){ .done = bytes_came,
+                                       .context = job,
+                                       .bytes = buffer->bytes,
+                                       .size = buffer->size,
+                                       .rank = rank,
+                                       .tag = cv_mail_tag(id),
+                                       .in = true };
+    return cv_mail_begin(&job->worker->mail, &job->item, err);
+}
+
+/* --- orders ------------------------------------------------------------------------------- */
+
+static enum cleave_status begin_fold(struct job *job, struct cleave_error *err)
+{
+    struct worker *worker = job->worker;
+    const struct cv_map_note *note = &job->note;
+    struct held *comes = NULL, **place;
+
+    if (note->peer != 0) {
+        place = note->moves == note->left ? &job->left : &job->right;
+        *place = comes = calloc(1, sizeof *comes);
+        if (comes == NULL)
+            return cv_fail_memory(err, "a partial result");
+    }
+    if (job->left == NULL)
+        job->left = take_held(worker, note->left);
+    if (job->right == NULL)
+        job->right = take_held(worker, note->right);
+    if (job->left == NULL || job->right == NULL)
+        return cv_fail(err, CLEAVE_EENGINE, "a partial result is not where it should be");
+    if (comes == NULL) {
+        begin_task(job);
+        return CLEAVE_OK;
+    }
+    return begin_after(job, &comes->buffer, (int)note->peer, note->moves, err);
+}
+
+static enum cleave_status begin_job(struct worker *worker, struct cleave_error *err)
+{
+    struct job *job = calloc(1, sizeof *job);
+    enum cleave_status status;
+
+    if (job == NULL)
+        return cv_fail_memory(err, "the orders of a rank");
+    job->worker = worker;
+    job->note = worker->note;
+    if (job->note.kind == CV_MAP_GIVE) {
+        job->out = take_held(worker, job->note.id);
+        if (job->out != NULL) {
+            send_partial(job, (int)job->note.peer);
+            return CLEAVE_OK;
+        }
+        free_job(job);
+        return cv_fail(err, CLEAVE_EENGINE, "a partial result is not where it should be");
+    }
+    job->out = calloc(1, sizeof *job->out);
+    if (job->out == NULL)
+        status = cv_fail_memory(err, "a partial result");
+    else if (job->note.kind == CV_MAP_FOLD)
+        status = begin_fold(job, err);
+    else
+        status = begin_after(job, &job->input, 0, job->note.id, err);
+    if (status != CLEAVE_OK)
+        free_job(job);
+    return status;
+}
+
+static void order_came(void *context, struct cv_mail_item *item, int from)
+{
+    struct worker *worker = context;
+    struct cleave_error err;
+    enum cleave_status status = CLEAVE_OK;
+
+    (void)from;
+    if (worker->note.kind == CV_MAP_STOP) {
+        worker->stopped = true;
+        cv_map_error_of(&worker->note, &worker->stop);
+        cv_map_tasks_drop(worker->tasks);
+        return;
+    }
+    status = begin_job(worker, &err);
+    if (status == CLEAVE_OK)
+        status = cv_mail_begin(&worker->mail, item, &err);
+    if (status != CLEAVE_OK)
+        break_off(worker, &err);
+}
+
+/* --- the whole ---------------------------------------------------------------------------- */
+
+/* Until all that was begun is over. */
+static enum cleave_status settle(struct worker *worker, bool stopped,
+                                 struct cleave_error *err)
+{
+    double last_s = cv_nap_clock_s();
+
+    while (stopped ? worker->mail.count > 0 || cv_map_tasks_any(worker->tasks)
+                   : !worker->stopped) {
+        CV_TRY(cv_map_progress(&worker->mail, worker->tasks, stopped ? 0 : 1, &last_s,
+                               INFINITY, err));
+        if (worker->broken) {
+            *err = worker->err;
+            return err->status;
+        }
+    }
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_map_work(const struct cleave_mpi_map *map, MPI_Comm comm,
+                               struct cv_map_tasks *tasks, struct cleave_error *err)
+{
+    struct worker worker = { .map = map, .tasks = tasks };
+    const struct cv_map_note leave = { .kind = CV_MAP_LEFT };
+    enum cleave_status status;
+
+    cv_mail_init(&worker.mail, comm);
+    worker.listen = (struct cv_mail_item){ .done = order_came,
+                                           .context = &worker,
+                                           .bytes = (unsigned char *)&worker.note,
+                                           .size = sizeof worker.note,
+                                           .rank = 0,
+                                           .tag = CV_MAIL_ORDER,
+                                           .in = true };
+    status = cv_mail_begin(&worker.mail, &worker.listen, err);
+    if (status == CLEAVE_OK)
+        status = settle(&worker, false, err);
+    if (status == CLEAVE_OK)
+        status = settle(&worker, true, err);
+    if (status == CLEAVE_OK) {
+        tell(&worker, &leave);
+        status = settle(&worker, true, err);
+    }
+    if (status == CLEAVE_OK) {
+        status = worker.stop.status;
+        if (status != CLEAVE_OK)
+            *err = worker.stop;
+    } else {
+        /* The others wait for this rank: it is for the program to end them. */
+        MPI_Comm_call_errhandler(comm, MPI_ERR_OTHER);
+    }
+    while (worker.held != NULL)
+        free_held(take_held(&worker, worker.held->id));
+    cv_mail_done(&worker.mail);
+    return status;
+}

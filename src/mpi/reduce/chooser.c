@@ -1,0 +1,147 @@
+/* chooser.c -- what "auto" is. SPDX-License-Identifier: MIT */
+#include "mpi/reduce/chooser.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "mpi/reduce/mpi_try.h"
+
+enum { SETTLE_AFTER = 2, FORGET_AFTER = 64 };
+
+static int sort_of(const struct cv_kind *kind)
+{
+    int size = 0;
+
+    for (double least = 4; size < CV_SIZES - 1 && kind->bytes >= least; least *= 4)
+        size++;
+    return ((kind->to_all ? 2 : 0) + (kind->commutes ? 1 : 0)) * CV_SIZES + size;
+}
+
+enum cv_mpi_policy cv_chooser_policy(int sort, int arm)
+{
+    bool commutes = sort / CV_SIZES % 2 != 0;
+
+    if (arm == CV_ARM_OWN)
+        return CV_MPI_MPI;
+    if (arm == CV_ARM_GREEDY)
+        return CV_MPI_GREEDY;
+    return commutes ? CV_MPI_TREE_DYN : CV_MPI_ORDERED;
+}
+
+double cv_chooser_bytes(int sort)
+{
+    return sort % CV_SIZES == 0 ? 0 : ldexp(1, 2 * (sort % CV_SIZES));
+}
+
+static int make_choices(struct cv_chooser *chooser, MPI_Comm comm)
+{
+    if (!chooser->clock_known) {
+        CV_MPI_TRY(cv_clock_offset(comm, &chooser->clock_offset_s));
+        chooser->clock_known = true;
+    }
+    chooser->choices = calloc(CV_SORTS, sizeof *chooser->choices);
+    if (chooser->choices == NULL)
+        return MPI_ERR_NO_MEM;
+    for (int i = 0; i < CV_SORTS; i++)
+        cv_choice_begin(&chooser->choices[i]);
+    return MPI_SUCCESS;
+}
+
+/* Take over what was agreed on, when it is time to. */
+static int settle(struct cv_chooser *chooser)
+{
+    struct cv_heat *heat = &chooser->heat;
+
+    if (chooser->wait_calls-- > 0)
+        return MPI_SUCCESS;
+    CV_MPI_TRY(PMPI_Wait(&chooser->agreeing, MPI_STATUS_IGNORE));
+    for (int i = 0; i < heat->length; i++) {
+        const double *of = &heat->all[3 * (size_t)i];
+        double last = of[0], first = -of[1], there = of[2];
+
+        cv_choice_learn(&chooser->choices[heat->sort], heat->calls[i].arm, last - first,
+                        there > last ? there - last : 0, heat->calls[i].counts);
+    }
+    heat->length = heat->done = 0;
+    return MPI_SUCCESS;
+}
+
+/* Whether this call is in a heat, which may begin here. */
+static bool join_heat(struct cv_chooser *chooser, int sort)
+{
+    struct cv_choice *choice = &chooser->choices[sort];
+    struct cv_heat *heat = &chooser->heat;
+
+    if (chooser->agreeing != MPI_REQUEST_NULL)
+        return false;
+    if (heat->length > 0 && heat->sort == sort) {
+        heat->idle = 0;
+        return true;
+    }
+    /* A sort that comes no more must not keep the others from being measured. */
+    if (heat->length > 0 && ++heat->idle < FORGET_AFTER)
+        return false;
+    if (choice->calls < choice->next_heat)
+        return false;
+    heat->sort = sort;
+    heat->idle = 0;
+    cv_choice_plan(choice, heat);
+    return true;
+}
+
+int cv_chooser_pick(struct cv_chooser *chooser, MPI_Comm comm, const struct cv_kind *kind,
+                    struct cv_pick *out)
+{
+    struct cv_choice *choice;
+    int sort = sort_of(kind), arm;
+
+    if (chooser->choices == NULL)
+        CV_MPI_TRY(make_choices(chooser, comm));
+    if (chooser->agreeing != MPI_REQUEST_NULL)
+        CV_MPI_TRY(settle(chooser));
+    choice = &chooser->choices[sort];
+    out->measured = (choice->calls >= choice->next_heat || chooser->heat.length > 0) &&
+                    join_heat(chooser, sort);
+    arm = out->measured ? chooser->heat.calls[chooser->heat.done].arm : choice->best;
+    choice->calls++;
+    choice->used[arm]++;
+    out->policy = cv_chooser_policy(sort, arm);
+    if (out->measured)
+        out->came_s = cv_clock_s();
+    return MPI_SUCCESS;
+}
+
+enum cv_mpi_policy cv_chooser_best(const struct cv_chooser *chooser,
+                                   const struct cv_kind *kind)
+{
+    int sort = sort_of(kind);
+
+    return cv_chooser_policy(sort,
+                             chooser->choices ? chooser->choices[sort].best : CV_ARM_OWN);
+}
+
+int cv_chooser_note(struct cv_chooser *chooser, MPI_Comm comm, const struct cv_pick *pick,
+                    bool has_result)
+{
+    struct cv_heat *heat = &chooser->heat;
+    double came = pick->came_s + chooser->clock_offset_s;
+    double *mine = &heat->mine[3 * (size_t)heat->done];
+
+    mine[0] = came;
+    mine[1] = -came;
+    /* A rank without the result must not be the last one. */
+    mine[2] = has_result ? cv_clock_s() + chooser->clock_offset_s : came;
+    if (++heat->done < heat->length)
+        return MPI_SUCCESS;
+    chooser->wait_calls = SETTLE_AFTER - 1;
+    return PMPI_Iallreduce(heat->mine, heat->all, 3 * heat->length, MPI_DOUBLE, MPI_MAX,
+                           comm, &chooser->agreeing);
+}
+
+void cv_chooser_free(struct cv_chooser *chooser)
+{
+    if (chooser->agreeing != MPI_REQUEST_NULL)
+        PMPI_Wait(&chooser->agreeing, MPI_STATUS_IGNORE);
+    free(chooser->choices);
+    chooser->choices = NULL;
+}

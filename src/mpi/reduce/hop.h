@@ -1,0 +1,32 @@
+/* hop.h -- one partial from one rank to another, segment by segment.
+ * SPDX-License-Identifier: MIT
+ *
+ * The receiver combines a segment while the next ones arrive; a segment that has just
+ * arrived is still in the cache. Partials arrive where they can be combined without being
+ * copied once more:
+ *
+ *     held is        operator commutes, or the        the partial comes from the
+ *                    partial comes from the left      right and order matters
+ *     own memory     slots, into held                 slots, result copied back
+ *     the user's     whole, with held (from the       whole, with held
+ *                    left: held is copied first)                                    */
+#ifndef CV_HOP_H
+#define CV_HOP_H
+#include "mpi/reduce/reduction.h"
+
+enum cv_side { CV_LEFT, CV_RIGHT };
+
+/* Tell `to` that data will follow, or that it is asked for its own. */
+int cv_hop_tell(struct cv_reduction *r, int to, enum cv_header_kind kind, int lo, int hi);
+/* Begin to listen to the next header, from whomever. */
+int cv_hop_listen(struct cv_reduction *r, MPI_Request **out);
+
+/* Begin, then advance until *out is NULL. */
+void cv_hop_send(struct cv_reduction *r, int to);
+int cv_hop_send_on(struct cv_reduction *r, MPI_Request **out);
+int cv_hop_receive(struct cv_reduction *r, int from, enum cv_side side);
+int cv_hop_receive_on(struct cv_reduction *r, MPI_Request **out);
+/* After cv_hop_receive and cv_hop_send: each segment goes on as soon as it is combined. */
+int cv_hop_forward_on(struct cv_reduction *r, MPI_Request **out);
+
+#endif

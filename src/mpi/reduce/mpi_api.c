@@ -1,0 +1,199 @@
+/* mpi_api.c -- the calls of <cleave/mpi.h>. SPDX-License-Identifier: MIT */
+#include <cleave/mpi.h>
+
+#include <stdlib.h>
+
+#include "mpi/reduce/home.h"
+#include "mpi/reduce/mpi_call.h"
+#include "mpi/reduce/mpi_try.h"
+
+struct cleave_mpi_request {
+    struct cv_reduction reduction; /* unless the MPI library does it */
+    bool is_mpis;
+    MPI_Request mpis;
+    MPI_Comm comm; /* borrowed */
+};
+
+/* The same as asking for the policy of a name, within the instructions that are at hand:
+ * short reductions take so little that each cache line more can be measured. */
+static bool is_auto(const char *policy)
+{
+    return policy == NULL || (policy[0] == 'a' && policy[1] == 'u' && policy[2] == 't' &&
+                              policy[3] == 'o' && policy[4] == '\0');
+}
+
+static int reduce_by_name(const struct cv_call *call, const char *policy)
+{
+    enum cv_mpi_policy known = CV_MPI_AUTO;
+    int code = is_auto(policy) ? MPI_SUCCESS : cv_call_policy(policy, &known);
+
+    return code != MPI_SUCCESS ? cv_home_raise(call->comm, code)
+                               : cv_call_do(call, known, NULL);
+}
+
+int cleave_mpi_reduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype type,
+                      MPI_Op op, int root, MPI_Comm comm, const char *policy)
+{
+    if (is_auto(policy) && cv_call_is_short(count, type))
+        return PMPI_Reduce(sendbuf, recvbuf, count, type, op, root, comm);
+    return reduce_by_name(&(struct cv_call){ sendbuf, recvbuf, count, type, op, root,
+                                             false, comm },
+                          policy);
+}
+
+int cleave_mpi_allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype type,
+                         MPI_Op op, MPI_Comm comm, const char *policy)
+{
+    if (is_auto(policy) && cv_call_is_short(count, type))
+        return PMPI_Allreduce(sendbuf, recvbuf, count, type, op, comm);
+    return reduce_by_name(&(struct cv_call){ sendbuf, recvbuf, count, type, op, 0, true,
+                                             comm },
+                          policy);
+}
+
+static int begin_mpis(const struct cv_call *call, struct cleave_mpi_request *request)
+{
+    request->is_mpis = true;
+    return PMPI_Ireduce(call->send, call->recv, call->count, call->type, call->op,
+                        call->root, call->comm, &request->mpis);
+}
+
+static int begin_ours(const struct cv_call *call, enum cv_mpi_policy policy,
+                      struct cv_team *team, struct cleave_mpi_request *request)
+{
+    if (team->broken != MPI_SUCCESS)
+        return team->broken;
+    if (policy == CV_MPI_AUTO) {
+        struct cv_vector vector;
+        struct cv_kind kind;
+
+        CV_MPI_TRY(cv_vector_init(&vector, call->count, call->type, call->op));
+        kind = (struct cv_kind){ vector.bytes, vector.commutes, false };
+        policy = cv_chooser_best(&team->chooser, &kind);
+    }
+    request->is_mpis = false;
+    CV_MPI_TRY(cv_call_begin(call, policy, team, &request->reduction));
+    return cv_reduction_drive(&request->reduction, false);
+}
+
+static int begin(const struct cv_call *call, enum cv_mpi_policy policy,
+                 struct cleave_mpi_request *request)
+{
+    struct cv_team *team;
+    int code;
+
+    if (call->count < 0 && call->comm != MPI_COMM_NULL)
+        return cv_home_raise(call->comm, MPI_ERR_COUNT);
+    code = cv_call_team(call, &team);
+    if (code == MPI_SUCCESS && team == NULL)
+        return begin_mpis(call, request); /* which raises what there is to raise */
+    if (code == MPI_SUCCESS)
+        code = cv_team_open(team);
+    if (code == MPI_SUCCESS)
+        code = begin_ours(call, policy, team, request);
+    return cv_home_raise(call->comm, code);
+}
+
+int cleave_mpi_ireduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype type,
+                       MPI_Op op, int root, MPI_Comm comm, const char *policy,
+                       struct cleave_mpi_request **request)
+{
+    const struct cv_call call = { sendbuf, recvbuf, count, type, op, root, false, comm };
+    struct cleave_mpi_request *made;
+    enum cv_mpi_policy known;
+    int code = cv_call_policy(policy, &known);
+
+    if (code != MPI_SUCCESS)
+        return cv_home_raise(comm, code);
+    made = malloc(sizeof *made);
+    if (made == NULL)
+        return cv_home_raise(comm, MPI_ERR_NO_MEM);
+    made->comm = comm;
+    code = begin(&call, known, made);
+    if (code != MPI_SUCCESS) {
+        free(made);
+        return code;
+    }
+    *request = made;
+    return MPI_SUCCESS;
+}
+
+static int finish(struct cleave_mpi_request **request, bool block, int *flag)
+{
+    struct cleave_mpi_request *made = *request;
+    int code;
+
+    *flag = 1;
+    if (made == NULL)
+        return MPI_SUCCESS;
+    if (made->is_mpis) {
+        code = block ? PMPI_Wait(&made->mpis, MPI_STATUS_IGNORE)
+                     : PMPI_Test(&made->mpis, flag, MPI_STATUS_IGNORE);
+    } else {
+        code = cv_reduction_drive(&made->reduction, block);
+        *flag = code != MPI_SUCCESS || made->reduction.ended;
+        cv_home_raise(made->comm, code);
+    }
+    if (*flag) {
+        free(made);
+        *request = NULL;
+    }
+    return code;
+}
+
+int cleave_mpi_test(struct cleave_mpi_request **request, int *flag)
+{
+    return finish(request, false, flag);
+}
+
+int cleave_mpi_wait(struct cleave_mpi_request **request)
+{
+    int flag;
+
+    return finish(request, true, &flag);
+}
+
+static int team_for(MPI_Comm comm, struct cv_team **out)
+{
+    int inter = 0;
+
+    *out = NULL;
+    CV_MPI_TRY(PMPI_Comm_test_inter(comm, &inter));
+    if (inter)
+        return MPI_SUCCESS;
+    CV_MPI_TRY(cv_team_meet(comm, out));
+    return cv_team_open(*out);
+}
+
+int cleave_mpi_prepare(MPI_Comm comm)
+{
+    struct cv_team *team;
+    int code = team_for(comm, &team);
+
+    if (code == MPI_SUCCESS && team != NULL)
+        code = cv_reduction_drain(team);
+    if (code == MPI_SUCCESS && team != NULL)
+        code = cv_team_board(team);
+    if (code == MPI_SUCCESS && team != NULL)
+        code = cv_link_costs_measure(&team->costs, team->comm);
+    return cv_home_raise(comm, code);
+}
+
+int cleave_mpi_tune(MPI_Comm comm, const char *settings)
+{
+    struct cleave_error err;
+    struct cv_team *team;
+    int code = team_for(comm, &team);
+
+    if (code == MPI_SUCCESS && team != NULL &&
+        cv_mpi_settings_read(settings, &team->settings, NULL, NULL, &err) != CLEAVE_OK)
+        code = cv_home_error(err.text);
+    return cv_home_raise(comm, code);
+}
+
+const char *cleave_mpi_policy_name(int index)
+{
+    return index < 0 || index >= CV_MPI_POLICIES
+               ? NULL
+               : cv_mpi_policy_text((enum cv_mpi_policy)index);
+}

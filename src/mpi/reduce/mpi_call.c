@@ -1,0 +1,216 @@
+/* mpi_call.c -- a call of the public interface, checked and ready to be carried out.
+ * SPDX-License-Identifier: MIT
+ *
+ * Mistakes in the arguments that MPI_Reduce knows are left to it: it says what it always
+ * says, through the handler it always uses. */
+#include "mpi/reduce/mpi_call.h"
+
+#include <math.h>
+
+#include "mpi/reduce/home.h"
+#include "mpi/reduce/mpi_try.h"
+
+/* In the dynamic policies a partial travels in as many pieces as may be under way: then all
+ * are on their way at once, and no rank has to wake up only to send the next. */
+static const double least_segment = 262144, most_segment = 16777216;
+/* Vectors so short are not worth a thought in "auto": finding the communicator's team
+ * takes as long as a tenth of the reduction. By size alone, which is the same on all
+ * ranks. */
+enum { FEW_CALLS = 8, SHORT_BYTES = 4096 };
+
+static int by_mpi(const struct cv_call *call)
+{
+    if (call->to_all)
+        return PMPI_Allreduce(call->send, call->recv, call->count, call->type, call->op,
+                              call->comm);
+    return PMPI_Reduce(call->send, call->recv, call->count, call->type, call->op,
+                       call->root, call->comm);
+}
+
+/* Reductions begun before come first, on each rank that still has to do with one: others
+ * may wait for it there. */
+static int hand_on(const struct cv_call *call)
+{
+    struct cv_team *team = cv_home_pending() ? cv_home_find(call->comm) : NULL;
+
+    if (team != NULL) {
+        int code = cv_reduction_drain(team);
+
+        if (code != MPI_SUCCESS)
+            return cv_home_raise(call->comm, code);
+    }
+    return by_mpi(call);
+}
+
+int cv_call_policy(const char *name, enum cv_mpi_policy *out)
+{
+    struct cleave_error err;
+
+    if (cv_mpi_policy_read(name, out, &err) != CLEAVE_OK)
+        return cv_home_error(err.text);
+    return MPI_SUCCESS;
+}
+
+/* Mistakes that are found with the team at hand, and left to MPI_Reduce as well. */
+static bool is_mistaken(const struct cv_call *call, struct cv_team *team)
+{
+    if (call->root < 0 || call->root >= team->size)
+        return true;
+    if (call->send == MPI_IN_PLACE && team->rank != call->root && !call->to_all)
+        return true;
+    if (call->op == team->checked_op && call->type == team->checked_type)
+        return false;
+    if (!cv_home_allows(call->op, call->type))
+        return true;
+    team->checked_op = call->op;
+    team->checked_type = call->type;
+    return false;
+}
+
+/* Nothing that is to be looked at more closely. */
+static bool is_empty(const struct cv_call *call)
+{
+    return call->comm == MPI_COMM_NULL || call->op == MPI_OP_NULL ||
+           call->type == MPI_DATATYPE_NULL || call->count <= 0;
+}
+
+int cv_call_team(const struct cv_call *call, struct cv_team **out)
+{
+    struct cv_team *team;
+    int inter = 0, size = 0;
+
+    *out = NULL;
+    if (is_empty(call))
+        return MPI_SUCCESS;
+    team = cv_home_find(call->comm);
+    if (team == NULL) {
+        if (PMPI_Comm_test_inter(call->comm, &inter) != MPI_SUCCESS || inter ||
+            PMPI_Comm_size(call->comm, &size) != MPI_SUCCESS || size < 2)
+            return MPI_SUCCESS;
+        CV_MPI_TRY(cv_team_meet(call->comm, &team));
+    }
+    if (team->size >= 2 && !is_mistaken(call, team))
+        *out = team;
+    return MPI_SUCCESS;
+}
+
+static double dynamic_segment(const struct cv_team *team, double bytes)
+{
+    if (team->settings.segment_bytes > 0)
+        return team->settings.segment_bytes;
+    return fmin(fmax(bytes / CV_DEPTH, least_segment), most_segment);
+}
+
+int cv_call_begin(const struct cv_call *call, enum cv_mpi_policy policy,
+                  struct cv_team *team, struct cv_reduction *r)
+{
+    bool at_root = team->rank == call->root;
+
+    r->team = team;
+    CV_MPI_TRY(cv_vector_init(&r->vector, call->count, call->type, call->op));
+    if (policy == CV_MPI_TREE_DYN && !r->vector.commutes)
+        return cv_home_error("tree-dyn needs an operator that commutes; "
+                             "ordered-tree-dyn does not");
+    r->policy = policy == CV_MPI_FIXED ? CV_MPI_BINOMIAL : policy;
+    r->root = call->root;
+    r->in_place = call->send == MPI_IN_PLACE && at_root;
+    r->recv = at_root ? call->recv : NULL;
+    r->send = r->in_place ? call->recv : call->send;
+    /* All want the result: then it is in place everywhere, or nowhere. */
+    if (call->send == MPI_IN_PLACE && !at_root)
+        r->send = call->recv;
+    if (policy == CV_MPI_TREE_DYN || policy == CV_MPI_ORDERED)
+        cv_vector_cut(&r->vector, dynamic_segment(team, r->vector.bytes));
+    cv_reduction_add(r);
+    return MPI_SUCCESS;
+}
+
+/* To the end, and the result sent to all if they want it. */
+static int run(const struct cv_call *call, enum cv_mpi_policy policy,
+               struct cv_team *team)
+{
+    struct cv_reduction r;
+
+    if (team->broken != MPI_SUCCESS)
+        return team->broken;
+    CV_MPI_TRY(cv_call_begin(call, policy, team, &r));
+    CV_MPI_TRY(cv_reduction_drive(&r, true));
+    if (!call->to_all)
+        return MPI_SUCCESS;
+    return PMPI_Bcast(call->recv, call->count, call->type, call->root, team->comm);
+}
+
+static int run_auto(const struct cv_call *call, int size, struct cv_team *team)
+{
+    struct cv_kind kind = { .bytes = size < 0 ? HUGE_VAL : (double)size * call->count,
+                            .to_all = call->to_all };
+    struct cv_pick pick;
+    int commutes;
+
+    if (team->broken != MPI_SUCCESS)
+        return team->broken;
+    CV_MPI_TRY(PMPI_Op_commutative(call->op, &commutes));
+    kind.commutes = commutes != 0;
+    /* The choice may wait for others, who may wait for what was begun before. */
+    if (team->first != NULL)
+        CV_MPI_TRY(cv_reduction_drain(team));
+    CV_MPI_TRY(cv_chooser_pick(&team->chooser, team->comm, &kind, &pick));
+    CV_MPI_TRY(pick.policy == CV_MPI_MPI ? by_mpi(call) : run(call, pick.policy, team));
+    if (!pick.measured)
+        return MPI_SUCCESS;
+    return cv_chooser_note(&team->chooser, team->comm, &pick,
+                           call->to_all || team->rank == call->root);
+}
+
+/* Two ranks have no choice whom to send to. And a communicator that is used a few times and
+ * freed again is not worth the trouble of setting something up. */
+static bool is_too_early(struct cv_team *team)
+{
+    return team->size <= 2 || (team->comm == MPI_COMM_NULL && team->seen++ < FEW_CALLS);
+}
+
+/* `size`: of an element; MPI_UNDEFINED, which is negative, if an int cannot hold it. */
+static bool is_short(int count, int size)
+{
+    return size >= 0 && (int64_t)size * count < SHORT_BYTES;
+}
+
+bool cv_call_is_short(int count, MPI_Datatype type)
+{
+    int size;
+
+    return count > 0 && type != MPI_DATATYPE_NULL && !cv_home_pending() &&
+           PMPI_Type_size(type, &size) == MPI_SUCCESS && is_short(count, size);
+}
+
+int cv_call_do(const struct cv_call *call, enum cv_mpi_policy policy, bool *out_ours)
+{
+    struct cv_team *team;
+    int size = 0, code;
+
+    if (out_ours != NULL)
+        *out_ours = false;
+    /* Not every MPI library looks at this. */
+    if (call->count < 0 && call->comm != MPI_COMM_NULL)
+        return cv_home_raise(call->comm, MPI_ERR_COUNT);
+    if (is_empty(call))
+        return by_mpi(call);
+    if (policy == CV_MPI_AUTO)
+        PMPI_Type_size(call->type, &size);
+    if (policy == CV_MPI_MPI || (policy == CV_MPI_AUTO && is_short(call->count, size)))
+        return hand_on(call);
+    code = cv_call_team(call, &team);
+    if (code != MPI_SUCCESS)
+        return cv_home_raise(call->comm, code);
+    if (team == NULL)
+        return by_mpi(call);
+    if (out_ours != NULL)
+        *out_ours = true;
+    if (policy == CV_MPI_AUTO && is_too_early(team))
+        return hand_on(call);
+    code = team->comm == MPI_COMM_NULL ? cv_team_open(team) : MPI_SUCCESS;
+    if (code == MPI_SUCCESS)
+        code =
+            policy == CV_MPI_AUTO ? run_auto(call, size, team) : run(call, policy, team);
+    return code == MPI_SUCCESS ? code : cv_home_raise(call->comm, code);
+}

@@ -1,0 +1,130 @@
+/* preload.c -- MPI_Reduce and MPI_Allreduce of a program that knows nothing of cleave.
+ * SPDX-License-Identifier: MIT
+ *
+ * LD_PRELOAD puts these before those of the MPI library, which stay reachable under their
+ * PMPI names. CLEAVE_MPI says what to do; without it, "auto". */
+#include "mpi/reduce/preload.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "mpi/reduce/home.h"
+
+/* A library that is put before another has no other place for what it is told at the
+ * start. */
+static struct cv_preload state;
+
+/* An mpirun that is told to end all ranks may do so before it has read what they said. */
+static const struct timespec to_pass_it_on = { .tv_nsec = 200000000 };
+
+static void read_settings(bool together)
+{
+    const char *text = getenv("CLEAVE_MPI");
+    struct cleave_error err;
+    int rank = 0;
+
+    state.ready = true;
+    state.policy = CV_MPI_AUTO;
+    if (text == NULL || cv_mpi_settings_read(text, cv_home_defaults(), &state.policy,
+                                             &state.verbose, &err) == CLEAVE_OK)
+        return;
+    /* At the start the first one speaks, and the others wait to be ended with it. Later it
+     * may be that not all come here. */
+    if (together)
+        PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0) {
+        fprintf(stderr, "cleave: CLEAVE_MPI: %s\n", err.text);
+        nanosleep(&to_pass_it_on, NULL);
+    }
+    if (together)
+        PMPI_Barrier(MPI_COMM_WORLD);
+    PMPI_Abort(MPI_COMM_WORLD, 2);
+}
+
+static void make_ready(bool together)
+{
+    if (state.ready)
+        return;
+    read_settings(together);
+    state.hands_on = state.policy == CV_MPI_AUTO;
+    if (state.verbose)
+        cv_home_on_close(cv_preload_report);
+}
+
+void cv_preload_start(void)
+{
+    make_ready(true);
+}
+
+/* What a program asks for is done in any case: an operator that does not commute gets the
+ * policy that can do with it. */
+static enum cv_mpi_policy fitting(enum cv_mpi_policy policy, MPI_Op op)
+{
+    int commutes = 1;
+
+    if (policy == CV_MPI_TREE_DYN && op != MPI_OP_NULL)
+        PMPI_Op_commutative(op, &commutes);
+    return commutes ? policy : CV_MPI_ORDERED;
+}
+
+int cv_preload_call(const struct cv_call *call)
+{
+    bool ours;
+    int code;
+
+    make_ready(false);
+    code = cv_call_do(call, fitting(state.policy, call->op), &ours);
+    if (ours)
+        state.reductions++;
+    else
+        state.handed_on++;
+    return code;
+}
+
+int MPI_Init(int *argc, char ***argv)
+{
+    int code = PMPI_Init(argc, argv);
+
+    if (code == MPI_SUCCESS)
+        cv_preload_start();
+    return code;
+}
+
+int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
+{
+    int code = PMPI_Init_thread(argc, argv, required, provided);
+
+    if (code == MPI_SUCCESS)
+        cv_preload_start();
+    return code;
+}
+
+int MPI_Finalize(void)
+{
+    if (state.verbose)
+        cv_preload_sum_up(&state);
+    return PMPI_Finalize();
+}
+
+int MPI_Reduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype,
+               MPI_Op op, int root, MPI_Comm comm)
+{
+    if (state.hands_on && cv_call_is_short(count, datatype)) {
+        state.handed_on++;
+        return PMPI_Reduce(sendbuf, recvbuf, count, datatype, op, root, comm);
+    }
+    return cv_preload_call(
+        &(struct cv_call){ sendbuf, recvbuf, count, datatype, op, root, false, comm });
+}
+
+int MPI_Allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype,
+                  MPI_Op op, MPI_Comm comm)
+{
+    if (state.hands_on && cv_call_is_short(count, datatype)) {
+        state.handed_on++;
+        return PMPI_Allreduce(sendbuf, recvbuf, count, datatype, op, comm);
+    }
+    return cv_preload_call(
+        &(struct cv_call){ sendbuf, recvbuf, count, datatype, op, 0, true, comm });
+}

@@ -1,0 +1,63 @@
+/* preload_report.c -- what was chosen and gained, told on stderr when it is over.
+ * SPDX-License-Identifier: MIT
+ *
+ * Rank 0 of each communicator tells of it, since all its ranks know the same. */
+#include "mpi/reduce/preload.h"
+
+#include <stdio.h>
+
+static void tell_size(double bytes, char *text, size_t size)
+{
+    static const char *const units[] = { "B", "KiB", "MiB", "GiB" };
+    int unit = 0;
+
+    for (; bytes >= 1024 && unit < 3; unit++)
+        bytes /= 1024;
+    snprintf(text, size, "%g %s", bytes, units[unit]);
+}
+
+static void tell_choice(const struct cv_team *team, int sort)
+{
+    const struct cv_choice *choice = &team->chooser.choices[sort];
+    const struct cv_arm *own = &choice->arms[CV_ARM_OWN],
+                        *best = &choice->arms[choice->best];
+    double gained = 0;
+    char from[32];
+
+    if (choice->calls == 0)
+        return;
+    for (int arm = CV_ARM_OWN + 1; arm < CV_ARMS; arm++)
+        if (own->measured > 0 && choice->arms[arm].measured > 0)
+            gained += choice->used[arm] * (own->median_s - choice->arms[arm].median_s);
+    tell_size(cv_chooser_bytes(sort), from, sizeof from);
+    fprintf(stderr, "cleave:   %s from %s%s: %u calls, %s",
+            sort >= 2 * CV_SIZES ? "all-reduce" : "reduce", from,
+            sort / CV_SIZES % 2 ? "" : " in order", choice->calls,
+            cv_mpi_policy_text(cv_chooser_policy(sort, choice->best)));
+    if (choice->spreads > 0)
+        fprintf(stderr, ", arrivals within %.3g ms, result %.3g ms after the last",
+                choice->median_spread_s * 1e3, best->median_s * 1e3);
+    if (choice->best != CV_ARM_OWN && own->measured > 0)
+        fprintf(stderr, " (MPI: %.3g ms)", own->median_s * 1e3);
+    fprintf(stderr, ", gained %.3g s\n", gained);
+}
+
+void cv_preload_report(const struct cv_team *team)
+{
+    if (team->rank != 0 || team->chooser.choices == NULL)
+        return;
+    fprintf(stderr, "cleave: communicator of %d ranks:\n", team->size);
+    for (int sort = 0; sort < CV_SORTS; sort++)
+        tell_choice(team, sort);
+}
+
+void cv_preload_sum_up(const struct cv_preload *preload)
+{
+    int rank = 0;
+
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0)
+        fprintf(stderr, "cleave: policy %s, %.0f reductions, %.0f left to MPI at once\n",
+                cv_mpi_policy_text(preload->policy), preload->reductions,
+                preload->handed_on);
+}

@@ -1,0 +1,150 @@
+/* reduction.c -- one reduction on one rank, as something that is advanced step by step.
+ * SPDX-License-Identifier: MIT */
+#include "mpi/reduce/reduction.h"
+
+#include "mpi/reduce/home.h"
+#include "mpi/reduce/mpi_try.h"
+
+void cv_reduction_add(struct cv_reduction *r)
+{
+    struct cv_team *team = r->team;
+
+    r->next = NULL;
+    r->begun = r->ended = false;
+    r->held = r->send;
+    r->writable = r->in_place;
+    if (team->first == NULL)
+        team->first = r;
+    else
+        team->last->next = r;
+    team->last = r;
+    cv_home_pend(1);
+}
+
+/* MPI_Reduce itself, for its turn in the queue. */
+static int mpi_begin(struct cv_reduction *r)
+{
+    return PMPI_Ireduce(r->in_place ? MPI_IN_PLACE : r->send, r->recv, r->vector.count,
+                        r->vector.type, r->vector.op, r->root, r->team->comm,
+                        &r->request);
+}
+
+static int mpi_advance(struct cv_reduction *r, MPI_Request **out)
+{
+    *out = r->request == MPI_REQUEST_NULL ? NULL : &r->request;
+    return MPI_SUCCESS;
+}
+
+static const struct cv_scheme scheme_mpi = { mpi_begin, mpi_advance };
+
+static const struct cv_scheme *scheme_of(enum cv_mpi_policy policy)
+{
+    switch (policy) {
+    case CV_MPI_TREE_DYN:
+        return &cv_scheme_tree_dyn;
+    case CV_MPI_ORDERED:
+        return &cv_scheme_ordered;
+    case CV_MPI_MPI:
+        return &scheme_mpi;
+    default:
+        return &cv_scheme_tree;
+    }
+}
+
+static int begin(struct cv_reduction *r)
+{
+    r->keeps_order = !r->vector.commutes || r->policy == CV_MPI_ORDERED;
+    r->whole = r->slots = NULL;
+    r->in.posted = r->in.done = r->out.posted = r->out.done = 0;
+    r->combine_s = r->combined_bytes = 0;
+    r->awaited = NULL;
+    r->scheme = scheme_of(r->policy);
+    r->begun = true;
+    CV_MPI_TRY(r->scheme->begin(r));
+    return r->scheme->advance(r, &r->awaited);
+}
+
+/* One step of the reduction at the head of the queue; *out: it has to wait for others. */
+static int step(struct cv_team *team, bool block, bool *out_stuck)
+{
+    struct cv_reduction *r = team->first;
+    int complete = 1;
+
+    if (!r->begun) {
+        CV_MPI_TRY(begin(r));
+    } else {
+        if (block)
+            CV_MPI_TRY(PMPI_Wait(r->awaited, &r->status));
+        else
+            CV_MPI_TRY(PMPI_Test(r->awaited, &complete, &r->status));
+        if (complete)
+            CV_MPI_TRY(r->scheme->advance(r, &r->awaited));
+    }
+    *out_stuck = !complete;
+    if (r->awaited == NULL) {
+        r->ended = true;
+        team->first = r->next;
+        cv_home_pend(-1);
+    }
+    return MPI_SUCCESS;
+}
+
+int cv_reduction_drive(struct cv_reduction *r, bool block)
+{
+    struct cv_team *team = r->team;
+    bool stuck = false;
+
+    while (!r->ended && !stuck && team->broken == MPI_SUCCESS)
+        team->broken = step(team, block, &stuck);
+    return r->ended ? MPI_SUCCESS : team->broken;
+}
+
+int cv_reduction_drain(struct cv_team *team)
+{
+    return team->first == NULL ? MPI_SUCCESS : cv_reduction_drive(team->last, true);
+}
+
+int cv_reduction_combine(struct cv_reduction *r, const void *in, void *inout, int count)
+{
+    const struct cv_vector *vector = &r->vector;
+    double since = PMPI_Wtime();
+    int code = PMPI_Reduce_local(in, inout, count, vector->type, vector->op);
+
+    r->combine_s += PMPI_Wtime() - since;
+    r->combined_bytes += vector->bytes * count / vector->count;
+    return code;
+}
+
+int cv_reduction_slots(struct cv_reduction *r)
+{
+    size_t span = cv_vector_segment_span(&r->vector);
+
+    if (r->slots == NULL)
+        r->slots =
+            cv_scratch_get(&r->team->slots, (span + 63) / 64 * 64 * (CV_DEPTH + 1));
+    return r->slots != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+}
+
+char *cv_reduction_slot(const struct cv_reduction *r, long i)
+{
+    size_t span = (cv_vector_segment_span(&r->vector) + 63) / 64 * 64;
+
+    return r->slots + (size_t)(i % (CV_DEPTH + 1)) * span - r->vector.lower;
+}
+
+int cv_reduction_whole(struct cv_reduction *r)
+{
+    char *bytes;
+
+    if (r->whole != NULL)
+        return MPI_SUCCESS;
+    if (r->team->rank == r->root) {
+        r->whole = r->recv;
+        return MPI_SUCCESS;
+    }
+    bytes = cv_scratch_get(&r->team->whole, r->vector.span);
+    if (bytes == NULL)
+        return MPI_ERR_NO_MEM;
+    r->whole = bytes - r->vector.lower;
+    return MPI_SUCCESS;
+}

@@ -1,0 +1,126 @@
+/* reduction.h -- one reduction on one rank, as something that is advanced step by step.
+ * SPDX-License-Identifier: MIT
+ *
+ * A scheme is a policy at work. Its `advance` does all that can be done without waiting
+ * and names the request to wait for; it is called again when that one is complete. A call
+ * that blocks waits in MPI_Wait, one that does not asks MPI_Test: all waiting is the MPI
+ * library's own, which knows best how to wait and notices when a rank dies. */
+#ifndef CV_REDUCTION_H
+#define CV_REDUCTION_H
+#include <stdbool.h>
+#include <stdint.h>
+#include <mpi.h>
+#include "mpi/reduce/mpi_names.h"
+#include "mpi/reduce/team.h"
+#include "mpi/reduce/vector.h"
+
+enum { CV_DEPTH = 4 }; /* segments under way in one direction */
+
+/* What goes before the data, or asks for it. */
+struct cv_header {
+    int kind;   /* of enum cv_header_kind                      */
+    int lo, hi; /* the ranks whose values the sender has so far */
+};
+
+enum cv_header_kind { CV_HEADER_DATA, CV_HEADER_TAKE };
+
+/* How a partial that arrives is combined with the one that is held. */
+enum cv_way {
+    CV_WAY_INTO_HELD,  /* held = arrived . held, segment by segment           */
+    CV_WAY_INTO_WHOLE, /* arrives at its place: whole = held . arrived        */
+    CV_WAY_AND_BACK,   /* arrived = held . arrived, copied to where held is   */
+};
+
+/* Segments to or from one rank, in order. */
+struct cv_stream {
+    int peer;
+    int posted, done;
+    bool waiting; /* for segment `done` */
+    enum cv_way way;
+    MPI_Request ring[CV_DEPTH];
+};
+
+/* State of the schemes. */
+struct cv_at_slot {
+    int step;
+    uint64_t first_ticket;
+    bool last; /* the pair that makes the result */
+};
+
+struct cv_among_neighbours {
+    int step;
+    int lo, hi;      /* the ranks whose values are in the partial      */
+    bool waits[2];   /* at its left and right boundary                 */
+    bool expects[2]; /* a partial that is promised from there          */
+    int promised;    /* the rank that gets the partial, or -1          */
+    int side;        /* from which the partial under way arrives       */
+};
+
+struct cv_in_tree {
+    int step;
+    long posted, done, items; /* segments that arrive, of all children     */
+    int sent, gone;           /* segments sent on, and sent for good       */
+    int parent;               /* -1: none                                  */
+    bool collects;            /* the result comes from rank 0 in the end   */
+    bool own_place;           /* combine into what is there                */
+    const char *sum;          /* the current segment's partial             */
+    MPI_Request in[CV_DEPTH], out[CV_DEPTH];
+};
+
+struct cv_reduction;
+
+struct cv_scheme {
+    int (*begin)(struct cv_reduction *r);
+    /* *out: what to wait for; NULL when the reduction has ended on this rank. */
+    int (*advance)(struct cv_reduction *r, MPI_Request **out);
+};
+
+struct cv_reduction {
+    struct cv_team *team; /* borrowed */
+    struct cv_vector vector;
+    const void *send; /* borrowed; where the own values are, also if in place */
+    void *recv;       /* borrowed; at the root only                           */
+    bool in_place;    /* they are the same                                    */
+    int root;
+    enum cv_mpi_policy policy;
+    bool keeps_order; /* combine in the order of the ranks */
+    const struct cv_scheme *scheme;
+    const char *held; /* the partial                                   */
+    bool writable;    /* it is not the user's                          */
+    char *whole;      /* where a vector may be put: `recv` at the root */
+    char *slots;      /* room for CV_DEPTH + 1 segments                */
+    struct cv_stream in, out;
+    struct cv_header header; /* the one that arrives */
+    MPI_Request request;
+    MPI_Status status;
+    MPI_Request *awaited; /* points into this struct or its team */
+    bool begun, ended;
+    double combine_s; /* spent in the operator */
+    double combined_bytes;
+    union {
+        struct cv_at_slot slot;
+        struct cv_among_neighbours among;
+        struct cv_in_tree tree;
+    } at;
+    struct cv_reduction *next; /* of the same team */
+};
+
+extern const struct cv_scheme cv_scheme_tree_dyn, cv_scheme_ordered, cv_scheme_tree;
+
+/* Put a reduction, which has team, vector, buffers, root and policy, at the end of its
+ * team's queue. It must stay where it is until it has ended. */
+void cv_reduction_add(struct cv_reduction *r);
+/* Advance the team until `r` has ended or, unless `block`, as far as it goes. */
+int cv_reduction_drive(struct cv_reduction *r, bool block);
+/* Advance the team until all its reductions have ended. */
+int cv_reduction_drain(struct cv_team *team);
+
+/* inout = in . inout for `count` elements, timed. */
+int cv_reduction_combine(struct cv_reduction *r, const void *in, void *inout, int count);
+/* Room for the segments that arrive; for a vector (`recv` at the root). */
+int cv_reduction_slots(struct cv_reduction *r);
+int cv_reduction_whole(struct cv_reduction *r);
+/* Slot i, as an address for MPI. */
+char *cv_reduction_slot(const struct cv_reduction *r, long i);
+
+#endif

@@ -1,0 +1,76 @@
+/* team.c -- what is kept with a communicator between reductions.
+ * SPDX-License-Identifier: MIT */
+#include "mpi/reduce/team.h"
+
+#include <stdlib.h>
+
+#include "mpi/reduce/home.h"
+#include "mpi/reduce/mpi_try.h"
+
+static int fill(struct cv_team *team, MPI_Comm comm)
+{
+    team->comm = MPI_COMM_NULL;
+    CV_MPI_TRY(PMPI_Comm_rank(comm, &team->rank));
+    CV_MPI_TRY(PMPI_Comm_size(comm, &team->size));
+    team->settings = *cv_home_defaults();
+    team->broken = MPI_SUCCESS;
+    team->costs.agreeing = team->chooser.agreeing = MPI_REQUEST_NULL;
+    team->checked_op = MPI_OP_NULL;
+    team->checked_type = MPI_DATATYPE_NULL;
+    return cv_home_keep(team, comm);
+}
+
+int cv_team_meet(MPI_Comm comm, struct cv_team **out)
+{
+    struct cv_team *team = cv_home_find(comm);
+    int code;
+
+    if (team != NULL) {
+        *out = team;
+        return MPI_SUCCESS;
+    }
+    team = calloc(1, sizeof *team);
+    if (team == NULL)
+        return MPI_ERR_NO_MEM;
+    code = fill(team, comm);
+    if (code != MPI_SUCCESS) {
+        free(team);
+        return code;
+    }
+    *out = team;
+    return MPI_SUCCESS;
+}
+
+int cv_team_open(struct cv_team *team)
+{
+    MPI_Comm copy;
+
+    if (team->comm != MPI_COMM_NULL)
+        return MPI_SUCCESS;
+    CV_MPI_TRY(PMPI_Comm_dup(team->users, &copy));
+    team->comm = copy;
+    return PMPI_Comm_set_errhandler(copy, MPI_ERRORS_RETURN);
+}
+
+int cv_team_board(struct cv_team *team)
+{
+    if (team->board.made)
+        return MPI_SUCCESS;
+    return cv_board_make(&team->board, team->comm, team->size + 1,
+                         !team->settings.window);
+}
+
+/* Collective, since windows are: MPI calls it where the communicator is freed. */
+void cv_team_free(struct cv_team *team)
+{
+    if (team->costs.agreeing != MPI_REQUEST_NULL)
+        PMPI_Wait(&team->costs.agreeing, MPI_STATUS_IGNORE);
+    cv_chooser_free(&team->chooser);
+    cv_board_free(&team->board);
+    cv_tree_plan_free(&team->plan);
+    cv_scratch_free(&team->whole);
+    cv_scratch_free(&team->slots);
+    if (team->comm != MPI_COMM_NULL)
+        PMPI_Comm_free(&team->comm);
+    free(team);
+}

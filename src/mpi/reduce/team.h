@@ -1,0 +1,49 @@
+/* team.h -- what is kept with a communicator between reductions.
+ * SPDX-License-Identifier: MIT
+ *
+ * Reductions of a communicator are carried out one after the other, in the order of the
+ * calls, also those that do not block. So a rank takes part in one at a time, and while a
+ * reduction is unfinished some rank waits in it: messages of two reductions cannot be
+ * confused, and tags need no number. */
+#ifndef CV_TEAM_H
+#define CV_TEAM_H
+#include <stdbool.h>
+#include <mpi.h>
+#include "mpi/reduce/board.h"
+#include "mpi/reduce/chooser.h"
+#include "mpi/reduce/mpi_names.h"
+#include "mpi/reduce/tree_plan.h"
+#include "mpi/reduce/vector.h"
+
+struct cv_reduction;
+
+enum cv_tag { CV_TAG_HEADER = 1, CV_TAG_DATA, CV_TAG_TREE, CV_TAG_RESULT, CV_TAG_PING };
+
+struct cv_team {
+    MPI_Comm users; /* borrowed: theirs                               */
+    MPI_Comm comm;  /* owned: a copy of it, which returns its errors;
+                      MPI_COMM_NULL as long as none was needed      */
+    int rank, size;
+    unsigned seen;     /* calls that left the choice to us and came before it had one */
+    int broken;        /* the error after which nothing can be relied on */
+    MPI_Op checked_op; /* the pair last found to go together */
+    MPI_Datatype checked_type;
+    struct cv_reduction *first, *last; /* under way or to come, linked by `next` */
+    struct cv_chooser chooser;
+    struct cv_board board;
+    struct cv_mpi_settings settings;
+    struct cv_scratch whole, slots; /* a vector; segments that arrive         */
+    struct cv_tree_plan plan;
+    struct cv_link_costs costs;
+    struct cv_team *next; /* made after this one */
+};
+
+/* The team of a communicator, as it is: local. */
+int cv_team_meet(MPI_Comm comm, struct cv_team **out);
+/* Give it a communicator of its own, if it has none yet: collective. */
+int cv_team_open(struct cv_team *team);
+/* The board, made at the first call: collective. */
+int cv_team_board(struct cv_team *team);
+void cv_team_free(struct cv_team *team);
+
+#endif
