@@ -3,7 +3,7 @@
 #include <string.h>
 #include "cli/comparison.h"
 #include "cli/trace_output.h"
-#include "report/html_compare.h"
+#include "report/page/html_compare.h"
 
 /* Whether a policy applies to any value. */
 static bool applies(const struct cv_comparison *found, size_t policy)

@@ -9,7 +9,7 @@
 #include "base/quantity.h"
 #include "cli/json_fields.h"
 #include "cli/counted.h"
-#include "report/table.h"
+#include "report/terminal/table.h"
 
 bool cv_compare_is_sweep(const struct cv_comparison *found)
 {

@@ -3,7 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
-#include "report/table.h"
+#include "report/terminal/table.h"
 
 const char *cv_counted(uint64_t count, const char *noun, char buffer[CV_COUNTED_ROOM])
 {

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "cli/json_fields.h"
 #include "cli/output.h"
-#include "report/table.h"
+#include "report/terminal/table.h"
 
 /* A paragraph indented by four. */
 static void add_paragraph(struct cv_text *text, const char *words, unsigned width)

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "cli/verbs.h"
-#include "report/table.h"
+#include "report/terminal/table.h"
 
 enum { WIDTH = 80, OPTION_COLUMN = 25 };
 

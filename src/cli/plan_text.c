@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include "report/table.h"
-#include "report/terminal_gantt.h"
+#include "report/terminal/table.h"
+#include "report/terminal/terminal_gantt.h"
 
 /* How much is shown unless all is asked for. */
 enum { WORKERS_SHOWN = 20, ROUNDS_SHOWN = 8, LEFT_OUT_SHOWN = 5, GANTT_ROWS = 16 };

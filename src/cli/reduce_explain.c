@@ -6,7 +6,7 @@
 #include <string.h>
 #include "model/reduce/reduce_bounds.h"
 #include "model/reduce/reduce_costs.h"
-#include "report/table.h"
+#include "report/terminal/table.h"
 
 /* From the cheapest transfer and combination to the dearest. */
 struct range {

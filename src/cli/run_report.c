@@ -8,7 +8,7 @@
 #include "base/fail.h"
 #include "cli/json_fields.h"
 #include "cli/output.h"
-#include "report/table.h"
+#include "report/terminal/table.h"
 
 /* Seconds between two lines of plain progress, and between two looks of the bar. */
 static const double PLAIN_S = 10, BAR_S = 0.2;

@@ -5,7 +5,7 @@
 #include <math.h>
 
 #include "cli/counted.h"
-#include "report/table.h"
+#include "report/terminal/table.h"
 
 /* How much is shown unless all is asked for. */
 enum { WORKERS_SHOWN = 20, STREAMS_SHOWN = 20, LEFT_OUT_SHOWN = 5, ROUNDS_SHOWN = 6 };

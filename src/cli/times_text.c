@@ -2,7 +2,7 @@
 #include "cli/times_text.h"
 
 #include <stdio.h>
-#include "report/table.h"
+#include "report/terminal/table.h"
 
 /* A line from the shortest run to the longest, thick where eight of ten runs lie:
  *     |-----======#=====--------| */

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 #include "cli/counted.h"
-#include "report/table.h"
-#include "report/terminal_tree.h"
+#include "report/terminal/table.h"
+#include "report/terminal/terminal_tree.h"
 
 void cv_reduce_headline(const struct cv_reduce_job *reduce, const char *before,
                         const struct cv_screen *screen, struct cv_text *out)

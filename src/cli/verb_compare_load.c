@@ -8,7 +8,7 @@
 #include "cli/load_rows.h"
 #include "cli/output.h"
 #include "cli/plan_text.h"
-#include "report/table.h"
+#include "report/terminal/table.h"
 
 /* The options of all verbs about a load come first, as their tables expect. */
 struct compare_options {

@@ -11,7 +11,7 @@
 #include "cli/reduce_options.h"
 #include "cli/reduce_rows.h"
 #include "cli/tree_text.h"
-#include "report/table.h"
+#include "report/terminal/table.h"
 
 /* The options of all verbs about a reduction come first, as their tables expect. */
 struct compare_options {

@@ -4,7 +4,7 @@
 #include "cli/json_fields.h"
 #include "cli/output.h"
 #include "cli/verb.h"
-#include "report/table.h"
+#include "report/terminal/table.h"
 
 struct engines_options {
     int json;

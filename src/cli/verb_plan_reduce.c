@@ -13,7 +13,7 @@
 #include "model/reduce/law.h"
 #include "model/reduce/reduce_bounds.h"
 #include "model/reduce/reduce_length.h"
-#include "report/table.h"
+#include "report/terminal/table.h"
 
 #define FIELD(name) offsetof(struct cv_reduce_options, name)
 

@@ -5,7 +5,7 @@
 #include "cli/json_fields.h"
 #include "cli/output.h"
 #include "cli/verb.h"
-#include "report/table.h"
+#include "report/terminal/table.h"
 
 struct policies_options {
     int json;

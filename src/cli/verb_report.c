@@ -4,7 +4,7 @@
 #include "cli/verb.h"
 #include "io/input.h"
 #include "io/trace_export.h"
-#include "report/html_report.h"
+#include "report/page/html_report.h"
 
 struct report_options {
     const char *predicted, *output;

@@ -9,7 +9,7 @@
 #include "cli/progress.h"
 #include "cli/times_text.h"
 #include "cli/trace_output.h"
-#include "report/table.h"
+#include "report/terminal/table.h"
 
 #define FIELD(name) offsetof(struct cv_load_options, name)
 

@@ -14,7 +14,7 @@
 #include "cli/tree_text.h"
 #include "model/reduce/law.h"
 #include "model/reduce/reduce_markov.h"
-#include "report/table.h"
+#include "report/terminal/table.h"
 
 #define FIELD(name) offsetof(struct cv_reduce_options, name)
 

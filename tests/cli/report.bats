@@ -228,12 +228,12 @@ another ending" report run.paje -o -
 
 @test "the script and the style in the program are those of the sources" {
     tools/make-page "$BATS_TEST_TMPDIR"
-    diff "$BATS_TEST_TMPDIR/page_text.c" src/report/page_text.c || {
+    diff "$BATS_TEST_TMPDIR/page_text.c" src/report/page/page_text.c || {
         echo "run tools/make-page"
         false
     }
     if command -v node >/dev/null; then
-        cat src/report/page_*.js src/report/page.js >"$BATS_TEST_TMPDIR/all.js"
+        cat src/report/page/page_*.js src/report/page/page.js >"$BATS_TEST_TMPDIR/all.js"
         node --check "$BATS_TEST_TMPDIR/all.js"
     fi
 }

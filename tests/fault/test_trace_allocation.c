@@ -9,7 +9,7 @@
 
 #include "io/trace_export.h"
 #include "io/trace_file.h"
-#include "report/html_report.h"
+#include "report/page/html_report.h"
 #include "fault/failing_allocator.h"
 
 #ifndef CV_NO_ALLOCATOR

@@ -10,7 +10,7 @@
 
 #include <cleave/trace.h>
 #include "io/trace_file.h"
-#include "report/html_report.h"
+#include "report/page/html_report.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "report/html_report.h"
-#include "report/html_sheet.h"
+#include "report/page/html_report.h"
+#include "report/page/html_sheet.h"
 
 /* A trace file in memory: a header made by hand, and events. */
 struct fixture {

@@ -2,7 +2,7 @@
 #ifndef CV_HTML_REPORT_H
 #define CV_HTML_REPORT_H
 #include <stdio.h>
-#include "report/html_sheet.h"
+#include "report/page/html_sheet.h"
 
 struct cv_report {
     const struct cv_sheet *measured;

@@ -9,7 +9,7 @@
 #include <cleave/reduce.h>
 #include <cleave/trace.h>
 #include "base/text.h"
-#include "report/terminal_gantt.h"
+#include "report/terminal/terminal_gantt.h"
 
 /* Does nothing for more than style->rows nodes. `trace` is what happened: the entries of
  * one run. */

@@ -1,5 +1,5 @@
 /* table.c -- aligned tables in text. SPDX-License-Identifier: MIT */
-#include "report/table.h"
+#include "report/terminal/table.h"
 
 #include <assert.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* html_sheet.c -- a trace summed up for a report. SPDX-License-Identifier: MIT */
-#include "report/html_sheet.h"
+#include "report/page/html_sheet.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* page_text.c -- the script and the style of reports. SPDX-License-Identifier: MIT
  *
  * Made by tools/make-page: edit page.css and page*.js instead. */
-#include "report/page_text.h"
+#include "report/page/page_text.h"
 
 #include <stddef.h>
 

@@ -1,9 +1,9 @@
 /* html_tables.c -- the tables of a report. SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
-#include "report/html_chart.h"
-#include "report/html_page.h"
-#include "report/html_report.h"
+#include "report/page/html_chart.h"
+#include "report/page/html_page.h"
+#include "report/page/html_report.h"
 
 /* What a page still shows well; the rest is summed up. */
 enum { MOST_NODES = 400, MOST_CHUNKS = 1000 };

@@ -1,13 +1,13 @@
 /* html_page.c -- the frame of a page that needs no other file. SPDX-License-Identifier: MIT */
-#include "report/html_page.h"
+#include "report/page/html_page.h"
 
 #include <math.h>
 #include <string.h>
 #include <cleave/version.h>
 #include "base/quantity.h"
 #include "base/text.h"
-#include "report/page_text.h"
-#include "report/table.h"
+#include "report/page/page_text.h"
+#include "report/terminal/table.h"
 
 /* The policy forbids the page to load anything, so that it is seen to need nothing. */
 static const char head[] =

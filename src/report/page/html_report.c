@@ -1,12 +1,12 @@
 /* html_report.c -- the report of a trace as one page. SPDX-License-Identifier: MIT */
-#include "report/html_report.h"
+#include "report/page/html_report.h"
 
 #include <math.h>
 #include <string.h>
-#include "report/html_chart.h"
-#include "report/html_data.h"
-#include "report/html_page.h"
-#include "report/table.h"
+#include "report/page/html_chart.h"
+#include "report/page/html_data.h"
+#include "report/page/html_page.h"
+#include "report/terminal/table.h"
 
 static bool is_load(const struct cv_report *report)
 {

@@ -2,11 +2,11 @@
  *
  * Columns of numbers in base64, little-endian as all machines with a browser are: 28 bytes
  * of page for a span. Starts are doubles, hence exact; lengths and units are floats. */
-#include "report/html_data.h"
+#include "report/page/html_data.h"
 
 #include <math.h>
 #include <string.h>
-#include "report/html_page.h"
+#include "report/page/html_page.h"
 
 /* Bytes on their way to base64. */
 struct column {

@@ -2,7 +2,7 @@
 #ifndef CV_HTML_CHART_H
 #define CV_HTML_CHART_H
 #include <stdio.h>
-#include "report/html_sheet.h"
+#include "report/page/html_sheet.h"
 
 /* An svg element: the port, if it is shared, and the first nodes. For print, and for
  * readers without scripts. */

@@ -2,10 +2,10 @@
  *
  * A lane is a few paths, one per colour, that are stroked as wide as the lane is high: ten
  * bytes for a span. Spans that are closer than can be seen are drawn as one. */
-#include "report/html_chart.h"
+#include "report/page/html_chart.h"
 
 #include <math.h>
-#include "report/html_page.h"
+#include "report/page/html_page.h"
 
 enum { WIDTH = 1000, GUTTER = 104, AXIS = 26, ROW = 19, MOST_SHOWN = 48, NAME = 14 };
 enum { FEW = 20000, CELLS = 600 };

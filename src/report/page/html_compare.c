@@ -1,9 +1,9 @@
 /* html_compare.c -- policies side by side as one page. SPDX-License-Identifier: MIT */
-#include "report/html_compare.h"
+#include "report/page/html_compare.h"
 
 #include <math.h>
-#include "report/html_page.h"
-#include "report/plot.h"
+#include "report/page/html_page.h"
+#include "report/page/plot.h"
 
 enum { MOST_CURVES = 64 }; /* in a plot; the tables have all */
 

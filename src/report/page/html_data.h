@@ -2,7 +2,7 @@
 #ifndef CV_HTML_DATA_H
 #define CV_HTML_DATA_H
 #include <stdio.h>
-#include "report/html_sheet.h"
+#include "report/page/html_sheet.h"
 
 /* A script element with what page_chart.js draws; `predicted` may be NULL. */
 void cv_page_spans(FILE *file, const struct cv_sheet *measured,

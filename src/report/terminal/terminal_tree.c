@@ -2,12 +2,12 @@
  * SPDX-License-Identifier: MIT
  *
  * For a few dozen nodes: who comes below whom is found by looking at all of them. */
-#include "report/terminal_tree.h"
+#include "report/terminal/terminal_tree.h"
 
 #include <math.h>
 #include <stdio.h>
 #include "base/arena.h"
-#include "report/table.h"
+#include "report/terminal/table.h"
 
 enum { LEAST_WIDTH = 40, LEAST_CHART = 20, STEP = 3 /* columns a level is indented */ };
 

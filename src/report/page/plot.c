@@ -1,9 +1,9 @@
 /* plot.c -- curves and bars as SVG, for pages. SPDX-License-Identifier: MIT */
-#include "report/plot.h"
+#include "report/page/plot.h"
 
 #include <math.h>
 #include <string.h>
-#include "report/html_page.h"
+#include "report/page/html_page.h"
 
 enum { COLOURS = 7, SHAPES = 4 };
 enum { WIDTH = 960, HEIGHT = 420, LEFT = 68, RIGHT = 150, TOP = 14, BOTTOM = 50 };

@@ -2,14 +2,14 @@
  *
  * Each row adds up, for every cell, the time each activity takes in it. O(chunks +
  * rows x width). */
-#include "report/terminal_gantt.h"
+#include "report/terminal/terminal_gantt.h"
 
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include "base/arena.h"
-#include "report/table.h"
+#include "report/terminal/table.h"
 
 enum { LEAST_WIDTH = 40, MOST_LABEL = 20 };
 
