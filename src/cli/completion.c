@@ -10,7 +10,7 @@
 #include <string.h>
 #include <cleave/policy.h>
 #include "cli/verbs.h"
-#include "report/figure_list.h"
+#include "figures/figure_list.h"
 
 static const struct {
     const char *option, *words;

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "cli/output.h"
-#include "report/figure_gnuplot.h"
-#include "report/figure_plot.h"
+#include "figures/kit/figure_gnuplot.h"
+#include "figures/kit/figure_plot.h"
 
 enum { PATH_ROOM = 4096 };
 

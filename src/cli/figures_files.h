@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #ifndef CV_FIGURES_FILES_H
 #define CV_FIGURES_FILES_H
-#include "report/figure_list.h"
+#include "figures/figure_list.h"
 
 struct cv_figure_files {
     const char *folder;

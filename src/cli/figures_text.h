@@ -2,7 +2,7 @@
 #ifndef CV_FIGURES_TEXT_H
 #define CV_FIGURES_TEXT_H
 #include "io/json_out.h"
-#include "report/figure_list.h"
+#include "figures/figure_list.h"
 
 /* What there is: each figure's name, what it shows, where it is in print and what is
  * claimed of it. Return an exit status. */

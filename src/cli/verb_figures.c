@@ -8,7 +8,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/verb.h"
-#include "report/figure_list.h"
+#include "figures/figure_list.h"
 
 enum { MOST_NAMES = 64 };
 

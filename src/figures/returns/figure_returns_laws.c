@@ -1,0 +1,356 @@
+/* figure_returns_laws.c -- what is stated about LIFO and FIFO, on random clusters.
+ * SPDX-License-Identifier: MIT
+ *
+ * Beaumont and Rosenberg, Link-heterogeneity vs. node-heterogeneity in clusters:
+ * Theorems 1 to 3 and Propositions 1 to 5, each on random clusters with equal nodes: how
+ * many break it. Theorems 4 and 5 and section V-B have figures of their own. */
+#include <math.h>
+#include <stdio.h>
+
+#include "figures/kit/figure_plot.h"
+#include "figures/returns/figure_returns_cluster.h"
+
+enum { MOST = CV_STAR_MOST };
+enum { CHECKED, BROKEN, COLUMNS };
+
+/* One random cluster, its workers in a random order, and a lifespan. */
+struct trial {
+    struct cv_star cluster;
+    struct cv_random random;
+    struct cv_arena *arena;
+    uint32_t order[MOST];
+    double lifespan_s;
+};
+
+/* Whether one cluster breaks the statement; 0, 1, or -1: it says nothing about it. */
+typedef enum cleave_status check_one(struct trial *t, int *out, struct cleave_error *err);
+
+static enum cleave_status fifo(struct trial *t, uint32_t n, struct cv_round_trip *out,
+                               struct cleave_error *err)
+{
+    return cv_star_fifo(&t->cluster, t->order, n, t->lifespan_s, t->arena, out, err);
+}
+
+static enum cleave_status lifo(struct trial *t, struct cv_round_trip *out,
+                               struct cleave_error *err)
+{
+    return cv_star_lifo(&t->cluster, t->order, t->cluster.n, t->lifespan_s, t->arena, out,
+                        err);
+}
+
+static void sort(struct trial *t)
+{
+    cv_star_sort(&t->cluster);
+    for (uint32_t k = 0; k < t->cluster.n; k++)
+        t->order[k] = k;
+}
+
+/* Theorem 1(a), 1(b): LIFO in closed form. */
+static enum cleave_status theorem_1(struct trial *t, int *out, struct cleave_error *err)
+{
+    const struct cv_trip *trips = t->cluster.trips;
+    double product = 1, work = 0;
+    struct cv_round_trip trip;
+
+    CV_TRY(lifo(t, &trip, err));
+    for (uint32_t k = 0; k < t->cluster.n; k++) {
+        const struct cv_trip *own = &trips[t->order[k]];
+        const double all = own->compute_s + (1 + t->cluster.delta) * own->send_s;
+
+        work += t->lifespan_s * product / all;
+        product *= own->compute_s / all;
+    }
+    *out = fabs(trip.work / work - 1) > 1e-9;
+    return CLEAVE_OK;
+}
+
+/* Theorem 1(c): no other LIFO order does more than fastest links first. */
+static enum cleave_status theorem_1_order(struct trial *t, int *out,
+                                          struct cleave_error *err)
+{
+    struct cv_round_trip any, sorted;
+
+    CV_TRY(lifo(t, &any, err));
+    sort(t);
+    CV_TRY(lifo(t, &sorted, err));
+    *out = any.work > sorted.work * (1 + 1e-12);
+    return CLEAVE_OK;
+}
+
+/* Theorem 2(c): FIFO in closed form. */
+static enum cleave_status theorem_2(struct trial *t, int *out, struct cleave_error *err)
+{
+    const double d = t->cluster.delta;
+    const struct cv_trip *first = &t->cluster.trips[t->order[0]], *before = first;
+    double product = 1, work = 1, rows = first->compute_s + (1 + d) * first->send_s;
+    struct cv_round_trip trip;
+
+    CV_TRY(fifo(t, t->cluster.n, &trip, err));
+    for (uint32_t k = 1; k < t->cluster.n; k++) {
+        const struct cv_trip *own = &t->cluster.trips[t->order[k]];
+
+        product *=
+            (before->compute_s + d * before->send_s) / (own->compute_s + own->send_s);
+        work += product;
+        rows += d * own->send_s * product;
+        before = own;
+    }
+    *out = fabs(trip.work / (t->lifespan_s * work / rows) - 1) > 1e-9;
+    return CLEAVE_OK;
+}
+
+/* Section II: one message at a time, in both directions together, is enough for FIFO. */
+static enum cleave_status one_message(struct trial *t, int *out, struct cleave_error *err)
+{
+    const struct cv_returns returns = { t->cluster.trips, t->cluster.n, true };
+    struct cv_round_trip trip;
+
+    CV_TRY(fifo(t, t->cluster.n, &trip, err));
+    *out = cv_returns_port_s(&returns, &trip) > t->lifespan_s * (1 + 1e-12);
+    return CLEAVE_OK;
+}
+
+/* Proposition 1: the last worker helps iff W < limit / (delta tau). */
+static enum cleave_status append(struct trial *t, double limit, int *out,
+                                 struct cleave_error *err)
+{
+    const uint32_t n = t->cluster.n;
+    struct cv_round_trip with, without;
+
+    CV_TRY(fifo(t, n, &with, err));
+    CV_TRY(fifo(t, n - 1, &without, err));
+    *out = fabs(with.work / without.work - 1) < 1e-10
+               ? -1
+               : (with.work > without.work) !=
+                     (without.work < limit / t->cluster.trips[t->order[n - 1]].back_s);
+    return CLEAVE_OK;
+}
+
+static enum cleave_status proposition_1_printed(struct trial *t, int *out,
+                                                struct cleave_error *err)
+{
+    return append(t, 1, out, err);
+}
+
+static enum cleave_status proposition_1(struct trial *t, int *out,
+                                        struct cleave_error *err)
+{
+    return append(t, t->lifespan_s, out, err);
+}
+
+/* Proposition 2, of two neighbours on sorted links: the inequality, and the words. */
+static enum cleave_status fairness(struct trial *t, bool words, int *out,
+                                   struct cleave_error *err)
+{
+    struct cv_round_trip by_fifo, by_lifo;
+    double f, l, fair;
+
+    sort(t);
+    CV_TRY(fifo(t, t->cluster.n, &by_fifo, err));
+    CV_TRY(lifo(t, &by_lifo, err));
+    f = by_fifo.units[1] / by_fifo.units[0];
+    l = by_lifo.units[1] / by_lifo.units[0];
+    fair = t->cluster.trips[0].send_s / t->cluster.trips[1].send_s;
+    *out = words ? fabs(f - fair) > fabs(l - fair) : f <= l;
+    return CLEAVE_OK;
+}
+
+static enum cleave_status proposition_2(struct trial *t, int *out,
+                                        struct cleave_error *err)
+{
+    return fairness(t, false, out, err);
+}
+
+static enum cleave_status proposition_2_words(struct trial *t, int *out,
+                                              struct cleave_error *err)
+{
+    return fairness(t, true, out, err);
+}
+
+/* Proposition 3: a faster link means more work, LIFO and FIFO. */
+static enum cleave_status proposition_3(struct trial *t, int *out,
+                                        struct cleave_error *err)
+{
+    struct cv_round_trip before[2], after[2];
+
+    if (t->cluster.delta > 0.999)
+        cv_star_set_delta(&t->cluster, 0.7);
+    CV_TRY(fifo(t, t->cluster.n, &before[0], err));
+    CV_TRY(lifo(t, &before[1], err));
+    t->cluster.trips[cv_random_bits(&t->random) % t->cluster.n].send_s *=
+        cv_random_between(&t->random, 0.1, 0.95);
+    cv_star_set_delta(&t->cluster, t->cluster.delta);
+    CV_TRY(fifo(t, t->cluster.n, &after[0], err));
+    CV_TRY(lifo(t, &after[1], err));
+    /* The gain may be less than rounding errors. */
+    *out = after[0].work < before[0].work * (1 - 1e-12) ||
+           after[1].work < before[1].work * (1 - 1e-12);
+    return CLEAVE_OK;
+}
+
+/* Theorem 3(a): two workers, the slower link first: FIFO does more than LIFO. */
+static enum cleave_status theorem_3(struct trial *t, int *out, struct cleave_error *err)
+{
+    struct cv_round_trip by_fifo, by_lifo;
+
+    t->cluster.n = 2;
+    sort(t);
+    t->order[0] = 1;
+    t->order[1] = 0;
+    CV_TRY(fifo(t, 2, &by_fifo, err));
+    CV_TRY(lifo(t, &by_lifo, err));
+    *out = by_fifo.work <= by_lifo.work;
+    return CLEAVE_OK;
+}
+
+/* Proposition 4: two workers, FIFO does more with the faster link first. */
+static enum cleave_status proposition_4(struct trial *t, int *out,
+                                        struct cleave_error *err)
+{
+    struct cv_round_trip fast, slow;
+
+    t->cluster.n = 2;
+    sort(t);
+    CV_TRY(fifo(t, 2, &fast, err));
+    t->order[0] = 1;
+    t->order[1] = 0;
+    CV_TRY(fifo(t, 2, &slow, err));
+    *out = t->cluster.delta > 0.999 ? -1 : fast.work < slow.work;
+    return CLEAVE_OK;
+}
+
+/* Proposition 5: with R 10,000 times all links together, everyone is worth enlisting. */
+static enum cleave_status proposition_5(struct trial *t, int *out,
+                                        struct cleave_error *err)
+{
+    struct cv_round_trip all, fewer;
+    double links = 0;
+
+    for (uint32_t i = 0; i < t->cluster.n; i++)
+        links += t->cluster.trips[i].send_s;
+    for (uint32_t i = 0; i < t->cluster.n; i++)
+        t->cluster.trips[i].compute_s = 1e4 * links;
+    CV_TRY(fifo(t, t->cluster.n, &all, err));
+    CV_TRY(fifo(t, t->cluster.n - 1, &fewer, err));
+    *out = all.work <= fewer.work;
+    return CLEAVE_OK;
+}
+
+static const struct {
+    const char *label, *claim, *why;
+    check_one *check;
+} laws[] = {
+    { "Theorem 1(a,b)", "Theorem 1(a,b): LIFO work in closed form", "", theorem_1 },
+    { "Theorem 1(c)", "Theorem 1(c): LIFO does most with the fastest links first",
+      " (the text prints nondecreasing speeds; nondecreasing tau is meant)",
+      theorem_1_order },
+    { "Theorem 2", "Theorem 2: FIFO work in closed form", "", theorem_2 },
+    { "Section II, FIFO", "Section II: at most one message is in transit, FIFO included",
+      "; section III says one in each direction, which the formulas need", one_message },
+    { "Proposition 1", "Proposition 1: one more worker helps FIFO iff W < 1/(delta tau)",
+      "; L is missing: see below", proposition_1_printed },
+    { "Proposition 1 with L", "Proposition 1 with L: iff W < L/(delta tau)", "",
+      proposition_1 },
+    { "Proposition 2", "Proposition 2: w_k / w_(k-1) is larger under FIFO", "",
+      proposition_2 },
+    { "Proposition 2, words", "Proposition 2: FIFO is nearer to shares by link speed",
+      "; true for nearly equal links only", proposition_2_words },
+    { "Proposition 3", "Proposition 3: faster links mean more work", "", proposition_3 },
+    { "Theorem 3(a)", "Theorem 3(a): FIFO wins when the slower link is first", "",
+      theorem_3 },
+    { "Proposition 4", "Proposition 4: FIFO does more with the faster link first",
+      " (delta below 1; at 1 it is the same)", proposition_4 },
+    { "Proposition 5", "Proposition 5: all are worth enlisting when computing rules", "",
+      proposition_5 },
+};
+
+enum { LAWS = sizeof laws / sizeof *laws };
+
+static enum cleave_status check_law(int law, uint32_t count, double *values,
+                                    struct cleave_error *err)
+{
+    enum cleave_status status = CLEAVE_OK;
+    struct cv_arena arena;
+    struct trial t;
+
+    cv_arena_init(&arena);
+    values[CHECKED] = values[BROKEN] = 0;
+    for (uint32_t i = 0; i < count && status == CLEAVE_OK; i++) {
+        int broken = 0;
+
+        cv_arena_reset(&arena);
+        t.arena = &arena;
+        cv_random_at(&t.random, 10, i, (uint32_t)law, 0);
+        cv_star_random(&t.cluster, &t.random, 2 + i % (MOST - 1));
+        cv_star_order(&t.random, t.cluster.n, t.order);
+        t.lifespan_s = cv_random_scale(&t.random, 0.1, 10);
+        status = laws[law].check(&t, &broken, err);
+        values[CHECKED] += broken >= 0;
+        values[BROKEN] += broken > 0;
+    }
+    cv_arena_done(&arena);
+    return status;
+}
+
+static enum cleave_status draw(struct cv_figure_result *result, struct cleave_error *err)
+{
+    const char **names = cv_array(&result->arena, LAWS, sizeof *names);
+    const struct cv_figure_row *row = result->rows;
+    struct cv_series *series;
+    struct cv_plot *plot;
+
+    if (names == NULL)
+        return cv_fail_memory(err, "a figure");
+    CV_TRY(cv_plot_add(result,
+                       &(struct cv_plot){ .y_label = "clusters that break it (%)",
+                                          .x_names = names,
+                                          .nx_names = LAWS,
+                                          .y_from = -2,
+                                          .y_to = 100 },
+                       &plot, err));
+    CV_TRY(cv_plot_series(result, plot, NULL, LAWS, false, &series, err));
+    series->line = CV_LINE_MARKS;
+    for (int i = 0; i < LAWS; i++, row = row->next) {
+        names[i] = row->label;
+        series->x[i] = i;
+        series->y[i] = 100 * row->values[BROKEN] / row->values[CHECKED];
+    }
+    return CLEAVE_OK;
+}
+
+static enum cleave_status make(const struct cv_figure_job *job,
+                               struct cv_figure_result *result, struct cleave_error *err)
+{
+    static const char *const columns[COLUMNS] = { "clusters", "break it" };
+    const uint32_t count = job->quick ? 400 : 10000;
+
+    result->label = "statement";
+    result->columns = columns;
+    result->ncolumns = COLUMNS;
+    result->note = "Random clusters of 2 to 8 workers with equal nodes, one message each "
+                   "way at a time.";
+    for (int i = 0; i < LAWS; i++) {
+        double *values = cv_figure_row(result, laws[i].label);
+
+        if (values == NULL)
+            return cv_fail_memory(err, "a figure");
+        CV_TRY(check_law(i, count, values, err));
+        CV_TRY(cv_figure_claim(result, values[BROKEN] == 0, err, laws[i].claim,
+                               "broken by %.0f of %.0f clusters%s", values[BROKEN],
+                               values[CHECKED], laws[i].why));
+        if (job->progress != NULL)
+            job->progress(job->context, (uint64_t)i + 1, LAWS);
+    }
+    return draw(result, err);
+}
+
+const struct cv_figure cv_figure_returns_laws = {
+    .name = "returns-laws",
+    .title = "Theorems and propositions on LIFO and FIFO, on random clusters",
+    .source =
+        "Beaumont and Rosenberg, Link-heterogeneity, Theorems 1 to 3, Propositions 1 "
+        "to 5",
+    .says = "Closed forms for both; fastest links first is best; whom FIFO should leave "
+            "out; FIFO is fairer; faster links mean more work.",
+    .make = make,
+};

@@ -1,0 +1,258 @@
+/* figure_streams_scene.c -- the published platform of the streams, and runs on it.
+ * SPDX-License-Identifier: MIT */
+#include "figures/streams/figure_streams_scene.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "model/platform/periodic_profile.h"
+#include "model/platform/platform_internal.h"
+#include "model/stream/stream_costs.h"
+#include "sim/many/parallel.h"
+#include "sim/stream/stream_run.h"
+
+enum { PROFILES = 10, SETTINGS = 5, SETTING_ROOM = 32 };
+
+struct cleave_worker cv_scene_worker(unsigned kind)
+{
+    static const struct {
+        double speed, compute_latency, bandwidth, latency;
+    } table[CV_SCENE_KINDS] = {
+        { 1, 1e-2, 1e6, 1e-2 },    { 100, 1e-1, 1e7, 1e-3 },  { 10, 1e-3, 1e8, 1.5e-2 },
+        { 1000, 1e-2, 1e9, 1e-2 }, { 1, 1e-3, 1e6, 1e-2 },    { 100, 1e-1, 1e7, 1e-3 },
+        { 10, 1e-4, 1e8, 1e-2 },   { 1000, 1e-2, 1e9, 1e-2 }, { 1, 1e-3, 1e6, 1e-3 },
+        { 100, 1e-2, 1e7, 1e-2 },
+    };
+
+    return (struct cleave_worker){
+        .speed_ups = table[kind].speed,
+        .compute_latency_s = table[kind].compute_latency,
+        .bandwidth_ups = table[kind].bandwidth,
+        .latency_s = table[kind].latency,
+        .return_bandwidth_ups = table[kind].bandwidth,
+        .return_latency_s = table[kind].latency,
+    };
+}
+
+/* --- the platform ------------------------------------------------------------------- */
+
+static enum cleave_status make_profiles(const struct cv_scene_run *run,
+                                        struct cv_arena *arena,
+                                        struct cv_group out[PROFILES],
+                                        struct cleave_error *err)
+{
+    for (unsigned k = 0; k < PROFILES; k++) {
+        const struct cv_periodic profile = {
+            .drop = run->drop,
+            .period_s = 100 * (k + 1.0),
+            .phase_s = 10 * k * (k + 1.0),
+            .duty = 0.5,
+        };
+
+        out[k] = (struct cv_group){ .count = 1 };
+        if (!(run->drop > 0))
+            continue;
+        /* Slow workers may need long for what they have when the stream ends. */
+        out[k].steps = cv_periodic_steps(&profile, 2 * run->horizon_s + 10000, arena,
+                                         &out[k].nsteps);
+        if (out[k].steps == NULL)
+            return cv_fail_memory(err, "the profiles of workers");
+    }
+    return CLEAVE_OK;
+}
+
+static enum cleave_status make_platform(const struct cv_scene_run *run,
+                                        struct cv_arena *arena,
+                                        struct cleave_platform **out,
+                                        struct cleave_error *err)
+{
+    enum { NAME_ROOM = 16 };
+    struct cleave_worker *workers = cv_array(arena, run->workers, sizeof *workers);
+    struct cv_group *groups = cv_array(arena, run->workers, sizeof *groups);
+    char *names = cv_array(arena, run->workers, NAME_ROOM);
+    struct cv_group profiles[PROFILES];
+
+    if (workers == NULL || groups == NULL || names == NULL)
+        return cv_fail_memory(err, "the published platform");
+    CV_TRY(make_profiles(run, arena, profiles, err));
+    for (uint32_t i = 0; i < run->workers; i++) {
+        const unsigned kind = run->kind >= 0 ? (unsigned)run->kind : i % CV_SCENE_KINDS;
+        const unsigned profile = (run->kind >= 0 ? i : i / CV_SCENE_KINDS) % PROFILES;
+
+        workers[i] = cv_scene_worker(kind);
+        if (run->latency_s >= 0)
+            workers[i].compute_latency_s = run->latency_s;
+        groups[i] = profiles[profile];
+        groups[i].name = &names[(size_t)i * NAME_ROOM];
+        snprintf(&names[(size_t)i * NAME_ROOM], NAME_ROOM, "w%u", i);
+    }
+    return cv_platform_build(run->port, workers, groups, run->workers, out, NULL, err);
+}
+
+/* --- one run ------------------------------------------------------------------------ */
+
+struct settings {
+    struct cleave_setting list[SETTINGS];
+    char texts[2][SETTING_ROOM];
+    size_t count;
+};
+
+static void make_settings(const struct cv_scene_run *run, struct settings *out)
+{
+    out->count = 0;
+    if (run->tau_s > 0) {
+        snprintf(out->texts[0], SETTING_ROOM, "%.17g", run->tau_s);
+        out->list[out->count++] = (struct cleave_setting){ "period", out->texts[0] };
+    }
+    if (run->first > 0) {
+        snprintf(out->texts[1], SETTING_ROOM, "%.17g", run->first);
+        out->list[out->count++] = (struct cleave_setting){ "first", out->texts[1] };
+    }
+    if (run->start != NULL)
+        out->list[out->count++] = (struct cleave_setting){ "start", run->start };
+    if (run->end != NULL)
+        out->list[out->count++] = (struct cleave_setting){ "end", run->end };
+    if (run->service != NULL)
+        out->list[out->count++] = (struct cleave_setting){ "service", run->service };
+}
+
+static double speed_of(const struct cleave_platform *platform)
+{
+    double sum = 0;
+
+    for (uint32_t w = 0; w < cleave_platform_nworkers(platform); w++)
+        sum += cleave_platform_workers(platform)[w].speed_ups;
+    return sum;
+}
+
+/* First posts as far apart as wanted, in as few clusters as that allows. */
+static enum cleave_status give_starts(const struct cv_scene_run *run,
+                                      const struct cleave_platform *platform,
+                                      struct cv_arena *arena, struct cv_as4dr_given *out,
+                                      struct cleave_error *err)
+{
+    const uint32_t n = run->workers, most = (uint32_t)(run->tau_s / run->spacing_s);
+    const uint32_t clusters = most > 0 ? (n + most - 1) / most : n;
+    double *theta = cv_array(arena, n, sizeof *theta);
+    double *first = cv_array(arena, n, sizeof *first);
+    double *start = cv_array(arena, n, sizeof *start);
+
+    if (theta == NULL || first == NULL || start == NULL)
+        return cv_fail_memory(err, "the first posts");
+    for (uint32_t w = 0; w < n; w++) {
+        const uint32_t place = w / clusters; /* in its cluster */
+
+        theta[w] = 0.5;
+        first[w] = cv_stream_load(&cleave_platform_workers(platform)[w], run->tau_s);
+        start[w] = place * run->spacing_s;
+    }
+    *out = (struct cv_as4dr_given){
+        .tau_s = run->tau_s, .theta = theta, .first_load = first, .start_s = start
+    };
+    return CLEAVE_OK;
+}
+
+static enum cleave_status drive(struct cv_scene_run *run,
+                                const struct cv_stream_run *stream,
+                                struct cv_stream_stats *stats, struct cleave_error *err)
+{
+    struct cv_planned planned;
+    struct cv_outcome outcome;
+    enum cleave_status status;
+
+    CV_TRY(cv_stream_plan(stream, &planned, err));
+    status = cv_stream_drive(stream, &planned, NULL, &outcome, err);
+    cv_planned_done(&planned);
+    CV_TRY(status);
+    CV_TRY(cv_stream_stats_close(stats, err));
+    run->in_stream = cv_stream_window_use(stats).useful;
+    run->to_end = cv_stream_whole_use(stats).useful;
+    run->end_s = stats->end_s;
+    for (size_t i = 0; i < stats->nrounds && i < CV_SCENE_ROUNDS; i++)
+        run->rounds[run->nrounds++] = stats->rounds[i];
+    return CLEAVE_OK;
+}
+
+static enum cleave_status one_run(struct cv_scene_run *run, struct cv_arena *arena,
+                                  struct cleave_error *err)
+{
+    struct cleave_platform *platform = NULL;
+    struct cv_stream_stats stats = { 0 };
+    struct cv_as4dr_given given;
+    struct settings settings;
+    struct cv_stream_run stream;
+    enum cleave_status status;
+
+    CV_TRY(make_platform(run, arena, &platform, err));
+    make_settings(run, &settings);
+    stream = (struct cv_stream_run){ .platform = platform,
+                                     .declared = cleave_platform_workers(platform),
+                                     .settings = settings.list,
+                                     .nsettings = settings.count,
+                                     .horizon_s = run->horizon_s,
+                                     .rest = run->rest_s * speed_of(platform),
+                                     .result_ratio = 1,
+                                     .watch = &stats.watch };
+    status = cv_stream_stats_init(&stats, platform, run->horizon_s, 1, 0, run->horizon_s,
+                                  arena, err);
+    if (status == CLEAVE_OK && run->spacing_s > 0) {
+        status = give_starts(run, platform, arena, &given, err);
+        stream.given = &given;
+    }
+    if (status == CLEAVE_OK)
+        status = drive(run, &stream, &stats, err);
+    cv_stream_stats_done(&stats);
+    cleave_platform_free(platform);
+    return status;
+}
+
+/* --- all runs ----------------------------------------------------------------------- */
+
+struct batch {
+    const struct cv_figure_job *job;
+    struct cv_scene_run *runs;
+    size_t count;
+};
+
+static enum cleave_status some_runs(void *context, unsigned thread, uint64_t begin,
+                                    uint64_t end, struct cleave_error *err)
+{
+    struct batch *batch = context;
+    struct cv_arena arena;
+
+    (void)thread;
+    for (uint64_t i = begin; i < end; i++) {
+        enum cleave_status status;
+
+        cv_arena_init(&arena);
+        status = one_run(&batch->runs[i], &arena, err);
+        cv_arena_done(&arena);
+        CV_TRY(status);
+    }
+    return CLEAVE_OK;
+}
+
+static void show_progress(void *context, uint64_t done)
+{
+    const struct batch *batch = context;
+
+    batch->job->progress(batch->job->context, done, batch->count);
+}
+
+enum cleave_status cv_scene_runs(const struct cv_figure_job *job,
+                                 struct cv_scene_run *runs, size_t count,
+                                 struct cleave_error *err)
+{
+    struct batch batch = { job, runs, count };
+    const struct cv_parallel loop = {
+        .count = count,
+        .block = 1,
+        .threads = job->threads,
+        .body = some_runs,
+        .context = &batch,
+        .progress = job->progress != NULL ? show_progress : NULL,
+        .progress_context = &batch,
+    };
+
+    return cv_parallel_run(&loop, err);
+}

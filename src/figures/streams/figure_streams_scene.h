@@ -1,0 +1,45 @@
+/* figure_streams_scene.h -- the published platform of the streams, and runs on it.
+ * SPDX-License-Identifier: MIT
+ *
+ * Millot and Parrot, "Setting up clusters of computing units to process several data
+ * streams efficiently", PPAM 2013, Table 1: ten kinds of workers. Which worker slows down
+ * when is not printed; here profile k = 0 .. 9 is slower by `drop` in the first half of
+ * every 100 (k + 1) s, from 10 k (k + 1) s on, and every kind meets every profile. */
+#ifndef CV_FIGURE_STREAMS_SCENE_H
+#define CV_FIGURE_STREAMS_SCENE_H
+#include <cleave/streams.h>
+#include "figures/kit/figure.h"
+
+enum { CV_SCENE_KINDS = 10 };
+
+/* Kind 0 .. 9 of the table. */
+struct cleave_worker cv_scene_worker(unsigned kind);
+
+/* One run of one stream; results are as large as data. */
+struct cv_scene_run {
+    uint32_t workers;
+    int kind;         /* all of this kind; -1: all kinds in turn                     */
+    double latency_s; /* compute latency of all; negative: that of their kind        */
+    double drop;      /* by which part speeds fall                                   */
+    enum cleave_port port;
+    double tau_s;     /* 0: automatic                                                */
+    double spacing_s; /* first posts so far apart, in clusters that fit into a round,
+                           instead of `start`; 0: none                                 */
+    double horizon_s, rest_s;
+    const char *start, *end, *service; /* parameters of the policy; NULL: preset       */
+    double first;                      /* factor on first loads; 0: 1                  */
+    /* What came out: parts of the time that workers compute, latencies not counted,
+     * during the stream and up to the last result. */
+    double in_stream, to_end, end_s;
+    uint32_t nrounds; /* up to CV_SCENE_ROUNDS of the first rounds                     */
+    struct cleave_stream_round rounds[8];
+};
+
+enum { CV_SCENE_ROUNDS = 8 };
+
+/* Do all runs, shared over threads. */
+enum cleave_status cv_scene_runs(const struct cv_figure_job *job,
+                                 struct cv_scene_run *runs, size_t count,
+                                 struct cleave_error *err);
+
+#endif

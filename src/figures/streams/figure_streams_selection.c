@@ -1,0 +1,304 @@
+/* figure_streams_selection.c -- throughput against the number of streams.
+ * SPDX-License-Identifier: MIT
+ *
+ * Millot and Parrot, PPAM 2013, Figure 3: 100 workers of each kind of Table 1, results as
+ * large as data. Neither the period nor the number of streams is printed; with rounds of
+ * 100 s and no margin one master serves everybody, so the figure used shorter rounds or
+ * large margins, as here. */
+#include <math.h>
+#include <stdio.h>
+
+#include <cleave/stream_plan.h>
+#include "figures/kit/figure_plot.h"
+#include "figures/streams/figure_streams_scene.h"
+
+enum { WORKERS = 1000 };
+enum { RING_USED, RING, RING_BOUND, OWN_USED, OWN, OWN_BOUND, GAIN, COLUMNS };
+
+/* A point of the figure, and what an independent solver found for it: the optimum of the
+ * published weights, throughput of a good order of service, a bound for any order. */
+struct point {
+    double tau_s, margin;
+    uint32_t streams;
+    bool quick;
+    double ring, ordered, bound;
+};
+
+static const struct point points[] = {
+    { 100, 9, 1, true, 213251.4, 231368.0, 231374.3 },
+    { 100, 9, 2, true, 231578.0, 232218.0, 232218.0 },
+    { 100, 9, 3, false, 232217.0, 232218.0, 232218.0 },
+    { 100, 9, 4, false, 232218.0, 232218.0, 232218.0 },
+    { 10, 0, 1, true, 212814.0, 230729.9, 230735.6 },
+    { 10, 0, 2, true, 230839.8, 231479.5, 231479.5 },
+    { 10, 0, 3, false, 231478.5, 231479.5, 231479.5 },
+    { 10, 0, 4, false, 231479.5, 231479.5, 231479.5 },
+    { 5, 0, 1, true, 165336.0, 221197.8, 221327.9 },
+    { 5, 0, 2, true, 212232.0, 229909.7, 229921.0 },
+    { 5, 0, 3, false, 228168.0, 230626.2, 230628.4 },
+    { 5, 0, 4, true, 229999.7, 230659.1, 230659.1 },
+    { 5, 0, 5, false, 230489.5, 230659.1, 230659.1 },
+    { 5, 0, 6, false, 230655.1, 230659.1, 230659.1 },
+    { 5, 0, 7, false, 230659.1, 230659.1, 230659.1 },
+    { 2, 0, 1, true, 65340.0, 98460.0, 98990.2 },
+    { 2, 0, 2, true, 130680.0, 196920.0, 197980.4 },
+    { 2, 0, 3, true, 196020.0, 223724.0, 223892.4 },
+    { 2, 0, 4, false, 204336.0, 226676.9, 226696.9 },
+    { 2, 0, 5, false, 210600.0, 227439.4, 227463.9 },
+    { 2, 0, 6, false, 216540.0, 228013.8, 228018.5 },
+    { 2, 0, 7, false, 222480.0, 228112.6, 228118.2 },
+    { 2, 0, 8, true, 226180.0, 228197.7, 228197.7 },
+    { 2, 0, 10, false, 227499.3, 228197.7, 228197.7 },
+    { 2, 0, 12, false, 227990.8, 228197.7, 228197.7 },
+    { 2, 0, 14, false, 228122.5, 228197.7, 228197.7 },
+    { 2, 0, 16, true, 228197.7, 228197.7, 228197.7 },
+    { 1, 0, 1, true, 32340.0, 48420.0, 48997.6 },
+    { 1, 0, 2, true, 64680.0, 96840.0, 97995.2 },
+    { 1, 0, 3, true, 97020.0, 145260.0, 146992.8 },
+    { 1, 0, 4, true, 129360.0, 193680.0, 195990.4 },
+    { 1, 0, 5, false, 161700.0, 214650.0, 214929.8 },
+    { 1, 0, 6, false, 194040.0, 219466.0, 219827.4 },
+    { 1, 0, 7, false, 199038.0, 222063.9, 222098.6 },
+    { 1, 0, 8, true, 202272.0, 222558.8, 222598.4 },
+    { 1, 0, 12, false, 213480.0, 223908.6, 223917.4 },
+    { 1, 0, 16, true, 222079.9, 224095.4, 224095.4 },
+    { 1, 0, 20, false, 223398.6, 224095.4, 224095.4 },
+    { 1, 0, 24, false, 223889.6, 224095.4, 224095.4 },
+    { 1, 0, 28, false, 224020.9, 224095.4, 224095.4 },
+    { 1, 0, 32, true, 224095.4, 224095.4, 224095.4 },
+};
+
+enum { POINTS = sizeof points / sizeof *points };
+
+/* What the claims are about. */
+struct summary {
+    double ring_off;     /* most relative difference from the solver's optimum     */
+    double own_below;    /* most that own weights lack to the good order           */
+    double bound_over;   /* most that the bound exceeds the solver's               */
+    double least_scarce; /* least gain where a stream gets only the best kind      */
+    double most_gain;
+    unsigned scarce, unproved, down;
+    unsigned larger;    /* steps of one stream that add more than the one before   */
+    double step_before; /* what the last stream added; INFINITY: nothing to compare */
+    uint32_t streams_before;
+    uint32_t all_ring[2], all_own[2]; /* least streams for all, rounds of 2 and 1 s */
+    double ring_before, own_before;
+};
+
+static enum cleave_status plan(const struct cleave_platform *platform,
+                               const struct point *point,
+                               enum cleave_stream_weights weights, double *used,
+                               double *ups, double *bound, bool *optimal,
+                               struct cleave_error *err)
+{
+    const struct cleave_stream_task task = { .platform = platform,
+                                             .nstreams = point->streams,
+                                             .period_s = point->tau_s,
+                                             .margin = point->margin,
+                                             .result_ratio = 1,
+                                             .weights = weights,
+                                             .shares = CLEAVE_SHARES_ANY };
+    struct cleave_stream_plan *made;
+
+    CV_TRY(cleave_plan_streams(&task, &made, err));
+    *used = made->selected;
+    *ups = made->throughput_ups;
+    *bound = made->upper_bound_ups;
+    *optimal = made->optimal;
+    cleave_stream_plan_free(made);
+    return CLEAVE_OK;
+}
+
+static void note_all(const struct point *point, double used, uint32_t out[2])
+{
+    const int place = point->tau_s == 2 ? 0 : 1;
+
+    if (point->tau_s <= 2 && used == WORKERS && out[place] == 0)
+        out[place] = point->streams;
+}
+
+static void sum_up(const struct point *point, const double values[COLUMNS],
+                   bool ring_optimal, struct summary *sum)
+{
+    if (point->streams == 1) {
+        sum->ring_before = sum->own_before = 0;
+        sum->step_before = INFINITY;
+        sum->streams_before = 0;
+    }
+    if (point->streams > sum->streams_before) {
+        const double step =
+            (values[RING] - sum->ring_before) / (point->streams - sum->streams_before);
+
+        sum->larger += step > sum->step_before * (1 + 1e-9) + 1e-6;
+        sum->step_before = step;
+        sum->streams_before = point->streams;
+    }
+    sum->down += values[RING] < sum->ring_before * (1 - 1e-9) ||
+                 values[OWN] < sum->own_before * (1 - 1e-9);
+    sum->ring_before = values[RING];
+    sum->own_before = values[OWN];
+    sum->unproved += !ring_optimal;
+    sum->ring_off = fmax(sum->ring_off, fabs(values[RING] / point->ring - 1));
+    sum->own_below = fmax(sum->own_below, 1 - values[OWN] / point->ordered);
+    sum->bound_over = fmax(sum->bound_over, values[OWN_BOUND] / point->bound - 1);
+    sum->most_gain = fmax(sum->most_gain, values[GAIN]);
+    if (point->tau_s * point->streams <= 4 && point->tau_s <= 2) {
+        sum->least_scarce = fmin(sum->least_scarce, values[GAIN]);
+        sum->scarce++;
+    }
+    note_all(point, values[RING_USED], sum->all_ring);
+    note_all(point, values[OWN_USED], sum->all_own);
+}
+
+static enum cleave_status judge(const struct summary *sum,
+                                struct cv_figure_result *result, struct cleave_error *err)
+{
+    CV_TRY(cv_figure_claim(result, sum->down == 0, err,
+                           "more streams never get less in all, up to all workers",
+                           "%u points go down", sum->down));
+    CV_TRY(cv_figure_claim(result, sum->larger == 0, err,
+                           "the best workers come first: each stream adds less than the "
+                           "one before",
+                           "%u steps add more, published weights", sum->larger));
+    CV_TRY(cv_figure_claim(
+        result, sum->ring_off < 1e-6 && sum->unproved == 0, err,
+        "published weights: the optimum, as an independent exact solver finds it",
+        "at most %.1e off (printed digits), %u not proved", sum->ring_off,
+        sum->unproved));
+    CV_TRY(cv_figure_claim(
+        result, sum->own_below < 5e-4, err,
+        "own weights and the best order reach the independent solution",
+        "at most %.4f %% below it; the bound is at most %.4f %% above its bound",
+        100 * fmax(0, sum->own_below), 100 * fmax(0, sum->bound_over)));
+    CV_TRY(cv_figure_claim(
+        result, sum->least_scarce >= 40, err,
+        "beyond the paper: where masters are scarce (rounds of 1 and 2 s, only the best "
+        "kind served) the order gives at least 40 % more",
+        "%+.1f %% at least over %u points, %+.1f %% at most of all", sum->least_scarce,
+        sum->scarce, sum->most_gain));
+    return cv_figure_claim(
+        result, sum->all_own[0] == 8 && sum->all_own[1] == 16, err,
+        "beyond the paper: half as many masters serve all 1000 workers",
+        "rounds of 2 s: %u instead of %u; of 1 s: %u instead of %u", sum->all_own[0],
+        sum->all_ring[0], sum->all_own[1], sum->all_ring[1]);
+}
+
+/* A curve per period and weights; the points of a period follow each other. */
+static enum cleave_status draw(const struct cv_figure_job *job,
+                               struct cv_figure_result *result, struct cleave_error *err)
+{
+    static const struct {
+        const char *title;
+        double tau_s, most;
+    } panels[] = { { "Rounds of 1 s", 1, 33 },
+                   { "Rounds of 2 s", 2, 17 },
+                   { "Rounds of 5 s", 5, 8 },
+                   { "Rounds of 10 s", 10, 5 } };
+    static const int columns[3] = { RING, OWN, OWN_BOUND };
+    static const char *const names[3] = { "published weights", "own weights and order",
+                                          "no order can exceed" };
+
+    for (size_t p = 0; p < sizeof panels / sizeof *panels; p++) {
+        struct cv_plot *plot;
+
+        CV_TRY(cv_plot_add(result,
+                           &(struct cv_plot){ .title = panels[p].title,
+                                              .x_label = "streams",
+                                              .y_label = "throughput (units/s)",
+                                              .x_to = panels[p].most,
+                                              .y_from = 0,
+                                              .y_to = 250000 },
+                           &plot, err));
+        for (int c = 0; c < 3; c++) {
+            const struct cv_figure_row *row = result->rows;
+            struct cv_series *series;
+            size_t n = 0;
+
+            CV_TRY(cv_plot_series(result, plot, names[c], POINTS, false, &series, err));
+            if (columns[c] == OWN_BOUND)
+                series->line = CV_LINE_PLAIN;
+            for (size_t i = 0; i < POINTS; i++) {
+                if (job->quick && !points[i].quick)
+                    continue;
+                if (points[i].tau_s == panels[p].tau_s) {
+                    series->x[n] = points[i].streams;
+                    series->y[n++] = row->values[columns[c]];
+                }
+                row = row->next;
+            }
+            series->n = n;
+        }
+    }
+    return CLEAVE_OK;
+}
+
+static enum cleave_status fill(const struct cv_figure_job *job,
+                               const struct cleave_platform *platform,
+                               struct cv_figure_result *result, struct cleave_error *err)
+{
+    struct summary sum = { .least_scarce = INFINITY, .own_below = -INFINITY };
+
+    for (size_t i = 0; i < POINTS; i++) {
+        const struct point *point = &points[i];
+        bool ring_optimal, own_optimal;
+        char label[48];
+        double *values;
+
+        if (job->quick && !point->quick)
+            continue;
+        if (point->margin > 0)
+            snprintf(label, sizeof label, "%g s, margin %g, %u", point->tau_s,
+                     point->margin, point->streams);
+        else
+            snprintf(label, sizeof label, "%g s, %u", point->tau_s, point->streams);
+        values = cv_figure_row(result, label);
+        if (values == NULL)
+            return cv_fail_memory(err, "a figure");
+        CV_TRY(plan(platform, point, CLEAVE_WEIGHTS_RING, &values[RING_USED],
+                    &values[RING], &values[RING_BOUND], &ring_optimal, err));
+        CV_TRY(plan(platform, point, CLEAVE_WEIGHTS_OWN, &values[OWN_USED], &values[OWN],
+                    &values[OWN_BOUND], &own_optimal, err));
+        values[GAIN] = 100 * (values[OWN] / values[RING] - 1);
+        if (fabs(values[GAIN]) < 1e-9)
+            values[GAIN] = 0;
+        sum_up(point, values, ring_optimal, &sum);
+        if (job->progress != NULL)
+            job->progress(job->context, i + 1, POINTS);
+    }
+    CV_TRY(draw(job, result, err));
+    return judge(&sum, result, err);
+}
+
+static enum cleave_status make(const struct cv_figure_job *job,
+                               struct cv_figure_result *result, struct cleave_error *err)
+{
+    static const char *const columns[COLUMNS] = { "ring: workers", "ring: units/s",
+                                                  "ring: bound",   "own: workers",
+                                                  "own: units/s",  "own: bound",
+                                                  "gain %" };
+    struct cleave_worker workers[WORKERS];
+    struct cleave_platform *platform;
+    enum cleave_status status;
+
+    result->label = "round, streams";
+    result->columns = columns;
+    result->ncolumns = COLUMNS;
+    result->note =
+        "100 workers of each of ten kinds, results as large as data. ring: the "
+        "published weights; own: own weights and the best order of service.";
+    for (unsigned i = 0; i < WORKERS; i++)
+        workers[i] = cv_scene_worker(i / (WORKERS / CV_SCENE_KINDS));
+    CV_TRY(cleave_platform_new(CLEAVE_PORT_DUPLEX, workers, WORKERS, &platform, err));
+    status = fill(job, platform, result, err);
+    cleave_platform_free(platform);
+    return status;
+}
+
+const struct cv_figure cv_figure_streams_selection = {
+    .name = "streams-fig3",
+    .title = "Throughput of several streams against their number",
+    .source = "Millot and Parrot, Setting up clusters for several data streams, Figure 3",
+    .says = "The best workers are chosen first, so each further stream adds less, until "
+            "all workers serve.",
+    .make = make,
+};
