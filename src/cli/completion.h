@@ -3,7 +3,7 @@
 #ifndef CV_COMPLETION_H
 #define CV_COMPLETION_H
 #include "base/text.h"
-#include "cli/options.h"
+#include "cli/kit/options.h"
 
 void cv_completion_bash(struct cv_text *out);
 void cv_completion_zsh(struct cv_text *out);

@@ -3,7 +3,7 @@
 #ifndef CV_HELP_H
 #define CV_HELP_H
 #include "base/text.h"
-#include "cli/verb.h"
+#include "cli/kit/verb.h"
 
 /* What --help of a verb prints. */
 void cv_help_verb(const struct cv_verb *verb, struct cv_text *out);

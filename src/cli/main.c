@@ -3,7 +3,7 @@
 #include <string.h>
 #include <cleave/version.h>
 #include "cli/help.h"
-#include "cli/output.h"
+#include "cli/kit/output.h"
 #include "cli/verbs.h"
 
 /* Run a verb with the words after its name. */

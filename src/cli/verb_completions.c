@@ -2,8 +2,8 @@
 #include <string.h>
 #include "base/text.h"
 #include "cli/completion.h"
-#include "cli/output.h"
-#include "cli/verb.h"
+#include "cli/kit/output.h"
+#include "cli/kit/verb.h"
 
 static const struct {
     const char *name;

@@ -1,7 +1,7 @@
 /* verb_help.c -- cleave help. SPDX-License-Identifier: MIT */
 #include <stdio.h>
 #include "cli/help.h"
-#include "cli/output.h"
+#include "cli/kit/output.h"
 #include "cli/verbs.h"
 
 struct help_options {

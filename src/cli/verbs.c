@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "base/text.h"
-#include "cli/output.h"
+#include "cli/kit/output.h"
 
 static const struct cv_verb *const verbs[] = {
 #define X(name) &cv_verb_##name,

@@ -6,7 +6,7 @@
 #ifndef CV_VERBS_H
 #define CV_VERBS_H
 #include <stddef.h>
-#include "cli/verb.h"
+#include "cli/kit/verb.h"
 
 /* In the order they are listed to users. */
 #define CV_VERBS(X)     \

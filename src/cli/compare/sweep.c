@@ -1,0 +1,376 @@
+/* sweep.c -- one thing that takes many values, as typed. SPDX-License-Identifier: MIT */
+#include "cli/compare/sweep.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/quantity.h"
+#include "cli/kit/output.h"
+#include "model/platform/platform_internal.h"
+
+static const struct {
+    const char *name;
+    enum cleave_task task;
+    enum cv_quantity quantity;
+    double least, most;
+    const char *range;
+} swept[] = {
+#define TIME CV_SECONDS, 0, 1e100, "a time of 0 or more"
+#define RATE CV_RATE, 1e-100, 1e100, "a rate above 0"
+#define FACTOR CV_NUMBER, 1e-9, 1e9, "a factor above 0"
+#define LOAD CLEAVE_TASK_LOAD
+#define REDUCE CLEAVE_TASK_REDUCE
+    [CV_SWEEP_NONE] = { "", REDUCE, CV_NUMBER, 0, 0, "" },
+    [CV_SWEEP_CV] = { "cv", REDUCE, CV_NUMBER, 0, 100, "a number from 0 to 100" },
+    [CV_SWEEP_TRANSFER] = { "transfer", REDUCE, TIME },
+    [CV_SWEEP_COMPUTE] = { "compute", REDUCE, TIME },
+    [CV_SWEEP_NODES] = { "nodes", REDUCE, CV_NUMBER, 1, 4294967294.0,
+                         "a number of nodes" },
+    [CV_SWEEP_LATENCY] = { "latency", LOAD, TIME },
+    [CV_SWEEP_BANDWIDTH] = { "bandwidth", LOAD, RATE },
+    [CV_SWEEP_SPEED] = { "speed", LOAD, RATE },
+    [CV_SWEEP_COMPUTE_LATENCY] = { "compute-latency", LOAD, TIME },
+    [CV_SWEEP_LATENCY_FACTOR] = { "latency-factor", LOAD, CV_NUMBER, 0, 1e9,
+                                  "a factor of 0 or more" },
+    [CV_SWEEP_BANDWIDTH_FACTOR] = { "bandwidth-factor", LOAD, FACTOR },
+    [CV_SWEEP_SPEED_FACTOR] = { "speed-factor", LOAD, FACTOR },
+    [CV_SWEEP_COMPUTE_LATENCY_FACTOR] = { "compute-latency-factor", LOAD, CV_NUMBER, 0,
+                                          1e9, "a factor of 0 or more" },
+    [CV_SWEEP_WORKERS] = { "workers", LOAD, CV_NUMBER, 1, CLEAVE_MAX_WORKERS,
+                           "a number of workers" },
+    [CV_SWEEP_LOAD] = { "load", LOAD, CV_UNITS, 1e-100, 1e100, "an amount above 0" },
+    [CV_SWEEP_RESULT_RATIO] = { "result-ratio", LOAD, CV_NUMBER, 0, 1e9,
+                                "a number of 0 or more" },
+    [CV_SWEEP_ERROR] = { "error", LOAD, CV_NUMBER, 0, 10, "a number from 0 to 10" },
+#undef TIME
+#undef RATE
+#undef FACTOR
+#undef LOAD
+#undef REDUCE
+};
+
+enum { SWEPT = sizeof swept / sizeof *swept, FIELDS = 4, PER_DECADE = 4 };
+
+/* The ends and how to get from one to the other. */
+struct steps {
+    double from, to;
+    double step;   /* 0: by equal factors */
+    size_t points; /* of those            */
+};
+
+static int expected_form(const char *text, enum cleave_task task)
+{
+    char shown[CV_ECHO_ROOM];
+
+    return cv_complain(CV_EXIT_USAGE,
+                       "--sweep: expected %s with FROM:TO:STEP or FROM:TO:log[:POINTS], "
+                       "such as %s, got '%s'",
+                       task == CLEAVE_TASK_REDUCE
+                           ? "cv, transfer, compute or nodes"
+                           : "latency, bandwidth, speed or compute-latency, one of them "
+                             "with -factor behind it, workers, load, result-ratio or "
+                             "error",
+                       task == CLEAVE_TASK_REDUCE ? "cv=0.01:10:log" : "latency=0:10:0.5",
+                       cv_echo(text, shown));
+}
+
+static int read_end(const char *text, enum cv_swept what, double *out)
+{
+    char shown[CV_ECHO_ROOM];
+    double value;
+
+    if (cv_quantity_parse(text, swept[what].quantity, &value) != NULL ||
+        !(value >= swept[what].least && value <= swept[what].most))
+        return cv_complain(CV_EXIT_USAGE, "--sweep: expected %s, got '%s'",
+                           swept[what].range, cv_echo(text, shown));
+    *out = value;
+    return CV_EXIT_DONE;
+}
+
+static int read_points(const char *text, struct steps *steps)
+{
+    char shown[CV_ECHO_ROOM];
+    char *end;
+    unsigned long points;
+
+    if (!(steps->from > 0))
+        return cv_complain(CV_EXIT_USAGE, "--sweep: log needs to begin above 0");
+    steps->points = (size_t)ceil(PER_DECADE * log10(steps->to / steps->from) - 1e-9) + 1;
+    if (steps->points < 2)
+        steps->points = 2;
+    if (text == NULL)
+        return CV_EXIT_DONE;
+    points = strtoul(text, &end, 10);
+    if (text[0] < '0' || text[0] > '9' || *end != '\0' || points < 2 ||
+        points > CV_SWEEP_VALUES)
+        return cv_complain(CV_EXIT_USAGE,
+                           "--sweep: expected from 2 to %d points, got '%s'",
+                           CV_SWEEP_VALUES, cv_echo(text, shown));
+    steps->points = points;
+    return CV_EXIT_DONE;
+}
+
+/* FROM:TO:STEP or FROM:TO:log[:POINTS], split at the colons. */
+static int read_steps(char *const *fields, size_t count, enum cv_swept what,
+                      struct steps *out)
+{
+    char shown[CV_ECHO_ROOM];
+    int status = read_end(fields[0], what, &out->from);
+
+    if (status == CV_EXIT_DONE)
+        status = read_end(fields[1], what, &out->to);
+    if (status != CV_EXIT_DONE)
+        return status;
+    if (!(out->to > out->from))
+        return cv_complain(CV_EXIT_USAGE,
+                           "--sweep: expected an end above the begin, got "
+                           "'%s'",
+                           cv_echo(fields[1], shown));
+    if (strcmp(fields[2], "log") == 0)
+        return read_points(count > 3 ? fields[3] : NULL, out);
+    if (count > 3 ||
+        cv_quantity_parse(fields[2], swept[what].quantity, &out->step) != NULL ||
+        !(out->step > 0))
+        return cv_complain(CV_EXIT_USAGE,
+                           "--sweep: expected log or a step above 0, got '%s'",
+                           cv_echo(fields[2], shown));
+    if ((out->to - out->from) / out->step >= CV_SWEEP_VALUES)
+        return cv_complain(CV_EXIT_USAGE, "--sweep: expected at most %d values",
+                           CV_SWEEP_VALUES);
+    return CV_EXIT_DONE;
+}
+
+/* Twelve digits: powers of ten and multiples of a step come out as people write them. */
+static double tidy(double value)
+{
+    char text[CV_NUMBER_SIZE];
+    double tidied = value;
+
+    snprintf(text, sizeof text, "%.11e", value);
+    return cv_quantity_parse(text, CV_NUMBER, &tidied) == NULL ? tidied : value;
+}
+
+static int make_values(const struct steps *steps, struct cv_arena *arena,
+                       struct cv_sweep *out)
+{
+    const size_t most =
+        steps->step > 0
+            ? (size_t)floor((steps->to - steps->from) / steps->step + 1e-9) + 1
+            : steps->points;
+    double *values = cv_array(arena, most, sizeof *values);
+
+    if (values == NULL)
+        return cv_complain(CV_EXIT_FAILED, "out of memory for the sweep");
+    for (size_t i = 0; i < most; i++) {
+        const double part =
+            steps->points > 1 ? (double)i / (double)(steps->points - 1) : 0;
+        double value = steps->step > 0
+                           ? tidy(steps->from + (double)i * steps->step)
+                           : tidy(steps->from * pow(steps->to / steps->from, part));
+
+        if (out->what == CV_SWEEP_NODES || out->what == CV_SWEEP_WORKERS)
+            value = floor(value + 0.5);
+        if (out->count == 0 || value > values[out->count - 1])
+            values[out->count++] = value;
+    }
+    out->values = values;
+    return CV_EXIT_DONE;
+}
+
+int cv_sweep_read(const char *text, enum cleave_task task, struct cv_arena *arena,
+                  struct cv_sweep *out)
+{
+    static const double nothing = 0;
+    char *fields[FIELDS], *copy, *at;
+    struct steps steps = { 0, 0, 0, 0 };
+    size_t count = 0;
+    int status;
+
+    *out = (struct cv_sweep){ CV_SWEEP_NONE, "", &nothing, 1, false };
+    if (text == NULL)
+        return CV_EXIT_DONE;
+    copy = cv_arena_text(arena, text);
+    if (copy == NULL)
+        return cv_complain(CV_EXIT_FAILED, "out of memory for the sweep");
+    at = strchr(copy, '=');
+    if (at == NULL)
+        return expected_form(text, task);
+    *at++ = '\0';
+    for (size_t i = 1; i < SWEPT; i++) {
+        if (swept[i].task == task && strcmp(copy, swept[i].name) == 0)
+            *out = (struct cv_sweep){ (enum cv_swept)i, swept[i].name, NULL, 0, false };
+    }
+    while (at != NULL && count < FIELDS) {
+        fields[count++] = at;
+        at = strchr(at, ':');
+        if (at != NULL)
+            *at++ = '\0';
+    }
+    if (out->what == CV_SWEEP_NONE || count < 3 || at != NULL)
+        return expected_form(text, task);
+    status = read_steps(fields, count, out->what, &steps);
+    out->by_factors = steps.points > 0;
+    return status == CV_EXIT_DONE ? make_values(&steps, arena, out) : status;
+}
+
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+static int keep_law(char *text, struct cv_arena *arena, const char **out)
+{
+    const char *kept = cv_arena_text(arena, text);
+
+    if (kept == NULL)
+        return cv_complain(CV_EXIT_FAILED, "out of memory for the sweep");
+    *out = kept;
+    return CV_EXIT_DONE;
+}
+
+/* A law with another spread. One that is always 0 has none. */
+static int replace_cv(const char *option, double cv, struct cv_arena *arena,
+                      const char **law)
+{
+    const char *comma = strchr(*law, ',');
+    char text[256], number[CV_NUMBER_SIZE], shown[CV_ECHO_ROOM];
+    double zero = 1;
+
+    if (cv_quantity_parse(*law, CV_SECONDS, &zero) == NULL && zero == 0)
+        return CV_EXIT_DONE;
+    if (!begins(*law, "gamma:") || comma == NULL)
+        return cv_complain(CV_EXIT_USAGE,
+                           "--sweep: cv needs laws gamma:MEAN,CV, but %s is '%s'", option,
+                           cv_echo(*law, shown));
+    snprintf(text, sizeof text, "%.*s,%s", (int)(comma - *law < 200 ? comma - *law : 200),
+             *law, cv_number_full(cv, number));
+    return keep_law(text, arena, law);
+}
+
+/* A law with another mean; the coefficient of variation stays. */
+static int replace_mean(const char *option, double mean, struct cv_arena *arena,
+                        const char **law)
+{
+    const char *colon = *law != NULL ? strchr(*law, ':') : NULL;
+    const char *comma = *law != NULL ? strchr(*law, ',') : NULL;
+    char text[256], number[CV_NUMBER_SIZE], shown[CV_ECHO_ROOM];
+
+    cv_number_full(mean, number);
+    if (colon == NULL)
+        return keep_law(number, arena, law);
+    if (begins(*law, "uniform:") || begins(*law, "bernoulli:"))
+        return cv_complain(CV_EXIT_USAGE,
+                           "--sweep: %s needs a law with a mean (const, exp, gamma or "
+                           "lognormal), but it is '%s'",
+                           option, cv_echo(*law, shown));
+    snprintf(text, sizeof text, "%.*s:%s%.100s",
+             (int)(colon - *law < 20 ? colon - *law : 20), *law, number,
+             comma != NULL ? comma : "");
+    return keep_law(text, arena, law);
+}
+
+int cv_sweep_apply(const struct cv_sweep *sweep, size_t index, struct cv_arena *arena,
+                   struct cleave_reduction *job)
+{
+    const double value = sweep->values[index];
+    int status = CV_EXIT_DONE;
+
+    switch (sweep->what) {
+    case CV_SWEEP_CV:
+        status = replace_cv("--transfer", value, arena, &job->transfer);
+        if (status == CV_EXIT_DONE)
+            status = replace_cv("--compute", value, arena, &job->compute);
+        break;
+    case CV_SWEEP_TRANSFER:
+        return replace_mean("transfer", value, arena, &job->transfer);
+    case CV_SWEEP_COMPUTE:
+        return replace_mean("compute", value, arena, &job->compute);
+    case CV_SWEEP_NODES:
+        job->nodes = (uint32_t)value;
+        break;
+    default:
+        break;
+    }
+    return status;
+}
+
+const char *cv_sweep_unit(const struct cv_sweep *sweep)
+{
+    static const char *const units[] = {
+        [CV_NUMBER] = "", [CV_SECONDS] = "s", [CV_UNITS] = "units", [CV_RATE] = "units/s"
+    };
+
+    return units[swept[sweep->what].quantity];
+}
+
+bool cv_sweep_is_platform(const struct cv_sweep *sweep)
+{
+    return sweep->what >= CV_SWEEP_LATENCY && sweep->what <= CV_SWEEP_WORKERS;
+}
+
+static void change_worker(enum cv_swept what, double value, struct cleave_worker *worker)
+{
+    switch (what) {
+    case CV_SWEEP_LATENCY:
+        worker->latency_s = worker->return_latency_s = value;
+        break;
+    case CV_SWEEP_BANDWIDTH:
+        worker->bandwidth_ups = worker->return_bandwidth_ups = value;
+        break;
+    case CV_SWEEP_SPEED:
+        worker->speed_ups = value;
+        break;
+    case CV_SWEEP_COMPUTE_LATENCY:
+        worker->compute_latency_s = value;
+        break;
+    case CV_SWEEP_LATENCY_FACTOR:
+        worker->latency_s *= value;
+        worker->return_latency_s *= value;
+        break;
+    case CV_SWEEP_BANDWIDTH_FACTOR:
+        worker->bandwidth_ups *= value;
+        worker->return_bandwidth_ups *= value;
+        break;
+    case CV_SWEEP_SPEED_FACTOR:
+        worker->speed_ups *= value;
+        break;
+    case CV_SWEEP_COMPUTE_LATENCY_FACTOR:
+        worker->compute_latency_s *= value;
+        break;
+    default:
+        break;
+    }
+}
+
+int cv_sweep_platform(const struct cv_sweep *sweep, size_t index,
+                      const struct cleave_platform *declared, struct cv_arena *arena,
+                      struct cleave_platform **out)
+{
+    const double value = sweep->values[index];
+    uint32_t n = cleave_platform_nworkers(declared);
+    struct cleave_worker *workers;
+    struct cv_group *groups;
+    struct cleave_error err;
+
+    if (sweep->what == CV_SWEEP_WORKERS && value > n)
+        return cv_complain(CV_EXIT_USAGE,
+                           "--sweep: the platform has %u workers, got %.0f", n, value);
+    if (sweep->what == CV_SWEEP_WORKERS)
+        n = (uint32_t)value;
+    workers = cv_array(arena, n, sizeof *workers);
+    groups = cv_array(arena, n, sizeof *groups);
+    if (workers == NULL || groups == NULL)
+        return cv_complain(CV_EXIT_FAILED, "out of memory for the sweep");
+    for (uint32_t i = 0; i < n; i++) {
+        workers[i] = cleave_platform_workers(declared)[i];
+        change_worker(sweep->what, value, &workers[i]);
+        groups[i].name = cleave_platform_worker_name(declared, i);
+        groups[i].count = 1;
+        groups[i].steps = cleave_platform_profile(declared, i, &groups[i].nsteps);
+    }
+    if (cv_platform_build(cleave_platform_port(declared), workers, groups, n, out, NULL,
+                          &err) != CLEAVE_OK)
+        return cv_complain_error(&err);
+    return CV_EXIT_DONE;
+}

@@ -1,0 +1,306 @@
+/* options.c -- parse a command line by its tables. SPDX-License-Identifier: MIT */
+#include "cli/kit/options.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/quantity.h"
+#include "cli/kit/output.h"
+
+/* What goes on while the words of one call are read. */
+struct reader {
+    const struct cv_option_group *groups;
+    int count, next;
+    char *const *words;
+    struct cv_arena *arena;
+    char *values;
+    struct cv_parsed *out;
+    bool seen[64]; /* by position in the tables: which options were given */
+};
+
+/* Walk the tables: option number `index`, or NULL past the end. */
+static const struct cv_option *option_at(const struct cv_option_group *groups,
+                                         size_t index)
+{
+    for (; groups != NULL && groups->title != NULL; groups++) {
+        for (const struct cv_option *o = groups->options; o->name != NULL; o++) {
+            if (index-- == 0)
+                return o;
+        }
+    }
+    return NULL;
+}
+
+static const char *option_name(const void *context, size_t index)
+{
+    const struct cv_option *option = option_at(context, index);
+
+    return option != NULL ? option->name : "--help";
+}
+
+static int unknown_option(const struct reader *reader, const char *typed)
+{
+    char hint[512], shown[CV_ECHO_ROOM];
+    size_t count = 0;
+
+    while (option_at(reader->groups, count) != NULL)
+        count++;
+    cv_echo(typed, shown);
+    cv_suggest(shown, count + 1, option_name, reader->groups, hint, sizeof hint);
+    return cv_complain(CV_EXIT_USAGE, "unknown option '%s'%s", shown, hint);
+}
+
+/* Digits, or digits with a power of ten such as 1e18; exact. False for anything else, or
+ * more than 64 bits. */
+static bool read_count(const char *text, uint64_t *out)
+{
+    unsigned long long value, power = 0;
+    char *end;
+
+    errno = 0;
+    if (text[0] < '0' || text[0] > '9')
+        return false;
+    value = strtoull(text, &end, 10);
+    if (*end == 'e' && end[1] >= '0' && end[1] <= '9')
+        power = strtoull(end + 1, &end, 10);
+    if (*end != '\0' || errno != 0 || power > 19)
+        return false;
+    for (; power > 0; power--) {
+        if (value > UINT64_MAX / 10)
+            return false;
+        value *= 10;
+    }
+    *out = value;
+    return true;
+}
+
+static int store_count(const struct cv_option *option, const char *text, uint64_t *out)
+{
+    char shown[CV_ECHO_ROOM];
+    uint64_t value = 0;
+
+    if (!read_count(text, &value) || (double)value < option->least ||
+        (option->most > 0 && (double)value > option->most)) {
+        if (option->most > 0)
+            return cv_complain(CV_EXIT_USAGE,
+                               "%s: expected a whole number from %.0f to %.0f, got '%s'",
+                               option->name, option->least, option->most,
+                               cv_echo(text, shown));
+        return cv_complain(CV_EXIT_USAGE,
+                           "%s: expected a whole number of 64 bits, got '%s'",
+                           option->name, cv_echo(text, shown));
+    }
+    *out = value;
+    return CV_EXIT_DONE;
+}
+
+static int store_quantity(const struct cv_option *option, const char *text, double *out)
+{
+    char shown[CV_ECHO_ROOM], range[96];
+    const char *expected;
+    enum cv_quantity kind = CV_NUMBER;
+    double value = 0, least = 0, most = HUGE_VAL;
+    bool positive = true;
+
+    switch (option->kind) {
+    case CV_OPTION_UNITS:
+        kind = CV_UNITS;
+        expected = "a positive amount such as 2000, 10k or 3 GB";
+        break;
+    case CV_OPTION_RATE:
+        kind = CV_RATE;
+        expected = "a positive rate such as 20, 10 MB/s or 600/min";
+        break;
+    case CV_OPTION_SECONDS:
+        kind = CV_SECONDS;
+        expected = "a time of 0 or more such as 0.5, 500ms or 2min";
+        positive = false;
+        break;
+    default:
+        least = option->least;
+        most = option->most;
+        positive = false;
+        snprintf(range, sizeof range, "a number from %g to %g", least, most);
+        expected = range;
+    }
+    if (cv_quantity_parse(text, kind, &value) != NULL || value < least || value > most ||
+        (positive && value <= 0))
+        return cv_complain(CV_EXIT_USAGE, "%s: expected %s, got '%s'", option->name,
+                           expected, cv_echo(text, shown));
+    *out = value;
+    return CV_EXIT_DONE;
+}
+
+static int store_repeat(struct reader *reader, struct cv_strings *list, const char *text)
+{
+    if (list->items == NULL) /* no more texts than words can come */
+        list->items = cv_array(reader->arena, (size_t)reader->count, sizeof *list->items);
+    if (list->items == NULL)
+        return cv_complain(CV_EXIT_FAILED, "out of memory for the arguments");
+    list->items[list->count++] = text;
+    return CV_EXIT_DONE;
+}
+
+/* Store an option; `text` is NULL for flags. */
+static int store(struct reader *reader, const struct cv_option *option, const char *text)
+{
+    void *field = reader->values + option->offset;
+
+    assert(text != NULL || option->kind == CV_OPTION_FLAG);
+    switch (option->kind) {
+    case CV_OPTION_FLAG:
+        *(int *)field = option->value;
+        return CV_EXIT_DONE;
+    case CV_OPTION_TEXT:
+        if (text[0] == '\0')
+            return cv_complain(CV_EXIT_USAGE, "%s: expected %s, got ''", option->name,
+                               option->argument);
+        *(const char **)field = text;
+        return CV_EXIT_DONE;
+    case CV_OPTION_REPEAT:
+        return store_repeat(reader, field, text);
+    case CV_OPTION_COUNT:
+        return store_count(option, text, field);
+    case CV_OPTION_NUMBER:
+    case CV_OPTION_UNITS:
+    case CV_OPTION_RATE:
+    case CV_OPTION_SECONDS:
+        break;
+    }
+    return store_quantity(option, text, field);
+}
+
+/* Take the next word as the argument of `option`. A word that is an option itself is
+ * not taken: the argument was forgotten. */
+static int take_argument(struct reader *reader, const struct cv_option *option,
+                         const char **out)
+{
+    const char *word = reader->next < reader->count ? reader->words[reader->next] : NULL;
+    const struct cv_option *other;
+
+    for (size_t i = 0; word != NULL && (other = option_at(reader->groups, i)) != NULL;
+         i++) {
+        const size_t length = strlen(other->name);
+
+        if (strncmp(word, other->name, length) == 0 &&
+            (word[length] == '\0' || word[length] == '='))
+            word = NULL;
+    }
+    if (word == NULL)
+        return cv_complain(CV_EXIT_USAGE, "%s: needs an argument: %s", option->name,
+                           option->argument);
+    reader->next++;
+    *out = word;
+    return CV_EXIT_DONE;
+}
+
+static int read_long(struct reader *reader, const char *word)
+{
+    const char *equals = strchr(word, '=');
+    const size_t length = equals != NULL ? (size_t)(equals - word) : strlen(word);
+    const struct cv_option *option;
+    const char *text = NULL;
+    size_t index = 0;
+    int status;
+
+    while ((option = option_at(reader->groups, index)) != NULL &&
+           (strncmp(option->name, word, length) != 0 || option->name[length] != '\0'))
+        index++;
+    if (option == NULL) {
+        char name[CV_ECHO_ROOM];
+
+        snprintf(name, sizeof name, "%.*s", (int)(length < 76 ? length : 76), word);
+        return unknown_option(reader, name);
+    }
+    if (index < sizeof reader->seen / sizeof *reader->seen)
+        reader->seen[index] = true;
+    if (option->kind == CV_OPTION_FLAG && equals != NULL)
+        return cv_complain(CV_EXIT_USAGE, "%s: takes no argument", option->name);
+    if (option->kind != CV_OPTION_FLAG) {
+        text = equals != NULL ? equals + 1 : NULL;
+        if (text == NULL && (status = take_argument(reader, option, &text)) != 0)
+            return status;
+    }
+    return store(reader, option, text);
+}
+
+static int read_letters(struct reader *reader, const char *word)
+{
+    for (const char *letter = word + 1; *letter != '\0'; letter++) {
+        const struct cv_option *option;
+        const char *text = NULL;
+        size_t index = 0;
+        int status;
+
+        while ((option = option_at(reader->groups, index)) != NULL &&
+               option->letter != *letter)
+            index++;
+        if (option == NULL)
+            return unknown_option(reader, word);
+        if (index < sizeof reader->seen / sizeof *reader->seen)
+            reader->seen[index] = true;
+        if (option->kind == CV_OPTION_FLAG) {
+            store(reader, option, NULL);
+            continue;
+        }
+        if (letter[1] != '\0')
+            text = letter + 1;
+        else if ((status = take_argument(reader, option, &text)) != 0)
+            return status;
+        return store(reader, option, text);
+    }
+    return CV_EXIT_DONE;
+}
+
+static int check_required(const struct reader *reader)
+{
+    const struct cv_option *option;
+
+    for (size_t i = 0; (option = option_at(reader->groups, i)) != NULL; i++) {
+        if (option->required && !reader->seen[i])
+            return cv_complain(CV_EXIT_USAGE, "%s %s is required", option->name,
+                               option->argument);
+    }
+    return CV_EXIT_DONE;
+}
+
+static bool asks_for_help(int count, char *const *words)
+{
+    for (int i = 0; i < count && strcmp(words[i], "--") != 0; i++) {
+        if (strcmp(words[i], "--help") == 0 || strcmp(words[i], "-h") == 0)
+            return true;
+    }
+    return false;
+}
+
+int cv_options_parse(const struct cv_option_group *groups, int count, char *const *words,
+                     struct cv_arena *arena, void *values, struct cv_parsed *out)
+{
+    struct reader reader = { groups, count, 0, words, arena, values, out, { false } };
+    bool ended = false;
+
+    *out = (struct cv_parsed){ .help = asks_for_help(count, words) };
+    if (out->help)
+        return CV_EXIT_DONE;
+    out->operands = cv_array(arena, (size_t)count, sizeof *out->operands);
+    if (out->operands == NULL)
+        return cv_complain(CV_EXIT_FAILED, "out of memory for the arguments");
+    while (reader.next < count) {
+        const char *word = words[reader.next++];
+        int status = CV_EXIT_DONE;
+
+        if (ended || word[0] != '-' || word[1] == '\0')
+            out->operands[out->noperands++] = word;
+        else if (strcmp(word, "--") == 0)
+            ended = true;
+        else if (word[1] == '-')
+            status = read_long(&reader, word);
+        else
+            status = read_letters(&reader, word);
+        if (status != CV_EXIT_DONE)
+            return status;
+    }
+    return check_required(&reader);
+}

@@ -1,0 +1,187 @@
+/* output.c -- messages, results and what the terminal can show.
+ * SPDX-License-Identifier: MIT */
+#include "cli/kit/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void cv_guard_streams(void)
+{
+    for (int fd = 0; fd <= 2; fd++) {
+        /* The wrong way round on purpose: a write to a closed stdout must not succeed. */
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
+            (void)!open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
+    }
+}
+
+int cv_complain(int status, const char *format, ...)
+{
+    va_list arguments;
+
+    fflush(stdout);
+    fputs("cleave: ", stderr);
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputc('\n', stderr);
+    return status;
+}
+
+int cv_complain_error(const struct cleave_error *err)
+{
+    char line[sizeof *err + 64];
+
+    cleave_error_format(err, line, sizeof line);
+    fflush(stdout);
+    fprintf(stderr, "cleave: %s\n", line);
+    switch (err->status) {
+    case CLEAVE_OK:
+        return CV_EXIT_DONE;
+    case CLEAVE_EINPUT:
+        return CV_EXIT_USAGE;
+    case CLEAVE_EENGINE:
+        return CV_EXIT_ENGINE;
+    case CLEAVE_ENOMEM:
+    case CLEAVE_EPOLICY:
+        break;
+    }
+    return CV_EXIT_FAILED;
+}
+
+int cv_print_take(struct cv_text *text)
+{
+    const bool failed = text->failed;
+
+    if (!failed && text->length > 0)
+        fwrite(text->bytes, 1, text->length, stdout);
+    cv_text_done(text);
+    if (failed)
+        return cv_complain(CV_EXIT_FAILED, "out of memory for the output");
+    return CV_EXIT_DONE;
+}
+
+int cv_finish_output(int status)
+{
+    const bool failed_before = ferror(stdout) != 0;
+    const int before = errno;
+    int error = 0;
+
+    if (fclose(stdout) != 0)
+        error = errno;
+    else if (failed_before)
+        error = before;
+    else
+        return status;
+    if (error == EPIPE)
+        return CV_EXIT_FAILED;
+    return cv_complain(CV_EXIT_FAILED, "cannot write to standard output: %s",
+                       error != 0 ? strerror(error) : "write failed");
+}
+
+FILE *cv_open_output(const char *option, const char *path, bool force)
+{
+    char shown[CV_ECHO_ROOM];
+    struct stat info;
+    int flags = O_WRONLY | O_CREAT | O_CLOEXEC, fd;
+    FILE *file;
+
+    if (force || (stat(path, &info) == 0 && !S_ISREG(info.st_mode)))
+        flags |= O_TRUNC; /* devices and pipes hold nothing that could be lost */
+    else
+        flags |= O_EXCL;
+    fd = open(path, flags, 0666);
+    if (fd < 0 && errno == EEXIST) {
+        cv_complain(CV_EXIT_USAGE, "%s: '%s' exists; use --force to replace it", option,
+                    cv_echo(path, shown));
+        return NULL;
+    }
+    file = fd < 0 ? NULL : fdopen(fd, "w");
+    if (file == NULL) {
+        cv_complain(CV_EXIT_USAGE, "%s: cannot write '%s': %s", option,
+                    cv_echo(path, shown), strerror(errno));
+        if (fd >= 0)
+            close(fd);
+    }
+    return file;
+}
+
+int cv_close_output(const char *option, const char *path, FILE *file, bool failed)
+{
+    char shown[CV_ECHO_ROOM];
+    int error = 0;
+
+    if (fflush(file) != 0 || ferror(file))
+        error = errno != 0 ? errno : EIO;
+    if (fclose(file) != 0 && error == 0)
+        error = errno;
+    if (failed)
+        return CV_EXIT_FAILED; /* the cause has been told */
+    if (error == 0)
+        return CV_EXIT_DONE;
+    return cv_complain(CV_EXIT_FAILED, "%s: cannot write '%s': %s", option,
+                       cv_echo(path, shown), strerror(error));
+}
+
+const char *cv_echo(const char *text, char buffer[CV_ECHO_ROOM])
+{
+    return cv_shown(text, strlen(text), buffer, CV_ECHO_ROOM);
+}
+
+/* The locale by its name: setlocale() would need it to be installed, and would bring a
+ * decimal comma to some users. */
+static bool locale_is_utf8(void)
+{
+    static const char *const variables[] = { "LC_ALL", "LC_CTYPE", "LANG" };
+
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        const char *value = getenv(variables[i]);
+
+        if (value != NULL && value[0] != '\0')
+            return strcasestr(value, "UTF-8") != NULL ||
+                   strcasestr(value, "UTF8") != NULL;
+    }
+    return false;
+}
+
+static unsigned screen_width(void)
+{
+    struct winsize size;
+    const char *columns = getenv("COLUMNS");
+
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+        return size.ws_col;
+    if (columns != NULL && columns[0] >= '1' && columns[0] <= '9') {
+        char *end;
+        const unsigned long value = strtoul(columns, &end, 10);
+
+        if (*end == '\0' && value <= 1000)
+            return (unsigned)value;
+    }
+    return 80;
+}
+
+struct cv_screen cv_screen_facts(void)
+{
+    const char *no_colour = getenv("NO_COLOR"), *terminal = getenv("TERM");
+    struct cv_screen screen = { .width = screen_width(), .utf8 = locale_is_utf8() };
+
+    screen.colour = isatty(STDOUT_FILENO) &&
+                    (no_colour == NULL || no_colour[0] == '\0') && terminal != NULL &&
+                    strcmp(terminal, "dumb") != 0;
+    return screen;
+}
+
+void cv_screen_narrow(struct cv_screen *screen, uint64_t width)
+{
+    if (width > 0)
+        screen->width = (unsigned)width;
+    else if (screen->width < 40)
+        screen->width = 40;
+}

@@ -1,0 +1,91 @@
+/* trace_output.c -- what --trace writes, and what a trace should know of its run.
+ * SPDX-License-Identifier: MIT */
+#include "cli/kit/trace_output.h"
+
+#include <string.h>
+#include "cli/kit/output.h"
+
+/* A word as the shell takes it: quoted unless it is plain. */
+static void add_word(struct cv_text *line, const char *word)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "0123456789_-+=.,:/@%^";
+
+    if (word[0] != '\0' && strspn(word, plain) == strlen(word)) {
+        cv_text_add(line, " %s", word);
+        return;
+    }
+    cv_text_add(line, " '");
+    for (; *word != '\0'; word++) {
+        if (*word == '\'')
+            cv_text_add(line, "'\\''");
+        else
+            cv_text_add(line, "%c", *word);
+    }
+    cv_text_add(line, "'");
+}
+
+void cv_command_line(const struct cv_call *call, struct cv_text *out)
+{
+    cv_text_add(out, "cleave %s", call->verb->name);
+    for (int i = 0; i < call->nwords; i++)
+        add_word(out, call->words[i]);
+}
+
+int cv_trace_add_facts(struct cleave_trace *trace, const struct cleave_trace_facts *facts)
+{
+    struct cleave_error err;
+
+    if (trace != NULL && cleave_trace_describe(trace, facts, &err) != CLEAVE_OK)
+        return cv_complain_error(&err);
+    return CV_EXIT_DONE;
+}
+
+int cv_trace_call(struct cleave_trace *trace, const struct cv_call *call)
+{
+    struct cv_text line = { NULL, 0, 0, false };
+    int status;
+
+    if (trace == NULL)
+        return CV_EXIT_DONE;
+    cv_command_line(call, &line);
+    status = line.failed ? cv_complain(CV_EXIT_FAILED, "out of memory for the trace")
+                         : cv_trace_add_facts(trace, &(struct cleave_trace_facts){
+                                                         .command = line.bytes });
+    cv_text_done(&line);
+    return status;
+}
+
+int cv_trace_plan_facts(struct cleave_trace *trace, const struct cleave_job *job)
+{
+    struct cleave_job plain = *job;
+    struct cleave_schedule *schedule;
+    struct cleave_error err;
+    int status;
+
+    plain.trace = NULL;
+    plain.simgrid = NULL; /* who is left out follows from the declared costs */
+    if (cleave_plan_load(&plain, &schedule, &err) != CLEAVE_OK)
+        return cv_complain_error(&err);
+    status = cv_trace_add_facts(trace, &(struct cleave_trace_facts){
+                                           .picked = schedule->picked,
+                                           .why = schedule->why,
+                                           .left_out = schedule->left_out,
+                                           .nleft_out = schedule->nleft_out });
+    cleave_schedule_free(schedule);
+    return status;
+}
+
+int cv_trace_write(const char *path, const struct cv_trace_story *story)
+{
+    FILE *file = cv_open_output("--trace", path, true);
+    struct cleave_error err;
+    bool failed;
+
+    if (file == NULL)
+        return CV_EXIT_USAGE;
+    failed = cv_trace_export(story, cv_trace_format_of(path), file, &err) != CLEAVE_OK;
+    if (failed)
+        cv_complain(CV_EXIT_FAILED, "--trace: %s", err.text);
+    return cv_close_output("--trace", path, file, failed);
+}

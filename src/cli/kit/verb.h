@@ -1,0 +1,39 @@
+/* verb.h -- what a verb is: a table row that parses, explains and runs.
+ * SPDX-License-Identifier: MIT
+ *
+ * Parsing, --help, the man page and completion follow from its tables; verbs.h lists
+ * them all. */
+#ifndef CV_VERB_H
+#define CV_VERB_H
+#include <stddef.h>
+#include "cli/kit/options.h"
+
+struct cv_verb;
+
+/* One call of a verb: what was typed, checked. */
+struct cv_call {
+    const void *values; /* the verb's own struct: presets, then options */
+    const char *const *operands;
+    size_t noperands;
+    struct cv_arena *arena; /* for what lives as long as the call */
+    const struct cv_verb *verb;
+    int nwords; /* all that was typed behind the verb */
+    char *const *words;
+};
+
+struct cv_verb {
+    const char *name;        /* its words, one space between: "plan load" */
+    const char *summary;     /* for lists: one line without a full stop */
+    const char *description; /* a paragraph; '\n' starts another */
+    const char *operands;    /* as usage shows them: "[NAME]"; NULL when none */
+    size_t max_operands;
+    const struct cv_option_group *groups; /* NULL: only --help */
+    /* Command lines that work in the source folder, one per line. */
+    const char *examples;
+    const void *presets; /* copied before parsing; NULL: zeroes */
+    size_t values_size;
+    /* Returns an exit status; the caller flushes and checks stdout. */
+    int (*run)(const struct cv_call *call);
+};
+
+#endif

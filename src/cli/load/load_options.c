@@ -1,0 +1,221 @@
+/* load_options.c -- options that the verbs about a load share.
+ * SPDX-License-Identifier: MIT */
+#include "cli/load/load_options.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <cleave/trace.h>
+#include "cli/kit/output.h"
+#include "cli/kit/settings.h"
+#include "cli/kit/trace_output.h"
+
+#define FIELD(name) offsetof(struct cv_load_options, name)
+#define WHERE(name) FIELD(where.name)
+
+const struct cv_load_options cv_load_presets = {
+    .seed = 1,
+    .runs = 1000,
+    .gantt = 1,
+};
+
+/* clang-format off */
+#define REST_OF_JOB                                                                     \
+    { .name = "--load", .letter = 'l', .kind = CV_OPTION_UNITS, .argument = "AMOUNT",   \
+      .offset = FIELD(load),                                                            \
+      .help = "How much work there is: 2000, 10k or 3 GB, in the units of the platform's "\
+              "speeds and bandwidths." },                                               \
+    { .name = "--lifespan", .kind = CV_OPTION_SECONDS, .argument = "TIME",              \
+      .offset = FIELD(lifespan_s),                                                      \
+      .help = "Instead of a load: do as much as ends within this time, results back "   \
+              "included." },                                                            \
+    { .name = "--result-ratio", .kind = CV_OPTION_NUMBER, .argument = "D",              \
+      .offset = FIELD(result_ratio), .least = 0, .most = 1e9,                           \
+      .help = "Units of result that come back to the master per unit of load, over the "\
+              "same links. Default 0: results are too small to matter." },              \
+    { .name = "--packaging", .kind = CV_OPTION_SECONDS, .argument = "TIME",             \
+      .offset = FIELD(packaging_s),                                                     \
+      .help = "What a worker takes to unpack a unit of load or to pack a unit of result, "\
+              "on top of computing. Default 0." },                                      \
+    { .name = "--error", .kind = CV_OPTION_NUMBER, .argument = "E",                     \
+      .offset = FIELD(error),                                                           \
+      .least = 0, .most = 10,                                                           \
+      .help = "How far the declared costs may be off, as a standard deviation relative "\
+              "to them: 0.2 for 20%. Policies may plan for it. Default 0." },           \
+    { .name = "--seed", .kind = CV_OPTION_COUNT, .argument = "N", .offset = FIELD(seed),\
+      .help = "Random numbers depend on this and nothing else. Default 1." }
+
+const struct cv_option cv_job_options[] = {
+    { .name = "--platform", .letter = 'p', .kind = CV_OPTION_TEXT, .argument = "FILE",
+      .offset = FIELD(platform), .required = true,
+      .help = "Machines and links, in YAML or JSON; - reads standard input." },
+    REST_OF_JOB,
+    { .name = NULL },
+};
+
+const struct cv_option cv_simulated_job_options[] = {
+    { .name = "--platform", .letter = 'p', .kind = CV_OPTION_TEXT, .argument = "FILE",
+      .offset = FIELD(platform),
+      .help = "Machines and links, in YAML or JSON; - reads standard input. On a topology "
+              "it is what policies are told, with workers named as hosts are; by default "
+              "what 'cleave calibrate --topology' measures." },
+    REST_OF_JOB,
+    { .name = NULL },
+};
+
+const struct cv_option cv_policy_options[] = {
+    { .name = "--policy", .kind = CV_OPTION_TEXT, .argument = "NAME",
+      .offset = FIELD(policy),
+      .help = "How to split: one of 'cleave policies'. Default auto, which picks one and "
+              "says why." },
+    { .name = "--rounds", .kind = CV_OPTION_COUNT, .argument = "M",
+      .offset = FIELD(rounds),
+      .least = 1, .most = 1e9,
+      .help = "The same as --param rounds=M; a policy without that parameter refuses "
+              "it." },
+    { .name = "--send-order", .kind = CV_OPTION_TEXT, .argument = "2,0,1",
+      .offset = FIELD(send_order),
+      .help = "For policy orders: workers in the order of sending, by number from 0." },
+    { .name = "--return-order", .kind = CV_OPTION_TEXT, .argument = "1,0,2",
+      .offset = FIELD(return_order),
+      .help = "For policy orders: the same workers in the order of returning results." },
+    { .name = "--param", .kind = CV_OPTION_REPEAT, .argument = "KEY=VALUE",
+      .offset = FIELD(params),
+      .help = "Set a parameter of the policy, as 'cleave policies NAME' lists them. May "
+              "be given several times." },
+    { .name = NULL },
+};
+
+const struct cv_option cv_trial_options[] = {
+    { .name = "--runs", .letter = 'n', .kind = CV_OPTION_COUNT, .argument = "N",
+      .offset = FIELD(runs), .least = 1, .most = 1e8,
+      .help = "How many runs with noise. Default 1000." },
+    { .name = "--noise", .kind = CV_OPTION_TEXT, .argument = "KIND",
+      .offset = FIELD(noise),
+      .help = "Each transfer and each computation takes its declared time multiplied by "
+              "a random factor of mean 1: gamma:CV with that coefficient of variation, "
+              "normal:E with that standard deviation and never below 0.1, or none. "
+              "Default normal:E with the E of --error, and none without." },
+    { .name = "--threads", .letter = 'j', .kind = CV_OPTION_COUNT, .argument = "N",
+      .offset = FIELD(threads), .least = 0, .most = 4096,
+      .help = "Threads to use; results do not depend on it. Default 0: one per core." },
+    { .name = "--engine", .kind = CV_OPTION_TEXT, .argument = "NAME",
+      .offset = FIELD(engine),
+      .help = "What simulates: one of 'cleave engines'. Default native, or simgrid with "
+              "--topology." },
+    CV_TOPOLOGY_OPTION(WHERE),
+    CV_TOPOLOGY_MASTER(WHERE),
+    CV_TOPOLOGY_HOSTS(WHERE),
+    CV_TOPOLOGY_PORT(WHERE),
+    CV_TOPOLOGY_UNITS(WHERE),
+    { .name = NULL },
+};
+/* clang-format on */
+
+static int read_settings(const struct cv_load_options *options, struct cv_arena *arena,
+                         struct cleave_job *job)
+{
+    struct cv_settings settings;
+    int status = cv_settings_open(&settings, &options->params, 3, arena);
+
+    if (status == CV_EXIT_DONE)
+        status = cv_settings_count(&settings, "rounds", options->rounds, arena);
+    if (status == CV_EXIT_DONE)
+        status = cv_settings_text(&settings, "send-order", options->send_order, arena);
+    if (status == CV_EXIT_DONE)
+        status =
+            cv_settings_text(&settings, "return-order", options->return_order, arena);
+    job->settings = settings.items;
+    job->nsettings = settings.count;
+    return status;
+}
+
+static int read_platform(const struct cv_load_options *options, struct cv_load_job *out)
+{
+    const char *path = options->platform;
+    struct cleave_error err;
+
+    if (path == NULL)
+        return cv_topology_platform(&options->where, out->job.simgrid, &out->platform);
+    if (options->where.port != NULL)
+        return cv_complain(CV_EXIT_USAGE, "--port: the platform file says that");
+    if (strcmp(path, "-") == 0)
+        path = "/dev/stdin";
+    if (cleave_platform_load(path, &out->platform, &err) != CLEAVE_OK)
+        return cv_complain_error(&err);
+    return CV_EXIT_DONE;
+}
+
+int cv_load_job_open(const struct cv_load_options *options, struct cv_arena *arena,
+                     struct cv_load_job *out)
+{
+    struct cleave_error err;
+    int status;
+
+    memset(out, 0, sizeof *out);
+    if (options->platform == NULL && options->where.file == NULL)
+        return cv_complain(CV_EXIT_USAGE, "--platform FILE is required");
+    if ((options->load > 0) == (options->lifespan_s > 0))
+        return cv_complain(CV_EXIT_USAGE, options->load > 0
+                                              ? "expected --load or --lifespan, got both"
+                                              : "expected --load AMOUNT, or --lifespan "
+                                                "TIME to do as much as ends by then");
+    status = read_settings(options, arena, &out->job);
+    if (status != CV_EXIT_DONE)
+        return status;
+    status = cv_topology_open(options->engine, &options->where, arena, &out->job.simgrid);
+    if (status == CV_EXIT_DONE)
+        status = read_platform(options, out);
+    if (status != CV_EXIT_DONE)
+        return status;
+    if (options->trace != NULL && cleave_trace_new(&out->job.trace, &err) != CLEAVE_OK)
+        return cv_complain_error(&err);
+    out->job.platform = out->platform;
+    out->job.load = options->load;
+    out->job.lifespan_s = options->lifespan_s;
+    out->job.result_ratio = options->result_ratio;
+    out->job.packaging_s = options->packaging_s;
+    out->job.policy = options->policy;
+    out->job.error = options->error;
+    out->job.seed = options->seed;
+    return CV_EXIT_DONE;
+}
+
+void cv_load_job_close(struct cv_load_job *load)
+{
+    cleave_trace_free(load->job.trace);
+    cleave_platform_free(load->platform);
+    memset(load, 0, sizeof *load);
+}
+
+int cv_save_trace(const char *path, const struct cv_load_job *load, const char *policy,
+                  double units)
+{
+    return cv_trace_write(path, &(struct cv_trace_story){ .trace = load->job.trace,
+                                                          .platform = load->platform,
+                                                          .policy = policy,
+                                                          .load = units });
+}
+
+int cv_load_trial(const struct cv_load_options *options, struct cleave_trial *out,
+                  char out_noise[CV_NOISE_ROOM])
+{
+    struct cleave_error err;
+    char shown[CV_ECHO_ROOM];
+
+    *out = (struct cleave_trial){ .runs = options->runs,
+                                  .threads = (unsigned)options->threads };
+    if (options->noise != NULL) {
+        if (cleave_noise_parse(options->noise, &out->noise, &err) != CLEAVE_OK)
+            return cv_complain(CV_EXIT_USAGE, "--noise: %s", err.text);
+        snprintf(out_noise, CV_NOISE_ROOM, "%.40s", cv_echo(options->noise, shown));
+        return CV_EXIT_DONE;
+    }
+    if (options->error > 0) {
+        out->noise = (struct cleave_noise){ CLEAVE_NOISE_NORMAL, options->error };
+        snprintf(out_noise, CV_NOISE_ROOM, "normal:%g", options->error);
+        return CV_EXIT_DONE;
+    }
+    out->noise = (struct cleave_noise){ CLEAVE_NOISE_NONE, 0 };
+    snprintf(out_noise, CV_NOISE_ROOM, "none");
+    return CV_EXIT_DONE;
+}

@@ -1,0 +1,179 @@
+/* load_rows.c -- what several policies make of a load, for every value of a sweep.
+ * SPDX-License-Identifier: MIT */
+#include "cli/load/load_rows.h"
+
+#include <stdio.h>
+#include <string.h>
+#include "cli/kit/progress.h"
+#include "cli/kit/settings.h"
+
+/* Orders of returning mean nothing where nothing returns. */
+static bool is_about(const struct cleave_policy *policy,
+                     const struct cv_load_options *options, double result_ratio)
+{
+    return options->policies != NULL || result_ratio > 0 ||
+           !(policy->one_round && policy->orders_returns);
+}
+
+/* One exact run, in the form of statistics. */
+static enum cleave_status plan_once(const struct cleave_job *job,
+                                    struct cleave_stats *out, struct cleave_error *err)
+{
+    struct cleave_schedule *schedule;
+    const enum cleave_status status = cleave_plan_load(job, &schedule, err);
+
+    if (status != CLEAVE_OK)
+        return status;
+    *out = (struct cleave_stats){ .runs = 1,
+                                  .mean_s = schedule->makespan_s,
+                                  .load = schedule->load,
+                                  .utilisation = schedule->utilisation,
+                                  .chunks = (double)schedule->nchunks,
+                                  .bound = schedule->bound };
+    /* Names of policies are static; the schedule's copy goes with it. */
+    for (size_t i = 0; schedule->picked != NULL && i < cleave_policy_count(); i++) {
+        if (strcmp(cleave_policy_at(i)->name, schedule->picked) == 0)
+            out->picked = cleave_policy_at(i)->name;
+    }
+    cleave_schedule_free(schedule);
+    return status;
+}
+
+static enum cleave_status run_cell(const struct cleave_job *job,
+                                   const struct cleave_trial *trial, const char *label,
+                                   struct cleave_stats *out, struct cleave_error *err)
+{
+    struct cleave_trial runs = *trial;
+    struct cv_progress progress;
+    enum cleave_status status;
+
+    if (runs.noise.kind == CLEAVE_NOISE_NONE)
+        return plan_once(job, out, err);
+    cv_progress_init(&progress, label, runs.runs);
+    runs.progress = cv_progress_show;
+    runs.context = &progress;
+    status = cleave_simulate_load(job, &runs, out, err);
+    cv_progress_done(&progress);
+    return status;
+}
+
+/* What holds for all of them: bounds of policies of one round say nothing about others. */
+static void find_bound(const struct cv_compare_cell *cells, size_t count, bool lives,
+                       struct cleave_bound *out)
+{
+    *out = (struct cleave_bound){ NULL, 0 };
+    for (size_t i = 0; i < count; i++) {
+        const struct cleave_bound *bound = &cells[i].stats.bound;
+
+        if (cells[i].reason == NULL &&
+            (out->name == NULL ||
+             (lives ? bound->value_s > out->value_s : bound->value_s < out->value_s)))
+            *out = *bound;
+    }
+}
+
+/* All policies for one value of the sweep. */
+static int measure_value(const struct cv_load_options *options,
+                         const struct cleave_job *job, const struct cleave_trial *trial,
+                         struct cv_arena *arena, struct cv_comparison *out, size_t index)
+{
+    struct cv_compare_cell *cells = out->cells + index * out->npolicies;
+    struct cleave_error err = { .status = CLEAVE_OK };
+
+    for (size_t p = 0; p < out->npolicies; p++) {
+        struct cleave_job one = *job;
+        enum cleave_status status;
+        char label[96];
+
+        cells[p].policy = out->policies[p];
+        one.policy = out->policies[p]->name;
+        if (!is_about(out->policies[p], options, job->result_ratio)) {
+            cells[p].reason = "it orders the return of results: see --result-ratio";
+            continue;
+        }
+        if (cv_compare_is_sweep(out))
+            snprintf(label, sizeof label, "%s=%g %s", out->sweep.name,
+                     out->sweep.values[index], one.policy);
+        else
+            snprintf(label, sizeof label, "%s", one.policy);
+        status = run_cell(&one, trial, label, &cells[p].stats, &err);
+        if (status == CLEAVE_OK)
+            continue;
+        if (options->policies != NULL || status != CLEAVE_EINPUT)
+            return cv_complain_error(&err);
+        cells[p].reason = cv_arena_text(arena, err.text);
+        if (cells[p].reason == NULL)
+            return cv_complain(CV_EXIT_FAILED, "out of memory for the comparison");
+    }
+    find_bound(cells, out->npolicies, out->lives, &out->bounds[index]);
+    return CV_EXIT_DONE;
+}
+
+/* The job for a value of the sweep; its platform is *out_platform if that is not NULL. */
+static int make_job(const struct cv_comparison *found, size_t index,
+                    struct cv_load_options *options, struct cleave_job *job,
+                    struct cv_arena *arena, struct cleave_platform **out_platform)
+{
+    const double value = found->sweep.values[index];
+    int status = CV_EXIT_DONE;
+
+    if (found->sweep.what == CV_SWEEP_LOAD)
+        job->load = value;
+    else if (found->sweep.what == CV_SWEEP_RESULT_RATIO)
+        job->result_ratio = value;
+    else if (found->sweep.what == CV_SWEEP_ERROR)
+        job->error = options->error = value;
+    else if (cv_sweep_is_platform(&found->sweep))
+        status =
+            cv_sweep_platform(&found->sweep, index, job->platform, arena, out_platform);
+    if (*out_platform != NULL)
+        job->platform = *out_platform;
+    return status;
+}
+
+static int open_table(const struct cv_load_options *options, struct cv_arena *arena,
+                      struct cv_comparison *out)
+{
+    const int status = cv_policies_choose(CLEAVE_TASK_LOAD, options->policies, "umr,xmi",
+                                          arena, &out->policies, &out->npolicies);
+
+    if (status != CV_EXIT_DONE)
+        return status;
+    out->cells = cv_array(arena, out->npolicies * out->sweep.count, sizeof *out->cells);
+    out->bounds = cv_array(arena, out->sweep.count, sizeof *out->bounds);
+    out->runs = 1;
+    out->lives = options->lifespan_s > 0;
+    if (out->cells == NULL || out->bounds == NULL)
+        return cv_complain(CV_EXIT_FAILED, "out of memory for the comparison");
+    return CV_EXIT_DONE;
+}
+
+int cv_load_measure(const struct cv_load_options *options, const struct cv_load_job *load,
+                    struct cv_arena *arena, struct cv_comparison *out,
+                    char out_noise[CV_NOISE_ROOM])
+{
+    int status = open_table(options, arena, out);
+
+    for (size_t i = 0; i < out->sweep.count && status == CV_EXIT_DONE; i++) {
+        struct cleave_platform *platform = NULL;
+        struct cv_load_options changed = *options;
+        struct cleave_job job = load->job;
+        struct cleave_trial trial = { .runs = 0 };
+
+        status = make_job(out, i, &changed, &job, arena, &platform);
+        if (status == CV_EXIT_DONE)
+            status = cv_load_trial(&changed, &trial, out_noise);
+        if (status == CV_EXIT_DONE && trial.noise.kind != CLEAVE_NOISE_NONE) {
+            out->runs = trial.runs;
+            out->noisy = true;
+        }
+        if (status == CV_EXIT_DONE)
+            status = measure_value(options, &job, &trial, arena, out, i);
+        cleave_platform_free(platform);
+    }
+    if (status == CV_EXIT_DONE)
+        status = cv_compare_any(out);
+    if (status == CV_EXIT_DONE && !cv_compare_is_sweep(out))
+        cv_compare_sort(out);
+    return status;
+}

@@ -1,0 +1,151 @@
+/* reduce_explain.c -- what is known about how good a tree can be.
+ * SPDX-License-Identifier: MIT */
+#include "cli/reduce/reduce_explain.h"
+
+#include <math.h>
+#include <string.h>
+#include "model/reduce/reduce_bounds.h"
+#include "model/reduce/reduce_costs.h"
+#include "report/terminal/table.h"
+
+/* From the cheapest transfer and combination to the dearest. */
+struct range {
+    double least_d, most_d, least_c, most_c;
+};
+
+static struct range find_range(const struct cv_reduce_job *reduce)
+{
+    const struct cleave_costs *costs = reduce->costs;
+    struct range range = { INFINITY, 0, INFINITY, 0 };
+    struct cv_law d = cv_law_constant(0), c = d;
+
+    if (costs == NULL) { /* a plan takes every cost at its mean */
+        cv_law_parse(reduce->job.transfer, &d, NULL);
+        cv_law_parse(reduce->job.compute, &c, NULL);
+        return (struct range){ cv_law_mean(&d), cv_law_mean(&d), cv_law_mean(&c),
+                               cv_law_mean(&c) };
+    }
+    for (size_t i = 0; i < costs->nodes; i++) {
+        range.least_c = fmin(range.least_c, costs->compute[i]);
+        range.most_c = fmax(range.most_c, costs->compute[i]);
+        for (size_t j = 0; j < costs->nodes; j++) {
+            if (i == j)
+                continue;
+            range.least_d = fmin(range.least_d, costs->transfer[i * costs->nodes + j]);
+            range.most_d = fmax(range.most_d, costs->transfer[i * costs->nodes + j]);
+        }
+    }
+    return range;
+}
+
+static void explain_greedy(const struct cleave_tree *tree,
+                           const struct cv_reduce_options *options,
+                           const struct range *range, struct cv_text *out)
+{
+    const uint64_t limit =
+        options->max_transfers > 0 ? options->max_transfers : options->max_reducers;
+    const double d = range->least_d, c = range->least_c;
+    char low[CV_NUMBER_ROOM], high[CV_NUMBER_ROOM], most[CV_NUMBER_ROOM];
+
+    if (range->least_d != range->most_d || range->least_c != range->most_c) {
+        cv_text_add(out,
+                    "The greedy tree is optimal when all transfers cost the same and "
+                    "all combinations cost the same. Here they do not: the tree is "
+                    "the one for their means, and nothing is known about how far it "
+                    "is from the optimum.");
+        return;
+    }
+    cv_text_add(
+        out,
+        "All transfers cost the same, d, and all combinations, c: then the greedy "
+        "tree is optimal, each node being put below the one that can receive from "
+        "it latest. Without limits the optimum for n nodes lies between "
+        "ceil(log2 n) max(d, c) = %s s and ceil(log2 n) (d + c) = %s s.",
+        cv_show_number(cv_reduce_lower(tree->nodes, d, c), low),
+        cv_show_number(cv_reduce_upper(tree->nodes, d, c), high));
+    if (limit > 0)
+        cv_text_add(
+            out,
+            "\nWith at most K = %llu %s the tree is optimal among those within the "
+            "limit, and no longer than (l + ceil((n - 2^l) / K)) (d + c) = %s s, "
+            "where l = ceil(log2 K) and K counts as at most n / 2.",
+            (unsigned long long)limit,
+            options->max_transfers > 0 ? "transfers at a time" : "reducers",
+            cv_show_number(cv_reduce_upper_limited(tree->nodes, d, c, limit), most));
+}
+
+static const struct {
+    const char *policy;
+    enum cv_reduce_method method;
+} methods[] = {
+    { "binomial", CV_METHOD_BINOMIAL_STAT },
+    { "fibonacci", CV_METHOD_FIBONACCI_STAT },
+    { "tree-dyn", CV_METHOD_TREE_DYN },
+    { "ordered-tree-dyn", CV_METHOD_ORDERED_TREE_DYN },
+};
+
+enum { METHODS = sizeof methods / sizeof *methods };
+
+static void explain_method(const struct cleave_tree *tree, enum cv_reduce_method method,
+                           const struct range *range, struct cv_text *out)
+{
+    struct cv_reduce_guarantee guarantee;
+    char from[CV_NUMBER_ROOM], to[CV_NUMBER_ROOM], number[CV_NUMBER_ROOM];
+
+    if (tree->nodes < 2) {
+        cv_text_add(out, "A single node has nothing to combine.");
+        return;
+    }
+    if (range->least_c != range->most_c) {
+        cv_text_add(
+            out,
+            "What is proved about '%s' is for combinations that all cost the same; "
+            "here they cost from %s s to %s s.",
+            tree->policy, cv_show_number(range->least_c, from),
+            cv_show_number(range->most_c, to));
+        return;
+    }
+    if (!cv_reduce_guarantee(method, tree->nodes, range->least_d, range->most_d,
+                             range->least_c, &guarantee)) {
+        cv_text_add(
+            out,
+            "The guarantee of '%s' grows with Delta, the dearest transfer divided "
+            "by the cheapest; here the cheapest costs nothing, so there is none.",
+            tree->policy);
+        return;
+    }
+    cv_text_add(out,
+                "Without knowing the costs, '%s' takes at most %s times the optimum: %s, "
+                "for %s, where d = %s s is the cheapest transfer",
+                tree->policy, cv_show_number(guarantee.ratio, number), guarantee.formula,
+                guarantee.when, cv_show_number(range->least_d, from));
+    cv_text_add(out, " and Delta = %s how much dearer the dearest is.",
+                cv_show_number(range->most_d / range->least_d, to));
+    if (guarantee.theorem > 0)
+        cv_text_add(out,
+                    " This is theorem %u of Benoit, Canon and Marchal, Non-clairvoyant "
+                    "reduction algorithms for heterogeneous platforms.",
+                    guarantee.theorem);
+}
+
+void cv_reduce_explain(const struct cleave_tree *tree,
+                       const struct cv_reduce_options *options,
+                       const struct cv_reduce_job *reduce, struct cv_text *out)
+{
+    const struct range range = find_range(reduce);
+
+    if (strcmp(tree->policy, "greedy") == 0) {
+        explain_greedy(tree, options, &range, out);
+        return;
+    }
+    for (size_t i = 0; i < METHODS; i++) {
+        if (strcmp(methods[i].policy, tree->policy) == 0) {
+            explain_method(tree, methods[i].method, &range, out);
+            return;
+        }
+    }
+    cv_text_add(out,
+                "No bound on how much longer than the optimum '%s' can take has been "
+                "proved.",
+                tree->policy);
+}

@@ -1,0 +1,53 @@
+/* calibrate_topology.c -- cleave calibrate --topology. SPDX-License-Identifier: MIT */
+#include "cli/run/calibrate_topology.h"
+
+#include <stdio.h>
+#include "cli/kit/output.h"
+#include "io/platform_writer.h"
+
+static int write_star(const struct cleave_platform *platform,
+                      const struct cv_topology_options *options, const char *output)
+{
+    char comment[600], shown[CV_ECHO_ROOM];
+    FILE *file = output == NULL ? stdout : cv_open_output("--output", output, true);
+    struct cleave_error err;
+    bool failed;
+
+    if (file == NULL)
+        return CV_EXIT_USAGE;
+    snprintf(comment, sizeof comment,
+             "What a master on %s sees of each worker by itself,\n"
+             "measured in simulation by SimGrid. A unit is %g bytes and %g flops.",
+             cv_echo(options->file, shown),
+             options->unit_bytes > 0 ? options->unit_bytes : 1e6,
+             options->unit_flops > 0 ? options->unit_flops : 1e9);
+    failed = cv_platform_write(platform, comment, file, &err) != CLEAVE_OK;
+    if (failed)
+        cv_complain(CV_EXIT_FAILED, "%s", err.text);
+    if (output != NULL)
+        return cv_close_output("--output", output, file, failed);
+    return failed ? CV_EXIT_FAILED : CV_EXIT_DONE;
+}
+
+int cv_calibrate_topology(const struct cv_topology_options *options, uint64_t workers,
+                          const char *output, struct cv_arena *arena)
+{
+    const struct cleave_simgrid *found = NULL;
+    struct cleave_platform *platform = NULL;
+    struct cleave_simgrid simgrid;
+    int status = cv_topology_open(NULL, options, arena, &found);
+
+    if (status != CV_EXIT_DONE)
+        return status;
+    simgrid = *found;
+    if (workers > 0 && simgrid.workers != NULL)
+        return cv_complain(CV_EXIT_USAGE,
+                           "--workers and --worker-hosts cannot both say who takes part");
+    if (workers > 0)
+        simgrid.nworkers = (uint32_t)workers;
+    status = cv_topology_platform(options, &simgrid, &platform);
+    if (status == CV_EXIT_DONE)
+        status = write_star(platform, options, output);
+    cleave_platform_free(platform);
+    return status;
+}

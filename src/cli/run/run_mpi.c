@@ -1,0 +1,241 @@
+/* run_mpi.c -- cleave run among the ranks of an MPI job. SPDX-License-Identifier: MIT */
+#include "cli/run/run_mpi.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/text.h"
+#include "cli/kit/output.h"
+#include "run/worker/worker_fold.h"
+
+/* One MPI library: how its mpirun is known, and what has to be installed. */
+struct flavour {
+    const char *name, *title;
+    const char *rank; /* variable that its mpirun sets: the number of the process      */
+    const char *package;
+};
+
+static const struct flavour flavours[] = {
+    { "openmpi", "Open MPI", "OMPI_COMM_WORLD_RANK", "libopenmpi-dev" },
+    { "mpich", "MPICH", "PMI_RANK", "libmpich-dev" },
+    { "openmpi", "Open MPI", "PMIX_RANK", "libopenmpi-dev" }, /* as srun --mpi=pmix     */
+};
+
+enum { NFLAVOURS = sizeof flavours / sizeof *flavours };
+
+/* Where the libraries are, from the folder of this program: in a build, and installed. */
+static const char *const places[] = {
+    "lib/%s/libcleave-mpi.so",
+    "../lib/cleave/%s/libcleave-mpi.so",
+    "../lib/*/cleave/%s/libcleave-mpi.so",
+    "../lib64/cleave/%s/libcleave-mpi.so",
+};
+
+/* --- which one ---------------------------------------------------------------------------- */
+
+/* The number that mpirun has given to this process; -1: it was not started by one. */
+static int rank_by_name(void)
+{
+    for (size_t i = 0; i < NFLAVOURS; i++) {
+        const char *text = getenv(flavours[i].rank);
+
+        if (text != NULL && text[0] >= '0' && text[0] <= '9')
+            return (int)strtol(text, NULL, 10);
+    }
+    return -1;
+}
+
+static const struct flavour *find_flavour(const char *library)
+{
+    for (size_t i = 0; i < NFLAVOURS; i++)
+        if (library != NULL ? strcmp(library, flavours[i].name) == 0
+                            : getenv(flavours[i].rank) != NULL)
+            return &flavours[i];
+    return NULL;
+}
+
+/* The first file that fits a place; "" if there is none. */
+static void find_library(const char *name, char *out, size_t size)
+{
+    const char *given = getenv("CLEAVE_MPI_LIBRARY");
+    char program[3072] = "", pattern[4096];
+    char *slash;
+
+    snprintf(out, size, "%s", given != NULL ? given : "");
+    if (given != NULL || readlink("/proc/self/exe", program, sizeof program - 1) < 0)
+        return;
+    slash = strrchr(program, '/');
+    for (size_t i = 0; slash != NULL && i < sizeof places / sizeof *places; i++) {
+        glob_t found;
+        int length =
+            snprintf(pattern, sizeof pattern, "%.*s/", (int)(slash - program), program);
+
+        snprintf(pattern + length, sizeof pattern - (size_t)length, places[i], name);
+        if (glob(pattern, 0, NULL, &found) != 0)
+            continue;
+        snprintf(out, size, "%s", found.gl_pathv[0]);
+        globfree(&found);
+        return;
+    }
+}
+
+/* --- the library -------------------------------------------------------------------------- */
+
+/* All ranks meet the same trouble: one of them tells it. */
+#define TELL(rank, code, ...) ((rank) == 0 ? cv_complain(code, __VA_ARGS__) : (code))
+
+static int load(const struct flavour *flavour, int rank, struct cv_run_mpi *out)
+{
+    char path[4096];
+
+    find_library(flavour->name, path, sizeof path);
+    if (path[0] == '\0')
+        return TELL(rank, CV_EXIT_ENGINE,
+                    "--mpi: this cleave was built without %s: install %s and build it "
+                    "again, or say where lib/%s/libcleave-mpi.so is by "
+                    "CLEAVE_MPI_LIBRARY",
+                    flavour->title, flavour->package, flavour->name);
+    /* Parts that the MPI library loads later look for its names. */
+    out->module = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
+    if (out->module == NULL)
+        return TELL(rank, CV_EXIT_ENGINE, "--mpi: cannot load the library for %s: %s",
+                    flavour->title, dlerror());
+    out->calls = dlsym(out->module, CV_MPI_BRIDGE_SYMBOL);
+    if (out->calls == NULL || out->calls->version != CV_MPI_BRIDGE_VERSION)
+        return TELL(rank, CV_EXIT_ENGINE, "--mpi: %s is of another version of cleave",
+                    path);
+    return CV_EXIT_DONE;
+}
+
+int cv_run_mpi_open(const char *library, struct cv_run_mpi *out)
+{
+    const int rank = rank_by_name();
+    const struct flavour *flavour = find_flavour(library);
+    struct cleave_error err;
+    int status;
+
+    *out = (struct cv_run_mpi){ NULL, NULL, NULL };
+    if (library != NULL && flavour == NULL)
+        return TELL(rank > 0 ? rank : 0, CV_EXIT_USAGE,
+                    "--mpi-library: expected openmpi or mpich, got '%s'", library);
+    if (rank < 0 || flavour == NULL)
+        return cv_complain(CV_EXIT_USAGE,
+                           "--mpi: this process was not started by mpirun: mpirun -n 9 "
+                           "cleave run --mpi ... -- COMMAND");
+    status = load(flavour, rank, out);
+    if (status != CV_EXIT_DONE)
+        return status;
+    if (out->calls->open(&out->bridge, &err) != CLEAVE_OK)
+        return TELL(rank, CV_EXIT_ENGINE, "--mpi: %s", err.text);
+    if (out->bridge->size > 1)
+        return CV_EXIT_DONE;
+    /* Two MPIs that do not know each other start as many jobs of one rank each. */
+    return cv_run_mpi_close(
+        out, cv_complain(CV_EXIT_USAGE, "--mpi: expected 2 ranks or more, got 1%s",
+                         rank == 0 ? ""
+                                   : ": was it started by the mpirun of another MPI? "
+                                     "--mpi-library openmpi or mpich says which"));
+}
+
+/* Nothing more is said or heard here, whoever else has a copy of the sockets. */
+static void hang_up(const struct cv_mpi_bridge *bridge)
+{
+    for (uint32_t r = 0; r < bridge->size; r++) {
+        if (bridge->links[r] < 0)
+            continue;
+        (void)shutdown(bridge->links[r], SHUT_RDWR);
+        close(bridge->links[r]);
+    }
+    if (bridge->peers >= 0)
+        close(bridge->peers);
+}
+
+int cv_run_mpi_close(struct cv_run_mpi *mpi, int status)
+{
+    struct cleave_error err;
+    struct cv_mpi_bridge *bridge = mpi->bridge;
+    bool master;
+
+    if (bridge == NULL)
+        return status;
+    mpi->bridge = NULL;
+    master = bridge->rank == 0;
+    hang_up(bridge);
+    fflush(stdout); /* it may be the last chance */
+    if (mpi->calls->close(bridge, status, &err) == CLEAVE_OK)
+        return master ? status : CV_EXIT_DONE;
+    if (!master)
+        return CV_EXIT_DONE;
+    return status == CV_EXIT_DONE ? cv_complain(CV_EXIT_FAILED, "--mpi: %s", err.text)
+                                  : status;
+}
+
+/* --- ranks -------------------------------------------------------------------------------- */
+
+/* For those who take a socket over. */
+static int copy_of(int fd)
+{
+    return fcntl(fd, F_DUPFD_CLOEXEC, 3);
+}
+
+int cv_run_mpi_serve(const struct cv_run_mpi *mpi)
+{
+    const int link = copy_of(mpi->bridge->links[0]);
+    struct cv_worker_options options = { .in = link,
+                                         .out = link,
+                                         .near = mpi->bridge->near[mpi->bridge->rank] };
+    struct cv_worker_fold *fold;
+    struct cleave_error err;
+
+    /* The master says what went wrong; whatever it was, it is its status that counts. */
+    if (link < 0 || cv_worker_fold_new(mpi->bridge->peers, &fold, &err) != CLEAVE_OK)
+        return CV_EXIT_DONE;
+    cv_worker_fold_attach(fold, &options);
+    (void)cv_worker_serve(&options, &err);
+    cv_worker_fold_free(fold);
+    return CV_EXIT_DONE;
+}
+
+int cv_run_mpi_crew(const struct cv_run_mpi *mpi, struct cv_arena *arena,
+                    struct cv_crew *out)
+{
+    const struct cv_mpi_bridge *bridge = mpi->bridge;
+    const uint32_t n = bridge->size - 1;
+    struct cleave_host *hosts = cv_array(arena, n, sizeof *hosts);
+    struct cv_text yaml = { NULL, 0, 0, false };
+    struct cleave_error err;
+    int status = CV_EXIT_DONE;
+
+    *out = (struct cv_crew){ 0 };
+    if (hosts == NULL)
+        return cv_complain(CV_EXIT_FAILED, "out of memory for the workers");
+    cv_text_add(&yaml, "port: multi\nworkers:\n");
+    for (uint32_t i = 0; i < n; i++)
+        cv_text_add(&yaml,
+                    "  - {name: \"%s:%u\", speed: 1e8, bandwidth: 1e9, "
+                    "compute_latency: 1ms}\n",
+                    bridge->hosts[i + 1], i + 1);
+    if (yaml.failed)
+        status = cv_complain(CV_EXIT_FAILED, "out of memory for the workers");
+    else if (cleave_platform_parse("--mpi", yaml.bytes, strlen(yaml.bytes),
+                                   &out->platform, &err) != CLEAVE_OK)
+        status = cv_complain_error(&err);
+    cv_text_done(&yaml);
+    for (uint32_t i = 0; i < n && status == CV_EXIT_DONE; i++)
+        hosts[i] = (struct cleave_host){
+            .name = cleave_platform_worker_name(out->platform, i),
+            .link = copy_of(bridge->links[i + 1]),
+            .first = i,
+            .slots = 1,
+            .shared_input = bridge->near[i + 1],
+        };
+    out->hosts = hosts;
+    out->nhosts = n;
+    return status;
+}

@@ -1,0 +1,29 @@
+/* run_mpi.h -- cleave run among the ranks of an MPI job. SPDX-License-Identifier: MIT
+ *
+ * mpirun starts every rank with the same words. Rank 0 is the master; the others serve it
+ * as workers and end with it. */
+#ifndef CV_RUN_MPI_H
+#define CV_RUN_MPI_H
+#include "cli/run/run_options.h"
+#include "engine/mpi_bridge.h"
+
+struct cv_run_mpi {
+    void *module;                            /* owned; NULL: there is no MPI            */
+    const struct cv_mpi_bridge_calls *calls; /* of the module                           */
+    struct cv_mpi_bridge *bridge;            /* owned                                   */
+};
+
+/* Load the library for the MPI that has started this process, or for `library` ("openmpi"
+ * or "mpich") if that is not NULL, and join the others. Returns an exit status; what is
+ * wrong has been told, by rank 0. */
+int cv_run_mpi_open(const char *library, struct cv_run_mpi *out);
+/* Not rank 0: work for it until it ends. */
+int cv_run_mpi_serve(const struct cv_run_mpi *mpi);
+/* Rank 0: the other ranks are the workers. */
+int cv_run_mpi_crew(const struct cv_run_mpi *mpi, struct cv_arena *arena,
+                    struct cv_crew *out);
+/* End together with the others; `status` is what the run came to, or what has gone wrong
+ * here. */
+int cv_run_mpi_close(struct cv_run_mpi *mpi, int status);
+
+#endif

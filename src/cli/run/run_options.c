@@ -1,0 +1,309 @@
+/* run_options.c -- what cleave run is told. SPDX-License-Identifier: MIT */
+#include "cli/run/run_options.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "base/text.h"
+#include "cli/kit/output.h"
+#include "cli/kit/trace_output.h"
+#include "run/kit/usable_cores.h"
+
+#define FIELD(name) offsetof(struct cv_run_options, name)
+
+enum { MOST_WORKERS = 4096 };
+
+const struct cv_run_options cv_run_presets = { .split = "lines", .memory = 256e6 };
+
+/* clang-format off */
+static const struct cv_option input_options[] = {
+    { .name = "--input", .letter = 'i', .kind = CV_OPTION_REPEAT, .argument = "FILE",
+      .offset = FIELD(inputs),
+      .help = "Read this file; may be given several times, the files are read one after "
+              "the other. Default: standard input." },
+    { .name = "--split", .kind = CV_OPTION_TEXT, .argument = "HOW",
+      .offset = FIELD(split),
+      .help = "Where the input may be cut: lines (default), nul, csv, jsonl, fasta, fastq, "
+              "paragraph, fixed:BYTES or regex:RE." },
+    { .name = "--header", .value = 1, .offset = FIELD(header),
+      .help = "Give the first record of the input to every command, before its chunk." },
+    { .name = "--pairs", .kind = CV_OPTION_TEXT, .argument = "FILE",
+      .offset = FIELD(pairs),
+      .help = "Give the records of this file that belong to those of a chunk to its "
+              "command, on descriptor 3. Needs --split fastq." },
+    { .name = NULL },
+};
+
+static const struct cv_option worker_options[] = {
+    { .name = "--workers", .letter = 'j', .kind = CV_OPTION_TEXT, .argument = "N",
+      .offset = FIELD(workers),
+      .help = "How many commands run at a time, or names with words to put before the "
+              "command: 'fast,slow:nice -n 19'. Default: one per core that this process "
+              "may use." },
+    { .name = "--hosts", .kind = CV_OPTION_TEXT, .argument = "FILE",
+      .offset = FIELD(hosts),
+      .help = "The workers of this platform file instead, with what it knows of their "
+              "costs. Those with ssh: or slots: are other machines." },
+    { .name = "--mpi", .value = 1, .offset = FIELD(mpi),
+      .help = "The other ranks are the workers: for 'mpirun -n 9 cleave run --mpi ...'. "
+              "Rank 0 is the master, and its exit status counts. With --reduce, outputs "
+              "are reduced from rank to rank." },
+    { .name = "--mpi-library", .kind = CV_OPTION_TEXT, .argument = "NAME",
+      .offset = FIELD(mpi_library),
+      .help = "Which MPI has started the ranks: openmpi or mpich. Default: what mpirun "
+              "says in the environment." },
+    { .name = "--persistent", .value = 1, .offset = FIELD(persistent),
+      .help = "Start the command once per worker and give it one chunk after the other: 8 "
+              "bytes of length, the highest first, and the chunk; it answers each in the "
+              "same form." },
+    { .name = "--policy", .kind = CV_OPTION_TEXT, .argument = "NAME",
+      .offset = FIELD(policy),
+      .help = "Who gets how much: one of 'cleave policies'. Default auto, which is learn "
+              "here: it measures while it runs." },
+    { .name = "--param", .kind = CV_OPTION_REPEAT, .argument = "KEY=VALUE",
+      .offset = FIELD(params),
+      .help = "Set a parameter of the policy. May be given several times." },
+    { .name = "--block", .kind = CV_OPTION_UNITS, .argument = "SIZE",
+      .offset = FIELD(block),
+      .help = "Give every command about so many bytes, instead of what a policy says. Of a "
+              "pipe, one such block per worker and some more are kept in memory." },
+    { .name = NULL },
+};
+
+static const struct cv_option host_options[] = {
+    { .name = "--ssh", .kind = CV_OPTION_TEXT, .argument = "WORDS", .offset = FIELD(ssh),
+      .help = "How to reach hosts with ssh:, for instance 'ssh -F FILE'. Default: ssh, "
+              "which never asks for a password here." },
+    { .name = "--remote", .kind = CV_OPTION_TEXT, .argument = "PROGRAM",
+      .offset = FIELD(program),
+      .help = "Where cleave is on the hosts. Default: cleave, found in PATH there; for "
+              "hosts without ssh: this very program." },
+    { .name = "--push", .value = 1, .offset = FIELD(push),
+      .help = "Take a copy of cleave to hosts that lack it, into ~/.cache/cleave there." },
+    { .name = "--shared-input", .value = 1, .offset = FIELD(shared_input),
+      .help = "Hosts that see the input files under the same names read them themselves. "
+              "To others they are sent." },
+    { .name = "--workdir", .kind = CV_OPTION_TEXT, .argument = "DIR",
+      .offset = FIELD(work_directory),
+      .help = "The folder in which commands run on hosts. Default: where ssh begins." },
+    { .name = "--env", .kind = CV_OPTION_REPEAT, .argument = "NAME",
+      .offset = FIELD(environment),
+      .help = "Give this variable to commands on hosts as it is here, or NAME=VALUE. May "
+              "be given several times." },
+    { .name = "--connect-timeout", .kind = CV_OPTION_SECONDS, .argument = "TIME",
+      .offset = FIELD(connect_timeout_s),
+      .help = "Leave out a host that is not ready by then. Default 10 s." },
+    { .name = "--host-timeout", .kind = CV_OPTION_SECONDS, .argument = "TIME",
+      .offset = FIELD(host_timeout_s),
+      .help = "A host of which nothing is heard for so long is gone; its chunks go "
+              "elsewhere. Default 10 s." },
+    { .name = NULL },
+};
+
+static const struct cv_option output_options[] = {
+    { .name = "--output", .letter = 'o', .kind = CV_OPTION_TEXT, .argument = "FILE",
+      .offset = FIELD(output),
+      .help = "Write the outputs to this file, which is replaced. Default: standard "
+              "output." },
+    { .name = "--keep-order", .letter = 'k', .value = 0, .offset = FIELD(unordered),
+      .help = "Write outputs in the order of the input; this is the default." },
+    { .name = "--unordered", .letter = 'u', .value = 1, .offset = FIELD(unordered),
+      .help = "Write each output as soon as its command has ended." },
+    { .name = "--reduce", .kind = CV_OPTION_TEXT, .argument = "CMD",
+      .offset = FIELD(reduce),
+      .help = "Write one result instead of all outputs. The shell runs CMD to make one of "
+              "some that are neighbours in the input, as they come and by workers that "
+              "have nothing else to do. They stand one behind the other on its standard "
+              "input, at most 16, or, if CMD says {1} and {2}, are two files of these "
+              "names. CMD has to be associative; a single output is written as it is. "
+              "--retries and --timeout hold for it, too; when it fails for good, so does "
+              "the run." },
+    { .name = "--commutative", .value = 1, .offset = FIELD(commutative),
+      .help = "Let --reduce take outputs in any order." },
+    { .name = "--memory", .kind = CV_OPTION_UNITS, .argument = "SIZE",
+      .offset = FIELD(memory),
+      .help = "Keep at most so many bytes of output that waits for its turn in memory, and "
+              "the rest in files. Default 256 MB." },
+    { .name = "--tmpdir", .kind = CV_OPTION_TEXT, .argument = "DIR",
+      .offset = FIELD(directory),
+      .help = "Where those files are. Default: TMPDIR, else /tmp." },
+    { .name = NULL },
+};
+
+static const struct cv_option failure_options[] = {
+    { .name = "--retries", .kind = CV_OPTION_COUNT, .argument = "N",
+      .offset = FIELD(retries), .least = 0, .most = 1e6,
+      .help = "Try a chunk again so often when its command fails. Default 0." },
+    { .name = "--timeout", .kind = CV_OPTION_SECONDS, .argument = "TIME",
+      .offset = FIELD(timeout_s),
+      .help = "Stop a command that takes longer than this on its chunk, which then has "
+              "failed. Default: none." },
+    { .name = "--halt", .kind = CV_OPTION_TEXT, .argument = "WHEN",
+      .offset = FIELD(halt),
+      .help = "never (default): do the rest all the same. soon,fail=N or soon,fail=N%: "
+              "start nothing new after so many failed chunks. now,fail=N: stop what is "
+              "running, too." },
+    { .name = "--failed", .kind = CV_OPTION_TEXT, .argument = "DIR",
+      .offset = FIELD(failed),
+      .help = "Keep the input of every chunk that failed for good in this folder." },
+    { .name = "--journal", .kind = CV_OPTION_TEXT, .argument = "FILE",
+      .offset = FIELD(journal),
+      .help = "Keep what is finished in this SQLite file, so that the run can be resumed." },
+    { .name = "--resume", .value = 1, .offset = FIELD(resume),
+      .help = "Do not do again what the journal holds, as long as its input has not "
+              "changed." },
+    { .name = "--overwrite", .value = 1, .offset = FIELD(overwrite),
+      .help = "Forget what the journal holds." },
+    { .name = NULL },
+};
+
+static const struct cv_option report_options[] = {
+    { .name = "--joblog", .kind = CV_OPTION_TEXT, .argument = "FILE",
+      .offset = FIELD(joblog),
+      .help = "Write a line for every end of a command, with the columns of GNU "
+              "parallel." },
+    { .name = "--dry-run", .value = 1, .offset = FIELD(dry_run),
+      .help = "Only show the plan: chunks, finish time and bound, by what the platform "
+              "file says of the workers (without --hosts a guess)." },
+    { .name = "--bar", .value = 1, .offset = FIELD(bar),
+      .help = "Show how far it is, on standard error if that is a terminal." },
+    { .name = "--progress", .kind = CV_OPTION_TEXT, .argument = "plain",
+      .offset = FIELD(progress),
+      .help = "Write a line about the progress now and then, for logs." },
+    { .name = "--trace", .kind = CV_OPTION_TEXT, .argument = "FILE",
+      .offset = FIELD(trace),
+      .help = "Write every event and order to this file, as JSON lines. "
+              CV_TRACE_FORMATS_HELP },
+    { .name = "--json", .value = 1, .offset = FIELD(json),
+      .help = "Write the summary as JSON: to standard output with --output, else to "
+              "standard error." },
+    { .name = "--quiet", .letter = 'q', .value = 1, .offset = FIELD(quiet),
+      .help = "Write no summary." },
+    { .name = NULL },
+};
+/* clang-format on */
+
+const struct cv_option_group cv_run_groups[] = {
+    { "Input", input_options },
+    { "Workers", worker_options },
+    { "Other machines", host_options },
+    { "Output", output_options },
+    { "Failures", failure_options },
+    { "Reporting", report_options },
+    { NULL, NULL },
+};
+
+/* One worker of a list: "name" or "name:words". */
+static int add_member(char *text, size_t index, struct cv_text *yaml,
+                      const char **prefixes)
+{
+    char *colon = strchr(text, ':'), shown[CV_ECHO_ROOM];
+
+    if (colon != NULL) {
+        *colon = '\0';
+        prefixes[index] = colon + 1;
+    }
+    if (text[0] == '\0' || strpbrk(text, "\"\\\n") != NULL)
+        return cv_complain(CV_EXIT_USAGE,
+                           "--workers: expected a number or names such as "
+                           "'fast,slow:nice -n 19', got '%s'",
+                           cv_echo(text, shown));
+    cv_text_add(yaml,
+                "  - {name: \"%s\", speed: 1e8, bandwidth: 1e12, "
+                "compute_latency: 1ms}\n",
+                text);
+    return CV_EXIT_DONE;
+}
+
+static int read_count(const char *text, struct cv_text *yaml)
+{
+    char *end;
+    const unsigned long count = strtoul(text, &end, 10);
+
+    if (*end != '\0' || count < 1 || count > MOST_WORKERS)
+        return cv_complain(CV_EXIT_USAGE, "--workers: expected 1 to %d, got '%s'",
+                           MOST_WORKERS, text);
+    for (unsigned long i = 0; i < count; i++)
+        cv_text_add(yaml,
+                    "  - {name: w%lu, speed: 1e8, bandwidth: 1e12, "
+                    "compute_latency: 1ms}\n",
+                    i);
+    return CV_EXIT_DONE;
+}
+
+static int read_names(const char *text, struct cv_arena *arena, struct cv_text *yaml,
+                      const char *const **out)
+{
+    char *copy = cv_arena_text(arena, text), *rest, *name;
+    const char **prefixes = cv_array(arena, strlen(text) + 1, sizeof *prefixes);
+    int status = CV_EXIT_DONE;
+    size_t count = 0;
+
+    if (copy == NULL || prefixes == NULL)
+        return cv_complain(CV_EXIT_FAILED, "out of memory for the workers");
+    for (name = strtok_r(copy, ",", &rest); name != NULL && status == CV_EXIT_DONE;
+         name = strtok_r(NULL, ",", &rest))
+        status = add_member(name, count++, yaml, prefixes);
+    *out = prefixes;
+    return status;
+}
+
+int cv_crew_read(const char *text, struct cv_arena *arena, struct cv_crew *out)
+{
+    struct cv_text yaml = { NULL, 0, 0, false };
+    struct cleave_error err;
+    int status;
+
+    char cores[16];
+
+    *out = (struct cv_crew){ .platform = NULL };
+    if (text == NULL) {
+        snprintf(cores, sizeof cores, "%u", cv_usable_cores());
+        text = cores;
+    }
+    cv_text_add(&yaml, "port: multi\nworkers:\n");
+    status = text[0] >= '0' && text[0] <= '9'
+                 ? read_count(text, &yaml)
+                 : read_names(text, arena, &yaml, &out->prefixes);
+    if (status == CV_EXIT_DONE && yaml.failed)
+        status = cv_complain(CV_EXIT_FAILED, "out of memory for the workers");
+    if (status == CV_EXIT_DONE &&
+        cleave_platform_parse("--workers", yaml.bytes, strlen(yaml.bytes), &out->platform,
+                              &err) != CLEAVE_OK)
+        status = cv_complain(CV_EXIT_USAGE, "--workers: %s", err.text);
+    cv_text_done(&yaml);
+    return status;
+}
+
+int cv_halt_read(const char *text, struct cleave_execution *out)
+{
+    static const char *const words[] = { "now,fail=", "soon,fail=" };
+    unsigned long long number = 0;
+    const char *digits = NULL;
+    char *rest = NULL;
+    bool share;
+
+    if (text == NULL || strcmp(text, "never") == 0)
+        return CV_EXIT_DONE;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strncmp(text, words[i], strlen(words[i])) == 0)
+            digits = text + strlen(words[i]);
+    errno = 0;
+    if (digits != NULL && isdigit((unsigned char)*digits))
+        number = strtoull(digits, &rest, 10);
+    share = rest != NULL && strcmp(rest, "%") == 0;
+    if (rest == NULL || errno != 0 || number < 1 || (!share && *rest != '\0') ||
+        (share && number > 100))
+        return cv_complain(CV_EXIT_USAGE,
+                           "--halt: expected never, now,fail=N, soon,fail=N or N%%, got "
+                           "'%s'",
+                           text);
+    out->halt = text[0] == 'n' ? CLEAVE_HALT_NOW : CLEAVE_HALT_SOON;
+    if (share)
+        out->halt_share = (double)number / 100;
+    else
+        out->halt_fails = number;
+    return CV_EXIT_DONE;
+}

@@ -1,0 +1,71 @@
+/* run_options.h -- what cleave run is told. SPDX-License-Identifier: MIT */
+#ifndef CV_RUN_OPTIONS_H
+#define CV_RUN_OPTIONS_H
+#include <cleave/execute.h>
+#include "cli/kit/options.h"
+#include "cli/kit/verb.h"
+#include "run/kit/content_hash.h"
+
+struct cv_run_options {
+    struct cv_strings inputs, params;
+    const char *output, *split, *workers, *policy, *directory, *halt, *joblog, *journal;
+    const char *failed, *trace, *progress, *hosts, *reduce;
+    const char *ssh, *program, *work_directory;
+    struct cv_strings environment;
+    double connect_timeout_s, host_timeout_s;
+    int push, shared_input;
+    int mpi;
+    const char *mpi_library;
+    double block, memory, timeout_s;
+    uint64_t retries, rounds;
+    int commutative, persistent;
+    const char *pairs;
+    int header, unordered, resume, overwrite, json, quiet, bar, dry_run;
+};
+
+extern const struct cv_run_options cv_run_presets;
+extern const struct cv_option_group cv_run_groups[];
+
+/* Workers with names and words to put before the command. */
+struct cv_crew {
+    struct cleave_platform *platform; /* owned; NULL: as many as there are cores */
+    const char *const *prefixes;      /* of the arena; NULL: none               */
+    struct cleave_host *hosts;        /* of the arena                           */
+    size_t nhosts;
+};
+
+/* How hosts are reached. */
+struct cv_reach {
+    const char *ssh; /* words of the command; NULL: ssh                              */
+    const char
+        *program; /* cleave over there; NULL: cleave, or this very program        */
+    bool push;    /* take a copy of this program there                            */
+    double connect_timeout_s;
+    /* With push: */
+    const char
+        *file; /* of the arena: what is copied                                    */
+    long long size;
+    char hash[CV_CONTENT_HASH_TEXT];
+};
+
+/* Find what is to be pushed, if anything. Returns an exit status. */
+int cv_reach_open(struct cv_reach *reach, struct cv_arena *arena);
+
+/* "4", or "fast,slow:nice -n 19". Returns an exit status; what is wrong has been told. */
+int cv_crew_read(const char *text, struct cv_arena *arena, struct cv_crew *out);
+/* The workers of a platform file, with the commands that it puts before ours, and its
+ * hosts. */
+int cv_crew_load(const char *path, const struct cv_reach *reach, struct cv_arena *arena,
+                 struct cv_crew *out);
+/* The same, but what is wrong is put into `err`. */
+enum cleave_status cv_crew_open(const char *path, const struct cv_reach *reach,
+                                struct cv_arena *arena, struct cv_crew *out,
+                                struct cleave_error *err);
+/* Say what would be done: the plan of the policy for the input on these workers. */
+int cv_run_plan(const struct cleave_execution *execution);
+/* When that plan ends, in seconds; NAN when there is none. */
+double cv_run_predict(const struct cleave_execution *execution);
+/* "never", "now,fail=1", "soon,fail=10%". */
+int cv_halt_read(const char *text, struct cleave_execution *out);
+
+#endif

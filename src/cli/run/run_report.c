@@ -1,0 +1,251 @@
+/* run_report.c -- what cleave run says while it runs and at the end.
+ * SPDX-License-Identifier: MIT */
+#include "cli/run/run_report.h"
+
+#include <math.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/fail.h"
+#include "cli/kit/json_fields.h"
+#include "cli/kit/output.h"
+#include "report/terminal/table.h"
+
+/* Seconds between two lines of plain progress, and between two looks of the bar. */
+static const double PLAIN_S = 10, BAR_S = 0.2;
+
+int cv_run_report_open(struct cv_run_report *report, const struct cv_run_options *values)
+{
+    *report = (struct cv_run_report){ .joblog_path = values->joblog,
+                                      .bar = values->bar && isatty(STDERR_FILENO),
+                                      .plain = values->progress != NULL,
+                                      .predicted_s = NAN };
+    if (values->joblog == NULL)
+        return CV_EXIT_DONE;
+    report->joblog = cv_open_output("--joblog", values->joblog, true);
+    if (report->joblog == NULL)
+        return CV_EXIT_USAGE;
+    fprintf(report->joblog, "Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\t"
+                            "Signal\tCommand\n");
+    return CV_EXIT_DONE;
+}
+
+int cv_run_report_close(struct cv_run_report *report, int status)
+{
+    int closed = CV_EXIT_DONE;
+
+    if (report->joblog != NULL)
+        closed = cv_close_output("--joblog", report->joblog_path, report->joblog,
+                                 ferror(report->joblog) != 0);
+    return status == CV_EXIT_DONE ? closed : status;
+}
+
+void cv_run_attempted(void *context, const struct cleave_attempt *attempt)
+{
+    struct cv_run_report *report = context;
+
+    if (report->joblog == NULL)
+        return;
+    fprintf(report->joblog, "%llu\t%s\t%.3f\t%.3f\t%llu\t%llu\t%d\t%d\t%s:%llu-%llu\n",
+            (unsigned long long)attempt->chunk + 1, attempt->worker, attempt->start_s,
+            attempt->seconds, (unsigned long long)attempt->sent,
+            (unsigned long long)attempt->received,
+            attempt->exit_code < 0 ? 0 : attempt->exit_code, attempt->signal,
+            attempt->input, (unsigned long long)attempt->begin,
+            (unsigned long long)attempt->end);
+    fflush(report->joblog);
+}
+
+static void put_time(FILE *file, double seconds)
+{
+    if (seconds >= 3600)
+        fprintf(file, "%.0fh%02.0fm", floor(seconds / 3600),
+                floor(fmod(seconds, 3600) / 60));
+    else if (seconds >= 60)
+        fprintf(file, "%.0fm%02.0fs", floor(seconds / 60), floor(fmod(seconds, 60)));
+    else
+        fprintf(file, "%.1fs", seconds);
+}
+
+void cv_run_progress(void *context, const struct cleave_progress *progress)
+{
+    struct cv_run_report *report = context;
+    const bool known = isfinite(progress->total) && progress->total > 0;
+    const double part = known ? progress->done / progress->total : 0;
+    const double pause_s = report->plain ? PLAIN_S : BAR_S;
+    char number[CV_NUMBER_ROOM];
+
+    if (progress->elapsed_s < report->shown_s + pause_s)
+        return;
+    report->shown_s = progress->elapsed_s;
+    if (report->bar)
+        fprintf(stderr, "\r\033[K");
+    fprintf(stderr, "%s", report->plain ? "cleave: " : "");
+    if (known)
+        fprintf(stderr, "%3.0f%%  ", 100 * part);
+    fprintf(stderr, "%sB  %llu chunks  %u of %u busy  ",
+            cv_show_units(progress->done, number), (unsigned long long)progress->chunks,
+            progress->busy, progress->workers);
+    put_time(stderr, progress->elapsed_s);
+    if (known && part > 0) {
+        fprintf(stderr, ", ");
+        put_time(stderr, progress->elapsed_s * (1 / part - 1));
+        fprintf(stderr, " to go");
+    }
+    if (progress->failed > 0)
+        fprintf(stderr, "  %llu failed", (unsigned long long)progress->failed);
+    if (report->plain)
+        fprintf(stderr, "\n");
+    fflush(stderr);
+    report->drawn = report->bar;
+}
+
+void cv_run_progress_end(struct cv_run_report *report)
+{
+    if (report->drawn)
+        fprintf(stderr, "\r\033[K");
+    report->drawn = false;
+}
+
+void cv_run_note(void *context, const char *text)
+{
+    cv_run_progress_end(context);
+    fprintf(stderr, "cleave: %s\n", text);
+}
+
+enum cleave_status cv_run_more_hosts(void *context, struct cleave_more_hosts *out,
+                                     struct cleave_error *err)
+{
+    struct cv_run_report *report = context;
+
+    cleave_platform_free(report->again.platform);
+    report->again.platform = NULL;
+    CV_TRY(
+        cv_crew_open(report->hosts, &report->reach, report->arena, &report->again, err));
+    *out = (struct cleave_more_hosts){ report->again.hosts, report->again.nhosts };
+    return CLEAVE_OK;
+}
+
+static void put_measured(struct cv_json *json, const char *name, double value)
+{
+    cv_field_number(json, name, value > 0 ? value : NAN);
+}
+
+static void summary_json(const struct cleave_execution_result *result, double predicted_s,
+                         FILE *file)
+{
+    struct cv_json json;
+
+    cv_json_init(&json, file, true);
+    cv_json_object(&json);
+    cv_field_number(&json, "input_bytes", result->input_bytes);
+    cv_field_number(&json, "output_bytes", result->output_bytes);
+    cv_field_count(&json, "chunks", result->chunks);
+    cv_field_number(&json, "makespan_s", result->seconds);
+    cv_field_number(&json, "connect_s", result->connect_s);
+    cv_field_number(&json, "predicted_s", predicted_s);
+    cv_field_number(&json, "bound_s", result->bound_s);
+    cv_field_count(&json, "retries", result->retries);
+    cv_field_count(&json, "failed", result->failed);
+    cv_field_count(&json, "resumed", result->resumed);
+    cv_field_count(&json, "folds", result->folds);
+    cv_field_count(&json, "lost", result->lost);
+    cv_field_list(&json, "left_out");
+    for (size_t i = 0; i < result->nabsent; i++) {
+        cv_field_line(&json, NULL);
+        cv_field_text(&json, "host", result->absent[i].name);
+        cv_field_text(&json, "reason", result->absent[i].reason);
+        cv_json_end(&json);
+    }
+    cv_json_end(&json);
+    cv_field_list(&json, "workers");
+    for (uint32_t w = 0; w < result->nworkers; w++) {
+        const struct cleave_worker_result *worker = &result->workers[w];
+
+        cv_field_line(&json, NULL);
+        cv_field_text(&json, "name", worker->name);
+        cv_field_count(&json, "chunks", worker->chunks);
+        cv_field_number(&json, "units", worker->units);
+        cv_field_number(&json, "busy_s", worker->busy_s);
+        cv_field_number(&json, "idle_s", fmax(0, result->seconds - worker->busy_s));
+        cv_field_number(&json, "speed", worker->speed_ups);
+        cv_field_number(&json, "compute_latency", worker->latency_s);
+        put_measured(&json, "bandwidth", worker->bandwidth_ups);
+        cv_field_number(&json, "latency", worker->link_latency_s);
+        cv_json_end(&json);
+    }
+    cv_json_end(&json);
+    cv_json_end(&json);
+    cv_json_close(&json);
+    fflush(file);
+}
+
+static void summary_text(const struct cleave_execution_result *result, double predicted_s,
+                         FILE *file)
+{
+    static const struct cv_column columns[] = {
+        { "worker", CV_COLUMN_TEXT },      { "chunks", CV_COLUMN_COUNT },
+        { "bytes", CV_COLUMN_UNITS },      { "busy", CV_COLUMN_PERCENT },
+        { "MB/s", CV_COLUMN_NUMBER },      { "start ms", CV_COLUMN_NUMBER },
+        { "link MB/s", CV_COLUMN_NUMBER }, { "link ms", CV_COLUMN_NUMBER },
+    };
+    bool remote = false;
+    struct cv_text text = { NULL, 0, 0, false };
+    char bytes[CV_NUMBER_ROOM];
+    struct cv_table table;
+
+    fprintf(file, "cleave: %s bytes in %.3f s, %llu chunks",
+            cv_show_units(result->input_bytes, bytes), result->seconds,
+            (unsigned long long)result->chunks);
+    if (result->connect_s > 0)
+        fprintf(file, ", %.3f s to connect", result->connect_s);
+    if (result->bound_s > 0)
+        fprintf(file, ", %.1f%% over all workers busy to the end",
+                100 * (result->seconds / result->bound_s - 1));
+    if (isfinite(predicted_s))
+        fprintf(file, ", predicted %.3f s", predicted_s);
+    if (result->folds > 0)
+        fprintf(file, ", %llu folds", (unsigned long long)result->folds);
+    if (result->resumed > 0)
+        fprintf(file, ", %llu chunks from the journal",
+                (unsigned long long)result->resumed);
+    if (result->retries > 0)
+        fprintf(file, ", %llu retries", (unsigned long long)result->retries);
+    if (result->lost > 0)
+        fprintf(file, ", %llu chunks lost with a host", (unsigned long long)result->lost);
+    if (result->failed > 0)
+        fprintf(file, ", %llu failed", (unsigned long long)result->failed);
+    fprintf(file, "\n");
+    for (uint32_t w = 0; w < result->nworkers; w++)
+        remote = remote || result->workers[w].remote;
+    cv_table_init(&table, columns, sizeof columns / sizeof *columns - (remote ? 0 : 2));
+    for (uint32_t w = 0; w < result->nworkers; w++) {
+        const struct cleave_worker_result *worker = &result->workers[w];
+
+        cv_table_text(&table, worker->name);
+        cv_table_number(&table, (double)worker->chunks);
+        cv_table_number(&table, worker->units);
+        cv_table_number(&table,
+                        result->seconds > 0 ? worker->busy_s / result->seconds : 0);
+        cv_table_number(&table, worker->speed_ups / 1e6);
+        cv_table_number(&table, worker->latency_s * 1e3);
+        if (remote) {
+            cv_table_number(&table, worker->bandwidth_ups / 1e6);
+            cv_table_number(&table, worker->link_latency_s * 1e3);
+        }
+    }
+    cv_table_write(&table, false, 80, &text);
+    cv_table_done(&table);
+    if (!text.failed && text.bytes != NULL)
+        fputs(text.bytes, file);
+    cv_text_done(&text);
+}
+
+void cv_run_summary(const struct cleave_execution_result *result,
+                    const struct cv_run_options *values, struct cv_run_report *report)
+{
+    if (values->json)
+        summary_json(result, report->predicted_s,
+                     values->output != NULL ? stdout : stderr);
+    else
+        summary_text(result, report->predicted_s, stderr);
+}

@@ -1,0 +1,38 @@
+/* run_report.h -- what cleave run says while it runs and at the end.
+ * SPDX-License-Identifier: MIT */
+#ifndef CV_RUN_REPORT_H
+#define CV_RUN_REPORT_H
+#include <stdio.h>
+#include "cli/run/run_options.h"
+
+struct cv_run_report {
+    const char *joblog_path;
+    FILE *joblog; /* owned; NULL: none                 */
+    bool bar, plain, drawn;
+    double shown_s;      /* when the progress was shown last  */
+    double predicted_s;  /* by the plan; NAN: none            */
+    const char *command; /* first word, for the log           */
+    /* To read the hosts again: */
+    const char *hosts;
+    struct cv_reach reach;
+    struct cv_arena *arena;
+    struct cv_crew again; /* its platform is owned */
+};
+
+/* Returns an exit status; what is wrong has been told. */
+int cv_run_report_open(struct cv_run_report *report, const struct cv_run_options *values);
+/* Returns `status`, or that of a log that could not be written. */
+int cv_run_report_close(struct cv_run_report *report, int status);
+
+/* Fit struct cleave_execution, with the report as context. */
+void cv_run_attempted(void *context, const struct cleave_attempt *attempt);
+void cv_run_progress(void *context, const struct cleave_progress *progress);
+void cv_run_note(void *context, const char *text);
+enum cleave_status cv_run_more_hosts(void *context, struct cleave_more_hosts *out,
+                                     struct cleave_error *err);
+
+void cv_run_progress_end(struct cv_run_report *report);
+void cv_run_summary(const struct cleave_execution_result *result,
+                    const struct cv_run_options *values, struct cv_run_report *report);
+
+#endif

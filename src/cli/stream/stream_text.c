@@ -1,0 +1,299 @@
+/* stream_text.c -- plans and simulations of streams as text for people.
+ * SPDX-License-Identifier: MIT */
+#include "cli/stream/stream_text.h"
+
+#include <math.h>
+
+#include "cli/kit/counted.h"
+#include "report/terminal/table.h"
+
+/* How much is shown unless all is asked for. */
+enum { WORKERS_SHOWN = 20, STREAMS_SHOWN = 20, LEFT_OUT_SHOWN = 5, ROUNDS_SHOWN = 6 };
+
+static void add_headline(const struct cv_stream_case *streams, double horizon_s,
+                         const struct cv_screen *screen, struct cv_text *out)
+{
+    const struct cleave_stream_plan *plan = streams->plan;
+    char counted[CV_COUNTED_ROOM];
+
+    cv_text_add(out, "%s%s", screen->colour ? "\033[1m" : "",
+                cv_counted(plan->nstreams, "stream", counted));
+    cv_text_add(out, " on %s", cv_counted(plan->nworkers, "worker", counted));
+    if (streams->task.result_ratio > 0)
+        cv_text_add(out, ", %.6g of result per unit", streams->task.result_ratio);
+    if (horizon_s > 0)
+        cv_text_add(out, ", for %.6g s", horizon_s);
+    cv_text_add(out, "%s\n", screen->colour ? "\033[0m" : "");
+}
+
+static void add_more(uint64_t hidden, const char *noun, struct cv_text *out)
+{
+    char counted[CV_COUNTED_ROOM];
+
+    if (hidden > 0)
+        cv_text_add(out, "  and %s; --all-workers lists them\n",
+                    cv_counted(hidden, noun, counted));
+}
+
+static void write_table(struct cv_table *table, const struct cv_screen *screen,
+                        struct cv_text *out)
+{
+    cv_text_add(out, "\n");
+    cv_table_write(table, screen->colour, screen->width, out);
+    cv_table_done(table);
+}
+
+/* --- plans -------------------------------------------------------------------------- */
+
+static void add_totals(const struct cv_stream_case *streams, struct cv_text *out)
+{
+    const struct cleave_stream_plan *plan = streams->plan;
+    const double below =
+        plan->upper_bound_ups > 0 ? 1 - plan->throughput_ups / plan->upper_bound_ups : 0;
+    char number[CV_NUMBER_ROOM], counted[CV_COUNTED_ROOM];
+
+    cv_text_add(out, "rounds      of %.6g s%s\n", plan->period_s,
+                plan->period_chosen ? ", chosen" : "");
+    cv_text_add(out, "throughput  %s units/s",
+                cv_show_units(plan->throughput_ups, number));
+    if (plan->optimal)
+        cv_text_add(out, ", which no clusters can beat%s\n",
+                    streams->task.weights == CLEAVE_WEIGHTS_RING ? " with these weights"
+                                                                 : "");
+    else
+        cv_text_add(out, ", %.3g%% below the bound\n", 100 * below);
+    cv_text_add(out, "bound       %s units/s%s\n",
+                cv_show_units(plan->upper_bound_ups, number),
+                streams->task.weights == CLEAVE_WEIGHTS_RING
+                    ? ", for the published weights"
+                    : "");
+    cv_text_add(out, "used        %u of %s\n", plan->selected,
+                cv_counted(plan->nworkers, "worker", counted));
+}
+
+static void add_streams(const struct cv_stream_case *streams, bool all,
+                        const struct cv_screen *screen, struct cv_text *out)
+{
+    static const struct cv_column columns[] = {
+        { "stream", CV_COLUMN_COUNT },    { "workers", CV_COLUMN_COUNT },
+        { "units/s", CV_COLUMN_UNITS },   { "of its share", CV_COLUMN_PERCENT },
+        { "delays s", CV_COLUMN_NUMBER }, { "of a round", CV_COLUMN_PERCENT },
+    };
+    const struct cleave_stream_plan *plan = streams->plan;
+    const uint32_t shown =
+        all || plan->nstreams < STREAMS_SHOWN ? plan->nstreams : STREAMS_SHOWN;
+    struct cv_table table;
+
+    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    for (uint32_t m = 0; m < shown; m++) {
+        const struct cleave_plan_stream *stream = &plan->streams[m];
+
+        cv_table_number(&table, m);
+        cv_table_number(&table, plan->clusters[m].nworkers);
+        cv_table_number(&table, stream->throughput_ups);
+        cv_table_number(&table, stream->wanted_ups > 0
+                                    ? stream->throughput_ups / stream->wanted_ups
+                                    : NAN);
+        cv_table_number(&table, stream->delay_sum_s);
+        cv_table_number(&table, stream->delay_sum_s / plan->period_s);
+    }
+    write_table(&table, screen, out);
+    add_more(plan->nstreams - shown, "more stream", out);
+}
+
+static void add_workers(const struct cv_stream_case *streams, bool all,
+                        const struct cv_screen *screen, struct cv_text *out)
+{
+    static const struct cv_column columns[] = {
+        { "stream", CV_COLUMN_COUNT },   { "served", CV_COLUMN_COUNT },
+        { "worker", CV_COLUMN_TEXT },    { "units/s", CV_COLUMN_UNITS },
+        { "delay s", CV_COLUMN_NUMBER }, { "first post s", CV_COLUMN_NUMBER },
+    };
+    const struct cleave_stream_plan *plan = streams->plan;
+    struct cv_table table;
+    uint32_t shown = 0;
+
+    if (plan->selected == 0)
+        return;
+    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    for (uint32_t m = 0; m < plan->nstreams; m++)
+        for (uint32_t i = 0; i < plan->clusters[m].nworkers; i++) {
+            const uint32_t w = plan->clusters[m].workers[i];
+
+            if (!all && shown >= WORKERS_SHOWN)
+                break;
+            shown++;
+            cv_table_number(&table, m);
+            cv_table_number(&table, i + 1);
+            cv_table_text(&table, cleave_platform_worker_name(streams->platform, w));
+            cv_table_number(&table, plan->workers[w].throughput_ups);
+            cv_table_number(&table, plan->workers[w].delay_s);
+            cv_table_number(&table, plan->workers[w].start_s);
+        }
+    write_table(&table, screen, out);
+    add_more(plan->selected - shown, "more worker", out);
+}
+
+static void add_left_out(const struct cv_stream_case *streams, bool all,
+                         const struct cv_screen *screen, struct cv_text *out)
+{
+    static const struct cv_column columns[] = {
+        { "left out", CV_COLUMN_TEXT },
+        { "why", CV_COLUMN_TEXT },
+    };
+    const struct cleave_stream_plan *plan = streams->plan;
+    const uint32_t left = plan->nworkers - plan->selected;
+    struct cv_table table;
+    uint32_t shown = 0;
+
+    if (left == 0)
+        return;
+    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    for (uint32_t w = 0; w < plan->nworkers && (all || shown < LEFT_OUT_SHOWN); w++) {
+        if (plan->workers[w].reason == NULL)
+            continue;
+        shown++;
+        cv_table_text(&table, cleave_platform_worker_name(streams->platform, w));
+        cv_table_text(&table, plan->workers[w].reason);
+    }
+    write_table(&table, screen, out);
+    add_more(left - shown, "more worker", out);
+}
+
+void cv_stream_plan_text(const struct cv_stream_case *streams, bool all_workers,
+                         const struct cv_screen *screen, struct cv_text *out)
+{
+    add_headline(streams, 0, screen, out);
+    add_totals(streams, out);
+    add_streams(streams, all_workers, screen, out);
+    add_workers(streams, all_workers, screen, out);
+    add_left_out(streams, all_workers, screen, out);
+}
+
+/* --- simulations -------------------------------------------------------------------- */
+
+static void add_outcome(const struct cv_stream_outcome *outcome, struct cv_text *out)
+{
+    const struct cleave_streams_result *result = outcome->result;
+    const struct cleave_stream_plan *plan = outcome->streams->plan;
+    const struct cleave_stream_job *job = outcome->job;
+    char number[CV_NUMBER_ROOM], other[CV_NUMBER_ROOM];
+
+    cv_text_add(out, "rounds      of %.6g s%s\n", plan->period_s,
+                plan->period_chosen ? " for the choice of workers, then as measured"
+                                    : "");
+    cv_text_add(out, "throughput  %s units/s to the last result after %s s; planned ",
+                cv_show_units(result->whole.throughput_ups, number),
+                cv_show_number(result->end_s, other));
+    cv_text_add(out, "%s\n", cv_show_units(plan->throughput_ups, number));
+    cv_text_add(out, "CPU         %.2f%% computing, %.2f%% with latencies\n",
+                100 * result->whole.useful, 100 * result->whole.busy);
+    cv_text_add(out, "window      %.6g to %.6g s: %s units/s, ", job->window_from_s,
+                job->window_to_s > 0 ? job->window_to_s : job->horizon_s,
+                cv_show_units(result->window.throughput_ups, number));
+    cv_text_add(out, "%.2f%% computing, %.2f%% with latencies\n",
+                100 * result->window.useful, 100 * result->window.busy);
+    cv_text_add(out, "waited      %llu requests, %s s to send",
+                (unsigned long long)result->contentions,
+                cv_show_number(outcome->wait_send_s, number));
+    cv_text_add(out, " and %s s to return\n",
+                cv_show_number(outcome->wait_return_s, number));
+    cv_text_add(out, "idle        %s s of all workers between computations\n",
+                cv_show_number(outcome->idle_s, number));
+}
+
+static void add_results(const struct cv_stream_outcome *outcome,
+                        const struct cv_screen *screen, struct cv_text *out)
+{
+    static const struct cv_column columns[] = {
+        { "stream", CV_COLUMN_COUNT },  { "workers", CV_COLUMN_COUNT },
+        { "units/s", CV_COLUMN_UNITS }, { "computing", CV_COLUMN_PERCENT },
+        { "busy", CV_COLUMN_PERCENT },  { "idle s", CV_COLUMN_NUMBER },
+        { "waited", CV_COLUMN_COUNT },  { "ends s", CV_COLUMN_NUMBER },
+    };
+    const struct cleave_streams_result *result = outcome->result;
+    const bool all = outcome->options->all_workers != 0;
+    const uint32_t shown =
+        all || result->nstreams < STREAMS_SHOWN ? result->nstreams : STREAMS_SHOWN;
+    struct cv_table table;
+
+    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    for (uint32_t m = 0; m < shown; m++) {
+        const struct cleave_stream_result *stream = &result->streams[m];
+
+        cv_table_number(&table, outcome->of[m]);
+        cv_table_number(&table, stream->nworkers);
+        cv_table_number(&table, stream->whole.throughput_ups);
+        cv_table_number(&table, stream->whole.useful);
+        cv_table_number(&table, stream->whole.busy);
+        cv_table_number(&table, stream->idle_s);
+        cv_table_number(&table, (double)stream->contentions);
+        cv_table_number(&table, stream->end_s);
+    }
+    write_table(&table, screen, out);
+    add_more(result->nstreams - shown, "more stream", out);
+}
+
+static void add_members(const struct cv_stream_outcome *outcome,
+                        const struct cv_screen *screen, struct cv_text *out)
+{
+    static const struct cv_column columns[] = {
+        { "stream", CV_COLUMN_COUNT },       { "worker", CV_COLUMN_TEXT },
+        { "rounds", CV_COLUMN_COUNT },       { "units", CV_COLUMN_UNITS },
+        { "computing s", CV_COLUMN_NUMBER }, { "idle s", CV_COLUMN_NUMBER },
+        { "ends s", CV_COLUMN_NUMBER },
+    };
+    struct cv_table table;
+
+    if (!outcome->options->all_workers)
+        return;
+    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    for (uint32_t i = 0; i < outcome->result->nworkers; i++) {
+        const struct cleave_stream_worker *worker = &outcome->result->workers[i];
+
+        cv_table_number(&table, outcome->of[worker->stream]);
+        cv_table_text(&table, cleave_platform_worker_name(outcome->streams->platform,
+                                                          worker->worker));
+        cv_table_number(&table, worker->rounds);
+        cv_table_number(&table, worker->units);
+        cv_table_number(&table, worker->useful_s);
+        cv_table_number(&table, worker->idle_s);
+        cv_table_number(&table, worker->end_s);
+    }
+    write_table(&table, screen, out);
+}
+
+static void add_rounds(const struct cv_stream_outcome *outcome,
+                       const struct cv_screen *screen, struct cv_text *out)
+{
+    static const struct cv_column columns[] = {
+        { "round", CV_COLUMN_COUNT },
+        { "workers", CV_COLUMN_COUNT },
+        { "known after s", CV_COLUMN_NUMBER },
+        { "mean length s", CV_COLUMN_NUMBER },
+    };
+    struct cv_table table;
+
+    if (outcome->nrounds == 0)
+        return;
+    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    for (size_t i = 0; i < outcome->nrounds; i++) {
+        if (i >= ROUNDS_SHOWN && i + 1 < outcome->nrounds)
+            continue;
+        cv_table_number(&table, (double)i + 1);
+        cv_table_number(&table, outcome->rounds[i].workers);
+        cv_table_number(&table, outcome->rounds[i].time_s);
+        cv_table_number(&table, outcome->rounds[i].sigma_s);
+    }
+    write_table(&table, screen, out);
+}
+
+void cv_stream_outcome_text(const struct cv_stream_outcome *outcome,
+                            const struct cv_screen *screen, struct cv_text *out)
+{
+    add_headline(outcome->streams, outcome->job->horizon_s, screen, out);
+    add_outcome(outcome, out);
+    add_results(outcome, screen, out);
+    add_members(outcome, screen, out);
+    add_rounds(outcome, screen, out);
+}

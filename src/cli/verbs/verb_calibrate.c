@@ -1,0 +1,381 @@
+/* verb_calibrate.c -- cleave calibrate. SPDX-License-Identifier: MIT */
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "cli/run/calibrate_topology.h"
+#include "cli/kit/output.h"
+#include "cli/run/run_options.h"
+#include "io/platform_writer.h"
+#include "model/platform/platform_internal.h"
+#include "run/kit/usable_cores.h"
+
+struct values {
+    struct cv_strings inputs;
+    const char *split, *output, *hosts, *ssh, *program;
+    uint64_t workers;
+    int header, push;
+    struct cv_topology_options where;
+};
+
+#define FIELD(name) offsetof(struct values, name)
+#define WHERE(name) FIELD(where.name)
+
+/* clang-format off */
+static const struct cv_option options[] = {
+    { .name = "--input", .letter = 'i', .kind = CV_OPTION_REPEAT, .argument = "FILE",
+      .offset = FIELD(inputs),
+      .help = "A sample of the input; what is measured is the time the command takes for "
+              "parts of it." },
+    { .name = "--split", .kind = CV_OPTION_TEXT, .argument = "HOW", .offset = FIELD(split),
+      .help = "Where the input may be cut, as in 'cleave run'. Default lines." },
+    { .name = "--header", .value = 1, .offset = FIELD(header),
+      .help = "Give the first record of the input to every command, before its chunk." },
+    { .name = "--workers", .letter = 'j', .kind = CV_OPTION_COUNT, .argument = "N",
+      .offset = FIELD(workers), .least = 1, .most = 4096,
+      .help = "Write a platform of so many workers. Default: one per core that this "
+              "process may use." },
+    { .name = "--hosts", .kind = CV_OPTION_TEXT, .argument = "FILE",
+      .offset = FIELD(hosts),
+      .help = "Measure the workers and hosts of this platform file, and their links, and "
+              "write it with what was measured." },
+    { .name = "--ssh", .kind = CV_OPTION_TEXT, .argument = "WORDS", .offset = FIELD(ssh),
+      .help = "How to reach hosts with ssh:, as in 'cleave run'." },
+    { .name = "--remote", .kind = CV_OPTION_TEXT, .argument = "PROGRAM",
+      .offset = FIELD(program),
+      .help = "Where cleave is on the hosts, as in 'cleave run'." },
+    { .name = "--push", .value = 1, .offset = FIELD(push),
+      .help = "Take a copy of cleave to hosts that lack it." },
+    { .name = "--output", .letter = 'o', .kind = CV_OPTION_TEXT, .argument = "FILE",
+      .offset = FIELD(output),
+      .help = "Where to write the platform file. Default: standard output." },
+    { .name = NULL },
+};
+
+static const struct cv_option topology_options[] = {
+    CV_TOPOLOGY_OPTION(WHERE),
+    CV_TOPOLOGY_MASTER(WHERE),
+    CV_TOPOLOGY_HOSTS(WHERE),
+    CV_TOPOLOGY_PORT(WHERE),
+    CV_TOPOLOGY_UNITS(WHERE),
+    { .name = NULL },
+};
+/* clang-format on */
+
+static const struct cv_option_group option_groups[] = {
+    { "Measuring", options },
+    { "Instead of a command: a topology", topology_options },
+    { NULL, NULL },
+};
+
+/* One run over the whole sample in chunks of a size; the fit is made over all of them. */
+struct sums {
+    double n, units, time_s, units2, cross;
+};
+
+static void attempted(void *context, const struct cleave_attempt *attempt)
+{
+    struct sums *sums = context;
+    const double units = (double)(attempt->end - attempt->begin);
+
+    sums->n += 1;
+    sums->units += units;
+    sums->time_s += attempt->seconds;
+    sums->units2 += units * units;
+    sums->cross += units * attempt->seconds;
+}
+
+static int measure(const struct cv_call *call, const char *const *command, double block,
+                   struct sums *sums)
+{
+    const struct values *values = call->values;
+    struct cleave_execution execution = {
+        .command = command,
+        .inputs = values->inputs.items,
+        .ninputs = values->inputs.count,
+        .output_name = "/dev/null",
+        .split = values->split,
+        .header = values->header != 0,
+        .workers = 1,
+        .block = block,
+        .attempted = attempted,
+        .context = sums,
+    };
+    struct cleave_execution_result *result = NULL;
+    struct cleave_error err;
+    int status = CV_EXIT_DONE;
+
+    execution.output = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (execution.output < 0)
+        return cv_complain(CV_EXIT_FAILED, "cannot open /dev/null");
+    if (cleave_execute(&execution, &result, &err) != CLEAVE_OK)
+        status = cv_complain_error(&err);
+    else if (result->failed > 0)
+        status = cv_complain(CV_EXIT_FAILED, "the command failed on the sample");
+    close(execution.output);
+    cleave_execution_free(result);
+    return status;
+}
+
+static double fit(const struct sums *sums, double *out_latency_s)
+{
+    const double spread = sums->n * sums->units2 - sums->units * sums->units;
+    const double mean = sums->time_s / sums->units;
+    double slope = mean;
+
+    if (spread > 0)
+        slope = (sums->n * sums->cross - sums->units * sums->time_s) / spread;
+    slope = fmin(mean, fmax(slope, mean / 1000));
+    *out_latency_s = fmax(0, (sums->time_s - slope * sums->units) / sums->n);
+    return 1 / slope;
+}
+
+/* Write the platform and let go of it. */
+static int save_take(const struct values *values, struct cleave_platform *platform,
+                     double bytes)
+{
+    struct cleave_error err;
+    char comment[160];
+    FILE *file = stdout;
+    bool failed;
+
+    snprintf(comment, sizeof comment,
+             "Measured by cleave calibrate on %.0f bytes; units are bytes.", bytes);
+    if (values->output != NULL)
+        file = cv_open_output("--output", values->output, true);
+    if (file == NULL) {
+        cleave_platform_free(platform);
+        return CV_EXIT_USAGE;
+    }
+    failed = cv_platform_write(platform, comment, file, &err) != CLEAVE_OK;
+    cleave_platform_free(platform);
+    if (failed)
+        cv_complain(CV_EXIT_FAILED, "%s", err.text);
+    if (values->output != NULL)
+        return cv_close_output("--output", values->output, file, failed);
+    return failed ? CV_EXIT_FAILED : CV_EXIT_DONE;
+}
+
+static int write_platform(const struct values *values, const struct cleave_worker *worker,
+                          double bytes)
+{
+    const uint32_t n =
+        values->workers > 0 ? (uint32_t)values->workers : (uint32_t)cv_usable_cores();
+    struct cleave_worker *workers = calloc(n, sizeof *workers);
+    struct cleave_platform *platform = NULL;
+    struct cleave_error err;
+    bool failed;
+
+    if (workers == NULL)
+        return cv_complain(CV_EXIT_FAILED, "out of memory for the workers");
+    for (uint32_t i = 0; i < n; i++)
+        workers[i] = *worker;
+    failed =
+        cleave_platform_new(CLEAVE_PORT_MULTI, workers, n, &platform, &err) != CLEAVE_OK;
+    free(workers);
+    return failed ? cv_complain_error(&err) : save_take(values, platform, bytes);
+}
+
+/* --- hosts -------------------------------------------------------------------------------- */
+
+static void note(void *context, const char *text)
+{
+    (void)context;
+    fprintf(stderr, "cleave: %s\n", text);
+}
+
+/* Costs of the workers of a group on average: what was not measured stays as it was. */
+static struct cleave_worker average(const struct cleave_execution_result *result,
+                                    uint32_t first, uint32_t count,
+                                    const struct cleave_worker *before)
+{
+    struct cleave_worker sum = { .speed_ups = 0 };
+    double compute = 0, link = 0, back = 0;
+
+    for (uint32_t w = first; w < first + count && w < result->nworkers; w++) {
+        const struct cleave_worker_result *worker = &result->workers[w];
+
+        if (worker->speed_ups > 0) {
+            compute++;
+            sum.speed_ups += worker->speed_ups;
+            sum.compute_latency_s += worker->latency_s;
+        }
+        if (worker->bandwidth_ups > 0) {
+            link++;
+            sum.bandwidth_ups += worker->bandwidth_ups;
+            sum.latency_s += worker->link_latency_s;
+        }
+        if (worker->return_bandwidth_ups > 0) {
+            back++;
+            sum.return_bandwidth_ups += worker->return_bandwidth_ups;
+            sum.return_latency_s += worker->return_latency_s;
+        }
+    }
+    return (struct cleave_worker){
+        .speed_ups = compute > 0 ? sum.speed_ups / compute : before->speed_ups,
+        .compute_latency_s =
+            compute > 0 ? sum.compute_latency_s / compute : before->compute_latency_s,
+        .bandwidth_ups = link > 0 ? sum.bandwidth_ups / link : before->bandwidth_ups,
+        .latency_s = link > 0 ? sum.latency_s / link : before->latency_s,
+        .return_bandwidth_ups =
+            back > 0 ? sum.return_bandwidth_ups / back : before->return_bandwidth_ups,
+        .return_latency_s =
+            back > 0 ? sum.return_latency_s / back : before->return_latency_s,
+    };
+}
+
+/* The file again, with the costs that were measured; slots become a count. */
+static int write_measured(const struct cv_call *call, const struct cv_crew *crew,
+                          const struct cleave_execution_result *result)
+{
+    const struct cleave_platform *was = crew->platform;
+    struct cleave_worker *kinds = cv_array(call->arena, was->ngroups, sizeof *kinds);
+    struct cv_group *groups = cv_array(call->arena, was->ngroups, sizeof *groups);
+    struct cleave_platform *platform;
+    struct cleave_error err;
+    uint32_t n = 0;
+
+    if (kinds == NULL || groups == NULL)
+        return cv_complain(CV_EXIT_FAILED, "out of memory for the workers");
+    for (uint32_t g = 0; g < was->ngroups; g++) {
+        const struct cv_group *group = &was->groups[g];
+        bool seen = false;
+
+        for (uint32_t i = 0; i < group->count; i++)
+            seen = seen || result->workers[group->first + i].chunks > 0;
+        if (!seen) {
+            fprintf(stderr, "cleave: %s: left out, it did nothing\n", group->name);
+            continue;
+        }
+        groups[n] = *group;
+        groups[n].slots = group->slots > 0 ? 1 : 0;
+        kinds[n++] =
+            average(result, group->first, group->count, &was->workers[group->first]);
+    }
+    if (cv_platform_build(was->port, kinds, groups, n, &platform, NULL, &err) !=
+        CLEAVE_OK)
+        return cv_complain_error(&err);
+    return save_take(call->values, platform, result->input_bytes);
+}
+
+/* All of them at the same time, over the whole sample: chunks grow from small to large, and
+ * a line is fitted to what they took. */
+static int measure_hosts(const struct cv_call *call, const char *const *command)
+{
+    const struct values *values = call->values;
+    struct cleave_execution_result *result = NULL;
+    struct cleave_error err;
+    struct cv_reach reach = { .ssh = values->ssh,
+                              .program = values->program,
+                              .push = values->push != 0,
+                              .connect_timeout_s = 10 };
+    struct cv_crew crew = { .platform = NULL };
+    int status = cv_reach_open(&reach, call->arena);
+
+    if (status == CV_EXIT_DONE)
+        status = cv_crew_load(values->hosts, &reach, call->arena, &crew);
+    if (status != CV_EXIT_DONE)
+        return status;
+    struct cleave_execution execution = {
+        .command = command,
+        .inputs = values->inputs.items,
+        .ninputs = values->inputs.count,
+        .output = open("/dev/null", O_WRONLY | O_CLOEXEC),
+        .output_name = "/dev/null",
+        .split = values->split,
+        .header = values->header != 0,
+        .platform = crew.platform,
+        .prefixes = crew.prefixes,
+        .hosts = crew.hosts,
+        .nhosts = crew.nhosts,
+        .note = note,
+    };
+
+    if (status == CV_EXIT_DONE && execution.output < 0)
+        status = cv_complain(CV_EXIT_FAILED, "cannot open /dev/null");
+    if (status == CV_EXIT_DONE && cleave_execute(&execution, &result, &err) != CLEAVE_OK)
+        status = cv_complain_error(&err);
+    if (status == CV_EXIT_DONE && result->failed > 0)
+        status = cv_complain(CV_EXIT_FAILED, "the command failed on the sample");
+    if (status == CV_EXIT_DONE)
+        status = write_measured(call, &crew, result);
+    if (execution.output >= 0)
+        close(execution.output);
+    cleave_execution_free(result);
+    cleave_platform_free(crew.platform);
+    return status;
+}
+
+static int run(const struct cv_call *call)
+{
+    static const char *const sink[] = { "sh", "-c", "cat >/dev/null", NULL };
+    const struct values *values = call->values;
+    const char **command =
+        cv_array(call->arena, call->noperands + 1, sizeof(const char *));
+    struct sums sums = { 0, 0, 0, 0, 0 }, pipe = { 0, 0, 0, 0, 0 };
+    struct cleave_worker worker = { .latency_s = 0 };
+    int status;
+
+    if (values->where.file != NULL)
+        return cv_calibrate_topology(&values->where, values->workers, values->output,
+                                     call->arena);
+    if (command == NULL)
+        return cv_complain(CV_EXIT_FAILED, "out of memory for the command");
+    if (values->inputs.count == 0)
+        return cv_complain(CV_EXIT_USAGE, "--input FILE is required");
+    if (call->noperands == 0)
+        return cv_complain(CV_EXIT_USAGE,
+                           "expected a command: cleave calibrate -i SAMPLE "
+                           "-- COMMAND [ARG]...");
+    memcpy(command, call->operands, call->noperands * sizeof *command);
+    if (values->hosts != NULL && values->workers > 0)
+        return cv_complain(CV_EXIT_USAGE, "expected --workers or --hosts, got both");
+    if (values->hosts != NULL)
+        return measure_hosts(call, command);
+    /* Once to warm up and to learn how large the sample is, then in parts and whole. */
+    status = measure(call, command, 1e18, &sums);
+    if (status == CV_EXIT_DONE && !(sums.units > 0))
+        status = cv_complain(CV_EXIT_USAGE, "expected a sample with at least one record");
+    if (status == CV_EXIT_DONE) {
+        const double whole = sums.units;
+
+        sums = (struct sums){ 0, 0, 0, 0, 0 };
+        for (int part = 1; part <= 16 && status == CV_EXIT_DONE; part *= 4)
+            status = measure(call, command, ceil(whole / part), &sums);
+        if (status == CV_EXIT_DONE)
+            status = measure(call, sink, ceil(whole), &pipe);
+        if (status == CV_EXIT_DONE)
+            status = measure(call, sink, ceil(whole / 4), &pipe);
+    }
+    if (status != CV_EXIT_DONE)
+        return status;
+    worker.speed_ups = fit(&sums, &worker.compute_latency_s);
+    worker.bandwidth_ups = fmax(fit(&pipe, &worker.return_latency_s), worker.speed_ups);
+    worker.return_latency_s = 0;
+    worker.return_bandwidth_ups = worker.bandwidth_ups;
+    return write_platform(values, &worker, sums.units / 3);
+}
+
+const struct cv_verb cv_verb_calibrate = {
+    .name = "calibrate",
+    .summary = "measure a command on a sample, write a platform file",
+    .description =
+        "Runs the command on a sample of its input, whole and in parts, and writes a "
+        "platform file with what it measured: how long the command takes to start "
+        "(compute_latency), how many bytes it does in a second (speed) and how fast "
+        "bytes "
+        "get to it (bandwidth). With --hosts it measures the hosts of a platform file "
+        "and "
+        "their links. 'cleave plan load' and 'cleave run --hosts' take the "
+        "file. With --topology nothing is run: SimGrid says what a master on that "
+        "topology sees of each worker.",
+    .operands = "-- COMMAND [ARG]...",
+    .max_operands = 100000,
+    .groups = option_groups,
+    .examples = "cleave calibrate -i examples/unequal.yaml -- wc -l\n"
+                "cleave calibrate --topology examples/two-sites.xml --workers 16",
+    .values_size = sizeof(struct values),
+    .run = run,
+};

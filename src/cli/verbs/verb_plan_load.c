@@ -1,0 +1,110 @@
+/* verb_plan_load.c -- cleave plan load. SPDX-License-Identifier: MIT */
+#include <cleave/trace.h>
+#include "cli/load/load_json.h"
+#include "cli/load/load_options.h"
+#include "cli/kit/output.h"
+#include "cli/load/plan_text.h"
+#include "cli/kit/trace_output.h"
+
+#define FIELD(name) offsetof(struct cv_load_options, name)
+
+/* clang-format off */
+static const struct cv_option output_options[] = {
+    { .name = "--json", .value = 1, .offset = FIELD(json),
+      .help = "Write JSON: policy, makespan, bound, every chunk and who is left out." },
+    { .name = "--chunks", .value = 1, .offset = FIELD(all_chunks),
+      .help = "List every chunk instead of a summary of the rounds." },
+    { .name = "--all-workers", .value = 1, .offset = FIELD(all_workers),
+      .help = "List every worker, however many there are." },
+    { .name = "--gantt", .value = 1, .offset = FIELD(gantt),
+      .help = "Draw a chart of the schedule; this is the default." },
+    { .name = "--no-gantt", .value = 0, .offset = FIELD(gantt),
+      .help = "Draw no chart." },
+    { .name = "--width", .kind = CV_OPTION_COUNT, .argument = "COLUMNS",
+      .offset = FIELD(width), .least = 40, .most = 1000,
+      .help = "Width of the chart. Default: that of the terminal." },
+    { .name = "--trace", .kind = CV_OPTION_TEXT, .argument = "FILE",
+      .offset = FIELD(trace),
+      .help = "Write every event and order to this file, as JSON lines. A file of that "
+              "name is replaced. " CV_TRACE_FORMATS_HELP },
+    { .name = NULL },
+};
+/* clang-format on */
+
+static const struct cv_option_group groups[] = {
+    { "Job", cv_job_options },
+    { "Policy", cv_policy_options },
+    { "Output", output_options },
+    { NULL, NULL },
+};
+
+static int show_plan(const struct cv_load_job *load, const struct cv_load_options *values)
+{
+    const struct cv_screen screen = cv_screen_facts();
+    struct cleave_schedule *schedule;
+    struct cv_text text = { NULL, 0, 0, false };
+    struct cleave_error err;
+    int status;
+
+    if (cleave_plan_load(&load->job, &schedule, &err) != CLEAVE_OK)
+        return cv_complain_error(&err);
+    if (values->json) {
+        status = cv_plan_json(schedule, load->platform, values->seed);
+    } else {
+        cv_plan_text(schedule, load->platform, values, &screen, &text);
+        status = cv_print_take(&text);
+    }
+    if (status == CV_EXIT_DONE && load->job.trace != NULL)
+        status =
+            cv_trace_add_facts(load->job.trace, &(struct cleave_trace_facts){
+                                                    .engine = "native",
+                                                    .picked = schedule->picked,
+                                                    .why = schedule->why,
+                                                    .lifespan_s = schedule->lifespan_s,
+                                                    .bound = schedule->bound,
+                                                    .left_out = schedule->left_out,
+                                                    .nleft_out = schedule->nleft_out });
+    if (status == CV_EXIT_DONE && load->job.trace != NULL)
+        status = cv_save_trace(values->trace, load, schedule->policy, schedule->load);
+    cleave_schedule_free(schedule);
+    return status;
+}
+
+static int run(const struct cv_call *call)
+{
+    const struct cv_load_options *values = call->values;
+    struct cv_load_job load;
+    int status = cv_load_job_open(values, call->arena, &load);
+
+    if (status == CV_EXIT_DONE)
+        status = cv_trace_call(load.job.trace, call);
+    if (status == CV_EXIT_DONE)
+        status = show_plan(&load, values);
+    cv_load_job_close(&load);
+    return status;
+}
+
+const struct cv_verb cv_verb_plan_load = {
+    .name = "plan load",
+    .summary = "split a load over workers: what to send to whom, and when",
+    .description =
+        "Computes who gets how much of a load and in what order it is sent, so that the "
+        "last worker ends, or the last result is back (--result-ratio), as early as the "
+        "policy can make it; or, with --lifespan, how much can be done by then. Shows "
+        "the "
+        "result beside a bound that no schedule can beat, what every worker does, and "
+        "why a worker is "
+        "left "
+        "out. Costs are taken as the platform file declares them; 'cleave simulate load' "
+        "shows what happens when they vary.",
+    .groups = groups,
+    .examples =
+        "cleave plan load --platform examples/unequal.yaml --load 2000\n"
+        "cleave plan load -p examples/unequal.yaml -l 2000 --policy umr --rounds 3 "
+        "--json\n"
+        "cleave plan load -p examples/unequal.yaml --lifespan 2min --result-ratio 0.5 "
+        "--policy best-orders",
+    .presets = &cv_load_presets,
+    .values_size = sizeof(struct cv_load_options),
+    .run = run,
+};

@@ -1,0 +1,168 @@
+/* verb_platform.c -- cleave platform. SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+#include <cleave/platform.h>
+#include <cleave/version.h>
+#include "base/text.h"
+#include "cli/kit/output.h"
+#include "cli/kit/verb.h"
+#include "io/platform_writer.h"
+#include "model/platform/generate.h"
+
+struct platform_options {
+    uint64_t workers, seed;
+    double heterogeneity, speed, compute_latency, bandwidth, latency;
+    const char *port, *output;
+    int force;
+};
+
+#define FIELD(name) offsetof(struct platform_options, name)
+
+static const struct platform_options presets = {
+    .workers = 10,
+    .seed = 1,
+    .heterogeneity = 1,
+    .speed = 1,
+    .compute_latency = 1,
+    .bandwidth = 20,
+    .latency = 1,
+    .port = "one",
+};
+
+/* clang-format off */
+static const struct cv_option platform_options[] = {
+    { .name = "--workers", .letter = 'w', .kind = CV_OPTION_COUNT, .argument = "N",
+      .offset = FIELD(workers), .least = 1, .most = CLEAVE_MAX_WORKERS,
+      .help = "How many workers. Default 10." },
+    { .name = "--heterogeneity", .kind = CV_OPTION_NUMBER, .argument = "H",
+      .offset = FIELD(heterogeneity), .least = 1, .most = 1e6,
+      .help = "By what factor any two workers may differ, in each of their numbers. "
+              "Default 1: all alike." },
+    { .name = "--speed", .kind = CV_OPTION_RATE, .argument = "RATE",
+      .offset = FIELD(speed),
+      .help = "Mean speed of the workers, in units per second. Default 1." },
+    { .name = "--compute-latency", .kind = CV_OPTION_SECONDS, .argument = "TIME",
+      .offset = FIELD(compute_latency),
+      .help = "Mean start-up time of a computation. Default 1 s." },
+    { .name = "--bandwidth", .kind = CV_OPTION_RATE, .argument = "RATE",
+      .offset = FIELD(bandwidth),
+      .help = "Mean bandwidth of the links, in units per second. Default 20." },
+    { .name = "--latency", .kind = CV_OPTION_SECONDS, .argument = "TIME",
+      .offset = FIELD(latency), .help = "Mean start-up time of a message. Default 1 s." },
+    { .name = "--port", .kind = CV_OPTION_TEXT, .argument = "RULE", .offset = FIELD(port),
+      .help = "How the master sends: one message at a time (one), one each way "
+              "(duplex), or one per worker (multi). Default one." },
+    { .name = "--seed", .kind = CV_OPTION_COUNT, .argument = "N", .offset = FIELD(seed),
+      .help = "Random numbers depend on this and nothing else. Default 1." },
+    { .name = NULL },
+};
+
+static const struct cv_option output_options[] = {
+    { .name = "--output", .letter = 'o', .kind = CV_OPTION_TEXT, .argument = "FILE",
+      .offset = FIELD(output),
+      .help = "Write to this file instead of stdout. A file that exists is kept." },
+    { .name = "--force", .value = 1, .offset = FIELD(force),
+      .help = "Replace the file if it exists." },
+    { .name = NULL },
+};
+/* clang-format on */
+
+static const struct cv_option_group groups[] = {
+    { "Platform", platform_options },
+    { "Output", output_options },
+    { NULL, NULL },
+};
+
+static const char *port_name(const void *context, size_t index)
+{
+    (void)context;
+    return cleave_port_name((enum cleave_port)index);
+}
+
+static int read_port(const char *text, enum cleave_port *out)
+{
+    char hint[128], shown[CV_ECHO_ROOM];
+
+    for (int port = CLEAVE_PORT_ONE; port <= CLEAVE_PORT_MULTI; port++) {
+        if (strcmp(text, cleave_port_name((enum cleave_port)port)) == 0) {
+            *out = (enum cleave_port)port;
+            return CV_EXIT_DONE;
+        }
+    }
+    cv_echo(text, shown);
+    cv_suggest(shown, CLEAVE_PORT_MULTI + 1, port_name, NULL, hint, sizeof hint);
+    return cv_complain(CV_EXIT_USAGE, "--port: unknown rule '%s'%s", shown, hint);
+}
+
+/* The command that makes the same file again. */
+static void describe(const struct platform_options *values, char *buffer, size_t size)
+{
+    snprintf(buffer, size,
+             "Made by cleave %s:\n"
+             "cleave platform --workers %llu --heterogeneity %.10g --speed %.10g \\\n"
+             "    --compute-latency %.10g --bandwidth %.10g --latency %.10g --port %s "
+             "--seed %llu",
+             cleave_version(), (unsigned long long)values->workers, values->heterogeneity,
+             values->speed, values->compute_latency, values->bandwidth, values->latency,
+             values->port, (unsigned long long)values->seed);
+}
+
+static int write_platform(const struct cleave_platform *platform,
+                          const struct platform_options *values)
+{
+    struct cleave_error err;
+    char comment[512];
+    FILE *file = stdout;
+    bool failed;
+
+    if (values->output != NULL)
+        file = cv_open_output("--output", values->output, values->force);
+    if (file == NULL)
+        return CV_EXIT_USAGE;
+    describe(values, comment, sizeof comment);
+    failed = cv_platform_write(platform, comment, file, &err) != CLEAVE_OK;
+    if (file == stdout) /* why a write failed is told when stdout is closed */
+        return failed ? CV_EXIT_FAILED : CV_EXIT_DONE;
+    if (failed)
+        cv_complain(CV_EXIT_FAILED, "--output: %s", err.text);
+    return cv_close_output("--output", values->output, file, failed);
+}
+
+static int run(const struct cv_call *call)
+{
+    const struct platform_options *values = call->values;
+    struct cv_generate wanted = {
+        .workers = (uint32_t)values->workers,
+        .heterogeneity = values->heterogeneity,
+        .seed = values->seed,
+        .speed = values->speed,
+        .compute_latency = values->compute_latency,
+        .bandwidth = values->bandwidth,
+        .latency = values->latency,
+    };
+    struct cleave_platform *platform;
+    struct cleave_error err;
+    int status = read_port(values->port, &wanted.port);
+
+    if (status != CV_EXIT_DONE)
+        return status;
+    if (cv_generate_platform(&wanted, &platform, &err) != CLEAVE_OK)
+        return cv_complain_error(&err);
+    status = write_platform(platform, values);
+    cleave_platform_free(platform);
+    return status;
+}
+
+const struct cv_verb cv_verb_platform = {
+    .name = "platform",
+    .summary = "generate a platform file",
+    .description = "Writes a platform file of workers whose numbers are drawn around the "
+                   "means given, to try policies on or to edit by hand.",
+    .groups = groups,
+    .examples = "cleave platform --workers 20 --heterogeneity 4 --seed 7\n"
+                "cleave platform --workers 8 --speed 5MB/s --bandwidth 100MB/s "
+                "--latency 5ms -o lab.yaml",
+    .presets = &presets,
+    .values_size = sizeof(struct platform_options),
+    .run = run,
+};

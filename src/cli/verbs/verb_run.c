@@ -1,0 +1,360 @@
+/* verb_run.c -- cleave run. SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cleave/trace.h>
+#include "base/text.h"
+#include "cli/kit/output.h"
+#include "cli/run/run_mpi.h"
+#include "cli/run/run_options.h"
+#include "cli/run/run_report.h"
+#include "cli/kit/settings.h"
+#include "cli/kit/trace_output.h"
+
+/* A command killed by signal S is reported by shells as 128 + S; so are we. */
+enum { BY_SIGNAL = 128 };
+
+static int open_output(const char *path, int *out)
+{
+    *out = STDOUT_FILENO;
+    if (path == NULL)
+        return CV_EXIT_DONE;
+    *out = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (*out < 0)
+        return cv_complain(CV_EXIT_USAGE, "%s: cannot write: %s", path, strerror(errno));
+    return CV_EXIT_DONE;
+}
+
+/* Variables for commands on hosts: NAME=VALUE, or NAME as it is here. */
+static int read_environment(const struct cv_call *call, const char *const **out)
+{
+    const struct cv_strings *asked =
+        &((const struct cv_run_options *)call->values)->environment;
+    const char **texts = cv_array(call->arena, asked->count + 1, sizeof *texts);
+    size_t count = 0;
+
+    for (size_t i = 0; texts != NULL && i < asked->count; i++) {
+        const char *value = getenv(asked->items[i]);
+        struct cv_text text = { NULL, 0, 0, false };
+
+        if (strchr(asked->items[i], '=') != NULL) {
+            texts[count++] = asked->items[i];
+            continue;
+        }
+        if (value == NULL)
+            return cv_complain(CV_EXIT_USAGE, "--env: there is no variable '%s'",
+                               asked->items[i]);
+        cv_text_add(&text, "%s=%s", asked->items[i], value);
+        texts[count] = text.failed ? NULL : cv_arena_text(call->arena, text.bytes);
+        cv_text_done(&text);
+        if (texts[count++] == NULL)
+            texts = NULL;
+    }
+    *out = texts;
+    return texts != NULL ? CV_EXIT_DONE
+                         : cv_complain(CV_EXIT_FAILED, "out of memory for the variables");
+}
+
+/* The folder for what does not fit into memory. Ranks use it, too, and those with --workdir
+ * from elsewhere. */
+static const char *temporary_folder(const struct cv_call *call)
+{
+    const struct cv_run_options *values = call->values;
+    char *whole = NULL;
+    const char *copy;
+
+    if (values->directory == NULL || !values->mpi || values->work_directory == NULL)
+        return values->directory;
+    whole = realpath(values->directory, NULL);
+    copy = whole != NULL ? cv_arena_text(call->arena, whole) : NULL;
+    free(whole);
+    return copy != NULL ? copy : values->directory;
+}
+
+static int fill_hosts(const struct cv_call *call, const struct cv_crew *crew,
+                      struct cv_run_report *report, struct cleave_execution *out)
+{
+    const struct cv_run_options *values = call->values;
+
+    if (crew->nhosts == 0 &&
+        (values->push || values->shared_input || values->ssh != NULL ||
+         values->program != NULL || values->work_directory != NULL ||
+         values->environment.count > 0))
+        return cv_complain(CV_EXIT_USAGE, "--ssh, --remote, --push, --shared-input, "
+                                          "--workdir and --env need --hosts FILE with "
+                                          "hosts");
+    out->hosts = crew->hosts;
+    out->nhosts = crew->nhosts;
+    out->connect_timeout_s = values->connect_timeout_s;
+    out->host_timeout_s = values->host_timeout_s;
+    out->shared_input = values->shared_input != 0;
+    out->hosts_fold = values->mpi != 0;
+    out->work_directory = values->work_directory;
+    if (crew->nhosts > 0 && values->hosts != NULL)
+        out->more_hosts = cv_run_more_hosts;
+    /* mpirun sees to ranks that die; one that is only slow should not count as such. */
+    if (values->mpi && !(out->host_timeout_s > 0))
+        out->host_timeout_s = 60;
+    report->hosts = values->hosts;
+    report->arena = call->arena;
+    return read_environment(call, &out->environment);
+}
+
+/* Who decides, and how. --block is short for the policy that hands out equal chunks. */
+static int fill_policy(const struct cv_call *call, struct cleave_execution *out)
+{
+    const struct cv_run_options *values = call->values;
+    struct cv_settings settings;
+    char chunk[48];
+    int status = cv_settings_open(&settings, &values->params, 1, call->arena);
+
+    if (values->policy != NULL && strcmp(values->policy, "auto") != 0)
+        out->policy = values->policy;
+    if (status == CV_EXIT_DONE && values->block > 0) {
+        if (out->policy != NULL && strcmp(out->policy, "self") != 0)
+            return cv_complain(
+                CV_EXIT_USAGE,
+                "expected --policy or --block, got --policy %s and --block", out->policy);
+        out->policy = "self";
+        snprintf(chunk, sizeof chunk, "chunk=%.17g", values->block);
+        status = cv_settings_add(&settings, chunk, call->arena);
+    }
+    out->settings = settings.items;
+    out->nsettings = settings.count;
+    return status;
+}
+
+/* What is asked for, from the options. */
+static int fill(const struct cv_call *call, const struct cv_crew *crew,
+                struct cv_run_report *report, struct cleave_execution *out)
+{
+    const struct cv_run_options *values = call->values;
+    const char **command =
+        cv_array(call->arena, call->noperands + 1, sizeof(const char *));
+    int status;
+
+    if (command == NULL)
+        return cv_complain(CV_EXIT_FAILED, "out of memory for the command");
+    if (call->noperands == 0)
+        return cv_complain(CV_EXIT_USAGE,
+                           "expected a command: cleave run -i FILE -- COMMAND [ARG]...");
+    if (values->progress != NULL && strcmp(values->progress, "plain") != 0)
+        return cv_complain(CV_EXIT_USAGE, "--progress: expected plain, got '%s'",
+                           values->progress);
+    if (values->hosts != NULL && values->workers != NULL)
+        return cv_complain(CV_EXIT_USAGE, "expected --workers or --hosts, got both");
+    if (values->commutative && values->reduce == NULL)
+        return cv_complain(CV_EXIT_USAGE, "--commutative needs --reduce CMD");
+    if ((values->resume || values->overwrite) && values->journal == NULL)
+        return cv_complain(CV_EXIT_USAGE, "--resume and --overwrite need --journal FILE");
+    memcpy(command, call->operands, call->noperands * sizeof *command);
+    status = fill_policy(call, out);
+    if (status == CV_EXIT_DONE)
+        status = cv_halt_read(values->halt, out);
+    out->command = command;
+    out->inputs = values->inputs.items;
+    out->ninputs = values->inputs.count;
+    out->output_name = values->output != NULL ? values->output : "standard output";
+    out->split = values->split;
+    out->header = values->header != 0;
+    out->pairs = values->pairs;
+    out->persistent = values->persistent != 0;
+    out->platform = crew->platform;
+    out->prefixes = crew->prefixes;
+    status = status == CV_EXIT_DONE ? fill_hosts(call, crew, report, out) : status;
+    out->unordered = values->unordered != 0;
+    out->reduce = values->reduce;
+    out->commutative = values->commutative != 0;
+    out->memory = (uint64_t)values->memory;
+    out->directory = temporary_folder(call);
+    out->retries = (uint32_t)values->retries;
+    out->timeout_s = values->timeout_s;
+    out->journal = values->journal;
+    out->resume = values->resume != 0;
+    out->overwrite = values->overwrite != 0;
+    out->failed_directory = values->failed;
+    out->attempted = cv_run_attempted;
+    out->progress = report->bar || report->plain ? cv_run_progress : NULL;
+    out->note = cv_run_note;
+    out->context = report;
+    return status;
+}
+
+/* How the run ended, as an exit status. */
+static int judge(enum cleave_status status, const struct cleave_execution_result *result,
+                 const struct cleave_error *err)
+{
+    if (result != NULL && result->stopped_by != 0)
+        return BY_SIGNAL + result->stopped_by;
+    if (result != NULL && result->output_closed)
+        return BY_SIGNAL + 13; /* SIGPIPE */
+    if (result != NULL && (result->halted || result->reduce_failed))
+        return cv_complain(CV_EXIT_FAILED, "%s", err->text);
+    /* Once it has begun, what stops a run is that the work failed, not that there is no
+     * engine: a full disk, a file that was cut meanwhile. */
+    if (status != CLEAVE_OK) {
+        const int code = cv_complain_error(err);
+
+        return result != NULL && code == CV_EXIT_ENGINE ? CV_EXIT_FAILED : code;
+    }
+    return result != NULL && (result->failed > 0 || result->bad_ends > 0) ? CV_EXIT_FAILED
+                                                                          : CV_EXIT_DONE;
+}
+
+/* The bound is that of the summary: all workers at their measured speed to the end. */
+static int save_trace(const struct cv_call *call,
+                      const struct cleave_execution *execution,
+                      const struct cleave_execution_result *result)
+{
+    const struct cv_run_options *values = call->values;
+    const struct cleave_trace_facts facts = {
+        .engine = "run",
+        .bound = { result->bound_s > 0 ? "all workers busy" : NULL, result->bound_s },
+    };
+    int status = cv_trace_call(execution->trace, call);
+
+    if (status == CV_EXIT_DONE)
+        status = cv_trace_add_facts(execution->trace, &facts);
+    if (status != CV_EXIT_DONE)
+        return status;
+    return cv_trace_write(values->trace,
+                          &(struct cv_trace_story){ .trace = execution->trace,
+                                                    .platform = result->platform,
+                                                    .policy = execution->policy != NULL
+                                                                  ? execution->policy
+                                                                  : "learn",
+                                                    .load = result->input_bytes });
+}
+
+static int execute(const struct cv_call *call, struct cv_run_report *report,
+                   struct cleave_execution *execution)
+{
+    const struct cv_run_options *values = call->values;
+    struct cleave_execution_result *result = NULL;
+    struct cleave_error err = { .status = CLEAVE_OK };
+    enum cleave_status done;
+    int status;
+
+    if (values->trace != NULL && cleave_trace_new(&execution->trace, &err) != CLEAVE_OK)
+        return cv_complain_error(&err);
+    done = cleave_execute(execution, &result, &err);
+    cv_run_progress_end(report);
+    status = judge(done, result, &err);
+    if (result != NULL && !values->quiet && !result->output_closed)
+        cv_run_summary(result, values, report);
+    if (values->trace != NULL && result != NULL) {
+        const int saved = save_trace(call, execution, result);
+
+        status = status == CV_EXIT_DONE ? saved : status;
+    }
+    cleave_trace_free(execution->trace);
+    cleave_execution_free(result);
+    return status;
+}
+
+/* Who works: other ranks, those of a file, or this machine. */
+static int find_crew(const struct cv_call *call, const struct cv_run_mpi *mpi,
+                     const struct cv_reach *reach, struct cv_crew *out)
+{
+    const struct cv_run_options *values = call->values;
+
+    *out = (struct cv_crew){ 0 };
+    if (mpi != NULL && (values->hosts != NULL || values->workers != NULL))
+        return cv_complain(CV_EXIT_USAGE,
+                           "with --mpi the ranks are the workers: expected neither "
+                           "--workers nor --hosts");
+    if (mpi == NULL && values->mpi_library != NULL)
+        return cv_complain(CV_EXIT_USAGE, "--mpi-library needs --mpi");
+    return mpi != NULL             ? cv_run_mpi_crew(mpi, call->arena, out)
+           : values->hosts != NULL ? cv_crew_load(values->hosts, reach, call->arena, out)
+                                   : cv_crew_read(values->workers, call->arena, out);
+}
+
+static int lead(const struct cv_call *call, const struct cv_run_mpi *mpi)
+{
+    const struct cv_run_options *values = call->values;
+    struct cleave_execution execution = { .output = -1 };
+    struct cv_run_report report;
+    struct cv_crew crew;
+    struct cv_reach reach = { .ssh = values->ssh,
+                              .program = values->program,
+                              .push = values->push != 0,
+                              .connect_timeout_s = values->connect_timeout_s > 0
+                                                       ? values->connect_timeout_s
+                                                       : 10 };
+    int status = cv_reach_open(&reach, call->arena);
+
+    crew = (struct cv_crew){ .platform = NULL };
+    if (status == CV_EXIT_DONE)
+        status = find_crew(call, mpi, &reach, &crew);
+
+    if (status == CV_EXIT_DONE)
+        status = cv_run_report_open(&report, values);
+    if (status != CV_EXIT_DONE) {
+        cleave_platform_free(crew.platform);
+        return status;
+    }
+    report.reach = reach;
+    status = fill(call, &crew, &report, &execution);
+    if (status == CV_EXIT_DONE && values->dry_run) {
+        status = cv_run_plan(&execution);
+        cleave_platform_free(crew.platform);
+        return cv_run_report_close(&report, status);
+    }
+    if (status == CV_EXIT_DONE && values->hosts != NULL)
+        report.predicted_s = cv_run_predict(&execution);
+    if (status == CV_EXIT_DONE)
+        status = open_output(values->output, &execution.output);
+    if (status == CV_EXIT_DONE)
+        status = execute(call, &report, &execution);
+    if (values->output != NULL && execution.output >= 0 && close(execution.output) != 0 &&
+        status == CV_EXIT_DONE)
+        status = cv_complain(CV_EXIT_FAILED, "%s: cannot write: %s", values->output,
+                             strerror(errno));
+    status = cv_run_report_close(&report, status);
+    cleave_platform_free(report.again.platform);
+    cleave_platform_free(crew.platform);
+    return status;
+}
+
+static int run(const struct cv_call *call)
+{
+    const struct cv_run_options *values = call->values;
+    struct cv_run_mpi mpi;
+    int status;
+
+    if (!values->mpi)
+        return lead(call, NULL);
+    status = cv_run_mpi_open(values->mpi_library, &mpi);
+    if (status != CV_EXIT_DONE)
+        return status;
+    status = mpi.bridge->rank > 0 ? cv_run_mpi_serve(&mpi) : lead(call, &mpi);
+    return cv_run_mpi_close(&mpi, status);
+}
+
+const struct cv_verb cv_verb_run = {
+    .name = "run",
+    .summary = "run a command over a big input, shared by several workers",
+    .description =
+        "Cuts the input at record boundaries, gives each chunk to a command of its own "
+        "on "
+        "standard input, several at a time, and writes their outputs in the order of the "
+        "input. How much each worker gets is decided while it runs, from what chunks "
+        "have "
+        "cost so far: chunks grow so that starting commands costs little, shrink at the "
+        "end, and what a late worker has not read yet is taken from it, so that all end "
+        "together. An output is written only when its command has succeeded.",
+    .operands = "-- COMMAND [ARG]...",
+    .max_operands = 100000,
+    .groups = cv_run_groups,
+    .examples =
+        "cleave run --quiet -i examples/plan.c -- wc -l\n"
+        "cleave run -q -i examples/unequal.yaml -j 2 --split paragraph -- tr a-z A-Z",
+    .presets = &cv_run_presets,
+    .values_size = sizeof(struct cv_run_options),
+    .run = run,
+};

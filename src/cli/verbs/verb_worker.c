@@ -1,0 +1,108 @@
+/* verb_worker.c -- cleave worker. SPDX-License-Identifier: MIT */
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+#include <cleave/execute.h>
+#include "cli/kit/output.h"
+#include "cli/kit/verb.h"
+#include "run/kit/content_hash.h"
+#include "run/worker/worker_serve.h"
+
+struct values {
+    const char *hash;
+};
+
+/* clang-format off */
+static const struct cv_option options[] = {
+    { .name = "--hash", .kind = CV_OPTION_TEXT, .argument = "HASH",
+      .offset = offsetof(struct values, hash),
+      .help = "Serve only if this program has this hash (xxh128sum): whoever copied it "
+              "here wants to know that it arrived whole." },
+    { .name = NULL },
+};
+/* clang-format on */
+
+static const struct cv_option_group groups[] = {
+    { "Checks", options },
+    { NULL, NULL },
+};
+
+static int check_hash(const char *expected)
+{
+    struct cv_content_hasher *hasher = NULL;
+    struct cv_content_hash hash;
+    struct cleave_error err;
+    char text[CV_CONTENT_HASH_TEXT];
+    const int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    const off_t size = fd >= 0 ? lseek(fd, 0, SEEK_END) : -1;
+    bool good =
+        size >= 0 && cv_content_hasher_new(&hasher, &err) == CLEAVE_OK &&
+        cv_content_hasher_add(hasher, "cleave", fd, 0, (uint64_t)size, &err) == CLEAVE_OK;
+
+    if (good) {
+        hash = cv_content_hasher_finish(hasher);
+        cv_content_hash_text(hash, text);
+    }
+    cv_content_hasher_free(hasher);
+    if (fd >= 0)
+        close(fd);
+    if (!good)
+        return cv_complain(CV_EXIT_FAILED, "--hash: cannot read this program");
+    if (strcmp(text, expected) != 0)
+        return cv_complain(CLEAVE_HOST_LACKS,
+                           "--hash: expected this program to have %s, it has %s: it was "
+                           "damaged on its way",
+                           expected, text);
+    return CV_EXIT_DONE;
+}
+
+/* The link gets descriptors of its own, so that nothing else is ever written into it. */
+static bool take_link(struct cv_worker_options *serve)
+{
+    const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    serve->in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+    serve->out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    return nothing >= 0 && serve->in >= 0 && serve->out >= 0 &&
+           dup2(nothing, STDIN_FILENO) >= 0 && dup2(nothing, STDOUT_FILENO) >= 0 &&
+           (nothing <= STDERR_FILENO || close(nothing) == 0);
+}
+
+static int run(const struct cv_call *call)
+{
+    const struct values *values = call->values;
+    struct cv_worker_options serve = { .in = -1, .out = -1 };
+    struct cleave_error err;
+
+    if (values->hash != NULL) {
+        const int status = check_hash(values->hash);
+
+        if (status != CV_EXIT_DONE)
+            return status;
+    }
+    if (isatty(STDIN_FILENO) || isatty(STDOUT_FILENO))
+        return cv_complain(CV_EXIT_USAGE,
+                           "a worker is started by 'cleave run --hosts', and speaks to "
+                           "that: standard input and output must not be a terminal");
+    if (!take_link(&serve))
+        return cv_complain(CV_EXIT_FAILED, "cannot set up standard input and output");
+    if (cv_worker_serve(&serve, &err) == CLEAVE_OK)
+        return CV_EXIT_DONE;
+    return cv_complain(err.status == CLEAVE_EINPUT ? CV_EXIT_USAGE : CV_EXIT_FAILED,
+                       "worker: %s", err.text);
+}
+
+const struct cv_verb cv_verb_worker = {
+    .name = "worker",
+    .summary = "the other end of 'cleave run --hosts', started by it",
+    .description =
+        "Works for a 'cleave run' on another machine: takes a job and pieces of an input "
+        "from standard input, runs the command on them, and sends what it writes to "
+        "standard output, in frames. It is started by 'cleave run --hosts' through ssh "
+        "or "
+        "whatever reaches the machine, and ends with its connection.",
+    .groups = groups,
+    .examples = "cleave worker </dev/null",
+    .values_size = sizeof(struct values),
+    .run = run,
+};
