@@ -68,58 +68,105 @@ struct cleave_more_hosts {
     size_t nhosts;
 };
 
-struct cleave_execution {
-    const char *const *command; /* borrowed, ends with NULL                           */
-    const char *const *inputs;  /* borrowed; none: standard input                     */
-    size_t ninputs;
-    int output;              /* descriptor to write to                             */
-    bool header;             /* give the first record to every command             */
-    bool persistent;         /* commands stay and get many chunks: docs/run.md     */
-    const char *output_name; /* borrowed, for messages                             */
-    const char *split;       /* NULL: lines                                        */
-    const char *pairs;       /* borrowed: file of the mates, as descriptor 3; NULL */
-    uint32_t workers;        /* 0: one per usable core                             */
-    const struct cleave_platform *platform; /* workers and their commands; NULL: none */
+/* What is shared out. */
+struct cleave_input {
+    const char *const *files; /* borrowed; none: standard input                        */
+    size_t count;
+    const char *split; /* NULL: lines                                                  */
+    bool header;       /* give the first record to every command                       */
+    const char *pairs; /* borrowed: file of the mates, as descriptor 3; NULL: none     */
+};
+
+/* Where results go. */
+struct cleave_output {
+    int descriptor;        /* to write to                                              */
+    const char *name;      /* borrowed, for messages                                   */
+    bool unordered;        /* as they come                                             */
+    uint64_t memory;       /* most bytes of output kept in memory; 0: 256 MiB          */
+    const char *directory; /* for outputs beyond that; NULL: TMPDIR or /tmp            */
+};
+
+/* Who works on this machine and, by name, on others. */
+struct cleave_crew {
+    uint32_t count;                         /* 0: one per usable core                  */
+    const struct cleave_platform *platform; /* workers with names and costs; NULL: none */
     const char *const *prefixes; /* words before the command, per worker; NULL: none   */
-    const struct cleave_host *hosts; /* other machines; workers that none has are here */
-    size_t nhosts;
+};
+
+/* Other machines. */
+struct cleave_host_list {
+    const struct cleave_host *list; /* workers that none of them has are here          */
+    size_t count;
     double connect_timeout_s; /* a host that is not ready by then is left out; 0: 10 s */
-    double host_timeout_s;    /* a host that is silent for so long is gone; 0: 10 s    */
+    double timeout_s;         /* a host that is silent for so long is gone; 0: 10 s    */
     bool shared_input;        /* hosts that see the input read it themselves           */
-    /* Hosts that are sockets can send to each other: with `reduce`, outputs stay there and
-     * are reduced from one to another where that can be. hosts[i] is peer i + 1. */
-    bool hosts_fold;
+    /* Hosts that are sockets can send to each other: with a command that reduces, outputs
+     * stay there and are reduced from one to another where that can be. list[i] is peer
+     * i + 1. */
+    bool fold;
     const char *const *environment; /* NAME=VALUE for commands on hosts; NULL: none    */
     const char *work_directory;     /* where they run; NULL: where they are            */
-    /* Asked on SIGHUP: all hosts that there are; new names join the run. NULL: the signal
-     * ends the run. */
-    enum cleave_status (*more_hosts)(void *context, struct cleave_more_hosts *out,
-                                     struct cleave_error *err);
-    const char *policy; /* NULL: learn                            */
+    /* Asked on SIGHUP, with the context of cleave_listener: all hosts that there are; new
+     * names join the run. NULL: the signal ends the run. */
+    enum cleave_status (*more)(void *context, struct cleave_more_hosts *out,
+                               struct cleave_error *err);
+};
+
+/* How much each worker gets, and when. */
+struct cleave_sharing {
+    const char *policy; /* NULL: learn                                                 */
     const struct cleave_setting *settings;
     size_t nsettings;
-    double block; /* above 0, without a policy: every chunk has about so many bytes   */
-    bool unordered;
-    bool commutative; /* results may be reduced in any order                       */
+    double block; /* above 0, without a policy: every chunk has about so many bytes    */
+};
+
+/* How several results become one. */
+struct cleave_reducing {
     /* Run by the shell to make one result of several, one behind the other on standard
      * input, or of two, in the files {1} and {2}; NULL: outputs are written as they are.
      * It has to be associative and is not run on a single output. */
-    const char *reduce;
-    uint64_t memory;       /* most bytes of output kept in memory; 0: 256 MiB    */
-    const char *directory; /* for outputs beyond that; NULL: TMPDIR or /tmp      */
-    double timeout_s;      /* a command that takes longer is stopped; 0: none    */
-    uint32_t retries;      /* how often a failed chunk is tried again            */
+    const char *command;
+    bool commutative; /* results may be reduced in any order                           */
+};
+
+/* What is done about commands that fail. */
+struct cleave_failing {
+    double timeout_s; /* a command that takes longer is stopped; 0: none               */
+    uint32_t retries; /* how often a failed chunk is tried again                       */
     enum cleave_halt halt;
-    uint64_t halt_fails; /* after so many failed chunks                        */
-    double halt_share;   /* or this part of all chunks finished; 0: not        */
-    const char *journal; /* borrowed: SQLite file; NULL: none                  */
+    uint64_t halt_fails;   /* after so many failed chunks                              */
+    double halt_share;     /* or this part of all chunks finished; 0: not              */
+    const char *directory; /* inputs of failed chunks are kept here; NULL: not         */
+};
+
+/* What is remembered of a run. */
+struct cleave_journal {
+    const char *path; /* borrowed: SQLite file; NULL: none                             */
     bool resume, overwrite;
-    const char *failed_directory; /* inputs of failed chunks are kept here; NULL: not */
-    struct cleave_trace *trace;   /* optional: what happens is appended               */
+};
+
+/* Who is told what happens; all are optional. */
+struct cleave_listener {
+    struct cleave_trace *trace; /* what happens is appended                            */
     void (*attempted)(void *context, const struct cleave_attempt *attempt);
     void (*progress)(void *context, const struct cleave_progress *progress);
-    void (*note)(void *context, const char *text); /* what the user should know       */
+    void (*note)(void *context, const char *text); /* what the user should know        */
     void *context;
+};
+
+/* All zero but the command and the output: standard input in lines, on all cores. */
+struct cleave_execution {
+    const char *const *command; /* borrowed, ends with NULL                            */
+    bool persistent;            /* commands stay and get many chunks                   */
+    struct cleave_input input;
+    struct cleave_output output;
+    struct cleave_crew crew;
+    struct cleave_host_list hosts;
+    struct cleave_sharing sharing;
+    struct cleave_reducing reduce;
+    struct cleave_failing failing;
+    struct cleave_journal journal;
+    struct cleave_listener tell;
 };
 
 struct cleave_worker_result {

@@ -296,15 +296,16 @@ static enum cleave_status execute(struct cleave_execution *execution, const char
     enum cleave_status status;
 
     execution->command = words;
-    if (execution->inputs == NULL) {
-        execution->inputs = inputs;
-        execution->ninputs = 1;
+    if (execution->input.files == NULL) {
+        execution->input.files = inputs;
+        execution->input.count = 1;
     }
-    execution->output_name = output;
-    execution->output = open(output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    assert_true(execution->output >= 0);
+    execution->output.name = output;
+    execution->output.descriptor =
+        open(output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    assert_true(execution->output.descriptor >= 0);
     status = cleave_execute(execution, out, err);
-    close(execution->output);
+    close(execution->output.descriptor);
     assert_int_equal(open_descriptors(), before);
     return status;
 }
@@ -333,10 +334,10 @@ static void test_sums(void **state)
     (void)state;
     for (uint32_t workers = 1; workers <= 3; workers += 2)
         for (int commutative = 0; commutative < 2; commutative++) {
-            const struct cleave_execution few = { .reduce = SUM,
-                                                  .commutative = commutative == 1,
-                                                  .workers = workers,
-                                                  .block = 2000 };
+            const struct cleave_execution few = { .reduce.command = SUM,
+                                                  .reduce.commutative = commutative == 1,
+                                                  .crew.count = workers,
+                                                  .sharing.block = 2000 };
 
             assert_true(gives(few, SUM, TOTAL) >= 1);
         }
@@ -345,42 +346,44 @@ static void test_sums(void **state)
 /* Many chunks, order kept: the result is the input. With files, exactly two at a time. */
 static void test_order(void **state)
 {
-    struct cleave_execution many = { .workers = 3, .block = 44 };
+    struct cleave_execution many = { .crew.count = 3, .sharing.block = 44 };
     uint64_t folds;
 
     (void)state;
-    many.reduce = "cat";
+    many.reduce.command = "cat";
     folds = gives(many, "cat", whole_input());
     assert_in_range(folds, (CHUNKS_OF_44 - 1) / 15, CHUNKS_OF_44 - 1); /* 2 to 16 each */
-    many.reduce = "cat {1} {2}";
+    many.reduce.command = "cat {1} {2}";
     folds = gives(many, "cat", whole_input());
     assert_int_equal(folds, CHUNKS_OF_44 - 1);
-    many.unordered = true; /* of no meaning */
+    many.output.unordered = true; /* of no meaning */
     gives(many, "cat", whole_input());
 }
 
 /* Workers of which one is slow: neighbours are missing for long. */
 static void test_unequal(void **state)
 {
-    struct cleave_execution slow = { .workers = 3, .block = 300 };
+    struct cleave_execution slow = { .crew.count = 3, .sharing.block = 300 };
 
     (void)state;
-    slow.reduce = "cat {1} {2}";
+    slow.reduce.command = "cat {1} {2}";
     gives(slow, "case $CLEAVE_WORKER in *0) sleep 0.2;; esac; cat", whole_input());
-    slow.reduce = "cat";
+    slow.reduce.command = "cat";
     gives(slow, "case $CLEAVE_WORKER in *0) sleep 0.2;; esac; cat", whole_input());
 }
 
 /* Results that differ in size and do not fit into memory. */
 static void test_spilled(void **state)
 {
-    struct cleave_execution small = { .workers = 2, .block = 100, .memory = 1000 };
+    struct cleave_execution small = { .crew.count = 2,
+                                      .sharing.block = 100,
+                                      .output.memory = 1000 };
 
     (void)state;
-    small.directory = folder;
-    small.reduce = "cat";
+    small.output.directory = folder;
+    small.reduce.command = "cat";
     gives(small, "cat", whole_input());
-    small.reduce = "cat {1} {2}";
+    small.reduce.command = "cat {1} {2}";
     gives(small, "cat", whole_input());
 }
 
@@ -388,7 +391,7 @@ static void test_spilled(void **state)
  * if no worker is ever idle. */
 static void test_while_it_runs(void **state)
 {
-    const struct cleave_execution busy = { .workers = 1, .block = 100 };
+    const struct cleave_execution busy = { .crew.count = 1, .sharing.block = 100 };
     struct cleave_execution execution = busy;
     char command[300], reduce[200];
 
@@ -398,7 +401,7 @@ static void test_while_it_runs(void **state)
              "if grep -x 2000; then i=0; until [ -e %s ] || [ $i -gt 200 ]; do "
              "i=$((i + 1)); sleep 0.1; done; [ -e %s ] && echo folded; fi; :",
              mark, mark);
-    execution.reduce = reduce;
+    execution.reduce.command = reduce;
     gives(execution, command, "2000\nfolded\n");
     unlink(mark);
 }
@@ -406,34 +409,36 @@ static void test_while_it_runs(void **state)
 /* One output is written as it is; none is nothing. */
 static void test_few(void **state)
 {
-    const struct cleave_execution one = { .workers = 2,
-                                          .reduce = "echo reduced",
-                                          .block = 1e6 };
+    const struct cleave_execution one = { .crew.count = 2,
+                                          .reduce.command = "echo reduced",
+                                          .sharing.block = 1e6 };
     const char *const nothing[] = { "/dev/null" };
     struct cleave_execution none = one;
 
     (void)state;
     assert_int_equal(gives(one, "wc -l", "2000\n"), 0);
-    none.inputs = nothing;
-    none.ninputs = 1;
-    none.block = 0;
+    none.input.files = nothing;
+    none.input.count = 1;
+    none.sharing.block = 0;
     assert_int_equal(gives(none, "wc -l", ""), 0);
 }
 
 /* An empty output is a result as well: of sets without a common element, say. */
 static void test_empty_results(void **state)
 {
-    struct cleave_execution sets = { .workers = 2, .block = 2000 };
+    struct cleave_execution sets = { .crew.count = 2, .sharing.block = 2000 };
 
     (void)state;
-    sets.reduce = "comm -12 {1} {2}";
+    sets.reduce.command = "comm -12 {1} {2}";
     gives(sets, "grep -qx 1 || printf 'a\\nb\\n'", "");
     gives(sets, "printf 'a\\nb\\n'", "a\nb\n");
 }
 
 static void test_failure(void **state)
 {
-    struct cleave_execution failing = { .workers = 2, .block = 500, .reduce = "exit 7" };
+    struct cleave_execution failing = { .crew.count = 2,
+                                        .sharing.block = 500,
+                                        .reduce.command = "exit 7" };
     struct cleave_execution_result *result = NULL;
     struct cleave_error err;
 
@@ -445,9 +450,9 @@ static void test_failure(void **state)
     cleave_execution_free(result);
     assert_string_equal(read_output(), "");
 
-    failing.reduce = "sleep 20";
-    failing.timeout_s = 0.2;
-    failing.retries = 1;
+    failing.reduce.command = "sleep 20";
+    failing.failing.timeout_s = 0.2;
+    failing.failing.retries = 1;
     assert_int_equal(execute(&failing, "cat", &result, &err), CLEAVE_EENGINE);
     assert_true(result->reduce_failed);
     assert_true(result->retries >= 1);
@@ -459,12 +464,14 @@ static void test_failure(void **state)
 /* The first time it fails after it has written half of what it should. */
 static void test_retry(void **state)
 {
-    struct cleave_execution retried = { .workers = 2, .block = 500, .retries = 1 };
+    struct cleave_execution retried = { .crew.count = 2,
+                                        .sharing.block = 500,
+                                        .failing.retries = 1 };
     struct cleave_execution_result *result = NULL;
     char reduce[200];
 
     (void)state;
-    retried.reduce = reduce;
+    retried.reduce.command = reduce;
     for (int files = 0; files < 2; files++) {
         snprintf(reduce, sizeof reduce,
                  "if mkdir %s 2>&-; then echo wrong; exit 1; fi; cat%s", mark,
@@ -480,12 +487,14 @@ static void test_retry(void **state)
 /* What is left when a chunk fails is reduced all the same, as neighbours. */
 static void test_failed_chunk(void **state)
 {
-    struct cleave_execution execution = { .workers = 2, .block = 100, .reduce = SUM };
+    struct cleave_execution execution = { .crew.count = 2,
+                                          .sharing.block = 100,
+                                          .reduce.command = SUM };
     struct cleave_execution_result *result = NULL;
 
     (void)state;
     for (int commutative = 0; commutative < 2; commutative++) {
-        execution.commutative = commutative == 1;
+        execution.reduce.commutative = commutative == 1;
         assert_ok(execute(&execution,
                           "awk '$1 == 1000 { exit 1 } { s++ } END { print s }'", &result,
                           &err));
@@ -498,13 +507,13 @@ static void test_failed_chunk(void **state)
 static void test_bad_commands(void **state)
 {
     static const char *const commands[] = { "", "cat {1}", "cat {2}" };
-    struct cleave_execution execution = { .workers = 1 };
+    struct cleave_execution execution = { .crew.count = 1 };
     struct cleave_execution_result *result = NULL;
     struct cleave_error err;
 
     (void)state;
     for (size_t i = 0; i < 3; i++) {
-        execution.reduce = commands[i];
+        execution.reduce.command = commands[i];
         assert_int_equal(execute(&execution, "cat", &result, &err), CLEAVE_EINPUT);
         assert_null(result);
         assert_non_null(strstr(err.text, "command that reduces, got '"));
@@ -514,20 +523,22 @@ static void test_bad_commands(void **state)
 /* A run whose reduction failed is resumed: only that is done again. */
 static void test_resumed(void **state)
 {
-    struct cleave_execution first = { .workers = 2, .block = 44, .journal = database };
+    struct cleave_execution first = { .crew.count = 2,
+                                      .sharing.block = 44,
+                                      .journal.path = database };
     struct cleave_execution second = first;
     struct cleave_execution_result *result = NULL;
     struct cleave_error failure;
 
     (void)state;
     for (int files = 0; files < 2; files++) {
-        first.reduce = "sleep 0.1; exit 1";
-        first.overwrite = true;
+        first.reduce.command = "sleep 0.1; exit 1";
+        first.journal.overwrite = true;
         assert_int_equal(execute(&first, "cat", &result, &failure), CLEAVE_EENGINE);
         assert_true(result->chunks > 0);
         cleave_execution_free(result);
-        second.resume = true;
-        second.reduce = files ? "cat {1} {2}" : "cat";
+        second.journal.resume = true;
+        second.reduce.command = files ? "cat {1} {2}" : "cat";
         assert_ok(execute(&second, "cat", &result, &err));
         assert_true(result->resumed > 0);
         cleave_execution_free(result);

@@ -229,19 +229,20 @@ static enum cleave_status execute(struct world *world, struct cleave_execution a
     enum cleave_status status;
 
     asked.command = command;
-    asked.inputs = inputs;
-    asked.ninputs = 1;
-    asked.output = open(world->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    asked.output_name = "out";
-    asked.platform = world->platform;
-    asked.hosts = world->hosts;
-    asked.nhosts = WORKERS;
-    asked.hosts_fold = true;
-    asked.note = take_note;
-    asked.context = world;
-    assert_true(asked.output >= 0);
+    asked.input.files = inputs;
+    asked.input.count = 1;
+    asked.output.descriptor =
+        open(world->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    asked.output.name = "out";
+    asked.crew.platform = world->platform;
+    asked.hosts.list = world->hosts;
+    asked.hosts.count = WORKERS;
+    asked.hosts.fold = true;
+    asked.tell.note = take_note;
+    asked.tell.context = world;
+    assert_true(asked.output.descriptor >= 0);
     status = cleave_execute(&asked, out, err);
-    close(asked.output);
+    close(asked.output.descriptor);
     return status;
 }
 
@@ -267,8 +268,9 @@ static void order_is_kept(void **state)
 
         open_world(&world, false, false);
         if (execute(&world,
-                    (struct cleave_execution){
-                        .reduce = folds[i], .policy = policies[i], .block = blocks[i] },
+                    (struct cleave_execution){ .reduce.command = folds[i],
+                                               .sharing.policy = policies[i],
+                                               .sharing.block = blocks[i] },
                     "cat", &result, &err) != CLEAVE_OK)
             fail_msg("%s", err.text);
         same_as_input(&world);
@@ -293,8 +295,9 @@ static void any_order(void **state)
     (void)state;
     open_world(&world, false, false);
     assert_int_equal(execute(&world,
-                             (struct cleave_execution){
-                                 .reduce = "sort -n", .commutative = true, .block = 900 },
+                             (struct cleave_execution){ .reduce.command = "sort -n",
+                                                        .reduce.commutative = true,
+                                                        .sharing.block = 900 },
                              "sort -n", &result, &err),
                      CLEAVE_OK);
     snprintf(command, sizeof command, "sort -n '%s' | cmp - '%s'", world.input,
@@ -315,7 +318,8 @@ static void a_failed_chunk_leaves_no_gap(void **state)
     (void)state;
     open_world(&world, false, false);
     assert_int_equal(execute(&world,
-                             (struct cleave_execution){ .reduce = "cat", .block = 500 },
+                             (struct cleave_execution){ .reduce.command = "cat",
+                                                        .sharing.block = 500 },
                              "cat >$0/$$; grep -q '^1000 ' $0/$$ && exit 1; cat $0/$$; "
                              "rm $0/$$",
                              &result, &err),
@@ -349,8 +353,8 @@ static void outputs_are_taken(void **state)
         char command[600];
 
         open_world(&world, true, apart);
-        if (execute(&world, (struct cleave_execution){ .block = 9000 }, script, &result,
-                    &err) != CLEAVE_OK)
+        if (execute(&world, (struct cleave_execution){ .sharing.block = 9000 }, script,
+                    &result, &err) != CLEAVE_OK)
             fail_msg("%s", err.text);
         snprintf(command, sizeof command, "%s '%s' | cmp - '%s'", script, world.input,
                  world.output);
@@ -370,8 +374,9 @@ static void a_fold_that_fails(void **state)
     (void)state;
     open_world(&world, false, false);
     assert_int_equal(execute(&world,
-                             (struct cleave_execution){
-                                 .reduce = "exit 7", .block = 5000, .retries = 1 },
+                             (struct cleave_execution){ .reduce.command = "exit 7",
+                                                        .sharing.block = 5000,
+                                                        .failing.retries = 1 },
                              "cat", &result, &err),
                      CLEAVE_EENGINE);
     assert_non_null(strstr(err.text, "the command that reduces exited with status 7"));
@@ -394,8 +399,9 @@ static void a_fold_that_is_tried_again(void **state)
     snprintf(reduce, sizeof reduce, "mkdir %s/once 2>/dev/null && exit 1; cat",
              world.folder);
     assert_int_equal(execute(&world,
-                             (struct cleave_execution){
-                                 .reduce = reduce, .block = 5000, .retries = 2 },
+                             (struct cleave_execution){ .reduce.command = reduce,
+                                                        .sharing.block = 5000,
+                                                        .failing.retries = 2 },
                              "cat", &result, &err),
                      CLEAVE_OK);
     same_as_input(&world);
@@ -421,8 +427,8 @@ static void a_worker_is_lost(void **state)
 
         open_world(&world, false, false);
         status = execute(&world,
-                         (struct cleave_execution){ .reduce = "cat",
-                                                    .block = i == 0 ? 800 : 0 },
+                         (struct cleave_execution){ .reduce.command = "cat",
+                                                    .sharing.block = i == 0 ? 800 : 0 },
                          script, &result, &err);
         if (status != CLEAVE_OK)
             fail_msg("%s", err.text);
@@ -458,8 +464,9 @@ static void a_giver_is_lost(void **state)
         open_world(&world, false, false);
         snprintf(command, sizeof command, reduce, world.folder);
         status = execute(&world,
-                         (struct cleave_execution){
-                             .reduce = command, .commutative = i == 1, .block = 800 },
+                         (struct cleave_execution){ .reduce.command = command,
+                                                    .reduce.commutative = i == 1,
+                                                    .sharing.block = 800 },
                          script, &result, &err);
         if (status != CLEAVE_OK)
             fail_msg("%s", err.text);

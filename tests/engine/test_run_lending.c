@@ -109,25 +109,25 @@ static enum cleave_status execute(struct world *world, struct cleave_execution a
 {
     const char *const command[] = { "sh", "-c", script, world->folder, NULL };
     const char *const inputs[] = { world->input };
-    const bool own = asked.output == 0;
+    const bool own = asked.output.descriptor == 0;
     enum cleave_status status;
 
     asked.command = command;
-    asked.inputs = inputs;
-    asked.ninputs = 1;
+    asked.input.files = inputs;
+    asked.input.count = 1;
     if (own)
-        asked.output =
+        asked.output.descriptor =
             open(world->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    asked.output_name = "out";
-    asked.platform = world->platform;
-    asked.hosts = world->hosts;
-    asked.nhosts = WORKERS;
-    asked.note = take_note;
-    asked.context = world;
-    assert_true(asked.output >= 0);
+    asked.output.name = "out";
+    asked.crew.platform = world->platform;
+    asked.hosts.list = world->hosts;
+    asked.hosts.count = WORKERS;
+    asked.tell.note = take_note;
+    asked.tell.context = world;
+    assert_true(asked.output.descriptor >= 0);
     status = cleave_execute(&asked, out, err);
     if (own)
-        close(asked.output);
+        close(asked.output.descriptor);
     return status;
 }
 
@@ -156,11 +156,11 @@ static void all_is_written(void **state)
         open_world(&world);
         snprintf(journal, sizeof journal, "%s/journal", world.folder);
         assert_ok(execute(&world,
-                          (struct cleave_execution){ .block = cases[i].block,
-                                                     .memory = cases[i].memory,
-                                                     .reduce = cases[i].reduce,
-                                                     .journal = cases[i].journal ? journal
-                                                                                 : NULL },
+                          (struct cleave_execution){
+                              .sharing.block = cases[i].block,
+                              .output.memory = cases[i].memory,
+                              .reduce.command = cases[i].reduce,
+                              .journal.path = cases[i].journal ? journal : NULL },
                           TENFOLD, &result, &err));
         shell(&world,
               "awk \"{ for (i = 0; i < 10; i++) print }\" \"$0/in\" | cmp - \"$0/out\"");
@@ -196,8 +196,9 @@ static void a_pipe_gets_all(void **state)
     }
     close(ends[0]);
     assert_ok(execute(&world,
-                      (struct cleave_execution){
-                          .output = ends[1], .block = 20000, .memory = 400000 },
+                      (struct cleave_execution){ .output.descriptor = ends[1],
+                                                 .sharing.block = 20000,
+                                                 .output.memory = 400000 },
                       TENFOLD, &result, &err));
     close(ends[1]);
     assert_int_equal(waitpid(reader, &ended, 0), reader);
@@ -226,10 +227,11 @@ static void a_lender_is_lost(void **state)
         char text[64];
 
         open_world(&world);
-        assert_ok(execute(&world,
-                          (struct cleave_execution){ .block = 20000,
-                                                     .memory = i == 0 ? 0 : 250000 },
-                          script, &result, &err));
+        assert_ok(
+            execute(&world,
+                    (struct cleave_execution){ .sharing.block = 20000,
+                                               .output.memory = i == 0 ? 0 : 250000 },
+                    script, &result, &err));
         shell(&world,
               "awk \"{ for (i = 0; i < 10; i++) print }\" \"$0/in\" | cmp - \"$0/out\"");
         assert_int_equal(result->failed, 0);
@@ -258,7 +260,7 @@ static void descriptors_are_few(void **state)
     less.rlim_cur = 48;
     assert_int_equal(setrlimit(RLIMIT_NOFILE, &less), 0);
     /* Nothing is written until all the others are done. */
-    assert_ok(execute(&world, (struct cleave_execution){ .block = 20000 },
+    assert_ok(execute(&world, (struct cleave_execution){ .sharing.block = 20000 },
                       "cat >$0/in.$$; if grep -q '^0 of' $0/in.$$; then "
                       "while [ ! -e $0/last ]; do sleep 0.02; done; fi; "
                       "if grep -q '^19999 of' $0/in.$$; then >$0/last; fi; " TENFOLD

@@ -248,14 +248,14 @@ static struct ran run(const char *how, const char *bytes, size_t length,
     unlink(marker);
     unlink(path_of("marker.starts"));
     asked.command = command;
-    asked.inputs = inputs;
-    asked.ninputs = 1;
-    asked.output = sink;
-    asked.output_name = "the sink";
+    asked.input.files = inputs;
+    asked.input.count = 1;
+    asked.output.descriptor = sink;
+    asked.output.name = "the sink";
     asked.persistent = true;
-    asked.workers = asked.workers == 0 ? 2 : asked.workers;
-    asked.note = keep_note;
-    asked.context = &ran;
+    asked.crew.count = asked.crew.count == 0 ? 2 : asked.crew.count;
+    asked.tell.note = keep_note;
+    asked.tell.context = &ran;
     ran.status = cleave_execute(&asked, &ran.result, &ran.err);
     ran.length = (size_t)lseek(sink, 0, SEEK_END);
     ran.output = calloc(1, ran.length + 1);
@@ -313,7 +313,8 @@ static void test_order(void **state)
 {
     size_t length;
     char *lines = make_lines(5000, 0, &length);
-    struct ran ran = run("echo", lines, length, (struct cleave_execution){ .block = 1 });
+    struct ran ran =
+        run("echo", lines, length, (struct cleave_execution){ .sharing.block = 1 });
 
     (void)state;
     assert_ran(&ran);
@@ -343,8 +344,9 @@ static void test_sizes(void **state)
     lines[length] = '\0';
     assert_true(length < room);
     for (uint32_t workers = 1; workers <= 3; workers++) {
-        struct ran ran = run("echo", lines, length,
-                             (struct cleave_execution){ .block = 1, .workers = workers });
+        struct ran ran =
+            run("echo", lines, length,
+                (struct cleave_execution){ .sharing.block = 1, .crew.count = workers });
 
         assert_ran(&ran);
         assert_int_equal(ran.length, length);
@@ -359,8 +361,8 @@ static void test_full_pipes(void **state)
 {
     size_t length;
     char *lines = make_lines(100000, 0, &length);
-    struct ran ran =
-        run("multiply", lines, length, (struct cleave_execution){ .block = 300000 });
+    struct ran ran = run("multiply", lines, length,
+                         (struct cleave_execution){ .sharing.block = 300000 });
 
     (void)state;
     assert_ran(&ran);
@@ -368,7 +370,8 @@ static void test_full_pipes(void **state)
     for (size_t i = 0; i < ran.length; i++)
         assert_int_equal(ran.output[i], lines[i / 10]);
     forget(&ran);
-    ran = run("first", lines, length, (struct cleave_execution){ .block = 300000 });
+    ran =
+        run("first", lines, length, (struct cleave_execution){ .sharing.block = 300000 });
     assert_ran(&ran);
     assert_int_equal(ran.length, 3000000 * ran.result->chunks);
     forget(&ran);
@@ -379,7 +382,8 @@ static void test_no_output(void **state)
 {
     size_t length;
     char *lines = make_lines(100, 0, &length);
-    struct ran ran = run("none", lines, length, (struct cleave_execution){ .block = 1 });
+    struct ran ran =
+        run("none", lines, length, (struct cleave_execution){ .sharing.block = 1 });
 
     (void)state;
     assert_ran(&ran);
@@ -387,7 +391,7 @@ static void test_no_output(void **state)
     assert_int_equal(ran.result->chunks, 100);
     forget(&ran);
     /* Nothing to do, so nothing is started. */
-    ran = run("none", "", 0, (struct cleave_execution){ .block = 1 });
+    ran = run("none", "", 0, (struct cleave_execution){ .sharing.block = 1 });
     assert_ran(&ran);
     assert_int_equal(ran.starts, 0);
     forget(&ran);
@@ -415,11 +419,12 @@ static void test_failures(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const bool hangs = strcmp(cases[i].how, "hang") == 0;
-        struct ran ran = run(cases[i].how, lines, length,
-                             (struct cleave_execution){ .block = 1,
-                                                        .workers = 1,
-                                                        .retries = 1,
-                                                        .timeout_s = hangs ? 0.3 : 0 });
+        struct ran ran =
+            run(cases[i].how, lines, length,
+                (struct cleave_execution){ .sharing.block = 1,
+                                           .crew.count = 1,
+                                           .failing.retries = 1,
+                                           .failing.timeout_s = hangs ? 0.3 : 0 });
 
         assert_ran(&ran);
         if (strstr(ran.notes, cases[i].note) == NULL ||
@@ -442,8 +447,9 @@ static void test_exit_instead(void **state)
 {
     size_t length;
     char *lines = make_lines(60, 30, &length);
-    struct ran ran = run("leave", lines, length,
-                         (struct cleave_execution){ .block = 1, .workers = 1 });
+    struct ran ran =
+        run("leave", lines, length,
+            (struct cleave_execution){ .sharing.block = 1, .crew.count = 1 });
 
     (void)state;
     assert_ran(&ran);
@@ -459,7 +465,8 @@ static void test_second_try(void **state)
     size_t length;
     char *lines = make_lines(60, 30, &length);
     struct ran ran =
-        run("once", lines, length, (struct cleave_execution){ .block = 1, .retries = 1 });
+        run("once", lines, length,
+            (struct cleave_execution){ .sharing.block = 1, .failing.retries = 1 });
 
     (void)state;
     assert_ran(&ran);
@@ -476,8 +483,9 @@ static void test_three_each(void **state)
 {
     size_t length;
     char *lines = make_lines(60, 0, &length);
-    struct ran ran = run("three", lines, length,
-                         (struct cleave_execution){ .block = 1, .workers = 1 });
+    struct ran ran =
+        run("three", lines, length,
+            (struct cleave_execution){ .sharing.block = 1, .crew.count = 1 });
 
     (void)state;
     assert_ran(&ran);
@@ -494,7 +502,8 @@ static void test_stray_output(void **state)
     size_t length;
     char *lines = make_lines(60, 30, &length);
     struct ran ran =
-        run("more", lines, length, (struct cleave_execution){ .block = 1, .workers = 1 });
+        run("more", lines, length,
+            (struct cleave_execution){ .sharing.block = 1, .crew.count = 1 });
 
     (void)state;
     assert_ran(&ran);
@@ -509,7 +518,8 @@ static void test_bad_end(void **state)
 {
     size_t length;
     char *lines = make_lines(60, 0, &length);
-    struct ran ran = run("end", lines, length, (struct cleave_execution){ .block = 1 });
+    struct ran ran =
+        run("end", lines, length, (struct cleave_execution){ .sharing.block = 1 });
 
     (void)state;
     assert_ran(&ran);
@@ -525,8 +535,8 @@ static void test_bad_end(void **state)
 /* A command that does not know frames is said so at once. */
 static void test_no_frames(void **state)
 {
-    struct ran ran =
-        run("text", "bad\nbad\nbad\n", 12, (struct cleave_execution){ .block = 1 });
+    struct ran ran = run("text", "bad\nbad\nbad\n", 12,
+                         (struct cleave_execution){ .sharing.block = 1 });
 
     (void)state;
     assert_int_equal(ran.status, CLEAVE_EINPUT);
@@ -544,8 +554,9 @@ static void test_halt(void **state)
     (void)state;
     for (int i = 0; i < 2; i++) {
         struct ran ran = run("refuse", lines, length,
-                             (struct cleave_execution){
-                                 .block = 1, .halt = halts[i], .halt_fails = 1 });
+                             (struct cleave_execution){ .sharing.block = 1,
+                                                        .failing.halt = halts[i],
+                                                        .failing.halt_fails = 1 });
 
         assert_int_not_equal(ran.status, CLEAVE_OK);
         assert_true(ran.result->halted);
@@ -562,7 +573,7 @@ static void test_learn(void **state)
     size_t length;
     char *lines = make_lines(200000, 0, &length);
     struct ran ran =
-        run("echo", lines, length, (struct cleave_execution){ .workers = 2 });
+        run("echo", lines, length, (struct cleave_execution){ .crew.count = 2 });
 
     (void)state;
     assert_ran(&ran);
@@ -590,9 +601,9 @@ static void test_mates(void **state)
     fclose(two);
     write_input("mates", second, nsecond);
     snprintf(mates, sizeof mates, "%s", path_of("mates"));
-    ran =
-        run("mates", first, nfirst,
-            (struct cleave_execution){ .block = 9000, .split = "fastq", .pairs = mates });
+    ran = run("mates", first, nfirst,
+              (struct cleave_execution){
+                  .sharing.block = 9000, .input.split = "fastq", .input.pairs = mates });
     assert_ran(&ran);
     for (line = strtok(ran.output, "\n"); line != NULL; line = strtok(NULL, "\n")) {
         char *rest;

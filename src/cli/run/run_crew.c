@@ -13,21 +13,21 @@
 static int input_size(const struct cleave_execution *execution, double *out)
 {
     *out = 0;
-    if (execution->ninputs == 0)
+    if (execution->input.count == 0)
         return cv_complain(CV_EXIT_USAGE,
                            "--dry-run: expected --input FILE: the size of standard input "
                            "is not known");
-    for (size_t i = 0; i < execution->ninputs; i++) {
+    for (size_t i = 0; i < execution->input.count; i++) {
         struct stat facts;
 
-        if (stat(execution->inputs[i], &facts) != 0)
-            return cv_complain(CV_EXIT_USAGE, "%s: %s", execution->inputs[i],
+        if (stat(execution->input.files[i], &facts) != 0)
+            return cv_complain(CV_EXIT_USAGE, "%s: %s", execution->input.files[i],
                                strerror(errno));
         if (!S_ISREG(facts.st_mode))
             return cv_complain(CV_EXIT_USAGE,
                                "--dry-run: %s is not a regular file: its size is not "
                                "known",
-                               execution->inputs[i]);
+                               execution->input.files[i]);
         *out += (double)facts.st_size;
     }
     return CV_EXIT_DONE;
@@ -36,12 +36,13 @@ static int input_size(const struct cleave_execution *execution, double *out)
 /* The job of planning what the run will do. */
 static struct cleave_job describe(const struct cleave_execution *execution, double bytes)
 {
-    return (struct cleave_job){ .platform = execution->platform,
+    return (struct cleave_job){ .platform = execution->crew.platform,
                                 .load = bytes,
-                                .policy = execution->policy != NULL ? execution->policy
-                                                                    : "learn",
-                                .settings = execution->settings,
-                                .nsettings = execution->nsettings,
+                                .policy = execution->sharing.policy != NULL
+                                              ? execution->sharing.policy
+                                              : "learn",
+                                .settings = execution->sharing.settings,
+                                .nsettings = execution->sharing.nsettings,
                                 .seed = 1 };
 }
 
@@ -63,7 +64,7 @@ int cv_run_plan(const struct cleave_execution *execution)
     job = describe(execution, bytes);
     if (cleave_plan_load(&job, &schedule, &err) != CLEAVE_OK)
         return cv_complain_error(&err);
-    cv_plan_text(schedule, execution->platform, &shown, &screen, &text);
+    cv_plan_text(schedule, execution->crew.platform, &shown, &screen, &text);
     cleave_schedule_free(schedule);
     return cv_print_take(&text);
 }
@@ -74,10 +75,10 @@ double cv_run_predict(const struct cleave_execution *execution)
     struct cleave_job job;
     double bytes = 0, end_s;
 
-    for (size_t i = 0; i < execution->ninputs; i++) {
+    for (size_t i = 0; i < execution->input.count; i++) {
         struct stat facts;
 
-        if (stat(execution->inputs[i], &facts) != 0 || !S_ISREG(facts.st_mode))
+        if (stat(execution->input.files[i], &facts) != 0 || !S_ISREG(facts.st_mode))
             return NAN;
         bytes += (double)facts.st_size;
     }

@@ -300,10 +300,10 @@ int cv_halt_read(const char *text, struct cleave_execution *out)
                            "--halt: expected never, now,fail=N, soon,fail=N or N%%, got "
                            "'%s'",
                            text);
-    out->halt = text[0] == 'n' ? CLEAVE_HALT_NOW : CLEAVE_HALT_SOON;
+    out->failing.halt = text[0] == 'n' ? CLEAVE_HALT_NOW : CLEAVE_HALT_SOON;
     if (share)
-        out->halt_share = (double)number / 100;
+        out->failing.halt_share = (double)number / 100;
     else
-        out->halt_fails = number;
+        out->failing.halt_fails = number;
     return CV_EXIT_DONE;
 }

@@ -93,28 +93,28 @@ static int measure(const struct cv_call *call, const char *const *command, doubl
     const struct values *values = call->values;
     struct cleave_execution execution = {
         .command = command,
-        .inputs = values->inputs.items,
-        .ninputs = values->inputs.count,
-        .output_name = "/dev/null",
-        .split = values->split,
-        .header = values->header != 0,
-        .workers = 1,
-        .block = block,
-        .attempted = attempted,
-        .context = sums,
+        .input.files = values->inputs.items,
+        .input.count = values->inputs.count,
+        .output.name = "/dev/null",
+        .input.split = values->split,
+        .input.header = values->header != 0,
+        .crew.count = 1,
+        .sharing.block = block,
+        .tell.attempted = attempted,
+        .tell.context = sums,
     };
     struct cleave_execution_result *result = NULL;
     struct cleave_error err;
     int status = CV_EXIT_DONE;
 
-    execution.output = open("/dev/null", O_WRONLY | O_CLOEXEC);
-    if (execution.output < 0)
+    execution.output.descriptor = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (execution.output.descriptor < 0)
         return cv_complain(CV_EXIT_FAILED, "cannot open /dev/null");
     if (cleave_execute(&execution, &result, &err) != CLEAVE_OK)
         status = cv_complain_error(&err);
     else if (result->failed > 0)
         status = cv_complain(CV_EXIT_FAILED, "the command failed on the sample");
-    close(execution.output);
+    close(execution.output.descriptor);
     cleave_execution_free(result);
     return status;
 }
@@ -280,20 +280,20 @@ static int measure_hosts(const struct cv_call *call, const char *const *command)
         return status;
     struct cleave_execution execution = {
         .command = command,
-        .inputs = values->inputs.items,
-        .ninputs = values->inputs.count,
-        .output = open("/dev/null", O_WRONLY | O_CLOEXEC),
-        .output_name = "/dev/null",
-        .split = values->split,
-        .header = values->header != 0,
-        .platform = crew.platform,
-        .prefixes = crew.prefixes,
-        .hosts = crew.hosts,
-        .nhosts = crew.nhosts,
-        .note = note,
+        .input.files = values->inputs.items,
+        .input.count = values->inputs.count,
+        .output.descriptor = open("/dev/null", O_WRONLY | O_CLOEXEC),
+        .output.name = "/dev/null",
+        .input.split = values->split,
+        .input.header = values->header != 0,
+        .crew.platform = crew.platform,
+        .crew.prefixes = crew.prefixes,
+        .hosts.list = crew.hosts,
+        .hosts.count = crew.nhosts,
+        .tell.note = note,
     };
 
-    if (status == CV_EXIT_DONE && execution.output < 0)
+    if (status == CV_EXIT_DONE && execution.output.descriptor < 0)
         status = cv_complain(CV_EXIT_FAILED, "cannot open /dev/null");
     if (status == CV_EXIT_DONE && cleave_execute(&execution, &result, &err) != CLEAVE_OK)
         status = cv_complain_error(&err);
@@ -301,8 +301,8 @@ static int measure_hosts(const struct cv_call *call, const char *const *command)
         status = cv_complain(CV_EXIT_FAILED, "the command failed on the sample");
     if (status == CV_EXIT_DONE)
         status = write_measured(call, &crew, result);
-    if (execution.output >= 0)
-        close(execution.output);
+    if (execution.output.descriptor >= 0)
+        close(execution.output.descriptor);
     cleave_execution_free(result);
     cleave_platform_free(crew.platform);
     return status;

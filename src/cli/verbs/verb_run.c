@@ -87,21 +87,21 @@ static int fill_hosts(const struct cv_call *call, const struct cv_crew *crew,
         return cv_complain(CV_EXIT_USAGE, "--ssh, --remote, --push, --shared-input, "
                                           "--workdir and --env need --hosts FILE with "
                                           "hosts");
-    out->hosts = crew->hosts;
-    out->nhosts = crew->nhosts;
-    out->connect_timeout_s = values->connect_timeout_s;
-    out->host_timeout_s = values->host_timeout_s;
-    out->shared_input = values->shared_input != 0;
-    out->hosts_fold = values->mpi != 0;
-    out->work_directory = values->work_directory;
+    out->hosts.list = crew->hosts;
+    out->hosts.count = crew->nhosts;
+    out->hosts.connect_timeout_s = values->connect_timeout_s;
+    out->hosts.timeout_s = values->host_timeout_s;
+    out->hosts.shared_input = values->shared_input != 0;
+    out->hosts.fold = values->mpi != 0;
+    out->hosts.work_directory = values->work_directory;
     if (crew->nhosts > 0 && values->hosts != NULL)
-        out->more_hosts = cv_run_more_hosts;
+        out->hosts.more = cv_run_more_hosts;
     /* mpirun sees to ranks that die; one that is only slow should not count as such. */
-    if (values->mpi && !(out->host_timeout_s > 0))
-        out->host_timeout_s = 60;
+    if (values->mpi && !(out->hosts.timeout_s > 0))
+        out->hosts.timeout_s = 60;
     report->hosts = values->hosts;
     report->arena = call->arena;
-    return read_environment(call, &out->environment);
+    return read_environment(call, &out->hosts.environment);
 }
 
 /* Who decides, and how. --block is short for the policy that hands out equal chunks. */
@@ -113,18 +113,19 @@ static int fill_policy(const struct cv_call *call, struct cleave_execution *out)
     int status = cv_settings_open(&settings, &values->params, 1, call->arena);
 
     if (values->policy != NULL && strcmp(values->policy, "auto") != 0)
-        out->policy = values->policy;
+        out->sharing.policy = values->policy;
     if (status == CV_EXIT_DONE && values->block > 0) {
-        if (out->policy != NULL && strcmp(out->policy, "self") != 0)
+        if (out->sharing.policy != NULL && strcmp(out->sharing.policy, "self") != 0)
             return cv_complain(
                 CV_EXIT_USAGE,
-                "expected --policy or --block, got --policy %s and --block", out->policy);
-        out->policy = "self";
+                "expected --policy or --block, got --policy %s and --block",
+                out->sharing.policy);
+        out->sharing.policy = "self";
         snprintf(chunk, sizeof chunk, "chunk=%.17g", values->block);
         status = cv_settings_add(&settings, chunk, call->arena);
     }
-    out->settings = settings.items;
-    out->nsettings = settings.count;
+    out->sharing.settings = settings.items;
+    out->sharing.nsettings = settings.count;
     return status;
 }
 
@@ -156,31 +157,31 @@ static int fill(const struct cv_call *call, const struct cv_crew *crew,
     if (status == CV_EXIT_DONE)
         status = cv_halt_read(values->halt, out);
     out->command = command;
-    out->inputs = values->inputs.items;
-    out->ninputs = values->inputs.count;
-    out->output_name = values->output != NULL ? values->output : "standard output";
-    out->split = values->split;
-    out->header = values->header != 0;
-    out->pairs = values->pairs;
+    out->input.files = values->inputs.items;
+    out->input.count = values->inputs.count;
+    out->output.name = values->output != NULL ? values->output : "standard output";
+    out->input.split = values->split;
+    out->input.header = values->header != 0;
+    out->input.pairs = values->pairs;
     out->persistent = values->persistent != 0;
-    out->platform = crew->platform;
-    out->prefixes = crew->prefixes;
+    out->crew.platform = crew->platform;
+    out->crew.prefixes = crew->prefixes;
     status = status == CV_EXIT_DONE ? fill_hosts(call, crew, report, out) : status;
-    out->unordered = values->unordered != 0;
-    out->reduce = values->reduce;
-    out->commutative = values->commutative != 0;
-    out->memory = (uint64_t)values->memory;
-    out->directory = temporary_folder(call);
-    out->retries = (uint32_t)values->retries;
-    out->timeout_s = values->timeout_s;
-    out->journal = values->journal;
-    out->resume = values->resume != 0;
-    out->overwrite = values->overwrite != 0;
-    out->failed_directory = values->failed;
-    out->attempted = cv_run_attempted;
-    out->progress = report->bar || report->plain ? cv_run_progress : NULL;
-    out->note = cv_run_note;
-    out->context = report;
+    out->output.unordered = values->unordered != 0;
+    out->reduce.command = values->reduce;
+    out->reduce.commutative = values->commutative != 0;
+    out->output.memory = (uint64_t)values->memory;
+    out->output.directory = temporary_folder(call);
+    out->failing.retries = (uint32_t)values->retries;
+    out->failing.timeout_s = values->timeout_s;
+    out->journal.path = values->journal;
+    out->journal.resume = values->resume != 0;
+    out->journal.overwrite = values->overwrite != 0;
+    out->failing.directory = values->failed;
+    out->tell.attempted = cv_run_attempted;
+    out->tell.progress = report->bar || report->plain ? cv_run_progress : NULL;
+    out->tell.note = cv_run_note;
+    out->tell.context = report;
     return status;
 }
 
@@ -215,19 +216,19 @@ static int save_trace(const struct cv_call *call,
         .engine = "run",
         .bound = { result->bound_s > 0 ? "all workers busy" : NULL, result->bound_s },
     };
-    int status = cv_trace_call(execution->trace, call);
+    int status = cv_trace_call(execution->tell.trace, call);
 
     if (status == CV_EXIT_DONE)
-        status = cv_trace_add_facts(execution->trace, &facts);
+        status = cv_trace_add_facts(execution->tell.trace, &facts);
     if (status != CV_EXIT_DONE)
         return status;
-    return cv_trace_write(values->trace,
-                          &(struct cv_trace_story){ .trace = execution->trace,
-                                                    .platform = result->platform,
-                                                    .policy = execution->policy != NULL
-                                                                  ? execution->policy
-                                                                  : "learn",
-                                                    .load = result->input_bytes });
+    return cv_trace_write(values->trace, &(struct cv_trace_story){
+                                             .trace = execution->tell.trace,
+                                             .platform = result->platform,
+                                             .policy = execution->sharing.policy != NULL
+                                                           ? execution->sharing.policy
+                                                           : "learn",
+                                             .load = result->input_bytes });
 }
 
 static int execute(const struct cv_call *call, struct cv_run_report *report,
@@ -239,7 +240,8 @@ static int execute(const struct cv_call *call, struct cv_run_report *report,
     enum cleave_status done;
     int status;
 
-    if (values->trace != NULL && cleave_trace_new(&execution->trace, &err) != CLEAVE_OK)
+    if (values->trace != NULL &&
+        cleave_trace_new(&execution->tell.trace, &err) != CLEAVE_OK)
         return cv_complain_error(&err);
     done = cleave_execute(execution, &result, &err);
     cv_run_progress_end(report);
@@ -251,7 +253,7 @@ static int execute(const struct cv_call *call, struct cv_run_report *report,
 
         status = status == CV_EXIT_DONE ? saved : status;
     }
-    cleave_trace_free(execution->trace);
+    cleave_trace_free(execution->tell.trace);
     cleave_execution_free(result);
     return status;
 }
@@ -277,7 +279,7 @@ static int find_crew(const struct cv_call *call, const struct cv_run_mpi *mpi,
 static int lead(const struct cv_call *call, const struct cv_run_mpi *mpi)
 {
     const struct cv_run_options *values = call->values;
-    struct cleave_execution execution = { .output = -1 };
+    struct cleave_execution execution = { .output.descriptor = -1 };
     struct cv_run_report report;
     struct cv_crew crew;
     struct cv_reach reach = { .ssh = values->ssh,
@@ -308,11 +310,11 @@ static int lead(const struct cv_call *call, const struct cv_run_mpi *mpi)
     if (status == CV_EXIT_DONE && values->hosts != NULL)
         report.predicted_s = cv_run_predict(&execution);
     if (status == CV_EXIT_DONE)
-        status = open_output(values->output, &execution.output);
+        status = open_output(values->output, &execution.output.descriptor);
     if (status == CV_EXIT_DONE)
         status = execute(call, &report, &execution);
-    if (values->output != NULL && execution.output >= 0 && close(execution.output) != 0 &&
-        status == CV_EXIT_DONE)
+    if (values->output != NULL && execution.output.descriptor >= 0 &&
+        close(execution.output.descriptor) != 0 && status == CV_EXIT_DONE)
         status = cv_complain(CV_EXIT_FAILED, "%s: cannot write: %s", values->output,
                              strerror(errno));
     status = cv_run_report_close(&report, status);

@@ -26,12 +26,12 @@ void cv_hosts_note(const struct cv_hosts *hosts, const char *format, ...)
     char text[600];
     va_list arguments;
 
-    if (hosts->execution->note == NULL)
+    if (hosts->execution->tell.note == NULL)
         return;
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    hosts->execution->note(hosts->execution->context, text);
+    hosts->execution->tell.note(hosts->execution->tell.context, text);
 }
 
 /* Let workers see the end of their input and go; all at the same time. */
@@ -149,7 +149,7 @@ enum cleave_status cv_hosts_add(struct cv_hosts *hosts, const struct cleave_host
     host->given = asked->connect != NULL ? -1 : asked->link;
     host->slots = asked->slots;
     host->first = first;
-    host->may_share = asked->shared_input || hosts->execution->shared_input;
+    host->may_share = asked->shared_input || hosts->execution->hosts.shared_input;
     host->link.in = host->link.out = -1;
     host->link.broken = true;
     host->process.pidfd = -1;

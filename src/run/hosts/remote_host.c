@@ -46,12 +46,14 @@ static uint64_t memory_of(const struct cv_host *host)
 {
     const struct cv_hosts *hosts = host->hosts;
     const struct cleave_execution *execution = hosts->execution;
-    const uint64_t all = execution->memory > 0 ? execution->memory : CV_GATHER_MEMORY;
+    const uint64_t all =
+        execution->output.memory > 0 ? execution->output.memory : CV_GATHER_MEMORY;
     uint64_t lenders = 0;
 
     for (size_t i = 0; i < hosts->count; i++)
         lenders += lends(hosts->items[i]);
-    return lenders > 1 && lends(host) && execution->reduce == NULL ? all / lenders : all;
+    return lenders > 1 && lends(host) && execution->reduce.command == NULL ? all / lenders
+                                                                           : all;
 }
 
 static enum cleave_status pack_job(const struct cv_host *host, struct cv_packer *packer,
@@ -65,18 +67,22 @@ static enum cleave_status pack_job(const struct cv_host *host, struct cv_packer 
         const char *const *in;
         const char **out;
     } command = { execution->command },
-      environment = { execution->environment != NULL ? execution->environment : nothing };
+      environment = { execution->hosts.environment != NULL ? execution->hosts.environment
+                                                           : nothing };
     struct cv_remote_job job = {
         .command = command.out,
         .names = names,
         .environment = environment.out,
-        .directory = execution->work_directory != NULL ? execution->work_directory : "",
-        .temporary =
-            lends(host) && execution->directory != NULL ? execution->directory : "",
+        .directory = execution->hosts.work_directory != NULL
+                         ? execution->hosts.work_directory
+                         : "",
+        .temporary = lends(host) && execution->output.directory != NULL
+                         ? execution->output.directory
+                         : "",
         .persistent = execution->persistent,
-        .hashes = execution->journal != NULL,
-        .timeout_s = execution->timeout_s,
-        .silence_s = PATIENCE * execution->host_timeout_s,
+        .hashes = execution->journal.path != NULL,
+        .timeout_s = execution->failing.timeout_s,
+        .silence_s = PATIENCE * execution->hosts.timeout_s,
         .memory = memory_of(host),
         .files = host->may_share ? host->hosts->files : NULL,
         .nfiles = host->may_share ? host->hosts->nfiles : 0,
@@ -153,7 +159,7 @@ static void take_ready(struct cv_host *host, const struct cv_frame_head *head,
     cv_poller_cancel(host->hosts->poller, &host->timer);
     host->state = CV_HOST_READY;
     host->shares = head->value != 0 && host->may_share;
-    host->link.silence_s = host->hosts->execution->host_timeout_s;
+    host->link.silence_s = host->hosts->execution->hosts.timeout_s;
     host->reason[0] = '\0';
     if (host->may_share && host->hosts->nfiles > 0 && !host->shares && !host->was_ready)
         cv_hosts_note(host->hosts,
@@ -292,7 +298,7 @@ static void took_too_long(void *context)
     struct cleave_error err;
 
     cv_fail(&err, CLEAVE_EENGINE, "no answer within %g s",
-            host->hosts->execution->connect_timeout_s);
+            host->hosts->execution->hosts.connect_timeout_s);
     cv_host_fail(host, &err);
 }
 
@@ -343,10 +349,10 @@ static enum cleave_status connect_host(struct cv_host *host, struct cleave_error
     host->link.more = cv_send_more;
     host->link.broke = link_broke;
     host->link.context = host;
-    host->link.silence_s = hosts->execution->connect_timeout_s;
+    host->link.silence_s = hosts->execution->hosts.connect_timeout_s;
     CV_TRY(cv_link_open(&host->link, in, out, err));
     CV_TRY(cv_poller_set(hosts->poller, &host->timer,
-                         cv_clock_s() + hosts->execution->connect_timeout_s,
+                         cv_clock_s() + hosts->execution->hosts.connect_timeout_s,
                          took_too_long, host, err));
     send_hello(host);
     return CLEAVE_OK;

@@ -61,7 +61,8 @@ static enum cleave_status start_push(struct cv_host *host, int file,
     CV_TRY(cv_poller_add(hosts->poller, &host->push_watch, host->process.pidfd,
                          CV_READABLE, pushed, host, err));
     return cv_poller_set(hosts->poller, &host->timer,
-                         cv_clock_s() + LONGER * hosts->execution->connect_timeout_s,
+                         cv_clock_s() +
+                             LONGER * hosts->execution->hosts.connect_timeout_s,
                          took_too_long, host, err);
 }
 

@@ -37,7 +37,7 @@ static void signalled(void *context, int signal)
 {
     struct execution *execution = context;
 
-    if (signal == SIGHUP && execution->asked->more_hosts != NULL)
+    if (signal == SIGHUP && execution->asked->hosts.more != NULL)
         execution->local.rehost = true;
     else
         execution->local.stopped_by = signal;
@@ -48,17 +48,18 @@ static enum cleave_status open_fold(struct execution *execution, struct cleave_e
     const struct cleave_execution *asked = execution->asked;
     struct cv_local *local = &execution->local;
 
-    if (asked->reduce == NULL)
+    if (asked->reduce.command == NULL)
         return CLEAVE_OK;
     if (cv_kept_possible(asked))
         return cv_kept_new(local, &local->kept, err);
-    return cv_fold_new(&(struct cv_fold_options){ .command = asked->reduce,
-                                                  .commutative = asked->commutative,
+    return cv_fold_new(&(struct cv_fold_options){ .command = asked->reduce.command,
+                                                  .commutative =
+                                                      asked->reduce.commutative,
                                                   .nworkers = local->nfolders,
                                                   .prefixes = execution->muster.prefixes,
                                                   .names = local->names,
-                                                  .retries = asked->retries,
-                                                  .timeout_s = asked->timeout_s,
+                                                  .retries = asked->failing.retries,
+                                                  .timeout_s = asked->failing.timeout_s,
                                                   .poller = local->poller,
                                                   .gather = local->gather },
                        &local->fold, err);
@@ -74,11 +75,11 @@ static unsigned shares_of(uint32_t workers)
 /* What every chunk is to have; 0: the policy decides that. */
 static double fixed_size(const struct cleave_execution *asked)
 {
-    if (asked->policy != NULL && strcmp(asked->policy, "self") == 0)
-        for (size_t i = 0; i < asked->nsettings; i++)
-            if (strcmp(asked->settings[i].key, "chunk") == 0)
-                return strtod(asked->settings[i].value, NULL);
-    return asked->block;
+    if (asked->sharing.policy != NULL && strcmp(asked->sharing.policy, "self") == 0)
+        for (size_t i = 0; i < asked->sharing.nsettings; i++)
+            if (strcmp(asked->sharing.settings[i].key, "chunk") == 0)
+                return strtod(asked->sharing.settings[i].value, NULL);
+    return asked->sharing.block;
 }
 
 /* How much of a stream is kept: room for all that was asked for; 0: as usual. */
@@ -96,27 +97,28 @@ static enum cleave_status open_parts(struct execution *execution,
     const struct cleave_execution *asked = execution->asked;
     struct cv_local *local = &execution->local;
 
-    CV_TRY(cv_splitter_parse(asked->split != NULL ? asked->split : "lines",
+    CV_TRY(cv_splitter_parse(asked->input.split != NULL ? asked->input.split : "lines",
                              &execution->splitter, err));
     CV_TRY(cv_poller_new(&local->poller, err));
     CV_TRY(cv_poller_signals(local->poller, signals, 3, signalled, execution, err));
-    CV_TRY(cv_source_open(asked->inputs, asked->ninputs,
+    CV_TRY(cv_source_open(asked->input.files, asked->input.count,
                           &(struct cv_source_options){
                               .splitter = execution->splitter,
-                              .header = asked->header,
-                              .pairs = asked->pairs,
+                              .header = asked->input.header,
+                              .pairs = asked->input.pairs,
                               .hold = hold_for(asked),
                               .shares = shares_of(cv_muster_count(asked)),
                               .numbers = true },
                           &local->source, err));
     CV_TRY(cv_gather_new(
         &(struct cv_gather_options){
-            .sink = asked->output,
-            .sink_name = asked->output_name,
-            .memory = asked->memory > 0 ? asked->memory : CV_GATHER_MEMORY,
-            .directory = asked->directory,
-            .unordered = asked->unordered,
-            .separate = asked->reduce != NULL && cv_fold_takes_files(asked->reduce) },
+            .sink = asked->output.descriptor,
+            .sink_name = asked->output.name,
+            .memory = asked->output.memory > 0 ? asked->output.memory : CV_GATHER_MEMORY,
+            .directory = asked->output.directory,
+            .unordered = asked->output.unordered,
+            .separate = asked->reduce.command != NULL &&
+                        cv_fold_takes_files(asked->reduce.command) },
         &local->gather, err));
     CV_TRY(cv_gather_attach(local->gather, local->poller, err));
     local->hosts.poller = local->poller;
@@ -124,8 +126,8 @@ static enum cleave_status open_parts(struct execution *execution,
     local->hosts.source = local->source;
     CV_TRY(cv_muster_call(&execution->muster, local, err));
     CV_TRY(open_fold(execution, err));
-    return asked->journal != NULL ? cv_resume_open(local, execution->splitter, err)
-                                  : CLEAVE_OK;
+    return asked->journal.path != NULL ? cv_resume_open(local, execution->splitter, err)
+                                       : CLEAVE_OK;
 }
 
 static enum cleave_status make_plan(struct execution *execution, double total,
@@ -136,22 +138,22 @@ static enum cleave_status make_plan(struct execution *execution, double total,
     char block[32];
     const struct cleave_setting fixed[] = { { "chunk", block } };
     const struct cleave_policy *policy;
-    const char *name = asked->policy != NULL ? asked->policy : "learn";
+    const char *name = asked->sharing.policy != NULL ? asked->sharing.policy : "learn";
 
-    if (asked->block > 0) {
-        if (asked->policy != NULL || asked->nsettings > 0)
+    if (asked->sharing.block > 0) {
+        if (asked->sharing.policy != NULL || asked->sharing.nsettings > 0)
             return cv_fail(err, CLEAVE_EINPUT,
                            "expected a block or a policy with its settings, got both");
         name = "self";
-        snprintf(block, sizeof block, "%.17g", asked->block);
+        snprintf(block, sizeof block, "%.17g", asked->sharing.block);
     }
     CV_TRY(cleave_policy_find(CLEAVE_TASK_LOAD, name, &policy, err));
     execution->local.hears_losses = policy->hears_losses;
     CV_TRY(cv_planned_init(&execution->planned, policy,
-                           asked->block > 0          ? fixed
-                           : asked->settings != NULL ? asked->settings
-                                                     : no_settings,
-                           asked->block > 0 ? 1 : asked->nsettings,
+                           asked->sharing.block > 0          ? fixed
+                           : asked->sharing.settings != NULL ? asked->sharing.settings
+                                                             : no_settings,
+                           asked->sharing.block > 0 ? 1 : asked->sharing.nsettings,
                            execution->muster.platform,
                            cleave_platform_workers(execution->muster.platform),
                            &(struct cv_load){ .units = total, .real = true }, NULL, err));
@@ -170,7 +172,7 @@ static enum cleave_status drive(struct execution *execution, struct cleave_error
 
     CV_TRY(cv_driver_open(&execution->planned, &cv_engine_local,
                           execution->muster.platform, &execution->local, &driver, err));
-    status = cv_driver_run(driver, &run, execution->asked->trace, &outcome, err);
+    status = cv_driver_run(driver, &run, execution->asked->tell.trace, &outcome, err);
     cv_driver_close(driver);
     return status;
 }
@@ -202,9 +204,9 @@ static void note_torn(const struct execution *execution)
     struct cleave_error note, err;
     bool torn = false;
 
-    if (execution->asked->note != NULL &&
+    if (execution->asked->tell.note != NULL &&
         cv_source_torn(execution->local.source, &torn, &note, &err) == CLEAVE_OK && torn)
-        execution->asked->note(execution->asked->context, note.text);
+        execution->asked->tell.note(execution->asked->tell.context, note.text);
 }
 
 static enum cleave_status run_all(struct execution *execution, struct cleave_error *err)
@@ -260,10 +262,10 @@ enum cleave_status cleave_execute(const struct cleave_execution *asked,
     enum cleave_status status;
 
     *out = NULL;
-    if (!(filled.connect_timeout_s > 0))
-        filled.connect_timeout_s = HOST_TIMEOUT_S;
-    if (!(filled.host_timeout_s > 0))
-        filled.host_timeout_s = HOST_TIMEOUT_S;
+    if (!(filled.hosts.connect_timeout_s > 0))
+        filled.hosts.connect_timeout_s = HOST_TIMEOUT_S;
+    if (!(filled.hosts.timeout_s > 0))
+        filled.hosts.timeout_s = HOST_TIMEOUT_S;
     cv_muster_init(&execution.muster);
     cv_hosts_init(&execution.local.hosts);
     execution.local.execution = &filled;

@@ -38,8 +38,8 @@ struct cv_kept {
 
 bool cv_kept_possible(const struct cleave_execution *execution)
 {
-    return execution->reduce != NULL && execution->hosts_fold &&
-           execution->journal == NULL;
+    return execution->reduce.command != NULL && execution->hosts.fold &&
+           execution->journal.path == NULL;
 }
 
 static void fail(struct cv_kept *kept, const struct cleave_error *err)
@@ -352,11 +352,11 @@ enum cleave_status cv_kept_new(struct cv_local *local, struct cv_kept **out,
                                struct cleave_error *err)
 {
     const uint32_t n = local->nworkers;
-    const bool takes_files = cv_fold_takes_files(local->execution->reduce);
+    const bool takes_files = cv_fold_takes_files(local->execution->reduce.command);
     struct cv_kept *kept;
     enum cleave_status status = CLEAVE_OK;
 
-    CV_TRY(cv_fold_check_command(local->execution->reduce, err));
+    CV_TRY(cv_fold_check_command(local->execution->reduce.command, err));
     kept = calloc(1, sizeof *kept);
     if (kept == NULL)
         return cv_fail_memory(err, "the reduction");
@@ -371,11 +371,11 @@ enum cleave_status cv_kept_new(struct cv_local *local, struct cv_kept **out,
     if (status == CLEAVE_OK)
         status = cv_kept_orders_init(&kept->orders, local, err);
     if (status == CLEAVE_OK)
-        status =
-            cv_fold_plan_new(n, local->execution->commutative,
-                             cv_fold_takes_files(local->execution->reduce) ? 2
-                                                                           : CV_FOLD_MOST,
-                             &kept->plan, err);
+        status = cv_fold_plan_new(n, local->execution->reduce.commutative,
+                                  cv_fold_takes_files(local->execution->reduce.command)
+                                      ? 2
+                                      : CV_FOLD_MOST,
+                                  &kept->plan, err);
     if (status == CLEAVE_OK)
         status = cv_kept_tell_hosts(&kept->orders, kept->there, err);
     if (status != CLEAVE_OK) {

@@ -63,9 +63,9 @@ enum cleave_status cv_kept_tell_hosts(const struct cv_kept_orders *orders,
     const struct cv_local *local = orders->local;
     struct cv_packer packer = { NULL, 0, 0, false };
 
-    cv_pack_text(&packer, local->execution->reduce);
-    cv_pack_number(&packer, local->execution->retries);
-    cv_pack_real(&packer, local->execution->timeout_s);
+    cv_pack_text(&packer, local->execution->reduce.command);
+    cv_pack_number(&packer, local->execution->failing.retries);
+    cv_pack_real(&packer, local->execution->failing.timeout_s);
     for (uint32_t w = 0; w < local->nworkers && !packer.failed; w++) {
         out_there[w] = cv_local_there(local, w);
         if (out_there[w])

@@ -248,7 +248,7 @@ static void init_lane(struct cv_local_engine *engine, uint32_t worker,
     slot->poller = local->poller;
     slot->gather = local->gather;
     slot->command = &local->commands[worker];
-    slot->timeout_s = local->execution->timeout_s;
+    slot->timeout_s = local->execution->failing.timeout_s;
     slot->left = cv_local_left;
     slot->silent = cv_local_silent;
     slot->ended = slot_ended;

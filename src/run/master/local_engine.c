@@ -257,17 +257,17 @@ static void show_progress(struct cv_local_engine *engine)
     const struct cv_local *local = engine->local;
     const struct cleave_execution *execution = local->execution;
 
-    if (execution->progress != NULL)
-        execution->progress(execution->context,
-                            &(struct cleave_progress){
-                                .elapsed_s = cv_clock_s() - engine->began_s,
-                                .done = local->done,
-                                .total = cv_source_total(local->source),
-                                .chunks = local->chunks,
-                                .failed = local->failed,
-                                .busy = engine->running,
-                                .workers = local->nworkers,
-                            });
+    if (execution->tell.progress != NULL)
+        execution->tell.progress(execution->tell.context,
+                                 &(struct cleave_progress){
+                                     .elapsed_s = cv_clock_s() - engine->began_s,
+                                     .done = local->done,
+                                     .total = cv_source_total(local->source),
+                                     .chunks = local->chunks,
+                                     .failed = local->failed,
+                                     .busy = engine->running,
+                                     .workers = local->nworkers,
+                                 });
 }
 
 static enum cleave_status local_wait(void *instance, struct cleave_event *out,
@@ -297,7 +297,7 @@ static enum cleave_status local_wait(void *instance, struct cleave_event *out,
         CV_TRY(cv_local_fold_idle(engine, err));
         show_progress(engine);
         CV_TRY(cv_poller_wait(engine->local->poller,
-                              engine->local->execution->progress != NULL ? 0.2 : -1,
+                              engine->local->execution->tell.progress != NULL ? 0.2 : -1,
                               err));
     }
 }

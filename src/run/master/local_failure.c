@@ -16,7 +16,7 @@
 static bool last_attempt(const struct cv_local_engine *engine,
                          const struct cv_local_lane *lane)
 {
-    return lane->attempt > engine->local->execution->retries;
+    return lane->attempt > engine->local->execution->failing.retries;
 }
 
 void cv_local_report(struct cv_local_engine *engine, const struct cv_local_lane *lane,
@@ -27,11 +27,11 @@ void cv_local_report(struct cv_local_engine *engine, const struct cv_local_lane 
     const double seconds = cv_clock_s() - slot->start_s;
     struct timespec now;
 
-    if (execution->attempted == NULL)
+    if (execution->tell.attempted == NULL)
         return;
     clock_gettime(CLOCK_REALTIME, &now);
-    execution->attempted(
-        execution->context,
+    execution->tell.attempted(
+        execution->tell.context,
         &(struct cleave_attempt){
             .worker = engine->local->names[slot->worker],
             .chunk = lane->chunk,
@@ -93,7 +93,7 @@ static enum cleave_status keep_input(const struct cv_local_engine *engine,
                                      const struct cv_piece *piece,
                                      struct cleave_error *err)
 {
-    const char *directory = engine->local->execution->failed_directory;
+    const char *directory = engine->local->execution->failing.directory;
     const char *name = strrchr(piece->name, '/');
     const struct cv_part given[] = { cv_piece_header(piece), cv_piece_body(piece) };
     const struct cv_part mate = cv_piece_mate(piece);
@@ -119,12 +119,12 @@ void cv_local_silent(void *context, struct cv_slot *slot)
     const struct cleave_execution *execution = engine->local->execution;
     char text[600];
 
-    if (execution->note == NULL)
+    if (execution->tell.note == NULL)
         return;
     snprintf(text, sizeof text,
              "%s: no answer to the first chunk yet: is '%s' made to be persistent?",
              engine->local->names[slot->worker], execution->command[0]);
-    execution->note(execution->context, text);
+    execution->tell.note(execution->tell.context, text);
 }
 
 void cv_local_left(void *context, struct cv_slot *slot)
@@ -137,12 +137,12 @@ void cv_local_left(void *context, struct cv_slot *slot)
     if (slot->stopping || slot->process.exit_code == 0)
         return;
     local->bad_ends++;
-    if (execution->note == NULL)
+    if (execution->tell.note == NULL)
         return;
     cv_slot_describe_end(slot, how, sizeof how);
     snprintf(text, sizeof text, "%s: the command %s after its last chunk",
              local->names[slot->worker], how);
-    execution->note(execution->context, text);
+    execution->tell.note(execution->tell.context, text);
 }
 
 static void note_failure(struct cv_local_engine *engine, const struct cv_local_lane *lane)
@@ -153,7 +153,7 @@ static void note_failure(struct cv_local_engine *engine, const struct cv_local_l
     struct cleave_error ignored;
     char text[600], records[80] = "", how[64];
 
-    if (execution->note == NULL)
+    if (execution->tell.note == NULL)
         return;
     if (cv_source_records(engine->local->source, piece, &first, &count, &ignored) ==
             CLEAVE_OK &&
@@ -164,7 +164,7 @@ static void note_failure(struct cv_local_engine *engine, const struct cv_local_l
     snprintf(text, sizeof text, "%s: bytes %llu to %llu%s: the command %s%s", piece->name,
              (unsigned long long)piece->body.begin, (unsigned long long)piece->body.end,
              records, how, lane->attempt > 1 ? ", also when tried again" : "");
-    execution->note(execution->context, text);
+    execution->tell.note(execution->tell.context, text);
 }
 
 static void halt_if_asked(struct cv_local_engine *engine)
@@ -172,15 +172,15 @@ static void halt_if_asked(struct cv_local_engine *engine)
     struct cv_local *local = engine->local;
     const struct cleave_execution *execution = local->execution;
     const double over = (double)local->chunks + 1;
-    const bool many =
-        (execution->halt_fails > 0 && local->failed >= execution->halt_fails) ||
-        (execution->halt_share > 0 && over >= 3 &&
-         (double)local->failed >= execution->halt_share * over);
+    const bool many = (execution->failing.halt_fails > 0 &&
+                       local->failed >= execution->failing.halt_fails) ||
+                      (execution->failing.halt_share > 0 && over >= 3 &&
+                       (double)local->failed >= execution->failing.halt_share * over);
 
-    if (execution->halt == CLEAVE_HALT_NEVER || !many)
+    if (execution->failing.halt == CLEAVE_HALT_NEVER || !many)
         return;
     local->halted = true;
-    if (execution->halt == CLEAVE_HALT_NOW)
+    if (execution->failing.halt == CLEAVE_HALT_NOW)
         cv_local_stop_all(engine);
 }
 
@@ -210,7 +210,7 @@ enum cleave_status cv_local_failure(struct cv_local_engine *engine,
     }
     local->failed++;
     note_failure(engine, lane);
-    if (local->execution->failed_directory != NULL)
+    if (local->execution->failing.directory != NULL)
         CV_TRY(keep_input(engine, &piece, err));
     halt_if_asked(engine);
     CV_TRY(cv_local_no_output(local, piece.begin, piece.end, err));

@@ -43,9 +43,9 @@ void cv_muster_done(struct cv_muster *muster)
 
 uint32_t cv_muster_count(const struct cleave_execution *asked)
 {
-    if (asked->platform != NULL)
-        return cleave_platform_nworkers(asked->platform);
-    return asked->workers > 0 ? asked->workers : (uint32_t)cv_usable_cores();
+    if (asked->crew.platform != NULL)
+        return cleave_platform_nworkers(asked->crew.platform);
+    return asked->crew.count > 0 ? asked->crew.count : (uint32_t)cv_usable_cores();
 }
 
 /* --- places ------------------------------------------------------------------------------- */
@@ -66,8 +66,8 @@ static enum cleave_status ask_platform(struct cv_muster *muster,
     const uint32_t n = cv_muster_count(asked);
     struct cleave_worker *workers;
 
-    *out = asked->platform;
-    if (asked->platform != NULL)
+    *out = asked->crew.platform;
+    if (asked->crew.platform != NULL)
         return CLEAVE_OK;
     workers = cv_array(&muster->arena, n, sizeof *workers);
     if (workers == NULL)
@@ -81,8 +81,9 @@ static enum cleave_status ask_platform(struct cv_muster *muster,
 
 static bool takes_joiners(const struct cleave_execution *asked)
 {
-    return asked->block > 0 || asked->policy == NULL ||
-           strcmp(asked->policy, "learn") == 0 || strcmp(asked->policy, "self") == 0;
+    return asked->sharing.block > 0 || asked->sharing.policy == NULL ||
+           strcmp(asked->sharing.policy, "learn") == 0 ||
+           strcmp(asked->sharing.policy, "self") == 0;
 }
 
 static enum cleave_status reach_hosts(struct cv_local *local, struct places *places,
@@ -91,8 +92,8 @@ static enum cleave_status reach_hosts(struct cv_local *local, struct places *pla
     const struct cleave_execution *asked = local->execution;
     bool others = false;
 
-    for (size_t i = 0; i < asked->nhosts; i++) {
-        const struct cleave_host *host = &asked->hosts[i];
+    for (size_t i = 0; i < asked->hosts.count; i++) {
+        const struct cleave_host *host = &asked->hosts.list[i];
         struct cv_host *added;
 
         if (host->slots < 1 || host->first > places->nasked ||
@@ -136,7 +137,7 @@ static enum cleave_status choose_places(struct cv_muster *muster,
                        "none of %zu hosts can be used; the first one: %s: %s",
                        local->hosts.count, local->hosts.items[0]->name,
                        local->hosts.items[0]->reason);
-    if (all && local->execution->more_hosts != NULL)
+    if (all && local->execution->hosts.more != NULL)
         places->nspare = SPARE;
     return CLEAVE_OK;
 }
@@ -172,8 +173,9 @@ static enum cleave_status make_command(struct cv_muster *muster, struct cv_local
 {
     const struct cleave_execution *asked = local->execution;
 
-    CV_TRY(prefix_words(asked->prefixes != NULL ? asked->prefixes[worker] : NULL,
-                        &muster->arena, &muster->prefixes[place], err));
+    CV_TRY(
+        prefix_words(asked->crew.prefixes != NULL ? asked->crew.prefixes[worker] : NULL,
+                     &muster->arena, &muster->prefixes[place], err));
     CV_TRY(cv_command_init(&muster->commands[place], muster->prefixes[place],
                            asked->command, err));
     return cv_command_set(&muster->commands[place], "CLEAVE_WORKER", local->names[place],
@@ -322,7 +324,7 @@ enum cleave_status cv_muster_again(struct cv_local *local, struct cleave_error *
     struct cleave_error note;
 
     local->rehost = false;
-    if (asked->more_hosts(asked->context, &more, &note) != CLEAVE_OK) {
+    if (asked->hosts.more(asked->tell.context, &more, &note) != CLEAVE_OK) {
         cv_hosts_note(&local->hosts, "cannot read the hosts again: %s", note.text);
         return CLEAVE_OK;
     }
@@ -343,7 +345,7 @@ enum cleave_status cv_muster_again(struct cv_local *local, struct cleave_error *
 /* The places that somebody has, and those that the trace has orders for: others did them. */
 static uint32_t count_places(const struct cv_local *local)
 {
-    const struct cleave_trace *trace = local->execution->trace;
+    const struct cleave_trace *trace = local->execution->tell.trace;
     const size_t count = trace != NULL ? cleave_trace_count(trace) : 0;
     uint32_t n = local->first_spare;
 

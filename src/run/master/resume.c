@@ -20,8 +20,8 @@ enum cleave_status cv_resume_open(struct cv_local *local,
     const struct cleave_execution *asked = local->execution;
     struct cv_text command = { NULL, 0, 0, false };
     struct cv_journal_run run = { .splitter = cv_splitter_text(splitter),
-                                  .header = asked->header,
-                                  .pairs = asked->pairs != NULL };
+                                  .header = asked->input.header,
+                                  .pairs = asked->input.pairs != NULL };
     enum cleave_status status;
 
     /* One that stays is asked in another way than one that does not. */
@@ -32,10 +32,10 @@ enum cleave_status cv_resume_open(struct cv_local *local,
         return cv_fail_memory(err, "the journal");
     }
     run.command = command.bytes;
-    status = cv_journal_open(asked->journal,
-                             asked->resume      ? CV_JOURNAL_RESUME
-                             : asked->overwrite ? CV_JOURNAL_OVERWRITE
-                                                : CV_JOURNAL_NEW,
+    status = cv_journal_open(asked->journal.path,
+                             asked->journal.resume      ? CV_JOURNAL_RESUME
+                             : asked->journal.overwrite ? CV_JOURNAL_OVERWRITE
+                                                        : CV_JOURNAL_NEW,
                              &run, local->source, &local->journal, err);
     cv_text_done(&command);
     return status;
@@ -70,7 +70,7 @@ enum cleave_status cv_resume_known(struct cv_local *local, struct cleave_error *
 {
     const struct cleave_execution *asked = local->execution;
 
-    if (!asked->resume)
+    if (!asked->journal.resume)
         return CLEAVE_OK;
     CV_TRY(cv_journal_tell(local->journal, local->source, err));
     for (;;) {
@@ -92,8 +92,8 @@ enum cleave_status cv_resume_known(struct cv_local *local, struct cleave_error *
         if (same)
             CV_TRY(use_old_output(local, &piece, id, err));
         else {
-            if (asked->note != NULL)
-                asked->note(asked->context, note.text);
+            if (asked->tell.note != NULL)
+                asked->tell.note(asked->tell.context, note.text);
             if (state == CV_KNOWN_PIECE)
                 CV_TRY(cv_source_put_back(local->source, &piece, err));
         }
