@@ -19,12 +19,16 @@
 
 CLEAVE_BEGIN_C
 
-#define CLEAVE_STATUS_MAP(X)                \
-    X(OK, "success")                        \
-    X(ENOMEM, "out of memory")              \
-    X(EINPUT, "bad input")                  \
-    X(EPOLICY, "policy broke its contract") \
-    X(EENGINE, "engine failed or was not built")
+#define CLEAVE_STATUS_MAP(X)                     \
+    X(OK, "success")                             \
+    X(ENOMEM, "out of memory")                   \
+    X(EINPUT, "bad input")                       \
+    X(EPOLICY, "policy broke its contract")      \
+    X(EENGINE, "engine failed or was not built") \
+    X(ESTOPPED, "stopped by a signal")           \
+    X(ECLOSED, "closed by the other side")       \
+    X(ELOST, "lost: the other side is gone")     \
+    X(EREFUSED, "refused by the other side")
 
 enum cleave_status {
 #define X(name, text) CLEAVE_##name,

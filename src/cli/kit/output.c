@@ -47,7 +47,11 @@ int cv_complain_error(const struct cleave_error *err)
     case CLEAVE_EINPUT:
         return CV_EXIT_USAGE;
     case CLEAVE_EENGINE:
+    case CLEAVE_ECLOSED:
+    case CLEAVE_ELOST:
+    case CLEAVE_EREFUSED:
         return CV_EXIT_ENGINE;
+    case CLEAVE_ESTOPPED: /* whoever knows the signal says it with the status */
     case CLEAVE_ENOMEM:
     case CLEAVE_EPOLICY:
         break;
