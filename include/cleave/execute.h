@@ -157,7 +157,7 @@ struct cleave_listener {
 /* All zero but the command and the output: standard input in lines, on all cores. */
 struct cleave_execution {
     const char *const *command; /* borrowed, ends with NULL                            */
-    bool persistent;            /* commands stay and get many chunks                   */
+    bool persistent;            /* stay, get many chunks: docs/guide/run.md            */
     struct cleave_input input;
     struct cleave_output output;
     struct cleave_crew crew;

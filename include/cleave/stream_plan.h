@@ -5,7 +5,7 @@
  * the period. A worker computes speed (1 - 2 latency / period) units per second; its
  * delay is what the ports of its master need before it can be served behind the one
  * before it. The delays of a cluster take a period at most. Chosen are the clusters of
- * greatest throughput in all; docs/streams.md has the formulas. */
+ * greatest throughput in all; docs/theory/streams.md has the formulas. */
 #ifndef CLEAVE_STREAM_PLAN_H
 #define CLEAVE_STREAM_PLAN_H
 #include <cleave/streams.h>

@@ -16,17 +16,17 @@ registered() {
 }
 
 @test "console blocks of the documents are true" {
-    true_blocks README.md docs/*.md
+    true_blocks README.md docs/guide/*.md docs/theory/*.md docs/inside/*.md
 }
 
 @test "console blocks of the pages about policies are true" {
-    true_blocks docs/policies/*.md
+    true_blocks docs/guide/policies/*.md
 }
 
 @test "every policy has a page, and every page a policy" {
     registered >"$BATS_TEST_TMPDIR/registered"
     [ "$(wc -l <"$BATS_TEST_TMPDIR/registered")" -ge 29 ]
-    for page in docs/policies/*.md; do
+    for page in docs/guide/policies/*.md; do
         basename "$page" .md
     done | grep -v '^README$' | sort >"$BATS_TEST_TMPDIR/pages"
     diff -u "$BATS_TEST_TMPDIR/registered" "$BATS_TEST_TMPDIR/pages"
@@ -34,7 +34,7 @@ registered() {
 
 @test "a page about a policy has its name, its parameters, figures and a source" {
     for name in $(registered); do
-        page=docs/policies/$name.md
+        page=docs/guide/policies/$name.md
         [ "$(head -n 1 "$page")" = "# $name" ] || {
             echo "$page does not begin with its name"
             return 1
@@ -51,15 +51,15 @@ registered() {
 
 @test "the index of the policies lists each of them once" {
     for name in $(registered); do
-        [ "$(grep -c "^| \[$name\]($name.md) |" docs/policies/README.md)" -eq 1 ] || {
-            echo "docs/policies/README.md: $name"
+        [ "$(grep -c "^| \[$name\]($name.md) |" docs/guide/policies/README.md)" -eq 1 ] || {
+            echo "docs/guide/policies/README.md: $name"
             return 1
         }
     done
 }
 
 @test "files that the documents point to are there" {
-    for file in README.md CONTRIBUTING.md src/README.md docs/*.md docs/policies/*.md; do
+    for file in README.md CONTRIBUTING.md src/README.md docs/*/*.md docs/guide/policies/*.md; do
         awk '/^```/ { inside = !inside } !inside' "$file" |
             grep -o '](\([^)# ]*\)[^) ]*)' | sed 's/^](\([^)#]*\).*/\1/' |
             while read -r target; do
@@ -71,7 +71,7 @@ registered() {
 }
 
 @test "what the walk through the source names is in the source" {
-    grep -o '`[a-z_]*/[a-zA-Z0-9_/-]*\(\.[a-z0-9]*\)\?`' docs/internals.md | tr -d '`' |
+    grep -o '`[a-z_]*/[a-zA-Z0-9_/-]*\(\.[a-z0-9]*\)\?`' docs/inside/internals.md | tr -d '`' |
         sort -u | grep -v 'NAME' >"$BATS_TEST_TMPDIR/files"
     [ "$(wc -l <"$BATS_TEST_TMPDIR/files")" -gt 50 ]
     while read -r name; do
@@ -80,7 +80,7 @@ registered() {
         *) echo "no file $name" ;;
         esac
     done <"$BATS_TEST_TMPDIR/files" >"$BATS_TEST_TMPDIR/missing"
-    grep -o '`\(struct \)\?c\(v\|leave\)_[a-z0-9_]*' docs/internals.md | sed 's/.*[` ]//' |
+    grep -o '`\(struct \)\?c\(v\|leave\)_[a-z0-9_]*' docs/inside/internals.md | sed 's/.*[` ]//' |
         sort -u >"$BATS_TEST_TMPDIR/names"
     [ "$(wc -l <"$BATS_TEST_TMPDIR/names")" -gt 20 ]
     while read -r name; do

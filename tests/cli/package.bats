@@ -23,7 +23,7 @@ setup() {
 
 @test "pages, completions and examples are there" {
     [ -f "$place/share/man/man1/cleave-run.1" ]
-    [ -f "$place/share/doc/cleave/run.md" ]
+    [ -f "$place/share/doc/cleave/guide/run.md" ]
     [ -f "$place/share/doc/cleave/examples/plan.c" ]
     for page in "$CLEAVE_SOURCE_DIR"/man/*.1; do
         [ -f "$place/share/man/man1/${page##*/}" ]

@@ -126,7 +126,7 @@ agrees() {
     here
     cleave 0 calibrate --topology $SITES --workers 4
     printf '%s\n' "$output" >"$BATS_TEST_TMPDIR/now"
-    sed -n '/^    \$ cleave calibrate /,/^$/{/\$ cleave/d;/^$/d;s/^    //p;}' docs/topologies.md |
+    sed -n '/^    \$ cleave calibrate /,/^$/{/\$ cleave/d;/^$/d;s/^    //p;}' docs/guide/topologies.md |
         diff - "$BATS_TEST_TMPDIR/now"
 }
 

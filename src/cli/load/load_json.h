@@ -1,6 +1,6 @@
 /* load_json.h -- plans and simulations as JSON on stdout. SPDX-License-Identifier: MIT
  *
- * docs/json.md documents every field. */
+ * docs/guide/json.md documents every field. */
 #ifndef CV_LOAD_JSON_H
 #define CV_LOAD_JSON_H
 #include <cleave/run.h>

@@ -1,7 +1,7 @@
 /* reduce_json.h -- trees and times of reductions as JSON fields.
  * SPDX-License-Identifier: MIT
  *
- * docs/json.md documents every field. */
+ * docs/guide/json.md documents every field. */
 #ifndef CV_REDUCE_JSON_H
 #define CV_REDUCE_JSON_H
 #include <cleave/reduce.h>

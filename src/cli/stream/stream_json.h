@@ -1,7 +1,7 @@
 /* stream_json.h -- plans and simulations of streams as JSON on stdout.
  * SPDX-License-Identifier: MIT
  *
- * docs/json.md documents every field. Both return an exit status. */
+ * docs/guide/json.md documents every field. Both return an exit status. */
 #ifndef CV_STREAM_JSON_H
 #define CV_STREAM_JSON_H
 #include "cli/stream/stream_options.h"

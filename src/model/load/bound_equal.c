@@ -3,7 +3,7 @@
  *
  * Equal workers, one port. Read a schedule backwards from its end. An optimal one with as
  * few chunks as possible leaves no gap, and always fills the worker that has been empty
- * longest (docs/bounds.md proves both): in time order it is round robin, over all workers
+ * longest (docs/theory/bounds.md proves both): in time order it is round robin, over all workers
  * unless there are fewer chunks than workers. Counting chunks from the last one, i = 0,
  * chunk i computes for g_i seconds (start-up not counted), R = B / S:
  *

@@ -11,7 +11,7 @@
  * chunks in given regions the earnings are then convex in the arrival times, so the best
  * times are edges, and a search over edges from the last to the first is enough. Which
  * bound is used for a chunk depends only on its region and the next chunk's. Details and
- * proof: docs/bounds.md. O(pieces^2), some hundred nanoseconds. */
+ * proof: docs/theory/bounds.md. O(pieces^2), some hundred nanoseconds. */
 #include "model/load/bound_response.h"
 
 #include <assert.h>

@@ -10,7 +10,7 @@
 enum { CV_START_EXACT = 128 };
 
 /* The least T at which workers, given the best places in the order of first messages,
- * could compute `load` units; see docs/bounds.md. Returns a negative number when memory
+ * could compute `load` units; see docs/theory/bounds.md. Returns a negative number when memory
  * is short. */
 double cv_bound_start(const struct cleave_worker *workers, uint32_t nworkers, double load,
                       struct cv_arena *scratch);

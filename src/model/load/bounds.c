@@ -11,7 +11,7 @@
  *        to stop early and only a bound came of it.
  * With a port per worker (multi) links do not compete: instead of `port` there is `link`,
  * and every worker's own optimum is known, so `optimal` is, too.
- * Proofs, costs and how tight each is: docs/bounds.md. */
+ * Proofs, costs and how tight each is: docs/theory/bounds.md. */
 #include "model/load/bounds.h"
 
 #include <math.h>

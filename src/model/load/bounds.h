@@ -15,7 +15,7 @@ enum { CV_MAX_BOUNDS = 8 };
  * optimum itself; "rounds" when it could only be bounded) and else "price" (left out when
  * there are thousands of kinds of workers). Several ports: "ideal", "link", "optimal" or
  * "rounds". A microsecond for equal workers, a millisecond for ten different ones, less
- * than 0.1 s for 10^5. See docs/bounds.md. */
+ * than 0.1 s for 10^5. See docs/theory/bounds.md. */
 size_t cv_bounds(const struct cleave_worker *workers, uint32_t nworkers,
                  enum cleave_port port, double load, struct cv_arena *scratch,
                  struct cleave_bound out[CV_MAX_BOUNDS], size_t *out_tightest);

@@ -13,7 +13,7 @@
  * of all p and r is at most L.
  *
  * Every solver here maximises the work done in a lifespan; cv_returns_for_work turns that
- * into the least time for given work. Docs: docs/returns.md. */
+ * into the least time for given work. Docs: docs/theory/returns.md. */
 #ifndef CV_RETURNS_H
 #define CV_RETURNS_H
 #include <stdbool.h>

@@ -8,7 +8,7 @@
  * differ, both costs of every worker are lowered to a common ratio; several are tried.
  * Fixed costs are spread over what the worker could do alone, or the least of them is
  * taken from the lifespan of all, whichever is better. A ratio above 1 is interchanged
- * first: schedules read backwards. docs/returns.md has the proofs. */
+ * first: schedules read backwards. docs/theory/returns.md has the proofs. */
 #ifndef CV_RETURNS_BOUNDS_H
 #define CV_RETURNS_BOUNDS_H
 #include "model/returns/returns.h"

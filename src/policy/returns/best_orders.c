@@ -9,7 +9,7 @@
  * small-results; latencies and who takes part are part of the search. A plan that meets a
  * bound is proved as well.
  *
- * Past the paper of O. Beaumont and A. L. Rosenberg, 2010: docs/returns.md. */
+ * Past the paper of O. Beaumont and A. L. Rosenberg, 2010: docs/theory/returns.md. */
 #include "policy/returns/best_orders.h"
 
 #include "model/returns/returns_bounds.h"

@@ -13,7 +13,7 @@
  * of the plan, but then orders and set are only the best that improvement finds.
  *
  * O. Beaumont, A. L. Rosenberg, Link-heterogeneity vs. node-heterogeneity in clusters,
- * 2010, with the set and the single port as in docs/returns.md. */
+ * 2010, with the set and the single port as in docs/theory/returns.md. */
 #include "policy/returns/round_trip.h"
 
 struct fifo {

@@ -12,7 +12,7 @@
  * shows that no schedule of one round does better, the plan says so.
  *
  * O. Beaumont, A. L. Rosenberg, Link-heterogeneity vs. node-heterogeneity in clusters,
- * 2010; the certificate is proved in docs/returns.md. */
+ * 2010; the certificate is proved in docs/theory/returns.md. */
 #include "model/returns/returns_bounds.h"
 #include "policy/returns/round_trip.h"
 

@@ -8,7 +8,7 @@
  * to 0 and a good guess above. O(n log n) for the orders; the shares are the best for them.
  *
  * O. Beaumont, A. L. Rosenberg, Link-heterogeneity vs. node-heterogeneity in clusters,
- * 2010, in the direction proved in docs/returns.md. */
+ * 2010, in the direction proved in docs/theory/returns.md. */
 #include "policy/returns/round_trip.h"
 
 struct small_results {

@@ -10,7 +10,7 @@
  *     makespan = K beta + load / bandwidth + alpha + g_0.
  *
  * Round robin over min(N, K) workers is optimal over all orders and numbers of chunks
- * (docs/bounds.md), so that this is the optimum for equal workers: O(K). The pass ends
+ * (docs/theory/bounds.md), so that this is the optimum for equal workers: O(K). The pass ends
  * when the chunks need more than the load, for longer series need still more, or when no
  * schedule of that many chunks can beat the best so far; without latencies, when a round
  * more changes nothing. Only a limit on the number of chunks can make it worse than
