@@ -6,7 +6,7 @@
  * thread. Events of a thread may not overlap, so what a worker does at the same time goes
  * to further threads of it: events come by the time of their end, hence a thread is free
  * for one that begins after the end of its last. */
-#include "io/trace_export.h"
+#include "io/chrome_trace.h"
 
 #include "base/arena.h"
 #include "base/fail.h"

@@ -5,7 +5,7 @@
  * of time. Every span becomes a state that is pushed and popped, so that states may
  * overlap, and every transfer an arrow from where it leaves to where it arrives. What ends
  * comes before what begins at the same time; spans without length leave only their arrow. */
-#include "io/trace_export.h"
+#include "io/paje_trace.h"
 
 #include <stdlib.h>
 #include <string.h>

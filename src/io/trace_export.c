@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "io/chrome_trace.h"
+#include "io/paje_trace.h"
 #include "io/trace_file.h"
 
 static bool ends_in(const char *path, const char *ending)
@@ -20,15 +22,6 @@ enum cv_trace_format cv_trace_format_of(const char *path)
     if (ends_in(path, ".chrome.json") || ends_in(path, ".perfetto.json"))
         return CV_TRACE_CHROME;
     return ends_in(path, ".paje") ? CV_TRACE_PAJE : CV_TRACE_OWN;
-}
-
-const char *cv_story_name(const struct cv_trace_story *story, uint32_t worker,
-                          char buffer[CV_STORY_NAME_ROOM])
-{
-    if (story->platform != NULL)
-        return cleave_platform_worker_name(story->platform, worker);
-    snprintf(buffer, CV_STORY_NAME_ROOM, "%lu", (unsigned long)worker);
-    return buffer;
 }
 
 static enum cleave_status write_own(const struct cv_trace_story *story, FILE *file,
