@@ -55,12 +55,6 @@ bool cv_inverse_without(const struct cv_inverse *from, uint32_t slot,
  * returning; scores are set. False when that is singular: then only clear, copy onto and
  * load make sense. */
 bool cv_inverse_insert(struct cv_inverse *inverse, uint32_t x, uint32_t s, uint32_t f);
-/* Everything that follows from orders and inverse: scores. False when the inverse is not
- * good enough for it. */
-bool cv_inverse_settle(struct cv_inverse *inverse);
-/* out = inverse times right, or out += that. */
-void cv_inverse_multiply(const struct cv_inverse *inverse, const double *right, bool add,
-                         double *out);
 /* Invert and solve once more with iterative refinement, for the result: units and score
  * are set (the rest is spoilt); true when the rows hold. */
 bool cv_inverse_polish(struct cv_inverse *inverse);
@@ -69,6 +63,18 @@ bool cv_inverse_polish(struct cv_inverse *inverse);
 enum cleave_status cv_inverse_result(const struct cv_inverse *inverse,
                                      struct cv_arena *arena, struct cv_round_trip *out,
                                      struct cleave_error *err);
+
+/* --- returns_inverse_score.c: what follows from orders and inverse ------------------ */
+
+/* Set the scores. False when the inverse is not good enough for it. */
+bool cv_inverse_settle(struct cv_inverse *inverse);
+/* out = inverse times right, or out += that. */
+void cv_inverse_multiply(const struct cv_inverse *inverse, const double *right, bool add,
+                         double *out);
+/* solution = inverse times right, refined three times; `rest` holds m. True when the rows
+ * hold. */
+bool cv_inverse_refine(const struct cv_inverse *inverse, const double *right,
+                       double *solution, double *rest);
 
 /* Shares above this part of the work below zero are zeros. */
 #define CV_SHARE_NOISE 1e-13

@@ -1,4 +1,4 @@
-/* returns_inverse_score.c -- what a pair of orders is worth, and the schedule of it.
+/* returns_inverse_score.c -- what a pair of orders is worth.
  * SPDX-License-Identifier: MIT
  *
  * On a single port that the tight solution overfills by o seconds one worker k waits z:
@@ -10,9 +10,6 @@
 
 #include <math.h>
 #include <string.h>
-
-#include "base/fail.h"
-#include "model/returns/returns_parts.h"
 
 /* A row that misses the lifespan by more than this part of it calls for a new inverse. */
 static const double row_noise = 1e-11;
@@ -177,11 +174,8 @@ bool cv_inverse_settle(struct cv_inverse *inverse)
     return error <= row_noise;
 }
 
-/* --- the last digits ---------------------------------------------------------------- */
-
-/* solution = B right, refined. */
-static double refine(const struct cv_inverse *inverse, const double *right,
-                     double *solution, double *rest)
+bool cv_inverse_refine(const struct cv_inverse *inverse, const double *right,
+                       double *solution, double *rest)
 {
     double error = INFINITY;
 
@@ -190,58 +184,5 @@ static double refine(const struct cv_inverse *inverse, const double *right,
         error = row_errors(inverse, solution, right, rest);
         cv_inverse_multiply(inverse, rest, true, solution);
     }
-    return error;
-}
-
-bool cv_inverse_polish(struct cv_inverse *inverse)
-{
-    double *rest = inverse->work_area, *one = inverse->price,
-           *answer = inverse->port_price;
-    double error, port = 0, wait;
-
-    if (!cv_inverse_renew(inverse) || inverse->score < 0)
-        return false;
-    error = refine(inverse, inverse->row_s, inverse->tight, rest);
-    if (inverse->waits != CV_NOBODY) {
-        memset(one, 0, inverse->m * sizeof *one);
-        one[inverse->waits] = 1;
-        refine(inverse, one, answer, rest);
-        inverse->overload_s = -inverse->lifespan_s;
-        for (uint32_t i = 0; i < inverse->m; i++) {
-            const struct cv_trip *trip = cv_inverse_trip(inverse, i);
-
-            port += (trip->send_s + trip->back_s) * answer[i];
-            inverse->overload_s += (trip->send_s + trip->back_s) * inverse->tight[i] +
-                                   trip->send_fixed_s + trip->back_fixed_s;
-        }
-        wait = inverse->overload_s / port;
-        for (uint32_t i = 0; i < inverse->m; i++)
-            inverse->tight[i] -= wait * answer[i];
-    }
-    inverse->score = 0;
-    for (uint32_t i = 0; i < inverse->m; i++) {
-        inverse->units[i] = fmax(inverse->tight[i], 0);
-        inverse->score += inverse->units[i];
-    }
     return error <= row_noise;
-}
-
-enum cleave_status cv_inverse_result(const struct cv_inverse *inverse,
-                                     struct cv_arena *arena, struct cv_round_trip *out,
-                                     struct cleave_error *err)
-{
-    const uint32_t m = inverse->m;
-    uint32_t *send = cv_array(arena, m, sizeof *send);
-    uint32_t *back = cv_array(arena, m, sizeof *back);
-    double *units = cv_array(arena, inverse->n, sizeof *units);
-
-    if (send == NULL || back == NULL || units == NULL)
-        return cv_fail_memory(err, "schedule");
-    for (uint32_t k = 0; k < m; k++) {
-        send[k] = inverse->who[inverse->send[k]];
-        back[k] = inverse->who[inverse->back[k]];
-        units[inverse->who[k]] = inverse->units[k];
-    }
-    return cv_returns_make(inverse->returns, send, back, m, units, inverse->lifespan_s,
-                           false, arena, out, err);
 }
