@@ -47,21 +47,25 @@ struct cv_places {
     double steps; /* work done so far, in inner steps */
 };
 
-bool cv_places_init(struct cv_places *places, uint32_t n, bool single,
-                    struct cv_arena *arena);
 /* Where among the workers of `rest` worker x, which is not one of them, does most, if
  * that is more than `least`. `port_value` is a guess of what the port is worth. False:
  * nowhere. O(m^2) and for a single port O(m) for each pair that promises more. */
 bool cv_places_best(struct cv_places *places, const struct cv_inverse *rest, uint32_t x,
                     double least, double port_value, struct cv_place_pair *out);
 
-/* --- parts of it ------------------------------------------------------------------ */
+/* --- returns_search_looks.c: what pairs promise --------------------------------------- */
+
+bool cv_places_init(struct cv_places *places, uint32_t n, bool single,
+                    struct cv_arena *arena);
 
 static inline double *cv_places_line(const struct cv_places *places, unsigned which)
 {
     return places->lines + which * ((size_t)places->n + 1);
 }
 
+/* All pairs that promise more than `least` into places->pairs. */
+void cv_places_collect(struct cv_places *places, const struct cv_inverse *rest,
+                       const struct cv_trip *trip, double least, double port_value);
 /* One pair of places again, in O(m). */
 struct cv_look cv_places_look(const struct cv_places *places,
                               const struct cv_inverse *rest, const struct cv_trip *trip,
@@ -71,7 +75,10 @@ struct cv_look cv_places_look(const struct cv_places *places,
 bool cv_places_positive(const struct cv_places *places, const struct cv_inverse *rest,
                         const struct cv_trip *trip, const struct cv_look *look,
                         uint32_t s, uint32_t f, uint32_t *doubt);
-/* On a single port: prepare for cv_places_single_work. */
+
+/* --- returns_search_port.c: a single port ----------------------------------------------- */
+
+/* Prepare for cv_places_single_work. */
 void cv_places_sum_rows(struct cv_places *places, const struct cv_inverse *rest);
 /* The work at a pair of places if it is above `least`; if it is not, any number that is
  * not above it either. */
