@@ -59,8 +59,17 @@ static inline bool cv_work_spend(struct cv_work *work, uint64_t units)
 }
 
 /* A part of what is left, to be given back by cv_work_return. */
-struct cv_work cv_work_share(const struct cv_work *work, uint64_t most);
-void cv_work_return(struct cv_work *work, const struct cv_work *share);
+static inline struct cv_work cv_work_share(const struct cv_work *work, uint64_t most)
+{
+    return (struct cv_work){ most < work->left ? most : work->left, 0 };
+}
+
+static inline void cv_work_return(struct cv_work *work, const struct cv_work *share)
+{
+    (void)cv_work_spend(work, share->spent);
+}
+
+/* --- knapsack_wide.c ---------------------------------------------------------------- */
 
 /* As a double, within its last bits: the compiler's own way is slow on some machines. */
 static inline double cv_wide_double(cv_wide value)
@@ -68,6 +77,10 @@ static inline double cv_wide_double(cv_wide value)
     return (double)(uint64_t)(value >> 64) * 0x1p64 + (double)(uint64_t)value;
 }
 
+/* The exponent of the lowest bit of a positive double. */
+int cv_wide_lowest_bit(double value);
+/* value / 2^unit, rounded down or up where bits are lost. */
+cv_wide cv_wide_of(double value, int unit, bool up, bool *lost);
 /* floor(capacity / weight), at most `most`. */
 uint32_t cv_wide_times(cv_wide capacity, cv_wide weight, uint32_t most);
 

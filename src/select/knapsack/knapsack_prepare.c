@@ -8,31 +8,6 @@
 
 #include "base/fail.h"
 
-struct cv_work cv_work_share(const struct cv_work *work, uint64_t most)
-{
-    return (struct cv_work){ most < work->left ? most : work->left, 0 };
-}
-
-void cv_work_return(struct cv_work *work, const struct cv_work *share)
-{
-    (void)cv_work_spend(work, share->spent);
-}
-
-uint32_t cv_wide_times(cv_wide capacity, cv_wide weight, uint32_t most)
-{
-    cv_wide times;
-
-    if (capacity < weight || most == 0)
-        return 0;
-    if (most == 1)
-        return 1;
-    if (capacity <= UINT64_MAX)
-        times = (uint64_t)capacity / (uint64_t)weight;
-    else
-        times = capacity / weight;
-    return times < most ? (uint32_t)times : most;
-}
-
 static double capacity_of(const struct cv_knapsack *problem, uint32_t bin)
 {
     return problem->capacities != NULL ? problem->capacities[bin] : problem->capacity;
@@ -69,36 +44,6 @@ enum cleave_status cv_knapsack_check(const struct cv_knapsack *problem,
 
 /* --- numbers ------------------------------------------------------------------------ */
 
-/* The exponent of the lowest bit of a positive double. */
-static int lowest_bit(double value)
-{
-    int exponent, bit = 0;
-    uint64_t mantissa = (uint64_t)ldexp(frexp(value, &exponent), 53);
-
-    for (; (mantissa & 1) == 0; bit++)
-        mantissa >>= 1;
-    return exponent - 53 + bit;
-}
-
-/* value / 2^unit, rounded down or up where bits are lost. */
-static cv_wide to_wide(double value, int unit, bool up, bool *lost)
-{
-    int exponent, shift;
-    uint64_t mantissa;
-
-    if (value == 0)
-        return 0;
-    mantissa = (uint64_t)ldexp(frexp(value, &exponent), 53);
-    shift = exponent - 53 - unit;
-    if (shift >= 0)
-        return (cv_wide)mantissa << shift;
-    if (shift <= -64 || ((mantissa >> -shift) << -shift) != mantissa) {
-        *lost = true;
-        return (shift <= -64 ? 0 : mantissa >> -shift) + (up ? 1 : 0);
-    }
-    return mantissa >> -shift;
-}
-
 /* The power of 2 that all weights are multiples of; capacities are then rounded down
  * without loss. Larger if the bins together would need more than 126 bits. */
 static int choose_unit(const struct cv_knapsack *problem, double largest)
@@ -109,7 +54,7 @@ static int choose_unit(const struct cv_knapsack *problem, double largest)
         const struct cv_item_class *class = &problem->classes[i];
 
         if (class->count > 0 && class->weight <= largest) {
-            const int bit = lowest_bit(class->weight);
+            const int bit = cv_wide_lowest_bit(class->weight);
 
             unit = bit < unit ? bit : unit;
         }
@@ -151,7 +96,7 @@ static bool make_groups(const struct cv_knapsack *problem, int unit, cv_wide lig
         order[b] = (struct bin_order){ capacity_of(problem, b), b };
     qsort(order, problem->nbins, sizeof *order, by_capacity);
     for (uint32_t i = 0; i < problem->nbins; i++) {
-        const cv_wide capacity = to_wide(order[i].capacity, unit, false, &lost);
+        const cv_wide capacity = cv_wide_of(order[i].capacity, unit, false, &lost);
         struct cv_group *last = out->groups + out->ngroups;
 
         if (capacity < lightest)
@@ -311,7 +256,7 @@ bool cv_instance_make(const struct cv_knapsack *problem, enum cv_making making,
 
         if (class->count == 0 || class->weight > largest)
             continue;
-        weight = to_wide(class->weight, unit, making == CV_FOR_ANSWERS, &out->rounded);
+        weight = cv_wide_of(class->weight, unit, making == CV_FOR_ANSWERS, &out->rounded);
         if (weight == 0) {
             out->free_profit += class->profit * class->count;
             continue;
