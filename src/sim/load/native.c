@@ -16,7 +16,6 @@
 
 #include "base/arena.h"
 #include "base/fail.h"
-#include "model/platform/profile.h"
 #include "sim/load/native_parts.h"
 
 static void native_close(void *engine)
@@ -121,25 +120,6 @@ static inline uint32_t dequeue(struct native *native, struct queue *queue)
     return queue->first;
 }
 
-/* When an activity that begins now ends. Noise stretches all of it; a profile slows the
- * part that depends on the size. */
-static double end_of(const struct native *native, const struct chunk *chunk,
-                     enum cv_activity activity, double latency_s, double work_s)
-{
-    double factor = 1;
-    uint32_t nsteps;
-    const struct cleave_step *steps;
-
-    if (native->noisy)
-        factor = cv_noise_factor(&native->run->noise, activity, chunk->worker, chunk->nth,
-                                 chunk->number);
-    if (native->steady)
-        return native->now_s + factor * (latency_s + work_s);
-    steps = cleave_platform_profile(native->platform, chunk->worker, &nsteps);
-    return cv_profile_end(steps, nsteps, native->now_s + factor * latency_s,
-                          factor * work_s);
-}
-
 static inline void begin_transfer(struct native *native, uint32_t lane, uint32_t index)
 {
     struct chunk *chunk = &native->chunks[index];
@@ -153,20 +133,10 @@ static inline void begin_transfer(struct native *native, uint32_t lane, uint32_t
     }
     end_s = native->now_s + (latency_s + work_s);
     if (native->noisy || !native->steady)
-        end_s = end_of(native, chunk, chunk->back ? CV_RETURN : CV_TRANSFER, latency_s,
-                       work_s);
+        end_s = cv_native_end_of(native, chunk, chunk->back ? CV_RETURN : CV_TRANSFER,
+                                 latency_s, work_s);
     chunk->start_s = native->now_s;
     end_at(native, end_s, ENDS_TRANSFER, lane);
-}
-
-double cv_native_compute_end(const struct native *native, const struct chunk *chunk)
-{
-    const struct cleave_worker *worker = &native->workers[chunk->worker];
-    const double work_s = chunk->units / worker->speed_ups;
-
-    if (native->noisy || !native->steady)
-        return end_of(native, chunk, CV_COMPUTE, worker->compute_latency_s, work_s);
-    return native->now_s + worker->compute_latency_s + work_s;
 }
 
 static inline void begin_compute(struct native *native, uint32_t index)

@@ -63,10 +63,26 @@ static inline uint64_t end_at(struct native *native, double time_s, unsigned kin
     return key;
 }
 
+/* When an activity that begins now ends. Noise stretches all of it; a profile slows the
+ * part that depends on the size: native_times.c. */
+double cv_native_end_of(const struct native *native, const struct chunk *chunk,
+                        enum cv_activity activity, double latency_s, double work_s);
+
+/* When a computation that begins now ends. */
+static inline double cv_native_compute_end(const struct native *native,
+                                           const struct chunk *chunk)
+{
+    const struct cleave_worker *worker = &native->workers[chunk->worker];
+    const double work_s = chunk->units / worker->speed_ups;
+
+    if (native->noisy || !native->steady)
+        return cv_native_end_of(native, chunk, CV_COMPUTE, worker->compute_latency_s,
+                                work_s);
+    return native->now_s + worker->compute_latency_s + work_s;
+}
+
 /* Recalls: native_recall.c. Take units back from what a worker computes; fill the event that
  * says how many; forget the events of computations that end earlier since. */
-/* When a computation that begins now ends. */
-double cv_native_compute_end(const struct native *native, const struct chunk *chunk);
 enum cleave_status cv_native_recall(struct native *native,
                                     const struct cleave_order *order,
                                     struct cleave_error *err);
