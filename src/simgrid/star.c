@@ -19,9 +19,6 @@
 /* A bandwidth that no message ever meets. */
 #define ANY "1e60Bps"
 
-/* A message has so many bytes. */
-static const double LEAST_BYTES = 1e13, USUAL_BYTES = 1e15, MOST_BYTES = 1e18;
-
 static const struct cleave_worker one_unit_a_second = { .speed_ups = 1,
                                                         .bandwidth_ups = 1,
                                                         .return_bandwidth_ups = 1 };
@@ -31,12 +28,6 @@ static const struct cleave_worker one_unit_a_second = { .speed_ups = 1,
 static double latency(double latency_s)
 {
     return latency_s > 1e-200 ? latency_s : 1e-200;
-}
-
-/* A speed of nothing is none that SimGrid takes: so slow that it makes no difference. */
-static double rate(double factor)
-{
-    return factor > 1e-14 ? factor : 1e-14;
 }
 
 static const struct cleave_worker *worker_at(const struct world *world, uint32_t i)
@@ -53,7 +44,7 @@ static void write_host(const struct world *world, uint32_t i,
 
     fprintf(file, "<host id=\"w%u\" speed=\"%.17gf", i, speed);
     for (uint32_t k = 0; world->nsteps != NULL && k < world->nsteps[i]; k++)
-        fprintf(file, ",%.17gf", speed * rate(steps[k].factor));
+        fprintf(file, ",%.17gf", speed * cv_star_factor(steps[k].factor));
     /* Bandwidths are set when it is known what a unit is in bytes; till then, and for nodes
      * that send to nodes, they are no obstacle. */
     fprintf(file,
@@ -146,29 +137,10 @@ void cv_star_latency(struct world *world, bool on_links)
     world->latency_on_links = on_links;
 }
 
-static void set_bandwidth(const struct link *link)
-{
-    if (link->unit_bytes > 0)
-        sg_link_set_bandwidth(link->link,
-                              link->rate_ups * link->unit_bytes * rate(link->factor));
-}
-
-void cv_star_fit(struct activity *activity)
-{
-    struct link *link = activity->link;
-    const double bytes = activity->bytes * link->unit_bytes;
-
-    if (activity->bytes > 0 && (bytes < LEAST_BYTES || bytes > MOST_BYTES)) {
-        link->unit_bytes = USUAL_BYTES / activity->bytes;
-        set_bandwidth(link);
-    }
-    activity->bytes *= link->unit_bytes;
-}
-
 void cv_star_rate(struct world *world, uint32_t worker, uint32_t state, double factor)
 {
     sg_host_set_pstate(world->hosts[worker], state);
     world->down[worker].factor = world->up[worker].factor = factor;
-    set_bandwidth(&world->down[worker]);
-    set_bandwidth(&world->up[worker]);
+    cv_star_bandwidth(&world->down[worker]);
+    cv_star_bandwidth(&world->up[worker]);
 }

@@ -116,12 +116,19 @@ bool cv_world_next(struct world *world, struct activity *out);
 #define CV_STAR_UNIT 1e9
 
 void cv_star_load(struct world *world);
-/* Turn the units of a message into bytes. */
-void cv_star_fit(struct activity *activity);
 /* Latencies are charged by links, or else by whoever sends. */
 void cv_star_latency(struct world *world, bool on_links);
 /* Set a worker's speed to a state of its host, and its bandwidths to match. */
 void cv_star_rate(struct world *world, uint32_t worker, uint32_t state, double factor);
+
+/* --- star_link.c: a link of it -------------------------------------------------------- */
+
+/* A speed of nothing is none that SimGrid takes: so slow that it makes no difference. */
+double cv_star_factor(double factor);
+/* The bandwidth follows from its rate, its factor and what a unit is in bytes. */
+void cv_star_bandwidth(const struct link *link);
+/* Turn the units of a message into bytes. */
+void cv_star_fit(struct activity *activity);
 
 /* --- weather.c: speeds that change ---------------------------------------------------- */
 
