@@ -1,130 +1,14 @@
 /* cut_file.c -- cut a file at record boundaries. SPDX-License-Identifier: MIT */
 #include "run/input/cut_file.h"
 
-#include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "base/arena.h"
 #include "base/fail.h"
 #include "run/input/split_kind.h"
 
 enum {
-    NEAR = 4096,          /* read at first around a cut          */
-    BLOCK = 128 * 1024,   /* read at a time by a walk            */
-    BLOCK_MOST = 1 << 20, /* read at a time by a search          */
-    GRAIN = 64 * 1024,    /* least bytes between slots           */
-    SLOTS_MOST = 1 << 16,
+    BLOCK = 128 * 1024,   /* read at a time by a count  */
+    BLOCK_MOST = 1 << 20, /* read at a time by a search */
 };
-
-void cv_cut_file_init(struct cv_cut_file *file, const struct cv_splitter *splitter,
-                      const char *name, int fd, uint64_t size)
-{
-    *file = (struct cv_cut_file){
-        .splitter = splitter,
-        .name = name,
-        .fd = fd,
-        .size = size,
-        .torn = UINT64_MAX,
-        .near = NEAR,
-        .grain = size / SLOTS_MOST > GRAIN ? size / SLOTS_MOST : GRAIN,
-    };
-}
-
-void cv_cut_file_done(struct cv_cut_file *file)
-{
-    if (file == NULL)
-        return;
-    free(file->block);
-    free(file->slots);
-    file->block = NULL;
-    file->slots = NULL;
-    file->held = file->capacity = file->nslots = file->slots_capacity = 0;
-}
-
-uint64_t cv_cut_file_torn(const struct cv_cut_file *file)
-{
-    return file->torn;
-}
-
-/* --- reading ---------------------------------------------------------------------------- */
-
-static enum cleave_status fill(struct cv_cut_file *file, uint64_t offset, size_t length,
-                               struct cleave_error *err)
-{
-    const struct cv_place place = { file->name, 0, 0, NULL };
-
-    if (length > file->capacity) {
-        char *larger = cv_grow(file->block, &file->capacity, length, 1);
-
-        if (larger == NULL)
-            return cv_fail_memory(err, "a block of the input");
-        file->block = larger;
-    }
-    file->block_at = offset;
-    file->held = 0;
-    while (file->held < length) {
-        const ssize_t got = pread(file->fd, file->block + file->held, length - file->held,
-                                  (off_t)(offset + file->held));
-
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got < 0)
-            return cv_fail_at(err, &place, "cannot read at byte %" PRIu64 ": %s",
-                              offset + file->held, strerror(errno));
-        if (got == 0)
-            return cv_fail_at(err, &place, "expected %" PRIu64 " bytes, got %" PRIu64,
-                              file->size, offset + file->held);
-        file->held += (size_t)got;
-    }
-    return CLEAVE_OK;
-}
-
-enum cleave_status cv_cut_file_read(struct cv_cut_file *file, uint64_t offset,
-                                    size_t least, size_t block, const char **bytes,
-                                    size_t *length, struct cleave_error *err)
-{
-    const uint64_t left = file->size - offset;
-
-    if (least > left)
-        least = (size_t)left;
-    if (block < least)
-        block = least;
-    if (offset < file->block_at || offset - file->block_at > file->held ||
-        file->held - (size_t)(offset - file->block_at) < least)
-        CV_TRY(fill(file, offset, block < left ? block : (size_t)left, err));
-    *bytes = file->block + (size_t)(offset - file->block_at);
-    *length = file->held - (size_t)(offset - file->block_at);
-    return CLEAVE_OK;
-}
-
-enum cleave_status cv_cut_file_walk(struct cv_cut_file *file, struct cv_walk *walk,
-                                    uint64_t limit, struct cleave_error *err)
-{
-    const struct cv_split_kind *kind = file->splitter->kind;
-
-    while (walk->at < limit && walk->boundary < walk->until && walk->found < walk->most) {
-        const char *bytes;
-        size_t length;
-        enum cleave_status status;
-
-        CV_TRY(cv_cut_file_read(file, walk->at, 1, BLOCK, &bytes, &length, err));
-        if (length > limit - walk->at)
-            length = (size_t)(limit - walk->at);
-        status = kind->walk(file->splitter, walk, bytes, length, err);
-        if (status != CLEAVE_OK) {
-            if (err != NULL && file->name != NULL)
-                snprintf(err->file, sizeof err->file, "%s", file->name);
-            return status;
-        }
-    }
-    if (walk->at == file->size && !kind->whole(walk))
-        file->torn = walk->boundary;
-    return CLEAVE_OK;
-}
 
 /* --- local splitters -------------------------------------------------------------------- */
 

@@ -47,7 +47,7 @@ enum cleave_status cv_cut_file_count(struct cv_cut_file *file, uint64_t from, ui
  * never closed; UINT64_MAX as long as no cut or count came upon one. */
 uint64_t cv_cut_file_torn(const struct cv_cut_file *file);
 
-/* For the other files of the search: the bytes from `offset` on, at least `least` of them
+/* Below the search, in cut_read.c: the bytes from `offset` on, at least `least` of them
  * if the file has them, borrowed until the next call; `block` are read at a time. And a
  * walk over the file, up to `limit` or as the walk says. */
 enum cleave_status cv_cut_file_read(struct cv_cut_file *file, uint64_t offset,
