@@ -38,7 +38,7 @@ enum cleave_status cv_source_file_unchanged(const struct cv_source_file *file,
 /* The file in which an address is. */
 size_t cv_source_file_at(const struct cv_source *source, uint64_t address);
 
-/* --- a stream (source_stream.c, source_settle.c) -------------------------------------------- */
+/* --- a stream (source_stream.c) ------------------------------------------------------------- */
 
 /* A boundary, and with `numbers` how many records are before it. */
 struct cv_stream_mark {
@@ -77,15 +77,15 @@ void cv_stream_free(struct cv_stream *stream);
 bool cv_stream_full(const struct cv_stream *stream);
 /* Move what is there to memory, up to a few megabytes. */
 enum cleave_status cv_stream_read(struct cv_stream *stream, struct cleave_error *err);
-/* Find the header, and keep it: before anything is finished, and when a record is there. */
-enum cleave_status cv_stream_header(struct cv_stream *stream, struct cleave_error *err);
 /* Give the memory back. */
 enum cleave_status cv_stream_finish(struct cv_stream *stream, uint64_t begin,
                                     uint64_t end, struct cleave_error *err);
+
+/* --- its boundaries that are remembered (source_marks.c) ------------------------------------- */
+
 enum cleave_status cv_stream_records(const struct cv_stream *stream, uint64_t begin,
                                      uint64_t end, uint64_t *first, uint64_t *count,
                                      struct cleave_error *err);
-
 /* With `numbers`: know how many records are before a boundary at the end of a piece. */
 enum cleave_status cv_stream_number(struct cv_stream *stream, uint64_t offset,
                                     struct cleave_error *err);
@@ -94,14 +94,18 @@ enum cleave_status cv_stream_mark(struct cv_stream *stream, size_t index,
                                   struct cv_stream_mark mark, struct cleave_error *err);
 /* Marks before `offset`. */
 size_t cv_stream_marks_before(const struct cv_stream *stream, uint64_t offset);
-
-/* Find new boundaries in what came, and let it be taken. */
-enum cleave_status cv_stream_settle(struct cv_source *source, struct cleave_error *err);
 /* The first boundary at or after `target` in [begin, end], which are boundaries, of bytes
  * that are not finished, in one stretch. begin < target <= end. */
 enum cleave_status cv_stream_cut(const struct cv_stream *stream, uint64_t begin,
                                  uint64_t end, uint64_t target, uint64_t *out,
                                  struct cleave_error *err);
+/* Find the header, and keep it: before anything is finished, and when a record is there. */
+enum cleave_status cv_stream_header(struct cv_stream *stream, struct cleave_error *err);
+
+/* --- new ones (source_settle.c) --------------------------------------------------------------- */
+
+/* Find new boundaries in what came, and let it be taken. */
+enum cleave_status cv_stream_settle(struct cv_source *source, struct cleave_error *err);
 
 /* --- the source ----------------------------------------------------------------------------- */
 

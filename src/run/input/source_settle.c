@@ -1,15 +1,13 @@
-/* source_settle.c -- the record boundaries of a stream. SPDX-License-Identifier: MIT
+/* source_settle.c -- new record boundaries in what comes of a stream.
+ * SPDX-License-Identifier: MIT
  *
  * As bytes come, the last boundary that is certain is looked for: what is before it may be
- * taken. Cuts within that are looked for in a window from a boundary on, as what was
- * before may have been given back. Where ranges are known that an earlier run finished,
- * nothing past the start of such a range is made available before it has come and been
- * judged. */
+ * taken. Where ranges are known that an earlier run finished, nothing past the start of
+ * such a range is made available before it has come and been judged. */
 #include "run/input/source_inner.h"
 
 #include <stdio.h>
 
-#include "base/arena.h"
 #include "base/fail.h"
 #include "run/input/split_kind.h"
 
@@ -141,59 +139,6 @@ enum cleave_status cv_stream_settle(struct cv_source *source, struct cleave_erro
         status = judge(source, &tail, &judged, err);
     if (status == CLEAVE_OK && judged)
         status = settle_some(source, &tail, UINT64_MAX, err);
-    if (status != CLEAVE_OK && err != NULL && err->file[0] == '\0')
-        snprintf(err->file, sizeof err->file, "%s", stream->name);
-    return status;
-}
-
-/* --- cuts --------------------------------------------------------------------------------- */
-
-/* The last mark in (begin, target], else `begin`. */
-static uint64_t nearest(const struct cv_stream *stream, uint64_t begin, uint64_t target)
-{
-    const size_t index = cv_stream_marks_before(stream, target + 1);
-
-    return index > 0 && stream->marks[index - 1].offset > begin
-               ? stream->marks[index - 1].offset
-               : begin;
-}
-
-static enum cleave_status cut_from(const struct cv_stream *stream, const char *bytes,
-                                   uint64_t start, uint64_t end, uint64_t target,
-                                   uint64_t *out, struct cleave_error *err)
-{
-    const size_t length = (size_t)(end - start);
-    struct cv_cut_window window;
-    size_t cut, more;
-
-    cv_cut_window_init(&window, stream->window.splitter);
-    cv_cut_window_take(&window, (size_t)start);
-    CV_TRY(cv_cut_window_find(&window, bytes, length, true, (size_t)(target - start),
-                              &cut, err));
-    if (start + cut < target) { /* the last one before it: so the next one is behind */
-        cv_cut_window_take(&window, cut);
-        CV_TRY(
-            cv_cut_window_find(&window, bytes + cut, length - cut, true, 1, &more, err));
-        cut += more;
-    }
-    *out = start + cut;
-    return CLEAVE_OK;
-}
-
-enum cleave_status cv_stream_cut(const struct cv_stream *stream, uint64_t begin,
-                                 uint64_t end, uint64_t target, uint64_t *out,
-                                 struct cleave_error *err)
-{
-    const uint64_t start = nearest(stream, begin, target);
-    uint64_t stretch_end;
-    enum cleave_status status;
-
-    if (start == target || target >= end) {
-        *out = target < end ? target : end;
-        return CLEAVE_OK;
-    }
-    status = cut_from(stream, cv_spool_at(&stream->spool, start, &stretch_end), start,
-                      end, target, out, err);
     if (status != CLEAVE_OK && err != NULL && err->file[0] == '\0')
         snprintf(err->file, sizeof err->file, "%s", stream->name);
     return status;

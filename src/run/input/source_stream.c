@@ -11,7 +11,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/arena.h"
 #include "base/fail.h"
 
 enum {
@@ -151,117 +150,6 @@ enum cleave_status cv_stream_read(struct cv_stream *stream, struct cleave_error 
         CV_TRY(read_once(stream, &got, err));
     while (got > 0 && !stream->ended && stream->received - before < READ_MOST &&
            !stream->polls); /* only the first read is known not to wait */
-    return CLEAVE_OK;
-}
-
-/* --- records ---------------------------------------------------------------------------- */
-
-/* Records of [begin, end), which may lie in several stretches. */
-static enum cleave_status count(const struct cv_stream *stream, uint64_t begin,
-                                uint64_t end, uint64_t *out, struct cleave_error *err)
-{
-    uint64_t total = 0, some, stretch_end;
-
-    for (; begin < end; begin = stretch_end) {
-        const char *bytes = cv_spool_at(&stream->spool, begin, &stretch_end);
-
-        if (stretch_end > end)
-            stretch_end = end;
-        CV_TRY(cv_splitter_count(stream->window.splitter, bytes,
-                                 (size_t)(stretch_end - begin), &some, err));
-        total += some;
-    }
-    *out = total;
-    return CLEAVE_OK;
-}
-
-size_t cv_stream_marks_before(const struct cv_stream *stream, uint64_t offset)
-{
-    size_t low = 0, high = stream->nmarks;
-
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-
-        if (stream->marks[middle].offset < offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/* Records before `offset`, counted on from the last mark, or from the start of the stream:
- * whatever begins a piece has one. */
-static enum cleave_status number(const struct cv_stream *stream, uint64_t offset,
-                                 uint64_t *out, struct cleave_error *err)
-{
-    const size_t index = cv_stream_marks_before(stream, offset + 1);
-    const struct cv_stream_mark none = { 0, 0 };
-    const struct cv_stream_mark *mark = index > 0 ? &stream->marks[index - 1] : &none;
-    uint64_t some;
-
-    CV_TRY(count(stream, mark->offset, offset, &some, err));
-    *out = mark->records + some;
-    return CLEAVE_OK;
-}
-
-enum cleave_status cv_stream_mark(struct cv_stream *stream, size_t index,
-                                  struct cv_stream_mark mark, struct cleave_error *err)
-{
-    struct cv_stream_mark *marks = stream->marks;
-
-    if (stream->nmarks == stream->marks_capacity) {
-        marks =
-            cv_grow(marks, &stream->marks_capacity, stream->nmarks + 1, sizeof *marks);
-        if (marks == NULL)
-            return cv_fail_memory(err, "an index of the input");
-        stream->marks = marks;
-    }
-    memmove(marks + index + 1, marks + index, (stream->nmarks - index) * sizeof *marks);
-    marks[index] = mark;
-    stream->nmarks++;
-    return CLEAVE_OK;
-}
-
-enum cleave_status cv_stream_number(struct cv_stream *stream, uint64_t offset,
-                                    struct cleave_error *err)
-{
-    const size_t index = cv_stream_marks_before(stream, offset);
-    struct cv_stream_mark new = { offset, stream->records };
-
-    if (!stream->numbers ||
-        (index < stream->nmarks && stream->marks[index].offset == offset))
-        return CLEAVE_OK;
-    if (offset != stream->settled)
-        CV_TRY(number(stream, offset, &new.records, err));
-    return cv_stream_mark(stream, index, new, err);
-}
-
-enum cleave_status cv_stream_records(const struct cv_stream *stream, uint64_t begin,
-                                     uint64_t end, uint64_t *first, uint64_t *records,
-                                     struct cleave_error *err)
-{
-    CV_TRY(count(stream, begin, end, records, err));
-    *first = 0;
-    if (!stream->numbers)
-        return CLEAVE_OK;
-    CV_TRY(number(stream, begin, first, err));
-    ++*first;
-    return CLEAVE_OK;
-}
-
-/* --- the header -------------------------------------------------------------------------- */
-
-enum cleave_status cv_stream_header(struct cv_stream *stream, struct cleave_error *err)
-{
-    uint64_t end, stretch_end;
-
-    CV_TRY(cv_stream_cut(stream, 0, stream->settled, 1, &end, err));
-    stream->header = malloc((size_t)end);
-    if (stream->header == NULL)
-        return cv_fail_memory(err, "the header");
-    memcpy(stream->header, cv_spool_at(&stream->spool, 0, &stretch_end), (size_t)end);
-    stream->header_end = end;
     return CLEAVE_OK;
 }
 
