@@ -7,14 +7,6 @@
 #include "mpi/bridge/bridge_nap.h"
 #include "mpi/map/map_master.h"
 
-void cv_map_chunk_free(struct cv_map_chunk *chunk)
-{
-    if (chunk == NULL)
-        return;
-    cv_map_buffer_done(&chunk->buffer);
-    free(chunk);
-}
-
 static void remove_chunk(struct cv_map_chunk *chunk)
 {
     struct cv_map_slot *slot = &chunk->master->slots[chunk->worker];

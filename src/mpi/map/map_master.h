@@ -91,6 +91,8 @@ struct cv_map_master {
 
 extern const struct cv_engine cv_engine_map; /* its source is a struct cv_map_master    */
 
+/* --- map_master.c --- */
+
 /* Tell the policy; time and, but for DONE and SENT, start are set here. */
 void cv_map_event(struct cv_map_master *master, struct cleave_event event);
 /* The job has come to nothing: what was first counts. */
@@ -98,8 +100,10 @@ void cv_map_fail(struct cv_map_master *master, const struct cleave_error *err);
 /* See what has happened, or nap, no longer than until that time of the nap clock. */
 enum cleave_status cv_map_step(struct cv_map_master *master, double until_s,
                                struct cleave_error *err);
+/* Free a chunk that nobody knows any more. */
+void cv_map_chunk_free(struct cv_map_chunk *chunk);
 
-/* --- map_chunks.c ---    */
+/* --- map_chunks.c --- */
 
 /* Begin the next orders of all workers, as far as they may have more. */
 enum cleave_status cv_map_begin_all(struct cv_map_master *master,
@@ -107,8 +111,6 @@ enum cleave_status cv_map_begin_all(struct cv_map_master *master,
 /* A worker has computed a chunk. */
 void cv_map_computed(struct cv_map_master *master, uint32_t worker,
                      const struct cv_map_note *note);
-/* Free a chunk that nobody knows any more. */
-void cv_map_chunk_free(struct cv_map_chunk *chunk);
 
 /* --- map_fold.c --- */
 
