@@ -115,6 +115,8 @@ int cv_reduction_drive(struct cv_reduction *r, bool block);
 /* Advance the team until all its reductions have ended. */
 int cv_reduction_drain(struct cv_team *team);
 
+/* --- reduction_room.c: for the schemes --- */
+
 /* inout = in . inout for `count` elements, timed. */
 int cv_reduction_combine(struct cv_reduction *r, const void *in, void *inout, int count);
 /* Room for the segments that arrive; for a vector (`recv` at the root). */
