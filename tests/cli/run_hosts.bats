@@ -186,7 +186,7 @@ exec "$@"
 END
     cat >old <<'END'
 #!/bin/sh
-printf 'CLVE\002\002\000\000\000\000\000\000\000\000\000\000\000\000\000\000'
+printf 'CLVE\001\002\000\000\000\000\000\000\000\000\000\000\000\000\000\000'
 printf '\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000\000'
 sleep 5
 END
@@ -201,7 +201,7 @@ END
     says "no: left out: the connection was closed; 'false' exited with status 1"
     says "missing: left out: cannot run './is-not-there': No such file or directory"
     says "talks: left out: expected a frame of cleave, got 'Welcome to this machine"
-    says "old: left out: expected frames of version 1, got version 2: both sides need the same cleave"
+    says "old: left out: expected frames of version 2, got version 1: both sides need the same cleave"
     says "hangs: left out: no"
     output=$(cat json)
     valid_json

@@ -9,7 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -38,7 +37,6 @@ struct world {
     struct cleave_platform *platform;
     struct cleave_host hosts[WORKERS];
     char notes[4096];
-    bool near, apart; /* workers say that they are near; but they are in a world apart  */
 };
 
 /* A command that has to succeed. */
@@ -99,31 +97,12 @@ static void *route(void *context)
 
 /* --- workers ------------------------------------------------------------------------------ */
 
-/* Where processes have other numbers. False: it is not allowed. */
-static bool go_apart(void)
+static void serve(int link, int peers)
 {
-    pid_t pid;
-
-    if (unshare(CLONE_NEWPID) != 0)
-        return false;
-    pid = fork();
-    if (pid < 0)
-        return false;
-    if (pid > 0) {
-        waitpid(pid, NULL, 0);
-        _exit(0);
-    }
-    return true;
-}
-
-static void serve(const struct world *world, int link, int peers)
-{
-    struct cv_worker_options options = { .in = link, .out = link, .near = world->near };
+    struct cv_worker_options options = { .in = link, .out = link };
     struct cv_worker_fold *fold;
     struct cleave_error err;
 
-    if (world->apart && !go_apart())
-        _exit(3);
     if (cv_worker_fold_new(peers, &fold, &err) != CLEAVE_OK)
         _exit(2);
     cv_worker_fold_attach(fold, &options);
@@ -160,7 +139,7 @@ static void start_workers(struct world *world)
                 close(theirs[k][1]);
             }
         }
-        serve(world, theirs[i][0], theirs[i][1]);
+        serve(theirs[i][0], theirs[i][1]);
     }
     for (int i = 0; i < WORKERS; i++) {
         close(theirs[i][0]);
@@ -176,11 +155,9 @@ static void take_note(void *context, const char *text)
     snprintf(world->notes + length, sizeof world->notes - length, "%s\n", text);
 }
 
-static void open_world(struct world *world, bool near, bool apart)
+static void open_world(struct world *world)
 {
     memset(world, 0, sizeof *world);
-    world->near = near;
-    world->apart = apart;
     strcpy(world->folder, "/tmp/cleave-kept.XXXXXX");
     assert_non_null(mkdtemp(world->folder));
     snprintf(world->input, sizeof world->input, "%s/in", world->folder);
@@ -266,7 +243,7 @@ static void order_is_kept(void **state)
         struct cleave_error err;
         struct world world;
 
-        open_world(&world, false, false);
+        open_world(&world);
         if (execute(&world,
                     (struct cleave_execution){ .reduce.command = folds[i],
                                                .sharing.policy = policies[i],
@@ -293,7 +270,7 @@ static void any_order(void **state)
     char command[600];
 
     (void)state;
-    open_world(&world, false, false);
+    open_world(&world);
     assert_int_equal(execute(&world,
                              (struct cleave_execution){ .reduce.command = "sort -n",
                                                         .reduce.commutative = true,
@@ -316,7 +293,7 @@ static void a_failed_chunk_leaves_no_gap(void **state)
     char command[600];
 
     (void)state;
-    open_world(&world, false, false);
+    open_world(&world);
     assert_int_equal(execute(&world,
                              (struct cleave_execution){ .reduce.command = "cat",
                                                         .sharing.block = 500 },
@@ -334,37 +311,6 @@ static void a_failed_chunk_leaves_no_gap(void **state)
     close_world(&world);
 }
 
-/* Without a reduction: large outputs of workers that are near are taken from where they
- * are, or, if they cannot be found there, sent. */
-static void outputs_are_taken(void **state)
-{
-    static const char script[] = "awk '{ for (i = 0; i < 30; i++) print }'";
-    pid_t pid = fork();
-    int ended;
-
-    (void)state;
-    if (pid == 0)
-        _exit(unshare(CLONE_NEWPID) == 0 ? 0 : 1);
-    assert_int_equal(waitpid(pid, &ended, 0), pid);
-    for (int apart = 0; apart < (ended == 0 ? 2 : 1); apart++) {
-        struct cleave_execution_result *result = NULL;
-        struct cleave_error err = { 0 };
-        struct world world;
-        char command[600];
-
-        open_world(&world, true, apart);
-        if (execute(&world, (struct cleave_execution){ .sharing.block = 9000 }, script,
-                    &result, &err) != CLEAVE_OK)
-            fail_msg("%s", err.text);
-        snprintf(command, sizeof command, "%s '%s' | cmp - '%s'", script, world.input,
-                 world.output);
-        shell(command);
-        assert_int_equal(result->failed, 0);
-        cleave_execution_free(result);
-        close_world(&world);
-    }
-}
-
 static void a_fold_that_fails(void **state)
 {
     struct cleave_execution_result *result = NULL;
@@ -372,7 +318,7 @@ static void a_fold_that_fails(void **state)
     struct world world;
 
     (void)state;
-    open_world(&world, false, false);
+    open_world(&world);
     assert_int_equal(execute(&world,
                              (struct cleave_execution){ .reduce.command = "exit 7",
                                                         .sharing.block = 5000,
@@ -395,7 +341,7 @@ static void a_fold_that_is_tried_again(void **state)
     char reduce[200];
 
     (void)state;
-    open_world(&world, false, false);
+    open_world(&world);
     snprintf(reduce, sizeof reduce, "mkdir %s/once 2>/dev/null && exit 1; cat",
              world.folder);
     assert_int_equal(execute(&world,
@@ -425,7 +371,7 @@ static void a_worker_is_lost(void **state)
         struct world world;
         enum cleave_status status;
 
-        open_world(&world, false, false);
+        open_world(&world);
         status = execute(&world,
                          (struct cleave_execution){ .reduce.command = "cat",
                                                     .sharing.block = i == 0 ? 800 : 0 },
@@ -461,7 +407,7 @@ static void a_giver_is_lost(void **state)
         char command[1000];
         enum cleave_status status;
 
-        open_world(&world, false, false);
+        open_world(&world);
         snprintf(command, sizeof command, reduce, world.folder);
         status = execute(&world,
                          (struct cleave_execution){ .reduce.command = command,
@@ -491,7 +437,6 @@ int main(void)
         cmocka_unit_test(order_is_kept),
         cmocka_unit_test(any_order),
         cmocka_unit_test(a_failed_chunk_leaves_no_gap),
-        cmocka_unit_test(outputs_are_taken),
         cmocka_unit_test(a_fold_that_fails),
         cmocka_unit_test(a_fold_that_is_tried_again),
         cmocka_unit_test(a_worker_is_lost),

@@ -14,7 +14,6 @@
 
 #include <cmocka.h>
 
-#include "run/wire/lent.h"
 #include "run/wire/remote.h"
 #include "run/worker/worker_serve.h"
 
@@ -26,7 +25,7 @@ struct worker {
 };
 
 /* Its exit status is that of the call, and what was wrong goes into a pipe. */
-static void start_at(struct worker *worker, bool near, int *errors)
+static void start(struct worker *worker, int *errors)
 {
     int ends[2], texts[2];
 
@@ -40,10 +39,9 @@ static void start_at(struct worker *worker, bool near, int *errors)
 
         close(ends[0]);
         close(texts[0]);
-        status = cv_worker_serve(&(struct cv_worker_options){ .in = ends[1],
-                                                              .out = ends[1],
-                                                              .near = near },
-                                 &err);
+        status =
+            cv_worker_serve(&(struct cv_worker_options){ .in = ends[1], .out = ends[1] },
+                            &err);
         if (status != CLEAVE_OK && write(texts[1], err.text, strlen(err.text)) < 0)
             _exit(99);
         _exit((int)status);
@@ -52,11 +50,6 @@ static void start_at(struct worker *worker, bool near, int *errors)
     close(texts[1]);
     worker->link = ends[0];
     *errors = texts[0];
-}
-
-static void start(struct worker *worker, int *errors)
-{
-    start_at(worker, false, errors);
 }
 
 /* The link is closed; how the worker ended and what it said. */
@@ -149,7 +142,6 @@ static void describe(struct worker *worker, const char **command)
                                                   .names = names,
                                                   .environment = nothing,
                                                   .directory = "",
-                                                  .temporary = "",
                                                   .silence_s = 60,
                                                   .memory = 1 << 20 });
     /* In two frames. */
@@ -281,15 +273,15 @@ static void a_piece_is_cut_before_it_begins_and_not_after(void **state)
     assert_int_equal(finish(&worker, errors, text), CLEAVE_OK);
 }
 
-/* --- outputs that are lent ---------------------------------------------------------------- */
+/* --- large outputs ------------------------------------------------------------------------ */
 
 /* What it writes is longer than a frame and, twice, than what may be in memory. */
-enum { LENT = 700000 };
-static const char *lending[] = {
+enum { LARGE = 700000 };
+static const char *writing_much[] = {
     "sh", "-c", "read a; awk -v a=$a 'BEGIN { while (n++ < 100000) print a + n }'", NULL
 };
 
-static char lent_byte(uint64_t from, size_t at)
+static char large_byte(uint64_t from, size_t at)
 {
     char line[32];
 
@@ -306,164 +298,36 @@ static void give_number(struct worker *worker, uint64_t chunk, uint64_t number)
     send_data(worker, 0, chunk, line, true);
 }
 
-static void answer(struct worker *worker, uint64_t chunk, bool taken)
+/* The output of one piece after that of the other, whenever their commands end. */
+static void large_outputs_are_sent(void **state)
 {
-    say(worker,
-        (struct cv_frame_head){ .type = CV_FRAME_TAKEN, .chunk = chunk, .value = taken },
-        NULL, 0);
-}
-
-static void not_over(const struct cv_loan *loan)
-{
-    (void)loan;
-}
-
-/* The worker says where the output is, and its end with it. */
-static struct cv_store *borrow(struct worker *worker, struct cv_gather *gather,
-                               uint64_t chunk)
-{
-    const struct cv_loan loan = { not_over, NULL, 0, 0 };
-    struct cv_unpacker unpacker;
-    struct cv_remote_end end;
-    struct cv_arena arena;
-    struct cv_store *store;
-    enum cv_lent how;
-
-    assert_int_equal(hear(worker), CV_FRAME_COMPUTED);
-    assert_int_equal(hear(worker), CV_FRAME_LENT);
-    assert_int_equal(worker->head.chunk, chunk);
-    unpacker = (struct cv_unpacker){ worker->payload, worker->head.length, false };
-    assert_int_equal(cv_store_open(gather, &store, NULL), CLEAVE_OK);
-    assert_int_equal(cv_lent_take(&unpacker, store, &loan, &how, NULL), CLEAVE_OK);
-    assert_int_equal(how, CV_LENT_LEFT);
-    cv_arena_init(&arena);
-    assert_true(cv_unpack_end(unpacker.bytes, unpacker.left, &arena, &end));
-    assert_int_equal(end.flags, 0);
-    assert_int_equal(end.output, LENT);
-    cv_arena_done(&arena);
-    return store;
-}
-
-/* Whether the parts of the store are what the command wrote for that number. */
-static void assert_lent(struct cv_store *store, uint64_t number)
-{
-    struct cv_taken parts[CV_STORE_PARTS];
-    const size_t n = cv_store_parts(store, parts);
-    static char bytes[LENT];
-    size_t at = 0;
-
-    for (size_t i = 0; i < n; i++) {
-        const size_t length = (size_t)(parts[i].end - parts[i].begin);
-
-        assert_true(length <= LENT - at);
-        assert_int_equal(pread(parts[i].fd, bytes + at, length, (off_t)parts[i].begin),
-                         length);
-        at += length;
-    }
-    assert_int_equal(at, LENT);
-    for (size_t i = 0; i < LENT; i++)
-        if (bytes[i] != lent_byte(number, i))
-            fail_msg("byte %zu is wrong", i);
-}
-
-/* The room it took is free, or used again. */
-static void assert_gone(struct cv_store *store, uint64_t number)
-{
-    struct cv_taken parts[CV_STORE_PARTS];
-    char line[8] = "";
-
-    assert_true(cv_store_parts(store, parts) > 0);
-    assert_true(pread(parts[0].fd, line, sizeof line - 1, (off_t)parts[0].begin) >= 0);
-    assert_int_not_equal(strtoull(line, NULL, 10), number + 1);
-}
-
-static struct cv_gather *make_gather(void)
-{
-    struct cv_gather *gather;
-
-    assert_int_equal(cv_gather_new(&(struct cv_gather_options){ .sink = -1,
-                                                                .memory = 1 << 20 },
-                                   &gather, NULL),
-                     CLEAVE_OK);
-    return gather;
-}
-
-static void start_lending(struct worker *worker, int *out_errors)
-{
-    start_at(worker, true, out_errors);
-    describe(worker, lending);
-    assert_int_equal(hear(worker), CV_FRAME_READY);
-}
-
-/* A worker that lends goes on without an answer, and leaves all as it is until there is
- * one, even if it ends before. */
-static void lent_outputs_last(void **state)
-{
-    struct cv_gather *gather = make_gather();
-    struct cv_store *stores[4];
+    enum { PIECES = 3 };
+    size_t at[PIECES] = { 0 };
+    uint64_t ended = 0;
     static struct worker worker;
     char text[600];
     int errors;
 
     (void)state;
-    start_lending(&worker, &errors);
-    for (uint64_t i = 0; i < 3; i++)
-        give_number(&worker, i, 100000 + 10 * i);
-    for (uint64_t i = 0; i < 3; i++)
-        stores[i] = borrow(&worker, gather, i);
-    assert_int_equal(cv_gather_usage(gather).memory, 0);
-    for (uint64_t i = 0; i < 3; i++)
-        assert_lent(stores[i], 100000 + 10 * i);
-    /* One is given back, and another one is not known: then comes the next output. */
-    answer(&worker, 0, true);
-    answer(&worker, 7, true);
-    give_number(&worker, 3, 200000);
-    stores[3] = borrow(&worker, gather, 3);
-    assert_gone(stores[0], 100000);
-    assert_int_equal(finish(&worker, errors, text), CLEAVE_OK);
-    assert_string_equal(text, "");
-    for (uint64_t i = 1; i < 4; i++)
-        assert_lent(stores[i], i < 3 ? 100000 + 10 * i : 200000);
-    cv_gather_free(gather);
-}
-
-static void assert_sent(struct worker *worker, uint64_t chunk, uint64_t number)
-{
-    size_t at = 0;
-
-    while (hear(worker) != CV_FRAME_END) {
-        assert_int_equal(worker->head.type, CV_FRAME_OUTPUT);
-        assert_int_equal(worker->head.chunk, chunk);
-        for (size_t i = 0; i < worker->head.length; i++)
-            assert_int_equal(worker->payload[i], lent_byte(number, at + i));
-        at += worker->head.length;
-    }
-    assert_int_equal(worker->head.chunk, chunk);
-    assert_int_equal(at, LENT);
-}
-
-/* A master that cannot reach them gets them as from anywhere else. */
-static void outputs_out_of_reach_are_sent(void **state)
-{
-    static struct worker worker;
-    char text[600];
-    int errors;
-
-    (void)state;
-    start_lending(&worker, &errors);
-    for (uint64_t i = 0; i < 2; i++) {
+    start(&worker, &errors);
+    describe(&worker, writing_much);
+    assert_int_equal(hear(&worker), CV_FRAME_READY);
+    for (uint64_t i = 0; i < PIECES; i++)
         give_number(&worker, i, 300000 + i);
-        assert_int_equal(hear(&worker), CV_FRAME_COMPUTED);
-        assert_int_equal(hear(&worker), CV_FRAME_LENT);
+    while (ended < PIECES) {
+        if (hear(&worker) == CV_FRAME_COMPUTED)
+            continue;
+        assert_int_equal(worker.head.chunk, ended);
+        if (worker.head.type == CV_FRAME_END) {
+            assert_int_equal(at[ended++], LARGE);
+            continue;
+        }
+        assert_int_equal(worker.head.type, CV_FRAME_OUTPUT);
+        for (size_t i = 0; i < worker.head.length; i++)
+            assert_int_equal(worker.payload[i],
+                             large_byte(300000 + ended, at[ended] + i));
+        at[ended] += worker.head.length;
     }
-    answer(&worker, 1, false); /* of this one a part is on disk */
-    assert_sent(&worker, 1, 300001);
-    answer(&worker, 0, false);
-    assert_sent(&worker, 0, 300000);
-    /* The next one is sent without asking. */
-    give_number(&worker, 2, 400000);
-    assert_int_equal(hear(&worker), CV_FRAME_COMPUTED);
-    assert_sent(&worker, 2, 400000);
     assert_int_equal(finish(&worker, errors, text), CLEAVE_OK);
     assert_string_equal(text, "");
 }
@@ -509,7 +373,7 @@ static void damaged_frames_are_refused_on_both_sides(void **state)
         const char *expected;
     } cases[] = {
         { 0, CV_FRAME_HEAD, 1, "expected a frame of cleave, got 'BLVE" },
-        { 4, CV_FRAME_HEAD, 2, "got version 3: both sides need the same cleave" },
+        { 4, CV_FRAME_HEAD, 3, "got version 1: both sides need the same cleave" },
         { 11, CV_FRAME_HEAD, 1, "expected a frame of at most 1048576 bytes" },
         { 16, CV_FRAME_HEAD, 1, "a frame was damaged on its way" },
         { 39, CV_FRAME_HEAD, 1, "a frame was damaged on its way" },
@@ -563,8 +427,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pieces_are_done_in_order),
         cmocka_unit_test(a_piece_is_cut_before_it_begins_and_not_after),
-        cmocka_unit_test(lent_outputs_last),
-        cmocka_unit_test(outputs_out_of_reach_are_sent),
+        cmocka_unit_test(large_outputs_are_sent),
         cmocka_unit_test(a_command_that_is_not_there_is_refused),
         cmocka_unit_test(damaged_frames_are_refused_on_both_sides),
         cmocka_unit_test(frames_out_of_turn_are_refused),

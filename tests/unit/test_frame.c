@@ -13,7 +13,7 @@
 static void a_head_has_its_place(void **state)
 {
     static const unsigned char expected[CV_FRAME_HEAD] = {
-        'C', 'L', 'V', 'E', 1, 9, 3, 0, 4, 3, 2, 0, 8, 7, 6, 5, 16, 15, 14, 13,
+        'C', 'L', 'V', 'E', 2, 9, 3, 0, 4, 3, 2, 0, 8, 7, 6, 5, 16, 15, 14, 13,
         12,  11,  10,  9,   1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0,  0,  0,  0xFF,
     };
     const struct cv_frame_head head = { .type = 9,
@@ -51,7 +51,7 @@ static void other_heads_are_refused(void **state)
                         "expected a frame of at most 1048576 bytes, got one of 1048577");
     bytes[4] = 7;
     assert_int_equal(cv_frame_decode(bytes, &head, &err), CLEAVE_EINPUT);
-    assert_string_equal(err.text, "expected frames of version 1, got version 7: both "
+    assert_string_equal(err.text, "expected frames of version 2, got version 7: both "
                                   "sides need the same cleave");
     memcpy(bytes, "Last login: Monday\n\n........................", CV_FRAME_HEAD);
     assert_int_equal(cv_frame_decode(bytes, &head, &err), CLEAVE_EINPUT);
@@ -90,7 +90,6 @@ static void a_job_comes_out_as_it_went_in(void **state)
                                        .names = names,
                                        .environment = environment,
                                        .directory = "/tmp",
-                                       .temporary = "",
                                        .persistent = true,
                                        .timeout_s = 2.5,
                                        .silence_s = 30,

@@ -187,9 +187,7 @@ static int copy_of(int fd)
 int cv_run_mpi_serve(const struct cv_run_mpi *mpi)
 {
     const int link = copy_of(mpi->bridge->links[0]);
-    struct cv_worker_options options = { .in = link,
-                                         .out = link,
-                                         .near = mpi->bridge->near[mpi->bridge->rank] };
+    struct cv_worker_options options = { .in = link, .out = link };
     struct cv_worker_fold *fold;
     struct cleave_error err;
 

@@ -59,22 +59,6 @@ static int read_environment(const struct cv_call *call, const char *const **out)
                          : cv_complain(CV_EXIT_FAILED, "out of memory for the variables");
 }
 
-/* The folder for what does not fit into memory. Ranks use it, too, and those with --workdir
- * from elsewhere. */
-static const char *temporary_folder(const struct cv_call *call)
-{
-    const struct cv_run_options *values = call->values;
-    char *whole = NULL;
-    const char *copy;
-
-    if (values->directory == NULL || !values->mpi || values->work_directory == NULL)
-        return values->directory;
-    whole = realpath(values->directory, NULL);
-    copy = whole != NULL ? cv_arena_text(call->arena, whole) : NULL;
-    free(whole);
-    return copy != NULL ? copy : values->directory;
-}
-
 static int fill_hosts(const struct cv_call *call, const struct cv_crew *crew,
                       struct cv_run_report *report, struct cleave_execution *out)
 {
@@ -171,7 +155,7 @@ static int fill(const struct cv_call *call, const struct cv_crew *crew,
     out->reduce.command = values->reduce;
     out->reduce.commutative = values->commutative != 0;
     out->output.memory = (uint64_t)values->memory;
-    out->output.directory = temporary_folder(call);
+    out->output.directory = values->directory;
     out->failing.retries = (uint32_t)values->retries;
     out->failing.timeout_s = values->timeout_s;
     out->journal.path = values->journal;

@@ -35,27 +35,6 @@ static void send_hello(struct cv_host *host)
     cv_pack_done(&packer);
 }
 
-/* Whether it is another process of this machine, where outputs wait for their turn. */
-static bool lends(const struct cv_host *host)
-{
-    return host->words == NULL && host->may_share;
-}
-
-/* Bytes of output that it may keep in memory: those that lend share what one may. */
-static uint64_t memory_of(const struct cv_host *host)
-{
-    const struct cv_hosts *hosts = host->hosts;
-    const struct cleave_execution *execution = hosts->execution;
-    const uint64_t all =
-        execution->output.memory > 0 ? execution->output.memory : CV_GATHER_MEMORY;
-    uint64_t lenders = 0;
-
-    for (size_t i = 0; i < hosts->count; i++)
-        lenders += lends(hosts->items[i]);
-    return lenders > 1 && lends(host) && execution->reduce.command == NULL ? all / lenders
-                                                                           : all;
-}
-
 static enum cleave_status pack_job(const struct cv_host *host, struct cv_packer *packer,
                                    struct cleave_error *err)
 {
@@ -76,14 +55,12 @@ static enum cleave_status pack_job(const struct cv_host *host, struct cv_packer 
         .directory = execution->hosts.work_directory != NULL
                          ? execution->hosts.work_directory
                          : "",
-        .temporary = lends(host) && execution->output.directory != NULL
-                         ? execution->output.directory
-                         : "",
         .persistent = execution->persistent,
         .hashes = execution->journal.path != NULL,
         .timeout_s = execution->failing.timeout_s,
         .silence_s = PATIENCE * execution->hosts.timeout_s,
-        .memory = memory_of(host),
+        .memory =
+            execution->output.memory > 0 ? execution->output.memory : CV_GATHER_MEMORY,
         .files = host->may_share ? host->hosts->files : NULL,
         .nfiles = host->may_share ? host->hosts->nfiles : 0,
     };

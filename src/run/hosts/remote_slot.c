@@ -4,7 +4,6 @@
 #include <stdio.h>
 
 #include "base/fail.h"
-#include "run/wire/lent.h"
 #include "run/hosts/remote_host.h"
 #include "run/slot/slot_kind.h"
 
@@ -265,44 +264,6 @@ static bool take_slot_word(struct cv_host *host, const struct cv_frame_head *hea
     return true;
 }
 
-/* A host may have gone meanwhile; to another one in its place it means nothing. */
-static void answer_lent(struct cv_host *host, uint32_t seat, uint64_t chunk, bool taken)
-{
-    if (host->state == CV_HOST_READY)
-        cv_link_send(&host->link,
-                     &(struct cv_frame_head){ .type = CV_FRAME_TAKEN,
-                                              .peer = seat,
-                                              .chunk = chunk,
-                                              .value = taken },
-                     NULL, 0);
-}
-
-static void loan_over(const struct cv_loan *loan)
-{
-    answer_lent(loan->lender, loan->seat, loan->chunk, true);
-}
-
-/* The output is where the worker says, and the end of the piece comes with it. One of a
- * piece that was given up is not needed. */
-static void take_lent(struct cv_host *host, struct cv_slot *slot,
-                      const struct cv_frame_head *head, const unsigned char *payload)
-{
-    const struct cv_loan loan = { loan_over, host, head->peer, head->chunk };
-    struct cv_unpacker unpacker = { payload, head->length, false };
-    enum cv_lent how = CV_LENT_COPIED;
-    struct cleave_error err;
-
-    if (slot != NULL &&
-        cv_lent_take(&unpacker, slot->store, &loan, &how, &err) != CLEAVE_OK) {
-        slot->broke(slot->context, &err);
-        return;
-    }
-    if (slot != NULL && how != CV_LENT_UNREACHED)
-        take_end(host, slot, unpacker.bytes, unpacker.left);
-    if (how != CV_LENT_LEFT)
-        answer_lent(host, loan.seat, loan.chunk, how == CV_LENT_COPIED);
-}
-
 void cv_remote_frame(struct cv_host *host, const struct cv_frame_head *head,
                      const unsigned char *payload)
 {
@@ -312,10 +273,6 @@ void cv_remote_frame(struct cv_host *host, const struct cv_frame_head *head,
     if (take_slot_word(host, head, payload))
         return;
     slot = find_lane(host, head);
-    if (head->type == CV_FRAME_LENT) {
-        take_lent(host, slot, head, payload);
-        return;
-    }
     if (head->type == CV_FRAME_GOT && slot != NULL) {
         take_got(slot, head);
     } else if (head->type == CV_FRAME_COMPUTED && slot != NULL) {

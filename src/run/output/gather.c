@@ -130,14 +130,6 @@ static enum cleave_status keep_failure(struct cv_gather *gather, int error)
                    gather->sink_name, strerror(error));
 }
 
-/* What another process lent is not what it was. */
-static enum cleave_status keep_cut(struct cv_gather *gather)
-{
-    gather->error = EIO;
-    return cv_fail(&gather->failure, CLEAVE_EENGINE,
-                   "the output of a worker was cut short");
-}
-
 /* Write what is left of the store that is being written, at most *most bytes. */
 static enum cleave_status write_store(struct cv_gather *gather, uint64_t *most,
                                       enum cv_gather_state *out)
@@ -162,8 +154,6 @@ static enum cleave_status write_store(struct cv_gather *gather, uint64_t *most,
                 *out = CV_GATHER_BLOCKED;
                 return CLEAVE_OK;
             }
-            if (got == 0 && extent->lane->foreign)
-                return keep_cut(gather);
             if (got <= 0)
                 return keep_failure(gather, got < 0 ? errno : EIO);
             extent->begin += (uint64_t)got;

@@ -8,10 +8,7 @@
  *
  * Outputs are put one behind the other in files of a few megabytes ("lanes"). Space comes
  * back when all outputs of a lane have gone, by cutting it to nothing: punching holes
- * could zero parts of pages that are still on their way through a pipe.
- *
- * Outputs that lie with another process of this machine stay there until they are written
- * ("loans"). */
+ * could zero parts of pages that are still on their way through a pipe. */
 #ifndef CV_GATHER_H
 #define CV_GATHER_H
 #include <stdbool.h>
@@ -78,31 +75,6 @@ enum cleave_status cv_gather_take(struct cv_store *store, struct cv_taken *out,
 /* Let every output have a file of its own, as with `separate`. False: there are some
  * already. */
 bool cv_gather_separate(struct cv_gather *gather);
-
-/* --- outputs that lie with another process ------------------------------------------------ */
-
-/* Who lends an output, and is told once when it is not needed any more. */
-struct cv_loan {
-    void (*over)(const struct cv_loan *loan);
-    void *lender; /* borrowed: as long as there is a gather                          */
-    uint32_t seat;
-    uint64_t chunk;
-};
-
-enum { CV_STORE_PARTS = 2 };
-
-/* Where an output is, as of cv_gather_take, but as it lies: in how many parts, one behind
- * the other. None if it is empty. */
-size_t cv_store_parts(struct cv_store *store, struct cv_taken out[CV_STORE_PARTS]);
-/* Append those parts of any files. */
-enum cleave_status cv_store_copy(struct cv_store *store, const struct cv_taken *parts,
-                                 size_t nparts, struct cleave_error *err);
-/* Let an empty store stand for those parts of files of another process, which must not
- * change until the loan is over. The descriptors are borrowed for the call. False, and the
- * store is still empty: they have to be copied, as too many files are open already or the
- * output needs one of its own. */
-bool cv_store_adopt(struct cv_store *store, const struct cv_taken *parts, size_t nparts,
-                    const struct cv_loan *loan);
 
 /* --- writing ------------------------------------------------------------------------------ */
 

@@ -1,14 +1,11 @@
 /* gather_lane.c -- files that outputs are kept in. SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "base/fail.h"
@@ -19,9 +16,7 @@ enum {
     LANE_LEAST = 64 * 1024,
     LANE_MEMORY = 4 << 20,
     LANE_DISK = 64 << 20,
-    LANES = 32,    /* about how many there are when all is used        */
-    FOREIGN = 256, /* most files of others, and such a part of all the */
-    SHARE = 4,     /* descriptors that this process may have           */
+    LANES = 32, /* about how many there are when all is used */
 };
 
 enum cleave_status cv_lane_fail(const struct cv_gather *gather, bool disk, int error,
@@ -53,14 +48,6 @@ static int open_nameless(const char *directory)
     return fd;
 }
 
-static void add_lane(struct cv_gather *gather, struct cv_lane *lane)
-{
-    lane->next = gather->lanes;
-    if (lane->next != NULL)
-        lane->next->previous = lane;
-    gather->lanes = lane;
-}
-
 static enum cleave_status new_lane(struct cv_gather *gather, bool disk,
                                    struct cv_lane **out, struct cleave_error *err)
 {
@@ -77,7 +64,10 @@ static enum cleave_status new_lane(struct cv_gather *gather, bool disk,
         free(lane);
         return cv_lane_fail(gather, disk, error, err);
     }
-    add_lane(gather, lane);
+    lane->next = gather->lanes;
+    if (lane->next != NULL)
+        lane->next->previous = lane;
+    gather->lanes = lane;
     *out = lane;
     return CLEAVE_OK;
 }
@@ -85,7 +75,6 @@ static enum cleave_status new_lane(struct cv_gather *gather, bool disk,
 static void close_lane(struct cv_gather *gather, struct cv_lane *lane)
 {
     cv_lane_count(gather, lane, -(int64_t)lane->held);
-    gather->nforeign -= lane->foreign;
     if (lane->next != NULL)
         lane->next->previous = lane->previous;
     if (lane->previous != NULL)
@@ -174,7 +163,7 @@ void cv_lane_leave(struct cv_gather *gather, struct cv_lane *lane)
     if (lane->listed && lane->length < LANE_LEAST &&
         lane->held < gather->options.memory / 4)
         return;
-    if (lane->foreign || gather->options.separate || ftruncate(lane->fd, 0) != 0) {
+    if (gather->options.separate || ftruncate(lane->fd, 0) != 0) {
         if (!lane->listed)
             close_lane(gather, lane);
         return;
@@ -183,56 +172,4 @@ void cv_lane_leave(struct cv_gather *gather, struct cv_lane *lane)
     lane->length = 0;
     if (!lane->listed)
         list_lane(gather, lane);
-}
-
-/* --- of others ---------------------------------------------------------------------------- */
-
-static bool is_on_disk(int fd)
-{
-    struct statfs facts;
-
-    return fstatfs(fd, &facts) == 0 && facts.f_type != TMPFS_MAGIC;
-}
-
-static bool has_room(struct cv_gather *gather)
-{
-    struct rlimit limit;
-
-    if (gather->most_foreign == 0) {
-        gather->most_foreign = FOREIGN;
-        if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur / SHARE < FOREIGN)
-            gather->most_foreign = (size_t)limit.rlim_cur / SHARE;
-    }
-    return gather->nforeign < gather->most_foreign;
-}
-
-struct cv_lane *cv_lane_borrow(struct cv_gather *gather, int fd)
-{
-    struct cv_lane *lane = gather->lanes;
-    struct stat facts;
-
-    if (fstat(fd, &facts) != 0)
-        return NULL;
-    while (lane != NULL && (!lane->foreign || lane->device != facts.st_dev ||
-                            lane->inode != facts.st_ino))
-        lane = lane->next;
-    if (lane == NULL && has_room(gather)) {
-        lane = calloc(1, sizeof *lane);
-        if (lane == NULL)
-            return NULL;
-        lane->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-        if (lane->fd < 0) {
-            free(lane);
-            return NULL;
-        }
-        lane->foreign = true;
-        lane->disk = is_on_disk(fd);
-        lane->device = facts.st_dev;
-        lane->inode = facts.st_ino;
-        gather->nforeign++;
-        add_lane(gather, lane);
-    }
-    if (lane != NULL)
-        lane->users++;
-    return lane;
 }

@@ -1,17 +1,13 @@
 /* gather_parts.h -- what the files gather*.c share. SPDX-License-Identifier: MIT */
 #ifndef CV_GATHER_PARTS_H
 #define CV_GATHER_PARTS_H
-#include <sys/types.h>
 #include "run/output/gather.h"
 #include "run/kit/poller.h"
 
 /* A file that outputs are put into, one behind the other, and given back as a whole. */
 struct cv_lane {
     int fd;
-    bool disk;    /* else in memory                                        */
-    bool foreign; /* of another process: only read, and not counted        */
-    dev_t device; /* of a foreign one, as the next                         */
-    ino_t inode;
+    bool disk;       /* else in memory                                        */
     uint64_t length; /* up to where it has been written                       */
     uint64_t held;   /* bytes of it that count as used                        */
     size_t users;    /* stores that are partly in it                          */
@@ -29,11 +25,10 @@ struct cv_extent {
 /* What did not fit into memory follows on disk. There, room is left for what is before
  * it, which takes no space and lets both be joined without moving the larger part. */
 struct cv_store {
-    struct cv_gather *gather; /* borrowed                                        */
-    struct cv_extent extents[CV_STORE_PARTS];
+    struct cv_gather *gather;    /* borrowed                                        */
+    struct cv_extent extents[2]; /* in memory, on disk */
     size_t nextents;
-    struct cv_loan loan; /* if the extents are foreign                           */
-    bool filling;        /* its last lane is still taken                                */
+    bool filling; /* its last lane is still taken                                */
     bool widened;
     uint64_t begin, end;        /* of the input, once finished                          */
     struct cv_store *next;      /* of all                                        */
@@ -49,7 +44,6 @@ struct cv_gather {
 
     struct cv_lane *lanes, *free_lanes[2]; /* owned; with room: in memory, on disk */
     uint64_t memory, disk, most_disk;      /* bytes held                           */
-    size_t nforeign, most_foreign;         /* lanes                                */
     struct cv_store *stores, *free_stores; /* owned                                */
 
     struct cv_store **heap; /* owned array of finished stores, the first on top    */
@@ -80,9 +74,6 @@ void cv_lane_count(struct cv_gather *gather, struct cv_lane *lane, int64_t bytes
 /* A store that is partly in it goes away. */
 void cv_lane_leave(struct cv_gather *gather, struct cv_lane *lane);
 void cv_lanes_close(struct cv_gather *gather);
-/* The lane of a file of another process, for one more store; the descriptor is borrowed
- * for the call. NULL: there are too many. */
-struct cv_lane *cv_lane_borrow(struct cv_gather *gather, int fd);
 /* An error of reading or writing kept outputs, with errno. */
 enum cleave_status cv_lane_fail(const struct cv_gather *gather, bool disk, int error,
                                 struct cleave_error *err);
@@ -91,11 +82,6 @@ enum cleave_status cv_lane_fail(const struct cv_gather *gather, bool disk, int e
 
 /* Nothing is added to it any more. */
 void cv_store_close(struct cv_store *store);
-
-/* --- gather_loan.c ------------------------------------------------------------------------ */
-
-/* Copy what lies with another process. */
-enum cleave_status cv_store_bring_home(struct cv_store *store, struct cleave_error *err);
 
 /* --- gather_sink.c ------------------------------------------------------------------------ */
 

@@ -69,23 +69,18 @@ static void undo_filling(struct cv_store *store)
 void cv_store_drop(struct cv_store *store)
 {
     struct cv_gather *gather;
-    struct cv_loan loan;
 
     if (store == NULL)
         return;
     gather = store->gather;
-    loan = store->loan;
     if (store->filling)
         undo_filling(store);
     cv_store_close(store);
     for (size_t i = 0; i < store->nextents; i++)
         cv_lane_leave(gather, store->extents[i].lane);
     store->nextents = 0;
-    store->loan.over = NULL;
     store->next_free = gather->free_stores;
     gather->free_stores = store;
-    if (loan.over != NULL)
-        loan.over(&loan);
 }
 
 /* --- filling ------------------------------------------------------------------------------ */
@@ -290,8 +285,6 @@ enum cleave_status cv_gather_take(struct cv_store *store, struct cv_taken *out,
     if (store->nextents == 0)
         CV_TRY(begin_extent(store, false, err));
     cv_store_close(store);
-    if (store->nextents == 2 && store->loan.over != NULL)
-        CV_TRY(cv_store_bring_home(store, err));
     if (store->nextents == 2)
         CV_TRY(join(store, err));
     *out = (struct cv_taken){ store->extents[0].lane->fd, store->extents[0].begin,

@@ -13,7 +13,7 @@
 #include <cleave/error.h>
 
 enum {
-    CV_FRAME_VERSION = 1,
+    CV_FRAME_VERSION = 2,
     CV_FRAME_HEAD = 40,
     CV_FRAME_MOST =
         1 << 20, /* bytes of payload: longer things go in several frames     */

@@ -89,7 +89,6 @@ void cv_pack_job(struct cv_packer *packer, const struct cv_remote_job *job)
     pack_list(packer, job->names);
     pack_list(packer, job->environment);
     cv_pack_text(packer, job->directory);
-    cv_pack_text(packer, job->temporary);
     cv_pack_number(packer, job->persistent);
     cv_pack_number(packer, job->hashes);
     cv_pack_real(packer, job->timeout_s);
@@ -113,7 +112,6 @@ bool cv_unpack_job(const void *bytes, size_t length, struct cv_arena *arena,
     out->names = unpack_list(&unpacker, arena);
     out->environment = unpack_list(&unpacker, arena);
     out->directory = cv_unpack_text(&unpacker, arena);
-    out->temporary = cv_unpack_text(&unpacker, arena);
     out->persistent = cv_unpack_number(&unpacker) != 0;
     out->hashes = cv_unpack_number(&unpacker) != 0;
     out->timeout_s = cv_unpack_real(&unpacker);

@@ -64,7 +64,6 @@ struct cv_remote_job {
     const char **names;       /* of the slots: what CLEAVE_WORKER says; ended by NULL  */
     const char **environment; /* NAME=VALUE, ended by NULL                             */
     const char *directory;    /* to work in; "": where it is                           */
-    const char *temporary;    /* for what does not fit into memory; "": TMPDIR, /tmp   */
     bool persistent, hashes;  /* hashes: say the hash of what a piece was              */
     double timeout_s;         /* of the command; 0: none                               */
     double silence_s;         /* so long may the master say nothing                    */

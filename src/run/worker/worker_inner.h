@@ -47,8 +47,6 @@ struct cv_worker {
     int *files; /* owned: those of the job, when all were found                         */
     struct cv_content_hasher *hasher;
     struct cv_tasks outgoing;
-    struct cv_tasks lent; /* whose outputs the master has from here                     */
-    bool lends_not;       /* it could not                                               */
     unsigned char *bytes; /* owned: a part of an output on its way                      */
     bool greeted, ready, ended, refused;
     struct cleave_error err;
@@ -88,10 +86,6 @@ void cv_worker_seat_init(struct cv_worker *worker, uint32_t index);
 void cv_worker_send_away(struct cv_worker *worker, struct cv_task *task);
 /* Only how it ended. */
 void cv_worker_send_end(struct cv_worker *worker, const struct cv_task *task);
-/* The master does not need the output of a lent task any more, or cannot reach it. */
-void cv_worker_taken(struct cv_worker *worker, const struct cv_frame_head *head);
-/* Before the end of the worker: forget those, and leave the bytes, which may be needed. */
-void cv_worker_leave_lent(struct cv_worker *worker);
 /* The next frame of an output; false: there is none. */
 bool cv_worker_more(void *context);
 

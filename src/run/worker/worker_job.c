@@ -95,14 +95,10 @@ enum cleave_status cv_worker_prepare(struct cv_worker *worker, bool *out_shared,
     if (job->directory[0] != '\0' && chdir(job->directory) != 0)
         return cv_fail(err, CLEAVE_EINPUT, "cannot work in %s: %s", job->directory,
                        strerror(errno));
-    CV_TRY(
-        cv_gather_new(&(struct cv_gather_options){ .sink = -1,
-                                                   .sink_name = "nowhere",
-                                                   .memory = job->memory,
-                                                   .directory = job->temporary[0] != '\0'
-                                                                    ? job->temporary
-                                                                    : NULL },
-                      &worker->gather, err));
+    CV_TRY(cv_gather_new(&(struct cv_gather_options){ .sink = -1,
+                                                      .sink_name = "nowhere",
+                                                      .memory = job->memory },
+                         &worker->gather, err));
     worker->commands = calloc(n, sizeof *worker->commands);
     worker->seats = calloc(n, sizeof *worker->seats);
     worker->bytes = malloc(FRAME_MOST);
@@ -136,7 +132,6 @@ void cv_worker_release(struct cv_worker *worker)
         drop_tasks(&worker->seats[i].tasks);
     }
     drop_tasks(&worker->outgoing);
-    cv_worker_leave_lent(worker);
     for (uint32_t i = 0; i < worker->ncommands; i++)
         cv_command_done(&worker->commands[i]);
     for (uint64_t i = 0; worker->files != NULL && i < worker->job.nfiles; i++)

@@ -1,13 +1,11 @@
 /* worker_output.c -- what becomes of a piece whose command has ended.
  * SPDX-License-Identifier: MIT
  *
- * Its output is kept here for a fold, lent to a master on the same machine (lent.h), or
- * sent. */
+ * Its output is kept here for a fold, or sent. */
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/fail.h"
-#include "run/wire/lent.h"
 #include "run/worker/worker_inner.h"
 
 /* Of an output that goes into one frame: on a slow link others get their turn. */
@@ -64,31 +62,6 @@ static void pack_end(struct cv_packer *packer, const struct cv_task *task)
     cv_pack_end(packer, &end);
 }
 
-/* Let the master have a large output from here, if it is on the same machine. */
-static bool lend(struct cv_worker *worker, struct cv_task *task)
-{
-    struct cv_packer packer = { NULL, 0, 0, false };
-    struct cv_taken parts[CV_STORE_PARTS];
-    bool lends;
-
-    if (!worker->options->near || worker->lends_not || task->output == NULL ||
-        task->end.output < CV_LENT_LEAST)
-        return false;
-    lends = cv_lent_pack(&packer, parts, cv_store_parts(task->output, parts));
-    pack_end(&packer, task);
-    lends = lends && !packer.failed;
-    if (lends) {
-        cv_link_send(&worker->link,
-                     &(struct cv_frame_head){ .type = CV_FRAME_LENT,
-                                              .peer = task->seat,
-                                              .chunk = task->chunk },
-                     packer.bytes, packer.length);
-        cv_tasks_add(&worker->lent, task);
-    }
-    cv_pack_done(&packer);
-    return lends;
-}
-
 /* Over the link, in its turn. */
 static void send_bytes(struct cv_worker *worker, struct cv_task *task)
 {
@@ -127,34 +100,7 @@ void cv_worker_send_away(struct cv_worker *worker, struct cv_task *task)
         task->output = NULL;
     cv_worker_send(worker, CV_FRAME_COMPUTED, task->seat, task->chunk,
                    (uint64_t)(1e6 * task->end.compute_s));
-    if (!lend(worker, task))
-        send_bytes(worker, task);
-}
-
-void cv_worker_taken(struct cv_worker *worker, const struct cv_frame_head *head)
-{
-    struct cv_task *task = cv_tasks_find(&worker->lent, head->chunk);
-
-    if (task == NULL)
-        return;
-    cv_tasks_remove(&worker->lent, task);
-    if (head->value != 0) {
-        cv_task_free(task);
-        return;
-    }
-    worker->lends_not = true;
     send_bytes(worker, task);
-}
-
-void cv_worker_leave_lent(struct cv_worker *worker)
-{
-    while (worker->lent.first != NULL) {
-        struct cv_task *task = worker->lent.first;
-
-        cv_tasks_remove(&worker->lent, task);
-        task->output = NULL; /* it is the gather's, which cuts no file when it ends */
-        cv_task_free(task);
-    }
 }
 
 void cv_worker_send_end(struct cv_worker *worker, const struct cv_task *task)

@@ -8,7 +8,6 @@
 #include <cleave/version.h>
 
 #include "base/fail.h"
-#include "run/wire/lent.h"
 #include "run/kit/usable_cores.h"
 #include "run/worker/worker_inner.h"
 
@@ -142,8 +141,6 @@ static void take_frame(void *context, const struct cv_frame_head *head,
         cv_worker_stop(worker, head);
     else if (type == CV_FRAME_LEAVE)
         leave(worker, head);
-    else if (type == CV_FRAME_TAKEN)
-        cv_worker_taken(worker, head);
     else if (type >= CV_FRAME_OTHERS && options->other != NULL)
         options->other(options->context, worker, head, payload);
     else
@@ -230,7 +227,6 @@ enum cleave_status cv_worker_serve(const struct cv_worker_options *options,
 
     cv_arena_init(&worker.arena);
     cv_tasks_init(&worker.outgoing);
-    cv_tasks_init(&worker.lent);
     status = begin(&worker, err);
     while (status == CLEAVE_OK && !worker.ended) {
         status = cv_poller_wait(worker.poller, -1, err);

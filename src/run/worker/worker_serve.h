@@ -29,7 +29,6 @@ struct cv_worker_options {
     /* There is room for more on the link than outputs: send a frame. False, or NULL: there
      * is none. */
     bool (*more)(void *context, struct cv_worker *worker);
-    bool near;     /* the master is on this machine: see lent.h                         */
     void *context; /* borrowed */
 };
 

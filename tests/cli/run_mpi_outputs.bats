@@ -1,5 +1,5 @@
-# cleave run --mpi with outputs that ranks of one machine lend to rank 0, with each MPI that
-# is here. SPDX-License-Identifier: MIT
+# cleave run --mpi with large outputs, with each MPI that is here.
+# SPDX-License-Identifier: MIT
 load helper
 load mpi
 
@@ -35,8 +35,8 @@ written() {
     cmp <(sort "$out") <(sort "$BATS_FILE_TMPDIR/expected")
 }
 
-@test "openmpi: lent outputs are written in their turn" { written openmpi; }
-@test "mpich: lent outputs are written in their turn" { written mpich; }
+@test "openmpi: large outputs are written in their turn" { written openmpi; }
+@test "mpich: large outputs are written in their turn" { written mpich; }
 
 # Who else has to do with outputs.
 used() {
@@ -49,10 +49,10 @@ used() {
     same
 }
 
-@test "openmpi: lent outputs are reduced and remembered" { used openmpi; }
-@test "mpich: lent outputs are reduced and remembered" { used mpich; }
+@test "openmpi: large outputs are reduced and remembered" { used openmpi; }
+@test "mpich: large outputs are reduced and remembered" { used mpich; }
 
-# What does not fit into memory goes where it should, whichever rank keeps it.
+# What does not fit into the memory of rank 0 goes where it should.
 spilled() {
     local out=$BATS_TEST_TMPDIR/out none=$BATS_TEST_TMPDIR/none
     mkdir "$none"
@@ -64,5 +64,5 @@ spilled() {
     [[ $stderr == *"cannot keep output in '$none'"* ]]
 }
 
-@test "openmpi: lent outputs go to --tmpdir" { spilled openmpi; }
-@test "mpich: lent outputs go to --tmpdir" { spilled mpich; }
+@test "openmpi: large outputs go to --tmpdir" { spilled openmpi; }
+@test "mpich: large outputs go to --tmpdir" { spilled mpich; }

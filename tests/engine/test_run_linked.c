@@ -1,5 +1,5 @@
-/* test_run_lending.c -- runs whose workers are processes of this machine and lend what
- * they have made. SPDX-License-Identifier: MIT
+/* test_run_linked.c -- runs whose workers send back more than they are given.
+ * SPDX-License-Identifier: MIT
  *
  * Workers are at the other ends of sockets, as ranks of an MPI job are. */
 #include <setjmp.h>
@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,7 +22,7 @@
 
 enum { WORKERS = 4, LINES = 20000 };
 
-/* Every line ten times, so that outputs of chunks are long enough to be lent. */
+/* Every line ten times, so that outputs of chunks take several frames. */
 #define TENFOLD "awk '{ for (i = 0; i < 10; i++) print }'"
 
 struct world {
@@ -58,8 +57,7 @@ static void start_workers(struct world *world)
                 close(world->hosts[k].link);
             close(ends[0]);
             (void)cv_worker_serve(&(struct cv_worker_options){ .in = ends[1],
-                                                               .out = ends[1],
-                                                               .near = true },
+                                                               .out = ends[1] },
                                   &err);
             _exit(0);
         }
@@ -71,7 +69,7 @@ static void start_workers(struct world *world)
 static void open_world(struct world *world)
 {
     memset(world, 0, sizeof *world);
-    strcpy(world->folder, "/tmp/cleave-lending.XXXXXX");
+    strcpy(world->folder, "/tmp/cleave-linked.XXXXXX");
     assert_non_null(mkdtemp(world->folder));
     snprintf(world->input, sizeof world->input, "%s/in", world->folder);
     snprintf(world->output, sizeof world->output, "%s/out", world->folder);
@@ -209,9 +207,9 @@ static void a_pipe_gets_all(void **state)
     close_world(&world);
 }
 
-/* A worker is killed when it has lent two outputs that wait for the first chunk: they are
- * written none the less, and only what it was working on is done again. */
-static void a_lender_is_lost(void **state)
+/* A worker is killed when two of its outputs have come and wait for the first chunk: they
+ * are written none the less, and only what it was working on is done again. */
+static void a_worker_is_lost(void **state)
 {
     static const char script[] =
         "echo >>$0/begun; cat >$0/in.$$; if grep -q '^0 of' $0/in.$$; then "
@@ -246,41 +244,12 @@ static void a_lender_is_lost(void **state)
     }
 }
 
-/* With few descriptors, some outputs are copied. */
-static void descriptors_are_few(void **state)
-{
-    struct cleave_execution_result *result = NULL;
-    struct rlimit limit, less;
-    struct world world;
-
-    (void)state;
-    open_world(&world);
-    assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
-    less = limit;
-    less.rlim_cur = 48;
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &less), 0);
-    /* Nothing is written until all the others are done. */
-    assert_ok(execute(&world, (struct cleave_execution){ .sharing.block = 20000 },
-                      "cat >$0/in.$$; if grep -q '^0 of' $0/in.$$; then "
-                      "while [ ! -e $0/last ]; do sleep 0.02; done; fi; "
-                      "if grep -q '^19999 of' $0/in.$$; then >$0/last; fi; " TENFOLD
-                      " $0/in.$$",
-                      &result, &err));
-    assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
-    shell(&world,
-          "awk \"{ for (i = 0; i < 10; i++) print }\" \"$0/in\" | cmp - \"$0/out\"");
-    assert_int_equal(result->lost + result->failed, 0);
-    cleave_execution_free(result);
-    close_world(&world);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(all_is_written),
         cmocka_unit_test(a_pipe_gets_all),
-        cmocka_unit_test(a_lender_is_lost),
-        cmocka_unit_test(descriptors_are_few),
+        cmocka_unit_test(a_worker_is_lost),
     };
 
     signal(SIGPIPE, SIG_IGN);
