@@ -38,7 +38,7 @@ install(TARGETS cleave-shared
 file(GLOB pages CONFIGURE_DEPENDS man/*.1)
 install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT runtime)
 install(FILES README.md NEWS.md LICENSE TYPE DOC COMPONENT runtime)
-install(DIRECTORY docs/ TYPE DOC COMPONENT runtime)
+install(DIRECTORY docs TYPE DOC COMPONENT runtime)
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT development)
 install(DIRECTORY include/cleave TYPE INCLUDE COMPONENT development
     FILES_MATCHING PATTERN "*.h")

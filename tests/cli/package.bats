@@ -23,7 +23,8 @@ setup() {
 
 @test "pages, completions and examples are there" {
     [ -f "$place/share/man/man1/cleave-run.1" ]
-    [ -f "$place/share/doc/cleave/guide/run.md" ]
+    [ -f "$place/share/doc/cleave/docs/guide/run.md" ]
+    cmp "$CLEAVE_SOURCE_DIR/README.md" "$place/share/doc/cleave/README.md"
     [ -f "$place/share/doc/cleave/examples/plan.c" ]
     for page in "$CLEAVE_SOURCE_DIR"/man/*.1; do
         [ -f "$place/share/man/man1/${page##*/}" ]
