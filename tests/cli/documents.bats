@@ -59,14 +59,16 @@ registered() {
 }
 
 @test "files that the documents point to are there" {
-    for file in README.md CONTRIBUTING.md src/README.md docs/*/*.md docs/guide/policies/*.md; do
+    find . -name '*.md' ! -path './build*' ! -path './.*' >"$BATS_TEST_TMPDIR/documents"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/documents")" -gt 60 ]
+    while read -r file; do
         awk '/^```/ { inside = !inside } !inside' "$file" |
             grep -o '](\([^)# ]*\)[^) ]*)' | sed 's/^](\([^)#]*\).*/\1/' |
             while read -r target; do
                 case $target in '' | *://*) continue ;; esac
                 [ -e "$(dirname "$file")/$target" ] || echo "$file: $target"
             done
-    done >"$BATS_TEST_TMPDIR/missing"
+    done <"$BATS_TEST_TMPDIR/documents" >"$BATS_TEST_TMPDIR/missing"
     diff -u /dev/null "$BATS_TEST_TMPDIR/missing"
 }
 
@@ -87,4 +89,30 @@ registered() {
         grep -rqw "$name" src include || echo "no name $name"
     done <"$BATS_TEST_TMPDIR/names" >>"$BATS_TEST_TMPDIR/missing"
     diff -u /dev/null "$BATS_TEST_TMPDIR/missing"
+}
+
+@test "every room has a README that says what it may include" {
+    tools/room-maps check
+}
+
+@test "a README that forgets a sub-room or its arrows is found out" {
+    mkdir "$BATS_TEST_TMPDIR/tree"
+    cp -r --parents src/*.md src/run src/io/README.md tools/layers tools/room-maps \
+        "$BATS_TEST_TMPDIR/tree"
+    cd "$BATS_TEST_TMPDIR/tree"
+    grep -v '^| \[`[a-z]*`\]' src/README.md >x
+    { cat x; echo '| `run` | x | engine |'; echo '| `io` | x | base, model |'; } >src/README.md
+    tools/room-maps accept
+    tools/room-maps check
+    grep -v '^| `wire` ' src/run/README.md >x
+    sed 's/^\(| `fold` .*| \).* |$/\1kit |/' x >src/run/README.md
+    echo 'May include: run.' >src/io/README.md
+    run tools/room-maps check
+    [ "$status" -eq 1 ]
+    [[ $output == *"src/run/README.md: expected one row for wire"* ]]
+    [[ $output == *"| kit, output, slot |"* ]]
+    [[ $output == *"-May include: run."* ]]
+    mkdir src/new
+    run tools/room-maps check
+    [[ $output == *"src/new/README.md: missing"* ]]
 }
