@@ -72,23 +72,64 @@ registered() {
     diff -u /dev/null "$BATS_TEST_TMPDIR/missing"
 }
 
-@test "what the walk through the source names is in the source" {
-    grep -o '`[a-z_]*/[a-zA-Z0-9_/-]*\(\.[a-z0-9]*\)\?`' docs/inside/internals.md | tr -d '`' |
-        sort -u | grep -v 'NAME' >"$BATS_TEST_TMPDIR/files"
-    [ "$(wc -l <"$BATS_TEST_TMPDIR/files")" -gt 50 ]
-    while read -r name; do
-        [ -e "src/$name" ] || [ -e "$name" ] || case $name in
-        build/*) ;;
-        *) echo "no file $name" ;;
-        esac
-    done <"$BATS_TEST_TMPDIR/files" >"$BATS_TEST_TMPDIR/missing"
-    grep -o '`\(struct \)\?c\(v\|leave\)_[a-z0-9_]*' docs/inside/internals.md | sed 's/.*[` ]//' |
-        sort -u >"$BATS_TEST_TMPDIR/names"
-    [ "$(wc -l <"$BATS_TEST_TMPDIR/names")" -gt 20 ]
+@test "names of the source that the documents for developers use are in the source" {
+    grep -oh '`\(struct \)\?c\(v\|leave\)_[a-z0-9_]\{1,\}' docs/inside/*.md CONTRIBUTING.md \
+        src/README.md src/*/README.md | sed 's/.*[` ]//' |
+        grep -v '_$' | sort -u >"$BATS_TEST_TMPDIR/names"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/names")" -gt 45 ]
     while read -r name; do
         grep -rqw "$name" src include || echo "no name $name"
-    done <"$BATS_TEST_TMPDIR/names" >>"$BATS_TEST_TMPDIR/missing"
+    done <"$BATS_TEST_TMPDIR/names" >"$BATS_TEST_TMPDIR/missing"
     diff -u /dev/null "$BATS_TEST_TMPDIR/missing"
+}
+
+@test "files, targets, commands and options that the documents name are there" {
+    run tools/document-names
+    echo "$output"
+    [ "$status" -eq 0 ]
+    # It has looked: so many files, commands and options at least.
+    [[ $output =~ ([0-9]+)\ documents,\ ([0-9]+)\ files,\ ([0-9]+)\ commands\ and\ ([0-9]+)\ options ]]
+    [ "${BASH_REMATCH[1]}" -gt 60 ] && [ "${BASH_REMATCH[2]}" -gt 200 ]
+    [ "${BASH_REMATCH[3]}" -gt 50 ] && [ "${BASH_REMATCH[4]}" -gt 100 ]
+}
+
+@test "a document that names what is not there is found out" {
+    cp -r --parents Makefile man tools/layers "$BATS_TEST_TMPDIR"
+    mkdir -p "$BATS_TEST_TMPDIR/src/run/kit" "$BATS_TEST_TMPDIR/docs"
+    touch "$BATS_TEST_TMPDIR/src/run/kit/poller.c"
+    cat >"$BATS_TEST_TMPDIR/docs/page.md" <<'END'
+Right: `run/kit/poller.c`, `poller.c`, tools/layers, `run/kit/*.c`, `src/run/ROOM`, `make check`.
+Wrong: `run/poller.c`, `pollar.c`, see tools/lairs, `run/kit/*.h`, `tests/NAME.c`, `make chekc`.
+Right: `--trace FILE`, `-p FILE`, `cleave run -i x --reduce 'sort -m' -- ls --all`, `cleave plan load`.
+Wrong: `--tarce FILE`, `-Q`, `cleave run --sweep x`, `cleave rnu`, `cleave plan load --reduce x`.
+
+    make && make nothing     cleave version; cleave report x --nix -o F.html | cleave rum
+END
+    cat >"$BATS_TEST_TMPDIR/NEWS.md" <<'END'
+## Unreleased
+Not docs/here.md.
+## 0.1.0
+It was in docs/gone.md.
+END
+    run tools/document-names "$BATS_TEST_TMPDIR"
+    [ "$status" -eq 1 ]
+    diff -u - <(printf '%s\n' "$output") <<'END'
+NEWS.md:2: no file docs/here.md
+docs/page.md:2: no file tools/lairs
+docs/page.md:2: no file tests/NAME.c
+docs/page.md:2: no file src/run/poller.c
+docs/page.md:2: no file pollar.c
+docs/page.md:2: no file src/run/kit/*.h
+docs/page.md:2: no target: make chekc
+docs/page.md:4: no option --tarce of any command
+docs/page.md:4: no option -Q of any command
+docs/page.md:4: no option --sweep of cleave run
+docs/page.md:4: no command: cleave rnu
+docs/page.md:4: no option --reduce of cleave plan load
+docs/page.md:6: no target: make nothing
+docs/page.md:6: no option --nix of cleave report
+docs/page.md:6: no command: cleave rum
+END
 }
 
 @test "every room has a README that says what it may include" {
