@@ -37,7 +37,7 @@ install(TARGETS cleave-shared
     LIBRARY COMPONENT runtime NAMELINK_COMPONENT development)
 file(GLOB pages CONFIGURE_DEPENDS man/*.1)
 install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT runtime)
-install(FILES README.md NEWS.md LICENSE TYPE DOC COMPONENT runtime)
+install(FILES README.md NEWS.md SECURITY.md LICENSE TYPE DOC COMPONENT runtime)
 install(DIRECTORY docs TYPE DOC COMPONENT runtime)
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT development)
 install(DIRECTORY include/cleave TYPE INCLUDE COMPONENT development
