@@ -2,8 +2,6 @@
 # ends the process when something is wrong. Left out where SimGrid is missing.
 # SPDX-License-Identifier: MIT
 file(GLOB found CONFIGURE_DEPENDS src/simgrid/*.c)
-set_source_files_properties(src/sim/simgrid/simgrid_child.c PROPERTIES COMPILE_DEFINITIONS
-    CLEAVE_LIBEXEC_DIR="${CMAKE_INSTALL_FULL_LIBEXECDIR}/cleave")
 pkg_check_modules(SIMGRID QUIET IMPORTED_TARGET GLOBAL simgrid)
 if(found AND SIMGRID_FOUND)
     cleave_program(cleave-simgrid ${found})

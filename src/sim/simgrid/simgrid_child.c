@@ -20,12 +20,9 @@
 
 #include <cleave/version.h>
 #include "base/arena.h"
+#include "base/companion.h"
 #include "base/fail.h"
 #include "base/text.h"
-
-#ifndef CLEAVE_LIBEXEC_DIR
-#define CLEAVE_LIBEXEC_DIR "/usr/local/libexec/cleave"
-#endif
 
 extern char **environ;
 
@@ -38,47 +35,15 @@ struct cv_simgrid_child {
 
 /* --- where it is ----------------------------------------------------------------------- */
 
-static bool is_program(char *path, size_t size, const char *folder, const char *below)
-{
-    const int length = snprintf(path, size, "%s%s/cleave-simgrid", folder, below);
-
-    return length > 0 && (size_t)length < size && access(path, X_OK) == 0;
-}
-
 enum cleave_status cleave_simgrid_find(char *path, size_t size, struct cleave_error *err)
 {
-    const char *given = getenv("CLEAVE_LIBEXEC");
-    char room[PATH_MAX], self[PATH_MAX];
-    ssize_t length;
-    char *slash;
+    static const struct cv_companion simgrid = {
+        .program = "cleave-simgrid",
+        .what = "engine 'simgrid'",
+        .remedy = "which is built where the Debian package libsimgrid-dev is installed",
+    };
 
-    if (path == NULL) {
-        path = room;
-        size = sizeof room;
-    }
-    if (given != NULL && given[0] != '\0') {
-        if (is_program(path, size, given, ""))
-            return CLEAVE_OK;
-        return cv_fail(err, CLEAVE_EENGINE,
-                       "engine 'simgrid' is missing: CLEAVE_LIBEXEC names the folder "
-                       "%.200s, which has no cleave-simgrid",
-                       given);
-    }
-    length = readlink("/proc/self/exe", self, sizeof self - 1);
-    self[length > 0 ? length : 0] = '\0';
-    slash = strrchr(self, '/');
-    if (slash != NULL) {
-        *slash = '\0';
-        if (is_program(path, size, self, "") ||
-            is_program(path, size, self, "/../libexec/cleave"))
-            return CLEAVE_OK;
-    }
-    if (is_program(path, size, CLEAVE_LIBEXEC_DIR, ""))
-        return CLEAVE_OK;
-    return cv_fail(
-        err, CLEAVE_EENGINE,
-        "engine 'simgrid' is missing: there is no program cleave-simgrid, which "
-        "is built where the Debian package libsimgrid-dev is installed");
+    return cv_companion_find(&simgrid, path, size, err);
 }
 
 /* --- starting and ending --------------------------------------------------------------- */

@@ -1,0 +1,20 @@
+/* companion.h -- programs that come with cleave and are started by it.
+ * SPDX-License-Identifier: MIT */
+#ifndef CV_COMPANION_H
+#define CV_COMPANION_H
+#include <stddef.h>
+#include <cleave/error.h>
+
+struct cv_companion {
+    const char *program; /* "cleave-simgrid"                                    */
+    const char *what;    /* what is missing without it: "engine 'simgrid'"      */
+    const char *remedy;  /* "which is in the Debian package cleave-simgrid"     */
+};
+
+/* Where it is: in the folder that the variable CLEAVE_LIBEXEC names or, without it,
+ * beside the running program and where cleave was installed. `path`, if not NULL, is
+ * filled. Without the program: CLEAVE_EENGINE, and err says what to install. */
+enum cleave_status cv_companion_find(const struct cv_companion *companion, char *path,
+                                     size_t size, struct cleave_error *err);
+
+#endif
