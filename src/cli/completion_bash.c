@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "cli/completion.h"
-#include "cli/help.h"
+#include "cli/kit/help.h"
 #include "cli/verbs.h"
 
 static const char head[] =

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "cli/completion.h"
-#include "cli/help.h"
+#include "cli/kit/help.h"
 #include "cli/verbs.h"
 
 /* The first sentence of a help text, without its full stop: at most `most` bytes. */

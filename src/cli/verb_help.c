@@ -1,6 +1,6 @@
 /* verb_help.c -- cleave help. SPDX-License-Identifier: MIT */
 #include <stdio.h>
-#include "cli/help.h"
+#include "cli/kit/help.h"
 #include "cli/kit/output.h"
 #include "cli/verbs.h"
 

@@ -1,10 +1,11 @@
-/* verbs.c -- find a verb by its words. SPDX-License-Identifier: MIT */
+/* verbs.c -- all verbs: found by their words, and listed. SPDX-License-Identifier: MIT */
 #include "cli/verbs.h"
 
 #include <stdio.h>
 #include <string.h>
-#include "base/text.h"
+#include "cli/kit/help.h"
 #include "cli/kit/output.h"
+#include "report/terminal/table.h"
 
 static const struct cv_verb *const verbs[] = {
 #define X(name) &cv_verb_##name,
@@ -121,4 +122,26 @@ int cv_verb_unknown(int count, const char *const *words)
         snprintf(typed, sizeof typed, "%s %s", words[0], cv_echo(words[1], shown));
     cv_suggest(typed, offer.count, offered, &offer, hint, sizeof hint);
     return cv_complain(CV_EXIT_USAGE, "unknown command '%s'%s", typed, hint);
+}
+
+void cv_help_list(int count, const char *const *words, struct cv_text *out)
+{
+    cv_text_add(out, "Usage: cleave");
+    for (int i = 0; i < count; i++)
+        cv_text_add(out, " %s", words[i]);
+    cv_text_add(out, " COMMAND [OPTION]...\n");
+    if (count == 0) {
+        cv_text_add(out, "\n");
+        cv_wrap(out, cv_program_description, 0, 0, CV_HELP_WIDTH);
+        cv_text_add(out, "\n");
+    }
+    cv_text_add(out, "\nCommands:\n");
+    for (size_t i = 0; i < cv_verb_count(); i++) {
+        const struct cv_verb *verb = cv_verb_at(i);
+
+        if (cv_verb_starts(verb, count, words))
+            cv_text_add(out, "  %-16s %s\n", verb->name, verb->summary);
+    }
+    cv_text_add(out,
+                "\n'cleave COMMAND --help' explains a command and shows an example.\n");
 }

@@ -6,6 +6,7 @@
 #ifndef CV_VERBS_H
 #define CV_VERBS_H
 #include <stddef.h>
+#include "base/text.h"
 #include "cli/kit/verb.h"
 
 /* In the order they are listed to users. */
@@ -44,6 +45,12 @@ int cv_verb_unknown(int count, const char *const *words);
 
 /* Does the verb's name start with these words? */
 bool cv_verb_starts(const struct cv_verb *verb, int count, const char *const *words);
+
+/* Help: the verbs whose names start with `words`, each with its summary; all for
+ * count 0. */
+void cv_help_list(int count, const char *const *words, struct cv_text *out);
+/* What help says as roff, for man(1). verb NULL: the page of the program itself. */
+void cv_man_page(const struct cv_verb *verb, struct cv_text *out);
 
 #define X(name) extern const struct cv_verb cv_verb_##name;
 CV_VERBS(X)

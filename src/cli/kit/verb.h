@@ -36,4 +36,8 @@ struct cv_verb {
     int (*run)(const struct cv_call *call);
 };
 
+/* Call a verb with the words typed behind its name: they are checked, and --help is
+ * answered here. Returns an exit status. */
+int cv_verb_call(const struct cv_verb *verb, int count, char *const *words);
+
 #endif

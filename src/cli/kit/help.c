@@ -1,12 +1,11 @@
 /* help.c -- help texts, made from the verbs' tables. SPDX-License-Identifier: MIT */
-#include "cli/help.h"
+#include "cli/kit/help.h"
 
 #include <stdio.h>
 #include <string.h>
-#include "cli/verbs.h"
 #include "report/terminal/table.h"
 
-enum { WIDTH = 80, OPTION_COLUMN = 25 };
+enum { OPTION_COLUMN = 25 };
 
 const struct cv_fact cv_exit_facts[] = {
     { "0", "done" },
@@ -43,7 +42,7 @@ const struct cv_option cv_help_option[] = {
 
 static void wrap(struct cv_text *out, const char *words, size_t indent)
 {
-    cv_wrap(out, words, indent, indent, WIDTH);
+    cv_wrap(out, words, indent, indent, CV_HELP_WIDTH);
     cv_text_add(out, "\n");
 }
 
@@ -119,25 +118,4 @@ void cv_help_verb(const struct cv_verb *verb, struct cv_text *out)
     cv_text_add(out, "\nExit status:\n");
     for (const struct cv_fact *fact = cv_exit_facts; fact->name != NULL; fact++)
         cv_text_add(out, "  %s  %s\n", fact->name, fact->meaning);
-}
-
-void cv_help_list(int count, const char *const *words, struct cv_text *out)
-{
-    cv_text_add(out, "Usage: cleave");
-    for (int i = 0; i < count; i++)
-        cv_text_add(out, " %s", words[i]);
-    cv_text_add(out, " COMMAND [OPTION]...\n");
-    if (count == 0) {
-        cv_text_add(out, "\n");
-        wrap(out, cv_program_description, 0);
-    }
-    cv_text_add(out, "\nCommands:\n");
-    for (size_t i = 0; i < cv_verb_count(); i++) {
-        const struct cv_verb *verb = cv_verb_at(i);
-
-        if (cv_verb_starts(verb, count, words))
-            cv_text_add(out, "  %-16s %s\n", verb->name, verb->summary);
-    }
-    cv_text_add(out,
-                "\n'cleave COMMAND --help' explains a command and shows an example.\n");
 }

@@ -1,19 +1,16 @@
-/* help.h -- help texts and man pages, made from the verbs' tables.
+/* help.h -- help texts, made from the verbs' tables.
  * SPDX-License-Identifier: MIT */
 #ifndef CV_HELP_H
 #define CV_HELP_H
 #include "base/text.h"
 #include "cli/kit/verb.h"
 
+enum { CV_HELP_WIDTH = 80 }; /* columns */
+
 /* What --help of a verb prints. */
 void cv_help_verb(const struct cv_verb *verb, struct cv_text *out);
-/* The verbs whose names start with `words`, each with its summary; all for count 0. */
-void cv_help_list(int count, const char *const *words, struct cv_text *out);
 /* "cleave plan load --platform FILE --load AMOUNT [OPTION]..." */
 void cv_help_usage(const struct cv_verb *verb, struct cv_text *out);
-
-/* The same as roff, for man(1). verb NULL: the page of the program itself. */
-void cv_man_page(const struct cv_verb *verb, struct cv_text *out);
 
 /* Exit statuses and environment variables, for help and man pages alike. Tables end
  * with a NULL name. */

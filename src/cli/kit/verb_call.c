@@ -1,0 +1,47 @@
+/* verb_call.c -- from the words behind a verb to its exit status.
+ * SPDX-License-Identifier: MIT */
+#include <string.h>
+#include "cli/kit/help.h"
+#include "cli/kit/output.h"
+#include "cli/kit/verb.h"
+
+int cv_verb_call(const struct cv_verb *verb, int count, char *const *words)
+{
+    struct cv_arena arena;
+    struct cv_parsed parsed;
+    struct cv_text help = { NULL, 0, 0, false };
+    void *values;
+    int status;
+
+    cv_arena_init(&arena);
+    values = cv_array(&arena, 1, verb->values_size);
+    if (values == NULL) {
+        cv_arena_done(&arena);
+        return cv_complain(CV_EXIT_FAILED, "out of memory for the arguments");
+    }
+    if (verb->presets != NULL && verb->values_size > 0)
+        memcpy(values, verb->presets, verb->values_size);
+    status = cv_options_parse(verb->groups, count, words, &arena, values, &parsed);
+    if (status == CV_EXIT_DONE && parsed.help) {
+        cv_help_verb(verb, &help);
+        status = cv_print_take(&help);
+    } else if (status == CV_EXIT_DONE && parsed.noperands > verb->max_operands) {
+        char shown[CV_ECHO_ROOM];
+
+        status =
+            cv_complain(CV_EXIT_USAGE, "unexpected argument '%s'; see 'cleave %s --help'",
+                        cv_echo(parsed.operands[verb->max_operands], shown), verb->name);
+    } else if (status == CV_EXIT_DONE) {
+        const struct cv_call call = { .values = values,
+                                      .operands = parsed.operands,
+                                      .noperands = parsed.noperands,
+                                      .arena = &arena,
+                                      .verb = verb,
+                                      .nwords = count,
+                                      .words = words };
+
+        status = verb->run(&call);
+    }
+    cv_arena_done(&arena);
+    return status;
+}
