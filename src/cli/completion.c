@@ -130,7 +130,7 @@ enum cv_completes cv_operand_completes(const char *verb, struct cv_text *out_wor
         add_policies("reduce", out_words);
     }
     for (size_t i = 0; strcmp(verb, "figures") == 0 && i < cv_figure_count(); i++)
-        cv_text_add(out_words, "%s%s", i > 0 ? " " : "", cv_figure_at(i)->name);
+        cv_text_add(out_words, "%s%s", i > 0 ? " " : "", cv_figure_name(cv_figure_at(i)));
     for (size_t i = 0; strcmp(verb, "help") == 0 && i < cv_verb_count(); i++) {
         char word[32];
 

@@ -4,8 +4,11 @@
 #include <string.h>
 #include "base/text.h"
 
-static const struct cv_figure *const figures[] = {
-#define X(name) &cv_figure_##name,
+static const struct {
+    const char *name;
+    const struct cv_figure *figure;
+} figures[] = {
+#define X(id, name) { name, &cv_figure_##id },
     CV_FIGURES(X)
 #undef X
 };
@@ -17,13 +20,22 @@ size_t cv_figure_count(void)
 
 const struct cv_figure *cv_figure_at(size_t index)
 {
-    return index < cv_figure_count() ? figures[index] : NULL;
+    return index < cv_figure_count() ? figures[index].figure : NULL;
 }
 
-static const char *figure_name(const void *context, size_t index)
+const char *cv_figure_name(const struct cv_figure *figure)
+{
+    size_t i = 0;
+
+    while (i < cv_figure_count() && figures[i].figure != figure)
+        i++;
+    return i < cv_figure_count() ? figures[i].name : "";
+}
+
+static const char *name_at(const void *context, size_t index)
 {
     (void)context;
-    return figures[index]->name;
+    return figures[index].name;
 }
 
 enum cleave_status cv_figure_find(const char *name, const struct cv_figure **out,
@@ -32,10 +44,10 @@ enum cleave_status cv_figure_find(const char *name, const struct cv_figure **out
     char near[256];
 
     for (size_t i = 0; i < cv_figure_count(); i++)
-        if (strcmp(figures[i]->name, name) == 0) {
-            *out = figures[i];
+        if (strcmp(figures[i].name, name) == 0) {
+            *out = figures[i].figure;
             return CLEAVE_OK;
         }
-    cv_suggest(name, cv_figure_count(), figure_name, NULL, near, sizeof near);
+    cv_suggest(name, cv_figure_count(), name_at, NULL, near, sizeof near);
     return cv_fail(err, CLEAVE_EINPUT, "unknown figure '%s'%s", name, near);
 }

@@ -18,8 +18,8 @@ enum { PATH_ROOM = 4096 };
 static bool path_of(const struct cv_figure_files *files, const struct cv_figure *figure,
                     const char *ending, char path[PATH_ROOM])
 {
-    return snprintf(path, PATH_ROOM, "%s/%s.%s", files->folder, figure->name, ending) <
-           PATH_ROOM;
+    return snprintf(path, PATH_ROOM, "%s/%s.%s", files->folder, cv_figure_name(figure),
+                    ending) < PATH_ROOM;
 }
 
 static int see_free(const struct cv_figure_files *files, const struct cv_figure *figure,
@@ -113,7 +113,7 @@ static int write_svg(const struct cv_figure_files *files, const struct cv_figure
     file = cv_open_output("--out", path, files->force);
     if (file == NULL)
         return CV_EXIT_USAGE;
-    cv_plot_script(figure->name, result, &script);
+    cv_plot_script(cv_figure_name(figure), result, &script);
     if (script.failed)
         drawn = cv_fail_memory(&err, "a figure");
     else

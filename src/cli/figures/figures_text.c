@@ -25,7 +25,7 @@ int cv_figures_list(void)
         const struct cv_figure *figure = cv_figure_at(i);
 
         cv_text_add(&text, "%s%s%s%s\n", i > 0 ? "\n" : "",
-                    screen.colour ? "\033[1m" : "", figure->name,
+                    screen.colour ? "\033[1m" : "", cv_figure_name(figure),
                     screen.colour ? "\033[0m" : "");
         add_paragraph(&text, figure->title, screen.width);
         add_paragraph(&text, figure->source, screen.width);
@@ -44,7 +44,7 @@ int cv_figures_list_json(void)
         const struct cv_figure *figure = cv_figure_at(i);
 
         cv_field_line(&json, NULL);
-        cv_field_text(&json, "name", figure->name);
+        cv_field_text(&json, "name", cv_figure_name(figure));
         cv_field_text(&json, "title", figure->title);
         cv_field_text(&json, "source", figure->source);
         cv_field_text(&json, "says", figure->says);
@@ -78,7 +78,7 @@ int cv_figure_text(const struct cv_figure *figure, const struct cv_figure_result
 
     for (size_t i = 0; i < nshown; i++)
         columns[i + 1] = (struct cv_column){ result->columns[i], CV_COLUMN_NUMBER };
-    cv_text_add(&text, "%s: %s\n\n", figure->name, figure->title);
+    cv_text_add(&text, "%s: %s\n\n", cv_figure_name(figure), figure->title);
     cv_table_init(&table, columns, nshown + 1);
     for (const struct cv_figure_row *row = result->rows; row != NULL; row = row->next) {
         if (row->file_only)
@@ -103,7 +103,7 @@ void cv_figure_json(struct cv_json *json, const struct cv_figure *figure,
                     const struct cv_figure_result *result)
 {
     cv_field_object(json, NULL);
-    cv_field_text(json, "name", figure->name);
+    cv_field_text(json, "name", cv_figure_name(figure));
     cv_field_text(json, "title", figure->title);
     cv_field_text(json, "source", figure->source);
     cv_field_list(json, "rows");

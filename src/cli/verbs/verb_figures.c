@@ -99,9 +99,10 @@ static int make_figure(const struct cv_figure *figure, size_t place, struct maki
     char what[80];
 
     if (all->count > 1)
-        snprintf(what, sizeof what, "%zu/%zu %s", place + 1, all->count, figure->name);
+        snprintf(what, sizeof what, "%zu/%zu %s", place + 1, all->count,
+                 cv_figure_name(figure));
     else
-        snprintf(what, sizeof what, "%s", figure->name);
+        snprintf(what, sizeof what, "%s", cv_figure_name(figure));
     cv_progress_init(&progress, what, 1);
     cv_progress_show(&progress, 0);
     made = cv_figure_make(figure, &job, &result, &err);

@@ -1,7 +1,8 @@
 /* figure.h -- figures and tables of the papers, made again. SPDX-License-Identifier: MIT
  *
  * A figure is a table of numbers and what the paper claims of them, each claim judged.
- * A new figure is a file in one of these folders and a row in figure_list.h. */
+ * A new figure is a file in one of these folders and a row in figure_list.h, which gives
+ * it its name. */
 #ifndef CV_FIGURE_H
 #define CV_FIGURE_H
 #include <stdbool.h>
@@ -44,7 +45,7 @@ struct cv_figure_result {
 };
 
 struct cv_figure {
-    const char *name, *title;
+    const char *title;
     const char *source; /* where it is in print: "Yang and Casanova, Figure 4"      */
     const char *says;   /* what is claimed of it there, in a sentence or two        */
     enum cleave_status (*make)(const struct cv_figure_job *job,

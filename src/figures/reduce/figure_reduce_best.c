@@ -159,7 +159,6 @@ static enum cleave_status make(const struct cv_figure_job *job,
 }
 
 const struct cv_figure cv_figure_reduce_best = {
-    .name = "nonclairvoyant-fig4b",
     .title = "Which reduction that keeps the order is the best, by spread and by cost of "
              "a combination",
     .source = "Benoit, Canon and Marchal, Non-clairvoyant reduction algorithms, Figure "

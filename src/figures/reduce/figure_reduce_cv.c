@@ -244,7 +244,6 @@ static enum cleave_status make(const struct cv_figure_job *job,
 }
 
 const struct cv_figure cv_figure_reduce_cv = {
-    .name = "nonclairvoyant-fig3",
     .title = "Length of four reductions against the spread of the transfer costs",
     .source = "Benoit, Canon and Marchal, Non-clairvoyant reduction algorithms, Figure 3",
     .says =

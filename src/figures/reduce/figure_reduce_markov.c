@@ -180,7 +180,6 @@ static enum cleave_status make(const struct cv_figure_job *job,
 }
 
 const struct cv_figure cv_figure_reduce_markov = {
-    .name = "nonclairvoyant-markov",
     .title = "Mean and variance of tree-dyn with exponential costs",
     .source =
         "Benoit, Canon and Marchal, Non-clairvoyant reduction algorithms, section 3",

@@ -103,7 +103,6 @@ static enum cleave_status make(const struct cv_figure_job *job,
 }
 
 const struct cv_figure cv_figure_reduce_overlap = {
-    .name = "nonclairvoyant-fig4a",
     .title = "Fibonacci tree over tree-dyn, by spread and by cost of a combination",
     .source = "Benoit, Canon and Marchal, Non-clairvoyant reduction algorithms, Figure "
               "4(a)",

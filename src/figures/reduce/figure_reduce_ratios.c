@@ -237,7 +237,6 @@ static enum cleave_status make(const struct cv_figure_job *job,
 }
 
 const struct cv_figure cv_figure_reduce_ratios = {
-    .name = "nonclairvoyant-table1",
     .title = "Approximation ratios of three reductions against the worst platforms found",
     .source = "Benoit, Canon and Marchal, Non-clairvoyant reduction algorithms, Table 1 "
               "and Theorem 1",

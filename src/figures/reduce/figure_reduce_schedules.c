@@ -190,7 +190,6 @@ static enum cleave_status make_example(const struct cv_figure_job *job,
 }
 
 const struct cv_figure cv_figure_reduce_example = {
-    .name = "associative-fig1",
     .title = "The shortest reduction of four elements when d = c",
     .source = "Canon and Antoniu, Scheduling associative reductions, Figure 1",
     .says = "Transfers begin at t4 = 0, t3 = d and t2 = 2 d.",
@@ -218,7 +217,6 @@ static enum cleave_status make_four(const struct cv_figure_job *job,
 }
 
 const struct cv_figure cv_figure_reduce_four = {
-    .name = "nonclairvoyant-fig1",
     .title = "A reduction of four values and its tree",
     .source = "Benoit, Canon and Marchal, Non-clairvoyant reduction algorithms, Figure 1",
     .says = "P0 receives the initial value of P1, then a partially reduced value of P2.",
@@ -276,7 +274,6 @@ static enum cleave_status make_eight(const struct cv_figure_job *job,
 }
 
 const struct cv_figure cv_figure_reduce_eight = {
-    .name = "nonclairvoyant-fig2",
     .title = "Binomial tree of order 3 and Fibonacci tree of order 4, eight nodes each",
     .source = "Benoit, Canon and Marchal, Non-clairvoyant reduction algorithms, Figure 2",
     .says =

@@ -155,7 +155,6 @@ static enum cleave_status make(const struct cv_figure_job *job,
 }
 
 const struct cv_figure cv_figure_reduce_strategy = {
-    .name = "associative-fig2",
     .title = "Binomial and Fibonacci trees over the optimum",
     .source =
         "Canon and Antoniu, Scheduling associative reductions, Figure 2, Theorems 18 "

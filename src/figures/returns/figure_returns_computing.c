@@ -158,7 +158,6 @@ static enum cleave_status make(const struct cv_figure_job *job,
 }
 
 const struct cv_figure cv_figure_returns_computing = {
-    .name = "returns-theorem4",
     .title = "How often LIFO is optimal as computing takes ever longer than messages",
     .source = "Beaumont and Rosenberg, Link-heterogeneity, Theorem 4 and Proposition 5",
     .says = "When processing takes much longer than communication, LIFO with the fastest "

@@ -117,7 +117,6 @@ static enum cleave_status make(const struct cv_figure_job *job,
 }
 
 const struct cv_figure cv_figure_returns_crossover = {
-    .name = "fifo-lifo-crossover",
     .title = "Two workers: ratio of the links at which FIFO overtakes LIFO",
     .source = "Beaumont and Rosenberg, Link-heterogeneity, Theorem 3",
     .says = "With the faster link first, FIFO does more work than LIFO iff that link is "

@@ -345,7 +345,6 @@ static enum cleave_status make(const struct cv_figure_job *job,
 }
 
 const struct cv_figure cv_figure_returns_laws = {
-    .name = "returns-laws",
     .title = "Theorems and propositions on LIFO and FIFO, on random clusters",
     .source =
         "Beaumont and Rosenberg, Link-heterogeneity, Theorems 1 to 3, Propositions 1 "

@@ -183,7 +183,6 @@ static enum cleave_status make_fifo(const struct cv_figure_job *job,
 }
 
 const struct cv_figure cv_figure_returns_lifo = {
-    .name = "returns-fig2",
     .title = "Three workers served LIFO",
     .source = "Beaumont and Rosenberg, Link-heterogeneity, Figure 2, Table I, Theorem 1",
     .says = "The first to get work is the last to return results; no gaps, all ends with "
@@ -192,7 +191,6 @@ const struct cv_figure cv_figure_returns_lifo = {
 };
 
 const struct cv_figure cv_figure_returns_fifo = {
-    .name = "returns-fig3",
     .title = "Three workers served FIFO",
     .source = "Beaumont and Rosenberg, Link-heterogeneity, Figure 3, Table I, Theorem 2",
     .says =

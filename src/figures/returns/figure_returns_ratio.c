@@ -158,7 +158,6 @@ static enum cleave_status make(const struct cv_figure_job *job,
 }
 
 const struct cv_figure cv_figure_returns_ratio = {
-    .name = "returns-theorem5",
     .title = "FIFO over the optimum, against how much links differ",
     .source = "Beaumont and Rosenberg, Link-heterogeneity, Theorem 5",
     .says = "FIFO does at least tau_min / tau_max of the optimal work.",

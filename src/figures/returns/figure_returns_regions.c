@@ -158,7 +158,6 @@ static enum cleave_status make(const struct cv_figure_job *job,
 }
 
 const struct cv_figure cv_figure_returns_regions = {
-    .name = "returns-regions",
     .title = "Which orders are best: LIFO, FIFO or others",
     .source = "Beaumont and Rosenberg, Link-heterogeneity, section VI (an open question)",
     .says =

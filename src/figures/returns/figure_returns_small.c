@@ -152,7 +152,6 @@ static enum cleave_status make(const struct cv_figure_job *job,
 }
 
 const struct cv_figure cv_figure_returns_small = {
-    .name = "returns-small-results",
     .title = "The order of returning small results, as printed and the other way round",
     .source = "Beaumont and Rosenberg, Link-heterogeneity, section V-B",
     .says = "When results are small, fastest links first and results by increasing "

@@ -130,7 +130,6 @@ static enum cleave_status make(const struct cv_figure_job *job,
 }
 
 const struct cv_figure cv_figure_streams_auto = {
-    .name = "streams-auto",
     .title = "CPU efficiency with an automatic period and a tapered end",
     .source = "Beyond the papers: what Millot and Parrot leave open",
     .says =

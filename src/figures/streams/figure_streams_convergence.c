@@ -124,7 +124,6 @@ static enum cleave_status make(const struct cv_figure_job *job,
 }
 
 const struct cv_figure cv_figure_streams_convergence = {
-    .name = "streams-fig4",
     .title = "Length of the first rounds when first loads are wrong",
     .source = "Millot and Parrot, Setting up clusters for several data streams, Figure 4",
     .says = "Rounds converge to the wanted length, the faster the smaller the latency of "

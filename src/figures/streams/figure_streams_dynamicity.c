@@ -331,7 +331,6 @@ static enum cleave_status make(const struct cv_figure_job *job,
 }
 
 const struct cv_figure cv_figure_streams_dynamicity = {
-    .name = "streams-fig6",
     .title = "CPU efficiency of a stream against the length of rounds when speeds change",
     .source = "Millot and Parrot, Setting up clusters for several data streams, Figure 6",
     .says =

@@ -329,7 +329,6 @@ static enum cleave_status make(const struct cv_figure_job *job,
 }
 
 const struct cv_figure cv_figure_streams_period = {
-    .name = "streams-fig5",
     .title = "CPU efficiency of a stream against the length of rounds",
     .source = "Millot and Parrot, Setting up clusters for several data streams, Figure 5",
     .says = "A best length of rounds exists, and depends on the latency of computing.",

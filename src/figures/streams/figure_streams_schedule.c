@@ -263,7 +263,6 @@ static enum cleave_status make(const struct cv_figure_job *job,
 }
 
 const struct cv_figure cv_figure_streams_schedule = {
-    .name = "streams-fig1",
     .title = "Steady rounds of a stream on four workers",
     .source = "Millot and Parrot, Setting up clusters for several data streams, Figure 1 "
               "and equations 3 and 4",

@@ -295,7 +295,6 @@ static enum cleave_status make(const struct cv_figure_job *job,
 }
 
 const struct cv_figure cv_figure_streams_selection = {
-    .name = "streams-fig3",
     .title = "Throughput of several streams against their number",
     .source = "Millot and Parrot, Setting up clusters for several data streams, Figure 3",
     .says = "The best workers are chosen first, so each further stream adds less, until "

@@ -153,7 +153,6 @@ static enum cleave_status make(const struct cv_figure_job *job,
 }
 
 const struct cv_figure cv_figure_streams_table1 = {
-    .name = "streams-table1",
     .title = "The published kinds of workers: what they give and what they take",
     .source = "Millot and Parrot, Setting up clusters for several data streams, Table 1",
     .says = "Ten sets of speeds and latencies, 100 workers each, are the platform of all "

@@ -180,7 +180,6 @@ static enum cleave_status make(const struct cv_figure_job *job,
 }
 
 const struct cv_figure cv_figure_umr_fig4 = {
-    .name = "umr-fig4",
     .title = "XMI with 1 to 4 rounds over UMR, against bandwidth over speed",
     .source = "Yang and Casanova, Multi-round algorithms, Figure 4 and section 6.1.3",
     .says = "More rounds of XMI are better at low R, fewer at high R; UMR is the best or "

@@ -122,7 +122,6 @@ static enum cleave_status make(const struct cv_figure_job *job,
 }
 
 const struct cv_figure cv_figure_umr_fig5 = {
-    .name = "umr-fig5",
     .title = "Rounds of UMR against the latencies of computing and of messages",
     .source = "Yang and Casanova, Multi-round algorithms, Figure 5 and section 6.2.1",
     .says = "Between 4 and 10 rounds, fewer when either latency grows.",

@@ -160,7 +160,6 @@ static enum cleave_status make(const struct cv_figure_job *job,
 }
 
 const struct cv_figure cv_figure_umr_fig6 = {
-    .name = "umr-fig6",
     .title = "Rounds of UMR against bandwidth over speed, for three pairs of latencies",
     .source = "Yang and Casanova, Multi-round algorithms, Figure 6 and section 6.2.2",
     .says = "From 6 rounds down to 2 when only computing has a latency, from 2 up to 14 "

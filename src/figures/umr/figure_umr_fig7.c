@@ -252,7 +252,6 @@ static enum cleave_status make(const struct cv_figure_job *job,
 }
 
 const struct cv_figure cv_figure_umr_fig7 = {
-    .name = "umr-fig7",
     .title = "UMR on workers that differ, with and without choosing among them",
     .source = "Yang and Casanova, Multi-round algorithms, Figure 7 and section 6.3",
     .says = "Within 30 % of the ideal even where workers and links differ by a factor of "

@@ -88,7 +88,6 @@ static enum cleave_status make(const struct cv_figure_job *job,
 }
 
 const struct cv_figure cv_figure_umr_table1 = {
-    .name = "umr-table1",
     .title = "Compute time over send time of four applications",
     .source = "Yang and Casanova, Multi-round algorithms, Table 1",
     .says = "Divisible applications have R from 6.7 to 78 on a 100 Mb network.",

@@ -162,7 +162,6 @@ static enum cleave_status make(const struct cv_figure_job *job,
 }
 
 const struct cv_figure cv_figure_umr_table3 = {
-    .name = "umr-table3",
     .title = "UMR against XMI with 1 to 8 rounds over the whole grid of settings",
     .source = "Yang and Casanova, Multi-round algorithms, Table 3 (settings: Table 2)",
     .says = "UMR is better on average than XMI with any fixed number of rounds, best in "
