@@ -57,7 +57,8 @@ if(EXISTS ${CMAKE_SOURCE_DIR}/completions)
 endif()
 
 # --- Debian packages: `make deb` -----------------------------------------------------------
-# One for users, one for programmers, and one each for what needs SimGrid or an MPI library.
+# One for users, one for programmers, one with the papers' figures, and one each for what
+# needs SimGrid or an MPI library.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME cleave)
 set(CPACK_PACKAGE_CONTACT "The cleave developers <cleave@localhost>")
@@ -72,13 +73,13 @@ set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON) # also lets ldconfig know
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION utils)
 set(CPACK_DEBIAN_ENABLE_COMPONENT_DEPENDS OFF)
-set(CPACK_COMPONENTS_ALL runtime development)
+set(CPACK_COMPONENTS_ALL runtime development figures)
 set(CPACK_COMPONENT_RUNTIME_DESCRIPTION
 "Cuts a file or a stream at record boundaries and runs a command on the parts,
 on the cores of this machine or of others, so that all finish together; plans
 and simulates such runs, and joins the results along the best tree.")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME cleave)
-set(CPACK_DEBIAN_RUNTIME_PACKAGE_SUGGESTS "gnuplot-nox, openssh-client, cleave-simgrid, cleave-openmpi | cleave-mpich")
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_SUGGESTS "openssh-client, cleave-figures, cleave-simgrid, cleave-openmpi | cleave-mpich")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION
 "Headers and libraries, for programs that plan, simulate or run divisible
 loads and reductions.")
@@ -86,6 +87,12 @@ set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libcleave-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
     "cleave (= ${PROJECT_VERSION}), libyaml-dev, libsqlite3-dev, libxxhash-dev, libzstd-dev")
+set(CPACK_DEBIAN_FIGURES_PACKAGE_NAME cleave-figures)
+set(CPACK_DEBIAN_FIGURES_PACKAGE_DEPENDS "cleave (= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_FIGURES_PACKAGE_RECOMMENDS gnuplot-nox)
+set(CPACK_COMPONENT_FIGURES_DESCRIPTION
+"Makes every figure and table of the papers that cleave is built on, and says
+what holds of their claims: cleave figures.")
 if(TARGET cleave-simgrid)
     list(APPEND CPACK_COMPONENTS_ALL simgrid)
     set(CPACK_DEBIAN_SIMGRID_PACKAGE_NAME cleave-simgrid)

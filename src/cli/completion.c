@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <cleave/policy.h>
+#include "cli/figures/figure_names.h"
 #include "cli/verbs.h"
-#include "figures/figure_list.h"
 
 static const struct {
     const char *option, *words;
@@ -22,6 +22,10 @@ static const struct {
     { "--split", "lines nul csv jsonl fasta fastq paragraph fixed: regex:" },
     { "--halt", "never soon,fail= now,fail=" },
 };
+
+#define X(id, name) " " name
+static const char figures[] = CV_FIGURES(X);
+#undef X
 
 static bool is_reduce(const char *task)
 {
@@ -129,8 +133,8 @@ enum cv_completes cv_operand_completes(const char *verb, struct cv_text *out_wor
         add_policies("load", out_words);
         add_policies("reduce", out_words);
     }
-    for (size_t i = 0; strcmp(verb, "figures") == 0 && i < cv_figure_count(); i++)
-        cv_text_add(out_words, "%s%s", i > 0 ? " " : "", cv_figure_name(cv_figure_at(i)));
+    if (strcmp(verb, "figures") == 0)
+        cv_text_add(out_words, "%s", figures + 1);
     for (size_t i = 0; strcmp(verb, "help") == 0 && i < cv_verb_count(); i++) {
         char word[32];
 

@@ -19,6 +19,11 @@ names() {
     "$CLEAVE" figures --list --json | sed -n 's/.*"name": "\([^"]*\)".*/\1/p'
 }
 
+# symbols FILE -- the names that a program or library defines, sorted.
+symbols() {
+    nm --defined-only "$1" 2>/dev/null | awk 'NF == 3 { print $3 }' | LC_ALL=C sort -u
+}
+
 @test "the list says what each figure is, where it is in print and what is claimed" {
     cleave 0 figures --list
     golden figures-list.txt
@@ -141,6 +146,63 @@ END
         --out "$BATS_TEST_TMPDIR/out"
     [ "$stderr" = "cleave: gnuplot failed: broken" ]
     [ -s "$BATS_TEST_TMPDIR/out/umr-fig5.csv" ]
+}
+
+@test "cleave only passes on what was typed" {
+    local folder=$BATS_TEST_TMPDIR/libexec
+    mkdir "$folder"
+    printf '#!/bin/sh\nprintf "<%%s>\\n" "$@"\nexit 42\n' >"$folder/cleave-figures"
+    chmod +x "$folder/cleave-figures"
+    CLEAVE_LIBEXEC=$folder cleave 42 figures "a name" --threads=2 --quick -- --x
+    [ "$output" = "<a name>
+<--threads=2>
+<--quick>
+<-->
+<--x>" ]
+    # The program says the same by itself.
+    "$CLEAVE" figures umr-fig5 umr-fig6 >"$BATS_TEST_TMPDIR/one"
+    "$(dirname "$CLEAVE")/cleave-figures" umr-fig5 umr-fig6 >"$BATS_TEST_TMPDIR/two"
+    cmp "$BATS_TEST_TMPDIR/one" "$BATS_TEST_TMPDIR/two"
+    [ "$("$CLEAVE" figures --help)" = "$("$(dirname "$CLEAVE")/cleave-figures" --help)" ]
+}
+
+@test "without the program: what to install, and help all the same" {
+    local folder=$BATS_TEST_TMPDIR/bin
+    mkdir "$folder"
+    cp "$CLEAVE" "$folder/cleave"
+    CLEAVE="$folder/cleave" cleave 3 figures umr-fig5
+    [ "$stderr" = "cleave: 'cleave figures' is missing: there is no program cleave-figures, \
+which is in the Debian package cleave-figures" ]
+    [ -z "$output" ]
+    CLEAVE_LIBEXEC=/nowhere cleave 3 figures --list
+    [ "$stderr" = "cleave: 'cleave figures' is missing: CLEAVE_LIBEXEC names the folder \
+/nowhere, which has no cleave-figures" ]
+    CLEAVE_LIBEXEC=/nowhere refuses "unknown option '--quik'; did you mean '--quick'?" \
+        figures --quik
+    CLEAVE_LIBEXEC=/nowhere cleave 0 figures --help
+    [ "$output" = "$("$CLEAVE" figures --help)" ]
+    CLEAVE_LIBEXEC=/nowhere cleave 0 completions fish
+    has "from figures' -a '$(names | paste -s -d ' ')'"
+}
+
+@test "no figure is in the library, in cleave or in the copy for other machines" {
+    local here=$CLEAVE_BUILD_DIR mine=$BATS_TEST_TMPDIR/mine
+    nm --defined-only -g "$here/kit/libcleave-papers.a" | awk 'NF == 3 { print $3 }' |
+        LC_ALL=C sort -u >"$mine"
+    [ "$(grep -c '^cv_figure_' "$mine")" -ge 30 ]
+    [ "$(LC_ALL=C join "$mine" <(symbols "$here/cleave-figures") | wc -l)" -ge 30 ]
+    for file in "$here/cleave" "$here/lib/libcleave.so" "$here/lib/libcleave.a"; do
+        symbols "$file" >"$BATS_TEST_TMPDIR/symbols"
+        [ "$(wc -l <"$BATS_TEST_TMPDIR/symbols")" -ge 100 ]
+        [ -z "$(LC_ALL=C join "$mine" "$BATS_TEST_TMPDIR/symbols")" ]
+    done
+    # Nor are their texts; the copy for other machines has no symbols.
+    local title="Rounds of UMR against bandwidth over speed, for three pairs of latencies"
+    "$CLEAVE" figures --list --json | grep -qF "$title"
+    grep -qF "$title" "$here/cleave-figures"
+    for file in "$here/cleave" "$here"/lib/libcleave.* "$here/cleave-portable"; do
+        [ ! -f "$file" ] || run ! grep -qF "$title" "$file"
+    done
 }
 
 @test "progress is for terminals" {

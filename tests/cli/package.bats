@@ -21,6 +21,14 @@ setup() {
     [ "$output" = "$(cat numbers)" ]
 }
 
+@test "the installed figures are found" {
+    [ -x "$place/libexec/cleave/cleave-figures" ]
+    [ ! -e "$place/bin/cleave-figures" ]
+    run "$place/bin/cleave" figures umr-fig6
+    [ "$status" = 0 ]
+    [ "$output" = "$("$CLEAVE" figures umr-fig6)" ]
+}
+
 @test "pages, completions and examples are there" {
     [ -f "$place/share/man/man1/cleave-run.1" ]
     [ -f "$place/share/doc/cleave/docs/guide/run.md" ]
@@ -84,7 +92,7 @@ END
 }
 
 @test "a release builds without git" {
-    [ -d "$CLEAVE_SOURCE_DIR/.git" ] || skip "not in a clone"
+    [ -e "$CLEAVE_SOURCE_DIR/.git" ] || skip "not in a clone"
     "$CLEAVE_SOURCE_DIR/tools/make-dist" . >name
     tar xf "$(cat name)"
     cd cleave-*/
@@ -108,5 +116,11 @@ END
     dpkg -x packages/libcleave-dev_*.deb root
     dpkg-deb -f packages/cleave_*.deb Depends | grep -q libyaml
     [ -x root/usr/bin/cleave ] && [ -f root/usr/include/cleave/cleave.h ]
+    [ ! -e root/usr/libexec/cleave/cleave-figures ]
+    run -3 --separate-stderr root/usr/bin/cleave figures umr-fig6
+    dpkg -x packages/cleave-figures_*.deb root
+    dpkg-deb -f packages/cleave-figures_*.deb Recommends | grep -q gnuplot-nox
+    dpkg-deb -f packages/cleave-figures_*.deb Depends | grep -q 'cleave (= '
+    [ "$(root/usr/bin/cleave figures umr-fig6)" = "$("$CLEAVE" figures umr-fig6)" ]
     [ "$(LD_LIBRARY_PATH=root/usr/lib root/usr/bin/cleave --version)" = "$("$CLEAVE" --version)" ]
 }

@@ -1,7 +1,7 @@
 /* output.h -- messages, results and what the terminal can show.
  * SPDX-License-Identifier: MIT
  *
- * Results go to stdout and everything else to stderr. Only this room prints. */
+ * Results go to stdout and everything else to stderr. Only this room and figures print. */
 #ifndef CV_OUTPUT_H
 #define CV_OUTPUT_H
 #include <stdbool.h>

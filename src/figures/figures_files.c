@@ -1,6 +1,6 @@
 /* figures_files.c -- figures as files: NAME.csv and NAME.svg.
  * SPDX-License-Identifier: MIT */
-#include "cli/figures/figures_files.h"
+#include "figures/figures_files.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* figures_text.c -- figures as text and as JSON. SPDX-License-Identifier: MIT */
-#include "cli/figures/figures_text.h"
+#include "figures/figures_text.h"
 
 #include <stdio.h>
 

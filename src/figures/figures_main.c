@@ -1,73 +1,16 @@
-/* verb_figures.c -- cleave figures. SPDX-License-Identifier: MIT */
+/* figures_main.c -- the program cleave-figures. SPDX-License-Identifier: MIT
+ *
+ * It is `cleave figures`, which passes on what was typed. */
 #include <stdio.h>
 #include <string.h>
 
-#include "cli/figures/figures_files.h"
-#include "cli/figures/figures_text.h"
+#include "cli/figures/verb_figures.h"
 #include "cli/kit/json_fields.h"
 #include "cli/kit/output.h"
 #include "cli/kit/progress.h"
-#include "cli/kit/verb.h"
 #include "figures/figure_list.h"
-
-enum { MOST_NAMES = 64 };
-
-struct figures_options {
-    const char *out;
-    uint64_t threads;
-    int list, quick, json, force, csv_only;
-};
-
-#define FIELD(name) offsetof(struct figures_options, name)
-
-static const struct cv_option making[] = {
-    { .name = "--quick",
-      .value = 1,
-      .offset = FIELD(quick),
-      .help = "A rough version in seconds: a part of the settings." },
-    { .name = "--threads",
-      .kind = CV_OPTION_COUNT,
-      .argument = "N",
-      .offset = FIELD(threads),
-      .least = 0,
-      .most = 256,
-      .help = "Threads to use; the result is the same on any number. Default 0: one per "
-              "core." },
-    { .name = NULL },
-};
-
-static const struct cv_option output[] = {
-    { .name = "--list",
-      .value = 1,
-      .offset = FIELD(list),
-      .help = "Only list the figures there are, where they are in print and what is "
-              "claimed of them." },
-    { .name = "--out",
-      .kind = CV_OPTION_TEXT,
-      .argument = "DIR",
-      .offset = FIELD(out),
-      .help = "Also write each figure as DIR/NAME.csv and, drawn by gnuplot, as "
-              "DIR/NAME.svg. The folder is made if missing." },
-    { .name = "--csv-only",
-      .value = 1,
-      .offset = FIELD(csv_only),
-      .help = "With --out: only CSV files, which need no gnuplot." },
-    { .name = "--force",
-      .value = 1,
-      .offset = FIELD(force),
-      .help = "Replace files that exist." },
-    { .name = "--json",
-      .value = 1,
-      .offset = FIELD(json),
-      .help = "Write JSON: columns, rows and judged claims of each figure." },
-    { .name = NULL },
-};
-
-static const struct cv_option_group groups[] = {
-    { "Making", making },
-    { "Output", output },
-    { NULL, NULL },
-};
+#include "figures/figures_files.h"
+#include "figures/figures_text.h"
 
 static void show_progress(void *context, uint64_t done, uint64_t total)
 {
@@ -78,7 +21,7 @@ static void show_progress(void *context, uint64_t done, uint64_t total)
 }
 
 struct making {
-    const struct figures_options *values;
+    const struct cv_figures_options *values;
     struct cv_figure_files files;
     struct cv_json json;
     size_t count;
@@ -86,7 +29,7 @@ struct making {
 
 static int make_figure(const struct cv_figure *figure, size_t place, struct making *all)
 {
-    const struct figures_options *values = all->values;
+    const struct cv_figures_options *values = all->values;
     struct cv_progress progress;
     struct cv_figure_job job = { .threads = (unsigned)values->threads,
                                  .quick = values->quick != 0,
@@ -131,7 +74,7 @@ static int choose(const struct cv_call *call, const struct cv_figure **out,
     struct cleave_error err;
     size_t count = 0;
 
-    for (size_t i = 0; i < wanted && count < MOST_NAMES; i++) {
+    for (size_t i = 0; i < wanted && count < CV_MOST_FIGURES; i++) {
         size_t k = 0;
 
         if (call->noperands == 0)
@@ -147,7 +90,7 @@ static int choose(const struct cv_call *call, const struct cv_figure **out,
     return CV_EXIT_DONE;
 }
 
-static int check_options(const struct figures_options *values)
+static int check_options(const struct cv_figures_options *values)
 {
     if (values->out == NULL && values->csv_only)
         return cv_complain(CV_EXIT_USAGE, "--csv-only: needs --out");
@@ -156,10 +99,10 @@ static int check_options(const struct figures_options *values)
     return CV_EXIT_DONE;
 }
 
-static int run(const struct cv_call *call)
+static int make_figures(const struct cv_call *call)
 {
-    const struct figures_options *values = call->values;
-    const struct cv_figure *chosen[MOST_NAMES] = { NULL };
+    const struct cv_figures_options *values = call->values;
+    const struct cv_figure *chosen[CV_MOST_FIGURES] = { NULL };
     struct making all = { .values = values,
                           .files = { .folder = values->out,
                                      .force = values->force != 0,
@@ -191,17 +134,12 @@ static int run(const struct cv_call *call)
     return status;
 }
 
-const struct cv_verb cv_verb_figures = {
-    .name = "figures",
-    .summary = "make figures and tables of the papers again, and judge their claims",
-    .description =
-        "Makes the named figures, or all of them: a table each, what the paper "
-        "claims of it, and whether that holds here, with the numbers. All of them take "
-        "some minutes, with --quick some seconds.",
-    .operands = "[NAME]...",
-    .max_operands = MOST_NAMES,
-    .groups = groups,
-    .examples = "cleave figures --list\ncleave figures umr-table3 --quick",
-    .values_size = sizeof(struct figures_options),
-    .run = run,
-};
+int main(int argc, char **argv)
+{
+    const int skipped = argc > 0 ? 1 : 0;
+    struct cv_verb figures = cv_verb_figures;
+
+    figures.run = make_figures;
+    cv_guard_streams();
+    return cv_finish_output(cv_verb_call(&figures, argc - skipped, argv + skipped));
+}

@@ -1,0 +1,102 @@
+/* verb_figures.c -- cleave figures. SPDX-License-Identifier: MIT
+ *
+ * The figures are a program of their own, cleave-figures, so that nobody carries them along
+ * who only runs loads. What may be typed is checked and explained here; then this process
+ * becomes that program. */
+#include "cli/figures/verb_figures.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/companion.h"
+#include "cli/kit/output.h"
+
+#define FIELD(name) offsetof(struct cv_figures_options, name)
+
+static const struct cv_option making[] = {
+    { .name = "--quick",
+      .value = 1,
+      .offset = FIELD(quick),
+      .help = "A rough version in seconds: a part of the settings." },
+    { .name = "--threads",
+      .kind = CV_OPTION_COUNT,
+      .argument = "N",
+      .offset = FIELD(threads),
+      .least = 0,
+      .most = 256,
+      .help = "Threads to use; the result is the same on any number. Default 0: one per "
+              "core." },
+    { .name = NULL },
+};
+
+static const struct cv_option output[] = {
+    { .name = "--list",
+      .value = 1,
+      .offset = FIELD(list),
+      .help = "Only list the figures there are, where they are in print and what is "
+              "claimed of them." },
+    { .name = "--out",
+      .kind = CV_OPTION_TEXT,
+      .argument = "DIR",
+      .offset = FIELD(out),
+      .help = "Also write each figure as DIR/NAME.csv and, drawn by gnuplot, as "
+              "DIR/NAME.svg. The folder is made if missing." },
+    { .name = "--csv-only",
+      .value = 1,
+      .offset = FIELD(csv_only),
+      .help = "With --out: only CSV files, which need no gnuplot." },
+    { .name = "--force",
+      .value = 1,
+      .offset = FIELD(force),
+      .help = "Replace files that exist." },
+    { .name = "--json",
+      .value = 1,
+      .offset = FIELD(json),
+      .help = "Write JSON: columns, rows and judged claims of each figure." },
+    { .name = NULL },
+};
+
+static const struct cv_option_group groups[] = {
+    { "Making", making },
+    { "Output", output },
+    { NULL, NULL },
+};
+
+static const struct cv_companion program = {
+    .program = "cleave-figures",
+    .what = "'cleave figures'",
+    .remedy = "which is in the Debian package cleave-figures",
+};
+
+static int run(const struct cv_call *call)
+{
+    const size_t nwords = (size_t)call->nwords;
+    char **words = cv_array(call->arena, nwords + 2, sizeof *words), path[PATH_MAX];
+    struct cleave_error err;
+
+    if (cv_companion_find(&program, path, sizeof path, &err) != CLEAVE_OK)
+        return cv_complain_error(&err);
+    if (words == NULL)
+        return cv_complain(CV_EXIT_FAILED, "out of memory for the arguments");
+    words[0] = path;
+    memcpy(words + 1, call->words, nwords * sizeof *words); /* NULL ends them */
+    execv(path, words);
+    return cv_complain(CV_EXIT_ENGINE, "cannot start %s: %s", path, strerror(errno));
+}
+
+const struct cv_verb cv_verb_figures = {
+    .name = "figures",
+    .summary = "make figures and tables of the papers again, and judge their claims",
+    .description =
+        "Makes the named figures, or all of them: a table each, what the paper "
+        "claims of it, and whether that holds here, with the numbers. All of them take "
+        "some minutes, with --quick some seconds.",
+    .operands = "[NAME]...",
+    .max_operands = CV_MOST_FIGURES,
+    .groups = groups,
+    .examples = "cleave figures --list\ncleave figures umr-table3 --quick",
+    .values_size = sizeof(struct cv_figures_options),
+    .run = run,
+};

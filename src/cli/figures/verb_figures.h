@@ -1,0 +1,20 @@
+/* verb_figures.h -- cleave figures: what may be typed. SPDX-License-Identifier: MIT
+ *
+ * Both `cleave` and cleave-figures read it: the one for its help and to pass it on, the
+ * other to do it. */
+#ifndef CV_VERB_FIGURES_H
+#define CV_VERB_FIGURES_H
+#include "cli/kit/verb.h"
+
+enum { CV_MOST_FIGURES = 64 }; /* names in one call */
+
+struct cv_figures_options {
+    const char *out;
+    uint64_t threads;
+    int list, quick, json, force, csv_only;
+};
+
+/* Its `run` starts cleave-figures with the same words. */
+extern const struct cv_verb cv_verb_figures;
+
+#endif
