@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#include "mpi/reduce/mpi_try.h"
 #include "mpi/reduce/team.h"
 
 static struct {
@@ -125,22 +126,39 @@ struct cv_team *cv_home_find(MPI_Comm comm)
     return team;
 }
 
-int cv_home_keep(struct cv_team *team, MPI_Comm comm)
+/* Keep a team with its communicator, to be closed when that one is freed or, at the
+ * latest, when MPI is finalized. */
+static int keep(struct cv_team *team)
 {
     int code = open_home();
 
     if (code == MPI_SUCCESS)
-        code = PMPI_Comm_set_attr(comm, home.key, team);
+        code = PMPI_Comm_set_attr(team->users, home.key, team);
     if (code != MPI_SUCCESS)
         return code;
-    team->users = comm;
-    team->next = NULL;
     pthread_mutex_lock(&home.lock);
     struct cv_team **at = &home.oldest;
     while (*at != NULL)
         at = &(*at)->next;
     *at = team;
     pthread_mutex_unlock(&home.lock);
+    return MPI_SUCCESS;
+}
+
+int cv_home_meet(MPI_Comm comm, struct cv_team **out)
+{
+    struct cv_team *team = cv_home_find(comm);
+
+    if (team == NULL) {
+        CV_MPI_TRY(cv_team_new(comm, &home.defaults, &team));
+        int code = keep(team);
+
+        if (code != MPI_SUCCESS) {
+            cv_team_free(team);
+            return code;
+        }
+    }
+    *out = team;
     return MPI_SUCCESS;
 }
 

@@ -10,9 +10,9 @@ struct cv_mpi_settings;
 
 /* The team kept with a communicator, or NULL. */
 struct cv_team *cv_home_find(MPI_Comm comm);
-/* Keep a team with its communicator, to be closed when that one is freed or, at the
- * latest, when MPI is finalized. */
-int cv_home_keep(struct cv_team *team, MPI_Comm comm);
+/* The same, made and kept if there is none yet: local. It is closed when the communicator
+ * is freed or, at the latest, when MPI is finalized. */
+int cv_home_meet(MPI_Comm comm, struct cv_team **out);
 
 /* Reductions of this process that have begun and not ended, of all communicators: where
  * there are none, a call that is handed on to the MPI library need not look for some on

@@ -161,7 +161,7 @@ static int team_for(MPI_Comm comm, struct cv_team **out)
     CV_MPI_TRY(PMPI_Comm_test_inter(comm, &inter));
     if (inter)
         return MPI_SUCCESS;
-    CV_MPI_TRY(cv_team_meet(comm, out));
+    CV_MPI_TRY(cv_home_meet(comm, out));
     return cv_team_open(*out);
 }
 

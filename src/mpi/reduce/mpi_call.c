@@ -87,7 +87,7 @@ int cv_call_team(const struct cv_call *call, struct cv_team **out)
         if (PMPI_Comm_test_inter(call->comm, &inter) != MPI_SUCCESS || inter ||
             PMPI_Comm_size(call->comm, &size) != MPI_SUCCESS || size < 2)
             return MPI_SUCCESS;
-        CV_MPI_TRY(cv_team_meet(call->comm, &team));
+        CV_MPI_TRY(cv_home_meet(call->comm, &team));
     }
     if (team->size >= 2 && !is_mistaken(call, team))
         *out = team;

@@ -4,37 +4,32 @@
 
 #include <stdlib.h>
 
-#include "mpi/reduce/home.h"
 #include "mpi/reduce/mpi_try.h"
 
 static int fill(struct cv_team *team, MPI_Comm comm)
 {
+    team->users = comm;
     team->comm = MPI_COMM_NULL;
-    CV_MPI_TRY(PMPI_Comm_rank(comm, &team->rank));
-    CV_MPI_TRY(PMPI_Comm_size(comm, &team->size));
-    team->settings = *cv_home_defaults();
     team->broken = MPI_SUCCESS;
     team->costs.agreeing = team->chooser.agreeing = MPI_REQUEST_NULL;
     team->checked_op = MPI_OP_NULL;
     team->checked_type = MPI_DATATYPE_NULL;
-    return cv_home_keep(team, comm);
+    CV_MPI_TRY(PMPI_Comm_rank(comm, &team->rank));
+    return PMPI_Comm_size(comm, &team->size);
 }
 
-int cv_team_meet(MPI_Comm comm, struct cv_team **out)
+int cv_team_new(MPI_Comm comm, const struct cv_mpi_settings *settings,
+                struct cv_team **out)
 {
-    struct cv_team *team = cv_home_find(comm);
+    struct cv_team *team = calloc(1, sizeof *team);
     int code;
 
-    if (team != NULL) {
-        *out = team;
-        return MPI_SUCCESS;
-    }
-    team = calloc(1, sizeof *team);
     if (team == NULL)
         return MPI_ERR_NO_MEM;
+    team->settings = *settings;
     code = fill(team, comm);
     if (code != MPI_SUCCESS) {
-        free(team);
+        cv_team_free(team);
         return code;
     }
     *out = team;

@@ -38,8 +38,9 @@ struct cv_team {
     struct cv_team *next; /* made after this one */
 };
 
-/* The team of a communicator, as it is: local. */
-int cv_team_meet(MPI_Comm comm, struct cv_team **out);
+/* A team for a communicator: local. cv_home_meet finds the one that there is. */
+int cv_team_new(MPI_Comm comm, const struct cv_mpi_settings *settings,
+                struct cv_team **out);
 /* Give it a communicator of its own, if it has none yet: collective. */
 int cv_team_open(struct cv_team *team);
 /* The board, made at the first call: collective. */
