@@ -1,10 +1,11 @@
 /* home.c -- what a process keeps for all its communicators. SPDX-License-Identifier: MIT
  *
- * MPI hands out a key once per process, so this is the one place with state that is not
- * reached through a communicator. It is made at the first use and given back when MPI
- * deletes the attributes of MPI_COMM_SELF, the first thing MPI_Finalize does. Teams that
- * are left then are closed in the order in which they were made: closing is collective,
- * and the order that did not block when they were made does not block then. */
+ * MPI hands out a key once per process, so this is state that is not reached through a
+ * communicator; but for what preload.c is told at the start, there is no other. It is made
+ * at the first use and given back when MPI deletes the attributes of MPI_COMM_SELF, the
+ * first thing MPI_Finalize does. Teams that are left then are closed in the order in which
+ * they were made: closing is collective, and the order that did not block when they were
+ * made does not block then. */
 #include "mpi/reduce/home.h"
 
 #include <pthread.h>
@@ -16,7 +17,7 @@
 
 static struct {
     pthread_mutex_t lock;
-    bool open;
+    atomic_bool open; /* set last: who sees it may read key and self */
     int key, closing_key;
     MPI_Comm self;          /* a copy of MPI_COMM_SELF that returns its errors */
     struct cv_team *oldest; /* owned; linked by their `next`                   */
@@ -78,7 +79,7 @@ static int close_home(MPI_Comm comm, int key, void *value, void *extra)
     }
     PMPI_Comm_free_keyval(&home.key);
     PMPI_Comm_free(&home.self);
-    home.open = false;
+    atomic_store_explicit(&home.open, false, memory_order_release);
     home.error_class = 0;
     return MPI_SUCCESS;
 }
@@ -88,7 +89,7 @@ static int open_home(void)
     int code = MPI_SUCCESS;
 
     pthread_mutex_lock(&home.lock);
-    if (home.open)
+    if (atomic_load_explicit(&home.open, memory_order_relaxed))
         goto out;
     code = PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget_team, &home.key, NULL);
     if (code == MPI_SUCCESS)
@@ -100,10 +101,11 @@ static int open_home(void)
         code = PMPI_Comm_set_errhandler(home.self, MPI_ERRORS_RETURN);
     if (code == MPI_SUCCESS)
         code = PMPI_Comm_set_attr(MPI_COMM_SELF, home.closing_key, NULL);
-    home.open = code == MPI_SUCCESS;
-    if (home.open)
+    if (code == MPI_SUCCESS) {
         /* The attribute keeps the key alive until it is deleted. */
         PMPI_Comm_free_keyval(&home.closing_key);
+        atomic_store_explicit(&home.open, true, memory_order_release);
+    }
 out:
     pthread_mutex_unlock(&home.lock);
     return code;
@@ -117,8 +119,9 @@ struct cv_team *cv_home_find(MPI_Comm comm)
 
     if (recent.team != NULL && recent.comm == comm && recent.closed == closed)
         return recent.team;
-    if (!home.open || PMPI_Comm_get_attr(comm, home.key, &team, &found) != MPI_SUCCESS ||
-        !found)
+    /* Another thread may be opening it: then this communicator has no team yet. */
+    if (!atomic_load_explicit(&home.open, memory_order_acquire) ||
+        PMPI_Comm_get_attr(comm, home.key, &team, &found) != MPI_SUCCESS || !found)
         return NULL;
     recent.comm = comm;
     recent.team = team;
