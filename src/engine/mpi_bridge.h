@@ -15,7 +15,7 @@
 #include <cleave/error.h>
 
 /* Where a frame between workers says how long it is and whom it is for: numbers of 4
- * bytes, lowest byte first (run/wire/frame.h has all of it). */
+ * bytes, lowest byte first (run/wire/frame.c has all of it, and checks that both agree). */
 enum {
     CV_BRIDGE_HEAD = 40,      /* bytes before the payload      */
     CV_BRIDGE_LENGTH_AT = 8,  /* of the payload, in bytes      */
