@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: MIT
  *
  * Two kinds of activity, transfer and computation. A transfer holds the master's port
- * and the worker's; a computation holds the worker's processor. Transfers wait in lanes,
- * first come first served: one lane for a master that handles one message at a time (port
+ * and the worker's; a computation holds the worker's processor. Transfers wait in queues,
+ * first come first served: one queue for a master that handles one message at a time (port
  * one), one for each way (duplex), two per worker for a multi-port master. Chunks wait at
  * their worker in the order of arrival, and again, computed, until the policy asks for
  * their result.
@@ -25,7 +25,7 @@ static void native_close(void *engine)
     if (native == NULL)
         return;
     cv_event_heap_done(&native->heap);
-    free(native->lanes);
+    free(native->transfers);
     free(native->processors);
     free(native->finished);
     free(native->nth);
@@ -48,25 +48,25 @@ static enum cleave_status native_open(const struct cleave_platform *platform,
     native->platform = platform;
     native->workers = cleave_platform_workers(platform);
     native->nworkers = cleave_platform_nworkers(platform);
-    native->lane_each = port == CLEAVE_PORT_MULTI;
-    native->back_lane = port == CLEAVE_PORT_ONE      ? 0
-                        : port == CLEAVE_PORT_DUPLEX ? 1
-                                                     : native->nworkers;
-    native->nlanes = native->back_lane + (native->lane_each ? native->nworkers : 1);
+    native->queue_each = port == CLEAVE_PORT_MULTI;
+    native->back_queue = port == CLEAVE_PORT_ONE      ? 0
+                         : port == CLEAVE_PORT_DUPLEX ? 1
+                                                      : native->nworkers;
+    native->nqueues = native->back_queue + (native->queue_each ? native->nworkers : 1);
     native->steady = true;
     for (uint32_t w = 0; w < native->nworkers && native->steady; w++) {
         uint32_t nsteps;
 
         native->steady = cleave_platform_profile(platform, w, &nsteps) == NULL;
     }
-    native->lanes = calloc(native->nlanes, sizeof *native->lanes);
+    native->transfers = calloc(native->nqueues, sizeof *native->transfers);
     native->processors = calloc(native->nworkers, sizeof *native->processors);
     native->finished = calloc(native->nworkers, sizeof *native->finished);
     native->nth = calloc(native->nworkers, sizeof *native->nth);
-    if (native->lanes == NULL || native->processors == NULL || native->nth == NULL ||
+    if (native->transfers == NULL || native->processors == NULL || native->nth == NULL ||
         native->finished == NULL ||
         !cv_event_heap_reserve(&native->heap,
-                               (size_t)native->nlanes + native->nworkers + 1)) {
+                               (size_t)native->nqueues + native->nworkers + 1)) {
         native_close(native);
         return cv_fail_memory(err, "the simulator");
     }
@@ -89,8 +89,8 @@ static enum cleave_status native_begin(void *engine, const struct cv_run *run,
     cv_event_heap_clear(&native->heap);
     native->nchunks = 0;
     native->free_chunk = NONE;
-    for (uint32_t i = 0; i < native->nlanes; i++)
-        native->lanes[i] = (struct queue){ NONE, NONE };
+    for (uint32_t i = 0; i < native->nqueues; i++)
+        native->transfers[i] = (struct queue){ NONE, NONE };
     for (uint32_t i = 0; i < native->nworkers; i++) {
         native->processors[i] = native->finished[i] = (struct queue){ NONE, NONE };
         native->nth[i] = 0;
@@ -120,7 +120,7 @@ static inline uint32_t dequeue(struct native *native, struct queue *queue)
     return queue->first;
 }
 
-static inline void begin_transfer(struct native *native, uint32_t lane, uint32_t index)
+static inline void begin_transfer(struct native *native, uint32_t queue, uint32_t index)
 {
     struct chunk *chunk = &native->chunks[index];
     const struct cleave_worker *worker = &native->workers[chunk->worker];
@@ -136,7 +136,7 @@ static inline void begin_transfer(struct native *native, uint32_t lane, uint32_t
         end_s = cv_native_end_of(native, chunk, chunk->back ? CV_RETURN : CV_TRANSFER,
                                  latency_s, work_s);
     chunk->start_s = native->now_s;
-    end_at(native, end_s, ENDS_TRANSFER, lane);
+    end_at(native, end_s, ENDS_TRANSFER, queue);
 }
 
 static inline void begin_compute(struct native *native, uint32_t index)
@@ -170,18 +170,18 @@ static enum cleave_status new_chunk(struct native *native, uint32_t *out,
 static enum cleave_status sleep_until(struct native *native, uint32_t about,
                                       double time_s, struct cleave_error *err)
 {
-    /* Lanes and processors have their room; sleeps come on top. */
-    if (!cv_event_heap_reserve(&native->heap, native->heap.count + native->nlanes +
+    /* Queues of transfers and processors have their room; sleeps come on top. */
+    if (!cv_event_heap_reserve(&native->heap, native->heap.count + native->nqueues +
                                                   native->nworkers + 2))
         return cv_fail_memory(err, "the times to wake at");
     end_at(native, time_s, ENDS_SLEEP, about);
     return CLEAVE_OK;
 }
 
-static inline void join_lane(struct native *native, uint32_t lane, uint32_t index)
+static inline void join_queue(struct native *native, uint32_t queue, uint32_t index)
 {
-    if (enqueue(native, &native->lanes[lane], index))
-        begin_transfer(native, lane, index);
+    if (enqueue(native, &native->transfers[queue], index))
+        begin_transfer(native, queue, index);
 }
 
 /* The driver has made sure that the chunk is computed and not yet asked for. Policies ask
@@ -202,7 +202,8 @@ static void send_back(struct native *native, const struct cleave_order *order)
     if (finished->last == index)
         finished->last = before;
     native->chunks[index].back = true;
-    join_lane(native, native->back_lane + (native->lane_each ? order->worker : 0), index);
+    join_queue(native, native->back_queue + (native->queue_each ? order->worker : 0),
+               index);
 }
 
 static enum cleave_status native_submit(void *engine, const struct cleave_order *order,
@@ -225,7 +226,7 @@ static enum cleave_status native_submit(void *engine, const struct cleave_order 
     native->chunks[index].worker = order->worker;
     native->chunks[index].nth = native->nth[order->worker]++;
     native->chunks[index].back = false;
-    join_lane(native, native->lane_each ? order->worker : 0, index);
+    join_queue(native, native->queue_each ? order->worker : 0, index);
     return CLEAVE_OK;
 }
 
@@ -245,11 +246,11 @@ static inline void forget(struct native *native, uint32_t index)
     native->free_chunk = index;
 }
 
-static void end_transfer(struct native *native, uint32_t lane, struct cleave_event *out)
+static void end_transfer(struct native *native, uint32_t queue, struct cleave_event *out)
 {
-    uint32_t index = native->lanes[lane].first, next;
+    uint32_t index = native->transfers[queue].first, next;
 
-    next = dequeue(native, &native->lanes[lane]);
+    next = dequeue(native, &native->transfers[queue]);
     if (native->chunks[index].back) {
         report(&native->chunks[index], CLEAVE_RETURNED, out);
         forget(native, index);
@@ -259,7 +260,7 @@ static void end_transfer(struct native *native, uint32_t lane, struct cleave_eve
             begin_compute(native, index);
     }
     if (next != NONE)
-        begin_transfer(native, lane, next);
+        begin_transfer(native, queue, next);
 }
 
 static void end_compute(struct native *native, uint32_t worker, struct cleave_event *out)

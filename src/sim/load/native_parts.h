@@ -15,7 +15,7 @@ struct chunk {
     double units, start_s;
     uint64_t number;
     uint32_t worker, nth; /* the nth chunk of that worker */
-    uint32_t next;        /* in its lane, its worker's queues or the free list */
+    uint32_t next;        /* in the queue it waits in, or the free list      */
     bool back;            /* this is about its result                          */
 };
 
@@ -35,17 +35,16 @@ struct recalls {
 struct native {
     const struct cleave_platform *platform;
     const struct cleave_worker *workers;
-    uint32_t nworkers, nlanes;
-    uint32_t
-        back_lane;  /* where returns wait: one lane for all, or the first of one each */
-    bool lane_each; /* a lane per worker and way                        */
+    uint32_t nworkers, nqueues; /* nqueues: of transfers                            */
+    uint32_t back_queue;        /* returns: one for all, or the first of one each   */
+    bool queue_each;            /* one per worker and way                           */
     const struct cv_run *run;
     bool noisy, steady; /* steady: no worker has a profile                  */
     double now_s;
     uint64_t sequence, numbered;
     struct recalls recalls;
     struct cv_event_heap heap;
-    struct queue *lanes;      /* owned: transfers                                 */
+    struct queue *transfers;  /* owned: at the ports                              */
     struct queue *processors; /* owned: computations, per worker                 */
     struct queue *finished;   /* owned: computed, not yet asked for, per worker  */
     uint32_t *nth;            /* owned: chunks ordered so far, per worker         */

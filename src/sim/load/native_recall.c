@@ -84,7 +84,7 @@ static enum cleave_status make_room(struct native *native, struct cleave_error *
     struct cleave_event *reports;
     uint64_t *stale;
 
-    if (!cv_event_heap_reserve(&native->heap, native->heap.count + native->nlanes +
+    if (!cv_event_heap_reserve(&native->heap, native->heap.count + native->nqueues +
                                                   native->nworkers + 4))
         return cv_fail_memory(err, "the events of a run");
     reports = cv_grow(recalls->reports, &recalls->report_room, recalls->nreports + 1,
