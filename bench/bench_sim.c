@@ -15,7 +15,7 @@
 #include "policy/compound/registry.h"
 #include "sim/load/native.h"
 #include "sim/reduce/native_reduce.h"
-#include "sim/reduce/reduce_lane.h"
+#include "sim/reduce/reduce_batch.h"
 #include "sim/simgrid/simgrid_engine.h"
 
 enum { REPEATS = 7, NATIVE_RUNS = 400, SIMGRID_RUNS = 40, USED_RUNS = 20, BLOCKS = 20 };

@@ -10,7 +10,7 @@
 #include "model/reduce/reduce_tree.h"
 #include "sim/many/monte_carlo.h"
 #include "sim/reduce/native_reduce.h"
-#include "sim/reduce/reduce_lane.h"
+#include "sim/reduce/reduce_batch.h"
 #include "sim/simgrid/simgrid_engine.h"
 
 /* What the public tree points into. */

@@ -1,6 +1,6 @@
-/* reduce_lane.c -- many runs of a reduction at the speed of the random numbers.
+/* reduce_batch.c -- many runs of a reduction at the speed of the random numbers.
  * SPDX-License-Identifier: MIT */
-#include "sim/reduce/reduce_lane.h"
+#include "sim/reduce/reduce_batch.h"
 
 #include <math.h>
 #include <stdlib.h>

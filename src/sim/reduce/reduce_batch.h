@@ -1,12 +1,12 @@
-/* reduce_lane.h -- many runs of a reduction at the speed of the random numbers.
+/* reduce_batch.h -- many runs of a reduction at the speed of the random numbers.
  * SPDX-License-Identifier: MIT
  *
  * The same policy, the same checks, the same numbers as by driver and native engine, but
  * no trace. A fixed tree needs no events (fixed_tree.h); small reductions are run side by
  * side (row_lane.h); everything else, and the few runs that those leave undecided, is left
  * to the driver. */
-#ifndef CV_REDUCE_LANE_H
-#define CV_REDUCE_LANE_H
+#ifndef CV_REDUCE_BATCH_H
+#define CV_REDUCE_BATCH_H
 #include "model/reduce/reduce_costs.h"
 #include "sim/many/monte_carlo.h"
 

@@ -1,4 +1,4 @@
-/* test_reduce_lane.c -- the fast way to many runs of a reduction gives the numbers of driver
+/* test_reduce_batch.c -- the fast way to many runs of a reduction gives the numbers of driver
  * and native engine, to the last bit. SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 #include "engine/driver.h"
 #include "model/reduce/reduce_costs.h"
 #include "sim/reduce/native_reduce.h"
-#include "sim/reduce/reduce_lane.h"
+#include "sim/reduce/reduce_batch.h"
 
 /* Policies with the settings that change what they do. */
 static const struct how {
