@@ -70,27 +70,27 @@ static double within_simgrid(const struct work *work)
 }
 
 /* Seconds per run of a reduction as 'cleave simulate reduce' makes them: side by side. */
-static double by_lanes(const struct work *work)
+static double by_batch(const struct work *work)
 {
-    struct cv_reduce_lanes *lanes = NULL;
+    struct cv_reduce_batch *batch = NULL;
     struct cv_run_result results[CV_RUNS_BLOCK];
     struct cleave_error err;
     double begin_s;
 
-    check(cv_reduce_lanes_open(&work->planned, work->costs, &lanes, &err), &err);
+    check(cv_reduce_batch_open(&work->planned, work->costs, &batch, &err), &err);
     begin_s = now_s();
     for (uint64_t i = 0; i < BLOCKS; i++)
-        check(cv_reduce_lanes_run(lanes, i * CV_RUNS_BLOCK, (i + 1) * CV_RUNS_BLOCK,
+        check(cv_reduce_batch_run(batch, i * CV_RUNS_BLOCK, (i + 1) * CV_RUNS_BLOCK,
                                   results, &err),
               &err);
-    cv_reduce_lanes_close(lanes);
+    cv_reduce_batch_close(batch);
     return (now_s() - begin_s) / (BLOCKS * CV_RUNS_BLOCK);
 }
 
 static void measure(const struct work *work)
 {
     const struct cv_simgrid_source used = { .costs = work->costs };
-    double native_s = 1e9, simgrid_s = 1e9, used_s = 1e9, lanes_s = 1e9;
+    double native_s = 1e9, simgrid_s = 1e9, used_s = 1e9, batch_s = 1e9;
 
     for (int r = 0; r < REPEATS; r++) {
         native_s =
@@ -98,14 +98,14 @@ static void measure(const struct work *work)
         simgrid_s = least(simgrid_s, within_simgrid(work));
         used_s = least(used_s, by_driver(work, work->simgrid, &used, USED_RUNS));
         if (work->costs != NULL)
-            lanes_s = least(lanes_s, by_lanes(work));
+            batch_s = least(batch_s, by_batch(work));
     }
     printf("%-22s native %8.2f us, SimGrid %8.1f us (as used %8.1f us)\n", work->name,
            1e6 * native_s, 1e6 * simgrid_s, 1e6 * used_s);
     printf("%-22s native is %.0f times as fast", "", simgrid_s / native_s);
     if (work->costs != NULL)
-        printf("; many runs side by side, %.2f us each, %.0f times", 1e6 * lanes_s,
-               simgrid_s / lanes_s);
+        printf("; many runs side by side, %.2f us each, %.0f times", 1e6 * batch_s,
+               simgrid_s / batch_s);
     printf(" (wanted: %.0f)\n", work->wanted);
 }
 

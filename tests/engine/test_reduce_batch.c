@@ -73,15 +73,15 @@ static void compare_runs(const struct how *how, const struct cv_planned *planned
                          const struct cv_reduce_costs *costs, uint64_t first)
 {
     struct cv_run_result results[RUNS];
-    struct cv_reduce_lanes *lanes = NULL;
+    struct cv_reduce_batch *batch = NULL;
     struct cv_driver *driver = NULL;
     struct cleave_error err;
 
-    assert_int_equal(cv_reduce_lanes_open(planned, costs, &lanes, &err), CLEAVE_OK);
+    assert_int_equal(cv_reduce_batch_open(planned, costs, &batch, &err), CLEAVE_OK);
     assert_int_equal(cv_driver_open(planned, cv_native_reduce_for(planned->policy), NULL,
                                     costs, &driver, &err),
                      CLEAVE_OK);
-    assert_int_equal(cv_reduce_lanes_run(lanes, first, first + RUNS, results, &err),
+    assert_int_equal(cv_reduce_batch_run(batch, first, first + RUNS, results, &err),
                      CLEAVE_OK);
     for (uint32_t i = 0; i < RUNS; i++) {
         struct cv_run run = { .number = (uint32_t)first + i };
@@ -98,8 +98,8 @@ static void compare_runs(const struct how *how, const struct cv_planned *planned
                      results[i].makespan_s, outcome.makespan_s);
         compared++;
     }
-    left_to_driver += cv_reduce_lanes_left(lanes);
-    cv_reduce_lanes_close(lanes);
+    left_to_driver += cv_reduce_batch_left(batch);
+    cv_reduce_batch_close(batch);
     cv_driver_close(driver);
 }
 

@@ -10,18 +10,18 @@
 #include "model/reduce/reduce_costs.h"
 #include "sim/many/monte_carlo.h"
 
-struct cv_reduce_lanes;
+struct cv_reduce_batch;
 
-enum cleave_status cv_reduce_lanes_open(const struct cv_planned *planned,
+enum cleave_status cv_reduce_batch_open(const struct cv_planned *planned,
                                         const struct cv_reduce_costs *costs,
-                                        struct cv_reduce_lanes **out,
+                                        struct cv_reduce_batch **out,
                                         struct cleave_error *err);
-void cv_reduce_lanes_close(struct cv_reduce_lanes *lanes);
+void cv_reduce_batch_close(struct cv_reduce_batch *batch);
 /* Runs begin .. end - 1. */
-enum cleave_status cv_reduce_lanes_run(struct cv_reduce_lanes *lanes, uint64_t begin,
+enum cleave_status cv_reduce_batch_run(struct cv_reduce_batch *batch, uint64_t begin,
                                        uint64_t end, struct cv_run_result *results,
                                        struct cleave_error *err);
 /* How many runs were left to the driver so far. */
-uint64_t cv_reduce_lanes_left(const struct cv_reduce_lanes *lanes);
+uint64_t cv_reduce_batch_left(const struct cv_reduce_batch *batch);
 
 #endif

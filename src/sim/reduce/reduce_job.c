@@ -306,7 +306,7 @@ void cleave_tree_free(struct cleave_tree *tree)
 struct shared {
     const struct cv_planned *planned;
     const struct cv_reduce_costs *costs;
-    struct cv_reduce_lanes **lanes; /* per thread */
+    struct cv_reduce_batch **batches; /* per thread */
 };
 
 static enum cleave_status some_runs(void *context, unsigned thread, uint64_t begin,
@@ -315,10 +315,10 @@ static enum cleave_status some_runs(void *context, unsigned thread, uint64_t beg
 {
     struct shared *shared = context;
 
-    if (shared->lanes[thread] == NULL)
-        CV_TRY(cv_reduce_lanes_open(shared->planned, shared->costs,
-                                    &shared->lanes[thread], err));
-    return cv_reduce_lanes_run(shared->lanes[thread], begin, end, results, err);
+    if (shared->batches[thread] == NULL)
+        CV_TRY(cv_reduce_batch_open(shared->planned, shared->costs,
+                                    &shared->batches[thread], err));
+    return cv_reduce_batch_run(shared->batches[thread], begin, end, results, err);
 }
 
 static enum cleave_status simulate(const struct cv_planned *planned,
@@ -328,15 +328,15 @@ static enum cleave_status simulate(const struct cv_planned *planned,
 {
     unsigned threads = cv_monte_carlo_threads(trial);
     struct shared shared = { planned, costs,
-                             calloc(threads, sizeof(struct cv_reduce_lanes *)) };
+                             calloc(threads, sizeof(struct cv_reduce_batch *)) };
     enum cleave_status status;
 
-    if (shared.lanes == NULL)
+    if (shared.batches == NULL)
         return cv_fail_memory(err, "the threads");
     status = cv_monte_carlo_by(trial, some_runs, &shared, out, err);
     for (unsigned i = 0; i < threads; i++)
-        cv_reduce_lanes_close(shared.lanes[i]);
-    free(shared.lanes);
+        cv_reduce_batch_close(shared.batches[i]);
+    free(shared.batches);
     return status;
 }
 
