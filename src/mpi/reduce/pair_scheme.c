@@ -1,4 +1,4 @@
-/* slot_scheme.c -- tree-dyn among MPI ranks. SPDX-License-Identifier: MIT
+/* pair_scheme.c -- tree-dyn among MPI ranks. SPDX-License-Identifier: MIT
  *
  * Whoever has a partial and nothing to do draws a ticket; holders of tickets 2k and 2k + 1
  * meet. That is the slot of the policy: an even ticket enters it, an odd one empties it.
