@@ -9,14 +9,14 @@
 
 static void remove_chunk(struct cv_map_chunk *chunk)
 {
-    struct cv_map_slot *slot = &chunk->master->slots[chunk->worker];
-    struct cv_map_chunk **at = &slot->chunks;
+    struct cv_map_member *member = &chunk->master->members[chunk->worker];
+    struct cv_map_chunk **at = &member->chunks;
 
     while (*at != chunk)
         at = &(*at)->next;
     *at = chunk->next;
     chunk->next = NULL;
-    slot->held--;
+    member->held--;
     chunk->master->running--;
 }
 
@@ -148,7 +148,7 @@ static enum cleave_status begin_chunk(struct cv_map_master *master, uint32_t wor
                                       uint64_t number, uint64_t end,
                                       struct cleave_error *err)
 {
-    struct cv_map_slot *slot = &master->slots[worker];
+    struct cv_map_member *member = &master->members[worker];
     struct cv_map_chunk *chunk = calloc(1, sizeof *chunk);
 
     if (chunk == NULL)
@@ -159,9 +159,9 @@ static enum cleave_status begin_chunk(struct cv_map_master *master, uint32_t wor
     chunk->worker = worker;
     chunk->begin = master->next_unit;
     chunk->end = master->next_unit = end;
-    chunk->next = slot->chunks;
-    slot->chunks = chunk;
-    slot->held++;
+    chunk->next = member->chunks;
+    member->chunks = chunk;
+    member->held++;
     master->running++;
     if (master->map->pack == NULL) {
         dispatch(chunk);
@@ -188,10 +188,10 @@ enum cleave_status cv_map_begin_all(struct cv_map_master *master,
                                     struct cleave_error *err)
 {
     for (uint32_t w = 0; w < master->nworkers && !master->failed; w++) {
-        struct cv_map_slot *slot = &master->slots[w];
+        struct cv_map_member *member = &master->members[w];
 
-        while (slot->first < slot->nwants && slot->held < CV_MAP_AHEAD) {
-            const struct cv_map_want want = slot->wants[slot->first++];
+        while (member->first < member->nwants && member->held < CV_MAP_AHEAD) {
+            const struct cv_map_want want = member->wants[member->first++];
             const uint64_t end = end_of(master, want.units);
 
             if (end <= master->next_unit)
@@ -206,7 +206,7 @@ enum cleave_status cv_map_begin_all(struct cv_map_master *master,
 void cv_map_computed(struct cv_map_master *master, uint32_t worker,
                      const struct cv_map_note *note)
 {
-    struct cv_map_chunk *chunk = master->slots[worker].chunks;
+    struct cv_map_chunk *chunk = master->members[worker].chunks;
     const double now_s = cv_nap_clock_s() - master->began_s;
 
     while (chunk != NULL && chunk->id != note->id)

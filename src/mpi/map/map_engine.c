@@ -11,19 +11,19 @@
 static enum cleave_status want(struct cv_map_master *master,
                                const struct cleave_order *order, struct cleave_error *err)
 {
-    struct cv_map_slot *slot = &master->slots[order->worker];
+    struct cv_map_member *member = &master->members[order->worker];
 
-    if (slot->first == slot->nwants)
-        slot->first = slot->nwants = 0;
-    if (slot->nwants == slot->want_room) {
+    if (member->first == member->nwants)
+        member->first = member->nwants = 0;
+    if (member->nwants == member->want_room) {
         struct cv_map_want *grown =
-            cv_grow(slot->wants, &slot->want_room, slot->nwants + 1, sizeof *grown);
+            cv_grow(member->wants, &member->want_room, member->nwants + 1, sizeof *grown);
 
         if (grown == NULL)
             return cv_fail_memory(err, "the orders of a run");
-        slot->wants = grown;
+        member->wants = grown;
     }
-    slot->wants[slot->nwants++] =
+    member->wants[member->nwants++] =
         (struct cv_map_want){ master->numbered++, order->units };
     master->ordered += order->units;
     return CLEAVE_OK;
@@ -93,7 +93,7 @@ static double ring(struct cv_map_master *master)
 static bool anything_wanted(const struct cv_map_master *master)
 {
     for (uint32_t w = 0; w < master->nworkers; w++)
-        if (master->slots[w].first < master->slots[w].nwants)
+        if (master->members[w].first < master->members[w].nwants)
             return true;
     return false;
 }

@@ -124,7 +124,7 @@ static enum cleave_status order_step(struct cv_map_master *master,
         return cv_fail_memory(err, "the reduction");
     *fold = (struct cv_map_fold){ *step, master->next_id++, master->folds };
     master->folds = fold;
-    master->slots[step->at].folds++;
+    master->members[step->at].folds++;
     note.id = fold->id;
     for (uint32_t i = 0; i < step->count; i++) {
         const struct cv_fold_part *part = &step->parts[i];
@@ -152,10 +152,11 @@ enum cleave_status cv_map_fold_go(struct cv_map_master *master, struct cleave_er
         return CLEAVE_OK;
     crowded = cv_fold_plan_count(master->plan) > crowd(master);
     for (uint32_t w = 0; w < master->nworkers; w++) {
-        const struct cv_map_slot *slot = &master->slots[w];
+        const struct cv_map_member *member = &master->members[w];
 
-        master->may[w] = slot->folds == 0 &&
-                         (crowded || (slot->held == 0 && slot->first == slot->nwants));
+        master->may[w] =
+            member->folds == 0 &&
+            (crowded || (member->held == 0 && member->first == member->nwants));
     }
     while (cv_fold_plan_next(master->plan, master->may, false, &step)) {
         master->may[step.at] = false;
@@ -172,7 +173,7 @@ void cv_map_folded(struct cv_map_master *master, const struct cv_map_note *note)
         if (fold->id != note->id)
             continue;
         *at = fold->next;
-        master->slots[fold->step.at].folds--;
+        master->members[fold->step.at].folds--;
         master->counts.combinations++;
         cv_fold_plan_done(master->plan, &fold->step, fold->id, note->bytes);
         free(fold);

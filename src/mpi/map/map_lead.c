@@ -136,9 +136,9 @@ static enum cleave_status run_load(struct cv_map_master *master, struct cleave_e
 static enum cleave_status run(struct cv_map_master *master, struct cleave_error *err)
 {
     CV_TRY(check(master, err));
-    master->slots = calloc(master->nworkers, sizeof *master->slots);
+    master->members = calloc(master->nworkers, sizeof *master->members);
     master->may = calloc(master->nworkers, sizeof *master->may);
-    if (master->slots == NULL || master->may == NULL)
+    if (master->members == NULL || master->may == NULL)
         return cv_fail_memory(err, "the workers");
     if (master->map->combine != NULL)
         CV_TRY(cv_fold_plan_new(master->nworkers, master->map->commutative,
@@ -182,9 +182,9 @@ static void free_chunks(struct cv_map_chunk *chunk)
 
 static void forget(struct cv_map_master *master)
 {
-    for (uint32_t w = 0; master->slots != NULL && w < master->nworkers; w++) {
-        free_chunks(master->slots[w].chunks);
-        free(master->slots[w].wants);
+    for (uint32_t w = 0; master->members != NULL && w < master->nworkers; w++) {
+        free_chunks(master->members[w].chunks);
+        free(master->members[w].wants);
     }
     free_chunks(master->returned);
     while (master->folds != NULL) {
@@ -195,7 +195,7 @@ static void forget(struct cv_map_master *master)
     }
     cv_fold_plan_free(master->plan);
     cv_map_buffer_done(&master->value);
-    free(master->slots);
+    free(master->members);
     free(master->may);
     free(master->events);
     free(master->wakes);

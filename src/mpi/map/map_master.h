@@ -34,7 +34,8 @@ struct cv_map_want {
     double units;
 };
 
-struct cv_map_slot {
+/* What rank 0 keeps of a worker. */
+struct cv_map_member {
     struct cv_map_want *wants; /* owned: those from `first` on are to come            */
     size_t first, nwants, want_room;
     struct cv_map_chunk *chunks; /* owned: under way or being computed                */
@@ -61,7 +62,8 @@ struct cv_map_master {
     struct cv_map_note note;    /* the next event                                     */
     struct cv_mail_item listen;
     uint32_t nworkers;
-    struct cv_map_slot *slots;   /* owned: per worker                                   */
+    struct cv_map_member
+        *members;                /* owned: per worker                                   */
     bool *may;                   /* owned: per worker, for the plan                     */
     struct cleave_event *events; /* owned: those from first_event on are to be told   */
     size_t first_event, nevents, event_room;
