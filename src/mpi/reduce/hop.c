@@ -85,7 +85,7 @@ int cv_hop_receive(struct cv_reduction *r, int from, enum cv_side side)
         r->writable = true;
     }
     r->in.way = keeps_right ? CV_WAY_AND_BACK : CV_WAY_INTO_HELD;
-    return cv_reduction_slots(r);
+    return cv_reduction_berths(r);
 }
 
 /* Where segment i arrives. */
@@ -93,7 +93,7 @@ static char *arrives_at(const struct cv_reduction *r, int i)
 {
     if (r->in.way == CV_WAY_INTO_WHOLE)
         return r->whole + cv_vector_offset(&r->vector, i);
-    return cv_reduction_slot(r, i);
+    return cv_reduction_berth(r, i);
 }
 
 static int combine_segment(struct cv_reduction *r, int i)

@@ -7,7 +7,7 @@
  *
  *     held is        operator commutes, or the        the partial comes from the
  *                    partial comes from the left      right and order matters
- *     own memory     slots, into held                 slots, result copied back
+ *     own memory     berths, into held                berths, result copied back
  *     the user's     whole, with held (from the       whole, with held
  *                    left: held is copied first)                                    */
 #ifndef CV_HOP_H

@@ -18,9 +18,9 @@
 enum { WORD_TICKETS = 0, WORD_PAIRS = 1 };
 enum { TURN, MEET, LISTEN, RECEIVE, SEND };
 
-static int slot_begin(struct cv_reduction *r)
+static int pair_begin(struct cv_reduction *r)
 {
-    r->at.slot.step = TURN;
+    r->at.pairs.step = TURN;
     return cv_team_board(r->team);
 }
 
@@ -31,16 +31,16 @@ static int turn(struct cv_reduction *r)
 
     CV_MPI_TRY(cv_board_turn(&team->board, team->comm));
     row = &team->board.tickets[team->board.number % CV_BOARD_ROWS];
-    r->at.slot.first_ticket = *row;
+    r->at.pairs.first_ticket = *row;
     *row += 2 * ((uint64_t)team->size - 1);
-    r->at.slot.step = MEET;
+    r->at.pairs.step = MEET;
     return MPI_SUCCESS;
 }
 
 /* Find out who is met, and what to do then. */
 static int meet(struct cv_reduction *r)
 {
-    struct cv_at_slot *at = &r->at.slot;
+    struct cv_in_pairs *at = &r->at.pairs;
     struct cv_team *team = r->team;
     uint64_t ticket, found;
     int pair, other;
@@ -70,17 +70,17 @@ static int hear(struct cv_reduction *r)
     int from = r->status.MPI_SOURCE;
 
     if (r->header.kind == CV_HEADER_DATA) {
-        r->at.slot.step = RECEIVE;
+        r->at.pairs.step = RECEIVE;
         return cv_hop_receive(r, from, CV_RIGHT);
     }
-    r->at.slot.step = SEND;
+    r->at.pairs.step = SEND;
     cv_hop_send(r, from);
     return MPI_SUCCESS;
 }
 
-static int slot_advance(struct cv_reduction *r, MPI_Request **out)
+static int pair_advance(struct cv_reduction *r, MPI_Request **out)
 {
-    struct cv_at_slot *at = &r->at.slot;
+    struct cv_in_pairs *at = &r->at.pairs;
 
     if (at->step == TURN) {
         *out = cv_board_due(&r->team->board);
@@ -105,4 +105,4 @@ static int slot_advance(struct cv_reduction *r, MPI_Request **out)
     }
 }
 
-const struct cv_scheme cv_scheme_tree_dyn = { slot_begin, slot_advance };
+const struct cv_scheme cv_scheme_tree_dyn = { pair_begin, pair_advance };

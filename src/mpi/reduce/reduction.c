@@ -54,7 +54,7 @@ static const struct cv_scheme *scheme_of(enum cv_mpi_policy policy)
 static int begin(struct cv_reduction *r)
 {
     r->keeps_order = !r->vector.commutes || r->policy == CV_MPI_ORDERED;
-    r->whole = r->slots = NULL;
+    r->whole = r->berths = NULL;
     r->in.posted = r->in.done = r->out.posted = r->out.done = 0;
     r->combine_s = r->combined_bytes = 0;
     r->awaited = NULL;

@@ -41,7 +41,7 @@ struct cv_stream {
 };
 
 /* State of the schemes. */
-struct cv_at_slot {
+struct cv_in_pairs {
     int step;
     uint64_t first_ticket;
     bool last; /* the pair that makes the result */
@@ -88,7 +88,7 @@ struct cv_reduction {
     const char *held; /* the partial                                   */
     bool writable;    /* it is not the user's                          */
     char *whole;      /* where a vector may be put: `recv` at the root */
-    char *slots;      /* room for CV_DEPTH + 1 segments                */
+    char *berths;     /* room for CV_DEPTH + 1 segments                */
     struct cv_stream in, out;
     struct cv_header header; /* the one that arrives */
     MPI_Request request;
@@ -98,7 +98,7 @@ struct cv_reduction {
     double combine_s; /* spent in the operator */
     double combined_bytes;
     union {
-        struct cv_at_slot slot;
+        struct cv_in_pairs pairs;
         struct cv_among_neighbours among;
         struct cv_in_tree tree;
     } at;
@@ -120,9 +120,9 @@ int cv_reduction_drain(struct cv_team *team);
 /* inout = in . inout for `count` elements, timed. */
 int cv_reduction_combine(struct cv_reduction *r, const void *in, void *inout, int count);
 /* Room for the segments that arrive; for a vector (`recv` at the root). */
-int cv_reduction_slots(struct cv_reduction *r);
+int cv_reduction_berths(struct cv_reduction *r);
 int cv_reduction_whole(struct cv_reduction *r);
-/* Slot i, as an address for MPI. */
-char *cv_reduction_slot(const struct cv_reduction *r, long i);
+/* Berth of segment i, as an address for MPI. */
+char *cv_reduction_berth(const struct cv_reduction *r, long i);
 
 #endif

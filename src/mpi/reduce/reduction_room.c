@@ -13,21 +13,21 @@ int cv_reduction_combine(struct cv_reduction *r, const void *in, void *inout, in
     return code;
 }
 
-int cv_reduction_slots(struct cv_reduction *r)
+int cv_reduction_berths(struct cv_reduction *r)
 {
     size_t span = cv_vector_segment_span(&r->vector);
 
-    if (r->slots == NULL)
-        r->slots =
-            cv_scratch_get(&r->team->slots, (span + 63) / 64 * 64 * (CV_DEPTH + 1));
-    return r->slots != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
+    if (r->berths == NULL)
+        r->berths =
+            cv_scratch_get(&r->team->berths, (span + 63) / 64 * 64 * (CV_DEPTH + 1));
+    return r->berths != NULL ? MPI_SUCCESS : MPI_ERR_NO_MEM;
 }
 
-char *cv_reduction_slot(const struct cv_reduction *r, long i)
+char *cv_reduction_berth(const struct cv_reduction *r, long i)
 {
     size_t span = (cv_vector_segment_span(&r->vector) + 63) / 64 * 64;
 
-    return r->slots + (size_t)(i % (CV_DEPTH + 1)) * span - r->vector.lower;
+    return r->berths + (size_t)(i % (CV_DEPTH + 1)) * span - r->vector.lower;
 }
 
 int cv_reduction_whole(struct cv_reduction *r)

@@ -7,7 +7,7 @@
  * a segment on as soon as all children's parts of it are in.
  *
  * Segment s of child k is item s m + k, of m children. Items are received ahead into a ring
- * of slots; the last child's go straight to where the result of the segment belongs. */
+ * of berths; the last child's go straight to where the result of the segment belongs. */
 #include "mpi/reduce/home.h"
 #include "mpi/reduce/reduction.h"
 #include "mpi/reduce/mpi_try.h"
@@ -78,7 +78,7 @@ static int grow_tree(struct cv_reduction *r)
     tree->collects = moves && team->rank == r->root;
     tree->own_place = r->writable && !tree->collects;
     if (tree->items > 0)
-        CV_MPI_TRY(cv_reduction_slots(r));
+        CV_MPI_TRY(cv_reduction_berths(r));
     if (tree->items > 0 && !tree->collects)
         return cv_reduction_whole(r);
     if (tree->items > 0) {
@@ -100,7 +100,7 @@ static char *item_place(const struct cv_reduction *r, long item)
 
     if (last && !r->at.tree.own_place)
         return r->whole + cv_vector_offset(&r->vector, (int)(item / nchildren));
-    return cv_reduction_slot(r, item);
+    return cv_reduction_berth(r, item);
 }
 
 /* The own values may be overwritten, at the root and in place. */
