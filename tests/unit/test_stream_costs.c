@@ -4,7 +4,7 @@
 
 #include "model/platform/periodic_profile.h"
 #include "model/platform/profile.h"
-#include "model/stream/stream_map.h"
+#include "model/stream/stream_recurrence.h"
 
 enum { MOST = 12 };
 

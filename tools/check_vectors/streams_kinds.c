@@ -6,7 +6,7 @@
 #include "model/stream/cycle_order.h"
 #include "model/platform/periodic_profile.h"
 #include "model/stream/stream_cip.h"
-#include "model/stream/stream_map.h"
+#include "model/stream/stream_recurrence.h"
 #include "model/load/water_fill.h"
 #include "streams_inputs.h"
 

@@ -4,7 +4,7 @@
  * takes sigma = (C - f) / theta + 2 f, and the worker computes theta load / (C - f) units
  * per second. From these
  *
- *   eq1       load tau / sigma: the map of model/stream/stream_map.h; with a gain below 1
+ *   eq1       load tau / sigma: the map of model/stream/stream_recurrence.h; with a gain below 1
  *             load (tau / sigma)^gain, stable for costs that grow faster than the load
  *   deadbeat  speed (tau - 2 f): exact after one round
  *   pll       deadbeat with a round shortened by `gain` times what the worker is late by
@@ -16,7 +16,7 @@
  * stream ended now, t after its start: tau = sqrt(2 f / (c + 1 / (4 t))). */
 #include <math.h>
 
-#include "model/stream/stream_map.h"
+#include "model/stream/stream_recurrence.h"
 #include "policy/stream/as4dr.h"
 #include "policy/stream/as4dr_history.h"
 

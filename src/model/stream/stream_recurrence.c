@@ -1,6 +1,6 @@
-/* stream_map.c -- how the load of a worker follows measured rounds.
+/* stream_recurrence.c -- how the load of a worker follows measured rounds.
  * SPDX-License-Identifier: MIT */
-#include "model/stream/stream_map.h"
+#include "model/stream/stream_recurrence.h"
 
 #include <math.h>
 

@@ -1,4 +1,4 @@
-/* stream_map.h -- how the load of a worker follows measured rounds.
+/* stream_recurrence.h -- how the load of a worker follows measured rounds.
  * SPDX-License-Identifier: MIT
  *
  * After each round the load becomes load tau / sigma, where sigma is what the round took
@@ -9,8 +9,8 @@
  * With S the speed and f the true latency this is load' = load tau S / (load + c S), with
  * c = 2 g + (f - g) / theta. In 1 / load it is linear: it converges from any load to
  * S (tau - c), with the factor c / tau per round, if c < tau; else the load goes to 0. */
-#ifndef CV_STREAM_MAP_H
-#define CV_STREAM_MAP_H
+#ifndef CV_STREAM_RECURRENCE_H
+#define CV_STREAM_RECURRENCE_H
 #include <stdint.h>
 
 struct cv_stream_map {
