@@ -14,7 +14,7 @@
 #include "engine/engine.h"
 #include "run/fold/fold.h"
 #include "run/journal/journal.h"
-#include "run/kit/line_fit.h"
+#include "run/kit/time_fit.h"
 #include "run/hosts/remote_host.h"
 #include "run/slot/slot.h"
 

@@ -1,11 +1,11 @@
-/* test_line_fit.c -- latency and rate from what things took. SPDX-License-Identifier: MIT */
+/* test_time_fit.c -- latency and rate from what things took. SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "run/kit/line_fit.h"
+#include "run/kit/time_fit.h"
 
 static void a_line_is_found(void **state)
 {

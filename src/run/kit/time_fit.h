@@ -1,8 +1,8 @@
-/* line_fit.h -- what things of different sizes took. SPDX-License-Identifier: MIT
+/* time_fit.h -- what things of different sizes took. SPDX-License-Identifier: MIT
  *
  * Time = latency + units / rate, by least squares over all that was added. */
-#ifndef CV_LINE_FIT_H
-#define CV_LINE_FIT_H
+#ifndef CV_TIME_FIT_H
+#define CV_TIME_FIT_H
 
 struct cv_line {
     double n, units, time_s; /* sums                                     */

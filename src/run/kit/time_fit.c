@@ -1,5 +1,5 @@
-/* line_fit.c -- what things of different sizes took. SPDX-License-Identifier: MIT */
-#include "run/kit/line_fit.h"
+/* time_fit.c -- what things of different sizes took. SPDX-License-Identifier: MIT */
+#include "run/kit/time_fit.h"
 
 #include <math.h>
 
