@@ -167,11 +167,12 @@ static void chosen_rounds_and_a_taper_beat_long_rounds(void **state)
 
 /* --- rounds ------------------------------------------------------------------------------- */
 
-/* A worker alone, declared ten times too slow and with the wrong theta, follows the map. */
-static void loads_follow_the_map(void **state)
+/* A worker alone, declared ten times too slow and with the wrong theta, follows the
+ * recurrence. */
+static void loads_follow_the_recurrence(void **state)
 {
     const struct cleave_worker worker = { 10, 0.4, 1e4, 0.01, 1e4, 0.01 };
-    const struct cv_stream_map map = { 10, 0.4, 0.4, 20, 0.4 };
+    const struct cv_recurrence recurrence = { 10, 0.4, 0.4, 20, 0.4 };
     struct cleave_platform *platform = NULL;
     struct cleave_streams_result *result;
     double loads[8], sigmas[8];
@@ -185,7 +186,7 @@ static void loads_follow_the_map(void **state)
         .result_ratio = 1,
         .declared_factor = 0.1,
         SETTINGS({ "period", "20" }, { "theta", "0.4" }, { "trim", "0" }) });
-    cv_map_run(&map, 1 * (20 - 0.8), 8, loads, sigmas);
+    cv_recurrence_run(&recurrence, 1 * (20 - 0.8), 8, loads, sigmas);
     assert_true(result->streams[0].nrounds >= 8);
     for (size_t r = 0; r < 8; r++)
         assert_near(result->streams[0].rounds[r].sigma_s, sigmas[r], 1e-9);
@@ -481,7 +482,7 @@ int main(void)
         cmocka_unit_test(sigma_converges_to_tau),
         cmocka_unit_test(efficiency_depends_on_tau),
         cmocka_unit_test(chosen_rounds_and_a_taper_beat_long_rounds),
-        cmocka_unit_test(loads_follow_the_map),
+        cmocka_unit_test(loads_follow_the_recurrence),
         cmocka_unit_test(spaced_posts_are_a_period_apart),
         cmocka_unit_test(spread_rest_ends_everywhere_at_once),
         cmocka_unit_test(taper_copes_with_speeds_that_change),

@@ -286,27 +286,27 @@ static void a_load_too_small_to_trim_is_kept(void **state)
 
 static void the_load_follows_the_map(void **state)
 {
-    const struct cv_stream_map right = { 50, 0.2, 0.2, 10, 0.3 };
-    const struct cv_stream_map wrong = { 50, 0.2, 0.1, 10, 0.3 };
-    const struct cv_stream_map guarded = { 50, 0.1, 3, 10, 0.3 };
+    const struct cv_recurrence right = { 50, 0.2, 0.2, 10, 0.3 };
+    const struct cv_recurrence wrong = { 50, 0.2, 0.1, 10, 0.3 };
+    const struct cv_recurrence guarded = { 50, 0.1, 3, 10, 0.3 };
     double loads[40], sigmas[40];
 
     (void)state;
-    cv_map_run(&right, 1, 40, loads, sigmas);
-    assert_near(loads[39], cv_map_fixed_point(&right), 1e-9);
+    cv_recurrence_run(&right, 1, 40, loads, sigmas);
+    assert_near(loads[39], cv_recurrence_fixed_point(&right), 1e-9);
     assert_near(loads[39], 50 * (10 - 0.4), 1e-9);
-    assert_near(cv_map_round(&right), 10, 1e-12);
+    assert_near(cv_recurrence_round(&right), 10, 1e-12);
     /* Linear in 1 / load. */
     for (unsigned i = 0; i < 3; i++)
-        assert_near((1 / loads[i + 1] - 1 / cv_map_fixed_point(&right)) /
-                        (1 / loads[i] - 1 / cv_map_fixed_point(&right)),
-                    cv_map_factor(&right), 1e-6);
-    cv_map_run(&wrong, 1, 40, loads, sigmas);
-    assert_near(loads[39], cv_map_fixed_point(&wrong), 1e-9);
-    assert_near(loads[39] / 50 + 2 * 0.2, cv_map_round(&wrong), 1e-9);
+        assert_near((1 / loads[i + 1] - 1 / cv_recurrence_fixed_point(&right)) /
+                        (1 / loads[i] - 1 / cv_recurrence_fixed_point(&right)),
+                    cv_recurrence_factor(&right), 1e-6);
+    cv_recurrence_run(&wrong, 1, 40, loads, sigmas);
+    assert_near(loads[39], cv_recurrence_fixed_point(&wrong), 1e-9);
+    assert_near(loads[39] / 50 + 2 * 0.2, cv_recurrence_round(&wrong), 1e-9);
     /* A declared latency so wrong that small loads seem to take no time at all. */
-    assert_true(cv_map_sigma(&guarded, 1) < 0);
-    cv_map_run(&guarded, 1, 3, loads, sigmas);
+    assert_true(cv_recurrence_sigma(&guarded, 1) < 0);
+    cv_recurrence_run(&guarded, 1, 3, loads, sigmas);
     assert_true(loads[1] == 1 && loads[2] == 1);
 }
 

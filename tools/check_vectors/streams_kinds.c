@@ -96,7 +96,7 @@ static void run_cip(struct vector_case *c)
 
 static void run_map(struct vector_case *c)
 {
-    const struct cv_stream_map map = {
+    const struct cv_recurrence recurrence = {
         .speed_ups = case_number(c, "F"),
         .latency_s = case_number(c, "f"),
         .declared_latency_s = case_number(c, "fhat"),
@@ -108,12 +108,12 @@ static void run_map(struct vector_case *c)
 
     if (loads == NULL || sigmas == NULL)
         return;
-    cv_map_run(&map, case_number(c, "alpha1"), rounds, loads, sigmas);
+    cv_recurrence_run(&recurrence, case_number(c, "alpha1"), rounds, loads, sigmas);
     expect_numbers(c, "alpha", loads, rounds);
     expect_numbers(c, "sigma", sigmas, rounds);
-    expect_number(c, "fixed_point", cv_map_fixed_point(&map));
-    expect_number(c, "round_duration", cv_map_round(&map));
-    expect_number(c, "factor", cv_map_factor(&map));
+    expect_number(c, "fixed_point", cv_recurrence_fixed_point(&recurrence));
+    expect_number(c, "round_duration", cv_recurrence_round(&recurrence));
+    expect_number(c, "factor", cv_recurrence_factor(&recurrence));
 }
 
 static void run_order(struct vector_case *c)

@@ -13,7 +13,7 @@
 #define CV_STREAM_RECURRENCE_H
 #include <stdint.h>
 
-struct cv_stream_map {
+struct cv_recurrence {
     double speed_ups, latency_s;
     double declared_latency_s; /* g; no matter which for theta = 1/2      */
     double tau_s, theta;
@@ -21,19 +21,19 @@ struct cv_stream_map {
 
 /* Of a round with this load, as it would be measured. Not positive for small loads when
  * theta < 1/2 and the declared latency is above f / (1 - 2 theta). */
-double cv_map_sigma(const struct cv_stream_map *map, double load);
+double cv_recurrence_sigma(const struct cv_recurrence *recurrence, double load);
 /* The load after a round that was measured as sigma. Such a measure says nothing when it
  * is not a positive number: the load is kept. */
-double cv_map_next(double load, double tau_s, double sigma);
+double cv_recurrence_next(double load, double tau_s, double sigma);
 /* Loads and measures of `rounds` rounds from a first load on. */
-void cv_map_run(const struct cv_stream_map *map, double first_load, uint32_t rounds,
-                double *loads, double *sigmas);
+void cv_recurrence_run(const struct cv_recurrence *recurrence, double first_load,
+                       uint32_t rounds, double *loads, double *sigmas);
 
 /* Where the load goes; negative: to 0. */
-double cv_map_fixed_point(const struct cv_stream_map *map);
+double cv_recurrence_fixed_point(const struct cv_recurrence *recurrence);
 /* By which the distance of 1 / load to its limit shrinks per round. */
-double cv_map_factor(const struct cv_stream_map *map);
+double cv_recurrence_factor(const struct cv_recurrence *recurrence);
 /* What a round really takes in the end: tau when the declared latency is right. */
-double cv_map_round(const struct cv_stream_map *map);
+double cv_recurrence_round(const struct cv_recurrence *recurrence);
 
 #endif

@@ -4,7 +4,7 @@
  * takes sigma = (C - f) / theta + 2 f, and the worker computes theta load / (C - f) units
  * per second. From these
  *
- *   eq1       load tau / sigma: the map of model/stream/stream_recurrence.h; with a gain below 1
+ *   eq1       load tau / sigma: model/stream/stream_recurrence.h; with a gain below 1
  *             load (tau / sigma)^gain, stable for costs that grow faster than the load
  *   deadbeat  speed (tau - 2 f): exact after one round
  *   pll       deadbeat with a round shortened by `gain` times what the worker is late by
@@ -124,7 +124,7 @@ double cv_as4dr_next(struct cv_as4dr *as4dr, uint32_t worker, double now_s)
 
     switch (as4dr->rule) {
     case CV_RULE_EQ1:
-        load = cv_map_next(w->load, tau_s, w->sigma_s);
+        load = cv_recurrence_next(w->load, tau_s, w->sigma_s);
         if (as4dr->gain != 1)
             load = w->load * pow(load / w->load, as4dr->gain);
         break;
