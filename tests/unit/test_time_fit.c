@@ -9,28 +9,28 @@
 
 static void a_line_is_found(void **state)
 {
-    struct cv_line line = { 0, 0, 0, 0, 0 };
+    struct cv_time_fit fit = { 0, 0, 0, 0, 0 };
     double latency_s, rate_ups;
 
     (void)state;
     for (int i = 1; i < 10; i++)
-        cv_line_add(&line, 1000 * i * i, 0.25 + 1000 * i * i / 4e4);
-    cv_line_fit(&line, &latency_s, &rate_ups);
+        cv_time_fit_add(&fit, 1000 * i * i, 0.25 + 1000 * i * i / 4e4);
+    cv_time_fit_line(&fit, &latency_s, &rate_ups);
     assert_true(fabs(latency_s - 0.25) < 1e-9);
     assert_true(fabs(rate_ups - 4e4) < 1e-3);
 }
 
 static void one_size_has_no_latency(void **state)
 {
-    struct cv_line line = { 0, 0, 0, 0, 0 };
+    struct cv_time_fit fit = { 0, 0, 0, 0, 0 };
     double latency_s = -1, rate_ups = -1;
 
     (void)state;
-    cv_line_fit(&line, &latency_s, &rate_ups);
+    cv_time_fit_line(&fit, &latency_s, &rate_ups);
     assert_true(latency_s == 0 && rate_ups == 0);
     for (int i = 0; i < 5; i++)
-        cv_line_add(&line, 1000, 2);
-    cv_line_fit(&line, &latency_s, &rate_ups);
+        cv_time_fit_add(&fit, 1000, 2);
+    cv_time_fit_line(&fit, &latency_s, &rate_ups);
     assert_true(fabs(latency_s - 0) < 1e-12);
     assert_true(fabs(rate_ups - 500) < 1e-9);
 }
@@ -38,13 +38,13 @@ static void one_size_has_no_latency(void **state)
 /* Noise may say that large ones take no longer: neither number leaves reason. */
 static void noise_does_not_turn_the_line_over(void **state)
 {
-    struct cv_line line = { 0, 0, 0, 0, 0 };
+    struct cv_time_fit fit = { 0, 0, 0, 0, 0 };
     double latency_s, rate_ups;
 
     (void)state;
-    cv_line_add(&line, 10, 5);
-    cv_line_add(&line, 1000, 1);
-    cv_line_fit(&line, &latency_s, &rate_ups);
+    cv_time_fit_add(&fit, 10, 5);
+    cv_time_fit_add(&fit, 1000, 1);
+    cv_time_fit_line(&fit, &latency_s, &rate_ups);
     assert_true(rate_ups > 0 && latency_s >= 0 && latency_s <= 3);
 }
 

@@ -4,14 +4,15 @@
 #ifndef CV_TIME_FIT_H
 #define CV_TIME_FIT_H
 
-struct cv_line {
+struct cv_time_fit {
     double n, units, time_s; /* sums                                     */
     double units2, cross;    /* of units^2, and of units times seconds   */
 };
 
-void cv_line_add(struct cv_line *line, double units, double time_s);
+void cv_time_fit_add(struct cv_time_fit *fit, double units, double time_s);
 /* The rate is 0 when nothing is known. Sizes that are all alike say nothing about the
  * latency, which is 0 then. */
-void cv_line_fit(const struct cv_line *line, double *out_latency_s, double *out_rate_ups);
+void cv_time_fit_line(const struct cv_time_fit *fit, double *out_latency_s,
+                      double *out_rate_ups);
 
 #endif

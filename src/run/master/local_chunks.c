@@ -70,9 +70,9 @@ static void count(struct cv_local_engine *engine, const struct cv_local_lane *la
     worker->chunks++;
     worker->units += units;
     worker->busy_s += busy_s;
-    cv_line_add(&worker->compute, units, busy_s);
+    cv_time_fit_add(&worker->compute, units, busy_s);
     if (slot->remote.computed && lane->output > 0)
-        cv_line_add(&worker->back, lane->output, now_s - slot->remote.computed_s);
+        cv_time_fit_add(&worker->back, lane->output, now_s - slot->remote.computed_s);
 }
 
 /* --- its end ------------------------------------------------------------------------------ */
@@ -205,7 +205,8 @@ static void slot_arrived(void *context, struct cv_slot *slot)
     const double units = (double)(slot->piece.end - slot->piece.begin);
     const double from_s = sent_from(engine, lane);
 
-    cv_line_add(&engine->local->workers[slot->worker].link, units, cv_clock_s() - from_s);
+    cv_time_fit_add(&engine->local->workers[slot->worker].link, units,
+                    cv_clock_s() - from_s);
     if (lane->told)
         return;
     lane->told = true;

@@ -22,8 +22,9 @@
 struct cv_local_worker {
     uint64_t chunks;
     double units, busy_s;
-    struct cv_line compute, link, back; /* link and back: of hosts                     */
-    uint64_t taken_back;                /* chunks that were, before they arrived        */
+    struct cv_time_fit compute;
+    struct cv_time_fit link, back; /* of hosts                                          */
+    uint64_t taken_back;           /* chunks that were, before they arrived        */
 };
 
 struct cv_local_engine;

@@ -33,9 +33,9 @@ static void sum_worker(const struct cv_local *local, uint32_t place,
     out->units = worker->units;
     out->busy_s = worker->busy_s;
     out->remote = local->host_of[place] != NULL;
-    cv_line_fit(&worker->compute, &out->latency_s, &out->speed_ups);
-    cv_line_fit(&worker->link, &out->link_latency_s, &out->bandwidth_ups);
-    cv_line_fit(&worker->back, &out->return_latency_s, &out->return_bandwidth_ups);
+    cv_time_fit_line(&worker->compute, &out->latency_s, &out->speed_ups);
+    cv_time_fit_line(&worker->link, &out->link_latency_s, &out->bandwidth_ups);
+    cv_time_fit_line(&worker->back, &out->return_latency_s, &out->return_bandwidth_ups);
     /* What is small comes in one go, and says nothing about the way back. */
     if (out->return_bandwidth_ups > out->bandwidth_ups) {
         out->return_bandwidth_ups = out->bandwidth_ups;
