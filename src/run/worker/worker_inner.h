@@ -52,6 +52,7 @@ struct cv_worker {
     struct cleave_error err;
 };
 
+/* worker_inner.c: lists of tasks, and words to the master. */
 void cv_tasks_init(struct cv_tasks *tasks);
 void cv_tasks_add(struct cv_tasks *tasks, struct cv_task *task);
 struct cv_task *cv_tasks_find(const struct cv_tasks *tasks, uint64_t chunk);

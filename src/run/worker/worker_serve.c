@@ -17,27 +17,6 @@ enum { JOB_MOST = 64 << 20 };
  * take. */
 static const double SILENCE_S = 60, LAST_WORDS_S = 1;
 
-void cv_worker_send(struct cv_worker *worker, enum cv_frame_type type, uint32_t seat,
-                    uint64_t chunk, uint64_t value)
-{
-    cv_link_send(&worker->link,
-                 &(struct cv_frame_head){ .type = (uint8_t)type,
-                                          .peer = seat,
-                                          .chunk = chunk,
-                                          .value = value },
-                 NULL, 0);
-}
-
-void cv_worker_fail(struct cv_worker *worker, const struct cleave_error *err)
-{
-    if (worker->ended)
-        return;
-    worker->ended = true;
-    worker->err = *err;
-    cv_link_send(&worker->link, &(struct cv_frame_head){ .type = CV_FRAME_REFUSED },
-                 err->text, strlen(err->text));
-}
-
 /* --- frames ------------------------------------------------------------------------------- */
 
 static void greet(struct cv_worker *worker)

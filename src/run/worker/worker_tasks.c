@@ -7,49 +7,6 @@
 #include "run/slot/steady_slot.h"
 #include "run/worker/worker_inner.h"
 
-/* --- lists -------------------------------------------------------------------------------- */
-
-void cv_tasks_init(struct cv_tasks *tasks)
-{
-    tasks->first = NULL;
-    tasks->last = &tasks->first;
-}
-
-void cv_tasks_add(struct cv_tasks *tasks, struct cv_task *task)
-{
-    task->next = NULL;
-    *tasks->last = task;
-    tasks->last = &task->next;
-}
-
-struct cv_task *cv_tasks_find(const struct cv_tasks *tasks, uint64_t chunk)
-{
-    struct cv_task *task = tasks->first;
-
-    while (task != NULL && task->chunk != chunk)
-        task = task->next;
-    return task;
-}
-
-void cv_tasks_remove(struct cv_tasks *tasks, struct cv_task *task)
-{
-    struct cv_task **at = &tasks->first;
-
-    while (*at != task)
-        at = &(*at)->next;
-    *at = task->next;
-    if (tasks->last == &task->next)
-        tasks->last = at;
-}
-
-void cv_task_free(struct cv_task *task)
-{
-    cv_store_drop(task->spool);
-    cv_store_drop(task->mates);
-    cv_store_drop(task->output);
-    free(task);
-}
-
 /* --- their end ---------------------------------------------------------------------------- */
 
 static void start_next(struct cv_worker *worker, struct cv_seat *seat);

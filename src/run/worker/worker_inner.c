@@ -1,0 +1,72 @@
+/* worker_inner.c -- what the parts of a worker share: words to the master, lists of tasks.
+ * SPDX-License-Identifier: MIT */
+#include "run/worker/worker_inner.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- words -------------------------------------------------------------------------------- */
+
+void cv_worker_send(struct cv_worker *worker, enum cv_frame_type type, uint32_t seat,
+                    uint64_t chunk, uint64_t value)
+{
+    cv_link_send(&worker->link,
+                 &(struct cv_frame_head){ .type = (uint8_t)type,
+                                          .peer = seat,
+                                          .chunk = chunk,
+                                          .value = value },
+                 NULL, 0);
+}
+
+void cv_worker_fail(struct cv_worker *worker, const struct cleave_error *err)
+{
+    if (worker->ended)
+        return;
+    worker->ended = true;
+    worker->err = *err;
+    cv_link_send(&worker->link, &(struct cv_frame_head){ .type = CV_FRAME_REFUSED },
+                 err->text, strlen(err->text));
+}
+
+/* --- lists -------------------------------------------------------------------------------- */
+
+void cv_tasks_init(struct cv_tasks *tasks)
+{
+    tasks->first = NULL;
+    tasks->last = &tasks->first;
+}
+
+void cv_tasks_add(struct cv_tasks *tasks, struct cv_task *task)
+{
+    task->next = NULL;
+    *tasks->last = task;
+    tasks->last = &task->next;
+}
+
+struct cv_task *cv_tasks_find(const struct cv_tasks *tasks, uint64_t chunk)
+{
+    struct cv_task *task = tasks->first;
+
+    while (task != NULL && task->chunk != chunk)
+        task = task->next;
+    return task;
+}
+
+void cv_tasks_remove(struct cv_tasks *tasks, struct cv_task *task)
+{
+    struct cv_task **at = &tasks->first;
+
+    while (*at != task)
+        at = &(*at)->next;
+    *at = task->next;
+    if (tasks->last == &task->next)
+        tasks->last = at;
+}
+
+void cv_task_free(struct cv_task *task)
+{
+    cv_store_drop(task->spool);
+    cv_store_drop(task->mates);
+    cv_store_drop(task->output);
+    free(task);
+}
