@@ -2,6 +2,7 @@
  *
  * The test plays the master, byte by byte. */
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -132,7 +133,7 @@ static void greet(struct worker *worker)
     cv_pack_done(&packer);
 }
 
-static void describe(struct worker *worker, const char **command)
+static void describe_to(struct worker *worker, const char **command, double silence_s)
 {
     const char *names[] = { "one", "two", NULL }, *nothing[] = { NULL };
     struct cv_packer packer = { NULL, 0, 0, false };
@@ -142,13 +143,18 @@ static void describe(struct worker *worker, const char **command)
                                                   .names = names,
                                                   .environment = nothing,
                                                   .directory = "",
-                                                  .silence_s = 60,
+                                                  .silence_s = silence_s,
                                                   .memory = 1 << 20 });
     /* In two frames. */
     say(worker, (struct cv_frame_head){ .type = CV_FRAME_JOB }, packer.bytes, 10);
     say(worker, (struct cv_frame_head){ .type = CV_FRAME_JOB, .flags = CV_FRAME_LAST },
         packer.bytes + 10, packer.length - 10);
     cv_pack_done(&packer);
+}
+
+static void describe(struct worker *worker, const char **command)
+{
+    describe_to(worker, command, 60);
 }
 
 static void begin_piece(struct worker *worker, uint32_t seat, uint64_t chunk)
@@ -400,6 +406,25 @@ static void damaged_frames_are_refused_on_both_sides(void **state)
     }
 }
 
+/* The first word of a master of the version before. */
+static void an_older_master_is_refused(void **state)
+{
+    struct cv_frame_head head = { .type = CV_FRAME_HELLO };
+    unsigned char bytes[CV_FRAME_HEAD];
+    static struct worker worker;
+    int errors;
+
+    (void)state;
+    start(&worker, &errors);
+    head.checksum = cv_frame_checksum(&head, NULL);
+    cv_frame_encode(&head, bytes);
+    bytes[4] = CV_FRAME_VERSION - 1;
+    put(worker.link, bytes, sizeof bytes);
+    assert_refused(&worker, errors,
+                   "expected frames of version 2, got version 1: both sides need the "
+                   "same cleave");
+}
+
 static void frames_out_of_turn_are_refused(void **state)
 {
     static const uint8_t types[] = {
@@ -422,6 +447,44 @@ static void frames_out_of_turn_are_refused(void **state)
     }
 }
 
+/* --- how it ends -------------------------------------------------------------------------- */
+
+/* Each end has a status of its own, whatever the words. */
+static void ends_are_told_apart(void **state)
+{
+    static const struct {
+        enum { REFUSE, BE_SILENT, SIGNAL, CLOSE } how;
+        enum cleave_status status;
+        const char *text;
+    } cases[] = {
+        { REFUSE, CLEAVE_EREFUSED, "the master refused this worker: you are too old" },
+        { BE_SILENT, CLEAVE_ELOST, "nothing was heard for 0.2 s" },
+        { SIGNAL, CLEAVE_ESTOPPED, "stopped by signal 15" },
+        { CLOSE, CLEAVE_OK, "" },
+    };
+    const char *command[] = { "cat", NULL };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        static struct worker worker;
+        char text[600];
+        int errors;
+
+        start(&worker, &errors);
+        describe_to(&worker, command, cases[i].how == BE_SILENT ? 0.2 : 60);
+        assert_int_equal(hear(&worker), CV_FRAME_READY);
+        if (cases[i].how == REFUSE)
+            say(&worker, (struct cv_frame_head){ .type = CV_FRAME_REFUSED },
+                "you are too old", strlen("you are too old"));
+        if (cases[i].how == SIGNAL)
+            assert_int_equal(kill(worker.pid, SIGTERM), 0);
+        while (cases[i].how != CLOSE && hear(&worker) != 0)
+            continue; /* it closes the link itself */
+        assert_int_equal(finish(&worker, errors, text), cases[i].status);
+        assert_string_equal(text, cases[i].text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -430,7 +493,9 @@ int main(void)
         cmocka_unit_test(large_outputs_are_sent),
         cmocka_unit_test(a_command_that_is_not_there_is_refused),
         cmocka_unit_test(damaged_frames_are_refused_on_both_sides),
+        cmocka_unit_test(an_older_master_is_refused),
         cmocka_unit_test(frames_out_of_turn_are_refused),
+        cmocka_unit_test(ends_are_told_apart),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

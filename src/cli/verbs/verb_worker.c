@@ -88,7 +88,9 @@ static int run(const struct cv_call *call)
         return cv_complain(CV_EXIT_FAILED, "cannot set up standard input and output");
     if (cv_worker_serve(&serve, &err) == CLEAVE_OK)
         return CV_EXIT_DONE;
-    return cv_complain(err.status == CLEAVE_EINPUT ? CV_EXIT_USAGE : CV_EXIT_FAILED,
+    return cv_complain(err.status == CLEAVE_EINPUT || err.status == CLEAVE_EREFUSED
+                           ? CV_EXIT_USAGE
+                           : CV_EXIT_FAILED,
                        "worker: %s", err.text);
 }
 

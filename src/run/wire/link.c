@@ -37,7 +37,8 @@ static void fail_system(struct cv_link *link, const char *what, int error)
 {
     struct cleave_error err;
 
-    cv_fail(&err, CLEAVE_EENGINE, "cannot %s: %s", what, strerror(error));
+    cv_fail(&err, error == ECONNRESET ? CLEAVE_ELOST : CLEAVE_EENGINE, "cannot %s: %s",
+            what, strerror(error));
     break_link(link, &err);
 }
 
@@ -237,7 +238,7 @@ static void end_of_stream(struct cv_link *link)
     } else if (link->ngot > 0) {
         cv_fail(&err, CLEAVE_EINPUT, "the connection ended within a frame");
     } else {
-        cv_fail(&err, CLEAVE_EENGINE, "the connection was closed");
+        cv_fail(&err, CLEAVE_ECLOSED, "the connection was closed");
     }
     break_link(link, &err);
 }
@@ -292,7 +293,7 @@ static void beat(void *context)
 
     /* Whoever has slept himself listens before he judges. */
     if (now_s - link->heard_s > link->silence_s && !has_news(link)) {
-        cv_fail(&err, CLEAVE_EENGINE, "nothing was heard for %g s", link->silence_s);
+        cv_fail(&err, CLEAVE_ELOST, "nothing was heard for %g s", link->silence_s);
         break_link(link, &err);
         return;
     }

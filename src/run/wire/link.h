@@ -18,7 +18,8 @@ struct cv_link {
     /* There is room for more: put the next frame of what is long. False: there is none.
      * May be NULL. */
     bool (*more)(void *context);
-    /* The other side has gone or speaks nonsense; called once, and nothing else after. */
+    /* The other side has closed the link between two frames (ECLOSED), has gone (ELOST) or
+     * speaks nonsense (EINPUT); called once, and nothing else after. */
     void (*broke)(void *context, const struct cleave_error *err);
     void *context;
     double silence_s; /* so long may the other side say nothing                        */

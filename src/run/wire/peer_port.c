@@ -131,7 +131,7 @@ static void read_some(struct cv_peer_port *port)
         if (n > 0) {
             port->nin += (size_t)n;
         } else if (n == 0) {
-            cv_fail(&err, CLEAVE_EENGINE, "the other workers cannot be reached any more");
+            cv_fail(&err, CLEAVE_ECLOSED, "the other workers cannot be reached any more");
             break_port(port, &err);
             return;
         } else if (errno == EAGAIN) {

@@ -76,7 +76,7 @@ static void refused(struct cv_worker *worker, const struct cv_frame_head *head,
                     const unsigned char *payload)
 {
     worker->ended = true;
-    cv_fail(&worker->err, CLEAVE_EINPUT, "the master refused this worker: %.*s",
+    cv_fail(&worker->err, CLEAVE_EREFUSED, "the master refused this worker: %.*s",
             (int)(head->length < 200 ? head->length : 200), (const char *)payload);
 }
 
@@ -135,11 +135,9 @@ static void link_broke(void *context, const struct cleave_error *err)
     if (worker->ended)
         return;
     worker->ended = true;
-    /* Between two frames, a closed link is how it ends. */
     worker->err = *err;
     worker->refused = err->status == CLEAVE_EINPUT;
-    if (err->status == CLEAVE_EENGINE && worker->link.ngot == 0 &&
-        strcmp(err->text, "the connection was closed") == 0)
+    if (err->status == CLEAVE_ECLOSED) /* that is how it ends */
         worker->err.status = CLEAVE_OK;
 }
 
@@ -148,7 +146,7 @@ static void signalled(void *context, int number)
     struct cv_worker *worker = context;
 
     worker->ended = true;
-    cv_fail(&worker->err, CLEAVE_EENGINE, "stopped by signal %d", number);
+    cv_fail(&worker->err, CLEAVE_ESTOPPED, "stopped by signal %d", number);
 }
 
 static enum cleave_status begin(struct cv_worker *worker, struct cleave_error *err)

@@ -33,7 +33,8 @@ struct cv_worker_options {
 };
 
 /* Serve until the master closes the link, which is success; fails when the master speaks
- * nonsense, refuses this worker or is silent for too long. Commands that run are killed. */
+ * nonsense (EINPUT), refuses this worker (EREFUSED) or is silent for too long (ELOST), and
+ * when a signal stops it (ESTOPPED). Commands that run are killed. */
 enum cleave_status cv_worker_serve(const struct cv_worker_options *options,
                                    struct cleave_error *err);
 
