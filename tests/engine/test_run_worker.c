@@ -60,6 +60,10 @@ static int finish(struct worker *worker, int errors, char text[600])
     ssize_t got;
     int status;
 
+    /* Pings that nobody has read would be lost with the link, which is no good end. */
+    shutdown(worker->link, SHUT_WR);
+    while (read(worker->link, worker->payload, sizeof worker->payload) > 0)
+        continue;
     close(worker->link);
     while ((got = read(errors, text + length, 599 - length)) > 0)
         length += (size_t)got;
