@@ -1,16 +1,16 @@
 /* hosts.c -- all other machines of a run. SPDX-License-Identifier: MIT */
+#include "run/hosts/hosts.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <poll.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/fail.h"
-#include "run/hosts/remote_host.h"
+#include "run/hosts/remote_slot.h"
 #include "run/input/source.h"
 
 enum { GOODBYE_MS = 1000 }; /* until commands that connect have ended by themselves */
@@ -18,20 +18,9 @@ enum { GOODBYE_MS = 1000 }; /* until commands that connect have ended by themsel
 void cv_hosts_init(struct cv_hosts *hosts)
 {
     hosts->waiting_end = &hosts->waiting;
+    hosts->piece_frame = cv_remote_frame;
+    hosts->pieces_lost = cv_remote_lose;
     cv_arena_init(&hosts->arena);
-}
-
-void cv_hosts_note(const struct cv_hosts *hosts, const char *format, ...)
-{
-    char text[600];
-    va_list arguments;
-
-    if (hosts->execution->tell.note == NULL)
-        return;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    hosts->execution->tell.note(hosts->execution->tell.context, text);
 }
 
 /* Let workers see the end of their input and go; all at the same time. */
@@ -143,13 +132,15 @@ enum cleave_status cv_hosts_add(struct cv_hosts *hosts, const struct cleave_host
     host->name = cv_arena_text(&hosts->arena, asked->name);
     host->words =
         asked->connect != NULL ? copy_words(&hosts->arena, asked->connect) : NULL;
-    host->push = asked->push != NULL ? copy_words(&hosts->arena, asked->push) : NULL;
-    host->push_file =
-        asked->push != NULL ? cv_arena_text(&hosts->arena, asked->push_file) : NULL;
+    if (asked->push != NULL) {
+        host->push.words = copy_words(&hosts->arena, asked->push);
+        host->push.file = cv_arena_text(&hosts->arena, asked->push_file);
+    }
+    host->push.process.pidfd = -1;
     host->given = asked->connect != NULL ? -1 : asked->link;
     host->slots = asked->slots;
     host->first = first;
-    host->may_share = asked->shared_input || hosts->execution->hosts.shared_input;
+    host->may_share = asked->shared_input || hosts->terms.shared_input;
     host->link.in = host->link.out = -1;
     host->link.broken = true;
     host->process.pidfd = -1;
@@ -157,7 +148,7 @@ enum cleave_status cv_hosts_add(struct cv_hosts *hosts, const struct cleave_host
     cv_send_reset(host);
     hosts->items[hosts->count++] = host;
     if (host->name == NULL || (asked->connect != NULL && host->words == NULL) ||
-        (asked->push != NULL && (host->push == NULL || host->push_file == NULL)))
+        (asked->push != NULL && (host->push.words == NULL || host->push.file == NULL)))
         return cv_fail_memory(err, "the hosts");
     *out = host;
     return CLEAVE_OK;
@@ -174,7 +165,7 @@ static bool any_in(const struct cv_hosts *hosts, enum cv_host_state a,
 
 bool cv_hosts_any_ready(const struct cv_hosts *hosts)
 {
-    return any_in(hosts, CV_HOST_READY, CV_HOST_READY);
+    return hosts->nready > 0;
 }
 
 bool cv_hosts_any_hope(const struct cv_hosts *hosts)

@@ -2,11 +2,13 @@
 #include "run/hosts/remote_host.h"
 
 #include <poll.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include <cleave/execute.h>
 #include <cleave/version.h>
 
 #include "base/fail.h"
@@ -20,6 +22,22 @@ enum {
 /* A worker waits longer for its master than the other way round: a master that was asleep
  * should find it again. */
 static const double PATIENCE = 3;
+
+/* A copy of cleave is some megabytes: it may take so many times as long as an answer. */
+static const double LONGER = 12;
+
+void cv_hosts_note(const struct cv_hosts *hosts, const char *format, ...)
+{
+    char text[600];
+    va_list arguments;
+
+    if (hosts->terms.note == NULL)
+        return;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    hosts->terms.note(hosts->terms.note_context, text);
+}
 
 /* --- the job ------------------------------------------------------------------------------ */
 
@@ -39,28 +57,24 @@ static enum cleave_status pack_job(const struct cv_host *host, struct cv_packer 
                                    struct cleave_error *err)
 {
     static const char *const nothing[] = { NULL };
-    const struct cleave_execution *execution = host->hosts->execution;
+    const struct cv_host_terms *terms = &host->hosts->terms;
     const char **names = calloc(host->slots + 1u, sizeof *names);
     /* The words are only read. */
     union {
         const char *const *in;
         const char **out;
-    } command = { execution->command },
-      environment = { execution->hosts.environment != NULL ? execution->hosts.environment
-                                                           : nothing };
+    } command = { terms->command },
+      environment = { terms->environment != NULL ? terms->environment : nothing };
     struct cv_remote_job job = {
         .command = command.out,
         .names = names,
         .environment = environment.out,
-        .directory = execution->hosts.work_directory != NULL
-                         ? execution->hosts.work_directory
-                         : "",
-        .persistent = execution->persistent,
-        .hashes = execution->journal.path != NULL,
-        .timeout_s = execution->failing.timeout_s,
-        .silence_s = PATIENCE * execution->hosts.timeout_s,
-        .memory =
-            execution->output.memory > 0 ? execution->output.memory : CV_GATHER_MEMORY,
+        .directory = terms->work_directory != NULL ? terms->work_directory : "",
+        .persistent = terms->persistent,
+        .hashes = terms->hashes,
+        .timeout_s = terms->command_timeout_s,
+        .silence_s = PATIENCE * terms->silence_s,
+        .memory = terms->memory > 0 ? terms->memory : CV_GATHER_MEMORY,
         .files = host->may_share ? host->hosts->files : NULL,
         .nfiles = host->may_share ? host->hosts->nfiles : 0,
     };
@@ -135,8 +149,9 @@ static void take_ready(struct cv_host *host, const struct cv_frame_head *head,
     }
     cv_poller_cancel(host->hosts->poller, &host->timer);
     host->state = CV_HOST_READY;
+    host->hosts->nready++;
     host->shares = head->value != 0 && host->may_share;
-    host->link.silence_s = host->hosts->execution->hosts.timeout_s;
+    host->link.silence_s = host->hosts->terms.silence_s;
     host->reason[0] = '\0';
     if (host->may_share && host->hosts->nfiles > 0 && !host->shares && !host->was_ready)
         cv_hosts_note(host->hosts,
@@ -167,7 +182,7 @@ static void take_frame(void *context, const struct cv_frame_head *head,
     } else if (head->type >= CV_FRAME_OTHERS && host->hosts->other != NULL) {
         host->hosts->other(host->hosts->context, host, head, payload);
     } else {
-        cv_remote_frame(host, head, payload);
+        host->hosts->piece_frame(host, head, payload);
     }
 }
 
@@ -224,7 +239,7 @@ static void plan_next_try(struct cv_host *host)
 {
     struct cv_hosts *hosts = host->hosts;
     const double wait_s = host->tries < 5 ? (double)(1u << host->tries) / 2 : 16;
-    const uint32_t most = cv_hosts_any_ready(hosts) ? MOST_TRIES : LAST_TRIES;
+    const uint32_t most = hosts->nready > 0 ? MOST_TRIES : LAST_TRIES;
 
     if (!host->was_ready || host->words == NULL || ++host->tries > most ||
         cv_poller_set(hosts->poller, &host->timer, cv_clock_s() + wait_s, try_again, host,
@@ -232,6 +247,30 @@ static void plan_next_try(struct cv_host *host)
         host->state = CV_HOST_OUT;
     else
         host->state = CV_HOST_DOWN;
+}
+
+static void copy_ended(void *context, const struct cleave_error *err)
+{
+    if (err == NULL)
+        cv_host_connect(context);
+    else
+        cv_host_fail(context, err);
+}
+
+/* Take a copy of cleave there, and connect then. */
+static void push(struct cv_host *host)
+{
+    struct cv_hosts *hosts = host->hosts;
+
+    cv_hosts_note(hosts, "%s: gets a copy of cleave", host->name);
+    cv_poller_cancel(hosts->poller, &host->timer);
+    host->state = CV_HOST_CONNECTING;
+    host->pushed = true;
+    host->push.poller = hosts->poller;
+    host->push.patience_s = LONGER * hosts->terms.connect_timeout_s;
+    host->push.ended = copy_ended;
+    host->push.context = host;
+    cv_push_start(&host->push);
 }
 
 void cv_host_fail(struct cv_host *host, const struct cleave_error *err)
@@ -243,17 +282,18 @@ void cv_host_fail(struct cv_host *host, const struct cleave_error *err)
         return;
     send_refusal(host, err);
     host->state = CV_HOST_DOWN;
+    host->hosts->nready -= was_ready;
     cv_link_close(&host->link);
     describe_exit(host, how, sizeof how);
-    if (!was_ready && host->push != NULL && !host->pushed &&
+    if (!was_ready && host->push.words != NULL && !host->pushed &&
         host->process.exit_code == CLEAVE_HOST_LACKS) {
-        cv_host_push(host);
+        push(host);
         return;
     }
     snprintf(host->reason, sizeof host->reason, "%.250s%.140s", err->text, how);
     cv_poller_cancel(host->hosts->poller, &host->timer);
     if (was_ready)
-        cv_remote_lose(host);
+        host->hosts->pieces_lost(host);
     cv_send_reset(host);
     plan_next_try(host);
     cv_hosts_note(host->hosts, "%s: %s: %s", host->name,
@@ -275,7 +315,7 @@ static void took_too_long(void *context)
     struct cleave_error err;
 
     cv_fail(&err, CLEAVE_EENGINE, "no answer within %g s",
-            host->hosts->execution->hosts.connect_timeout_s);
+            host->hosts->terms.connect_timeout_s);
     cv_host_fail(host, &err);
 }
 
@@ -326,11 +366,11 @@ static enum cleave_status connect_host(struct cv_host *host, struct cleave_error
     host->link.more = cv_send_more;
     host->link.broke = link_broke;
     host->link.context = host;
-    host->link.silence_s = hosts->execution->hosts.connect_timeout_s;
+    host->link.silence_s = hosts->terms.connect_timeout_s;
     CV_TRY(cv_link_open(&host->link, in, out, err));
     CV_TRY(cv_poller_set(hosts->poller, &host->timer,
-                         cv_clock_s() + hosts->execution->hosts.connect_timeout_s,
-                         took_too_long, host, err));
+                         cv_clock_s() + hosts->terms.connect_timeout_s, took_too_long,
+                         host, err));
     send_hello(host);
     return CLEAVE_OK;
 }
@@ -348,7 +388,7 @@ void cv_host_connect(struct cv_host *host)
 void cv_host_done(struct cv_host *host)
 {
     cv_poller_cancel(host->hosts->poller, &host->timer);
-    cv_poller_remove(host->hosts->poller, &host->push_watch);
+    cv_push_done(&host->push);
     cv_link_close(&host->link);
     cv_process_kill(&host->process);
     cv_close(&host->given);

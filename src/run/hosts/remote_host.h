@@ -6,12 +6,11 @@
  * of the link is known. */
 #ifndef CV_REMOTE_HOST_H
 #define CV_REMOTE_HOST_H
-#include <cleave/execute.h>
-#include "run/wire/link.h"
-#include "run/kit/process.h"
-#include "run/wire/remote.h"
 #include "base/fail.h"
+#include "run/hosts/remote_push.h"
 #include "run/slot/slot.h"
+#include "run/wire/link.h"
+#include "run/wire/remote.h"
 
 enum cv_host_state {
     CV_HOST_NEW,        /* nothing was tried                                            */
@@ -28,9 +27,7 @@ struct cv_host {
     struct cv_hosts *hosts; /* borrowed: all of them                                    */
     const char *name;       /* of the arena of all, as the texts below                  */
     const char **words;     /* to be run; NULL: a descriptor                            */
-    const char **push;      /* to be run with `push_file` as input; NULL: none          */
-    const char *push_file;
-    struct cv_watch push_watch;
+    struct cv_push push;    /* words NULL: no copy is taken there                       */
     bool pushed;
     int given; /* owned until used: that descriptor; -1                    */
     uint32_t slots;
@@ -48,7 +45,7 @@ struct cv_host {
     char reason[400];  /* why it is not there                                           */
     char fault[200];   /* of the last piece that has ended                              */
 
-    struct cv_slot *lanes;        /* borrowed: list of those that stand for its slots   */
+    struct cv_slot *first_slot;   /* borrowed: list of those that stand for its seats   */
     struct cv_slot *queue, **end; /* pieces that are to be sent                         */
     uint64_t numbered;            /* pieces                                             */
     uint64_t in_flight;           /* bytes sent that were not acknowledged              */
@@ -59,11 +56,27 @@ struct cv_host {
     uint64_t plain, wire; /* bytes before and after compression                         */
 };
 
+/* What a run asks of all hosts, and how they are dealt with; all is borrowed. */
+struct cv_host_terms {
+    const char *const *command;     /* words, ended by NULL                             */
+    const char *const *environment; /* NAME=VALUE, ended by NULL; NULL: none            */
+    const char *work_directory;     /* NULL: where it is                                */
+    bool persistent;                /* the command stays                                */
+    bool hashes;                    /* they say the hash of what a piece was            */
+    bool shared_input;              /* all are asked whether they see the input         */
+    double command_timeout_s;       /* 0: none                                          */
+    double connect_timeout_s;       /* until one is ready                               */
+    double silence_s;               /* then it is lost                                  */
+    uint64_t
+        memory; /* bytes of output kept in memory by each; 0: CV_GATHER_MEMORY      */
+    void (*note)(void *context, const char *text); /* for the user; may be NULL         */
+    void *note_context;
+};
+
 struct cv_hosts {
     struct cv_poller *poller; /* borrowed, as all here but what is named owned          */
-    struct cv_gather *gather;
-    const struct cleave_execution *execution;
     struct cv_source *source;
+    struct cv_host_terms terms;
     const char *const *names; /* of the workers of the run                              */
     bool one_port;            /* one transfer at a time over all links                  */
     /* A host is ready, or is not any more; its slots have been told before. */
@@ -73,38 +86,21 @@ struct cv_hosts {
                   const unsigned char *payload);
     void *context;
     bool keeps; /* outputs stay with the hosts (kept.h)                                 */
+    /* What a host that is ready says of pieces, and that it has gone with them: cv_hosts_init
+     * sets both (remote_slot.h). */
+    void (*piece_frame)(struct cv_host *host, const struct cv_frame_head *head,
+                        const unsigned char *payload);
+    void (*pieces_lost)(struct cv_host *host);
 
     struct cv_arena arena;
     struct cv_host **items; /* owned                                                    */
     size_t count, room;
+    size_t nready;
     struct cv_remote_file *files; /* of the input, if it can be shared                  */
     size_t nfiles;
     struct cv_slot *port; /* the one that sends, with one_port                  */
     struct cv_slot *waiting, **waiting_end;
 };
-
-/* --- all of them (hosts.c) ---------------------------------------------------------------- */
-
-void cv_hosts_init(struct cv_hosts *hosts);
-/* Ends all connections. */
-void cv_hosts_done(struct cv_hosts *hosts);
-/* What the input is, for hosts that may see it. */
-enum cleave_status cv_hosts_describe(struct cv_hosts *hosts, struct cleave_error *err);
-/* Add a host; its workers are those from `first` on. `asked` is copied but for the link. */
-enum cleave_status cv_hosts_add(struct cv_hosts *hosts, const struct cleave_host *asked,
-                                uint32_t first, struct cv_host **out,
-                                struct cleave_error *err);
-/* Connect to all that were not tried; wait until each is ready or out, but no longer than
- * `patience_s` (INFINITY: no limit) once one is ready, or `others` are, who are no hosts:
- * the rest may join later. */
-enum cleave_status cv_hosts_connect(struct cv_hosts *hosts, double patience_s,
-                                    bool others, const int *stopped_by,
-                                    struct cleave_error *err);
-/* Whether any is ready; whether any may be. */
-bool cv_hosts_any_ready(const struct cv_hosts *hosts);
-bool cv_hosts_any_hope(const struct cv_hosts *hosts);
-/* Tell the user. */
-void cv_hosts_note(const struct cv_hosts *hosts, const char *format, ...) CV_PRINTF(2, 3);
 
 /* --- one (remote_host.c) ------------------------------------------------------------------ */
 
@@ -113,9 +109,8 @@ void cv_host_connect(struct cv_host *host);
 /* It is lost, or could not be reached. */
 void cv_host_fail(struct cv_host *host, const struct cleave_error *err);
 void cv_host_done(struct cv_host *host);
-
-/* Take a copy of cleave there, and connect then (remote_push.c). */
-void cv_host_push(struct cv_host *host);
+/* Tell the user. */
+void cv_hosts_note(const struct cv_hosts *hosts, const char *format, ...) CV_PRINTF(2, 3);
 
 /* --- sending (remote_send.c) -------------------------------------------------------------- */
 
@@ -129,12 +124,5 @@ bool cv_send_more(void *context);
 void cv_send_got(struct cv_slot *slot, uint64_t bytes);
 /* Nothing is on its way any more. */
 void cv_send_reset(struct cv_host *host);
-
-/* --- what comes back (remote_slot.c) ------------------------------------------------------ */
-
-void cv_remote_frame(struct cv_host *host, const struct cv_frame_head *head,
-                     const unsigned char *payload);
-/* The host has gone: so have the pieces of its slots. */
-void cv_remote_lose(struct cv_host *host);
 
 #endif

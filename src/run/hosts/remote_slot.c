@@ -100,7 +100,7 @@ static bool leave_remote(struct cv_slot *slot)
     if (slot->busy)
         return false;
     if (remote->host->state != CV_HOST_READY || remote->has_left || remote->number == 0 ||
-        !remote->host->hosts->execution->persistent)
+        !remote->host->hosts->terms.persistent)
         return true;
     if (!remote->leaving)
         send_word(slot, CV_FRAME_LEAVE);
@@ -121,8 +121,8 @@ void cv_remote_init(struct cv_slot *slot, struct cv_host *host, uint32_t seat)
 {
     slot->kind = &remote_kind;
     slot->remote = (struct cv_remote){ .host = host, .seat = seat };
-    slot->remote.next_lane = host->lanes;
-    host->lanes = slot;
+    slot->remote.next_slot = host->first_slot;
+    host->first_slot = slot;
 }
 
 bool cv_remote_ask_cut(struct cv_slot *slot, const struct cv_piece *head)
@@ -149,14 +149,14 @@ bool cv_remote_ask_cut(struct cv_slot *slot, const struct cv_piece *head)
 
 /* --- what is heard ------------------------------------------------------------------------ */
 
-static struct cv_slot *find_lane(const struct cv_host *host,
+static struct cv_slot *find_slot(const struct cv_host *host,
                                  const struct cv_frame_head *head)
 {
-    struct cv_slot *slot = host->lanes;
+    struct cv_slot *slot = host->first_slot;
 
     while (slot != NULL && (!slot->busy || slot->remote.number != head->chunk ||
                             slot->remote.seat != head->peer))
-        slot = slot->remote.next_lane;
+        slot = slot->remote.next_slot;
     return slot;
 }
 
@@ -232,14 +232,14 @@ static void take_got(struct cv_slot *slot, const struct cv_frame_head *head)
 static bool take_slot_word(struct cv_host *host, const struct cv_frame_head *head,
                            const unsigned char *payload)
 {
-    struct cv_slot *slot = host->lanes;
+    struct cv_slot *slot = host->first_slot;
     struct cv_remote_end end;
     struct cv_arena arena;
 
     if (head->type != CV_FRAME_LEFT && head->type != CV_FRAME_HAS_LEFT &&
         head->type != CV_FRAME_SILENT)
         return false;
-    for (; slot != NULL; slot = slot->remote.next_lane)
+    for (; slot != NULL; slot = slot->remote.next_slot)
         if (slot->remote.seat == head->peer) {
             if (head->type == CV_FRAME_HAS_LEFT)
                 slot->remote.has_left = true;
@@ -272,7 +272,7 @@ void cv_remote_frame(struct cv_host *host, const struct cv_frame_head *head,
 
     if (take_slot_word(host, head, payload))
         return;
-    slot = find_lane(host, head);
+    slot = find_slot(host, head);
     if (head->type == CV_FRAME_GOT && slot != NULL) {
         take_got(slot, head);
     } else if (head->type == CV_FRAME_COMPUTED && slot != NULL) {
@@ -294,8 +294,8 @@ void cv_remote_frame(struct cv_host *host, const struct cv_frame_head *head,
 
 void cv_remote_lose(struct cv_host *host)
 {
-    for (struct cv_slot *slot = host->lanes; slot != NULL;
-         slot = slot->remote.next_lane) {
+    for (struct cv_slot *slot = host->first_slot; slot != NULL;
+         slot = slot->remote.next_slot) {
         slot->remote.leaving = slot->remote.has_left = false;
         if (!slot->busy)
             continue;

@@ -8,14 +8,21 @@
 #ifndef CV_REMOTE_SLOT_H
 #define CV_REMOTE_SLOT_H
 #include "run/slot/slot.h"
+#include "run/wire/frame.h"
 
 struct cv_host;
 
-/* After cv_slot_init: it is a lane of slot `seat` of the host, which outlives it. */
+/* After cv_slot_init: it stands for slot `seat` of the host, which outlives it. */
 void cv_remote_init(struct cv_slot *slot, struct cv_host *host, uint32_t seat);
 /* Ask for the piece, which has arrived, to end at `head`. False: it cannot be asked now. */
 bool cv_remote_ask_cut(struct cv_slot *slot, const struct cv_piece *head);
 /* Give up a piece that has not arrived: nothing will be heard of it again. */
 void cv_remote_forget(struct cv_slot *slot);
+
+/* A host that is ready says something of pieces. */
+void cv_remote_frame(struct cv_host *host, const struct cv_frame_head *head,
+                     const unsigned char *payload);
+/* The host has gone: so have the pieces of its slots. */
+void cv_remote_lose(struct cv_host *host);
 
 #endif

@@ -122,7 +122,6 @@ static enum cleave_status open_parts(struct execution *execution,
         &local->gather, err));
     CV_TRY(cv_gather_attach(local->gather, local->poller, err));
     local->hosts.poller = local->poller;
-    local->hosts.gather = local->gather;
     local->hosts.source = local->source;
     CV_TRY(cv_muster_call(&execution->muster, local, err));
     CV_TRY(open_fold(execution, err));
@@ -253,6 +252,25 @@ static void close_all(struct execution *execution)
     cv_muster_done(&execution->muster);
 }
 
+/* What other machines have to know of what was asked. */
+static struct cv_host_terms host_terms(const struct cleave_execution *asked)
+{
+    return (struct cv_host_terms){
+        .command = asked->command,
+        .environment = asked->hosts.environment,
+        .work_directory = asked->hosts.work_directory,
+        .persistent = asked->persistent,
+        .hashes = asked->journal.path != NULL,
+        .shared_input = asked->hosts.shared_input,
+        .command_timeout_s = asked->failing.timeout_s,
+        .connect_timeout_s = asked->hosts.connect_timeout_s,
+        .silence_s = asked->hosts.timeout_s,
+        .memory = asked->output.memory,
+        .note = asked->tell.note,
+        .note_context = asked->tell.context,
+    };
+}
+
 enum cleave_status cleave_execute(const struct cleave_execution *asked,
                                   struct cleave_execution_result **out,
                                   struct cleave_error *err)
@@ -269,7 +287,7 @@ enum cleave_status cleave_execute(const struct cleave_execution *asked,
     cv_muster_init(&execution.muster);
     cv_hosts_init(&execution.local.hosts);
     execution.local.execution = &filled;
-    execution.local.hosts.execution = &filled;
+    execution.local.hosts.terms = host_terms(&filled);
     execution.local.hosts.changed = cv_local_host_changed;
     execution.local.hosts.context = &execution.local;
     status = open_parts(&execution, err);

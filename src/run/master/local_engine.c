@@ -142,7 +142,7 @@ static void local_close(void *instance)
     for (uint32_t w = 0; engine->slots != NULL && w < engine->local->nworkers; w++)
         cv_local_slot_done(&engine->slots[w]);
     for (size_t i = 0; i < engine->local->hosts.count; i++)
-        engine->local->hosts.items[i]->lanes = NULL;
+        engine->local->hosts.items[i]->first_slot = NULL;
     if (engine->listening)
         cv_poller_remove(engine->local->poller, &engine->input);
     while (engine->wakes != NULL) {

@@ -15,7 +15,7 @@
 #include "run/fold/fold.h"
 #include "run/journal/journal.h"
 #include "run/kit/time_fit.h"
-#include "run/hosts/remote_host.h"
+#include "run/hosts/hosts.h"
 #include "run/slot/slot.h"
 
 /* What a worker has done. */

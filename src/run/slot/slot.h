@@ -43,7 +43,7 @@ struct cv_host;
 struct cv_remote {
     struct cv_host *host; /* borrowed; NULL: it is this machine                         */
     uint32_t seat;        /* slot of that machine                                       */
-    struct cv_slot *next_lane, *next_sending; /* lists of the host                      */
+    struct cv_slot *next_slot, *next_sending; /* lists of the host                      */
     uint64_t number;                          /* of the piece, on its link              */
     uint64_t sent, acked; /* bytes of header, body and mates, one behind the other    */
     double granted_s;     /* since then it may be sent                                */

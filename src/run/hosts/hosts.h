@@ -1,0 +1,26 @@
+/* hosts.h -- all other machines of a run. SPDX-License-Identifier: MIT */
+#ifndef CV_HOSTS_H
+#define CV_HOSTS_H
+#include <cleave/execute.h>
+#include "run/hosts/remote_host.h"
+
+void cv_hosts_init(struct cv_hosts *hosts);
+/* Ends all connections. */
+void cv_hosts_done(struct cv_hosts *hosts);
+/* What the input is, for hosts that may see it. */
+enum cleave_status cv_hosts_describe(struct cv_hosts *hosts, struct cleave_error *err);
+/* Add a host; its workers are those from `first` on. `asked` is copied but for the link. */
+enum cleave_status cv_hosts_add(struct cv_hosts *hosts, const struct cleave_host *asked,
+                                uint32_t first, struct cv_host **out,
+                                struct cleave_error *err);
+/* Connect to all that were not tried; wait until each is ready or out, but no longer than
+ * `patience_s` (INFINITY: no limit) once one is ready, or `others` are, who are no hosts:
+ * the rest may join later. */
+enum cleave_status cv_hosts_connect(struct cv_hosts *hosts, double patience_s,
+                                    bool others, const int *stopped_by,
+                                    struct cleave_error *err);
+/* Whether any is ready; whether any may be. */
+bool cv_hosts_any_ready(const struct cv_hosts *hosts);
+bool cv_hosts_any_hope(const struct cv_hosts *hosts);
+
+#endif

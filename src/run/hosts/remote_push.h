@@ -1,0 +1,29 @@
+/* remote_push.h -- take a copy of cleave to another machine. SPDX-License-Identifier: MIT
+ *
+ * A command is run with the program as its input. */
+#ifndef CV_REMOTE_PUSH_H
+#define CV_REMOTE_PUSH_H
+#include <cleave/error.h>
+#include "run/kit/poller.h"
+#include "run/kit/process.h"
+
+struct cv_push {
+    struct cv_poller *poller; /* borrowed, as all here but what is named owned          */
+    const char **words;       /* to be run                                              */
+    const char *file;         /* its input                                              */
+    double patience_s;        /* so long it may take                                    */
+    /* The copy is there, or why it is not; called once, perhaps from within
+     * cv_push_start. */
+    void (*ended)(void *context, const struct cleave_error *err);
+    void *context;
+
+    struct cv_process process; /* owned                                                 */
+    struct cv_watch watch;
+    struct cv_timer timer;
+};
+
+void cv_push_start(struct cv_push *push);
+/* Forget it; nothing is told. One that was never started has a pidfd of -1. */
+void cv_push_done(struct cv_push *push);
+
+#endif
