@@ -229,6 +229,24 @@ END
     says "none of 2 hosts can be used; the first one: a: cannot run './no-such-command'"
 }
 
+@test "a signal ends the wait for hosts" {
+    prepare
+    printf '#!/bin/sh\necho >asked\nexec sleep 100\n' >hang
+    chmod +x hang
+    hosts 'name: hangs, slots: 1, command: ./hang' >h.yaml
+    "$CLEAVE" run -i in --hosts h.yaml --connect-timeout 100 -- cat >out 2>err &
+    pid=$!
+    for _ in $(seq 200); do
+        [ -e asked ] && break
+        sleep 0.05
+    done
+    kill -TERM $pid
+    status=0
+    wait $pid || status=$?
+    [ "$status" = 3 ]
+    says "cleave: stopped by a signal"
+}
+
 @test "a command that fails on a host is tried again there and then given up" {
     prepare
     hosts 'name: a, slots: 1' 'name: b, slots: 2' >h.yaml

@@ -179,6 +179,9 @@ static int judge(enum cleave_status status, const struct cleave_execution_result
         return BY_SIGNAL + 13; /* SIGPIPE */
     if (result != NULL && (result->halted || result->reduce_failed))
         return cv_complain(CV_EXIT_FAILED, "%s", err->text);
+    /* While hosts were waited for: nothing has run, and nothing says by which signal. */
+    if (result == NULL && status == CLEAVE_ESTOPPED)
+        return cv_complain(CV_EXIT_ENGINE, "%s", err->text);
     /* Once it has begun, what stops a run is that the work failed, not that there is no
      * engine: a full disk, a file that was cut meanwhile. */
     if (status != CLEAVE_OK) {

@@ -172,7 +172,7 @@ static void take_frame(void *context, const struct cv_frame_head *head,
     struct cleave_error err;
 
     if (head->type == CV_FRAME_REFUSED) {
-        cv_fail(&err, CLEAVE_EINPUT, "%.*s",
+        cv_fail(&err, CLEAVE_EREFUSED, "%.*s",
                 (int)(head->length < 300 ? head->length : 300), (const char *)payload);
         cv_host_fail(host, &err);
     } else if (host->state == CV_HOST_CONNECTING) {
@@ -314,7 +314,7 @@ static void took_too_long(void *context)
     struct cv_host *host = context;
     struct cleave_error err;
 
-    cv_fail(&err, CLEAVE_EENGINE, "no answer within %g s",
+    cv_fail(&err, CLEAVE_ELOST, "no answer within %g s",
             host->hosts->terms.connect_timeout_s);
     cv_host_fail(host, &err);
 }
