@@ -42,7 +42,7 @@ enum cleave_status cv_gather_new(const struct cv_gather_options *options,
 
 bool cv_gather_separate(struct cv_gather *gather)
 {
-    if (gather->lanes != NULL)
+    if (gather->shelves != NULL)
         return false;
     gather->options.separate = true;
     return true;
@@ -53,7 +53,7 @@ void cv_gather_free(struct cv_gather *gather)
     if (gather == NULL)
         return;
     cv_gather_detach(gather);
-    cv_lanes_close(gather);
+    cv_shelves_close(gather);
     while (gather->stores != NULL) {
         struct cv_store *next = gather->stores->next;
 

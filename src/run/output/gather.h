@@ -6,8 +6,8 @@
  * without passing through this process. Once a chunk has succeeded, its output is given
  * its place in the input and written as soon as everything before it has been.
  *
- * Outputs are put one behind the other in files of a few megabytes ("lanes"). Space comes
- * back when all outputs of a lane have gone, by cutting it to nothing: punching holes
+ * Outputs are put one behind the other in files of a few megabytes ("shelves"). Space comes
+ * back when all outputs of a shelf have gone, by cutting it to nothing: punching holes
  * could zero parts of pages that are still on their way through a pipe. */
 #ifndef CV_GATHER_H
 #define CV_GATHER_H

@@ -5,7 +5,7 @@
 #include "run/kit/poller.h"
 
 /* A file that outputs are put into, one behind the other, and given back as a whole. */
-struct cv_lane {
+struct cv_shelf {
     int fd;
     bool disk;       /* else in memory                                        */
     uint64_t length; /* up to where it has been written                       */
@@ -13,12 +13,12 @@ struct cv_lane {
     size_t users;    /* stores that are partly in it                          */
     bool taken;      /* a store is being filled at its end                    */
     bool listed;     /* in the list of those with room                        */
-    struct cv_lane *next, *previous; /* of all                                   */
-    struct cv_lane *next_free;       /* of those with room                       */
+    struct cv_shelf *next, *previous; /* of all                                   */
+    struct cv_shelf *next_free;       /* of those with room                       */
 };
 
 struct cv_extent {
-    struct cv_lane *lane; /* borrowed */
+    struct cv_shelf *shelf; /* borrowed */
     uint64_t begin, end;
 };
 
@@ -28,7 +28,7 @@ struct cv_store {
     struct cv_gather *gather;    /* borrowed                                        */
     struct cv_extent extents[2]; /* in memory, on disk */
     size_t nextents;
-    bool filling; /* its last lane is still taken                                */
+    bool filling; /* its last shelf is still taken                                */
     bool widened;
     uint64_t begin, end;        /* of the input, once finished                          */
     struct cv_store *next;      /* of all                                        */
@@ -42,9 +42,9 @@ struct cv_gather {
     char *directory; /* owned: options.directory */
     char *sink_name; /* owned: options.sink_name */
 
-    struct cv_lane *lanes, *free_lanes[2]; /* owned; with room: in memory, on disk */
-    uint64_t memory, disk, most_disk;      /* bytes held                           */
-    struct cv_store *stores, *free_stores; /* owned                                */
+    struct cv_shelf *shelves, *free_shelves[2]; /* owned; with room: in memory, on disk */
+    uint64_t memory, disk, most_disk;           /* bytes held                           */
+    struct cv_store *stores, *free_stores;      /* owned                                */
 
     struct cv_store **heap; /* owned array of finished stores, the first on top    */
     size_t count, capacity;
@@ -62,21 +62,21 @@ struct cv_gather {
     struct cv_watch watch;
 };
 
-/* --- gather_lane.c ------------------------------------------------------------------------ */
+/* --- gather_shelf.c ----------------------------------------------------------------------- */
 
-/* A lane whose end a store may fill, in memory or on disk. */
-enum cleave_status cv_lane_take(struct cv_gather *gather, bool disk, struct cv_lane **out,
-                                struct cleave_error *err);
+/* A shelf whose end a store may fill, in memory or on disk. */
+enum cleave_status cv_shelf_take(struct cv_gather *gather, bool disk,
+                                 struct cv_shelf **out, struct cleave_error *err);
 /* The store at its end is complete. */
-void cv_lane_return(struct cv_gather *gather, struct cv_lane *lane);
+void cv_shelf_return(struct cv_gather *gather, struct cv_shelf *shelf);
 /* `bytes` more are in it; they may be negative. */
-void cv_lane_count(struct cv_gather *gather, struct cv_lane *lane, int64_t bytes);
+void cv_shelf_count(struct cv_gather *gather, struct cv_shelf *shelf, int64_t bytes);
 /* A store that is partly in it goes away. */
-void cv_lane_leave(struct cv_gather *gather, struct cv_lane *lane);
-void cv_lanes_close(struct cv_gather *gather);
+void cv_shelf_leave(struct cv_gather *gather, struct cv_shelf *shelf);
+void cv_shelves_close(struct cv_gather *gather);
 /* An error of reading or writing kept outputs, with errno. */
-enum cleave_status cv_lane_fail(const struct cv_gather *gather, bool disk, int error,
-                                struct cleave_error *err);
+enum cleave_status cv_shelf_fail(const struct cv_gather *gather, bool disk, int error,
+                                 struct cleave_error *err);
 
 /* --- gather_store.c ----------------------------------------------------------------------- */
 

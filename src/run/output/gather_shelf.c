@@ -1,4 +1,4 @@
-/* gather_lane.c -- files that outputs are kept in. SPDX-License-Identifier: MIT */
+/* gather_shelf.c -- files that outputs are kept in. SPDX-License-Identifier: MIT */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,14 +13,14 @@
 #include "run/kit/process.h"
 
 enum {
-    LANE_LEAST = 64 * 1024,
-    LANE_MEMORY = 4 << 20,
-    LANE_DISK = 64 << 20,
-    LANES = 32, /* about how many there are when all is used */
+    SHELF_LEAST = 64 * 1024,
+    SHELF_MEMORY = 4 << 20,
+    SHELF_DISK = 64 << 20,
+    SHELVES = 32, /* about how many there are when all is used */
 };
 
-enum cleave_status cv_lane_fail(const struct cv_gather *gather, bool disk, int error,
-                                struct cleave_error *err)
+enum cleave_status cv_shelf_fail(const struct cv_gather *gather, bool disk, int error,
+                                 struct cleave_error *err)
 {
     if (disk)
         return cv_fail(err, CLEAVE_EENGINE, "cannot keep output in '%s': %s",
@@ -48,128 +48,128 @@ static int open_nameless(const char *directory)
     return fd;
 }
 
-static enum cleave_status new_lane(struct cv_gather *gather, bool disk,
-                                   struct cv_lane **out, struct cleave_error *err)
+static enum cleave_status new_shelf(struct cv_gather *gather, bool disk,
+                                    struct cv_shelf **out, struct cleave_error *err)
 {
-    struct cv_lane *lane = calloc(1, sizeof *lane);
+    struct cv_shelf *shelf = calloc(1, sizeof *shelf);
 
-    if (lane == NULL)
+    if (shelf == NULL)
         return cv_fail_memory(err, "an output");
-    lane->disk = disk;
-    lane->fd = disk ? open_nameless(gather->directory)
-                    : memfd_create("cleave-output", MFD_CLOEXEC);
-    if (lane->fd < 0) {
+    shelf->disk = disk;
+    shelf->fd = disk ? open_nameless(gather->directory)
+                     : memfd_create("cleave-output", MFD_CLOEXEC);
+    if (shelf->fd < 0) {
         const int error = errno;
 
-        free(lane);
-        return cv_lane_fail(gather, disk, error, err);
+        free(shelf);
+        return cv_shelf_fail(gather, disk, error, err);
     }
-    lane->next = gather->lanes;
-    if (lane->next != NULL)
-        lane->next->previous = lane;
-    gather->lanes = lane;
-    *out = lane;
+    shelf->next = gather->shelves;
+    if (shelf->next != NULL)
+        shelf->next->previous = shelf;
+    gather->shelves = shelf;
+    *out = shelf;
     return CLEAVE_OK;
 }
 
-static void close_lane(struct cv_gather *gather, struct cv_lane *lane)
+static void close_shelf(struct cv_gather *gather, struct cv_shelf *shelf)
 {
-    cv_lane_count(gather, lane, -(int64_t)lane->held);
-    if (lane->next != NULL)
-        lane->next->previous = lane->previous;
-    if (lane->previous != NULL)
-        lane->previous->next = lane->next;
+    cv_shelf_count(gather, shelf, -(int64_t)shelf->held);
+    if (shelf->next != NULL)
+        shelf->next->previous = shelf->previous;
+    if (shelf->previous != NULL)
+        shelf->previous->next = shelf->next;
     else
-        gather->lanes = lane->next;
-    cv_close(&lane->fd);
-    free(lane);
+        gather->shelves = shelf->next;
+    cv_close(&shelf->fd);
+    free(shelf);
 }
 
-void cv_lanes_close(struct cv_gather *gather)
+void cv_shelves_close(struct cv_gather *gather)
 {
-    struct cv_lane *next;
+    struct cv_shelf *next;
 
-    for (struct cv_lane *lane = gather->lanes; lane != NULL; lane = next) {
-        next = lane->next;
-        close(lane->fd);
-        free(lane);
+    for (struct cv_shelf *shelf = gather->shelves; shelf != NULL; shelf = next) {
+        next = shelf->next;
+        close(shelf->fd);
+        free(shelf);
     }
-    gather->lanes = NULL;
+    gather->shelves = NULL;
 }
 
-/* From how many bytes on a lane is not begun another store in. Few lanes means few
+/* From how many bytes on a shelf is not begun another store in. Few shelves means few
  * descriptors; small ones mean that space comes back soon. */
-static uint64_t lane_bytes(const struct cv_gather *gather, bool disk)
+static uint64_t shelf_bytes(const struct cv_gather *gather, bool disk)
 {
-    uint64_t bytes = (disk ? gather->disk : gather->options.memory) / LANES;
+    uint64_t bytes = (disk ? gather->disk : gather->options.memory) / SHELVES;
 
     if (gather->options.separate)
         return 0;
     if (disk)
-        return bytes > LANE_DISK ? bytes : LANE_DISK;
-    if (bytes > LANE_MEMORY)
-        bytes = LANE_MEMORY;
-    return bytes > LANE_LEAST ? bytes : LANE_LEAST;
+        return bytes > SHELF_DISK ? bytes : SHELF_DISK;
+    if (bytes > SHELF_MEMORY)
+        bytes = SHELF_MEMORY;
+    return bytes > SHELF_LEAST ? bytes : SHELF_LEAST;
 }
 
-static void list_lane(struct cv_gather *gather, struct cv_lane *lane)
+static void list_shelf(struct cv_gather *gather, struct cv_shelf *shelf)
 {
-    lane->listed = true;
-    lane->next_free = gather->free_lanes[lane->disk];
-    gather->free_lanes[lane->disk] = lane;
+    shelf->listed = true;
+    shelf->next_free = gather->free_shelves[shelf->disk];
+    gather->free_shelves[shelf->disk] = shelf;
 }
 
-enum cleave_status cv_lane_take(struct cv_gather *gather, bool disk, struct cv_lane **out,
-                                struct cleave_error *err)
+enum cleave_status cv_shelf_take(struct cv_gather *gather, bool disk,
+                                 struct cv_shelf **out, struct cleave_error *err)
 {
-    struct cv_lane *lane = gather->free_lanes[disk];
+    struct cv_shelf *shelf = gather->free_shelves[disk];
 
-    if (lane != NULL) {
-        gather->free_lanes[disk] = lane->next_free;
-        lane->listed = false;
+    if (shelf != NULL) {
+        gather->free_shelves[disk] = shelf->next_free;
+        shelf->listed = false;
     } else {
-        CV_TRY(new_lane(gather, disk, &lane, err));
+        CV_TRY(new_shelf(gather, disk, &shelf, err));
     }
-    lane->taken = true;
-    lane->users++;
-    *out = lane;
+    shelf->taken = true;
+    shelf->users++;
+    *out = shelf;
     return CLEAVE_OK;
 }
 
-void cv_lane_return(struct cv_gather *gather, struct cv_lane *lane)
+void cv_shelf_return(struct cv_gather *gather, struct cv_shelf *shelf)
 {
-    lane->taken = false;
-    if (lane->length < lane_bytes(gather, lane->disk))
-        list_lane(gather, lane);
+    shelf->taken = false;
+    if (shelf->length < shelf_bytes(gather, shelf->disk))
+        list_shelf(gather, shelf);
 }
 
-void cv_lane_count(struct cv_gather *gather, struct cv_lane *lane, int64_t bytes)
+void cv_shelf_count(struct cv_gather *gather, struct cv_shelf *shelf, int64_t bytes)
 {
-    uint64_t *used = lane->disk ? &gather->disk : &gather->memory;
+    uint64_t *used = shelf->disk ? &gather->disk : &gather->memory;
 
     *used += (uint64_t)bytes;
-    lane->held += (uint64_t)bytes;
+    shelf->held += (uint64_t)bytes;
     if (gather->disk > gather->most_disk)
         gather->most_disk = gather->disk;
 }
 
-void cv_lane_leave(struct cv_gather *gather, struct cv_lane *lane)
+void cv_shelf_leave(struct cv_gather *gather, struct cv_shelf *shelf)
 {
-    lane->users--;
-    if (lane->users > 0 || lane->taken)
+    shelf->users--;
+    if (shelf->users > 0 || shelf->taken)
         return;
     /* One that is listed goes on being filled; to empty it after every few bytes would
      * cost more than the bytes. */
-    if (lane->listed && lane->length < LANE_LEAST &&
-        lane->held < gather->options.memory / 4)
+    if (shelf->listed && shelf->length < SHELF_LEAST &&
+        shelf->held < gather->options.memory / 4)
         return;
-    if (gather->options.separate || ftruncate(lane->fd, 0) != 0) {
-        if (!lane->listed)
-            close_lane(gather, lane);
+    if (gather->options.separate || ftruncate(shelf->fd, 0) != 0) {
+        if (!shelf->listed)
+            close_shelf(gather, shelf);
         return;
     }
-    cv_lane_count(gather, lane, -(int64_t)lane->held);
-    lane->length = 0;
-    if (!lane->listed)
-        list_lane(gather, lane);
+    cv_shelf_count(gather, shelf, -(int64_t)shelf->held);
+    shelf->length = 0;
+    if (!shelf->listed)
+        list_shelf(gather, shelf);
 }

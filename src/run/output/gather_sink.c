@@ -54,11 +54,11 @@ static int64_t write_file(struct cv_gather *gather, const struct cv_extent *exte
     ssize_t got = 0;
 
     length = length < STEP ? length : STEP;
-    if (extent->lane->disk)
-        got = copy_file_range(extent->lane->fd, &offset, gather->options.sink, NULL,
+    if (extent->shelf->disk)
+        got = copy_file_range(extent->shelf->fd, &offset, gather->options.sink, NULL,
                               length, 0);
     if (got == 0 || (got < 0 && is_unsupported(errno)))
-        got = sendfile(gather->options.sink, extent->lane->fd, &offset, length);
+        got = sendfile(gather->options.sink, extent->shelf->fd, &offset, length);
     return got;
 }
 
@@ -74,7 +74,7 @@ static int64_t copy(struct cv_gather *gather, const struct cv_extent *extent,
         errno = EAGAIN;
         return -1;
     }
-    got = pread(extent->lane->fd, bytes,
+    got = pread(extent->shelf->fd, bytes,
                 length < gather->copy_bytes ? length : gather->copy_bytes,
                 (off_t)extent->begin);
     if (got <= 0)
@@ -91,7 +91,7 @@ int64_t cv_sink_write(struct cv_gather *gather, const struct cv_extent *extent,
     int64_t got = -1;
 
     if (gather->kind == CV_SINK_PIPE)
-        got = splice(extent->lane->fd, &offset, gather->options.sink, NULL, most,
+        got = splice(extent->shelf->fd, &offset, gather->options.sink, NULL, most,
                      SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
     else if (gather->kind == CV_SINK_FILE)
         got = write_file(gather, extent, most);

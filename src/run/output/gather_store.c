@@ -49,21 +49,21 @@ uint64_t cv_store_size(const struct cv_store *store)
 void cv_store_close(struct cv_store *store)
 {
     if (store->filling)
-        cv_lane_return(store->gather, store->extents[store->nextents - 1].lane);
+        cv_shelf_return(store->gather, store->extents[store->nextents - 1].shelf);
     store->filling = false;
 }
 
-/* The output of a failed chunk, which nobody has seen, is at the end of a lane and can go
+/* The output of a failed chunk, which nobody has seen, is at the end of a shelf and can go
  * at once. Others leave theirs as it is: it may still be on its way through a pipe. */
 static void undo_filling(struct cv_store *store)
 {
     const struct cv_extent *extent = &store->extents[store->nextents - 1];
-    struct cv_lane *lane = extent->lane;
+    struct cv_shelf *shelf = extent->shelf;
 
-    if (extent->begin == extent->end || ftruncate(lane->fd, (off_t)extent->begin) != 0)
+    if (extent->begin == extent->end || ftruncate(shelf->fd, (off_t)extent->begin) != 0)
         return;
-    lane->length = extent->begin;
-    cv_lane_count(store->gather, lane, -(int64_t)(extent->end - extent->begin));
+    shelf->length = extent->begin;
+    cv_shelf_count(store->gather, shelf, -(int64_t)(extent->end - extent->begin));
 }
 
 void cv_store_drop(struct cv_store *store)
@@ -77,7 +77,7 @@ void cv_store_drop(struct cv_store *store)
         undo_filling(store);
     cv_store_close(store);
     for (size_t i = 0; i < store->nextents; i++)
-        cv_lane_leave(gather, store->extents[i].lane);
+        cv_shelf_leave(gather, store->extents[i].shelf);
     store->nextents = 0;
     store->next_free = gather->free_stores;
     gather->free_stores = store;
@@ -90,12 +90,12 @@ static enum cleave_status begin_extent(struct cv_store *store, bool disk,
 {
     const uint64_t before = cv_store_size(store);
     struct cv_extent *extent = &store->extents[store->nextents];
-    struct cv_lane *lane;
+    struct cv_shelf *shelf;
 
-    CV_TRY(cv_lane_take(store->gather, disk, &lane, err));
+    CV_TRY(cv_shelf_take(store->gather, disk, &shelf, err));
     cv_store_close(store);
-    extent->lane = lane;
-    extent->begin = extent->end = lane->length + before;
+    extent->shelf = shelf;
+    extent->begin = extent->end = shelf->length + before;
     store->nextents++;
     store->filling = true;
     return CLEAVE_OK;
@@ -112,18 +112,18 @@ static enum cleave_status make_room(struct cv_store *store, uint64_t *room,
     assert(store->filling || store->nextents == 0);
     if (store->nextents == 0)
         CV_TRY(begin_extent(store, left == 0, err));
-    if (left == 0 && !store->extents[store->nextents - 1].lane->disk)
+    if (left == 0 && !store->extents[store->nextents - 1].shelf->disk)
         CV_TRY(begin_extent(store, true, err));
     *out = &store->extents[store->nextents - 1];
-    *room = (*out)->lane->disk ? UINT64_MAX : left;
+    *room = (*out)->shelf->disk ? UINT64_MAX : left;
     return CLEAVE_OK;
 }
 
 static void add_bytes(struct cv_store *store, struct cv_extent *extent, size_t bytes)
 {
     extent->end += bytes;
-    extent->lane->length = extent->end;
-    cv_lane_count(store->gather, extent->lane, (int64_t)bytes);
+    extent->shelf->length = extent->end;
+    cv_shelf_count(store->gather, extent->shelf, (int64_t)bytes);
 }
 
 /* What a pipe has to say before anything is set up for it: most commands that print
@@ -163,7 +163,7 @@ static ssize_t copy(const struct cv_extent *extent, int fd, size_t length)
         length = unread;
     got = read(fd, bytes, length < COPY ? length : COPY);
     while (got > 0 && done < (size_t)got) {
-        const ssize_t put = pwrite(extent->lane->fd, bytes + done, (size_t)got - done,
+        const ssize_t put = pwrite(extent->shelf->fd, bytes + done, (size_t)got - done,
                                    (off_t)(extent->end + done));
 
         if (put < 0 && errno != EINTR)
@@ -176,7 +176,7 @@ static ssize_t copy(const struct cv_extent *extent, int fd, size_t length)
 static ssize_t move(const struct cv_extent *extent, int fd, size_t length)
 {
     off_t offset = (off_t)extent->end;
-    const ssize_t got = splice(fd, NULL, extent->lane->fd, &offset, length,
+    const ssize_t got = splice(fd, NULL, extent->shelf->fd, &offset, length,
                                SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
 
     if (got < 0 && (errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP))
@@ -213,7 +213,7 @@ enum cleave_status cv_store_pump(struct cv_store *store, int fd, uint64_t most,
             }
             return CLEAVE_OK;
         } else if (errno != EINTR) {
-            return cv_lane_fail(store->gather, extent->lane->disk, errno, err);
+            return cv_shelf_fail(store->gather, extent->shelf->disk, errno, err);
         }
     }
     *out = CV_STORE_BUSY;
@@ -231,10 +231,10 @@ enum cleave_status cv_store_write(struct cv_store *store, const void *bytes,
         ssize_t put;
 
         CV_TRY(make_room(store, &room, &extent, err));
-        put = pwrite(extent->lane->fd, from, length < room ? length : (size_t)room,
+        put = pwrite(extent->shelf->fd, from, length < room ? length : (size_t)room,
                      (off_t)extent->end);
         if (put < 0 && errno != EINTR)
-            return cv_lane_fail(store->gather, extent->lane->disk, errno, err);
+            return cv_shelf_fail(store->gather, extent->shelf->disk, errno, err);
         if (put > 0) {
             add_bytes(store, extent, (size_t)put);
             from += put;
@@ -256,23 +256,23 @@ static enum cleave_status join(struct cv_store *store, struct cleave_error *err)
     char bytes[COPY];
 
     if (disk->begin == disk->end) {
-        cv_lane_leave(store->gather, disk->lane);
+        cv_shelf_leave(store->gather, disk->shelf);
         store->nextents = 1;
         return CLEAVE_OK;
     }
     for (uint64_t done = 0; done < length;) {
         const uint64_t left = length - done;
-        ssize_t got = pread(memory->lane->fd, bytes, left < COPY ? (size_t)left : COPY,
+        ssize_t got = pread(memory->shelf->fd, bytes, left < COPY ? (size_t)left : COPY,
                             (off_t)(memory->begin + done));
 
         if (got > 0)
-            got = pwrite(disk->lane->fd, bytes, (size_t)got, (off_t)(begin + done));
+            got = pwrite(disk->shelf->fd, bytes, (size_t)got, (off_t)(begin + done));
         if (got < 0 && errno != EINTR)
-            return cv_lane_fail(store->gather, true, errno, err);
+            return cv_shelf_fail(store->gather, true, errno, err);
         done += got > 0 ? (uint64_t)got : 0;
     }
-    cv_lane_leave(store->gather, memory->lane);
-    cv_lane_count(store->gather, disk->lane, (int64_t)length);
+    cv_shelf_leave(store->gather, memory->shelf);
+    cv_shelf_count(store->gather, disk->shelf, (int64_t)length);
     disk->begin = begin;
     store->extents[0] = *disk;
     store->nextents = 1;
@@ -287,7 +287,7 @@ enum cleave_status cv_gather_take(struct cv_store *store, struct cv_taken *out,
     cv_store_close(store);
     if (store->nextents == 2)
         CV_TRY(join(store, err));
-    *out = (struct cv_taken){ store->extents[0].lane->fd, store->extents[0].begin,
+    *out = (struct cv_taken){ store->extents[0].shelf->fd, store->extents[0].begin,
                               store->extents[0].end };
     return CLEAVE_OK;
 }
