@@ -108,7 +108,7 @@ static enum cleave_status open_lines(struct cv_bridge *bridge, struct cleave_err
         CV_TRY(open_pair(line,
                          line->peers ? &bridge->open.peers : &bridge->links[line->rank],
                          err));
-        CV_TRY(cv_line_listen(bridge, line, err));
+        CV_TRY(cv_bridge_line_listen(bridge, line, err));
     }
     return CLEAVE_OK;
 }

@@ -123,24 +123,25 @@ bool cv_bell_heard(int fd);
 /* --- bridge_line.c --- */
 
 /* Post all receives of a line. */
-enum cleave_status cv_line_listen(struct cv_bridge *bridge, struct cv_bridge_line *line,
-                                  struct cleave_error *err);
+enum cleave_status cv_bridge_line_listen(struct cv_bridge *bridge,
+                                         struct cv_bridge_line *line,
+                                         struct cleave_error *err);
 /* What the socket should be waited for now. */
-short cv_line_events(const struct cv_bridge_line *line);
+short cv_bridge_line_events(const struct cv_bridge_line *line);
 /* Write what has come to the socket, and post the receives again. True: something moved. */
-bool cv_line_deliver(struct cv_bridge *bridge, struct cv_bridge_line *line);
+bool cv_bridge_line_deliver(struct cv_bridge *bridge, struct cv_bridge_line *line);
 /* Wake those for whom something is being sent. */
-void cv_line_remind(struct cv_bridge *bridge, struct cv_bridge_line *line);
+void cv_bridge_line_remind(struct cv_bridge *bridge, struct cv_bridge_line *line);
 /* Forget what has been sent; send the end when there is nothing before it. */
-bool cv_line_settle(struct cv_bridge *bridge, struct cv_bridge_line *line);
+bool cv_bridge_line_settle(struct cv_bridge *bridge, struct cv_bridge_line *line);
 /* Read from the socket and send. */
-bool cv_line_fetch(struct cv_bridge *bridge, struct cv_bridge_line *line);
+bool cv_bridge_line_fetch(struct cv_bridge *bridge, struct cv_bridge_line *line);
 /* Withdraw the receives that nothing will come for. */
-void cv_line_withdraw(struct cv_bridge_line *line);
+void cv_bridge_line_withdraw(struct cv_bridge_line *line);
 /* Whether both ways have ended and all has been handed over. */
-bool cv_line_over(const struct cv_bridge_line *line);
+bool cv_bridge_line_over(const struct cv_bridge_line *line);
 /* The other rank is not to be had: nothing is sent or expected any more. */
-void cv_line_break(struct cv_bridge *bridge, struct cv_bridge_line *line);
+void cv_bridge_line_break(struct cv_bridge *bridge, struct cv_bridge_line *line);
 
 /* --- bridge_loop.c --- */
 

@@ -7,9 +7,7 @@
 #include "base/fail.h"
 #include "mpi/bridge/bridge_inner.h"
 
-/* --- coming in
- * ----------------------------------------------------------------------------
- */
+/* --- coming in ---------------------------------------------------------------------------- */
 
 static int post(struct cv_bridge *bridge, struct cv_bridge_line *line)
 {
@@ -25,8 +23,9 @@ static int post(struct cv_bridge *bridge, struct cv_bridge_line *line)
                      cv_ring_request(ring, index));
 }
 
-enum cleave_status cv_line_listen(struct cv_bridge *bridge, struct cv_bridge_line *line,
-                                  struct cleave_error *err)
+enum cleave_status cv_bridge_line_listen(struct cv_bridge *bridge,
+                                         struct cv_bridge_line *line,
+                                         struct cleave_error *err)
 {
     for (unsigned i = 0; i < CV_BRIDGE_SLABS; i++)
         if (post(bridge, line) != MPI_SUCCESS)
@@ -35,7 +34,7 @@ enum cleave_status cv_line_listen(struct cv_bridge *bridge, struct cv_bridge_lin
     return CLEAVE_OK;
 }
 
-void cv_line_withdraw(struct cv_bridge_line *line)
+void cv_bridge_line_withdraw(struct cv_bridge_line *line)
 {
     for (unsigned i = 0; i < CV_BRIDGE_SLABS; i++) {
         MPI_Request *request = &line->in.requests[i];
@@ -71,11 +70,11 @@ static void end_in(struct cv_bridge_line *line)
     line->in.ended = true;
     line->in.first++;
     line->in.count--;
-    cv_line_withdraw(line);
+    cv_bridge_line_withdraw(line);
     (void)shutdown(line->fd, SHUT_WR);
 }
 
-bool cv_line_deliver(struct cv_bridge *bridge, struct cv_bridge_line *line)
+bool cv_bridge_line_deliver(struct cv_bridge *bridge, struct cv_bridge_line *line)
 {
     struct cv_ring *ring = &line->in;
     bool moved = false;
@@ -97,16 +96,14 @@ bool cv_line_deliver(struct cv_bridge *bridge, struct cv_bridge_line *line)
         ring->first++;
         ring->count--;
         if (post(bridge, line) != MPI_SUCCESS) {
-            cv_line_break(bridge, line);
+            cv_bridge_line_break(bridge, line);
             return true;
         }
     }
     return moved;
 }
 
-/* --- going out
- * ----------------------------------------------------------------------------
- */
+/* --- going out ---------------------------------------------------------------------------- */
 
 static void ring(struct cv_bridge *bridge, const struct cv_slab *slab)
 {
@@ -127,7 +124,7 @@ static bool send_slab(struct cv_bridge *bridge, struct cv_bridge_line *line, int
     if (MPI_Isend(slab->bytes, (int)length, MPI_BYTE, rank,
                   line->peers ? CV_BRIDGE_TAG_PEER : CV_BRIDGE_TAG_LINK, bridge->comm,
                   cv_ring_request(out, index)) != MPI_SUCCESS) {
-        cv_line_break(bridge, line);
+        cv_bridge_line_break(bridge, line);
         return false;
     }
     ring(bridge, slab);
@@ -135,7 +132,7 @@ static bool send_slab(struct cv_bridge *bridge, struct cv_bridge_line *line, int
     return true;
 }
 
-void cv_line_remind(struct cv_bridge *bridge, struct cv_bridge_line *line)
+void cv_bridge_line_remind(struct cv_bridge *bridge, struct cv_bridge_line *line)
 {
     for (unsigned i = 0; i < line->out.count; i++) {
         struct cv_slab *slab = cv_ring_slab(&line->out, line->out.first + i);
@@ -145,7 +142,7 @@ void cv_line_remind(struct cv_bridge *bridge, struct cv_bridge_line *line)
     }
 }
 
-bool cv_line_settle(struct cv_bridge *bridge, struct cv_bridge_line *line)
+bool cv_bridge_line_settle(struct cv_bridge *bridge, struct cv_bridge_line *line)
 {
     struct cv_ring *out = &line->out;
     bool moved = false;
@@ -253,7 +250,7 @@ static bool fetch_bytes(struct cv_bridge *bridge, struct cv_bridge_line *line,
     return true;
 }
 
-bool cv_line_fetch(struct cv_bridge *bridge, struct cv_bridge_line *line)
+bool cv_bridge_line_fetch(struct cv_bridge *bridge, struct cv_bridge_line *line)
 {
     bool moved = false, more = true;
 
@@ -263,23 +260,21 @@ bool cv_line_fetch(struct cv_bridge *bridge, struct cv_bridge_line *line)
     return moved;
 }
 
-/* --- both
- * ---------------------------------------------------------------------------------
- */
+/* --- both --------------------------------------------------------------------------------- */
 
-short cv_line_events(const struct cv_bridge_line *line)
+short cv_bridge_line_events(const struct cv_bridge_line *line)
 {
     const bool reads = !line->out.ended && line->out.count < CV_BRIDGE_SLABS;
 
     return (short)((reads ? POLLIN : 0) | (line->blocked ? POLLOUT : 0));
 }
 
-bool cv_line_over(const struct cv_bridge_line *line)
+bool cv_bridge_line_over(const struct cv_bridge_line *line)
 {
     return line->out.marked && line->out.count == 0 && (line->peers || line->in.ended);
 }
 
-void cv_line_break(struct cv_bridge *bridge, struct cv_bridge_line *line)
+void cv_bridge_line_break(struct cv_bridge *bridge, struct cv_bridge_line *line)
 {
     if (!bridge->failed)
         cv_fail(&bridge->err, CLEAVE_EENGINE, "MPI: the link to rank %d broke",

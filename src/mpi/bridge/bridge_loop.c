@@ -31,7 +31,7 @@ static bool look(struct cv_bridge *bridge)
         int length = 0;
 
         if (code == MPI_ERR_IN_STATUS && bridge->statuses[i].MPI_ERROR != MPI_SUCCESS) {
-            cv_line_break(bridge, line);
+            cv_bridge_line_break(bridge, line);
             continue;
         }
         slab->complete = true;
@@ -49,7 +49,7 @@ static bool attend(struct cv_bridge *bridge, const struct timespec *time)
     bool moved = false;
 
     for (uint32_t i = 0; i < bridge->nlines; i++) {
-        const short events = cv_line_events(&bridge->lines[i]);
+        const short events = cv_bridge_line_events(&bridge->lines[i]);
 
         /* A closed socket that nothing is wanted of would never let us sleep. */
         bridge->polls[i] = (struct pollfd){
@@ -65,7 +65,7 @@ static bool attend(struct cv_bridge *bridge, const struct timespec *time)
         moved = cv_bell_heard(bridge->bell);
     for (uint32_t i = 0; i < bridge->nlines; i++)
         if (bridge->polls[i].revents != 0 && (bridge->polls[i].events & POLLIN))
-            moved |= cv_line_fetch(bridge, &bridge->lines[i]);
+            moved |= cv_bridge_line_fetch(bridge, &bridge->lines[i]);
     return moved;
 }
 
@@ -74,19 +74,19 @@ static bool move(struct cv_bridge *bridge)
     bool moved = look(bridge);
 
     for (uint32_t i = 0; i < bridge->nlines; i++) {
-        moved |= cv_line_deliver(bridge, &bridge->lines[i]);
-        moved |= cv_line_settle(bridge, &bridge->lines[i]);
+        moved |= cv_bridge_line_deliver(bridge, &bridge->lines[i]);
+        moved |= cv_bridge_line_settle(bridge, &bridge->lines[i]);
     }
     /* What MPI has begun to send it may finish only if the other side looks. */
     for (uint32_t i = 0; i < bridge->nlines && !moved && bridge->bells; i++)
-        cv_line_remind(bridge, &bridge->lines[i]);
+        cv_bridge_line_remind(bridge, &bridge->lines[i]);
     return moved;
 }
 
 static bool all_over(const struct cv_bridge *bridge)
 {
     for (uint32_t i = 0; i < bridge->nlines; i++)
-        if (!cv_line_over(&bridge->lines[i]))
+        if (!cv_bridge_line_over(&bridge->lines[i]))
             return false;
     return true;
 }
@@ -137,7 +137,7 @@ static bool end_step(struct cv_bridge *bridge, struct ending *ending)
     }
     if (ending->stage == AWAITING && bridge->received >= ending->expected) {
         if (peer_line(bridge) != NULL)
-            cv_line_withdraw(peer_line(bridge));
+            cv_bridge_line_withdraw(peer_line(bridge));
         MPI_Ibarrier(bridge->comm, &ending->request);
         ending->stage = LEAVING;
     }
