@@ -61,17 +61,13 @@ static enum cleave_status learn_places(struct cv_bridge *bridge, struct cleave_e
     if (bridge->machines == NULL || bridge->hosts == NULL || bridge->near == NULL)
         return cv_fail_memory(err, "the names of hosts");
     describe_machine(&own);
-    bridge->bell = cv_bridge_on_one_machine() ? cv_bell_open(&own.bell) : -1;
     share(bridge->machines, &own, (int)sizeof own, bridge->comm);
-    bridge->bells = true;
     for (uint32_t r = 0; r < size; r++) {
         const struct cv_machine *other = &bridge->machines[r], *first = bridge->machines;
 
         bridge->hosts[r] = other->name;
         bridge->near[r] = strcmp(other->name, first->name) == 0 &&
                           strcmp(other->boot, first->boot) == 0;
-        bridge->bells = bridge->bells && bridge->near[r] &&
-                        cv_bell_reaches(&other->bell, &first->bell);
     }
     bridge->open.hosts = bridge->hosts;
     bridge->open.near = bridge->near;
@@ -220,8 +216,6 @@ static void *run(void *context)
     bridge->failed = status != CLEAVE_OK;
     for (uint32_t i = 0; i < bridge->nlines; i++)
         close(bridge->lines[i].fd);
-    if (bridge->bell >= 0)
-        close(bridge->bell);
     if (status != CLEAVE_OK) {
         /* To end MPI in order would mean to wait for a rank that is not there. */
         if (bridge->open.rank == 0)

@@ -24,7 +24,6 @@ struct cv_slab {
     unsigned char *bytes; /* owned by the bridge                                      */
     size_t length, done;  /* done: of a slab that comes in, written to the socket     */
     bool complete;        /* MPI is finished with it                                  */
-    bool late;            /* out: it was not when it was looked at first              */
     int rank;             /* out: where it goes                                       */
 };
 
@@ -49,18 +48,10 @@ struct cv_bridge_line {
     size_t partial; /* peers: bytes of an incomplete frame, in the free slab          */
 };
 
-/* How a rank is woken. */
-struct cv_bell {
-    char space[32]; /* where names mean something                                     */
-    char name[15];
-    unsigned char length; /* of the name; 0: it cannot be                             */
-};
-
 /* What a rank tells of the machine that it is on. */
 struct cv_machine {
     char name[MPI_MAX_PROCESSOR_NAME];
     char boot[64]; /* differs between machines, whatever they are called              */
-    struct cv_bell bell;
 };
 
 struct cv_bridge {
@@ -86,8 +77,6 @@ struct cv_bridge {
     int *links;               /* owned                                                */
     struct cv_machine *machines; /* owned: where the ranks are                        */
     const char **hosts;          /* owned; the names are those of the machines        */
-    int bell;                    /* owned: socket; -1: none                           */
-    bool bells;                  /* all ranks can wake each other                     */
     bool *near; /* owned                                                              */
 };
 
@@ -103,22 +92,8 @@ static inline struct cv_slab *cv_ring_slab(struct cv_ring *ring, unsigned index)
 
 /* --- bridge_start.c --- */
 
-/* Whether the mpirun that has started the ranks says that all of them are on this machine;
- * it says the same to all. */
-bool cv_bridge_on_one_machine(void);
 /* Start MPI for the thread that calls, and see to what it has opened. */
 enum cleave_status cv_bridge_start(struct cleave_error *err);
-
-/* --- bridge_bell.c --- */
-
-/* A socket by which this rank is woken, and what others need to know of it; -1: none. */
-int cv_bell_open(struct cv_bell *out);
-/* Whether one can ring the other. */
-bool cv_bell_reaches(const struct cv_bell *a, const struct cv_bell *b);
-/* Wake the rank that the bell is of; `fd` is the socket of this one. */
-void cv_bell_ring(int fd, const struct cv_bell *bell);
-/* Whether it has been rung since; not any more then. */
-bool cv_bell_heard(int fd);
 
 /* --- bridge_line.c --- */
 
@@ -130,8 +105,6 @@ enum cleave_status cv_bridge_line_listen(struct cv_bridge *bridge,
 short cv_bridge_line_events(const struct cv_bridge_line *line);
 /* Write what has come to the socket, and post the receives again. True: something moved. */
 bool cv_bridge_line_deliver(struct cv_bridge *bridge, struct cv_bridge_line *line);
-/* Wake those for whom something is being sent. */
-void cv_bridge_line_remind(struct cv_bridge *bridge, struct cv_bridge_line *line);
 /* Forget what has been sent; send the end when there is nothing before it. */
 bool cv_bridge_line_settle(struct cv_bridge *bridge, struct cv_bridge_line *line);
 /* Read from the socket and send. */

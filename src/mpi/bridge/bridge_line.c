@@ -105,12 +105,6 @@ bool cv_bridge_line_deliver(struct cv_bridge *bridge, struct cv_bridge_line *lin
 
 /* --- going out ---------------------------------------------------------------------------- */
 
-static void ring(struct cv_bridge *bridge, const struct cv_slab *slab)
-{
-    if (bridge->bells)
-        cv_bell_ring(bridge->bell, &bridge->machines[slab->rank].bell);
-}
-
 static bool send_slab(struct cv_bridge *bridge, struct cv_bridge_line *line, int rank,
                       size_t length)
 {
@@ -120,26 +114,15 @@ static bool send_slab(struct cv_bridge *bridge, struct cv_bridge_line *line, int
 
     slab->length = length;
     slab->rank = rank;
-    slab->complete = slab->late = false;
+    slab->complete = false;
     if (MPI_Isend(slab->bytes, (int)length, MPI_BYTE, rank,
                   line->peers ? CV_BRIDGE_TAG_PEER : CV_BRIDGE_TAG_LINK, bridge->comm,
                   cv_ring_request(out, index)) != MPI_SUCCESS) {
         cv_bridge_line_break(bridge, line);
         return false;
     }
-    ring(bridge, slab);
     out->count++;
     return true;
-}
-
-void cv_bridge_line_remind(struct cv_bridge *bridge, struct cv_bridge_line *line)
-{
-    for (unsigned i = 0; i < line->out.count; i++) {
-        struct cv_slab *slab = cv_ring_slab(&line->out, line->out.first + i);
-
-        slab->late = true;
-        ring(bridge, slab);
-    }
 }
 
 bool cv_bridge_line_settle(struct cv_bridge *bridge, struct cv_bridge_line *line)
@@ -148,9 +131,6 @@ bool cv_bridge_line_settle(struct cv_bridge *bridge, struct cv_bridge_line *line
     bool moved = false;
 
     while (out->count > 0 && cv_ring_slab(out, out->first)->complete) {
-        /* It may have gone only now, when who was woken first sleeps again. */
-        if (cv_ring_slab(out, out->first)->late)
-            ring(bridge, cv_ring_slab(out, out->first));
         out->first++;
         out->count--;
         moved = true;

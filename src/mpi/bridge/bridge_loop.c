@@ -1,7 +1,7 @@
 /* bridge_loop.c -- the loop of the bridge, and how it ends. SPDX-License-Identifier: MIT
  *
- * A nap ends at once when a socket has something to send, or the bell rings, so it delays
- * only what comes in from other machines. */
+ * A nap ends at once when a socket has something to send, so it delays only what comes in
+ * from other ranks. */
 #include <sched.h>
 
 #include "base/fail.h"
@@ -57,12 +57,8 @@ static bool attend(struct cv_bridge *bridge, const struct timespec *time)
             .events = events,
         };
     }
-    bridge->polls[bridge->nlines] =
-        (struct pollfd){ .fd = bridge->bells ? bridge->bell : -1, .events = POLLIN };
-    if (ppoll(bridge->polls, bridge->nlines + 1u, time, NULL) <= 0)
+    if (ppoll(bridge->polls, bridge->nlines, time, NULL) <= 0)
         return false;
-    if (bridge->polls[bridge->nlines].revents != 0)
-        moved = cv_bell_heard(bridge->bell);
     for (uint32_t i = 0; i < bridge->nlines; i++)
         if (bridge->polls[i].revents != 0 && (bridge->polls[i].events & POLLIN))
             moved |= cv_bridge_line_fetch(bridge, &bridge->lines[i]);
@@ -77,9 +73,6 @@ static bool move(struct cv_bridge *bridge)
         moved |= cv_bridge_line_deliver(bridge, &bridge->lines[i]);
         moved |= cv_bridge_line_settle(bridge, &bridge->lines[i]);
     }
-    /* What MPI has begun to send it may finish only if the other side looks. */
-    for (uint32_t i = 0; i < bridge->nlines && !moved && bridge->bells; i++)
-        cv_bridge_line_remind(bridge, &bridge->lines[i]);
     return moved;
 }
 
@@ -152,16 +145,6 @@ static bool gave_up(const struct cv_bridge *bridge, double silence_s)
                                   : silence_s > 2 * PATIENCE_S && all_over(bridge);
 }
 
-/* Whether somebody rings when there is something to do: not while MPI has yet to finish
- * what was given to it. */
-static bool will_be_woken(const struct cv_bridge *bridge)
-{
-    for (uint32_t i = 0; i < bridge->nlines; i++)
-        if (bridge->lines[i].out.count > 0)
-            return false;
-    return bridge->bells;
-}
-
 enum cleave_status cv_bridge_move(struct cv_bridge *bridge, struct cleave_error *err)
 {
     struct ending ending = { .stage = MOVING };
@@ -178,9 +161,7 @@ enum cleave_status cv_bridge_move(struct cv_bridge *bridge, struct cleave_error 
         }
         if (!bridge->failed && end_step(bridge, &ending))
             return CLEAVE_OK;
-        time = moved ? (struct timespec){ 0, 0 }
-               : ending.stage == MOVING && will_be_woken(bridge) ? cv_nap_until_woken()
-                                                                 : cv_nap_for(silence_s);
+        time = moved ? (struct timespec){ 0, 0 } : cv_nap_for(silence_s);
         if (time.tv_nsec == 0 && !moved)
             sched_yield();
         moved |= attend(bridge, &time);

@@ -4,8 +4,7 @@
 #include <sched.h>
 
 static const double NAP_S = 100e-6, LONGEST_NAP_S = 1e-3;
-static const double WOKEN_NAP_S = 20e-3; /* for those who are woken when there is need */
-static const double NO_NAP_S = 10e-6;    /* shorter ones are not worth the call */
+static const double NO_NAP_S = 10e-6; /* shorter ones are not worth the call */
 
 double cv_nap_clock_s(void)
 {
@@ -30,11 +29,6 @@ struct timespec cv_nap_for(double silence_s)
     if (most_s > LONGEST_NAP_S)
         most_s = LONGEST_NAP_S;
     return nap(nap_s < NO_NAP_S ? 0 : nap_s < most_s ? nap_s : most_s);
-}
-
-struct timespec cv_nap_until_woken(void)
-{
-    return nap(WOKEN_NAP_S);
 }
 
 void cv_nap_settle(MPI_Request *request)

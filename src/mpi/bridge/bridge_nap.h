@@ -12,8 +12,6 @@
 double cv_nap_clock_s(void);
 /* How long to sleep after nothing has happened for so long; 0: only let others run. */
 struct timespec cv_nap_for(double silence_s);
-/* The same for those who are woken when something happens, or at least most times. */
-struct timespec cv_nap_until_woken(void);
 /* Wait until a request can be waited for without waiting. */
 void cv_nap_settle(MPI_Request *request);
 

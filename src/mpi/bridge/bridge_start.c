@@ -62,7 +62,9 @@ static const struct setting settings[] = {
 
 enum { NSETTINGS = sizeof settings / sizeof *settings };
 
-bool cv_bridge_on_one_machine(void)
+/* Whether the mpirun that has started the ranks says that all of them are on this machine;
+ * it says the same to all. */
+static bool on_one_machine(void)
 {
     const char *all = getenv(counts[0]), *here = getenv(counts[1]);
 
@@ -74,7 +76,7 @@ static void settle_environment(bool out[NSETTINGS])
 {
     char library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
     int length = 0;
-    const bool one = cv_bridge_on_one_machine();
+    const bool one = on_one_machine();
 
     MPI_Get_library_version(library, &length);
     for (int i = 0; i < NSETTINGS; i++) {
