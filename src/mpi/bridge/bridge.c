@@ -5,12 +5,10 @@
  * other ends of socket pairs. */
 #include <errno.h>
 #include <fcntl.h>
-#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -208,7 +206,6 @@ static void *run(void *context)
     struct cv_bridge *bridge = context;
     enum cleave_status status = begin_mpi(bridge, &bridge->err);
 
-    prctl(PR_SET_TIMERSLACK, 1000UL); /* naps are short */
     tell_started(bridge, status);
     if (status != CLEAVE_OK)
         return NULL;
@@ -261,14 +258,6 @@ static enum cleave_status start_thread(struct cv_bridge *bridge, struct cleave_e
     return CLEAVE_OK;
 }
 
-/* MPI takes a lot of memory in little pieces while it starts. In threads of its own the
- * system would be asked for nearly each of them. */
-static void settle_memory(void)
-{
-    mallopt(M_ARENA_MAX, 1);
-    mallopt(M_TOP_PAD, 1 << 20);
-}
-
 static enum cleave_status open_bridge(struct cv_mpi_bridge **out,
                                       struct cleave_error *err)
 {
@@ -278,7 +267,6 @@ static enum cleave_status open_bridge(struct cv_mpi_bridge **out,
 
     if (bridge == NULL)
         return cv_fail_memory(err, "the bridge to MPI");
-    settle_memory();
     pthread_mutex_init(&bridge->lock, NULL);
     pthread_cond_init(&bridge->changed, NULL);
     status = start_thread(bridge, err);

@@ -5,9 +5,8 @@
  * lets ranks meet in shared memory again and again, where each keeps a core busy until all
  * are there: with more ranks than cores that is most of the time. Told to take every rank
  * for a machine of its own, it starts in less than half the time, and bytes still go
- * through shared memory, by way of UCX. Open MPI looks for networks and loads parts that
- * nobody here uses; those that must not be there are named, so that others may come. Both
- * let hwloc look for graphics cards and other devices, for which it loads half of a
+ * through shared memory, by way of UCX. Open MPI looks for networks that nobody here uses.
+ * Both let hwloc look for graphics cards and other devices, for which it loads half of a
  * desktop. So the environment says what is not needed while MPI starts, and is put back
  * then, as commands see it, too; what the user has set stays as it is. */
 #include <dirent.h>
@@ -37,16 +36,6 @@ static const struct setting settings[] = {
     { "OMPI_MCA_pml", "ob1", NULL, NULL },
     { "OMPI_MCA_btl", "self,vader", NULL, NULL },
     { "OMPI_MCA_coll", "self,basic,libnbc", NULL, NULL },
-    { "OMPI_MCA_osc", "^monitoring,portals4,pt2pt,rdma,sm,ucx", NULL, NULL },
-    { "OMPI_MCA_shmem", "^posix,sysv", NULL, NULL },
-    { "OMPI_MCA_mpool", "^hugepage", NULL, NULL },
-    { "OMPI_MCA_rcache", "^gpusm,grdma,rgpusm,udreg", NULL, NULL },
-    { "OMPI_MCA_reachable", "^netlink", NULL, NULL },
-    { "OMPI_MCA_pmix", "^flux", NULL, NULL },
-    { "OMPI_MCA_schizo", "^flux,jsm,slurm", NULL, NULL },
-    { "OMPI_MCA_state", "^hnp,novm,orted,tool", NULL, NULL },
-    { "OMPI_MCA_errmgr", "^default_hnp,default_orted,default_tool", NULL, NULL },
-    { "PMIX_MCA_gds", "^ds12,ds21,shmem,shmem2", NULL, NULL },
     { "HWLOC_PLUGINS_PATH", "/nowhere", NULL, NULL },
     { "HWLOC_COMPONENTS", "no_os,stop", NULL, NULL },
 };
