@@ -22,6 +22,11 @@ if(CLEAVE_MPI_FLAVOURS)
     target_link_libraries(test-mpi-bridge_check PRIVATE cleave-flags ${CMAKE_DL_LIBS})
     set_target_properties(test-mpi-bridge_check PROPERTIES
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/mpi OUTPUT_NAME bridge_check)
+    add_library(test-mpi-refusing_mpi MODULE tests/mpi/refusing_mpi.c)
+    target_link_libraries(test-mpi-refusing_mpi PRIVATE cleave-flags)
+    set_target_properties(test-mpi-refusing_mpi PROPERTIES PREFIX ""
+        C_VISIBILITY_PRESET default OUTPUT_NAME refusing_mpi
+        LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/mpi)
 endif()
 
 foreach(flavour ${CLEAVE_MPI_FLAVOURS})
@@ -29,6 +34,14 @@ foreach(flavour ${CLEAVE_MPI_FLAVOURS})
         cleave_mpi_run_test(mpi/${flavour}-bridge-${case} ${flavour} 5
             $<TARGET_FILE:test-mpi-bridge_check> $<TARGET_FILE:cleave-mpi-${flavour}> ${case})
     endforeach()
+    # The runtime of a sanitizer wants to be the first one to be loaded.
+    if(NOT CLEAVE_SANITIZE)
+        cleave_mpi_run_test(mpi/${flavour}-bridge-refused ${flavour} 3
+            env LD_PRELOAD=$<TARGET_FILE:test-mpi-refusing_mpi>
+            $<TARGET_FILE:test-mpi-bridge_check> $<TARGET_FILE:cleave-mpi-${flavour}> echo)
+        set_tests_properties(mpi/${flavour}-bridge-refused PROPERTIES PASS_REGULAR_EXPRESSION
+            "rank 0: MPI: cannot let ranks tell each other where they are")
+    endif()
 
     set(target test-mpi-${flavour}-map_check)
     add_executable(${target} tests/mpi/map_check.c)

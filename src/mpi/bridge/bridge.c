@@ -23,27 +23,38 @@ enum { SOCKET_BUFFER = 1 << 20 };
 
 /* --- what is known of the ranks ----------------------------------------------------------- */
 
-static void share(void *all, const void *own, int bytes, MPI_Comm comm)
+/* What MPI says of a call: errors are returned, not fatal (begin_mpi). */
+static enum cleave_status check(int code, const char *what, struct cleave_error *err)
 {
-    MPI_Request request;
-
-    MPI_Iallgather(own, bytes, MPI_BYTE, all, bytes, MPI_BYTE, comm, &request);
-    cv_nap_settle(&request);
-    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    return code == MPI_SUCCESS ? CLEAVE_OK
+                               : cv_fail(err, CLEAVE_EENGINE, "MPI: cannot %s", what);
 }
 
-static void describe_machine(struct cv_machine *out)
+static enum cleave_status share(void *all, const void *own, int bytes, MPI_Comm comm,
+                                struct cleave_error *err)
+{
+    static const char what[] = "let ranks tell each other where they are";
+    MPI_Request request;
+
+    CV_TRY(
+        check(MPI_Iallgather(own, bytes, MPI_BYTE, all, bytes, MPI_BYTE, comm, &request),
+              what, err));
+    return check(cv_nap_settle(&request), what, err);
+}
+
+static enum cleave_status describe_machine(struct cv_machine *out,
+                                           struct cleave_error *err)
 {
     const int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
     int length;
 
     memset(out, 0, sizeof *out);
-    MPI_Get_processor_name(out->name, &length);
-    if (fd < 0)
-        return;
-    if (read(fd, out->boot, sizeof out->boot - 1) < 0)
-        out->boot[0] = '\0';
-    close(fd);
+    if (fd >= 0) {
+        if (read(fd, out->boot, sizeof out->boot - 1) < 0)
+            out->boot[0] = '\0';
+        close(fd);
+    }
+    return check(MPI_Get_processor_name(out->name, &length), "name this machine", err);
 }
 
 /* Where every rank is. MPI would tell as well which ranks share memory, but by means that
@@ -58,8 +69,8 @@ static enum cleave_status learn_places(struct cv_bridge *bridge, struct cleave_e
     bridge->near = calloc(size, sizeof *bridge->near);
     if (bridge->machines == NULL || bridge->hosts == NULL || bridge->near == NULL)
         return cv_fail_memory(err, "the names of hosts");
-    describe_machine(&own);
-    share(bridge->machines, &own, (int)sizeof own, bridge->comm);
+    CV_TRY(describe_machine(&own, err));
+    CV_TRY(share(bridge->machines, &own, (int)sizeof own, bridge->comm, err));
     for (uint32_t r = 0; r < size; r++) {
         const struct cv_machine *other = &bridge->machines[r], *first = bridge->machines;
 
@@ -163,16 +174,18 @@ static enum cleave_status make_lines(struct cv_bridge *bridge, struct cleave_err
 
 static enum cleave_status begin_mpi(struct cv_bridge *bridge, struct cleave_error *err)
 {
-    int number;
+    int rank, size;
 
     CV_TRY(cv_bridge_start(err));
     /* Nobody else in this process uses it, and a copy would have to be agreed on. */
     bridge->comm = MPI_COMM_WORLD;
-    MPI_Comm_set_errhandler(bridge->comm, MPI_ERRORS_RETURN);
-    MPI_Comm_rank(bridge->comm, &number);
-    bridge->open.rank = (uint32_t)number;
-    MPI_Comm_size(bridge->comm, &number);
-    bridge->open.size = (uint32_t)number;
+    CV_TRY(check(MPI_Comm_set_errhandler(bridge->comm, MPI_ERRORS_RETURN),
+                 "keep its errors from ending the program", err));
+    CV_TRY(check(MPI_Comm_rank(bridge->comm, &rank), "tell the number of a rank", err));
+    CV_TRY(
+        check(MPI_Comm_size(bridge->comm, &size), "tell how many ranks there are", err));
+    bridge->open.rank = (uint32_t)rank;
+    bridge->open.size = (uint32_t)size;
     bridge->open.peers = -1;
     CV_TRY(learn_places(bridge, err));
     CV_TRY(make_lines(bridge, err));

@@ -21,6 +21,11 @@ static bool look(struct cv_bridge *bridge)
     for (int i = 0; i < LOOKS && n == 0; i++)
         code = MPI_Testsome(bridge->nrequests, bridge->requests, &n, bridge->done,
                             bridge->statuses);
+    if (code != MPI_SUCCESS && code != MPI_ERR_IN_STATUS) {
+        for (uint32_t i = 0; i < bridge->nlines; i++)
+            cv_bridge_line_break(bridge, &bridge->lines[i]);
+        return true;
+    }
     if (n == MPI_UNDEFINED)
         return false;
     for (int i = 0; i < n; i++) {
@@ -36,7 +41,10 @@ static bool look(struct cv_bridge *bridge)
         }
         slab->complete = true;
         if (in) {
-            MPI_Get_count(&bridge->statuses[i], MPI_BYTE, &length);
+            if (MPI_Get_count(&bridge->statuses[i], MPI_BYTE, &length) != MPI_SUCCESS) {
+                cv_bridge_line_break(bridge, line);
+                continue;
+            }
             slab->length = (size_t)length;
         }
     }
@@ -107,19 +115,30 @@ static struct cv_bridge_line *peer_line(struct cv_bridge *bridge)
     return bridge->open.rank > 0 ? &bridge->lines[bridge->nlines - 1] : NULL;
 }
 
-/* True when everybody may go. */
+/* Whether MPI did what was asked for; if not, the ranks cannot end together. */
+static bool well(struct cv_bridge *bridge, int code)
+{
+    if (code == MPI_SUCCESS)
+        return true;
+    cv_fail(&bridge->err, CLEAVE_EENGINE, "MPI: the ranks cannot end together");
+    bridge->failed = true;
+    return false;
+}
+
+/* True when everybody may go. All lines are over from the second stage on. */
 static bool end_step(struct cv_bridge *bridge, struct ending *ending)
 {
     int done = 0;
 
     if (ending->stage == MOVING && all_over(bridge)) {
-        MPI_Ireduce_scatter_block(bridge->sent, &ending->expected, 1, MPI_UINT64_T,
-                                  MPI_SUM, bridge->comm, &ending->request);
+        if (!well(bridge, MPI_Ireduce_scatter_block(bridge->sent, &ending->expected, 1,
+                                                    MPI_UINT64_T, MPI_SUM, bridge->comm,
+                                                    &ending->request)))
+            return false;
         ending->stage = COUNTING;
     }
     if (ending->stage == COUNTING || ending->stage == LEAVING) {
-        MPI_Test(&ending->request, &done, MPI_STATUS_IGNORE);
-        if (!done)
+        if (!well(bridge, MPI_Test(&ending->request, &done, MPI_STATUS_IGNORE)) || !done)
             return false;
         if (ending->stage == LEAVING)
             return true;
@@ -131,8 +150,8 @@ static bool end_step(struct cv_bridge *bridge, struct ending *ending)
     if (ending->stage == AWAITING && bridge->received >= ending->expected) {
         if (peer_line(bridge) != NULL)
             cv_bridge_line_withdraw(peer_line(bridge));
-        MPI_Ibarrier(bridge->comm, &ending->request);
-        ending->stage = LEAVING;
+        if (well(bridge, MPI_Ibarrier(bridge->comm, &ending->request)))
+            ending->stage = LEAVING;
     }
     return false;
 }

@@ -31,16 +31,17 @@ struct timespec cv_nap_for(double silence_s)
     return nap(nap_s < NO_NAP_S ? 0 : nap_s < most_s ? nap_s : most_s);
 }
 
-void cv_nap_settle(MPI_Request *request)
+int cv_nap_settle(MPI_Request *request)
 {
     const double began_s = cv_nap_clock_s();
-    int done = 0;
+    int code, done = 0;
 
     for (;;) {
         struct timespec time;
 
-        if (MPI_Test(request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS || done)
-            return;
+        code = MPI_Test(request, &done, MPI_STATUS_IGNORE);
+        if (code != MPI_SUCCESS || done)
+            return code;
         time = cv_nap_for(cv_nap_clock_s() - began_s);
         if (time.tv_nsec > 0)
             nanosleep(&time, NULL);

@@ -12,7 +12,7 @@
 double cv_nap_clock_s(void);
 /* How long to sleep after nothing has happened for so long; 0: only let others run. */
 struct timespec cv_nap_for(double silence_s);
-/* Wait until a request can be waited for without waiting. */
-void cv_nap_settle(MPI_Request *request);
+/* Wait for a request; what MPI says of it. */
+int cv_nap_settle(MPI_Request *request);
 
 #endif
