@@ -11,7 +11,7 @@ CONFIGURE = cmake >/dev/null --preset
 
 .NOTPARALLEL:
 .PHONY: build demo check check-asan check-tsan \
-        check-fuzz lint format benches bench-plan bench-reduce \
+        check-fuzz lint lint-changed format benches bench-plan bench-reduce \
 	bench-returns bench-streams bench-run bench-sim bench-hosts bench-mpi bench-smpi bench-mpi-run accept \
         install deb check-deb dist clean help tests
 
@@ -62,6 +62,11 @@ lint: ## clang-format, clang-tidy and cppcheck
 	@tools/install-deps lint
 	@$(CONFIGURE) default $(TESTS_ON)
 	@tools/lint build
+
+lint-changed: ## the same, but clang-tidy only on what changed (LINT_BASE=COMMIT, LINT_MOST=60)
+	@tools/install-deps lint
+	@$(CONFIGURE) default $(TESTS_ON)
+	@tools/lint build changed
 
 format: ## lay out all C files as .clang-format says
 	@tools/install-deps lint
