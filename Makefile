@@ -11,7 +11,7 @@ CONFIGURE = cmake >/dev/null --preset
 
 .NOTPARALLEL:
 .PHONY: build demo check check-asan check-tsan \
-        check-fuzz lint lint-changed format benches bench-plan bench-reduce \
+        check-clang check-fuzz lint lint-changed format benches bench-plan bench-reduce \
 	bench-returns bench-streams bench-run bench-sim bench-hosts bench-mpi bench-smpi bench-mpi-run accept \
         install deb check-deb dist clean help tests
 
@@ -42,6 +42,12 @@ check-tsan: ## all tests under ThreadSanitizer
 	@$(CONFIGURE) tsan $(TESTS_ON)
 	@cmake --build build-tsan -j $(JOBS)
 	@ctest --test-dir build-tsan --output-on-failure -j $(JOBS)
+
+check-clang: ## build all by clang, warnings are errors; exact cases must come out the same
+	@tools/install-deps clang
+	@$(CONFIGURE) clang $(TESTS_ON)
+	@cmake --build build-clang -j $(JOBS)
+	@ctest --test-dir build-clang --output-on-failure -j $(JOBS) -R '^vectors/' -E returns_open
 
 check-fuzz: ## every fuzz target for FUZZ_SECONDS (10)
 	@tools/install-deps fuzz
@@ -136,7 +142,7 @@ dist: ## a release: build/cleave-VERSION.tar.gz
 	@tools/make-dist build
 
 clean: ## remove everything that was built
-	rm -rf build build-asan build-tsan build-fuzz
+	rm -rf build build-asan build-tsan build-clang build-fuzz
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
