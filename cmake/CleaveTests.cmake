@@ -19,18 +19,6 @@ if(CLEAVE_WITH_CLP)
     target_link_libraries(cleave-testing INTERFACE Clp)
 endif()
 
-# What several test programs share.
-set(support)
-file(GLOB found CONFIGURE_DEPENDS tests/support/*.c)
-if(found)
-    add_library(cleave-test-support STATIC ${found})
-    set_target_properties(cleave-test-support PROPERTIES
-        ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
-    target_link_libraries(cleave-test-support PRIVATE
-        cleave-static cleave-testing cleave-flags cleave-inside)
-    set(support cleave-test-support)
-endif()
-
 # cleave_add_test(NAME LABEL COMMAND...) -- run from the top of the source tree.
 function(cleave_add_test name label)
     add_test(NAME ${name} COMMAND ${ARGN} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
@@ -45,7 +33,7 @@ function(cleave_test_program folder source)
     cmake_path(GET source STEM name)
     set(target test-${folder}-${name})
     cleave_program(${target} ${source} ${ARGN})
-    target_link_libraries(${target} PRIVATE ${support} cleave-testing)
+    target_link_libraries(${target} PRIVATE cleave-testing)
     set_target_properties(${target} PROPERTIES
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/${folder} OUTPUT_NAME ${name})
 endfunction()
