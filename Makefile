@@ -10,7 +10,7 @@ NOT_UNDER_ASAN = cli/report_page|cli/run_ssh|vectors/returns_open|^layers$$|^man
 CONFIGURE = cmake >/dev/null --preset
 
 .NOTPARALLEL:
-.PHONY: build demo check check-asan check-tsan \
+.PHONY: build demo check check-asan check-tsan check-threads \
         check-clang check-fuzz lint lint-changed format benches bench-plan bench-reduce \
 	bench-returns bench-streams bench-run bench-sim bench-hosts bench-mpi bench-smpi bench-mpi-run accept \
         install deb check-deb dist clean help tests
@@ -41,7 +41,13 @@ check-tsan: ## all tests under ThreadSanitizer
 	@tools/install-deps check
 	@$(CONFIGURE) tsan $(TESTS_ON)
 	@cmake --build build-tsan -j $(JOBS)
-	@ctest --test-dir build-tsan --output-on-failure -j $(JOBS)
+	@tools/no-aslr ctest --test-dir build-tsan --output-on-failure -j $(JOBS)
+
+check-threads: ## tests that have several threads, under ThreadSanitizer
+	@tools/install-deps check
+	@$(CONFIGURE) tsan $(TESTS_ON)
+	@cmake --build build-tsan -j $(JOBS) --target threaded
+	@tools/no-aslr ctest --test-dir build-tsan --output-on-failure -j $(JOBS) -L threads
 
 check-clang: ## build all by clang, warnings are errors; exact cases must come out the same
 	@tools/install-deps clang

@@ -10,8 +10,9 @@ function(cleave_mpi_run_test name flavour ranks)
     # MPICH spins where ranks share a core, so nothing else should run beside it.
     set_tests_properties(${name} PROPERTIES PROCESSORS 2 TIMEOUT 150)
     if(CLEAVE_SANITIZE)
-        # What the MPI libraries leave behind is theirs.
-        set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
+        # What the MPI libraries leave behind, and the order of their locks, is theirs.
+        set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT ASAN_OPTIONS=detect_leaks=0
+            TSAN_OPTIONS=detect_deadlocks=0:suppressions=${CMAKE_SOURCE_DIR}/tests/mpi/tsan.supp)
     endif()
 endfunction()
 

@@ -112,3 +112,21 @@ cleave_add_test(layers quick sh ${CMAKE_SOURCE_DIR}/tools/check-layers)
 
 include(cmake/CleaveMpiTests.cmake)
 include(cmake/CleaveMpiRunTests.cmake)
+
+# What starts threads, for ThreadSanitizer: `make check-threads` builds the target `threaded`
+# and runs what has this label. Of MPI, Open MPI alone: MPICH does not start under it.
+add_custom_target(threaded)
+add_dependencies(threaded cleave)
+set(threaded cli/simulate_load cli/simulate_reduce cli/streams)
+foreach(name unit/test_as4dr unit/test_learn unit/test_stream_plan engine/test_monte_carlo
+        engine/test_run_kept)
+    string(REPLACE "/" "-" target ${name})
+    add_dependencies(threaded test-${target})
+    list(APPEND threaded ${name})
+endforeach()
+if(openmpi IN_LIST CLEAVE_MPI_FLAVOURS)
+    add_dependencies(threaded cleave-mpi-openmpi test-mpi-bridge_check
+        test-mpi-openmpi-map_check)
+    list(APPEND threaded mpi/openmpi-bridge-echo mpi/openmpi-bridge-peers mpi/openmpi-map-2)
+endif()
+set_property(TEST ${threaded} APPEND PROPERTY LABELS threads)
