@@ -3,7 +3,9 @@
  *
  * Times are CPU time of one core. Instances are random from a fixed seed, so all but the
  * times are the same everywhere. Gaps are parts of the optimum, or of an upper bound: the
- * gap to the optimum is smaller than that. */
+ * gap to the optimum is smaller than that.
+ *
+ * usage: bench_returns [--all (minutes more) | --given (linear programs only)] */
 #include <math.h>
 #include <string.h>
 
@@ -193,11 +195,96 @@ static void bench_exact(uint32_t n, bool single, unsigned cases, double bar_s)
            single ? "single" : "duplex", cases, sum / cases, worst, bar_s);
 }
 
+/* --- given orders on a single port: linear programs ------------------------------- */
+
+/* Random orders, those of sending and returning apart. */
+static void make_orders(uint32_t n, uint32_t number, uint32_t *send, uint32_t *back)
+{
+    struct cv_random random;
+
+    cv_random_at(&random, 2011, number, n, 0);
+    for (uint32_t i = 0; i < n; i++)
+        send[i] = back[i] = i;
+    for (uint32_t i = n; i-- > 1;) {
+        const uint32_t a = (uint32_t)between(&random, 0, i + 1);
+        const uint32_t b = (uint32_t)between(&random, 0, i + 1);
+        const uint32_t sent = send[i], returned = back[i];
+
+        send[i] = send[a];
+        send[a] = sent;
+        back[i] = back[b];
+        back[b] = returned;
+    }
+}
+
+/* Seconds of one case, the least of a few runs; *work is added to. With fixed costs
+ * programs are solved for many sets of workers. */
+static double given_s(uint32_t n, uint32_t number, bool fixed, double *work)
+{
+    enum { REPEATS = 5 };
+    struct cv_trip *trips = malloc(n * sizeof *trips);
+    uint32_t *orders = malloc(2 * n * sizeof *orders);
+    const struct cv_returns returns = { trips, n, true };
+    struct cv_round_trip found;
+    struct cv_arena arena;
+    struct cleave_error err;
+    double least = INFINITY;
+
+    if (trips == NULL || orders == NULL)
+        exit(1);
+    make_trips(trips, n, number, true);
+    make_orders(n, number, orders, orders + n);
+    for (uint32_t i = 0; i < n && fixed; i++) {
+        trips[i].send_fixed_s = 0.01 / n;
+        trips[i].compute_fixed_s = 0.1;
+    }
+    cv_arena_init(&arena);
+    for (int r = 0; r < REPEATS; r++) {
+        double begin;
+
+        cv_arena_reset(&arena);
+        begin = cpu_s();
+        check(cv_returns_given(&returns, orders, orders + n, n, 1, &arena, &found, &err),
+              &err);
+        least = fmin(least, cpu_s() - begin);
+    }
+    *work += found.work;
+    cv_arena_done(&arena);
+    free(orders);
+    free(trips);
+    return least;
+}
+
+static void bench_given(uint32_t n, bool fixed, unsigned cases)
+{
+    double sum = 0, worst = 0, work = 0;
+    char what[64];
+
+    for (uint32_t number = 0; number < cases; number++) {
+        const double least = given_s(n, number, fixed, &work);
+
+        sum += least;
+        worst = fmax(worst, least);
+    }
+    snprintf(what, sizeof what, "given orders%s, n = %u", fixed ? ", fixed costs" : "",
+             n);
+    printf("%-40s %-6s %5u cases  mean %9.3g s  worst %9.3g s  work %.15g\n", what,
+           "single", cases, sum / cases, worst, work);
+}
+
 int main(int argc, char **argv)
 {
-    const bool all = argc > 1 && strcmp(argv[1], "--all") == 0; /* minutes more */
+    const bool all = argc > 1 && strcmp(argv[1], "--all") == 0;
 
     describe_machine();
+    bench_given(6, false, 300);
+    bench_given(30, false, 60);
+    bench_given(100, false, 24);
+    bench_given(400, false, 3);
+    bench_given(10, true, 30);
+    bench_given(40, true, 3);
+    if (argc > 1 && strcmp(argv[1], "--given") == 0)
+        return 0;
     bench_plain(1000000);
     for (unsigned single = 0; single < 2; single++) {
         bench_quality(single == 1, 1000);
