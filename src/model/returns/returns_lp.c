@@ -17,9 +17,8 @@
 #include <string.h>
 
 #include "model/returns/returns_parts.h"
+#include "model/simplex/simplex.h"
 
-/* Reduced costs and pivots smaller than this are rounding errors. */
-static const double noise = 1e-12;
 /* Shares of less than this part of the lifespan are none. */
 static const double share_noise = 1e-13;
 
@@ -34,8 +33,11 @@ struct program {
     uint32_t *cols;      /* those not out                                     */
     uint32_t *in;        /* those that pay                                    */
     uint32_t ncols, nin;
-    double *tableau; /* ncols + 2 rows (port and worth last), ncols + 1 columns */
-    uint32_t *basic, *outside; /* variables: columns, then slacks of rows     */
+    struct cv_simplex simplex; /* its columns: ours, then slacks of rows      */
+    double *tableau;           /* ncols + 1 rows (port last), ncols columns   */
+    double *worth;             /* per column of the tableau: gain of one unit */
+    uint32_t *outside;         /* per column of the tableau: the program's */
+    uint32_t chosen;           /* of these                                    */
     double *matrix, *vector;   /* room to solve the last basis afresh         */
     uint32_t *pivots, *tight;
     double *x;    /* per column of the rows, in units of load                 */
@@ -73,106 +75,83 @@ static double right_side(const struct program *p, uint32_t i)
     return right;
 }
 
-/* --- the simplex method ------------------------------------------------------------- */
+/* --- the program as a tableau ------------------------------------------------------- */
 
 static bool set_up(struct program *p)
 {
-    const uint32_t width = p->ncols + 1;
+    const uint32_t n = p->ncols;
+    struct cv_simplex *simplex = &p->simplex;
     double largest = 0;
 
-    for (uint32_t i = 0; i <= p->ncols; i++) {
-        double *row = p->tableau + (size_t)i * width;
+    simplex->nrows = n + 1;
+    simplex->patience = 20 * (n + 10);
+    for (uint32_t i = 0; i <= n; i++) {
+        double *row = p->tableau + (size_t)i * n;
 
-        for (uint32_t j = 0; j < p->ncols; j++)
+        for (uint32_t j = 0; j < n; j++)
             row[j] = coefficient(p, i, p->cols[j]) / own_s(p, p->cols[j]);
-        row[p->ncols] = right_side(p, i) / p->rows->lifespan_s;
-        if (row[p->ncols] < 0)
+        simplex->value[i] = right_side(p, i) / p->rows->lifespan_s;
+        if (simplex->value[i] < 0)
             return false;
-        p->basic[i] = p->ncols + i;
+        simplex->basic[i] = n + i;
+        simplex->state[n + i] = CV_BASIC;
     }
-    for (uint32_t j = 0; j < p->ncols; j++) {
+    for (uint32_t j = 0; j < n; j++) {
         p->outside[j] = j;
+        simplex->state[j] = CV_AT_LOWER;
         largest = fmax(largest, 1 / own_s(p, p->cols[j]));
     }
-    for (uint32_t j = 0; j < p->ncols; j++)
-        p->tableau[(size_t)width * width + j] = 1 / own_s(p, p->cols[j]) / largest;
-    p->tableau[(size_t)width * width + p->ncols] = 0;
+    for (uint32_t j = 0; j < n; j++)
+        p->worth[j] = 1 / own_s(p, p->cols[j]) / largest;
     return true;
 }
 
-/* The column to enter: the one worth most, or by Bland's rule the first of some worth. */
-static uint32_t entering(const struct program *p, bool bland)
+/* Nothing outside the basis is at a limit: there are none. */
+static uint32_t choose(void *context, bool bland, double *out_gain)
 {
-    const double *worth = p->tableau + (size_t)(p->ncols + 1) * (p->ncols + 1);
+    struct program *p = context;
     uint32_t best = UINT32_MAX;
+    double most = p->simplex.noise;
 
     for (uint32_t j = 0; j < p->ncols; j++) {
-        if (!(worth[j] > noise))
+        if (!(p->worth[j] > most) || (bland && p->outside[j] > best))
             continue;
-        if (best == UINT32_MAX ||
-            (bland ? p->outside[j] < p->outside[best] : worth[j] > worth[best]))
-            best = j;
+        if (!bland)
+            most = p->worth[j];
+        p->chosen = j;
+        best = p->outside[j];
+        *out_gain = p->worth[j];
     }
     return best;
 }
 
-static uint32_t leaving(const struct program *p, uint32_t col)
+static bool take(void *context, uint32_t j)
 {
-    const uint32_t width = p->ncols + 1;
-    uint32_t best = UINT32_MAX;
-    double least = INFINITY;
+    struct program *p = context;
+    const double *from = p->tableau + p->chosen;
 
-    for (uint32_t i = 0; i <= p->ncols; i++) {
-        const double *row = p->tableau + (size_t)i * width;
-        const double ratio = row[p->ncols] / row[col];
-
-        if (!(row[col] > noise))
-            continue;
-        if (ratio < least || (ratio <= least && p->basic[i] < p->basic[best])) {
-            least = ratio;
-            best = i;
-        }
-    }
-    return best;
+    (void)j;
+    for (uint32_t i = 0; i <= p->ncols; i++, from += p->ncols)
+        p->simplex.column[i] = *from;
+    return true;
 }
 
-static void exchange(struct program *p, uint32_t at, uint32_t col)
+static bool exchange(void *context, uint32_t row, uint32_t in, uint32_t out)
 {
-    const uint32_t width = p->ncols + 1, kept = p->basic[at];
-    double *top = p->tableau + (size_t)at * width;
-    const double pivot = top[col];
+    struct program *p = context;
+    const uint32_t n = p->ncols, col = p->chosen;
+    const double *column = p->simplex.column, *top = p->tableau + (size_t)row * n;
+    const double pivot = column[row], worth = p->worth[col];
 
-    for (uint32_t j = 0; j < width; j++)
-        top[j] /= pivot;
-    top[col] = 1 / pivot;
-    for (uint32_t i = 0; i < width + 1; i++) {
-        double *row = p->tableau + (size_t)i * width;
-        const double factor = row[col];
-
-        if (i == at || factor == 0)
-            continue;
-        for (uint32_t j = 0; j < width; j++)
-            row[j] -= factor * top[j];
-        row[col] = -factor / pivot;
-        if (i <= p->ncols && row[p->ncols] < 0)
-            row[p->ncols] = 0;
-    }
-    p->basic[at] = p->outside[col];
-    p->outside[col] = kept;
-}
-
-static void run_simplex(struct program *p)
-{
-    const uint64_t patience = 20 * ((uint64_t)p->ncols + 10);
-
-    for (uint64_t turn = 0; turn < 50 * patience; turn++) {
-        const uint32_t col = entering(p, turn > patience);
-        const uint32_t at = col == UINT32_MAX ? UINT32_MAX : leaving(p, col);
-
-        if (at == UINT32_MAX)
-            return;
-        exchange(p, at, col);
-    }
+    (void)in;
+    cv_simplex_eliminate(p->tableau, n + 1, n, column, row);
+    for (uint32_t j = 0; j < n; j++)
+        p->worth[j] -= worth * top[j];
+    for (uint32_t i = 0; i <= n; i++)
+        p->tableau[(size_t)i * n + col] = (i == row ? 1 : -column[i]) / pivot;
+    p->worth[col] = -worth / pivot;
+    p->outside[col] = out;
+    return true;
 }
 
 /* --- from the last basis to shares -------------------------------------------------- */
@@ -187,7 +166,7 @@ static bool solve_basis(struct program *p)
         if (p->outside[j] >= p->ncols)
             p->tight[m++] = p->outside[j] - p->ncols;
     for (uint32_t i = 0; i <= p->ncols; i++)
-        if (p->basic[i] < p->ncols)
+        if (p->simplex.basic[i] < p->ncols)
             n++;
     if (n != m)
         return false;
@@ -195,8 +174,8 @@ static bool solve_basis(struct program *p)
         uint32_t c = 0;
 
         for (uint32_t i = 0; i <= p->ncols; i++)
-            if (p->basic[i] < p->ncols) {
-                const uint32_t col = p->cols[p->basic[i]];
+            if (p->simplex.basic[i] < p->ncols) {
+                const uint32_t col = p->cols[p->simplex.basic[i]];
 
                 p->matrix[(size_t)r * n + c++] =
                     coefficient(p, p->tight[r], col) / own_s(p, col);
@@ -233,6 +212,7 @@ static void shrink(struct program *p)
 /* The best of the program with the choices made, in p->x, or -1 when they do not go. */
 static double solve(struct program *p)
 {
+    static const struct cv_simplex_form form = { choose, take, exchange };
     const double lifespan_s = p->rows->lifespan_s;
     double work = 0;
     uint32_t c = 0;
@@ -250,13 +230,12 @@ static double solve(struct program *p)
         return 0;
     if (!(lifespan_s > 0) || !set_up(p))
         return -1;
-    run_simplex(p);
+    (void)cv_simplex_run(&p->simplex, &form, p);
     fresh = solve_basis(p);
     for (uint32_t i = 0; i <= p->ncols; i++)
-        if (p->basic[i] < p->ncols) {
-            const double right = p->tableau[(size_t)i * (p->ncols + 1) + p->ncols];
-            const double own = fresh ? p->vector[c++] : right * lifespan_s;
-            const uint32_t col = p->cols[p->basic[i]];
+        if (p->simplex.basic[i] < p->ncols) {
+            const double own = fresh ? p->vector[c++] : p->simplex.value[i] * lifespan_s;
+            const uint32_t col = p->cols[p->simplex.basic[i]];
 
             p->x[col] = own > share_noise * lifespan_s ? own / own_s(p, col) : 0;
         }
@@ -360,26 +339,44 @@ static bool search(struct program *p, enum choice *kept)
     return complete;
 }
 
+static double *cut(double **room, size_t n)
+{
+    double *here = *room;
+
+    *room += n;
+    return here;
+}
+
+/* In few pieces: many programs are so small that asking for room is felt. */
 static bool make_room(struct program *p, struct cv_arena *arena)
 {
-    const size_t n = p->rows->n;
+    const size_t n = p->rows->n, columns = 2 * n + 1;
+    double *room = cv_array(arena, 2 * n + 11, n * sizeof *room + sizeof *room);
+    uint32_t *numbers = cv_array(arena, 6 * n + 1, sizeof *numbers);
 
     p->choice = cv_array(arena, n, sizeof *p->choice);
-    p->cols = cv_array(arena, n, sizeof *p->cols);
-    p->in = cv_array(arena, n, sizeof *p->in);
-    p->tableau = cv_array(arena, n + 2, (n + 1) * sizeof *p->tableau);
-    p->basic = cv_array(arena, n + 1, sizeof *p->basic);
-    p->outside = cv_array(arena, n, sizeof *p->outside);
-    p->matrix = cv_array(arena, n, n * sizeof *p->matrix);
-    p->vector = cv_array(arena, n, sizeof *p->vector);
-    p->pivots = cv_array(arena, n, sizeof *p->pivots);
-    p->tight = cv_array(arena, n, sizeof *p->tight);
-    p->x = cv_array(arena, n, sizeof *p->x);
-    p->best = cv_array(arena, n, sizeof *p->best);
-    return p->choice != NULL && p->cols != NULL && p->in != NULL && p->tableau != NULL &&
-           p->basic != NULL && p->outside != NULL && p->matrix != NULL &&
-           p->vector != NULL && p->pivots != NULL && p->tight != NULL && p->x != NULL &&
-           p->best != NULL;
+    p->simplex.state = cv_array(arena, columns, sizeof *p->simplex.state);
+    if (room == NULL || numbers == NULL || p->choice == NULL || p->simplex.state == NULL)
+        return false;
+    p->tableau = cut(&room, (n + 1) * n);
+    p->matrix = cut(&room, n * n);
+    p->worth = cut(&room, n);
+    p->vector = cut(&room, n);
+    p->x = cut(&room, n);
+    p->best = cut(&room, n);
+    p->simplex.limit = cut(&room, columns);
+    p->simplex.value = cut(&room, n + 1);
+    p->simplex.column = cut(&room, n + 1);
+    p->cols = numbers;
+    p->in = numbers + n;
+    p->outside = numbers + 2 * n;
+    p->pivots = numbers + 3 * n;
+    p->tight = numbers + 4 * n;
+    p->simplex.basic = numbers + 5 * n;
+    p->simplex.noise = 1e-12;
+    for (size_t j = 0; j < columns; j++)
+        p->simplex.limit[j] = INFINITY;
+    return true;
 }
 
 bool cv_rows_single(const struct cv_rows *rows, double *shares, bool *out_optimal,

@@ -129,14 +129,15 @@ static double node_bound(const struct cv_master *pool)
             double here = 0;
 
             /* First what unlimited patterns are worth, then what limited ones add. */
-            if (isinf(pool->limit[p]) != (turn == 0) || pool->limit[p] <= 0)
+            if (isinf(*cv_master_limit(pool, p)) != (turn == 0) ||
+                *cv_master_limit(pool, p) <= 0)
                 continue;
             for (uint32_t s = 0; s < instance->nsizes; s++)
                 here += fmax(pool->dual[s], 0) * count[s];
             if (turn == 0)
                 worth[g] = fmax(worth[g], here);
             else
-                bound += pool->limit[p] * fmax(here - worth[g], 0);
+                bound += *cv_master_limit(pool, p) * fmax(here - worth[g], 0);
         }
     for (uint32_t g = 0; g < instance->ngroups; g++)
         bound += worth[g] * pool->rhs[instance->nsizes + g];
@@ -209,7 +210,7 @@ static void shift(struct branching *branching, uint32_t pattern, double bins)
     for (uint32_t s = 0; s < pool->instance->nsizes; s++)
         pool->rhs[s] += bins * count[s];
     pool->rhs[pool->instance->nsizes + pool->group[pattern]] -= bins;
-    pool->limit[pattern] -= bins;
+    *cv_master_limit(pool, pattern) -= bins;
     branching->fixed[pattern] = (uint32_t)((double)branching->fixed[pattern] + bins);
 }
 
@@ -237,16 +238,16 @@ static void branch(struct branching *branching, double parent)
         return;
     }
     whole = floor(branching->values[p]);
-    limit = pool->limit[p];
+    limit = *cv_master_limit(pool, p);
     if (pool->rhs[pool->instance->nsizes + pool->group[p]] >= whole + 1 &&
         limit >= whole + 1) {
         shift(branching, p, whole + 1);
         branch(branching, bound);
         shift(branching, p, -(whole + 1));
     }
-    pool->limit[p] = whole;
+    *cv_master_limit(pool, p) = whole;
     branch(branching, bound);
-    pool->limit[p] = limit;
+    *cv_master_limit(pool, p) = limit;
 }
 
 bool cv_branch_solve(const struct cv_generator *generator, struct cv_work *work,

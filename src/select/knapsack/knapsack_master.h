@@ -13,12 +13,11 @@
  * Profits are divided by the largest. */
 #ifndef CV_KNAPSACK_MASTER_H
 #define CV_KNAPSACK_MASTER_H
+#include "model/simplex/simplex.h"
 #include "select/knapsack/knapsack_fill.h"
 
 /* Rows for which the inverse of the basis is kept in full. */
 enum { CV_MASTER_ROWS = 160 };
-
-enum cv_column_state { CV_AT_LOWER, CV_AT_UPPER, CV_BASIC };
 
 /* Columns: a slack per row, a y per segment, then the patterns. */
 struct cv_master {
@@ -28,17 +27,14 @@ struct cv_master {
     /* Per pattern. */
     uint32_t *count; /* of each size, pattern by pattern */
     uint32_t *group;
-    double *limit;
-    size_t count_capacity, group_capacity, limit_capacity;
-    /* Per column. */
-    unsigned char *state;
-    size_t state_capacity;
-    /* Per row. */
-    double *rhs, *value, *dual, *column;
-    uint32_t *basic;
-    double *inverse; /* of the basis, row by row */
+    size_t count_capacity, group_capacity;
+    struct cv_simplex simplex; /* its arrays are the master's */
+    size_t state_capacity, limit_capacity;
+    double *rhs, *dual; /* per row */
+    double *inverse;    /* of the basis, row by row */
     double objective;
-    unsigned pivots; /* since the inverse was made */
+    unsigned pivots;      /* since the inverse was made */
+    struct cv_work *work; /* while solving */
 };
 
 bool cv_master_init(struct cv_master *master, const struct cv_instance *instance);
@@ -58,6 +54,12 @@ static inline const uint32_t *cv_master_pattern(const struct cv_master *master,
                                                 uint32_t pattern)
 {
     return master->count + (size_t)pattern * master->instance->nsizes;
+}
+
+/* The most bins that a pattern may fill. */
+static inline double *cv_master_limit(const struct cv_master *master, uint32_t pattern)
+{
+    return master->simplex.limit + master->nfixed + pattern;
 }
 
 /* --- knapsack_patterns.c: column generation -------------------------------------------- */

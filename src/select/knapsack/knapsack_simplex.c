@@ -1,56 +1,16 @@
-/* knapsack_simplex.c -- primal simplex for the program over patterns.
+/* knapsack_simplex.c -- the program over patterns, solved.
  * SPDX-License-Identifier: MIT
  *
- * Bounded variables, the inverse of the basis in full: there are few rows. Columns enter
- * by largest reduced profit, or after many steps without progress by lowest index (Bland),
- * which cannot cycle. */
+ * The inverse of the basis is kept in full: there are few rows, and patterns come and come.
+ * simplex.c says what to do with it. Every exchange leaves rounding errors behind, so now
+ * and then it is made anew. */
 #include "select/knapsack/knapsack_master.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Reduced profits and pivots smaller than these are taken for rounding. */
-static const double price_zero = 1e-9, pivot_zero = 1e-9;
 enum { REFRESH = 60, PATIENCE = 200 };
-
-bool cv_master_init(struct cv_master *master, const struct cv_instance *instance)
-{
-    const size_t m = (size_t)instance->nsizes + instance->ngroups;
-
-    *master = (struct cv_master){ .instance = instance, .nrows = (uint32_t)m };
-    master->nfixed = master->nrows + instance->nsegments;
-    for (uint32_t i = 0; i < instance->nsegments; i++)
-        master->scale = fmax(master->scale, instance->segments[i].profit);
-    master->rhs = calloc(4 * m, sizeof *master->rhs);
-    master->basic = calloc(m, sizeof *master->basic);
-    master->inverse = calloc(m * m, sizeof *master->inverse);
-    master->state = cv_grow(NULL, &master->state_capacity, master->nfixed, 1);
-    if (master->rhs == NULL || master->basic == NULL || master->inverse == NULL ||
-        master->state == NULL) {
-        cv_master_done(master);
-        return false;
-    }
-    master->value = master->rhs + m;
-    master->dual = master->rhs + 2 * m;
-    master->column = master->rhs + 3 * m;
-    for (uint32_t g = 0; g < instance->ngroups; g++)
-        master->rhs[instance->nsizes + g] = instance->groups[g].nbins;
-    cv_master_reset(master);
-    return true;
-}
-
-void cv_master_done(struct cv_master *master)
-{
-    free(master->count);
-    free(master->group);
-    free(master->limit);
-    free(master->state);
-    free(master->rhs);
-    free(master->basic);
-    free(master->inverse);
-    *master = (struct cv_master){ .instance = NULL };
-}
 
 static bool grow(void **array, size_t *capacity, size_t needed, size_t size)
 {
@@ -61,6 +21,60 @@ static bool grow(void **array, size_t *capacity, size_t needed, size_t size)
     if (grown != NULL)
         *array = grown;
     return grown != NULL;
+}
+
+static bool grow_columns(struct cv_master *master, size_t n)
+{
+    struct cv_simplex *simplex = &master->simplex;
+
+    return grow((void **)&simplex->state, &master->state_capacity, n, 1) &&
+           grow((void **)&simplex->limit, &master->limit_capacity, n,
+                sizeof *simplex->limit);
+}
+
+bool cv_master_init(struct cv_master *master, const struct cv_instance *instance)
+{
+    const size_t m = (size_t)instance->nsizes + instance->ngroups;
+    struct cv_simplex *simplex = &master->simplex;
+
+    *master = (struct cv_master){ .instance = instance, .nrows = (uint32_t)m };
+    master->nfixed = master->nrows + instance->nsegments;
+    for (uint32_t i = 0; i < instance->nsegments; i++)
+        master->scale = fmax(master->scale, instance->segments[i].profit);
+    master->rhs = calloc(4 * m, sizeof *master->rhs);
+    master->inverse = calloc(m * m, sizeof *master->inverse);
+    *simplex = (struct cv_simplex){ .nrows = (uint32_t)m,
+                                    .noise = 1e-9,
+                                    .patience = PATIENCE,
+                                    .basic = calloc(m, sizeof *simplex->basic) };
+    if (master->rhs == NULL || master->inverse == NULL || simplex->basic == NULL ||
+        !grow_columns(master, master->nfixed)) {
+        cv_master_done(master);
+        return false;
+    }
+    simplex->value = master->rhs + m;
+    master->dual = master->rhs + 2 * m;
+    simplex->column = master->rhs + 3 * m;
+    for (uint32_t g = 0; g < instance->ngroups; g++)
+        master->rhs[instance->nsizes + g] = instance->groups[g].nbins;
+    for (size_t r = 0; r < m; r++)
+        simplex->limit[r] = INFINITY;
+    for (uint32_t i = 0; i < instance->nsegments; i++)
+        simplex->limit[m + i] = instance->segments[i].count;
+    cv_master_reset(master);
+    return true;
+}
+
+void cv_master_done(struct cv_master *master)
+{
+    free(master->count);
+    free(master->group);
+    free(master->simplex.state);
+    free(master->simplex.limit);
+    free(master->simplex.basic);
+    free(master->rhs);
+    free(master->inverse);
+    *master = (struct cv_master){ .instance = NULL };
 }
 
 bool cv_master_add(struct cv_master *master, uint32_t group, const uint32_t *count)
@@ -83,16 +97,13 @@ bool cv_master_append(struct cv_master *master, uint32_t group, const uint32_t *
               sizeof *master->count) ||
         !grow((void **)&master->group, &master->group_capacity, n + 1,
               sizeof *master->group) ||
-        !grow((void **)&master->limit, &master->limit_capacity, n + 1,
-              sizeof *master->limit) ||
-        !grow((void **)&master->state, &master->state_capacity, master->nfixed + n + 1,
-              1))
+        !grow_columns(master, master->nfixed + (size_t)n + 1))
         return false;
     memcpy(master->count + n * width, count, width * sizeof *count);
     master->group[n] = group;
-    master->limit[n] = INFINITY;
-    master->state[master->nfixed + n] = CV_AT_LOWER;
     master->npatterns++;
+    *cv_master_limit(master, n) = INFINITY;
+    master->simplex.state[master->nfixed + n] = CV_AT_LOWER;
     return true;
 }
 
@@ -100,13 +111,13 @@ void cv_master_reset(struct cv_master *master)
 {
     const uint32_t m = master->nrows;
 
-    memset(master->state, CV_AT_LOWER, master->nfixed + master->npatterns);
+    memset(master->simplex.state, CV_AT_LOWER, master->nfixed + master->npatterns);
     memset(master->inverse, 0, (size_t)m * m * sizeof *master->inverse);
     for (uint32_t r = 0; r < m; r++) {
-        master->basic[r] = r;
-        master->state[r] = CV_BASIC;
+        master->simplex.basic[r] = r;
+        master->simplex.state[r] = CV_BASIC;
         master->inverse[(size_t)r * m + r] = 1;
-        master->value[r] = master->rhs[r];
+        master->simplex.value[r] = master->rhs[r];
     }
     master->pivots = 0;
 }
@@ -118,15 +129,6 @@ static double column_profit(const struct cv_master *master, uint32_t j)
     if (j < master->nrows || j >= master->nfixed)
         return 0;
     return master->instance->segments[j - master->nrows].profit / master->scale;
-}
-
-static double column_limit(const struct cv_master *master, uint32_t j)
-{
-    if (j < master->nrows)
-        return INFINITY;
-    if (j < master->nfixed)
-        return master->instance->segments[j - master->nrows].count;
-    return master->limit[j - master->nfixed];
 }
 
 /* out += factor * column j. */
@@ -177,7 +179,7 @@ static void find_duals(struct cv_master *master)
 
     memset(master->dual, 0, m * sizeof *master->dual);
     for (uint32_t r = 0; r < m; r++) {
-        const double profit = column_profit(master, master->basic[r]);
+        const double profit = column_profit(master, master->simplex.basic[r]);
 
         for (uint32_t i = 0; i < m && profit != 0; i++)
             master->dual[i] += profit * master->inverse[(size_t)r * m + i];
@@ -188,38 +190,18 @@ static void find_duals(struct cv_master *master)
 static void find_values(struct cv_master *master)
 {
     const uint32_t m = master->nrows, n = master->nfixed + master->npatterns;
-    double *rest = master->column;
+    double *rest = master->simplex.column;
 
     memcpy(rest, master->rhs, m * sizeof *rest);
     for (uint32_t j = 0; j < n; j++)
-        if (master->state[j] == CV_AT_UPPER)
-            add_column(master, j, -column_limit(master, j), rest);
+        if (master->simplex.state[j] == CV_AT_UPPER)
+            add_column(master, j, -master->simplex.limit[j], rest);
     for (uint32_t r = 0; r < m; r++) {
         double value = 0;
 
         for (uint32_t i = 0; i < m; i++)
             value += master->inverse[(size_t)r * m + i] * rest[i];
-        master->value[r] = value;
-    }
-}
-
-/* Make row `row` of the inverse, and of `column`, the unit one. */
-static void eliminate(struct cv_master *master, uint32_t row)
-{
-    const uint32_t m = master->nrows;
-    double *pivot_row = master->inverse + (size_t)row * m;
-    const double pivot = master->column[row];
-
-    for (uint32_t i = 0; i < m; i++)
-        pivot_row[i] /= pivot;
-    for (uint32_t r = 0; r < m; r++) {
-        const double factor = master->column[r];
-        double *other = master->inverse + (size_t)r * m;
-
-        if (r == row || factor == 0)
-            continue;
-        for (uint32_t i = 0; i < m; i++)
-            other[i] -= factor * pivot_row[i];
+        master->simplex.value[r] = value;
     }
 }
 
@@ -235,7 +217,7 @@ static void find_column(struct cv_master *master, uint32_t j)
 
         for (uint32_t i = 0; i < m; i++)
             sum += master->inverse[(size_t)r * m + i] * entry[i];
-        master->column[r] = sum;
+        master->simplex.column[r] = sum;
     }
 }
 
@@ -247,7 +229,7 @@ static bool refresh(struct cv_master *master)
     uint32_t basis[CV_MASTER_ROWS];
     bool taken[CV_MASTER_ROWS] = { false };
 
-    memcpy(basis, master->basic, m * sizeof *basis);
+    memcpy(basis, master->simplex.basic, m * sizeof *basis);
     memset(master->inverse, 0, (size_t)m * m * sizeof *master->inverse);
     for (uint32_t r = 0; r < m; r++)
         master->inverse[(size_t)r * m + r] = 1;
@@ -256,128 +238,90 @@ static bool refresh(struct cv_master *master)
 
         find_column(master, basis[k]);
         for (uint32_t r = 0; r < m; r++)
-            if (!taken[r] &&
-                (row == m || fabs(master->column[r]) > fabs(master->column[row])))
+            if (!taken[r] && (row == m || fabs(master->simplex.column[r]) >
+                                              fabs(master->simplex.column[row])))
                 row = r;
-        if (fabs(master->column[row]) < pivot_zero)
+        if (fabs(master->simplex.column[row]) < master->simplex.noise)
             return false;
-        eliminate(master, row);
+        cv_simplex_eliminate(master->inverse, m, m, master->simplex.column, row);
         taken[row] = true;
-        master->basic[row] = basis[k];
+        master->simplex.basic[row] = basis[k];
     }
     master->pivots = 0;
     find_values(master);
     return true;
 }
 
-/* The column to move: *out_gain is its reduced profit. UINT32_MAX: none gains. */
-static uint32_t choose_column(const struct cv_master *master, bool first,
-                              double *out_gain)
-{
-    const uint32_t n = master->nfixed + master->npatterns;
-    uint32_t best = UINT32_MAX;
-    double most = price_zero;
-
-    for (uint32_t j = 0; j < n; j++) {
-        double gain;
-
-        if (master->state[j] == CV_BASIC || column_limit(master, j) <= 0)
-            continue;
-        gain = reduced_profit(master, j);
-        if ((master->state[j] == CV_AT_LOWER ? gain : -gain) > most) {
-            most = fabs(gain);
-            best = j;
-            *out_gain = gain;
-            if (first)
-                break;
-        }
-    }
-    return best;
-}
-
-/* How far column j can move when row r limits it; `sense` is 1 upwards, -1 downwards. */
-static double row_limit(const struct cv_master *master, uint32_t r, double sense)
-{
-    const double change = sense * master->column[r];
-    double room;
-
-    if (fabs(change) < pivot_zero)
-        return INFINITY;
-    if (change > 0)
-        room = master->value[r] / change;
-    else
-        room = (column_limit(master, master->basic[r]) - master->value[r]) / -change;
-    return room > 0 ? room : 0;
-}
-
-/* Move column j as far as it goes; returns the length of the step. */
-static double move_column(struct cv_master *master, uint32_t j)
-{
-    const uint32_t m = master->nrows;
-    const bool up = master->state[j] == CV_AT_LOWER;
-    const double sense = up ? 1 : -1;
-    double step = column_limit(master, j);
-    uint32_t row = m;
-
-    for (uint32_t r = 0; r < m; r++) {
-        const double limit = row_limit(master, r, sense);
-
-        if (limit < step - 1e-12 ||
-            (row < m && limit <= step &&
-             fabs(master->column[r]) > fabs(master->column[row]))) {
-            step = limit < step ? limit : step;
-            row = r;
-        }
-    }
-    for (uint32_t r = 0; r < m; r++)
-        master->value[r] -= sense * step * master->column[r];
-    if (row == m) {
-        master->state[j] = up ? CV_AT_UPPER : CV_AT_LOWER;
-        return step;
-    }
-    master->state[master->basic[row]] =
-        sense * master->column[row] > 0 ? CV_AT_LOWER : CV_AT_UPPER;
-    master->basic[row] = j;
-    master->state[j] = CV_BASIC;
-    master->value[row] = up ? step : column_limit(master, j) - step;
-    eliminate(master, row);
-    master->pivots++;
-    return step;
-}
-
 static void find_objective(struct cv_master *master)
 {
     master->objective = 0;
     for (uint32_t r = 0; r < master->nrows; r++)
-        master->objective += column_profit(master, master->basic[r]) * master->value[r];
+        master->objective +=
+            column_profit(master, master->simplex.basic[r]) * master->simplex.value[r];
     for (uint32_t j = master->nrows; j < master->nfixed; j++)
-        if (master->state[j] == CV_AT_UPPER)
-            master->objective += column_profit(master, j) * column_limit(master, j);
+        if (master->simplex.state[j] == CV_AT_UPPER)
+            master->objective += column_profit(master, j) * master->simplex.limit[j];
+}
+
+static uint32_t choose(void *context, bool bland, double *out_gain)
+{
+    const struct cv_master *master = context;
+    const struct cv_simplex *simplex = &master->simplex;
+    const uint32_t n = master->nfixed + master->npatterns;
+    uint32_t best = UINT32_MAX;
+    double most = simplex->noise;
+
+    find_duals(context);
+    for (uint32_t j = 0; j < n; j++) {
+        double gain;
+
+        if (simplex->state[j] == CV_BASIC || simplex->limit[j] <= 0)
+            continue;
+        gain = reduced_profit(master, j);
+        if (!((simplex->state[j] == CV_AT_LOWER ? gain : -gain) > most))
+            continue;
+        most = fabs(gain);
+        best = j;
+        *out_gain = gain;
+        if (bland)
+            break;
+    }
+    return best;
+}
+
+static bool take(void *context, uint32_t j)
+{
+    struct cv_master *master = context;
+    const uint64_t cost = (uint64_t)master->npatterns * master->instance->nsizes / 4 +
+                          (uint64_t)master->nrows * master->nrows;
+
+    if (!cv_work_spend(master->work, cost))
+        return false;
+    find_column(master, j);
+    return true;
+}
+
+static bool exchange(void *context, uint32_t row, uint32_t in, uint32_t out)
+{
+    struct cv_master *master = context;
+
+    (void)in;
+    (void)out;
+    cv_simplex_eliminate(master->inverse, master->nrows, master->nrows,
+                         master->simplex.column, row);
+    if (++master->pivots < REFRESH || refresh(master))
+        return true;
+    cv_master_reset(master);
+    return false;
 }
 
 bool cv_master_solve(struct cv_master *master, struct cv_work *work)
 {
-    const uint64_t cost = (uint64_t)master->npatterns * master->instance->nsizes / 4 +
-                          (uint64_t)master->nrows * master->nrows;
-    unsigned idle = 0;
-    bool solved = false;
+    static const struct cv_simplex_form form = { choose, take, exchange };
+    bool solved;
 
-    for (;;) {
-        double gain = 0;
-        uint32_t j;
-
-        if (master->pivots >= REFRESH && !refresh(master)) {
-            cv_master_reset(master);
-            break;
-        }
-        find_duals(master);
-        j = choose_column(master, idle > PATIENCE, &gain);
-        solved = j == UINT32_MAX;
-        if (solved || idle > 20 * PATIENCE || !cv_work_spend(work, cost))
-            break;
-        find_column(master, j);
-        idle = move_column(master, j) * fabs(gain) > 1e-12 ? 0 : idle + 1;
-    }
+    master->work = work;
+    solved = cv_simplex_run(&master->simplex, &form, master);
     find_objective(master);
     return solved;
 }
@@ -385,10 +329,11 @@ bool cv_master_solve(struct cv_master *master, struct cv_work *work)
 void cv_master_values(const struct cv_master *master, double *values)
 {
     for (uint32_t p = 0; p < master->npatterns; p++)
-        values[p] =
-            master->state[master->nfixed + p] == CV_AT_UPPER ? master->limit[p] : 0;
+        values[p] = master->simplex.state[master->nfixed + p] == CV_AT_UPPER
+                        ? *cv_master_limit(master, p)
+                        : 0;
     for (uint32_t r = 0; r < master->nrows; r++)
-        if (master->basic[r] >= master->nfixed)
-            values[master->basic[r] - master->nfixed] =
-                master->value[r] > 0 ? master->value[r] : 0;
+        if (master->simplex.basic[r] >= master->nfixed)
+            values[master->simplex.basic[r] - master->nfixed] =
+                master->simplex.value[r] > 0 ? master->simplex.value[r] : 0;
 }

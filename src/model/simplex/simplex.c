@@ -1,0 +1,136 @@
+/* simplex.c -- the primal simplex method with bounded columns.
+ * SPDX-License-Identifier: MIT
+ *
+ * The column with most gain moves, and of rows that stop it at the same place the one with
+ * the largest pivot leaves, which keeps numbers good. After many steps without progress
+ * both choices go to the lowest index (Bland), which cannot go in circles, until there is
+ * some. */
+#include "model/simplex/simplex.h"
+
+#include <math.h>
+#include <stddef.h>
+
+/* Steps that bring less than this are no progress. */
+static const double progress = 1e-12;
+enum { BLAND_TURNS = 20 }; /* times as many steps without progress as patience: give up */
+
+/* Of two rows that stop a column at the same place, whether it is to be row r. The
+ * column's own limit goes before any row. */
+static bool first_of(const struct cv_simplex *simplex, uint32_t r, uint32_t row,
+                     bool bland)
+{
+    if (row == simplex->nrows)
+        return false;
+    return bland ? simplex->basic[r] < simplex->basic[row]
+                 : fabs(simplex->column[r]) > fabs(simplex->column[row]);
+}
+
+/* The length of the step of column j. *out_row is the row that stops it, or the number of
+ * rows when the column's own limit does. */
+static double measure(const struct cv_simplex *simplex, uint32_t j, bool bland,
+                      uint32_t *out_row)
+{
+    const double sense = simplex->state[j] == CV_AT_LOWER ? 1 : -1;
+    const uint32_t m = simplex->nrows;
+    double step = simplex->limit[j];
+    uint32_t row = m;
+
+    for (uint32_t r = 0; r < m; r++) {
+        const double change = sense * simplex->column[r];
+        double room = simplex->value[r];
+
+        if (change < simplex->noise) {
+            room = simplex->limit[simplex->basic[r]] - room;
+            if (change > -simplex->noise || isinf(room))
+                continue;
+        }
+        room = room > 0 ? room / fabs(change) : 0;
+        if (room > step || (room == step && !first_of(simplex, r, row, bland)))
+            continue;
+        step = room;
+        row = r;
+    }
+    *out_row = row;
+    return step;
+}
+
+/* Move column j by `step`; it takes the place of the basic column of `row`, if that is one
+ * of the rows. */
+static void move(struct cv_simplex *simplex, uint32_t j, double step, uint32_t row)
+{
+    const bool up = simplex->state[j] == CV_AT_LOWER;
+    const double sense = up ? 1 : -1;
+
+    for (uint32_t r = 0; r < simplex->nrows; r++)
+        simplex->value[r] -= sense * step * simplex->column[r];
+    if (row == simplex->nrows) {
+        simplex->state[j] = up ? CV_AT_UPPER : CV_AT_LOWER;
+        return;
+    }
+    simplex->state[simplex->basic[row]] =
+        sense * simplex->column[row] > 0 ? CV_AT_LOWER : CV_AT_UPPER;
+    simplex->basic[row] = j;
+    simplex->state[j] = CV_BASIC;
+    simplex->value[row] = up ? step : simplex->limit[j] - step;
+}
+
+bool cv_simplex_run(struct cv_simplex *simplex, const struct cv_simplex_form *form,
+                    void *context)
+{
+    uint64_t idle = 0;
+
+    while (idle <= (uint64_t)BLAND_TURNS * simplex->patience) {
+        const bool bland = idle > simplex->patience;
+        double gain = 0, step;
+        uint32_t row, out;
+        const uint32_t j = form->choose(context, bland, &gain);
+
+        if (j == UINT32_MAX)
+            return true;
+        if (!form->take(context, j))
+            return false;
+        step = measure(simplex, j, bland, &row);
+        if (isinf(step))
+            return false;
+        idle = step * fabs(gain) > progress ? 0 : idle + 1;
+        out = row < simplex->nrows ? simplex->basic[row] : j;
+        move(simplex, j, step, row);
+        if (row < simplex->nrows && !form->exchange(context, row, j, out))
+            return false;
+    }
+    return false;
+}
+
+/* row -= factor * top. Four at once: most of the time of a run goes by here. */
+static void subtract(double *restrict row, const double *restrict top, double factor,
+                     uint32_t width)
+{
+    uint32_t i = 0;
+
+    for (; i + 4 <= width; i += 4) {
+        const double a = row[i] - factor * top[i];
+        const double b = row[i + 1] - factor * top[i + 1];
+        const double c = row[i + 2] - factor * top[i + 2];
+        const double d = row[i + 3] - factor * top[i + 3];
+
+        row[i] = a;
+        row[i + 1] = b;
+        row[i + 2] = c;
+        row[i + 3] = d;
+    }
+    for (; i < width; i++)
+        row[i] -= factor * top[i];
+}
+
+void cv_simplex_eliminate(double *matrix, uint32_t nrows, uint32_t width,
+                          const double *column, uint32_t row)
+{
+    double *top = matrix + (size_t)row * width;
+    const double pivot = column[row];
+
+    for (uint32_t i = 0; i < width; i++)
+        top[i] /= pivot;
+    for (uint32_t r = 0; r < nrows; r++)
+        if (r != row && column[r] != 0)
+            subtract(matrix + (size_t)r * width, top, column[r], width);
+}
