@@ -1,4 +1,5 @@
-/* json_in.c -- strict JSON from one line of text. SPDX-License-Identifier: MIT */
+/* json_in.c -- strict JSON from a line of text, or from a whole one.
+ * SPDX-License-Identifier: MIT */
 #include "io/json_in.h"
 
 #include <stdlib.h>
@@ -31,10 +32,33 @@ void cv_json_in_line(struct cv_json_in *in, const char *bytes, size_t length)
     in->end = bytes + length;
 }
 
+void cv_json_in_whole(struct cv_json_in *in, const char *bytes, size_t length)
+{
+    cv_json_in_line(in, bytes, length);
+    in->whole = true;
+}
+
+static inline void skip(struct cv_json_in *in)
+{
+    for (; in->at < in->end && *in->at <= ' '; in->at++) {
+        if (*in->at == '\n' && in->whole) {
+            in->line++;
+            in->begin = in->at + 1;
+        } else if (*in->at != ' ' && *in->at != '\t' && *in->at != '\r') {
+            break;
+        }
+    }
+}
+
 void cv_json_in_skip(struct cv_json_in *in)
 {
-    while (in->at < in->end && (*in->at == ' ' || *in->at == '\t' || *in->at == '\r'))
-        in->at++;
+    skip(in);
+}
+
+char cv_json_in_peek(struct cv_json_in *in)
+{
+    skip(in);
+    return in->at < in->end ? *in->at : '\0';
 }
 
 struct cv_place cv_json_in_place(const struct cv_json_in *in, const char *at)
@@ -55,10 +79,11 @@ static enum cleave_status fail_at(const struct cv_json_in *in, const char *at,
     char shown[48];
 
     if (at >= in->end)
-        return cv_fail_at(err, &place, "%s, got the end of the line", expected);
+        return cv_fail_at(err, &place, "%s, got the end of the %s", expected,
+                          in->whole ? "text" : "line");
     /* Show a word or number whole, other characters alone. */
     if (strchr("{}[],:", *at) == NULL)
-        while (at + length < in->end && strchr("{}[],: \t\r", at[length]) == NULL)
+        while (at + length < in->end && strchr("{}[],: \t\r\n", at[length]) == NULL)
             length++;
     return cv_fail_at(err, &place, "%s, got '%s'", expected,
                       cv_shown(at, length, shown, sizeof shown));
@@ -66,7 +91,7 @@ static enum cleave_status fail_at(const struct cv_json_in *in, const char *at,
 
 static bool take(struct cv_json_in *in, char c)
 {
-    cv_json_in_skip(in);
+    skip(in);
     if (in->at >= in->end || *in->at != c)
         return false;
     in->at++;
@@ -227,38 +252,48 @@ enum cleave_status cv_json_in_key(struct cv_json_in *in, const char **out,
     return take(in, ':') ? CLEAVE_OK : fail_at(in, in->at, "expected ':'", err);
 }
 
-static const char *skip_digits(const char *at, const char *end)
+static inline const char *take_digits(const char *at, const char *end, uint64_t *value)
 {
-    while (at < end && *at >= '0' && *at <= '9')
-        at++;
+    for (; at < end && *at >= '0' && *at <= '9'; at++)
+        *value = *value * 10 + (uint64_t)(*at - '0');
     return at;
 }
 
-/* The end of the number at `at` as JSON writes them, or NULL. */
-static const char *find_number_end(const char *at, const char *end)
+/* The end of the number at `at` as JSON writes them, or NULL. *out is its value if *known:
+ * up to 15 digits without exponent, as most have, are exact in doubles and so is the power
+ * of ten, so that one division rounds once, and right. */
+static const char *take_number(const char *at, const char *end, double *out, bool *known)
 {
-    const char *digits;
+    static const double tens[] = { 1e0, 1e1, 1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                   1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15 };
+    const bool negative = at < end && *at == '-';
+    const char *from = at + negative;
+    ptrdiff_t whole, decimals = 0;
+    uint64_t value = 0;
 
-    if (at < end && *at == '-')
-        at++;
-    digits = skip_digits(at, end);
-    if (digits == at || (*at == '0' && digits > at + 1))
+    at = take_digits(from, end, &value);
+    whole = at - from;
+    if (whole == 0 || (*from == '0' && whole > 1))
         return NULL;
-    at = digits;
     if (at < end && *at == '.') {
-        digits = skip_digits(at + 1, end);
-        if (digits == at + 1)
+        from = at + 1;
+        at = take_digits(from, end, &value);
+        decimals = at - from;
+        if (decimals == 0)
             return NULL;
-        at = digits;
     }
+    *known = whole + decimals <= 15;
+    if (*known)
+        *out = (negative ? -1.0 : 1.0) * (double)value / tens[decimals];
     if (at < end && (*at == 'e' || *at == 'E')) {
+        *known = false;
         at++;
         if (at < end && (*at == '+' || *at == '-'))
             at++;
-        digits = skip_digits(at, end);
-        if (digits == at)
+        from = at;
+        at = take_digits(from, end, &value);
+        if (at == from)
             return NULL;
-        at = digits;
     }
     return at;
 }
@@ -268,19 +303,24 @@ enum cleave_status cv_json_in_number(struct cv_json_in *in, double *out,
 {
     char number[NUMBER_MOST + 1];
     const char *end, *expected;
+    double value = 0;
     size_t length;
+    bool known;
 
-    cv_json_in_skip(in);
-    end = find_number_end(in->at, in->end);
+    skip(in);
+    end = take_number(in->at, in->end, &value, &known);
     if (end == NULL || end - in->at > NUMBER_MOST)
         return fail_at(in, in->at, "expected a number", err);
-    length = (size_t)(end - in->at);
-    memcpy(number, in->at, length);
-    number[length] = '\0';
-    expected = cv_quantity_parse(number, CV_NUMBER, out);
-    if (expected != NULL)
-        return fail_at(in, in->at, expected, err);
+    if (!known) {
+        length = (size_t)(end - in->at);
+        memcpy(number, in->at, length);
+        number[length] = '\0';
+        expected = cv_quantity_parse(number, CV_NUMBER, &value);
+        if (expected != NULL)
+            return fail_at(in, in->at, expected, err);
+    }
     in->at = end;
+    *out = value;
     return CLEAVE_OK;
 }
 
@@ -289,10 +329,11 @@ enum cleave_status cv_json_in_count(struct cv_json_in *in, uint64_t *out,
 {
     uint64_t value = 0;
     const char *end;
-    bool good;
+    double number;
+    bool good, known;
 
-    cv_json_in_skip(in);
-    end = find_number_end(in->at, in->end);
+    skip(in);
+    end = take_number(in->at, in->end, &number, &known);
     good = end != NULL;
     for (const char *c = in->at; good && c < end; c++) {
         uint64_t digit = (uint64_t)(*c - '0');
@@ -307,29 +348,38 @@ enum cleave_status cv_json_in_count(struct cv_json_in *in, uint64_t *out,
     return CLEAVE_OK;
 }
 
+static bool take_word(struct cv_json_in *in, const char *word)
+{
+    const size_t length = strlen(word);
+
+    skip(in);
+    if ((size_t)(in->end - in->at) < length || memcmp(in->at, word, length) != 0)
+        return false;
+    in->at += length;
+    return true;
+}
+
 enum cleave_status cv_json_in_bool(struct cv_json_in *in, bool *out,
                                    struct cleave_error *err)
 {
-    static const char *const words[] = { "false", "true" };
+    if (!take_word(in, "false") && !take_word(in, "true"))
+        return fail_at(in, in->at, "expected true or false", err);
+    *out = in->at[-2] == 'u';
+    return CLEAVE_OK;
+}
 
-    cv_json_in_skip(in);
-    for (int i = 0; i < 2; i++) {
-        size_t length = strlen(words[i]);
-
-        if ((size_t)(in->end - in->at) >= length &&
-            memcmp(in->at, words[i], length) == 0) {
-            in->at += length;
-            *out = i == 1;
-            return CLEAVE_OK;
-        }
-    }
-    return fail_at(in, in->at, "expected true or false", err);
+enum cleave_status cv_json_in_null(struct cv_json_in *in, struct cleave_error *err)
+{
+    return take_word(in, "null") ? CLEAVE_OK : fail_at(in, in->at, "expected null", err);
 }
 
 enum cleave_status cv_json_in_end(struct cv_json_in *in, struct cleave_error *err)
 {
-    cv_json_in_skip(in);
+    skip(in);
     if (in->at >= in->end)
         return CLEAVE_OK;
-    return fail_at(in, in->at, "expected the end of the line", err);
+    return fail_at(in, in->at,
+                   in->whole ? "expected the end of the text"
+                             : "expected the end of the line",
+                   err);
 }

@@ -87,6 +87,26 @@ static void compute_may_be_left_out(void **state)
     cleave_costs_free(quick);
 }
 
+/* Nothing behind the text is looked at: not even a 0 stands there. */
+static void quick_reader_stays_in_the_text(void **state)
+{
+    static const char whole[] =
+        "{\"transfer\": [[0, 1.25], [2e0, 0]], \"compute\": [1, 2]}";
+
+    (void)state;
+    for (size_t length = 1; length <= strlen(whole); length++) {
+        struct cv_costs_draft draft = { .nodes = 0 };
+        char *text = malloc(length);
+
+        assert_non_null(text);
+        memcpy(text, whole, length);
+        assert_int_equal(cv_costs_read_quickly(text, length, &draft),
+                         length == strlen(whole));
+        cv_costs_draft_clear(&draft);
+        free(text);
+    }
+}
+
 /* What only the full reader knows or complains about. */
 static void quick_reader_knows_its_limits(void **state)
 {
@@ -310,6 +330,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sample_is_read),
         cmocka_unit_test(compute_may_be_left_out),
+        cmocka_unit_test(quick_reader_stays_in_the_text),
         cmocka_unit_test(quick_reader_knows_its_limits),
         cmocka_unit_test(random_matrices_are_read_exactly),
         cmocka_unit_test(too_many_nodes),

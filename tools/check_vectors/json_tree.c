@@ -1,140 +1,173 @@
-/* json_tree.c -- a JSON file as a tree, read by libyaml: JSON is a part of YAML.
- * SPDX-License-Identifier: MIT */
+/* json_tree.c -- a JSON file as a tree. SPDX-License-Identifier: MIT */
 #include "json_tree.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <yaml.h>
+
+#include "io/input.h"
+#include "io/json_in.h"
 
 enum { MOST_DEPTH = 64 };
+static const size_t most_bytes = (size_t)1 << 30;
 
-static bool convert(yaml_document_t *document, int index, struct cv_arena *arena,
-                    unsigned depth, struct json *out);
+struct builder {
+    struct cv_json_in in;
+    struct cv_arena *arena;
+    struct cleave_error *err;
+    unsigned depth;
+};
 
-static bool convert_scalar(const yaml_node_t *node, struct cv_arena *arena,
-                           struct json *out)
+static enum cleave_status build(struct builder *builder, struct json *out);
+
+/* Keep what stands between two places of the text, as written. */
+static enum cleave_status keep(struct builder *builder, const char *from, size_t length,
+                               const char **out)
 {
-    const char *text = (const char *)node->data.scalar.value;
-    char *end;
+    char *kept = cv_array(builder->arena, length + 1, 1);
 
-    out->text = cv_arena_text(arena, text);
-    if (out->text == NULL)
-        return false;
-    out->kind = JSON_TEXT;
-    if (node->data.scalar.style != YAML_PLAIN_SCALAR_STYLE)
-        return true;
-    if (strcmp(text, "null") == 0) {
+    if (kept == NULL)
+        return cv_fail_memory(builder->err, "a vector");
+    memcpy(kept, from, length);
+    *out = kept;
+    return CLEAVE_OK;
+}
+
+/* A number, true, false or null. */
+static enum cleave_status build_word(struct builder *builder, char first,
+                                     struct json *out)
+{
+    struct cv_json_in *in = &builder->in;
+    const char *from = in->at;
+
+    if (first == 'n') {
         out->kind = JSON_NULL;
-    } else if (strcmp(text, "true") == 0 || strcmp(text, "false") == 0) {
+        CV_TRY(cv_json_in_null(in, builder->err));
+    } else if (first == 't' || first == 'f') {
         out->kind = JSON_FLAG;
-        out->flag = text[0] == 't';
+        CV_TRY(cv_json_in_bool(in, &out->flag, builder->err));
     } else {
-        out->number = strtod(text, &end);
-        if (end != text && *end == '\0')
-            out->kind = JSON_NUMBER;
+        out->kind = JSON_NUMBER;
+        CV_TRY(cv_json_in_number(in, &out->number, builder->err));
     }
-    return true;
+    return keep(builder, from, (size_t)(in->at - from), &out->text);
 }
 
-static bool convert_list(yaml_document_t *document, const yaml_node_t *node,
-                         struct cv_arena *arena, unsigned depth, struct json *out)
-{
-    const yaml_node_item_t *first = node->data.sequence.items.start;
+struct entry {
+    const char *key; /* of a map */
+    struct json value;
+};
 
-    out->kind = JSON_LIST;
-    out->count = (size_t)(node->data.sequence.items.top - first);
-    out->items = cv_array(arena, out->count, sizeof *out->items);
-    if (out->items == NULL)
-        return false;
-    for (size_t i = 0; i < out->count; i++)
-        if (!convert(document, first[i], arena, depth, &out->items[i]))
-            return false;
-    return true;
+struct entries {
+    struct entry *at;
+    size_t count, capacity;
+};
+
+/* Everything up to the bracket at the end. */
+static enum cleave_status gather(struct builder *builder, bool map, struct entries *all)
+{
+    struct cv_json_in *in = &builder->in;
+    bool first = true, more;
+
+    CV_TRY(cv_json_in_open(in, map ? '{' : '[', builder->err));
+    for (;;) {
+        struct entry entry = { .key = NULL };
+
+        CV_TRY(cv_json_in_more(in, map ? '}' : ']', &first, &more, builder->err));
+        if (!more)
+            return CLEAVE_OK;
+        if (map) {
+            CV_TRY(cv_json_in_key(in, &entry.key, builder->err));
+            CV_TRY(keep(builder, entry.key, strlen(entry.key), &entry.key));
+        }
+        CV_TRY(build(builder, &entry.value));
+        if (all->count == all->capacity) {
+            struct entry *grown =
+                cv_grow(all->at, &all->capacity, all->count + 1, sizeof *grown);
+
+            if (grown == NULL)
+                return cv_fail_memory(builder->err, "vectors");
+            all->at = grown;
+        }
+        all->at[all->count++] = entry;
+    }
 }
 
-static bool convert_map(yaml_document_t *document, const yaml_node_t *node,
-                        struct cv_arena *arena, unsigned depth, struct json *out)
+static enum cleave_status build_items(struct builder *builder, bool map, struct json *out)
 {
-    const yaml_node_pair_t *first = node->data.mapping.pairs.start;
+    struct entries all = { .at = NULL };
+    enum cleave_status status = gather(builder, map, &all);
 
-    out->kind = JSON_MAP;
-    out->count = (size_t)(node->data.mapping.pairs.top - first);
-    out->items = cv_array(arena, out->count, sizeof *out->items);
-    out->keys = cv_array(arena, out->count, sizeof *out->keys);
-    if (out->items == NULL || out->keys == NULL)
-        return false;
-    for (size_t i = 0; i < out->count; i++) {
-        const yaml_node_t *key = yaml_document_get_node(document, first[i].key);
-
-        if (key == NULL || key->type != YAML_SCALAR_NODE)
-            return false;
-        out->keys[i] = cv_arena_text(arena, (const char *)key->data.scalar.value);
-        if (out->keys[i] == NULL ||
-            !convert(document, first[i].value, arena, depth, &out->items[i]))
-            return false;
+    out->kind = map ? JSON_MAP : JSON_LIST;
+    out->count = all.count;
+    out->items = cv_array(builder->arena, all.count, sizeof *out->items);
+    out->keys = cv_array(builder->arena, all.count, sizeof *out->keys);
+    if (status == CLEAVE_OK && (out->items == NULL || out->keys == NULL))
+        status = cv_fail_memory(builder->err, "vectors");
+    for (size_t i = 0; status == CLEAVE_OK && i < all.count; i++) {
+        out->items[i] = all.at[i].value;
+        out->keys[i] = all.at[i].key;
     }
-    return true;
+    free(all.at);
+    return status;
 }
 
-static bool convert(yaml_document_t *document, int index, struct cv_arena *arena,
-                    unsigned depth, struct json *out)
+static enum cleave_status build(struct builder *builder, struct json *out)
 {
-    const yaml_node_t *node = yaml_document_get_node(document, index);
+    const char first = cv_json_in_peek(&builder->in);
+    const struct cv_place place = cv_json_in_place(&builder->in, builder->in.at);
+    enum cleave_status status;
 
-    if (node == NULL || depth > MOST_DEPTH)
-        return false;
-    if (node->type == YAML_SEQUENCE_NODE)
-        return convert_list(document, node, arena, depth + 1, out);
-    if (node->type == YAML_MAPPING_NODE)
-        return convert_map(document, node, arena, depth + 1, out);
-    return convert_scalar(node, arena, out);
+    if (first == '"') {
+        out->kind = JSON_TEXT;
+        CV_TRY(cv_json_in_text(&builder->in, &out->text, builder->err));
+        return keep(builder, out->text, strlen(out->text), &out->text);
+    }
+    if (first != '{' && first != '[')
+        return build_word(builder, first, out);
+    if (builder->depth++ == MOST_DEPTH)
+        return cv_fail_at(builder->err, &place, "nested too deeply");
+    status = build_items(builder, first == '{', out);
+    builder->depth--;
+    return status;
 }
 
-static const struct json *load(FILE *file, struct cv_arena *arena, char *message,
-                               size_t size)
+static enum cleave_status load(const char *path, struct cv_arena *arena, struct json *out,
+                               struct cleave_error *err)
 {
-    struct json *tree = cv_array(arena, 1, sizeof *tree);
-    const struct json *result = NULL;
-    yaml_parser_t parser;
-    yaml_document_t document;
+    struct builder builder = { .arena = arena, .err = err };
+    enum cleave_status status;
+    size_t length;
+    char *text;
 
-    if (tree == NULL || !yaml_parser_initialize(&parser)) {
-        snprintf(message, size, "out of memory");
-        return NULL;
-    }
-    yaml_parser_set_input_file(&parser, file);
-    if (!yaml_parser_load(&parser, &document)) {
-        snprintf(message, size, "line %zu: %s", parser.problem_mark.line + 1,
-                 parser.problem != NULL ? parser.problem : "cannot be read");
-        yaml_parser_delete(&parser);
-        return NULL;
-    }
-    if (yaml_document_get_root_node(&document) == NULL)
-        snprintf(message, size, "the file is empty");
-    else if (!convert(&document, 1, arena, 0, tree))
-        snprintf(message, size, "out of memory, or a key is not a text");
-    else
-        result = tree;
-    yaml_document_delete(&document);
-    yaml_parser_delete(&parser);
-    return result;
+    CV_TRY(cv_input_read(path, most_bytes, &text, &length, err));
+    cv_json_in_init(&builder.in, path);
+    cv_json_in_whole(&builder.in, text, length);
+    status = build(&builder, out);
+    if (status == CLEAVE_OK)
+        status = cv_json_in_end(&builder.in, err);
+    cv_json_in_done(&builder.in);
+    free(text);
+    return status;
 }
 
 const struct json *json_load(const char *path, struct cv_arena *arena, char *message,
                              size_t size)
 {
-    FILE *file = fopen(path, "rb");
-    const struct json *tree;
+    struct json *tree = cv_array(arena, 1, sizeof *tree);
+    struct cleave_error err = { .line = 0 };
 
-    if (file == NULL) {
-        snprintf(message, size, "%s", strerror(errno));
+    if (tree == NULL) {
+        snprintf(message, size, "out of memory");
         return NULL;
     }
-    tree = load(file, arena, message, size);
-    fclose(file);
-    return tree;
+    if (load(path, arena, tree, &err) == CLEAVE_OK)
+        return tree;
+    if (err.line > 0)
+        snprintf(message, size, "line %u: %s", err.line, err.text);
+    else
+        snprintf(message, size, "%s", err.text);
+    return NULL;
 }
 
 const struct json *json_get(const struct json *map, const char *key)
