@@ -105,11 +105,6 @@ void cv_page_json_number(FILE *file, double value)
     fputs(isfinite(value) ? cv_number_full(value, buffer) : "null", file);
 }
 
-void cv_page_counted(FILE *file, unsigned long long count, const char *noun)
-{
-    fprintf(file, "%llu %s%s", count, noun, count == 1 ? "" : "s");
-}
-
 int cv_page_decimals(double most)
 {
     int before;

@@ -20,9 +20,6 @@ void cv_page_json_text(FILE *file, const char *text);
 void cv_page_number(FILE *file, double value);
 void cv_page_json_number(FILE *file, double value);
 
-/* "1 worker", "2 workers". */
-void cv_page_counted(FILE *file, unsigned long long count, const char *noun);
-
 /* How many decimals the numbers of a column need when the largest is `most`, so that it has
  * about five digits; -1 for columns that need exponents. */
 int cv_page_decimals(double most);
