@@ -1,7 +1,7 @@
 /* streams_select_kinds.c -- cases of several data streams: knapsacks and clusters.
  * SPDX-License-Identifier: MIT */
+#include "knapsack_plain.h"
 #include "kinds.h"
-#include "select/knapsack/knapsack.h"
 #include "select/streams/stream_select.h"
 #include "streams_inputs.h"
 
@@ -74,9 +74,9 @@ static void run_small(struct vector_case *c)
     for (size_t i = 0; i < n; i++)
         add_class(&problem, list, weights[i], profits[i], 1);
     expect_knapsack(c, &problem);
-    if (case_ok(c, cv_knapsack_greedy(&problem, c->arena, &greedy, &err), &err))
+    if (case_ok(c, knapsack_greedy(&problem, c->arena, &greedy, &err), &err))
         expect_number(c, "greedy", greedy.profit);
-    if (case_ok(c, cv_knapsack_surrogate_kp(&problem, 0, &bound, &exact, &err), &err)) {
+    if (case_ok(c, knapsack_surrogate_kp(&problem, 0, &bound, &exact, &err), &err)) {
         if (!exact)
             case_fail(c, "surrogate_kp: expected the optimum, got only a bound");
         expect_number(c, "surrogate_kp", bound);

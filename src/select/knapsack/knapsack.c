@@ -201,36 +201,6 @@ enum cleave_status cv_knapsack_solve(const struct cv_knapsack *problem, uint64_t
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_knapsack_greedy(const struct cv_knapsack *problem,
-                                      struct cv_arena *arena,
-                                      struct cv_knapsack_answer *out,
-                                      struct cleave_error *err)
-{
-    struct cv_knapsack_answer answer = { .profit = 0 };
-    struct cv_work work = { UINT64_MAX, 0 };
-    struct cv_fill fill = { .instance = NULL };
-    struct cv_instance instance;
-    struct cv_arena own;
-    bool made;
-
-    CV_TRY(cv_knapsack_check(problem, err));
-    cv_arena_init(&own);
-    made = cv_instance_make(problem, CV_FOR_ANSWERS, &own, &instance) &&
-           cv_fill_init(&fill, &instance) && cv_fill_greedy(&fill, &work) &&
-           cv_fill_answer(&fill, problem, arena, &answer);
-    cv_fill_done(&fill);
-    cv_arena_done(&own);
-    if (!made)
-        return cv_fail_memory(err, "the selection of items");
-    CV_TRY(cv_knapsack_surrogate_lp(problem, &answer.upper_bound, err));
-    answer.work = work.spent;
-    answer.optimal = cv_reaches(answer.profit, answer.upper_bound);
-    if (answer.optimal || answer.upper_bound < answer.profit)
-        answer.upper_bound = answer.profit;
-    *out = answer;
-    return CLEAVE_OK;
-}
-
 enum cleave_status cv_knapsack_surrogate_lp(const struct cv_knapsack *problem,
                                             double *out_bound, struct cleave_error *err)
 {
@@ -243,25 +213,6 @@ enum cleave_status cv_knapsack_surrogate_lp(const struct cv_knapsack *problem,
     made = cv_instance_make(problem, CV_AS_ONE_BIN, &own, &instance);
     if (made)
         *out_bound = cv_instance_surrogate_lp(&instance);
-    cv_arena_done(&own);
-    return made ? CLEAVE_OK : cv_fail_memory(err, "a bound");
-}
-
-enum cleave_status cv_knapsack_surrogate_kp(const struct cv_knapsack *problem,
-                                            uint64_t work, double *out_bound,
-                                            bool *out_exact, struct cleave_error *err)
-{
-    struct cv_work left = { work > 0 ? work : CV_KNAPSACK_WORK, 0 };
-    struct cv_instance instance;
-    struct cv_arena own;
-    bool made;
-
-    CV_TRY(cv_knapsack_check(problem, err));
-    cv_arena_init(&own);
-    made =
-        cv_instance_make(problem, CV_AS_ONE_BIN, &own, &instance) &&
-        cv_instance_tighten(&instance, &left) &&
-        cv_instance_surrogate_kp(&instance, &left, left.left, NULL, out_bound, out_exact);
     cv_arena_done(&own);
     return made ? CLEAVE_OK : cv_fail_memory(err, "a bound");
 }

@@ -60,23 +60,10 @@ enum cleave_status cv_knapsack_solve(const struct cv_knapsack *problem, uint64_t
                                      struct cv_knapsack_answer *out,
                                      struct cleave_error *err);
 
-/* Items by decreasing density (ties: the lighter, then the first), each into the fullest
- * bin which has room. upper_bound is the bound of cv_knapsack_surrogate_lp. */
-enum cleave_status cv_knapsack_greedy(const struct cv_knapsack *problem,
-                                      struct cv_arena *arena,
-                                      struct cv_knapsack_answer *out,
-                                      struct cleave_error *err);
-
 /* The bins as one of their total capacity, items divisible: an upper bound. This is the
  * plain bound, which looks at nothing else; cv_knapsack_solve knows better ones. */
 enum cleave_status cv_knapsack_surrogate_lp(const struct cv_knapsack *problem,
                                             double *out_bound, struct cleave_error *err);
-
-/* The same with whole items; *out_exact tells whether `work` (0: CV_KNAPSACK_WORK) was
- * enough to solve that single knapsack. If not, the bound is larger, but still a bound. */
-enum cleave_status cv_knapsack_surrogate_kp(const struct cv_knapsack *problem,
-                                            uint64_t work, double *out_bound,
-                                            bool *out_exact, struct cleave_error *err);
 
 /* Whether an answer keeps within the counts and, without rounding, the capacities, and
  * its profit and number of items are those of its parts. */
