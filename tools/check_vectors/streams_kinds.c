@@ -6,8 +6,9 @@
 #include "model/stream/cycle_order.h"
 #include "model/platform/periodic_profile.h"
 #include "model/stream/stream_cip.h"
-#include "model/stream/stream_recurrence.h"
 #include "model/load/water_fill.h"
+#include "periodic_end.h"
+#include "stream_recurrence.h"
 #include "streams_inputs.h"
 
 static void expect_delays(struct vector_case *c, const struct cv_stream_ring *ring,
@@ -96,7 +97,7 @@ static void run_cip(struct vector_case *c)
 
 static void run_map(struct vector_case *c)
 {
-    const struct cv_recurrence recurrence = {
+    const struct recurrence recurrence = {
         .speed_ups = case_number(c, "F"),
         .latency_s = case_number(c, "f"),
         .declared_latency_s = case_number(c, "fhat"),
@@ -108,12 +109,12 @@ static void run_map(struct vector_case *c)
 
     if (loads == NULL || sigmas == NULL)
         return;
-    cv_recurrence_run(&recurrence, case_number(c, "alpha1"), rounds, loads, sigmas);
+    recurrence_run(&recurrence, case_number(c, "alpha1"), rounds, loads, sigmas);
     expect_numbers(c, "alpha", loads, rounds);
     expect_numbers(c, "sigma", sigmas, rounds);
-    expect_number(c, "fixed_point", cv_recurrence_fixed_point(&recurrence));
-    expect_number(c, "round_duration", cv_recurrence_round(&recurrence));
-    expect_number(c, "factor", cv_recurrence_factor(&recurrence));
+    expect_number(c, "fixed_point", recurrence_fixed_point(&recurrence));
+    expect_number(c, "round_duration", recurrence_round(&recurrence));
+    expect_number(c, "factor", recurrence_factor(&recurrence));
 }
 
 static void run_order(struct vector_case *c)
@@ -183,8 +184,8 @@ static void run_speed(struct vector_case *c)
             case_fail(c, "input queries[%zu]: expected a time and a work", i);
             return;
         }
-        finish[i] = cv_periodic_end(&profile, query->items[0].number,
-                                    query->items[1].number / speed);
+        finish[i] = periodic_end(&profile, query->items[0].number,
+                                 query->items[1].number / speed);
     }
     expect_numbers(c, "finish", finish, queries->count);
 }

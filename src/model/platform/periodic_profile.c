@@ -32,38 +32,6 @@ double cv_periodic_factor(const struct cv_periodic *profile, double time_s)
     return time_s < begin + profile->duty * profile->period_s ? 1 - profile->drop : 1;
 }
 
-double cv_periodic_end(const struct cv_periodic *profile, double begin_s, double work_s)
-{
-    const double slow_s = profile->duty * profile->period_s;
-    const double low = 1 - profile->drop;
-    const double per_period = slow_s * low + (profile->period_s - slow_s);
-    double now = begin_s, count = period_of(profile, begin_s);
-
-    if (!(work_s > 0))
-        return begin_s;
-    if (!(per_period > 0))
-        return INFINITY;
-    for (;;) {
-        const double edge = first_of_period(profile, count) + slow_s;
-        const double next = first_of_period(profile, count + 1);
-
-        if (now < edge) {
-            if (work_s <= (edge - now) * low)
-                return now + work_s / low;
-            work_s -= (edge - now) * low;
-            now = edge;
-        }
-        if (work_s <= next - now)
-            return now + work_s;
-        work_s -= next - now;
-        count += 1 + floor(work_s / per_period);
-        work_s = fmod(work_s, per_period);
-        now = first_of_period(profile, count);
-        if (!(work_s > 0))
-            return now;
-    }
-}
-
 struct cleave_step *cv_periodic_steps(const struct cv_periodic *profile, double until_s,
                                       struct cv_arena *arena, uint32_t *out_n)
 {

@@ -18,10 +18,6 @@ struct cv_periodic {
 
 double cv_periodic_factor(const struct cv_periodic *profile, double time_s);
 
-/* When work that takes `work_s` seconds at factor 1 ends if it begins at `begin_s`;
- * INFINITY if it never does. Whole periods are passed over in one step. */
-double cv_periodic_end(const struct cv_periodic *profile, double begin_s, double work_s);
-
 /* The same profile as steps from time 0 up to `until_s`, *out_n of them; NULL when memory
  * is short or there would be too many. The last step lasts for ever, as it does in a
  * platform. */

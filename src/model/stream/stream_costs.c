@@ -267,3 +267,10 @@ uint32_t cv_ring_first_loads(const struct cv_stream_ring *ring,
     }
     return untrimmed;
 }
+
+double cv_stream_next_load(double load, double tau_s, double sigma)
+{
+    const double next = load * tau_s / sigma;
+
+    return sigma > 0 && isfinite(next) ? next : load;
+}

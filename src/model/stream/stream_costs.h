@@ -123,4 +123,8 @@ bool cv_ring_gaps(const struct cv_stream_ring *ring, const struct cv_stream_time
 uint32_t cv_ring_first_loads(const struct cv_stream_ring *ring,
                              const struct cv_stream_times *times, double *out);
 
+/* The load after a round that was measured as sigma. Such a measure says nothing when it
+ * is not a positive number: the load is kept. */
+double cv_stream_next_load(double load, double tau_s, double sigma);
+
 #endif

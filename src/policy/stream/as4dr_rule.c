@@ -16,7 +16,7 @@
  * stream ended now, t after its start: tau = sqrt(2 f / (c + 1 / (4 t))). */
 #include <math.h>
 
-#include "model/stream/stream_recurrence.h"
+#include "model/stream/stream_costs.h"
 #include "policy/stream/as4dr.h"
 #include "policy/stream/as4dr_history.h"
 
@@ -124,7 +124,7 @@ double cv_as4dr_next(struct cv_as4dr *as4dr, uint32_t worker, double now_s)
 
     switch (as4dr->rule) {
     case CV_RULE_EQ1:
-        load = cv_recurrence_next(w->load, tau_s, w->sigma_s);
+        load = cv_stream_next_load(w->load, tau_s, w->sigma_s);
         if (as4dr->gain != 1)
             load = w->load * pow(load / w->load, as4dr->gain);
         break;

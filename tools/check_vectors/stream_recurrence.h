@@ -9,11 +9,11 @@
  * With S the speed and f the true latency this is load' = load tau S / (load + c S), with
  * c = 2 g + (f - g) / theta. In 1 / load it is linear: it converges from any load to
  * S (tau - c), with the factor c / tau per round, if c < tau; else the load goes to 0. */
-#ifndef CV_STREAM_RECURRENCE_H
-#define CV_STREAM_RECURRENCE_H
+#ifndef STREAM_RECURRENCE_H
+#define STREAM_RECURRENCE_H
 #include <stdint.h>
 
-struct cv_recurrence {
+struct recurrence {
     double speed_ups, latency_s;
     double declared_latency_s; /* g; no matter which for theta = 1/2      */
     double tau_s, theta;
@@ -21,19 +21,16 @@ struct cv_recurrence {
 
 /* Of a round with this load, as it would be measured. Not positive for small loads when
  * theta < 1/2 and the declared latency is above f / (1 - 2 theta). */
-double cv_recurrence_sigma(const struct cv_recurrence *recurrence, double load);
-/* The load after a round that was measured as sigma. Such a measure says nothing when it
- * is not a positive number: the load is kept. */
-double cv_recurrence_next(double load, double tau_s, double sigma);
+double recurrence_sigma(const struct recurrence *recurrence, double load);
 /* Loads and measures of `rounds` rounds from a first load on. */
-void cv_recurrence_run(const struct cv_recurrence *recurrence, double first_load,
-                       uint32_t rounds, double *loads, double *sigmas);
+void recurrence_run(const struct recurrence *recurrence, double first_load,
+                    uint32_t rounds, double *loads, double *sigmas);
 
 /* Where the load goes; negative: to 0. */
-double cv_recurrence_fixed_point(const struct cv_recurrence *recurrence);
+double recurrence_fixed_point(const struct recurrence *recurrence);
 /* By which the distance of 1 / load to its limit shrinks per round. */
-double cv_recurrence_factor(const struct cv_recurrence *recurrence);
+double recurrence_factor(const struct recurrence *recurrence);
 /* What a round really takes in the end: tau when the declared latency is right. */
-double cv_recurrence_round(const struct cv_recurrence *recurrence);
+double recurrence_round(const struct recurrence *recurrence);
 
 #endif
