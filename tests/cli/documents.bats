@@ -157,3 +157,13 @@ END
     run tools/room-maps check
     [[ $output == *"src/new/README.md: missing"* ]]
 }
+
+@test "the table of exit statuses in the documents is that of the program" {
+    cleave 0 run --help
+    printf '%s\n' "$output" | sed -n '/^Exit status:$/,$s/^  \([0-9N+]*\)  *\(.*\)/| \1 | \2 |/p' \
+        >"$BATS_TEST_TMPDIR/program"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/program")" -eq 9 ]
+    sed -n '/^## What the exit status says/,/^## How/p' docs/guide/run.md | grep '^| [0-9]' \
+        >"$BATS_TEST_TMPDIR/documents"
+    diff -u "$BATS_TEST_TMPDIR/program" "$BATS_TEST_TMPDIR/documents"
+}

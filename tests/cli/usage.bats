@@ -177,3 +177,14 @@ load helper
         [ ! -s err ]
     done <commands
 }
+
+@test "every command has the same table of exit statuses" {
+    local table
+    table=$("$CLEAVE" run --help | sed -n '/^Exit status:$/,$p')
+    for status in 0 1 2 3 130 141 143; do
+        [[ $table == *$'\n'"  $status "* ]]
+    done
+    "$CLEAVE" help --commands | while read -r verb; do
+        [ "$("$CLEAVE" $verb --help | sed -n '/^Exit status:$/,$p')" = "$table" ]
+    done
+}

@@ -7,14 +7,6 @@
 
 enum { OPTION_COLUMN = 25 };
 
-const struct cv_fact cv_exit_facts[] = {
-    { "0", "done" },
-    { "1", "the work failed, or its result could not be written" },
-    { "2", "bad input or usage" },
-    { "3", "an engine is missing or failed" },
-    { NULL, NULL },
-};
-
 const struct cv_fact cv_environment_facts[] = {
     { "COLUMNS", "width of charts when stdout is not a terminal; 80 by default" },
     { "NO_COLOR", "when set and not empty, no colours" },
@@ -117,5 +109,5 @@ void cv_help_verb(const struct cv_verb *verb, struct cv_text *out)
     list_examples(verb->examples, out);
     cv_text_add(out, "\nExit status:\n");
     for (const struct cv_fact *fact = cv_exit_facts; fact->name != NULL; fact++)
-        cv_text_add(out, "  %s  %s\n", fact->name, fact->meaning);
+        cv_text_add(out, "  %-5s  %s\n", fact->name, fact->meaning);
 }

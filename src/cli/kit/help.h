@@ -3,6 +3,7 @@
 #ifndef CV_HELP_H
 #define CV_HELP_H
 #include "base/text.h"
+#include "cli/kit/exit_status.h"
 #include "cli/kit/verb.h"
 
 enum { CV_HELP_WIDTH = 80 }; /* columns */
@@ -12,12 +13,7 @@ void cv_help_verb(const struct cv_verb *verb, struct cv_text *out);
 /* "cleave plan load --platform FILE --load AMOUNT [OPTION]..." */
 void cv_help_usage(const struct cv_verb *verb, struct cv_text *out);
 
-/* Exit statuses and environment variables, for help and man pages alike. Tables end
- * with a NULL name. */
-struct cv_fact {
-    const char *name, *meaning;
-};
-extern const struct cv_fact cv_exit_facts[];
+/* Environment variables, for man pages; the table ends with a NULL name. */
 extern const struct cv_fact cv_environment_facts[];
 extern const char cv_program_summary[], cv_program_description[];
 /* --help, which every verb has; the table ends as all do. */

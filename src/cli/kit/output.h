@@ -10,14 +10,7 @@
 #include <cleave/error.h>
 #include "base/fail.h"
 #include "base/text.h"
-
-/* What `cleave` answers to the shell. */
-enum {
-    CV_EXIT_DONE = 0,
-    CV_EXIT_FAILED = 1, /* the work failed, or its result could not be written */
-    CV_EXIT_USAGE = 2,  /* bad input or usage                                  */
-    CV_EXIT_ENGINE = 3, /* an engine is missing or failed                      */
-};
+#include "cli/kit/exit_status.h"
 
 /* Make sure that descriptors 0, 1 and 2 are taken, so that no file opened later can be
  * mistaken for one of them. Writing to one that was closed fails, as it should. */

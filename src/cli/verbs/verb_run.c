@@ -15,9 +15,6 @@
 #include "cli/kit/settings.h"
 #include "cli/kit/trace_output.h"
 
-/* A command killed by signal S is reported by shells as 128 + S; so are we. */
-enum { BY_SIGNAL = 128 };
-
 static int open_output(const char *path, int *out)
 {
     *out = STDOUT_FILENO;
@@ -174,9 +171,9 @@ static int judge(enum cleave_status status, const struct cleave_execution_result
                  const struct cleave_error *err)
 {
     if (result != NULL && result->stopped_by != 0)
-        return BY_SIGNAL + result->stopped_by;
+        return CV_EXIT_BY_SIGNAL + result->stopped_by;
     if (result != NULL && result->output_closed)
-        return BY_SIGNAL + 13; /* SIGPIPE */
+        return CV_EXIT_UNREAD;
     if (result != NULL && (result->halted || result->reduce_failed))
         return cv_complain(CV_EXIT_FAILED, "%s", err->text);
     /* While hosts were waited for: nothing has run, and nothing says by which signal. */

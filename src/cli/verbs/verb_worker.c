@@ -27,6 +27,9 @@ static const struct cv_option_group groups[] = {
     { NULL, NULL },
 };
 
+/* What the other side takes for "there is no cleave that could be used". */
+_Static_assert((int)CV_EXIT_LACKS == (int)CLEAVE_HOST_LACKS, "one status, one meaning");
+
 static int check_hash(const char *expected)
 {
     struct cv_content_hasher *hasher = NULL;
@@ -49,7 +52,7 @@ static int check_hash(const char *expected)
     if (!good)
         return cv_complain(CV_EXIT_FAILED, "--hash: cannot read this program");
     if (strcmp(text, expected) != 0)
-        return cv_complain(CLEAVE_HOST_LACKS,
+        return cv_complain(CV_EXIT_LACKS,
                            "--hash: expected this program to have %s, it has %s: it was "
                            "damaged on its way",
                            expected, text);
