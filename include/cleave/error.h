@@ -48,6 +48,11 @@ struct cleave_error {
 /* Short text of a status: borrowed, static. */
 const char *cleave_status_text(enum cleave_status status);
 
+/* Fill `err`, which may be NULL, and return `status`: for what users write that fails, such
+ * as the calls of a policy. The text is copied, and cut where it is too long. */
+enum cleave_status cleave_error_set(struct cleave_error *err, enum cleave_status status,
+                                    const char *text);
+
 /* Write "file:line:column: field: text" with the parts that are known. Returns the
  * length that the whole text has, as snprintf does. */
 int cleave_error_format(const struct cleave_error *err, char *buffer, size_t size);

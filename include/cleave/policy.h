@@ -9,7 +9,18 @@
  * `plan` computes once what depends only on the declared costs and the load; every run
  * gets a copy of the planned block, to which `start` adds what changes during a run;
  * `decide` is called for every event and may not allocate. What `plan` allocated is
- * shared by all runs and threads: read-only from then on. */
+ * shared by all runs and threads: read-only from then on.
+ *
+ * Times are in seconds from the beginning of the run, loads in units, workers and nodes
+ * are numbered from 0. Every order is checked; one that makes no sense ends the run with
+ * CLEAVE_EPOLICY and the name of the policy.
+ *
+ * A policy of your own is a struct cleave_policy that you fill and pass where a name would
+ * stand: `own_policy` of cleave_job, cleave_reduction and cleave_sharing, or an argument
+ * of cleave_replay. Nothing has to be registered beforehand: the library keeps no list
+ * that could change, so that two threads never meet in one, no two parts of a program
+ * fight for a name, and a policy can live as long or as short as a call.
+ * examples/own_policy.c is a whole one. */
 #ifndef CLEAVE_POLICY_H
 #define CLEAVE_POLICY_H
 #include <stdbool.h>
@@ -84,10 +95,12 @@ struct cleave_view {
     const double *compute_each_s; /* the same per node; NULL: alike                 */
 };
 
-struct cleave_orders; /* filled by the calls below */
-struct cleave_lane;   /* a simulated run: src/policy/reduce/row_lane.h */
+struct cleave_policy;
+struct cleave_setting;
 struct
-    cleave_setup; /* memory, notes and forecasts for plan and start: src/policy/kit/setup.h */
+    cleave_orders; /* of one decision: filled by the calls cleave_order_...            */
+struct
+    cleave_setup; /* for plan and start: memory, notes, forecasts; cleave_setup_...   */
 
 /* Ask for `units` to be sent to `worker`. A master that is busy sends it as soon as its
  * port allows, in the order asked for. */
@@ -106,17 +119,55 @@ void cleave_order_wake(struct cleave_orders *orders, uint32_t worker, double tim
 void cleave_order_combine(struct cleave_orders *orders, uint32_t receiver,
                           uint32_t sender);
 
+/* At CLEAVE_ENDED: `units` of a stream were set aside before it ended, for chunks that are
+ * not ordered yet. They come on top of what is left. */
+void cleave_orders_keep(struct cleave_orders *orders, double units);
+
+/* What `plan` and `start` may use. All of it is theirs for the call only, apart from the
+ * memory.
+ *
+ * `count` things of `size` bytes, zeroed and aligned for any type. What `plan` asks for
+ * lives as long as the plan and is shared by its runs, what `start` asks for until the run
+ * ends; nothing is to be freed. NULL when memory is short: return CLEAVE_ENOMEM then. */
+void *cleave_setup_alloc(struct cleave_setup *setup, size_t count, size_t size);
+/* Say why a worker gets nothing; the text is copied. Users read it below a plan. */
+void cleave_setup_left_out(struct cleave_setup *setup, uint32_t worker,
+                           const char *reason);
+/* Say which policy decides in the end, and why. `picked` must live as long as what comes
+ * of the plan, as the names of policies do; `why` is copied. */
+void cleave_setup_picked(struct cleave_setup *setup, const char *picked, const char *why);
+/* Say among which schedules the plan is proved best: "schedules with these orders". The
+ * text must live as long as what comes of the plan. `optimal`: these are all schedules
+ * that the bound speaks of. */
+void cleave_setup_proved(struct cleave_setup *setup, const char *among, bool optimal);
+/* The mean makespan in seconds of another policy with its preset parameters for the load
+ * of `view`, simulated `runs` times with the expected error. Only for the `plan` of
+ * policies with CLEAVE_NEEDS_FORECAST; CLEAVE_EINPUT where it is not offered. */
+enum cleave_status cleave_setup_forecast(struct cleave_setup *setup,
+                                         const struct cleave_policy *policy,
+                                         const struct cleave_view *view, uint32_t runs,
+                                         double *out_s, struct cleave_error *err);
+/* A state block of another policy with its parameters stored, so that a policy can hand
+ * over to it: its `plan` is called with it once, and every run copies it and calls `start`
+ * and `decide` with the copy. It lives as other memory does. */
+enum cleave_status cleave_setup_state(struct cleave_setup *setup,
+                                      const struct cleave_policy *policy,
+                                      const struct cleave_setting *settings,
+                                      size_t nsettings, void **out,
+                                      struct cleave_error *err);
+
 enum cleave_param_kind {
     CLEAVE_PARAM_REAL,  /* double   */
     CLEAVE_PARAM_COUNT, /* uint32_t */
     CLEAVE_PARAM_TEXT,  /* const char *, NULL unless given; the policy reads it */
 };
 
+/* A parameter, stored in the state block before `plan` is called. */
 struct cleave_param {
     const char *name;
     enum cleave_param_kind kind;
-    size_t offset; /* into the state block */
-    double preset, least, most;
+    size_t offset;              /* into the state block                                */
+    double preset, least, most; /* of numbers: the value if none is given, the range   */
     const char *summary;
 };
 
@@ -127,21 +178,14 @@ enum {
     CLEAVE_NEEDS_SHARED_PORT = 1 << 3,   /* port: one or duplex                     */
 };
 
-/* A reduction that always does the same, whatever costs turn out to be: every node sends
- * to its parent when it has combined all it receives. */
-enum { CLEAVE_NO_PARENT = UINT32_MAX };
-struct cleave_fixed_tree {
-    uint32_t *parent; /* per node; CLEAVE_NO_PARENT for the root                     */
-    bool in_turn;     /* senders are received in the order of their numbers; else
-                         first come, first served                                   */
-    uint32_t ahead;   /* at most so many partials wait or are being combined when
-                         the next transfer begins: 0, 1, or UINT32_MAX for any      */
-};
+struct cv_policy_inner;
 
+/* All texts and tables are borrowed: they must live as long as what the policy is given
+ * to, and what comes of it. What is not used is 0 or NULL; `name` and `decide` are needed. Calls return CLEAVE_OK or fill err (cleave_error_set). */
 struct cleave_policy {
     const char *name, *summary, *reference;
     enum cleave_task task;
-    unsigned needs;
+    unsigned needs;      /* CLEAVE_NEEDS_..., checked before `plan`                    */
     bool keeps_order;    /* reductions: combines neighbouring intervals only        */
     bool hears_arrivals; /* reductions: is told of CLEAVE_ARRIVED                   */
     bool one_round;      /* loads: at most one chunk per worker, whatever happens   */
@@ -152,10 +196,13 @@ struct cleave_policy {
                             other policies somebody else stands in for it           */
     size_t state_size;
     const struct cleave_param *params; /* ends with a zero entry; NULL: none       */
+    /* Optional: once, before all runs. */
     enum cleave_status (*plan)(void *state, const struct cleave_view *view,
                                struct cleave_setup *setup, struct cleave_error *err);
+    /* Optional: at the beginning of every run. */
     enum cleave_status (*start)(void *state, const struct cleave_view *view,
                                 struct cleave_setup *setup, struct cleave_error *err);
+    /* At every event, the first of which is CLEAVE_START: give orders, or none. */
     void (*decide)(void *state, const struct cleave_view *view,
                    const struct cleave_event *event, struct cleave_orders *orders);
     /* Optional: how many units the plan does within the view's lifespan. For policies
@@ -165,16 +212,11 @@ struct cleave_policy {
      * and no combination more than `compute_s`. Without it, one partial after the other. */
     double (*longest)(const void *state, const struct cleave_view *view,
                       double transfer_s, double compute_s);
-    /* Optional: if `decide` only carries out a fixed tree, describe it (`out->parent` has
-     * room for all nodes), so that many runs need no events; false if not. */
-    bool (*fixed)(const void *state, const struct cleave_view *view,
-                  struct cleave_fixed_tree *out);
-    /* Optional: the inner loop of simulated reductions with `decide` compiled into it;
-     * src/policy/reduce/row_lane.h says how. */
-    void (*go)(struct cleave_lane *lane);
+    /* Private to the library: NULL from outside. */
+    const struct cv_policy_inner *inner;
 };
 
-/* All policies, in the order they are listed to users. */
+/* All policies that come with the library, in the order they are listed to users: static. */
 size_t cleave_policy_count(void);
 const struct cleave_policy *cleave_policy_at(size_t index);
 /* Find by name among those for a task. On failure err offers the nearest names. */

@@ -44,6 +44,17 @@ static void copy_text(char *target, size_t size, const char *text)
     memcpy(target + size - 4, "...", 4);
 }
 
+enum cleave_status cleave_error_set(struct cleave_error *err, enum cleave_status status,
+                                    const char *text)
+{
+    if (err != NULL) {
+        memset(err, 0, sizeof *err);
+        err->status = status;
+        copy_text(err->text, sizeof err->text, text);
+    }
+    return status;
+}
+
 static void fill(struct cleave_error *err, enum cleave_status status,
                  const struct cv_place *place, const char *format, va_list arguments)
 {

@@ -65,10 +65,8 @@ static enum cleave_status make_plan(struct cv_planned *planned,
                                   .notes = &planned->notes,
                                   .forecast = forecast };
 
-    planned->state = cv_array(&planned->arena, 1, planned->policy->state_size);
-    if (planned->state == NULL)
-        return cv_fail_memory(err, "the state of a policy");
-    CV_TRY(cv_params_store(planned->policy, settings, nsettings, planned->state, err));
+    CV_TRY(cleave_setup_state(&setup, planned->policy, settings, nsettings,
+                              &planned->state, err));
     if (planned->policy->plan == NULL)
         return CLEAVE_OK;
     return planned->policy->plan(planned->state, &planned->view, &setup, err);

@@ -40,15 +40,13 @@ static enum cleave_status best_of_one_round(const struct cleave_view *view,
                                             const struct cleave_policy **out,
                                             double *out_s, struct cleave_error *err)
 {
-    const struct cv_forecast *forecast = setup->forecast;
-
     *out = NULL;
     for (size_t i = 0; i < sizeof one_round / sizeof *one_round; i++) {
         double end_s;
 
         if (!applies(one_round[i], view))
             continue;
-        CV_TRY(forecast->mean(forecast->context, one_round[i], view, 1, &end_s, err));
+        CV_TRY(cleave_setup_forecast(setup, one_round[i], view, 1, &end_s, err));
         if (*out == NULL || end_s < *out_s * BETTER) {
             *out = one_round[i];
             *out_s = end_s;
@@ -80,12 +78,11 @@ static enum cleave_status plan_results(struct automatic *automatic,
                                        struct cleave_setup *setup,
                                        struct cleave_error *err)
 {
-    const struct cv_forecast *forecast = setup->forecast;
     const struct cleave_policy *rounds = cv_best_planner(view, NULL), *best;
     double rounds_s = INFINITY, best_s = 0, over;
 
     CV_TRY(best_of_one_round(view, setup, &best, &best_s, err));
-    CV_TRY(forecast->mean(forecast->context, rounds, view, 1, &rounds_s, err));
+    CV_TRY(cleave_setup_forecast(setup, rounds, view, 1, &rounds_s, err));
     if (rounds_s < best_s * BETTER) {
         CV_TRY(cv_inner_plan(&automatic->inner, rounds, NULL, 0, view, setup, err));
         cv_note_picked(setup, rounds->name,

@@ -43,8 +43,8 @@ static enum cleave_status portfolio_plan(void *state, const struct cleave_view *
 
         if (!applies(policy, view))
             continue;
-        CV_TRY(setup->forecast->mean(setup->forecast->context, policy, view,
-                                     portfolio->trials, &mean_s, err));
+        CV_TRY(
+            cleave_setup_forecast(setup, policy, view, portfolio->trials, &mean_s, err));
         tried++;
         if (best == NULL || mean_s < best_s) {
             best = policy;

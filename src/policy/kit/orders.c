@@ -47,3 +47,8 @@ void cleave_order_combine(struct cleave_orders *orders, uint32_t receiver,
 {
     cv_order_combine(orders, receiver, sender);
 }
+
+void cleave_orders_keep(struct cleave_orders *orders, double units)
+{
+    cv_orders_keep(orders, units);
+}

@@ -13,10 +13,32 @@
 
 enum { MAX_NOTE = 400 };
 
+void *cleave_setup_alloc(struct cleave_setup *setup, size_t count, size_t size)
+{
+    return cv_array(setup->arena, count, size);
+}
+
+void cleave_setup_left_out(struct cleave_setup *setup, uint32_t worker,
+                           const char *reason)
+{
+    struct cv_left_out *note;
+
+    if (setup->notes == NULL)
+        return;
+    note = cv_array(setup->notes->arena, 1, sizeof *note);
+    if (note == NULL)
+        return;
+    note->reason = cv_arena_text(setup->notes->arena, reason);
+    if (note->reason == NULL)
+        return;
+    note->worker = worker;
+    note->next = setup->notes->left_out;
+    setup->notes->left_out = note;
+}
+
 void cv_note_left_out(struct cleave_setup *setup, uint32_t worker, const char *format,
                       ...)
 {
-    struct cv_left_out *note;
     char text[MAX_NOTE];
     va_list arguments;
 
@@ -25,15 +47,15 @@ void cv_note_left_out(struct cleave_setup *setup, uint32_t worker, const char *f
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    note = cv_array(setup->notes->arena, 1, sizeof *note);
-    if (note == NULL)
+    cleave_setup_left_out(setup, worker, text);
+}
+
+void cleave_setup_picked(struct cleave_setup *setup, const char *picked, const char *why)
+{
+    if (setup->notes == NULL)
         return;
-    note->reason = cv_arena_text(setup->notes->arena, text);
-    if (note->reason == NULL)
-        return;
-    note->worker = worker;
-    note->next = setup->notes->left_out;
-    setup->notes->left_out = note;
+    setup->notes->picked = picked;
+    setup->notes->why = why != NULL ? cv_arena_text(setup->notes->arena, why) : NULL;
 }
 
 void cv_note_picked(struct cleave_setup *setup, const char *picked, const char *format,
@@ -47,16 +69,29 @@ void cv_note_picked(struct cleave_setup *setup, const char *picked, const char *
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    setup->notes->picked = picked;
-    setup->notes->why = cv_arena_text(setup->notes->arena, text);
+    cleave_setup_picked(setup, picked, text);
 }
 
-void cv_note_proved(struct cleave_setup *setup, const char *among, bool optimal)
+void cleave_setup_proved(struct cleave_setup *setup, const char *among, bool optimal)
 {
     if (setup->notes == NULL)
         return;
     setup->notes->proved = among;
     setup->notes->optimal = optimal;
+}
+
+enum cleave_status cleave_setup_forecast(struct cleave_setup *setup,
+                                         const struct cleave_policy *policy,
+                                         const struct cleave_view *view, uint32_t runs,
+                                         double *out_s, struct cleave_error *err)
+{
+    if (setup->forecast == NULL || runs == 0)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "a forecast of policy '%s' was asked for, which is not offered "
+                       "here",
+                       policy->name);
+    return setup->forecast->mean(setup->forecast->context, policy, view, runs, out_s,
+                                 err);
 }
 
 void cv_return_when_done(const struct cleave_view *view, const struct cleave_event *event,
@@ -141,6 +176,21 @@ enum cleave_status cv_params_store(const struct cleave_policy *policy,
     return CLEAVE_OK;
 }
 
+enum cleave_status cleave_setup_state(struct cleave_setup *setup,
+                                      const struct cleave_policy *policy,
+                                      const struct cleave_setting *settings,
+                                      size_t nsettings, void **out,
+                                      struct cleave_error *err)
+{
+    void *state = cv_array(setup->arena, 1, policy->state_size);
+
+    if (state == NULL)
+        return cv_fail_memory(err, "the state of a policy");
+    CV_TRY(cv_params_store(policy, settings, nsettings, state, err));
+    *out = state;
+    return CLEAVE_OK;
+}
+
 enum cleave_status cv_inner_plan(struct cv_inner *inner,
                                  const struct cleave_policy *policy,
                                  const struct cleave_setting *settings, size_t nsettings,
@@ -148,10 +198,7 @@ enum cleave_status cv_inner_plan(struct cv_inner *inner,
                                  struct cleave_setup *setup, struct cleave_error *err)
 {
     inner->policy = policy;
-    inner->planned = cv_array(setup->arena, 1, policy->state_size);
-    if (inner->planned == NULL)
-        return cv_fail_memory(err, "the state of a policy");
-    CV_TRY(cv_params_store(policy, settings, nsettings, inner->planned, err));
+    CV_TRY(cleave_setup_state(setup, policy, settings, nsettings, &inner->planned, err));
     return policy->plan == NULL ? CLEAVE_OK
                                 : policy->plan(inner->planned, view, setup, err);
 }

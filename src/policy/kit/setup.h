@@ -6,6 +6,7 @@
 #include "base/arena.h"
 #include "base/fail.h"
 #include "model/load/plan.h"
+#include "policy/kit/short_cuts.h"
 
 /* What a policy has to say about its plan. */
 struct cv_notes {
@@ -36,19 +37,16 @@ struct cleave_setup {
     struct cv_notes *notes;             /* NULL: nobody listens */
     const struct cv_forecast *forecast; /* NULL: none           */
     /* Set by the start of a policy whose `go` needs no row: see row_lane.h. */
-    void (*take)(struct cleave_lane *lane);
+    void (*take)(struct cv_row_lane *lane);
 };
 
-/* Say why a worker gets nothing. Drops the note when memory is short or nobody listens. */
+/* cleave_setup_left_out with a format. Drops the note when memory is short or nobody
+ * listens. */
 void cv_note_left_out(struct cleave_setup *setup, uint32_t worker, const char *format,
                       ...) CV_PRINTF(3, 4);
-/* Say which policy decides in the end, and why. `picked` is static. */
+/* cleave_setup_picked with a format. */
 void cv_note_picked(struct cleave_setup *setup, const char *picked, const char *format,
                     ...) CV_PRINTF(3, 4);
-
-/* Say among which schedules the plan is proved best: "schedules with these orders". Static.
- * `optimal`: these are all schedules that the bound speaks of. */
-void cv_note_proved(struct cleave_setup *setup, const char *among, bool optimal);
 
 /* Store defaults and then the given settings in a state block. */
 struct cleave_setting;

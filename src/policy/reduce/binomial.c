@@ -75,10 +75,10 @@ static void binomial_decide(void *state, const struct cleave_view *view,
 }
 
 static bool binomial_fixed(const void *state, const struct cleave_view *view,
-                           struct cleave_fixed_tree *out)
+                           struct cv_tree_shape *out)
 {
     (void)state;
-    out->parent[0] = CLEAVE_NO_PARENT;
+    out->parent[0] = CV_NO_NODE;
     for (uint32_t i = 1; i < view->nworkers; i++)
         out->parent[i] = i & (i - 1);
     out->in_turn = true;
@@ -103,5 +103,5 @@ const struct cleave_policy cleave_policy_binomial = {
     .start = binomial_start,
     .decide = binomial_decide,
     .longest = binomial_longest,
-    .fixed = binomial_fixed,
+    .inner = &(const struct cv_policy_inner){ .fixed = binomial_fixed },
 };

@@ -140,11 +140,11 @@ static void fibonacci_decide(void *state, const struct cleave_view *view,
 }
 
 static bool fibonacci_fixed(const void *state, const struct cleave_view *view,
-                            struct cleave_fixed_tree *out)
+                            struct cv_tree_shape *out)
 {
     const struct fibonacci *fib = state;
 
-    out->parent[0] = CLEAVE_NO_PARENT;
+    out->parent[0] = CV_NO_NODE;
     for (uint32_t i = 1; i < view->nworkers; i++)
         out->parent[i] = i - fib->number[fib->term[i]];
     out->in_turn = true;
@@ -180,5 +180,5 @@ const struct cleave_policy cleave_policy_fibonacci = {
     .start = fibonacci_start,
     .decide = fibonacci_decide,
     .longest = fibonacci_longest,
-    .fixed = fibonacci_fixed,
+    .inner = &(const struct cv_policy_inner){ .fixed = fibonacci_fixed },
 };

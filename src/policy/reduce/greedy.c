@@ -226,15 +226,14 @@ static void greedy_decide(void *state, const struct cleave_view *view,
 
 /* A limit on transfers ties the nodes together. */
 static bool greedy_fixed(const void *state, const struct cleave_view *view,
-                         struct cleave_fixed_tree *out)
+                         struct cv_tree_shape *out)
 {
     const struct greedy *greedy = state;
 
     if (greedy->planned != NULL)
         return false;
     for (uint32_t i = 0; i < view->nworkers; i++)
-        out->parent[i] =
-            greedy->parent[i] == CV_NO_NODE ? CLEAVE_NO_PARENT : greedy->parent[i];
+        out->parent[i] = greedy->parent[i];
     out->in_turn = greedy->received != NULL;
     out->ahead = UINT32_MAX;
     return true;
@@ -277,5 +276,5 @@ const struct cleave_policy cleave_policy_greedy = {
     .start = greedy_start,
     .decide = greedy_decide,
     .longest = greedy_longest,
-    .fixed = greedy_fixed,
+    .inner = &(const struct cv_policy_inner){ .fixed = greedy_fixed },
 };

@@ -338,12 +338,12 @@ static void adapt_decide(void *state, const struct cleave_view *view,
     }
 }
 
-CV_FLATTEN static void go_by_events(struct cleave_lane *lane)
+CV_FLATTEN static void go_by_events(struct cv_row_lane *lane)
 {
     cv_lane_go(lane, adapt_decide, CV_LANE_TRUSTS);
 }
 
-static void adapt_go(struct cleave_lane *lane)
+static void adapt_go(struct cv_row_lane *lane)
 {
     if (lane->take != NULL)
         cv_lean_go(lane);
@@ -377,5 +377,5 @@ const struct cleave_policy cleave_policy_ordered_adapt = {
     .plan = adapt_plan,
     .start = adapt_start,
     .decide = adapt_decide,
-    .go = adapt_go,
+    .inner = &(const struct cv_policy_inner){ .go = adapt_go },
 };

@@ -79,8 +79,8 @@ const struct lean_buddy *cv_lean_buddies(struct cv_arena *arena, uint32_t npairs
 void cv_lean_start(struct lean *lean, uint32_t nnodes);
 /* One run in simulation until something begins, when combining takes no time: the same
  * decisions as those of the policy, on less. */
-void cv_lean_go(struct cleave_lane *lane);
+void cv_lean_go(struct cv_row_lane *lane);
 /* The cost of what has begun is there. */
-void cv_lean_take(struct cleave_lane *lane);
+void cv_lean_take(struct cv_row_lane *lane);
 
 #endif

@@ -152,7 +152,7 @@ static CV_ALWAYS_INLINE struct lean_choice lean_choose(const struct lean *lean,
 
 /* From a node to a neighbour that is idle. The receiver is not yet compared with others:
  * it has no end. */
-static CV_ALWAYS_INLINE void lean_send(struct cleave_lane *lane, struct lean *lean,
+static CV_ALWAYS_INLINE void lean_send(struct cv_row_lane *lane, struct lean *lean,
                                        struct lean_sets *sets, uint32_t from,
                                        const struct lean_choice *choice, double now_s)
 {
@@ -172,7 +172,7 @@ static CV_ALWAYS_INLINE void lean_send(struct cleave_lane *lane, struct lean *le
 
 /* The cost of what has begun is there. The one before the receiver counts as later until
  * now: it ends after the transfer began. */
-static CV_ALWAYS_INLINE void lean_take_cost(const struct cleave_lane *lane,
+static CV_ALWAYS_INLINE void lean_take_cost(const struct cv_row_lane *lane,
                                             struct lean *lean, struct lean_sets *sets)
 {
     const uint64_t receive = receivers(sets);
@@ -203,7 +203,7 @@ static CV_ALWAYS_INLINE void lean_rest(const struct lean *lean, struct lean_sets
 
 /* --- waits ------------------------------------------------------------------------------ */
 
-static void lean_wait(struct cleave_lane *lane, struct lean *lean, uint32_t place,
+static void lean_wait(struct cv_row_lane *lane, struct lean *lean, uint32_t place,
                       double wait, double now_s)
 {
     const double until_s = now_s + wait * (lean->end_s[place] - lean->begin_s[place]);
@@ -217,7 +217,7 @@ static void lean_wait(struct cleave_lane *lane, struct lean *lean, uint32_t plac
 }
 
 /* A ready node waits for one neighbour; the other one, which is idle, may look again. */
-CV_FLATTEN static void lean_wait_beside(struct cleave_lane *lane, struct lean *lean,
+CV_FLATTEN static void lean_wait_beside(struct cv_row_lane *lane, struct lean *lean,
                                         uint32_t place, const struct ordered_adapt *adapt)
 {
     struct lean_sets *sets = &lean->sets;
@@ -265,7 +265,7 @@ static uint32_t lean_due(const struct lean *lean)
 }
 
 /* End what waits are due, until a node sends: true then. */
-CV_FLATTEN static bool lean_wake(struct cleave_lane *lane, struct lean *lean)
+CV_FLATTEN static bool lean_wake(struct cv_row_lane *lane, struct lean *lean)
 {
     struct lean_sets *sets = &lean->sets;
     uint32_t place;
@@ -305,7 +305,7 @@ void cv_lean_start(struct lean *lean, uint32_t nnodes)
 }
 
 /* All that begins at the start has its costs. */
-CV_FLATTEN static void lean_begin(struct cleave_lane *lane, struct lean *lean)
+CV_FLATTEN static void lean_begin(struct cv_row_lane *lane, struct lean *lean)
 {
     const uint32_t count = lane->view.nworkers / 2;
     uint64_t later = 0;
@@ -325,7 +325,7 @@ CV_FLATTEN static void lean_begin(struct cleave_lane *lane, struct lean *lean)
 }
 
 /* Nobody is ready, or the only one left is. */
-static void lean_end(struct cleave_lane *lane, const struct lean *lean, uint64_t ready)
+static void lean_end(struct cv_row_lane *lane, const struct lean *lean, uint64_t ready)
 {
     lane->over = true;
     if ((ready & ~LEAN_ENDS) == 0)
@@ -336,7 +336,7 @@ static void lean_end(struct cleave_lane *lane, const struct lean *lean, uint64_t
 
 /* Apart from cv_lean_go, since it is the same for all runs side by side and has no branch:
  * when these go on, what they branch on has been there for long. */
-CV_FLATTEN void cv_lean_take(struct cleave_lane *lane)
+CV_FLATTEN void cv_lean_take(struct cv_row_lane *lane)
 {
     struct lean *lean = ((const struct ordered_adapt *)lane->state)->lean;
     struct lean_sets sets = lean->sets;
@@ -347,7 +347,7 @@ CV_FLATTEN void cv_lean_take(struct cleave_lane *lane)
     lean->sets.senders = lean_senders(&sets);
 }
 
-CV_FLATTEN void cv_lean_go(struct cleave_lane *lane)
+CV_FLATTEN void cv_lean_go(struct cv_row_lane *lane)
 {
     const struct ordered_adapt *adapt = lane->state;
     struct lean *lean = adapt->lean;

@@ -95,7 +95,7 @@ static void ordered_decide(void *state, const struct cleave_view *view,
  * time and without a branch on whether it sends: nobody can guess that, and a wrong guess
  * would hold up the other runs too. What is stored is what was there already if the other
  * case has nothing to say. */
-CV_FLATTEN static void ordered_go(struct cleave_lane *lane)
+CV_FLATTEN static void ordered_go(struct cv_row_lane *lane)
 {
     struct ordered *ordered = lane->state;
     struct neighbours by;
@@ -147,5 +147,5 @@ const struct cleave_policy cleave_policy_ordered_tree_dyn = {
     .start = ordered_start,
     .decide = ordered_decide,
     .longest = ordered_longest,
-    .go = ordered_go,
+    .inner = &(const struct cv_policy_inner){ .go = ordered_go },
 };

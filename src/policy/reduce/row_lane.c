@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "policy/reduce/row_lane.h"
 
-void cv_lane_sleep_until(struct cleave_lane *lane, uint32_t node, double time_s)
+void cv_lane_sleep_until(struct cv_row_lane *lane, uint32_t node, double time_s)
 {
     bool *asleep = lane->nodes[node].asleep;
     uint32_t which = asleep[0] ? 1 : 0;

@@ -3,7 +3,7 @@
  *
  * The rules are those of the native engine. A policy that wants it says
  *
- *     CV_FLATTEN static void mine_go(struct cleave_lane *lane)
+ *     CV_FLATTEN static void mine_go(struct cv_row_lane *lane)
  *     {
  *         cv_lane_go(lane, mine_decide, CV_LANE_TRUSTS);
  *     }
@@ -73,7 +73,7 @@ struct cv_lane_begin {
 };
 
 /* One run under way. */
-struct cleave_lane {
+struct cv_row_lane {
     struct cv_event_row row;
     double now_s, length_s;
     uint32_t nbegins, sent;
@@ -82,7 +82,7 @@ struct cleave_lane {
                                      driver has to say what is wrong                */
     bool compute_is_constant;
     double compute_s; /* then                                           */
-    void (*take)(struct cleave_lane *lane); /* NULL: there is a row; see above        */
+    void (*take)(struct cv_row_lane *lane); /* NULL: there is a row; see above        */
     void *state;
     char *memory; /* of the policy, begins with its state; so many bytes are as at the
                      start when a run begins: a loop that changes less may say so   */
@@ -99,7 +99,7 @@ struct cleave_lane {
 };
 
 /* No time passes between an arrival and the end of its combination. */
-static inline bool cv_lane_combines_at_once(const struct cleave_lane *lane)
+static inline bool cv_lane_combines_at_once(const struct cv_row_lane *lane)
 {
     return lane->compute_is_constant && lane->compute_s == 0;
 }
@@ -107,7 +107,7 @@ static inline bool cv_lane_combines_at_once(const struct cleave_lane *lane)
 typedef void cv_decide(void *state, const struct cleave_view *view,
                        const struct cleave_event *event, struct cleave_orders *orders);
 
-static inline uint64_t cv_lane_key(struct cleave_lane *lane, uint32_t node, uint32_t kind,
+static inline uint64_t cv_lane_key(struct cv_row_lane *lane, uint32_t node, uint32_t kind,
                                    double end_s)
 {
     uint32_t number = node * CV_LANE_KINDS + kind;
@@ -117,7 +117,7 @@ static inline uint64_t cv_lane_key(struct cleave_lane *lane, uint32_t node, uint
 }
 
 /* True if it is the first. */
-static inline bool cv_lane_enqueue(struct cleave_lane *lane, struct cv_lane_queue *queue,
+static inline bool cv_lane_enqueue(struct cv_row_lane *lane, struct cv_lane_queue *queue,
                                    uint32_t sender)
 {
     lane->nodes[sender].next = CV_LANE_NONE;
@@ -130,13 +130,13 @@ static inline bool cv_lane_enqueue(struct cleave_lane *lane, struct cv_lane_queu
     return false;
 }
 
-static inline uint32_t cv_lane_dequeue(struct cleave_lane *lane,
+static inline uint32_t cv_lane_dequeue(struct cv_row_lane *lane,
                                        struct cv_lane_queue *queue)
 {
     return queue->first = lane->nodes[queue->first].next;
 }
 
-static inline void cv_lane_begin(struct cleave_lane *lane, uint32_t node, uint32_t sender,
+static inline void cv_lane_begin(struct cv_row_lane *lane, uint32_t node, uint32_t sender,
                                  uint32_t kind)
 {
     uint32_t nth = kind == CV_LANE_COMBINATION ? lane->nodes[node].combinations++ : 0;
@@ -145,14 +145,14 @@ static inline void cv_lane_begin(struct cleave_lane *lane, uint32_t node, uint32
     lane->begins[lane->nbegins++] = (struct cv_lane_begin){ node, sender, kind, nth };
 }
 
-static inline void cv_lane_begin_transfer(struct cleave_lane *lane, uint32_t node,
+static inline void cv_lane_begin_transfer(struct cv_row_lane *lane, uint32_t node,
                                           uint32_t sender, unsigned how)
 {
     cv_lane_begin(lane, node, sender,
                   how & CV_LANE_PLAIN ? CV_LANE_COMBINATION : CV_LANE_TRANSFER);
 }
 
-static inline void cv_lane_begin_combination(struct cleave_lane *lane, uint32_t node,
+static inline void cv_lane_begin_combination(struct cv_row_lane *lane, uint32_t node,
                                              uint32_t sender)
 {
     uint64_t key;
@@ -169,7 +169,7 @@ static inline void cv_lane_begin_combination(struct cleave_lane *lane, uint32_t 
         cv_row_add(&lane->row, lane->keys, key);
 }
 
-static inline void cv_lane_end_transfer(struct cleave_lane *lane,
+static inline void cv_lane_end_transfer(struct cv_row_lane *lane,
                                         struct cleave_event *event, unsigned how)
 {
     struct cv_lane_node *to = &lane->nodes[event->worker];
@@ -184,7 +184,7 @@ static inline void cv_lane_end_transfer(struct cleave_lane *lane,
         cv_lane_begin_transfer(lane, event->worker, next, how);
 }
 
-static inline void cv_lane_end_combination(struct cleave_lane *lane,
+static inline void cv_lane_end_combination(struct cv_row_lane *lane,
                                            struct cleave_event *event, unsigned how)
 {
     struct cv_lane_node *to = &lane->nodes[event->worker];
@@ -205,13 +205,13 @@ static inline void cv_lane_end_combination(struct cleave_lane *lane,
         cv_lane_begin_combination(lane, event->worker, next);
 }
 
-static inline void cv_lane_woken(struct cleave_lane *lane, uint32_t node, uint32_t kind)
+static inline void cv_lane_woken(struct cv_row_lane *lane, uint32_t node, uint32_t kind)
 {
     lane->nodes[node].asleep[kind - CV_LANE_WAKE] = false;
 }
 
 /* What comes next; the row is not empty. */
-static inline void cv_lane_take(struct cleave_lane *lane, struct cleave_event *event,
+static inline void cv_lane_take(struct cv_row_lane *lane, struct cleave_event *event,
                                 unsigned how)
 {
     const uint64_t *key = &lane->keys[lane->row.head++];
@@ -234,10 +234,10 @@ static inline void cv_lane_take(struct cleave_lane *lane, struct cleave_event *e
     }
 }
 
-void cv_lane_sleep_until(struct cleave_lane *lane, uint32_t node, double time_s);
+void cv_lane_sleep_until(struct cv_row_lane *lane, uint32_t node, double time_s);
 
 /* Whether an order may be carried out; if not, the driver will say why. */
-static inline bool cv_lane_check(const struct cleave_lane *lane,
+static inline bool cv_lane_check(const struct cv_row_lane *lane,
                                  const struct cleave_order *order)
 {
     uint32_t n = lane->view.nworkers, to = order->worker, from = order->peer;
@@ -248,7 +248,7 @@ static inline bool cv_lane_check(const struct cleave_lane *lane,
                        lane->nodes[from].due == 0));
 }
 
-static inline void cv_lane_obey(struct cleave_lane *lane,
+static inline void cv_lane_obey(struct cv_row_lane *lane,
                                 const struct cleave_order *order, unsigned how)
 {
     if (!(how & CV_LANE_TRUSTS) && !cv_lane_check(lane, order)) {
@@ -268,7 +268,7 @@ static inline void cv_lane_obey(struct cleave_lane *lane,
     }
 }
 
-static inline void cv_lane_decide(struct cleave_lane *lane,
+static inline void cv_lane_decide(struct cv_row_lane *lane,
                                   const struct cleave_event *event, cv_decide *decide,
                                   unsigned how)
 {
@@ -280,7 +280,7 @@ static inline void cv_lane_decide(struct cleave_lane *lane,
 
 /* For loops that need no events, since no node ever has two things under way: the node on
  * which something ends next. The row is not empty. */
-static CV_ALWAYS_INLINE uint32_t cv_lane_next(struct cleave_lane *lane,
+static CV_ALWAYS_INLINE uint32_t cv_lane_next(struct cv_row_lane *lane,
                                               uint32_t *out_kind)
 {
     const uint64_t *key = &lane->keys[lane->row.head++];
@@ -294,7 +294,7 @@ static CV_ALWAYS_INLINE uint32_t cv_lane_next(struct cleave_lane *lane,
     return number / CV_LANE_KINDS;
 }
 
-static CV_ALWAYS_INLINE void cv_lane_send(struct cleave_lane *lane, uint32_t receiver,
+static CV_ALWAYS_INLINE void cv_lane_send(struct cv_row_lane *lane, uint32_t receiver,
                                           uint32_t sender, uint32_t kind)
 {
     lane->sent++;
@@ -311,7 +311,7 @@ static inline uint32_t cv_pick(bool is_first, uint32_t first, uint32_t second)
 
 /* Send or nothing, without a branch that cannot be guessed; the receiver may then be
  * one or two past the last node. What is sent is not counted: see below. */
-static CV_ALWAYS_INLINE void cv_lane_send_if(struct cleave_lane *lane, bool sends,
+static CV_ALWAYS_INLINE void cv_lane_send_if(struct cv_row_lane *lane, bool sends,
                                              uint32_t receiver, uint32_t sender,
                                              uint32_t kind)
 {
@@ -326,7 +326,7 @@ static CV_ALWAYS_INLINE void cv_lane_send_if(struct cleave_lane *lane, bool send
 }
 
 /* The run is over with what ended last: loops that need not count end with one partial. */
-static inline void cv_lane_all_sent(struct cleave_lane *lane)
+static inline void cv_lane_all_sent(struct cv_row_lane *lane)
 {
     lane->over = true;
     lane->length_s = lane->now_s;
@@ -334,7 +334,7 @@ static inline void cv_lane_all_sent(struct cleave_lane *lane)
 }
 
 /* A loop of policies with one slot: who is done enters it, or sends to who waits there. */
-static CV_ALWAYS_INLINE void cv_lane_go_slot(struct cleave_lane *lane, uint32_t *slot,
+static CV_ALWAYS_INLINE void cv_lane_go_slot(struct cv_row_lane *lane, uint32_t *slot,
                                              uint32_t kind)
 {
     uint32_t waits = *slot;
@@ -354,7 +354,7 @@ static CV_ALWAYS_INLINE void cv_lane_go_slot(struct cleave_lane *lane, uint32_t 
 }
 
 /* Go on until there are costs to be drawn or the run is over. */
-static CV_ALWAYS_INLINE void cv_lane_go(struct cleave_lane *lane, cv_decide *decide,
+static CV_ALWAYS_INLINE void cv_lane_go(struct cv_row_lane *lane, cv_decide *decide,
                                         unsigned how)
 {
     struct cleave_event event = { .kind = CLEAVE_START };

@@ -200,14 +200,14 @@ static void adapt_decide(void *state, const struct cleave_view *view,
             becomes_idle(adapt, i, orders);
 }
 
-CV_FLATTEN static void go_by_events(struct cleave_lane *lane)
+CV_FLATTEN static void go_by_events(struct cv_row_lane *lane)
 {
     cv_lane_go(lane, adapt_decide, CV_LANE_TRUSTS);
 }
 
 /* The same in simulation. When combining takes no time there are no speeds to tell apart
  * and nothing to overlap with: all that is left is the slot. */
-static void adapt_go(struct cleave_lane *lane)
+static void adapt_go(struct cv_row_lane *lane)
 {
     struct tree_adapt *adapt = lane->state;
 
@@ -241,5 +241,5 @@ const struct cleave_policy cleave_policy_tree_adapt = {
     .params = adapt_params,
     .start = adapt_start,
     .decide = adapt_decide,
-    .go = adapt_go,
+    .inner = &(const struct cv_policy_inner){ .go = adapt_go },
 };

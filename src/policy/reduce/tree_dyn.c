@@ -75,13 +75,13 @@ static void tree_dyn_decide(void *state, const struct cleave_view *view,
             becomes_idle(dyn, i, orders);
 }
 
-CV_FLATTEN static void go_in_clusters(struct cleave_lane *lane)
+CV_FLATTEN static void go_in_clusters(struct cv_row_lane *lane)
 {
     cv_lane_go(lane, tree_dyn_decide, CV_LANE_PLAIN | CV_LANE_TRUSTS);
 }
 
 /* The same in simulation. With one slot no more is needed than who is done next. */
-static void tree_dyn_go(struct cleave_lane *lane)
+static void tree_dyn_go(struct cv_row_lane *lane)
 {
     struct tree_dyn *dyn = lane->state;
 
@@ -117,5 +117,5 @@ const struct cleave_policy cleave_policy_tree_dyn = {
     .start = tree_dyn_start,
     .decide = tree_dyn_decide,
     .longest = tree_dyn_longest,
-    .go = tree_dyn_go,
+    .inner = &(const struct cv_policy_inner){ .go = tree_dyn_go },
 };

@@ -59,7 +59,7 @@ static enum cleave_status best_orders_plan(void *state, const struct cleave_view
                               &(struct cv_returns_solver){ solve, &search, true }, setup,
                               err));
     if (best->round.trip.optimal)
-        cv_note_proved(setup, "all schedules of one round", true);
+        cleave_setup_proved(setup, "all schedules of one round", true);
     return CLEAVE_OK;
 }
 

@@ -36,7 +36,8 @@ static enum cleave_status fifo_plan(void *state, const struct cleave_view *view,
 
     CV_TRY(cv_round_trip_plan(&fifo->round, view, &solver, setup, err));
     if (fifo->round.trip.optimal)
-        cv_note_proved(setup, "schedules that return in the order of sending", false);
+        cleave_setup_proved(setup, "schedules that return in the order of sending",
+                            false);
     return CLEAVE_OK;
 }
 

@@ -122,7 +122,7 @@ static enum cleave_status orders_plan(void *state, const struct cleave_view *vie
                               &(struct cv_returns_solver){ solve, &pair, false }, setup,
                               err));
     if (given->round.trip.optimal)
-        cv_note_proved(setup, "schedules with these orders", false);
+        cleave_setup_proved(setup, "schedules with these orders", false);
     return CLEAVE_OK;
 }
 

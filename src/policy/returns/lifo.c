@@ -37,10 +37,11 @@ static enum cleave_status lifo_plan(void *state, const struct cleave_view *view,
 
     CV_TRY(cv_round_trip_plan(&lifo->round, view, &solver, setup, err));
     if (returns.trips != NULL && cv_returns_lifo_proved(&returns, setup->arena))
-        cv_note_proved(setup, "all schedules of one round", true);
+        cleave_setup_proved(setup, "all schedules of one round", true);
     else if (lifo->round.trip.optimal)
-        cv_note_proved(setup, "schedules that return in the reverse order of sending",
-                       false);
+        cleave_setup_proved(setup,
+                            "schedules that return in the reverse order of sending",
+                            false);
     return CLEAVE_OK;
 }
 

@@ -83,8 +83,12 @@ static enum cleave_status gather_left_out(struct owned_schedule *owned,
         used[w] = true;
     }
     for (const struct cv_left_out *n = owned->planned.notes.left_out; n != NULL;
-         n = n->next)
+         n = n->next) {
+        if (n->worker >= nworkers)
+            return cv_fail(err, CLEAVE_EPOLICY, "policy '%s' left out worker %u of %u",
+                           owned->planned.policy->name, n->worker, nworkers);
         reasons[n->worker] = n->reason;
+    }
     left_out = cv_array(&owned->arena, nleft, sizeof *left_out);
     if (left_out == NULL)
         return cv_fail_memory(err, "the workers left out");

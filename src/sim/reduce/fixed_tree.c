@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "base/fail.h"
+#include "policy/kit/short_cuts.h"
 
 /* Receivers from the root down, then turned round: every node stands behind all below it. */
 static void lay_out(struct cv_fixed_tree *tree, const uint32_t *parent, uint32_t *count,
@@ -13,7 +14,7 @@ static void lay_out(struct cv_fixed_tree *tree, const uint32_t *parent, uint32_t
     uint32_t n = tree->nodes, found = 0, at = 0;
 
     for (uint32_t i = 0; i < n; i++) {
-        if (parent[i] == CLEAVE_NO_PARENT)
+        if (parent[i] == CV_NO_NODE)
             tree->receiver[found++] = i;
         else
             count[parent[i]]++;
@@ -24,7 +25,7 @@ static void lay_out(struct cv_fixed_tree *tree, const uint32_t *parent, uint32_t
         at += count[i];
     }
     for (uint32_t i = 0; i < n; i++)
-        if (parent[i] != CLEAVE_NO_PARENT)
+        if (parent[i] != CV_NO_NODE)
             tree->queue[place[parent[i]]++] = i;
     for (uint32_t next = 0; next < found; next++) {
         uint32_t node = tree->receiver[next];
@@ -61,7 +62,7 @@ enum cleave_status cv_fixed_tree_init(struct cv_fixed_tree *tree,
                                       struct cleave_error *err)
 {
     const size_t n = view->nworkers;
-    struct cleave_fixed_tree shape = { .parent = cv_array(arena, n, sizeof(uint32_t)) };
+    struct cv_tree_shape shape = { .parent = cv_array(arena, n, sizeof(uint32_t)) };
     uint32_t *count = cv_array(arena, n, sizeof *count);
     uint32_t *place = cv_array(arena, n, sizeof *place);
 
@@ -82,7 +83,8 @@ enum cleave_status cv_fixed_tree_init(struct cv_fixed_tree *tree,
         tree->to == NULL || tree->transfer_s == NULL || tree->compute_s == NULL ||
         tree->done_s == NULL || tree->queue == NULL)
         return cv_fail_memory(err, "a tree");
-    *out_any = policy->fixed != NULL && policy->fixed(state, view, &shape) &&
+    *out_any = policy->inner != NULL && policy->inner->fixed != NULL &&
+               policy->inner->fixed(state, view, &shape) &&
                (shape.ahead <= 1 || shape.ahead == UINT32_MAX);
     if (!*out_any)
         return CLEAVE_OK;

@@ -198,17 +198,19 @@ static enum cleave_status direct_tree(const struct cleave_reduction *job,
                                       struct cv_arena *arena, const uint32_t **out,
                                       struct cleave_error *err)
 {
-    struct cleave_fixed_tree fixed = { 0 };
+    const struct cv_policy_inner *inner = planned->policy->inner;
+    struct cv_tree_shape fixed = { 0 };
 
     *out = NULL;
     if (job->trace != NULL || job->simgrid != NULL || costs->exact != NULL ||
-        costs->cluster != 0 || costs->nodes < DIRECT || planned->policy->fixed == NULL)
+        costs->cluster != 0 || costs->nodes < DIRECT || inner == NULL ||
+        inner->fixed == NULL)
         return CLEAVE_OK;
     fixed.parent = cv_array(arena, costs->nodes, sizeof *fixed.parent);
     if (fixed.parent == NULL)
         return cv_fail_memory(err, "a tree");
-    if (planned->policy->fixed(planned->state, &planned->view, &fixed) &&
-        !fixed.in_turn && fixed.ahead == UINT32_MAX)
+    if (inner->fixed(planned->state, &planned->view, &fixed) && !fixed.in_turn &&
+        fixed.ahead == UINT32_MAX)
         *out = fixed.parent;
     return CLEAVE_OK;
 }

@@ -20,7 +20,7 @@ struct wake {
 
 /* A lane and what it needs to begin anew. */
 struct place {
-    struct cleave_lane lane;
+    struct cv_row_lane lane;
     uint32_t run;
     struct cv_run_result *result; /* NULL: the lane is free                         */
     struct cv_arena arena;        /* of the run: what is to be fresh                */
@@ -116,7 +116,7 @@ static CV_ALWAYS_INLINE uint64_t key_of(const struct cv_row_lanes *all,
                                         struct place *place,
                                         const struct cv_lane_begin *begin, uint32_t nth)
 {
-    struct cleave_lane *lane = &place->lane;
+    struct cv_row_lane *lane = &place->lane;
     double end_s = lane->now_s;
 
     if (all->simple) {
@@ -132,7 +132,7 @@ static CV_ALWAYS_INLINE uint64_t key_of(const struct cv_row_lanes *all,
 
 CV_FLATTEN static void lay_out_start(const struct cv_row_lanes *all, struct place *place)
 {
-    struct cleave_lane *lane = &place->lane;
+    struct cv_row_lane *lane = &place->lane;
     uint64_t *keys = lane->keys + CV_ROW_GAP;
 
     for (uint32_t i = 0; i < all->nstart_begins; i++) {
@@ -159,7 +159,7 @@ CV_FLATTEN static void add_begun(const struct cv_row_lanes *all,
     for (int i = 0; i < count; i++)
         keys[i] = key_of(all, some[i], &some[i]->lane.begins[0], 0);
     for (int i = 0; i < count; i++) {
-        struct cleave_lane *lane = &some[i]->lane;
+        struct cv_row_lane *lane = &some[i]->lane;
 
         cv_row_add(&lane->row, lane->keys, keys[i]);
         for (uint32_t k = 1; k < lane->nbegins; k++) {
@@ -175,7 +175,7 @@ CV_FLATTEN static void add_begun(const struct cv_row_lanes *all,
 static void start_run(const struct cv_row_lanes *all, struct place *place, uint32_t run,
                       struct cv_run_result *result)
 {
-    struct cleave_lane *lane = &place->lane;
+    struct cv_row_lane *lane = &place->lane;
 
     memcpy(lane->memory, place->start, lane->fresh);
     place->run = run;
@@ -194,7 +194,7 @@ static void start_run(const struct cv_row_lanes *all, struct place *place, uint3
 
 static void finish_run(struct place *place)
 {
-    const struct cleave_lane *lane = &place->lane;
+    const struct cv_row_lane *lane = &place->lane;
     uint32_t n = lane->view.nworkers;
     bool is_good = !lane->undecided && !lane->orders.out_of_memory && lane->sent + 1 == n;
 
@@ -203,7 +203,7 @@ static void finish_run(struct place *place)
 }
 
 /* The loops of policies that have none of their own. */
-CV_FLATTEN static void go_by_events(struct cleave_lane *lane,
+CV_FLATTEN static void go_by_events(struct cv_row_lane *lane,
                                     const struct cleave_policy *policy)
 {
     if (policy->hears_arrivals)
@@ -234,6 +234,7 @@ CV_FLATTEN static int go_all(struct cv_row_lanes *all, struct work *work,
                              struct place **some)
 {
     const struct cleave_policy *policy = all->planned->policy;
+    const struct cv_policy_inner *inner = policy->inner;
     int count = 0;
     bool any = false;
 
@@ -242,8 +243,8 @@ CV_FLATTEN static int go_all(struct cv_row_lanes *all, struct work *work,
 
         if (place->result == NULL && !refill(all, place, work))
             continue;
-        if (policy->go != NULL)
-            policy->go(&place->lane);
+        if (inner != NULL && inner->go != NULL)
+            inner->go(&place->lane);
         else
             go_by_events(&place->lane, policy);
         some[count] = place;
@@ -280,7 +281,7 @@ static enum cleave_status start_policy(const struct cv_row_lanes *all,
 {
     const struct cleave_policy *policy = all->planned->policy;
     struct cleave_setup setup = { .arena = &place->arena };
-    struct cleave_lane *lane = &place->lane;
+    struct cv_row_lane *lane = &place->lane;
 
     cv_arena_reset(&place->arena);
     lane->view = all->planned->view;
@@ -303,7 +304,7 @@ static enum cleave_status prepare(struct cv_row_lanes *all, struct place *place,
                                   struct cleave_error *err)
 {
     const struct cleave_event event = { .kind = CLEAVE_START };
-    struct cleave_lane *lane = &place->lane;
+    struct cv_row_lane *lane = &place->lane;
 
     lane->compute_is_constant = cv_compute_is_constant(all->costs);
     lane->compute_s = cv_mean_compute(all->costs);
