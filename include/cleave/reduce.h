@@ -35,6 +35,7 @@ struct cleave_reduction {
     uint32_t cluster;   /* with laws: nodes per cluster, in a row; 0: none  */
     double remote;      /* factor on transfers between clusters, positive   */
     const char *policy; /* NULL: "greedy" for a plan, "tree-adapt" else     */
+    const struct cleave_policy *own_policy; /* borrowed: instead of a name; NULL: none */
     const struct cleave_setting *settings;
     size_t nsettings;
     uint64_t seed;

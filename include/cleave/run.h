@@ -11,6 +11,7 @@
 
 CLEAVE_BEGIN_C
 
+struct cleave_policy; /* policy.h */
 struct cleave_simgrid;
 struct cleave_trace;
 
@@ -26,8 +27,10 @@ struct cleave_job {
     double result_ratio; /* units of result that come back per unit of load         */
     double packaging_s;  /* what a worker takes to unpack a unit of load or to pack
                             a unit of result, on top of computing                   */
-    const char *policy;  /* NULL: "auto"                          */
-    const struct cleave_setting *settings; /* borrowed; nsettings of them           */
+    const char *policy;  /* NULL: "auto"                                            */
+    const struct cleave_policy *own_policy; /* borrowed: instead of a name, one that is
+                                               not in the library; NULL: none          */
+    const struct cleave_setting *settings;  /* borrowed; nsettings of them           */
     size_t nsettings;
     double error; /* expected error of the declared costs  */
     uint64_t seed;

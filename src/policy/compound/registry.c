@@ -54,3 +54,70 @@ enum cleave_status cleave_policy_find(enum cleave_task task, const char *name,
     cv_suggest(name, count, policy_name, &task, near, sizeof near);
     return cv_fail(err, CLEAVE_EINPUT, "unknown policy '%s'%s", name, near);
 }
+
+/* --- policies from outside ------------------------------------------------------------- */
+
+static enum cleave_status check_params(const struct cleave_policy *own,
+                                       struct cleave_error *err)
+{
+    static const size_t sizes[] = { [CLEAVE_PARAM_REAL] = sizeof(double),
+                                    [CLEAVE_PARAM_COUNT] = sizeof(uint32_t),
+                                    [CLEAVE_PARAM_TEXT] = sizeof(const char *) };
+
+    for (const struct cleave_param *p = own->params; p != NULL && p->name != NULL; p++) {
+        if ((size_t)p->kind >= sizeof sizes / sizeof *sizes)
+            return cv_fail(err, CLEAVE_EPOLICY,
+                           "policy '%s': parameter '%s' has no kind that is known",
+                           own->name, p->name);
+        if (own->state_size < sizes[p->kind] ||
+            p->offset > own->state_size - sizes[p->kind])
+            return cv_fail(err, CLEAVE_EPOLICY,
+                           "policy '%s': parameter '%s' lies outside its state of %zu "
+                           "bytes",
+                           own->name, p->name, own->state_size);
+    }
+    return CLEAVE_OK;
+}
+
+static enum cleave_status check_own(enum cleave_task task,
+                                    const struct cleave_policy *own,
+                                    struct cleave_error *err)
+{
+    for (size_t i = 0; i < cleave_policy_count(); i++)
+        if (policies[i] == own && own->task == task)
+            return CLEAVE_OK; /* it is one of ours */
+    if (own->name == NULL || own->name[0] == '\0')
+        return cv_fail(err, CLEAVE_EPOLICY, "a policy of the caller has no name");
+    if (own->decide == NULL)
+        return cv_fail(err, CLEAVE_EPOLICY, "policy '%s' decides nothing", own->name);
+    if (own->task != task)
+        return cv_fail(err, CLEAVE_EPOLICY, "policy '%s' is not for a %s", own->name,
+                       task == CLEAVE_TASK_LOAD ? "load" : "reduction");
+    if (own->inner != NULL)
+        return cv_fail(err, CLEAVE_EPOLICY,
+                       "policy '%s' has inner parts, which are the library's own",
+                       own->name);
+    for (size_t i = 0; i < cleave_policy_count(); i++)
+        if (strcmp(policies[i]->name, own->name) == 0)
+            return cv_fail(err, CLEAVE_EPOLICY,
+                           "policy '%s' has the name of one that comes with the library",
+                           own->name);
+    return check_params(own, err);
+}
+
+enum cleave_status cv_policy_choose(const struct cv_policy_request *request,
+                                    const struct cleave_policy **out,
+                                    struct cleave_error *err)
+{
+    if (request->own == NULL)
+        return cleave_policy_find(request->task,
+                                  request->name != NULL ? request->name : request->preset,
+                                  out, err);
+    if (request->name != NULL)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "expected the name of a policy or a policy, got '%s' and one",
+                       request->name);
+    CV_TRY(check_own(request->task, request->own, err));
+    *out = request->own;
+    return CLEAVE_OK;
+}

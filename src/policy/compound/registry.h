@@ -37,6 +37,17 @@
     X(tree_adapt)         \
     X(ordered_adapt)
 
+/* The policy that a job asks for: `own`, which the caller made, or the one called `name`
+ * or, if that is NULL, `preset`. What is wrong with `own` gives CLEAVE_EPOLICY. */
+struct cv_policy_request {
+    enum cleave_task task;
+    const char *name, *preset;
+    const struct cleave_policy *own;
+};
+enum cleave_status cv_policy_choose(const struct cv_policy_request *request,
+                                    const struct cleave_policy **out,
+                                    struct cleave_error *err);
+
 #define X(name) extern const struct cleave_policy cleave_policy_##name;
 CV_POLICY_MAP(X)
 #undef X

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "policy/compound/registry.h"
 #include "sim/load/forecast.h"
 #include "sim/load/native.h"
 
@@ -56,9 +57,11 @@ enum cleave_status cv_load_case_open(struct cv_load_case *out,
 {
     *out = (struct cv_load_case){ .platform = job->platform };
     CV_TRY(check(job, err));
-    CV_TRY(cleave_policy_find(CLEAVE_TASK_LOAD,
-                              job->policy == NULL ? "auto" : job->policy, &out->policy,
-                              err));
+    CV_TRY(cv_policy_choose(&(struct cv_policy_request){ .task = CLEAVE_TASK_LOAD,
+                                                         .name = job->policy,
+                                                         .preset = "auto",
+                                                         .own = job->own_policy },
+                            &out->policy, err));
     out->load = (struct cv_load){ .units = job->load,
                                   .lifespan_s = job->lifespan_s,
                                   .result_ratio = job->result_ratio,

@@ -8,6 +8,7 @@
 #include "model/reduce/reduce_costs.h"
 #include "model/reduce/reduce_length.h"
 #include "model/reduce/reduce_tree.h"
+#include "policy/compound/registry.h"
 #include "sim/many/monte_carlo.h"
 #include "sim/reduce/native_reduce.h"
 #include "sim/reduce/reduce_batch.h"
@@ -54,8 +55,11 @@ static enum cleave_status plan_job(const struct cleave_reduction *job, const cha
 {
     const struct cleave_policy *policy;
 
-    CV_TRY(cleave_policy_find(CLEAVE_TASK_REDUCE,
-                              job->policy == NULL ? preset : job->policy, &policy, err));
+    CV_TRY(cv_policy_choose(&(struct cv_policy_request){ .task = CLEAVE_TASK_REDUCE,
+                                                         .name = job->policy,
+                                                         .preset = preset,
+                                                         .own = job->own_policy },
+                            &policy, err));
     return cv_planned_reduce_costs(planned, policy, job->settings, job->nsettings, costs,
                                    job->seed, err);
 }
