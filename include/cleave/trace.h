@@ -19,6 +19,10 @@ struct cleave_entry {
         struct cleave_event event;
         struct cleave_order order;
     } as;
+    /* Of events in a real run, where only the engine knows what is left, since records
+     * are not divisible: whether that is known, and how many units. Not known: a stream. */
+    bool knows_left;
+    double units_left;
 };
 
 struct cleave_trace;
@@ -35,6 +39,15 @@ enum cleave_status cleave_trace_add(struct cleave_trace *trace,
                                     const struct cleave_entry *entry,
                                     struct cleave_error *err);
 
+/* What a policy was told before the first event: with it and the events it can be asked
+ * again. */
+struct cleave_told {
+    const struct cleave_setting *settings; /* its parameters, nsettings of them      */
+    size_t nsettings;
+    struct cleave_view view; /* as `plan` got it; without workers for a reduction    */
+    bool changing;           /* costs of workers change with time, as forecasts knew */
+};
+
 /* What is known of a run as a whole, beside its events. */
 struct cleave_trace_facts {
     const char *command; /* a line for the shell that does it again; NULL: not known */
@@ -43,7 +56,9 @@ struct cleave_trace_facts {
     const char *picked,
         *why;            /* as in cleave_schedule                                    */
     const char *version; /* of the library that wrote the trace; set by reading      */
-    double lifespan_s;   /* above 0: as much was done as ended by then              */
+    const char *policy;  /* its name; set by reading                                 */
+    const struct cleave_told *told; /* NULL: not known                               */
+    double lifespan_s; /* above 0: as much was done as ended by then              */
     struct cleave_bound
         bound; /* name NULL: not known; in units with a lifespan         */
     const struct cleave_left_out *left_out;
@@ -75,6 +90,11 @@ enum cleave_status cleave_trace_save_reduce(const struct cleave_trace *trace,
 enum cleave_status cleave_trace_load_reduce(const char *path, uint32_t *out_nodes,
                                             struct cleave_trace **out,
                                             struct cleave_error *err);
+
+/* Either of them, without a platform: the header says who the workers are. Reads standard
+ * input for "-". */
+enum cleave_status cleave_trace_load_any(const char *path, struct cleave_trace **out,
+                                         struct cleave_error *err);
 
 CLEAVE_END_C
 #endif

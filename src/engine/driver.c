@@ -159,7 +159,38 @@ static enum cleave_status check_order(struct cv_driver *driver,
     return check_load_order(driver, order, err);
 }
 
-static enum cleave_status record_event(struct cleave_trace *trace,
+/* Whether costs change with time. */
+static bool is_changing(const struct cleave_platform *platform)
+{
+    uint32_t nsteps = 0;
+
+    for (uint32_t w = 0; platform != NULL && w < cleave_platform_nworkers(platform); w++)
+        if (cleave_platform_profile(platform, w, &nsteps) != NULL && nsteps > 0)
+            return true;
+    return false;
+}
+
+/* What the policy was told, so that it can be asked again. */
+static enum cleave_status record_told(const struct cv_driver *driver,
+                                      struct cleave_trace *trace,
+                                      struct cleave_error *err)
+{
+    const struct cv_planned *planned = driver->planned;
+    struct cleave_told told = { .settings = planned->settings,
+                                .nsettings = planned->nsettings,
+                                .view = planned->view,
+                                .changing = is_changing(driver->run.platform) };
+
+    if (trace == NULL || planned->given)
+        return CLEAVE_OK;
+    if (told.view.lifespan_s > 0) /* how much that is, the plan says */
+        told.view.units_total = told.view.units_left = 0;
+    return cleave_trace_describe(trace, &(struct cleave_trace_facts){ .told = &told },
+                                 err);
+}
+
+static enum cleave_status record_event(const struct cv_driver *driver,
+                                       struct cleave_trace *trace,
                                        const struct cleave_event *event,
                                        struct cleave_error *err)
 {
@@ -168,6 +199,10 @@ static enum cleave_status record_event(struct cleave_trace *trace,
     if (trace == NULL)
         return CLEAVE_OK;
     entry.as.event = *event;
+    if (driver->engine->left != NULL && isfinite(driver->view.units_left)) {
+        entry.knows_left = true;
+        entry.units_left = driver->view.units_left;
+    }
     return cleave_trace_add(trace, &entry, err);
 }
 
@@ -238,7 +273,7 @@ static enum cleave_status step(struct cv_driver *driver, const struct cleave_eve
 {
     const struct cleave_event told = as_told(driver, event);
 
-    CV_TRY(record_event(trace, event, err));
+    CV_TRY(record_event(driver, trace, event, err));
     /* Results that nobody was asked for are the engine's business. */
     if (event->kind == CLEAVE_RETURNED && !has_results(driver))
         return CLEAVE_OK;
@@ -313,6 +348,7 @@ enum cleave_status cv_driver_run(struct cv_driver *driver, const struct cv_run *
     driver->run.result_ratio = driver->planned->view.result_ratio;
     CV_TRY(driver->engine->begin(driver->instance, &driver->run, err));
     CV_TRY(start_policy(driver, err));
+    CV_TRY(record_told(driver, trace, err));
     while (any) {
         CV_TRY(step(driver, &event, trace, err));
         CV_TRY(driver->engine->wait(driver->instance, &event, &any, err));

@@ -14,8 +14,11 @@
  * shared by threads. */
 struct cv_planned {
     const struct cleave_policy *policy;
-    void *state;             /* owned by arena                       */
-    struct cleave_view view; /* as it is at the beginning of a run   */
+    void *state;                           /* owned by arena                       */
+    struct cleave_view view;               /* as it is at the beginning of a run   */
+    const struct cleave_setting *settings; /* borrowed, for the trace */
+    size_t nsettings;
+    bool given; /* its state holds more than plan and settings made */
     struct cv_arena arena;
     struct cv_notes notes;
 };
@@ -44,6 +47,11 @@ enum cleave_status cv_planned_reduce_costs(struct cv_planned *planned,
                                            size_t nsettings,
                                            const struct cv_reduce_costs *costs,
                                            uint64_t seed, struct cleave_error *err);
+/* The same with all that the policy is to be told. */
+enum cleave_status
+cv_planned_reduce_view(struct cv_planned *planned, const struct cleave_policy *policy,
+                       const struct cleave_setting *settings, size_t nsettings,
+                       const struct cleave_view *view, struct cleave_error *err);
 /* The same for a list of chunks made elsewhere, which is copied. */
 enum cleave_status cv_planned_fixed(struct cv_planned *planned,
                                     const struct cv_plan *plan,

@@ -65,6 +65,8 @@ static enum cleave_status make_plan(struct cv_planned *planned,
                                   .notes = &planned->notes,
                                   .forecast = forecast };
 
+    planned->settings = settings;
+    planned->nsettings = nsettings;
     CV_TRY(cleave_setup_state(&setup, planned->policy, settings, nsettings,
                               &planned->state, err));
     if (planned->policy->plan == NULL)
@@ -122,11 +124,10 @@ cv_planned_init(struct cv_planned *planned, const struct cleave_policy *policy,
     return status;
 }
 
-static enum cleave_status plan_reduction(struct cv_planned *planned,
-                                         const struct cleave_policy *policy,
-                                         const struct cleave_setting *settings,
-                                         size_t nsettings, const struct cleave_view *view,
-                                         struct cleave_error *err)
+enum cleave_status
+cv_planned_reduce_view(struct cv_planned *planned, const struct cleave_policy *policy,
+                       const struct cleave_setting *settings, size_t nsettings,
+                       const struct cleave_view *view, struct cleave_error *err)
 {
     enum cleave_status status;
 
@@ -150,7 +151,7 @@ enum cleave_status cv_planned_reduce(struct cv_planned *planned,
         .nworkers = nodes, .seed = seed, .transfer_s = transfer_s, .compute_s = compute_s
     };
 
-    return plan_reduction(planned, policy, settings, nsettings, &view, err);
+    return cv_planned_reduce_view(planned, policy, settings, nsettings, &view, err);
 }
 
 enum cleave_status cv_planned_reduce_costs(struct cv_planned *planned,
@@ -168,7 +169,7 @@ enum cleave_status cv_planned_reduce_costs(struct cv_planned *planned,
     for (uint32_t i = 1; costs->exact != NULL && i < costs->nodes; i++)
         if (costs->exact->compute[i] != costs->exact->compute[0])
             view.compute_each_s = costs->exact->compute;
-    return plan_reduction(planned, policy, settings, nsettings, &view, err);
+    return cv_planned_reduce_view(planned, policy, settings, nsettings, &view, err);
 }
 
 static const struct cleave_policy given_plan = {
@@ -206,6 +207,7 @@ enum cleave_status cv_planned_fixed(struct cv_planned *planned,
     enum cleave_status status;
 
     begin(planned, &given_plan, &view);
+    planned->given = true;
     status = copy_plan(planned, plan, err);
     if (status != CLEAVE_OK)
         cv_planned_done(planned);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <cleave/version.h>
+#include "io/trace_told.h"
 
 /* --- writing ------------------------------------------------------------------------ */
 
@@ -28,7 +29,7 @@ static bool has_any(const struct cleave_trace_facts *facts)
 {
     return facts->command != NULL || facts->engine != NULL || facts->noise != NULL ||
            facts->picked != NULL || facts->why != NULL || facts->bound.name != NULL ||
-           facts->nleft_out > 0 || facts->lifespan_s > 0;
+           facts->nleft_out > 0 || facts->lifespan_s > 0 || facts->told != NULL;
 }
 
 void cv_trace_facts_write(struct cv_json *json, const struct cleave_trace_facts *facts,
@@ -65,6 +66,8 @@ void cv_trace_facts_write(struct cv_json *json, const struct cleave_trace_facts 
         }
         cv_json_end(json);
     }
+    if (facts->told != NULL)
+        cv_trace_told_write(json, facts->told);
     cv_json_end(json);
 }
 
@@ -74,6 +77,7 @@ struct reading {
     struct cv_trace_lines *lines;
     struct cv_arena *arena;
     struct cleave_trace_facts facts;
+    struct cleave_told told;
 };
 
 static enum cleave_status keep_text(struct reading *reading, const char **out)
@@ -84,44 +88,6 @@ static enum cleave_status keep_text(struct reading *reading, const char **out)
     *out = cv_arena_text(reading->arena, text);
     return *out != NULL ? CLEAVE_OK
                         : cv_fail_memory(reading->lines->err, "the facts of a trace");
-}
-
-/* Any value, for members of later versions. It goes on one line, so depth is bounded by
- * what we are willing to follow. */
-static enum cleave_status skip_value(struct cv_trace_lines *lines, unsigned depth)
-{
-    struct cv_json_in *in = &lines->in;
-    struct cv_place place;
-    bool first = true, more = true;
-    const char *text;
-    double number;
-    char bracket;
-
-    cv_json_in_skip(in);
-    place = cv_json_in_place(in, in->at);
-    if (depth > CV_JSON_DEPTH)
-        return cv_fail_at(lines->err, &place, "expected fewer brackets inside brackets");
-    if (in->at < in->end && *in->at == '"')
-        return cv_json_in_text(in, &text, lines->err);
-    if (in->end - in->at >= 4 && memcmp(in->at, "null", 4) == 0) {
-        in->at += 4;
-        return CLEAVE_OK;
-    }
-    if (in->at < in->end && (*in->at == 't' || *in->at == 'f'))
-        return cv_json_in_bool(in, &more, lines->err);
-    if (in->at >= in->end || (*in->at != '{' && *in->at != '['))
-        return cv_json_in_number(in, &number, lines->err);
-    bracket = *in->at;
-    CV_TRY(cv_json_in_open(in, bracket, lines->err));
-    for (;;) {
-        CV_TRY(
-            cv_json_in_more(in, bracket == '{' ? '}' : ']', &first, &more, lines->err));
-        if (!more)
-            return CLEAVE_OK;
-        if (bracket == '{')
-            CV_TRY(cv_json_in_key(in, &text, lines->err));
-        CV_TRY(skip_value(lines, depth + 1));
-    }
 }
 
 static enum cleave_status read_bound(struct reading *reading)
@@ -142,7 +108,7 @@ static enum cleave_status read_bound(struct reading *reading)
             CV_TRY(
                 cv_json_in_number(&lines->in, &reading->facts.bound.value_s, lines->err));
         else
-            CV_TRY(skip_value(lines, 0));
+            CV_TRY(cv_trace_skip(lines, 0));
     }
 }
 
@@ -166,7 +132,7 @@ static enum cleave_status read_one_left_out(struct reading *reading,
         else if (strcmp(key, "reason") == 0)
             CV_TRY(keep_text(reading, &out->reason));
         else
-            CV_TRY(skip_value(lines, 0));
+            CV_TRY(cv_trace_skip(lines, 0));
     }
 }
 
@@ -228,7 +194,12 @@ static enum cleave_status read_member(struct reading *reading, const char *key)
         return read_bound(reading);
     if (strcmp(key, "left_out") == 0)
         return read_left_out(reading);
-    return skip_value(reading->lines, 0);
+    if (strcmp(key, "told") == 0) {
+        CV_TRY(cv_trace_told_read(reading->lines, reading->arena, &reading->told));
+        facts->told = &reading->told;
+        return CLEAVE_OK;
+    }
+    return cv_trace_skip(reading->lines, 0);
 }
 
 enum cleave_status cv_trace_facts_read(struct cv_trace_lines *lines,

@@ -26,12 +26,14 @@ const char *cv_trace_fault(const struct cleave_entry *entry,
  * reduction, whichever it is. */
 struct cv_trace_file {
     struct cv_trace_header header;
-    struct cleave_trace *trace; /* its events and facts, without the orders */
+    struct cleave_trace *trace; /* its events and facts, maybe without orders */
     struct cv_arena arena;      /* what the header points to                */
 };
 
-/* Read the file at `path`, "-" for standard input. cv_trace_file_done releases it, also
- * after a failure if it was zeroed before. */
+/* Read the file at `path`, "-" for standard input, with its orders or, to save memory,
+ * without. cv_trace_file_done releases it, also after a failure if it was zeroed before. */
+enum cleave_status cv_trace_file_load_whole(const char *path, struct cv_trace_file *out,
+                                            struct cleave_error *err);
 enum cleave_status cv_trace_file_load(const char *path, struct cv_trace_file *out,
                                       struct cleave_error *err);
 /* The same from a file that is open; `name` stands for it in messages. */

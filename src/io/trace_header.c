@@ -152,7 +152,7 @@ static enum cleave_status read_port(struct reading *reading)
     const char *at, *text;
 
     if (lines->platform != NULL) {
-        reading->out->port = cleave_platform_port(lines->platform);
+        lines->port = reading->out->port = cleave_platform_port(lines->platform);
         return expect_text(lines, "port", cleave_port_name(reading->out->port));
     }
     cv_json_in_skip(&lines->in);
@@ -160,7 +160,7 @@ static enum cleave_status read_port(struct reading *reading)
     CV_TRY(cv_json_in_text(&lines->in, &text, lines->err));
     for (size_t i = 0; i < sizeof ports / sizeof *ports; i++) {
         if (strcmp(text, cleave_port_name(ports[i])) == 0) {
-            reading->out->port = ports[i];
+            lines->port = reading->out->port = ports[i];
             return CLEAVE_OK;
         }
     }
@@ -279,5 +279,8 @@ enum cleave_status cv_trace_header_read(struct cv_trace_lines *lines,
                     : sizeof reduce_header / sizeof *reduce_header;
     }
     out->task = lines->task;
+    CV_TRY(cleave_trace_describe(trace,
+                                 &(struct cleave_trace_facts){ .policy = out->policy },
+                                 lines->err));
     return read_rest(&reading, &first, trace);
 }

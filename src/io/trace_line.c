@@ -9,13 +9,27 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "io/json_out.h" /* how deep JSON goes */
 
-enum field { EVENT, ORDER, WORKER, PEER, CHUNK, UNITS, START, END, TIME, MORE, NFIELDS };
+enum field {
+    EVENT,
+    ORDER,
+    WORKER,
+    PEER,
+    CHUNK,
+    UNITS,
+    START,
+    END,
+    TIME,
+    MORE,
+    LEFT,
+    NFIELDS
+};
 
 static const char *const field_names[] = {
     [EVENT] = "event", [ORDER] = "order", [WORKER] = "worker", [PEER] = "peer",
     [CHUNK] = "chunk", [UNITS] = "units", [START] = "start",   [END] = "end",
-    [TIME] = "time",   [MORE] = "more",
+    [TIME] = "time",   [MORE] = "more",   [LEFT] = "left",
 };
 
 #define BIT(field) (1u << (field))
@@ -24,6 +38,7 @@ enum {
     SPAN = BIT(EVENT) | BIT(START) | BIT(END),
     CHUNK_SPAN = SPAN | BIT(WORKER) | BIT(CHUNK) | BIT(UNITS),
     PAIR_SPAN = SPAN | BIT(WORKER) | BIT(PEER),
+    ALSO = BIT(MORE) | BIT(LEFT),
 };
 
 struct kind {
@@ -35,14 +50,14 @@ struct kind {
 };
 
 static const struct kind kinds[] = {
-    { "start", CLEAVE_TASK_LOAD, false, CLEAVE_START, SPAN, BIT(MORE) },
-    { "sent", CLEAVE_TASK_LOAD, false, CLEAVE_SENT, CHUNK_SPAN, BIT(MORE) },
-    { "done", CLEAVE_TASK_LOAD, false, CLEAVE_DONE, CHUNK_SPAN, BIT(MORE) },
-    { "returned", CLEAVE_TASK_LOAD, false, CLEAVE_RETURNED, CHUNK_SPAN, BIT(MORE) },
-    { "recalled", CLEAVE_TASK_LOAD, false, CLEAVE_RECALLED, CHUNK_SPAN, BIT(MORE) },
-    { "lost", CLEAVE_TASK_LOAD, false, CLEAVE_LOST, CHUNK_SPAN, BIT(MORE) },
-    { "ended", CLEAVE_TASK_LOAD, false, CLEAVE_ENDED, SPAN | BIT(UNITS), BIT(MORE) },
-    { "wake", CLEAVE_TASK_LOAD, false, CLEAVE_WAKE, SPAN, BIT(MORE) | BIT(WORKER) },
+    { "start", CLEAVE_TASK_LOAD, false, CLEAVE_START, SPAN, ALSO },
+    { "sent", CLEAVE_TASK_LOAD, false, CLEAVE_SENT, CHUNK_SPAN, ALSO },
+    { "done", CLEAVE_TASK_LOAD, false, CLEAVE_DONE, CHUNK_SPAN, ALSO },
+    { "returned", CLEAVE_TASK_LOAD, false, CLEAVE_RETURNED, CHUNK_SPAN, ALSO },
+    { "recalled", CLEAVE_TASK_LOAD, false, CLEAVE_RECALLED, CHUNK_SPAN, ALSO },
+    { "lost", CLEAVE_TASK_LOAD, false, CLEAVE_LOST, CHUNK_SPAN, ALSO },
+    { "ended", CLEAVE_TASK_LOAD, false, CLEAVE_ENDED, SPAN | BIT(UNITS), ALSO },
+    { "wake", CLEAVE_TASK_LOAD, false, CLEAVE_WAKE, SPAN, ALSO | BIT(WORKER) },
     { "send", CLEAVE_TASK_LOAD, true, CLEAVE_SEND, BIT(ORDER) | BIT(WORKER) | BIT(UNITS),
       0 },
     { "recall", CLEAVE_TASK_LOAD, true, CLEAVE_RECALL,
@@ -76,7 +91,7 @@ struct record {
     const struct kind *kind;
     uint32_t worker, peer;
     uint64_t chunk;
-    double units, start_s, end_s, time_s;
+    double units, start_s, end_s, time_s, left;
     bool more;
 };
 
@@ -102,6 +117,42 @@ enum cleave_status cv_trace_fail(struct cv_trace_lines *lines, const char *at,
     place.field = field;
     return cv_fail_at(lines->err, &place, "%s, got '%s'", expected,
                       cv_shown(got, strlen(got), shown, sizeof shown));
+}
+
+enum cleave_status cv_trace_skip(struct cv_trace_lines *lines, unsigned depth)
+{
+    struct cv_json_in *in = &lines->in;
+    struct cv_place place;
+    bool first = true, more = true;
+    const char *text;
+    double number;
+    char bracket;
+
+    cv_json_in_skip(in);
+    place = cv_json_in_place(in, in->at);
+    if (depth > CV_JSON_DEPTH)
+        return cv_fail_at(lines->err, &place, "expected fewer brackets inside brackets");
+    if (in->at < in->end && *in->at == '"')
+        return cv_json_in_text(in, &text, lines->err);
+    if (in->end - in->at >= 4 && memcmp(in->at, "null", 4) == 0) {
+        in->at += 4;
+        return CLEAVE_OK;
+    }
+    if (in->at < in->end && (*in->at == 't' || *in->at == 'f'))
+        return cv_json_in_bool(in, &more, lines->err);
+    if (in->at >= in->end || (*in->at != '{' && *in->at != '['))
+        return cv_json_in_number(in, &number, lines->err);
+    bracket = *in->at;
+    CV_TRY(cv_json_in_open(in, bracket, lines->err));
+    for (;;) {
+        CV_TRY(
+            cv_json_in_more(in, bracket == '{' ? '}' : ']', &first, &more, lines->err));
+        if (!more)
+            return CLEAVE_OK;
+        if (bracket == '{')
+            CV_TRY(cv_json_in_key(in, &text, lines->err));
+        CV_TRY(cv_trace_skip(lines, depth + 1));
+    }
 }
 
 static enum cleave_status read_kind(struct cv_trace_lines *lines, bool is_order,
@@ -199,6 +250,8 @@ static enum cleave_status read_value(struct cv_trace_lines *lines, enum field fi
         return read_positive(lines, field, &record->end_s);
     case TIME:
         return read_positive(lines, field, &record->time_s);
+    case LEFT:
+        return read_positive(lines, field, &record->left);
     default:
         return cv_json_in_bool(&lines->in, &record->more, lines->err);
     }
@@ -274,6 +327,8 @@ enum cleave_status cv_trace_entry(struct cv_trace_lines *lines, struct cleave_en
     memset(out, 0, sizeof *out);
     assert(record.kind != NULL); /* check_record has seen to it */
     out->is_order = record.kind->is_order;
+    out->knows_left = (record.seen & BIT(LEFT)) != 0;
+    out->units_left = record.left;
     if (out->is_order)
         out->as.order =
             (struct cleave_order){ .kind = (enum cleave_order_kind)record.kind->kind,

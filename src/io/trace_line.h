@@ -17,6 +17,7 @@ struct cv_trace_lines {
     bool any;              /* the header tells what the trace is about             */
     bool events_only;      /* orders are checked and dropped                       */
     enum cleave_task task; /* set by the header                                    */
+    enum cleave_port port; /* likewise                                             */
     const struct cv_trace_name *names; /* borrowed: of the workers, sorted         */
     uint32_t nworkers;                 /* or nodes                                 */
     struct cleave_error *err;          /* borrowed; may be NULL                    */
@@ -32,6 +33,10 @@ enum cleave_status cv_trace_fail(struct cv_trace_lines *lines, const char *at,
 /* A worker by its name or, in a reduction, a node by its number. */
 enum cleave_status cv_trace_worker(struct cv_trace_lines *lines, const char *field,
                                    uint32_t *out);
+
+/* Any value, for members of later versions. It goes on one line; `depth` is 0, and bounded
+ * by what we are willing to follow. */
+enum cleave_status cv_trace_skip(struct cv_trace_lines *lines, unsigned depth);
 
 /* Read the line that lines->in stands on. */
 enum cleave_status cv_trace_entry(struct cv_trace_lines *lines, struct cleave_entry *out);

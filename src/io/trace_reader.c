@@ -138,26 +138,58 @@ enum cleave_status cleave_trace_load_reduce(const char *path, uint32_t *out_node
     return status;
 }
 
-enum cleave_status cv_trace_file_read(FILE *file, const char *name,
-                                      struct cv_trace_file *out, struct cleave_error *err)
+static enum cleave_status read_file(FILE *file, const char *name, bool events_only,
+                                    struct cv_trace_file *out, struct cleave_error *err)
 {
-    struct cv_trace_lines lines = { .any = true, .events_only = true, .err = err };
+    struct cv_trace_lines lines = { .any = true, .events_only = events_only, .err = err };
 
     memset(out, 0, sizeof *out);
     cv_arena_init(&out->arena);
     return read_trace(&lines, file, name, &out->arena, &out->header, &out->trace);
 }
 
-enum cleave_status cv_trace_file_load(const char *path, struct cv_trace_file *out,
-                                      struct cleave_error *err)
+enum cleave_status cv_trace_file_read(FILE *file, const char *name,
+                                      struct cv_trace_file *out, struct cleave_error *err)
+{
+    return read_file(file, name, true, out, err);
+}
+
+static enum cleave_status load_file(const char *path, bool events_only,
+                                    struct cv_trace_file *out, struct cleave_error *err)
 {
     enum cleave_status status;
     FILE *file;
 
     memset(out, 0, sizeof *out);
     CV_TRY(cv_input_open(path, &file, err));
-    status = cv_trace_file_read(file, cv_input_name(path), out, err);
+    status = read_file(file, cv_input_name(path), events_only, out, err);
     cv_input_close(file);
+    return status;
+}
+
+enum cleave_status cv_trace_file_load(const char *path, struct cv_trace_file *out,
+                                      struct cleave_error *err)
+{
+    return load_file(path, true, out, err);
+}
+
+enum cleave_status cv_trace_file_load_whole(const char *path, struct cv_trace_file *out,
+                                            struct cleave_error *err)
+{
+    return load_file(path, false, out, err);
+}
+
+enum cleave_status cleave_trace_load_any(const char *path, struct cleave_trace **out,
+                                         struct cleave_error *err)
+{
+    struct cv_trace_file file = { .trace = NULL };
+    enum cleave_status status = cv_trace_file_load_whole(path, &file, err);
+
+    if (status == CLEAVE_OK) {
+        *out = file.trace;
+        file.trace = NULL;
+    }
+    cv_trace_file_done(&file);
     return status;
 }
 

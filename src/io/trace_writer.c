@@ -65,7 +65,7 @@ static void write_header(struct cv_json *json, const struct cast *cast,
     cv_json_close(json);
 }
 
-static void write_event(struct cv_json *json, const struct cleave_event *event,
+static void write_event(struct cv_json *json, const struct cleave_entry *entry,
                         const struct cast *cast)
 {
     static const char *const kinds[] = {
@@ -75,6 +75,7 @@ static void write_event(struct cv_json *json, const struct cleave_event *event,
         [CLEAVE_RETURNED] = "returned", [CLEAVE_ENDED] = "ended",
         [CLEAVE_RECALLED] = "recalled", [CLEAVE_LOST] = "lost",
     };
+    const struct cleave_event *event = &entry->as.event;
 
     cv_json_object(json);
     put_text(json, "event", kinds[event->kind]);
@@ -97,6 +98,8 @@ static void write_event(struct cv_json *json, const struct cleave_event *event,
         cv_json_key(json, "more");
         cv_json_bool(json, true);
     }
+    if (entry->knows_left)
+        put_number(json, "left", entry->units_left);
     cv_json_end(json);
     cv_json_close(json);
 }
@@ -188,6 +191,8 @@ static const char *find_fault(const struct cleave_entry *entry, const struct cas
         return "a time below 0 or not finite";
     if (event->start_s > event->time_s)
         return "an end before its start";
+    if (entry->knows_left && (cast->platform == NULL || !is_good(entry->units_left)))
+        return "units left below 0, not finite or of a reduction";
     switch (event->kind) {
     case CLEAVE_SENT:
     case CLEAVE_DONE:
@@ -232,7 +237,7 @@ static enum cleave_status save(const struct cleave_trace *trace, const struct ca
         if (entry->is_order)
             write_order(&json, &entry->as.order, cast);
         else
-            write_event(&json, &entry->as.event, cast);
+            write_event(&json, entry, cast);
     }
     if (fflush(file) != 0 || json.failed)
         return cv_fail(err, CLEAVE_EINPUT, "cannot write: %s",

@@ -22,7 +22,12 @@ static const struct cleave_worker workers[3] = { { 1, 0, 1, 0, 1, 0 },
 static enum cleave_status make_trace(struct cleave_trace *trace, struct cleave_error *err)
 {
     const struct cleave_left_out left = { 2, "too far away" };
+    const struct cleave_setting setting = { "chunk", "5" };
+    const struct cleave_told told = { .settings = &setting,
+                                      .nsettings = 1,
+                                      .view = { .workers = workers, .nworkers = 3 } };
     const struct cleave_trace_facts facts = { .command = "cleave plan load",
+                                              .told = &told,
                                               .why = "because",
                                               .bound = { "price", 3 },
                                               .left_out = &left,

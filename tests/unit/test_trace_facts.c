@@ -253,6 +253,89 @@ static void strict_readers_take_facts(void **state)
     cleave_trace_free(trace);
 }
 
+/* What a policy was told comes back to the last bit. */
+static void told_survives_a_file(void **state)
+{
+    const struct cleave_setting settings[] = { { "chunk", "3.5" }, { "a \"b\"", "" } };
+    const struct cleave_worker workers[] = { { 1.0 / 3, 0.1, 100, 0, 50, 2 },
+                                             { 7, 0, 1e-9, 1e9, 3, 1 } };
+    const struct cleave_told given = { .settings = settings,
+                                       .nsettings = 2,
+                                       .changing = true,
+                                       .view = { .workers = workers,
+                                                 .nworkers = 2,
+                                                 .port = CLEAVE_PORT_DUPLEX,
+                                                 .units_total = 20.0 / 3,
+                                                 .result_ratio = 0.1,
+                                                 .lifespan_s = 4,
+                                                 .error = 0.25,
+                                                 .real = true,
+                                                 .seed = UINT64_MAX } };
+    struct cleave_platform *platform = make_platform();
+    struct cleave_trace *trace = NULL;
+    const struct cleave_told *told;
+    struct cv_trace_file file;
+    char *text;
+
+    (void)state;
+    assert_int_equal(cleave_trace_new(&trace, NULL), CLEAVE_OK);
+    assert_int_equal(cleave_trace_describe(trace,
+                                           &(struct cleave_trace_facts){ .told = &given },
+                                           NULL),
+                     CLEAVE_OK);
+    assert_ptr_not_equal(cleave_trace_facts(trace)->told->view.workers, workers);
+    text = save(trace, platform);
+    assert_int_equal(load_text(text, &file, NULL), CLEAVE_OK);
+    assert_string_equal(cleave_trace_facts(file.trace)->policy, "umr");
+    told = cleave_trace_facts(file.trace)->told;
+    assert_non_null(told);
+    assert_int_equal(told->nsettings, 2);
+    assert_string_equal(told->settings[0].key, "chunk");
+    assert_string_equal(told->settings[1].key, "a \"b\"");
+    assert_string_equal(told->settings[1].value, "");
+    assert_memory_equal(told->view.workers, workers, sizeof workers);
+    assert_int_equal(told->view.port, CLEAVE_PORT_DUPLEX);
+    assert_int_equal(told->view.nworkers, 2);
+    assert_true(told->view.units_total == 20.0 / 3 && told->view.units_left == 20.0 / 3);
+    assert_true(told->view.result_ratio == 0.1 && told->view.lifespan_s == 4);
+    assert_true(told->view.error == 0.25 && told->view.real && told->changing);
+    assert_true(told->view.seed == UINT64_MAX);
+    cv_trace_file_done(&file);
+    cleave_trace_free(trace);
+    cleave_platform_free(platform);
+    free(text);
+}
+
+static void what_is_wrong_with_told(void **state)
+{
+    static const struct {
+        const char *told, *text;
+    } cases[] = {
+        { "{\"seed\":1}", "expected the costs of the workers" },
+        { "{\"workers\":[[1,0,1,0,1,0]]}", "expected the costs of 2 workers, got fewer" },
+        { "{\"workers\":[[1],[1]]}", "expected 6 numbers, got fewer" },
+        { "{\"workers\":[[1,0,1,0,1,0],[1,0,1,0,1,-1]]}",
+          "expected a number of at least 0, got -1" },
+        { "{\"workers\":[[1,0,1,0,1,0],[1,0,1,0,1,0],[1,0,1,0,1,0]]}",
+          "expected the costs of 2 workers, got more" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct cv_trace_file file;
+        struct cleave_error err;
+        char text[400];
+
+        snprintf(text, sizeof text,
+                 "{\"format\":\"cleave-trace-1\",\"policy\":\"umr\",\"load\":7,"
+                 "\"port\":\"one\",\"workers\":[\"a\",\"b\"],\"about\":{\"told\":%s}}\n",
+                 cases[i].told);
+        assert_int_equal(load_text(text, &file, &err), CLEAVE_EINPUT);
+        assert_string_equal(err.text, cases[i].text);
+        cv_trace_file_done(&file);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -262,6 +345,8 @@ int main(void)
         cmocka_unit_test(mistakes_are_told),
         cmocka_unit_test(deep_values_are_refused),
         cmocka_unit_test(strict_readers_take_facts),
+        cmocka_unit_test(told_survives_a_file),
+        cmocka_unit_test(what_is_wrong_with_told),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
 #include <cleave/trace.h>
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/fail.h"
@@ -96,6 +97,46 @@ static enum cleave_status keep_left_out(struct cleave_trace *trace,
     return CLEAVE_OK;
 }
 
+/* A copy of `count` things, or NULL when memory is short; NULL for none. */
+static void *copy_of(struct cleave_trace *trace, const void *things, size_t count,
+                     size_t size)
+{
+    void *copy = cv_array(&trace->arena, count, size);
+
+    if (copy != NULL && count > 0)
+        memcpy(copy, things, count * size);
+    return copy;
+}
+
+static enum cleave_status keep_told(struct cleave_trace *trace,
+                                    const struct cleave_told *told,
+                                    struct cleave_error *err)
+{
+    struct cleave_told *kept = copy_of(trace, told, 1, sizeof *kept);
+    struct cleave_setting *settings =
+        copy_of(trace, told->settings, told->nsettings, sizeof *settings);
+    const uint32_t n = told->view.nworkers;
+
+    if (kept == NULL || settings == NULL)
+        return cv_fail_memory(err, "the facts of a trace");
+    for (size_t i = 0; i < told->nsettings; i++) {
+        CV_TRY(keep(trace, told->settings[i].key, &settings[i].key, err));
+        CV_TRY(keep(trace, told->settings[i].value, &settings[i].value, err));
+    }
+    kept->settings = settings;
+    if (told->view.workers != NULL)
+        kept->view.workers =
+            copy_of(trace, told->view.workers, n, sizeof *told->view.workers);
+    if (told->view.compute_each_s != NULL)
+        kept->view.compute_each_s =
+            copy_of(trace, told->view.compute_each_s, n, sizeof(double));
+    if ((told->view.workers != NULL && kept->view.workers == NULL) ||
+        (told->view.compute_each_s != NULL && kept->view.compute_each_s == NULL))
+        return cv_fail_memory(err, "the facts of a trace");
+    trace->facts.told = kept;
+    return CLEAVE_OK;
+}
+
 enum cleave_status cleave_trace_describe(struct cleave_trace *trace,
                                          const struct cleave_trace_facts *facts,
                                          struct cleave_error *err)
@@ -108,6 +149,9 @@ enum cleave_status cleave_trace_describe(struct cleave_trace *trace,
     CV_TRY(keep(trace, facts->picked, &kept->picked, err));
     CV_TRY(keep(trace, facts->why, &kept->why, err));
     CV_TRY(keep(trace, facts->version, &kept->version, err));
+    CV_TRY(keep(trace, facts->policy, &kept->policy, err));
+    if (facts->told != NULL)
+        CV_TRY(keep_told(trace, facts->told, err));
     CV_TRY(keep(trace, facts->bound.name, &kept->bound.name, err));
     if (facts->lifespan_s > 0)
         kept->lifespan_s = facts->lifespan_s;

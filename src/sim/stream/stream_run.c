@@ -20,6 +20,7 @@ enum cleave_status cv_stream_plan(const struct cv_stream_run *stream,
     ((struct cv_as4dr *)planned->state)->watch = stream->watch;
     if (stream->given == NULL)
         return CLEAVE_OK;
+    planned->given = true;
     status = cv_as4dr_give(planned->state, &planned->view, stream->given, &planned->arena,
                            err);
     if (status != CLEAVE_OK)

@@ -1,0 +1,318 @@
+/* trace_told.c -- what a policy was told, in the header of its trace.
+ * SPDX-License-Identifier: MIT
+ *
+ * A worker is a list of its costs, in the order of struct cleave_worker. Without `units`
+ * the load is a stream. */
+#include "io/trace_told.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- writing ------------------------------------------------------------------------ */
+
+enum { COSTS = 6 };
+
+static void costs_of(const struct cleave_worker *worker, double out[COSTS])
+{
+    out[0] = worker->speed_ups;
+    out[1] = worker->compute_latency_s;
+    out[2] = worker->bandwidth_ups;
+    out[3] = worker->latency_s;
+    out[4] = worker->return_bandwidth_ups;
+    out[5] = worker->return_latency_s;
+}
+
+static void put_number(struct cv_json *json, const char *key, double value)
+{
+    cv_json_key(json, key);
+    cv_json_number(json, value);
+}
+
+static void put_flag(struct cv_json *json, const char *key, bool value)
+{
+    if (!value)
+        return;
+    cv_json_key(json, key);
+    cv_json_bool(json, true);
+}
+
+static void put_settings(struct cv_json *json, const struct cleave_told *told)
+{
+    if (told->nsettings == 0)
+        return;
+    cv_json_key(json, "params");
+    cv_json_object(json);
+    for (size_t i = 0; i < told->nsettings; i++) {
+        cv_json_key(json, told->settings[i].key);
+        cv_json_text(json, told->settings[i].value);
+    }
+    cv_json_end(json);
+}
+
+static void put_workers(struct cv_json *json, const struct cleave_view *view)
+{
+    cv_json_key(json, "workers");
+    cv_json_list(json);
+    for (uint32_t w = 0; w < view->nworkers; w++) {
+        double costs[COSTS];
+
+        costs_of(&view->workers[w], costs);
+        cv_json_list(json);
+        for (int i = 0; i < COSTS; i++)
+            cv_json_number(json, costs[i]);
+        cv_json_end(json);
+    }
+    cv_json_end(json);
+}
+
+void cv_trace_told_write(struct cv_json *json, const struct cleave_told *told)
+{
+    const struct cleave_view *view = &told->view;
+
+    cv_json_key(json, "told");
+    cv_json_object(json);
+    cv_json_key(json, "seed");
+    cv_json_count(json, view->seed);
+    put_settings(json, told);
+    if (view->workers == NULL) {
+        put_number(json, "transfer", view->transfer_s);
+        put_number(json, "compute", view->compute_s);
+        if (view->compute_each_s != NULL) {
+            cv_json_key(json, "compute_each");
+            cv_json_list(json);
+            for (uint32_t i = 0; i < view->nworkers; i++)
+                cv_json_number(json, view->compute_each_s[i]);
+            cv_json_end(json);
+        }
+    } else {
+        if (isfinite(view->units_total))
+            put_number(json, "units", view->units_total);
+        put_number(json, "result_ratio", view->result_ratio);
+        put_number(json, "lifespan", view->lifespan_s);
+        put_number(json, "error", view->error);
+        put_flag(json, "real", view->real);
+        put_flag(json, "changing", told->changing);
+        put_workers(json, view);
+    }
+    cv_json_end(json);
+}
+
+/* --- reading ------------------------------------------------------------------------ */
+
+struct reading {
+    struct cv_trace_lines *lines;
+    struct cv_arena *arena;
+    struct cleave_told *told;
+};
+
+static enum cleave_status short_of_memory(const struct reading *reading)
+{
+    return cv_fail_memory(reading->lines->err, "the facts of a trace");
+}
+
+static enum cleave_status keep_text(const struct reading *reading, const char *text,
+                                    const char **out)
+{
+    *out = cv_arena_text(reading->arena, text);
+    return *out != NULL ? CLEAVE_OK : short_of_memory(reading);
+}
+
+static enum cleave_status read_cost(const struct reading *reading, const char *field,
+                                    double *out)
+{
+    struct cv_json_in *in = &reading->lines->in;
+    struct cv_place place;
+
+    cv_json_in_skip(in);
+    place = cv_json_in_place(in, in->at);
+    place.field = field;
+    CV_TRY(cv_json_in_number(in, out, reading->lines->err));
+    return *out >= 0 ? CLEAVE_OK
+                     : cv_fail_at(reading->lines->err, &place,
+                                  "expected a number of at least 0, got %g", *out);
+}
+
+/* A list of exactly `count` numbers. */
+static enum cleave_status read_costs(const struct reading *reading, const char *field,
+                                     uint32_t count, double *out)
+{
+    struct cv_json_in *in = &reading->lines->in;
+    struct cv_place place;
+    bool first = true, more = true;
+
+    cv_json_in_skip(in);
+    place = cv_json_in_place(in, in->at);
+    place.field = field;
+    CV_TRY(cv_json_in_open(in, '[', reading->lines->err));
+    for (uint32_t i = 0; more; i++) {
+        CV_TRY(cv_json_in_more(in, ']', &first, &more, reading->lines->err));
+        if (more != (i < count))
+            return cv_fail_at(reading->lines->err, &place, "expected %u numbers, got %s",
+                              count, more ? "more" : "fewer");
+        if (more)
+            CV_TRY(read_cost(reading, field, &out[i]));
+    }
+    return CLEAVE_OK;
+}
+
+static enum cleave_status read_workers(const struct reading *reading)
+{
+    struct cv_json_in *in = &reading->lines->in;
+    const uint32_t count = reading->lines->nworkers;
+    struct cleave_worker *workers = cv_array(reading->arena, count, sizeof *workers);
+    struct cv_place place;
+    bool first = true, more = true;
+    double costs[COSTS];
+
+    if (workers == NULL)
+        return short_of_memory(reading);
+    cv_json_in_skip(in);
+    place = cv_json_in_place(in, in->at);
+    place.field = "workers";
+    CV_TRY(cv_json_in_open(in, '[', reading->lines->err));
+    for (uint32_t w = 0; more; w++) {
+        CV_TRY(cv_json_in_more(in, ']', &first, &more, reading->lines->err));
+        if (more != (w < count))
+            return cv_fail_at(reading->lines->err, &place,
+                              "expected the costs of %u workers, got %s", count,
+                              more ? "more" : "fewer");
+        if (!more)
+            break;
+        CV_TRY(read_costs(reading, "workers", COSTS, costs));
+        workers[w] = (struct cleave_worker){ costs[0], costs[1], costs[2],
+                                             costs[3], costs[4], costs[5] };
+    }
+    reading->told->view.workers = workers;
+    return CLEAVE_OK;
+}
+
+static enum cleave_status read_each(const struct reading *reading)
+{
+    const struct cv_json_in *in = &reading->lines->in;
+    const uint32_t count = reading->lines->nworkers;
+    double *each_s;
+
+    /* A header of a few bytes may claim any number of nodes: is there such a list? */
+    if ((size_t)(in->end - in->at) / 2 < count) {
+        struct cv_place place = cv_json_in_place(in, in->at);
+
+        place.field = "compute_each";
+        return cv_fail_at(reading->lines->err, &place, "expected %u numbers, got fewer",
+                          count);
+    }
+    each_s = cv_array(reading->arena, count, sizeof *each_s);
+    if (each_s == NULL)
+        return short_of_memory(reading);
+    CV_TRY(read_costs(reading, "compute_each", count, each_s));
+    reading->told->view.compute_each_s = each_s;
+    return CLEAVE_OK;
+}
+
+static enum cleave_status read_settings(const struct reading *reading)
+{
+    struct cv_json_in *in = &reading->lines->in;
+    struct cleave_setting *settings = NULL, *kept;
+    size_t capacity = 0, count = 0;
+    enum cleave_status status;
+    bool first = true, more;
+    const char *text;
+
+    status = cv_json_in_open(in, '{', reading->lines->err);
+    while (status == CLEAVE_OK) {
+        struct cleave_setting *grown;
+
+        status = cv_json_in_more(in, '}', &first, &more, reading->lines->err);
+        if (status != CLEAVE_OK || !more)
+            break;
+        grown = cv_grow(settings, &capacity, count + 1, sizeof *settings);
+        if (grown == NULL) {
+            status = short_of_memory(reading);
+            break;
+        }
+        settings = grown;
+        status = cv_json_in_key(in, &text, reading->lines->err);
+        if (status == CLEAVE_OK)
+            status = keep_text(reading, text, &settings[count].key);
+        if (status == CLEAVE_OK)
+            status = cv_json_in_text(in, &text, reading->lines->err);
+        if (status == CLEAVE_OK)
+            status = keep_text(reading, text, &settings[count++].value);
+    }
+    kept = status == CLEAVE_OK ? cv_array(reading->arena, count, sizeof *kept) : NULL;
+    if (kept != NULL && count > 0)
+        memcpy(kept, settings, count * sizeof *kept);
+    else if (kept == NULL && status == CLEAVE_OK)
+        status = short_of_memory(reading);
+    free(settings);
+    if (status == CLEAVE_OK) {
+        reading->told->settings = kept;
+        reading->told->nsettings = count;
+    }
+    return status;
+}
+
+static enum cleave_status read_member(const struct reading *reading, const char *key)
+{
+    struct cv_trace_lines *lines = reading->lines;
+    struct cleave_view *view = &reading->told->view;
+    const struct {
+        const char *key;
+        double *value;
+    } numbers[] = {
+        { "units", &view->units_total },   { "result_ratio", &view->result_ratio },
+        { "lifespan", &view->lifespan_s }, { "error", &view->error },
+        { "transfer", &view->transfer_s }, { "compute", &view->compute_s },
+    };
+
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        if (strcmp(key, numbers[i].key) == 0)
+            return read_cost(reading, numbers[i].key, numbers[i].value);
+    if (strcmp(key, "seed") == 0)
+        return cv_json_in_count(&lines->in, &view->seed, lines->err);
+    if (strcmp(key, "real") == 0)
+        return cv_json_in_bool(&lines->in, &view->real, lines->err);
+    if (strcmp(key, "changing") == 0)
+        return cv_json_in_bool(&lines->in, &reading->told->changing, lines->err);
+    if (strcmp(key, "params") == 0)
+        return read_settings(reading);
+    if (strcmp(key, "workers") == 0 && lines->task == CLEAVE_TASK_LOAD)
+        return read_workers(reading);
+    if (strcmp(key, "compute_each") == 0 && lines->task == CLEAVE_TASK_REDUCE)
+        return read_each(reading);
+    return cv_trace_skip(lines, 0);
+}
+
+enum cleave_status cv_trace_told_read(struct cv_trace_lines *lines,
+                                      struct cv_arena *arena, struct cleave_told *out)
+{
+    struct cleave_told told = { .view = { .nworkers = lines->nworkers,
+                                          .port = lines->port,
+                                          .units_total = INFINITY } };
+    const struct reading reading = { lines, arena, &told };
+    struct cv_place place;
+    bool first = true, more;
+    const char *key;
+
+    cv_json_in_skip(&lines->in);
+    place = cv_json_in_place(&lines->in, lines->in.at);
+    place.field = "told";
+    CV_TRY(cv_json_in_open(&lines->in, '{', lines->err));
+    for (;;) {
+        char name[24];
+
+        CV_TRY(cv_json_in_more(&lines->in, '}', &first, &more, lines->err));
+        if (!more)
+            break;
+        CV_TRY(cv_json_in_key(&lines->in, &key, lines->err));
+        snprintf(name, sizeof name, "%s", key); /* values that are texts overwrite it */
+        CV_TRY(read_member(&reading, name));
+    }
+    if (lines->task == CLEAVE_TASK_LOAD && told.view.workers == NULL)
+        return cv_fail_at(lines->err, &place, "expected the costs of the workers");
+    if (lines->task == CLEAVE_TASK_REDUCE)
+        told.view.units_total = 0;
+    told.view.units_left = told.view.units_total;
+    *out = told;
+    return CLEAVE_OK;
+}

@@ -1,0 +1,18 @@
+/* trace_told.h -- what a policy was told, in the header of its trace.
+ * SPDX-License-Identifier: MIT */
+#ifndef CV_TRACE_TOLD_H
+#define CV_TRACE_TOLD_H
+#include "base/arena.h"
+#include "io/json_out.h"
+#include "io/trace_line.h"
+
+/* Write the member "told". */
+void cv_trace_told_write(struct cv_json *json, const struct cleave_told *told);
+
+/* Read the object behind "told"; what it points to lives in the arena. Port and number of
+ * workers are those that the header has said before. Members that are not known are
+ * skipped. */
+enum cleave_status cv_trace_told_read(struct cv_trace_lines *lines,
+                                      struct cv_arena *arena, struct cleave_told *out);
+
+#endif
