@@ -44,7 +44,7 @@ _cleave() {
         fi
     done
     if ((COMP_CWORD == 1)); then
-        _cleave_words ' plan simulate compare run worker calibrate report platform policies engines figures completions version help --help --version'
+        _cleave_words ' plan simulate compare run worker calibrate report replay platform policies engines figures completions version help --help --version'
         return
     fi
     if ((COMP_CWORD == 2)); then
@@ -304,6 +304,11 @@ _cleave() {
         --output | -o) _cleave_files -f; return ;;
         esac
         ;;
+    'replay '*)
+        options='--help -h --json'
+        case $option in
+        esac
+        ;;
     'platform '*)
         options='--help -h --workers --heterogeneity --speed --compute-latency --bandwidth --latency --port --seed --output --force'
         case $option in
@@ -350,7 +355,7 @@ _cleave() {
         ;;
     'help '*)
         options='--help -h --man --commands'
-        operands='plan simulate compare run worker calibrate report platform policies engines figures completions version help'
+        operands='plan simulate compare run worker calibrate report replay platform policies engines figures completions version help'
         case $option in
         esac
         ;;

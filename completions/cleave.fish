@@ -16,6 +16,7 @@ complete -c cleave -n __fish_use_subcommand -a run -d 'run a command over a big 
 complete -c cleave -n __fish_use_subcommand -a worker -d 'the other end of \'cleave run --hosts\', started by it'
 complete -c cleave -n __fish_use_subcommand -a calibrate -d 'measure a command on a sample, write a platform file'
 complete -c cleave -n __fish_use_subcommand -a report -d 'a page that shows what happened in a trace'
+complete -c cleave -n __fish_use_subcommand -a replay -d 'ask the policy of a trace again and compare its orders'
 complete -c cleave -n __fish_use_subcommand -a platform -d 'generate a platform file'
 complete -c cleave -n __fish_use_subcommand -a policies -d 'list the ways to split a load or to reduce, and their parameters'
 complete -c cleave -n __fish_use_subcommand -a engines -d 'list what can simulate or run a schedule'
@@ -265,6 +266,8 @@ complete -c cleave -n '__fish_seen_subcommand_from report' -l output -s o -r -F 
 complete -c cleave -n '__fish_seen_subcommand_from report' -l force -s f -d 'Replace the file if it exists'
 complete -c cleave -n '__fish_seen_subcommand_from report' -l help -s h -d 'Show this help'
 complete -c cleave -n '__fish_seen_subcommand_from report' -F
+complete -c cleave -n '__fish_seen_subcommand_from replay' -l json -d 'Write one JSON object'
+complete -c cleave -n '__fish_seen_subcommand_from replay' -l help -s h -d 'Show this help'
 complete -c cleave -n '__fish_seen_subcommand_from platform' -l workers -s w -x -d 'How many workers'
 complete -c cleave -n '__fish_seen_subcommand_from platform' -l heterogeneity -x -d 'By what factor any two workers may differ, in each of their numbers'
 complete -c cleave -n '__fish_seen_subcommand_from platform' -l speed -x -d 'Mean speed of the workers, in units per second'
@@ -297,4 +300,4 @@ complete -c cleave -n '__fish_seen_subcommand_from version' -l help -s h -d 'Sho
 complete -c cleave -n '__fish_seen_subcommand_from help' -l man -d 'Write the man page instead, in roff'
 complete -c cleave -n '__fish_seen_subcommand_from help' -l commands -d 'List the names of the commands, one per line, for scripts'
 complete -c cleave -n '__fish_seen_subcommand_from help' -l help -s h -d 'Show this help'
-complete -c cleave -n '__fish_seen_subcommand_from help' -a 'plan simulate compare run worker calibrate report platform policies engines figures completions version help'
+complete -c cleave -n '__fish_seen_subcommand_from help' -a 'plan simulate compare run worker calibrate report replay platform policies engines figures completions version help'

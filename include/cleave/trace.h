@@ -96,5 +96,25 @@ enum cleave_status cleave_trace_load_reduce(const char *path, uint32_t *out_node
 enum cleave_status cleave_trace_load_any(const char *path, struct cleave_trace **out,
                                          struct cleave_error *err);
 
+/* What came of asking a policy again. */
+struct cleave_replayed {
+    bool same;       /* all its orders are those that were recorded                  */
+    uint64_t orders; /* how many were compared and found the same                    */
+    /* Unless all are the same, the first difference: an order that was recorded, one that
+     * the policy gives now, or both. */
+    size_t entry;  /* of the trace, where it should stand                            */
+    double time_s; /* of the event that the order answers                            */
+    bool has_recorded, has_now;
+    struct cleave_order recorded, now;
+};
+
+/* Ask the policy of a trace again, with what it was told then and the events as they were
+ * recorded, and compare its orders. `own_policy` is used in place of the one that the
+ * trace names, unless it is NULL. A run that was stopped is compared as far as it came.
+ * CLEAVE_EINPUT when the trace lacks something, and says what; a difference is no error. */
+enum cleave_status cleave_replay(const struct cleave_trace *trace,
+                                 const struct cleave_policy *own_policy,
+                                 struct cleave_replayed *out, struct cleave_error *err);
+
 CLEAVE_END_C
 #endif

@@ -23,6 +23,7 @@
     X(worker)           \
     X(calibrate)        \
     X(report)           \
+    X(replay)           \
     X(platform)         \
     X(policies)         \
     X(engines)          \

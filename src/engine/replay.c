@@ -1,15 +1,222 @@
-/* replay.c -- run a policy against what was recorded. SPDX-License-Identifier: MIT */
+/* replay.c -- run a policy against what was recorded. SPDX-License-Identifier: MIT
+ *
+ * A trace may come from anywhere, and policies count on events that make sense: who is told
+ * twice that a chunk is done would count wrong. So every event is checked against the
+ * orders before it is told. */
 #include "engine/replay.h"
 
+#include <math.h>
 #include <stdlib.h>
 
-#include <cleave/trace.h>
+#include "base/arena.h"
 #include "base/fail.h"
 
-struct replay {
-    const struct cleave_trace *trace; /* borrowed */
-    size_t next;
+enum { SENT = 1 << 0, DONE = 1 << 1, RETURNED = 1 << 2, LOST = 1 << 3 };
+
+struct chunk {
+    uint32_t worker;
+    unsigned seen;
 };
+
+/* What a node of a reduction was ordered to do with its partial. */
+enum stage { HELD, ORDERED, ARRIVED, COMBINED };
+
+struct node {
+    uint32_t receiver;
+    enum stage stage;
+};
+
+struct replay {
+    const struct cv_replay_source *source; /* borrowed */
+    struct cleave_replayed found;
+    size_t next;
+    struct chunk *chunks; /* owned: as they were ordered              */
+    size_t nchunks, room;
+    struct node *nodes; /* owned: of a reduction, from the first order on */
+};
+
+/* --- orders --------------------------------------------------------------------------- */
+
+static void tell(const struct replay *replay)
+{
+    if (replay->source->out != NULL)
+        *replay->source->out = replay->found;
+}
+
+static bool same_order(const struct cleave_order *a, const struct cleave_order *b)
+{
+    return a->kind == b->kind && a->worker == b->worker && a->units == b->units &&
+           a->time_s == b->time_s && a->peer == b->peer && a->chunk == b->chunk;
+}
+
+/* The first difference: `recorded` or `now` may be missing. */
+static enum cleave_status differ(struct replay *replay,
+                                 const struct cleave_order *recorded,
+                                 const struct cleave_order *now, struct cleave_error *err)
+{
+    struct cleave_replayed *found = &replay->found;
+
+    found->entry = replay->next;
+    found->has_recorded = recorded != NULL;
+    found->has_now = now != NULL;
+    if (recorded != NULL)
+        found->recorded = *recorded;
+    if (now != NULL)
+        found->now = *now;
+    tell(replay);
+    return cv_fail(err, CLEAVE_EPOLICY,
+                   "entry %zu of the trace: order %llu is not the one that was recorded",
+                   replay->next, (unsigned long long)found->orders);
+}
+
+static enum cleave_status note_order(struct replay *replay,
+                                     const struct cleave_order *order,
+                                     struct cleave_error *err)
+{
+    if (order->kind == CLEAVE_SEND) {
+        struct chunk *grown =
+            cv_grow(replay->chunks, &replay->room, replay->nchunks + 1, sizeof *grown);
+
+        if (grown == NULL)
+            return cv_fail_memory(err, "a replay");
+        replay->chunks = grown;
+        replay->chunks[replay->nchunks++] = (struct chunk){ order->worker, 0 };
+    } else if (order->kind == CLEAVE_COMBINE) {
+        if (replay->nodes == NULL)
+            replay->nodes = calloc(replay->source->nworkers, sizeof *replay->nodes);
+        if (replay->nodes == NULL)
+            return cv_fail_memory(err, "a replay");
+        replay->nodes[order->peer] = (struct node){ order->worker, ORDERED };
+    }
+    return CLEAVE_OK;
+}
+
+static enum cleave_status replay_submit(void *engine, const struct cleave_order *order,
+                                        struct cleave_error *err)
+{
+    struct replay *replay = engine;
+    const struct cleave_entry *entry = NULL;
+
+    if (replay->next < cleave_trace_count(replay->source->trace))
+        entry = cleave_trace_at(replay->source->trace, replay->next);
+    if (entry == NULL || !entry->is_order)
+        return differ(replay, NULL, order, err);
+    if (!same_order(&entry->as.order, order))
+        return differ(replay, &entry->as.order, order, err);
+    replay->next++;
+    replay->found.orders++;
+    return note_order(replay, order, err);
+}
+
+/* --- events --------------------------------------------------------------------------- */
+
+/* What keeps an event of a chunk from being told, or NULL. */
+static const char *find_chunk_fault(struct replay *replay,
+                                    const struct cleave_event *event)
+{
+    struct chunk *chunk;
+    unsigned step = event->kind == CLEAVE_SENT   ? SENT
+                    : event->kind == CLEAVE_DONE ? DONE
+                    : event->kind == CLEAVE_LOST ? LOST
+                                                 : RETURNED;
+
+    if (event->kind == CLEAVE_RECALLED && event->units == 0)
+        return NULL; /* nothing was taken back, of whatever chunk */
+    if (event->chunk >= replay->nchunks)
+        return "a chunk that was not ordered";
+    chunk = &replay->chunks[event->chunk];
+    if (chunk->worker != event->worker)
+        return "a chunk that another worker was to get";
+    if (event->kind == CLEAVE_RECALLED)
+        return NULL;
+    if ((chunk->seen & (step | LOST)) != 0)
+        return "a chunk of which that was told before";
+    chunk->seen |= step;
+    return NULL;
+}
+
+static const char *find_pair_fault(struct replay *replay,
+                                   const struct cleave_event *event)
+{
+    const enum stage stage = event->kind == CLEAVE_ARRIVED ? ARRIVED : COMBINED;
+    struct node *node;
+
+    if (replay->nodes == NULL || event->peer >= replay->source->nworkers)
+        return "a partial that was not sent";
+    node = &replay->nodes[event->peer];
+    if (node->stage == HELD || node->receiver != event->worker)
+        return "a partial that was not sent there";
+    if (node->stage >= stage)
+        return "a partial of which that was told before";
+    node->stage = stage;
+    return NULL;
+}
+
+static const char *find_fault(struct replay *replay, const struct cleave_event *event)
+{
+    if (event->worker >= replay->source->nworkers)
+        return "a worker that is not there";
+    switch (event->kind) {
+    case CLEAVE_START:
+        return "a second start: it holds several runs";
+    case CLEAVE_SENT:
+    case CLEAVE_DONE:
+    case CLEAVE_RETURNED:
+    case CLEAVE_RECALLED:
+    case CLEAVE_LOST:
+        return find_chunk_fault(replay, event);
+    case CLEAVE_ARRIVED:
+    case CLEAVE_COMBINED:
+        return find_pair_fault(replay, event);
+    case CLEAVE_WAKE:
+    case CLEAVE_ENDED:
+        break;
+    }
+    return NULL;
+}
+
+static enum cleave_status replay_wait(void *engine, struct cleave_event *out,
+                                      bool *out_any, struct cleave_error *err)
+{
+    struct replay *replay = engine;
+    const struct cleave_entry *entry;
+    const char *fault;
+
+    *out_any = replay->next < cleave_trace_count(replay->source->trace);
+    if (!*out_any) {
+        replay->found.same = true;
+        tell(replay);
+        return CLEAVE_OK;
+    }
+    entry = cleave_trace_at(replay->source->trace, replay->next);
+    if (entry->is_order)
+        return differ(replay, &entry->as.order, NULL, err);
+    fault = find_fault(replay, &entry->as.event);
+    if (fault != NULL)
+        return cv_fail(err, CLEAVE_EINPUT, "entry %zu of the trace has %s", replay->next,
+                       fault);
+    *out = entry->as.event;
+    replay->found.time_s = out->time_s;
+    replay->next++;
+    return CLEAVE_OK;
+}
+
+/* What the event said that was told last or, behind its orders, what the next one says. */
+static double replay_left(const void *engine)
+{
+    const struct replay *replay = engine;
+    const struct cleave_trace *trace = replay->source->trace;
+    const size_t count = cleave_trace_count(trace);
+    const struct cleave_entry *entry = cleave_trace_at(trace, replay->next - 1);
+
+    if (entry->is_order && replay->next == count)
+        return 0; /* nobody asks again */
+    if (entry->is_order)
+        entry = cleave_trace_at(trace, replay->next);
+    return entry->knows_left ? entry->units_left : INFINITY;
+}
+
+/* --- the engine ----------------------------------------------------------------------- */
 
 static enum cleave_status replay_open(const struct cleave_platform *platform,
                                       const void *source, void **out,
@@ -20,7 +227,7 @@ static enum cleave_status replay_open(const struct cleave_platform *platform,
     (void)platform;
     if (replay == NULL)
         return cv_fail_memory(err, "a replay");
-    replay->trace = source;
+    replay->source = source;
     *out = replay;
     return CLEAVE_OK;
 }
@@ -32,67 +239,27 @@ static enum cleave_status replay_begin(void *engine, const struct cv_run *run,
     const struct cleave_entry *first;
 
     (void)run;
-    if (cleave_trace_count(replay->trace) == 0)
-        return cv_fail(err, CLEAVE_EENGINE, "the trace is empty");
-    first = cleave_trace_at(replay->trace, 0);
+    if (cleave_trace_count(replay->source->trace) == 0)
+        return cv_fail(err, CLEAVE_EINPUT, "the trace is empty");
+    first = cleave_trace_at(replay->source->trace, 0);
     if (first->is_order || first->as.event.kind != CLEAVE_START)
-        return cv_fail(err, CLEAVE_EENGINE, "the trace does not begin with a start");
+        return cv_fail(err, CLEAVE_EINPUT, "the trace does not begin with a start");
     replay->next = 1; /* the driver makes the start itself */
-    return CLEAVE_OK;
-}
-
-static enum cleave_status replay_submit(void *engine, const struct cleave_order *order,
-                                        struct cleave_error *err)
-{
-    struct replay *replay = engine;
-    const struct cleave_entry *entry = NULL;
-    const struct cleave_order *old;
-
-    if (replay->next < cleave_trace_count(replay->trace))
-        entry = cleave_trace_at(replay->trace, replay->next);
-    if (entry == NULL || !entry->is_order)
-        return cv_fail(
-            err, CLEAVE_EPOLICY,
-            "entry %zu of the trace: no order was recorded here, got one of %g "
-            "units to worker %u",
-            replay->next, order->units, order->worker);
-    old = &entry->as.order;
-    if (old->kind != order->kind || old->worker != order->worker ||
-        old->units != order->units || old->time_s != order->time_s ||
-        old->peer != order->peer || old->chunk != order->chunk)
-        return cv_fail(
-            err, CLEAVE_EPOLICY,
-            "entry %zu of the trace: recorded %.17g units to worker %u, got %.17g "
-            "units to worker %u",
-            replay->next, old->units, old->worker, order->units, order->worker);
-    replay->next++;
-    return CLEAVE_OK;
-}
-
-static enum cleave_status replay_wait(void *engine, struct cleave_event *out,
-                                      bool *out_any, struct cleave_error *err)
-{
-    struct replay *replay = engine;
-    const struct cleave_entry *entry;
-
-    *out_any = replay->next < cleave_trace_count(replay->trace);
-    if (!*out_any)
-        return CLEAVE_OK;
-    entry = cleave_trace_at(replay->trace, replay->next);
-    if (entry->is_order)
-        return cv_fail(
-            err, CLEAVE_EPOLICY,
-            "entry %zu of the trace: %.17g units to worker %u were recorded here, "
-            "got no order",
-            replay->next, entry->as.order.units, entry->as.order.worker);
-    *out = entry->as.event;
-    replay->next++;
+    replay->nchunks = 0;
+    free(replay->nodes);
+    replay->nodes = NULL;
+    replay->found = (struct cleave_replayed){ .same = false };
+    tell(replay);
     return CLEAVE_OK;
 }
 
 static void replay_close(void *engine)
 {
-    free(engine);
+    struct replay *replay = engine;
+
+    free(replay->chunks);
+    free(replay->nodes);
+    free(replay);
 }
 
 const struct cv_engine cv_engine_replay = {
@@ -102,5 +269,16 @@ const struct cv_engine cv_engine_replay = {
     .begin = replay_begin,
     .submit = replay_submit,
     .wait = replay_wait,
+    .close = replay_close,
+};
+
+const struct cv_engine cv_engine_replay_real = {
+    .name = "replay",
+    .summary = "repeats a recorded real run and checks that the policy orders the same",
+    .open = replay_open,
+    .begin = replay_begin,
+    .submit = replay_submit,
+    .wait = replay_wait,
+    .left = replay_left,
     .close = replay_close,
 };

@@ -98,7 +98,7 @@ struct trial {
     } while (0)
 
 static void drive(const struct trial *trial, const struct cv_planned *planned,
-                  const struct cv_engine *engine, const struct cleave_trace *source,
+                  const struct cv_engine *engine, const void *source,
                   const struct cv_noise *noise, struct cleave_trace *trace,
                   struct cv_outcome *out)
 {
@@ -160,7 +160,9 @@ static void check_runs(const struct trial *trial, const struct cv_planned *plann
         check_bounds(trial, outcome.makespan_s);
     drive(trial, planned, &cv_engine_native, NULL, noise, second, &again);
     MUST(trial, same_traces(first, second), "does not repeat itself");
-    drive(trial, planned, &cv_engine_replay, first, noise, replayed, &again);
+    drive(trial, planned, &cv_engine_replay,
+          &(struct cv_replay_source){ first, planned->view.nworkers, NULL }, noise,
+          replayed, &again);
     MUST(trial, same_traces(first, replayed), "replay differs");
     cleave_trace_free(first);
     cleave_trace_free(second);

@@ -276,6 +276,7 @@ static void replay_repeats_the_orders(void **state)
         struct cleave_trace *recorded = NULL, *replayed = NULL;
         struct cv_driver *driver = NULL;
         struct cv_run run = { .number = 0 };
+        struct cv_replay_source source;
         struct cv_outcome outcome;
         struct cv_planned planned;
 
@@ -293,7 +294,8 @@ static void replay_repeats_the_orders(void **state)
         assert_int_equal(cv_driver_run(driver, &run, recorded, &outcome, NULL),
                          CLEAVE_OK);
         cv_driver_close(driver);
-        assert_int_equal(cv_driver_open(&planned, &cv_engine_replay, NULL, recorded,
+        source = (struct cv_replay_source){ recorded, costs.nodes, NULL };
+        assert_int_equal(cv_driver_open(&planned, &cv_engine_replay, NULL, &source,
                                         &driver, NULL),
                          CLEAVE_OK);
         assert_int_equal(cv_driver_run(driver, &run, replayed, &outcome, NULL),

@@ -313,6 +313,52 @@ static void hands_over(void **state)
     cleave_platform_free(platform);
 }
 
+static void all_to_last(void *state, const struct cleave_view *view,
+                        const struct cleave_event *event, struct cleave_orders *orders)
+{
+    (void)state;
+    if (event->kind == CLEAVE_START)
+        cleave_order_send(orders, view->nworkers - 1, view->units_left);
+}
+
+static void is_replayed(void **state)
+{
+    static const struct cleave_policy mine = { .name = "mine", .decide = all_to_first };
+    static const struct cleave_policy changed = { .name = "mine", .decide = all_to_last };
+    struct cleave_platform *platform = three_workers();
+    struct cleave_schedule *schedule = NULL;
+    struct cleave_trace *trace = NULL;
+    struct cleave_replayed found;
+    struct cleave_error err;
+
+    (void)state;
+    assert_int_equal(cleave_trace_new(&trace, NULL), CLEAVE_OK);
+    assert_int_equal(cleave_replay(trace, &mine, &found, &err), CLEAVE_EINPUT);
+    assert_int_equal(cleave_plan_load(&(struct cleave_job){ .platform = platform,
+                                                            .load = 60,
+                                                            .own_policy = &mine,
+                                                            .trace = trace },
+                                      &schedule, NULL),
+                     CLEAVE_OK);
+    cleave_schedule_free(schedule);
+    assert_int_equal(cleave_replay(trace, &mine, &found, NULL), CLEAVE_OK);
+    assert_true(found.same);
+    assert_int_equal(found.orders, 1);
+    assert_int_equal(cleave_replay(trace, &changed, &found, NULL), CLEAVE_OK);
+    assert_false(found.same);
+    assert_int_equal(found.orders, 0);
+    assert_int_equal(found.entry, 1);
+    assert_true(found.has_recorded && found.has_now && found.time_s == 0);
+    assert_int_equal(found.recorded.worker, 0);
+    assert_int_equal(found.now.worker, 2);
+    assert_true(found.now.units == 60);
+    /* Only files name the policy. */
+    assert_int_equal(cleave_replay(trace, NULL, &found, &err), CLEAVE_EINPUT);
+    assert_string_equal(err.text, "the trace does not name its policy");
+    cleave_trace_free(trace);
+    cleave_platform_free(platform);
+}
+
 /* --- a reduction ------------------------------------------------------------------------- */
 
 /* All send to the first, one after the other. */
@@ -369,6 +415,7 @@ int main(void)
         cmocka_unit_test(names_what_is_wrong),
         cmocka_unit_test(takes_a_name_or_a_policy),
         cmocka_unit_test(hands_over),
+        cmocka_unit_test(is_replayed),
         cmocka_unit_test(reduces),
     };
 

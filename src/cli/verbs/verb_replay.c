@@ -1,0 +1,221 @@
+/* verb_replay.c -- cleave replay. SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <cleave/trace.h>
+#include "cli/kit/output.h"
+#include "cli/kit/verb.h"
+#include "io/input.h"
+#include "io/json_out.h"
+#include "io/trace_export.h"
+#include "io/trace_file.h"
+
+struct replay_options {
+    int json;
+};
+
+/* clang-format off */
+static const struct cv_option options[] = {
+    { .name = "--json", .value = 1, .offset = offsetof(struct replay_options, json),
+      .help = "Write one JSON object." },
+    { .name = NULL },
+};
+/* clang-format on */
+
+static const struct cv_option_group groups[] = { { "Output", options }, { NULL, NULL } };
+
+/* A worker as the trace names it: by name or, in a reduction, by number. */
+static void add_worker(struct cv_text *out, const struct cv_trace_header *header,
+                       uint32_t worker)
+{
+    char shown[CV_ECHO_ROOM];
+
+    if (header->task == CLEAVE_TASK_LOAD && worker < header->nworkers)
+        cv_text_add(out, "%s", cv_echo(header->names[worker], shown));
+    else
+        cv_text_add(out, "node %u", worker);
+}
+
+/* "send 20 units to node.3" */
+static void add_order(struct cv_text *out, const struct cv_trace_header *header,
+                      bool there, const struct cleave_order *order)
+{
+    if (!there) {
+        cv_text_add(out, "no order");
+        return;
+    }
+    switch (order->kind) {
+    case CLEAVE_SEND:
+        cv_text_add(out, "send %.17g units to ", order->units);
+        break;
+    case CLEAVE_RECALL:
+        cv_text_add(out, "recall %.17g units from ", order->units);
+        break;
+    case CLEAVE_RETURN:
+        cv_text_add(out, "return the result of chunk %llu from ",
+                    (unsigned long long)order->chunk);
+        break;
+    case CLEAVE_COMBINE:
+        cv_text_add(out, "combine the partial of node %u at ", order->peer);
+        break;
+    case CLEAVE_WAKE_AT:
+        cv_text_add(out, "wake at %.17g s for ", order->time_s);
+        break;
+    }
+    add_worker(out, header, order->worker);
+}
+
+static int print_text(const struct cv_trace_header *header,
+                      const struct cleave_replayed *found)
+{
+    struct cv_text out = { NULL, 0, 0, false };
+
+    if (found->same) {
+        cv_text_add(&out, "the same: %llu orders of policy %s\n",
+                    (unsigned long long)found->orders, header->policy);
+        return cv_print_take(&out);
+    }
+    cv_text_add(&out, "different: order %llu of policy %s, at %.6g s (line %zu)\n",
+                (unsigned long long)found->orders + 1, header->policy, found->time_s,
+                found->entry + 2);
+    cv_text_add(&out, "  recorded: ");
+    add_order(&out, header, found->has_recorded, &found->recorded);
+    cv_text_add(&out, "\n  now:      ");
+    add_order(&out, header, found->has_now, &found->now);
+    cv_text_add(&out, "\n");
+    return cv_print_take(&out);
+}
+
+static void put_number(struct cv_json *json, const char *key, double value)
+{
+    cv_json_key(json, key);
+    cv_json_number(json, value);
+}
+
+static void put_count(struct cv_json *json, const char *key, uint64_t value)
+{
+    cv_json_key(json, key);
+    cv_json_count(json, value);
+}
+
+/* As on the lines of a trace. */
+static void put_order(struct cv_json *json, const char *key,
+                      const struct cv_trace_header *header, bool there,
+                      const struct cleave_order *order)
+{
+    static const char *const kinds[] = {
+        [CLEAVE_SEND] = "send",       [CLEAVE_WAKE_AT] = "wake",
+        [CLEAVE_COMBINE] = "combine", [CLEAVE_RETURN] = "return",
+        [CLEAVE_RECALL] = "recall",
+    };
+
+    cv_json_key(json, key);
+    if (!there) {
+        cv_json_null(json);
+        return;
+    }
+    cv_json_on_line(json);
+    cv_json_object(json);
+    cv_json_key(json, "order");
+    cv_json_text(json, kinds[order->kind]);
+    cv_json_key(json, "worker");
+    if (header->task == CLEAVE_TASK_LOAD && order->worker < header->nworkers)
+        cv_json_text(json, header->names[order->worker]);
+    else
+        cv_json_count(json, order->worker);
+    if (order->kind == CLEAVE_SEND || order->kind == CLEAVE_RECALL)
+        put_number(json, "units", order->units);
+    if (order->kind == CLEAVE_COMBINE)
+        put_count(json, "peer", order->peer);
+    if (order->kind == CLEAVE_RETURN)
+        put_count(json, "chunk", order->chunk);
+    if (order->kind == CLEAVE_WAKE_AT)
+        put_number(json, "time", order->time_s);
+    cv_json_end(json);
+}
+
+static void print_json(const struct cv_trace_header *header,
+                       const struct cleave_replayed *found)
+{
+    struct cv_json json;
+
+    cv_json_init(&json, stdout, true);
+    cv_json_object(&json);
+    cv_json_key(&json, "policy");
+    cv_json_text(&json, header->policy);
+    cv_json_key(&json, "same");
+    cv_json_bool(&json, found->same);
+    put_count(&json, "orders", found->orders);
+    cv_json_key(&json, "difference");
+    if (found->same) {
+        cv_json_null(&json);
+    } else {
+        cv_json_object(&json);
+        put_count(&json, "order", found->orders + 1);
+        put_count(&json, "line", found->entry + 2);
+        put_number(&json, "time", found->time_s);
+        put_order(&json, "recorded", header, found->has_recorded, &found->recorded);
+        put_order(&json, "now", header, found->has_now, &found->now);
+        cv_json_end(&json);
+    }
+    cv_json_end(&json);
+    cv_json_close(&json);
+}
+
+static int replay(const char *path, bool json)
+{
+    struct cv_trace_file file = { .trace = NULL };
+    struct cleave_replayed found;
+    struct cleave_error err;
+    int status = CV_EXIT_DONE;
+
+    if (cv_trace_file_load_whole(path, &file, &err) != CLEAVE_OK) {
+        status = cv_complain_error(&err);
+    } else if (cleave_replay(file.trace, NULL, &found, &err) != CLEAVE_OK) {
+        snprintf(err.file, sizeof err.file, "%s", cv_input_name(path));
+        status = cv_complain_error(&err);
+    } else {
+        if (json)
+            print_json(&file.header, &found);
+        else
+            status = print_text(&file.header, &found);
+        if (!found.same)
+            status = CV_EXIT_FAILED;
+    }
+    cv_trace_file_done(&file);
+    return status;
+}
+
+static int run(const struct cv_call *call)
+{
+    const struct replay_options *values = call->values;
+    char shown[CV_ECHO_ROOM];
+
+    if (call->noperands == 0)
+        return cv_complain(CV_EXIT_USAGE,
+                           "expected the file of a trace, as --trace writes it");
+    if (cv_trace_format_of(call->operands[0]) != CV_TRACE_OWN)
+        return cv_complain(CV_EXIT_USAGE,
+                           "%s: a trace for other viewers cannot be read back; give "
+                           "--trace a name with another ending",
+                           cv_echo(call->operands[0], shown));
+    return replay(call->operands[0], values->json != 0);
+}
+
+const struct cv_verb cv_verb_replay = {
+    .name = "replay",
+    .summary = "ask the policy of a trace again and compare its orders",
+    .description =
+        "Reads a trace that plan, simulate or run wrote with --trace, tells its policy "
+        "again what it was told then, event by event, and compares its orders with those "
+        "that were recorded. Policies know nothing else, so all orders are the same "
+        "unless the policy or the trace was changed. Ends with 1 at the first that "
+        "differs, and says when it was given, to whom, and what would be ordered now. A "
+        "run that was stopped is compared as far as it came.",
+    .operands = "TRACE",
+    .max_operands = 1,
+    .groups = groups,
+    .examples = "cleave simulate load -p examples/unequal.yaml -l 2000 --error 0.2 "
+                "--trace run.jsonl\n"
+                "cleave replay run.jsonl",
+    .values_size = sizeof(struct replay_options),
+    .run = run,
+};

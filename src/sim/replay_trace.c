@@ -1,0 +1,129 @@
+/* replay_trace.c -- ask the policy of a trace again: the public call.
+ * SPDX-License-Identifier: MIT
+ *
+ * All that a policy knows is what it was told before the first event, which the header of
+ * a trace keeps, and the events. So its orders must be the same to the last bit. */
+#include <cleave/trace.h>
+
+#include "engine/driver.h"
+#include "engine/replay.h"
+#include "policy/compound/registry.h"
+#include "sim/load/forecast.h"
+
+/* A trace that was read, and what is made of it; closed in reverse. */
+struct again {
+    const struct cleave_told *told;
+    const struct cleave_policy *policy;
+    struct cleave_platform *platform; /* owned; NULL for a reduction */
+    struct cv_planned planned;
+};
+
+static enum cleave_status find_policy(const struct cleave_trace *trace,
+                                      const struct cleave_policy *own_policy,
+                                      struct again *again, struct cleave_error *err)
+{
+    const struct cleave_trace_facts *facts = cleave_trace_facts(trace);
+
+    if (facts->told == NULL)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "the trace (of cleave %s) does not say what its policy was told; "
+                       "traces of runs made with this version do, unless the plan was "
+                       "given",
+                       facts->version != NULL ? facts->version : "0.1.0 or before");
+    if (facts->policy == NULL && own_policy == NULL)
+        return cv_fail(err, CLEAVE_EINPUT, "the trace does not name its policy");
+    again->told = facts->told;
+    CV_TRY(cv_policy_choose(
+        &(struct cv_policy_request){ .task = facts->told->view.workers != NULL
+                                                 ? CLEAVE_TASK_LOAD
+                                                 : CLEAVE_TASK_REDUCE,
+                                     .preset = facts->policy,
+                                     .own = own_policy },
+        &again->policy, err));
+    if (facts->told->changing && (again->policy->needs & CLEAVE_NEEDS_FORECAST) != 0)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "policy '%s' had forecasts for workers that change with time, "
+                       "which the trace does not hold",
+                       again->policy->name);
+    return CLEAVE_OK;
+}
+
+static enum cleave_status plan_load(struct again *again, struct cleave_error *err)
+{
+    const struct cleave_told *told = again->told;
+    const struct cleave_view *view = &told->view;
+    const struct cv_load load = { .units = view->units_total,
+                                  .lifespan_s = view->lifespan_s,
+                                  .result_ratio = view->result_ratio,
+                                  .error = view->error,
+                                  .real = view->real,
+                                  .seed = view->seed };
+    struct cv_forecast forecast;
+
+    CV_TRY(cleave_platform_new(view->port, view->workers, view->nworkers,
+                               &again->platform, err));
+    forecast = cv_native_forecast(again->platform);
+    return cv_planned_init(&again->planned, again->policy, told->settings,
+                           told->nsettings, again->platform,
+                           cleave_platform_workers(again->platform), &load,
+                           view->real ? NULL : &forecast, err);
+}
+
+static enum cleave_status make_plan(struct again *again, const struct cleave_trace *trace,
+                                    struct cleave_error *err)
+{
+    const struct cleave_view *view = &again->told->view;
+
+    if (view->workers != NULL)
+        return plan_load(again, err);
+    /* Every node but one has sent its partial. */
+    if (view->nworkers > cleave_trace_count(trace))
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "the trace is too short for a reduction of %u nodes",
+                       view->nworkers);
+    return cv_planned_reduce_view(&again->planned, again->policy, again->told->settings,
+                                  again->told->nsettings, view, err);
+}
+
+static enum cleave_status drive(const struct again *again,
+                                const struct cleave_trace *trace,
+                                struct cleave_replayed *out, struct cleave_error *err)
+{
+    const struct cv_replay_source source = { trace, again->told->view.nworkers, out };
+    const struct cv_run run = { .platform = again->platform };
+    struct cv_driver *driver = NULL;
+    struct cv_outcome outcome;
+    enum cleave_status status;
+
+    CV_TRY(cv_driver_open(&again->planned,
+                          again->told->view.real ? &cv_engine_replay_real
+                                                 : &cv_engine_replay,
+                          again->platform, &source, &driver, err));
+    status = cv_driver_run(driver, &run, NULL, &outcome, err);
+    cv_driver_close(driver);
+    return status;
+}
+
+enum cleave_status cleave_replay(const struct cleave_trace *trace,
+                                 const struct cleave_policy *own_policy,
+                                 struct cleave_replayed *out, struct cleave_error *err)
+{
+    struct again again = { .told = NULL };
+    struct cleave_replayed found = { .same = false };
+    enum cleave_status status;
+
+    CV_TRY(find_policy(trace, own_policy, &again, err));
+    status = make_plan(&again, trace, err);
+    if (status == CLEAVE_OK) {
+        status = drive(&again, trace, &found, err);
+        cv_planned_done(&again.planned);
+    }
+    cleave_platform_free(again.platform);
+    /* A difference is what was asked for; and behind the last entry of a run that was
+     * stopped there is nothing to complain about. */
+    if (found.same || found.has_recorded || found.has_now)
+        status = CLEAVE_OK;
+    if (status == CLEAVE_OK)
+        *out = found;
+    return status;
+}
