@@ -115,6 +115,7 @@ struct cleave_host_list {
 /* How much each worker gets, and when. */
 struct cleave_sharing {
     const char *policy; /* NULL: learn                                                 */
+    const struct cleave_policy *own_policy; /* borrowed: instead of a name; NULL: none */
     const struct cleave_setting *settings;
     size_t nsettings;
     double block; /* above 0, without a policy: every chunk has about so many bytes    */

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include <cleave/cleave.h>
@@ -409,6 +410,72 @@ static void reduces(void **state)
     assert_non_null(strstr(err.text, "policy 'loop' let node 1 send to node 1"));
 }
 
+/* --- a real run -------------------------------------------------------------------------- */
+
+/* A third of what is left to whoever is free. */
+static void thirds_decide(void *state, const struct cleave_view *view,
+                          const struct cleave_event *event, struct cleave_orders *orders)
+{
+    (void)state;
+    if (event->kind == CLEAVE_START)
+        for (uint32_t w = 0; w < view->nworkers; w++)
+            cleave_order_send(orders, w, ceil(view->units_left / 3));
+    else if (event->kind == CLEAVE_DONE && view->units_left > 0)
+        cleave_order_send(orders, event->worker, ceil(view->units_left / 3));
+}
+
+static void shares_out_a_file(void **state)
+{
+    static const struct cleave_policy thirds = { .name = "thirds",
+                                                 .decide = thirds_decide };
+    static const struct cleave_policy idle = { .name = "idle", .decide = nothing };
+    static const char *const command[] = { "cat", NULL };
+    char path[] = "/tmp/cleave-own-XXXXXX", line[32];
+    const char *const files[] = { path };
+    const int fd = mkstemp(path);
+    FILE *in = fdopen(fd, "w"), *out = tmpfile();
+    struct cleave_execution execution = { .command = command,
+                                          .input = { files, 1, NULL, false, NULL },
+                                          .output = { .name = "out" },
+                                          .crew.count = 2,
+                                          .sharing.own_policy = &thirds };
+    struct cleave_execution_result *result = NULL;
+    struct cleave_replayed found;
+    struct cleave_error err;
+
+    (void)state;
+    assert_non_null(in);
+    assert_non_null(out);
+    execution.output.descriptor = fileno(out);
+    for (int i = 0; i < 1000; i++)
+        fprintf(in, "%d\n", i);
+    fclose(in);
+    assert_int_equal(cleave_trace_new(&execution.tell.trace, NULL), CLEAVE_OK);
+    assert_int_equal(cleave_execute(&execution, &result, &err), CLEAVE_OK);
+    rewind(out);
+    for (int i = 0; i < 1000; i++) {
+        assert_non_null(fgets(line, sizeof line, out));
+        assert_int_equal(atoi(line), i);
+    }
+    assert_null(fgets(line, sizeof line, out));
+    assert_true(result->chunks > 5);
+    cleave_execution_free(result);
+    assert_int_equal(cleave_replay(execution.tell.trace, &thirds, &found, NULL),
+                     CLEAVE_OK);
+    assert_true(found.same && found.orders > 5);
+    cleave_trace_free(execution.tell.trace);
+    execution.tell.trace = NULL;
+    execution.sharing.own_policy = &idle;
+    assert_int_equal(cleave_execute(&execution, &result, &err), CLEAVE_EPOLICY);
+    assert_string_equal(err.text, "policy 'idle' stopped with 3890 of 3890 units left");
+    cleave_execution_free(result);
+    execution.sharing.block = 100;
+    assert_int_equal(cleave_execute(&execution, &result, &err), CLEAVE_EINPUT);
+    cleave_execution_free(result);
+    fclose(out);
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -417,6 +484,7 @@ int main(void)
         cmocka_unit_test(hands_over),
         cmocka_unit_test(is_replayed),
         cmocka_unit_test(reduces),
+        cmocka_unit_test(shares_out_a_file),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

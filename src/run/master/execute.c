@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "engine/driver.h"
+#include "policy/compound/registry.h"
 #include "run/fold/fold_command.h"
 #include "run/master/fold_local.h"
 #include "run/master/kept.h"
@@ -137,16 +138,19 @@ static enum cleave_status make_plan(struct execution *execution, double total,
     char block[32];
     const struct cleave_setting fixed[] = { { "chunk", block } };
     const struct cleave_policy *policy;
-    const char *name = asked->sharing.policy != NULL ? asked->sharing.policy : "learn";
+    struct cv_policy_request request = { .task = CLEAVE_TASK_LOAD,
+                                         .name = asked->sharing.policy,
+                                         .preset = "learn",
+                                         .own = asked->sharing.own_policy };
 
     if (asked->sharing.block > 0) {
-        if (asked->sharing.policy != NULL || asked->sharing.nsettings > 0)
+        if (request.name != NULL || request.own != NULL || asked->sharing.nsettings > 0)
             return cv_fail(err, CLEAVE_EINPUT,
                            "expected a block or a policy with its settings, got both");
-        name = "self";
+        request.name = "self";
         snprintf(block, sizeof block, "%.17g", asked->sharing.block);
     }
-    CV_TRY(cleave_policy_find(CLEAVE_TASK_LOAD, name, &policy, err));
+    CV_TRY(cv_policy_choose(&request, &policy, err));
     execution->local.hears_losses = policy->hears_losses;
     CV_TRY(cv_planned_init(&execution->planned, policy,
                            asked->sharing.block > 0          ? fixed

@@ -81,6 +81,8 @@ static enum cleave_status ask_platform(struct cv_muster *muster,
 
 static bool takes_joiners(const struct cleave_execution *asked)
 {
+    if (asked->sharing.own_policy != NULL)
+        return false;
     return asked->sharing.block > 0 || asked->sharing.policy == NULL ||
            strcmp(asked->sharing.policy, "learn") == 0 ||
            strcmp(asked->sharing.policy, "self") == 0;
