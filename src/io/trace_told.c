@@ -156,35 +156,62 @@ static enum cleave_status read_costs(const struct reading *reading, const char *
     return CLEAVE_OK;
 }
 
+/* Copy what was read into the arena, and let go of where it was. */
+static enum cleave_status keep_workers(const struct reading *reading,
+                                       struct cleave_worker *workers, uint32_t count,
+                                       enum cleave_status status)
+{
+    struct cleave_worker *kept =
+        status == CLEAVE_OK ? cv_array(reading->arena, count, sizeof *kept) : NULL;
+
+    if (kept != NULL && count > 0)
+        memcpy(kept, workers, count * sizeof *kept);
+    free(workers);
+    if (status != CLEAVE_OK)
+        return status;
+    if (kept == NULL)
+        return short_of_memory(reading);
+    reading->told->view.workers = kept;
+    reading->told->view.nworkers = count;
+    return CLEAVE_OK;
+}
+
+/* There may be more than the header names, by the places that nobody took in a real run. */
 static enum cleave_status read_workers(const struct reading *reading)
 {
     struct cv_json_in *in = &reading->lines->in;
-    const uint32_t count = reading->lines->nworkers;
-    struct cleave_worker *workers = cv_array(reading->arena, count, sizeof *workers);
+    struct cleave_worker *workers = NULL;
+    enum cleave_status status;
     struct cv_place place;
     bool first = true, more = true;
-    double costs[COSTS];
+    size_t room = 0;
+    uint32_t count = 0;
 
-    if (workers == NULL)
-        return short_of_memory(reading);
     cv_json_in_skip(in);
     place = cv_json_in_place(in, in->at);
     place.field = "workers";
-    CV_TRY(cv_json_in_open(in, '[', reading->lines->err));
-    for (uint32_t w = 0; more; w++) {
-        CV_TRY(cv_json_in_more(in, ']', &first, &more, reading->lines->err));
-        if (more != (w < count))
-            return cv_fail_at(reading->lines->err, &place,
-                              "expected the costs of %u workers, got %s", count,
-                              more ? "more" : "fewer");
-        if (!more)
+    status = cv_json_in_open(in, '[', reading->lines->err);
+    while (status == CLEAVE_OK) {
+        struct cleave_worker *grown;
+        double c[COSTS] = { 0 };
+
+        status = cv_json_in_more(in, ']', &first, &more, reading->lines->err);
+        if (status != CLEAVE_OK || !more || count == CLEAVE_MAX_WORKERS)
             break;
-        CV_TRY(read_costs(reading, "workers", COSTS, costs));
-        workers[w] = (struct cleave_worker){ costs[0], costs[1], costs[2],
-                                             costs[3], costs[4], costs[5] };
+        grown = cv_grow(workers, &room, count + 1u, sizeof *grown);
+        if (grown == NULL) {
+            status = short_of_memory(reading);
+            break;
+        }
+        workers = grown;
+        status = read_costs(reading, "workers", COSTS, c);
+        workers[count++] = (struct cleave_worker){ c[0], c[1], c[2], c[3], c[4], c[5] };
     }
-    reading->told->view.workers = workers;
-    return CLEAVE_OK;
+    if (status == CLEAVE_OK && (more || count < reading->lines->nworkers))
+        status = cv_fail_at(reading->lines->err, &place,
+                            "expected the costs of %u workers or more, got %s",
+                            reading->lines->nworkers, more ? "too many" : "fewer");
+    return keep_workers(reading, workers, count, status);
 }
 
 static enum cleave_status read_each(const struct reading *reading)

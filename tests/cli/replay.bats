@@ -55,6 +55,11 @@ same() {
     same 3 stream
     grep -q '^{"event":"ended"' stream
     grep -q '^{"event":"done".*"left":' block
+    # Hosts, with places that nobody took.
+    printf 'port: multi\nworkers:\n  - {speed: 1e7, bandwidth: 1e8, name: %s, slots: 2, command: env}\n' \
+        a >hosts.yaml
+    "$CLEAVE" run -q -i in --hosts hosts.yaml --trace hosts -- cat >/dev/null
+    same 2 hosts
     # Stopped in the middle: as far as it came.
     mkfifo hold
     "$CLEAVE" run -q -i in -j 1 --block 50k --trace stopped -- sh -c 'cat; read -r line <hold' \

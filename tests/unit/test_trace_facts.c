@@ -312,12 +312,11 @@ static void what_is_wrong_with_told(void **state)
         const char *told, *text;
     } cases[] = {
         { "{\"seed\":1}", "expected the costs of the workers" },
-        { "{\"workers\":[[1,0,1,0,1,0]]}", "expected the costs of 2 workers, got fewer" },
+        { "{\"workers\":[[1,0,1,0,1,0]]}",
+          "expected the costs of 2 workers or more, got fewer" },
         { "{\"workers\":[[1],[1]]}", "expected 6 numbers, got fewer" },
         { "{\"workers\":[[1,0,1,0,1,0],[1,0,1,0,1,-1]]}",
           "expected a number of at least 0, got -1" },
-        { "{\"workers\":[[1,0,1,0,1,0],[1,0,1,0,1,0],[1,0,1,0,1,0]]}",
-          "expected the costs of 2 workers, got more" },
     };
 
     (void)state;
