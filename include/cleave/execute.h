@@ -118,7 +118,8 @@ struct cleave_sharing {
     const struct cleave_policy *own_policy; /* borrowed: instead of a name; NULL: none */
     const struct cleave_setting *settings;
     size_t nsettings;
-    double block; /* above 0, without a policy: every chunk has about so many bytes    */
+    double block; /* above 0: every chunk has about so many bytes; without a policy, or
+                     with one whose chunks all have one size                           */
 };
 
 /* How several results become one. */

@@ -185,15 +185,21 @@ struct cv_policy_inner;
 struct cleave_policy {
     const char *name, *summary, *reference;
     enum cleave_task task;
-    unsigned needs;      /* CLEAVE_NEEDS_..., checked before `plan`                    */
-    bool keeps_order;    /* reductions: combines neighbouring intervals only        */
-    bool hears_arrivals; /* reductions: is told of CLEAVE_ARRIVED                   */
-    bool one_round;      /* loads: at most one chunk per worker, whatever happens   */
-    bool takes_streams;  /* loads: the load may be without a known end              */
-    bool orders_returns; /* loads: says when results come back. Those of other
+    unsigned needs;       /* CLEAVE_NEEDS_..., checked before `plan`                    */
+    bool keeps_order;     /* reductions: combines neighbouring intervals only        */
+    bool hears_arrivals;  /* reductions: is told of CLEAVE_ARRIVED                   */
+    bool one_round;       /* loads: at most one chunk per worker, whatever happens   */
+    bool takes_streams;   /* loads: the load may be without a known end              */
+    bool orders_returns;  /* loads: says when results come back. Those of other
                             policies come back as they get ready                    */
-    bool hears_losses;   /* loads: is told of CLEAVE_LOST when a worker has gone; for
+    bool hears_losses;    /* loads: is told of CLEAVE_LOST when a worker has gone; for
                             other policies somebody else stands in for it           */
+    bool takes_joiners;   /* loads: there may be places that nobody has taken yet, which
+                            are declared with next to no speed. Whoever takes one later
+                            gets work: what was ordered for the place before, or what
+                            is ordered when a CLEAVE_WAKE event names it             */
+    const char *one_size; /* loads: the parameter that holds the units of every chunk,
+                             the last ones aside; NULL: chunks have many sizes       */
     size_t state_size;
     const struct cleave_param *params; /* ends with a zero entry; NULL: none       */
     /* Optional: once, before all runs. */

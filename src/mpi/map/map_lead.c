@@ -7,6 +7,7 @@
 #include "engine/driver.h"
 #include "mpi/bridge/bridge_nap.h"
 #include "mpi/map/map_master.h"
+#include "policy/compound/registry.h"
 
 /* What ranks are thought to be before anything is measured. */
 static const struct cleave_worker NOMINAL = {
@@ -89,8 +90,10 @@ static enum cleave_status drive(struct cv_map_master *master,
     struct cv_outcome outcome;
     enum cleave_status status;
 
-    CV_TRY(cleave_policy_find(CLEAVE_TASK_LOAD,
-                              map->policy != NULL ? map->policy : "learn", &policy, err));
+    CV_TRY(
+        cleave_policy_find(CLEAVE_TASK_LOAD,
+                           map->policy != NULL ? map->policy : cv_policy_of_runs()->name,
+                           &policy, err));
     CV_TRY(cv_planned_init(&planned, policy,
                            map->settings != NULL ? map->settings : no_settings,
                            map->settings != NULL ? map->nsettings : 0, platform,

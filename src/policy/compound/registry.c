@@ -121,3 +121,16 @@ enum cleave_status cv_policy_choose(const struct cv_policy_request *request,
     *out = request->own;
     return CLEAVE_OK;
 }
+
+const struct cleave_policy *cv_policy_of_runs(void)
+{
+    return &cleave_policy_learn;
+}
+
+const struct cleave_policy *cv_policy_of_one_size(void)
+{
+    for (size_t i = 0; i < cleave_policy_count(); i++)
+        if (policies[i]->one_size != NULL)
+            return policies[i];
+    return NULL;
+}

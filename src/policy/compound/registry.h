@@ -52,4 +52,9 @@ enum cleave_status cv_policy_choose(const struct cv_policy_request *request,
 CV_POLICY_MAP(X)
 #undef X
 
+/* The one that shares out real loads when nobody says which: it needs no declared costs. */
+const struct cleave_policy *cv_policy_of_runs(void);
+/* The first one whose chunks all have one size, which its parameter `one_size` says. */
+const struct cleave_policy *cv_policy_of_one_size(void);
+
 #endif

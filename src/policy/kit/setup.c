@@ -126,41 +126,64 @@ static const char *param_name(const void *context, size_t index)
     return ((const struct cleave_param *)context)[index].name;
 }
 
+/* The parameter that a setting is about. */
+static enum cleave_status find_param(const struct cleave_policy *policy, const char *key,
+                                     const struct cleave_param **out,
+                                     struct cleave_error *err)
+{
+    char near[160];
+    size_t count = 0;
+
+    for (const struct cleave_param *p = policy->params; p != NULL && p->name != NULL;
+         p++, count++)
+        if (strcmp(p->name, key) == 0) {
+            *out = p;
+            return CLEAVE_OK;
+        }
+    if (count == 0)
+        return cv_fail(err, CLEAVE_EINPUT, "policy '%s' takes no parameters, got '%s'",
+                       policy->name, key);
+    cv_suggest(key, count, param_name, policy->params, near, sizeof near);
+    return cv_fail(err, CLEAVE_EINPUT, "policy '%s' has no parameter '%s'%s",
+                   policy->name, key, near);
+}
+
+enum cleave_status cv_param_read(const struct cleave_policy *policy,
+                                 const struct cleave_setting *setting, double *out,
+                                 struct cleave_error *err)
+{
+    const struct cleave_param *param;
+    double value;
+
+    CV_TRY(find_param(policy, setting->key, &param, err));
+    if (cv_quantity_parse(setting->value, CV_NUMBER, &value) != NULL ||
+        value < param->least || value > param->most ||
+        (param->kind == CLEAVE_PARAM_COUNT && value != floor(value)))
+        return cv_fail(
+            err, CLEAVE_EINPUT,
+            "policy '%s': parameter '%s': expected a %s from %g to %g, got '%s'",
+            policy->name, param->name,
+            param->kind == CLEAVE_PARAM_COUNT ? "whole number" : "number", param->least,
+            param->most, setting->value);
+    *out = value;
+    return CLEAVE_OK;
+}
+
 static enum cleave_status store_setting(const struct cleave_policy *policy,
                                         const struct cleave_setting *setting, void *state,
                                         struct cleave_error *err)
 {
-    char near[160];
-    size_t count = 0;
+    const struct cleave_param *param;
     double value;
 
-    for (const struct cleave_param *p = policy->params; p != NULL && p->name != NULL;
-         p++) {
-        count++;
-        if (strcmp(p->name, setting->key) != 0)
-            continue;
-        if (p->kind == CLEAVE_PARAM_TEXT) {
-            memcpy((unsigned char *)state + p->offset, &setting->value, sizeof(char *));
-            return CLEAVE_OK;
-        }
-        if (cv_quantity_parse(setting->value, CV_NUMBER, &value) != NULL ||
-            value < p->least || value > p->most ||
-            (p->kind == CLEAVE_PARAM_COUNT && value != floor(value)))
-            return cv_fail(
-                err, CLEAVE_EINPUT,
-                "policy '%s': parameter '%s': expected a %s from %g to %g, got '%s'",
-                policy->name, p->name,
-                p->kind == CLEAVE_PARAM_COUNT ? "whole number" : "number", p->least,
-                p->most, setting->value);
-        store(p, value, state);
+    CV_TRY(find_param(policy, setting->key, &param, err));
+    if (param->kind == CLEAVE_PARAM_TEXT) {
+        memcpy((unsigned char *)state + param->offset, &setting->value, sizeof(char *));
         return CLEAVE_OK;
     }
-    if (count == 0)
-        return cv_fail(err, CLEAVE_EINPUT, "policy '%s' takes no parameters, got '%s'",
-                       policy->name, setting->key);
-    cv_suggest(setting->key, count, param_name, policy->params, near, sizeof near);
-    return cv_fail(err, CLEAVE_EINPUT, "policy '%s' has no parameter '%s'%s",
-                   policy->name, setting->key, near);
+    CV_TRY(cv_param_read(policy, setting, &value, err));
+    store(param, value, state);
+    return CLEAVE_OK;
 }
 
 enum cleave_status cv_params_store(const struct cleave_policy *policy,

@@ -48,8 +48,12 @@ void cv_note_left_out(struct cleave_setup *setup, uint32_t worker, const char *f
 void cv_note_picked(struct cleave_setup *setup, const char *picked, const char *format,
                     ...) CV_PRINTF(3, 4);
 
-/* Store defaults and then the given settings in a state block. */
 struct cleave_setting;
+/* The value of a setting of the policy that is a number. */
+enum cleave_status cv_param_read(const struct cleave_policy *policy,
+                                 const struct cleave_setting *setting, double *out,
+                                 struct cleave_error *err);
+/* Store defaults and then the given settings in a state block. */
 enum cleave_status cv_params_store(const struct cleave_policy *policy,
                                    const struct cleave_setting *settings,
                                    size_t nsettings, void *state,

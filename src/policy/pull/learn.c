@@ -351,6 +351,7 @@ const struct cleave_policy cleave_policy_learn = {
     .reference = "cleave",
     .takes_streams = true,
     .hears_losses = true,
+    .takes_joiners = true,
     .state_size = sizeof(struct learn),
     .params = learn_params,
     .start = learn_start,

@@ -10,7 +10,6 @@
 
 #include "base/arena.h"
 #include "engine/driver.h"
-#include "policy/compound/registry.h"
 #include "run/fold/fold_command.h"
 #include "run/master/fold_local.h"
 #include "run/master/kept.h"
@@ -18,6 +17,7 @@
 #include "run/master/muster.h"
 #include "run/master/resume.h"
 #include "run/master/run_result.h"
+#include "run/master/sharing.h"
 
 static const double HOST_TIMEOUT_S = 10;
 
@@ -73,20 +73,11 @@ static unsigned shares_of(uint32_t workers)
     return workers + 1 + workers / 4;
 }
 
-/* What every chunk is to have; 0: the policy decides that. */
-static double fixed_size(const struct cleave_execution *asked)
-{
-    if (asked->sharing.policy != NULL && strcmp(asked->sharing.policy, "self") == 0)
-        for (size_t i = 0; i < asked->sharing.nsettings; i++)
-            if (strcmp(asked->sharing.settings[i].key, "chunk") == 0)
-                return strtod(asked->sharing.settings[i].value, NULL);
-    return asked->sharing.block;
-}
-
 /* How much of a stream is kept: room for all that was asked for; 0: as usual. */
 static uint64_t hold_for(const struct cleave_execution *asked)
 {
-    const double bytes = fixed_size(asked) * shares_of(cv_muster_count(asked));
+    const double bytes =
+        cv_sharing_size(&asked->sharing) * shares_of(cv_muster_count(asked));
 
     return bytes > (double)CV_SOURCE_HOLD && bytes < 0x1p62 ? (uint64_t)ceil(bytes) : 0;
 }
@@ -133,30 +124,16 @@ static enum cleave_status open_parts(struct execution *execution,
 static enum cleave_status make_plan(struct execution *execution, double total,
                                     struct cleave_error *err)
 {
-    static const struct cleave_setting no_settings[1];
-    const struct cleave_execution *asked = execution->asked;
-    char block[32];
-    const struct cleave_setting fixed[] = { { "chunk", block } };
+    const struct cleave_sharing *sharing = &execution->asked->sharing;
+    const struct cleave_setting *settings;
     const struct cleave_policy *policy;
-    struct cv_policy_request request = { .task = CLEAVE_TASK_LOAD,
-                                         .name = asked->sharing.policy,
-                                         .preset = "learn",
-                                         .own = asked->sharing.own_policy };
+    size_t nsettings;
 
-    if (asked->sharing.block > 0) {
-        if (request.name != NULL || request.own != NULL || asked->sharing.nsettings > 0)
-            return cv_fail(err, CLEAVE_EINPUT,
-                           "expected a block or a policy with its settings, got both");
-        request.name = "self";
-        snprintf(block, sizeof block, "%.17g", asked->sharing.block);
-    }
-    CV_TRY(cv_policy_choose(&request, &policy, err));
+    CV_TRY(cv_sharing_policy(sharing, &policy, err));
+    CV_TRY(cv_sharing_settings(sharing, &execution->muster.arena, &settings, &nsettings,
+                               err));
     execution->local.hears_losses = policy->hears_losses;
-    CV_TRY(cv_planned_init(&execution->planned, policy,
-                           asked->sharing.block > 0          ? fixed
-                           : asked->sharing.settings != NULL ? asked->sharing.settings
-                                                             : no_settings,
-                           asked->sharing.block > 0 ? 1 : asked->sharing.nsettings,
+    CV_TRY(cv_planned_init(&execution->planned, policy, settings, nsettings,
                            execution->muster.platform,
                            cleave_platform_workers(execution->muster.platform),
                            &(struct cv_load){ .units = total, .real = true }, NULL, err));

@@ -11,6 +11,7 @@
 #include "model/platform/platform_internal.h"
 #include "policy/kit/vacant.h"
 #include "run/kit/usable_cores.h"
+#include "run/master/sharing.h"
 
 enum { SPARE = 16 }; /* places for hosts that are not known yet */
 
@@ -81,11 +82,10 @@ static enum cleave_status ask_platform(struct cv_muster *muster,
 
 static bool takes_joiners(const struct cleave_execution *asked)
 {
-    if (asked->sharing.own_policy != NULL)
-        return false;
-    return asked->sharing.block > 0 || asked->sharing.policy == NULL ||
-           strcmp(asked->sharing.policy, "learn") == 0 ||
-           strcmp(asked->sharing.policy, "self") == 0;
+    const struct cleave_policy *policy;
+
+    return cv_sharing_policy(&asked->sharing, &policy, NULL) == CLEAVE_OK &&
+           policy->takes_joiners;
 }
 
 static enum cleave_status reach_hosts(struct cv_local *local, struct places *places,

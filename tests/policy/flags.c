@@ -1,0 +1,263 @@
+/* flags.c -- what policies say of themselves is true. SPDX-License-Identifier: MIT
+ *
+ * A run asks the struct of a policy, never its name: who can do with workers that come
+ * later, and whose chunks all have one size. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include <cleave/run.h>
+#include <cleave/trace.h>
+
+#include "engine/driver.h"
+#include "policy/compound/registry.h"
+#include "policy/kit/vacant.h"
+#include "sim/load/native.h"
+
+enum { WORKERS = 3, LATE = 1 };
+
+static const double LOAD = 100, JOINS_S = 10;
+
+static const struct cleave_worker steady = { 1, 0.01, 1e6, 0, 1e6, 0 };
+
+static struct cleave_platform *build(void)
+{
+    const struct cleave_worker workers[WORKERS] = { steady, steady, steady };
+    struct cleave_platform *platform = NULL;
+
+    assert_int_equal(cleave_platform_new(CLEAVE_PORT_MULTI, workers, WORKERS, &platform,
+                                         NULL),
+                     CLEAVE_OK);
+    return platform;
+}
+
+/* --- an engine of workers that compute a unit a second, of whom one is late ------------- */
+
+struct door {
+    bool loses; /* the policy hears of losses: what is ordered too early is lost */
+    struct cleave_event *events;
+    size_t count, room;
+    uint64_t numbered;
+    double now_s, free_s[WORKERS], done[WORKERS];
+};
+
+static enum cleave_status door_open(const struct cleave_platform *platform,
+                                    const void *source, void **out,
+                                    struct cleave_error *err)
+{
+    (void)platform;
+    (void)err;
+    *out = *(void *const *)source;
+    return CLEAVE_OK;
+}
+
+static void add(struct door *door, struct cleave_event event)
+{
+    if (door->count == door->room) {
+        door->room = door->room * 2 + 64;
+        door->events = realloc(door->events, door->room * sizeof *door->events);
+        assert_non_null(door->events);
+    }
+    door->events[door->count++] = event;
+}
+
+static enum cleave_status door_begin(void *engine, const struct cv_run *run,
+                                     struct cleave_error *err)
+{
+    struct door *door = engine;
+
+    (void)run;
+    (void)err;
+    door->free_s[LATE] = JOINS_S;
+    add(door,
+        (struct cleave_event){ .kind = CLEAVE_WAKE, .worker = LATE, .time_s = JOINS_S });
+    return CLEAVE_OK;
+}
+
+static enum cleave_status door_submit(void *engine, const struct cleave_order *order,
+                                      struct cleave_error *err)
+{
+    struct door *door = engine;
+    struct cleave_event event = { .worker = order->worker,
+                                  .start_s = door->now_s,
+                                  .time_s = door->now_s,
+                                  .units = order->units };
+
+    (void)err;
+    if (order->kind == CLEAVE_RECALL) {
+        event.kind = CLEAVE_RECALLED;
+        event.units = 0;
+    } else if (order->kind == CLEAVE_WAKE_AT) {
+        event.kind = CLEAVE_WAKE;
+        event.time_s = order->time_s;
+    } else {
+        double *free_s = &door->free_s[order->worker];
+
+        event.chunk = door->numbered++;
+        event.kind = CLEAVE_SENT;
+        add(door, event);
+        event.kind = CLEAVE_DONE;
+        if (order->worker == LATE && door->loses && door->now_s < JOINS_S) {
+            event.kind = CLEAVE_LOST;
+        } else {
+            event.start_s = *free_s > door->now_s ? *free_s : door->now_s;
+            *free_s = event.time_s = event.start_s + 0.01 + order->units;
+        }
+    }
+    add(door, event);
+    return CLEAVE_OK;
+}
+
+static enum cleave_status door_wait(void *engine, struct cleave_event *out, bool *out_any,
+                                    struct cleave_error *err)
+{
+    struct door *door = engine;
+    size_t first = 0;
+
+    (void)err;
+    *out_any = door->count > 0;
+    if (!*out_any)
+        return CLEAVE_OK;
+    for (size_t i = 1; i < door->count; i++)
+        if (door->events[i].time_s < door->events[first].time_s)
+            first = i;
+    *out = door->events[first];
+    memmove(&door->events[first], &door->events[first + 1],
+            (--door->count - first) * sizeof *door->events);
+    door->now_s = out->time_s;
+    door->done[out->worker] += out->kind == CLEAVE_DONE ? out->units : 0;
+    return CLEAVE_OK;
+}
+
+static void door_close(void *engine)
+{
+    (void)engine;
+}
+
+static const struct cv_engine door_engine = {
+    .name = "door",
+    .summary = "one worker comes later",
+    .open = door_open,
+    .begin = door_begin,
+    .submit = door_submit,
+    .wait = door_wait,
+    .close = door_close,
+};
+
+/* --- runs ------------------------------------------------------------------------------- */
+
+static void drive(const struct cleave_policy *policy,
+                  const struct cleave_setting *settings, size_t nsettings,
+                  const struct cleave_platform *platform,
+                  const struct cleave_worker *declared, const struct cv_engine *engine,
+                  const void *source, struct cleave_trace *trace)
+{
+    const struct cv_run run = { .platform = platform };
+    const struct cv_load load = { .units = LOAD, .real = true };
+    struct cv_planned planned;
+    struct cv_driver *driver = NULL;
+    struct cv_outcome outcome;
+    struct cleave_error err;
+
+    if (cv_planned_init(&planned, policy, settings, nsettings, platform, declared, &load,
+                        NULL, &err) != CLEAVE_OK)
+        fail_msg("%s: %s", policy->name, err.text);
+    if (cv_driver_open(&planned, engine, platform, source, &driver, &err) != CLEAVE_OK ||
+        cv_driver_run(driver, &run, trace, &outcome, &err) != CLEAVE_OK)
+        fail_msg("%s: %s", policy->name, err.text);
+    cv_driver_close(driver);
+    cv_planned_done(&planned);
+}
+
+/* Who says that it takes joiners gives a fair share of what is left to the one who comes. */
+static void joiners_get_work(void **state)
+{
+    static const struct cleave_setting none[1];
+    const struct cleave_worker declared[WORKERS] = { steady, cv_vacant_place(), steady };
+    struct cleave_platform *platform = build();
+    size_t count = 0;
+
+    (void)state;
+    for (size_t p = 0; p < cleave_policy_count(); p++) {
+        const struct cleave_policy *policy = cleave_policy_at(p);
+        struct door door = { .loses = policy->hears_losses };
+        void *source = &door;
+
+        if (!policy->takes_joiners)
+            continue;
+        count++;
+        assert_int_equal(policy->task, CLEAVE_TASK_LOAD);
+        drive(policy, none, 0, platform, declared, &door_engine, &source, NULL);
+        if (door.done[LATE] < 0.7 * (LOAD - 2 * JOINS_S) / WORKERS)
+            fail_msg("%s: who joined got %g units", policy->name, door.done[LATE]);
+        free(door.events);
+    }
+    assert_true(count >= 2);
+    cleave_platform_free(platform);
+}
+
+/* Who has one size has a parameter for it, which all chunks but the last follow. */
+static void one_size_is_one_size(void **state)
+{
+    const struct cleave_setting seven[] = { { NULL, "7" } };
+    struct cleave_platform *platform = build();
+    size_t count = 0;
+
+    (void)state;
+    for (size_t p = 0; p < cleave_policy_count(); p++) {
+        const struct cleave_policy *policy = cleave_policy_at(p);
+        struct cleave_setting setting = seven[0];
+        struct cleave_trace *trace = NULL;
+        size_t chunks = 0, others = 0;
+
+        if (policy->one_size == NULL)
+            continue;
+        count++;
+        setting.key = policy->one_size;
+        assert_int_equal(policy->task, CLEAVE_TASK_LOAD);
+        assert_int_equal(cleave_trace_new(&trace, NULL), CLEAVE_OK);
+        drive(policy, &setting, 1, platform, cleave_platform_workers(platform),
+              &cv_engine_native, NULL, trace);
+        for (size_t i = 0; i < cleave_trace_count(trace); i++) {
+            const struct cleave_entry *entry = cleave_trace_at(trace, i);
+
+            if (!entry->is_order || entry->as.order.kind != CLEAVE_SEND)
+                continue;
+            chunks++;
+            others += entry->as.order.units != 7;
+        }
+        assert_int_equal(chunks, 15);
+        assert_int_equal(others, 1);
+        cleave_trace_free(trace);
+    }
+    assert_true(count >= 1);
+    cleave_platform_free(platform);
+}
+
+/* Those that a run falls back on can do what a run of unknown length on hosts may need. */
+static void defaults_are_fit_for_runs(void **state)
+{
+    const struct cleave_policy *both[] = { cv_policy_of_runs(), cv_policy_of_one_size() };
+
+    (void)state;
+    for (size_t i = 0; i < 2; i++) {
+        assert_non_null(both[i]);
+        assert_true(both[i]->takes_joiners && both[i]->takes_streams);
+        assert_int_equal(both[i]->needs, 0);
+    }
+    assert_non_null(both[1]->one_size);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(joiners_get_work),
+        cmocka_unit_test(one_size_is_one_size),
+        cmocka_unit_test(defaults_are_fit_for_runs),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
