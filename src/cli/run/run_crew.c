@@ -9,6 +9,7 @@
 #include "cli/kit/output.h"
 #include "cli/load/plan_text.h"
 #include "cli/run/run_options.h"
+#include "run/master/sharing.h"
 
 static int input_size(const struct cleave_execution *execution, double *out)
 {
@@ -34,19 +35,19 @@ static int input_size(const struct cleave_execution *execution, double *out)
 }
 
 /* The job of planning what the run will do. */
-static struct cleave_job describe(const struct cleave_execution *execution, double bytes)
+static enum cleave_status describe(const struct cleave_execution *execution, double bytes,
+                                   struct cv_arena *arena, struct cleave_job *out,
+                                   struct cleave_error *err)
 {
-    return (struct cleave_job){ .platform = execution->crew.platform,
+    *out = (struct cleave_job){ .platform = execution->crew.platform,
                                 .load = bytes,
-                                .policy = execution->sharing.policy != NULL
-                                              ? execution->sharing.policy
-                                              : "learn",
-                                .settings = execution->sharing.settings,
-                                .nsettings = execution->sharing.nsettings,
+                                .policy = cv_sharing_name(&execution->sharing),
                                 .seed = 1 };
+    return cv_sharing_settings(&execution->sharing, arena, &out->settings,
+                               &out->nsettings, err);
 }
 
-int cv_run_plan(const struct cleave_execution *execution)
+int cv_run_plan(const struct cleave_execution *execution, struct cv_arena *arena)
 {
     const struct cv_load_options shown = { .gantt = 1 };
     const struct cv_screen screen = cv_screen_facts();
@@ -61,15 +62,15 @@ int cv_run_plan(const struct cleave_execution *execution)
         return status;
     if (!(bytes > 0))
         return cv_complain(CV_EXIT_USAGE, "--dry-run: the input is empty");
-    job = describe(execution, bytes);
-    if (cleave_plan_load(&job, &schedule, &err) != CLEAVE_OK)
+    if (describe(execution, bytes, arena, &job, &err) != CLEAVE_OK ||
+        cleave_plan_load(&job, &schedule, &err) != CLEAVE_OK)
         return cv_complain_error(&err);
     cv_plan_text(schedule, execution->crew.platform, &shown, &screen, &text);
     cleave_schedule_free(schedule);
     return cv_print_take(&text);
 }
 
-double cv_run_predict(const struct cleave_execution *execution)
+double cv_run_predict(const struct cleave_execution *execution, struct cv_arena *arena)
 {
     struct cleave_schedule *schedule;
     struct cleave_job job;
@@ -84,8 +85,8 @@ double cv_run_predict(const struct cleave_execution *execution)
     }
     if (!(bytes > 0))
         return NAN;
-    job = describe(execution, bytes);
-    if (cleave_plan_load(&job, &schedule, NULL) != CLEAVE_OK)
+    if (describe(execution, bytes, arena, &job, NULL) != CLEAVE_OK ||
+        cleave_plan_load(&job, &schedule, NULL) != CLEAVE_OK)
         return NAN;
     end_s = schedule->makespan_s;
     cleave_schedule_free(schedule);

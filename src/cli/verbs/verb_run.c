@@ -14,6 +14,7 @@
 #include "cli/run/run_report.h"
 #include "cli/kit/settings.h"
 #include "cli/kit/trace_output.h"
+#include "run/master/sharing.h"
 
 static int open_output(const char *path, int *out)
 {
@@ -85,29 +86,32 @@ static int fill_hosts(const struct cv_call *call, const struct cv_crew *crew,
     return read_environment(call, &out->hosts.environment);
 }
 
-/* Who decides, and how. --block is short for the policy that hands out equal chunks. */
+/* Who decides, and how. */
 static int fill_policy(const struct cv_call *call, struct cleave_execution *out)
 {
     const struct cv_run_options *values = call->values;
+    const struct cleave_setting *whole;
+    const struct cleave_policy *policy;
     struct cv_settings settings;
-    char chunk[48];
+    struct cleave_error err;
+    size_t count;
     int status = cv_settings_open(&settings, &values->params, 1, call->arena);
 
     if (values->policy != NULL && strcmp(values->policy, "auto") != 0)
         out->sharing.policy = values->policy;
-    if (status == CV_EXIT_DONE && values->block > 0) {
-        if (out->sharing.policy != NULL && strcmp(out->sharing.policy, "self") != 0)
-            return cv_complain(
-                CV_EXIT_USAGE,
-                "expected --policy or --block, got --policy %s and --block",
-                out->sharing.policy);
-        out->sharing.policy = "self";
-        snprintf(chunk, sizeof chunk, "chunk=%.17g", values->block);
-        status = cv_settings_add(&settings, chunk, call->arena);
-    }
     out->sharing.settings = settings.items;
     out->sharing.nsettings = settings.count;
-    return status;
+    out->sharing.block = values->block;
+    if (status != CV_EXIT_DONE || !(values->block > 0))
+        return status;
+    if (cv_sharing_policy(&out->sharing, &policy, NULL) != CLEAVE_OK)
+        return cv_complain(CV_EXIT_USAGE,
+                           "expected --policy or --block, got --policy %s and --block",
+                           out->sharing.policy);
+    if (cv_sharing_settings(&out->sharing, call->arena, &whole, &count, &err) !=
+        CLEAVE_OK)
+        return cv_complain_error(&err);
+    return CV_EXIT_DONE;
 }
 
 /* What is asked for, from the options. */
@@ -206,13 +210,12 @@ static int save_trace(const struct cv_call *call,
         status = cv_trace_add_facts(execution->tell.trace, &facts);
     if (status != CV_EXIT_DONE)
         return status;
-    return cv_trace_write(values->trace, &(struct cv_trace_story){
-                                             .trace = execution->tell.trace,
-                                             .platform = result->platform,
-                                             .policy = execution->sharing.policy != NULL
-                                                           ? execution->sharing.policy
-                                                           : "learn",
-                                             .load = result->input_bytes });
+    return cv_trace_write(values->trace,
+                          &(struct cv_trace_story){
+                              .trace = execution->tell.trace,
+                              .platform = result->platform,
+                              .policy = cv_sharing_name(&execution->sharing),
+                              .load = result->input_bytes });
 }
 
 static int execute(const struct cv_call *call, struct cv_run_report *report,
@@ -287,12 +290,12 @@ static int lead(const struct cv_call *call, const struct cv_run_mpi *mpi)
     report.reach = reach;
     status = fill(call, &crew, &report, &execution);
     if (status == CV_EXIT_DONE && values->dry_run) {
-        status = cv_run_plan(&execution);
+        status = cv_run_plan(&execution, call->arena);
         cleave_platform_free(crew.platform);
         return cv_run_report_close(&report, status);
     }
     if (status == CV_EXIT_DONE && values->hosts != NULL)
-        report.predicted_s = cv_run_predict(&execution);
+        report.predicted_s = cv_run_predict(&execution, call->arena);
     if (status == CV_EXIT_DONE)
         status = open_output(values->output, &execution.output.descriptor);
     if (status == CV_EXIT_DONE)
