@@ -160,6 +160,7 @@ enum cleave_param_kind {
     CLEAVE_PARAM_REAL,  /* double   */
     CLEAVE_PARAM_COUNT, /* uint32_t */
     CLEAVE_PARAM_TEXT,  /* const char *, NULL unless given; the policy reads it */
+    CLEAVE_PARAM_UNITS, /* double; may be written as 600k or 3 GB */
 };
 
 /* A parameter, stored in the state block before `plan` is called. */

@@ -146,6 +146,21 @@ over_bound optimal proved_among bounds chunks left_out " ]
     [[ $stderr == *"'rounds': expected a whole number from "*", got 'x'" ]]
 }
 
+@test "parameters that are amounts take a prefix, others do not" {
+    cleave 0 plan load -p $RACK -l 2M --policy self --param chunk=100000 --json
+    local plan=$output
+    cleave 0 plan load -p $RACK -l 2M --policy self --param chunk=100k --json
+    [ "$output" = "$plan" ]
+    for setting in first=1k least=1kB most=600k; do
+        cleave 0 plan load -p $RACK -l 2M --policy learn --param $setting
+    done
+    cleave 0 plan load -p $RACK -l 2M --policy guided --param least=1k
+    refuses "policy 'learn': parameter 'most': expected a number from 0 to 1e+300, got '600x'" \
+        plan load -p $RACK -l 2M --policy learn --param most=600x
+    refuses "policy 'learn': parameter 'growth': expected a number from 1 to 100, got '0.002k'" \
+        plan load -p $RACK -l 2M --policy learn --param growth=0.002k
+}
+
 @test "policies: unknown, and one that does not apply" {
     cleave 2 plan load -p $LAB -l 5 --policy umrr
     [[ $stderr == "cleave: unknown policy 'umrr'; did you mean 'umr'"* ]]

@@ -62,7 +62,8 @@ static enum cleave_status check_params(const struct cleave_policy *own,
 {
     static const size_t sizes[] = { [CLEAVE_PARAM_REAL] = sizeof(double),
                                     [CLEAVE_PARAM_COUNT] = sizeof(uint32_t),
-                                    [CLEAVE_PARAM_TEXT] = sizeof(const char *) };
+                                    [CLEAVE_PARAM_TEXT] = sizeof(const char *),
+                                    [CLEAVE_PARAM_UNITS] = sizeof(double) };
 
     for (const struct cleave_param *p = own->params; p != NULL && p->name != NULL; p++) {
         if ((size_t)p->kind >= sizeof sizes / sizeof *sizes)

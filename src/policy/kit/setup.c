@@ -156,7 +156,9 @@ enum cleave_status cv_param_read(const struct cleave_policy *policy,
     double value;
 
     CV_TRY(find_param(policy, setting->key, &param, err));
-    if (cv_quantity_parse(setting->value, CV_NUMBER, &value) != NULL ||
+    if (cv_quantity_parse(setting->value,
+                          param->kind == CLEAVE_PARAM_UNITS ? CV_UNITS : CV_NUMBER,
+                          &value) != NULL ||
         value < param->least || value > param->most ||
         (param->kind == CLEAVE_PARAM_COUNT && value != floor(value)))
         return cv_fail(

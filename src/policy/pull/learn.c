@@ -332,11 +332,11 @@ static void learn_decide(void *state, const struct cleave_view *view,
 }
 
 static const struct cleave_param learn_params[] = {
-    { "first", CLEAVE_PARAM_REAL, offsetof(struct learn, first), 0, 0, 1e300,
+    { "first", CLEAVE_PARAM_UNITS, offsetof(struct learn, first), 0, 0, 1e300,
       "units of each worker's first chunk; 0: a 256th of an equal share" },
-    { "least", CLEAVE_PARAM_REAL, offsetof(struct learn, least), 0, 0, 1e300,
+    { "least", CLEAVE_PARAM_UNITS, offsetof(struct learn, least), 0, 0, 1e300,
       "units of the smallest chunk" },
-    { "most", CLEAVE_PARAM_REAL, offsetof(struct learn, most), 0, 0, 1e300,
+    { "most", CLEAVE_PARAM_UNITS, offsetof(struct learn, most), 0, 0, 1e300,
       "units of the largest chunk; 0: no limit" },
     { "growth", CLEAVE_PARAM_REAL, offsetof(struct learn, growth), 4, 1, 100,
       "from one chunk to the next" },

@@ -78,10 +78,10 @@ double cv_least_chunk(const struct cleave_view *view);
         "prefetch", CLEAVE_PARAM_COUNT, offsetof(type, member.prefetch), preset, 1, \
             1000, "a worker asks when it holds fewer unfinished chunks than this"   \
     }
-#define CV_LEAST_PARAM(type, member)                                           \
-    {                                                                          \
-        "least", CLEAVE_PARAM_REAL, offsetof(type, member.least), 0, 0, 1e300, \
-            "units of the smallest chunk; 0: what covers the latencies"        \
+#define CV_LEAST_PARAM(type, member)                                            \
+    {                                                                           \
+        "least", CLEAVE_PARAM_UNITS, offsetof(type, member.least), 0, 0, 1e300, \
+            "units of the smallest chunk; 0: what covers the latencies"         \
     }
 
 #endif

@@ -45,7 +45,7 @@ static void self_decide(void *state, const struct cleave_view *view,
 }
 
 static const struct cleave_param self_params[] = {
-    { "chunk", CLEAVE_PARAM_REAL, offsetof(struct self, chunk), 0, 0, 1e300,
+    { "chunk", CLEAVE_PARAM_UNITS, offsetof(struct self, chunk), 0, 0, 1e300,
       "units of a chunk; 0: a tenth of an equal share" },
     CV_PREFETCH_PARAM(struct self, pull, 2),
     { 0 },
