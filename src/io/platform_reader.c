@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT
  *
  * The file is read in one pass, every value being checked where it stands, so that a
- * message names line, column and field. What the fields may hold is said in one table. */
+ * message names line, column and field. What costs may be is said in the table of the model. */
 #include <cleave/platform.h>
 
 #include <stdbool.h>
@@ -14,6 +14,7 @@
 #include "io/input.h"
 #include "io/reading.h"
 #include "model/platform/platform_internal.h"
+#include "model/platform/worker_fields.h"
 
 enum {
     FILE_MOST = 256 << 20, /* bytes */
@@ -38,44 +39,62 @@ struct reader {
     uint64_t total; /* workers so far */
 };
 
-enum field_kind { NAME, TEXT, COUNT, SLOTS, POSITIVE, NOT_NEGATIVE, PROFILE };
+enum field_kind { NAME, TEXT, COUNT, SLOTS, PROFILE };
 
+/* What a worker has besides its costs, which model/platform/worker_fields.h lists. */
 struct field {
     const char *name;
     enum field_kind kind;
     bool required;
-    enum cv_quantity quantity;
     size_t offset; /* into struct draft */
 };
 
-static const struct field fields[] = {
-    { "name", NAME, true, 0, 0 },
-    { "count", COUNT, false, 0, offsetof(struct draft, group.count) },
-    { "speed", POSITIVE, true, CV_RATE, offsetof(struct draft, worker.speed_ups) },
-    { "compute_latency", NOT_NEGATIVE, false, CV_SECONDS,
-      offsetof(struct draft, worker.compute_latency_s) },
-    { "bandwidth", POSITIVE, true, CV_RATE,
-      offsetof(struct draft, worker.bandwidth_ups) },
-    { "latency", NOT_NEGATIVE, false, CV_SECONDS,
-      offsetof(struct draft, worker.latency_s) },
-    { "return_bandwidth", POSITIVE, false, CV_RATE,
-      offsetof(struct draft, worker.return_bandwidth_ups) },
-    { "return_latency", NOT_NEGATIVE, false, CV_SECONDS,
-      offsetof(struct draft, worker.return_latency_s) },
-    { "profile", PROFILE, false, 0, 0 },
-    { "ssh", TEXT, false, 0, offsetof(struct draft, group.ssh) },
-    { "slots", SLOTS, false, 0, offsetof(struct draft, group.slots) },
-    { "command", TEXT, false, 0, offsetof(struct draft, group.command) },
+static const struct field before[] = {
+    { "name", NAME, true, 0 },
+    { "count", COUNT, false, offsetof(struct draft, group.count) },
 };
-enum { NFIELDS = sizeof fields / sizeof *fields };
+static const struct field behind[] = {
+    { "profile", PROFILE, false, 0 },
+    { "ssh", TEXT, false, offsetof(struct draft, group.ssh) },
+    { "slots", SLOTS, false, offsetof(struct draft, group.slots) },
+    { "command", TEXT, false, offsetof(struct draft, group.command) },
+};
+enum {
+    NBEFORE = sizeof before / sizeof *before,
+    NBEHIND = sizeof behind / sizeof *behind,
+    NFIELDS = NBEFORE + CV_WORKER_FIELDS + NBEHIND,
+};
+
+/* The cost that field `index` is; NULL: it is something else. */
+static const struct cv_worker_field *cost_at(size_t index)
+{
+    return index >= NBEFORE && index < NBEFORE + CV_WORKER_FIELDS
+               ? &cv_worker_fields[index - NBEFORE]
+               : NULL;
+}
+
+/* Field `index`, which is no cost. */
+static const struct field *field_at(size_t index)
+{
+    return index < NBEFORE ? &before[index] : &behind[index - NBEFORE - CV_WORKER_FIELDS];
+}
 
 static const char *const top_fields[] = { "port", "workers" };
 enum { NTOP = sizeof top_fields / sizeof *top_fields };
 
 static const char *field_name(const void *context, size_t index)
 {
+    const struct cv_worker_field *cost = cost_at(index);
+
     (void)context;
-    return fields[index].name;
+    return cost != NULL ? cost->name : field_at(index)->name;
+}
+
+static bool is_required(size_t index)
+{
+    const struct cv_worker_field *cost = cost_at(index);
+
+    return cost != NULL ? cost->required : field_at(index)->required;
 }
 
 static const char *top_name(const void *context, size_t index)
@@ -104,10 +123,6 @@ static enum cleave_status take_field(struct reader *reader, const struct field *
         return cv_read_whole(&reader->in, token, CLEAVE_MAX_WORKERS, target);
     case SLOTS:
         return cv_read_whole(&reader->in, token, SLOTS_MOST, target);
-    case POSITIVE:
-        return cv_read_ranged(&reader->in, token, field->quantity, true, target);
-    case NOT_NEGATIVE:
-        return cv_read_ranged(&reader->in, token, field->quantity, false, target);
     case PROFILE:
         return cv_read_profile(&reader->in, token, &draft->group.steps,
                                &draft->group.nsteps);
@@ -172,12 +187,33 @@ static enum cleave_status keep_worker(struct reader *reader, const struct cv_tok
     return CLEAVE_OK;
 }
 
+static enum cleave_status take_value(struct reader *reader, size_t index,
+                                     const struct cv_token *token, struct draft *draft)
+{
+    const struct cv_worker_field *cost = cost_at(index);
+
+    if (cost == NULL)
+        return take_field(reader, field_at(index), token, draft);
+    return cv_read_ranged(&reader->in, token, cost->quantity, cost->positive,
+                          cv_worker_cost(&draft->worker, cost));
+}
+
+/* Costs that were left out are as those that they are like. */
+static void fill_in(struct draft *draft, const unsigned seen[NFIELDS])
+{
+    for (size_t i = 0; i < CV_WORKER_FIELDS; i++) {
+        const struct cv_worker_field *like = cv_worker_field_like(&cv_worker_fields[i]);
+
+        if (like != NULL && seen[NBEFORE + i] == 0)
+            *cv_worker_cost(&draft->worker, &cv_worker_fields[i]) =
+                cv_worker_cost_of(&draft->worker, like);
+    }
+}
+
 /* One entry of the list; reader->in.field is its path. */
 static enum cleave_status take_worker(struct reader *reader, const struct cv_token *token)
 {
-    struct draft draft = { .worker = { .return_bandwidth_ups = -1,
-                                       .return_latency_s = -1 },
-                           .group = { .count = 1 } };
+    struct draft draft = { .group = { .count = 1 } };
     unsigned seen[NFIELDS] = { 0 };
     size_t path = strlen(reader->in.field);
     struct cv_token key;
@@ -194,24 +230,21 @@ static enum cleave_status take_worker(struct reader *reader, const struct cv_tok
             break;
         CV_TRY(cv_read_key(&reader->in, &key, field_name, NFIELDS, seen, &index));
         snprintf(reader->in.field + path, sizeof reader->in.field - path, ".%s",
-                 fields[index].name);
+                 field_name(NULL, index));
         CV_TRY(cv_read_next(&reader->in, &value));
-        CV_TRY(take_field(reader, &fields[index], &value, &draft));
+        CV_TRY(take_value(reader, index, &value, &draft));
         reader->in.field[path] = '\0';
     }
     for (size_t i = 0; i < NFIELDS; i++)
-        if (fields[i].required && seen[i] == 0) {
+        if (is_required(i) && seen[i] == 0) {
             struct cv_place place = cv_read_place(&reader->in, token);
 
             /* If the file is broken here, that is the reason. */
             CV_TRY(cv_read_next(&reader->in, &key));
             return cv_fail_at(reader->in.err, &place, "required field '%s' is missing",
-                              fields[i].name);
+                              field_name(NULL, i));
         }
-    if (draft.worker.return_bandwidth_ups < 0)
-        draft.worker.return_bandwidth_ups = draft.worker.bandwidth_ups;
-    if (draft.worker.return_latency_s < 0)
-        draft.worker.return_latency_s = draft.worker.latency_s;
+    fill_in(&draft, seen);
     return keep_worker(reader, token, &draft);
 }
 

@@ -9,6 +9,7 @@
 #include "base/quantity.h"
 #include "base/text.h"
 #include "model/platform/platform_internal.h"
+#include "model/platform/worker_fields.h"
 
 /* What the reader would not take, not even in a comment, becomes a question mark. */
 static void write_comment(const char *comment, FILE *file)
@@ -88,14 +89,14 @@ static void write_worker(const char *name, const struct cleave_worker *worker,
     write_text("  - name", name, file);
     if (group != NULL && group->count > 1)
         fprintf(file, "    count: %lu\n", (unsigned long)group->count);
-    write_number("speed", worker->speed_ups, file);
-    write_number("compute_latency", worker->compute_latency_s, file);
-    write_number("bandwidth", worker->bandwidth_ups, file);
-    write_number("latency", worker->latency_s, file);
-    if (worker->return_bandwidth_ups != worker->bandwidth_ups)
-        write_number("return_bandwidth", worker->return_bandwidth_ups, file);
-    if (worker->return_latency_s != worker->latency_s)
-        write_number("return_latency", worker->return_latency_s, file);
+    for (size_t i = 0; i < CV_WORKER_FIELDS; i++) {
+        const struct cv_worker_field *field = &cv_worker_fields[i];
+        const struct cv_worker_field *like = cv_worker_field_like(field);
+        const double value = cv_worker_cost_of(worker, field);
+
+        if (like == NULL || value != cv_worker_cost_of(worker, like))
+            write_number(field->name, value, file);
+    }
     if (group == NULL)
         return;
     if (group->nsteps > 0)

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/quantity.h"
+#include "model/platform/worker_fields.h"
 
 const char *cleave_port_name(enum cleave_port port)
 {
@@ -78,28 +79,16 @@ void cleave_platform_free(struct cleave_platform *platform)
 static const char *find_fault(const struct cleave_worker *worker,
                               const char **out_expected, double *out_value)
 {
-    const struct {
-        const char *name;
-        double value;
-        bool positive;
-    } numbers[] = {
-        { "speed", worker->speed_ups, true },
-        { "compute_latency", worker->compute_latency_s, false },
-        { "bandwidth", worker->bandwidth_ups, true },
-        { "latency", worker->latency_s, false },
-        { "return_bandwidth", worker->return_bandwidth_ups, true },
-        { "return_latency", worker->return_latency_s, false },
-    };
+    for (size_t i = 0; i < CV_WORKER_FIELDS; i++) {
+        const struct cv_worker_field *field = &cv_worker_fields[i];
+        const double value = cv_worker_cost_of(worker, field);
 
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        double value = numbers[i].value;
-
-        if (isfinite(value) && (numbers[i].positive ? value > 0 : value >= 0))
+        if (isfinite(value) && (field->positive ? value > 0 : value >= 0))
             continue;
-        *out_expected = numbers[i].positive ? "expected a positive number"
-                                            : "expected a number of at least 0";
+        *out_expected = field->positive ? "expected a positive number"
+                                        : "expected a number of at least 0";
         *out_value = value;
-        return numbers[i].name;
+        return field->name;
     }
     return NULL;
 }
@@ -193,6 +182,22 @@ static uint64_t measure_names(size_t stem, uint32_t count)
     return bytes;
 }
 
+/* A way back that was left out is as the way out. */
+static void fill_way_back(struct cleave_worker *worker)
+{
+    for (size_t i = 0; i < CV_WORKER_FIELDS; i++)
+        if (cv_worker_fields[i].like != NULL &&
+            cv_worker_cost_of(worker, &cv_worker_fields[i]) != 0)
+            return;
+    for (size_t i = 0; i < CV_WORKER_FIELDS; i++) {
+        const struct cv_worker_field *like = cv_worker_field_like(&cv_worker_fields[i]);
+
+        if (like != NULL)
+            *cv_worker_cost(worker, &cv_worker_fields[i]) =
+                cv_worker_cost_of(worker, like);
+    }
+}
+
 enum cleave_status cleave_platform_new(enum cleave_port port,
                                        const struct cleave_worker *workers,
                                        uint32_t nworkers, struct cleave_platform **out,
@@ -210,11 +215,7 @@ enum cleave_status cleave_platform_new(enum cleave_port port,
         struct cleave_worker worker = workers[i];
         enum cleave_status status;
 
-        /* A way back that was left out is as the way out. */
-        if (worker.return_bandwidth_ups == 0 && worker.return_latency_s == 0) {
-            worker.return_bandwidth_ups = worker.bandwidth_ups;
-            worker.return_latency_s = worker.latency_s;
-        }
+        fill_way_back(&worker);
         status = check_worker(&worker, i, err);
         if (status != CLEAVE_OK) {
             cleave_platform_free(platform);
