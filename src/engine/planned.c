@@ -47,7 +47,8 @@ static enum cleave_status check_inputs(const struct cleave_policy *policy,
                        "has port: multi",
                        policy->name);
     if ((policy->needs & CLEAVE_NEEDS_EQUAL_WORKERS) &&
-        !cv_workers_equal(view->workers, view->nworkers, &other, &what))
+        !cv_workers_equal(view->workers, view->nworkers, view->result_ratio > 0, &other,
+                          &what))
         return cv_fail(err, CLEAVE_EINPUT,
                        "policy '%s' needs equal workers, but '%s' and '%s' differ in %s; "
                        "umr-plus and auto take unequal ones",

@@ -167,3 +167,18 @@ END
         >"$BATS_TEST_TMPDIR/documents"
     diff -u "$BATS_TEST_TMPDIR/program" "$BATS_TEST_TMPDIR/documents"
 }
+
+@test "every field of a worker is described" {
+    printf 'workers:\n  - xxxxxxxxxxxxxxxx: 1\n' >"$BATS_TEST_TMPDIR/p.yaml"
+    cleave 2 plan load -p "$BATS_TEST_TMPDIR/p.yaml" -l 5
+    [[ $stderr == *"; known: name, "* ]]
+    local field count=0
+    for field in $(printf '%s' "${stderr##*known: }" | tr ',' ' '); do
+        grep -q "^| .*\`$field\`.* |.*|.*|\$" docs/guide/platform.md || {
+            echo "docs/guide/platform.md: $field"
+            return 1
+        }
+        count=$((count + 1))
+    done
+    [ $count -ge 12 ]
+}

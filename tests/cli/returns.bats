@@ -149,3 +149,18 @@ multi" plan load -p "$BATS_TEST_TMPDIR/multi.yaml" -l 5 --result-ratio 1 --polic
         "$(grep -c '"order": *"return"' "$BATS_TEST_TMPDIR/trace.jsonl")" ]
     grep -q '"event": *"returned"' "$BATS_TEST_TMPDIR/trace.jsonl"
 }
+
+@test "workers that differ in the way back only are equal unless something comes back" {
+    cat >"$BATS_TEST_TMPDIR/back.yaml" <<'YAML'
+workers:
+  - {name: a, speed: 1, bandwidth: 20, return_bandwidth: 20}
+  - {name: b, speed: 1, bandwidth: 20, return_bandwidth: 5}
+YAML
+    for policy in mi xmi xmi-k; do
+        cleave 0 plan load -p "$BATS_TEST_TMPDIR/back.yaml" -l 100 --policy $policy
+        refuses "policy '$policy' needs equal workers, but 'a' and 'b' differ in \
+return_bandwidth; umr-plus and auto take unequal ones" \
+            plan load -p "$BATS_TEST_TMPDIR/back.yaml" -l 100 --policy $policy --result-ratio 0.5
+    done
+    cleave 0 plan load -p "$BATS_TEST_TMPDIR/back.yaml" -l 100 --policy auto --result-ratio 0.5
+}

@@ -10,7 +10,9 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "model/platform/equal_workers.h"
 #include "model/platform/platform_internal.h"
+#include "model/platform/worker_fields.h"
 
 static const struct cleave_worker good = {
     .speed_ups = 1,
@@ -50,6 +52,58 @@ static void array_is_copied(void **state)
     assert_int_equal(steps, 0);
     cleave_platform_free(platform);
     cleave_platform_free(NULL);
+}
+
+/* Rows name different members, what they are like is there, and lists have no gaps. */
+static void the_table_of_costs_is_sound(void **state)
+{
+    unsigned listed = 0;
+
+    (void)state;
+    for (size_t i = 0; i < CV_WORKER_FIELDS; i++) {
+        const struct cv_worker_field *field = &cv_worker_fields[i];
+        struct cleave_worker worker = { 0 };
+
+        *cv_worker_cost(&worker, field) = 7;
+        for (size_t k = 0; k < CV_WORKER_FIELDS; k++)
+            assert_true(cv_worker_cost_of(&worker, &cv_worker_fields[k]) ==
+                        (k == i ? 7 : 0));
+        assert_true((field->like == NULL) == (cv_worker_field_like(field) == NULL));
+        assert_true((field->like == NULL) == (field->listed > 0));
+        assert_true(field->like == NULL || !field->required);
+        assert_true(field->quantity == CV_RATE || field->quantity == CV_SECONDS);
+        listed += field->listed > 0;
+    }
+    for (unsigned place = 1; place <= listed; place++)
+        assert_non_null(cv_worker_field_listed(place));
+    assert_null(cv_worker_field_listed(0));
+    assert_null(cv_worker_field_listed(listed + 1));
+}
+
+static void every_cost_makes_workers_unequal(void **state)
+{
+    struct cleave_worker pair[3] = { good, good, good };
+    const char *what = "";
+    uint32_t other = 7;
+
+    (void)state;
+    assert_true(cv_workers_equal(pair, 3, true, &other, &what));
+    assert_true(other == 7 && what[0] == '\0');
+    for (size_t i = 0; i < CV_WORKER_FIELDS; i++) {
+        const struct cv_worker_field *field = &cv_worker_fields[i];
+
+        *cv_worker_cost(&pair[2], field) *= 2;
+        assert_false(cv_workers_equal(pair, 3, true, &other, &what));
+        assert_int_equal(other, 2);
+        assert_string_equal(what, field->name);
+        /* Where nothing comes back, the way back makes no difference. */
+        assert_true(cv_workers_equal(pair, 3, false, NULL, NULL) ==
+                    (field->like != NULL));
+        pair[2] = good;
+    }
+    pair[1].compute_latency_s = pair[1].bandwidth_ups = pair[1].return_latency_s = 99;
+    assert_false(cv_workers_equal(pair, 3, true, NULL, &what));
+    assert_string_equal(what, "bandwidth");
 }
 
 static void way_back_left_out_is_as_the_way_out(void **state)
@@ -324,6 +378,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(array_is_copied),
+        cmocka_unit_test(the_table_of_costs_is_sound),
+        cmocka_unit_test(every_cost_makes_workers_unequal),
         cmocka_unit_test(way_back_left_out_is_as_the_way_out),
         cmocka_unit_test(bad_numbers_are_named),
         cmocka_unit_test(worker_count_is_limited),

@@ -101,7 +101,7 @@ static struct volume alone_volume(const struct knapsack *sack, double t)
     struct volume volume = { 0, 0 }, one = { 0, 0 };
 
     for (uint32_t i = 0; i < sack->n; i++) {
-        if (i == 0 || !cv_workers_equal(&sack->workers[i - 1], 2, NULL, NULL))
+        if (i == 0 || !cv_workers_equal(&sack->workers[i - 1], 2, false, NULL, NULL))
             one.units = cv_bound_alone(&sack->workers[i], t, sack->most_chunks,
                                        &one.slope, sack->exact);
         volume.units += one.units;
@@ -203,7 +203,7 @@ static size_t bounds_one_port(const struct cleave_worker *workers, uint32_t n,
     if (value < 0)
         return 0;
     out[count++] = (struct cleave_bound){ "start", value };
-    if (cv_workers_equal(workers, n, NULL, NULL)) {
+    if (cv_workers_equal(workers, n, false, NULL, NULL)) {
         value = cv_bound_equal(workers, n, load, scratch, &exact);
         out[count++] = (struct cleave_bound){ exact ? optimal : "rounds", value };
     } else {
