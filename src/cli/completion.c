@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <cleave/policy.h>
+#include "cli/compare/sweep.h"
 #include "cli/figures/figure_names.h"
 #include "cli/verbs.h"
 
@@ -109,12 +110,8 @@ enum cv_completes cv_completes(const struct cv_option *option, const char *task,
     } else if (strcmp(option->name, "--param") == 0)
         add_parameters(task, out_words);
     else if (strcmp(option->name, "--sweep") == 0)
-        cv_text_add(out_words, "%s",
-                    is_reduce(task)
-                        ? "cv= transfer= compute= nodes="
-                        : "latency= bandwidth= speed= compute-latency= latency-factor= "
-                          "bandwidth-factor= speed-factor= compute-latency-factor= "
-                          "workers= load= result-ratio= error=");
+        cv_sweep_names(is_reduce(task) ? CLEAVE_TASK_REDUCE : CLEAVE_TASK_LOAD, "=",
+                       out_words);
     else
         add_choices(argument, out_words);
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)

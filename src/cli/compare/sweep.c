@@ -9,48 +9,90 @@
 #include "cli/kit/output.h"
 #include "model/platform/platform_internal.h"
 
-static const struct {
-    const char *name;
-    enum cleave_task task;
+/* What the values of a sweep are. */
+struct values {
     enum cv_quantity quantity;
     double least, most;
     const char *range;
-} swept[] = {
+};
+
 #define TIME CV_SECONDS, 0, 1e100, "a time of 0 or more"
-#define RATE CV_RATE, 1e-100, 1e100, "a rate above 0"
-#define FACTOR CV_NUMBER, 1e-9, 1e9, "a factor above 0"
+static const struct values times = { TIME };
+static const struct values rates = { CV_RATE, 1e-100, 1e100, "a rate above 0" };
+static const struct values factors = { CV_NUMBER, 1e-9, 1e9, "a factor above 0" };
+static const struct values factors_or_0 = { CV_NUMBER, 0, 1e9, "a factor of 0 or more" };
+
+/* All that is no cost of a worker. */
+static const struct {
+    const char *name;
+    enum cleave_task task;
+    struct values values;
+} swept[] = {
 #define LOAD CLEAVE_TASK_LOAD
 #define REDUCE CLEAVE_TASK_REDUCE
-    [CV_SWEEP_NONE] = { "", REDUCE, CV_NUMBER, 0, 0, "" },
-    [CV_SWEEP_CV] = { "cv", REDUCE, CV_NUMBER, 0, 100, "a number from 0 to 100" },
-    [CV_SWEEP_TRANSFER] = { "transfer", REDUCE, TIME },
-    [CV_SWEEP_COMPUTE] = { "compute", REDUCE, TIME },
-    [CV_SWEEP_NODES] = { "nodes", REDUCE, CV_NUMBER, 1, 4294967294.0,
-                         "a number of nodes" },
-    [CV_SWEEP_LATENCY] = { "latency", LOAD, TIME },
-    [CV_SWEEP_BANDWIDTH] = { "bandwidth", LOAD, RATE },
-    [CV_SWEEP_SPEED] = { "speed", LOAD, RATE },
-    [CV_SWEEP_COMPUTE_LATENCY] = { "compute-latency", LOAD, TIME },
-    [CV_SWEEP_LATENCY_FACTOR] = { "latency-factor", LOAD, CV_NUMBER, 0, 1e9,
-                                  "a factor of 0 or more" },
-    [CV_SWEEP_BANDWIDTH_FACTOR] = { "bandwidth-factor", LOAD, FACTOR },
-    [CV_SWEEP_SPEED_FACTOR] = { "speed-factor", LOAD, FACTOR },
-    [CV_SWEEP_COMPUTE_LATENCY_FACTOR] = { "compute-latency-factor", LOAD, CV_NUMBER, 0,
-                                          1e9, "a factor of 0 or more" },
-    [CV_SWEEP_WORKERS] = { "workers", LOAD, CV_NUMBER, 1, CLEAVE_MAX_WORKERS,
-                           "a number of workers" },
-    [CV_SWEEP_LOAD] = { "load", LOAD, CV_UNITS, 1e-100, 1e100, "an amount above 0" },
-    [CV_SWEEP_RESULT_RATIO] = { "result-ratio", LOAD, CV_NUMBER, 0, 1e9,
-                                "a number of 0 or more" },
-    [CV_SWEEP_ERROR] = { "error", LOAD, CV_NUMBER, 0, 10, "a number from 0 to 10" },
-#undef TIME
-#undef RATE
-#undef FACTOR
+    [CV_SWEEP_NONE] = { "", REDUCE, { CV_NUMBER, 0, 0, "" } },
+    [CV_SWEEP_CV] = { "cv", REDUCE, { CV_NUMBER, 0, 100, "a number from 0 to 100" } },
+    [CV_SWEEP_TRANSFER] = { "transfer", REDUCE, { TIME } },
+    [CV_SWEEP_COMPUTE] = { "compute", REDUCE, { TIME } },
+    [CV_SWEEP_NODES] = { "nodes",
+                         REDUCE,
+                         { CV_NUMBER, 1, 4294967294.0, "a number of nodes" } },
+    [CV_SWEEP_COST] = { "", LOAD, { CV_NUMBER, 0, 0, "" } },
+    [CV_SWEEP_FACTOR] = { "", LOAD, { CV_NUMBER, 0, 0, "" } },
+    [CV_SWEEP_WORKERS] = { "workers",
+                           LOAD,
+                           { CV_NUMBER, 1, CLEAVE_MAX_WORKERS, "a number of workers" } },
+    [CV_SWEEP_LOAD] = { "load", LOAD, { CV_UNITS, 1e-100, 1e100, "an amount above 0" } },
+    [CV_SWEEP_RESULT_RATIO] = { "result-ratio",
+                                LOAD,
+                                { CV_NUMBER, 0, 1e9, "a number of 0 or more" } },
+    [CV_SWEEP_ERROR] = { "error", LOAD, { CV_NUMBER, 0, 10, "a number from 0 to 10" } },
 #undef LOAD
 #undef REDUCE
 };
+#undef TIME
 
 enum { SWEPT = sizeof swept / sizeof *swept, FIELDS = 4, PER_DECADE = 4 };
+
+static const struct values *values_of(const struct cv_sweep *sweep)
+{
+    if (sweep->what == CV_SWEEP_COST)
+        return sweep->field->quantity == CV_RATE ? &rates : &times;
+    if (sweep->what == CV_SWEEP_FACTOR)
+        return sweep->field->positive ? &factors : &factors_or_0;
+    return &swept[sweep->what].values;
+}
+
+enum { NAME_ROOM = 64 };
+
+/* How a cost, or a factor on it, is named here: compute_latency is compute-latency. */
+static void name_cost(const struct cv_worker_field *field, enum cv_swept what,
+                      char out[NAME_ROOM])
+{
+    snprintf(out, NAME_ROOM, "%s%s", field->name,
+             what == CV_SWEEP_FACTOR ? "-factor" : "");
+    for (char *c = out; *c != '\0'; c++)
+        *c = *c == '_' ? '-' : *c;
+}
+
+void cv_sweep_names(enum cleave_task task, const char *behind, struct cv_text *out)
+{
+    const struct cv_worker_field *field;
+
+    for (size_t i = 1; i < SWEPT; i++) {
+        if (swept[i].task != task)
+            continue;
+        if (i != CV_SWEEP_COST && i != CV_SWEEP_FACTOR)
+            cv_text_add(out, "%s%s%s", out->length > 0 ? " " : "", swept[i].name, behind);
+        else
+            for (unsigned k = 1; (field = cv_worker_field_listed(k)) != NULL; k++) {
+                char name[NAME_ROOM];
+
+                name_cost(field, (enum cv_swept)i, name);
+                cv_text_add(out, "%s%s%s", out->length > 0 ? " " : "", name, behind);
+            }
+    }
+}
 
 /* The ends and how to get from one to the other. */
 struct steps {
@@ -59,31 +101,51 @@ struct steps {
     size_t points; /* of those            */
 };
 
-static int expected_form(const char *text, enum cleave_task task)
+/* "latency, bandwidth, speed or compute-latency". */
+static void list_costs(char *out, size_t size)
 {
-    char shown[CV_ECHO_ROOM];
+    size_t length = 0;
 
-    return cv_complain(CV_EXIT_USAGE,
-                       "--sweep: expected %s with FROM:TO:STEP or FROM:TO:log[:POINTS], "
-                       "such as %s, got '%s'",
-                       task == CLEAVE_TASK_REDUCE
-                           ? "cv, transfer, compute or nodes"
-                           : "latency, bandwidth, speed or compute-latency, one of them "
-                             "with -factor behind it, workers, load, result-ratio or "
-                             "error",
-                       task == CLEAVE_TASK_REDUCE ? "cv=0.01:10:log" : "latency=0:10:0.5",
-                       cv_echo(text, shown));
+    out[0] = '\0';
+    for (unsigned k = 1; cv_worker_field_listed(k) != NULL && length < size; k++) {
+        char name[NAME_ROOM];
+
+        name_cost(cv_worker_field_listed(k), CV_SWEEP_COST, name);
+        length += (size_t)snprintf(out + length, size - length, "%s%s",
+                                   k == 1                                  ? ""
+                                   : cv_worker_field_listed(k + 1) == NULL ? " or "
+                                                                           : ", ",
+                                   name);
+    }
 }
 
-static int read_end(const char *text, enum cv_swept what, double *out)
+static int expected_form(const char *text, enum cleave_task task)
+{
+    char shown[CV_ECHO_ROOM], costs[256];
+
+    if (task == CLEAVE_TASK_REDUCE)
+        return cv_complain(CV_EXIT_USAGE,
+                           "--sweep: expected cv, transfer, compute or nodes with "
+                           "FROM:TO:STEP or FROM:TO:log[:POINTS], such as "
+                           "cv=0.01:10:log, got '%s'",
+                           cv_echo(text, shown));
+    list_costs(costs, sizeof costs);
+    return cv_complain(CV_EXIT_USAGE,
+                       "--sweep: expected %s, one of them with -factor behind it, "
+                       "workers, load, result-ratio or error with FROM:TO:STEP or "
+                       "FROM:TO:log[:POINTS], such as latency=0:10:0.5, got '%s'",
+                       costs, cv_echo(text, shown));
+}
+
+static int read_end(const char *text, const struct values *values, double *out)
 {
     char shown[CV_ECHO_ROOM];
     double value;
 
-    if (cv_quantity_parse(text, swept[what].quantity, &value) != NULL ||
-        !(value >= swept[what].least && value <= swept[what].most))
-        return cv_complain(CV_EXIT_USAGE, "--sweep: expected %s, got '%s'",
-                           swept[what].range, cv_echo(text, shown));
+    if (cv_quantity_parse(text, values->quantity, &value) != NULL ||
+        !(value >= values->least && value <= values->most))
+        return cv_complain(CV_EXIT_USAGE, "--sweep: expected %s, got '%s'", values->range,
+                           cv_echo(text, shown));
     *out = value;
     return CV_EXIT_DONE;
 }
@@ -112,14 +174,14 @@ static int read_points(const char *text, struct steps *steps)
 }
 
 /* FROM:TO:STEP or FROM:TO:log[:POINTS], split at the colons. */
-static int read_steps(char *const *fields, size_t count, enum cv_swept what,
+static int read_steps(char *const *fields, size_t count, const struct values *values,
                       struct steps *out)
 {
     char shown[CV_ECHO_ROOM];
-    int status = read_end(fields[0], what, &out->from);
+    int status = read_end(fields[0], values, &out->from);
 
     if (status == CV_EXIT_DONE)
-        status = read_end(fields[1], what, &out->to);
+        status = read_end(fields[1], values, &out->to);
     if (status != CV_EXIT_DONE)
         return status;
     if (!(out->to > out->from))
@@ -129,8 +191,7 @@ static int read_steps(char *const *fields, size_t count, enum cv_swept what,
                            cv_echo(fields[1], shown));
     if (strcmp(fields[2], "log") == 0)
         return read_points(count > 3 ? fields[3] : NULL, out);
-    if (count > 3 ||
-        cv_quantity_parse(fields[2], swept[what].quantity, &out->step) != NULL ||
+    if (count > 3 || cv_quantity_parse(fields[2], values->quantity, &out->step) != NULL ||
         !(out->step > 0))
         return cv_complain(CV_EXIT_USAGE,
                            "--sweep: expected log or a step above 0, got '%s'",
@@ -178,6 +239,26 @@ static int make_values(const struct steps *steps, struct cv_arena *arena,
     return CV_EXIT_DONE;
 }
 
+/* What is named so, if anything; `name` is kept. */
+static void find_swept(const char *name, enum cleave_task task, struct cv_sweep *out)
+{
+    static const enum cv_swept of_costs[] = { CV_SWEEP_COST, CV_SWEEP_FACTOR };
+    const struct cv_worker_field *field;
+
+    for (size_t i = 1; i < SWEPT; i++)
+        if (swept[i].task == task && name[0] != '\0' && strcmp(name, swept[i].name) == 0)
+            *out = (struct cv_sweep){ (enum cv_swept)i, NULL, name, NULL, 0, false };
+    for (unsigned k = 1;
+         task == CLEAVE_TASK_LOAD && (field = cv_worker_field_listed(k)) != NULL; k++)
+        for (size_t i = 0; i < 2; i++) {
+            char known[NAME_ROOM];
+
+            name_cost(field, of_costs[i], known);
+            if (strcmp(name, known) == 0)
+                *out = (struct cv_sweep){ of_costs[i], field, name, NULL, 0, false };
+        }
+}
+
 int cv_sweep_read(const char *text, enum cleave_task task, struct cv_arena *arena,
                   struct cv_sweep *out)
 {
@@ -187,7 +268,7 @@ int cv_sweep_read(const char *text, enum cleave_task task, struct cv_arena *aren
     size_t count = 0;
     int status;
 
-    *out = (struct cv_sweep){ CV_SWEEP_NONE, "", &nothing, 1, false };
+    *out = (struct cv_sweep){ CV_SWEEP_NONE, NULL, "", &nothing, 1, false };
     if (text == NULL)
         return CV_EXIT_DONE;
     copy = cv_arena_text(arena, text);
@@ -197,10 +278,7 @@ int cv_sweep_read(const char *text, enum cleave_task task, struct cv_arena *aren
     if (at == NULL)
         return expected_form(text, task);
     *at++ = '\0';
-    for (size_t i = 1; i < SWEPT; i++) {
-        if (swept[i].task == task && strcmp(copy, swept[i].name) == 0)
-            *out = (struct cv_sweep){ (enum cv_swept)i, swept[i].name, NULL, 0, false };
-    }
+    find_swept(copy, task, out);
     while (at != NULL && count < FIELDS) {
         fields[count++] = at;
         at = strchr(at, ':');
@@ -209,7 +287,7 @@ int cv_sweep_read(const char *text, enum cleave_task task, struct cv_arena *aren
     }
     if (out->what == CV_SWEEP_NONE || count < 3 || at != NULL)
         return expected_form(text, task);
-    status = read_steps(fields, count, out->what, &steps);
+    status = read_steps(fields, count, values_of(out), &steps);
     out->by_factors = steps.points > 0;
     return status == CV_EXIT_DONE ? make_values(&steps, arena, out) : status;
 }
@@ -301,45 +379,26 @@ const char *cv_sweep_unit(const struct cv_sweep *sweep)
         [CV_NUMBER] = "", [CV_SECONDS] = "s", [CV_UNITS] = "units", [CV_RATE] = "units/s"
     };
 
-    return units[swept[sweep->what].quantity];
+    return units[values_of(sweep)->quantity];
 }
 
 bool cv_sweep_is_platform(const struct cv_sweep *sweep)
 {
-    return sweep->what >= CV_SWEEP_LATENCY && sweep->what <= CV_SWEEP_WORKERS;
+    return sweep->what >= CV_SWEEP_COST && sweep->what <= CV_SWEEP_WORKERS;
 }
 
-static void change_worker(enum cv_swept what, double value, struct cleave_worker *worker)
+/* The way back changes with the way out. */
+static void change_worker(const struct cv_sweep *sweep, double value,
+                          struct cleave_worker *worker)
 {
-    switch (what) {
-    case CV_SWEEP_LATENCY:
-        worker->latency_s = worker->return_latency_s = value;
-        break;
-    case CV_SWEEP_BANDWIDTH:
-        worker->bandwidth_ups = worker->return_bandwidth_ups = value;
-        break;
-    case CV_SWEEP_SPEED:
-        worker->speed_ups = value;
-        break;
-    case CV_SWEEP_COMPUTE_LATENCY:
-        worker->compute_latency_s = value;
-        break;
-    case CV_SWEEP_LATENCY_FACTOR:
-        worker->latency_s *= value;
-        worker->return_latency_s *= value;
-        break;
-    case CV_SWEEP_BANDWIDTH_FACTOR:
-        worker->bandwidth_ups *= value;
-        worker->return_bandwidth_ups *= value;
-        break;
-    case CV_SWEEP_SPEED_FACTOR:
-        worker->speed_ups *= value;
-        break;
-    case CV_SWEEP_COMPUTE_LATENCY_FACTOR:
-        worker->compute_latency_s *= value;
-        break;
-    default:
-        break;
+    for (size_t i = 0; sweep->field != NULL && i < CV_WORKER_FIELDS; i++) {
+        const struct cv_worker_field *field = &cv_worker_fields[i];
+
+        if (field != sweep->field && cv_worker_field_like(field) != sweep->field)
+            continue;
+        *cv_worker_cost(worker, field) = sweep->what == CV_SWEEP_FACTOR
+                                             ? cv_worker_cost_of(worker, field) * value
+                                             : value;
     }
 }
 
@@ -364,7 +423,7 @@ int cv_sweep_platform(const struct cv_sweep *sweep, size_t index,
         return cv_complain(CV_EXIT_FAILED, "out of memory for the sweep");
     for (uint32_t i = 0; i < n; i++) {
         workers[i] = cleave_platform_workers(declared)[i];
-        change_worker(sweep->what, value, &workers[i]);
+        change_worker(sweep, value, &workers[i]);
         groups[i].name = cleave_platform_worker_name(declared, i);
         groups[i].count = 1;
         groups[i].steps = cleave_platform_profile(declared, i, &groups[i].nsteps);

@@ -13,6 +13,8 @@
 #include <cleave/policy.h>
 #include <cleave/reduce.h>
 #include "base/arena.h"
+#include "base/text.h"
+#include "model/platform/worker_fields.h"
 
 enum cv_swept {
     CV_SWEEP_NONE,
@@ -20,14 +22,8 @@ enum cv_swept {
     CV_SWEEP_TRANSFER,
     CV_SWEEP_COMPUTE,
     CV_SWEEP_NODES,
-    CV_SWEEP_LATENCY, /* from here on of loads */
-    CV_SWEEP_BANDWIDTH,
-    CV_SWEEP_SPEED,
-    CV_SWEEP_COMPUTE_LATENCY,
-    CV_SWEEP_LATENCY_FACTOR,
-    CV_SWEEP_BANDWIDTH_FACTOR,
-    CV_SWEEP_SPEED_FACTOR,
-    CV_SWEEP_COMPUTE_LATENCY_FACTOR,
+    CV_SWEEP_COST,   /* from here on of loads: a cost of every worker */
+    CV_SWEEP_FACTOR, /* on such a cost                                */
     CV_SWEEP_WORKERS,
     CV_SWEEP_LOAD,
     CV_SWEEP_RESULT_RATIO,
@@ -36,8 +32,9 @@ enum cv_swept {
 
 struct cv_sweep {
     enum cv_swept what;
-    const char *name;     /* "cv"; static              */
-    const double *values; /* in the arena, increasing  */
+    const struct cv_worker_field *field; /* of COST and FACTOR */
+    const char *name;                    /* "cv"; static or in the arena */
+    const double *values;                /* in the arena, increasing  */
     size_t count;
     bool by_factors; /* neighbours differ by a factor, not by a step */
 };
@@ -48,6 +45,8 @@ enum { CV_SWEEP_VALUES = 1000 }; /* most in a sweep */
  * nothing, with one value. */
 int cv_sweep_read(const char *text, enum cleave_task task, struct cv_arena *arena,
                   struct cv_sweep *out);
+/* Add all that may be swept, each with `behind` behind it and spaces between. */
+void cv_sweep_names(enum cleave_task task, const char *behind, struct cv_text *out);
 /* The unit of its values: "s", "units/s", "units" or "". */
 const char *cv_sweep_unit(const struct cv_sweep *sweep);
 /* Whether it is the platform that varies. */
