@@ -6,11 +6,9 @@
 #include <string.h>
 
 #include "base/text.h"
+#include "model/platform/platform_internal.h"
 
-enum {
-    NAME_MOST = 64,   /* bytes of a name */
-    TEXT_MOST = 4096, /* bytes of a text */
-};
+enum { TEXT_MOST = 4096 }; /* bytes of a text */
 
 /* --- Values ------------------------------------------------------------------------- */
 
@@ -91,7 +89,7 @@ enum cleave_status cv_read_text(struct cv_reading *reading, const struct cv_toke
                                 bool name, const char **out)
 {
     char expected[96];
-    size_t most = name ? NAME_MOST : TEXT_MOST;
+    size_t most = name ? CV_WORKER_NAME_MOST : TEXT_MOST;
 
     if (!cv_read_is_string(token) || token->length == 0 || cv_token_is_null(token) ||
         token->length > most || !cv_printable(token->text, token->length, !name)) {

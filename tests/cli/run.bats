@@ -253,6 +253,8 @@ lines"'; for i in $(seq 20); do echo "row$i,$i"; done; } >in
     job -i in -j 'fast,slow:nice -n 19' --block 100 -- sh -c 'cat >/dev/null; echo "$CLEAVE_WORKER $(nice)"'
     [ "$(sort -u out | grep -c '^fast')" -eq 1 ]
     grep -q '^slow 19$' out
+    job -i in -j 12 --block 1 -- sh -c 'cat >/dev/null; sleep 0.01; echo "$CLEAVE_WORKER"'
+    [ "$(sort -u out | tr '\n' ' ')" = "w0 w1 w10 w11 w2 w3 w4 w5 w6 w7 w8 w9 " ]
 }
 
 @test "--trace is readable, one JSON object a line" {
@@ -552,6 +554,11 @@ PYTHON
     refuses "no/where: cannot write: No such file or directory" run -i in -o no/where -- cat
     refuses "--workers: expected 1 to 4096, got '0'" run -i in -j 0 -- cat
     refuses "--workers: expected 1 to 4096, got '2x'" run -i in -j 2x -- cat
+    refuses "--workers: expected a number or names such as 'fast,slow:nice -n 19', got ''" run -i in -j a,:nice -- cat
+    refuses "--workers: expected a list of workers, got nothing" run -i in -j , -- cat
+    refuses "--workers: duplicate name 'a'" run -i in -j a,b,a:nice -- cat
+    refuses "--workers: expected a name of 1 to 64 bytes without spaces, got ' b'" run -i in -j 'a, b' -- cat
+    refuses "--workers: expected a name of 1 to 64 bytes without spaces, got 'a\\x01'" run -i in -j $'a\x01' -- cat
     refuses "--halt: expected never, now,fail=N, soon,fail=N or N%, got 'later'" run -i in --halt later -- cat
     refuses "--halt: expected never, now,fail=N, soon,fail=N or N%, got 'now,fail=99999999999999999999'" run -i in --halt now,fail=99999999999999999999 -- cat
     refuses "--progress: expected plain, got 'x'" run -i in --progress x -- cat

@@ -10,8 +10,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/text.h"
 #include "cli/kit/output.h"
+#include "model/platform/nominal.h"
 #include "run/worker/worker_fold.h"
 
 /* One MPI library: how its mpirun is known, and what has to be installed. */
@@ -200,31 +200,37 @@ int cv_run_mpi_serve(const struct cv_run_mpi *mpi)
     return CV_EXIT_DONE;
 }
 
+/* The names of all ranks but the first: host:rank. */
+static bool name_ranks(const struct cv_mpi_bridge *bridge, struct cv_arena *arena,
+                       const char **out)
+{
+    for (uint32_t r = 1; r < bridge->size; r++) {
+        const size_t room = strlen(bridge->hosts[r]) + 16;
+        char *name = cv_array(arena, room, 1);
+
+        if (name == NULL)
+            return false;
+        snprintf(name, room, "%s:%u", bridge->hosts[r], r);
+        out[r - 1] = name;
+    }
+    return true;
+}
+
 int cv_run_mpi_crew(const struct cv_run_mpi *mpi, struct cv_arena *arena,
                     struct cv_crew *out)
 {
     const struct cv_mpi_bridge *bridge = mpi->bridge;
     const uint32_t n = bridge->size - 1;
     struct cleave_host *hosts = cv_array(arena, n, sizeof *hosts);
-    struct cv_text yaml = { NULL, 0, 0, false };
+    const char **names = cv_array(arena, n, sizeof *names);
     struct cleave_error err;
     int status = CV_EXIT_DONE;
 
     *out = (struct cv_crew){ 0 };
-    if (hosts == NULL)
+    if (hosts == NULL || names == NULL || !name_ranks(bridge, arena, names))
         return cv_complain(CV_EXIT_FAILED, "out of memory for the workers");
-    cv_text_add(&yaml, "port: multi\nworkers:\n");
-    for (uint32_t i = 0; i < n; i++)
-        cv_text_add(&yaml,
-                    "  - {name: \"%s:%u\", speed: 1e8, bandwidth: 1e9, "
-                    "compute_latency: 1ms}\n",
-                    bridge->hosts[i + 1], i + 1);
-    if (yaml.failed)
-        status = cv_complain(CV_EXIT_FAILED, "out of memory for the workers");
-    else if (cleave_platform_parse("--mpi", yaml.bytes, strlen(yaml.bytes),
-                                   &out->platform, &err) != CLEAVE_OK)
+    if (cv_nominal_platform(CV_NOMINAL_RANK, names, n, &out->platform, &err) != CLEAVE_OK)
         status = cv_complain_error(&err);
-    cv_text_done(&yaml);
     for (uint32_t i = 0; i < n && status == CV_EXIT_DONE; i++)
         hosts[i] = (struct cleave_host){
             .name = cleave_platform_worker_name(out->platform, i),

@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "base/text.h"
 #include "cli/kit/output.h"
 #include "cli/kit/trace_output.h"
+#include "model/platform/nominal.h"
 #include "run/kit/usable_cores.h"
 
 #define FIELD(name) offsetof(struct cv_run_options, name)
@@ -195,29 +195,32 @@ const struct cv_option_group cv_run_groups[] = {
     { NULL, NULL },
 };
 
+/* The workers of --workers. */
+struct members {
+    const char **names, **prefixes; /* of the arena */
+    uint32_t count;
+};
+
 /* One worker of a list: "name" or "name:words". */
-static int add_member(char *text, size_t index, struct cv_text *yaml,
-                      const char **prefixes)
+static int add_member(char *text, struct members *members)
 {
     char *colon = strchr(text, ':'), shown[CV_ECHO_ROOM];
 
     if (colon != NULL) {
         *colon = '\0';
-        prefixes[index] = colon + 1;
+        members->prefixes[members->count] = colon + 1;
     }
     if (text[0] == '\0' || strpbrk(text, "\"\\\n") != NULL)
         return cv_complain(CV_EXIT_USAGE,
                            "--workers: expected a number or names such as "
                            "'fast,slow:nice -n 19', got '%s'",
                            cv_echo(text, shown));
-    cv_text_add(yaml,
-                "  - {name: \"%s\", speed: 1e8, bandwidth: 1e12, "
-                "compute_latency: 1ms}\n",
-                text);
+    members->names[members->count++] = text;
     return CV_EXIT_DONE;
 }
 
-static int read_count(const char *text, struct cv_text *yaml)
+/* "4": so many of no name. */
+static int read_count(const char *text, uint32_t *out)
 {
     char *end;
     const unsigned long count = strtoul(text, &end, 10);
@@ -225,55 +228,47 @@ static int read_count(const char *text, struct cv_text *yaml)
     if (*end != '\0' || count < 1 || count > MOST_WORKERS)
         return cv_complain(CV_EXIT_USAGE, "--workers: expected 1 to %d, got '%s'",
                            MOST_WORKERS, text);
-    for (unsigned long i = 0; i < count; i++)
-        cv_text_add(yaml,
-                    "  - {name: w%lu, speed: 1e8, bandwidth: 1e12, "
-                    "compute_latency: 1ms}\n",
-                    i);
+    *out = (uint32_t)count;
     return CV_EXIT_DONE;
 }
 
-static int read_names(const char *text, struct cv_arena *arena, struct cv_text *yaml,
-                      const char *const **out)
+static int read_names(const char *text, struct cv_arena *arena, struct members *out)
 {
     char *copy = cv_arena_text(arena, text), *rest, *name;
-    const char **prefixes = cv_array(arena, strlen(text) + 1, sizeof *prefixes);
     int status = CV_EXIT_DONE;
-    size_t count = 0;
 
-    if (copy == NULL || prefixes == NULL)
+    out->names = cv_array(arena, strlen(text) + 1, sizeof *out->names);
+    out->prefixes = cv_array(arena, strlen(text) + 1, sizeof *out->prefixes);
+    if (copy == NULL || out->names == NULL || out->prefixes == NULL)
         return cv_complain(CV_EXIT_FAILED, "out of memory for the workers");
     for (name = strtok_r(copy, ",", &rest); name != NULL && status == CV_EXIT_DONE;
          name = strtok_r(NULL, ",", &rest))
-        status = add_member(name, count++, yaml, prefixes);
-    *out = prefixes;
+        status = add_member(name, out);
+    if (status == CV_EXIT_DONE && out->count == 0)
+        return cv_complain(CV_EXIT_USAGE,
+                           "--workers: expected a list of workers, got nothing");
     return status;
 }
 
 int cv_crew_read(const char *text, struct cv_arena *arena, struct cv_crew *out)
 {
-    struct cv_text yaml = { NULL, 0, 0, false };
+    struct members members = { NULL, NULL, 0 };
     struct cleave_error err;
-    int status;
-
-    char cores[16];
+    int status = CV_EXIT_DONE;
 
     *out = (struct cv_crew){ .platform = NULL };
-    if (text == NULL) {
-        snprintf(cores, sizeof cores, "%u", cv_usable_cores());
-        text = cores;
-    }
-    cv_text_add(&yaml, "port: multi\nworkers:\n");
-    status = text[0] >= '0' && text[0] <= '9'
-                 ? read_count(text, &yaml)
-                 : read_names(text, arena, &yaml, &out->prefixes);
-    if (status == CV_EXIT_DONE && yaml.failed)
-        status = cv_complain(CV_EXIT_FAILED, "out of memory for the workers");
+    if (text == NULL)
+        members.count =
+            cv_usable_cores() < MOST_WORKERS ? cv_usable_cores() : MOST_WORKERS;
+    else if (text[0] >= '0' && text[0] <= '9')
+        status = read_count(text, &members.count);
+    else
+        status = read_names(text, arena, &members);
+    out->prefixes = members.prefixes;
     if (status == CV_EXIT_DONE &&
-        cleave_platform_parse("--workers", yaml.bytes, strlen(yaml.bytes), &out->platform,
-                              &err) != CLEAVE_OK)
+        cv_nominal_platform(CV_NOMINAL_HERE, members.names, members.count, &out->platform,
+                            &err) != CLEAVE_OK)
         status = cv_complain(CV_EXIT_USAGE, "--workers: %s", err.text);
-    cv_text_done(&yaml);
     return status;
 }
 

@@ -6,6 +6,8 @@
 #include "base/arena.h"
 #include "base/fail.h"
 
+enum { CV_WORKER_NAME_MOST = 64 }; /* bytes */
+
 /* Workers that were declared together: `count` alike, from worker `first` on. */
 struct cv_group {
     const char *name;

@@ -5,19 +5,10 @@
 
 #include "base/fail.h"
 #include "engine/driver.h"
+#include "model/platform/nominal.h"
 #include "mpi/bridge/bridge_nap.h"
 #include "mpi/map/map_master.h"
 #include "policy/compound/registry.h"
-
-/* What ranks are thought to be before anything is measured. */
-static const struct cleave_worker NOMINAL = {
-    .speed_ups = 1e6,
-    .compute_latency_s = 1e-4,
-    .bandwidth_ups = 1e9,
-    .latency_s = 1e-5,
-    .return_bandwidth_ups = 1e9,
-    .return_latency_s = 1e-5,
-};
 
 /* --- events of the others ----------------------------------------------------------------- */
 
@@ -118,16 +109,7 @@ static enum cleave_status run_load(struct cv_map_master *master, struct cleave_e
     if (map->units == 0)
         return CLEAVE_OK;
     if (platform == NULL) {
-        struct cleave_worker *workers = calloc(master->nworkers, sizeof *workers);
-
-        if (workers == NULL)
-            return cv_fail_memory(err, "the workers");
-        for (uint32_t w = 0; w < master->nworkers; w++)
-            workers[w] = NOMINAL;
-        status =
-            cleave_platform_new(CLEAVE_PORT_MULTI, workers, master->nworkers, &made, err);
-        free(workers);
-        CV_TRY(status);
+        CV_TRY(cv_nominal_platform(CV_NOMINAL_CALL, NULL, master->nworkers, &made, err));
         platform = made;
     }
     master->shares_port = cleave_platform_port(platform) != CLEAVE_PORT_MULTI;

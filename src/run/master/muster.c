@@ -8,6 +8,7 @@
 #include <cleave/trace.h>
 
 #include "base/fail.h"
+#include "model/platform/nominal.h"
 #include "model/platform/platform_internal.h"
 #include "policy/kit/vacant.h"
 #include "run/kit/usable_cores.h"
@@ -17,14 +18,6 @@ enum { SPARE = 16 }; /* places for hosts that are not known yet */
 
 /* So long those who are ready wait for others, if these can join later. */
 static const double PATIENCE_S = 1;
-
-/* What local workers are thought to be before anything is measured. Policies that plan ahead
- * take all of them for equal. */
-static const struct cleave_worker nominal = {
-    .speed_ups = 1e8,
-    .compute_latency_s = 1e-3,
-    .bandwidth_ups = 1e12,
-};
 
 void cv_muster_init(struct cv_muster *muster)
 {
@@ -64,18 +57,11 @@ static enum cleave_status ask_platform(struct cv_muster *muster,
                                        const struct cleave_platform **out,
                                        struct cleave_error *err)
 {
-    const uint32_t n = cv_muster_count(asked);
-    struct cleave_worker *workers;
-
     *out = asked->crew.platform;
     if (asked->crew.platform != NULL)
         return CLEAVE_OK;
-    workers = cv_array(&muster->arena, n, sizeof *workers);
-    if (workers == NULL)
-        return cv_fail_memory(err, "the workers");
-    for (uint32_t i = 0; i < n; i++)
-        workers[i] = nominal;
-    CV_TRY(cleave_platform_new(CLEAVE_PORT_MULTI, workers, n, &muster->nominal, err));
+    CV_TRY(cv_nominal_platform(CV_NOMINAL_HERE, NULL, cv_muster_count(asked),
+                               &muster->nominal, err));
     *out = muster->nominal;
     return CLEAVE_OK;
 }

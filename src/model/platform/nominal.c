@@ -1,0 +1,61 @@
+/* nominal.c -- workers of which nothing is known yet. SPDX-License-Identifier: MIT */
+#include "model/platform/nominal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text.h"
+#include "model/platform/platform_internal.h"
+
+/* Links on one machine are pipes, so wide that they never matter; those to ranks may be a
+ * network. */
+static const struct cleave_worker workers[] = {
+    [CV_NOMINAL_HERE] = { 1e8, 1e-3, 1e12, 0, 1e12, 0 },
+    [CV_NOMINAL_RANK] = { 1e8, 1e-3, 1e9, 0, 1e9, 0 },
+    [CV_NOMINAL_CALL] = { 1e6, 1e-4, 1e9, 1e-5, 1e9, 1e-5 },
+};
+
+static enum cleave_status check_name(const char *name, struct cleave_error *err)
+{
+    const size_t length = strlen(name);
+    char shown[64];
+
+    if (length > 0 && length <= CV_WORKER_NAME_MOST && cv_printable(name, length, false))
+        return CLEAVE_OK;
+    return cv_fail(err, CLEAVE_EINPUT,
+                   "expected a name of 1 to %d bytes without spaces, got '%s'",
+                   CV_WORKER_NAME_MOST, cv_shown(name, length, shown, sizeof shown));
+}
+
+/* As many kinds as workers, all the same. */
+static enum cleave_status build(enum cv_nominal kind, const char *const *names,
+                                uint32_t count, struct cleave_worker *kinds,
+                                struct cv_group *groups, struct cleave_platform **out,
+                                struct cleave_error *err)
+{
+    for (uint32_t i = 0; i < count; i++) {
+        kinds[i] = workers[kind];
+        if (names == NULL)
+            continue;
+        CV_TRY(check_name(names[i], err));
+        groups[i] = (struct cv_group){ .name = names[i], .count = 1 };
+    }
+    return names == NULL ? cleave_platform_new(CLEAVE_PORT_MULTI, kinds, count, out, err)
+                         : cv_platform_build(CLEAVE_PORT_MULTI, kinds, groups, count, out,
+                                             NULL, err);
+}
+
+enum cleave_status cv_nominal_platform(enum cv_nominal kind, const char *const *names,
+                                       uint32_t count, struct cleave_platform **out,
+                                       struct cleave_error *err)
+{
+    struct cleave_worker *kinds = calloc((size_t)count + 1, sizeof *kinds);
+    struct cv_group *groups = calloc((size_t)count + 1, sizeof *groups);
+    enum cleave_status status = kinds == NULL || groups == NULL
+                                    ? cv_fail_memory(err, "the workers")
+                                    : build(kind, names, count, kinds, groups, out, err);
+
+    free(kinds);
+    free(groups);
+    return status;
+}
