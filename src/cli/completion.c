@@ -16,11 +16,8 @@
 static const struct {
     const char *option, *words;
 } fixed[] = {
-    { "--engine", "native simgrid" },
-    { "--noise", "none gamma: normal:" },
-    { "--compute-model", "fresh fixed" },
-    { "--port", "one duplex multi" },
-    { "--split", "lines nul csv jsonl fasta fastq paragraph fixed: regex:" },
+    { "--engine", "native simgrid" },           { "--noise", "none gamma: normal:" },
+    { "--compute-model", "fresh fixed" },       { "--port", "one duplex multi" },
     { "--halt", "never soon,fail= now,fail=" },
 };
 
@@ -112,6 +109,8 @@ enum cv_completes cv_completes(const struct cv_option *option, const char *task,
     else if (strcmp(option->name, "--sweep") == 0)
         cv_sweep_names(is_reduce(task) ? CLEAVE_TASK_REDUCE : CLEAVE_TASK_LOAD, "=",
                        out_words);
+    else if (option->add_words != NULL)
+        option->add_words(out_words);
     else
         add_choices(argument, out_words);
     for (size_t i = 0; i < sizeof fixed / sizeof *fixed; i++)

@@ -75,7 +75,9 @@ static void zsh_option(struct cv_text *out, const struct cv_option *option,
                        const char *task)
 {
     const bool repeats = option->kind == CV_OPTION_REPEAT;
+    struct cv_text help = { NULL, 0, 0, false };
 
+    cv_option_help(option, &help);
     for (int turn = option->letter != 0 ? 0 : 1; turn < 2; turn++) {
         cv_text_add(out, "            '%s", repeats ? "*" : "");
         if (turn == 0)
@@ -84,12 +86,15 @@ static void zsh_option(struct cv_text *out, const struct cv_option *option,
         else
             cv_text_add(out, "%s%s", option->name, option->argument != NULL ? "=" : "");
         cv_text_add(out, "[");
-        add_quoted(out, option->help, sentence(option->help, 72), "[]:\\");
+        if (!help.failed)
+            add_quoted(out, help.bytes, sentence(help.bytes, 72), "[]:\\");
         cv_text_add(out, "]");
         if (option->argument != NULL)
             zsh_action(out, option, task);
         cv_text_add(out, "' \\\n");
     }
+    out->failed = out->failed || help.failed;
+    cv_text_done(&help);
 }
 
 static void zsh_verb(struct cv_text *out, const struct cv_verb *verb)
@@ -206,7 +211,7 @@ static void fish_describe(struct cv_text *out, const char *text, size_t length)
 static void fish_option(struct cv_text *out, const struct cv_verb *verb,
                         const struct cv_option *option, const char *task)
 {
-    struct cv_text words = { NULL, 0, 0, false };
+    struct cv_text words = { NULL, 0, 0, false }, help = { NULL, 0, 0, false };
 
     fish_condition(out, verb->name);
     cv_text_add(out, " -l %s", option->name + 2);
@@ -229,9 +234,12 @@ static void fish_option(struct cv_text *out, const struct cv_verb *verb,
             break;
         }
     }
-    fish_describe(out, option->help, sentence(option->help, 72));
-    out->failed = out->failed || words.failed;
+    cv_option_help(option, &help);
+    if (!help.failed)
+        fish_describe(out, help.bytes, sentence(help.bytes, 72));
+    out->failed = out->failed || words.failed || help.failed;
     cv_text_done(&words);
+    cv_text_done(&help);
 }
 
 static void fish_verb(struct cv_text *out, const struct cv_verb *verb)

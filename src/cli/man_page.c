@@ -66,6 +66,8 @@ static void add_head(struct cv_text *out, const struct cv_verb *verb, const char
 static void add_options(struct cv_text *out, const struct cv_option *options)
 {
     for (const struct cv_option *o = options; o->name != NULL; o++) {
+        struct cv_text help = { NULL, 0, 0, false };
+
         cv_text_add(out, ".TP\n");
         if (o->letter != 0)
             cv_text_add(out, "\\fB\\-%c\\fR, ", o->letter);
@@ -78,7 +80,10 @@ static void add_options(struct cv_text *out, const struct cv_option *options)
             cv_text_add(out, "\\fR");
         }
         cv_text_add(out, "\n");
-        add_text(out, o->help);
+        cv_option_help(o, &help);
+        add_text(out, help.failed ? "" : help.bytes);
+        out->failed = out->failed || help.failed;
+        cv_text_done(&help);
         cv_text_add(out, "\n");
     }
 }

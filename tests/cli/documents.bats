@@ -182,3 +182,24 @@ END
     done
     [ $count -ge 12 ]
 }
+
+@test "every splitter is named where splitters are listed" {
+    echo a >"$BATS_TEST_TMPDIR/in"
+    cleave 2 run -i "$BATS_TEST_TMPDIR/in" --split xxxxxxxxxxxxxxxx -- cat
+    [[ $stderr == *"; known: lines, "* ]]
+    local name count=0
+    for name in $(printf '%s' "${stderr##*known: }" | tr ',' ' '); do
+        for file in README.md docs/guide/tutorial.md; do
+            grep -q "\`$name[\`:]" "$file" || {
+                echo "$file: $name"
+                return 1
+            }
+        done
+        grep -q "^ \* \{3\}.*\<$name\>" src/run/input/split.h || {
+            echo "split.h does not define $name"
+            return 1
+        }
+        count=$((count + 1))
+    done
+    [ $count -ge 9 ]
+}

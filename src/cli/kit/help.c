@@ -59,6 +59,7 @@ static void list_options(const char *title, const struct cv_option *options,
 {
     cv_text_add(out, "\n%s:\n", title);
     for (const struct cv_option *o = options; o->name != NULL; o++) {
+        struct cv_text help = { NULL, 0, 0, false };
         char left[96];
         int length;
 
@@ -74,7 +75,10 @@ static void list_options(const char *title, const struct cv_option *options,
             cv_text_add(out, "\n%*s", OPTION_COLUMN, "");
         else
             cv_text_add(out, "%*s", OPTION_COLUMN - length, "");
-        wrap(out, o->help, OPTION_COLUMN);
+        cv_option_help(o, &help);
+        wrap(out, help.failed ? "" : help.bytes, OPTION_COLUMN);
+        out->failed = out->failed || help.failed;
+        cv_text_done(&help);
     }
 }
 

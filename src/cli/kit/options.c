@@ -275,6 +275,19 @@ static bool asks_for_help(int count, char *const *words)
     return false;
 }
 
+void cv_option_help(const struct cv_option *option, struct cv_text *out)
+{
+    const char *list = option->add_list != NULL ? strstr(option->help, "%s") : NULL;
+
+    if (list == NULL) {
+        cv_text_add(out, "%s", option->help);
+        return;
+    }
+    cv_text_add(out, "%.*s", (int)(list - option->help), option->help);
+    option->add_list(out);
+    cv_text_add(out, "%s", list + 2);
+}
+
 int cv_options_parse(const struct cv_option_group *groups, int count, char *const *words,
                      struct cv_arena *arena, void *values, struct cv_parsed *out)
 {

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "base/arena.h"
+#include "base/text.h"
 
 /* What an option holds, and the type of its field in the verb's values. */
 enum cv_option_kind {
@@ -37,6 +38,10 @@ struct cv_option {
     bool required;
     int value;          /* FLAG: what is stored                            */
     double least, most; /* COUNT, NUMBER: the range, both ends allowed     */
+    /* Optional, for what follows from a table elsewhere: the list that stands for "%s" in
+     * `help`, and the words, with a space between, that complete the argument. */
+    void (*add_list)(struct cv_text *out);
+    void (*add_words)(struct cv_text *out);
 };
 
 /* Options under one heading; tables of both end with a zero entry. */
@@ -51,6 +56,9 @@ struct cv_parsed {
     size_t noperands;
     bool help; /* --help or -h was given; nothing else was judged */
 };
+
+/* Add the help of an option, lists included. */
+void cv_option_help(const struct cv_option *option, struct cv_text *out);
 
 /* Parse `count` words into `values`, which holds the presets. Returns an exit status;
  * what is wrong has been told on stderr. */

@@ -9,13 +9,14 @@
 #include "cli/kit/output.h"
 #include "cli/kit/trace_output.h"
 #include "model/platform/nominal.h"
+#include "run/input/split.h"
 #include "run/kit/usable_cores.h"
 
 #define FIELD(name) offsetof(struct cv_run_options, name)
 
 enum { MOST_WORKERS = 4096 };
 
-const struct cv_run_options cv_run_presets = { .split = "lines", .memory = 256e6 };
+const struct cv_run_options cv_run_presets = { .memory = 256e6 };
 
 /* clang-format off */
 static const struct cv_option input_options[] = {
@@ -25,8 +26,8 @@ static const struct cv_option input_options[] = {
               "the other. Default: standard input." },
     { .name = "--split", .kind = CV_OPTION_TEXT, .argument = "HOW",
       .offset = FIELD(split),
-      .help = "Where the input may be cut: lines (default), nul, csv, jsonl, fasta, fastq, "
-              "paragraph, fixed:BYTES or regex:RE." },
+      .add_list = cv_split_list, .add_words = cv_split_words,
+      .help = "Where the input may be cut: %s." },
     { .name = "--header", .value = 1, .offset = FIELD(header),
       .help = "Give the first record of the input to every command, before its chunk." },
     { .name = "--pairs", .kind = CV_OPTION_TEXT, .argument = "FILE",
@@ -194,6 +195,31 @@ const struct cv_option_group cv_run_groups[] = {
     { "Reporting", report_options },
     { NULL, NULL },
 };
+
+void cv_split_list(struct cv_text *out)
+{
+    const size_t count = cv_splitter_kinds();
+
+    for (size_t i = 0; i < count; i++) {
+        const char *needs = cv_splitter_needs(i);
+
+        cv_text_add(out, "%s%s%s%s",
+                    i == 0          ? ""
+                    : i + 1 < count ? ", "
+                                    : " or ",
+                    cv_splitter_name(i), needs != NULL ? ":" : "",
+                    needs != NULL ? needs : "");
+        if (i == 0)
+            cv_text_add(out, " (default)");
+    }
+}
+
+void cv_split_words(struct cv_text *out)
+{
+    for (size_t i = 0; i < cv_splitter_kinds(); i++)
+        cv_text_add(out, "%s%s%s", i > 0 ? " " : "", cv_splitter_name(i),
+                    cv_splitter_needs(i) != NULL ? ":" : "");
+}
 
 /* The workers of --workers. */
 struct members {

@@ -34,6 +34,10 @@ struct cv_crew {
     size_t nhosts;
 };
 
+/* The splitters there are, as help lists them and as completion offers them. */
+void cv_split_list(struct cv_text *out);
+void cv_split_words(struct cv_text *out);
+
 /* How hosts are reached. */
 struct cv_reach {
     const char *ssh; /* words of the command; NULL: ssh                              */

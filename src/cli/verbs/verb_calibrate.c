@@ -30,6 +30,7 @@ static const struct cv_option options[] = {
       .help = "A sample of the input; what is measured is the time the command takes for "
               "parts of it." },
     { .name = "--split", .kind = CV_OPTION_TEXT, .argument = "HOW", .offset = FIELD(split),
+      .add_words = cv_split_words,
       .help = "Where the input may be cut, as in 'cleave run'. Default lines." },
     { .name = "--header", .value = 1, .offset = FIELD(header),
       .help = "Give the first record of the input to every command, before its chunk." },

@@ -53,9 +53,10 @@ enum cleave_status cv_splitter_count(const struct cv_splitter *splitter,
                                      const char *bytes, size_t length, uint64_t *out,
                                      struct cleave_error *err);
 
-/* The splitters there are, for help: "fixed:BYTES" and what it means. Borrowed, static. */
+/* The splitters there are, the default first: "fixed", and "BYTES" if something has to
+ * follow a colon, else NULL. Borrowed, static. */
 size_t cv_splitter_kinds(void);
-const char *cv_splitter_usage(size_t index);
-const char *cv_splitter_summary(size_t index);
+const char *cv_splitter_name(size_t index);
+const char *cv_splitter_needs(size_t index);
 
 #endif

@@ -45,7 +45,6 @@ static enum cleave_status parse_nul(struct cv_splitter *splitter, const char *ar
 
 const struct cv_split_kind cv_split_lines = {
     .name = "lines",
-    .summary = "lines of text (the default)",
     .ends_in_byte = true,
     .behind = 1,
     .next = next_ended,
@@ -55,7 +54,6 @@ const struct cv_split_kind cv_split_lines = {
 /* JSON has no newlines within its strings, so a record of JSON lines is a line. */
 const struct cv_split_kind cv_split_jsonl = {
     .name = "jsonl",
-    .summary = "a JSON value per line",
     .ends_in_byte = true,
     .behind = 1,
     .next = next_ended,
@@ -64,7 +62,6 @@ const struct cv_split_kind cv_split_jsonl = {
 
 const struct cv_split_kind cv_split_nul = {
     .name = "nul",
-    .summary = "records that end in a zero byte, as of find -print0",
     .ends_in_byte = true,
     .behind = 1,
     .parse = parse_nul,
@@ -173,7 +170,6 @@ static enum cleave_status parse_fixed(struct cv_splitter *splitter, const char *
 const struct cv_split_kind cv_split_fixed = {
     .name = "fixed",
     .takes = "BYTES",
-    .summary = "records of BYTES bytes each",
     .parse = parse_fixed,
     .next = next_fixed,
     .last = last_fixed,

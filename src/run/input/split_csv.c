@@ -147,7 +147,6 @@ const struct cv_split_kind cv_split_csv = {
     .name = "csv",
     .takes = "SEPARATOR",
     .optional = true,
-    .summary = "comma-separated values; newlines may be within quotes",
     .needs_pass = true,
     .parse = parse_csv,
     .walk = walk_csv,

@@ -131,7 +131,6 @@ static bool whole_fastq(const struct cv_walk *walk)
 
 const struct cv_split_kind cv_split_fastq = {
     .name = "fastq",
-    .summary = "FASTQ: name, sequence, + and quality, over four or more lines",
     .pairs = true,
     .ahead = 1,
     .walk = walk_fastq,

@@ -37,7 +37,6 @@ struct cv_split_kind {
     const char *name;
     const char *takes; /* what follows a colon, NULL when nothing may     */
     bool optional;     /* whether it may be left out                      */
-    const char *summary;
     bool needs_pass;
     bool pairs;
     bool ends_in_byte; /* a record starts after every splitter->byte       */
@@ -78,9 +77,22 @@ struct cv_splitter {
     regex_t *regex_cut; /* owned: the same for lines of which the end is not seen */
 };
 
-extern const struct cv_split_kind cv_split_lines, cv_split_nul, cv_split_csv,
-    cv_split_jsonl, cv_split_fasta, cv_split_fastq, cv_split_paragraph, cv_split_fixed,
-    cv_split_regex;
+/* All kinds, in the order they are listed to users; the first is the default. The command
+ * line, the help and the completions read this list, and tests go over it. */
+#define CV_SPLIT_MAP(X) \
+    X(lines)            \
+    X(nul)              \
+    X(csv)              \
+    X(jsonl)            \
+    X(fasta)            \
+    X(fastq)            \
+    X(paragraph)        \
+    X(fixed)            \
+    X(regex)
+
+#define X(name) extern const struct cv_split_kind cv_split_##name;
+CV_SPLIT_MAP(X)
+#undef X
 
 /* Release what the kind regex has. */
 void cv_split_regex_free(struct cv_splitter *splitter);

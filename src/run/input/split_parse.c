@@ -8,15 +8,10 @@
 #include "base/text.h"
 #include "run/input/split_kind.h"
 
-static const struct {
-    const struct cv_split_kind *kind;
-    const char *usage;
-} kinds[] = {
-    { &cv_split_lines, "lines" },         { &cv_split_nul, "nul" },
-    { &cv_split_csv, "csv[:SEPARATOR]" }, { &cv_split_jsonl, "jsonl" },
-    { &cv_split_fasta, "fasta" },         { &cv_split_fastq, "fastq" },
-    { &cv_split_paragraph, "paragraph" }, { &cv_split_fixed, "fixed:BYTES" },
-    { &cv_split_regex, "regex:RE" },
+static const struct cv_split_kind *const kinds[] = {
+#define X(name) &cv_split_##name,
+    CV_SPLIT_MAP(X)
+#undef X
 };
 
 size_t cv_splitter_kinds(void)
@@ -24,14 +19,14 @@ size_t cv_splitter_kinds(void)
     return sizeof kinds / sizeof kinds[0];
 }
 
-const char *cv_splitter_usage(size_t index)
+const char *cv_splitter_name(size_t index)
 {
-    return kinds[index].usage;
+    return kinds[index]->name;
 }
 
-const char *cv_splitter_summary(size_t index)
+const char *cv_splitter_needs(size_t index)
 {
-    return kinds[index].kind->summary;
+    return kinds[index]->optional ? NULL : kinds[index]->takes;
 }
 
 const char *cv_splitter_text(const struct cv_splitter *splitter)
@@ -61,7 +56,7 @@ void cv_splitter_free(struct cv_splitter *splitter)
 static const char *kind_name(const void *context, size_t index)
 {
     (void)context;
-    return kinds[index].kind->name;
+    return cv_splitter_name(index);
 }
 
 /* The kind whose name is the first `length` bytes of `text`. */
@@ -72,10 +67,10 @@ static enum cleave_status find_kind(const char *text, size_t length,
     char shown[64], near[128];
 
     for (size_t i = 0; i < cv_splitter_kinds(); i++) {
-        const char *name = kinds[i].kind->name;
+        const char *name = kinds[i]->name;
 
         if (strlen(name) == length && memcmp(name, text, length) == 0) {
-            *out = kinds[i].kind;
+            *out = kinds[i];
             return CLEAVE_OK;
         }
     }

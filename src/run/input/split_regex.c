@@ -131,7 +131,6 @@ void cv_split_regex_free(struct cv_splitter *splitter)
 const struct cv_split_kind cv_split_regex = {
     .name = "regex",
     .takes = "RE",
-    .summary = "a line whose start matches RE, and what follows",
     .behind = 1,
     .parse = parse_regex,
     .next = next_regex,

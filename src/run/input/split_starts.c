@@ -105,7 +105,6 @@ static bool last_fasta(const struct cv_splitter *splitter, const struct cv_view 
 
 const struct cv_split_kind cv_split_fasta = {
     .name = "fasta",
-    .summary = "FASTA: a line that begins with > and what follows",
     .behind = 1,
     .next = next_fasta,
     .last = last_fasta,
@@ -155,7 +154,6 @@ static bool last_paragraph(const struct cv_splitter *splitter, const struct cv_v
 
 const struct cv_split_kind cv_split_paragraph = {
     .name = "paragraph",
-    .summary = "blocks of lines with empty lines between",
     .behind = 3,
     .next = next_paragraph,
     .last = last_paragraph,
