@@ -85,7 +85,7 @@ struct cv_hosts {
     void (*other)(void *context, struct cv_host *host, const struct cv_frame_head *head,
                   const unsigned char *payload);
     void *context;
-    bool keeps; /* outputs stay with the hosts (kept.h)                                 */
+    bool keeps; /* outputs stay with the hosts (outlet_kept.h)                          */
     /* What a host that is ready says of pieces, and that it has gone with them: cv_hosts_init
      * sets both (remote_slot.h). */
     void (*piece_frame)(struct cv_host *host, const struct cv_frame_head *head,

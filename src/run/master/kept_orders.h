@@ -7,7 +7,7 @@
 #define CV_KEPT_ORDERS_H
 #include "engine/fold_plan.h"
 #include "run/wire/fold_frames.h"
-#include "run/master/local_inner.h"
+#include "run/master/real_run.h"
 
 struct cv_kept_order {
     struct cv_fold_step step;

@@ -6,7 +6,7 @@
  * are not known yet. */
 #ifndef CV_MUSTER_H
 #define CV_MUSTER_H
-#include "run/master/local_engine.h"
+#include "run/master/real_engine.h"
 
 struct cv_muster {
     struct cv_arena arena;

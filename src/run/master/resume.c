@@ -3,7 +3,7 @@
 
 #include "base/fail.h"
 #include "base/text.h"
-#include "run/master/fold_local.h"
+#include "run/master/outlet_fold.h"
 
 /* The command line as one text, with bars between the words so that none can be mistaken. */
 static bool command_text(const char *const *words, struct cv_text *out)

@@ -1,7 +1,7 @@
 /* resume.h -- begin where an earlier run ended. SPDX-License-Identifier: MIT */
 #ifndef CV_RESUME_H
 #define CV_RESUME_H
-#include "run/master/local_engine.h"
+#include "run/master/real_engine.h"
 
 /* Open the journal that was asked for, for a new run or to resume one. */
 enum cleave_status cv_resume_open(struct cv_local *local,

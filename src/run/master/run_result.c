@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/master/kept.h"
+#include "run/master/outlet_kept.h"
 
 /* What users are given, and what it is made of. */
 struct owned {

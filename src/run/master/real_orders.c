@@ -1,12 +1,12 @@
-/* local_orders.c -- what the policy asks for. SPDX-License-Identifier: MIT */
+/* real_orders.c -- what the policy asks for. SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/fail.h"
-#include "run/master/fold_local.h"
-#include "run/master/local_inner.h"
+#include "run/master/outlet_fold.h"
+#include "run/master/real_run.h"
 #include "run/hosts/remote_slot.h"
 
 /* More bytes than any input has; sums are exact up to eight times as many. */

@@ -1,4 +1,4 @@
-/* local_engine.h -- the engine that really does the work. SPDX-License-Identifier: MIT
+/* real_engine.h -- the engine that really does the work. SPDX-License-Identifier: MIT
  *
  * The driver submits what the policy orders, as in a simulation. A chunk is a piece of the
  * source, cut near the size that was asked for; what is left is what the source says. A
@@ -8,8 +8,8 @@
  * Workers are slots of this machine or of others (remote_host.h). The chunks of a host that
  * is lost are left again, and the policy is told; for a policy that cannot be told, others
  * stand in for the worker. */
-#ifndef CV_LOCAL_ENGINE_H
-#define CV_LOCAL_ENGINE_H
+#ifndef CV_REAL_ENGINE_H
+#define CV_REAL_ENGINE_H
 #include <cleave/execute.h>
 #include "engine/engine.h"
 #include "run/fold/fold.h"

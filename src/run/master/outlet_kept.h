@@ -1,13 +1,13 @@
-/* kept.h -- partial results that stay with the hosts and are folded there.
+/* outlet_kept.h -- partial results that stay with the hosts and are folded there.
  * SPDX-License-Identifier: MIT
  *
  * The master only decides who folds what (engine/fold_plan.h); partials go from host to
  * host, and the last one comes here. What is kept by a host that is lost is computed
  * again, as long as chunks are handed out. */
-#ifndef CV_KEPT_H
-#define CV_KEPT_H
+#ifndef CV_OUTLET_KEPT_H
+#define CV_OUTLET_KEPT_H
 #include "run/fold/fold.h"
-#include "run/master/local_inner.h"
+#include "run/master/real_run.h"
 
 struct cv_kept;
 

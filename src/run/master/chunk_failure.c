@@ -1,5 +1,5 @@
-/* local_failure.c -- what happens when a command fails. SPDX-License-Identifier: MIT */
-#include "run/master/local_failure.h"
+/* chunk_failure.c -- what happens when a command fails. SPDX-License-Identifier: MIT */
+#include "run/master/chunk_failure.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
-#include "run/master/fold_local.h"
+#include "run/master/outlet_fold.h"
 
 static bool last_attempt(const struct cv_local_engine *engine,
                          const struct cv_local_lane *lane)

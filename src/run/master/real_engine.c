@@ -1,5 +1,5 @@
-/* local_engine.c -- the engine that really does the work. SPDX-License-Identifier: MIT */
-#include "run/master/local_engine.h"
+/* real_engine.c -- the engine that really does the work. SPDX-License-Identifier: MIT */
+#include "run/master/real_engine.h"
 
 #include <errno.h>
 #include <math.h>
@@ -9,8 +9,8 @@
 
 #include "base/arena.h"
 #include "base/fail.h"
-#include "run/master/fold_local.h"
-#include "run/master/local_inner.h"
+#include "run/master/outlet_fold.h"
+#include "run/master/real_run.h"
 #include "run/master/muster.h"
 
 /* --- telling the driver ------------------------------------------------------------------ */

@@ -1,7 +1,7 @@
-/* local_inner.h -- what the parts of the engine share. SPDX-License-Identifier: MIT */
-#ifndef CV_LOCAL_INNER_H
-#define CV_LOCAL_INNER_H
-#include "run/master/local_engine.h"
+/* real_run.h -- what the parts of the engine share. SPDX-License-Identifier: MIT */
+#ifndef CV_REAL_RUN_H
+#define CV_REAL_RUN_H
+#include "run/master/real_engine.h"
 
 /* An order that has not been begun. */
 struct cv_local_want {
@@ -64,7 +64,7 @@ void cv_local_broke(void *context, const struct cleave_error *err);
 bool cv_local_busy(const struct cv_local_slot *at);
 void cv_local_stop_all(struct cv_local_engine *engine);
 
-/* --- local_chunks.c: from the beginning of a chunk to its end ----------------------------- */
+/* --- real_chunks.c: from the beginning of a chunk to its end ----------------------------- */
 
 void cv_local_slot_done(struct cv_local_slot *at);
 enum cleave_status cv_local_slot_init(struct cv_local_engine *engine, uint32_t worker,
@@ -76,7 +76,7 @@ enum cleave_status cv_local_chunk_lost(struct cv_local_engine *engine,
                                        struct cv_local_lane *lane,
                                        struct cleave_error *err);
 
-/* --- local_orders.c ----------------------------------------------------------------------- */
+/* --- real_orders.c ----------------------------------------------------------------------- */
 
 /* Begin what can be begun. */
 enum cleave_status cv_local_begin_all(struct cv_local_engine *engine,

@@ -1,11 +1,11 @@
-/* fold_local.c -- where the outputs of a run go: to the gather, or to be folded.
+/* outlet_fold.c -- where the outputs of a run go: to the gather, or to be folded.
  * SPDX-License-Identifier: MIT */
-#include "run/master/fold_local.h"
+#include "run/master/outlet_fold.h"
 
 #include <errno.h>
 
 #include "base/fail.h"
-#include "run/master/kept.h"
+#include "run/master/outlet_kept.h"
 
 /* --- outputs ------------------------------------------------------------------------------ */
 

@@ -1,4 +1,4 @@
-/* fold_local.h -- where the outputs of a run go: to the gather, or to be folded.
+/* outlet_fold.h -- where the outputs of a run go: to the gather, or to be folded.
  * SPDX-License-Identifier: MIT
  *
  * Who folds, and when, is one rule. A worker that has nothing else to do folds; when it is
@@ -9,10 +9,10 @@
  *
  * What other machines put out is here, and so it is folded here: only as many workers fold
  * as this machine has use for. */
-#ifndef CV_FOLD_LOCAL_H
-#define CV_FOLD_LOCAL_H
+#ifndef CV_OUTLET_FOLD_H
+#define CV_OUTLET_FOLD_H
 #include "run/fold/fold.h"
-#include "run/master/local_inner.h"
+#include "run/master/real_run.h"
 
 /* The store is the whole output for [begin, end), and not the caller's any more. */
 enum cleave_status cv_local_output(struct cv_local *local, struct cv_store *store,

@@ -1,7 +1,7 @@
-/* local_failure.h -- what happens when a command fails. SPDX-License-Identifier: MIT */
-#ifndef CV_LOCAL_FAILURE_H
-#define CV_LOCAL_FAILURE_H
-#include "run/master/local_inner.h"
+/* chunk_failure.h -- what happens when a command fails. SPDX-License-Identifier: MIT */
+#ifndef CV_CHUNK_FAILURE_H
+#define CV_CHUNK_FAILURE_H
+#include "run/master/real_run.h"
 
 /* Tell the user of the end of one attempt. */
 void cv_local_report(struct cv_local_engine *engine, const struct cv_local_lane *lane,

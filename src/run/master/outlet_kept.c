@@ -1,6 +1,6 @@
-/* kept.c -- partial results that stay with the hosts and are folded there.
+/* outlet_kept.c -- partial results that stay with the hosts and are folded there.
  * SPDX-License-Identifier: MIT */
-#include "run/master/kept.h"
+#include "run/master/outlet_kept.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,14 +1,14 @@
-/* local_chunks.c -- a chunk, from its beginning to its end. SPDX-License-Identifier: MIT */
+/* real_chunks.c -- a chunk, from its beginning to its end. SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 #include "base/fail.h"
-#include "run/master/fold_local.h"
-#include "run/master/kept.h"
-#include "run/master/local_failure.h"
-#include "run/master/local_inner.h"
+#include "run/master/outlet_fold.h"
+#include "run/master/outlet_kept.h"
+#include "run/master/chunk_failure.h"
+#include "run/master/real_run.h"
 #include "run/hosts/remote_slot.h"
 #include "run/slot/steady_slot.h"
 
