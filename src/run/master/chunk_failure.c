@@ -13,17 +13,17 @@
 #include "base/fail.h"
 #include "run/master/outlet_fold.h"
 
-static bool last_attempt(const struct cv_local_engine *engine,
-                         const struct cv_local_lane *lane)
+static bool last_attempt(const struct cv_real_engine *engine,
+                         const struct cv_errand *errand)
 {
-    return lane->attempt > engine->local->execution->failing.retries;
+    return errand->attempt > engine->local->execution->failing.retries;
 }
 
-void cv_local_report(struct cv_local_engine *engine, const struct cv_local_lane *lane,
+void cv_local_report(struct cv_real_engine *engine, const struct cv_errand *errand,
                      enum cv_slot_end end)
 {
     const struct cleave_execution *execution = engine->local->execution;
-    const struct cv_slot *slot = &lane->slot;
+    const struct cv_slot *slot = &errand->slot;
     const double seconds = cv_clock_s() - slot->start_s;
     struct timespec now;
 
@@ -34,8 +34,8 @@ void cv_local_report(struct cv_local_engine *engine, const struct cv_local_lane 
         execution->tell.context,
         &(struct cleave_attempt){
             .worker = engine->local->names[slot->worker],
-            .chunk = lane->chunk,
-            .attempt = lane->attempt,
+            .chunk = errand->chunk,
+            .attempt = errand->attempt,
             .start_s = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec - seconds,
             .seconds = seconds,
             .sent = cv_slot_sent(slot),
@@ -46,7 +46,7 @@ void cv_local_report(struct cv_local_engine *engine, const struct cv_local_lane 
             .begin = slot->piece.body.begin,
             .end = slot->piece.body.end,
             .timed_out = end == CV_SLOT_TIMED_OUT,
-            .given_up = end != CV_SLOT_DONE && last_attempt(engine, lane),
+            .given_up = end != CV_SLOT_DONE && last_attempt(engine, errand),
         });
 }
 
@@ -89,7 +89,7 @@ static enum cleave_status keep_parts(const char *path, const struct cv_part *par
 }
 
 /* DIR/NAME.BEGIN-END: what the command was given; its mates are beside it. */
-static enum cleave_status keep_input(const struct cv_local_engine *engine,
+static enum cleave_status keep_input(const struct cv_real_engine *engine,
                                      const struct cv_piece *piece,
                                      struct cleave_error *err)
 {
@@ -115,7 +115,7 @@ static enum cleave_status keep_input(const struct cv_local_engine *engine,
 
 void cv_local_silent(void *context, struct cv_slot *slot)
 {
-    const struct cv_local_engine *engine = context;
+    const struct cv_real_engine *engine = context;
     const struct cleave_execution *execution = engine->local->execution;
     char text[600];
 
@@ -129,7 +129,7 @@ void cv_local_silent(void *context, struct cv_slot *slot)
 
 void cv_local_left(void *context, struct cv_slot *slot)
 {
-    struct cv_local_engine *engine = context;
+    struct cv_real_engine *engine = context;
     struct cv_local *local = engine->local;
     const struct cleave_execution *execution = local->execution;
     char text[600], how[64];
@@ -145,10 +145,10 @@ void cv_local_left(void *context, struct cv_slot *slot)
     execution->tell.note(execution->tell.context, text);
 }
 
-static void note_failure(struct cv_local_engine *engine, const struct cv_local_lane *lane)
+static void note_failure(struct cv_real_engine *engine, const struct cv_errand *errand)
 {
     const struct cleave_execution *execution = engine->local->execution;
-    const struct cv_piece *piece = &lane->slot.piece;
+    const struct cv_piece *piece = &errand->slot.piece;
     uint64_t first = 0, count = 0;
     struct cleave_error ignored;
     char text[600], records[80] = "", how[64];
@@ -160,14 +160,14 @@ static void note_failure(struct cv_local_engine *engine, const struct cv_local_l
         count > 0 && first > 0)
         snprintf(records, sizeof records, " (records %llu to %llu)",
                  (unsigned long long)first, (unsigned long long)(first + count - 1));
-    cv_slot_describe_end(&lane->slot, how, sizeof how);
+    cv_slot_describe_end(&errand->slot, how, sizeof how);
     snprintf(text, sizeof text, "%s: bytes %llu to %llu%s: the command %s%s", piece->name,
              (unsigned long long)piece->body.begin, (unsigned long long)piece->body.end,
-             records, how, lane->attempt > 1 ? ", also when tried again" : "");
+             records, how, errand->attempt > 1 ? ", also when tried again" : "");
     execution->tell.note(execution->tell.context, text);
 }
 
-static void halt_if_asked(struct cv_local_engine *engine)
+static void halt_if_asked(struct cv_real_engine *engine)
 {
     struct cv_local *local = engine->local;
     const struct cleave_execution *execution = local->execution;
@@ -184,37 +184,37 @@ static void halt_if_asked(struct cv_local_engine *engine)
         cv_local_stop_all(engine);
 }
 
-static void drop_output(struct cv_local_lane *lane)
+static void drop_output(struct cv_errand *errand)
 {
-    if (lane->slot.store != NULL)
-        cv_store_drop(lane->slot.store);
-    lane->slot.store = NULL;
+    if (errand->slot.store != NULL)
+        cv_store_drop(errand->slot.store);
+    errand->slot.store = NULL;
 }
 
-enum cleave_status cv_local_failure(struct cv_local_engine *engine,
-                                    struct cv_local_lane *lane, enum cv_slot_end end,
+enum cleave_status cv_local_failure(struct cv_real_engine *engine,
+                                    struct cv_errand *errand, enum cv_slot_end end,
                                     struct cleave_error *err)
 {
     struct cv_local *local = engine->local;
-    const struct cv_piece piece = lane->slot.piece;
+    const struct cv_piece piece = errand->slot.piece;
 
-    drop_output(lane);
+    drop_output(errand);
     if (end == CV_SLOT_STOPPED) {
         engine->running--;
         return cv_source_put_back(local->source, &piece, err);
     }
-    if (!last_attempt(engine, lane) && !local->halted && local->stopped_by == 0) {
-        lane->attempt++;
+    if (!last_attempt(engine, errand) && !local->halted && local->stopped_by == 0) {
+        errand->attempt++;
         local->retries++;
-        return cv_slot_start(&lane->slot, &piece, err);
+        return cv_slot_start(&errand->slot, &piece, err);
     }
     local->failed++;
-    note_failure(engine, lane);
+    note_failure(engine, errand);
     if (local->execution->failing.directory != NULL)
         CV_TRY(keep_input(engine, &piece, err));
     halt_if_asked(engine);
     CV_TRY(cv_local_no_output(local, piece.begin, piece.end, err));
     CV_TRY(cv_source_finish(local->source, &piece, err));
-    cv_local_chunk_over(engine, lane);
+    cv_local_chunk_over(engine, errand);
     return CLEAVE_OK;
 }

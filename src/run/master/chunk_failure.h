@@ -4,11 +4,11 @@
 #include "run/master/real_run.h"
 
 /* Tell the user of the end of one attempt. */
-void cv_local_report(struct cv_local_engine *engine, const struct cv_local_lane *lane,
+void cv_local_report(struct cv_real_engine *engine, const struct cv_errand *errand,
                      enum cv_slot_end end);
 /* Try again, or give the chunk up and halt if that was asked for. */
-enum cleave_status cv_local_failure(struct cv_local_engine *engine,
-                                    struct cv_local_lane *lane, enum cv_slot_end end,
+enum cleave_status cv_local_failure(struct cv_real_engine *engine,
+                                    struct cv_errand *errand, enum cv_slot_end end,
                                     struct cleave_error *err);
 
 /* A command that stays does not answer its first chunk. */

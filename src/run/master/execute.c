@@ -150,7 +150,7 @@ static enum cleave_status drive(struct execution *execution, struct cleave_error
     struct cv_outcome outcome;
     enum cleave_status status;
 
-    CV_TRY(cv_driver_open(&execution->planned, &cv_engine_local,
+    CV_TRY(cv_driver_open(&execution->planned, &cv_engine_real,
                           execution->muster.platform, &execution->local, &driver, err));
     status = cv_driver_run(driver, &run, execution->asked->tell.trace, &outcome, err);
     cv_driver_close(driver);

@@ -27,10 +27,10 @@ enum cleave_status cv_local_no_output(struct cv_local *local, uint64_t begin,
 
 /* --- while chunks run --------------------------------------------------------------------- */
 
-enum cleave_status cv_local_fold_first(struct cv_local_engine *engine, uint32_t worker,
+enum cleave_status cv_local_fold_first(struct cv_real_engine *engine, uint32_t worker,
                                        bool *out, struct cleave_error *err)
 {
-    struct cv_local_slot *at = &engine->slots[worker];
+    struct cv_desk *at = &engine->desks[worker];
     struct cv_fold *fold = engine->local->fold;
 
     *out = false;
@@ -49,13 +49,13 @@ enum cleave_status cv_local_fold_first(struct cv_local_engine *engine, uint32_t 
     return CLEAVE_OK;
 }
 
-static bool idle(const struct cv_local_engine *engine, uint32_t worker)
+static bool idle(const struct cv_real_engine *engine, uint32_t worker)
 {
-    return !cv_local_busy(&engine->slots[worker]) &&
+    return !cv_desk_busy(&engine->desks[worker]) &&
            !cv_fold_busy(engine->local->fold, worker);
 }
 
-enum cleave_status cv_local_fold_idle(struct cv_local_engine *engine,
+enum cleave_status cv_local_fold_idle(struct cv_real_engine *engine,
                                       struct cleave_error *err)
 {
     const struct cv_local *local = engine->local;

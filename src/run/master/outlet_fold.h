@@ -23,10 +23,10 @@ enum cleave_status cv_local_no_output(struct cv_local *local, uint64_t begin,
                                       uint64_t end, struct cleave_error *err);
 
 /* Whether the worker has to fold before it begins its next chunk; it is let to. */
-enum cleave_status cv_local_fold_first(struct cv_local_engine *engine, uint32_t worker,
+enum cleave_status cv_local_fold_first(struct cv_real_engine *engine, uint32_t worker,
                                        bool *out, struct cleave_error *err);
 /* Let all workers fold that have nothing to do. */
-enum cleave_status cv_local_fold_idle(struct cv_local_engine *engine,
+enum cleave_status cv_local_fold_idle(struct cv_real_engine *engine,
                                       struct cleave_error *err);
 /* Fails once folding has; `reduce_failed` of `local` says if it was the command. */
 enum cleave_status cv_local_fold_status(struct cv_local *local, struct cleave_error *err);

@@ -163,7 +163,7 @@ static enum cleave_status do_again(void *context, uint64_t begin, uint64_t end,
                                    struct cleave_error *err)
 {
     struct cv_kept *kept = context;
-    struct cv_local_engine *engine = kept->local->engine;
+    struct cv_real_engine *engine = kept->local->engine;
     struct cv_piece piece;
     size_t i = 0;
 
@@ -181,8 +181,8 @@ static enum cleave_status do_again(void *context, uint64_t begin, uint64_t end,
     CV_TRY(cv_source_put_back(kept->local->source, &piece, err));
     if (!kept->local->hears_losses)
         return cv_local_want_again(engine, kept->losing,
-                                   &(struct cv_local_want){
-                                       .units = (double)(end - begin), .told = true },
+                                   &(struct cv_want){ .units = (double)(end - begin),
+                                                      .told = true },
                                    err);
     cv_local_tell(engine, (struct cleave_event){ .kind = CLEAVE_LOST,
                                                  .worker = kept->losing,
@@ -225,16 +225,16 @@ enum cleave_status cv_kept_status(struct cv_kept *kept, bool *out_command,
 
 static bool idle(const struct cv_kept *kept, uint32_t worker)
 {
-    const struct cv_local_engine *engine = kept->local->engine;
-    const struct cv_local_slot *at = engine != NULL ? &engine->slots[worker] : NULL;
+    const struct cv_real_engine *engine = kept->local->engine;
+    const struct cv_desk *at = engine != NULL ? &engine->desks[worker] : NULL;
 
-    return at == NULL || (at->first == at->nwants && !cv_local_busy(at));
+    return at == NULL || (at->first == at->nwants && !cv_desk_busy(at));
 }
 
 /* Whether more partials will come by themselves. */
 static bool more_to_come(const struct cv_kept *kept)
 {
-    const struct cv_local_engine *engine = kept->local->engine;
+    const struct cv_real_engine *engine = kept->local->engine;
 
     return kept->orders.under_way != NULL ||
            (engine != NULL && (engine->running > 0 || engine->pending > 0));

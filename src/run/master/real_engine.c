@@ -15,7 +15,7 @@
 
 /* --- telling the driver ------------------------------------------------------------------ */
 
-void cv_local_tell(struct cv_local_engine *engine, struct cleave_event event)
+void cv_local_tell(struct cv_real_engine *engine, struct cleave_event event)
 {
     if (engine->first_event == engine->nevents)
         engine->first_event = engine->nevents = 0;
@@ -38,7 +38,7 @@ void cv_local_tell(struct cv_local_engine *engine, struct cleave_event event)
 
 void cv_local_broke(void *context, const struct cleave_error *err)
 {
-    struct cv_local_engine *engine = context;
+    struct cv_real_engine *engine = context;
 
     if (!engine->broken)
         engine->err = *err;
@@ -49,7 +49,7 @@ void cv_local_broke(void *context, const struct cleave_error *err)
 
 static void input_ready(void *context, unsigned events)
 {
-    struct cv_local_engine *engine = context;
+    struct cv_real_engine *engine = context;
     struct cleave_error err;
 
     (void)events;
@@ -58,7 +58,7 @@ static void input_ready(void *context, unsigned events)
 }
 
 /* Listen to the stream only while it is wanted; say once that it has ended. */
-static enum cleave_status attend_stream(struct cv_local_engine *engine,
+static enum cleave_status attend_stream(struct cv_real_engine *engine,
                                         struct cleave_error *err)
 {
     struct cv_local *local = engine->local;
@@ -109,13 +109,13 @@ enum cleave_status cv_local_join(struct cv_local *local, struct cv_host *host,
 
         local->host_of[worker] = host;
         if (local->engine != NULL)
-            CV_TRY(cv_local_slot_init(local->engine, worker, err));
+            CV_TRY(cv_desk_open(local->engine, worker, err));
     }
     return CLEAVE_OK;
 }
 
 /* Whether nobody is there and nobody will be. */
-static enum cleave_status check_hosts(const struct cv_local_engine *engine,
+static enum cleave_status check_hosts(const struct cv_real_engine *engine,
                                       struct cleave_error *err)
 {
     const struct cv_local *local = engine->local;
@@ -132,15 +132,15 @@ static enum cleave_status check_hosts(const struct cv_local_engine *engine,
 
 /* --- the engine --------------------------------------------------------------------------- */
 
-static void local_close(void *instance)
+static void real_close(void *instance)
 {
-    struct cv_local_engine *engine = instance;
+    struct cv_real_engine *engine = instance;
 
     if (engine == NULL)
         return;
     engine->local->engine = NULL;
-    for (uint32_t w = 0; engine->slots != NULL && w < engine->local->nworkers; w++)
-        cv_local_slot_done(&engine->slots[w]);
+    for (uint32_t w = 0; engine->desks != NULL && w < engine->local->nworkers; w++)
+        cv_desk_done(&engine->desks[w]);
     for (size_t i = 0; i < engine->local->hosts.count; i++)
         engine->local->hosts.items[i]->first_slot = NULL;
     if (engine->listening)
@@ -152,16 +152,16 @@ static void local_close(void *instance)
         cv_poller_cancel(engine->local->poller, &wake->timer);
         free(wake);
     }
-    free(engine->slots);
+    free(engine->desks);
     free(engine->events);
     free(engine);
 }
 
-static enum cleave_status local_open(const struct cleave_platform *platform,
-                                     const void *source, void **out,
-                                     struct cleave_error *err)
+static enum cleave_status real_open(const struct cleave_platform *platform,
+                                    const void *source, void **out,
+                                    struct cleave_error *err)
 {
-    struct cv_local_engine *engine = calloc(1, sizeof *engine);
+    struct cv_real_engine *engine = calloc(1, sizeof *engine);
     /* The driver only passes it on; it is this engine's to change. */
     union {
         const void *in;
@@ -172,16 +172,16 @@ static enum cleave_status local_open(const struct cleave_platform *platform,
     if (engine == NULL)
         return cv_fail_memory(err, "the engine");
     engine->local = local.out;
-    engine->slots = calloc(engine->local->nworkers, sizeof *engine->slots);
-    if (engine->slots == NULL) {
-        local_close(engine);
+    engine->desks = calloc(engine->local->nworkers, sizeof *engine->desks);
+    if (engine->desks == NULL) {
+        real_close(engine);
         return cv_fail_memory(err, "the engine");
     }
     for (uint32_t w = 0; w < engine->local->nworkers; w++) {
-        const enum cleave_status status = cv_local_slot_init(engine, w, err);
+        const enum cleave_status status = cv_desk_open(engine, w, err);
 
         if (status != CLEAVE_OK) {
-            local_close(engine);
+            real_close(engine);
             return status;
         }
     }
@@ -190,10 +190,10 @@ static enum cleave_status local_open(const struct cleave_platform *platform,
     return CLEAVE_OK;
 }
 
-static enum cleave_status local_begin(void *instance, const struct cv_run *run,
-                                      struct cleave_error *err)
+static enum cleave_status real_begin(void *instance, const struct cv_run *run,
+                                     struct cleave_error *err)
 {
-    struct cv_local_engine *engine = instance;
+    struct cv_real_engine *engine = instance;
 
     (void)run;
     engine->began_s = cv_clock_s();
@@ -202,25 +202,25 @@ static enum cleave_status local_begin(void *instance, const struct cv_run *run,
 }
 
 /* Let commands that stay end; whether all have. */
-static bool all_left(struct cv_local_engine *engine)
+static bool all_left(struct cv_real_engine *engine)
 {
     bool left = true;
 
     for (uint32_t w = 0; w < engine->local->nworkers; w++)
-        for (uint32_t i = 0; i < engine->slots[w].nlanes; i++)
-            left &= cv_slot_leave(&engine->slots[w].lanes[i].slot);
+        for (uint32_t i = 0; i < engine->desks[w].nerrands; i++)
+            left &= cv_slot_leave(&engine->desks[w].errands[i].slot);
     return left;
 }
 
-void cv_local_stop_all(struct cv_local_engine *engine)
+void cv_local_stop_all(struct cv_real_engine *engine)
 {
     for (uint32_t w = 0; w < engine->local->nworkers; w++)
-        for (uint32_t i = 0; i < engine->slots[w].nlanes; i++)
-            cv_slot_stop(&engine->slots[w].lanes[i].slot);
+        for (uint32_t i = 0; i < engine->desks[w].nerrands; i++)
+            cv_slot_stop(&engine->desks[w].errands[i].slot);
 }
 
 /* What stops a run before its end. */
-static enum cleave_status check_stop(struct cv_local_engine *engine,
+static enum cleave_status check_stop(struct cv_real_engine *engine,
                                      struct cleave_error *err)
 {
     struct cv_local *local = engine->local;
@@ -252,7 +252,7 @@ static enum cleave_status check_stop(struct cv_local_engine *engine,
     return CLEAVE_OK;
 }
 
-static void show_progress(struct cv_local_engine *engine)
+static void show_progress(struct cv_real_engine *engine)
 {
     const struct cv_local *local = engine->local;
     const struct cleave_execution *execution = local->execution;
@@ -270,16 +270,16 @@ static void show_progress(struct cv_local_engine *engine)
                                  });
 }
 
-static enum cleave_status local_wait(void *instance, struct cleave_event *out,
-                                     bool *out_any, struct cleave_error *err)
+static enum cleave_status real_wait(void *instance, struct cleave_event *out,
+                                    bool *out_any, struct cleave_error *err)
 {
-    struct cv_local_engine *engine = instance;
+    struct cv_real_engine *engine = instance;
 
     *out_any = true;
     for (;;) {
         if (engine->local->rehost)
             CV_TRY(cv_muster_again(engine->local, err));
-        CV_TRY(cv_local_begin_all(engine, err));
+        CV_TRY(cv_real_begin_all(engine, err));
         CV_TRY(attend_stream(engine, err));
         CV_TRY(check_stop(engine, err));
         if (engine->first_event < engine->nevents) {
@@ -302,9 +302,9 @@ static enum cleave_status local_wait(void *instance, struct cleave_event *out,
     }
 }
 
-static double local_left(const void *instance)
+static double real_left(const void *instance)
 {
-    const struct cv_local_engine *engine = instance;
+    const struct cv_real_engine *engine = instance;
     const double left = cv_source_left(engine->local->source);
 
     /* Wishes may be for more than there is, and without end for a stream: what is left when
@@ -312,13 +312,13 @@ static double local_left(const void *instance)
     return left - engine->wanted >= 0.5 ? left - engine->wanted : 0;
 }
 
-const struct cv_engine cv_engine_local = {
-    .name = "local",
+const struct cv_engine cv_engine_real = {
+    .name = "real",
     .summary = "runs commands on this machine and on others",
-    .open = local_open,
-    .begin = local_begin,
-    .submit = cv_local_submit,
-    .wait = local_wait,
-    .left = local_left,
-    .close = local_close,
+    .open = real_open,
+    .begin = real_begin,
+    .submit = cv_real_submit,
+    .wait = real_wait,
+    .left = real_left,
+    .close = real_close,
 };

@@ -19,7 +19,7 @@
 #include "run/slot/slot.h"
 
 /* What a worker has done. */
-struct cv_local_worker {
+struct cv_tally {
     uint64_t chunks;
     double units, busy_s;
     struct cv_time_fit compute;
@@ -27,7 +27,7 @@ struct cv_local_worker {
     uint64_t taken_back;           /* chunks that were, before they arrived        */
 };
 
-struct cv_local_engine;
+struct cv_real_engine;
 struct cv_kept;
 
 /* The `source` of the engine, made by cleave_execute; all is borrowed but what is named
@@ -49,9 +49,9 @@ struct cv_local {
     struct cv_arena *arena; /* of what lives as long as the run                        */
     uint32_t nworkers, first_spare; /* places from there on are nobody's                */
     bool hears_losses;              /* the policy goes on by itself after a loss       */
-    struct cv_local_engine *engine; /* while it is open                                */
+    struct cv_real_engine *engine;  /* while it is open                                */
     /* How it went: */
-    struct cv_local_worker *workers; /* per worker                                     */
+    struct cv_tally *workers; /* per worker                                     */
     uint64_t chunks, retries, failed, resumed, lost;
     double connect_s; /* until hosts were ready                                        */
     double done; /* bytes                                                              */
@@ -62,7 +62,7 @@ struct cv_local {
     bool reduce_failed; /* the command that reduces did, for good                      */
 };
 
-extern const struct cv_engine cv_engine_local;
+extern const struct cv_engine cv_engine_real;
 
 /* Whether the worker can be given something. */
 bool cv_local_there(const struct cv_local *local, uint32_t worker);

@@ -26,7 +26,7 @@ static void sum_worker(const struct cv_local *local, uint32_t place,
                        struct cleave_execution_result *result,
                        struct cleave_worker_result *out)
 {
-    const struct cv_local_worker *worker = &local->workers[place];
+    const struct cv_tally *worker = &local->workers[place];
 
     out->name = keep(result, local->names[place]);
     out->chunks = worker->chunks;
