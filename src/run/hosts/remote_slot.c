@@ -115,6 +115,7 @@ static const struct cv_slot_kind remote_kind = {
     .stop = stop_remote,
     .leave = leave_remote,
     .done = cv_remote_forget,
+    .travels = true,
 };
 
 void cv_remote_init(struct cv_slot *slot, struct cv_host *host, uint32_t seat)

@@ -12,17 +12,17 @@
 
 #include "base/fail.h"
 #include "run/master/outlet_fold.h"
+#include "run/master/real_chunks.h"
 
-static bool last_attempt(const struct cv_real_engine *engine,
-                         const struct cv_errand *errand)
+static bool last_attempt(const struct cv_real_run *run, const struct cv_errand *errand)
 {
-    return errand->attempt > engine->local->execution->failing.retries;
+    return errand->attempt > run->asked->failing.retries;
 }
 
-void cv_local_report(struct cv_real_engine *engine, const struct cv_errand *errand,
+void cv_local_report(struct cv_real_run *run, const struct cv_errand *errand,
                      enum cv_slot_end end)
 {
-    const struct cleave_execution *execution = engine->local->execution;
+    const struct cleave_execution *execution = run->asked;
     const struct cv_slot *slot = &errand->slot;
     const double seconds = cv_clock_s() - slot->start_s;
     struct timespec now;
@@ -33,7 +33,7 @@ void cv_local_report(struct cv_real_engine *engine, const struct cv_errand *erra
     execution->tell.attempted(
         execution->tell.context,
         &(struct cleave_attempt){
-            .worker = engine->local->names[slot->worker],
+            .worker = run->staff.names[slot->worker],
             .chunk = errand->chunk,
             .attempt = errand->attempt,
             .start_s = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec - seconds,
@@ -46,7 +46,7 @@ void cv_local_report(struct cv_real_engine *engine, const struct cv_errand *erra
             .begin = slot->piece.body.begin,
             .end = slot->piece.body.end,
             .timed_out = end == CV_SLOT_TIMED_OUT,
-            .given_up = end != CV_SLOT_DONE && last_attempt(engine, errand),
+            .given_up = end != CV_SLOT_DONE && last_attempt(run, errand),
         });
 }
 
@@ -89,11 +89,11 @@ static enum cleave_status keep_parts(const char *path, const struct cv_part *par
 }
 
 /* DIR/NAME.BEGIN-END: what the command was given; its mates are beside it. */
-static enum cleave_status keep_input(const struct cv_real_engine *engine,
+static enum cleave_status keep_input(const struct cv_real_run *run,
                                      const struct cv_piece *piece,
                                      struct cleave_error *err)
 {
-    const char *directory = engine->local->execution->failing.directory;
+    const char *directory = run->asked->failing.directory;
     const char *name = strrchr(piece->name, '/');
     const struct cv_part given[] = { cv_piece_header(piece), cv_piece_body(piece) };
     const struct cv_part mate = cv_piece_mate(piece);
@@ -115,39 +115,38 @@ static enum cleave_status keep_input(const struct cv_real_engine *engine,
 
 void cv_local_silent(void *context, struct cv_slot *slot)
 {
-    const struct cv_real_engine *engine = context;
-    const struct cleave_execution *execution = engine->local->execution;
+    const struct cv_real_run *run = context;
+    const struct cleave_execution *execution = run->asked;
     char text[600];
 
     if (execution->tell.note == NULL)
         return;
     snprintf(text, sizeof text,
              "%s: no answer to the first chunk yet: is '%s' made to be persistent?",
-             engine->local->names[slot->worker], execution->command[0]);
+             run->staff.names[slot->worker], execution->command[0]);
     execution->tell.note(execution->tell.context, text);
 }
 
 void cv_local_left(void *context, struct cv_slot *slot)
 {
-    struct cv_real_engine *engine = context;
-    struct cv_local *local = engine->local;
-    const struct cleave_execution *execution = local->execution;
+    struct cv_real_run *run = context;
+    const struct cleave_execution *execution = run->asked;
     char text[600], how[64];
 
     if (slot->stopping || slot->process.exit_code == 0)
         return;
-    local->bad_ends++;
+    run->books.bad_ends++;
     if (execution->tell.note == NULL)
         return;
     cv_slot_describe_end(slot, how, sizeof how);
     snprintf(text, sizeof text, "%s: the command %s after its last chunk",
-             local->names[slot->worker], how);
+             run->staff.names[slot->worker], how);
     execution->tell.note(execution->tell.context, text);
 }
 
-static void note_failure(struct cv_real_engine *engine, const struct cv_errand *errand)
+static void note_failure(struct cv_real_run *run, const struct cv_errand *errand)
 {
-    const struct cleave_execution *execution = engine->local->execution;
+    const struct cleave_execution *execution = run->asked;
     const struct cv_piece *piece = &errand->slot.piece;
     uint64_t first = 0, count = 0;
     struct cleave_error ignored;
@@ -155,7 +154,7 @@ static void note_failure(struct cv_real_engine *engine, const struct cv_errand *
 
     if (execution->tell.note == NULL)
         return;
-    if (cv_source_records(engine->local->source, piece, &first, &count, &ignored) ==
+    if (cv_source_records(run->books.source, piece, &first, &count, &ignored) ==
             CLEAVE_OK &&
         count > 0 && first > 0)
         snprintf(records, sizeof records, " (records %llu to %llu)",
@@ -167,21 +166,20 @@ static void note_failure(struct cv_real_engine *engine, const struct cv_errand *
     execution->tell.note(execution->tell.context, text);
 }
 
-static void halt_if_asked(struct cv_real_engine *engine)
+static void halt_if_asked(struct cv_real_run *run)
 {
-    struct cv_local *local = engine->local;
-    const struct cleave_execution *execution = local->execution;
-    const double over = (double)local->chunks + 1;
+    const struct cleave_execution *execution = run->asked;
+    const double over = (double)run->books.chunks + 1;
     const bool many = (execution->failing.halt_fails > 0 &&
-                       local->failed >= execution->failing.halt_fails) ||
+                       run->books.failed >= execution->failing.halt_fails) ||
                       (execution->failing.halt_share > 0 && over >= 3 &&
-                       (double)local->failed >= execution->failing.halt_share * over);
+                       (double)run->books.failed >= execution->failing.halt_share * over);
 
     if (execution->failing.halt == CLEAVE_HALT_NEVER || !many)
         return;
-    local->halted = true;
+    run->halted = true;
     if (execution->failing.halt == CLEAVE_HALT_NOW)
-        cv_local_stop_all(engine);
+        cv_desks_stop(&run->desks);
 }
 
 static void drop_output(struct cv_errand *errand)
@@ -191,30 +189,28 @@ static void drop_output(struct cv_errand *errand)
     errand->slot.store = NULL;
 }
 
-enum cleave_status cv_local_failure(struct cv_real_engine *engine,
-                                    struct cv_errand *errand, enum cv_slot_end end,
-                                    struct cleave_error *err)
+enum cleave_status cv_local_failure(struct cv_real_run *run, struct cv_errand *errand,
+                                    enum cv_slot_end end, struct cleave_error *err)
 {
-    struct cv_local *local = engine->local;
     const struct cv_piece piece = errand->slot.piece;
 
     drop_output(errand);
     if (end == CV_SLOT_STOPPED) {
-        engine->running--;
-        return cv_source_put_back(local->source, &piece, err);
+        run->books.running--;
+        return cv_source_put_back(run->books.source, &piece, err);
     }
-    if (!last_attempt(engine, errand) && !local->halted && local->stopped_by == 0) {
+    if (!last_attempt(run, errand) && !run->halted && run->stopped_by == 0) {
         errand->attempt++;
-        local->retries++;
+        run->books.retries++;
         return cv_slot_start(&errand->slot, &piece, err);
     }
-    local->failed++;
-    note_failure(engine, errand);
-    if (local->execution->failing.directory != NULL)
-        CV_TRY(keep_input(engine, &piece, err));
-    halt_if_asked(engine);
-    CV_TRY(cv_local_no_output(local, piece.begin, piece.end, err));
-    CV_TRY(cv_source_finish(local->source, &piece, err));
-    cv_local_chunk_over(engine, errand);
+    run->books.failed++;
+    note_failure(run, errand);
+    if (run->asked->failing.directory != NULL)
+        CV_TRY(keep_input(run, &piece, err));
+    halt_if_asked(run);
+    CV_TRY(cv_local_no_output(run, piece.begin, piece.end, err));
+    CV_TRY(cv_source_finish(run->books.source, &piece, err));
+    cv_local_chunk_over(run, errand);
     return CLEAVE_OK;
 }

@@ -26,7 +26,7 @@ struct execution {
     const struct cleave_execution *asked;
     struct cv_muster muster;
     struct cv_splitter *splitter; /* owned               */
-    struct cv_local local;        /* its parts are owned */
+    struct cv_real_run run;       /* its parts are owned */
     struct cv_planned planned;
     bool is_planned;
     double began_s;
@@ -39,31 +39,31 @@ static void signalled(void *context, int signal)
     struct execution *execution = context;
 
     if (signal == SIGHUP && execution->asked->hosts.more != NULL)
-        execution->local.rehost = true;
+        execution->run.rehost = true;
     else
-        execution->local.stopped_by = signal;
+        execution->run.stopped_by = signal;
 }
 
 static enum cleave_status open_fold(struct execution *execution, struct cleave_error *err)
 {
     const struct cleave_execution *asked = execution->asked;
-    struct cv_local *local = &execution->local;
+    struct cv_real_run *run = &execution->run;
 
     if (asked->reduce.command == NULL)
         return CLEAVE_OK;
     if (cv_kept_possible(asked))
-        return cv_kept_new(local, &local->kept, err);
+        return cv_kept_new(run, &run->kept, err);
     return cv_fold_new(&(struct cv_fold_options){ .command = asked->reduce.command,
                                                   .commutative =
                                                       asked->reduce.commutative,
-                                                  .nworkers = local->nfolders,
+                                                  .nworkers = run->staff.nfolders,
                                                   .prefixes = execution->muster.prefixes,
-                                                  .names = local->names,
+                                                  .names = run->staff.names,
                                                   .retries = asked->failing.retries,
                                                   .timeout_s = asked->failing.timeout_s,
-                                                  .poller = local->poller,
-                                                  .gather = local->gather },
-                       &local->fold, err);
+                                                  .poller = run->poller,
+                                                  .gather = run->gather },
+                       &run->fold, err);
 }
 
 /* The largest piece of a stream is such a part of what is kept of it: while all workers
@@ -87,12 +87,12 @@ static enum cleave_status open_parts(struct execution *execution,
 {
     static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
     const struct cleave_execution *asked = execution->asked;
-    struct cv_local *local = &execution->local;
+    struct cv_real_run *run = &execution->run;
 
     CV_TRY(cv_splitter_parse(asked->input.split != NULL ? asked->input.split : "lines",
                              &execution->splitter, err));
-    CV_TRY(cv_poller_new(&local->poller, err));
-    CV_TRY(cv_poller_signals(local->poller, signals, 3, signalled, execution, err));
+    CV_TRY(cv_poller_new(&run->poller, err));
+    CV_TRY(cv_poller_signals(run->poller, signals, 3, signalled, execution, err));
     CV_TRY(cv_source_open(asked->input.files, asked->input.count,
                           &(struct cv_source_options){
                               .splitter = execution->splitter,
@@ -101,7 +101,7 @@ static enum cleave_status open_parts(struct execution *execution,
                               .hold = hold_for(asked),
                               .shares = shares_of(cv_muster_count(asked)),
                               .numbers = true },
-                          &local->source, err));
+                          &run->books.source, err));
     CV_TRY(cv_gather_new(
         &(struct cv_gather_options){
             .sink = asked->output.descriptor,
@@ -111,14 +111,15 @@ static enum cleave_status open_parts(struct execution *execution,
             .unordered = asked->output.unordered,
             .separate = asked->reduce.command != NULL &&
                         cv_fold_takes_files(asked->reduce.command) },
-        &local->gather, err));
-    CV_TRY(cv_gather_attach(local->gather, local->poller, err));
-    local->hosts.poller = local->poller;
-    local->hosts.source = local->source;
-    CV_TRY(cv_muster_call(&execution->muster, local, err));
+        &run->gather, err));
+    CV_TRY(cv_gather_attach(run->gather, run->poller, err));
+    run->staff.hosts.poller = run->poller;
+    run->staff.hosts.source = run->books.source;
+    CV_TRY(cv_muster_call(&execution->muster, &run->staff, asked, &run->stopped_by, err));
     CV_TRY(open_fold(execution, err));
-    return asked->journal.path != NULL ? cv_resume_open(local, execution->splitter, err)
-                                       : CLEAVE_OK;
+    return asked->journal.path != NULL
+               ? cv_resume_open(&run->books, asked, execution->splitter, err)
+               : CLEAVE_OK;
 }
 
 static enum cleave_status make_plan(struct execution *execution, double total,
@@ -132,7 +133,7 @@ static enum cleave_status make_plan(struct execution *execution, double total,
     CV_TRY(cv_sharing_policy(sharing, &policy, err));
     CV_TRY(cv_sharing_settings(sharing, &execution->muster.arena, &settings, &nsettings,
                                err));
-    execution->local.hears_losses = policy->hears_losses;
+    execution->run.books.hears_losses = policy->hears_losses;
     CV_TRY(cv_planned_init(&execution->planned, policy, settings, nsettings,
                            execution->muster.platform,
                            cleave_platform_workers(execution->muster.platform),
@@ -151,7 +152,7 @@ static enum cleave_status drive(struct execution *execution, struct cleave_error
     enum cleave_status status;
 
     CV_TRY(cv_driver_open(&execution->planned, &cv_engine_real,
-                          execution->muster.platform, &execution->local, &driver, err));
+                          execution->muster.platform, &execution->run, &driver, err));
     status = cv_driver_run(driver, &run, execution->asked->tell.trace, &outcome, err);
     cv_driver_close(driver);
     return status;
@@ -161,20 +162,20 @@ static enum cleave_status drive(struct execution *execution, struct cleave_error
  * done never will be. */
 static enum cleave_status flush(struct execution *execution, struct cleave_error *err)
 {
-    struct cv_local *local = &execution->local;
+    struct cv_real_run *run = &execution->run;
     enum cv_gather_state state;
     enum cleave_status status;
     int reason;
 
     for (;;) {
-        status = cv_gather_pump(local->gather, 0, &state, err);
-        (void)cv_gather_status(local->gather, &reason, NULL);
-        local->output_closed = status != CLEAVE_OK && reason == EPIPE;
+        status = cv_gather_pump(run->gather, 0, &state, err);
+        (void)cv_gather_status(run->gather, &reason, NULL);
+        run->output_closed = status != CLEAVE_OK && reason == EPIPE;
         if (status != CLEAVE_OK || state == CV_GATHER_IDLE)
             return status;
-        if (local->stopped_by != 0)
+        if (run->stopped_by != 0)
             return cv_fail(err, CLEAVE_EENGINE, "stopped by a signal");
-        CV_TRY(cv_poller_wait(local->poller, -1, err));
+        CV_TRY(cv_poller_wait(run->poller, -1, err));
     }
 }
 
@@ -185,26 +186,27 @@ static void note_torn(const struct execution *execution)
     bool torn = false;
 
     if (execution->asked->tell.note != NULL &&
-        cv_source_torn(execution->local.source, &torn, &note, &err) == CLEAVE_OK && torn)
+        cv_source_torn(execution->run.books.source, &torn, &note, &err) == CLEAVE_OK &&
+        torn)
         execution->asked->tell.note(execution->asked->tell.context, note.text);
 }
 
 static enum cleave_status run_all(struct execution *execution, struct cleave_error *err)
 {
-    struct cv_local *local = &execution->local;
+    struct cv_real_run *run = &execution->run;
     enum cleave_status status = CLEAVE_OK;
     double left;
 
-    if (local->journal != NULL)
-        CV_TRY(cv_resume_known(local, err));
-    left = cv_source_left(local->source);
+    if (run->books.journal != NULL)
+        CV_TRY(cv_resume_known(run, err));
+    left = cv_source_left(run->books.source);
     if (left > 0) {
         CV_TRY(make_plan(execution, left, err));
         status = drive(execution, err);
     }
     if (status == CLEAVE_OK)
-        status = cv_local_fold_all(local, err);
-    if (status == CLEAVE_OK || local->halted)
+        status = cv_local_fold_all(run, err);
+    if (status == CLEAVE_OK || run->halted)
         status = flush(execution, status == CLEAVE_OK ? err : NULL) == CLEAVE_OK
                      ? status
                      : CLEAVE_EENGINE;
@@ -215,20 +217,20 @@ static enum cleave_status run_all(struct execution *execution, struct cleave_err
 
 static void close_all(struct execution *execution)
 {
-    struct cv_local *local = &execution->local;
+    struct cv_real_run *run = &execution->run;
 
     if (execution->is_planned)
         cv_planned_done(&execution->planned);
-    cv_journal_close(local->journal);
-    cv_fold_free(local->fold);
-    cv_kept_free(local->kept);
-    if (local->gather != NULL) {
-        cv_gather_detach(local->gather);
-        cv_gather_free(local->gather);
+    cv_journal_close(run->books.journal);
+    cv_fold_free(run->fold);
+    cv_kept_free(run->kept);
+    if (run->gather != NULL) {
+        cv_gather_detach(run->gather);
+        cv_gather_free(run->gather);
     }
-    cv_hosts_done(&local->hosts);
-    cv_source_free(local->source);
-    cv_poller_free(local->poller);
+    cv_hosts_done(&run->staff.hosts);
+    cv_source_free(run->books.source);
+    cv_poller_free(run->poller);
     cv_splitter_free(execution->splitter);
     cv_muster_done(&execution->muster);
 }
@@ -266,15 +268,16 @@ enum cleave_status cleave_execute(const struct cleave_execution *asked,
     if (!(filled.hosts.timeout_s > 0))
         filled.hosts.timeout_s = HOST_TIMEOUT_S;
     cv_muster_init(&execution.muster);
-    cv_hosts_init(&execution.local.hosts);
-    execution.local.execution = &filled;
-    execution.local.hosts.terms = host_terms(&filled);
-    execution.local.hosts.changed = cv_local_host_changed;
-    execution.local.hosts.context = &execution.local;
+    cv_hosts_init(&execution.run.staff.hosts);
+    execution.run.asked = &filled;
+    execution.run.books.news = &execution.run.news;
+    execution.run.staff.hosts.terms = host_terms(&filled);
+    execution.run.staff.hosts.changed = cv_real_host_changed;
+    execution.run.staff.hosts.context = &execution.run;
     status = open_parts(&execution, err);
     if (status == CLEAVE_OK) {
         status = run_all(&execution, err);
-        *out = cv_local_sum_up(&execution.local, &execution.muster,
+        *out = cv_local_sum_up(&execution.run, &execution.muster,
                                cv_clock_s() - execution.began_s);
         if (*out == NULL && status == CLEAVE_OK)
             status = cv_fail_memory(err, "the summary");

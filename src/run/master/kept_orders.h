@@ -17,14 +17,14 @@ struct cv_kept_order {
 };
 
 struct cv_kept_orders {
-    struct cv_local *local;          /* borrowed                                       */
+    struct cv_real_run *run;         /* borrowed                                       */
     struct cv_kept_order *under_way; /* owned                                          */
     uint32_t *busy; /* owned: per worker: orders that it is to carry out */
     uint64_t numbered;
 };
 
 enum cleave_status cv_kept_orders_init(struct cv_kept_orders *orders,
-                                       struct cv_local *local, struct cleave_error *err);
+                                       struct cv_real_run *run, struct cleave_error *err);
 void cv_kept_orders_done(struct cv_kept_orders *orders);
 
 /* Tell the hosts that are there, which out_there[worker] says then, that they keep their

@@ -74,10 +74,11 @@ static bool takes_joiners(const struct cleave_execution *asked)
            policy->takes_joiners;
 }
 
-static enum cleave_status reach_hosts(struct cv_local *local, struct places *places,
+static enum cleave_status reach_hosts(struct cv_staff *staff,
+                                      const struct cleave_execution *asked,
+                                      const int *stopped_by, struct places *places,
                                       struct cleave_error *err)
 {
-    const struct cleave_execution *asked = local->execution;
     bool others = false;
 
     for (size_t i = 0; i < asked->hosts.count; i++) {
@@ -87,22 +88,23 @@ static enum cleave_status reach_hosts(struct cv_local *local, struct places *pla
         if (host->slots < 1 || host->first > places->nasked ||
             host->slots > places->nasked - host->first)
             return cv_fail(err, CLEAVE_EINPUT, "host '%s' has no workers", host->name);
-        CV_TRY(cv_hosts_add(&local->hosts, host, host->first, &added, err));
+        CV_TRY(cv_hosts_add(&staff->hosts, host, host->first, &added, err));
         for (uint32_t k = 0; k < host->slots; k++)
             places->hosts[host->first + k] = added;
     }
-    CV_TRY(cv_hosts_describe(&local->hosts, err));
+    CV_TRY(cv_hosts_describe(&staff->hosts, err));
     for (uint32_t w = 0; w < places->nasked; w++)
         others = others || places->hosts[w] == NULL;
-    return cv_hosts_connect(&local->hosts, takes_joiners(asked) ? PATIENCE_S : INFINITY,
-                            others, &local->stopped_by, err);
+    return cv_hosts_connect(&staff->hosts, takes_joiners(asked) ? PATIENCE_S : INFINITY,
+                            others, stopped_by, err);
 }
 
 static enum cleave_status choose_places(struct cv_muster *muster,
-                                        const struct cv_local *local,
+                                        const struct cv_hosts *hosts,
+                                        const struct cleave_execution *asked,
                                         struct places *places, struct cleave_error *err)
 {
-    const bool all = takes_joiners(local->execution);
+    const bool all = takes_joiners(asked);
     bool anybody = false;
 
     places->asked_of =
@@ -117,15 +119,14 @@ static enum cleave_status choose_places(struct cv_muster *muster,
         if (there || all)
             places->asked_of[places->count++] = w;
     }
-    if (!anybody && local->hosts.count == 1)
+    if (!anybody && hosts->count == 1)
         return cv_fail(err, CLEAVE_EENGINE, "the host cannot be used: %s: %s",
-                       local->hosts.items[0]->name, local->hosts.items[0]->reason);
+                       hosts->items[0]->name, hosts->items[0]->reason);
     if (!anybody)
         return cv_fail(err, CLEAVE_EENGINE,
                        "none of %zu hosts can be used; the first one: %s: %s",
-                       local->hosts.count, local->hosts.items[0]->name,
-                       local->hosts.items[0]->reason);
-    if (all && local->execution->hosts.more != NULL)
+                       hosts->count, hosts->items[0]->name, hosts->items[0]->reason);
+    if (all && asked->hosts.more != NULL)
         places->nspare = SPARE;
     return CLEAVE_OK;
 }
@@ -155,59 +156,59 @@ static enum cleave_status prefix_words(const char *text, struct cv_arena *arena,
     return CLEAVE_OK;
 }
 
-static enum cleave_status make_command(struct cv_muster *muster, struct cv_local *local,
+static enum cleave_status make_command(struct cv_muster *muster, const char *name,
+                                       const struct cleave_execution *asked,
                                        uint32_t place, uint32_t worker,
                                        struct cleave_error *err)
 {
-    const struct cleave_execution *asked = local->execution;
-
     CV_TRY(
         prefix_words(asked->crew.prefixes != NULL ? asked->crew.prefixes[worker] : NULL,
                      &muster->arena, &muster->prefixes[place], err));
     CV_TRY(cv_command_init(&muster->commands[place], muster->prefixes[place],
                            asked->command, err));
-    return cv_command_set(&muster->commands[place], "CLEAVE_WORKER", local->names[place],
-                          err);
+    return cv_command_set(&muster->commands[place], "CLEAVE_WORKER", name, err);
 }
 
 /* The place is that of a worker who was asked for. */
-static enum cleave_status take_place(struct cv_muster *muster, struct cv_local *local,
+static enum cleave_status take_place(struct cv_muster *muster, struct cv_staff *staff,
+                                     const struct cleave_execution *asked,
                                      const struct places *places, uint32_t place,
                                      struct cleave_error *err)
 {
     const uint32_t worker = places->asked_of[place];
     struct cv_host *host = places->hosts[worker];
 
-    local->names[place] = cleave_platform_worker_name(places->asked, worker);
-    local->host_of[place] = host;
+    staff->names[place] = cleave_platform_worker_name(places->asked, worker);
+    staff->host_of[place] = host;
     if (host == NULL)
-        return make_command(muster, local, place, worker, err);
+        return make_command(muster, staff->names[place], asked, place, worker, err);
     if (worker == 0 || places->hosts[worker - 1] != host)
         host->first = place;
     return CLEAVE_OK;
 }
 
 static enum cleave_status make_platform(struct cv_muster *muster,
-                                        const struct cv_local *local,
+                                        const struct cv_staff *staff,
                                         const struct places *places,
                                         struct cleave_error *err)
 {
     const struct cleave_worker *known = cleave_platform_workers(places->asked);
     struct cleave_worker *workers =
-        cv_array(&muster->arena, local->nworkers, sizeof *workers);
+        cv_array(&muster->arena, staff->nworkers, sizeof *workers);
 
     if (workers == NULL)
         return cv_fail_memory(err, "the workers");
-    for (uint32_t p = 0; p < local->nworkers; p++) {
+    for (uint32_t p = 0; p < staff->nworkers; p++) {
         workers[p] = p < places->count ? known[places->asked_of[p]] : known[0];
-        if (!cv_local_there(local, p))
+        if (!cv_staff_there(staff, p))
             workers[p] = cv_vacant_place();
     }
     return cleave_platform_new(cleave_platform_port(places->asked), workers,
-                               local->nworkers, &muster->platform, err);
+                               staff->nworkers, &muster->platform, err);
 }
 
-static enum cleave_status fill_places(struct cv_muster *muster, struct cv_local *local,
+static enum cleave_status fill_places(struct cv_muster *muster, struct cv_staff *staff,
+                                      const struct cleave_execution *asked,
                                       const struct places *places,
                                       struct cleave_error *err)
 {
@@ -216,54 +217,55 @@ static enum cleave_status fill_places(struct cv_muster *muster, struct cv_local 
 
     muster->commands = calloc(n, sizeof *muster->commands);
     muster->prefixes = cv_array(&muster->arena, n, sizeof *muster->prefixes);
-    local->names = cv_array(&muster->arena, n, sizeof *local->names);
-    local->host_of = cv_array(&muster->arena, n, sizeof(struct cv_host *));
-    local->absent = cv_array(&muster->arena, n, sizeof *local->absent);
-    local->workers = cv_array(&muster->arena, n, sizeof *local->workers);
-    if (muster->commands == NULL || muster->prefixes == NULL || local->names == NULL ||
-        local->host_of == NULL || local->absent == NULL || local->workers == NULL)
+    staff->names = cv_array(&muster->arena, n, sizeof *staff->names);
+    staff->host_of = cv_array(&muster->arena, n, sizeof(struct cv_host *));
+    staff->absent = cv_array(&muster->arena, n, sizeof *staff->absent);
+    staff->tallies = cv_array(&muster->arena, n, sizeof *staff->tallies);
+    if (muster->commands == NULL || muster->prefixes == NULL || staff->names == NULL ||
+        staff->host_of == NULL || staff->absent == NULL || staff->tallies == NULL)
         return cv_fail_memory(err, "the workers");
     muster->ncommands = n;
     for (uint32_t p = 0; p < places->count; p++)
-        CV_TRY(take_place(muster, local, places, p, err));
+        CV_TRY(take_place(muster, staff, asked, places, p, err));
     for (uint32_t p = places->count; p < n; p++) {
         char name[32];
 
         snprintf(name, sizeof name, "spare.%u", p - places->count);
-        local->names[p] = cv_arena_text(&muster->arena, name);
-        if (local->names[p] == NULL)
+        staff->names[p] = cv_arena_text(&muster->arena, name);
+        if (staff->names[p] == NULL)
             return cv_fail_memory(err, "the workers");
-        local->absent[p] = true;
+        staff->absent[p] = true;
     }
-    local->nworkers = n;
-    local->arena = &muster->arena;
-    local->first_spare = places->count;
-    local->commands = muster->commands;
-    local->hosts.names = local->names;
-    local->nfolders = local->hosts.count == 0 || n < cores ? n : cores;
-    return make_platform(muster, local, places, err);
+    staff->nworkers = n;
+    staff->arena = &muster->arena;
+    staff->first_spare = places->count;
+    staff->commands = muster->commands;
+    staff->hosts.names = staff->names;
+    staff->nfolders = staff->hosts.count == 0 || n < cores ? n : cores;
+    return make_platform(muster, staff, places, err);
 }
 
-enum cleave_status cv_muster_call(struct cv_muster *muster, struct cv_local *local,
-                                  struct cleave_error *err)
+enum cleave_status cv_muster_call(struct cv_muster *muster, struct cv_staff *staff,
+                                  const struct cleave_execution *asked,
+                                  const int *stopped_by, struct cleave_error *err)
 {
-    struct places places = { .nasked = cv_muster_count(local->execution) };
+    struct places places = { .nasked = cv_muster_count(asked) };
     double began_s;
 
-    CV_TRY(ask_platform(muster, local->execution, &places.asked, err));
+    CV_TRY(ask_platform(muster, asked, &places.asked, err));
     places.hosts = cv_array(&muster->arena, places.nasked, sizeof(struct cv_host *));
-    local->names = cv_array(&muster->arena, places.nasked, sizeof *local->names);
-    if (places.hosts == NULL || local->names == NULL)
+    staff->names = cv_array(&muster->arena, places.nasked, sizeof *staff->names);
+    if (places.hosts == NULL || staff->names == NULL)
         return cv_fail_memory(err, "the workers");
     for (uint32_t w = 0; w < places.nasked; w++)
-        local->names[w] = cleave_platform_worker_name(places.asked, w);
-    local->hosts.names = local->names;
-    local->hosts.one_port = cleave_platform_port(places.asked) != CLEAVE_PORT_MULTI;
+        staff->names[w] = cleave_platform_worker_name(places.asked, w);
+    staff->hosts.names = staff->names;
+    staff->hosts.one_port = cleave_platform_port(places.asked) != CLEAVE_PORT_MULTI;
     began_s = cv_clock_s();
-    CV_TRY(reach_hosts(local, &places, err));
-    local->connect_s = local->hosts.count > 0 ? cv_clock_s() - began_s : 0;
-    CV_TRY(choose_places(muster, local, &places, err));
-    return fill_places(muster, local, &places, err);
+    CV_TRY(reach_hosts(staff, asked, stopped_by, &places, err));
+    staff->connect_s = staff->hosts.count > 0 ? cv_clock_s() - began_s : 0;
+    CV_TRY(choose_places(muster, &staff->hosts, asked, &places, err));
+    return fill_places(muster, staff, asked, &places, err);
 }
 
 /* --- later -------------------------------------------------------------------------------- */
@@ -276,53 +278,53 @@ static struct cv_host *find_host(const struct cv_hosts *hosts, const char *name)
     return NULL;
 }
 
-static enum cleave_status let_join(struct cv_local *local,
+static enum cleave_status let_join(struct cv_staff *staff,
                                    const struct cleave_host *asked,
                                    struct cleave_error *err)
 {
     struct cv_host *host;
 
-    if (asked->slots > local->nworkers - local->first_spare) {
-        cv_hosts_note(&local->hosts, "%s: cannot join, there is no place left for it",
+    if (asked->slots > staff->nworkers - staff->first_spare) {
+        cv_hosts_note(&staff->hosts, "%s: cannot join, there is no place left for it",
                       asked->name);
         return CLEAVE_OK;
     }
-    CV_TRY(cv_hosts_add(&local->hosts, asked, local->first_spare, &host, err));
+    CV_TRY(cv_hosts_add(&staff->hosts, asked, staff->first_spare, &host, err));
     for (uint32_t i = 0; i < asked->slots; i++) {
         char text[256];
         const char *name;
 
         snprintf(text, sizeof text, asked->slots == 1 ? "%.200s" : "%.200s.%u",
                  asked->name, i);
-        name = cv_arena_text(local->arena, text);
+        name = cv_arena_text(staff->arena, text);
         if (name == NULL)
             return cv_fail_memory(err, "the workers");
-        local->names[local->first_spare + i] = name;
+        staff->names[staff->first_spare + i] = name;
+        staff->host_of[staff->first_spare + i] = host;
     }
-    local->first_spare += asked->slots;
-    CV_TRY(cv_local_join(local, host, err));
+    staff->first_spare += asked->slots;
     cv_host_connect(host);
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_muster_again(struct cv_local *local, struct cleave_error *err)
+enum cleave_status cv_muster_again(struct cv_staff *staff,
+                                   const struct cleave_execution *asked,
+                                   struct cleave_error *err)
 {
-    const struct cleave_execution *asked = local->execution;
     struct cleave_more_hosts more = { NULL, 0 };
     struct cleave_error note;
 
-    local->rehost = false;
     if (asked->hosts.more(asked->tell.context, &more, &note) != CLEAVE_OK) {
-        cv_hosts_note(&local->hosts, "cannot read the hosts again: %s", note.text);
+        cv_hosts_note(&staff->hosts, "cannot read the hosts again: %s", note.text);
         return CLEAVE_OK;
     }
     for (size_t i = 0; i < more.nhosts; i++) {
-        struct cv_host *host = find_host(&local->hosts, more.hosts[i].name);
+        struct cv_host *host = find_host(&staff->hosts, more.hosts[i].name);
 
         if (host == NULL)
-            CV_TRY(let_join(local, &more.hosts[i], err));
+            CV_TRY(let_join(staff, &more.hosts[i], err));
         else if (host->state == CV_HOST_OUT && host->words != NULL &&
-                 local->host_of[host->first] == host) {
+                 staff->host_of[host->first] == host) {
             host->tries = 0;
             cv_host_connect(host);
         }
@@ -331,11 +333,11 @@ enum cleave_status cv_muster_again(struct cv_local *local, struct cleave_error *
 }
 
 /* The places that somebody has, and those that the trace has orders for: others did them. */
-static uint32_t count_places(const struct cv_local *local)
+static uint32_t count_places(const struct cv_staff *staff,
+                             const struct cleave_trace *trace)
 {
-    const struct cleave_trace *trace = local->execution->tell.trace;
     const size_t count = trace != NULL ? cleave_trace_count(trace) : 0;
-    uint32_t n = local->first_spare;
+    uint32_t n = staff->first_spare;
 
     for (size_t i = 0; i < count; i++) {
         const struct cleave_entry *entry = cleave_trace_at(trace, i);
@@ -347,11 +349,12 @@ static uint32_t count_places(const struct cv_local *local)
 }
 
 enum cleave_status cv_muster_platform(const struct cv_muster *muster,
-                                      const struct cv_local *local,
+                                      const struct cv_staff *staff,
+                                      const struct cleave_trace *trace,
                                       struct cleave_platform **out,
                                       struct cleave_error *err)
 {
-    const uint32_t n = count_places(local);
+    const uint32_t n = count_places(staff, trace);
     const struct cleave_worker *workers = cleave_platform_workers(muster->platform);
     struct cv_group *groups = calloc(n, sizeof *groups);
     enum cleave_status status;
@@ -359,7 +362,7 @@ enum cleave_status cv_muster_platform(const struct cv_muster *muster,
     if (groups == NULL)
         return cv_fail_memory(err, "the platform");
     for (uint32_t p = 0; p < n; p++)
-        groups[p] = (struct cv_group){ .name = local->names[p], .count = 1 };
+        groups[p] = (struct cv_group){ .name = staff->names[p], .count = 1 };
     status = cv_platform_build(cleave_platform_port(muster->platform), workers, groups, n,
                                out, NULL, err);
     free(groups);

@@ -6,7 +6,7 @@
  * are not known yet. */
 #ifndef CV_MUSTER_H
 #define CV_MUSTER_H
-#include "run/master/real_engine.h"
+#include "run/master/staff.h"
 
 struct cv_muster {
     struct cv_arena arena;
@@ -21,18 +21,23 @@ void cv_muster_init(struct cv_muster *muster);
 void cv_muster_done(struct cv_muster *muster);
 /* How many workers there would be. */
 uint32_t cv_muster_count(const struct cleave_execution *asked);
-/* Find out who is there, and fill in the workers of `local`, whose poller, source and
- * gather are open. */
-enum cleave_status cv_muster_call(struct cv_muster *muster, struct cv_local *local,
-                                  struct cleave_error *err);
+/* Find out who is there, and fill in the staff, whose hosts have their poller, source and
+ * gather. *stopped_by becomes other than 0 when it is to end. */
+enum cleave_status cv_muster_call(struct cv_muster *muster, struct cv_staff *staff,
+                                  const struct cleave_execution *asked,
+                                  const int *stopped_by, struct cleave_error *err);
 
-/* Ask again for hosts: those that are not known join, those that were left out are tried
- * once more. */
-enum cleave_status cv_muster_again(struct cv_local *local, struct cleave_error *err);
+/* Ask again for hosts: those that are not known join and take the first spare places, those
+ * that were left out are tried once more. */
+enum cleave_status cv_muster_again(struct cv_staff *staff,
+                                   const struct cleave_execution *asked,
+                                   struct cleave_error *err);
 
-/* The platform as it was at the end, places that nobody took not included. */
+/* The platform as it was at the end, places that nobody took and that the trace, which may
+ * be NULL, does not name not included. */
 enum cleave_status cv_muster_platform(const struct cv_muster *muster,
-                                      const struct cv_local *local,
+                                      const struct cv_staff *staff,
+                                      const struct cleave_trace *trace,
                                       struct cleave_platform **out,
                                       struct cleave_error *err);
 

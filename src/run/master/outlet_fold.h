@@ -15,27 +15,27 @@
 #include "run/master/real_run.h"
 
 /* The store is the whole output for [begin, end), and not the caller's any more. */
-enum cleave_status cv_local_output(struct cv_local *local, struct cv_store *store,
+enum cleave_status cv_local_output(struct cv_real_run *run, struct cv_store *store,
                                    uint64_t begin, uint64_t end,
                                    struct cleave_error *err);
 /* None will come for [begin, end). */
-enum cleave_status cv_local_no_output(struct cv_local *local, uint64_t begin,
+enum cleave_status cv_local_no_output(struct cv_real_run *run, uint64_t begin,
                                       uint64_t end, struct cleave_error *err);
 
 /* Whether the worker has to fold before it begins its next chunk; it is let to. */
-enum cleave_status cv_local_fold_first(struct cv_real_engine *engine, uint32_t worker,
+enum cleave_status cv_local_fold_first(struct cv_real_run *run, uint32_t worker,
                                        bool *out, struct cleave_error *err);
 /* Let all workers fold that have nothing to do. */
-enum cleave_status cv_local_fold_idle(struct cv_real_engine *engine,
-                                      struct cleave_error *err);
+enum cleave_status cv_local_fold_idle(struct cv_real_run *run, struct cleave_error *err);
 /* Fails once folding has; `reduce_failed` of `local` says if it was the command. */
-enum cleave_status cv_local_fold_status(struct cv_local *local, struct cleave_error *err);
-uint32_t cv_local_folding(const struct cv_local *local);
-void cv_local_fold_stop(struct cv_local *local);
+enum cleave_status cv_local_fold_status(struct cv_real_run *run,
+                                        struct cleave_error *err);
+uint32_t cv_local_folding(const struct cv_real_run *run);
+void cv_local_fold_stop(struct cv_real_run *run);
 
 /* While no chunk runs: fold until it is not crowded; or all, and give the result to the
  * gather. */
-enum cleave_status cv_local_fold_some(struct cv_local *local, struct cleave_error *err);
-enum cleave_status cv_local_fold_all(struct cv_local *local, struct cleave_error *err);
+enum cleave_status cv_local_fold_some(struct cv_real_run *run, struct cleave_error *err);
+enum cleave_status cv_local_fold_all(struct cv_real_run *run, struct cleave_error *err);
 
 #endif

@@ -21,7 +21,7 @@ _Static_assert((int)CV_FOLD_MOST <= (int)CV_FOLD_STEP_MOST,
                "a step has room for a full call");
 
 struct cv_kept {
-    struct cv_local *local;
+    struct cv_real_run *run;
     struct cv_fold_plan *plan; /* owned                                                */
     struct cv_kept_orders orders;
     bool *may, *there;       /* owned: per worker                                    */
@@ -107,15 +107,15 @@ static void result_came(struct cv_kept *kept, const struct cv_frame_head *head,
 static void host_frame(void *context, struct cv_host *host,
                        const struct cv_frame_head *head, const unsigned char *payload)
 {
-    const struct cv_local *local = context;
+    const struct cv_real_run *run = context;
     struct cleave_error err;
 
     if (head->type == CV_FRAME_FOLDED) {
-        folded(local->kept, host, head, payload);
+        folded(run->kept, host, head, payload);
     } else if (head->type == CV_FRAME_FOLD_FAILED) {
-        fold_failed(local->kept, head, payload);
+        fold_failed(run->kept, head, payload);
     } else if (head->type == CV_FRAME_PARTIAL) {
-        result_came(local->kept, head, payload);
+        result_came(run->kept, head, payload);
     } else {
         cv_fail(&err, CLEAVE_EINPUT, "got a frame that is not expected here");
         cv_host_fail(host, &err);
@@ -124,9 +124,9 @@ static void host_frame(void *context, struct cv_host *host,
 
 /* --- partials ----------------------------------------------------------------------------- */
 
-static bool is_stream(const struct cv_local *local)
+static bool is_stream(const struct cv_real_run *run)
 {
-    return cv_source_input(local->source, 0).size < 0;
+    return cv_source_input(run->books.source, 0).size < 0;
 }
 
 enum cleave_status cv_kept_add(struct cv_kept *kept, const struct cv_slot *slot,
@@ -148,8 +148,8 @@ enum cleave_status cv_kept_add(struct cv_kept *kept, const struct cv_slot *slot,
                          cv_kept_base(&kept->orders, slot->worker) + slot->remote.number,
                          piece->begin, piece->end, slot->worker, slot->remote.kept, err));
     /* A stream cannot be read again, and its memory is wanted for more of it. */
-    return is_stream(kept->local) ? cv_source_finish(kept->local->source, piece, err)
-                                  : CLEAVE_OK;
+    return is_stream(kept->run) ? cv_source_finish(kept->run->books.source, piece, err)
+                                : CLEAVE_OK;
 }
 
 enum cleave_status cv_kept_skip(struct cv_kept *kept, uint64_t begin, uint64_t end,
@@ -163,7 +163,8 @@ static enum cleave_status do_again(void *context, uint64_t begin, uint64_t end,
                                    struct cleave_error *err)
 {
     struct cv_kept *kept = context;
-    struct cv_real_engine *engine = kept->local->engine;
+    struct cv_books *books = &kept->run->books;
+    const struct cv_want again = { .units = (double)(end - begin), .told = true };
     struct cv_piece piece;
     size_t i = 0;
 
@@ -171,23 +172,13 @@ static enum cleave_status do_again(void *context, uint64_t begin, uint64_t end,
         i++;
     piece = kept->pieces[i];
     kept->pieces[i] = kept->pieces[--kept->npieces];
-    if (engine == NULL || is_stream(kept->local))
+    if (!books->open || is_stream(kept->run))
         return cv_fail(err, CLEAVE_EENGINE,
                        "the results of bytes %llu to %llu are lost with their host%s",
                        (unsigned long long)begin, (unsigned long long)end,
-                       engine != NULL ? ", and a stream cannot be read again" : "");
-    kept->local->lost++;
-    kept->local->done -= (double)(end - begin);
-    CV_TRY(cv_source_put_back(kept->local->source, &piece, err));
-    if (!kept->local->hears_losses)
-        return cv_local_want_again(engine, kept->losing,
-                                   &(struct cv_want){ .units = (double)(end - begin),
-                                                      .told = true },
-                                   err);
-    cv_local_tell(engine, (struct cleave_event){ .kind = CLEAVE_LOST,
-                                                 .worker = kept->losing,
-                                                 .units = (double)(end - begin) });
-    return CLEAVE_OK;
+                       books->open ? ", and a stream cannot be read again" : "");
+    books->done -= again.units;
+    return cv_books_lose(books, kept->losing, &again, &piece, err);
 }
 
 static enum cleave_status lose(struct cv_kept *kept, uint32_t worker,
@@ -206,8 +197,8 @@ static enum cleave_status lose(struct cv_kept *kept, uint32_t worker,
 enum cleave_status cv_kept_status(struct cv_kept *kept, bool *out_command,
                                   struct cleave_error *err)
 {
-    for (uint32_t w = 0; w < kept->local->nworkers; w++) {
-        if (!kept->there[w] || cv_local_there(kept->local, w))
+    for (uint32_t w = 0; w < kept->run->staff.nworkers; w++) {
+        if (!kept->there[w] || cv_staff_there(&kept->run->staff, w))
             continue;
         kept->there[w] = false;
         CV_TRY(lose(kept, w, err));
@@ -225,24 +216,20 @@ enum cleave_status cv_kept_status(struct cv_kept *kept, bool *out_command,
 
 static bool idle(const struct cv_kept *kept, uint32_t worker)
 {
-    const struct cv_real_engine *engine = kept->local->engine;
-    const struct cv_desk *at = engine != NULL ? &engine->desks[worker] : NULL;
-
-    return at == NULL || (at->first == at->nwants && !cv_desk_busy(at));
+    return cv_books_next(&kept->run->books, worker) == NULL &&
+           !cv_desks_busy(&kept->run->desks, worker);
 }
 
 /* Whether more partials will come by themselves. */
 static bool more_to_come(const struct cv_kept *kept)
 {
-    const struct cv_real_engine *engine = kept->local->engine;
-
-    return kept->orders.under_way != NULL ||
-           (engine != NULL && (engine->running > 0 || engine->pending > 0));
+    return kept->orders.under_way != NULL || kept->run->books.running > 0 ||
+           kept->run->books.pending > 0;
 }
 
 enum cleave_status cv_kept_go(struct cv_kept *kept, struct cleave_error *err)
 {
-    const uint32_t n = kept->local->nworkers;
+    const uint32_t n = kept->run->staff.nworkers;
     const bool crowded = cv_fold_plan_ready(kept->plan) > kept->crowd;
     struct cv_fold_step step;
 
@@ -269,7 +256,7 @@ void cv_kept_stop(struct cv_kept *kept)
     if (kept->stopped)
         return;
     kept->stopped = true;
-    for (uint32_t w = 0; w < kept->local->nworkers; w++)
+    for (uint32_t w = 0; w < kept->run->staff.nworkers; w++)
         if (kept->there[w])
             cv_kept_say(&kept->orders, w, CV_FRAME_FOLD_STOP, 0, 0);
     /* Nobody waits for what they were about to make. */
@@ -286,15 +273,15 @@ void cv_kept_stop(struct cv_kept *kept)
 
 static enum cleave_status check_stop(struct cv_kept *kept, struct cleave_error *err)
 {
-    struct cv_local *local = kept->local;
+    struct cv_real_run *run = kept->run;
     int reason = 0;
 
-    CV_TRY(cv_kept_status(kept, &local->reduce_failed, err));
-    if (cv_gather_status(local->gather, &reason, err) != CLEAVE_OK) {
-        local->output_closed = reason == EPIPE;
+    CV_TRY(cv_kept_status(kept, &run->reduce_failed, err));
+    if (cv_gather_status(run->gather, &reason, err) != CLEAVE_OK) {
+        run->output_closed = reason == EPIPE;
         return CLEAVE_EENGINE;
     }
-    if (local->stopped_by == 0)
+    if (run->stopped_by == 0)
         return CLEAVE_OK;
     cv_kept_stop(kept);
     return cv_fail(err, CLEAVE_EENGINE, "stopped by a signal");
@@ -311,10 +298,10 @@ static enum cleave_status fetch(struct cv_kept *kept, struct cleave_error *err)
     if (!cv_fold_plan_last(kept->plan, &kept->result_id, &holder, &bytes))
         return cv_fail(err, CLEAVE_EENGINE,
                        "the partial results do not cover all of the input");
-    CV_TRY(cv_store_open(kept->local->gather, &kept->result, err));
+    CV_TRY(cv_store_open(kept->run->gather, &kept->result, err));
     cv_kept_say(&kept->orders, holder, CV_FRAME_FETCH, kept->result_id, 0);
     while (!kept->came) {
-        CV_TRY(cv_poller_wait(kept->local->poller, -1, err));
+        CV_TRY(cv_poller_wait(kept->run->poller, -1, err));
         CV_TRY(check_stop(kept, err));
     }
     if (cv_store_size(kept->result) != bytes)
@@ -334,12 +321,12 @@ enum cleave_status cv_kept_finish(struct cv_kept *kept, struct cleave_error *err
         CV_TRY(cv_kept_go(kept, err));
         if (kept->orders.under_way == NULL)
             break;
-        CV_TRY(cv_poller_wait(kept->local->poller, -1, err));
+        CV_TRY(cv_poller_wait(kept->run->poller, -1, err));
     }
     CV_TRY(fetch(kept, err));
     result = kept->result;
     kept->result = NULL;
-    return result != NULL ? cv_gather_finish(kept->local->gather, result, 0, 1, err)
+    return result != NULL ? cv_gather_finish(kept->run->gather, result, 0, 1, err)
                           : CLEAVE_OK;
 }
 
@@ -348,19 +335,19 @@ struct cv_fold_counts cv_kept_counts(const struct cv_kept *kept)
     return kept->counts;
 }
 
-enum cleave_status cv_kept_new(struct cv_local *local, struct cv_kept **out,
+enum cleave_status cv_kept_new(struct cv_real_run *run, struct cv_kept **out,
                                struct cleave_error *err)
 {
-    const uint32_t n = local->nworkers;
-    const bool takes_files = cv_fold_takes_files(local->execution->reduce.command);
+    const uint32_t n = run->staff.nworkers;
+    const bool takes_files = cv_fold_takes_files(run->asked->reduce.command);
     struct cv_kept *kept;
     enum cleave_status status = CLEAVE_OK;
 
-    CV_TRY(cv_fold_check_command(local->execution->reduce.command, err));
+    CV_TRY(cv_fold_check_command(run->asked->reduce.command, err));
     kept = calloc(1, sizeof *kept);
     if (kept == NULL)
         return cv_fail_memory(err, "the reduction");
-    kept->local = local;
+    kept->run = run;
     kept->crowd = (size_t)CROWD * n;
     if (takes_files && kept->crowd > FILES)
         kept->crowd = FILES;
@@ -369,10 +356,10 @@ enum cleave_status cv_kept_new(struct cv_local *local, struct cv_kept **out,
     if (kept->may == NULL || kept->there == NULL)
         status = cv_fail_memory(err, "the reduction");
     if (status == CLEAVE_OK)
-        status = cv_kept_orders_init(&kept->orders, local, err);
+        status = cv_kept_orders_init(&kept->orders, run, err);
     if (status == CLEAVE_OK)
-        status = cv_fold_plan_new(n, local->execution->reduce.commutative,
-                                  cv_fold_takes_files(local->execution->reduce.command)
+        status = cv_fold_plan_new(n, run->asked->reduce.commutative,
+                                  cv_fold_takes_files(run->asked->reduce.command)
                                       ? 2
                                       : CV_FOLD_MOST,
                                   &kept->plan, err);
@@ -382,8 +369,8 @@ enum cleave_status cv_kept_new(struct cv_local *local, struct cv_kept **out,
         cv_kept_free(kept);
         return status;
     }
-    local->hosts.keeps = true;
-    local->hosts.other = host_frame;
+    run->staff.hosts.keeps = true;
+    run->staff.hosts.other = host_frame;
     *out = kept;
     return CLEAVE_OK;
 }

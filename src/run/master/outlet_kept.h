@@ -15,7 +15,7 @@ struct cv_kept;
  * and nothing else must need the outputs. */
 bool cv_kept_possible(const struct cleave_execution *execution);
 /* The hosts are ready; tell them. */
-enum cleave_status cv_kept_new(struct cv_local *local, struct cv_kept **out,
+enum cleave_status cv_kept_new(struct cv_real_run *run, struct cv_kept **out,
                                struct cleave_error *err);
 void cv_kept_free(struct cv_kept *kept);
 

@@ -1,29 +1,25 @@
 /* real_chunks.c -- a chunk, from its beginning to its end. SPDX-License-Identifier: MIT */
+#include "run/master/real_chunks.h"
+
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/arena.h"
 #include "base/fail.h"
+#include "run/hosts/remote_slot.h"
+#include "run/master/chunk_failure.h"
 #include "run/master/outlet_fold.h"
 #include "run/master/outlet_kept.h"
-#include "run/master/chunk_failure.h"
-#include "run/master/real_run.h"
-#include "run/hosts/remote_slot.h"
+#include "run/master/recall.h"
 #include "run/slot/steady_slot.h"
 
-static struct cv_errand *errand_of(struct cv_slot *slot)
-{
-    return (struct cv_errand *)slot; /* it is its first member */
-}
+enum { ERRANDS_AWAY = 3 }; /* of a worker of another machine */
 
 /* --- how long it took --------------------------------------------------------------------- */
 
 /* When the last chunk of the same worker had arrived. */
-static double last_arrived(const struct cv_real_engine *engine,
-                           const struct cv_errand *errand)
+static double last_arrived(const struct cv_real_run *run, const struct cv_errand *errand)
 {
-    const struct cv_desk *at = &engine->desks[errand->slot.worker];
+    const struct cv_desk *at = &run->desks.items[errand->slot.worker];
     double last_s = 0;
 
     for (uint32_t i = 0; i < at->nerrands; i++)
@@ -33,22 +29,20 @@ static double last_arrived(const struct cv_real_engine *engine,
 
 /* A piece goes over the link when the one before has arrived, however early it was given
  * to it. */
-static double sent_from(const struct cv_real_engine *engine,
-                        const struct cv_errand *errand)
+static double sent_from(const struct cv_real_run *run, const struct cv_errand *errand)
 {
-    return fmax(errand->slot.remote.granted_s, last_arrived(engine, errand));
+    return fmax(errand->slot.remote.granted_s, last_arrived(run, errand));
 }
 
 /* When its command was started. What hosts say comes with more or less delay: not before
  * the last one of the same worker had ended. */
-static double computed_from(const struct cv_real_engine *engine,
-                            const struct cv_errand *errand)
+static double computed_from(const struct cv_real_run *run, const struct cv_errand *errand)
 {
-    const struct cv_desk *at = &engine->desks[errand->slot.worker];
+    const struct cv_desk *at = &run->desks.items[errand->slot.worker];
     const struct cv_remote *remote = &errand->slot.remote;
     double from_s = remote->computed_s - remote->compute_s;
 
-    if (remote->host == NULL || !remote->computed)
+    if (!remote->computed)
         return errand->began_s;
     for (uint32_t i = 0; i < at->nerrands; i++) {
         const double other_s = at->errands[i].slot.remote.computed_s;
@@ -59,11 +53,11 @@ static double computed_from(const struct cv_real_engine *engine,
     return from_s;
 }
 
-static void count(struct cv_real_engine *engine, const struct cv_errand *errand,
-                  double units, double now_s)
+static void count(struct cv_real_run *run, const struct cv_errand *errand, double units,
+                  double now_s)
 {
     const struct cv_slot *slot = &errand->slot;
-    struct cv_tally *worker = &engine->local->workers[slot->worker];
+    struct cv_tally *worker = &run->staff.tallies[slot->worker];
     const double busy_s =
         slot->remote.computed ? slot->remote.compute_s : now_s - errand->began_s;
 
@@ -79,61 +73,51 @@ static void count(struct cv_real_engine *engine, const struct cv_errand *errand,
 
 /* Its output is here, if that is not where it was made: it came from the end of the command
  * on. */
-static void tell_returned(struct cv_real_engine *engine, const struct cv_errand *errand,
+static void tell_returned(struct cv_real_run *run, const struct cv_errand *errand,
                           double units)
 {
     if (errand->slot.remote.computed && errand->output > 0)
-        cv_local_tell(engine,
-                      (struct cleave_event){ .kind = CLEAVE_RETURNED,
-                                             .worker = errand->owner,
-                                             .chunk = errand->chunk,
-                                             .units = units,
-                                             .start_s = errand->slot.remote.computed_s -
-                                                        engine->began_s });
+        cv_news_tell(&run->news,
+                     (struct cleave_event){ .kind = CLEAVE_RETURNED,
+                                            .worker = errand->owner,
+                                            .chunk = errand->chunk,
+                                            .units = units,
+                                            .start_s = errand->slot.remote.computed_s -
+                                                       run->news.began_s });
 }
 
 /* The policy hears of it, whether its command succeeded or not. */
-void cv_local_chunk_over(struct cv_real_engine *engine, struct cv_errand *errand)
+void cv_local_chunk_over(struct cv_real_run *run, struct cv_errand *errand)
 {
     const struct cv_slot *slot = &errand->slot;
     const double units = (double)(slot->piece.end - slot->piece.begin);
 
-    count(engine, errand, units, cv_clock_s());
-    engine->local->chunks++;
-    engine->local->done += units;
-    engine->running--;
-    tell_returned(engine, errand, units);
-    cv_local_tell(engine,
-                  (struct cleave_event){ .kind = CLEAVE_DONE,
-                                         .worker = errand->owner,
-                                         .chunk = errand->chunk,
-                                         .units = units,
-                                         .start_s = computed_from(engine, errand) -
-                                                    engine->began_s });
+    count(run, errand, units, cv_clock_s());
+    cv_books_over(&run->books, units);
+    tell_returned(run, errand, units);
+    cv_news_tell(&run->news,
+                 (struct cleave_event){ .kind = CLEAVE_DONE,
+                                        .worker = errand->owner,
+                                        .chunk = errand->chunk,
+                                        .units = units,
+                                        .start_s = computed_from(run, errand) -
+                                                   run->news.began_s });
 }
 
-enum cleave_status cv_local_chunk_lost(struct cv_real_engine *engine,
-                                       struct cv_errand *errand, struct cleave_error *err)
+/* It has come to nothing; its bytes are left again. */
+static enum cleave_status lose_chunk(struct cv_real_run *run,
+                                     const struct cv_errand *errand,
+                                     struct cleave_error *err)
 {
     const struct cv_piece piece = errand->slot.piece;
-    const double units = (double)(piece.end - piece.begin);
+    const struct cv_want want = { errand->chunk, (double)(piece.end - piece.begin),
+                                  errand->told };
 
-    engine->running--;
-    engine->local->lost++;
-    CV_TRY(cv_source_put_back(engine->local->source, &piece, err));
-    if (!engine->local->hears_losses)
-        return cv_local_want_again(engine, errand->owner,
-                                   &(struct cv_want){ errand->chunk, units,
-                                                      errand->told },
-                                   err);
-    cv_local_tell(engine, (struct cleave_event){ .kind = CLEAVE_LOST,
-                                                 .worker = errand->owner,
-                                                 .chunk = errand->chunk,
-                                                 .units = units });
-    return CLEAVE_OK;
+    run->books.running--;
+    return cv_books_lose(&run->books, errand->owner, &want, &piece, err);
 }
 
-static enum cleave_status keep_in_journal(struct cv_real_engine *engine,
+static enum cleave_status keep_in_journal(struct cv_real_run *run,
                                           const struct cv_errand *errand,
                                           struct cleave_error *err)
 {
@@ -146,138 +130,137 @@ static enum cleave_status keep_in_journal(struct cv_real_engine *engine,
                                       .seconds = cv_clock_s() - errand->began_s };
     struct cv_taken taken;
 
-    if (slot->remote.host == NULL || !slot->remote.hashed)
-        CV_TRY(cv_source_hash(engine->local->source, piece, &chunk.hash, err));
+    if (!slot->remote.hashed)
+        CV_TRY(cv_source_hash(run->books.source, piece, &chunk.hash, err));
     CV_TRY(cv_gather_take(slot->store, &taken, err));
-    strncpy(chunk.worker, engine->local->names[slot->worker], sizeof chunk.worker - 1);
-    return cv_journal_add(engine->local->journal, &chunk, taken.fd, taken.begin,
-                          taken.end, err);
+    strncpy(chunk.worker, run->staff.names[slot->worker], sizeof chunk.worker - 1);
+    return cv_journal_add(run->books.journal, &chunk, taken.fd, taken.begin, taken.end,
+                          err);
 }
 
-static enum cleave_status accept_output(struct cv_real_engine *engine,
-                                        struct cv_errand *errand,
+static enum cleave_status accept_output(struct cv_real_run *run, struct cv_errand *errand,
                                         struct cleave_error *err)
 {
     struct cv_slot *slot = &errand->slot;
     struct cv_store *store = slot->store;
 
-    CV_TRY(cv_source_check(engine->local->source, &slot->piece, err));
-    if (engine->local->journal != NULL)
-        CV_TRY(keep_in_journal(engine, errand, err));
+    CV_TRY(cv_source_check(run->books.source, &slot->piece, err));
+    if (run->books.journal != NULL)
+        CV_TRY(keep_in_journal(run, errand, err));
     slot->store = NULL;
-    if (engine->local->kept != NULL) {
+    if (run->kept != NULL) {
         cv_store_drop(store);
-        return cv_kept_add(engine->local->kept, slot, err);
+        return cv_kept_add(run->kept, slot, err);
     }
-    CV_TRY(
-        cv_local_output(engine->local, store, slot->piece.begin, slot->piece.end, err));
-    return cv_source_finish(engine->local->source, &slot->piece, err);
+    CV_TRY(cv_local_output(run, store, slot->piece.begin, slot->piece.end, err));
+    return cv_source_finish(run->books.source, &slot->piece, err);
 }
 
 static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end)
 {
-    struct cv_real_engine *engine = context;
-    struct cv_errand *errand = errand_of(slot);
+    struct cv_real_run *run = context;
+    struct cv_errand *errand = cv_errand_of(slot);
     struct cleave_error err;
     enum cleave_status status;
 
     errand->output = slot->store != NULL ? (double)cv_store_size(slot->store) : 0;
     if (end == CV_SLOT_DONE) {
-        cv_local_report(engine, errand, end);
-        status = accept_output(engine, errand, &err);
+        cv_local_report(run, errand, end);
+        status = accept_output(run, errand, &err);
         if (status == CLEAVE_OK)
-            cv_local_chunk_over(engine, errand);
+            cv_local_chunk_over(run, errand);
     } else if (end == CV_SLOT_LOST) {
-        status = cv_local_chunk_lost(engine, errand, &err);
+        status = lose_chunk(run, errand, &err);
     } else {
-        cv_local_report(engine, errand, end);
-        status = cv_local_failure(engine, errand, end, &err);
+        cv_local_report(run, errand, end);
+        status = cv_local_failure(run, errand, end, &err);
     }
     if (status != CLEAVE_OK)
-        cv_local_broke(engine, &err);
+        cv_news_broke(&run->news, &err);
 }
 
 /* Only of other machines: with slots of this one there is no way to go. */
 static void slot_arrived(void *context, struct cv_slot *slot)
 {
-    struct cv_real_engine *engine = context;
-    struct cv_errand *errand = errand_of(slot);
+    struct cv_real_run *run = context;
+    struct cv_errand *errand = cv_errand_of(slot);
     const double units = (double)(slot->piece.end - slot->piece.begin);
-    const double from_s = sent_from(engine, errand);
+    const double from_s = sent_from(run, errand);
 
-    cv_time_fit_add(&engine->local->workers[slot->worker].link, units,
-                    cv_clock_s() - from_s);
+    cv_time_fit_add(&run->staff.tallies[slot->worker].link, units, cv_clock_s() - from_s);
     if (errand->told)
         return;
     errand->told = true;
-    cv_local_tell(engine, (struct cleave_event){ .kind = CLEAVE_SENT,
-                                                 .worker = errand->owner,
-                                                 .chunk = errand->chunk,
-                                                 .units = units,
-                                                 .start_s = from_s - engine->began_s });
+    cv_news_tell(&run->news,
+                 (struct cleave_event){ .kind = CLEAVE_SENT,
+                                        .worker = errand->owner,
+                                        .chunk = errand->chunk,
+                                        .units = units,
+                                        .start_s = from_s - run->news.began_s });
 }
 
-/* --- errands -------------------------------------------------------------------------------- */
-
-bool cv_desk_busy(const struct cv_desk *at)
+static void storing_failed(void *context, const struct cleave_error *err)
 {
-    for (uint32_t i = 0; i < at->nerrands; i++)
-        if (at->errands[i].slot.busy)
-            return true;
-    return false;
+    struct cv_real_run *run = context;
+
+    cv_news_broke(&run->news, err);
 }
 
-void cv_desk_done(struct cv_desk *at)
-{
-    for (uint32_t i = 0; i < at->nerrands; i++)
-        cv_slot_done(&at->errands[i].slot);
-    free(at->errands);
-    free(at->wants);
-    at->errands = NULL;
-    at->wants = NULL;
-    at->nerrands = 0;
-}
+/* --- its beginning ------------------------------------------------------------------------ */
 
-static void init_errand(struct cv_real_engine *engine, uint32_t worker,
-                        struct cv_errand *errand)
+static void set_up(struct cv_real_run *run, uint32_t worker, struct cv_slot *slot)
 {
-    struct cv_local *local = engine->local;
-    struct cv_host *host = local->host_of[worker];
-    struct cv_slot *slot = &errand->slot;
+    struct cv_host *host = run->staff.host_of[worker];
 
     cv_slot_init(slot);
-    slot->poller = local->poller;
-    slot->gather = local->gather;
-    slot->command = &local->commands[worker];
-    slot->timeout_s = local->execution->failing.timeout_s;
+    slot->poller = run->poller;
+    slot->gather = run->gather;
+    slot->command = &run->staff.commands[worker];
+    slot->timeout_s = run->asked->failing.timeout_s;
     slot->left = cv_local_left;
     slot->silent = cv_local_silent;
     slot->ended = slot_ended;
     slot->arrived = slot_arrived;
-    slot->cut_answered = cv_local_cut_answered;
-    slot->broke = cv_local_broke;
-    slot->context = engine;
+    slot->cut_answered = cv_recall_answered;
+    slot->broke = storing_failed;
+    slot->context = run;
     slot->worker = worker;
     if (host != NULL)
         cv_remote_init(slot, host, worker - host->first);
-    else if (local->execution->persistent)
+    else if (run->asked->persistent)
         cv_steady_init(slot);
 }
 
-enum cleave_status cv_desk_open(struct cv_real_engine *engine, uint32_t worker,
-                                struct cleave_error *err)
+enum cleave_status cv_chunks_seat(struct cv_real_run *run, uint32_t worker,
+                                  struct cleave_error *err)
 {
-    struct cv_desk *at = &engine->desks[worker];
-    const uint32_t nerrands =
-        engine->local->host_of[worker] != NULL ? CV_DESK_ERRANDS : 1;
+    struct cv_desk *desk = &run->desks.items[worker];
 
-    free(at->errands); /* of a place that nobody had */
-    at->nerrands = 0;
-    at->errands = calloc(nerrands, sizeof *at->errands);
-    if (at->errands == NULL)
-        return cv_fail_memory(err, "the workers");
-    at->nerrands = nerrands;
-    for (uint32_t i = 0; i < nerrands; i++)
-        init_errand(engine, worker, &at->errands[i]);
+    CV_TRY(
+        cv_desk_room(desk, run->staff.host_of[worker] != NULL ? ERRANDS_AWAY : 1, err));
+    for (uint32_t i = 0; i < desk->nerrands; i++)
+        set_up(run, worker, &desk->errands[i].slot);
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_chunks_begin(struct cv_real_run *run, struct cv_errand *errand,
+                                   uint32_t owner, const struct cv_want *want,
+                                   const struct cv_piece *piece, struct cleave_error *err)
+{
+    errand->owner = owner;
+    errand->chunk = want->chunk;
+    errand->told = want->told;
+    errand->attempt = 1;
+    errand->began_s = cv_clock_s();
+    run->books.running++;
+    CV_TRY(cv_slot_start(&errand->slot, piece, err));
+    if (cv_slot_travels(&errand->slot) || errand->told)
+        return CLEAVE_OK;
+    errand->told = true;
+    cv_news_tell(&run->news,
+                 (struct cleave_event){ .kind = CLEAVE_SENT,
+                                        .worker = owner,
+                                        .chunk = errand->chunk,
+                                        .units = (double)(piece->end - piece->begin) });
     return CLEAVE_OK;
 }

@@ -4,312 +4,311 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 
-#include "base/arena.h"
 #include "base/fail.h"
-#include "run/master/outlet_fold.h"
-#include "run/master/real_run.h"
 #include "run/master/muster.h"
+#include "run/master/outlet_fold.h"
+#include "run/master/real_chunks.h"
+#include "run/master/real_orders.h"
+#include "run/master/real_run.h"
+#include "run/master/recall.h"
 
-/* --- telling the driver ------------------------------------------------------------------ */
+struct engine;
 
-void cv_local_tell(struct cv_real_engine *engine, struct cleave_event event)
-{
-    if (engine->first_event == engine->nevents)
-        engine->first_event = engine->nevents = 0;
-    if (engine->nevents == engine->event_room) {
-        struct cleave_event *grown = cv_grow(engine->events, &engine->event_room,
-                                             engine->nevents + 1, sizeof *grown);
+/* A time at which the policy wants to be asked again; used for another when it is over. */
+struct wake {
+    struct engine *engine;
+    struct cv_timer timer;
+    uint32_t worker;
+    bool set;
+    struct wake *next;
+};
 
-        if (grown == NULL) {
-            cv_fail_memory(&engine->err, "the events of a run");
-            engine->broken = true;
-            return;
-        }
-        engine->events = grown;
-    }
-    event.time_s = cv_clock_s() - engine->began_s;
-    if (event.kind != CLEAVE_DONE && !(event.start_s > 0))
-        event.start_s = event.time_s;
-    engine->events[engine->nevents++] = event;
-}
-
-void cv_local_broke(void *context, const struct cleave_error *err)
-{
-    struct cv_real_engine *engine = context;
-
-    if (!engine->broken)
-        engine->err = *err;
-    engine->broken = true;
-}
+struct engine {
+    struct cv_real_run *run; /* borrowed                                               */
+    struct wake *wakes;      /* owned                                                  */
+    uint32_t sleeping;       /* how many of them are set                               */
+    struct cv_watch input;
+    bool listening;  /* to the stream                                                  */
+    bool open_ended; /* a stream, of which nobody has said that it has ended           */
+};
 
 /* --- the stream --------------------------------------------------------------------------- */
 
 static void input_ready(void *context, unsigned events)
 {
-    struct cv_real_engine *engine = context;
+    struct cv_real_run *run = context;
     struct cleave_error err;
 
     (void)events;
-    if (cv_source_pump(engine->local->source, &err) != CLEAVE_OK)
-        cv_local_broke(engine, &err);
+    if (cv_source_pump(run->books.source, &err) != CLEAVE_OK)
+        cv_news_broke(&run->news, &err);
 }
 
 /* Listen to the stream only while it is wanted; say once that it has ended. */
-static enum cleave_status attend_stream(struct cv_real_engine *engine,
-                                        struct cleave_error *err)
+static enum cleave_status attend_stream(struct engine *engine, struct cleave_error *err)
 {
-    struct cv_local *local = engine->local;
-    const int fd = cv_source_poll_fd(local->source);
-    const bool wants = fd >= 0 && cv_source_wants(local->source);
+    struct cv_real_run *run = engine->run;
+    const struct cv_source *source = run->books.source;
+    const int fd = cv_source_poll_fd(source);
+    const bool wants = fd >= 0 && cv_source_wants(source);
 
     if (wants && !engine->listening)
-        CV_TRY(cv_poller_add(local->poller, &engine->input, fd, CV_READABLE, input_ready,
-                             engine, err));
+        CV_TRY(cv_poller_add(run->poller, &engine->input, fd, CV_READABLE, input_ready,
+                             run, err));
     else if (!wants && engine->listening)
-        cv_poller_remove(local->poller, &engine->input);
+        cv_poller_remove(run->poller, &engine->input);
     engine->listening = wants;
-    if (engine->open_ended && isfinite(cv_source_total(local->source))) {
+    if (engine->open_ended && isfinite(cv_source_total(source))) {
         engine->open_ended = false;
-        cv_local_tell(engine,
-                      (struct cleave_event){ .kind = CLEAVE_ENDED,
-                                             .units = cv_source_left(local->source) });
+        cv_news_tell(&run->news,
+                     (struct cleave_event){ .kind = CLEAVE_ENDED,
+                                            .units = cv_source_left(source) });
     }
     return CLEAVE_OK;
 }
 
 /* --- hosts -------------------------------------------------------------------------------- */
 
-bool cv_local_there(const struct cv_local *local, uint32_t worker)
-{
-    const struct cv_host *host = local->host_of[worker];
-
-    return host != NULL ? host->state == CV_HOST_READY : !local->absent[worker];
-}
-
 /* The policy may have given up a worker that is there again. */
-void cv_local_host_changed(void *context, struct cv_host *host)
+void cv_real_host_changed(void *context, struct cv_host *host)
 {
-    const struct cv_local *local = context;
+    struct cv_real_run *run = context;
 
-    if (local->engine == NULL || host->state != CV_HOST_READY)
+    if (!run->books.open || host->state != CV_HOST_READY)
         return;
     for (uint32_t i = 0; i < host->slots; i++)
-        cv_local_tell(local->engine, (struct cleave_event){ .kind = CLEAVE_WAKE,
-                                                            .worker = host->first + i });
+        cv_news_tell(&run->news, (struct cleave_event){ .kind = CLEAVE_WAKE,
+                                                        .worker = host->first + i });
 }
 
-enum cleave_status cv_local_join(struct cv_local *local, struct cv_host *host,
-                                 struct cleave_error *err)
+/* Ask again for hosts: those that join take places that nobody had. */
+static enum cleave_status take_on(struct cv_real_run *run, struct cleave_error *err)
 {
-    for (uint32_t i = 0; i < host->slots; i++) {
-        const uint32_t worker = host->first + i;
+    const uint32_t before = run->staff.first_spare;
 
-        local->host_of[worker] = host;
-        if (local->engine != NULL)
-            CV_TRY(cv_desk_open(local->engine, worker, err));
-    }
+    run->rehost = false;
+    CV_TRY(cv_muster_again(&run->staff, run->asked, err));
+    for (uint32_t w = before; w < run->staff.first_spare; w++)
+        CV_TRY(cv_chunks_seat(run, w, err));
     return CLEAVE_OK;
 }
 
-/* Whether nobody is there and nobody will be. */
-static enum cleave_status check_hosts(const struct cv_real_engine *engine,
-                                      struct cleave_error *err)
-{
-    const struct cv_local *local = engine->local;
-
-    if (local->hosts.count == 0 || cv_hosts_any_hope(&local->hosts))
-        return CLEAVE_OK;
-    for (uint32_t w = 0; w < local->nworkers; w++)
-        if (cv_local_there(local, w))
-            return CLEAVE_OK;
-    return cv_fail(err, CLEAVE_EENGINE, "all hosts are gone; the last one: %s: %s",
-                   local->hosts.items[local->hosts.count - 1]->name,
-                   local->hosts.items[local->hosts.count - 1]->reason);
-}
-
-/* --- the engine --------------------------------------------------------------------------- */
+/* --- opening ------------------------------------------------------------------------------ */
 
 static void real_close(void *instance)
 {
-    struct cv_real_engine *engine = instance;
+    struct engine *engine = instance;
+    struct cv_real_run *run;
 
     if (engine == NULL)
         return;
-    engine->local->engine = NULL;
-    for (uint32_t w = 0; engine->desks != NULL && w < engine->local->nworkers; w++)
-        cv_desk_done(&engine->desks[w]);
-    for (size_t i = 0; i < engine->local->hosts.count; i++)
-        engine->local->hosts.items[i]->first_slot = NULL;
+    run = engine->run;
+    cv_desks_close(&run->desks);
+    cv_books_close(&run->books);
+    for (size_t i = 0; i < run->staff.hosts.count; i++)
+        run->staff.hosts.items[i]->first_slot = NULL;
     if (engine->listening)
-        cv_poller_remove(engine->local->poller, &engine->input);
+        cv_poller_remove(run->poller, &engine->input);
     while (engine->wakes != NULL) {
-        struct cv_local_wake *wake = engine->wakes;
+        struct wake *wake = engine->wakes;
 
         engine->wakes = wake->next;
-        cv_poller_cancel(engine->local->poller, &wake->timer);
+        cv_poller_cancel(run->poller, &wake->timer);
         free(wake);
     }
-    free(engine->desks);
-    free(engine->events);
+    cv_news_done(&run->news);
     free(engine);
+}
+
+static enum cleave_status open_desks(struct cv_real_run *run, struct cleave_error *err)
+{
+    CV_TRY(cv_books_open(&run->books, run->staff.nworkers, err));
+    CV_TRY(cv_desks_open(&run->desks, run->staff.nworkers, err));
+    for (uint32_t w = 0; w < run->staff.nworkers; w++)
+        CV_TRY(cv_chunks_seat(run, w, err));
+    return CLEAVE_OK;
 }
 
 static enum cleave_status real_open(const struct cleave_platform *platform,
                                     const void *source, void **out,
                                     struct cleave_error *err)
 {
-    struct cv_real_engine *engine = calloc(1, sizeof *engine);
+    struct engine *engine = calloc(1, sizeof *engine);
+    enum cleave_status status;
     /* The driver only passes it on; it is this engine's to change. */
     union {
         const void *in;
-        struct cv_local *out;
-    } local = { source };
+        struct cv_real_run *out;
+    } run = { source };
 
     (void)platform;
     if (engine == NULL)
         return cv_fail_memory(err, "the engine");
-    engine->local = local.out;
-    engine->desks = calloc(engine->local->nworkers, sizeof *engine->desks);
-    if (engine->desks == NULL) {
+    engine->run = run.out;
+    status = open_desks(engine->run, err);
+    if (status != CLEAVE_OK) {
         real_close(engine);
-        return cv_fail_memory(err, "the engine");
+        return status;
     }
-    for (uint32_t w = 0; w < engine->local->nworkers; w++) {
-        const enum cleave_status status = cv_desk_open(engine, w, err);
-
-        if (status != CLEAVE_OK) {
-            real_close(engine);
-            return status;
-        }
-    }
-    engine->local->engine = engine;
     *out = engine;
     return CLEAVE_OK;
 }
 
-static enum cleave_status real_begin(void *instance, const struct cv_run *run,
+static enum cleave_status real_begin(void *instance, const struct cv_run *number,
                                      struct cleave_error *err)
 {
-    struct cv_real_engine *engine = instance;
+    struct engine *engine = instance;
 
-    (void)run;
-    engine->began_s = cv_clock_s();
-    engine->open_ended = isinf(cv_source_total(engine->local->source));
+    (void)number;
+    engine->run->news.began_s = cv_clock_s();
+    engine->open_ended = isinf(cv_source_total(engine->run->books.source));
     return attend_stream(engine, err);
 }
 
-/* Let commands that stay end; whether all have. */
-static bool all_left(struct cv_real_engine *engine)
-{
-    bool left = true;
+/* --- orders ------------------------------------------------------------------------------- */
 
-    for (uint32_t w = 0; w < engine->local->nworkers; w++)
-        for (uint32_t i = 0; i < engine->desks[w].nerrands; i++)
-            left &= cv_slot_leave(&engine->desks[w].errands[i].slot);
-    return left;
+static void woken(void *context)
+{
+    struct wake *wake = context;
+
+    cv_news_tell(&wake->engine->run->news,
+                 (struct cleave_event){ .kind = CLEAVE_WAKE, .worker = wake->worker });
+    wake->set = false;
+    wake->engine->sleeping--;
 }
 
-void cv_local_stop_all(struct cv_real_engine *engine)
+static enum cleave_status wake_at(struct engine *engine, const struct cleave_order *order,
+                                  struct cleave_error *err)
 {
-    for (uint32_t w = 0; w < engine->local->nworkers; w++)
-        for (uint32_t i = 0; i < engine->desks[w].nerrands; i++)
-            cv_slot_stop(&engine->desks[w].errands[i].slot);
+    struct wake *wake = engine->wakes;
+
+    while (wake != NULL && wake->set)
+        wake = wake->next;
+    if (wake == NULL) {
+        wake = calloc(1, sizeof *wake);
+        if (wake == NULL)
+            return cv_fail_memory(err, "the times to wake at");
+        wake->engine = engine;
+        wake->next = engine->wakes;
+        engine->wakes = wake;
+    }
+    wake->worker = order->worker;
+    wake->set = true;
+    engine->sleeping++;
+    return cv_poller_set(engine->run->poller, &wake->timer,
+                         engine->run->news.began_s + order->time_s, woken, wake, err);
 }
+
+static enum cleave_status real_submit(void *instance, const struct cleave_order *order,
+                                      struct cleave_error *err)
+{
+    struct engine *engine = instance;
+
+    switch (order->kind) {
+    case CLEAVE_SEND:
+        return cv_orders_send(engine->run, order->worker, order->units, err);
+    case CLEAVE_RECALL:
+        return cv_recall(engine->run, order->worker, order->units, err);
+    case CLEAVE_WAKE_AT:
+        return wake_at(engine, order, err);
+    default:
+        return cv_fail(err, CLEAVE_EENGINE,
+                       "this engine can send, recall and wake, nothing else");
+    }
+}
+
+/* --- waiting ------------------------------------------------------------------------------ */
 
 /* What stops a run before its end. */
-static enum cleave_status check_stop(struct cv_real_engine *engine,
-                                     struct cleave_error *err)
+static enum cleave_status check_stop(struct cv_real_run *run, struct cleave_error *err)
 {
-    struct cv_local *local = engine->local;
     int reason = 0;
 
-    if (local->stopped_by != 0 && !engine->stopping) {
-        engine->stopping = true;
-        cv_local_stop_all(engine);
+    if (run->stopped_by != 0 && !run->stopping) {
+        run->stopping = true;
+        cv_desks_stop(&run->desks);
     }
-    if (engine->stopping || local->halted)
-        cv_local_fold_stop(local);
-    CV_TRY(cv_local_fold_status(local, err));
-    if (cv_gather_status(local->gather, &reason, err) != CLEAVE_OK) {
-        local->output_closed = reason == EPIPE;
+    if (run->stopping || run->halted)
+        cv_local_fold_stop(run);
+    CV_TRY(cv_local_fold_status(run, err));
+    if (cv_gather_status(run->gather, &reason, err) != CLEAVE_OK) {
+        run->output_closed = reason == EPIPE;
         return CLEAVE_EENGINE;
     }
-    if (engine->broken) {
-        *err = engine->err;
-        return err->status == CLEAVE_OK ? CLEAVE_EENGINE : err->status;
-    }
-    if (!engine->stopping)
-        CV_TRY(check_hosts(engine, err));
-    if (engine->running == 0 && cv_local_folding(local) == 0 &&
-        (engine->stopping || local->halted) && all_left(engine))
+    CV_TRY(cv_news_status(&run->news, err));
+    if (!run->stopping)
+        CV_TRY(cv_staff_check(&run->staff, err));
+    if (run->books.running == 0 && cv_local_folding(run) == 0 &&
+        (run->stopping || run->halted) && cv_desks_left(&run->desks))
         return cv_fail(err, CLEAVE_EENGINE,
-                       local->halted ? "halted after %llu failed chunks"
-                                     : "stopped by a signal",
-                       (unsigned long long)local->failed);
+                       run->halted ? "halted after %llu failed chunks"
+                                   : "stopped by a signal",
+                       (unsigned long long)run->books.failed);
     return CLEAVE_OK;
 }
 
-static void show_progress(struct cv_real_engine *engine)
+static void show_progress(const struct cv_real_run *run)
 {
-    const struct cv_local *local = engine->local;
-    const struct cleave_execution *execution = local->execution;
+    const struct cleave_execution *asked = run->asked;
+    const struct cv_books *books = &run->books;
 
-    if (execution->tell.progress != NULL)
-        execution->tell.progress(execution->tell.context,
-                                 &(struct cleave_progress){
-                                     .elapsed_s = cv_clock_s() - engine->began_s,
-                                     .done = local->done,
-                                     .total = cv_source_total(local->source),
-                                     .chunks = local->chunks,
-                                     .failed = local->failed,
-                                     .busy = engine->running,
-                                     .workers = local->nworkers,
-                                 });
+    if (asked->tell.progress != NULL)
+        asked->tell.progress(asked->tell.context,
+                             &(struct cleave_progress){
+                                 .elapsed_s = cv_clock_s() - run->news.began_s,
+                                 .done = books->done,
+                                 .total = cv_source_total(books->source),
+                                 .chunks = books->chunks,
+                                 .failed = books->failed,
+                                 .busy = books->running,
+                                 .workers = run->staff.nworkers,
+                             });
+}
+
+/* Whether nothing will happen any more. Who sleeps with nothing left to do need not be
+ * waited for. */
+static bool all_over(struct engine *engine)
+{
+    struct cv_real_run *run = engine->run;
+    const struct cv_books *books = &run->books;
+
+    return books->running == 0 && books->pending == 0 && !engine->open_ended &&
+           (engine->sleeping == 0 || !(cv_source_left(books->source) > 0)) &&
+           cv_local_folding(run) == 0 && cv_desks_left(&run->desks);
 }
 
 static enum cleave_status real_wait(void *instance, struct cleave_event *out,
                                     bool *out_any, struct cleave_error *err)
 {
-    struct cv_real_engine *engine = instance;
+    struct engine *engine = instance;
+    struct cv_real_run *run = engine->run;
 
     *out_any = true;
     for (;;) {
-        if (engine->local->rehost)
-            CV_TRY(cv_muster_again(engine->local, err));
-        CV_TRY(cv_real_begin_all(engine, err));
+        if (run->rehost)
+            CV_TRY(take_on(run, err));
+        CV_TRY(cv_orders_begin(run, err));
         CV_TRY(attend_stream(engine, err));
-        CV_TRY(check_stop(engine, err));
-        if (engine->first_event < engine->nevents) {
-            *out = engine->events[engine->first_event++];
-            out->more = engine->first_event < engine->nevents;
+        CV_TRY(check_stop(run, err));
+        if (cv_news_next(&run->news, out))
             return CLEAVE_OK;
-        }
-        /* Who sleeps with nothing left to do need not be waited for. */
-        if (engine->running == 0 && engine->pending == 0 && !engine->open_ended &&
-            (engine->sleeping == 0 || !(cv_source_left(engine->local->source) > 0)) &&
-            cv_local_folding(engine->local) == 0 && all_left(engine)) {
+        if (all_over(engine)) {
             *out_any = false;
             return CLEAVE_OK;
         }
-        CV_TRY(cv_local_fold_idle(engine, err));
-        show_progress(engine);
-        CV_TRY(cv_poller_wait(engine->local->poller,
-                              engine->local->execution->tell.progress != NULL ? 0.2 : -1,
+        CV_TRY(cv_local_fold_idle(run, err));
+        show_progress(run);
+        CV_TRY(cv_poller_wait(run->poller, run->asked->tell.progress != NULL ? 0.2 : -1,
                               err));
     }
 }
 
 static double real_left(const void *instance)
 {
-    const struct cv_real_engine *engine = instance;
-    const double left = cv_source_left(engine->local->source);
+    const struct engine *engine = instance;
 
-    /* Wishes may be for more than there is, and without end for a stream: what is left when
-     * nothing waits is certain, whatever they add up to. */
-    return left - engine->wanted >= 0.5 ? left - engine->wanted : 0;
+    return cv_books_left(&engine->run->books);
 }
 
 const struct cv_engine cv_engine_real = {
@@ -317,7 +316,7 @@ const struct cv_engine cv_engine_real = {
     .summary = "runs commands on this machine and on others",
     .open = real_open,
     .begin = real_begin,
-    .submit = cv_real_submit,
+    .submit = real_submit,
     .wait = real_wait,
     .left = real_left,
     .close = real_close,

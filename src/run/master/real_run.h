@@ -1,92 +1,34 @@
-/* real_run.h -- what the parts of the engine share. SPDX-License-Identifier: MIT */
+/* real_run.h -- the run itself: what was asked for, and its parts. SPDX-License-Identifier: MIT
+ *
+ * Made by cleave_execute. Who works (staff.h), what is owed (books.h), what is under way
+ * (desk.h) and what the driver is to be told (news.h) know nothing of it. */
 #ifndef CV_REAL_RUN_H
 #define CV_REAL_RUN_H
-#include "run/master/real_engine.h"
+#include <cleave/execute.h>
+#include "run/fold/fold.h"
+#include "run/master/books.h"
+#include "run/master/desk.h"
+#include "run/master/news.h"
+#include "run/master/staff.h"
 
-/* An order that has not been begun. */
-struct cv_want {
-    uint64_t chunk;
-    double units;
-    bool told; /* that it was sent: it was lost since */
+struct cv_kept;
+
+struct cv_real_run {
+    const struct cleave_execution *asked; /* borrowed                                  */
+    struct cv_poller *poller;             /* owned by cleave_execute, as all below     */
+    struct cv_gather *gather;
+    struct cv_fold *fold; /* NULL: outputs are written as they are                     */
+    struct cv_kept *kept; /* instead, when they stay with the hosts                    */
+    struct cv_staff staff;
+    struct cv_books books;
+    struct cv_desks desks;
+    struct cv_news news;
+    /* What ends it early: */
+    int stopped_by; /* a signal; 0: none                                               */
+    bool stopping;  /* what is under way was asked to end for it                       */
+    bool halted, output_closed;
+    bool reduce_failed; /* the command that reduces did, for good                      */
+    bool rehost;        /* the hosts are to be asked for again                         */
 };
-
-/* A chunk under way. The next one may travel while one is worked on, so there are several
- * for a worker of another machine. */
-struct cv_errand {
-    struct cv_slot slot; /* its worker is the one that does it                          */
-    uint32_t owner;      /* the one it was ordered for                                  */
-    uint64_t chunk;
-    uint32_t attempt; /* from 1                                                        */
-    double began_s;   /* its first attempt                                             */
-    bool told;        /* that it was sent                                              */
-    double output;    /* bytes of it                                                   */
-    struct cv_piece tail; /* what is being taken back, while the answer is due          */
-};
-
-enum { CV_DESK_ERRANDS = 3 }; /* of a worker of another machine */
-
-struct cv_desk {
-    struct cv_errand *errands; /* owned                                              */
-    uint32_t nerrands;
-    struct cv_want *wants; /* owned: those from `first` on are to come           */
-    size_t first, nwants, want_room;
-    bool folds_first; /* the next chunk waits for a fold                               */
-};
-
-struct cv_local_wake {
-    struct cv_real_engine *engine;
-    struct cv_timer timer;
-    uint32_t worker;
-    bool set;
-    struct cv_local_wake *next;
-};
-
-struct cv_real_engine {
-    struct cv_local *local;
-    struct cv_desk *desks;       /* owned: per worker                                  */
-    struct cleave_event *events; /* owned: those from first_event on are to be told    */
-    size_t first_event, nevents, event_room;
-    struct cv_local_wake *wakes; /* owned                                              */
-    struct cv_watch input;
-    uint64_t numbered;
-    double began_s, wanted; /* units of orders that have not been begun                */
-    uint32_t running, sleeping;
-    size_t pending; /* orders that have not been begun                                 */
-    bool listening, open_ended, stopping, broken;
-    struct cleave_error err; /* when broken                                            */
-};
-
-/* Tell the driver; the time is set here, and so is the start where there is none. */
-void cv_local_tell(struct cv_real_engine *engine, struct cleave_event event);
-/* Something that makes it impossible to go on. */
-void cv_local_broke(void *context, const struct cleave_error *err);
-
-bool cv_desk_busy(const struct cv_desk *at);
-void cv_local_stop_all(struct cv_real_engine *engine);
-
-/* --- real_chunks.c: from the beginning of a chunk to its end ----------------------------- */
-
-void cv_desk_done(struct cv_desk *at);
-enum cleave_status cv_desk_open(struct cv_real_engine *engine, uint32_t worker,
-                                struct cleave_error *err);
-/* The chunk is over, done or given up. */
-void cv_local_chunk_over(struct cv_real_engine *engine, struct cv_errand *errand);
-/* It has come to nothing; its bytes are left again. */
-enum cleave_status cv_local_chunk_lost(struct cv_real_engine *engine,
-                                       struct cv_errand *errand,
-                                       struct cleave_error *err);
-
-/* --- real_orders.c ----------------------------------------------------------------------- */
-
-/* Begin what can be begun. */
-enum cleave_status cv_real_begin_all(struct cv_real_engine *engine,
-                                     struct cleave_error *err);
-enum cleave_status cv_real_submit(void *instance, const struct cleave_order *order,
-                                  struct cleave_error *err);
-/* Order a chunk again that was lost, before all others. */
-enum cleave_status cv_local_want_again(struct cv_real_engine *engine, uint32_t worker,
-                                       const struct cv_want *want,
-                                       struct cleave_error *err);
-void cv_local_cut_answered(void *context, struct cv_slot *slot, bool done);
 
 #endif

@@ -13,11 +13,11 @@ static bool command_text(const char *const *words, struct cv_text *out)
     return !out->failed;
 }
 
-enum cleave_status cv_resume_open(struct cv_local *local,
+enum cleave_status cv_resume_open(struct cv_books *books,
+                                  const struct cleave_execution *asked,
                                   const struct cv_splitter *splitter,
                                   struct cleave_error *err)
 {
-    const struct cleave_execution *asked = local->execution;
     struct cv_text command = { NULL, 0, 0, false };
     struct cv_journal_run run = { .splitter = cv_splitter_text(splitter),
                                   .header = asked->input.header,
@@ -36,7 +36,7 @@ enum cleave_status cv_resume_open(struct cv_local *local,
                              asked->journal.resume      ? CV_JOURNAL_RESUME
                              : asked->journal.overwrite ? CV_JOURNAL_OVERWRITE
                                                         : CV_JOURNAL_NEW,
-                             &run, local->source, &local->journal, err);
+                             &run, books->source, &books->journal, err);
     cv_text_done(&command);
     return status;
 }
@@ -47,32 +47,32 @@ static enum cleave_status store_bytes(void *context, const void *bytes, size_t l
     return cv_store_write(context, bytes, length, err);
 }
 
-static enum cleave_status use_old_output(struct cv_local *local,
+static enum cleave_status use_old_output(struct cv_real_run *run,
                                          const struct cv_piece *piece, uint64_t id,
                                          struct cleave_error *err)
 {
     struct cv_store *store;
     enum cleave_status status;
 
-    CV_TRY(cv_store_open(local->gather, &store, err));
-    status = cv_journal_output(local->journal, id, store_bytes, store, err);
+    CV_TRY(cv_store_open(run->gather, &store, err));
+    status = cv_journal_output(run->books.journal, id, store_bytes, store, err);
     if (status != CLEAVE_OK) {
         cv_store_drop(store);
         return status;
     }
-    CV_TRY(cv_local_output(local, store, piece->begin, piece->end, err));
-    CV_TRY(cv_local_fold_some(local, err));
-    local->resumed++;
-    return cv_source_finish(local->source, piece, err);
+    CV_TRY(cv_local_output(run, store, piece->begin, piece->end, err));
+    CV_TRY(cv_local_fold_some(run, err));
+    run->books.resumed++;
+    return cv_source_finish(run->books.source, piece, err);
 }
 
-enum cleave_status cv_resume_known(struct cv_local *local, struct cleave_error *err)
+enum cleave_status cv_resume_known(struct cv_real_run *run, struct cleave_error *err)
 {
-    const struct cleave_execution *asked = local->execution;
+    const struct cleave_execution *asked = run->asked;
 
     if (!asked->journal.resume)
         return CLEAVE_OK;
-    CV_TRY(cv_journal_tell(local->journal, local->source, err));
+    CV_TRY(cv_journal_tell(run->books.journal, run->books.source, err));
     for (;;) {
         struct cleave_error note;
         struct cv_piece piece;
@@ -80,22 +80,22 @@ enum cleave_status cv_resume_known(struct cv_local *local, struct cleave_error *
         bool same = false;
         uint64_t id;
 
-        CV_TRY(cv_source_known(local->source, &state, &piece, &id, err));
+        CV_TRY(cv_source_known(run->books.source, &state, &piece, &id, err));
         if (state == CV_KNOWN_END)
             return CLEAVE_OK;
         if (state == CV_KNOWN_WAIT) {
-            CV_TRY(cv_source_pump(local->source, err));
+            CV_TRY(cv_source_pump(run->books.source, err));
             continue;
         }
-        CV_TRY(cv_journal_confirm(local->journal, local->source, state, &piece, id, &same,
-                                  &note, err));
+        CV_TRY(cv_journal_confirm(run->books.journal, run->books.source, state, &piece,
+                                  id, &same, &note, err));
         if (same)
-            CV_TRY(use_old_output(local, &piece, id, err));
+            CV_TRY(use_old_output(run, &piece, id, err));
         else {
             if (asked->tell.note != NULL)
                 asked->tell.note(asked->tell.context, note.text);
             if (state == CV_KNOWN_PIECE)
-                CV_TRY(cv_source_put_back(local->source, &piece, err));
+                CV_TRY(cv_source_put_back(run->books.source, &piece, err));
         }
     }
 }

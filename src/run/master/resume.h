@@ -1,14 +1,15 @@
 /* resume.h -- begin where an earlier run ended. SPDX-License-Identifier: MIT */
 #ifndef CV_RESUME_H
 #define CV_RESUME_H
-#include "run/master/real_engine.h"
+#include "run/master/real_run.h"
 
 /* Open the journal that was asked for, for a new run or to resume one. */
-enum cleave_status cv_resume_open(struct cv_local *local,
+enum cleave_status cv_resume_open(struct cv_books *books,
+                                  const struct cleave_execution *asked,
                                   const struct cv_splitter *splitter,
                                   struct cleave_error *err);
 /* Give the outputs of chunks that are finished and unchanged to the gather, and let the
  * rest be done again; what has changed is said. */
-enum cleave_status cv_resume_known(struct cv_local *local, struct cleave_error *err);
+enum cleave_status cv_resume_known(struct cv_real_run *run, struct cleave_error *err);
 
 #endif

@@ -22,17 +22,17 @@ static const char *keep(struct cleave_execution_result *result, const char *text
     return kept != NULL ? kept : "";
 }
 
-static void sum_worker(const struct cv_local *local, uint32_t place,
+static void sum_worker(const struct cv_real_run *run, uint32_t place,
                        struct cleave_execution_result *result,
                        struct cleave_worker_result *out)
 {
-    const struct cv_tally *worker = &local->workers[place];
+    const struct cv_tally *worker = &run->staff.tallies[place];
 
-    out->name = keep(result, local->names[place]);
+    out->name = keep(result, run->staff.names[place]);
     out->chunks = worker->chunks;
     out->units = worker->units;
     out->busy_s = worker->busy_s;
-    out->remote = local->host_of[place] != NULL;
+    out->remote = run->staff.host_of[place] != NULL;
     cv_time_fit_line(&worker->compute, &out->latency_s, &out->speed_ups);
     cv_time_fit_line(&worker->link, &out->link_latency_s, &out->bandwidth_ups);
     cv_time_fit_line(&worker->back, &out->return_latency_s, &out->return_bandwidth_ups);
@@ -63,14 +63,14 @@ static void note_absent(struct cleave_execution_result *result, const char *name
 }
 
 /* Whether all that was sent to a host had to be taken back: it costs more than it gives. */
-static bool is_too_slow(const struct cv_local *local, const struct cv_host *host,
+static bool is_too_slow(const struct cv_real_run *run, const struct cv_host *host,
                         char *reason, size_t size)
 {
     uint64_t chunks = 0, taken_back = 0;
 
     for (uint32_t i = 0; i < host->slots; i++) {
-        chunks += local->workers[host->first + i].chunks;
-        taken_back += local->workers[host->first + i].taken_back;
+        chunks += run->staff.tallies[host->first + i].chunks;
+        taken_back += run->staff.tallies[host->first + i].taken_back;
     }
     if (host->state != CV_HOST_READY || host->shares || chunks > 0 || taken_back == 0)
         return false;
@@ -86,12 +86,12 @@ static bool is_too_slow(const struct cv_local *local, const struct cv_host *host
     return true;
 }
 
-static enum cleave_status list_absent(const struct cv_local *local,
+static enum cleave_status list_absent(const struct cv_real_run *run,
                                       struct cleave_execution_result *result)
 {
     char reason[200];
 
-    const struct cv_hosts *hosts = &local->hosts;
+    const struct cv_hosts *hosts = &run->staff.hosts;
 
     result->absent = cv_array(&((struct owned *)result)->arena, hosts->count + 1,
                               sizeof *result->absent);
@@ -106,7 +106,7 @@ static enum cleave_status list_absent(const struct cv_local *local,
             cv_hosts_note(hosts, "%s: left out: %s", hosts->items[i]->name, late);
         } else if (hosts->items[i]->state != CV_HOST_READY) {
             note_absent(result, hosts->items[i]->name, hosts->items[i]->reason);
-        } else if (is_too_slow(local, hosts->items[i], reason, sizeof reason)) {
+        } else if (is_too_slow(run, hosts->items[i], reason, sizeof reason)) {
             note_absent(result, hosts->items[i]->name, reason);
             cv_hosts_note(hosts, "%s: left out: %s", hosts->items[i]->name, reason);
         }
@@ -115,7 +115,7 @@ static enum cleave_status list_absent(const struct cv_local *local,
 
 /* --- all of it ---------------------------------------------------------------------------- */
 
-struct cleave_execution_result *cv_local_sum_up(const struct cv_local *local,
+struct cleave_execution_result *cv_local_sum_up(const struct cv_real_run *run,
                                                 const struct cv_muster *muster,
                                                 double seconds)
 {
@@ -128,43 +128,43 @@ struct cleave_execution_result *cv_local_sum_up(const struct cv_local *local,
     result = &owned->result;
     cv_arena_init(&owned->arena);
     result->workers =
-        cv_array(&owned->arena, local->nworkers + 1u, sizeof *result->workers);
-    if (result->workers == NULL || list_absent(local, result) != CLEAVE_OK ||
-        cv_muster_platform(muster, local, &result->platform, NULL) != CLEAVE_OK) {
+        cv_array(&owned->arena, run->staff.nworkers + 1u, sizeof *result->workers);
+    if (result->workers == NULL || list_absent(run, result) != CLEAVE_OK ||
+        cv_muster_platform(muster, &run->staff, run->asked->tell.trace, &result->platform,
+                           NULL) != CLEAVE_OK) {
         cleave_execution_free(result);
         return NULL;
     }
     result->seconds = seconds;
-    result->chunks = local->chunks;
-    result->retries = local->retries;
-    result->failed = local->failed;
-    result->resumed = local->resumed;
-    result->lost = local->lost;
-    result->connect_s = local->connect_s;
-    result->stopped_by = local->stopped_by;
-    result->halted = local->halted;
-    result->output_closed = local->output_closed;
-    result->bad_ends = local->bad_ends;
-    result->reduce_failed = local->reduce_failed;
-    if (local->fold != NULL || local->kept != NULL) {
-        const struct cv_fold_counts counts = local->kept != NULL
-                                                 ? cv_kept_counts(local->kept)
-                                                 : cv_fold_counts(local->fold);
+    result->chunks = run->books.chunks;
+    result->retries = run->books.retries;
+    result->failed = run->books.failed;
+    result->resumed = run->books.resumed;
+    result->lost = run->books.lost;
+    result->connect_s = run->staff.connect_s;
+    result->stopped_by = run->stopped_by;
+    result->halted = run->halted;
+    result->output_closed = run->output_closed;
+    result->bad_ends = run->books.bad_ends;
+    result->reduce_failed = run->reduce_failed;
+    if (run->fold != NULL || run->kept != NULL) {
+        const struct cv_fold_counts counts =
+            run->kept != NULL ? cv_kept_counts(run->kept) : cv_fold_counts(run->fold);
 
         result->folds = counts.calls;
         result->retries += counts.retries;
     }
-    result->input_bytes = local->done;
-    if (local->gather != NULL)
-        result->output_bytes = (double)cv_gather_usage(local->gather).written;
-    for (uint32_t w = 0; w < local->first_spare; w++) {
+    result->input_bytes = run->books.done;
+    if (run->gather != NULL)
+        result->output_bytes = (double)cv_gather_usage(run->gather).written;
+    for (uint32_t w = 0; w < run->staff.first_spare; w++) {
         struct cleave_worker_result *worker = &result->workers[result->nworkers++];
 
-        sum_worker(local, w, result, worker);
-        speed += rate_of(worker, local->workers[w].link.time_s);
+        sum_worker(run, w, result, worker);
+        speed += rate_of(worker, run->staff.tallies[w].link.time_s);
     }
     if (speed > 0)
-        result->bound_s = local->done / speed;
+        result->bound_s = run->books.done / speed;
     return result;
 }
 

@@ -2,9 +2,10 @@
 #ifndef CV_RUN_RESULT_H
 #define CV_RUN_RESULT_H
 #include "run/master/muster.h"
+#include "run/master/real_run.h"
 
 /* NULL when memory is short. */
-struct cleave_execution_result *cv_local_sum_up(const struct cv_local *local,
+struct cleave_execution_result *cv_local_sum_up(const struct cv_real_run *run,
                                                 const struct cv_muster *muster,
                                                 double seconds);
 

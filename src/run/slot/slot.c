@@ -353,6 +353,11 @@ uint64_t cv_slot_fed(const struct cv_slot *slot)
     return slot->kind->fed(slot);
 }
 
+bool cv_slot_travels(const struct cv_slot *slot)
+{
+    return slot->kind->travels;
+}
+
 bool cv_slot_cut(struct cv_slot *slot, const struct cv_piece *head)
 {
     return slot->kind->cut(slot, head);

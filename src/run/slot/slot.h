@@ -109,6 +109,8 @@ enum cleave_status cv_slot_start_parts(struct cv_slot *slot, const struct cv_par
 uint64_t cv_slot_sent(const struct cv_slot *slot);
 /* Up to which byte of the body, an offset in the file, the command has been fed. */
 uint64_t cv_slot_fed(const struct cv_slot *slot);
+/* Whether pieces take their time to get there: then `arrived` says when they did. */
+bool cv_slot_travels(const struct cv_slot *slot);
 /* Let the piece end at `head`, which begins as it does. False if more has been fed. */
 bool cv_slot_cut(struct cv_slot *slot, const struct cv_piece *head);
 /* Ask the command to end, and kill it when it does not. */

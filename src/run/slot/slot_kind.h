@@ -10,6 +10,7 @@ struct cv_slot_kind {
     void (*stop)(struct cv_slot *slot);
     bool (*leave)(struct cv_slot *slot);
     void (*done)(struct cv_slot *slot);
+    bool travels; /* see cv_slot_travels */
 };
 
 /* Pipes for a process; the ends that stay here go to the slot. */

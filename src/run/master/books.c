@@ -1,0 +1,162 @@
+/* books.c -- what is owed: orders that wait, chunks under way, and how many came to what.
+ * SPDX-License-Identifier: MIT */
+#include "run/master/books.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/fail.h"
+#include "run/kit/poller.h"
+
+/* More bytes than any input has; sums are exact up to eight times as many. */
+static const double MOST_WANTED = 1ULL << 50;
+
+enum cleave_status cv_books_open(struct cv_books *books, uint32_t nworkers,
+                                 struct cleave_error *err)
+{
+    books->wants = calloc(nworkers, sizeof *books->wants);
+    if (books->wants == NULL)
+        return cv_fail_memory(err, "the orders of a run");
+    books->nworkers = nworkers;
+    books->open = true;
+    return CLEAVE_OK;
+}
+
+void cv_books_close(struct cv_books *books)
+{
+    for (uint32_t w = 0; w < books->nworkers; w++)
+        free(books->wants[w].items);
+    free(books->wants);
+    books->wants = NULL;
+    books->nworkers = 0;
+    books->open = false;
+}
+
+double cv_books_left(const struct cv_books *books)
+{
+    const double left = cv_source_left(books->source);
+
+    /* Wishes may be for more than there is, and without end for a stream: what is left when
+     * nothing waits is certain, whatever they add up to. */
+    return left - books->wanted >= 0.5 ? left - books->wanted : 0;
+}
+
+/* --- orders ------------------------------------------------------------------------------- */
+
+static enum cleave_status make_room(struct cv_wants *wants, struct cleave_error *err)
+{
+    struct cv_want *grown;
+
+    if (wants->first == wants->count)
+        wants->first = wants->count = 0;
+    if (wants->count < wants->room)
+        return CLEAVE_OK;
+    grown = cv_grow(wants->items, &wants->room, wants->count + 1, sizeof *grown);
+    if (grown == NULL)
+        return cv_fail_memory(err, "the orders of a run");
+    wants->items = grown;
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_books_order(struct cv_books *books, uint32_t worker, double units,
+                                  struct cleave_error *err)
+{
+    struct cv_wants *wants = &books->wants[worker];
+
+    /* Whole bytes, so that the sum of the wishes is exact. */
+    units = units < MOST_WANTED ? fmax(1, round(units)) : MOST_WANTED;
+    CV_TRY(make_room(wants, err));
+    wants->items[wants->count++] = (struct cv_want){ books->numbered++, units, false };
+    books->pending++;
+    books->wanted += units;
+    return CLEAVE_OK;
+}
+
+/* Order a chunk again that was lost, before all others. */
+static enum cleave_status order_again(struct cv_books *books, uint32_t worker,
+                                      const struct cv_want *want,
+                                      struct cleave_error *err)
+{
+    struct cv_wants *wants = &books->wants[worker];
+
+    CV_TRY(make_room(wants, err));
+    memmove(&wants->items[wants->first + 1], &wants->items[wants->first],
+            (wants->count - wants->first) * sizeof *wants->items);
+    wants->items[wants->first] = *want;
+    wants->count++;
+    books->pending++;
+    books->wanted += want->units;
+    return CLEAVE_OK;
+}
+
+const struct cv_want *cv_books_next(const struct cv_books *books, uint32_t worker)
+{
+    const struct cv_wants *wants = books->open ? &books->wants[worker] : NULL;
+
+    return wants != NULL && wants->first < wants->count ? &wants->items[wants->first]
+                                                        : NULL;
+}
+
+struct cv_want cv_books_take(struct cv_books *books, uint32_t worker)
+{
+    struct cv_wants *wants = &books->wants[worker];
+    const struct cv_want want = wants->items[wants->first++];
+
+    books->wanted -= want.units;
+    books->pending--;
+    return want;
+}
+
+void cv_books_empty(struct cv_books *books, uint32_t worker, const struct cv_want *want)
+{
+    const double now_s = cv_clock_s() - books->news->began_s;
+
+    if (!want->told)
+        cv_news_tell(books->news, (struct cleave_event){ .kind = CLEAVE_SENT,
+                                                         .worker = worker,
+                                                         .chunk = want->chunk });
+    cv_news_tell(books->news, (struct cleave_event){ .kind = CLEAVE_DONE,
+                                                     .worker = worker,
+                                                     .chunk = want->chunk,
+                                                     .start_s = now_s });
+}
+
+/* --- losses ------------------------------------------------------------------------------- */
+
+static void tell_lost(struct cv_books *books, uint32_t worker, const struct cv_want *want)
+{
+    cv_news_tell(books->news, (struct cleave_event){ .kind = CLEAVE_LOST,
+                                                     .worker = worker,
+                                                     .chunk = want->chunk,
+                                                     .units = want->units });
+}
+
+void cv_books_lose_orders(struct cv_books *books, uint32_t worker)
+{
+    while (cv_books_next(books, worker) != NULL) {
+        const struct cv_want want = cv_books_take(books, worker);
+
+        tell_lost(books, worker, &want);
+    }
+}
+
+enum cleave_status cv_books_lose(struct cv_books *books, uint32_t worker,
+                                 const struct cv_want *want, const struct cv_piece *piece,
+                                 struct cleave_error *err)
+{
+    books->lost++;
+    CV_TRY(cv_source_put_back(books->source, piece, err));
+    if (!books->hears_losses)
+        return order_again(books, worker, want, err);
+    tell_lost(books, worker, want);
+    return CLEAVE_OK;
+}
+
+void cv_books_over(struct cv_books *books, double units)
+{
+    books->chunks++;
+    books->done += units;
+    books->running--;
+}

@@ -1,0 +1,74 @@
+/* books.h -- what is owed: orders that wait, chunks under way, and how many came to what.
+ * SPDX-License-Identifier: MIT
+ *
+ * Every byte of the input is left in the source, wanted by an order, under way, or done
+ * with. An order that comes to nothing gives back what it wanted, so that the policy hands
+ * it out once more. The books know nothing of commands and machines. */
+#ifndef CV_BOOKS_H
+#define CV_BOOKS_H
+#include "run/input/source.h"
+#include "run/journal/journal.h"
+#include "run/master/news.h"
+
+/* An order that has not been begun. */
+struct cv_want {
+    uint64_t chunk;
+    double units;
+    bool told; /* that it was sent: it was lost since */
+};
+
+/* Those of a worker, first come, first served. */
+struct cv_wants {
+    struct cv_want *items; /* owned: those from `first` on are to come                 */
+    size_t first, count, room;
+};
+
+struct cv_books {
+    struct cv_source *source;   /* borrowed, as the two below                          */
+    struct cv_journal *journal; /* NULL: none                                          */
+    struct cv_news *news;
+    bool hears_losses; /* the policy goes on by itself after a loss                    */
+    bool open;         /* chunks are handed out                                        */
+
+    struct cv_wants *wants; /* owned: per worker                                       */
+    uint32_t nworkers;
+    uint64_t numbered; /* chunks so far                                                */
+    size_t pending;    /* orders that have not been begun                              */
+    double wanted;     /* units of them                                                */
+    uint32_t running;  /* chunks under way                                             */
+
+    uint64_t chunks, retries, failed, resumed, lost;
+    double done;       /* bytes                                                        */
+    uint32_t bad_ends; /* commands that stayed and did not end with status 0           */
+};
+
+/* Begin to hand out chunks; and end it: counts stay, orders do not. */
+enum cleave_status cv_books_open(struct cv_books *books, uint32_t nworkers,
+                                 struct cleave_error *err);
+void cv_books_close(struct cv_books *books);
+
+/* Bytes that nobody was asked to do. */
+double cv_books_left(const struct cv_books *books);
+
+/* The worker is to do about so many bytes. */
+enum cleave_status cv_books_order(struct cv_books *books, uint32_t worker, double units,
+                                  struct cleave_error *err);
+/* The next order of a worker, or NULL. Take it from the books: it is begun, or comes to
+ * nothing. */
+const struct cv_want *cv_books_next(const struct cv_books *books, uint32_t worker);
+struct cv_want cv_books_take(struct cv_books *books, uint32_t worker);
+
+/* Others had the records: nothing is left for this order, and it is done. */
+void cv_books_empty(struct cv_books *books, uint32_t worker, const struct cv_want *want);
+/* All orders of a worker that is not there come to nothing; the policy is told. */
+void cv_books_lose_orders(struct cv_books *books, uint32_t worker);
+
+/* The piece of an order is done, or was given up. */
+void cv_books_over(struct cv_books *books, double units);
+/* What was made of it is lost. Its bytes are left again, and the policy is told; or it is
+ * ordered once more, before all others, if the policy does not hear of it. */
+enum cleave_status cv_books_lose(struct cv_books *books, uint32_t worker,
+                                 const struct cv_want *want, const struct cv_piece *piece,
+                                 struct cleave_error *err);
+
+#endif

@@ -1,0 +1,55 @@
+/* desk.h -- chunks under way, and whose they are. SPDX-License-Identifier: MIT
+ *
+ * A chunk under way is an errand: a slot that does its piece, and what is to be known of it
+ * at its end. Each worker has a desk with room for one errand; for one of another machine
+ * there are several, so that the next piece travels while one is worked on. */
+#ifndef CV_DESK_H
+#define CV_DESK_H
+#include "run/slot/slot.h"
+
+struct cv_errand {
+    struct cv_slot slot; /* first; its worker is the one that does it                  */
+    uint32_t owner;      /* the one it was ordered for                                 */
+    uint64_t chunk;
+    uint32_t attempt; /* from 1                                                        */
+    double began_s;   /* its first attempt                                             */
+    bool told;        /* that it was sent                                              */
+    double output;    /* bytes of it                                                   */
+    struct cv_piece tail; /* what is being taken back, while the answer is due         */
+};
+
+struct cv_desk {
+    struct cv_errand *errands; /* owned                                                */
+    uint32_t nerrands;
+    bool folds_first; /* the next chunk waits for a fold                               */
+};
+
+/* One for each worker; none while no chunks are handed out. */
+struct cv_desks {
+    struct cv_desk *items; /* owned                                                    */
+    uint32_t count;
+};
+
+enum cleave_status cv_desks_open(struct cv_desks *desks, uint32_t nworkers,
+                                 struct cleave_error *err);
+/* Kills what is running. */
+void cv_desks_close(struct cv_desks *desks);
+/* Room for so many errands of a worker that has none under way; all of them are zero. */
+enum cleave_status cv_desk_room(struct cv_desk *desk, uint32_t nerrands,
+                                struct cleave_error *err);
+
+/* The errand that a slot is part of. */
+struct cv_errand *cv_errand_of(struct cv_slot *slot);
+/* Whether the worker has an errand under way. */
+bool cv_desks_busy(const struct cv_desks *desks, uint32_t worker);
+/* An errand of the worker that is not under way, or NULL. */
+struct cv_errand *cv_desks_free(const struct cv_desks *desks, uint32_t worker);
+/* The one of the worker's own that would be last, or NULL. */
+struct cv_errand *cv_desks_last(const struct cv_desks *desks, uint32_t worker);
+
+/* Ask all that is under way to end. */
+void cv_desks_stop(struct cv_desks *desks);
+/* Let commands that stay end; whether all have. */
+bool cv_desks_left(struct cv_desks *desks);
+
+#endif

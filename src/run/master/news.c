@@ -1,0 +1,61 @@
+/* news.c -- what the driver is to be told. SPDX-License-Identifier: MIT */
+#include "run/master/news.h"
+
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "base/fail.h"
+#include "run/kit/poller.h"
+
+void cv_news_done(struct cv_news *news)
+{
+    free(news->events);
+    news->events = NULL;
+    news->first = news->count = news->room = 0;
+}
+
+void cv_news_tell(struct cv_news *news, struct cleave_event event)
+{
+    if (news->first == news->count)
+        news->first = news->count = 0;
+    if (news->count == news->room) {
+        struct cleave_event *grown =
+            cv_grow(news->events, &news->room, news->count + 1, sizeof *grown);
+
+        if (grown == NULL) {
+            cv_fail_memory(&news->err, "the events of a run");
+            news->broken = true;
+            return;
+        }
+        news->events = grown;
+    }
+    event.time_s = cv_clock_s() - news->began_s;
+    if (event.kind != CLEAVE_DONE && !(event.start_s > 0))
+        event.start_s = event.time_s;
+    news->events[news->count++] = event;
+}
+
+void cv_news_broke(struct cv_news *news, const struct cleave_error *err)
+{
+    if (!news->broken)
+        news->err = *err;
+    news->broken = true;
+}
+
+bool cv_news_next(struct cv_news *news, struct cleave_event *out)
+{
+    if (news->first == news->count)
+        return false;
+    *out = news->events[news->first++];
+    out->more = news->first < news->count;
+    return true;
+}
+
+enum cleave_status cv_news_status(const struct cv_news *news, struct cleave_error *err)
+{
+    if (!news->broken)
+        return CLEAVE_OK;
+    if (err != NULL)
+        *err = news->err;
+    return news->err.status == CLEAVE_OK ? CLEAVE_EENGINE : news->err.status;
+}

@@ -1,0 +1,18 @@
+/* real_chunks.h -- a chunk, from its beginning to its end. SPDX-License-Identifier: MIT */
+#ifndef CV_REAL_CHUNKS_H
+#define CV_REAL_CHUNKS_H
+#include "run/master/real_run.h"
+
+/* Give a worker the desk it needs, on this machine or on another; the run may have had it
+ * for a place of nobody. */
+enum cleave_status cv_chunks_seat(struct cv_real_run *run, uint32_t worker,
+                                  struct cleave_error *err);
+/* Begin an order that was taken from the books, on an errand that is free. */
+enum cleave_status cv_chunks_begin(struct cv_real_run *run, struct cv_errand *errand,
+                                   uint32_t owner, const struct cv_want *want,
+                                   const struct cv_piece *piece,
+                                   struct cleave_error *err);
+/* The chunk is over, done or given up. */
+void cv_local_chunk_over(struct cv_real_run *run, struct cv_errand *errand);
+
+#endif

@@ -1,0 +1,13 @@
+/* real_orders.h -- what the policy asks for, as soon as it can be begun.
+ * SPDX-License-Identifier: MIT */
+#ifndef CV_REAL_ORDERS_H
+#define CV_REAL_ORDERS_H
+#include "run/master/real_run.h"
+
+/* The worker is to do about so many bytes; it begins if it can. */
+enum cleave_status cv_orders_send(struct cv_real_run *run, uint32_t worker, double units,
+                                  struct cleave_error *err);
+/* Begin what can be begun. */
+enum cleave_status cv_orders_begin(struct cv_real_run *run, struct cleave_error *err);
+
+#endif

@@ -1,0 +1,119 @@
+/* recall.c -- take back what has not been fed. SPDX-License-Identifier: MIT */
+#include "run/master/recall.h"
+
+#include <math.h>
+
+#include "base/fail.h"
+#include "run/hosts/remote_slot.h"
+
+static void tell_recalled(struct cv_real_run *run, const struct cv_errand *errand,
+                          double units)
+{
+    cv_news_tell(&run->news, (struct cleave_event){ .kind = CLEAVE_RECALLED,
+                                                    .worker = errand->owner,
+                                                    .chunk = errand->chunk,
+                                                    .units = units });
+}
+
+void cv_recall_answered(void *context, struct cv_slot *slot, bool done)
+{
+    struct cv_real_run *run = context;
+    const struct cv_errand *errand = cv_errand_of(slot);
+    const struct cv_piece *tail = &errand->tail;
+    struct cleave_error err;
+
+    if (done && cv_source_put_back(run->books.source, tail, &err) != CLEAVE_OK)
+        cv_news_broke(&run->news, &err);
+    tell_recalled(run, errand, done ? (double)(tail->end - tail->begin) : 0);
+}
+
+/* A piece that is still on its way, and of which more is wanted than has not been sent, is
+ * taken back as a whole. */
+static enum cleave_status take_all(struct cv_real_run *run, struct cv_errand *errand,
+                                   struct cleave_error *err)
+{
+    const struct cv_piece piece = errand->slot.piece;
+    const struct cv_want want = { errand->chunk, 0, errand->told };
+
+    cv_remote_forget(&errand->slot);
+    run->staff.tallies[errand->slot.worker].taken_back++;
+    run->books.running--;
+    CV_TRY(cv_source_put_back(run->books.source, &piece, err));
+    tell_recalled(run, errand, (double)(piece.end - piece.begin));
+    cv_books_empty(&run->books, errand->owner, &want);
+    return CLEAVE_OK;
+}
+
+/* Part the piece so that up to `units` bytes are behind, but not all. */
+static enum cleave_status part(struct cv_source *source, const struct cv_slot *slot,
+                               double units, uint64_t from, struct cv_piece *head,
+                               struct cv_piece *tail, struct cleave_error *err)
+{
+    const struct cv_range body = slot->piece.body;
+    const uint64_t least = from > body.begin ? from : body.begin + 1;
+    const uint64_t most = (uint64_t)fmin(units, (double)(body.end - from));
+    const uint64_t at = body.end - most > least ? body.end - most : least;
+
+    return cv_source_part(source, &slot->piece, at, head, tail, err);
+}
+
+static enum cleave_status recall_remote(struct cv_real_run *run, struct cv_errand *errand,
+                                        double units, struct cleave_error *err)
+{
+    struct cv_source *source = run->books.source;
+    struct cv_slot *slot = &errand->slot;
+    const struct cv_range body = slot->piece.body;
+    const uint64_t fed = cv_slot_fed(slot);
+    struct cv_piece head, tail;
+
+    if (!slot->remote.arrived && units > (double)(body.end - fed) &&
+        units > 0.5 * (double)(body.end - body.begin))
+        return take_all(run, errand, err);
+    CV_TRY(part(source, slot, units, slot->remote.arrived ? body.begin : fed, &head,
+                &tail, err));
+    if (tail.end > tail.begin && slot->remote.arrived) {
+        errand->tail = tail;
+        if (cv_remote_ask_cut(slot, &head))
+            return CLEAVE_OK; /* the answer will come */
+    } else if (tail.end > tail.begin && cv_slot_cut(slot, &head)) {
+        CV_TRY(cv_source_put_back(source, &tail, err));
+        tell_recalled(run, errand, (double)(tail.end - tail.begin));
+        return CLEAVE_OK;
+    }
+    tell_recalled(run, errand, 0);
+    return CLEAVE_OK;
+}
+
+static enum cleave_status recall_here(struct cv_real_run *run, struct cv_errand *errand,
+                                      double units, struct cleave_error *err)
+{
+    struct cv_source *source = run->books.source;
+    struct cv_slot *slot = &errand->slot;
+    struct cv_piece head, tail;
+    double taken = 0;
+
+    CV_TRY(part(source, slot, units, cv_slot_fed(slot), &head, &tail, err));
+    if (tail.end > tail.begin && cv_slot_cut(slot, &head)) {
+        CV_TRY(cv_source_put_back(source, &tail, err));
+        taken = (double)(tail.end - tail.begin);
+    }
+    tell_recalled(run, errand, taken);
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_recall(struct cv_real_run *run, uint32_t worker, double units,
+                             struct cleave_error *err)
+{
+    struct cv_errand *errand = cv_desks_last(&run->desks, worker);
+
+    if (errand == NULL) {
+        cv_news_tell(&run->news,
+                     (struct cleave_event){ .kind = CLEAVE_RECALLED, .worker = worker });
+        return CLEAVE_OK;
+    }
+    if (units >= 1)
+        return cv_slot_travels(&errand->slot) ? recall_remote(run, errand, units, err)
+                                              : recall_here(run, errand, units, err);
+    tell_recalled(run, errand, 0);
+    return CLEAVE_OK;
+}

@@ -1,0 +1,39 @@
+/* staff.h -- who works: on this machine and on others. SPDX-License-Identifier: MIT
+ *
+ * Workers are numbered by their places in the platform of the run. Whoever is on another
+ * machine comes and goes with it; places from `first_spare` on are nobody's yet. */
+#ifndef CV_STAFF_H
+#define CV_STAFF_H
+#include "run/hosts/hosts.h"
+#include "run/kit/time_fit.h"
+
+/* What a worker has done. */
+struct cv_tally {
+    uint64_t chunks;
+    double units, busy_s;
+    struct cv_time_fit compute;
+    struct cv_time_fit link, back; /* of hosts                                         */
+    uint64_t taken_back;           /* chunks that were, before they arrived            */
+};
+
+/* All is borrowed but the hosts. */
+struct cv_staff {
+    const struct cv_command *commands; /* per worker of this machine                   */
+    const char **names;                /* per worker                                   */
+    struct cv_host **host_of;          /* per worker: NULL: this machine               */
+    bool *absent;                      /* per worker: nobody, unless a host joins      */
+    struct cv_tally *tallies;          /* per worker                                   */
+    struct cv_hosts hosts;
+    struct cv_arena *arena; /* of what lives as long as the run                        */
+    uint32_t nworkers, first_spare;
+    uint32_t nfolders; /* workers that may fold: the first so many                     */
+    double connect_s;  /* until hosts were ready                                       */
+};
+
+/* Whether the worker can be given something; whether any can. */
+bool cv_staff_there(const struct cv_staff *staff, uint32_t worker);
+bool cv_staff_anybody(const struct cv_staff *staff);
+/* Fails when nobody is there and nobody will be. */
+enum cleave_status cv_staff_check(const struct cv_staff *staff, struct cleave_error *err);
+
+#endif
