@@ -180,7 +180,7 @@ static void take_frame(void *context, const struct cv_frame_head *head,
     } else if (host->state == CV_HOST_GREETED) {
         take_ready(host, head, payload);
     } else if (head->type >= CV_FRAME_OTHERS && host->hosts->other != NULL) {
-        host->hosts->other(host->hosts->context, host, head, payload);
+        host->hosts->other(host->hosts->other_context, host, head, payload);
     } else {
         host->hosts->piece_frame(host, head, payload);
     }

@@ -84,8 +84,8 @@ struct cv_hosts {
     /* Frames from CV_FRAME_OTHERS on; NULL: none are expected. */
     void (*other)(void *context, struct cv_host *host, const struct cv_frame_head *head,
                   const unsigned char *payload);
-    void *context;
-    bool keeps; /* outputs stay with the hosts (outlet_kept.h)                          */
+    void *context, *other_context; /* of `changed`, of `other`                          */
+    bool keeps; /* outputs stay with the hosts (outlet_kept.c)                          */
     /* What a host that is ready says of pieces, and that it has gone with them: cv_hosts_init
      * sets both (remote_slot.h). */
     void (*piece_frame)(struct cv_host *host, const struct cv_frame_head *head,

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/fail.h"
-#include "run/master/outlet_fold.h"
 #include "run/master/real_chunks.h"
 
 static bool last_attempt(const struct cv_real_run *run, const struct cv_errand *errand)
@@ -209,7 +208,7 @@ enum cleave_status cv_local_failure(struct cv_real_run *run, struct cv_errand *e
     if (run->asked->failing.directory != NULL)
         CV_TRY(keep_input(run, &piece, err));
     halt_if_asked(run);
-    CV_TRY(cv_local_no_output(run, piece.begin, piece.end, err));
+    CV_TRY(cv_outlet_skip(run->outlet, piece.begin, piece.end, err));
     CV_TRY(cv_source_finish(run->books.source, &piece, err));
     cv_local_chunk_over(run, errand);
     return CLEAVE_OK;

@@ -21,7 +21,6 @@ struct cv_errand {
 struct cv_desk {
     struct cv_errand *errands; /* owned                                                */
     uint32_t nerrands;
-    bool folds_first; /* the next chunk waits for a fold                               */
 };
 
 /* One for each worker; none while no chunks are handed out. */

@@ -10,9 +10,6 @@
 
 #include "base/arena.h"
 #include "engine/driver.h"
-#include "run/fold/fold_command.h"
-#include "run/master/outlet_fold.h"
-#include "run/master/outlet_kept.h"
 #include "run/master/real_engine.h"
 #include "run/master/muster.h"
 #include "run/master/resume.h"
@@ -42,28 +39,6 @@ static void signalled(void *context, int signal)
         execution->run.rehost = true;
     else
         execution->run.stopped_by = signal;
-}
-
-static enum cleave_status open_fold(struct execution *execution, struct cleave_error *err)
-{
-    const struct cleave_execution *asked = execution->asked;
-    struct cv_real_run *run = &execution->run;
-
-    if (asked->reduce.command == NULL)
-        return CLEAVE_OK;
-    if (cv_kept_possible(asked))
-        return cv_kept_new(run, &run->kept, err);
-    return cv_fold_new(&(struct cv_fold_options){ .command = asked->reduce.command,
-                                                  .commutative =
-                                                      asked->reduce.commutative,
-                                                  .nworkers = run->staff.nfolders,
-                                                  .prefixes = execution->muster.prefixes,
-                                                  .names = run->staff.names,
-                                                  .retries = asked->failing.retries,
-                                                  .timeout_s = asked->failing.timeout_s,
-                                                  .poller = run->poller,
-                                                  .gather = run->gather },
-                       &run->fold, err);
 }
 
 /* The largest piece of a stream is such a part of what is kept of it: while all workers
@@ -109,14 +84,19 @@ static enum cleave_status open_parts(struct execution *execution,
             .memory = asked->output.memory > 0 ? asked->output.memory : CV_GATHER_MEMORY,
             .directory = asked->output.directory,
             .unordered = asked->output.unordered,
-            .separate = asked->reduce.command != NULL &&
-                        cv_fold_takes_files(asked->reduce.command) },
+            .separate = cv_outlet_separate(asked) },
         &run->gather, err));
     CV_TRY(cv_gather_attach(run->gather, run->poller, err));
     run->staff.hosts.poller = run->poller;
     run->staff.hosts.source = run->books.source;
     CV_TRY(cv_muster_call(&execution->muster, &run->staff, asked, &run->stopped_by, err));
-    CV_TRY(open_fold(execution, err));
+    CV_TRY(cv_outlet_open(&(struct cv_outlet_options){ .asked = asked,
+                                                       .poller = run->poller,
+                                                       .gather = run->gather,
+                                                       .staff = &run->staff,
+                                                       .books = &run->books,
+                                                       .desks = &run->desks },
+                          &run->outlet, err));
     return asked->journal.path != NULL
                ? cv_resume_open(&run->books, asked, execution->splitter, err)
                : CLEAVE_OK;
@@ -205,7 +185,7 @@ static enum cleave_status run_all(struct execution *execution, struct cleave_err
         status = drive(execution, err);
     }
     if (status == CLEAVE_OK)
-        status = cv_local_fold_all(run, err);
+        status = cv_real_run_settle(run, err);
     if (status == CLEAVE_OK || run->halted)
         status = flush(execution, status == CLEAVE_OK ? err : NULL) == CLEAVE_OK
                      ? status
@@ -222,8 +202,7 @@ static void close_all(struct execution *execution)
     if (execution->is_planned)
         cv_planned_done(&execution->planned);
     cv_journal_close(run->books.journal);
-    cv_fold_free(run->fold);
-    cv_kept_free(run->kept);
+    cv_outlet_free(run->outlet);
     if (run->gather != NULL) {
         cv_gather_detach(run->gather);
         cv_gather_free(run->gather);
@@ -277,8 +256,8 @@ enum cleave_status cleave_execute(const struct cleave_execution *asked,
     status = open_parts(&execution, err);
     if (status == CLEAVE_OK) {
         status = run_all(&execution, err);
-        *out = cv_local_sum_up(&execution.run, &execution.muster,
-                               cv_clock_s() - execution.began_s);
+        *out = cv_run_sum_up(&execution.run, &execution.muster,
+                             cv_clock_s() - execution.began_s);
         if (*out == NULL && status == CLEAVE_OK)
             status = cv_fail_memory(err, "the summary");
     }

@@ -11,10 +11,11 @@ enum { HOST_SHIFT = 40 };
 static const uint64_t MADE = (uint64_t)1 << 63;
 
 enum cleave_status cv_kept_orders_init(struct cv_kept_orders *orders,
-                                       struct cv_real_run *run, struct cleave_error *err)
+                                       const struct cv_staff *staff,
+                                       struct cleave_error *err)
 {
-    *orders = (struct cv_kept_orders){ .run = run };
-    orders->busy = calloc(run->staff.nworkers, sizeof *orders->busy);
+    *orders = (struct cv_kept_orders){ .staff = staff };
+    orders->busy = calloc(staff->nworkers, sizeof *orders->busy);
     return orders->busy != NULL ? CLEAVE_OK : cv_fail_memory(err, "the reduction");
 }
 
@@ -35,10 +36,10 @@ void cv_kept_orders_done(struct cv_kept_orders *orders)
 /* Hosts know each other as peers 1, 2, ... in the order they were named. */
 static uint32_t peer_of(const struct cv_kept_orders *orders, uint32_t worker)
 {
-    const struct cv_real_run *run = orders->run;
+    const struct cv_staff *staff = orders->staff;
     uint32_t i = 0;
 
-    while (run->staff.hosts.items[i] != run->staff.host_of[worker])
+    while (staff->hosts.items[i] != staff->host_of[worker])
         i++;
     return i + 1;
 }
@@ -51,25 +52,26 @@ uint64_t cv_kept_base(const struct cv_kept_orders *orders, uint32_t worker)
 void cv_kept_say(const struct cv_kept_orders *orders, uint32_t worker,
                  enum cv_fold_frame type, uint64_t id, uint64_t value)
 {
-    cv_link_send(&orders->run->staff.host_of[worker]->link,
+    cv_link_send(&orders->staff->host_of[worker]->link,
                  &(struct cv_frame_head){
                      .type = (uint8_t)type, .chunk = id, .value = value },
                  NULL, 0);
 }
 
 enum cleave_status cv_kept_tell_hosts(const struct cv_kept_orders *orders,
+                                      const struct cleave_execution *asked,
                                       bool *out_there, struct cleave_error *err)
 {
-    const struct cv_real_run *run = orders->run;
+    const struct cv_staff *staff = orders->staff;
     struct cv_packer packer = { NULL, 0, 0, false };
 
-    cv_pack_text(&packer, run->asked->reduce.command);
-    cv_pack_number(&packer, run->asked->failing.retries);
-    cv_pack_real(&packer, run->asked->failing.timeout_s);
-    for (uint32_t w = 0; w < run->staff.nworkers && !packer.failed; w++) {
-        out_there[w] = cv_staff_there(&run->staff, w);
+    cv_pack_text(&packer, asked->reduce.command);
+    cv_pack_number(&packer, asked->failing.retries);
+    cv_pack_real(&packer, asked->failing.timeout_s);
+    for (uint32_t w = 0; w < staff->nworkers && !packer.failed; w++) {
+        out_there[w] = cv_staff_there(staff, w);
         if (out_there[w])
-            cv_link_send(&run->staff.host_of[w]->link,
+            cv_link_send(&staff->host_of[w]->link,
                          &(struct cv_frame_head){ .type = CV_FRAME_REDUCE,
                                                   .value = cv_kept_base(orders, w) },
                          packer.bytes, packer.length);
@@ -90,7 +92,7 @@ static void let_give(const struct cv_kept_orders *orders,
     packer->length = 0;
     cv_pack_number(packer, order->names[i]);
     if (!packer->failed)
-        cv_link_send(&orders->run->staff.host_of[part->holder]->link,
+        cv_link_send(&orders->staff->host_of[part->holder]->link,
                      &(struct cv_frame_head){ .type = CV_FRAME_GIVE,
                                               .chunk = part->id,
                                               .value = peer_of(orders, order->step.at) },
@@ -121,7 +123,7 @@ enum cleave_status cv_kept_order(struct cv_kept_orders *orders,
         let_give(orders, order, i, &give);
     }
     if (!give.failed && !fold.failed)
-        cv_link_send(&orders->run->staff.host_of[step->at]->link,
+        cv_link_send(&orders->staff->host_of[step->at]->link,
                      &(struct cv_frame_head){ .type = CV_FRAME_FOLD, .chunk = order->id },
                      fold.bytes, fold.length);
     cv_pack_done(&give);
@@ -178,7 +180,7 @@ void cv_kept_order_call_off(const struct cv_kept_orders *orders,
 {
     const struct cv_fold_step *step = &order->step;
 
-    if (cv_staff_there(&orders->run->staff, step->at)) {
+    if (cv_staff_there(orders->staff, step->at)) {
         cv_kept_say(orders, step->at, CV_FRAME_FOLD_OFF, order->id, 0);
         for (uint32_t i = 0; i < step->count; i++)
             if (step->parts[i].holder != step->at)

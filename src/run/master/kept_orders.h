@@ -7,7 +7,7 @@
 #define CV_KEPT_ORDERS_H
 #include "engine/fold_plan.h"
 #include "run/wire/fold_frames.h"
-#include "run/master/real_run.h"
+#include "run/master/staff.h"
 
 struct cv_kept_order {
     struct cv_fold_step step;
@@ -17,19 +17,21 @@ struct cv_kept_order {
 };
 
 struct cv_kept_orders {
-    struct cv_real_run *run;         /* borrowed                                       */
+    const struct cv_staff *staff;    /* borrowed                                       */
     struct cv_kept_order *under_way; /* owned                                          */
     uint32_t *busy; /* owned: per worker: orders that it is to carry out */
     uint64_t numbered;
 };
 
 enum cleave_status cv_kept_orders_init(struct cv_kept_orders *orders,
-                                       struct cv_real_run *run, struct cleave_error *err);
+                                       const struct cv_staff *staff,
+                                       struct cleave_error *err);
 void cv_kept_orders_done(struct cv_kept_orders *orders);
 
 /* Tell the hosts that are there, which out_there[worker] says then, that they keep their
  * outputs from now on, and the command that folds. */
 enum cleave_status cv_kept_tell_hosts(const struct cv_kept_orders *orders,
+                                      const struct cleave_execution *asked,
                                       bool *out_there, struct cleave_error *err);
 /* Tell the host of a worker something about the partial `id`. */
 void cv_kept_say(const struct cv_kept_orders *orders, uint32_t worker,

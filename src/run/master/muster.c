@@ -156,17 +156,18 @@ static enum cleave_status prefix_words(const char *text, struct cv_arena *arena,
     return CLEAVE_OK;
 }
 
-static enum cleave_status make_command(struct cv_muster *muster, const char *name,
+static enum cleave_status make_command(struct cv_muster *muster, struct cv_staff *staff,
                                        const struct cleave_execution *asked,
                                        uint32_t place, uint32_t worker,
                                        struct cleave_error *err)
 {
     CV_TRY(
         prefix_words(asked->crew.prefixes != NULL ? asked->crew.prefixes[worker] : NULL,
-                     &muster->arena, &muster->prefixes[place], err));
-    CV_TRY(cv_command_init(&muster->commands[place], muster->prefixes[place],
+                     &muster->arena, &staff->prefixes[place], err));
+    CV_TRY(cv_command_init(&muster->commands[place], staff->prefixes[place],
                            asked->command, err));
-    return cv_command_set(&muster->commands[place], "CLEAVE_WORKER", name, err);
+    return cv_command_set(&muster->commands[place], "CLEAVE_WORKER", staff->names[place],
+                          err);
 }
 
 /* The place is that of a worker who was asked for. */
@@ -181,7 +182,7 @@ static enum cleave_status take_place(struct cv_muster *muster, struct cv_staff *
     staff->names[place] = cleave_platform_worker_name(places->asked, worker);
     staff->host_of[place] = host;
     if (host == NULL)
-        return make_command(muster, staff->names[place], asked, place, worker, err);
+        return make_command(muster, staff, asked, place, worker, err);
     if (worker == 0 || places->hosts[worker - 1] != host)
         host->first = place;
     return CLEAVE_OK;
@@ -216,12 +217,12 @@ static enum cleave_status fill_places(struct cv_muster *muster, struct cv_staff 
     const uint32_t cores = cv_usable_cores();
 
     muster->commands = calloc(n, sizeof *muster->commands);
-    muster->prefixes = cv_array(&muster->arena, n, sizeof *muster->prefixes);
+    staff->prefixes = cv_array(&muster->arena, n, sizeof *staff->prefixes);
     staff->names = cv_array(&muster->arena, n, sizeof *staff->names);
     staff->host_of = cv_array(&muster->arena, n, sizeof(struct cv_host *));
     staff->absent = cv_array(&muster->arena, n, sizeof *staff->absent);
     staff->tallies = cv_array(&muster->arena, n, sizeof *staff->tallies);
-    if (muster->commands == NULL || muster->prefixes == NULL || staff->names == NULL ||
+    if (muster->commands == NULL || staff->prefixes == NULL || staff->names == NULL ||
         staff->host_of == NULL || staff->absent == NULL || staff->tallies == NULL)
         return cv_fail_memory(err, "the workers");
     muster->ncommands = n;

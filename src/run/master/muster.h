@@ -13,7 +13,6 @@ struct cv_muster {
     struct cleave_platform *nominal;  /* owned: of workers nobody described           */
     struct cleave_platform *platform; /* owned: all places, in the order of the run   */
     struct cv_command *commands;      /* owned: of places on this machine             */
-    const char *const **prefixes;     /* per place: words, or NULL                    */
     uint32_t ncommands;
 };
 

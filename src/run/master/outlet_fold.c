@@ -1,164 +1,202 @@
-/* outlet_fold.c -- where the outputs of a run go: to the gather, or to be folded.
+/* outlet_fold.c -- outputs are folded by commands on this machine.
  * SPDX-License-Identifier: MIT */
-#include "run/master/outlet_fold.h"
-
-#include <errno.h>
+#include <stdlib.h>
+#include <cleave/execute.h>
 
 #include "base/fail.h"
-#include "run/master/outlet_kept.h"
+#include "run/master/outlet_kinds.h"
+
+struct folding {
+    struct cv_outlet outlet;
+    struct cv_fold *fold;     /* owned                                                 */
+    struct cv_gather *gather; /* borrowed, as the next                                 */
+    const struct cv_desks *desks;
+    uint32_t nfolders;
+    bool *folds_first; /* owned: per worker: its next chunk waits for a fold           */
+};
+
+static struct folding *folding_of(struct cv_outlet *outlet)
+{
+    return (struct folding *)outlet; /* it is its first member */
+}
+
+static const struct cv_fold *fold_of(const struct cv_outlet *outlet)
+{
+    return ((const struct folding *)outlet)->fold;
+}
 
 /* --- outputs ------------------------------------------------------------------------------ */
 
-enum cleave_status cv_local_output(struct cv_real_run *run, struct cv_store *store,
-                                   uint64_t begin, uint64_t end, struct cleave_error *err)
+static enum cleave_status fold_add(struct cv_outlet *outlet, struct cv_store *store,
+                                   const struct cv_piece *piece,
+                                   const struct cv_slot *maker, struct cleave_error *err)
 {
-    return run->fold != NULL ? cv_fold_add(run->fold, store, begin, end, err)
-                             : cv_gather_finish(run->gather, store, begin, end, err);
+    (void)maker;
+    return cv_fold_add(folding_of(outlet)->fold, store, piece->begin, piece->end, err);
 }
 
-enum cleave_status cv_local_no_output(struct cv_real_run *run, uint64_t begin,
-                                      uint64_t end, struct cleave_error *err)
+static enum cleave_status fold_skip(struct cv_outlet *outlet, uint64_t begin,
+                                    uint64_t end, struct cleave_error *err)
 {
-    if (run->kept != NULL)
-        return cv_kept_skip(run->kept, begin, end, err);
-    return run->fold != NULL ? cv_fold_skip(run->fold, begin, end, err)
-                             : cv_gather_skip(run->gather, begin, end, err);
+    return cv_fold_skip(folding_of(outlet)->fold, begin, end, err);
 }
 
 /* --- while chunks run --------------------------------------------------------------------- */
 
-enum cleave_status cv_local_fold_first(struct cv_real_run *run, uint32_t worker,
-                                       bool *out, struct cleave_error *err)
+static enum cleave_status fold_first(struct cv_outlet *outlet, uint32_t worker, bool *out,
+                                     struct cleave_error *err)
 {
-    struct cv_desk *at = &run->desks.items[worker];
-    struct cv_fold *fold = run->fold;
+    struct folding *folding = folding_of(outlet);
+    struct cv_fold *fold = folding->fold;
+    bool *first = &folding->folds_first[worker];
 
-    *out = false;
-    if (fold == NULL || worker >= run->staff.nfolders ||
-        (!cv_fold_crowded(fold) && !at->folds_first))
+    if (worker >= folding->nfolders || (!cv_fold_crowded(fold) && !*first))
         return CLEAVE_OK;
     if (!cv_fold_busy(fold, worker)) {
         /* Once before each chunk. */
-        if (at->folds_first) {
-            at->folds_first = false;
+        if (*first) {
+            *first = false;
             return CLEAVE_OK;
         }
         CV_TRY(cv_fold_start(fold, worker, 1, err));
     }
-    at->folds_first = *out = cv_fold_busy(fold, worker);
+    *first = *out = cv_fold_busy(fold, worker);
     return CLEAVE_OK;
 }
 
-static bool idle(const struct cv_real_run *run, uint32_t worker)
+static bool idle(const struct folding *folding, uint32_t worker)
 {
-    return !cv_desks_busy(&run->desks, worker) && !cv_fold_busy(run->fold, worker);
+    return !cv_desks_busy(folding->desks, worker) && !cv_fold_busy(folding->fold, worker);
 }
 
-enum cleave_status cv_local_fold_idle(struct cv_real_run *run, struct cleave_error *err)
+static enum cleave_status fold_work(struct cv_outlet *outlet, struct cleave_error *err)
 {
+    struct folding *folding = folding_of(outlet);
     uint32_t among = 0;
 
-    if (run->kept != NULL && !run->halted)
-        return cv_kept_go(run->kept, err);
-    if (run->fold == NULL || run->halted || cv_fold_ready(run->fold) == 0)
+    if (cv_fold_ready(folding->fold) == 0)
         return CLEAVE_OK;
-    for (uint32_t w = 0; w < run->staff.nfolders; w++)
-        among += idle(run, w);
+    for (uint32_t w = 0; w < folding->nfolders; w++)
+        among += idle(folding, w);
     for (uint32_t w = 0; among > 0; w++)
-        if (idle(run, w))
-            CV_TRY(cv_fold_start(run->fold, w, among--, err));
+        if (idle(folding, w))
+            CV_TRY(cv_fold_start(folding->fold, w, among--, err));
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_local_fold_status(struct cv_real_run *run, struct cleave_error *err)
+static bool fold_busy(const struct cv_outlet *outlet)
 {
-    if (run->kept != NULL)
-        return cv_kept_status(run->kept, &run->reduce_failed, err);
-    return run->fold != NULL ? cv_fold_status(run->fold, &run->reduce_failed, err)
-                             : CLEAVE_OK;
+    return cv_fold_running(fold_of(outlet)) > 0;
 }
 
-uint32_t cv_local_folding(const struct cv_real_run *run)
+static void fold_stop(struct cv_outlet *outlet)
 {
-    if (run->kept != NULL)
-        return cv_kept_unfinished(run->kept);
-    return run->fold != NULL ? cv_fold_running(run->fold) : 0;
+    cv_fold_stop(folding_of(outlet)->fold);
 }
 
-void cv_local_fold_stop(struct cv_real_run *run)
+static enum cleave_status fold_status(struct cv_outlet *outlet, bool *out_command,
+                                      struct cleave_error *err)
 {
-    if (run->kept != NULL)
-        cv_kept_stop(run->kept);
-    if (run->fold != NULL)
-        cv_fold_stop(run->fold);
+    return cv_fold_status(fold_of(outlet), out_command, err);
 }
 
 /* --- while none runs ---------------------------------------------------------------------- */
 
-static enum cleave_status start_free(struct cv_real_run *run, struct cleave_error *err)
+static enum cleave_status start_free(struct folding *folding, struct cleave_error *err)
 {
-    uint32_t among = run->staff.nfolders - cv_fold_running(run->fold);
+    uint32_t among = folding->nfolders - cv_fold_running(folding->fold);
 
     for (uint32_t w = 0; among > 0; w++)
-        if (!cv_fold_busy(run->fold, w))
-            CV_TRY(cv_fold_start(run->fold, w, among--, err));
+        if (!cv_fold_busy(folding->fold, w))
+            CV_TRY(cv_fold_start(folding->fold, w, among--, err));
     return CLEAVE_OK;
 }
 
-static enum cleave_status check_stop(struct cv_real_run *run, struct cleave_error *err)
+static enum cleave_status fold_relieve(struct cv_outlet *outlet, bool *out_done,
+                                       struct cleave_error *err)
 {
-    int reason = 0;
+    struct folding *folding = folding_of(outlet);
 
-    CV_TRY(cv_local_fold_status(run, err));
-    if (cv_gather_status(run->gather, &reason, err) != CLEAVE_OK) {
-        run->output_closed = reason == EPIPE;
-        return CLEAVE_EENGINE;
-    }
-    if (run->stopped_by == 0)
-        return CLEAVE_OK;
-    cv_fold_stop(run->fold);
-    if (cv_fold_running(run->fold) > 0)
-        return CLEAVE_OK; /* it is waited for */
-    return cv_fail(err, CLEAVE_EENGINE, "stopped by a signal");
+    *out_done = !cv_fold_crowded(folding->fold);
+    return *out_done ? CLEAVE_OK : start_free(folding, err);
 }
 
-static bool crowded(const struct cv_fold *fold)
+static enum cleave_status fold_settle(struct cv_outlet *outlet, bool *out_done,
+                                      struct cleave_error *err)
 {
-    return cv_fold_crowded(fold);
-}
-
-static bool unfinished(const struct cv_fold *fold)
-{
-    return cv_fold_ready(fold) > 0 || cv_fold_running(fold) > 0;
-}
-
-static enum cleave_status fold_while(struct cv_real_run *run,
-                                     bool (*wanted)(const struct cv_fold *fold),
-                                     struct cleave_error *err)
-{
-    for (;;) {
-        CV_TRY(check_stop(run, err));
-        if (!wanted(run->fold))
-            return CLEAVE_OK;
-        CV_TRY(start_free(run, err));
-        CV_TRY(cv_poller_wait(run->poller, -1, err));
-    }
-}
-
-enum cleave_status cv_local_fold_some(struct cv_real_run *run, struct cleave_error *err)
-{
-    return run->fold != NULL ? fold_while(run, crowded, err) : CLEAVE_OK;
-}
-
-enum cleave_status cv_local_fold_all(struct cv_real_run *run, struct cleave_error *err)
-{
+    struct folding *folding = folding_of(outlet);
     struct cv_store *store;
 
-    if (run->kept != NULL)
-        return cv_kept_finish(run->kept, err);
-    if (run->fold == NULL)
-        return CLEAVE_OK;
-    CV_TRY(fold_while(run, unfinished, err));
-    CV_TRY(cv_fold_result(run->fold, &store, err));
-    return store != NULL ? cv_gather_finish(run->gather, store, 0, 1, err) : CLEAVE_OK;
+    *out_done = cv_fold_ready(folding->fold) == 0 && !fold_busy(outlet);
+    if (!*out_done)
+        return start_free(folding, err);
+    CV_TRY(cv_fold_result(folding->fold, &store, err));
+    return store != NULL ? cv_gather_finish(folding->gather, store, 0, 1, err)
+                         : CLEAVE_OK;
+}
+
+static struct cv_fold_counts fold_counts(const struct cv_outlet *outlet)
+{
+    return cv_fold_counts(fold_of(outlet));
+}
+
+static void fold_free(struct cv_outlet *outlet)
+{
+    struct folding *folding = folding_of(outlet);
+
+    cv_fold_free(folding->fold);
+    free(folding->folds_first);
+    free(folding);
+}
+
+static const struct cv_outlet_kind fold_kind = {
+    .add = fold_add,
+    .skip = fold_skip,
+    .first = fold_first,
+    .work = fold_work,
+    .busy = fold_busy,
+    .stop = fold_stop,
+    .status = fold_status,
+    .relieve = fold_relieve,
+    .settle = fold_settle,
+    .counts = fold_counts,
+    .free = fold_free,
+};
+
+enum cleave_status cv_outlet_fold(const struct cv_outlet_options *options,
+                                  struct cv_outlet **out, struct cleave_error *err)
+{
+    const struct cleave_execution *asked = options->asked;
+    const struct cv_staff *staff = options->staff;
+    struct folding *folding = calloc(1, sizeof *folding);
+    enum cleave_status status;
+
+    if (folding == NULL)
+        return cv_fail_memory(err, "the reduction");
+    folding->outlet.kind = &fold_kind;
+    folding->gather = options->gather;
+    folding->desks = options->desks;
+    folding->nfolders = staff->nfolders;
+    folding->folds_first = calloc(staff->nworkers, sizeof *folding->folds_first);
+    status =
+        folding->folds_first == NULL
+            ? cv_fail_memory(err, "the reduction")
+            : cv_fold_new(&(struct cv_fold_options){ .command = asked->reduce.command,
+                                                     .commutative =
+                                                         asked->reduce.commutative,
+                                                     .nworkers = staff->nfolders,
+                                                     .prefixes = staff->prefixes,
+                                                     .names = staff->names,
+                                                     .retries = asked->failing.retries,
+                                                     .timeout_s =
+                                                         asked->failing.timeout_s,
+                                                     .poller = options->poller,
+                                                     .gather = options->gather },
+                          &folding->fold, err);
+    if (status != CLEAVE_OK) {
+        fold_free(&folding->outlet);
+        return status;
+    }
+    *out = &folding->outlet;
+    return CLEAVE_OK;
 }

@@ -1,16 +1,14 @@
-/* outlet_kept.c -- partial results that stay with the hosts and are folded there.
+/* outlet_kept.c -- outputs stay with the hosts and are folded there.
  * SPDX-License-Identifier: MIT */
-#include "run/master/outlet_kept.h"
-
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
+#include <cleave/execute.h>
 
 #include "base/arena.h"
 #include "base/fail.h"
 #include "engine/fold_plan.h"
 #include "run/fold/fold_command.h"
 #include "run/master/kept_orders.h"
+#include "run/master/outlet_kinds.h"
 
 /* From this many partials per worker on that could be folded, those that are busy fold,
  * too: enough for a full call each. From FILES on in any case if each has a descriptor,
@@ -20,8 +18,12 @@ enum { CROWD = CV_FOLD_MOST, FILES = 256 };
 _Static_assert((int)CV_FOLD_MOST <= (int)CV_FOLD_STEP_MOST,
                "a step has room for a full call");
 
-struct cv_kept {
-    struct cv_real_run *run;
+struct kept {
+    struct cv_outlet outlet;
+    struct cv_staff *staff; /* borrowed, as the three below                            */
+    struct cv_books *books;
+    const struct cv_desks *desks;
+    struct cv_gather *gather;
     struct cv_fold_plan *plan; /* owned                                                */
     struct cv_kept_orders orders;
     bool *may, *there;       /* owned: per worker                                    */
@@ -30,19 +32,18 @@ struct cv_kept {
     size_t crowd;    /* partials from which on all fold                                */
     uint32_t losing; /* the worker that is being lost                                  */
     struct cv_store *result; /* owned while it comes                                   */
-    uint64_t result_id;
-    bool came, stopped, failed, by_command;
+    uint64_t result_id, result_bytes;
+    bool fetching, came, stopped, failed, by_command;
     struct cleave_error err; /* once failed                                            */
     struct cv_fold_counts counts;
 };
 
-bool cv_kept_possible(const struct cleave_execution *execution)
+static struct kept *kept_of(struct cv_outlet *outlet)
 {
-    return execution->reduce.command != NULL && execution->hosts.fold &&
-           execution->journal.path == NULL;
+    return (struct kept *)outlet; /* it is its first member */
 }
 
-static void fail(struct cv_kept *kept, const struct cleave_error *err)
+static void fail(struct kept *kept, const struct cleave_error *err)
 {
     if (!kept->failed)
         kept->err = *err;
@@ -51,7 +52,7 @@ static void fail(struct cv_kept *kept, const struct cleave_error *err)
 
 /* --- words from hosts --------------------------------------------------------------------- */
 
-static void folded(struct cv_kept *kept, const struct cv_host *host,
+static void folded(struct kept *kept, const struct cv_host *host,
                    const struct cv_frame_head *head, const unsigned char *payload)
 {
     struct cv_unpacker unpacker = { payload, head->length, false };
@@ -68,7 +69,7 @@ static void folded(struct cv_kept *kept, const struct cv_host *host,
     cv_kept_order_end(&kept->orders, order);
 }
 
-static void fold_failed(struct cv_kept *kept, const struct cv_frame_head *head,
+static void fold_failed(struct kept *kept, const struct cv_frame_head *head,
                         const unsigned char *payload)
 {
     struct cv_unpacker unpacker = { payload, head->length, false };
@@ -92,7 +93,7 @@ static void fold_failed(struct cv_kept *kept, const struct cv_frame_head *head,
     free(order);
 }
 
-static void result_came(struct cv_kept *kept, const struct cv_frame_head *head,
+static void result_came(struct kept *kept, const struct cv_frame_head *head,
                         const unsigned char *payload)
 {
     struct cleave_error err;
@@ -107,15 +108,15 @@ static void result_came(struct cv_kept *kept, const struct cv_frame_head *head,
 static void host_frame(void *context, struct cv_host *host,
                        const struct cv_frame_head *head, const unsigned char *payload)
 {
-    const struct cv_real_run *run = context;
+    struct kept *kept = context;
     struct cleave_error err;
 
     if (head->type == CV_FRAME_FOLDED) {
-        folded(run->kept, host, head, payload);
+        folded(kept, host, head, payload);
     } else if (head->type == CV_FRAME_FOLD_FAILED) {
-        fold_failed(run->kept, head, payload);
+        fold_failed(kept, head, payload);
     } else if (head->type == CV_FRAME_PARTIAL) {
-        result_came(run->kept, head, payload);
+        result_came(kept, head, payload);
     } else {
         cv_fail(&err, CLEAVE_EINPUT, "got a frame that is not expected here");
         cv_host_fail(host, &err);
@@ -124,16 +125,13 @@ static void host_frame(void *context, struct cv_host *host,
 
 /* --- partials ----------------------------------------------------------------------------- */
 
-static bool is_stream(const struct cv_real_run *run)
+static enum cleave_status kept_add(struct cv_outlet *outlet, struct cv_store *store,
+                                   const struct cv_piece *piece,
+                                   const struct cv_slot *maker, struct cleave_error *err)
 {
-    return cv_source_input(run->books.source, 0).size < 0;
-}
+    struct kept *kept = kept_of(outlet);
 
-enum cleave_status cv_kept_add(struct cv_kept *kept, const struct cv_slot *slot,
-                               struct cleave_error *err)
-{
-    const struct cv_piece *piece = &slot->piece;
-
+    cv_store_drop(store); /* nothing came */
     if (kept->npieces == kept->piece_room) {
         struct cv_piece *grown =
             cv_grow(kept->pieces, &kept->piece_room, kept->npieces + 1, sizeof *grown);
@@ -143,27 +141,25 @@ enum cleave_status cv_kept_add(struct cv_kept *kept, const struct cv_slot *slot,
         kept->pieces = grown;
     }
     kept->pieces[kept->npieces++] = *piece;
-    CV_TRY(
-        cv_fold_plan_add(kept->plan,
-                         cv_kept_base(&kept->orders, slot->worker) + slot->remote.number,
-                         piece->begin, piece->end, slot->worker, slot->remote.kept, err));
-    /* A stream cannot be read again, and its memory is wanted for more of it. */
-    return is_stream(kept->run) ? cv_source_finish(kept->run->books.source, piece, err)
-                                : CLEAVE_OK;
+    return cv_fold_plan_add(kept->plan,
+                            cv_kept_base(&kept->orders, maker->worker) +
+                                maker->remote.number,
+                            piece->begin, piece->end, maker->worker, maker->remote.kept,
+                            err);
 }
 
-enum cleave_status cv_kept_skip(struct cv_kept *kept, uint64_t begin, uint64_t end,
-                                struct cleave_error *err)
+static enum cleave_status kept_skip(struct cv_outlet *outlet, uint64_t begin,
+                                    uint64_t end, struct cleave_error *err)
 {
-    return cv_fold_plan_add(kept->plan, 0, begin, end, CV_FOLD_NOBODY, 0, err);
+    return cv_fold_plan_add(kept_of(outlet)->plan, 0, begin, end, CV_FOLD_NOBODY, 0, err);
 }
 
 /* The output of a piece has gone with its host: it is to be done again. */
 static enum cleave_status do_again(void *context, uint64_t begin, uint64_t end,
                                    struct cleave_error *err)
 {
-    struct cv_kept *kept = context;
-    struct cv_books *books = &kept->run->books;
+    struct kept *kept = context;
+    struct cv_books *books = kept->books;
     const struct cv_want again = { .units = (double)(end - begin), .told = true };
     struct cv_piece piece;
     size_t i = 0;
@@ -172,7 +168,7 @@ static enum cleave_status do_again(void *context, uint64_t begin, uint64_t end,
         i++;
     piece = kept->pieces[i];
     kept->pieces[i] = kept->pieces[--kept->npieces];
-    if (!books->open || is_stream(kept->run))
+    if (!books->open || !kept->outlet.may_lose)
         return cv_fail(err, CLEAVE_EENGINE,
                        "the results of bytes %llu to %llu are lost with their host%s",
                        (unsigned long long)begin, (unsigned long long)end,
@@ -181,7 +177,7 @@ static enum cleave_status do_again(void *context, uint64_t begin, uint64_t end,
     return cv_books_lose(books, kept->losing, &again, &piece, err);
 }
 
-static enum cleave_status lose(struct cv_kept *kept, uint32_t worker,
+static enum cleave_status lose(struct kept *kept, uint32_t worker,
                                struct cleave_error *err)
 {
     struct cv_kept_order *order;
@@ -194,17 +190,18 @@ static enum cleave_status lose(struct cv_kept *kept, uint32_t worker,
     return cv_fold_plan_lose(kept->plan, worker, do_again, kept, err);
 }
 
-enum cleave_status cv_kept_status(struct cv_kept *kept, bool *out_command,
-                                  struct cleave_error *err)
+static enum cleave_status kept_status(struct cv_outlet *outlet, bool *out_command,
+                                      struct cleave_error *err)
 {
-    for (uint32_t w = 0; w < kept->run->staff.nworkers; w++) {
-        if (!kept->there[w] || cv_staff_there(&kept->run->staff, w))
+    struct kept *kept = kept_of(outlet);
+
+    for (uint32_t w = 0; w < kept->staff->nworkers; w++) {
+        if (!kept->there[w] || cv_staff_there(kept->staff, w))
             continue;
         kept->there[w] = false;
         CV_TRY(lose(kept, w, err));
     }
-    if (out_command != NULL)
-        *out_command = kept->by_command;
+    *out_command = kept->by_command;
     if (!kept->failed)
         return CLEAVE_OK;
     if (err != NULL)
@@ -214,22 +211,22 @@ enum cleave_status cv_kept_status(struct cv_kept *kept, bool *out_command,
 
 /* --- folding ------------------------------------------------------------------------------ */
 
-static bool idle(const struct cv_kept *kept, uint32_t worker)
+static bool idle(const struct kept *kept, uint32_t worker)
 {
-    return cv_books_next(&kept->run->books, worker) == NULL &&
-           !cv_desks_busy(&kept->run->desks, worker);
+    return cv_books_next(kept->books, worker) == NULL &&
+           !cv_desks_busy(kept->desks, worker);
 }
 
 /* Whether more partials will come by themselves. */
-static bool more_to_come(const struct cv_kept *kept)
+static bool more_to_come(const struct kept *kept)
 {
-    return kept->orders.under_way != NULL || kept->run->books.running > 0 ||
-           kept->run->books.pending > 0;
+    return kept->orders.under_way != NULL || kept->books->running > 0 ||
+           kept->books->pending > 0;
 }
 
-enum cleave_status cv_kept_go(struct cv_kept *kept, struct cleave_error *err)
+static enum cleave_status go_on(struct kept *kept, struct cleave_error *err)
 {
-    const uint32_t n = kept->run->staff.nworkers;
+    const uint32_t n = kept->staff->nworkers;
     const bool crowded = cv_fold_plan_ready(kept->plan) > kept->crowd;
     struct cv_fold_step step;
 
@@ -245,18 +242,28 @@ enum cleave_status cv_kept_go(struct cv_kept *kept, struct cleave_error *err)
     return CLEAVE_OK;
 }
 
-bool cv_kept_unfinished(const struct cv_kept *kept)
+static enum cleave_status kept_work(struct cv_outlet *outlet, struct cleave_error *err)
 {
+    return go_on(kept_of(outlet), err);
+}
+
+/* More than one partial is to be folded even when none is. */
+static bool kept_busy(const struct cv_outlet *outlet)
+{
+    const struct kept *kept = (const struct kept *)outlet;
+
     return kept->orders.under_way != NULL ||
            (!kept->stopped && !kept->failed && cv_fold_plan_count(kept->plan) > 1);
 }
 
-void cv_kept_stop(struct cv_kept *kept)
+static void kept_stop(struct cv_outlet *outlet)
 {
+    struct kept *kept = kept_of(outlet);
+
     if (kept->stopped)
         return;
     kept->stopped = true;
-    for (uint32_t w = 0; w < kept->run->staff.nworkers; w++)
+    for (uint32_t w = 0; w < kept->staff->nworkers; w++)
         if (kept->there[w])
             cv_kept_say(&kept->orders, w, CV_FRAME_FOLD_STOP, 0, 0);
     /* Nobody waits for what they were about to make. */
@@ -271,114 +278,55 @@ void cv_kept_stop(struct cv_kept *kept)
 
 /* --- the end ------------------------------------------------------------------------------ */
 
-static enum cleave_status check_stop(struct cv_kept *kept, struct cleave_error *err)
+/* Let the last partial come here. */
+static enum cleave_status fetch(struct kept *kept, struct cleave_error *err)
 {
-    struct cv_real_run *run = kept->run;
-    int reason = 0;
-
-    CV_TRY(cv_kept_status(kept, &run->reduce_failed, err));
-    if (cv_gather_status(run->gather, &reason, err) != CLEAVE_OK) {
-        run->output_closed = reason == EPIPE;
-        return CLEAVE_EENGINE;
-    }
-    if (run->stopped_by == 0)
-        return CLEAVE_OK;
-    cv_kept_stop(kept);
-    return cv_fail(err, CLEAVE_EENGINE, "stopped by a signal");
-}
-
-/* The last partial comes here. */
-static enum cleave_status fetch(struct cv_kept *kept, struct cleave_error *err)
-{
-    uint64_t bytes;
     uint32_t holder;
 
-    if (cv_fold_plan_count(kept->plan) == 0)
-        return CLEAVE_OK;
-    if (!cv_fold_plan_last(kept->plan, &kept->result_id, &holder, &bytes))
+    if (!cv_fold_plan_last(kept->plan, &kept->result_id, &holder, &kept->result_bytes))
         return cv_fail(err, CLEAVE_EENGINE,
                        "the partial results do not cover all of the input");
-    CV_TRY(cv_store_open(kept->run->gather, &kept->result, err));
+    CV_TRY(cv_store_open(kept->gather, &kept->result, err));
     cv_kept_say(&kept->orders, holder, CV_FRAME_FETCH, kept->result_id, 0);
-    while (!kept->came) {
-        CV_TRY(cv_poller_wait(kept->run->poller, -1, err));
-        CV_TRY(check_stop(kept, err));
-    }
-    if (cv_store_size(kept->result) != bytes)
-        return cv_fail(err, CLEAVE_EENGINE,
-                       "expected a result of %llu bytes, got one of %llu",
-                       (unsigned long long)bytes,
-                       (unsigned long long)cv_store_size(kept->result));
+    kept->fetching = true;
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_kept_finish(struct cv_kept *kept, struct cleave_error *err)
+static enum cleave_status kept_settle(struct cv_outlet *outlet, bool *out_done,
+                                      struct cleave_error *err)
 {
+    struct kept *kept = kept_of(outlet);
     struct cv_store *result;
 
-    for (;;) {
-        CV_TRY(check_stop(kept, err));
-        CV_TRY(cv_kept_go(kept, err));
-        if (kept->orders.under_way == NULL)
-            break;
-        CV_TRY(cv_poller_wait(kept->run->poller, -1, err));
+    if (!kept->fetching) {
+        CV_TRY(go_on(kept, err));
+        *out_done = kept->orders.under_way == NULL && cv_fold_plan_count(kept->plan) == 0;
+        if (kept->orders.under_way != NULL || *out_done)
+            return CLEAVE_OK;
+        CV_TRY(fetch(kept, err));
     }
-    CV_TRY(fetch(kept, err));
+    *out_done = kept->came;
+    if (!kept->came)
+        return CLEAVE_OK;
+    if (cv_store_size(kept->result) != kept->result_bytes)
+        return cv_fail(err, CLEAVE_EENGINE,
+                       "expected a result of %llu bytes, got one of %llu",
+                       (unsigned long long)kept->result_bytes,
+                       (unsigned long long)cv_store_size(kept->result));
     result = kept->result;
     kept->result = NULL;
-    return result != NULL ? cv_gather_finish(kept->run->gather, result, 0, 1, err)
-                          : CLEAVE_OK;
+    return cv_gather_finish(kept->gather, result, 0, 1, err);
 }
 
-struct cv_fold_counts cv_kept_counts(const struct cv_kept *kept)
+static struct cv_fold_counts kept_counts(const struct cv_outlet *outlet)
 {
-    return kept->counts;
+    return ((const struct kept *)outlet)->counts;
 }
 
-enum cleave_status cv_kept_new(struct cv_real_run *run, struct cv_kept **out,
-                               struct cleave_error *err)
+static void kept_free(struct cv_outlet *outlet)
 {
-    const uint32_t n = run->staff.nworkers;
-    const bool takes_files = cv_fold_takes_files(run->asked->reduce.command);
-    struct cv_kept *kept;
-    enum cleave_status status = CLEAVE_OK;
+    struct kept *kept = kept_of(outlet);
 
-    CV_TRY(cv_fold_check_command(run->asked->reduce.command, err));
-    kept = calloc(1, sizeof *kept);
-    if (kept == NULL)
-        return cv_fail_memory(err, "the reduction");
-    kept->run = run;
-    kept->crowd = (size_t)CROWD * n;
-    if (takes_files && kept->crowd > FILES)
-        kept->crowd = FILES;
-    kept->may = calloc(n, sizeof *kept->may);
-    kept->there = calloc(n, sizeof *kept->there);
-    if (kept->may == NULL || kept->there == NULL)
-        status = cv_fail_memory(err, "the reduction");
-    if (status == CLEAVE_OK)
-        status = cv_kept_orders_init(&kept->orders, run, err);
-    if (status == CLEAVE_OK)
-        status = cv_fold_plan_new(n, run->asked->reduce.commutative,
-                                  cv_fold_takes_files(run->asked->reduce.command)
-                                      ? 2
-                                      : CV_FOLD_MOST,
-                                  &kept->plan, err);
-    if (status == CLEAVE_OK)
-        status = cv_kept_tell_hosts(&kept->orders, kept->there, err);
-    if (status != CLEAVE_OK) {
-        cv_kept_free(kept);
-        return status;
-    }
-    run->staff.hosts.keeps = true;
-    run->staff.hosts.other = host_frame;
-    *out = kept;
-    return CLEAVE_OK;
-}
-
-void cv_kept_free(struct cv_kept *kept)
-{
-    if (kept == NULL)
-        return;
     cv_kept_orders_done(&kept->orders);
     cv_store_drop(kept->result);
     cv_fold_plan_free(kept->plan);
@@ -386,4 +334,73 @@ void cv_kept_free(struct cv_kept *kept)
     free(kept->there);
     free(kept->pieces);
     free(kept);
+}
+
+/* --- opening ------------------------------------------------------------------------------ */
+
+static const struct cv_outlet_kind kept_kind = {
+    .add = kept_add,
+    .skip = kept_skip,
+    .work = kept_work,
+    .busy = kept_busy,
+    .stop = kept_stop,
+    .status = kept_status,
+    .settle = kept_settle,
+    .counts = kept_counts,
+    .free = kept_free,
+};
+
+bool cv_outlet_kept_possible(const struct cleave_execution *asked)
+{
+    return asked->reduce.command != NULL && asked->hosts.fold &&
+           asked->journal.path == NULL;
+}
+
+/* What is empty at first, and a word to the hosts. */
+static enum cleave_status prepare(struct kept *kept, const struct cleave_execution *asked,
+                                  struct cleave_error *err)
+{
+    const uint32_t n = kept->staff->nworkers;
+    const bool takes_files = cv_fold_takes_files(asked->reduce.command);
+
+    kept->crowd = (size_t)CROWD * n;
+    if (takes_files && kept->crowd > FILES)
+        kept->crowd = FILES;
+    kept->may = calloc(n, sizeof *kept->may);
+    kept->there = calloc(n, sizeof *kept->there);
+    if (kept->may == NULL || kept->there == NULL)
+        return cv_fail_memory(err, "the reduction");
+    CV_TRY(cv_kept_orders_init(&kept->orders, kept->staff, err));
+    CV_TRY(cv_fold_plan_new(n, asked->reduce.commutative, takes_files ? 2 : CV_FOLD_MOST,
+                            &kept->plan, err));
+    return cv_kept_tell_hosts(&kept->orders, asked, kept->there, err);
+}
+
+enum cleave_status cv_outlet_kept(const struct cv_outlet_options *options,
+                                  struct cv_outlet **out, struct cleave_error *err)
+{
+    struct kept *kept;
+    enum cleave_status status;
+
+    CV_TRY(cv_fold_check_command(options->asked->reduce.command, err));
+    kept = calloc(1, sizeof *kept);
+    if (kept == NULL)
+        return cv_fail_memory(err, "the reduction");
+    kept->outlet.kind = &kept_kind;
+    kept->staff = options->staff;
+    kept->books = options->books;
+    kept->desks = options->desks;
+    kept->gather = options->gather;
+    /* A stream cannot be read again, and its memory is wanted for more of it. */
+    kept->outlet.may_lose = cv_source_input(options->books->source, 0).size >= 0;
+    status = prepare(kept, options->asked, err);
+    if (status != CLEAVE_OK) {
+        kept_free(&kept->outlet);
+        return status;
+    }
+    kept->staff->hosts.keeps = true;
+    kept->staff->hosts.other = host_frame;
+    kept->staff->hosts.other_context = kept;
+    *out = &kept->outlet;
+    return CLEAVE_OK;
 }

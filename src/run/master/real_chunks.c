@@ -7,8 +7,6 @@
 #include "base/fail.h"
 #include "run/hosts/remote_slot.h"
 #include "run/master/chunk_failure.h"
-#include "run/master/outlet_fold.h"
-#include "run/master/outlet_kept.h"
 #include "run/master/recall.h"
 #include "run/slot/steady_slot.h"
 
@@ -148,12 +146,9 @@ static enum cleave_status accept_output(struct cv_real_run *run, struct cv_erran
     if (run->books.journal != NULL)
         CV_TRY(keep_in_journal(run, errand, err));
     slot->store = NULL;
-    if (run->kept != NULL) {
-        cv_store_drop(store);
-        return cv_kept_add(run->kept, slot, err);
-    }
-    CV_TRY(cv_local_output(run, store, slot->piece.begin, slot->piece.end, err));
-    return cv_source_finish(run->books.source, &slot->piece, err);
+    CV_TRY(cv_outlet_add(run->outlet, store, &slot->piece, slot, err));
+    return run->outlet->may_lose ? CLEAVE_OK
+                                 : cv_source_finish(run->books.source, &slot->piece, err);
 }
 
 static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end)

@@ -1,13 +1,11 @@
 /* real_engine.c -- the engine that really does the work. SPDX-License-Identifier: MIT */
 #include "run/master/real_engine.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/fail.h"
 #include "run/master/muster.h"
-#include "run/master/outlet_fold.h"
 #include "run/master/real_chunks.h"
 #include "run/master/real_orders.h"
 #include "run/master/real_run.h"
@@ -220,34 +218,6 @@ static enum cleave_status real_submit(void *instance, const struct cleave_order 
 
 /* --- waiting ------------------------------------------------------------------------------ */
 
-/* What stops a run before its end. */
-static enum cleave_status check_stop(struct cv_real_run *run, struct cleave_error *err)
-{
-    int reason = 0;
-
-    if (run->stopped_by != 0 && !run->stopping) {
-        run->stopping = true;
-        cv_desks_stop(&run->desks);
-    }
-    if (run->stopping || run->halted)
-        cv_local_fold_stop(run);
-    CV_TRY(cv_local_fold_status(run, err));
-    if (cv_gather_status(run->gather, &reason, err) != CLEAVE_OK) {
-        run->output_closed = reason == EPIPE;
-        return CLEAVE_EENGINE;
-    }
-    CV_TRY(cv_news_status(&run->news, err));
-    if (!run->stopping)
-        CV_TRY(cv_staff_check(&run->staff, err));
-    if (run->books.running == 0 && cv_local_folding(run) == 0 &&
-        (run->stopping || run->halted) && cv_desks_left(&run->desks))
-        return cv_fail(err, CLEAVE_EENGINE,
-                       run->halted ? "halted after %llu failed chunks"
-                                   : "stopped by a signal",
-                       (unsigned long long)run->books.failed);
-    return CLEAVE_OK;
-}
-
 static void show_progress(const struct cv_real_run *run)
 {
     const struct cleave_execution *asked = run->asked;
@@ -275,7 +245,7 @@ static bool all_over(struct engine *engine)
 
     return books->running == 0 && books->pending == 0 && !engine->open_ended &&
            (engine->sleeping == 0 || !(cv_source_left(books->source) > 0)) &&
-           cv_local_folding(run) == 0 && cv_desks_left(&run->desks);
+           !cv_outlet_busy(run->outlet) && cv_desks_left(&run->desks);
 }
 
 static enum cleave_status real_wait(void *instance, struct cleave_event *out,
@@ -290,14 +260,15 @@ static enum cleave_status real_wait(void *instance, struct cleave_event *out,
             CV_TRY(take_on(run, err));
         CV_TRY(cv_orders_begin(run, err));
         CV_TRY(attend_stream(engine, err));
-        CV_TRY(check_stop(run, err));
+        CV_TRY(cv_real_run_check(run, err));
         if (cv_news_next(&run->news, out))
             return CLEAVE_OK;
         if (all_over(engine)) {
             *out_any = false;
             return CLEAVE_OK;
         }
-        CV_TRY(cv_local_fold_idle(run, err));
+        if (!run->halted)
+            CV_TRY(cv_outlet_work(run->outlet, err));
         show_progress(run);
         CV_TRY(cv_poller_wait(run->poller, run->asked->tell.progress != NULL ? 0.2 : -1,
                               err));

@@ -3,7 +3,6 @@
 #include "run/master/real_orders.h"
 
 #include "base/fail.h"
-#include "run/master/outlet_fold.h"
 #include "run/master/real_chunks.h"
 
 /* Begin the next order of `owner` on an errand. *began is false when the stream has to
@@ -42,7 +41,7 @@ static enum cleave_status begin_next(struct cv_real_run *run, uint32_t worker,
 
     while (began && may_begin(run, worker) &&
            (errand = cv_desks_free(&run->desks, worker)) != NULL) {
-        CV_TRY(cv_local_fold_first(run, worker, &folds, err));
+        CV_TRY(cv_outlet_first(run->outlet, worker, &folds, err));
         if (folds)
             return CLEAVE_OK;
         CV_TRY(begin_one(run, worker, errand, &began, err));
@@ -62,7 +61,7 @@ static enum cleave_status stand_in(struct cv_real_run *run, uint32_t missing,
         if (!cv_staff_there(&run->staff, w) || cv_desks_busy(&run->desks, w) ||
             cv_books_next(&run->books, w) != NULL)
             continue;
-        CV_TRY(cv_local_fold_first(run, w, &folds, err));
+        CV_TRY(cv_outlet_first(run->outlet, w, &folds, err));
         if (!folds)
             CV_TRY(begin_one(run, missing, cv_desks_free(&run->desks, w), &began, err));
     }

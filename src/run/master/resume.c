@@ -3,7 +3,6 @@
 
 #include "base/fail.h"
 #include "base/text.h"
-#include "run/master/outlet_fold.h"
 
 /* The command line as one text, with bars between the words so that none can be mistaken. */
 static bool command_text(const char *const *words, struct cv_text *out)
@@ -60,8 +59,8 @@ static enum cleave_status use_old_output(struct cv_real_run *run,
         cv_store_drop(store);
         return status;
     }
-    CV_TRY(cv_local_output(run, store, piece->begin, piece->end, err));
-    CV_TRY(cv_local_fold_some(run, err));
+    CV_TRY(cv_outlet_add(run->outlet, store, piece, NULL, err));
+    CV_TRY(cv_real_run_relieve(run, err));
     run->books.resumed++;
     return cv_source_finish(run->books.source, piece, err);
 }

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/master/outlet_kept.h"
-
 /* What users are given, and what it is made of. */
 struct owned {
     struct cleave_execution_result
@@ -115,10 +113,11 @@ static enum cleave_status list_absent(const struct cv_real_run *run,
 
 /* --- all of it ---------------------------------------------------------------------------- */
 
-struct cleave_execution_result *cv_local_sum_up(const struct cv_real_run *run,
-                                                const struct cv_muster *muster,
-                                                double seconds)
+struct cleave_execution_result *cv_run_sum_up(const struct cv_real_run *run,
+                                              const struct cv_muster *muster,
+                                              double seconds)
 {
+    const struct cv_fold_counts folds = cv_outlet_counts(run->outlet);
     struct owned *owned = calloc(1, sizeof *owned);
     struct cleave_execution_result *result;
     double speed = 0;
@@ -147,13 +146,8 @@ struct cleave_execution_result *cv_local_sum_up(const struct cv_real_run *run,
     result->output_closed = run->output_closed;
     result->bad_ends = run->books.bad_ends;
     result->reduce_failed = run->reduce_failed;
-    if (run->fold != NULL || run->kept != NULL) {
-        const struct cv_fold_counts counts =
-            run->kept != NULL ? cv_kept_counts(run->kept) : cv_fold_counts(run->fold);
-
-        result->folds = counts.calls;
-        result->retries += counts.retries;
-    }
+    result->folds = folds.calls;
+    result->retries += folds.retries;
     result->input_bytes = run->books.done;
     if (run->gather != NULL)
         result->output_bytes = (double)cv_gather_usage(run->gather).written;

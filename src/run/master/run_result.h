@@ -5,8 +5,8 @@
 #include "run/master/real_run.h"
 
 /* NULL when memory is short. */
-struct cleave_execution_result *cv_local_sum_up(const struct cv_real_run *run,
-                                                const struct cv_muster *muster,
-                                                double seconds);
+struct cleave_execution_result *cv_run_sum_up(const struct cv_real_run *run,
+                                              const struct cv_muster *muster,
+                                              double seconds);
 
 #endif

@@ -20,6 +20,7 @@ struct cv_tally {
 struct cv_staff {
     const struct cv_command *commands; /* per worker of this machine                   */
     const char **names;                /* per worker                                   */
+    const char *const **prefixes;      /* per worker: words before a command, or NULL  */
     struct cv_host **host_of;          /* per worker: NULL: this machine               */
     bool *absent;                      /* per worker: nobody, unless a host joins      */
     struct cv_tally *tallies;          /* per worker                                   */

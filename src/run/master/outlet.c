@@ -1,0 +1,75 @@
+/* outlet.c -- where the outputs of chunks go. SPDX-License-Identifier: MIT */
+#include "run/master/outlet.h"
+
+void cv_outlet_free(struct cv_outlet *outlet)
+{
+    if (outlet != NULL)
+        outlet->kind->free(outlet);
+}
+
+struct cv_fold_counts cv_outlet_counts(const struct cv_outlet *outlet)
+{
+    return outlet != NULL && outlet->kind->counts != NULL
+               ? outlet->kind->counts(outlet)
+               : (struct cv_fold_counts){ 0, 0 };
+}
+
+enum cleave_status cv_outlet_add(struct cv_outlet *outlet, struct cv_store *store,
+                                 const struct cv_piece *piece,
+                                 const struct cv_slot *maker, struct cleave_error *err)
+{
+    return outlet->kind->add(outlet, store, piece, maker, err);
+}
+
+enum cleave_status cv_outlet_skip(struct cv_outlet *outlet, uint64_t begin, uint64_t end,
+                                  struct cleave_error *err)
+{
+    return outlet->kind->skip(outlet, begin, end, err);
+}
+
+enum cleave_status cv_outlet_first(struct cv_outlet *outlet, uint32_t worker, bool *out,
+                                   struct cleave_error *err)
+{
+    *out = false;
+    return outlet->kind->first != NULL ? outlet->kind->first(outlet, worker, out, err)
+                                       : CLEAVE_OK;
+}
+
+enum cleave_status cv_outlet_work(struct cv_outlet *outlet, struct cleave_error *err)
+{
+    return outlet->kind->work != NULL ? outlet->kind->work(outlet, err) : CLEAVE_OK;
+}
+
+bool cv_outlet_busy(const struct cv_outlet *outlet)
+{
+    return outlet->kind->busy != NULL && outlet->kind->busy(outlet);
+}
+
+void cv_outlet_stop(struct cv_outlet *outlet)
+{
+    if (outlet->kind->stop != NULL)
+        outlet->kind->stop(outlet);
+}
+
+enum cleave_status cv_outlet_status(struct cv_outlet *outlet, bool *out_command,
+                                    struct cleave_error *err)
+{
+    return outlet->kind->status != NULL ? outlet->kind->status(outlet, out_command, err)
+                                        : CLEAVE_OK;
+}
+
+enum cleave_status cv_outlet_relieve(struct cv_outlet *outlet, bool *out_done,
+                                     struct cleave_error *err)
+{
+    *out_done = true;
+    return outlet->kind->relieve != NULL ? outlet->kind->relieve(outlet, out_done, err)
+                                         : CLEAVE_OK;
+}
+
+enum cleave_status cv_outlet_settle(struct cv_outlet *outlet, bool *out_done,
+                                    struct cleave_error *err)
+{
+    *out_done = true;
+    return outlet->kind->settle != NULL ? outlet->kind->settle(outlet, out_done, err)
+                                        : CLEAVE_OK;
+}

@@ -1,0 +1,67 @@
+/* real_run.c -- the run itself: what was asked for, and its parts.
+ * SPDX-License-Identifier: MIT */
+#include "run/master/real_run.h"
+
+#include <errno.h>
+
+#include "base/fail.h"
+
+/* Whether something is under way that is waited for even when the run is to end. */
+static bool busy(struct cv_real_run *run)
+{
+    return run->books.running > 0 || cv_outlet_busy(run->outlet) ||
+           !cv_desks_left(&run->desks);
+}
+
+enum cleave_status cv_real_run_check(struct cv_real_run *run, struct cleave_error *err)
+{
+    int reason = 0;
+
+    if (run->stopped_by != 0 && !run->stopping) {
+        run->stopping = true;
+        cv_desks_stop(&run->desks);
+    }
+    if (run->stopping || run->halted)
+        cv_outlet_stop(run->outlet);
+    CV_TRY(cv_outlet_status(run->outlet, &run->reduce_failed, err));
+    if (cv_gather_status(run->gather, &reason, err) != CLEAVE_OK) {
+        run->output_closed = reason == EPIPE;
+        return CLEAVE_EENGINE;
+    }
+    CV_TRY(cv_news_status(&run->news, err));
+    if (!run->stopping && run->books.open)
+        CV_TRY(cv_staff_check(&run->staff, err));
+    if ((!run->stopping && !run->halted) || busy(run))
+        return CLEAVE_OK;
+    return cv_fail(err, CLEAVE_EENGINE,
+                   run->halted ? "halted after %llu failed chunks"
+                               : "stopped by a signal",
+                   (unsigned long long)run->books.failed);
+}
+
+static enum cleave_status
+until_done(struct cv_real_run *run,
+           enum cleave_status (*go_on)(struct cv_outlet *outlet, bool *out_done,
+                                       struct cleave_error *err),
+           struct cleave_error *err)
+{
+    for (;;) {
+        bool done;
+
+        CV_TRY(cv_real_run_check(run, err));
+        CV_TRY(go_on(run->outlet, &done, err));
+        if (done)
+            return CLEAVE_OK;
+        CV_TRY(cv_poller_wait(run->poller, -1, err));
+    }
+}
+
+enum cleave_status cv_real_run_relieve(struct cv_real_run *run, struct cleave_error *err)
+{
+    return until_done(run, cv_outlet_relieve, err);
+}
+
+enum cleave_status cv_real_run_settle(struct cv_real_run *run, struct cleave_error *err)
+{
+    return until_done(run, cv_outlet_settle, err);
+}
