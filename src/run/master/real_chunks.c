@@ -6,6 +6,7 @@
 
 #include "base/fail.h"
 #include "run/hosts/remote_slot.h"
+#include "run/master/attempt_report.h"
 #include "run/master/chunk_failure.h"
 #include "run/master/recall.h"
 #include "run/slot/steady_slot.h"
@@ -85,7 +86,7 @@ static void tell_returned(struct cv_real_run *run, const struct cv_errand *erran
 }
 
 /* The policy hears of it, whether its command succeeded or not. */
-void cv_local_chunk_over(struct cv_real_run *run, struct cv_errand *errand)
+static void chunk_over(struct cv_real_run *run, struct cv_errand *errand)
 {
     const struct cv_slot *slot = &errand->slot;
     const double units = (double)(slot->piece.end - slot->piece.begin);
@@ -155,21 +156,22 @@ static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end
 {
     struct cv_real_run *run = context;
     struct cv_errand *errand = cv_errand_of(slot);
+    const char *worker = run->staff.names[slot->worker];
     struct cleave_error err;
     enum cleave_status status;
+    bool over = end == CV_SLOT_DONE;
 
     errand->output = slot->store != NULL ? (double)cv_store_size(slot->store) : 0;
-    if (end == CV_SLOT_DONE) {
-        cv_local_report(run, errand, end);
+    if (end != CV_SLOT_LOST)
+        cv_attempt_report(run->asked, worker, errand, end);
+    if (end == CV_SLOT_DONE)
         status = accept_output(run, errand, &err);
-        if (status == CLEAVE_OK)
-            cv_local_chunk_over(run, errand);
-    } else if (end == CV_SLOT_LOST) {
+    else if (end == CV_SLOT_LOST)
         status = lose_chunk(run, errand, &err);
-    } else {
-        cv_local_report(run, errand, end);
-        status = cv_local_failure(run, errand, end, &err);
-    }
+    else
+        status = cv_chunk_failed(run, errand, end, &over, &err);
+    if (status == CLEAVE_OK && over)
+        chunk_over(run, errand);
     if (status != CLEAVE_OK)
         cv_news_broke(&run->news, &err);
 }
@@ -194,6 +196,25 @@ static void slot_arrived(void *context, struct cv_slot *slot)
                                         .start_s = from_s - run->news.began_s });
 }
 
+/* A command that stays does not answer its first chunk. */
+static void slot_silent(void *context, struct cv_slot *slot)
+{
+    const struct cv_real_run *run = context;
+
+    cv_note_silent(run->asked, run->staff.names[slot->worker]);
+}
+
+/* A command that stayed has ended after a chunk: whether that was well. */
+static void slot_left(void *context, struct cv_slot *slot)
+{
+    struct cv_real_run *run = context;
+
+    if (slot->stopping || slot->process.exit_code == 0)
+        return;
+    run->books.bad_ends++;
+    cv_note_bad_end(run->asked, run->staff.names[slot->worker], slot);
+}
+
 static void storing_failed(void *context, const struct cleave_error *err)
 {
     struct cv_real_run *run = context;
@@ -212,8 +233,8 @@ static void set_up(struct cv_real_run *run, uint32_t worker, struct cv_slot *slo
     slot->gather = run->gather;
     slot->command = &run->staff.commands[worker];
     slot->timeout_s = run->asked->failing.timeout_s;
-    slot->left = cv_local_left;
-    slot->silent = cv_local_silent;
+    slot->left = slot_left;
+    slot->silent = slot_silent;
     slot->ended = slot_ended;
     slot->arrived = slot_arrived;
     slot->cut_answered = cv_recall_answered;

@@ -12,7 +12,5 @@ enum cleave_status cv_chunks_begin(struct cv_real_run *run, struct cv_errand *er
                                    uint32_t owner, const struct cv_want *want,
                                    const struct cv_piece *piece,
                                    struct cleave_error *err);
-/* The chunk is over, done or given up. */
-void cv_local_chunk_over(struct cv_real_run *run, struct cv_errand *errand);
 
 #endif

@@ -1,0 +1,85 @@
+/* attempt_report.c -- what the user is told of commands. SPDX-License-Identifier: MIT */
+#include "run/master/attempt_report.h"
+
+#include <stdio.h>
+#include <time.h>
+
+bool cv_attempt_last(const struct cleave_execution *asked, const struct cv_errand *errand)
+{
+    return errand->attempt > asked->failing.retries;
+}
+
+void cv_attempt_report(const struct cleave_execution *asked, const char *worker,
+                       const struct cv_errand *errand, enum cv_slot_end end)
+{
+    const struct cv_slot *slot = &errand->slot;
+    const double seconds = cv_clock_s() - slot->start_s;
+    struct timespec now;
+
+    if (asked->tell.attempted == NULL)
+        return;
+    clock_gettime(CLOCK_REALTIME, &now);
+    asked->tell.attempted(
+        asked->tell.context,
+        &(struct cleave_attempt){
+            .worker = worker,
+            .chunk = errand->chunk,
+            .attempt = errand->attempt,
+            .start_s = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec - seconds,
+            .seconds = seconds,
+            .sent = cv_slot_sent(slot),
+            .received = slot->store != NULL ? cv_store_size(slot->store) : 0,
+            .exit_code = slot->process.exit_code,
+            .signal = slot->process.signal,
+            .input = slot->piece.name,
+            .begin = slot->piece.body.begin,
+            .end = slot->piece.body.end,
+            .timed_out = end == CV_SLOT_TIMED_OUT,
+            .given_up = end != CV_SLOT_DONE && cv_attempt_last(asked, errand),
+        });
+}
+
+void cv_note_failure(const struct cleave_execution *asked, struct cv_source *source,
+                     const struct cv_errand *errand)
+{
+    const struct cv_piece *piece = &errand->slot.piece;
+    uint64_t first = 0, count = 0;
+    struct cleave_error ignored;
+    char text[600], records[80] = "", how[64];
+
+    if (asked->tell.note == NULL)
+        return;
+    if (cv_source_records(source, piece, &first, &count, &ignored) == CLEAVE_OK &&
+        count > 0 && first > 0)
+        snprintf(records, sizeof records, " (records %llu to %llu)",
+                 (unsigned long long)first, (unsigned long long)(first + count - 1));
+    cv_slot_describe_end(&errand->slot, how, sizeof how);
+    snprintf(text, sizeof text, "%s: bytes %llu to %llu%s: the command %s%s", piece->name,
+             (unsigned long long)piece->body.begin, (unsigned long long)piece->body.end,
+             records, how, errand->attempt > 1 ? ", also when tried again" : "");
+    asked->tell.note(asked->tell.context, text);
+}
+
+void cv_note_silent(const struct cleave_execution *asked, const char *worker)
+{
+    char text[600];
+
+    if (asked->tell.note == NULL)
+        return;
+    snprintf(text, sizeof text,
+             "%s: no answer to the first chunk yet: is '%s' made to be persistent?",
+             worker, asked->command[0]);
+    asked->tell.note(asked->tell.context, text);
+}
+
+void cv_note_bad_end(const struct cleave_execution *asked, const char *worker,
+                     const struct cv_slot *slot)
+{
+    char text[600], how[64];
+
+    if (asked->tell.note == NULL)
+        return;
+    cv_slot_describe_end(slot, how, sizeof how);
+    snprintf(text, sizeof text, "%s: the command %s after its last chunk", worker, how);
+    asked->tell.note(asked->tell.context, text);
+}

@@ -1,0 +1,26 @@
+/* attempt_report.h -- what the user is told of commands. SPDX-License-Identifier: MIT
+ *
+ * Every attempt is reported, whether it succeeded or not; what is not as it should be is
+ * worth a note. */
+#ifndef CV_ATTEMPT_REPORT_H
+#define CV_ATTEMPT_REPORT_H
+#include <cleave/execute.h>
+#include "run/master/desk.h"
+
+/* Whether the errand may not be tried again. */
+bool cv_attempt_last(const struct cleave_execution *asked,
+                     const struct cv_errand *errand);
+/* One attempt of the worker has ended; its output is with the slot. */
+void cv_attempt_report(const struct cleave_execution *asked, const char *worker,
+                       const struct cv_errand *errand, enum cv_slot_end end);
+
+/* A chunk is given up. */
+void cv_note_failure(const struct cleave_execution *asked, struct cv_source *source,
+                     const struct cv_errand *errand);
+/* A command that stays does not answer its first chunk. */
+void cv_note_silent(const struct cleave_execution *asked, const char *worker);
+/* A command that stayed has ended after its last chunk, and not well. */
+void cv_note_bad_end(const struct cleave_execution *asked, const char *worker,
+                     const struct cv_slot *slot);
+
+#endif
