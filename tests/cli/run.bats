@@ -356,6 +356,14 @@ PYTHON
     [ "$stderr" = "cleave: cannot run './plain': Permission denied" ]
 }
 
+@test "an input that changes while its last chunk is worked on is an error" {
+    prepare
+    seq 100 >in
+    fails_with 2 -i in -j 1 --block 1k -- sh -c 'cat; echo more >>in'
+    grep -qx 'cleave: in: changed while it was in use: 292 bytes at first, now 297' err
+    [ ! -s out ]
+}
+
 # --- failures -------------------------------------------------------------------------------
 
 @test "a failed chunk: status 1, said by bytes and records, its output left out" {
