@@ -93,12 +93,14 @@ struct cleave_crew {
     const char *const *prefixes; /* words before the command, per worker; NULL: none   */
 };
 
+enum { CLEAVE_HOST_TIMEOUT_S = 10 }; /* of hosts, unless told */
+
 /* Other machines. */
 struct cleave_host_list {
     const struct cleave_host *list; /* workers that none of them has are here          */
     size_t count;
-    double connect_timeout_s; /* a host that is not ready by then is left out; 0: 10 s */
-    double timeout_s;         /* a host that is silent for so long is gone; 0: 10 s    */
+    double connect_timeout_s; /* a host that is not ready by then is left out; 0: that  */
+    double timeout_s;         /* a host that is silent for so long is gone; 0: that     */
     bool shared_input;        /* hosts that see the input read it themselves           */
     /* Hosts that are sockets can send to each other: with a command that reduces, outputs
      * stay there and are reduced from one to another where that can be. list[i] is peer
@@ -207,7 +209,9 @@ struct cleave_execution_result {
 };
 
 /* Fails when the work could not be done; *out is set whenever it began, to be released
- * with cleave_execution_free. Chunks that failed for good are counted, not an error. */
+ * with cleave_execution_free. Chunks that failed for good are counted, not an error.
+ * CLEAVE_ESTOPPED: a signal stopped it; CLEAVE_ECLOSED: nobody read the output any more;
+ * CLEAVE_ELOST: the last host is gone. */
 enum cleave_status cleave_execute(const struct cleave_execution *execution,
                                   struct cleave_execution_result **out,
                                   struct cleave_error *err);

@@ -97,3 +97,8 @@ enum cleave_status(cv_fail_memory)(struct cleave_error *err, const char *what)
 {
     return cv_fail(err, CLEAVE_ENOMEM, "out of memory for %s", what);
 }
+
+enum cleave_status(cv_fail_stopped)(struct cleave_error *err)
+{
+    return cv_fail(err, CLEAVE_ESTOPPED, "%s", cleave_status_text(CLEAVE_ESTOPPED));
+}

@@ -24,12 +24,15 @@ enum cleave_status cv_fail_at(struct cleave_error *err, const struct cv_place *p
                               const char *format, ...) CV_PRINTF(3, 4);
 /* Out of memory, with what was being made. */
 enum cleave_status cv_fail_memory(struct cleave_error *err, const char *what);
+/* Stopped by a signal. */
+enum cleave_status cv_fail_stopped(struct cleave_error *err);
 
 #ifdef __clang_analyzer__
 /* The analyzer does not look into other files: tell it that these never return OK. */
 #define cv_fail(err, status, ...) (cv_fail(err, status, __VA_ARGS__), (status))
 #define cv_fail_at(...) (cv_fail_at(__VA_ARGS__), CLEAVE_EINPUT)
 #define cv_fail_memory(...) (cv_fail_memory(__VA_ARGS__), CLEAVE_ENOMEM)
+#define cv_fail_stopped(err) (cv_fail_stopped(err), CLEAVE_ESTOPPED)
 #endif
 
 /* Return the status of a call that did not succeed. */

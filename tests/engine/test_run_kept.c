@@ -431,6 +431,28 @@ static void a_giver_is_lost(void **state)
     }
 }
 
+/* All workers are killed by their own commands. */
+static void all_workers_are_lost(void **state)
+{
+    struct cleave_execution_result *result = NULL;
+    struct cleave_error err = { 0 };
+    struct world world;
+
+    (void)state;
+    open_world(&world);
+    assert_int_equal(execute(&world,
+                             (struct cleave_execution){ .reduce.command = "cat",
+                                                        .sharing.block = 800 },
+                             "kill -9 $PPID", &result, &err),
+                     CLEAVE_ELOST);
+    assert_int_equal(err.status, CLEAVE_ELOST);
+    assert_non_null(strstr(err.text, "all hosts are gone; the last one: "));
+    assert_int_equal(result->chunks, 0);
+    assert_true(result->lost > 0);
+    cleave_execution_free(result);
+    close_world(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -441,6 +463,7 @@ int main(void)
         cmocka_unit_test(a_fold_that_is_tried_again),
         cmocka_unit_test(a_worker_is_lost),
         cmocka_unit_test(a_giver_is_lost),
+        cmocka_unit_test(all_workers_are_lost),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -271,7 +271,7 @@ static int measure_hosts(const struct cv_call *call, const char *const *command)
     struct cv_reach reach = { .ssh = values->ssh,
                               .program = values->program,
                               .push = values->push != 0,
-                              .connect_timeout_s = 10 };
+                              .connect_timeout_s = CLEAVE_HOST_TIMEOUT_S };
     struct cv_crew crew = { .platform = NULL };
     int status = cv_reach_open(&reach, call->arena);
 

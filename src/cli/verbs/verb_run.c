@@ -170,28 +170,37 @@ static int fill(const struct cv_call *call, const struct cv_crew *crew,
     return status;
 }
 
+/* Why the run failed, as an exit status. Without a result nothing has run. */
+static int judge_failure(enum cleave_status status,
+                         const struct cleave_execution_result *result,
+                         const struct cleave_error *err)
+{
+    int code;
+
+    if (status == CLEAVE_ESTOPPED && result != NULL)
+        return CV_EXIT_BY_SIGNAL + result->stopped_by;
+    /* While hosts were waited for: nothing says by which signal. */
+    if (status == CLEAVE_ESTOPPED)
+        return cv_complain(CV_EXIT_ENGINE, "%s", err->text);
+    if (status == CLEAVE_ECLOSED && result != NULL && result->output_closed)
+        return CV_EXIT_UNREAD;
+    if (result != NULL && (result->halted || result->reduce_failed))
+        return cv_complain(CV_EXIT_FAILED, "%s", err->text);
+    /* Once it has begun, what stops a run is that the work failed, not that there is no
+     * engine: a full disk, a file that was cut meanwhile. */
+    code = cv_complain_error(err);
+    return result != NULL && code == CV_EXIT_ENGINE ? CV_EXIT_FAILED : code;
+}
+
 /* How the run ended, as an exit status. */
 static int judge(enum cleave_status status, const struct cleave_execution_result *result,
                  const struct cleave_error *err)
 {
-    if (result != NULL && result->stopped_by != 0)
+    if (status != CLEAVE_OK)
+        return judge_failure(status, result, err);
+    if (result->stopped_by != 0) /* too late to stop anything */
         return CV_EXIT_BY_SIGNAL + result->stopped_by;
-    if (result != NULL && result->output_closed)
-        return CV_EXIT_UNREAD;
-    if (result != NULL && (result->halted || result->reduce_failed))
-        return cv_complain(CV_EXIT_FAILED, "%s", err->text);
-    /* While hosts were waited for: nothing has run, and nothing says by which signal. */
-    if (result == NULL && status == CLEAVE_ESTOPPED)
-        return cv_complain(CV_EXIT_ENGINE, "%s", err->text);
-    /* Once it has begun, what stops a run is that the work failed, not that there is no
-     * engine: a full disk, a file that was cut meanwhile. */
-    if (status != CLEAVE_OK) {
-        const int code = cv_complain_error(err);
-
-        return result != NULL && code == CV_EXIT_ENGINE ? CV_EXIT_FAILED : code;
-    }
-    return result != NULL && (result->failed > 0 || result->bad_ends > 0) ? CV_EXIT_FAILED
-                                                                          : CV_EXIT_DONE;
+    return result->failed > 0 || result->bad_ends > 0 ? CV_EXIT_FAILED : CV_EXIT_DONE;
 }
 
 /* The bound is that of the summary: all workers at their measured speed to the end. */
@@ -274,7 +283,7 @@ static int lead(const struct cv_call *call, const struct cv_run_mpi *mpi)
                               .push = values->push != 0,
                               .connect_timeout_s = values->connect_timeout_s > 0
                                                        ? values->connect_timeout_s
-                                                       : 10 };
+                                                       : CLEAVE_HOST_TIMEOUT_S };
     int status = cv_reach_open(&reach, call->arena);
 
     crew = (struct cv_crew){ .platform = NULL };

@@ -190,7 +190,7 @@ enum cleave_status cv_hosts_connect(struct cv_hosts *hosts, double patience_s,
         if (isinf(until_s) && cv_hosts_any_ready(hosts))
             until_s = cv_clock_s() + patience_s;
         if (*stopped_by != 0)
-            return cv_fail(err, CLEAVE_ESTOPPED, "stopped by a signal");
+            return cv_fail_stopped(err);
     }
     return CLEAVE_OK;
 }

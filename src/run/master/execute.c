@@ -1,7 +1,6 @@
 /* execute.c -- run a command over an input: the public call. SPDX-License-Identifier: MIT */
 #include <cleave/execute.h>
 
-#include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,8 +14,6 @@
 #include "run/master/resume.h"
 #include "run/master/run_result.h"
 #include "run/master/sharing.h"
-
-static const double HOST_TIMEOUT_S = 10;
 
 /* All that a run needs; closed in reverse. */
 struct execution {
@@ -144,17 +141,15 @@ static enum cleave_status flush(struct execution *execution, struct cleave_error
 {
     struct cv_real_run *run = &execution->run;
     enum cv_gather_state state;
-    enum cleave_status status;
-    int reason;
 
     for (;;) {
-        status = cv_gather_pump(run->gather, 0, &state, err);
-        (void)cv_gather_status(run->gather, &reason, NULL);
-        run->output_closed = status != CLEAVE_OK && reason == EPIPE;
+        const enum cleave_status status = cv_gather_pump(run->gather, 0, &state, err);
+
+        CV_TRY(cv_real_run_written(run, err));
         if (status != CLEAVE_OK || state == CV_GATHER_IDLE)
             return status;
         if (run->stopped_by != 0)
-            return cv_fail(err, CLEAVE_EENGINE, "stopped by a signal");
+            return cv_fail_stopped(err);
         CV_TRY(cv_poller_wait(run->poller, -1, err));
     }
 }
@@ -186,12 +181,30 @@ static enum cleave_status run_all(struct execution *execution, struct cleave_err
     }
     if (status == CLEAVE_OK)
         status = cv_real_run_settle(run, err);
-    if (status == CLEAVE_OK || run->halted)
-        status = flush(execution, status == CLEAVE_OK ? err : NULL) == CLEAVE_OK
-                     ? status
-                     : CLEAVE_EENGINE;
+    if (status == CLEAVE_OK || run->halted) {
+        const enum cleave_status written =
+            flush(execution, status == CLEAVE_OK ? err : NULL);
+
+        status = written == CLEAVE_OK ? status : written;
+    }
     if (status == CLEAVE_OK)
         note_torn(execution);
+    return status;
+}
+
+/* A run that failed for several reasons has one status: that of the first of these. */
+static enum cleave_status name_failure(const struct cv_real_run *run,
+                                       enum cleave_status status,
+                                       struct cleave_error *err)
+{
+    if (status == CLEAVE_OK)
+        return CLEAVE_OK;
+    if (run->stopped_by != 0)
+        status = CLEAVE_ESTOPPED;
+    else if (run->output_closed)
+        status = CLEAVE_ECLOSED;
+    if (err != NULL)
+        err->status = status;
     return status;
 }
 
@@ -243,9 +256,9 @@ enum cleave_status cleave_execute(const struct cleave_execution *asked,
 
     *out = NULL;
     if (!(filled.hosts.connect_timeout_s > 0))
-        filled.hosts.connect_timeout_s = HOST_TIMEOUT_S;
+        filled.hosts.connect_timeout_s = CLEAVE_HOST_TIMEOUT_S;
     if (!(filled.hosts.timeout_s > 0))
-        filled.hosts.timeout_s = HOST_TIMEOUT_S;
+        filled.hosts.timeout_s = CLEAVE_HOST_TIMEOUT_S;
     cv_muster_init(&execution.muster);
     cv_hosts_init(&execution.run.staff.hosts);
     execution.run.asked = &filled;
@@ -255,7 +268,7 @@ enum cleave_status cleave_execute(const struct cleave_execution *asked,
     execution.run.staff.hosts.context = &execution.run;
     status = open_parts(&execution, err);
     if (status == CLEAVE_OK) {
-        status = run_all(&execution, err);
+        status = name_failure(&execution.run, run_all(&execution, err), err);
         *out = cv_run_sum_up(&execution.run, &execution.muster,
                              cv_clock_s() - execution.began_s);
         if (*out == NULL && status == CLEAVE_OK)

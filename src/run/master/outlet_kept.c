@@ -169,7 +169,7 @@ static enum cleave_status do_again(void *context, uint64_t begin, uint64_t end,
     piece = kept->pieces[i];
     kept->pieces[i] = kept->pieces[--kept->npieces];
     if (!books->open || !kept->outlet.may_lose)
-        return cv_fail(err, CLEAVE_EENGINE,
+        return cv_fail(err, CLEAVE_ELOST,
                        "the results of bytes %llu to %llu are lost with their host%s",
                        (unsigned long long)begin, (unsigned long long)end,
                        books->open ? ", and a stream cannot be read again" : "");

@@ -13,10 +13,21 @@ static bool busy(struct cv_real_run *run)
            !cv_desks_left(&run->desks);
 }
 
-enum cleave_status cv_real_run_check(struct cv_real_run *run, struct cleave_error *err)
+enum cleave_status cv_real_run_written(struct cv_real_run *run, struct cleave_error *err)
 {
     int reason = 0;
+    const enum cleave_status status = cv_gather_status(run->gather, &reason, err);
 
+    run->output_closed = status != CLEAVE_OK && reason == EPIPE;
+    if (!run->output_closed)
+        return status;
+    if (err != NULL)
+        err->status = CLEAVE_ECLOSED;
+    return CLEAVE_ECLOSED;
+}
+
+enum cleave_status cv_real_run_check(struct cv_real_run *run, struct cleave_error *err)
+{
     if (run->stopped_by != 0 && !run->stopping) {
         run->stopping = true;
         cv_desks_stop(&run->desks);
@@ -24,19 +35,15 @@ enum cleave_status cv_real_run_check(struct cv_real_run *run, struct cleave_erro
     if (run->stopping || run->halted)
         cv_outlet_stop(run->outlet);
     CV_TRY(cv_outlet_status(run->outlet, &run->reduce_failed, err));
-    if (cv_gather_status(run->gather, &reason, err) != CLEAVE_OK) {
-        run->output_closed = reason == EPIPE;
-        return CLEAVE_EENGINE;
-    }
+    CV_TRY(cv_real_run_written(run, err));
     CV_TRY(cv_news_status(&run->news, err));
     if (!run->stopping && run->books.open)
         CV_TRY(cv_staff_check(&run->staff, err));
     if ((!run->stopping && !run->halted) || busy(run))
         return CLEAVE_OK;
-    return cv_fail(err, CLEAVE_EENGINE,
-                   run->halted ? "halted after %llu failed chunks"
-                               : "stopped by a signal",
-                   (unsigned long long)run->books.failed);
+    return run->halted ? cv_fail(err, CLEAVE_EENGINE, "halted after %llu failed chunks",
+                                 (unsigned long long)run->books.failed)
+                       : cv_fail_stopped(err);
 }
 
 static enum cleave_status

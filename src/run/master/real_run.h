@@ -33,6 +33,9 @@ struct cv_real_run {
  * is asked to end first, and waited for. */
 enum cleave_status cv_real_run_check(struct cv_real_run *run, struct cleave_error *err);
 
+/* How writing went so far: CLEAVE_ECLOSED, and output_closed, if nobody reads any more. */
+enum cleave_status cv_real_run_written(struct cv_real_run *run, struct cleave_error *err);
+
 /* While no chunk runs: fold until there is room for more outputs; or all, so that the
  * result is with the gather. */
 enum cleave_status cv_real_run_relieve(struct cv_real_run *run, struct cleave_error *err);

@@ -22,7 +22,7 @@ enum cleave_status cv_staff_check(const struct cv_staff *staff, struct cleave_er
 
     if (hosts->count == 0 || cv_hosts_any_hope(hosts) || cv_staff_anybody(staff))
         return CLEAVE_OK;
-    return cv_fail(err, CLEAVE_EENGINE, "all hosts are gone; the last one: %s: %s",
+    return cv_fail(err, CLEAVE_ELOST, "all hosts are gone; the last one: %s: %s",
                    hosts->items[hosts->count - 1]->name,
                    hosts->items[hosts->count - 1]->reason);
 }

@@ -34,7 +34,7 @@ struct cv_staff {
 /* Whether the worker can be given something; whether any can. */
 bool cv_staff_there(const struct cv_staff *staff, uint32_t worker);
 bool cv_staff_anybody(const struct cv_staff *staff);
-/* Fails when nobody is there and nobody will be. */
+/* Fails with CLEAVE_ELOST when nobody is there and nobody will be. */
 enum cleave_status cv_staff_check(const struct cv_staff *staff, struct cleave_error *err);
 
 #endif
