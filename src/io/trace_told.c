@@ -1,7 +1,7 @@
 /* trace_told.c -- what a policy was told, in the header of its trace.
  * SPDX-License-Identifier: MIT
  *
- * A worker is a list of its costs, in the order of struct cleave_worker. Without `units`
+ * A worker is a list of its costs, in the order of cv_worker_fields. Without `units`
  * the load is a stream. */
 #include "io/trace_told.h"
 
@@ -9,19 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "model/platform/worker_fields.h"
+
 /* --- writing ------------------------------------------------------------------------ */
-
-enum { COSTS = 6 };
-
-static void costs_of(const struct cleave_worker *worker, double out[COSTS])
-{
-    out[0] = worker->speed_ups;
-    out[1] = worker->compute_latency_s;
-    out[2] = worker->bandwidth_ups;
-    out[3] = worker->latency_s;
-    out[4] = worker->return_bandwidth_ups;
-    out[5] = worker->return_latency_s;
-}
 
 static void put_number(struct cv_json *json, const char *key, double value)
 {
@@ -55,12 +45,10 @@ static void put_workers(struct cv_json *json, const struct cleave_view *view)
     cv_json_key(json, "workers");
     cv_json_list(json);
     for (uint32_t w = 0; w < view->nworkers; w++) {
-        double costs[COSTS];
-
-        costs_of(&view->workers[w], costs);
         cv_json_list(json);
-        for (int i = 0; i < COSTS; i++)
-            cv_json_number(json, costs[i]);
+        for (size_t i = 0; i < CV_WORKER_FIELDS; i++)
+            cv_json_number(json,
+                           cv_worker_cost_of(&view->workers[w], &cv_worker_fields[i]));
         cv_json_end(json);
     }
     cv_json_end(json);
@@ -193,7 +181,7 @@ static enum cleave_status read_workers(const struct reading *reading)
     status = cv_json_in_open(in, '[', reading->lines->err);
     while (status == CLEAVE_OK) {
         struct cleave_worker *grown;
-        double c[COSTS] = { 0 };
+        double costs[CV_WORKER_FIELDS] = { 0 };
 
         status = cv_json_in_more(in, ']', &first, &more, reading->lines->err);
         if (status != CLEAVE_OK || !more || count == CLEAVE_MAX_WORKERS)
@@ -204,8 +192,10 @@ static enum cleave_status read_workers(const struct reading *reading)
             break;
         }
         workers = grown;
-        status = read_costs(reading, "workers", COSTS, c);
-        workers[count++] = (struct cleave_worker){ c[0], c[1], c[2], c[3], c[4], c[5] };
+        status = read_costs(reading, "workers", CV_WORKER_FIELDS, costs);
+        for (size_t i = 0; i < CV_WORKER_FIELDS; i++)
+            *cv_worker_cost(&workers[count], &cv_worker_fields[i]) = costs[i];
+        count++;
     }
     if (status == CLEAVE_OK && (more || count < reading->lines->nworkers))
         status = cv_fail_at(reading->lines->err, &place,

@@ -21,7 +21,8 @@ struct cv_worker_field {
     unsigned listed;  /* its place, from 1, in the list of what can be swept; 0: not   */
 };
 
-/* In the order in which files list them. */
+/* In the order in which files list them. Traces list costs in this order without names, so
+ * a new one comes last. */
 enum { CV_WORKER_FIELDS = 6 };
 extern const struct cv_worker_field cv_worker_fields[CV_WORKER_FIELDS];
 
