@@ -6,6 +6,7 @@
 #include <string.h>
 #include "model/reduce/reduce_bounds.h"
 #include "model/reduce/reduce_costs.h"
+#include "policy/compound/registry.h"
 #include "report/terminal/table.h"
 
 /* From the cheapest transfer and combination to the dearest. */
@@ -74,18 +75,6 @@ static void explain_greedy(const struct cleave_tree *tree,
             cv_show_number(cv_reduce_upper_limited(tree->nodes, d, c, limit), most));
 }
 
-static const struct {
-    const char *policy;
-    enum cv_reduce_method method;
-} methods[] = {
-    { "binomial", CV_METHOD_BINOMIAL_STAT },
-    { "fibonacci", CV_METHOD_FIBONACCI_STAT },
-    { "tree-dyn", CV_METHOD_TREE_DYN },
-    { "ordered-tree-dyn", CV_METHOD_ORDERED_TREE_DYN },
-};
-
-enum { METHODS = sizeof methods / sizeof *methods };
-
 static void explain_method(const struct cleave_tree *tree, enum cv_reduce_method method,
                            const struct range *range, struct cv_text *out)
 {
@@ -133,16 +122,15 @@ void cv_reduce_explain(const struct cleave_tree *tree,
                        const struct cv_reduce_job *reduce, struct cv_text *out)
 {
     const struct range range = find_range(reduce);
+    const enum cv_reduce_method method = cv_policy_proof(tree->policy);
 
-    if (strcmp(tree->policy, "greedy") == 0) {
+    if (method == CV_METHOD_OPTIMAL) {
         explain_greedy(tree, options, &range, out);
         return;
     }
-    for (size_t i = 0; i < METHODS; i++) {
-        if (strcmp(methods[i].policy, tree->policy) == 0) {
-            explain_method(tree, methods[i].method, &range, out);
-            return;
-        }
+    if (method != CV_METHOD_UNPROVED) {
+        explain_method(tree, method, &range, out);
+        return;
     }
     cv_text_add(out,
                 "No bound on how much longer than the optimum '%s' can take has been "

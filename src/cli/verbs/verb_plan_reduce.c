@@ -13,6 +13,7 @@
 #include "model/reduce/law.h"
 #include "model/reduce/reduce_bounds.h"
 #include "model/reduce/reduce_length.h"
+#include "policy/compound/registry.h"
 #include "report/terminal/table.h"
 
 #define FIELD(name) offsetof(struct cv_reduce_options, name)
@@ -128,7 +129,7 @@ static const char *length_conflict(const struct cv_reduce_options *values)
         return "a limit; leave out --max-transfers and --max-reducers";
     if (values->params.count > 0)
         return "parameters; leave out --param";
-    if (values->policy != NULL && strcmp(values->policy, "greedy") != 0)
+    if (values->policy != NULL && cv_policy_proof(values->policy) != CV_METHOD_OPTIMAL)
         return "another policy than greedy";
     if (values->trace != NULL)
         return "a trace; leave out --trace";

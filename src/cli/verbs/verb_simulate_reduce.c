@@ -14,6 +14,7 @@
 #include "cli/reduce/tree_text.h"
 #include "model/reduce/law.h"
 #include "model/reduce/reduce_markov.h"
+#include "policy/compound/registry.h"
 #include "report/terminal/table.h"
 
 #define FIELD(name) offsetof(struct cv_reduce_options, name)
@@ -138,7 +139,7 @@ static bool closed_form(const struct cleave_reduction *job, struct cv_markov *ou
     enum { MOST_STATES = 5000 };
     struct cv_law transfer, compute;
 
-    if (job->simgrid != NULL || strcmp(job->policy, "tree-dyn") != 0 ||
+    if (job->simgrid != NULL || cv_policy_proof(job->policy) != CV_METHOD_TREE_DYN ||
         job->nsettings > 0 || job->cluster != 0 ||
         cv_law_parse(job->transfer, &transfer, NULL) != CLEAVE_OK ||
         cv_law_parse(job->compute, &compute, NULL) != CLEAVE_OK ||

@@ -23,8 +23,11 @@ double cv_reduce_upper_limited(uint64_t n, double d, double c, uint64_t k);
  * For comparison; k from 1 to n / 2. */
 double cv_reduce_upper_printed(uint64_t n, double d, double c, uint64_t k);
 
-/* Algorithms that do not know the costs. */
+/* What is proved of a policy: nothing, that its tree is optimal for equal costs, or the
+ * guarantee of an algorithm that does not know the costs. */
 enum cv_reduce_method {
+    CV_METHOD_UNPROVED,
+    CV_METHOD_OPTIMAL,
     CV_METHOD_BINOMIAL_STAT,
     CV_METHOD_FIBONACCI_STAT,
     CV_METHOD_TREE_DYN,

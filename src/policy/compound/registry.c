@@ -5,6 +5,7 @@
 
 #include "base/fail.h"
 #include "base/text.h"
+#include "policy/kit/short_cuts.h"
 
 static const struct cleave_policy *const policies[] = {
 #define X(name) &cleave_policy_##name,
@@ -53,6 +54,16 @@ enum cleave_status cleave_policy_find(enum cleave_task task, const char *name,
     }
     cv_suggest(name, count, policy_name, &task, near, sizeof near);
     return cv_fail(err, CLEAVE_EINPUT, "unknown policy '%s'%s", name, near);
+}
+
+enum cv_reduce_method cv_policy_proof(const char *name)
+{
+    const struct cleave_policy *policy;
+
+    if (cleave_policy_find(CLEAVE_TASK_REDUCE, name, &policy, NULL) != CLEAVE_OK ||
+        policy->inner == NULL)
+        return CV_METHOD_UNPROVED;
+    return policy->inner->method;
 }
 
 /* --- policies from outside ------------------------------------------------------------- */

@@ -4,6 +4,7 @@
 #ifndef CV_REGISTRY_H
 #define CV_REGISTRY_H
 #include <cleave/policy.h>
+#include "model/reduce/reduce_bounds.h"
 
 /* In the order they are listed to users. */
 #define CV_POLICY_MAP(X)  \
@@ -56,5 +57,8 @@ CV_POLICY_MAP(X)
 const struct cleave_policy *cv_policy_of_runs(void);
 /* The first one whose chunks all have one size, which its parameter `one_size` says. */
 const struct cleave_policy *cv_policy_of_one_size(void);
+
+/* What is proved of the reduction policy of that name. */
+enum cv_reduce_method cv_policy_proof(const char *name);
 
 #endif

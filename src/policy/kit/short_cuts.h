@@ -1,4 +1,4 @@
-/* short_cuts.h -- what the simulator knows of a policy beyond its decisions.
+/* short_cuts.h -- what the library knows of a policy beyond its decisions.
  * SPDX-License-Identifier: MIT
  *
  * Simulating `decide` event by event is always right; these make many runs of the
@@ -7,6 +7,7 @@
 #ifndef CV_SHORT_CUTS_H
 #define CV_SHORT_CUTS_H
 #include <cleave/policy.h>
+#include "model/reduce/reduce_bounds.h"
 #include "model/reduce/reduce_tree.h" /* CV_NO_NODE */
 
 struct cv_row_lane; /* a simulated run: policy/reduce/row_lane.h */
@@ -22,6 +23,7 @@ struct cv_tree_shape {
 };
 
 struct cv_policy_inner {
+    enum cv_reduce_method method; /* what is proved of it                            */
     /* Optional: if `decide` only carries out a fixed tree, describe it (`out->parent` has
      * room for all nodes), so that many runs need no events; false if not. */
     bool (*fixed)(const void *state, const struct cleave_view *view,

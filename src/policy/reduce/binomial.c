@@ -103,5 +103,6 @@ const struct cleave_policy cleave_policy_binomial = {
     .start = binomial_start,
     .decide = binomial_decide,
     .longest = binomial_longest,
-    .inner = &(const struct cv_policy_inner){ .fixed = binomial_fixed },
+    .inner = &(const struct cv_policy_inner){ .method = CV_METHOD_BINOMIAL_STAT,
+                                              .fixed = binomial_fixed },
 };

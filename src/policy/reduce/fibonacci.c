@@ -180,5 +180,6 @@ const struct cleave_policy cleave_policy_fibonacci = {
     .start = fibonacci_start,
     .decide = fibonacci_decide,
     .longest = fibonacci_longest,
-    .inner = &(const struct cv_policy_inner){ .fixed = fibonacci_fixed },
+    .inner = &(const struct cv_policy_inner){ .method = CV_METHOD_FIBONACCI_STAT,
+                                              .fixed = fibonacci_fixed },
 };

@@ -276,5 +276,6 @@ const struct cleave_policy cleave_policy_greedy = {
     .start = greedy_start,
     .decide = greedy_decide,
     .longest = greedy_longest,
-    .inner = &(const struct cv_policy_inner){ .fixed = greedy_fixed },
+    .inner = &(const struct cv_policy_inner){ .method = CV_METHOD_OPTIMAL,
+                                              .fixed = greedy_fixed },
 };

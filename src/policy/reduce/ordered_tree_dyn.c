@@ -147,5 +147,6 @@ const struct cleave_policy cleave_policy_ordered_tree_dyn = {
     .start = ordered_start,
     .decide = ordered_decide,
     .longest = ordered_longest,
-    .inner = &(const struct cv_policy_inner){ .go = ordered_go },
+    .inner = &(const struct cv_policy_inner){ .method = CV_METHOD_ORDERED_TREE_DYN,
+                                              .go = ordered_go },
 };

@@ -117,5 +117,6 @@ const struct cleave_policy cleave_policy_tree_dyn = {
     .start = tree_dyn_start,
     .decide = tree_dyn_decide,
     .longest = tree_dyn_longest,
-    .inner = &(const struct cv_policy_inner){ .go = tree_dyn_go },
+    .inner = &(const struct cv_policy_inner){ .method = CV_METHOD_TREE_DYN,
+                                              .go = tree_dyn_go },
 };
