@@ -3,7 +3,6 @@
 #include "cli/reduce/reduce_explain.h"
 
 #include <math.h>
-#include <string.h>
 #include "model/reduce/reduce_bounds.h"
 #include "model/reduce/reduce_costs.h"
 #include "policy/compound/registry.h"

@@ -1,6 +1,5 @@
 /* verb_plan_reduce.c -- cleave plan reduce. SPDX-License-Identifier: MIT */
 #include <math.h>
-#include <string.h>
 #include <cleave/trace.h>
 #include "cli/kit/json_fields.h"
 #include "cli/kit/output.h"

@@ -1,7 +1,6 @@
 /* verb_simulate_reduce.c -- cleave simulate reduce. SPDX-License-Identifier: MIT */
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 #include <cleave/trace.h>
 #include "cli/kit/json_fields.h"
 #include "cli/kit/output.h"
