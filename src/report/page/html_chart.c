@@ -1,6 +1,6 @@
 /* html_chart.c -- a Gantt chart that needs no script. SPDX-License-Identifier: MIT
  *
- * A lane is a few paths, one per colour, that are stroked as wide as the lane is high: ten
+ * A strip is a few paths, one per colour, that are stroked as wide as the strip is high: ten
  * bytes for a span. Spans that are closer than can be seen are drawn as one. */
 #include "report/page/html_chart.h"
 
@@ -53,7 +53,7 @@ static void flush(struct drawing *drawing, struct stroke *stroke)
     stroke->from = 0;
 }
 
-/* All spans of `kind` among some of a lane; every second of them for two shades, `shade` 0
+/* All spans of `kind` among some of a strip; every second of them for two shades, `shade` 0
  * or 1, or all for -1. */
 static void put_spans(struct drawing *drawing, const struct cv_sheet_span *spans,
                       size_t count, enum cv_span_kind kind, int shade, double y,
@@ -87,8 +87,8 @@ static void put_spans(struct drawing *drawing, const struct cv_sheet_span *spans
         fputs("\"/>\n", drawing->file);
 }
 
-static void put_lane(struct drawing *drawing, const struct cv_sheet_span *spans,
-                     size_t count, double y, double thick)
+static void put_strip(struct drawing *drawing, const struct cv_sheet_span *spans,
+                      size_t count, double y, double thick)
 {
     for (int kind = 0; kind < CV_SPAN_KINDS; kind++) {
         const bool shaded = kind == CV_SPAN_COMPUTE || kind == CV_SPAN_COMBINE;
@@ -192,8 +192,8 @@ static void put_rows(struct drawing *drawing, uint32_t rows, double y)
             cpu++;
         put_label(drawing, y + ROW / 2.0,
                   cv_sheet_name(sheet, row * sheet->group, number));
-        put_lane(drawing, sheet->spans + at, link - at, y + 3.5, 3.5);
-        put_lane(drawing, sheet->spans + link, cpu - link, y + 11.5, 10);
+        put_strip(drawing, sheet->spans + at, link - at, y + 3.5, 3.5);
+        put_strip(drawing, sheet->spans + link, cpu - link, y + 11.5, 10);
         at = cpu;
     }
 }

@@ -186,13 +186,13 @@ void cv_sheet_done(struct cv_sheet *sheet)
 enum { MOST_SPANS = 300000, MOST_BLOCKS = 200000, MOST_ROWS = 4000 };
 enum { GROUPS = 1000, BINS = 96 };
 
-static bool same_lane(const struct cv_sheet_span *a, const struct cv_sheet_span *b)
+static bool same_strip(const struct cv_sheet_span *a, const struct cv_sheet_span *b)
 {
     return a->row == b->row && cv_sheet_on_link((enum cv_span_kind)a->kind) ==
                                    cv_sheet_on_link((enum cv_span_kind)b->kind);
 }
 
-/* Merge neighbours of a lane and kind into blocks of at most `block_s`, in place. */
+/* Merge neighbours of a strip and kind into blocks of at most `block_s`, in place. */
 static void merge(struct cv_sheet *sheet, double block_s)
 {
     struct cv_sheet_span *spans = sheet->spans;
@@ -205,7 +205,7 @@ static void merge(struct cv_sheet *sheet, double block_s)
 
         if (!again)
             span.ref = 1;
-        if (last != NULL && same_lane(last, &span) && last->kind == span.kind &&
+        if (last != NULL && same_strip(last, &span) && last->kind == span.kind &&
             fmax(span.end_s, last->end_s) - last->start_s <= block_s) {
             last->end_s = fmax(span.end_s, last->end_s);
             last->ref += span.ref;

@@ -21,7 +21,7 @@ struct cv_sheet_node {
     const char *reason;     /* why it was left out, or NULL                          */
 };
 
-/* A span, its row and lane, for drawing. Blocks stand for several spans. */
+/* A span, its row and strip, for drawing. Blocks stand for several spans. */
 struct cv_sheet_span {
     uint32_t row; /* worker or node                                      */
     uint8_t kind; /* enum cv_span_kind                                   */
@@ -44,7 +44,7 @@ struct cv_sheet {
     uint64_t counts[CV_SPAN_KINDS];
     uint32_t used, root; /* nodes that did something; of a reduction, who is left */
     bool joined;         /* reductions: transfers are part of the combinations   */
-    struct cv_sheet_span *spans; /* by row, lane, start: links before processors  */
+    struct cv_sheet_span *spans; /* by row, strip, start: links before processors  */
     size_t nspans;
     uint32_t group; /* rows stand for so many nodes each                    */
     double block_s; /* above 0: spans are blocks of up to this length       */
@@ -56,7 +56,7 @@ enum cleave_status cv_sheet_make(const struct cv_trace_file *file, struct cv_she
                                  struct cleave_error *err);
 void cv_sheet_done(struct cv_sheet *sheet);
 
-/* Put spans together until there are few enough for a page: neighbours in a lane first, and
+/* Put spans together until there are few enough for a page: neighbours in a strip first, and
  * rows if there are very many. */
 enum cleave_status cv_sheet_reduce(struct cv_sheet *sheet, struct cleave_error *err);
 

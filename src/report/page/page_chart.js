@@ -1,6 +1,6 @@
 /* page_chart.js -- the chart that zooms. SPDX-License-Identifier: MIT
  *
- * Spans of a lane are sorted by start, so what is in sight is found by bisection, and
+ * Spans of a strip are sorted by start, so what is in sight is found by bisection, and
  * only that is drawn; rows out of sight are not drawn either. */
 function chart(data) {
   const plot = $('plot'), canvas = plot.querySelector('canvas');
@@ -87,7 +87,7 @@ function chart(data) {
   /* Spans list[from..to), or from..to) themselves without a list. Those smaller than a
      pixel or two are counted in cells, and neighbouring cells that are about as full are
      drawn at once: a frame then costs little however many spans there are. */
-  function lane(trace, list, from, to, top, tall, pale) {
+  function strip(trace, list, from, to, top, tall, pale) {
     const scale = (width - gutter - 10) / (t1 - t0), right = width - 8, CELL = 3;
     const start = trace.start, length = trace.length, kinds = trace.kind;
     const busy = trace.busy;
@@ -223,7 +223,7 @@ function chart(data) {
     if (line < heads) {
       traces.forEach((trace, k) => {
         const p = part(k, true, line), list = trace.ports[line];
-        if (list) lane(trace, list, 0, list.length, p[0], p[1], k ? 0.6 : 1);
+        if (list) strip(trace, list, 0, list.length, p[0], p[1], k ? 0.6 : 1);
       });
       return;
     }
@@ -231,10 +231,10 @@ function chart(data) {
     traces.forEach((trace, k) => {
       const link = part(k, true, line), cpu = part(k, false, line), at = trace.at;
       const pale = k ? 0.55 : 1;
-      lane(trace, null, at[2 * row], at[2 * row + 1], link[0], link[1], pale);
+      strip(trace, null, at[2 * row], at[2 * row + 1], link[0], link[1], pale);
       if (trace.sent && trace.sent[row] >= 0)
-        lane(trace, trace.sent, row, row + 1, link[0], link[1], pale);
-      lane(trace, null, at[2 * row + 1], at[2 * row + 2], cpu[0], cpu[1], pale);
+        strip(trace, trace.sent, row, row + 1, link[0], link[1], pale);
+      strip(trace, null, at[2 * row + 1], at[2 * row + 2], cpu[0], cpu[1], pale);
     });
   }
   function label(line, every) {

@@ -70,19 +70,19 @@ const struct cv_split_kind cv_split_nul = {
 };
 
 /* Bytes that the compiler puts side by side in a vector register. */
-typedef uint8_t lanes __attribute__((vector_size(16)));
-enum { WIDTH = 4 * sizeof(lanes) };
+typedef uint8_t vector __attribute__((vector_size(16)));
+enum { WIDTH = 4 * sizeof(vector) };
 
-/* All ones, which is -1, in lanes that are the same. */
-static inline lanes compare(const char *bytes, lanes same)
+/* All ones, which is -1, in places that are the same. */
+static inline vector compare(const char *bytes, vector same)
 {
-    lanes some;
+    vector some;
 
     memcpy(&some, bytes, sizeof some);
-    return (lanes)(some == same);
+    return (vector)(some == same);
 }
 
-static uint64_t sum_of(lanes sum)
+static uint64_t sum_of(vector sum)
 {
     uint64_t count = 0;
 
@@ -91,11 +91,11 @@ static uint64_t sum_of(lanes sum)
     return count;
 }
 
-/* Count in `turns` times WIDTH bytes, at most 255, as far as a lane can count. Four sums by
+/* Count in `turns` times WIDTH bytes, at most 255, as far as a byte can count. Four sums by
  * name stay in registers; as an array they did not, and took four times as long. */
-static uint64_t count_lanes(const char *bytes, size_t turns, lanes same)
+static uint64_t count_vectors(const char *bytes, size_t turns, vector same)
 {
-    lanes a = { 0 }, b = { 0 }, c = { 0 }, d = { 0 };
+    vector a = { 0 }, b = { 0 }, c = { 0 }, d = { 0 };
 
     for (; turns > 0; turns--, bytes += WIDTH) {
         a -= compare(bytes, same);
@@ -108,14 +108,14 @@ static uint64_t count_lanes(const char *bytes, size_t turns, lanes same)
 
 uint64_t cv_count_byte(const char *bytes, size_t length, char byte)
 {
-    lanes same;
+    vector same;
     uint64_t count = 0;
 
     memset(&same, (uint8_t)byte, sizeof same);
     while (length >= WIDTH) {
         const size_t turns = length / WIDTH < 255 ? length / WIDTH : 255;
 
-        count += count_lanes(bytes, turns, same);
+        count += count_vectors(bytes, turns, same);
         bytes += turns * WIDTH;
         length -= turns * WIDTH;
     }
