@@ -88,10 +88,13 @@ static void add_options(struct cv_text *out, const struct cv_option *options)
     }
 }
 
-static void add_facts(struct cv_text *out, const char *title, const struct cv_fact *facts)
+static void add_facts(struct cv_text *out, const char *title, const struct cv_fact *facts,
+                      const struct cv_verb *verb)
 {
     cv_text_add(out, ".SH %s\n", title);
     for (; facts->name != NULL; facts++) {
+        if (!cv_help_says(facts, verb))
+            continue;
         cv_text_add(out, ".TP\n\\fB%s\\fR\n", facts->name);
         add_text(out, facts->meaning);
         cv_text_add(out, "\n");
@@ -161,8 +164,8 @@ void cv_man_page(const struct cv_verb *verb, struct cv_text *out)
         add_verb(out, verb);
     else
         add_program(out);
-    add_facts(out, "EXIT STATUS", cv_exit_facts);
-    add_facts(out, "ENVIRONMENT", cv_environment_facts);
+    add_facts(out, "EXIT STATUS", cv_exit_facts, verb);
+    add_facts(out, "ENVIRONMENT", cv_environment_facts, verb);
     if (verb != NULL)
         cv_text_add(out, ".SH SEE ALSO\n\\fBcleave\\fR(1)\n");
 }

@@ -5,9 +5,9 @@
 #include <stddef.h>
 
 const struct cv_fact cv_exit_facts[] = {
-#define X(name, status, meaning) { #status, meaning },
+#define X(name, status, verb, meaning) { #status, meaning, verb },
     CV_EXIT_MAP(X)
 #undef X
-        { "128+N", "stopped by another signal N" },
-    { NULL, NULL },
+        { "128+N", "stopped by another signal N", "run" },
+    { NULL, NULL, NULL },
 };

@@ -8,12 +8,13 @@
 enum { OPTION_COLUMN = 25 };
 
 const struct cv_fact cv_environment_facts[] = {
-    { "COLUMNS", "width of charts when stdout is not a terminal; 80 by default" },
-    { "NO_COLOR", "when set and not empty, no colours" },
+    { "COLUMNS", "width of charts when stdout is not a terminal; 80 by default", NULL },
+    { "NO_COLOR", "when set and not empty, no colours", NULL },
     { "LC_ALL, LC_CTYPE, LANG",
       "charts use block characters when the first of these that is set names UTF-8; "
-      "numbers do not depend on the locale" },
-    { NULL, NULL },
+      "numbers do not depend on the locale",
+      NULL },
+    { NULL, NULL, NULL },
 };
 
 const char cv_program_summary[] =
@@ -96,6 +97,11 @@ static void list_examples(const char *examples, struct cv_text *out)
     }
 }
 
+bool cv_help_says(const struct cv_fact *fact, const struct cv_verb *verb)
+{
+    return verb == NULL || fact->verb == NULL || strcmp(fact->verb, verb->name) == 0;
+}
+
 void cv_help_verb(const struct cv_verb *verb, struct cv_text *out)
 {
     const struct cv_option_group *group = verb->groups;
@@ -113,5 +119,6 @@ void cv_help_verb(const struct cv_verb *verb, struct cv_text *out)
     list_examples(verb->examples, out);
     cv_text_add(out, "\nExit status:\n");
     for (const struct cv_fact *fact = cv_exit_facts; fact->name != NULL; fact++)
-        cv_text_add(out, "  %-5s  %s\n", fact->name, fact->meaning);
+        if (cv_help_says(fact, verb))
+            cv_text_add(out, "  %-5s  %s\n", fact->name, fact->meaning);
 }

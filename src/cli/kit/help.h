@@ -13,6 +13,9 @@ void cv_help_verb(const struct cv_verb *verb, struct cv_text *out);
 /* "cleave plan load --platform FILE --load AMOUNT [OPTION]..." */
 void cv_help_usage(const struct cv_verb *verb, struct cv_text *out);
 
+/* Whether the page of a verb has to say it; NULL is the page of the program. */
+bool cv_help_says(const struct cv_fact *fact, const struct cv_verb *verb);
+
 /* Environment variables, for man pages; the table ends with a NULL name. */
 extern const struct cv_fact cv_environment_facts[];
 extern const char cv_program_summary[], cv_program_description[];
