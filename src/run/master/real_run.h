@@ -1,4 +1,5 @@
-/* real_run.h -- the run itself: what was asked for, and its parts. SPDX-License-Identifier: MIT
+/* real_run.h -- the run itself: what was asked for, and its parts.
+ * SPDX-License-Identifier: MIT
  *
  * Made by cleave_execute. Who works (staff.h), what is owed (books.h), what is under way
  * (desk.h), where outputs go (outlet.h) and what the driver is to be told (news.h) know
