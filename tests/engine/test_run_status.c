@@ -8,6 +8,7 @@
 
 #include <cleave/execute.h>
 
+#include "run/master/real_run.h"
 #include "run_check.h"
 
 static char input[] = "/tmp/cleave-status-XXXXXX";
@@ -122,12 +123,63 @@ static void halted(void **state)
     close(sink);
 }
 
+/* --- what must not look like success ------------------------------------------------------ */
+
+static void finish_output(struct cv_gather *gather, uint64_t begin, uint64_t end)
+{
+    struct cv_store *store;
+
+    assert_ok(cv_store_open(gather, &store, &err));
+    assert_ok(cv_store_write(store, "x", 1, &err));
+    assert_ok(cv_gather_finish(gather, store, begin, end, &err));
+}
+
+static void incomplete(void **state)
+{
+    const int sink = open("/dev/null", O_WRONLY);
+    struct cv_splitter *splitter = parse("lines");
+    struct cv_real_run run = { .asked = NULL };
+    struct cleave_error why;
+    enum cv_gather_state written;
+    enum cv_take taken;
+    struct cv_piece piece;
+
+    (void)state;
+    assert_ok(cv_source_open((const char *[]){ input }, 1,
+                             &(struct cv_source_options){ .splitter = splitter },
+                             &run.books.source, &err));
+    assert_ok(cv_gather_new(&(struct cv_gather_options){ .sink = sink,
+                                                         .sink_name = "sink",
+                                                         .memory = 1 << 20 },
+                            &run.gather, &err));
+    assert_int_equal(cv_source_take(run.books.source, 800, &taken, &piece, &why),
+                     CLEAVE_OK);
+    assert_int_equal(cv_real_run_complete(&run, &why), CLEAVE_EENGINE);
+    assert_non_null(strstr(why.text, " bytes of the input were not handed out"));
+    assert_int_equal(cv_source_take(run.books.source, 1 << 20, &taken, &piece, &why),
+                     CLEAVE_OK);
+    assert_int_equal(cv_real_run_complete(&run, &why), CLEAVE_OK);
+    finish_output(run.gather, 10, 20); /* behind a gap */
+    assert_int_equal(cv_gather_pump(run.gather, 1 << 20, &written, &why), CLEAVE_OK);
+    assert_int_equal(written, CV_GATHER_IDLE);
+    assert_int_equal(cv_real_run_complete(&run, &why), CLEAVE_EENGINE);
+    assert_non_null(strstr(why.text, "outputs were not written"));
+    finish_output(run.gather, 0, 10);
+    assert_int_equal(cv_gather_pump(run.gather, 1 << 20, &written, &why), CLEAVE_OK);
+    assert_int_equal(cv_real_run_complete(&run, &why), CLEAVE_OK);
+    cv_gather_free(run.gather);
+    cv_source_free(run.books.source);
+    cv_splitter_free(splitter);
+    close(sink);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stopped),
         cmocka_unit_test(output_closed),
         cmocka_unit_test(halted),
+        cmocka_unit_test(incomplete),
     };
 
     return cmocka_run_group_tests(tests, make_input, remove_input);

@@ -188,6 +188,8 @@ static enum cleave_status run_all(struct execution *execution, struct cleave_err
         status = written == CLEAVE_OK ? status : written;
     }
     if (status == CLEAVE_OK)
+        status = cv_real_run_complete(run, err);
+    if (status == CLEAVE_OK)
         note_torn(execution);
     return status;
 }

@@ -72,3 +72,17 @@ enum cleave_status cv_real_run_settle(struct cv_real_run *run, struct cleave_err
 {
     return until_done(run, cv_outlet_settle, err);
 }
+
+enum cleave_status cv_real_run_complete(const struct cv_real_run *run,
+                                        struct cleave_error *err)
+{
+    const double left = cv_source_left(run->books.source);
+
+    if (left > 0)
+        return cv_fail(err, CLEAVE_EENGINE,
+                       "%.0f bytes of the input were not handed out to anybody", left);
+    if (cv_gather_pending(run->gather))
+        return cv_fail(err, CLEAVE_EENGINE,
+                       "outputs were not written: what comes before them is missing");
+    return CLEAVE_OK;
+}
