@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cleave/error.h>
@@ -23,6 +24,15 @@
         if ((call) != CLEAVE_OK)                         \
             fail_msg("%s: %s", #call, err.text);         \
     } while (0)
+
+/* Whether a child has ended; it stays to be reaped. */
+static inline bool has_ended(pid_t pid)
+{
+    siginfo_t info = { 0 };
+
+    return pid > 0 && waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid == pid;
+}
 
 /* Descriptors that this process has open. */
 static inline size_t open_descriptors(void)

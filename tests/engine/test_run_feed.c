@@ -37,6 +37,16 @@ static size_t feed_all(struct cv_feed *feed, struct cv_pipe *pipe, uint64_t most
     return length;
 }
 
+/* Bytes in all: those in the pipe and those that are still to go there. */
+static uint64_t total(const struct cv_feed *feed)
+{
+    uint64_t bytes = cv_feed_fed(feed);
+
+    for (size_t i = 0; i < feed->nparts; i++)
+        bytes += feed->parts[i].end - cv_feed_at(feed, i);
+    return bytes;
+}
+
 static void parts_arrive_one_after_the_other(void **state)
 {
     static const uint64_t mosts[] = { 1000, 65536, UINT64_MAX };
@@ -56,13 +66,13 @@ static void parts_arrive_one_after_the_other(void **state)
 
         must(cv_pipe_open(&pipe, &err));
         cv_feed_init(&feed, pipe.write, parts, 4);
-        assert_int_equal(cv_feed_total(&feed), 17 + SIZE - 4096);
+        assert_int_equal(total(&feed), 17 + SIZE - 4096);
         assert_int_equal(cv_feed_at(&feed, 3), 4095);
         assert_int_equal(feed_all(&feed, &pipe, mosts[i], got, SIZE), 17 + SIZE - 4096);
         assert_memory_equal(got, "header\n", 7);
         assert_memory_equal(got + 7, text + 100, 10);
         assert_memory_equal(got + 17, text + 4095, SIZE - 4096);
-        assert_int_equal(cv_feed_fed(&feed), cv_feed_total(&feed));
+        assert_int_equal(cv_feed_fed(&feed), total(&feed));
         cv_pipe_close(&pipe);
     }
     close(file);
@@ -153,7 +163,7 @@ static void what_was_fed_cannot_be_cut_off(void **state)
     assert_in_range(at, 1001, SIZE - 1);
     assert_false(cv_feed_cut(&feed, 1, at - 1));
     assert_true(cv_feed_cut(&feed, 1, at + 10));
-    assert_int_equal(cv_feed_total(&feed), 1 + at + 10 - 1000);
+    assert_int_equal(total(&feed), 1 + at + 10 - 1000);
     assert_false(cv_feed_cut(&feed, 1, at + 11));
     assert_int_equal(feed_all(&feed, &pipe, UINT64_MAX, got, SIZE), at + 11 - 1000);
     assert_memory_equal(got + 1, text + 1000, at + 10 - 1000);

@@ -49,15 +49,6 @@ uint64_t cv_feed_unread(const struct cv_feed *feed)
     return (uint64_t)unread < feed->fed ? (uint64_t)unread : feed->fed;
 }
 
-uint64_t cv_feed_total(const struct cv_feed *feed)
-{
-    uint64_t total = feed->fed;
-
-    for (size_t i = 0; i < feed->nparts; i++)
-        total += feed->parts[i].end - feed->parts[i].begin;
-    return total;
-}
-
 /* The beginning of a part moves on as it is fed. */
 uint64_t cv_feed_at(const struct cv_feed *feed, size_t part)
 {

@@ -47,11 +47,9 @@ void cv_feed_init(struct cv_feed *feed, int pipe, const struct cv_part *parts,
 enum cleave_status cv_feed_pump(struct cv_feed *feed, uint64_t most,
                                 enum cv_feed_state *out, struct cleave_error *err);
 
-/* Bytes put into the pipe so far; bytes of them that the reader has not taken; bytes in
- * all. */
+/* Bytes put into the pipe so far; bytes of them that the reader has not taken. */
 uint64_t cv_feed_fed(const struct cv_feed *feed);
 uint64_t cv_feed_unread(const struct cv_feed *feed);
-uint64_t cv_feed_total(const struct cv_feed *feed);
 /* Where feeding stands in part `part`: `begin` .. `end` of it. */
 uint64_t cv_feed_at(const struct cv_feed *feed, size_t part);
 /* Let part `part` end at `end` instead of later. False, and nothing has changed, if bytes

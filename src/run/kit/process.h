@@ -77,8 +77,6 @@ enum cleave_status cv_process_start(struct cv_process *process,
 /* Send a signal to the whole group; nothing happens if there is no process. A stopped
  * group is woken for SIGTERM, so that it can end. */
 void cv_process_signal(const struct cv_process *process, int signal);
-/* Whether it has ended; it stays to be reaped. */
-bool cv_process_ended(const struct cv_process *process);
 /* Take its result if it has ended, and close pidfd, which must not be watched any more.
  * False: still running, nothing has changed. */
 bool cv_process_reap(struct cv_process *process);

@@ -66,14 +66,6 @@ bool cv_range_set_find(const struct cv_range_set *set, uint64_t offset,
     return true;
 }
 
-bool cv_range_set_holds(const struct cv_range_set *set, uint64_t begin, uint64_t end)
-{
-    struct cv_range range;
-
-    return begin >= end || (cv_range_set_find(set, begin, &range) &&
-                            range.begin <= begin && end <= range.end);
-}
-
 /* Replace `gone` ranges from `index` on by those of `with`. */
 static enum cleave_status replace(struct cv_range_set *set, size_t index, size_t gone,
                                   const struct cv_range *with, size_t nwith,

@@ -30,8 +30,6 @@ uint64_t cv_range_set_total(const struct cv_range_set *set);
 size_t cv_range_set_count(const struct cv_range_set *set);
 struct cv_range cv_range_set_at(const struct cv_range_set *set, size_t index);
 
-/* Whether all bytes of [begin, end) are in the set; true for an empty range. */
-bool cv_range_set_holds(const struct cv_range_set *set, uint64_t begin, uint64_t end);
 /* The range that holds `offset`, else the first one after it; false if there is none. */
 bool cv_range_set_find(const struct cv_range_set *set, uint64_t offset,
                        struct cv_range *out);
