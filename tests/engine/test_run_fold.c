@@ -52,20 +52,20 @@ static void test_neighbours(void **state)
     assert_int_equal(cv_fold_set_take(&set, 16, out), 0);
     add(&set, chunk_partial(&labels[0], 4, 1));
     add(&set, chunk_partial(&labels[1], 2, 1));
-    assert_int_equal(cv_fold_set_ready(&set), 0);
+    assert_int_equal(set.ready, 0);
     assert_int_equal(cv_fold_set_take(&set, 16, out), 0);
     assert_false(cv_fold_set_last(&set, out)); /* there are two */
     add(&set, chunk_partial(&labels[2], 1, 1));
-    assert_int_equal(cv_fold_set_ready(&set), 2);
+    assert_int_equal(set.ready, 2);
     add(&set, chunk_partial(&labels[3], 3, 1));
-    assert_int_equal(cv_fold_set_ready(&set), 4);
+    assert_int_equal(set.ready, 4);
     assert_int_equal(cv_fold_set_take(&set, 3, out), 3);
     assert_string_equal(text_of(&out[0]), "1");
     assert_string_equal(text_of(&out[1]), "2");
     assert_string_equal(text_of(&out[2]), "3");
     /* What is under way keeps others apart. */
     add(&set, chunk_partial(&labels[4], 0, 1));
-    assert_int_equal(cv_fold_set_ready(&set), 0);
+    assert_int_equal(set.ready, 0);
     assert_int_equal(cv_fold_set_take(&set, 16, out), 0);
     cv_fold_set_done(&set);
 }
@@ -84,9 +84,9 @@ static void test_gaps(void **state)
     assert_int_equal(cv_fold_set_take(&set, 16, out), 0);
     assert_false(cv_fold_set_last(&set, out));
     add(&set, chunk_partial(&labels[0], 4, 1));
-    assert_int_equal(cv_fold_set_ready(&set), 0);
+    assert_int_equal(set.ready, 0);
     add(&set, chunk_partial(&labels[1], 1, 1));
-    assert_int_equal(cv_fold_set_ready(&set), 2);
+    assert_int_equal(set.ready, 2);
     assert_int_equal(cv_fold_set_take(&set, 2, out), 2);
     assert_int_equal(out[0].begin, 0);
     assert_string_equal(text_of(&out[0]), "1");
@@ -170,7 +170,7 @@ static void fold_at_random(struct cv_random *random, bool commutative)
         order[i] = order[j];
         order[j] = i;
     }
-    while (arrived < n || work->count > 0 || cv_fold_set_ready(&set) > 0) {
+    while (arrived < n || work->count > 0 || set.ready > 0) {
         const size_t choice = below(random, 3);
 
         if (choice == 0 && arrived < n) {

@@ -108,11 +108,6 @@ enum cleave_status cv_fold_set_add(struct cv_fold_set *set,
     return CLEAVE_OK;
 }
 
-size_t cv_fold_set_ready(const struct cv_fold_set *set)
-{
-    return set->ready;
-}
-
 /* Of `length` items from `first` on, which can all be folded, the `count` neighbours that
  * are smallest together. */
 static size_t smallest(const struct cv_fold_set *set, size_t first, size_t length,

@@ -18,12 +18,12 @@ struct cv_partial {
     struct cv_store *store; /* borrowed; NULL: there is no result, nor will be         */
 };
 
-/* The fields are for the functions of this header. */
+/* The fields are for the functions of this header, but for `ready`, which may be read. */
 struct cv_fold_set {
     bool commutative;
     struct cv_partial *items; /* owned: by begin; commutative: by size                 */
     size_t count, capacity;
-    size_t ready; /* how many have a neighbour                                         */
+    size_t ready; /* how many could be folded with another one now: 0, or 2 and more   */
 };
 
 void cv_fold_set_init(struct cv_fold_set *set, bool commutative);
@@ -33,8 +33,6 @@ void cv_fold_set_done(struct cv_fold_set *set);
 enum cleave_status cv_fold_set_add(struct cv_fold_set *set,
                                    const struct cv_partial *partial,
                                    struct cleave_error *err);
-/* How many could be folded with another one now: 0, or 2 and more. */
-size_t cv_fold_set_ready(const struct cv_fold_set *set);
 /* Take 2 to `most` that can be folded, in order; 0 if there are none. Of all that are next
  * to each other, the smallest are taken: to fold what is large again and again would cost
  * far more. */
