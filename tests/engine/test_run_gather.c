@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 
 #include "base/random.h"
-#include "run/output/gather.h"
+#include "run/output/gather_parts.h"
 #include "run/kit/poller.h"
 #include "run/kit/process.h"
 #include "plumbing_check.h"
@@ -90,16 +90,16 @@ static void outputs_are_written_in_input_order(void **state)
     fill(stores[1], "two", 3);
     must(cv_gather_finish(gather, stores[2], 25, 30, &err));
     write_all(gather);
-    assert_int_equal(cv_gather_position(gather), 0);
+    assert_int_equal(gather->position, 0);
     assert_true(cv_gather_pending(gather));
     must(cv_gather_finish(gather, stores[0], 0, 10, &err));
     write_all(gather);
-    assert_int_equal(cv_gather_position(gather), 10);
+    assert_int_equal(gather->position, 10);
     assert_int_equal(cv_gather_usage(gather).written, 3);
     must(cv_gather_skip(gather, 20, 25, &err));
     must(cv_gather_finish(gather, stores[1], 10, 20, &err));
     write_all(gather);
-    assert_int_equal(cv_gather_position(gather), 30);
+    assert_int_equal(gather->position, 30);
     assert_false(cv_gather_pending(gather));
     assert_file(sink, 0, 11, "onetwothree");
     cv_gather_free(gather);
@@ -291,7 +291,7 @@ static void any_order(struct sink *sink, uint32_t seed, uint64_t memory)
         fail_msg("seed %u: %zu bytes of output instead of %zu, or others", seed,
                  sink->length, total);
     assert_int_equal(cv_gather_usage(gather).written, total);
-    assert_int_equal(cv_gather_position(gather), 10 * CHUNKS);
+    assert_int_equal(gather->position, 10 * CHUNKS);
     cv_gather_free(gather);
     free(sink->got);
     free(expected);

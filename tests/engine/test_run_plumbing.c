@@ -11,7 +11,7 @@
 #include <errno.h>
 
 #include "run/kit/feed.h"
-#include "run/output/gather.h"
+#include "run/output/gather_parts.h"
 #include "run/kit/poller.h"
 #include "run/kit/process.h"
 #include "plumbing_check.h"
@@ -230,7 +230,7 @@ static void run_all(struct run *run, const char *bytes, size_t length, size_t ch
     while (is_busy(run))
         must(cv_poller_wait(run->poller, -1, &err));
     must(cv_gather_status(run->gather, NULL, &err));
-    assert_int_equal(cv_gather_position(run->gather), length);
+    assert_int_equal(run->gather->position, length);
     cv_command_done(&run->command);
     cv_gather_free(run->gather);
     cv_poller_free(run->poller);

@@ -293,11 +293,6 @@ enum cleave_status cv_gather_status(const struct cv_gather *gather, int *out_err
     return gather->failure.status;
 }
 
-uint64_t cv_gather_position(const struct cv_gather *gather)
-{
-    return gather->options.unordered ? 0 : gather->position;
-}
-
 bool cv_gather_pending(const struct cv_gather *gather)
 {
     return gather->writing != NULL || gather->count > 0;

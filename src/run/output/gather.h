@@ -107,8 +107,6 @@ void cv_gather_detach(struct cv_gather *gather);
 enum cleave_status cv_gather_status(const struct cv_gather *gather, int *out_errno,
                                     struct cleave_error *err);
 
-/* Up to which byte of the input all has been written or skipped (0 if unordered). */
-uint64_t cv_gather_position(const struct cv_gather *gather);
 /* Whether something finished has not been written completely. */
 bool cv_gather_pending(const struct cv_gather *gather);
 /* Bytes written; bytes kept in memory and on disk now; most bytes ever kept on disk. */

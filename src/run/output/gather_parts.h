@@ -50,7 +50,8 @@ struct cv_gather {
     size_t count, capacity;
     struct cv_store *writing; /* the one that is being written, or NULL            */
     size_t extent;            /* of it                                             */
-    uint64_t position;        /* in the input; unordered: finished so far          */
+    uint64_t position;        /* in the input: all before it is written or skipped;
+                                 unordered: how many outputs were written          */
     uint64_t finished, written;
 
     enum cv_sink_kind kind;
