@@ -83,6 +83,22 @@ static struct cv_journal *open_journal(enum cv_journal_mode mode,
     return journal;
 }
 
+/* How many chunks there are; cv_journal_next begins again. */
+static enum cleave_status count_chunks(struct cv_journal *journal, uint64_t *out,
+                                       struct cleave_error *why)
+{
+    enum cleave_status status;
+    struct cv_journal_chunk chunk;
+    bool found = true;
+
+    cv_journal_rewind(journal);
+    *out = 0;
+    while ((status = cv_journal_next(journal, &found, &chunk, why)) == CLEAVE_OK && found)
+        ++*out;
+    cv_journal_rewind(journal);
+    return status;
+}
+
 /* --- hashes ------------------------------------------------------------------------------- */
 
 static void hashes(void **state)
@@ -177,7 +193,7 @@ static void there_and_back(void **state)
     }
     cv_journal_close(journal);
     journal = open_journal(CV_JOURNAL_RESUME, &cat_lines, source);
-    assert_ok(cv_journal_count(journal, &count, &err));
+    assert_ok(count_chunks(journal, &count, &err));
     assert_int_equal(count, N);
     for (size_t i = 0; i < N; i++) {
         char worker[8];
@@ -294,7 +310,7 @@ static void other_runs(void **state)
     assert_int_equal(rename(second, input), 0);
     write_file(second, "c\n", 2);
     journal = open_journal(CV_JOURNAL_OVERWRITE, &cat_lines, source);
-    assert_ok(cv_journal_count(journal, &count, &err));
+    assert_ok(count_chunks(journal, &count, &err));
     assert_int_equal(count, 0);
     cv_journal_close(journal);
     close_lines(source, splitter);
@@ -424,7 +440,7 @@ static void add_for_ever(const struct cv_source *source, int tell)
     if (fd < 0 ||
         cv_journal_open(database, CV_JOURNAL_RESUME, &cat_lines, source, &journal,
                         NULL) != CLEAVE_OK ||
-        cv_journal_count(journal, &next, NULL) != CLEAVE_OK)
+        count_chunks(journal, &next, NULL) != CLEAVE_OK)
         _exit(1);
     for (;; next++) {
         const size_t n = killed_size(next);
@@ -558,7 +574,7 @@ static int fill_up(const struct cv_source *source, const char *expected,
         fprintf(stderr, "expected '%s', got '%s'\n", expected, why.text);
         return 3;
     }
-    if (cv_journal_count(journal, &count, &why) != CLEAVE_OK || count != chunk.begin)
+    if (count_chunks(journal, &count, &why) != CLEAVE_OK || count != chunk.begin)
         return 4;
     make_room();
     if (cv_journal_add(journal, &chunk, fd, 0, sizeof bytes, &why) != CLEAVE_OK)
@@ -566,7 +582,7 @@ static int fill_up(const struct cv_source *source, const char *expected,
     cv_journal_close(journal);
     if (cv_journal_open(database, CV_JOURNAL_RESUME, &cat_lines, source, &journal,
                         &why) != CLEAVE_OK ||
-        cv_journal_count(journal, &count, &why) != CLEAVE_OK || count != chunk.begin + 1)
+        count_chunks(journal, &count, &why) != CLEAVE_OK || count != chunk.begin + 1)
         return 6;
     cv_journal_close(journal);
     return 0;

@@ -70,9 +70,6 @@ enum cleave_status cv_journal_next(struct cv_journal *journal, bool *found,
                                    struct cv_journal_chunk *out,
                                    struct cleave_error *err);
 void cv_journal_rewind(struct cv_journal *journal);
-/* How many chunks there are. */
-enum cleave_status cv_journal_count(struct cv_journal *journal, uint64_t *out,
-                                    struct cleave_error *err);
 /* Pass the output of chunk `id` to `sink`, part by part; `bytes` are borrowed for the
  * call. Ends with the first status that is not OK. */
 typedef enum cleave_status cv_journal_sink(void *context, const void *bytes,

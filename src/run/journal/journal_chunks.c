@@ -26,7 +26,6 @@ static const char *const texts[CV_SQL_STATEMENTS] = {
         "SELECT id, file, first_byte, end_byte, hash, status, seconds, worker,"
         " output_bytes FROM chunk WHERE (file, first_byte) > (?, ?)"
         " ORDER BY file, first_byte LIMIT 1",
-    [CV_SQL_COUNT] = "SELECT count(*) FROM chunk",
     [CV_SQL_CHUNK] = "SELECT hash, output_bytes FROM chunk WHERE id = ?",
     [CV_SQL_PARTS] = "SELECT bytes FROM output WHERE chunk = ? ORDER BY part",
 };
@@ -241,21 +240,6 @@ enum cleave_status cv_journal_next(struct cv_journal *journal, bool *found,
         *out = chunk;
     }
     return CLEAVE_OK;
-}
-
-enum cleave_status cv_journal_count(struct cv_journal *journal, uint64_t *out,
-                                    struct cleave_error *err)
-{
-    enum cleave_status status = CLEAVE_OK;
-    sqlite3_stmt *count = NULL;
-
-    CV_TRY(cv_journal_prepare(journal, CV_SQL_COUNT, &count, err));
-    if (sqlite3_step(count) == SQLITE_ROW)
-        *out = (uint64_t)sqlite3_column_int64(count, 0);
-    else
-        status = cv_journal_fail(journal, "read the journal", err);
-    sqlite3_reset(count);
-    return status;
 }
 
 /* The hash of a chunk and how long its output is. */

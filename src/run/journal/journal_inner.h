@@ -12,7 +12,6 @@ enum cv_journal_statement {
     CV_SQL_FORGET_PARTS,
     CV_SQL_FORGET_CHUNKS,
     CV_SQL_NEXT,
-    CV_SQL_COUNT,
     CV_SQL_CHUNK,
     CV_SQL_PARTS,
     CV_SQL_STATEMENTS,
