@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include "run/input/cut_file.h"
-#include "run/input/source.h"
+#include "run/input/source_inner.h"
 #include "run_check.h"
 
 static char folder[] = "/tmp/cleave-stream-XXXXXX";
@@ -143,7 +143,7 @@ static void waiting(void **state)
     assert_ok(cv_source_open(&name, 1, &options, &source, &err));
     assert_int_equal(write(pipes[1], "1\n2\n3\n4", 7), 7);
     assert_ok(cv_source_pump(source, &err));
-    assert_int_equal(cv_source_waiting(source), 6);
+    assert_int_equal(cv_range_set_total(&source->pending), 6);
     assert_ok(cv_source_take(source, 1, &taken, &one, &err));
     assert_ok(cv_source_take(source, 2, &taken, &two, &err));
     assert_int_equal(two.begin, 2);
@@ -155,7 +155,7 @@ static void waiting(void **state)
     assert_int_equal(taken, CV_TAKE_WAIT);
     assert_int_equal(write(pipes[1], rest, strlen(rest)), strlen(rest));
     assert_ok(cv_source_pump(source, &err));
-    assert_int_equal(cv_source_received(source), 43);
+    assert_int_equal(source->stream->received, 43);
     assert_false(cv_source_wants(source));
     assert_ok(cv_source_take(source, 1000, &taken, &piece, &err));
     assert_int_equal(taken, CV_TAKE_PIECE);

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
+#include "run/input/split_kind.h"
 #include "run/input/split_mask.h"
 #include "split_check.h"
 
@@ -32,7 +33,7 @@ static void names(void **state)
         struct cv_splitter *splitter = parse(good[i]);
 
         assert_string_equal(cv_splitter_text(splitter), good[i]);
-        assert_int_equal(cv_splitter_needs_pass(splitter), good[i][0] == 'c');
+        assert_int_equal(splitter->kind->needs_pass, good[i][0] == 'c');
         assert_int_equal(cv_splitter_pairs(splitter), strcmp(good[i], "fastq") == 0);
         cv_splitter_free(splitter);
     }

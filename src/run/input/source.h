@@ -117,10 +117,6 @@ enum cleave_status cv_source_records(struct cv_source *source,
 /* Bytes in all, and bytes that wait to be taken: INFINITY while a stream may have more. */
 double cv_source_total(const struct cv_source *source);
 double cv_source_left(const struct cv_source *source);
-/* Bytes that can be taken at once, without waiting for a stream; and bytes that have come
- * so far. */
-uint64_t cv_source_waiting(const struct cv_source *source);
-uint64_t cv_source_received(const struct cv_source *source);
 /* Whether a file ends in a record that is cut short, as by a quote that is never closed:
  * then *note says which. To be asked at the end; may read what was not looked at before
  * (csv: at most all after the last cut). */

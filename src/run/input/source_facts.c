@@ -23,16 +23,6 @@ double cv_source_left(const struct cv_source *source)
     return (double)cv_range_set_total(&source->pending);
 }
 
-uint64_t cv_source_waiting(const struct cv_source *source)
-{
-    return cv_range_set_total(&source->pending);
-}
-
-uint64_t cv_source_received(const struct cv_source *source)
-{
-    return source->stream != NULL ? source->stream->received : source->total;
-}
-
 enum cleave_status cv_source_check(struct cv_source *source, const struct cv_piece *piece,
                                    struct cleave_error *err)
 {

@@ -42,9 +42,6 @@ void cv_splitter_free(struct cv_splitter *splitter);
 
 /* The text that was parsed: borrowed, valid until the splitter is freed. */
 const char *cv_splitter_text(const struct cv_splitter *splitter);
-/* Whether a boundary of a file cannot be told from the bytes near it, so that all bytes
- * before it have to be read once (csv). */
-bool cv_splitter_needs_pass(const struct cv_splitter *splitter);
 /* Whether two inputs can be cut side by side (cut_pairs.h; fastq). */
 bool cv_splitter_pairs(const struct cv_splitter *splitter);
 

@@ -37,6 +37,8 @@ struct cv_split_kind {
     const char *name;
     const char *takes; /* what follows a colon, NULL when nothing may     */
     bool optional;     /* whether it may be left out                      */
+    /* A boundary of a file cannot be told from the bytes near it: all bytes before it
+     * have to be read once (csv). */
     bool needs_pass;
     bool pairs;
     bool ends_in_byte; /* a record starts after every splitter->byte       */

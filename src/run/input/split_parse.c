@@ -34,11 +34,6 @@ const char *cv_splitter_text(const struct cv_splitter *splitter)
     return splitter->text;
 }
 
-bool cv_splitter_needs_pass(const struct cv_splitter *splitter)
-{
-    return splitter->kind->needs_pass;
-}
-
 bool cv_splitter_pairs(const struct cv_splitter *splitter)
 {
     return splitter->kind->pairs;
