@@ -12,21 +12,6 @@
 /* A throughput this near to the bound is the bound. */
 static const double rounding = 1e-12;
 
-const char *cv_left_out_text(enum cv_left_out reason)
-{
-    switch (reason) {
-    case CV_NO_GAIN:
-        return "its compute latencies take the whole round";
-    case CV_TOO_LONG:
-        return "its messages take longer than the round";
-    case CV_LESS_VALUE:
-        return "the workers chosen give more for the time they take";
-    case CV_TAKEN:
-        break;
-    }
-    return NULL;
-}
-
 static enum cleave_status check(const struct cv_stream_task *task,
                                 struct cleave_error *err)
 {

@@ -41,9 +41,6 @@ enum cv_left_out {
     CV_LESS_VALUE, /* those chosen give more for the time of the masters    */
 };
 
-/* The reason as a phrase: borrowed, static; NULL for CV_TAKEN. */
-const char *cv_left_out_text(enum cv_left_out reason);
-
 /* The clusters of the streams; all memory is the arena's. */
 struct cv_stream_choice {
     double throughput;  /* units per second of all streams                           */
