@@ -31,15 +31,9 @@ cv_planned_init(struct cv_planned *planned, const struct cleave_policy *policy,
                 const struct cleave_platform *platform,
                 const struct cleave_worker *declared, const struct cv_load *load,
                 const struct cv_forecast *forecast, struct cleave_error *err);
-/* The same for a reduction of `nodes` partials with the given declared costs. */
-enum cleave_status cv_planned_reduce(struct cv_planned *planned,
-                                     const struct cleave_policy *policy,
-                                     const struct cleave_setting *settings,
-                                     size_t nsettings, uint32_t nodes, double transfer_s,
-                                     double compute_s, uint64_t seed,
-                                     struct cleave_error *err);
-/* The same with the declared costs that `costs`, which must outlive it, have on average;
- * where one exact instance is given, the policy is told what each node takes. */
+/* The same for a reduction with the declared costs that `costs`, which must outlive it,
+ * have on average; where one exact instance is given, the policy is told what each node
+ * takes. */
 struct cv_reduce_costs;
 enum cleave_status cv_planned_reduce_costs(struct cv_planned *planned,
                                            const struct cleave_policy *policy,

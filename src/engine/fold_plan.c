@@ -218,15 +218,6 @@ size_t cv_fold_plan_count(const struct cv_fold_plan *plan)
     return plan->count - plan->without;
 }
 
-size_t cv_fold_plan_held(const struct cv_fold_plan *plan, uint32_t worker)
-{
-    size_t held = 0;
-
-    for (size_t i = 0; i < plan->count; i++)
-        held += plan->items[i].holder == worker;
-    return held;
-}
-
 bool cv_fold_plan_last(const struct cv_fold_plan *plan, uint64_t *out_id,
                        uint32_t *out_holder, uint64_t *out_bytes)
 {

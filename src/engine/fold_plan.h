@@ -68,11 +68,9 @@ cv_fold_plan_lose(struct cv_fold_plan *plan, uint32_t worker,
                                               struct cleave_error *err),
                   void *context, struct cleave_error *err);
 
-/* Partials that there are; those of them that could be folded with another one now; how
- * many a worker holds. */
+/* Partials that there are; those of them that could be folded with another one now. */
 size_t cv_fold_plan_count(const struct cv_fold_plan *plan);
 size_t cv_fold_plan_ready(const struct cv_fold_plan *plan);
-size_t cv_fold_plan_held(const struct cv_fold_plan *plan, uint32_t worker);
 /* The only partial left, if it is free. */
 bool cv_fold_plan_last(const struct cv_fold_plan *plan, uint64_t *out_id,
                        uint32_t *out_holder, uint64_t *out_bytes);

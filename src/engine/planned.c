@@ -141,20 +141,6 @@ cv_planned_reduce_view(struct cv_planned *planned, const struct cleave_policy *p
     return status;
 }
 
-enum cleave_status cv_planned_reduce(struct cv_planned *planned,
-                                     const struct cleave_policy *policy,
-                                     const struct cleave_setting *settings,
-                                     size_t nsettings, uint32_t nodes, double transfer_s,
-                                     double compute_s, uint64_t seed,
-                                     struct cleave_error *err)
-{
-    const struct cleave_view view = {
-        .nworkers = nodes, .seed = seed, .transfer_s = transfer_s, .compute_s = compute_s
-    };
-
-    return cv_planned_reduce_view(planned, policy, settings, nsettings, &view, err);
-}
-
 enum cleave_status cv_planned_reduce_costs(struct cv_planned *planned,
                                            const struct cleave_policy *policy,
                                            const struct cleave_setting *settings,

@@ -114,10 +114,8 @@ static void compare(const struct how *how, struct cv_reduce_costs *costs, uint64
         struct cv_planned planned;
 
         costs->nodes = sizes[i];
-        assert_int_equal(cv_planned_reduce(&planned, policy, how->settings,
-                                           how->nsettings, costs->nodes,
-                                           cv_mean_transfer(costs),
-                                           cv_mean_compute(costs), seed, &err),
+        assert_int_equal(cv_planned_reduce_costs(&planned, policy, how->settings,
+                                                 how->nsettings, costs, seed, &err),
                          CLEAVE_OK);
         compare_runs(how, &planned, costs, 1000 * i);
         cv_planned_done(&planned);
@@ -161,8 +159,8 @@ static void test_nothing_left(void **unused)
         assert_int_equal(cleave_policy_find(CLEAVE_TASK_REDUCE, hows[h].policy, &policy,
                                             &err),
                          CLEAVE_OK);
-        assert_int_equal(cv_planned_reduce(&planned, policy, hows[h].settings,
-                                           hows[h].nsettings, 64, 1, 0, 3, &err),
+        assert_int_equal(cv_planned_reduce_costs(&planned, policy, hows[h].settings,
+                                                 hows[h].nsettings, &costs, 3, &err),
                          CLEAVE_OK);
         left_to_driver = 0;
         compare_runs(&hows[h], &planned, &costs, 0);

@@ -269,6 +269,10 @@ static void replay_repeats_the_orders(void **state)
     const struct instance *instance = &instances[8];
     struct cleave_costs *exact = make_costs(instance);
     struct cv_reduce_costs costs = { .nodes = instance->nodes, .exact = exact };
+    const struct cleave_view view = { .nworkers = costs.nodes,
+                                      .seed = 1,
+                                      .transfer_s = cv_mean_transfer(&costs),
+                                      .compute_s = cv_mean_compute(&costs) };
 
     (void)state;
     for (size_t p = 0; p < cleave_policy_count(); p++) {
@@ -284,9 +288,7 @@ static void replay_repeats_the_orders(void **state)
             continue;
         assert_int_equal(cleave_trace_new(&recorded, NULL), CLEAVE_OK);
         assert_int_equal(cleave_trace_new(&replayed, NULL), CLEAVE_OK);
-        assert_int_equal(cv_planned_reduce(&planned, policy, NULL, 0, costs.nodes,
-                                           cv_mean_transfer(&costs),
-                                           cv_mean_compute(&costs), 1, NULL),
+        assert_int_equal(cv_planned_reduce_view(&planned, policy, NULL, 0, &view, NULL),
                          CLEAVE_OK);
         assert_int_equal(cv_driver_open(&planned, cv_native_reduce_for(policy), NULL,
                                         &costs, &driver, NULL),
