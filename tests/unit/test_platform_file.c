@@ -259,8 +259,15 @@ static bool survives(const char *text, size_t length)
     if (status == CLEAVE_OK) {
         assert_non_null(platform);
         assert_true(cleave_platform_nworkers(platform) > 0);
-        for (uint32_t i = 0; i < cleave_platform_nworkers(platform) && i < 100; i++)
-            assert_null(cv_worker_fault(&cleave_platform_workers(platform)[i], NULL));
+        for (uint32_t i = 0; i < cleave_platform_nworkers(platform) && i < 100; i++) {
+            struct cleave_platform *one = NULL;
+
+            assert_int_equal(cleave_platform_new(CLEAVE_PORT_ONE,
+                                                 &cleave_platform_workers(platform)[i], 1,
+                                                 &one, NULL),
+                             CLEAVE_OK);
+            cleave_platform_free(one);
+        }
         cleave_platform_free(platform);
         return true;
     }

@@ -2,8 +2,6 @@
  * SPDX-License-Identifier: MIT */
 #include "streams_inputs.h"
 
-#include "model/platform/platform_internal.h"
-
 double *case_room(struct vector_case *c, size_t count)
 {
     double *room = cv_array(c->arena, count, sizeof *room);
@@ -18,7 +16,8 @@ bool case_stream_worker(struct vector_case *c, const struct json *value,
 {
     enum { FIELDS = 6 };
     double numbers[FIELDS];
-    const char *fault;
+    struct cleave_platform *platform = NULL;
+    struct cleave_error err;
 
     if (value == NULL || value->kind != JSON_LIST || value->count != FIELDS) {
         case_fail(c, "input: expected a worker as a list of six numbers");
@@ -33,10 +32,12 @@ bool case_stream_worker(struct vector_case *c, const struct json *value,
     }
     *out = (struct cleave_worker){ numbers[0], numbers[1], numbers[2],
                                    numbers[3], numbers[4], numbers[5] };
-    fault = cv_worker_fault(out, NULL);
-    if (fault != NULL)
-        case_fail(c, "input: a worker has a %s that cannot be used", fault);
-    return fault == NULL;
+    if (cleave_platform_new(CLEAVE_PORT_ONE, out, 1, &platform, &err) != CLEAVE_OK) {
+        case_fail(c, "input: %s: %s", err.field, err.text);
+        return false;
+    }
+    cleave_platform_free(platform);
+    return true;
 }
 
 /* A number for all workers or a list of one per worker; NULL when it is not listed. */

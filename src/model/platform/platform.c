@@ -93,17 +93,6 @@ static const char *find_fault(const struct cleave_worker *worker,
     return NULL;
 }
 
-const char *cv_worker_fault(const struct cleave_worker *worker, const char **out_expected)
-{
-    const char *expected;
-    double value;
-    const char *name = find_fault(worker, &expected, &value);
-
-    if (name != NULL && out_expected != NULL)
-        *out_expected = expected;
-    return name;
-}
-
 static enum cleave_status check_worker(const struct cleave_worker *worker, uint32_t index,
                                        struct cleave_error *err)
 {

@@ -41,9 +41,4 @@ enum cleave_status cv_platform_build(enum cleave_port port,
                                      struct cleave_platform **out,
                                      uint32_t reterr_groups[2], struct cleave_error *err);
 
-/* NULL if the numbers can be used, or which one cannot and why: "speed" and "expected a
- * positive number" (both static; out_expected may be NULL). */
-const char *cv_worker_fault(const struct cleave_worker *worker,
-                            const char **out_expected);
-
 #endif
