@@ -1,5 +1,6 @@
 /* test_reduce_bounds.c -- bounds against what the greedy trees take.
  * SPDX-License-Identifier: MIT */
+#include "../../tools/check_vectors/reduce_printed.h"
 #include "tree_check.h"
 
 #include "model/reduce/reduce_bounds.h"
@@ -22,7 +23,7 @@ static void bounds_hold_on_a_grid(void **state)
                 const double limited = cv_reduce_upper_limited(n, d, c, k);
                 const double transfers = greedy_of(n, d, c, k, 0, &arena).length_s;
                 const double reducers = greedy_of(n, d, c, 0, k, &arena).length_s;
-                const double printed = cv_reduce_upper_printed(n, d, c, k);
+                const double printed = reduce_upper_printed(n, d, c, k);
 
                 assert_true(transfers <= limited);
                 assert_true(reducers <= limited);
@@ -41,7 +42,7 @@ static void bounds_hold_on_a_grid(void **state)
 static void printed_bound_fails_at_six(void **state)
 {
     (void)state;
-    assert_equal(cv_reduce_upper_printed(6, 1, 0, 3), 2);
+    assert_equal(reduce_upper_printed(6, 1, 0, 3), 2);
     assert_equal(cv_reduce_lower(6, 1, 0), 3);
     assert_equal(cv_reduce_upper_limited(6, 1, 0, 3), 3);
     assert_equal(cv_reduce_upper_limited(1, 1, 1, 5), 0);

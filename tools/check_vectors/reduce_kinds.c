@@ -10,6 +10,7 @@
 #include "model/reduce/reduce_length.h"
 #include "model/reduce/reduce_markov.h"
 #include "model/reduce/tree_strategy.h"
+#include "reduce_printed.h"
 
 /* Numbers of elements may exceed what a node is counted by. */
 static uint64_t case_elements(struct vector_case *c)
@@ -308,7 +309,7 @@ static void run_bounds(struct vector_case *c)
         return;
     expect_number(c, "lemma5_lower", cv_reduce_lower(n, d, compute));
     expect_number(c, "prop6_upper", cv_reduce_upper(n, d, compute));
-    expect_number(c, "prop8_as_printed", cv_reduce_upper_printed(n, d, compute, k));
+    expect_number(c, "prop8_as_printed", reduce_upper_printed(n, d, compute, k));
     expect_number(c, "prop8_corrected", cv_reduce_upper_limited(n, d, compute, k));
     for (size_t i = 0; i < 3; i++)
         if (plan_greedy(c, n, limits[i], &tree))

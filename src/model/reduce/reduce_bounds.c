@@ -35,15 +35,6 @@ double cv_reduce_upper_limited(uint64_t n, double d, double c, uint64_t k)
     return (rounds + (double)divide_up(n - (UINT64_C(1) << rounds), k)) * (d + c);
 }
 
-double cv_reduce_upper_printed(uint64_t n, double d, double c, uint64_t k)
-{
-    unsigned rounds = 0; /* floor(log2 k) */
-
-    while (k >> rounds > 1)
-        rounds++;
-    return (rounds + 1 + ((double)divide_up(n, k) - 2)) * (d + c);
-}
-
 unsigned cv_reduce_ordered_rounds(uint32_t n)
 {
     /* 1.5^k as a whole and a fraction of 2^64, exact while k <= 64. */

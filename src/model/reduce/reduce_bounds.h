@@ -18,10 +18,6 @@ double cv_reduce_upper(uint64_t n, double d, double c);
  * l = ceil(log2 k) rounds of d + c make 2^l nodes, from then on k more per round:
  * (l + ceil((n - 2^l) / k)) (d + c). A k above n / 2 is of no more use than n / 2. */
 double cv_reduce_upper_limited(uint64_t n, double d, double c, uint64_t k);
-/* The form that is in print, (floor(log2 k + 1) + ceil(n / k - 2)) (d + c). Right only
- * when k is a power of two: for n = 6, k = 3, d = 1, c = 0 it says 2, and 3 is the least.
- * For comparison; k from 1 to n / 2. */
-double cv_reduce_upper_printed(uint64_t n, double d, double c, uint64_t k);
 
 /* What is proved of a policy: nothing, that its tree is optimal for equal costs, or the
  * guarantee of an algorithm that does not know the costs. */
