@@ -8,13 +8,12 @@ enum { MOST = 20 };
 
 static void all_that_share_end_together(void **state)
 {
-    struct cv_arena arena;
     unsigned left_out = 0;
 
     (void)state;
-    cv_arena_init(&arena);
     for (uint32_t number = 0; number < 1000; number++) {
         double ready[MOST], overhead[MOST], speed[MOST], share[MOST];
+        struct cv_basin basins[MOST];
         double load, end, sum = 0;
         struct cv_random random;
         uint32_t n;
@@ -27,7 +26,7 @@ static void all_that_share_end_together(void **state)
             overhead[w] = random_between(&random, 0, 1);
             speed[w] = random_scale(&random, 0.1, 100);
         }
-        assert_true(cv_water_fill(ready, overhead, speed, n, load, &arena, share, &end));
+        assert_true(cv_water_fill(basins, ready, overhead, speed, n, load, share, &end));
         for (uint32_t w = 0; w < n; w++) {
             sum += share[w];
             assert_true(share[w] >= 0);
@@ -38,30 +37,26 @@ static void all_that_share_end_together(void **state)
             left_out += share[w] == 0;
         }
         assert_near(sum, load, 1e-9);
-        cv_arena_reset(&arena);
     }
     assert_in_range(left_out, 500, 15000);
-    cv_arena_done(&arena);
 }
 
 static void workers_without_speed_get_nothing(void **state)
 {
     const double ready[] = { 3, 1, 2 }, overhead[] = { 0, 0, 0.5 };
     const double speed[] = { 2, 0, 4 };
+    struct cv_basin basins[3];
     double share[3], end;
-    struct cv_arena arena;
 
     (void)state;
-    cv_arena_init(&arena);
-    assert_true(cv_water_fill(ready, overhead, speed, 3, 8, &arena, share, &end));
+    assert_true(cv_water_fill(basins, ready, overhead, speed, 3, 8, share, &end));
     assert_true(share[1] == 0);
     assert_near(share[0] + share[2], 8, 1e-12);
     assert_near(end, 4, 1e-12);
-    assert_true(cv_water_fill(ready, overhead, speed, 3, 0, &arena, share, &end));
+    assert_true(cv_water_fill(basins, ready, overhead, speed, 3, 0, share, &end));
     assert_near(end, 2.5, 1e-12);
     assert_true(share[0] == 0 && share[2] == 0);
-    assert_false(cv_water_fill(ready, overhead, speed + 1, 1, 8, &arena, share, &end));
-    cv_arena_done(&arena);
+    assert_false(cv_water_fill(basins, ready, overhead, speed + 1, 1, 8, share, &end));
 }
 
 int main(void)

@@ -146,12 +146,17 @@ static void run_waterfill(struct vector_case *c)
     const double *ready = case_numbers(c, "E", &n);
     const double *speed = case_numbers(c, "F", &nspeeds);
     const double *overhead = case_numbers(c, "O", &noverheads);
+    struct cv_basin *basins = cv_array(c->arena, n, sizeof *basins);
     double *share = case_room(c, n), end;
 
     if (ready == NULL || speed == NULL || overhead == NULL || share == NULL)
         return;
+    if (basins == NULL) {
+        case_fail(c, "out of memory");
+        return;
+    }
     if (nspeeds != n || noverheads != n ||
-        !cv_water_fill(ready, overhead, speed, (uint32_t)n, case_number(c, "V"), c->arena,
+        !cv_water_fill(basins, ready, overhead, speed, (uint32_t)n, case_number(c, "V"),
                        share, &end)) {
         case_fail(c, "input: expected E, F and O of the same workers");
         return;

@@ -33,9 +33,9 @@ static double common_end(const struct cv_basin *basins, uint32_t n, double load)
     return basins[0].begin_s + end;
 }
 
-bool cv_water_fill_in(struct cv_basin *basins, const double *ready_s,
-                      const double *overhead_s, const double *speed_ups, uint32_t n,
-                      double load, double *out_share, double *out_end)
+bool cv_water_fill(struct cv_basin *basins, const double *ready_s,
+                   const double *overhead_s, const double *speed_ups, uint32_t n,
+                   double load, double *out_share, double *out_end)
 {
     uint32_t used = 0;
 
@@ -53,14 +53,4 @@ bool cv_water_fill_in(struct cv_basin *basins, const double *ready_s,
                 ? speed_ups[w] * fmax(0, *out_end - (ready_s[w] + overhead_s[w]))
                 : 0;
     return true;
-}
-
-bool cv_water_fill(const double *ready_s, const double *overhead_s,
-                   const double *speed_ups, uint32_t n, double load,
-                   struct cv_arena *arena, double *out_share, double *out_end)
-{
-    struct cv_basin *basins = cv_array(arena, n, sizeof *basins);
-
-    return basins != NULL && cv_water_fill_in(basins, ready_s, overhead_s, speed_ups, n,
-                                              load, out_share, out_end);
 }

@@ -10,21 +10,17 @@
 #define CV_WATER_FILL_H
 #include <stdbool.h>
 #include <stdint.h>
-#include "base/arena.h"
 
-/* Share out `load` >= 0 over n > 0 workers; *out_end is t* (for no load, the least ready
- * + overhead). Workers whose speed is not positive get nothing. false when memory is
- * short or no worker has a speed. O(n log n). */
-bool cv_water_fill(const double *ready_s, const double *overhead_s,
-                   const double *speed_ups, uint32_t n, double load,
-                   struct cv_arena *arena, double *out_share, double *out_end);
-
-/* The same in room for n of these, for callers that may not allocate. */
+/* Room to work in, as callers may not be allowed to allocate. */
 struct cv_basin {
     double begin_s, speed_ups;
 };
-bool cv_water_fill_in(struct cv_basin *room, const double *ready_s,
-                      const double *overhead_s, const double *speed_ups, uint32_t n,
-                      double load, double *out_share, double *out_end);
+
+/* Share out `load` >= 0 over n > 0 workers, with room for n basins; *out_end is t* (for
+ * no load, the least ready + overhead). Workers whose speed is not positive get nothing.
+ * false when no worker has a speed. O(n log n). */
+bool cv_water_fill(struct cv_basin *room, const double *ready_s, const double *overhead_s,
+                   const double *speed_ups, uint32_t n, double load, double *out_share,
+                   double *out_end);
 
 #endif

@@ -115,8 +115,8 @@ void cv_as4dr_spread(struct cv_as4dr *as4dr, const struct cleave_view *view, dou
         overhead[w] = as4dr->workers[w].latency_s;
         speed[w] = as4dr->places[w].member ? as4dr->workers[w].speed_ups : 0;
     }
-    if (!cv_water_fill_in(as4dr->basins, ready, overhead, speed, view->nworkers, left,
-                          share, &end_s))
+    if (!cv_water_fill(as4dr->basins, ready, overhead, speed, view->nworkers, left, share,
+                       &end_s))
         return;
     if (as4dr->watch != NULL && as4dr->watch->spread != NULL)
         as4dr->watch->spread(as4dr->watch->context, end_s, share);
