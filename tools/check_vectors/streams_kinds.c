@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "kinds.h"
+#include "cycle_worst.h"
 #include "model/stream/cycle_order.h"
 #include "model/platform/periodic_profile.h"
 #include "model/stream/stream_cip.h"
@@ -130,7 +131,7 @@ static void run_order(struct vector_case *c)
     if (times == NULL || order == NULL ||
         !cv_cycle_of_times(times, ring.n, c->arena, &cycle, &base) ||
         !cv_cycle_best(&cycle, c->arena, order, &best, &bound) ||
-        !cv_cycle_worst(&cycle, c->arena, &worst)) {
+        !cycle_worst(&cycle, c->arena, &worst)) {
         case_fail(c, "out of memory");
         return;
     }

@@ -1,7 +1,7 @@
 /* cycle_order.c -- the order of service that costs least.
  * SPDX-License-Identifier: MIT
  *
- * Best. Matching the i-th least `leave` with the i-th least `enter` is the cheapest
+ * Matching the i-th least `leave` with the i-th least `enter` is the cheapest
  * assignment. Exchanging the followers of ranks i and i + 1 costs
  *
  *     max(0, least(leave, enter) of rank i + 1 - greatest(leave, enter) of rank i)
@@ -10,14 +10,7 @@
  * exchanges that joins all cycles is a spanning tree, and the sum of its costs is what
  * the cheapest cycle costs above the assignment, provided that the exchanges are made in
  * this order: those at ranks with enter >= leave from the greatest rank down, then the
- * others from the least up.
- *
- * Worst. At most, the n greatest of the 2n numbers are the maxima of the n links. That is
- * reached unless each place has exactly one of its two numbers among those, in which case
- * the places whose `leave` is (call them A) and those whose `enter` is (B) each form
- * their own cycles. One link from A to B then loses the least number of the upper half,
- * one from B to A gains the greatest of the lower half, unless both belong to one place
- * that is not alone on its side; then the second best of either is taken. */
+ * others from the least up. */
 #include "model/stream/cycle_order.h"
 
 #include <math.h>
@@ -170,54 +163,6 @@ bool cv_cycle_best(const struct cv_cycle *cycle, struct cv_arena *arena, uint32_
     *out_cost = cv_cycle_cost(cycle, order);
     if (out_bound != NULL)
         *out_bound = bound;
-    return true;
-}
-
-/* Places with `leave` in the upper half (A), and places with both numbers in it; the
- * sorted numbers name a place by its index, `enter` by n + index. */
-static void count_sides(const struct ranked *upper, uint32_t n, bool *in_upper,
-                        uint32_t *out_a, uint32_t *out_both)
-{
-    *out_a = *out_both = 0;
-    for (uint32_t i = 0; i < n; i++)
-        in_upper[upper[i].index] = true;
-    for (uint32_t i = 0; i < n; i++) {
-        *out_a += in_upper[i];
-        *out_both += in_upper[i] && in_upper[n + i];
-    }
-}
-
-bool cv_cycle_worst(const struct cv_cycle *cycle, struct cv_arena *arena,
-                    double *out_cost)
-{
-    const uint32_t n = cycle->n;
-    double *both = cv_array(arena, 2 * (size_t)n, sizeof *both), cost = 0;
-    bool *in_upper = cv_array(arena, 2 * (size_t)n, sizeof *in_upper);
-    struct ranked *ranks;
-    uint32_t a, pairs, least, greatest;
-
-    if (both == NULL || in_upper == NULL)
-        return false;
-    for (uint32_t i = 0; i < n; i++) {
-        both[i] = cycle->leave[i];
-        both[n + i] = cycle->enter[i];
-    }
-    ranks = rank(both, 2 * n, arena);
-    if (ranks == NULL)
-        return false;
-    for (uint32_t i = 0; i < n; i++)
-        cost += ranks[n + i].value;
-    count_sides(ranks + n, n, in_upper, &a, &pairs);
-    if (pairs == 0 && a > 0 && a < n) {
-        least = ranks[n].index;
-        greatest = ranks[n - 1].index;
-        if (least % n != greatest % n || (least < n ? a : n - a) == 1)
-            cost -= ranks[n].value - ranks[n - 1].value;
-        else
-            cost -= fmin(ranks[n + 1].value - ranks[n - 1].value,
-                         ranks[n].value - ranks[n - 2].value);
-    }
-    *out_cost = cost;
     return true;
 }
 

@@ -31,10 +31,6 @@ double cv_cycle_cost(const struct cv_cycle *cycle, const uint32_t *order);
 bool cv_cycle_best(const struct cv_cycle *cycle, struct cv_arena *arena, uint32_t *order,
                    double *out_cost, double *out_bound);
 
-/* What the dearest cycle costs. O(n log n); false when memory is short. */
-bool cv_cycle_worst(const struct cv_cycle *cycle, struct cv_arena *arena,
-                    double *out_cost);
-
 /* The costs between workers of a stream as a cycle. *out_base is what every order costs
  * besides: the sum of the second results. Margins are not in it: a common one stretches
  * all orders alike. false when memory is short. */
