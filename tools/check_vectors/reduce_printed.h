@@ -11,11 +11,12 @@
 /* k from 1 to n / 2. */
 static inline double reduce_upper_printed(uint64_t n, double d, double c, uint64_t k)
 {
+    const uint64_t each = k > 0 ? (n + k - 1) / k : n;
     unsigned rounds = 0; /* floor(log2 k) */
 
     while (k >> rounds > 1)
         rounds++;
-    return (rounds + 1 + ((double)(n / k + (n % k != 0)) - 2)) * (d + c);
+    return (rounds + 1 + ((double)each - 2)) * (d + c);
 }
 
 #endif

@@ -7,13 +7,13 @@
 
 /* clang-format off */
 const struct cv_worker_field cv_worker_fields[CV_WORKER_FIELDS] = {
-    /* name, quantity, offset, required, positive, like, listed */
-    { "speed",            CV_RATE,    AT(speed_ups),            true,  true,  NULL,        3 },
-    { "compute_latency",  CV_SECONDS, AT(compute_latency_s),    false, false, NULL,        4 },
-    { "bandwidth",        CV_RATE,    AT(bandwidth_ups),        true,  true,  NULL,        2 },
-    { "latency",          CV_SECONDS, AT(latency_s),            false, false, NULL,        1 },
-    { "return_bandwidth", CV_RATE,    AT(return_bandwidth_ups), false, true,  "bandwidth", 0 },
-    { "return_latency",   CV_SECONDS, AT(return_latency_s),     false, false, "latency",   0 },
+    /* name, like, offset, quantity, listed, required, positive */
+    { "speed",            NULL,        AT(speed_ups),            CV_RATE,    3, true,  true },
+    { "compute_latency",  NULL,        AT(compute_latency_s),    CV_SECONDS, 4, false, false },
+    { "bandwidth",        NULL,        AT(bandwidth_ups),        CV_RATE,    2, true,  true },
+    { "latency",          NULL,        AT(latency_s),            CV_SECONDS, 1, false, false },
+    { "return_bandwidth", "bandwidth", AT(return_bandwidth_ups), CV_RATE,    0, false, true },
+    { "return_latency",   "latency",   AT(return_latency_s),     CV_SECONDS, 0, false, false },
 };
 /* clang-format on */
 

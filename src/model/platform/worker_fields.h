@@ -12,13 +12,13 @@
 
 struct cv_worker_field {
     const char *name; /* as platform files spell it                                    */
-    enum cv_quantity quantity;
-    size_t offset;    /* of a double in struct cleave_worker                           */
-    bool required;    /* a platform file has to say it                                 */
-    bool positive;    /* above 0; others are 0 or more                                 */
     const char *like; /* of the way back: the field of the way out that it follows when
                          it is left out or when that one is swept; NULL: 0 if left out */
-    unsigned listed;  /* its place, from 1, in the list of what can be swept; 0: not   */
+    size_t offset;    /* of a double in struct cleave_worker                           */
+    enum cv_quantity quantity;
+    unsigned listed; /* its place, from 1, in the list of what can be swept; 0: not    */
+    bool required;   /* a platform file has to say it                                  */
+    bool positive;   /* above 0; others are 0 or more                                  */
 };
 
 /* In the order in which files list them. Traces list costs in this order without names, so
