@@ -223,7 +223,7 @@ static double given_s(uint32_t n, uint32_t number, bool fixed, double *work)
 {
     enum { REPEATS = 5 };
     struct cv_trip *trips = malloc(n * sizeof *trips);
-    uint32_t *orders = malloc(2 * n * sizeof *orders);
+    uint32_t *orders = malloc((size_t)2 * n * sizeof *orders);
     const struct cv_returns returns = { trips, n, true };
     struct cv_round_trip found;
     struct cv_arena arena;

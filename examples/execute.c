@@ -55,6 +55,7 @@ static int count_lines(const char *path, uint32_t workers, unsigned long *out)
     struct cleave_execution_result *summary = NULL;
     struct cleave_error err;
     int failed = result == NULL;
+    char text[32];
 
     if (failed)
         perror("execute");
@@ -62,7 +63,8 @@ static int count_lines(const char *path, uint32_t workers, unsigned long *out)
         failed = complain(&err);
     if (!failed) {
         rewind(result);
-        failed = fscanf(result, "%lu", out) != 1 || summary->failed > 0;
+        failed = fgets(text, sizeof text, result) == NULL || summary->failed > 0;
+        *out = failed ? 0 : strtoul(text, NULL, 10);
         for (uint32_t w = 0; w < summary->nworkers; w++)
             printf("%-4s %10.0f bytes in %llu chunks\n", summary->workers[w].name,
                    summary->workers[w].units,
