@@ -33,13 +33,17 @@ static enum cleave_status check(int code, const char *what, struct cleave_error 
 static enum cleave_status share(void *all, const void *own, int bytes, MPI_Comm comm,
                                 struct cleave_error *err)
 {
-    static const char what[] = "let ranks tell each other where they are";
-    MPI_Request request;
+    MPI_Request request = MPI_REQUEST_NULL;
+    int code = MPI_Iallgather(own, bytes, MPI_BYTE, all, bytes, MPI_BYTE, comm, &request);
+    int given_back;
 
-    CV_TRY(
-        check(MPI_Iallgather(own, bytes, MPI_BYTE, all, bytes, MPI_BYTE, comm, &request),
-              what, err));
-    return check(cv_nap_settle(&request), what, err);
+    if (code == MPI_SUCCESS)
+        code = cv_nap_settle(&request);
+    if (code != MPI_SUCCESS)
+        request = MPI_REQUEST_NULL; /* nobody knows when it would end */
+    given_back = MPI_Wait(&request, MPI_STATUS_IGNORE); /* at once: it is settled */
+    return check(code == MPI_SUCCESS ? given_back : code,
+                 "let ranks tell each other where they are", err);
 }
 
 static enum cleave_status describe_machine(struct cv_machine *out,
