@@ -75,7 +75,7 @@ static void best_and_worst_of_all_permutations(void **state)
     (void)state;
     cv_arena_init(&arena);
     for (uint32_t number = 0; number < 7000; number++) {
-        double leave[MOST], enter[MOST], best, worst, bound;
+        double leave[MOST], enter[MOST], best, worst = 0, bound;
         uint32_t order[MOST], all[MOST] = { 0, 1, 2, 3, 4, 5, 6 };
         struct cv_cycle cycle = { leave, enter, 0 };
         struct extremes seen = { INFINITY, -INFINITY };
@@ -189,7 +189,7 @@ static void many_places(void **state)
     const struct cv_cycle cycle = { leave, enter, MANY };
     struct cv_random random;
     struct cv_arena arena;
-    double best, worst, bound, given;
+    double best, worst = 0, bound, given;
 
     (void)state;
     assert_true(leave != NULL && enter != NULL && order != NULL);
