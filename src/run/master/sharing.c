@@ -34,11 +34,18 @@ const char *cv_sharing_name(const struct cleave_sharing *asked)
                                        : cv_policy_of_runs()->name;
 }
 
+static size_t count_settings(const struct cleave_sharing *asked)
+{
+    return asked->settings != NULL ? asked->nsettings : 0;
+}
+
 /* The setting that says how many units every chunk of the policy has; NULL: none. */
 static const struct cleave_setting *find_size(const struct cleave_sharing *asked,
                                               const struct cleave_policy *policy)
 {
-    for (size_t i = 0; policy->one_size != NULL && i < asked->nsettings; i++)
+    const size_t count = policy->one_size != NULL ? count_settings(asked) : 0;
+
+    for (size_t i = 0; i < count; i++)
         if (strcmp(asked->settings[i].key, policy->one_size) == 0)
             return &asked->settings[i];
     return NULL;
@@ -66,29 +73,30 @@ enum cleave_status cv_sharing_settings(const struct cleave_sharing *asked,
                                        size_t *out_count, struct cleave_error *err)
 {
     static const struct cleave_setting none[1];
+    const size_t count = count_settings(asked);
     const struct cleave_policy *policy;
     struct cleave_setting *settings;
     char size[CV_NUMBER_SIZE];
 
     *out = asked->settings != NULL ? asked->settings : none;
-    *out_count = asked->nsettings;
+    *out_count = count;
     if (!(asked->block > 0))
         return CLEAVE_OK;
     CV_TRY(cv_sharing_policy(asked, &policy, err));
     if (find_size(asked, policy) != NULL)
         return cv_fail(err, CLEAVE_EINPUT, "parameter '%s' is given twice",
                        policy->one_size);
-    settings = cv_array(arena, asked->nsettings + 1, sizeof *settings);
+    settings = cv_array(arena, count + 1, sizeof *settings);
     if (settings == NULL)
         return cv_fail_memory(err, "the parameters");
-    if (asked->nsettings > 0)
-        memcpy(settings, asked->settings, asked->nsettings * sizeof *settings);
-    settings[asked->nsettings] = (struct cleave_setting){
+    if (count > 0)
+        memcpy(settings, asked->settings, count * sizeof *settings);
+    settings[count] = (struct cleave_setting){
         policy->one_size, cv_arena_text(arena, cv_number_full(asked->block, size))
     };
-    if (settings[asked->nsettings].value == NULL)
+    if (settings[count].value == NULL)
         return cv_fail_memory(err, "the parameters");
     *out = settings;
-    *out_count = asked->nsettings + 1;
+    *out_count = count + 1;
     return CLEAVE_OK;
 }
