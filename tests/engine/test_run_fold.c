@@ -306,6 +306,7 @@ static enum cleave_status execute(struct cleave_execution *execution, const char
     assert_true(execution->output.descriptor >= 0);
     status = cleave_execute(execution, out, err);
     close(execution->output.descriptor);
+    execution->command = NULL; /* its words are gone */
     assert_int_equal(open_descriptors(), before);
     return status;
 }
