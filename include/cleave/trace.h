@@ -15,14 +15,14 @@ CLEAVE_BEGIN_C
 
 struct cleave_entry {
     bool is_order;
-    union {
-        struct cleave_event event;
-        struct cleave_order order;
-    } as;
     /* Of events in a real run, where only the engine knows what is left, since records
      * are not divisible: whether that is known, and how many units. Not known: a stream. */
     bool knows_left;
     double units_left;
+    union {
+        struct cleave_event event;
+        struct cleave_order order;
+    } as;
 };
 
 struct cleave_trace;

@@ -197,10 +197,10 @@ static void small_ones_are_solved(void **state)
     (void)state;
     cv_arena_init(&arena);
     for (uint32_t number = 0; number < 600; number++) {
-        struct cv_knapsack_answer answer, greedy;
+        struct cv_knapsack_answer answer, greedy = { .profit = 0 };
         struct scene scene;
-        double best, lp, kp;
-        bool exact;
+        double best, lp, kp = 0;
+        bool exact = false;
 
         random_scene(&scene, number);
         best = try_all_sets(&scene);
@@ -402,7 +402,7 @@ static void bounds_are_close(void **state)
     for (uint32_t number = 0; number < 12; number++) {
         const uint32_t n = number % 2 == 0 ? 10 : 40;
         struct cv_knapsack problem = { classes, n, 5 + 15 * (number % 3), 4.5, NULL };
-        struct cv_knapsack_answer answer, greedy;
+        struct cv_knapsack_answer answer, greedy = { .profit = 0 };
 
         random_classes(classes, n, 100 + number);
         MUST(cv_knapsack_solve(&problem, 20000000, &arena, &answer, &err));

@@ -455,7 +455,7 @@ static void shares_out_a_file(void **state)
     rewind(out);
     for (int i = 0; i < 1000; i++) {
         assert_non_null(fgets(line, sizeof line, out));
-        assert_int_equal(atoi(line), i);
+        assert_int_equal(strtol(line, NULL, 10), i);
     }
     assert_null(fgets(line, sizeof line, out));
     assert_true(result->chunks > 5);
