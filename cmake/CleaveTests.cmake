@@ -116,7 +116,7 @@ include(cmake/CleaveMpiRunTests.cmake)
 # What starts threads, for ThreadSanitizer: `make check-threads` builds the target `threaded`
 # and runs what has this label. Of MPI, Open MPI alone: MPICH does not start under it.
 add_custom_target(threaded)
-add_dependencies(threaded cleave)
+add_dependencies(threaded cleave cleave-figures)
 set(threaded cli/simulate_load cli/simulate_reduce cli/streams)
 foreach(name unit/test_as4dr unit/test_learn unit/test_stream_plan engine/test_monte_carlo
         engine/test_run_kept)

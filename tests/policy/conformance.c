@@ -17,7 +17,13 @@
 #include "sim/load/native.h"
 #include "trace_check.h"
 
+/* Searches for orders take the square of the workers and more: a sanitizer finds as much
+ * with fewer of them, and is slow. */
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+enum { MAX_WORKERS = 14 };
+#else
 enum { MAX_WORKERS = 40 };
+#endif
 
 struct scene {
     const char *name;
