@@ -163,11 +163,6 @@ static bool any_in(const struct cv_hosts *hosts, enum cv_host_state a,
     return false;
 }
 
-bool cv_hosts_any_ready(const struct cv_hosts *hosts)
-{
-    return hosts->nready > 0;
-}
-
 bool cv_hosts_any_hope(const struct cv_hosts *hosts)
 {
     return any_in(hosts, CV_HOST_READY, CV_HOST_DOWN) ||
@@ -187,7 +182,7 @@ enum cleave_status cv_hosts_connect(struct cv_hosts *hosts, double patience_s,
         const double left_s = until_s - cv_clock_s();
 
         CV_TRY(cv_poller_wait(hosts->poller, isinf(until_s) ? -1 : fmax(left_s, 0), err));
-        if (isinf(until_s) && cv_hosts_any_ready(hosts))
+        if (isinf(until_s) && hosts->nready > 0)
             until_s = cv_clock_s() + patience_s;
         if (*stopped_by != 0)
             return cv_fail_stopped(err);

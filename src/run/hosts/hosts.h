@@ -19,8 +19,7 @@ enum cleave_status cv_hosts_add(struct cv_hosts *hosts, const struct cleave_host
 enum cleave_status cv_hosts_connect(struct cv_hosts *hosts, double patience_s,
                                     bool others, const int *stopped_by,
                                     struct cleave_error *err);
-/* Whether any is ready; whether any may be. */
-bool cv_hosts_any_ready(const struct cv_hosts *hosts);
+/* Whether any is ready or may be. */
 bool cv_hosts_any_hope(const struct cv_hosts *hosts);
 
 #endif
