@@ -85,18 +85,23 @@ enum cleave_status cv_read_whole(struct cv_reading *reading, const struct cv_tok
     return CLEAVE_OK;
 }
 
+static bool is_one_line(const struct cv_token *token)
+{
+    return token->length > 0 && token->length <= TEXT_MOST &&
+           cv_printable(token->text, token->length, true);
+}
+
 enum cleave_status cv_read_text(struct cv_reading *reading, const struct cv_token *token,
                                 bool name, const char **out)
 {
     char expected[96];
-    size_t most = name ? CV_WORKER_NAME_MOST : TEXT_MOST;
 
-    if (!cv_read_is_string(token) || token->length == 0 || cv_token_is_null(token) ||
-        token->length > most || !cv_printable(token->text, token->length, !name)) {
+    if (!cv_read_is_string(token) || cv_token_is_null(token) ||
+        !(name ? cv_worker_name_fits(token->text, token->length) : is_one_line(token))) {
         snprintf(expected, sizeof expected,
-                 name ? "expected a name of 1 to %zu bytes without spaces"
-                      : "expected a text of 1 to %zu bytes on one line",
-                 most);
+                 name ? "expected a name of 1 to %d bytes without spaces"
+                      : "expected a text of 1 to %d bytes on one line",
+                 name ? CV_WORKER_NAME_MOST : TEXT_MOST);
         return cv_read_fail(reading, token, expected);
     }
     *out = cv_arena_text(&reading->arena, token->text);

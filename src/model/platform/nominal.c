@@ -20,7 +20,7 @@ static enum cleave_status check_name(const char *name, struct cleave_error *err)
     const size_t length = strlen(name);
     char shown[64];
 
-    if (length > 0 && length <= CV_WORKER_NAME_MOST && cv_printable(name, length, false))
+    if (cv_worker_name_fits(name, length))
         return CLEAVE_OK;
     return cv_fail(err, CLEAVE_EINPUT,
                    "expected a name of 1 to %d bytes without spaces, got '%s'",

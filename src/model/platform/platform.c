@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/quantity.h"
+#include "base/text.h"
 #include "model/platform/worker_fields.h"
 
 const char *cleave_port_name(enum cleave_port port)
@@ -25,6 +26,12 @@ const char *cleave_port_name(enum cleave_port port)
     };
 
     return (size_t)port < sizeof names / sizeof *names ? names[port] : "unknown";
+}
+
+bool cv_worker_name_fits(const char *name, size_t length)
+{
+    return length > 0 && length <= CV_WORKER_NAME_MOST &&
+           cv_printable(name, length, false);
 }
 
 enum cleave_port cleave_platform_port(const struct cleave_platform *platform)

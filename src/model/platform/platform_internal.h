@@ -2,11 +2,16 @@
  * SPDX-License-Identifier: MIT */
 #ifndef CV_PLATFORM_INTERNAL_H
 #define CV_PLATFORM_INTERNAL_H
+#include <stdbool.h>
+#include <stddef.h>
 #include <cleave/platform.h>
 #include "base/arena.h"
 #include "base/fail.h"
 
 enum { CV_WORKER_NAME_MOST = 64 }; /* bytes */
+
+/* Whether a worker may be called so: 1 to CV_WORKER_NAME_MOST bytes without spaces. */
+bool cv_worker_name_fits(const char *name, size_t length);
 
 /* Workers that were declared together: `count` alike, from worker `first` on. */
 struct cv_group {
