@@ -11,7 +11,7 @@ CONFIGURE = cmake >/dev/null --preset
 
 .NOTPARALLEL:
 .PHONY: build demo check check-asan check-tsan check-threads \
-        check-clang check-fuzz lint lint-changed format benches bench-plan bench-reduce \
+        check-clang check-fuzz mutants lint lint-changed format benches bench-plan bench-reduce \
 	bench-returns bench-streams bench-run bench-sim bench-hosts bench-mpi bench-smpi bench-mpi-run accept \
         install deb check-deb dist clean help tests
 
@@ -69,6 +69,10 @@ check-fuzz: ## every fuzz target for FUZZ_SECONDS (10)
 	        -print_final_stats=1 -verbosity=0 -artifact_prefix=build-fuzz/$$name- \
 	        build-fuzz/corpus/$$name $$seeds || exit 1; \
 	done
+
+mutants: ## break the code one line at a time, and see a test fail each time (AREA=...)
+	@tools/install-deps check
+	@tools/mutants $(AREA)
 
 lint: ## clang-format, clang-tidy and cppcheck
 	@tools/install-deps lint
@@ -148,7 +152,7 @@ dist: ## a release: build/cleave-VERSION.tar.gz
 	@tools/make-dist build
 
 clean: ## remove everything that was built
-	rm -rf build build-asan build-tsan build-clang build-fuzz
+	rm -rf build build-asan build-tsan build-clang build-fuzz build-mutants
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile

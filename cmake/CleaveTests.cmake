@@ -19,13 +19,17 @@ if(CLEAVE_WITH_CLP)
     target_link_libraries(cleave-testing INTERFACE Clp)
 endif()
 
+# When a test has hung.
+set(CLEAVE_TEST_SECONDS 600 CACHE STRING "seconds that a test may take")
+mark_as_advanced(CLEAVE_TEST_SECONDS)
+
 # cleave_add_test(NAME LABEL COMMAND...) -- run from the top of the source tree.
 function(cleave_add_test name label)
     add_test(NAME ${name} COMMAND ${ARGN} WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
     set(environment CLEAVE=${CMAKE_BINARY_DIR}/cleave CLEAVE_SOURCE_DIR=${CMAKE_SOURCE_DIR}
         CLEAVE_BUILD_DIR=${CMAKE_BINARY_DIR} CLEAVE_SANITIZE=${CLEAVE_SANITIZE})
     set_tests_properties(${name} PROPERTIES LABELS ${label} SKIP_RETURN_CODE 77
-        TIMEOUT 600 ENVIRONMENT "${environment}")
+        TIMEOUT ${CLEAVE_TEST_SECONDS} ENVIRONMENT "${environment}")
 endfunction()
 
 # cleave_test_program(FOLDER SOURCE...) -- the program BUILD/tests/FOLDER/NAME.
@@ -109,6 +113,8 @@ foreach(page ${found})
 endforeach()
 
 cleave_add_test(layers quick sh ${CMAKE_SOURCE_DIR}/tools/check-layers)
+# The lists of mutants must keep up with the code; `make mutants` tries them.
+cleave_add_test(mutants quick sh ${CMAKE_SOURCE_DIR}/tools/mutants -n)
 
 include(cmake/CleaveMpiTests.cmake)
 include(cmake/CleaveMpiRunTests.cmake)
