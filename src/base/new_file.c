@@ -1,0 +1,240 @@
+/* new_file.c -- a file that gets its name when it is whole. SPDX-License-Identifier: MIT */
+#include "base/new_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "base/file_target.h"
+
+enum { MOST_NAMES = 1000, NAME_ROOM = 255 };
+
+static enum cleave_status fail_now(struct cleave_error *err, int error)
+{
+    return cv_fail(err, error == ENOMEM ? CLEAVE_ENOMEM : CLEAVE_EINPUT, "%s",
+                   strerror(error));
+}
+
+/* --- opening ------------------------------------------------------------------------------ */
+
+/* A device, a pipe, or a file that is open already: no other can take its place. */
+static enum cleave_status open_in_place(const struct cv_file_target *target,
+                                        struct cv_new_file *out, struct cleave_error *err)
+{
+    if (target->descriptor >= 0) {
+        const int flags = fcntl(target->descriptor, F_GETFL);
+
+        if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)
+            return fail_now(err, EBADF);
+        out->fd = fcntl(target->descriptor, F_DUPFD_CLOEXEC, 3);
+    } else {
+        out->fd = open(target->path, O_WRONLY | O_TRUNC | O_NOCTTY | O_CLOEXEC);
+    }
+    return out->fd >= 0 ? CLEAVE_OK : fail_now(err, errno);
+}
+
+/* ".NAME.part-PID", with a further number where that is taken: nothing that is there is
+ * opened, least of all a link that somebody has put in the way. */
+static enum cleave_status open_beside(struct cv_new_file *file, struct cleave_error *err)
+{
+    const int folder = (int)cv_folder_length(file->path);
+    const char *name = file->path + folder;
+    int error = EEXIST;
+
+    for (int i = 0; i < MOST_NAMES && error == EEXIST; i++) {
+        char ending[48];
+        int most;
+
+        snprintf(ending, sizeof ending, i == 0 ? ".part-%ld" : ".part-%ld-%d",
+                 (long)getpid(), i);
+        most = NAME_ROOM - 1 - (int)strlen(ending);
+        if (asprintf(&file->beside, "%.*s.%.*s%s", folder, file->path, most, name,
+                     ending) < 0) {
+            file->beside = NULL;
+            return cv_fail_memory(err, "the name of a file");
+        }
+        file->fd =
+            open(file->beside, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                 file->guessed ? 0666 : 0600);
+        if (file->fd >= 0)
+            return CLEAVE_OK;
+        error = errno;
+        free(file->beside);
+        file->beside = NULL;
+    }
+    if (file->replaces && (error == EACCES || error == EPERM || error == EROFS))
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "%s in its folder, where a new file is written first; '> FILE' "
+                       "writes into the old one",
+                       strerror(error));
+    return fail_now(err, error);
+}
+
+/* The mode by the umask is that of a file that was made with all rights: asking for the
+ * umask itself would mean to change it for a moment, for all threads. The file is empty so
+ * far. */
+static enum cleave_status hide(struct cv_new_file *file, struct cleave_error *err)
+{
+    struct stat info;
+
+    if (!file->guessed)
+        return CLEAVE_OK;
+    if (fstat(file->fd, &info) != 0 || fchmod(file->fd, 0600) != 0)
+        return fail_now(err, errno);
+    file->older.st_mode = info.st_mode & 0777;
+    return CLEAVE_OK;
+}
+
+static enum cleave_status open_new(struct cv_file_target *target, unsigned how,
+                                   struct cv_new_file *out, struct cleave_error *err)
+{
+    const char *name = target->path + cv_folder_length(target->path);
+
+    if (target->exists && (how & CV_NEW_FILE_ONLY) != 0)
+        return cv_fail(err, CLEAVE_EREFUSED, "it exists");
+    /* A file that is write-protected was meant to stay. */
+    if (target->exists && faccessat(AT_FDCWD, target->path, W_OK, AT_EACCESS) != 0)
+        return fail_now(err, errno);
+    if (name[0] == '\0' || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+        return fail_now(err, EISDIR);
+    if (strlen(name) > NAME_ROOM)
+        return fail_now(err, ENAMETOOLONG);
+    out->path = target->path;
+    target->path = NULL;
+    out->only = (how & CV_NEW_FILE_ONLY) != 0;
+    out->replaces = target->exists;
+    out->older = target->info;
+    out->older.st_mode = target->info.st_mode & 0777;
+    out->guessed = !target->exists && (how & CV_NEW_FILE_SECRET) == 0;
+    if ((how & CV_NEW_FILE_SECRET) != 0)
+        out->older.st_mode = 0600;
+    CV_TRY(open_beside(out, err));
+    return hide(out, err);
+}
+
+enum cleave_status cv_new_file_open(const char *path, unsigned how,
+                                    struct cv_new_file *out, struct cleave_error *err)
+{
+    struct cv_file_target target;
+    enum cleave_status status;
+
+    *out = (struct cv_new_file){ .fd = -1 };
+    CV_TRY(cv_file_target_find(path, &target, err));
+    if (target.exists && S_ISDIR(target.info.st_mode))
+        status = fail_now(err, EISDIR);
+    else if (target.exists && (target.magic || !S_ISREG(target.info.st_mode)))
+        status = open_in_place(&target, out, err);
+    else
+        status = open_new(&target, how, out, err);
+    cv_file_target_done(&target);
+    if (status != CLEAVE_OK)
+        cv_new_file_drop(out);
+    return status;
+}
+
+/* --- its name ----------------------------------------------------------------------------- */
+
+/* Owner, group and permissions. Where the group cannot be kept, it must not get what
+ * another had. */
+static int set_rights(struct cv_new_file *file)
+{
+    mode_t mode = file->older.st_mode;
+    struct stat info;
+
+    if (fstat(file->fd, &info) != 0)
+        return errno;
+    if (file->replaces &&
+        (info.st_uid != file->older.st_uid || info.st_gid != file->older.st_gid) &&
+        fchown(file->fd, file->older.st_uid, file->older.st_gid) != 0 &&
+        info.st_gid != file->older.st_gid &&
+        fchown(file->fd, (uid_t)-1, file->older.st_gid) != 0)
+        mode &= ~(mode_t)070;
+    return fchmod(file->fd, mode) == 0 ? 0 : errno;
+}
+
+/* What the system has taken but not written may still fail, and a name can reach the disk
+ * before the bytes. Where an older file is given up for this one, the bytes have to be there
+ * first: after a crash there is the old file or the new one, whole. Where nothing is given
+ * up, a result is worth as much as that of any other command, and waiting for the disk
+ * would only cost time. A network file system says what it could not keep when a descriptor
+ * is closed, so a copy of it is. The folder is not waited for: whichever name it has after
+ * a crash leads to a whole file. */
+static int settle(const struct cv_new_file *file)
+{
+    int copy;
+
+    if (file->replaces && fsync(file->fd) != 0 && errno != EINVAL && errno != EROFS)
+        return errno;
+    copy = dup(file->fd);
+    if (copy < 0)
+        return errno;
+    return close(copy) == 0 ? 0 : errno;
+}
+
+/* Rename, but never over a file that came in the meantime. */
+static int rename_only(const char *from, const char *to)
+{
+    struct stat info;
+
+    if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+        return 0;
+    if (errno != EINVAL && errno != ENOSYS)
+        return errno;
+    if (lstat(to, &info) == 0) /* a file system that cannot do both at once */
+        return EEXIST;
+    return rename(from, to) == 0 ? 0 : errno;
+}
+
+enum cleave_status cv_new_file_place(struct cv_new_file *file, struct cleave_error *err)
+{
+    int error;
+
+    if (file->beside == NULL)
+        return CLEAVE_OK;
+    error = set_rights(file);
+    if (error == 0)
+        error = settle(file);
+    if (error == 0 && file->only)
+        error = rename_only(file->beside, file->path);
+    else if (error == 0)
+        error = rename(file->beside, file->path) == 0 ? 0 : errno;
+    if (error == EEXIST)
+        return cv_fail(err, CLEAVE_EREFUSED, "it exists by now");
+    if (error != 0)
+        return fail_now(err, error);
+    free(file->beside);
+    file->beside = NULL;
+    return CLEAVE_OK;
+}
+
+/* --- closing ------------------------------------------------------------------------------ */
+
+enum cleave_status cv_new_file_close(struct cv_new_file *file, struct cleave_error *err)
+{
+    const int error = file->fd >= 0 && close(file->fd) != 0 ? errno : 0;
+
+    free(file->path);
+    free(file->beside);
+    *file = (struct cv_new_file){ .fd = -1 };
+    return error == 0 ? CLEAVE_OK : fail_now(err, error);
+}
+
+void cv_new_file_drop(struct cv_new_file *file)
+{
+    if (file->beside != NULL)
+        unlink(file->beside);
+    (void)cv_new_file_close(file, NULL);
+}
+
+uint64_t cv_new_file_size(const struct cv_new_file *file)
+{
+    struct stat info;
+
+    return file->fd >= 0 && fstat(file->fd, &info) == 0 && info.st_size > 0
+               ? (uint64_t)info.st_size
+               : 0;
+}
