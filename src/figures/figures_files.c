@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "cli/kit/output.h"
+#include "cli/kit/output_file.h"
 #include "figures/kit/figure_gnuplot.h"
 #include "figures/kit/figure_plot.h"
 
@@ -87,15 +88,16 @@ static int write_csv(const struct cv_figure_files *files, const struct cv_figure
                      const struct cv_figure_result *result)
 {
     char path[PATH_ROOM];
-    FILE *file;
+    struct cv_output_file out;
+    int status;
 
     if (!path_of(files, figure, "csv", path))
         return CV_EXIT_USAGE;
-    file = cv_open_output("--out", path, files->force);
-    if (file == NULL)
-        return CV_EXIT_USAGE;
-    add_table(file, result);
-    return cv_close_output("--out", path, file, false);
+    status = cv_output_open(&out, "--out", path, files->force ? 0 : CV_NEW_FILE_ONLY);
+    if (status != CV_EXIT_DONE)
+        return status;
+    add_table(out.file, result);
+    return cv_output_close(&out, false);
 }
 
 static int write_svg(const struct cv_figure_files *files, const struct cv_figure *figure,
@@ -105,22 +107,22 @@ static int write_svg(const struct cv_figure_files *files, const struct cv_figure
     struct cleave_error err;
     enum cleave_status drawn;
     char path[PATH_ROOM];
-    FILE *file;
+    struct cv_output_file out;
     int status, closed;
 
     if (!path_of(files, figure, "svg", path))
         return CV_EXIT_USAGE;
-    file = cv_open_output("--out", path, files->force);
-    if (file == NULL)
-        return CV_EXIT_USAGE;
+    status = cv_output_open(&out, "--out", path, files->force ? 0 : CV_NEW_FILE_ONLY);
+    if (status != CV_EXIT_DONE)
+        return status;
     cv_plot_script(cv_figure_name(figure), result, &script);
     if (script.failed)
         drawn = cv_fail_memory(&err, "a figure");
     else
-        drawn = cv_gnuplot_run(script.bytes, script.length, fileno(file), &err);
+        drawn = cv_gnuplot_run(script.bytes, script.length, fileno(out.file), &err);
     cv_text_done(&script);
     status = drawn == CLEAVE_OK ? CV_EXIT_DONE : cv_complain_error(&err);
-    closed = cv_close_output("--out", path, file, drawn != CLEAVE_OK);
+    closed = cv_output_close(&out, drawn != CLEAVE_OK);
     return status != CV_EXIT_DONE ? status : closed;
 }
 

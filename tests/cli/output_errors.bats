@@ -3,12 +3,18 @@ load helper
 
 @test "a full disk is told, status 1" {
     [ -c /dev/full ] || skip "/dev/full is not there"
+    "$CLEAVE" plan load -p $LAB -l 200 --trace "$BATS_TEST_TMPDIR/trace" >/dev/null
     for words in "plan load -p $LAB -l 2000" "plan load -p $LAB -l 2000 --json" \
         "simulate load -p $LAB -l 2000 --runs 2" "compare load -p $LAB -l 2000 --policies umr" \
         "plan reduce -N 50 -d 1 -c 1" "plan reduce -N 5000 -d 1 -c 1 --json" \
         "simulate reduce -N 8 -d exp:1 -c 1 --runs 5" "compare reduce -N 8 -d 1 -c 1 --csv" \
         "compare reduce -N 8 -d 1 -c 1 --json" policies "policies --json" engines version "version --json" help \
-        "platform -w 10000" "plan load --help" "help --man"; do
+        "platform -w 10000" "plan load --help" "help --man" "completions bash" "figures --list" \
+        "plan streams -p examples/streams.yaml" "simulate streams -p examples/streams.yaml -T 5" \
+        "report $BATS_TEST_TMPDIR/trace -o -" "replay $BATS_TEST_TMPDIR/trace" \
+        "compare load -p $LAB -l 200 --policies umr -o -" "calibrate -j 1 -i $LAB -- wc -l" \
+        "run -q -i $LAB -- cat" "run --json -i $LAB -o /dev/null -- cat" \
+        "run --dry-run -i $LAB -- cat"; do
         echo "cleave $words"
         run bash -c "\"\$CLEAVE\" $words 2>&1 >/dev/full"
         [ "$status" -eq 1 ]
@@ -24,6 +30,25 @@ load helper
     [[ $stderr == "cleave: --trace: "*"No space left on device" ]]
     cleave 1 platform -w 10000 -o /dev/full
     [[ $stderr == "cleave: --output: "*"No space left on device" ]]
+    cleave 1 run -q -i $LAB -o /dev/full -- cat
+    [ "$stderr" = "cleave: cannot write to /dev/full: No space left on device" ]
+    # The work is done all the same.
+    cleave 1 run -q -i $LAB -j 2 --block 100 --joblog /dev/full -- cat
+    [ "$stderr" = "cleave: --joblog: cannot write '/dev/full': No space left on device" ]
+    [ "$output" = "$(cat $LAB)" ]
+    cleave 1 run -q -i $LAB --trace /dev/full -- cat
+    [[ $stderr == "cleave: --trace: "*"No space left on device" ]]
+    [ "$output" = "$(cat $LAB)" ]
+}
+
+@test "a limit on the size of files is told, and is none of the commands' business" {
+    cd "$BATS_TEST_TMPDIR"
+    run bash -c 'ulimit -f 1; "$CLEAVE" platform -w 1000 2>&1 >file'
+    [ "$status" -eq 1 ]
+    [ "$output" = "cleave: cannot write to standard output: File too large" ]
+    run bash -c 'ulimit -f 1; echo | "$CLEAVE" run -q --joblog log -- sh -c "head -c 5000 /dev/zero >file" 2>&1'
+    [ "$status" -eq 1 ]
+    [ "$(tail -n 1 log | cut -f 7)" = 153 ] # by the shell: 128 and SIGXFSZ
 }
 
 @test "a closed stdout is told, and no file takes its place" {

@@ -2,6 +2,7 @@
 #include <math.h>
 #include <string.h>
 #include "cli/compare/comparison.h"
+#include "cli/kit/output_file.h"
 #include "cli/kit/trace_output.h"
 #include "report/page/html_compare.h"
 
@@ -72,17 +73,14 @@ static bool make_curves(const struct cv_comparison *found, struct cv_arena *aren
 static int write_page(const struct cv_compare_sheet *sheet,
                       const struct cv_compare_output *output)
 {
-    FILE *file;
+    struct cv_output_file out;
+    const int status = cv_output_open(&out, "--output", output->page,
+                                      output->force ? 0 : CV_NEW_FILE_ONLY);
 
-    if (strcmp(output->page, "-") == 0) {
-        cv_compare_write(sheet, stdout);
-        return CV_EXIT_DONE;
-    }
-    file = cv_open_output("--output", output->page, output->force != 0);
-    if (file == NULL)
-        return CV_EXIT_USAGE;
-    cv_compare_write(sheet, file);
-    return cv_close_output("--output", output->page, file, false);
+    if (status != CV_EXIT_DONE)
+        return status;
+    cv_compare_write(sheet, out.file);
+    return cv_output_close(&out, false);
 }
 
 int cv_compare_page(const struct cv_comparison *found,

@@ -4,12 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/ioctl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 void cv_guard_streams(void)
@@ -19,6 +19,7 @@ void cv_guard_streams(void)
         if (fcntl(fd, F_GETFD) < 0 && errno == EBADF)
             (void)!open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
     }
+    signal(SIGXFSZ, SIG_IGN);
 }
 
 int cv_complain(int status, const char *format, ...)
@@ -87,50 +88,6 @@ int cv_finish_output(int status)
         return CV_EXIT_FAILED;
     return cv_complain(CV_EXIT_FAILED, "cannot write to standard output: %s",
                        error != 0 ? strerror(error) : "write failed");
-}
-
-FILE *cv_open_output(const char *option, const char *path, bool force)
-{
-    char shown[CV_ECHO_ROOM];
-    struct stat info;
-    int flags = O_WRONLY | O_CREAT | O_CLOEXEC, fd;
-    FILE *file;
-
-    if (force || (stat(path, &info) == 0 && !S_ISREG(info.st_mode)))
-        flags |= O_TRUNC; /* devices and pipes hold nothing that could be lost */
-    else
-        flags |= O_EXCL;
-    fd = open(path, flags, 0666);
-    if (fd < 0 && errno == EEXIST) {
-        cv_complain(CV_EXIT_USAGE, "%s: '%s' exists; use --force to replace it", option,
-                    cv_echo(path, shown));
-        return NULL;
-    }
-    file = fd < 0 ? NULL : fdopen(fd, "w");
-    if (file == NULL) {
-        cv_complain(CV_EXIT_USAGE, "%s: cannot write '%s': %s", option,
-                    cv_echo(path, shown), strerror(errno));
-        if (fd >= 0)
-            close(fd);
-    }
-    return file;
-}
-
-int cv_close_output(const char *option, const char *path, FILE *file, bool failed)
-{
-    char shown[CV_ECHO_ROOM];
-    int error = 0;
-
-    if (fflush(file) != 0 || ferror(file))
-        error = errno != 0 ? errno : EIO;
-    if (fclose(file) != 0 && error == 0)
-        error = errno;
-    if (failed)
-        return CV_EXIT_FAILED; /* the cause has been told */
-    if (error == 0)
-        return CV_EXIT_DONE;
-    return cv_complain(CV_EXIT_FAILED, "%s: cannot write '%s': %s", option,
-                       cv_echo(path, shown), strerror(error));
 }
 
 const char *cv_echo(const char *text, char buffer[CV_ECHO_ROOM])

@@ -13,7 +13,9 @@
 #include "cli/kit/exit_status.h"
 
 /* Make sure that descriptors 0, 1 and 2 are taken, so that no file opened later can be
- * mistaken for one of them. Writing to one that was closed fails, as it should. */
+ * mistaken for one of them. Writing to one that was closed fails, as it should, and so
+ * does writing past the limit of a file's size (RLIMIT_FSIZE), which would otherwise end
+ * the program without a word. */
 void cv_guard_streams(void);
 
 /* Print "cleave: ..." on stderr; returns `status`, so that it can end a verb. */
@@ -26,12 +28,6 @@ int cv_print_take(struct cv_text *text);
 /* Flush and close stdout. Returns `status`, or CV_EXIT_FAILED after a message when
  * something could not be written; a reader that went away gets no message. */
 int cv_finish_output(int status);
-
-/* A file to write a result to. A regular file that exists is replaced only with
- * `force`. NULL after a message. */
-FILE *cv_open_output(const char *option, const char *path, bool force);
-/* Close it; a file that could not be written is complained about. */
-int cv_close_output(const char *option, const char *path, FILE *file, bool failed);
 
 /* What a user typed, for a message: cut when long, control bytes made visible. Returns
  * `buffer`. */

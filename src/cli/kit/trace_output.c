@@ -4,6 +4,7 @@
 
 #include <string.h>
 #include "cli/kit/output.h"
+#include "cli/kit/output_file.h"
 
 /* A word as the shell takes it: quoted unless it is plain. */
 static void add_word(struct cv_text *line, const char *word)
@@ -78,14 +79,17 @@ int cv_trace_plan_facts(struct cleave_trace *trace, const struct cleave_job *job
 
 int cv_trace_write(const char *path, const struct cv_trace_story *story)
 {
-    FILE *file = cv_open_output("--trace", path, true);
+    struct cv_output_file out;
     struct cleave_error err;
     bool failed;
+    /* It holds the command line, which may hold what is nobody's business. */
+    const int status = cv_output_open(&out, "--trace", path, CV_NEW_FILE_SECRET);
 
-    if (file == NULL)
-        return CV_EXIT_USAGE;
-    failed = cv_trace_export(story, cv_trace_format_of(path), file, &err) != CLEAVE_OK;
+    if (status != CV_EXIT_DONE)
+        return status;
+    failed =
+        cv_trace_export(story, cv_trace_format_of(path), out.file, &err) != CLEAVE_OK;
     if (failed)
         cv_complain(CV_EXIT_FAILED, "--trace: %s", err.text);
-    return cv_close_output("--trace", path, file, failed);
+    return cv_output_close(&out, failed);
 }

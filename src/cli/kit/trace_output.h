@@ -27,7 +27,7 @@ int cv_trace_add_facts(struct cleave_trace *trace,
 int cv_trace_plan_facts(struct cleave_trace *trace, const struct cleave_job *job);
 
 /* Write the trace to the file that --trace named, in the format that its name asks for;
- * a file of that name is replaced. */
+ * a file of that name is replaced. Only its owner may read it. */
 int cv_trace_write(const char *path, const struct cv_trace_story *story);
 
 #endif

@@ -3,30 +3,30 @@
 
 #include <stdio.h>
 #include "cli/kit/output.h"
+#include "cli/kit/output_file.h"
 #include "io/platform_writer.h"
 
 static int write_star(const struct cleave_platform *platform,
                       const struct cv_topology_options *options, const char *output)
 {
     char comment[600], shown[CV_ECHO_ROOM];
-    FILE *file = output == NULL ? stdout : cv_open_output("--output", output, true);
+    struct cv_output_file out;
     struct cleave_error err;
     bool failed;
+    const int status = cv_output_open(&out, "--output", output != NULL ? output : "-", 0);
 
-    if (file == NULL)
-        return CV_EXIT_USAGE;
+    if (status != CV_EXIT_DONE)
+        return status;
     snprintf(comment, sizeof comment,
              "What a master on %s sees of each worker by itself,\n"
              "measured in simulation by SimGrid. A unit is %g bytes and %g flops.",
              cv_echo(options->file, shown),
              options->unit_bytes > 0 ? options->unit_bytes : 1e6,
              options->unit_flops > 0 ? options->unit_flops : 1e9);
-    failed = cv_platform_write(platform, comment, file, &err) != CLEAVE_OK;
-    if (failed)
-        cv_complain(CV_EXIT_FAILED, "%s", err.text);
-    if (output != NULL)
-        return cv_close_output("--output", output, file, failed);
-    return failed ? CV_EXIT_FAILED : CV_EXIT_DONE;
+    failed = cv_platform_write(platform, comment, out.file, &err) != CLEAVE_OK;
+    if (failed && out.file != stdout) /* which is told when stdout is closed */
+        cv_complain(CV_EXIT_FAILED, "--output: %s", err.text);
+    return cv_output_close(&out, failed);
 }
 
 int cv_calibrate_topology(const struct cv_topology_options *options, uint64_t workers,

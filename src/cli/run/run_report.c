@@ -15,27 +15,32 @@ static const double PLAIN_S = 10, BAR_S = 0.2;
 
 int cv_run_report_open(struct cv_run_report *report, const struct cv_run_options *values)
 {
-    *report = (struct cv_run_report){ .joblog_path = values->joblog,
-                                      .bar = values->bar && isatty(STDERR_FILENO),
+    int status = CV_EXIT_DONE;
+
+    *report = (struct cv_run_report){ .bar = values->bar && isatty(STDERR_FILENO),
                                       .plain = values->progress != NULL,
                                       .predicted_s = NAN };
-    if (values->joblog == NULL)
+    if (values->joblog == NULL || values->dry_run)
         return CV_EXIT_DONE;
-    report->joblog = cv_open_output("--joblog", values->joblog, true);
-    if (report->joblog == NULL)
-        return CV_EXIT_USAGE;
-    fprintf(report->joblog, "Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\t"
-                            "Signal\tCommand\n");
-    return CV_EXIT_DONE;
+    status =
+        cv_output_open(&report->joblog, "--joblog", values->joblog, CV_NEW_FILE_SECRET);
+    if (status == CV_EXIT_DONE)
+        fprintf(report->joblog.file, "Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\t"
+                                     "Exitval\tSignal\tCommand\n");
+    return status;
 }
 
 int cv_run_report_close(struct cv_run_report *report, int status)
 {
-    int closed = CV_EXIT_DONE;
+    const bool began = report->joblog.file != NULL && report->joblog.made.beside == NULL;
+    int closed = report->joblog_failed;
 
-    if (report->joblog != NULL)
-        closed = cv_close_output("--joblog", report->joblog_path, report->joblog,
-                                 ferror(report->joblog) != 0);
+    /* A run that failed before any command ended has nothing to log. */
+    if (report->joblog.file != NULL && closed == CV_EXIT_DONE &&
+        (began || status == CV_EXIT_DONE))
+        closed = cv_output_close(&report->joblog, false);
+    else if (report->joblog.file != NULL)
+        cv_output_drop(&report->joblog);
     return status == CV_EXIT_DONE ? closed : status;
 }
 
@@ -43,16 +48,19 @@ void cv_run_attempted(void *context, const struct cleave_attempt *attempt)
 {
     struct cv_run_report *report = context;
 
-    if (report->joblog == NULL)
+    if (report->joblog.file == NULL || report->joblog_failed != CV_EXIT_DONE)
         return;
-    fprintf(report->joblog, "%llu\t%s\t%.3f\t%.3f\t%llu\t%llu\t%d\t%d\t%s:%llu-%llu\n",
+    fprintf(report->joblog.file,
+            "%llu\t%s\t%.3f\t%.3f\t%llu\t%llu\t%d\t%d\t%s:%llu-%llu\n",
             (unsigned long long)attempt->chunk + 1, attempt->worker, attempt->start_s,
             attempt->seconds, (unsigned long long)attempt->sent,
             (unsigned long long)attempt->received,
             attempt->exit_code < 0 ? 0 : attempt->exit_code, attempt->signal,
             attempt->input, (unsigned long long)attempt->begin,
             (unsigned long long)attempt->end);
-    fflush(report->joblog);
+    /* Line by line, so that it can be followed: the log has its name from the first one
+     * on. One that cannot be written is told at once, and once. */
+    report->joblog_failed = cv_output_place(&report->joblog);
 }
 
 static void put_time(FILE *file, double seconds)

@@ -2,12 +2,12 @@
  * SPDX-License-Identifier: MIT */
 #ifndef CV_RUN_REPORT_H
 #define CV_RUN_REPORT_H
-#include <stdio.h>
+#include "cli/kit/output_file.h"
 #include "cli/run/run_options.h"
 
 struct cv_run_report {
-    const char *joblog_path;
-    FILE *joblog; /* owned; NULL: none                 */
+    struct cv_output_file joblog; /* its file is NULL: none           */
+    int joblog_failed;            /* status of what has been told     */
     bool bar, plain, drawn;
     double shown_s;      /* when the progress was shown last  */
     double predicted_s;  /* by the plan; NAN: none            */

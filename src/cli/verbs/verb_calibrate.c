@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include "cli/run/calibrate_topology.h"
 #include "cli/kit/output.h"
+#include "cli/kit/output_file.h"
 #include "cli/run/run_options.h"
 #include "io/platform_writer.h"
 #include "model/platform/platform_internal.h"
@@ -139,24 +140,23 @@ static int save_take(const struct values *values, struct cleave_platform *platfo
 {
     struct cleave_error err;
     char comment[160];
-    FILE *file = stdout;
+    struct cv_output_file out;
     bool failed;
+    int status;
 
     snprintf(comment, sizeof comment,
              "Measured by cleave calibrate on %.0f bytes; units are bytes.", bytes);
-    if (values->output != NULL)
-        file = cv_open_output("--output", values->output, true);
-    if (file == NULL) {
+    status = cv_output_open(&out, "--output",
+                            values->output != NULL ? values->output : "-", 0);
+    if (status != CV_EXIT_DONE) {
         cleave_platform_free(platform);
-        return CV_EXIT_USAGE;
+        return status;
     }
-    failed = cv_platform_write(platform, comment, file, &err) != CLEAVE_OK;
+    failed = cv_platform_write(platform, comment, out.file, &err) != CLEAVE_OK;
     cleave_platform_free(platform);
-    if (failed)
-        cv_complain(CV_EXIT_FAILED, "%s", err.text);
-    if (values->output != NULL)
-        return cv_close_output("--output", values->output, file, failed);
-    return failed ? CV_EXIT_FAILED : CV_EXIT_DONE;
+    if (failed && out.file != stdout) /* which is told when stdout is closed */
+        cv_complain(CV_EXIT_FAILED, "--output: %s", err.text);
+    return cv_output_close(&out, failed);
 }
 
 static int write_platform(const struct values *values, const struct cleave_worker *worker,

@@ -5,6 +5,7 @@
 #include <cleave/version.h>
 #include "base/text.h"
 #include "cli/kit/output.h"
+#include "cli/kit/output_file.h"
 #include "cli/kit/verb.h"
 #include "io/platform_writer.h"
 #include "model/platform/generate.h"
@@ -112,20 +113,19 @@ static int write_platform(const struct cleave_platform *platform,
 {
     struct cleave_error err;
     char comment[512];
-    FILE *file = stdout;
+    struct cv_output_file out;
     bool failed;
+    const int status =
+        cv_output_open(&out, "--output", values->output != NULL ? values->output : "-",
+                       values->force ? 0 : CV_NEW_FILE_ONLY);
 
-    if (values->output != NULL)
-        file = cv_open_output("--output", values->output, values->force);
-    if (file == NULL)
-        return CV_EXIT_USAGE;
+    if (status != CV_EXIT_DONE)
+        return status;
     describe(values, comment, sizeof comment);
-    failed = cv_platform_write(platform, comment, file, &err) != CLEAVE_OK;
-    if (file == stdout) /* why a write failed is told when stdout is closed */
-        return failed ? CV_EXIT_FAILED : CV_EXIT_DONE;
-    if (failed)
+    failed = cv_platform_write(platform, comment, out.file, &err) != CLEAVE_OK;
+    if (failed && out.file != stdout) /* which is told when stdout is closed */
         cv_complain(CV_EXIT_FAILED, "--output: %s", err.text);
-    return cv_close_output("--output", values->output, file, failed);
+    return cv_output_close(&out, failed);
 }
 
 static int run(const struct cv_call *call)

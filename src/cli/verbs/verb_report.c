@@ -1,6 +1,6 @@
 /* verb_report.c -- cleave report. SPDX-License-Identifier: MIT */
-#include <string.h>
 #include "cli/kit/output.h"
+#include "cli/kit/output_file.h"
 #include "cli/kit/verb.h"
 #include "io/input.h"
 #include "io/trace_export.h"
@@ -55,17 +55,14 @@ static int read_story(const char *path, struct story *out)
 
 static int write_page(const struct cv_report *report, const struct report_options *values)
 {
-    FILE *file;
+    struct cv_output_file out;
+    const int status = cv_output_open(&out, "--output", values->output,
+                                      values->force ? 0 : CV_NEW_FILE_ONLY);
 
-    if (strcmp(values->output, "-") == 0) {
-        cv_report_write(report, stdout);
-        return CV_EXIT_DONE;
-    }
-    file = cv_open_output("--output", values->output, values->force != 0);
-    if (file == NULL)
-        return CV_EXIT_USAGE;
-    cv_report_write(report, file);
-    return cv_close_output("--output", values->output, file, false);
+    if (status != CV_EXIT_DONE)
+        return status;
+    cv_report_write(report, out.file);
+    return cv_output_close(&out, false);
 }
 
 static int run(const struct cv_call *call)

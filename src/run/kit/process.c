@@ -284,6 +284,7 @@ static int set_attributes(posix_spawnattr_t *attributes, const sigset_t *mask)
     sigemptyset(&none);
     sigemptyset(&defaults);
     sigaddset(&defaults, SIGPIPE);
+    sigaddset(&defaults, SIGXFSZ); /* which cleave ignores */
     error = posix_spawnattr_setpgroup(attributes, 0);
     if (error == 0)
         error = posix_spawnattr_setsigmask(attributes, mask != NULL ? mask : &none);

@@ -69,7 +69,8 @@ struct cv_process {
     struct rusage usage; /* of the process and the children that it waited for   */
 };
 
-/* Start the command with signal mask `mask` (NULL: empty) and SIGPIPE at its default. */
+/* Start the command with signal mask `mask` (NULL: empty) and SIGPIPE and SIGXFSZ at
+ * their defaults. */
 enum cleave_status cv_process_start(struct cv_process *process,
                                     const struct cv_command *command,
                                     const struct cv_process_files *files,
