@@ -31,6 +31,7 @@ static enum cleave_status open_in_place(const struct cv_file_target *target,
         if (flags < 0 || (flags & O_ACCMODE) == O_RDONLY)
             return fail_now(err, EBADF);
         out->fd = fcntl(target->descriptor, F_DUPFD_CLOEXEC, 3);
+        out->copy_of = target->descriptor;
     } else {
         out->fd = open(target->path, O_WRONLY | O_TRUNC | O_NOCTTY | O_CLOEXEC);
     }
@@ -122,7 +123,7 @@ enum cleave_status cv_new_file_open(const char *path, unsigned how,
     struct cv_file_target target;
     enum cleave_status status;
 
-    *out = (struct cv_new_file){ .fd = -1 };
+    *out = (struct cv_new_file){ .fd = -1, .copy_of = -1 };
     CV_TRY(cv_file_target_find(path, &target, err));
     if (target.exists && S_ISDIR(target.info.st_mode))
         status = fail_now(err, EISDIR);
@@ -219,7 +220,7 @@ enum cleave_status cv_new_file_close(struct cv_new_file *file, struct cleave_err
 
     free(file->path);
     free(file->beside);
-    *file = (struct cv_new_file){ .fd = -1 };
+    *file = (struct cv_new_file){ .fd = -1, .copy_of = -1 };
     return error == 0 ? CLEAVE_OK : fail_now(err, error);
 }
 

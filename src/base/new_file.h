@@ -25,6 +25,7 @@ struct cv_new_file {
     int fd;        /* owned: to write to; -1: not open                           */
     char *path;    /* owned: its name when it is whole, behind symbolic links    */
     char *beside;  /* owned: its name until then; NULL: it has none, or not any more */
+    int copy_of;   /* written in place: the descriptor that it is; -1: none        */
     bool replaces; /* there is an older one                                      */
     bool only, guessed; /* guessed: the mode is what the umask says                   */
     struct stat older;  /* st_mode is that of the new one                             */

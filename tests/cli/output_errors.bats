@@ -13,7 +13,7 @@ load helper
         "plan streams -p examples/streams.yaml" "simulate streams -p examples/streams.yaml -T 5" \
         "report $BATS_TEST_TMPDIR/trace -o -" "replay $BATS_TEST_TMPDIR/trace" \
         "compare load -p $LAB -l 200 --policies umr -o -" "calibrate -j 1 -i $LAB -- wc -l" \
-        "run -q -i $LAB -- cat" "run --json -i $LAB -o /dev/null -- cat" \
+        "run -q -i $LAB -- cat" "run -q -i $LAB -o - -- cat" "run --json -i $LAB -o /dev/null -- cat" \
         "run --dry-run -i $LAB -- cat"; do
         echo "cleave $words"
         run bash -c "\"\$CLEAVE\" $words 2>&1 >/dev/full"

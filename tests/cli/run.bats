@@ -559,7 +559,7 @@ PYTHON
     refuses "expected a command: cleave run -i FILE -- COMMAND [ARG]..." run -i in
     refuses "no-file: cannot read: No such file or directory" run -i no-file -- cat
     refuses ".: expected a file, got a directory" run -i . -- cat
-    refuses "no/where: cannot write: No such file or directory" run -i in -o no/where -- cat
+    refuses "--output: cannot write 'no/where': No such file or directory" run -i in -o no/where -- cat
     refuses "--workers: expected 1 to 4096, got '0'" run -i in -j 0 -- cat
     refuses "--workers: expected 1 to 4096, got '2x'" run -i in -j 2x -- cat
     refuses "--workers: expected a number or names such as 'fast,slow:nice -n 19', got ''" run -i in -j a,:nice -- cat

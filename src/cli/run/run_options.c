@@ -106,8 +106,9 @@ static const struct cv_option host_options[] = {
 static const struct cv_option output_options[] = {
     { .name = "--output", .letter = 'o', .kind = CV_OPTION_TEXT, .argument = "FILE",
       .offset = FIELD(output),
-      .help = "Write the outputs to this file, which is replaced. Default: standard "
-              "output." },
+      .help = "Write the outputs to this file. An older one is replaced when all outputs "
+              "are there; of a run that fails or is stopped, what was written is kept "
+              "beside, and it is said where. Default, and -: standard output." },
     { .name = "--keep-order", .letter = 'k', .value = 0, .offset = FIELD(unordered),
       .help = "Write outputs in the order of the input; this is the default." },
     { .name = "--unordered", .letter = 'u', .value = 1, .offset = FIELD(unordered),
@@ -178,8 +179,8 @@ static const struct cv_option report_options[] = {
       .help = "Write every event and order to this file, as JSON lines. "
               CV_TRACE_FORMATS_HELP },
     { .name = "--json", .value = 1, .offset = FIELD(json),
-      .help = "Write the summary as JSON: to standard output with --output, else to "
-              "standard error." },
+      .help = "Write the summary as JSON: to standard output where --output sends the "
+              "outputs elsewhere, else to standard error." },
     { .name = "--quiet", .letter = 'q', .value = 1, .offset = FIELD(quiet),
       .help = "Write no summary." },
     { .name = NULL },

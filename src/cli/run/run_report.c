@@ -253,7 +253,7 @@ void cv_run_summary(const struct cleave_execution_result *result,
 {
     if (values->json)
         summary_json(result, report->predicted_s,
-                     values->output != NULL ? stdout : stderr);
+                     report->result_on_stdout ? stderr : stdout);
     else
         summary_text(result, report->predicted_s, stderr);
 }

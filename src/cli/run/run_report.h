@@ -9,9 +9,10 @@ struct cv_run_report {
     struct cv_output_file joblog; /* its file is NULL: none           */
     int joblog_failed;            /* status of what has been told     */
     bool bar, plain, drawn;
-    double shown_s;      /* when the progress was shown last  */
-    double predicted_s;  /* by the plan; NAN: none            */
-    const char *command; /* first word, for the log           */
+    bool result_on_stdout; /* the summary must not be between outputs */
+    double shown_s;        /* when the progress was shown last  */
+    double predicted_s;    /* by the plan; NAN: none            */
+    const char *command;   /* first word, for the log           */
     /* To read the hosts again: */
     const char *hosts;
     struct cv_reach reach;

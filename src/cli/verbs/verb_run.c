@@ -1,31 +1,18 @@
 /* verb_run.c -- cleave run. SPDX-License-Identifier: MIT */
-#include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <cleave/trace.h>
 #include "base/text.h"
 #include "cli/kit/output.h"
 #include "cli/run/run_mpi.h"
 #include "cli/run/run_options.h"
 #include "cli/run/run_report.h"
+#include "cli/run/run_sink.h"
 #include "cli/kit/settings.h"
 #include "cli/kit/trace_output.h"
 #include "run/master/sharing.h"
-
-static int open_output(const char *path, int *out)
-{
-    *out = STDOUT_FILENO;
-    if (path == NULL)
-        return CV_EXIT_DONE;
-    *out = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (*out < 0)
-        return cv_complain(CV_EXIT_USAGE, "%s: cannot write: %s", path, strerror(errno));
-    return CV_EXIT_DONE;
-}
 
 /* Variables for commands on hosts: NAME=VALUE, or NAME as it is here. */
 static int read_environment(const struct cv_call *call, const char *const **out)
@@ -144,7 +131,9 @@ static int fill(const struct cv_call *call, const struct cv_crew *crew,
     out->command = command;
     out->input.files = values->inputs.items;
     out->input.count = values->inputs.count;
-    out->output.name = values->output != NULL ? values->output : "standard output";
+    out->output.name = values->output != NULL && strcmp(values->output, "-") != 0
+                           ? values->output
+                           : "standard output";
     out->input.split = values->split;
     out->input.header = values->header != 0;
     out->input.pairs = values->pairs;
@@ -227,8 +216,9 @@ static int save_trace(const struct cv_call *call,
                               .load = result->input_bytes });
 }
 
+/* *out_whole says that all of the result was written. */
 static int execute(const struct cv_call *call, struct cv_run_report *report,
-                   struct cleave_execution *execution)
+                   struct cleave_execution *execution, bool *out_whole)
 {
     const struct cv_run_options *values = call->values;
     struct cleave_execution_result *result = NULL;
@@ -242,6 +232,7 @@ static int execute(const struct cv_call *call, struct cv_run_report *report,
     done = cleave_execute(execution, &result, &err);
     cv_run_progress_end(report);
     status = judge(done, result, &err);
+    *out_whole = done == CLEAVE_OK && result->failed == 0;
     if (result != NULL && !values->quiet && !result->output_closed)
         cv_run_summary(result, values, report);
     if (values->trace != NULL && result != NULL) {
@@ -277,6 +268,8 @@ static int lead(const struct cv_call *call, const struct cv_run_mpi *mpi)
     const struct cv_run_options *values = call->values;
     struct cleave_execution execution = { .output.descriptor = -1 };
     struct cv_run_report report;
+    struct cv_run_sink sink = { .file.fd = -1 };
+    bool whole = false;
     struct cv_crew crew;
     struct cv_reach reach = { .ssh = values->ssh,
                               .program = values->program,
@@ -306,13 +299,11 @@ static int lead(const struct cv_call *call, const struct cv_run_mpi *mpi)
     if (status == CV_EXIT_DONE && values->hosts != NULL)
         report.predicted_s = cv_run_predict(&execution, call->arena);
     if (status == CV_EXIT_DONE)
-        status = open_output(values->output, &execution.output.descriptor);
+        status = cv_run_sink_open(&sink, values->output, &execution.output.descriptor);
+    report.result_on_stdout = sink.on_stdout;
     if (status == CV_EXIT_DONE)
-        status = execute(call, &report, &execution);
-    if (values->output != NULL && execution.output.descriptor >= 0 &&
-        close(execution.output.descriptor) != 0 && status == CV_EXIT_DONE)
-        status = cv_complain(CV_EXIT_FAILED, "%s: cannot write: %s", values->output,
-                             strerror(errno));
+        status = execute(call, &report, &execution, &whole);
+    status = cv_run_sink_close(&sink, whole, status);
     status = cv_run_report_close(&report, status);
     cleave_platform_free(report.again.platform);
     cleave_platform_free(crew.platform);

@@ -1,0 +1,71 @@
+/* run_sink.c -- where the outputs of cleave run go. SPDX-License-Identifier: MIT
+ *
+ * A result that lacks the output of a chunk looks like one that does not: so a file has the
+ * name that was asked for only if nothing is missing, as with a target of make. What a run
+ * got done before it failed or was stopped is not thrown away either. */
+#include "cli/run/run_sink.h"
+
+#include <string.h>
+#include <unistd.h>
+#include "cli/kit/output.h"
+
+static int cannot_write(const struct cv_run_sink *sink, int status,
+                        const struct cleave_error *err)
+{
+    char shown[CV_ECHO_ROOM];
+
+    return cv_complain(status, "--output: cannot write '%s': %s",
+                       cv_echo(sink->path, shown), err->text);
+}
+
+int cv_run_sink_open(struct cv_run_sink *sink, const char *path, int *out_descriptor)
+{
+    struct cleave_error err;
+
+    *sink = (struct cv_run_sink){ .file.fd = -1, .on_stdout = true };
+    *out_descriptor = STDOUT_FILENO;
+    if (path == NULL || strcmp(path, "-") == 0)
+        return CV_EXIT_DONE;
+    sink->path = path;
+    if (cv_new_file_open(path, 0, &sink->file, &err) != CLEAVE_OK)
+        return cannot_write(sink, CV_EXIT_USAGE, &err);
+    *out_descriptor = sink->file.fd;
+    sink->on_stdout = sink->file.copy_of == STDOUT_FILENO;
+    return CV_EXIT_DONE;
+}
+
+/* Say where what there is of a result can be found. */
+static void tell_part(const struct cv_run_sink *sink)
+{
+    char shown[CV_ECHO_ROOM];
+
+    if (sink->file.replaces)
+        cv_complain(CV_EXIT_FAILED, "'%s' is as it was; the new one is not whole: %s",
+                    cv_echo(sink->path, shown), sink->file.beside);
+    else
+        cv_complain(CV_EXIT_FAILED, "'%s' was not made; what there is of it: %s",
+                    cv_echo(sink->path, shown), sink->file.beside);
+}
+
+int cv_run_sink_close(struct cv_run_sink *sink, bool whole, int status)
+{
+    struct cleave_error err;
+    bool placed = false;
+
+    if (sink->file.fd < 0)
+        return status;
+    if (whole && sink->file.beside != NULL) {
+        placed = cv_new_file_place(&sink->file, &err) == CLEAVE_OK;
+        if (!placed)
+            status = cannot_write(sink, CV_EXIT_FAILED, &err);
+    }
+    if (!placed && sink->file.beside != NULL && cv_new_file_size(&sink->file) == 0) {
+        cv_new_file_drop(&sink->file);
+        return status;
+    }
+    if (!placed && sink->file.beside != NULL)
+        tell_part(sink);
+    if (cv_new_file_close(&sink->file, &err) != CLEAVE_OK && status == CV_EXIT_DONE)
+        status = cannot_write(sink, CV_EXIT_FAILED, &err);
+    return status;
+}

@@ -1,0 +1,194 @@
+# run_outputs.bats -- cleave run -o: a result is whole, or the old one is there.
+# SPDX-License-Identifier: MIT
+load helper
+
+prepare() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    seq 1000 >in
+    echo old >out
+}
+
+# beside -- names that were written beside and left there.
+beside() {
+    find . -name '.*.part-*'
+}
+
+# part -- what the one that was left beside holds.
+part() {
+    local names
+    names=$(beside)
+    [ "$(printf '%s\n' "$names" | wc -l)" -eq 1 ] || return 1
+    cat "$names"
+}
+
+@test "the old result is there until the new one is whole" {
+    prepare
+    cleave 0 run -q -i in -j 1 --block 2k -o out -- sh -c 'cat >/dev/null; cat out'
+    [ "$(sort -u out)" = old ]
+    [ -z "$(beside)" ]
+    cleave 0 run -q -i in -j 2 -o out -- cat
+    cmp in out
+    cleave 0 run -q -i in -j 2 -o new -- cat
+    cmp in new
+    [ -z "$stderr" ]
+}
+
+@test "a run that cannot begin leaves the old result and nothing else" {
+    prepare
+    ls -A >before
+    ls -A >before # with itself
+    for words in "-i none -o out -- cat" "-i in -o out -- no-such-command" "-i in -o out" \
+        "-i in -o out --split what -- cat" "-i in -o out --policy what -- cat" \
+        "-i in -o out --halt what -- cat" "-i in -o out --hosts none -- cat" \
+        "-i in -o out --pairs none --split fastq -- cat" "-i in -o out --nix -- cat" \
+        "-i in -o out --joblog no/such -- cat" "-i in -o out --resume -- cat" \
+        "-i in -o out --joblog log -- no-such-command" "-i none -o new --joblog log -- cat"; do
+        echo "cleave run $words"
+        run "$CLEAVE" run -q $words
+        [ "$status" -ne 0 ]
+        [ "$(cat out)" = old ]
+        ls -A | diff before -
+    done
+}
+
+@test "nothing is left of a run that wrote nothing" {
+    prepare
+    cleave 1 run -q -i in -o out -- sh -c 'cat >/dev/null; false'
+    [ "$(cat out)" = old ]
+    [ -z "$(beside)" ]
+    [[ $stderr != *"as it was"* ]]
+    cleave 1 run -q -i in -o new -- sh -c 'cat >/dev/null; false'
+    [ ! -e new ]
+    [ -z "$(beside)" ]
+}
+
+@test "a chunk that failed: the old result stays, and the new one is named" {
+    prepare
+    local fussy='read -r first; echo "$first"; cat; [ "$first" = 1 ]'
+    for halt in never soon,fail=1 now,fail=1; do
+        cleave 1 run -q -i in -j 1 --block 1k --halt $halt -o out -- sh -c "$fussy"
+        [ "$(cat out)" = old ]
+        [ "$(part | head -n 2 | xargs)" = "1 2" ]
+        part | cmp -n "$(part | wc -c)" - in
+        [ "${stderr_lines[-1]}" = "cleave: 'out' is as it was; the new one is not whole: $(beside | sed 's|^./||')" ]
+        [ "$(stat -c %a "$(beside)")" = 600 ]
+        rm "$(beside)"
+    done
+    cleave 1 run -q -i in -j 1 --block 1k -o new -- sh -c "$fussy"
+    [ ! -e new ]
+    [ "${stderr_lines[-1]}" = "cleave: 'new' was not made; what there is of it: $(beside | sed 's|^./||')" ]
+}
+
+@test "a persistent command that ends badly after its last chunk: the result is whole" {
+    prepare
+    cleave 1 run -q -i in -j 1 --persistent -o out -- sh -c 'cat; exit 3'
+    cmp in out
+    [ -z "$(beside)" ]
+}
+
+@test "a resumed run has the result of the chunks before" {
+    prepare
+    local fussy='read -r first; echo "$first"; cat; [ "$first" = 1 ] || [ -e mended ]'
+    cleave 1 run -q -i in -j 1 --block 1k --journal j -o out -- sh -c "$fussy"
+    [ "$(cat out)" = old ]
+    touch mended
+    cleave 0 run -q -i in -j 2 --block 1k --journal j --resume --joblog log -o out -- sh -c "$fussy"
+    cmp in out
+    [ "$(tail -n +2 log | wc -l)" -eq 3 ]
+    cleave 0 run -q -i in -j 2 --journal k -o out -- cat
+    cleave 0 run -q -i in -j 2 --journal k --resume --joblog log -o out -- cat
+    cmp in out
+    [ "$(wc -l <log)" -eq 1 ]
+}
+
+@test "a link stays and its target is replaced, other hard links keep the old result" {
+    prepare
+    mkdir far
+    echo old >far/real
+    chmod 664 far/real
+    ln far/real hard
+    ln -s ../far/real far/link
+    ln -s far/link first
+    cleave 0 run -q -i in -o first -- cat
+    [ "$(readlink first)" = far/link ]
+    cmp in far/real
+    [ "$(stat -c %a far/real)" = 664 ]
+    [ "$(cat hard)" = old ]
+    # One that leads to a file that is not there yet.
+    ln -s far/later second
+    cleave 0 run -q -i in -o second -- cat
+    cmp in far/later
+    ln -s round round
+    refuses "--output: cannot write 'round': Too many levels of symbolic links" run -i in -o round -- cat
+    refuses "--output: cannot write 'far': Is a directory" run -i in -o far -- cat
+    refuses "--output: cannot write 'no/such': No such file or directory" run -i in -o no/such -- cat
+}
+
+@test "- and names of descriptors are what is open, devices and pipes are written in place" {
+    prepare
+    for name in - /dev/stdout /dev/fd/1 /proc/self/fd/1; do
+        echo before >all
+        "$CLEAVE" run -i in --json -o $name -- cat >>all 2>summary
+        [ "$(head -n 1 all)" = before ]
+        tail -n +2 all | cmp in
+        grep -q '"input_bytes": 3893' summary
+    done
+    [ ! -e - ]
+    cleave 0 run -i in --json -o /dev/null -- cat
+    has '"input_bytes": 3893'
+    [ -c /dev/null ]
+    mkfifo pipe
+    cat pipe >piped &
+    cleave 0 run -q -i in -o pipe -- cat
+    wait $!
+    [ -p pipe ]
+    cmp in piped
+    "$CLEAVE" run -q -i in -o /dev/fd/5 -- cat 5>five
+    cmp in five
+    # Failed or not, what is written in place is what there is.
+    run bash -c '"$CLEAVE" run -q -i in -j 1 --block 1k -o /dev/stdout -- sh -c "
+        read -r first; echo \$first; cat; [ \$first = 1 ]" 2>err | head -n 2'
+    [ "$output" = $'1\n2' ]
+    run ! grep -q 'not whole\|was not made' err
+    [ -z "$(beside)" ]
+}
+
+@test "a job log is there from its first line on, and the old one until then" {
+    prepare
+    echo old >log
+    chmod 644 log
+    cleave 0 run -q -i in -j 1 --block 1k --joblog log -- sh -c 'cat >/dev/null; head -n 1 log'
+    [ "${lines[0]}" = old ]
+    [[ ${lines[1]} == Seq* ]]
+    [ "$(stat -c %a log)" = 600 ]
+    cleave 2 run -q -i none --joblog log -- cat
+    [ "$(wc -l <log)" -gt 2 ]
+    cleave 0 run -q -i /dev/null --joblog log -- cat
+    [ "$(wc -l <log)" -eq 1 ]
+    cleave 0 run --dry-run -i in --joblog other -- cat
+    [ ! -e other ]
+    [ -z "$(beside)" ]
+}
+
+@test "stopped by a signal: what there is of the result is told" {
+    prepare
+    for signal in INT TERM; do
+        rm -f here
+        env --default-signal=INT "$CLEAVE" run -q -i in -j 1 --block 500 -o out -- sh -c '
+            read -r first; echo "$first"; cat
+            [ "$first" = 1 ] && exit
+            until [ -s .out.part-$PPID ]; do sleep 0.02; done
+            touch here; exec sleep 60' 2>err 3>&- &
+        local id=$!
+        appears here
+        kill -s $signal $id
+        local got=0
+        wait $id || got=$?
+        [ $got -eq $((128 + $(kill -l $signal))) ]
+        [ "$(cat out)" = old ]
+        part | cmp -n "$(part | wc -c)" - in
+        [ "$(part | head -n 1)" = 1 ]
+        says "cleave: 'out' is as it was; the new one is not whole: $(beside | sed 's|^./||')"
+        rm "$(beside)"
+    done
+}
