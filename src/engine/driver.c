@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "engine/handed_out.h"
 #include "engine/reduce_check.h"
 #include "engine/return_check.h"
 #include "policy/kit/orders.h"
@@ -23,7 +24,7 @@ struct cv_driver {
     struct cleave_orders orders;
     struct cv_run run; /* the current one                      */
     uint64_t chunks;
-    double handed_out;              /* units sent                           */
+    struct cv_handed_out handed;    /* units sent                           */
     struct cv_reduce_check reduce;  /* of a reduction                       */
     struct cv_return_check returns; /* when results come back               */
 };
@@ -58,6 +59,7 @@ void cv_driver_close(struct cv_driver *driver)
     driver->engine->close(driver->instance);
     cv_arena_done(&driver->arena);
     cv_return_check_done(&driver->returns);
+    cv_handed_out_done(&driver->handed);
     free(driver->orders.items);
     free(driver);
 }
@@ -88,7 +90,7 @@ static enum cleave_status start_policy(struct cv_driver *driver, struct cleave_e
     driver->orders.units_left = &driver->view.units_left;
     driver->orders.out_of_memory = false;
     driver->chunks = 0;
-    driver->handed_out = 0;
+    cv_handed_out_clear(&driver->handed);
     cv_return_check_clear(&driver->returns);
     if (policy->task == CLEAVE_TASK_REDUCE &&
         !cv_reduce_check_init(&driver->reduce, &driver->arena, driver->view.nworkers,
@@ -123,7 +125,10 @@ static enum cleave_status check_load_order(struct cv_driver *driver,
         return CLEAVE_OK;
     if (has_results(driver) && !cv_return_check_sent(&driver->returns, order->worker))
         return cv_fail_memory(err, "the results of a run");
-    driver->handed_out += order->units;
+    if (driver->engine->left == NULL) /* what is asked for is given */
+        driver->handed.units += order->units;
+    else if (!cv_handed_out_ask(&driver->handed, order->units))
+        return cv_fail_memory(err, "the chunks of a run");
     return CLEAVE_OK;
 }
 
@@ -302,10 +307,12 @@ static void note_event(struct cv_driver *driver, const struct cleave_event *even
             cv_return_check_returned(&driver->returns, event->chunk);
     } else if (event->kind == CLEAVE_RECALLED || event->kind == CLEAVE_LOST) {
         driver->view.units_left += event->units;
-        driver->handed_out -= event->units;
+        cv_handed_out_note(&driver->handed, event);
     } else if (event->kind == CLEAVE_ENDED) {
         driver->view.units_left = event->units;
-        driver->view.units_total = driver->handed_out + event->units;
+        driver->view.units_total = driver->handed.units + event->units;
+    } else if (event->kind == CLEAVE_SENT) {
+        cv_handed_out_note(&driver->handed, event);
     } else if (event->kind == CLEAVE_COMBINED) {
         cv_reduce_check_combined(&driver->reduce, event->worker);
         outcome->makespan_s = event->time_s;

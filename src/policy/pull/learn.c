@@ -80,11 +80,12 @@ static double first_size(const struct learn *learn, const struct cleave_view *vi
 static double grown(const struct learn *learn, const struct cleave_view *view,
                     const struct cv_seen *seen)
 {
-    const double largest_s = cv_compute_time(&learn->known, seen, seen->largest);
-    const double least = seen->largest * fmin(learn->growth, SLOW_GROWTH);
-    double size = seen->largest * learn->growth;
+    const double largest = cv_largest_of(seen);
+    const double largest_s = cv_compute_time(&learn->known, seen, largest);
+    const double least = largest * fmin(learn->growth, SLOW_GROWTH);
+    double size = largest * learn->growth;
 
-    if (!(seen->largest > 0))
+    if (!(largest > 0))
         return first_size(learn, view);
     size =
         fmax(size, cv_speed_of(&learn->known, seen) *
@@ -105,7 +106,7 @@ static double in_time(const struct learn *learn, const struct cleave_view *view,
     if (cv_shares_port(view) || seen->held == 0 ||
         !(seen->link.rate_ups > cv_speed_of(&learn->known, seen)))
         return INFINITY;
-    return fmax(seen->largest * fmin(learn->growth, SLOW_GROWTH),
+    return fmax(cv_largest_of(seen) * fmin(learn->growth, SLOW_GROWTH),
                 seen->link.rate_ups * (rest_s - seen->link.latency_s));
 }
 
@@ -126,7 +127,7 @@ static double size_for(const struct learn *learn, const struct cleave_view *view
         /* A stream has no end to prepare for. */
         size = fmin(size, fmax(fmax(seen->compute.latency_s, learn->known.latency_s) *
                                    seen->compute.rate_ups / SHARE,
-                               seen->largest));
+                               cv_largest_of(seen)));
     }
     if (learn->most > 0)
         size = fmin(size, learn->most);
@@ -153,8 +154,8 @@ static bool asks(const struct learn *learn, const struct cv_seen *seen)
     if (seen->held == 0)
         return true;
     return seen->there == seen->held && seen->compute.rate_ups > 0 &&
-           cv_link_time(seen, seen->largest) >
-               LINK_MATTERS * cv_compute_time(&learn->known, seen, seen->largest);
+           cv_link_time(seen, cv_largest_of(seen)) >
+               LINK_MATTERS * cv_compute_time(&learn->known, seen, cv_largest_of(seen));
 }
 
 /* Who is to be served: the first to be idle among those that can help, then the one with

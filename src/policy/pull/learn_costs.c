@@ -37,7 +37,16 @@ void cv_known_give(struct cv_known *known, uint32_t worker, double units, double
         seen->sending_s = now_s;
     seen->numbers[seen->held] = known->numbered++;
     seen->sizes[seen->held++] = units;
-    seen->largest = fmax(seen->largest, units);
+}
+
+double cv_largest_of(const struct cv_seen *seen)
+{
+    double largest = seen->largest;
+
+    /* What is on its way is as large as was asked for, until it is known better. */
+    for (uint32_t k = seen->there; k < seen->held; k++)
+        largest = fmax(largest, seen->sizes[k]);
+    return largest;
 }
 
 /* Which of the chunks that it holds an event is about. */
@@ -62,6 +71,7 @@ void cv_known_arrived(struct cv_known *known, const struct cleave_event *event)
     seen->sending_s = event->time_s;
     /* Records are not divisible: it may be more or less than was asked for. */
     seen->sizes[at] = event->units;
+    seen->largest = fmax(seen->largest, event->units);
     cv_fit_add(&seen->link, event->units, event->time_s - event->start_s, -1);
 }
 
@@ -137,7 +147,8 @@ void cv_known_pool(struct cv_known *known, const struct cleave_view *view)
         sure += fit->sure;
         latency += fit->sure ? fit->latency_s : 0;
         if (fit->rate_ups > 0)
-            largest_s += fit->latency_s + known->workers[w].largest / fit->rate_ups;
+            largest_s +=
+                fit->latency_s + cv_largest_of(&known->workers[w]) / fit->rate_ups;
     }
     known->usual_s = count > 0 ? largest_s / count : 0;
     known->speed_ups = count > 0 ? speed / count : 0;

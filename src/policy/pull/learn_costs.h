@@ -20,7 +20,7 @@ struct cv_seen {
     uint32_t held, there; /* chunks not finished, and those of them that arrived      */
     double began_s;       /* of the oldest, once it is there                          */
     double sending_s;     /* since then the oldest that is not there is on its way    */
-    double largest;       /* units of the largest chunk sent                        */
+    double largest;       /* units of the largest chunk that arrived                */
     uint32_t lost;        /* chunks lost, one after the other                       */
     bool firm;            /* what it computes cannot be recalled                    */
 };
@@ -55,6 +55,10 @@ void cv_known_arrived(struct cv_known *known, const struct cleave_event *event);
 void cv_known_drop(struct cv_known *known, const struct cleave_event *event);
 /* So many units of a chunk were taken back. */
 void cv_known_recalled(struct cv_known *known, const struct cleave_event *event);
+
+/* Units of the largest chunk that the worker got or is being sent. A stream gives no more
+ * than it has: what was asked for and never came says nothing. */
+double cv_largest_of(const struct cv_seen *seen);
 
 /* Costs of a worker; others stand for one of which nothing is known. */
 double cv_speed_of(const struct cv_known *known, const struct cv_seen *seen);

@@ -230,6 +230,8 @@ static void as4dr_decide(void *state, const struct cleave_view *view,
     case CLEAVE_SENT:
         if (w->held_parts++ == 0)
             w->cpu_from_s = event->time_s;
+        if (as4dr->real)
+            cv_as4dr_came(w, event->units);
         cv_as4dr_delivered(as4dr, event, orders);
         break;
     case CLEAVE_DONE:

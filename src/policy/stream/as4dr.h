@@ -27,6 +27,9 @@ enum cv_as4dr_start { CV_START_CLOSE, CV_START_SPREAD, CV_START_ZERO };
 /* Requests a worker may have under way: about a round, about what it got last. */
 enum { CV_REQUEST_ROUND, CV_REQUEST_LAST, CV_REQUESTS };
 
+/* Parts that may be on their way to a worker: two rounds, and its share of the rest. */
+enum { CV_PARTS_AWAY = 8 };
+
 /* Fixed before the first post, per worker. */
 struct cv_as4dr_place {
     double theta;      /* part of a round that is sent first                 */
@@ -53,6 +56,9 @@ struct cv_as4dr_worker {
     double due_units;    /* posted, not yet computed                           */
     uint32_t due_parts;  /* the same in parts                                  */
     uint32_t held_parts; /* those that have arrived                            */
+    double
+        asked[CV_PARTS_AWAY];  /* units of parts that have not, by their number         */
+    uint32_t ordered, arrived; /* parts                                              */
     uint32_t rounds;
     uint64_t first_chunk;             /* part one of the round posted last              */
     uint64_t ready_chunk;             /* a part two whose result waits for the next     */
@@ -186,6 +192,9 @@ void cv_as4dr_fetch(struct cv_as4dr *as4dr, const struct cleave_view *view,
 /* Fetch the result of a single chunk, now. */
 void cv_as4dr_fetch_one(struct cv_as4dr *as4dr, uint32_t worker, uint64_t chunk,
                         double now_s, struct cleave_orders *orders);
+/* A part was ordered; it has arrived, and may be less than was asked for. */
+void cv_as4dr_asked(struct cv_as4dr_worker *worker, double units);
+void cv_as4dr_came(struct cv_as4dr_worker *worker, double units);
 /* The port has delivered a part. */
 void cv_as4dr_delivered(struct cv_as4dr *as4dr, const struct cleave_event *event,
                         struct cleave_orders *orders);

@@ -96,6 +96,7 @@ static void give_share(struct cv_as4dr *as4dr, uint32_t worker, double units,
     w->asked_s[CV_REQUEST_LAST] = now_s;
     w->due_units += units;
     w->due_parts++;
+    cv_as4dr_asked(w, units);
     cleave_order_send(orders, worker, units);
 }
 

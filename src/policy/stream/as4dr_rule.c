@@ -84,6 +84,9 @@ void cv_as4dr_measure(struct cv_as4dr *as4dr, const struct cleave_event *event,
                        event->units / pure_s);
     if (!first)
         return;
+    /* A stream gives no more than it holds: the round was as long as what came. */
+    if (as4dr->real && event->units > 0 && event->units < worker->first)
+        worker->load *= event->units / worker->first;
     worker->sigma_s = pure_s * (worker->load / event->units) + 2 * latency_s;
     if (pure_s > 0 && event->units > 0) {
         const double speed = fmin(event->units / pure_s, MOST_GROWTH * worker->speed_ups);

@@ -15,11 +15,26 @@
 #include "policy/stream/as4dr.h"
 #include "policy/kit/orders.h"
 
+void cv_as4dr_asked(struct cv_as4dr_worker *worker, double units)
+{
+    worker->asked[worker->ordered++ % CV_PARTS_AWAY] = units;
+}
+
+/* What does not come is not due any more. */
+void cv_as4dr_came(struct cv_as4dr_worker *worker, double units)
+{
+    const double asked = worker->asked[worker->arrived++ % CV_PARTS_AWAY];
+
+    if (units < asked)
+        worker->due_units = fmax(0, worker->due_units - (asked - units));
+}
+
 static void send_part(struct cv_as4dr *as4dr, uint32_t worker, double units,
                       struct cleave_orders *orders)
 {
     as4dr->ordered++;
     as4dr->reserved -= units;
+    cv_as4dr_asked(&as4dr->workers[worker], units);
     cleave_order_send(orders, worker, units);
 }
 
