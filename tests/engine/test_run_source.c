@@ -61,6 +61,29 @@ static void set_owner(struct model *model, const struct cv_piece *piece, char fr
     }
 }
 
+/* What is to stand behind the last record of a file when another one with bytes follows. */
+static enum cv_closing closing_of(const struct model *model, const struct cv_piece *piece)
+{
+    const struct split_input *file = &model->files[piece->file];
+    const char *how = cv_splitter_text(file->splitter);
+    const char last = file->bytes[file->n - 1];
+    size_t back = file->n - 1;
+
+    if (piece->body.end < file->n ||
+        model->base[piece->file + 1] == model->base[model->nfiles] ||
+        strncmp(how, "fixed", 5) == 0)
+        return CV_CLOSING_NONE;
+    if (strcmp(how, "nul") == 0)
+        return last == '\0' ? CV_CLOSING_NONE : CV_CLOSING_ZERO;
+    if (strcmp(how, "paragraph") != 0)
+        return last == '\n' ? CV_CLOSING_NONE : CV_CLOSING_LINE;
+    if (last != '\n')
+        return CV_CLOSING_EMPTY;
+    if (back > 0 && file->bytes[back - 1] == '\r')
+        back--;
+    return back == 0 || file->bytes[back - 1] == '\n' ? CV_CLOSING_NONE : CV_CLOSING_LINE;
+}
+
 /* What a piece gives to a command is what it should be. */
 static void check_piece(struct model *model, const struct cv_piece *piece)
 {
@@ -83,6 +106,7 @@ static void check_piece(struct model *model, const struct cv_piece *piece)
     assert_int_equal(cv_part_read(&first, 0, bytes, sizeof bytes), header);
     assert_memory_equal(bytes, file->bytes, header);
     assert_int_equal(piece->mate_fd, -1);
+    assert_int_equal(piece->closing, closing_of(model, piece));
 }
 
 static void check_numbers(struct model *model, const struct cv_piece *piece)

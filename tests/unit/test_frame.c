@@ -126,8 +126,9 @@ static void a_job_comes_out_as_it_went_in(void **state)
 
 static void pieces_and_ends_come_out_as_they_went_in(void **state)
 {
-    const struct cv_remote_piece piece = { true,      true,         3,       4,
-                                           { 0, 10 }, { 100, 200 }, { 7, 9 } };
+    const struct cv_remote_piece piece = { true,     true,           3,
+                                           4,        { 0, 10 },      { 100, 200 },
+                                           { 7, 9 }, CV_CLOSING_ZERO };
     const struct cv_remote_end end = {
         CV_END_TIMED_OUT, -1, 9, 1.5, 100, 200, 0.5, 0.25, { 5, 6 }, "took a nap"
     };
@@ -142,7 +143,13 @@ static void pieces_and_ends_come_out_as_they_went_in(void **state)
     assert_true(cv_unpack_piece(packer.bytes, packer.length, &got_piece));
     assert_true(got_piece.shared && got_piece.mates && got_piece.file == 3 &&
                 got_piece.body.end == 200 && got_piece.mate.begin == 7);
+    assert_int_equal(got_piece.closing, CV_CLOSING_ZERO);
     assert_false(cv_unpack_piece(packer.bytes, packer.length - 1, &got_piece));
+    packer.bytes[packer.length - 1 - 7] = CV_CLOSINGS; /* whichever comes first */
+    packer.bytes[packer.length - 1] = CV_CLOSINGS;
+    assert_false(cv_unpack_piece(packer.bytes, packer.length, &got_piece));
+    packer.bytes[packer.length - 1 - 7] = packer.bytes[packer.length - 1] = 0;
+    assert_true(cv_unpack_piece(packer.bytes, packer.length, &got_piece));
     packer.bytes[4 * 8 + 7] = 1; /* the header begins behind its end */
     assert_false(cv_unpack_piece(packer.bytes, packer.length, &got_piece));
     cv_pack_done(&packer);

@@ -141,6 +141,7 @@ static void announce(struct cv_slot *slot)
         .header = piece->header,
         .body = piece->body,
         .mate = piece->mate,
+        .closing = piece->closing,
     };
     struct cv_packer packer = { NULL, 0, 0, false };
     struct cleave_error err;
@@ -168,6 +169,7 @@ static enum cv_remote_part find_next(const struct cv_slot *slot, struct cv_part 
     const struct cv_piece *piece = &slot->piece;
     const uint64_t header = piece->header.end - piece->header.begin;
     const uint64_t body = piece->body.end - piece->body.begin;
+    const struct cv_part closing = cv_piece_closing(piece);
     uint64_t at = slot->remote.sent;
 
     if (at < header) {
@@ -176,12 +178,18 @@ static enum cv_remote_part find_next(const struct cv_slot *slot, struct cv_part 
         return CV_PART_HEADER;
     }
     at -= header;
-    if (at < body || piece->mate_fd < 0) {
+    if (at < body || (closing.end == 0 && piece->mate_fd < 0)) {
         *part = cv_piece_body(piece);
         *offset = part->begin + at;
         return CV_PART_BODY;
     }
     at -= body;
+    if (at < closing.end || piece->mate_fd < 0) { /* over there, it is of the body */
+        *part = closing;
+        *offset = at;
+        return CV_PART_BODY;
+    }
+    at -= closing.end;
     *part = cv_piece_mate(piece);
     *offset = part->begin + at;
     return CV_PART_MATE;
@@ -192,6 +200,7 @@ static uint64_t whole(const struct cv_slot *slot)
     const struct cv_piece *piece = &slot->piece;
 
     return piece->header.end - piece->header.begin + piece->body.end - piece->body.begin +
+           cv_piece_closing(piece).end +
            (piece->mate_fd >= 0 ? piece->mate.end - piece->mate.begin : 0);
 }
 

@@ -158,6 +158,22 @@ enum cleave_status cv_cut_file_header(struct cv_cut_file *file, uint64_t *out,
     return cv_cut_file_at(file, 1, out, err);
 }
 
+enum cleave_status cv_cut_file_closing(struct cv_cut_file *file, enum cv_closing *out,
+                                       struct cleave_error *err)
+{
+    const size_t last =
+        file->size < CV_CLOSING_LOOK ? (size_t)file->size : CV_CLOSING_LOOK;
+    const char *bytes;
+    size_t length;
+
+    *out = CV_CLOSING_NONE;
+    if (last == 0)
+        return CLEAVE_OK;
+    CV_TRY(cv_cut_file_read(file, file->size - last, last, last, &bytes, &length, err));
+    *out = cv_splitter_closing(file->splitter, bytes, last);
+    return CLEAVE_OK;
+}
+
 static enum cleave_status count_ends(struct cv_cut_file *file, uint64_t from, uint64_t to,
                                      uint64_t *out, struct cleave_error *err)
 {

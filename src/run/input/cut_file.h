@@ -7,6 +7,7 @@
 #ifndef CV_CUT_FILE_H
 #define CV_CUT_FILE_H
 #include "run/input/split.h"
+#include "run/kit/part.h"
 
 struct cv_walk;
 
@@ -40,6 +41,9 @@ enum cleave_status cv_cut_file_at(struct cv_cut_file *file, uint64_t offset,
 /* The end of the first record, or 0 if there is none: a header to be repeated. */
 enum cleave_status cv_cut_file_header(struct cv_cut_file *file, uint64_t *out,
                                       struct cleave_error *err);
+/* What the last record lacks of its end; nothing of a file without bytes. */
+enum cleave_status cv_cut_file_closing(struct cv_cut_file *file, enum cv_closing *out,
+                                       struct cleave_error *err);
 /* How many records are between two boundaries. Reads the bytes between them. */
 enum cleave_status cv_cut_file_count(struct cv_cut_file *file, uint64_t from, uint64_t to,
                                      uint64_t *out, struct cleave_error *err);

@@ -206,6 +206,7 @@ enum cleave_status cv_source_part(struct cv_source *source, const struct cv_piec
         two.body = (struct cv_range){ piece->body.end, piece->body.end };
         two.begin = piece->end;
         two.header = (struct cv_range){ 0, 0 };
+        two.closing = CV_CLOSING_NONE;
         two.mate.begin = two.mate.end;
     }
     *head = one;

@@ -3,7 +3,8 @@
  * The input is either regular files, one after the other, or one stream: standard input
  * or anything else that is no regular file. Its bytes have addresses from 0 on through
  * all files. A piece is a range of one file that begins and ends at record boundaries;
- * every file ends a record. Pieces are taken from the lowest address on; what was taken
+ * every file ends a record, and where its last one lacks its end while another file with
+ * bytes follows, the end is put behind it (`closing`). Pieces are taken from the lowest address on; what was taken
  * is put back when it failed, in whole or in part, or finished.
  *
  * A stream is kept in memory. Reading stops while as much as `hold` bytes are waiting or
@@ -41,8 +42,8 @@ struct cv_source_options {
     bool numbers; /* let cv_source_records number the records of a stream             */
 };
 
-/* All that one start of the command is given: `header`, then `body`, of the file; and
- * `mate` of another. Ranges without bytes are not to be given. */
+/* All that one start of the command is given: `header`, then `body`, of the file, then
+ * `closing`; and `mate` of another. Ranges without bytes are not to be given. */
 struct cv_piece {
     uint64_t begin,
         end;          /* addresses in the input                                       */
@@ -52,13 +53,15 @@ struct cv_piece {
                       /* -1: a stream, whose bytes are here, until it is finished:    */
     const char *header_bytes, *body_bytes;
     struct cv_range header, body; /* of the file, as users count                      */
-    int mate_fd;                  /* -1: no mates */
+    enum cv_closing closing; /* in no file: neither in `body` nor in `end`           */
+    int mate_fd;             /* -1: no mates */
     struct cv_range mate;
 };
 
 /* The parts that a command is given. */
 struct cv_part cv_piece_header(const struct cv_piece *piece);
 struct cv_part cv_piece_body(const struct cv_piece *piece);
+struct cv_part cv_piece_closing(const struct cv_piece *piece);
 struct cv_part cv_piece_mate(const struct cv_piece *piece);
 
 /* `paths` are borrowed for this call; "-" or no path at all is standard input. Opening a
@@ -101,7 +104,7 @@ enum cleave_status cv_source_finish(struct cv_source *source,
  * command has read is then uncertain. To be asked once it has read the piece. */
 enum cleave_status cv_source_check(struct cv_source *source, const struct cv_piece *piece,
                                    struct cleave_error *err);
-/* The hash of all that the command is given: header, body, mate. Not for pieces that were
+/* The hash of all that the command is given: header, body, closing, mate. Not for pieces that were
  * finished. */
 enum cleave_status cv_source_hash(struct cv_source *source, const struct cv_piece *piece,
                                   struct cv_content_hash *out, struct cleave_error *err);

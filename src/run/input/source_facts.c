@@ -36,7 +36,7 @@ enum cleave_status cv_source_hash(struct cv_source *source, const struct cv_piec
                                   struct cv_content_hash *out, struct cleave_error *err)
 {
     const struct cv_part parts[] = { cv_piece_header(piece), cv_piece_body(piece),
-                                     cv_piece_mate(piece) };
+                                     cv_piece_closing(piece), cv_piece_mate(piece) };
 
     if (source->hasher == NULL)
         CV_TRY(cv_content_hasher_new(&source->hasher, err));

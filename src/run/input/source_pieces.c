@@ -84,6 +84,11 @@ struct cv_part cv_piece_body(const struct cv_piece *piece)
                              .name = piece->name };
 }
 
+struct cv_part cv_piece_closing(const struct cv_piece *piece)
+{
+    return cv_closing_part(piece->closing);
+}
+
 struct cv_part cv_piece_mate(const struct cv_piece *piece)
 {
     return (struct cv_part){ .fd = piece->mate_fd,
@@ -119,6 +124,8 @@ enum cleave_status cv_source_make(struct cv_source *source, size_t index,
         piece.begin = file->base + body.begin;
         if (body.begin > file->edge)
             file->edge = body.begin;
+        if (body.end == file->size && file->base + file->size < source->total)
+            CV_TRY(cv_cut_file_closing(&file->cut, &piece.closing, err));
     }
     piece.end = piece.begin + (body.end - body.begin);
     if (source->mate != NULL) {

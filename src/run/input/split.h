@@ -21,7 +21,8 @@
  *                  expression RE begins. RE sees the first 64 KiB of the line, without
  *                  its end (newline, and a carriage return before it)
  *
- * Lines end in \n or \r\n, and the last one need not. What stands before the first record
+ * Lines end in \n or \r\n, and the last one need not. Where another file follows, a line
+ * that lacks its end gets \n, a paragraph \n and an empty line, a record of nul its zero. What stands before the first record
  * start (of fasta, fastq, paragraph, regex) belongs to the first record.
  *
  * A splitter is read-only once parsed and may be shared by threads. */
@@ -31,6 +32,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cleave/error.h>
+#include "run/kit/part.h"
 
 struct cv_splitter;
 
@@ -49,6 +51,13 @@ bool cv_splitter_pairs(const struct cv_splitter *splitter);
 enum cleave_status cv_splitter_count(const struct cv_splitter *splitter,
                                      const char *bytes, size_t length, uint64_t *out,
                                      struct cleave_error *err);
+
+/* What has to be put behind the last bytes of an input, so that its last record is whole
+ * and something else can follow: `length` is at least one, and CV_CLOSING_LOOK where the
+ * input has as many. */
+enum { CV_CLOSING_LOOK = 3 };
+enum cv_closing cv_splitter_closing(const struct cv_splitter *splitter, const char *last,
+                                    size_t length);
 
 /* The splitters there are, the default first: "fixed", and "BYTES" if something has to
  * follow a colon, else NULL. Borrowed, static. */

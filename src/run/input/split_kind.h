@@ -41,6 +41,7 @@ struct cv_split_kind {
      * have to be read once (csv). */
     bool needs_pass;
     bool pairs;
+    bool parted;       /* records are parted by empty lines                */
     bool ends_in_byte; /* a record starts after every splitter->byte       */
     /* Bytes before a position that are looked at to judge it. */
     unsigned behind;

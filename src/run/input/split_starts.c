@@ -154,6 +154,7 @@ static bool last_paragraph(const struct cv_splitter *splitter, const struct cv_v
 
 const struct cv_split_kind cv_split_paragraph = {
     .name = "paragraph",
+    .parted = true,
     .behind = 3,
     .next = next_paragraph,
     .last = last_paragraph,

@@ -15,6 +15,17 @@ struct cv_part {
     const char *name; /* borrowed, for messages; may be NULL                        */
 };
 
+/* What is put behind the last record of a file that lacks its end, so that the first record
+ * of the next file is one of its own. */
+enum cv_closing {
+    CV_CLOSING_NONE,
+    CV_CLOSING_LINE,  /* a newline                                */
+    CV_CLOSING_EMPTY, /* a newline and an empty line              */
+    CV_CLOSING_ZERO,  /* a zero byte                              */
+    CV_CLOSINGS,
+};
+struct cv_part cv_closing_part(enum cv_closing closing);
+
 /* As pread: bytes from `offset` on, which counts from 0 like `begin`. Fewer than `most` at
  * the end of the part or of the file. */
 ssize_t cv_part_read(const struct cv_part *part, uint64_t offset, void *out, size_t most);

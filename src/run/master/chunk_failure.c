@@ -56,7 +56,8 @@ static enum cleave_status keep_input(const char *directory, const struct cv_piec
                                      struct cleave_error *err)
 {
     const char *name = strrchr(piece->name, '/');
-    const struct cv_part given[] = { cv_piece_header(piece), cv_piece_body(piece) };
+    const struct cv_part given[] = { cv_piece_header(piece), cv_piece_body(piece),
+                                     cv_piece_closing(piece) };
     const struct cv_part mate = cv_piece_mate(piece);
     char path[4096];
 
@@ -67,7 +68,7 @@ static enum cleave_status keep_input(const char *directory, const struct cv_piec
     snprintf(path, sizeof path, "%s/%s.%llu-%llu", directory,
              strcmp(name, "standard input") == 0 ? "stdin" : name,
              (unsigned long long)piece->body.begin, (unsigned long long)piece->body.end);
-    CV_TRY(keep_parts(path, given, 2, err));
+    CV_TRY(keep_parts(path, given, 3, err));
     if (piece->mate_fd < 0)
         return CLEAVE_OK;
     strncat(path, ".mates", sizeof path - strlen(path) - 1);

@@ -85,6 +85,8 @@ size_t cv_slot_parts(struct cv_slot *slot, struct cv_part parts[CV_SLOT_PARTS])
         parts[count++] = cv_piece_header(piece);
     slot->body = count;
     parts[count++] = cv_piece_body(piece);
+    if (piece->closing != CV_CLOSING_NONE)
+        parts[count++] = cv_piece_closing(piece);
     return count;
 }
 
@@ -285,6 +287,10 @@ static bool cut_single(struct cv_slot *slot, const struct cv_piece *head)
         return false;
     if (!cv_feed_cut(&slot->in.feed, slot->body, head->body.end))
         return false;
+    /* The end of the file goes with what is cut off: as nothing of that has been fed,
+     * neither has what closes it. */
+    if (slot->piece.closing != head->closing)
+        cv_feed_cut(&slot->in.feed, slot->body + 1, 0);
     slot->piece = *head;
     return true;
 }

@@ -18,7 +18,7 @@ struct cv_slot_pipes {
     struct cv_pipe in, out, mate;
 };
 
-enum { CV_SLOT_PARTS = 2 };
+enum { CV_SLOT_PARTS = 3 };
 
 /* What there is to feed of the piece, and of its mates; how many parts. */
 size_t cv_slot_parts(struct cv_slot *slot, struct cv_part parts[CV_SLOT_PARTS]);

@@ -142,11 +142,13 @@ void cv_pack_piece(struct cv_packer *packer, const struct cv_remote_piece *piece
     pack_range(packer, piece->header);
     pack_range(packer, piece->body);
     pack_range(packer, piece->mate);
+    cv_pack_number(packer, piece->closing);
 }
 
 bool cv_unpack_piece(const void *bytes, size_t length, struct cv_remote_piece *out)
 {
     struct cv_unpacker unpacker = { bytes, length, false };
+    uint64_t closing;
 
     out->shared = cv_unpack_number(&unpacker) != 0;
     out->mates = cv_unpack_number(&unpacker) != 0;
@@ -155,7 +157,9 @@ bool cv_unpack_piece(const void *bytes, size_t length, struct cv_remote_piece *o
     out->header = unpack_range(&unpacker);
     out->body = unpack_range(&unpacker);
     out->mate = unpack_range(&unpacker);
-    return cv_unpack_good(&unpacker);
+    closing = cv_unpack_number(&unpacker);
+    out->closing = closing < CV_CLOSINGS ? (enum cv_closing)closing : CV_CLOSING_NONE;
+    return cv_unpack_good(&unpacker) && closing < CV_CLOSINGS;
 }
 
 void cv_pack_end(struct cv_packer *packer, const struct cv_remote_end *end)

@@ -13,6 +13,7 @@
 #include "run/kit/content_hash.h"
 #include "run/wire/frame.h"
 #include "run/kit/pack.h"
+#include "run/kit/part.h"
 #include "run/kit/range_set.h"
 
 enum cv_frame_type {
@@ -78,6 +79,7 @@ struct cv_remote_piece {
     bool shared, mates;
     uint64_t file, mate_file;
     struct cv_range header, body, mate;
+    enum cv_closing closing; /* shared: it follows the body; else it is among its bytes */
 };
 
 enum cv_remote_part { CV_PART_HEADER, CV_PART_BODY, CV_PART_MATE };

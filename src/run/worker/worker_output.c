@@ -38,6 +38,7 @@ static enum cleave_status hash_input(struct cv_worker *worker, struct cv_task *t
                                      struct cleave_error *err)
 {
     const struct cv_piece *piece = &task->piece;
+    const struct cv_part closing = cv_closing_part(piece->closing);
 
     if (!worker->job.hashes || !task->asked.shared)
         return CLEAVE_OK;
@@ -46,6 +47,7 @@ static enum cleave_status hash_input(struct cv_worker *worker, struct cv_task *t
     cv_content_hasher_reset(worker->hasher);
     CV_TRY(hash_range(worker, piece->name, piece->fd, piece->header, err));
     CV_TRY(hash_range(worker, piece->name, piece->fd, piece->body, err));
+    CV_TRY(cv_content_hasher_add_part(worker->hasher, &closing, err));
     if (piece->mate_fd >= 0)
         CV_TRY(hash_range(worker, "the mates", piece->mate_fd, piece->mate, err));
     task->end.hash = cv_content_hasher_finish(worker->hasher);

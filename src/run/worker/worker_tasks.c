@@ -110,6 +110,7 @@ static enum cleave_status place(struct cv_worker *worker, struct cv_task *task,
         piece->header = task->asked.header;
         piece->body = task->asked.body;
         piece->mate = task->asked.mate;
+        piece->closing = task->asked.closing;
         if (task->asked.mates)
             piece->mate_fd = worker->files[task->asked.mate_file];
         return CLEAVE_OK;
@@ -266,6 +267,7 @@ void cv_worker_cut(struct cv_worker *worker, const struct cv_frame_head *head,
 
         shorter.body.end = shorter.body.begin + head->value;
         shorter.mate.end = shorter.mate.begin + mates;
+        shorter.closing = CV_CLOSING_NONE; /* it was behind what is cut off */
         done = task->running ? cv_slot_cut(&seat->slot, &shorter) : true;
         if (done)
             task->piece = shorter;

@@ -1,0 +1,116 @@
+# run_inputs.bats -- what cleave run takes for its input, and what it refuses.
+# SPDX-License-Identifier: MIT
+load helper
+
+# What a hung run would take; nothing here depends on how long things last.
+LONG=60
+
+prepare() {
+    T=$BATS_TEST_TMPDIR
+    cd "$T" || return 1
+}
+
+# job ARGUMENT... -- cleave run -q, its output in out; the status must be 0.
+job() {
+    timeout $LONG "$CLEAVE" run -q "$@" >out 2>err || {
+        echo "cleave run $*: exit status $?"
+        cat err
+        return 1
+    }
+}
+
+# fails_with STATUS ARGUMENT... -- the same with another status.
+fails_with() {
+    local expected=$1 got=0
+    shift
+    timeout $LONG "$CLEAVE" run -q "$@" >out 2>err || got=$?
+    if [ "$got" -ne "$expected" ]; then
+        echo "cleave run $*: exit status $got, expected $expected"
+        cat err
+        return 1
+    fi
+}
+
+# says TEXT -- the last run wrote this one line to standard error, and nothing else.
+says() {
+    printf '%s\n' "$1" | diff - err
+}
+
+# --- where one file ends and the next begins --------------------------------------------------
+
+# joined HOW FIRST SECOND EXPECTED -- two files, written by printf, and what cat makes of them.
+joined() {
+    printf "$2" >one
+    printf "$3" >two
+    printf "$4" >expected
+    job -i one -i two --split "$1" -- cat
+    cmp expected out || {
+        echo "$1: $(od -c out)"
+        return 1
+    }
+}
+
+@test "a file boundary is a record boundary, for every splitter" {
+    prepare
+    joined lines 'x\ny' 'z\n' 'x\ny\nz\n'
+    joined jsonl '{"a":1}' '[2]' '{"a":1}\n[2]'
+    joined nul 'x\0y' 'z' 'x\0y\0z'
+    joined csv 'a,"b\nc"' 'd,e\n' 'a,"b\nc"\nd,e\n'
+    joined csv:tab 'a\tb' 'd\n' 'a\tb\nd\n'
+    joined fasta '>a\nAC' '>b\nGT\n' '>a\nAC\n>b\nGT\n'
+    joined fastq '@a\nAC\n+\nII' '@b\nG\n+\nI' '@a\nAC\n+\nII\n@b\nG\n+\nI'
+    joined paragraph 'a\nb' 'c\n' 'a\nb\n\nc\n'
+    joined paragraph 'a\n' 'c\n' 'a\n\nc\n'
+    joined paragraph 'a\r\n\r\n' 'c\n' 'a\r\n\r\nc\n'
+    joined 'regex:[a-z]' 'a 1' 'b 2' 'a 1\nb 2'
+    joined fixed:2 'abcd' 'ef' 'abcdef'
+}
+
+@test "nothing is put where nothing is missing: ends, empty files, the last file" {
+    prepare
+    joined lines 'x\r\ny\r\n' 'z' 'x\r\ny\r\nz'
+    joined lines '\n' 'z' '\nz'
+    joined lines '' 'z' 'z'
+    joined lines 'x' '' 'x'
+    joined nul '\0' 'z\0' '\0z\0'
+    # A mark at the start of the second file is of its bytes, and so is half a line end.
+    joined lines 'x\r' '\357\273\277z\n' 'x\r\n\357\273\277z\n'
+    printf 'x' >one
+    : >none
+    printf 'z' >two
+    job -i none -i one -i none -i none -i two -i none -- cat
+    [ "$(od -An -c out | tr -d ' ')" = 'x\nz' ]
+    # What a command was given is kept with it; positions are those of the files.
+    fails_with 1 -i one -i two --failed bad -- false
+    [ "$(cat bad/*one*0-1 | od -An -c | tr -d ' ')" = 'x\n' ]
+    [ "$(cat bad/*two*0-1)" = z ]
+}
+
+@test "a command that stays, and hosts, get the same end of a file" {
+    prepare
+    printf 'x\ny' >one
+    printf 'z\n' >two
+    printf 'x\ny\nz\n' >expected
+    job -i one -i two --persistent -j 1 -- cat # frames come back as they are
+    cmp expected out
+    printf 'port: multi\nworkers:\n  - {name: a, speed: 1e7, bandwidth: 1e8, slots: 1}\n' >h.yaml
+    job -i one -i two --hosts h.yaml -- cat
+    cmp expected out
+    job -i one -i two --hosts h.yaml --shared-input --journal j.db -- cat
+    cmp expected out
+    # What was hashed over there is what is hashed here.
+    job -i one -i two --journal j.db --resume --joblog log -- cat
+    cmp expected out
+    [ "$(wc -l <log)" -eq 1 ]
+}
+
+@test "a resumed run does a chunk again whose end has changed with the files behind it" {
+    prepare
+    printf 'x\ny' >one
+    : >two
+    job -i one -i two --journal j.db -- cat
+    [ "$(od -An -c out | tr -d ' ')" = 'x\ny' ]
+    printf 'z\n' >two
+    job -i one -i two --journal j.db --resume -- cat
+    [ "$(cat out)" = "$(printf 'x\ny\nz')" ]
+}
