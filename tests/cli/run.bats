@@ -133,7 +133,7 @@ splits() {
     splits fastq 2
     printf 'a\nb\n\nc\n\n\nd\ne\n' >in
     splits paragraph 3
-    printf 'aaaabbbbccccdd' >in
+    printf 'aaaabbbbccccdddd' >in
     splits fixed:4 4
     printf 'x\nBEGIN 1\na\nBEGIN 2\nb\n BEGIN no\n' >in
     splits 'regex:BEGIN [0-9]' 2

@@ -114,3 +114,82 @@ joined() {
     job -i one -i two --journal j.db --resume -- cat
     [ "$(cat out)" = "$(printf 'x\ny\nz')" ]
 }
+
+# --- headers ----------------------------------------------------------------------------------
+
+@test "--header: every command gets one header, and files have the same" {
+    prepare
+    printf 'a,"b\nc"\n1,2\n3,4\n' >one
+    # A mark, other line ends, a file of nothing else, one without its end: all the same.
+    printf '\357\273\277a,"b\nc"\r\n5,6\r\n' >two
+    printf 'a,"b\nc"' >only
+    : >none
+    job -i none -i one -i only -i two --split csv --header --block 1 -j 2 --joblog log -- \
+        sh -c 'cat; echo .'
+    [ "$(tail -n +2 log | wc -l)" -eq 4 ]
+    [ "$(tr '\r\n' '  ' <out)" = "$(printf 'a,"b c" 1,2 . a,"b c" 3,4 . a,"b c" . \357\273\277a,"b c"  5,6  . ')" ]
+}
+
+@test "--header: files whose headers differ are refused, with both headers" {
+    prepare
+    printf 'a,b\n1,2\n' >one
+    printf 'b,a\n3,4\n' >two
+    fails_with 2 -i one -i one -i two --split csv --header -- cat
+    says "cleave: two: expected the header 'a,b' of one, got 'b,a'"
+    [ ! -s out ]
+    # One that merely begins alike; the end of a line is no part of it, a space is.
+    printf 'a,b,c\n3,4\n' >two
+    fails_with 2 -i one -i two --header -- cat
+    says "cleave: two: expected the header 'a,b' of one, got 'a,b,c'"
+    printf 'a,b \n' >two
+    fails_with 2 -i one -i two --header -- cat
+    # Long ones are cut, and what does not show is written out.
+    { head -c 1000 /dev/zero | tr '\0' x; echo; } >one
+    printf 'a\033[31mb\n' >two
+    fails_with 2 -i one -i two --header -- cat
+    [ "$(wc -c <err)" -lt 250 ]
+    grep -q 'got .a\\x1b\[31mb' err
+    # Without --header, all lines are records.
+    job -i one -i two -- wc -l
+}
+
+# --- records that are cut short ---------------------------------------------------------------
+
+@test "a record that the end of the input cuts short is an error" {
+    prepare
+    printf '@1\nA\n+\nI\n@2\nAC\n+\nI' >reads
+    fails_with 2 -i reads --split fastq -- cat
+    says "cleave: reads: the last record, from byte 9 on, is cut short by the end"
+    [ ! -s out ] # it is seen before anything runs
+    fails_with 2 --split fastq -- cat < <(cat reads)
+    says "cleave: standard input: the last record, from byte 9 on, is cut short by the end"
+    cmp reads out # which comes too late for that
+    printf 'a,b\n1,"2\n' >table
+    printf 'a,b\n' >more
+    for files in '-i table' '-i table -i more' '-i more -i table'; do
+        fails_with 2 $files --split csv -- cat
+        says "cleave: table: the last record, from byte 4 on, is cut short by the end"
+    done
+    fails_with 2 --split csv -- cat <table
+    printf 'abcdefg' >seven
+    fails_with 2 -i more -i seven --split fixed:4 -- cat
+    says "cleave: seven: expected records of 4 bytes, got 7 bytes, which end in a record cut short (fixed:1 cuts anywhere)"
+    [ ! -s out ]
+    fails_with 2 --split fixed:4 -- cat < <(cat seven)
+    says "cleave: standard input: the last record, from byte 4 on, is cut short by the end"
+    job -i seven --split fixed:7 -- cat
+    cmp seven out
+}
+
+@test "pairs with unequal numbers of records: both are named" {
+    prepare
+    printf '@1\nA\n+\nI\n@2\nA\n+\nI\n@3\nA\n+\nI\n' >three
+    head -n 8 three >two
+    fails_with 2 -i three --pairs two --split fastq -- cat
+    says "cleave: two: expected 3 records, as many as three has, got 2"
+    fails_with 2 -i two --pairs three --split fastq -- cat
+    says "cleave: three: expected 2 records, as many as two has, got 3"
+    head -n 11 three >torn
+    fails_with 2 -i three --pairs torn --split fastq -- cat
+    says "cleave: torn: the last record, from byte 18 on, is cut short by the end"
+}

@@ -29,7 +29,8 @@ static const struct cv_option input_options[] = {
       .add_list = cv_split_list, .add_words = cv_split_words,
       .help = "Where the input may be cut: %s." },
     { .name = "--header", .value = 1, .offset = FIELD(header),
-      .help = "Give the first record of the input to every command, before its chunk." },
+      .help = "Give the first record of the input to every command, before its chunk. "
+              "Several files must have the same." },
     { .name = "--pairs", .kind = CV_OPTION_TEXT, .argument = "FILE",
       .offset = FIELD(pairs),
       .help = "Give the records of this file that belong to those of a chunk to its "

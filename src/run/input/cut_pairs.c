@@ -4,9 +4,11 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/arena.h"
 #include "base/fail.h"
+#include "base/text.h"
 #include "run/input/split_kind.h"
 
 enum { GRAIN = 1 << 20, CUTS_MOST = 1 << 14 };
@@ -51,6 +53,24 @@ void cv_cut_pairs_done(struct cv_cut_pairs *pairs)
     pairs->ncuts = pairs->capacity = 0;
 }
 
+/* One file ended before the other: how many records each of them has. */
+static enum cleave_status say_counts(struct cv_cut_pairs *pairs, struct cv_pair_cut from,
+                                     struct cleave_error *err)
+{
+    struct cv_cut_file *first = pairs->first, *second = pairs->second;
+    const struct cv_place place = { second->name, 0, 0, NULL };
+    char shown[100];
+    uint64_t n, m;
+
+    CV_TRY(cv_cut_file_count(first, from.first, first->size, &n, err));
+    CV_TRY(cv_cut_file_count(second, from.second, second->size, &m, err));
+    return cv_fail_at(err, &place,
+                      "expected %" PRIu64 " records, as many as %s has, got %" PRIu64,
+                      from.records + n,
+                      cv_shown(first->name, strlen(first->name), shown, sizeof shown),
+                      from.records + m);
+}
+
 /* From a known cut to the first one at or after `offset` of the first file. */
 static enum cleave_status step(struct cv_cut_pairs *pairs, struct cv_pair_cut from,
                                uint64_t offset, struct cv_pair_cut *out,
@@ -73,14 +93,8 @@ static enum cleave_status step(struct cv_cut_pairs *pairs, struct cv_pair_cut fr
     m = cv_walk_records(&two);
     fewer = ends ? m < n : two.found < n;
     more = ends && (two.found == two.most || m > n);
-    if (fewer || more) {
-        const struct cv_place place = { fewer ? second->name : first->name, 0, 0, NULL };
-
-        return cv_fail_at(err, &place,
-                          "expected as many records as the other file of the pair has, "
-                          "got %" PRIu64,
-                          from.records + (fewer ? m : n));
-    }
+    if (fewer || more)
+        return say_counts(pairs, from, err);
     out->first = ends ? first->size : one.boundary;
     out->second = ends ? second->size : two.boundary;
     out->records = from.records + n;

@@ -70,6 +70,10 @@ enum cleave_status cv_source_open(const char *const *paths, size_t npaths,
                                   const struct cv_source_options *options,
                                   struct cv_source **out, struct cleave_error *err);
 void cv_source_free(struct cv_source *source);
+/* Look at the files before anything is given out: headers have to be the same, but for a
+ * byte order mark and the end of the line; files of fixed and fastq have to end where a
+ * record does. Of a stream, and of csv, only cv_source_torn can tell. */
+enum cleave_status cv_source_vet(struct cv_source *source, struct cleave_error *err);
 
 /* --- pieces ----------------------------------------------------------------------------- */
 

@@ -87,13 +87,15 @@ enum cleave_status cv_source_records(struct cv_source *source,
 
 /* --- a last record that is cut short ------------------------------------------------------ */
 
-static void describe(const char *name, uint64_t offset, struct cleave_error *note)
+enum cleave_status cv_source_say_torn(const char *name, uint64_t offset,
+                                      struct cleave_error *err)
 {
     const struct cv_place place = { name, 0, 0, NULL };
 
-    cv_fail_at(note, &place,
-               "the last record, from byte %" PRIu64 " on, is cut short by the end",
-               offset);
+    return cv_fail_at(err, &place,
+                      "the last record, from byte %" PRIu64
+                      " on, is cut short by the end",
+                      offset);
 }
 
 static enum cleave_status torn_file(struct cv_source *source, struct cv_source_file *file,
@@ -112,8 +114,20 @@ static enum cleave_status torn_file(struct cv_source *source, struct cv_source_f
         cv_source_file_close(file);
     *out = status == CLEAVE_OK && torn != UINT64_MAX;
     if (*out)
-        describe(file->name, torn, note);
+        cv_source_say_torn(file->name, torn, note);
     return status;
+}
+
+/* Where such a record begins in the stream; UINT64_MAX: there is none. */
+static uint64_t torn_stream(const struct cv_stream *stream,
+                            const struct cv_splitter *splitter)
+{
+    const uint64_t record = splitter->record_bytes;
+
+    if (record == 0)
+        return cv_cut_window_torn(&stream->window);
+    return stream->received % record == 0 ? UINT64_MAX
+                                          : stream->received - stream->received % record;
 }
 
 enum cleave_status cv_source_torn(struct cv_source *source, bool *out,
@@ -122,11 +136,11 @@ enum cleave_status cv_source_torn(struct cv_source *source, bool *out,
     bool torn = false;
 
     if (source->stream != NULL) {
-        const uint64_t offset = cv_cut_window_torn(&source->stream->window);
+        const uint64_t offset = torn_stream(source->stream, source->splitter);
 
         torn = source->stream->ended && offset != UINT64_MAX;
         if (torn)
-            describe(source->stream->name, offset, note);
+            cv_source_say_torn(source->stream->name, offset, note);
     } else if (source->splitter->kind->walk != NULL) {
         for (size_t i = 0; i < source->nfiles && !torn; i++)
             CV_TRY(torn_file(source, &source->files[i], &torn, note, err));

@@ -149,6 +149,9 @@ enum cleave_status cv_source_cut(struct cv_source *source, size_t index, uint64_
 enum cleave_status cv_source_make(struct cv_source *source, size_t index,
                                   struct cv_range body, struct cv_piece *out,
                                   struct cleave_error *err);
+/* The error that a last record is cut short; offset: where it begins. (source_facts.c) */
+enum cleave_status cv_source_say_torn(const char *name, uint64_t offset,
+                                      struct cleave_error *err);
 /* A piece was taken, or is finished or put back. */
 void cv_source_at_work(struct cv_source *source, const struct cv_piece *piece,
                        bool begins);

@@ -74,6 +74,7 @@ static enum cleave_status open_parts(struct execution *execution,
                               .shares = shares_of(cv_muster_count(asked)),
                               .numbers = true },
                           &run->books.source, err));
+    CV_TRY(cv_source_vet(run->books.source, err));
     CV_TRY(cv_gather_new(
         &(struct cv_gather_options){
             .sink = asked->output.descriptor,
@@ -154,16 +155,20 @@ static enum cleave_status flush(struct execution *execution, struct cleave_error
     }
 }
 
-/* A record that the end of the input cuts short is worth a word. */
-static void note_torn(const struct execution *execution)
+/* A record that the end of the input cuts short: something is missing there, and though all
+ * that came was done, the result is not that of whole records. */
+static enum cleave_status check_torn(const struct execution *execution,
+                                     struct cleave_error *err)
 {
-    struct cleave_error note, err;
+    struct cleave_error note;
     bool torn = false;
 
-    if (execution->asked->tell.note != NULL &&
-        cv_source_torn(execution->run.books.source, &torn, &note, &err) == CLEAVE_OK &&
-        torn)
-        execution->asked->tell.note(execution->asked->tell.context, note.text);
+    CV_TRY(cv_source_torn(execution->run.books.source, &torn, &note, err));
+    if (!torn)
+        return CLEAVE_OK;
+    if (err != NULL)
+        *err = note;
+    return note.status;
 }
 
 static enum cleave_status run_all(struct execution *execution, struct cleave_error *err)
@@ -189,9 +194,7 @@ static enum cleave_status run_all(struct execution *execution, struct cleave_err
     }
     if (status == CLEAVE_OK)
         status = cv_real_run_complete(run, err);
-    if (status == CLEAVE_OK)
-        note_torn(execution);
-    return status;
+    return status == CLEAVE_OK ? check_torn(execution, err) : status;
 }
 
 /* A run that failed for several reasons has one status: that of the first of these. */

@@ -1,0 +1,142 @@
+/* source_vet.c -- what can be told of files before anything of them is given out.
+ * SPDX-License-Identifier: MIT */
+#include "run/input/source.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "base/text.h"
+#include "run/input/source_inner.h"
+#include "run/input/split_kind.h"
+
+/* --- headers ------------------------------------------------------------------------------ */
+
+/* The header of a file, without a byte order mark before it and the end of its line. */
+struct header {
+    char *bytes; /* owned */
+    size_t begin, end;
+};
+
+/* Bytes at the end of a record that end it. */
+static size_t ending(const struct cv_splitter *splitter, const char *bytes, size_t length)
+{
+    const bool zero = splitter->kind->ends_in_byte && splitter->byte == '\0';
+
+    if (length == 0 || bytes[length - 1] != (zero ? '\0' : '\n'))
+        return 0;
+    return !zero && length > 1 && bytes[length - 2] == '\r' ? 2 : 1;
+}
+
+static enum cleave_status read_header(struct cv_source *source, size_t index,
+                                      struct header *out, struct cleave_error *err)
+{
+    struct cv_source_file *file = &source->files[index];
+    const char *bytes;
+    size_t length;
+    uint64_t end;
+
+    CV_TRY(cv_source_use(source, index, err));
+    CV_TRY(cv_cut_file_header(&file->cut, &end, err));
+    CV_TRY(
+        cv_cut_file_read(&file->cut, 0, (size_t)end, (size_t)end, &bytes, &length, err));
+    *out = (struct header){ malloc((size_t)end), 0, (size_t)end };
+    if (out->bytes == NULL)
+        return cv_fail_memory(err, "a header");
+    memcpy(out->bytes, bytes, (size_t)end);
+    if (out->end >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0)
+        out->begin = 3;
+    out->end -= ending(source->splitter, bytes + out->begin, out->end - out->begin);
+    return CLEAVE_OK;
+}
+
+static enum cleave_status compare_headers(const struct cv_source *source, size_t first,
+                                          const struct header *one, size_t second,
+                                          const struct header *two,
+                                          struct cleave_error *err)
+{
+    const struct cv_place place = { source->files[second].name, 0, 0, NULL };
+    const size_t length = one->end - one->begin;
+    char shown[3][100];
+
+    if (two->end - two->begin == length &&
+        memcmp(one->bytes + one->begin, two->bytes + two->begin, length) == 0)
+        return CLEAVE_OK;
+    cv_shown(one->bytes + one->begin, length, shown[0], sizeof shown[0]);
+    cv_shown(two->bytes + two->begin, two->end - two->begin, shown[1], sizeof shown[1]);
+    cv_shown(source->files[first].name, strlen(source->files[first].name), shown[2],
+             sizeof shown[2]);
+    return cv_fail_at(err, &place, "expected the header '%s' of %s, got '%s'", shown[0],
+                      shown[2], shown[1]);
+}
+
+/* Outputs are one behind the other: with several headers they would not fit together. */
+static enum cleave_status vet_headers(struct cv_source *source, struct cleave_error *err)
+{
+    struct header first = { NULL, 0, 0 };
+    size_t of = 0;
+    enum cleave_status status = CLEAVE_OK;
+
+    for (size_t i = 0; i < source->nfiles && status == CLEAVE_OK; i++) {
+        struct header other = { NULL, 0, 0 };
+
+        if (source->files[i].size == 0)
+            continue;
+        status = read_header(source, i, first.bytes == NULL ? &first : &other, err);
+        if (other.bytes == NULL)
+            of = i;
+        else if (status == CLEAVE_OK)
+            status = compare_headers(source, of, &first, i, &other, err);
+        free(other.bytes);
+    }
+    free(first.bytes);
+    return status;
+}
+
+/* --- ends --------------------------------------------------------------------------------- */
+
+static enum cleave_status vet_fixed(const struct cv_source_file *file, uint64_t record,
+                                    struct cleave_error *err)
+{
+    const struct cv_place place = { file->name, 0, 0, NULL };
+
+    if (file->size % record == 0)
+        return CLEAVE_OK;
+    return cv_fail_at(err, &place,
+                      "expected records of %" PRIu64 " bytes, got %" PRIu64
+                      " bytes, which end in a record cut short (fixed:1 cuts anywhere)",
+                      record, file->size);
+}
+
+/* The last records, which are read anyway when the last cut is made. */
+static enum cleave_status vet_end(struct cv_source *source, struct cv_source_file *file,
+                                  struct cleave_error *err)
+{
+    uint64_t end;
+
+    if (file->size < 2)
+        return CLEAVE_OK;
+    CV_TRY(cv_source_file_use(file, source->splitter, err));
+    CV_TRY(cv_cut_file_at(&file->cut, file->size - 1, &end, err));
+    return cv_cut_file_torn(&file->cut) != UINT64_MAX
+               ? cv_source_say_torn(file->name, cv_cut_file_torn(&file->cut), err)
+               : CLEAVE_OK;
+}
+
+enum cleave_status cv_source_vet(struct cv_source *source, struct cleave_error *err)
+{
+    const struct cv_splitter *splitter = source->splitter;
+
+    for (size_t i = 0; i < source->nfiles; i++) {
+        if (splitter->record_bytes > 0)
+            CV_TRY(vet_fixed(&source->files[i], splitter->record_bytes, err));
+        if (splitter->kind->walk != NULL && !splitter->kind->needs_pass) {
+            CV_TRY(cv_source_use(source, i, err));
+            CV_TRY(vet_end(source, &source->files[i], err));
+        }
+    }
+    if (source->mate != NULL)
+        CV_TRY(vet_end(source, source->mate, err));
+    return source->header && source->nfiles > 1 ? vet_headers(source, err) : CLEAVE_OK;
+}
