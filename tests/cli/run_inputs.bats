@@ -193,3 +193,17 @@ joined() {
     fails_with 2 -i three --pairs torn --split fastq -- cat
     says "cleave: torn: the last record, from byte 18 on, is cut short by the end"
 }
+
+# --- expressions ------------------------------------------------------------------------------
+
+@test "--split regex: what never can match is refused" {
+    prepare
+    printf 'a\nb\na\nb\n' >in
+    fails_with 2 -i in --split 'regex:a\nb' -- wc -l
+    says "cleave: expected an expression for the first line of a record, which it sees without its end, got one with a newline"
+    fails_with 2 -i in --split 'regex:a
+b' -- wc -l
+    fails_with 2 -i in --split 'regex:\d' -- wc -l
+    job -i in --split 'regex:a$' --block 1 -- wc -l
+    [ "$(tr '\n' ' ' <out)" = '2 2 ' ]
+}

@@ -104,6 +104,20 @@ static void mistakes(void **state)
                     "got '\"'" },
         /* The reason is in the words of the C library. */
         { "regex:a)(b", "expected an extended regular expression, got 'a)(b': " },
+        /* What never can be seen, and what does not mean what it seems to. */
+        { "regex:a\nb", "expected an expression for the first line of a record, which it "
+                        "sees without its end, got one with a newline" },
+        { "regex:a\\nb",
+          "expected an expression for the first line of a record, which it "
+          "sees without its end, got one with a newline" },
+        { "regex:[^\\n]*x", "expected an expression for the first line of a record, "
+                            "which it sees without its end, got one with a newline" },
+        { "regex:[]a[:digit:]\\n]", "expected an expression for the first line of a "
+                                    "record, which it sees without its end, got one" },
+        { "regex:^\\d+", "expected an extended regular expression, as of grep -E, got "
+                         "'\\d', which there is the letter d (a digit is [0-9])" },
+        { "regex:(a|\\tb)", "expected an extended regular expression, as of grep -E, got "
+                            "'\\t', which there is the letter t (write the tab itself)" },
         { "regex:[", "expected an extended regular expression, got '[': " },
     };
 
@@ -148,6 +162,8 @@ static void definitions(void **state)
         { "regex:ab?c|d$", "ac\n|d\r\n|abc\nabbc\n" },
         { "regex:ab?c", "x\nac\n|abc\nab\n|ac" },
         { "regex:(.)\\1", "aa\nab\n|bb" },
+        { "regex:\\w\\\\n\\.", "a\\n.\nan.\n|b\\n." },
+        { "regex:[]n\\]", "x\nn\n|]\n|\\" },
     };
 
     (void)state;

@@ -100,11 +100,74 @@ static enum cleave_status compile(const char *expression, regex_t **out,
                    cv_shown(expression, strlen(expression), shown, sizeof shown), reason);
 }
 
+/* The bytes behind the first one of a bracket expression, up to its end. */
+static const char *bracket_end(const char *at)
+{
+    if (*at == '^')
+        at++;
+    if (*at == ']')
+        at++;
+    while (*at != '\0' && *at != ']') {
+        const char kind = at[0] == '[' ? at[1] : '\0';
+        const char *closed = NULL;
+
+        if (kind == ':' || kind == '.' || kind == '=')
+            closed = strstr(at + 2, (const char[]){ kind, ']', '\0' });
+        at = closed != NULL ? closed + 2 : at + 1;
+    }
+    return at;
+}
+
+/* A backslash before a letter that does not mean what it seems to mean: glibc takes \n for
+ * the letter n, and so on. NULL: there is none. */
+static const char *vain_escape(const char *expression)
+{
+    for (const char *at = expression; *at != '\0'; at++) {
+        if (*at == '[') {
+            const char *end = bracket_end(at + 1);
+
+            for (; at < end; at++) /* no escapes here: a backslash is one of the set */
+                if (at[0] == '\\' && at[1] != '\0' && strchr("dnrstw", at[1]) != NULL)
+                    return at;
+            if (*at == '\0')
+                return NULL;
+        } else if (*at == '\\') {
+            at++;
+            if (isalpha((unsigned char)*at) && strchr("bBsSwW", *at) == NULL)
+                return at - 1;
+            if (*at == '\0')
+                return NULL;
+        }
+    }
+    return NULL;
+}
+
+/* Whether the expression asks for what it will never see. */
+static enum cleave_status check_letters(const char *expression, struct cleave_error *err)
+{
+    const char *vain = vain_escape(expression);
+
+    if (strchr(expression, '\n') != NULL || (vain != NULL && vain[1] == 'n'))
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "expected an expression for the first line of a record, which it "
+                       "sees without its end, got one with a newline");
+    if (vain == NULL)
+        return CLEAVE_OK;
+    return cv_fail(err, CLEAVE_EINPUT,
+                   "expected an extended regular expression, as of grep -E, got '\\%c', "
+                   "which there is the letter %c (%s)",
+                   vain[1], vain[1],
+                   vain[1] == 'd'   ? "a digit is [0-9]"
+                   : vain[1] == 't' ? "write the tab itself"
+                                    : "classes are [[:alpha:]] and so on");
+}
+
 static enum cleave_status parse_regex(struct cv_splitter *splitter, const char *argument,
                                       struct cleave_error *err)
 {
     const char *plain = argument + (argument[0] == '^');
 
+    CV_TRY(check_letters(argument, err));
     CV_TRY(compile(argument, &splitter->regex, err));
     CV_TRY(compile(argument, &splitter->regex_cut, err));
     splitter->regex_cut->not_eol = 1;
