@@ -556,7 +556,7 @@ PYTHON
 @test "mistakes are one line each, status 2" {
     prepare
     seq 5 >in
-    refuses "expected a command: cleave run -i FILE -- COMMAND [ARG]..." run -i in
+    refuses "expected a command: cleave run -i FILE COMMAND [ARG]..." run -i in
     refuses "no-file: cannot read: No such file or directory" run -i no-file -- cat
     refuses ".: expected a file, got a directory" run -i . -- cat
     refuses "--output: cannot write 'no/where': No such file or directory" run -i in -o no/where -- cat

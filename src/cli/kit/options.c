@@ -208,6 +208,9 @@ static int read_long(struct reader *reader, const char *word)
     while ((option = option_at(reader->groups, index)) != NULL &&
            (strncmp(option->name, word, length) != 0 || option->name[length] != '\0'))
         index++;
+    if (option == NULL && length == strlen("--help") &&
+        strncmp(word, "--help", length) == 0)
+        return cv_complain(CV_EXIT_USAGE, "--help: takes no argument");
     if (option == NULL) {
         char name[CV_ECHO_ROOM];
 
@@ -266,11 +269,43 @@ static int check_required(const struct reader *reader)
     return CV_EXIT_DONE;
 }
 
-static bool asks_for_help(int count, char *const *words)
+/* Whether the word is an option whose argument is the next word: "--load", "-l", "-ql". */
+static bool wants_argument(const struct cv_option_group *groups, const char *word)
 {
-    for (int i = 0; i < count && strcmp(words[i], "--") != 0; i++) {
-        if (strcmp(words[i], "--help") == 0 || strcmp(words[i], "-h") == 0)
+    const struct cv_option *option;
+    size_t index = 0;
+
+    if (word[1] == '-') {
+        while ((option = option_at(groups, index)) != NULL &&
+               strcmp(option->name, word) != 0)
+            index++;
+        return option != NULL && option->kind != CV_OPTION_FLAG;
+    }
+    for (const char *letter = word + 1; *letter != '\0'; letter++) {
+        for (index = 0;
+             (option = option_at(groups, index)) != NULL && option->letter != *letter;)
+            index++;
+        if (option != NULL && option->kind != CV_OPTION_FLAG)
+            return letter[1] == '\0';
+    }
+    return false;
+}
+
+/* Help counts wherever options may stand, be they good or not. */
+static bool asks_for_help(const struct cv_option_group *groups,
+                          const struct cv_typed *typed)
+{
+    for (int i = 0; i < typed->count && strcmp(typed->words[i], "--") != 0; i++) {
+        const char *word = typed->words[i];
+
+        if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
             return true;
+        if (typed->command && (word[0] != '-' || word[1] == '\0'))
+            return false;
+        if (typed->command && wants_argument(groups, word) && i + 1 < typed->count &&
+            strcmp(typed->words[i + 1], "--help") != 0 &&
+            strcmp(typed->words[i + 1], "-h") != 0)
+            i++;
     }
     return false;
 }
@@ -288,30 +323,35 @@ void cv_option_help(const struct cv_option *option, struct cv_text *out)
     cv_text_add(out, "%s", list + 2);
 }
 
-int cv_options_parse(const struct cv_option_group *groups, int count, char *const *words,
+int cv_options_parse(const struct cv_option_group *groups, const struct cv_typed *typed,
                      struct cv_arena *arena, void *values, struct cv_parsed *out)
 {
-    struct reader reader = { groups, count, 0, words, arena, values, out, { false } };
+    const int count = typed->count;
+    struct reader reader = {
+        groups, count, 0, typed->words, arena, values, out, { false }
+    };
     bool ended = false;
 
-    *out = (struct cv_parsed){ .help = asks_for_help(count, words) };
+    *out = (struct cv_parsed){ .help = asks_for_help(groups, typed) };
     if (out->help)
         return CV_EXIT_DONE;
     out->operands = cv_array(arena, (size_t)count, sizeof *out->operands);
     if (out->operands == NULL)
         return cv_complain(CV_EXIT_FAILED, "out of memory for the arguments");
     while (reader.next < count) {
-        const char *word = words[reader.next++];
+        const char *word = typed->words[reader.next++];
         int status = CV_EXIT_DONE;
 
-        if (ended || word[0] != '-' || word[1] == '\0')
+        if (ended || word[0] != '-' || word[1] == '\0') {
             out->operands[out->noperands++] = word;
-        else if (strcmp(word, "--") == 0)
-            ended = true;
-        else if (word[1] == '-')
+            ended = ended || typed->command;
+        } else if (strcmp(word, "--") == 0) {
+            ended = out->marked = true;
+        } else if (word[1] == '-') {
             status = read_long(&reader, word);
-        else
+        } else {
             status = read_letters(&reader, word);
+        }
         if (status != CV_EXIT_DONE)
             return status;
     }

@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: MIT
  *
  * `--name=value` and `--name value`, `-n value` and `-nvalue`, flags of one letter
- * together, `--` ends the options. A name must be typed in full. */
+ * together, `--` ends the options. A name must be typed in full. Where operands are a
+ * command, the first of them ends the options as well: what follows is the command's. */
 #ifndef CV_OPTIONS_H
 #define CV_OPTIONS_H
 #include <stdbool.h>
@@ -54,15 +55,23 @@ struct cv_option_group {
 struct cv_parsed {
     const char **operands; /* owned by the arena */
     size_t noperands;
-    bool help; /* --help or -h was given; nothing else was judged */
+    bool marked; /* `--` stood before the operands                    */
+    bool help;   /* --help or -h was given; nothing else was judged */
 };
 
 /* Add the help of an option, lists included. */
 void cv_option_help(const struct cv_option *option, struct cv_text *out);
 
-/* Parse `count` words into `values`, which holds the presets. Returns an exit status;
+/* Words typed behind a verb. */
+struct cv_typed {
+    int count;
+    char *const *words;
+    bool command; /* the operands are a command with its own options */
+};
+
+/* Parse what was typed into `values`, which holds the presets. Returns an exit status;
  * what is wrong has been told on stderr. */
-int cv_options_parse(const struct cv_option_group *groups, int count, char *const *words,
+int cv_options_parse(const struct cv_option_group *groups, const struct cv_typed *typed,
                      struct cv_arena *arena, void *values, struct cv_parsed *out);
 
 #endif

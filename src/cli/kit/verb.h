@@ -15,6 +15,7 @@ struct cv_call {
     const void *values; /* the verb's own struct: presets, then options */
     const char *const *operands;
     size_t noperands;
+    bool marked;            /* `--` stood before the operands     */
     struct cv_arena *arena; /* for what lives as long as the call */
     const struct cv_verb *verb;
     int nwords; /* all that was typed behind the verb */
@@ -27,6 +28,7 @@ struct cv_verb {
     const char *description; /* a paragraph; '\n' starts another */
     const char *operands;    /* as usage shows them: "[NAME]"; NULL when none */
     size_t max_operands;
+    bool command; /* the operands are a command: its options are not the verb's */
     const struct cv_option_group *groups; /* NULL: only --help */
     /* Command lines that work in the source folder, one per line. */
     const char *examples;

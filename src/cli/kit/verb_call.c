@@ -21,7 +21,9 @@ int cv_verb_call(const struct cv_verb *verb, int count, char *const *words)
     }
     if (verb->presets != NULL && verb->values_size > 0)
         memcpy(values, verb->presets, verb->values_size);
-    status = cv_options_parse(verb->groups, count, words, &arena, values, &parsed);
+    status =
+        cv_options_parse(verb->groups, &(struct cv_typed){ count, words, verb->command },
+                         &arena, values, &parsed);
     if (status == CV_EXIT_DONE && parsed.help) {
         cv_help_verb(verb, &help);
         status = cv_print_take(&help);
@@ -35,6 +37,7 @@ int cv_verb_call(const struct cv_verb *verb, int count, char *const *words)
         const struct cv_call call = { .values = values,
                                       .operands = parsed.operands,
                                       .noperands = parsed.noperands,
+                                      .marked = parsed.marked,
                                       .arena = &arena,
                                       .verb = verb,
                                       .nwords = count,

@@ -60,6 +60,9 @@ static const struct cv_option worker_options[] = {
       .help = "Start the command once per worker and give it one chunk after the other: 8 "
               "bytes of length, the highest first, and the chunk; it answers each in the "
               "same form." },
+    { .name = "--literal", .value = 1, .offset = FIELD(literal),
+      .help = "Pass {} and ::: in the command on as they are. Without it they are refused, "
+              "because nothing of the input is put between the words of a command." },
     { .name = "--policy", .kind = CV_OPTION_TEXT, .argument = "NAME",
       .offset = FIELD(policy),
       .help = "Who gets how much: one of 'cleave policies'. Default auto, which is learn "

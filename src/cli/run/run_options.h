@@ -18,7 +18,7 @@ struct cv_run_options {
     const char *mpi_library;
     double block, memory, timeout_s;
     uint64_t retries, rounds;
-    int commutative, persistent;
+    int commutative, persistent, literal;
     const char *pairs;
     int header, unordered, resume, overwrite, json, quiet, bar, dry_run;
 };

@@ -8,6 +8,7 @@
 #include "cli/run/calibrate_topology.h"
 #include "cli/kit/output.h"
 #include "cli/kit/output_file.h"
+#include "cli/run/run_command.h"
 #include "cli/run/run_options.h"
 #include "io/platform_writer.h"
 #include "model/platform/platform_internal.h"
@@ -326,10 +327,9 @@ static int run(const struct cv_call *call)
         return cv_complain(CV_EXIT_FAILED, "out of memory for the command");
     if (values->inputs.count == 0)
         return cv_complain(CV_EXIT_USAGE, "--input FILE is required");
-    if (call->noperands == 0)
-        return cv_complain(CV_EXIT_USAGE,
-                           "expected a command: cleave calibrate -i SAMPLE "
-                           "-- COMMAND [ARG]...");
+    status = cv_run_command_check(call, true);
+    if (status != CV_EXIT_DONE)
+        return status;
     memcpy(command, call->operands, call->noperands * sizeof *command);
     if (values->hosts != NULL && values->workers > 0)
         return cv_complain(CV_EXIT_USAGE, "expected --workers or --hosts, got both");
@@ -372,8 +372,9 @@ const struct cv_verb cv_verb_calibrate = {
         "their links. 'cleave plan load' and 'cleave run --hosts' take the "
         "file. With --topology nothing is run: SimGrid says what a master on that "
         "topology sees of each worker.",
-    .operands = "-- COMMAND [ARG]...",
+    .operands = "[--] COMMAND [ARG]...",
     .max_operands = 100000,
+    .command = true,
     .groups = option_groups,
     .examples = "cleave calibrate -i examples/unequal.yaml -- wc -l\n"
                 "cleave calibrate --topology examples/two-sites.xml --workers 16",

@@ -6,6 +6,7 @@
 #include <cleave/trace.h>
 #include "base/text.h"
 #include "cli/kit/output.h"
+#include "cli/run/run_command.h"
 #include "cli/run/run_mpi.h"
 #include "cli/run/run_options.h"
 #include "cli/run/run_report.h"
@@ -112,9 +113,6 @@ static int fill(const struct cv_call *call, const struct cv_crew *crew,
 
     if (command == NULL)
         return cv_complain(CV_EXIT_FAILED, "out of memory for the command");
-    if (call->noperands == 0)
-        return cv_complain(CV_EXIT_USAGE,
-                           "expected a command: cleave run -i FILE -- COMMAND [ARG]...");
     if (values->progress != NULL && strcmp(values->progress, "plain") != 0)
         return cv_complain(CV_EXIT_USAGE, "--progress: expected plain, got '%s'",
                            values->progress);
@@ -277,8 +275,10 @@ static int lead(const struct cv_call *call, const struct cv_run_mpi *mpi)
                               .connect_timeout_s = values->connect_timeout_s > 0
                                                        ? values->connect_timeout_s
                                                        : CLEAVE_HOST_TIMEOUT_S };
-    int status = cv_reach_open(&reach, call->arena);
+    int status = cv_run_command_check(call, values->literal != 0);
 
+    if (status == CV_EXIT_DONE)
+        status = cv_reach_open(&reach, call->arena);
     crew = (struct cv_crew){ .platform = NULL };
     if (status == CV_EXIT_DONE)
         status = find_crew(call, mpi, &reach, &crew);
@@ -337,8 +337,9 @@ const struct cv_verb cv_verb_run = {
         "cost so far: chunks grow so that starting commands costs little, shrink at the "
         "end, and what a late worker has not read yet is taken from it, so that all end "
         "together. An output is written only when its command has succeeded.",
-    .operands = "-- COMMAND [ARG]...",
+    .operands = "[--] COMMAND [ARG]...",
     .max_operands = 100000,
+    .command = true,
     .groups = cv_run_groups,
     .examples =
         "cleave run --quiet -i examples/plan.c -- wc -l\n"

@@ -1,0 +1,168 @@
+/* run_command.c -- the command as it was typed, and what was meant instead.
+ * SPDX-License-Identifier: MIT
+ *
+ * A chunk comes on standard input: nothing of the input is ever put between the words of a
+ * command. Those who come from tools that do so are told what to type, because a brace that
+ * is passed on as it is ends in a file of that name, or in nothing done and no word of it. */
+#include "cli/run/run_command.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include "cli/kit/output.h"
+#include "run/kit/process.h"
+
+static bool is_one_of(const char *word, const char *const *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(word, list[i]) == 0)
+            return true;
+    return false;
+}
+
+/* "{3}", "{3.}", "{-1/}" and the like, and nothing else: inside of a word it is rather how
+ * often a pattern repeats. */
+static bool is_position(const char *word)
+{
+    static const char *const ends[] = { "}", ".}", "/}", "//}", "/.}" };
+
+    if (word[0] != '{')
+        return false;
+    word += word[1] == '-' ? 2 : 1;
+    if (*word < '0' || *word > '9')
+        return false;
+    return is_one_of(word + strspn(word, "0123456789"), ends, sizeof ends / sizeof *ends);
+}
+
+/* Where in a word a place for an item is, and how long; NULL: nowhere. A shell's own
+ * ${#} is none. */
+static const char *find_place(const char *word, size_t *length)
+{
+    static const char *const forms[] = {
+        "{}", "{.}", "{/}", "{//}", "{/.}", "{#}", "{%}"
+    };
+
+    if (is_position(word)) {
+        *length = strlen(word);
+        return word;
+    }
+    for (const char *at = word; (at = strchr(at, '{')) != NULL; at++) {
+        if (at > word && at[-1] == '$')
+            continue;
+        for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+            if (strncmp(at, forms[i], strlen(forms[i])) == 0) {
+                *length = strlen(forms[i]);
+                return at;
+            }
+    }
+    return NULL;
+}
+
+/* Whether the command itself knows what to put in their place: xargs, find, parallel. */
+static bool knows_places(const struct cv_call *call)
+{
+    static const char *const programs[] = { "xargs", "parallel", "-exec" };
+
+    for (size_t i = 0; i < call->noperands; i++)
+        for (size_t p = 0; p < sizeof programs / sizeof *programs; p++)
+            if (strstr(call->operands[i], programs[p]) != NULL)
+                return true;
+    return false;
+}
+
+static int refuse_place(const char *place, size_t length)
+{
+    return cv_complain(
+        CV_EXIT_USAGE,
+        "'%.*s' in the command would be passed on as it is: a command gets "
+        "its chunk on standard input. One command for each line of the "
+        "input: cleave run ... -- xargs -I{} COMMAND {}. --literal passes "
+        "braces on",
+        (int)length, place);
+}
+
+static int refuse_items(const char *word)
+{
+    return cv_complain(CV_EXIT_USAGE,
+                       "'%s' in the command would be passed on as it is: items are lines "
+                       "of the input here, as in: printf '%%s\\n' a b c | cleave run -- "
+                       "xargs -n 1 COMMAND. --literal passes it on",
+                       word);
+}
+
+static int check_items(const struct cv_call *call)
+{
+    static const char *const marks[] = { ":::", "::::", ":::+", "::::+" };
+    const bool places = !knows_places(call);
+
+    for (size_t i = 0; i < call->noperands && places; i++)
+        if (is_one_of(call->operands[i], marks, sizeof marks / sizeof *marks))
+            return refuse_items(call->operands[i]);
+    for (size_t i = 0; i < call->noperands && places; i++) {
+        size_t length = 0;
+        const char *place = find_place(call->operands[i], &length);
+
+        if (place != NULL)
+            return refuse_place(place, length);
+    }
+    return CV_EXIT_DONE;
+}
+
+static bool is_plain_file(const char *name)
+{
+    struct stat facts;
+
+    return stat(name, &facts) == 0 && S_ISREG(facts.st_mode);
+}
+
+static bool is_program(const char *name)
+{
+    const char *const words[] = { name, NULL };
+    struct cv_command command;
+
+    if (cv_command_init(&command, NULL, words, NULL) != CLEAVE_OK)
+        return false;
+    cv_command_done(&command);
+    return true;
+}
+
+/* "-i a b -- wc", also as "-i *.txt -- wc": b is no command, but another input. */
+static int check_inputs(const struct cv_call *call)
+{
+    char shown[CV_ECHO_ROOM];
+    size_t files = 0;
+
+    while (files < call->noperands && is_plain_file(call->operands[files]))
+        files++;
+    if (files == 0)
+        return CV_EXIT_DONE;
+    cv_echo(call->operands[0], shown);
+    if (files < call->noperands && strcmp(call->operands[files], "--") == 0)
+        return cv_complain(
+            CV_EXIT_USAGE,
+            "'%s' would be the command, because it is the first word that "
+            "is no option. If it is an input: -i %s; if it is the command, "
+            "put '--' before it",
+            shown, shown);
+    if (is_program(call->operands[0]))
+        return CV_EXIT_DONE;
+    return cv_complain(CV_EXIT_USAGE,
+                       "'%s' would be the command, because it is the first word that is "
+                       "no option, but it is a file that cannot be run. If it is an "
+                       "input: -i %s",
+                       shown, shown);
+}
+
+int cv_run_command_check(const struct cv_call *call, bool literal)
+{
+    int status = CV_EXIT_DONE;
+
+    if (call->noperands == 0)
+        return cv_complain(CV_EXIT_USAGE,
+                           "expected a command: cleave %s -i FILE COMMAND [ARG]...",
+                           call->verb->name);
+    if (!call->marked)
+        status = check_inputs(call);
+    if (status == CV_EXIT_DONE && !literal)
+        status = check_items(call);
+    return status;
+}

@@ -1,0 +1,13 @@
+/* run_command.h -- the command as it was typed, and what was meant instead.
+ * SPDX-License-Identifier: MIT */
+#ifndef CV_RUN_COMMAND_H
+#define CV_RUN_COMMAND_H
+#include <stdbool.h>
+#include "cli/kit/verb.h"
+
+/* Check the operands of a call that are a command: there is one, it is no input whose -i
+ * was forgotten, and, unless `literal`, it has no places for items ("{}", ":::"). Returns an
+ * exit status; what is wrong has been told. */
+int cv_run_command_check(const struct cv_call *call, bool literal);
+
+#endif
