@@ -150,14 +150,16 @@ static bool read_time_unit(const char *unit, struct scale *scale)
 /* "MB", "Ki", "u": leaves *at behind it. *out_amount tells whether B or u was there. */
 static void read_amount_unit(const char **at, struct scale *scale, bool *out_amount)
 {
-    static const char decimal[] = "kMGT", binary[] = "KMGT";
-    const char *unit = *at, *found;
+    static const char prefixes[] = "KMGT";
+    const char *unit = *at;
+    const char *found =
+        *unit != '\0' ? strchr(prefixes, *unit == 'k' ? 'K' : *unit) : NULL;
 
-    if (*unit != '\0' && unit[1] == 'i' && (found = strchr(binary, *unit)) != NULL) {
-        scale->twos = 10 * (int)(found - binary + 1);
+    if (found != NULL && *unit != 'k' && unit[1] == 'i') {
+        scale->twos = 10 * (int)(found - prefixes + 1);
         unit += 2;
-    } else if (*unit != '\0' && (found = strchr(decimal, *unit)) != NULL) {
-        scale->tens = 3 * (int)(found - decimal + 1);
+    } else if (found != NULL) {
+        scale->tens = 3 * (int)(found - prefixes + 1);
         unit++;
     }
     *out_amount = *unit == 'B' || *unit == 'u';

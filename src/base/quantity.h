@@ -1,8 +1,8 @@
 /* quantity.h -- numbers that may carry a unit: "10 MB/s", "500ms", "2k".
  * SPDX-License-Identifier: MIT
  *
- * A bare number is in units, units per second or seconds. SI prefixes k, M, G, T are
- * powers of 1000, Ki, Mi, Gi, Ti powers of 1024. Amounts may end in B or u, rates in
+ * A bare number is in units, units per second or seconds. SI prefixes k (or K), M, G, T
+ * are powers of 1000, Ki, Mi, Gi, Ti powers of 1024. Amounts may end in B or u, rates in
  * /s, /min or /h after that (a rate with B or u must have it); times are ns, us, ms, s,
  * min, h. One space may stand before the unit. Reading and writing ignore the locale. */
 #ifndef CV_QUANTITY_H

@@ -560,9 +560,8 @@ PYTHON
     refuses "no-file: cannot read: No such file or directory" run -i no-file -- cat
     refuses ".: expected a file, got a directory" run -i . -- cat
     refuses "--output: cannot write 'no/where': No such file or directory" run -i in -o no/where -- cat
-    refuses "--workers: expected 1 to 4096, got '0'" run -i in -j 0 -- cat
-    refuses "--workers: expected 1 to 4096, got '2x'" run -i in -j 2x -- cat
-    refuses "--workers: expected a number or names such as 'fast,slow:nice -n 19', got ''" run -i in -j a,:nice -- cat
+    refuses "--workers: expected 1 to 4096, +N, -N, N%, 0, or names such as 'fast,slow:nice -n 19', got '2x'" run -i in -j 2x -- cat
+    refuses "--workers: expected 1 to 4096, +N, -N, N%, 0, or names such as 'fast,slow:nice -n 19', got ''" run -i in -j a,:nice -- cat
     refuses "--workers: expected a list of workers, got nothing" run -i in -j , -- cat
     refuses "--workers: duplicate name 'a'" run -i in -j a,b,a:nice -- cat
     refuses "--workers: expected a name of 1 to 64 bytes without spaces, got ' b'" run -i in -j 'a, b' -- cat

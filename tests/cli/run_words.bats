@@ -121,3 +121,70 @@ place() {
     cleave 0 run -q -i a --block 20 --reduce 'cat {1} {2} | awk "{ s += \$1 } END { print s }"' -- awk '{ s += $1 } END { print s }'
     [ "$output" = 1275 ]
 }
+
+# --- how many workers ---------------------------------------------------------------------
+
+# workers WORD -- prints how many workers --workers WORD makes.
+workers() {
+    "$CLEAVE" run -i a -j "$1" --json --block 1k -- cat 2>&1 >/dev/null | grep -c '"name":'
+}
+
+@test "counts are those of GNU parallel" {
+    prepare
+    # As many cores as any machine has, whatever it has.
+    pin=$(taskset -pc $$ | sed 's/.*: //; s/[-,].*//')
+    taskset -pc "$pin" $$ >/dev/null
+    [ "$(workers 3)" -eq 3 ]
+    [ "$(workers +2)" -eq 3 ]
+    [ "$(workers +0)" -eq 1 ]
+    [ "$(workers -0)" -eq 1 ]
+    [ "$(workers -1)" -eq 1 ]
+    [ "$(workers -7)" -eq 1 ]
+    [ "$(workers 100%)" -eq 1 ]
+    [ "$(workers 10%)" -eq 1 ]
+    [ "$(workers 350%)" -eq 3 ]
+    [ "$(ulimit -n 104 && workers 0)" -eq 10 ]
+    [ "$(ulimit -n 1200 && workers 0)" -eq 256 ]
+    cleave 0 run -q -i a -j -1 --block 1k wc -l
+    cleave 0 run -q -i a -j-1 --block 1k wc -l
+    cleave 0 run -q -i a --workers=+1 --block 1k wc -l
+    [ "$output" = 50 ]
+}
+
+@test "what is no count and no name is refused" {
+    prepare
+    for bad in 4097 99999999999999999999 1.5 3x 0% -50% +50% + - 1e3 '3 4' -q '+a'; do
+        refuses "--workers: expected 1 to 4096, +N, -N, N%, 0, or names such as 'fast,slow:nice -n 19', got '$bad'" \
+            run -i a "--workers=$bad" wc
+    done
+    for word in auto max all cores cpus nproc auto:nice max,b; do
+        refuses "--workers: '${word%%[:,]*}' is no number of workers and cannot be a name: 100% is one for each core, 0 as many as possible" \
+            run -i a -j "$word" wc
+    done
+    for list in a,1 'a:taskset -c 0,1' '1,a' 'a,+1' 'a,50%' '2,2' 'a,1:nice'; do
+        cleave 2 run -i a -j "$list" wc
+        [[ $stderr == "cleave: --workers: '"*"' in a list is no name. A comma in the words of a worker is written '\,', as in 'a:taskset -c 0\,1'" ]]
+    done
+}
+
+@test "a comma in the words of a worker" {
+    prepare
+    cleave 0 run -q -i a --block 1k -j 'a:echo 0\,1\,x' wc -l
+    [ "$output" = "0,1,x wc -l" ]
+    cleave 0 run -i a --block 1k --json -o out -j 'a:echo 0\,1,b:echo \d\,' wc
+    has '"name": "a"'
+    has '"name": "b"'
+    cleave 0 run -q -i a --block 1k -j 'b:echo \d\,' wc
+    [ "$output" = '\d, wc' ]
+}
+
+@test "k and K are the same" {
+    prepare
+    seq 100000 >in
+    cleave 0 run -q -i in -j 1 --block 64K wc -c
+    local large=$output
+    cleave 0 run -q -i in -j 1 --block 64k wc -c
+    [ "$output" = "$large" ]
+    cleave 0 run -q -i in -j 1 --block 64Ki wc -c
+    [ "$output" != "$large" ]
+}

@@ -8,13 +8,9 @@
 #include <string.h>
 #include "cli/kit/output.h"
 #include "cli/kit/trace_output.h"
-#include "model/platform/nominal.h"
 #include "run/input/split.h"
-#include "run/kit/usable_cores.h"
 
 #define FIELD(name) offsetof(struct cv_run_options, name)
-
-enum { MOST_WORKERS = 4096 };
 
 const struct cv_run_options cv_run_presets = { .memory = 256e6 };
 
@@ -41,9 +37,10 @@ static const struct cv_option input_options[] = {
 static const struct cv_option worker_options[] = {
     { .name = "--workers", .letter = 'j', .kind = CV_OPTION_TEXT, .argument = "N",
       .offset = FIELD(workers),
-      .help = "How many commands run at a time, or names with words to put before the "
-              "command: 'fast,slow:nice -n 19'. Default: one per core that this process "
-              "may use." },
+      .help = "How many commands run at a time: N, +N and -N more or fewer than the cores "
+              "that this process may use, 50% of them, 0 for as many as open files allow "
+              "(at most 256). Or names with words to put before the command: "
+              "'fast,slow:nice -n 19', '\\,' for a comma in them. Default: 100%." },
     { .name = "--hosts", .kind = CV_OPTION_TEXT, .argument = "FILE",
       .offset = FIELD(hosts),
       .help = "The workers of this platform file instead, with what it knows of their "
@@ -224,83 +221,6 @@ void cv_split_words(struct cv_text *out)
     for (size_t i = 0; i < cv_splitter_kinds(); i++)
         cv_text_add(out, "%s%s%s", i > 0 ? " " : "", cv_splitter_name(i),
                     cv_splitter_needs(i) != NULL ? ":" : "");
-}
-
-/* The workers of --workers. */
-struct members {
-    const char **names, **prefixes; /* of the arena */
-    uint32_t count;
-};
-
-/* One worker of a list: "name" or "name:words". */
-static int add_member(char *text, struct members *members)
-{
-    char *colon = strchr(text, ':'), shown[CV_ECHO_ROOM];
-
-    if (colon != NULL) {
-        *colon = '\0';
-        members->prefixes[members->count] = colon + 1;
-    }
-    if (text[0] == '\0' || strpbrk(text, "\"\\\n") != NULL)
-        return cv_complain(CV_EXIT_USAGE,
-                           "--workers: expected a number or names such as "
-                           "'fast,slow:nice -n 19', got '%s'",
-                           cv_echo(text, shown));
-    members->names[members->count++] = text;
-    return CV_EXIT_DONE;
-}
-
-/* "4": so many of no name. */
-static int read_count(const char *text, uint32_t *out)
-{
-    char *end;
-    const unsigned long count = strtoul(text, &end, 10);
-
-    if (*end != '\0' || count < 1 || count > MOST_WORKERS)
-        return cv_complain(CV_EXIT_USAGE, "--workers: expected 1 to %d, got '%s'",
-                           MOST_WORKERS, text);
-    *out = (uint32_t)count;
-    return CV_EXIT_DONE;
-}
-
-static int read_names(const char *text, struct cv_arena *arena, struct members *out)
-{
-    char *copy = cv_arena_text(arena, text), *rest, *name;
-    int status = CV_EXIT_DONE;
-
-    out->names = cv_array(arena, strlen(text) + 1, sizeof *out->names);
-    out->prefixes = cv_array(arena, strlen(text) + 1, sizeof *out->prefixes);
-    if (copy == NULL || out->names == NULL || out->prefixes == NULL)
-        return cv_complain(CV_EXIT_FAILED, "out of memory for the workers");
-    for (name = strtok_r(copy, ",", &rest); name != NULL && status == CV_EXIT_DONE;
-         name = strtok_r(NULL, ",", &rest))
-        status = add_member(name, out);
-    if (status == CV_EXIT_DONE && out->count == 0)
-        return cv_complain(CV_EXIT_USAGE,
-                           "--workers: expected a list of workers, got nothing");
-    return status;
-}
-
-int cv_crew_read(const char *text, struct cv_arena *arena, struct cv_crew *out)
-{
-    struct members members = { NULL, NULL, 0 };
-    struct cleave_error err;
-    int status = CV_EXIT_DONE;
-
-    *out = (struct cv_crew){ .platform = NULL };
-    if (text == NULL)
-        members.count =
-            cv_usable_cores() < MOST_WORKERS ? cv_usable_cores() : MOST_WORKERS;
-    else if (text[0] >= '0' && text[0] <= '9')
-        status = read_count(text, &members.count);
-    else
-        status = read_names(text, arena, &members);
-    out->prefixes = members.prefixes;
-    if (status == CV_EXIT_DONE &&
-        cv_nominal_platform(CV_NOMINAL_HERE, members.names, members.count, &out->platform,
-                            &err) != CLEAVE_OK)
-        status = cv_complain(CV_EXIT_USAGE, "--workers: %s", err.text);
-    return status;
 }
 
 int cv_halt_read(const char *text, struct cleave_execution *out)

@@ -55,7 +55,7 @@ struct cv_reach {
 /* Find what is to be pushed, if anything. Returns an exit status. */
 int cv_reach_open(struct cv_reach *reach, struct cv_arena *arena);
 
-/* "4", or "fast,slow:nice -n 19". Returns an exit status; what is wrong has been told. */
+/* "4", "+1", "50%", or "fast,slow:nice -n 19". Returns an exit status; what is wrong has been told. */
 int cv_crew_read(const char *text, struct cv_arena *arena, struct cv_crew *out);
 /* The workers of a platform file, with the commands that it puts before ours, and its
  * hosts. */
