@@ -17,7 +17,7 @@
 /* Where a frame between workers says how long it is and whom it is for: numbers of 4
  * bytes, lowest byte first (run/wire/frame.c has all of it, and checks that both agree). */
 enum {
-    CV_BRIDGE_HEAD = 40,      /* bytes before the payload      */
+    CV_BRIDGE_HEAD = 48,      /* bytes before the payload      */
     CV_BRIDGE_LENGTH_AT = 8,  /* of the payload, in bytes      */
     CV_BRIDGE_PEER_AT = 12,   /* rank that the frame is for    */
     CV_BRIDGE_MOST = 1 << 20, /* bytes of payload, at most     */
@@ -52,7 +52,7 @@ struct cv_mpi_bridge_calls {
                                 struct cleave_error *err);
 };
 
-enum { CV_MPI_BRIDGE_VERSION = 2 };
+enum { CV_MPI_BRIDGE_VERSION = 3 };
 #define CV_MPI_BRIDGE_SYMBOL "cleave_mpi_bridge_calls" /* a struct of that type */
 
 #endif

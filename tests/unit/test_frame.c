@@ -7,16 +7,21 @@
 
 #include <cmocka.h>
 
-#include "run/wire/remote.h"
+#include <cleave/version.h>
+#include "run/wire/fold_frames.h"
+#include "run/wire/frame_kinds.h"
 #include "run/kit/squeeze.h"
 
 static void a_head_has_its_place(void **state)
 {
+    /* The last 8 bytes are what xxhsum -H3 says of those before. */
     static const unsigned char expected[CV_FRAME_HEAD] = {
-        'C', 'L', 'V', 'E', 2, 9, 3, 0, 4, 3, 2, 0, 8, 7, 6, 5, 16, 15, 14, 13,
-        12,  11,  10,  9,   1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 0,  0,  0,  0xFF,
+        'C', 'L', 'V', 'E', 3,    5,    3,    0,    4,    3,    2,    0,
+        8,   7,   6,   5,   16,   15,   14,   13,   12,   11,   10,   9,
+        1,   0,   0,   0,   0,    0,    0,    0,    2,    0,    0,    0,
+        0,   0,   0,   255, 0xE0, 0x3F, 0x97, 0x1D, 0x03, 0xF8, 0x16, 0x57
     };
-    const struct cv_frame_head head = { .type = 9,
+    const struct cv_frame_head head = { .type = CV_FRAME_DATA,
                                         .flags = 3,
                                         .length = 0x20304,
                                         .peer = 0x05060708,
@@ -36,49 +41,128 @@ static void a_head_has_its_place(void **state)
                 again.checksum == head.checksum);
 }
 
+static void assert_refused(const unsigned char bytes[CV_FRAME_HEAD], const char *expected)
+{
+    struct cv_frame_head head = { .chunk = 12345 };
+    struct cleave_error err;
+
+    assert_int_equal(cv_frame_decode(bytes, &head, &err), CLEAVE_EINPUT);
+    assert_string_equal(err.text, expected);
+    assert_int_equal(head.chunk, 12345);
+}
+
 static void other_heads_are_refused(void **state)
 {
     unsigned char bytes[CV_FRAME_HEAD];
-    struct cv_frame_head head = { .length = CV_FRAME_MOST };
+
+    (void)state;
+    memcpy(bytes, "Last login: Monday\n\n............................", CV_FRAME_HEAD);
+    assert_refused(bytes, "expected a frame of cleave, got 'Last login: Monday"
+                          "\\x0a\\x0a............................'");
+    memcpy(bytes, "CLVE", 4);
+    bytes[4] = 2;
+    assert_refused(bytes, "expected frames of version 3, as cleave " CLEAVE_VERSION
+                          " has them, got version 2: install the same cleave on both "
+                          "sides, or let --push bring it");
+    bytes[4] = 3;
+    assert_refused(bytes, "the head of a frame was damaged on its way");
+}
+
+/* Nothing of a head is believed before its checksum is right. */
+static void every_damaged_bit_of_a_head_is_found(void **state)
+{
+    const struct cv_frame_head head = { .type = CV_FRAME_DATA, .length = 9, .chunk = 77 };
+    unsigned char bytes[CV_FRAME_HEAD];
+
+    (void)state;
+    for (size_t bit = 0; bit < (size_t)8 * CV_FRAME_HEAD; bit++) {
+        cv_frame_encode(&head, bytes);
+        bytes[bit / 8] ^= (unsigned char)(1 << bit % 8);
+        if (bit / 8 >= 4)
+            assert_refused(bytes, "the head of a frame was damaged on its way");
+        else
+            assert_int_equal(cv_frame_decode(bytes, NULL, NULL), CLEAVE_EINPUT);
+    }
+}
+
+static void every_damaged_bit_of_a_payload_is_found(void **state)
+{
+    unsigned char payload[] = "the payload of a frame";
+    const struct cv_frame_head head = { .length = sizeof payload };
+    const uint64_t sum = cv_frame_checksum(&head, payload);
+
+    (void)state;
+    for (size_t bit = 0; bit < 8 * sizeof payload; bit++) {
+        payload[bit / 8] ^= (unsigned char)(1 << bit % 8);
+        assert_true(cv_frame_checksum(&head, payload) != sum);
+        payload[bit / 8] ^= (unsigned char)(1 << bit % 8);
+    }
+    assert_true(cv_frame_checksum(&head, payload) == sum);
+}
+
+/* A head that is in order, but for what is said. */
+static enum cleave_status decode(uint8_t type, uint16_t flags, uint32_t length,
+                                 struct cleave_error *err)
+{
+    const struct cv_frame_head head = { .type = type, .flags = flags, .length = length };
+    struct cv_frame_head got;
+    unsigned char bytes[CV_FRAME_HEAD];
+
+    cv_frame_encode(&head, bytes);
+    return cv_frame_decode(bytes, &got, err);
+}
+
+static void lengths_and_flags_are_those_of_the_kind(void **state)
+{
+    unsigned known = 0;
     struct cleave_error err;
 
     (void)state;
-    cv_frame_encode(&head, bytes);
-    assert_int_equal(cv_frame_decode(bytes, &head, &err), CLEAVE_OK);
-    bytes[8]++;
-    assert_int_equal(cv_frame_decode(bytes, &head, &err), CLEAVE_EINPUT);
-    assert_string_equal(err.text,
-                        "expected a frame of at most 1048576 bytes, got one of 1048577");
-    bytes[4] = 7;
-    assert_int_equal(cv_frame_decode(bytes, &head, &err), CLEAVE_EINPUT);
-    assert_string_equal(err.text, "expected frames of version 2, got version 7: both "
-                                  "sides need the same cleave");
-    memcpy(bytes, "Last login: Monday\n\n........................", CV_FRAME_HEAD);
-    assert_int_equal(cv_frame_decode(bytes, &head, &err), CLEAVE_EINPUT);
-    assert_string_equal(err.text, "expected a frame of cleave, got 'Last login: Monday"
-                                  "\\x0a\\x0a....................'");
+    for (unsigned type = 0; type < 256; type++) {
+        const struct cv_frame_kind *kind = cv_frame_kind((uint8_t)type);
+
+        if (kind == NULL) {
+            assert_int_equal(decode((uint8_t)type, 0, 0, &err), CLEAVE_EINPUT);
+            assert_non_null(strstr(err.text, "of which there is none"));
+            continue;
+        }
+        known++;
+        assert_true(kind->most <= CV_FRAME_MOST && kind->least <= kind->most);
+        assert_int_equal(decode(kind->type, 0, kind->least, &err), CLEAVE_OK);
+        assert_int_equal(decode(kind->type, kind->flags, kind->most > 0, &err),
+                         kind->least <= 1 || (kind->flags & CV_FRAME_ZSTD) != 0
+                             ? CLEAVE_OK
+                             : CLEAVE_EINPUT);
+        assert_int_equal(decode(kind->type, 0, kind->most, &err), CLEAVE_OK);
+        assert_int_equal(decode(kind->type, 0, kind->most + 1, &err), CLEAVE_EINPUT);
+        assert_non_null(strstr(err.text, kind->name));
+        if (kind->least > 0)
+            assert_int_equal(decode(kind->type, 0, kind->least - 1, &err), CLEAVE_EINPUT);
+        for (unsigned flag = 1; flag < 1 << 16; flag <<= 1)
+            if ((kind->flags & flag) == 0)
+                assert_int_equal(decode(kind->type, (uint16_t)flag, kind->least, &err),
+                                 CLEAVE_EINPUT);
+    }
+    assert_int_equal(known, 28);
+    assert_int_equal(decode(CV_FRAME_GOT, 0, 1, &err), CLEAVE_EINPUT);
+    assert_string_equal(err.text, "expected GOT of at most 0 bytes, got one of 1");
+    assert_int_equal(decode(CV_FRAME_PING, CV_FRAME_LAST, 0, &err), CLEAVE_EINPUT);
+    assert_string_equal(err.text, "got PING with flags 0x2, which it cannot have");
 }
 
-static void every_damaged_bit_is_found(void **state)
+/* The sum tells order, parts, lengths and bytes. */
+static void a_sum_says_which_frames_there_were(void **state)
 {
-    unsigned char payload[] = "the payload of a frame", bytes[CV_FRAME_HEAD];
-    struct cv_frame_head head = { .type = 5, .length = sizeof payload, .chunk = 77 };
+    const uint64_t ab = cv_frame_sum(cv_frame_sum(0, 1, "a", 1), 1, "b", 1);
 
     (void)state;
-    head.checksum = cv_frame_checksum(&head, payload);
-    for (size_t bit = 0; bit < 8 * (CV_FRAME_HEAD + sizeof payload); bit++) {
-        struct cv_frame_head got;
-        unsigned char *at =
-            bit / 8 < CV_FRAME_HEAD ? &bytes[bit / 8] : &payload[bit / 8 - CV_FRAME_HEAD];
-
-        cv_frame_encode(&head, bytes);
-        *at ^= (unsigned char)(1 << bit % 8);
-        /* A length that says otherwise is not read past. */
-        if (cv_frame_decode(bytes, &got, NULL) == CLEAVE_OK && got.length <= head.length)
-            assert_true(cv_frame_checksum(&got, payload) != got.checksum);
-        if (bit / 8 >= CV_FRAME_HEAD)
-            *at ^= (unsigned char)(1 << bit % 8);
-    }
+    assert_true(ab == cv_frame_sum(cv_frame_sum(0, 1, "a", 1), 1, "b", 1));
+    assert_true(ab != cv_frame_sum(cv_frame_sum(0, 1, "b", 1), 1, "a", 1));
+    assert_true(ab != cv_frame_sum(cv_frame_sum(0, 0, "a", 1), 1, "b", 1));
+    assert_true(ab != cv_frame_sum(cv_frame_sum(0, 1, "a", 1), 1, "c", 1));
+    assert_true(ab != cv_frame_sum(0, 1, "ab", 2));
+    assert_true(ab != cv_frame_sum(0, 1, "a", 1));
+    assert_true(cv_frame_sum(0, 1, NULL, 0) != 0);
 }
 
 static void a_job_comes_out_as_it_went_in(void **state)
@@ -195,7 +279,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_head_has_its_place),
         cmocka_unit_test(other_heads_are_refused),
-        cmocka_unit_test(every_damaged_bit_is_found),
+        cmocka_unit_test(every_damaged_bit_of_a_head_is_found),
+        cmocka_unit_test(every_damaged_bit_of_a_payload_is_found),
+        cmocka_unit_test(lengths_and_flags_are_those_of_the_kind),
+        cmocka_unit_test(a_sum_says_which_frames_there_were),
         cmocka_unit_test(a_job_comes_out_as_it_went_in),
         cmocka_unit_test(pieces_and_ends_come_out_as_they_went_in),
         cmocka_unit_test(compressing_is_tried_only_where_it_can_pay),

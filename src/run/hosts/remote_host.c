@@ -14,8 +14,9 @@
 #include "base/fail.h"
 
 enum {
-    MOST_TRIES = 20,   /* one after the other, of a host that was ready once; and    */
-    LAST_TRIES = 4,    /* when no other host is there                                */
+    MOST_TRIES = 20, /* one after the other, of a host that was ready once; and    */
+    LAST_TRIES = 4,  /* when no other host is there                                */
+    JOB_FRAME = 64 * 1024, /* bytes of a job in a frame: a whole one is a sign of life  */
     EXIT_WAIT_MS = 200 /* for the status of a command whose output has ended          */
 };
 
@@ -96,14 +97,15 @@ static void send_job(struct cv_host *host)
     if (pack_job(host, &packer, &err) != CLEAVE_OK) {
         cv_host_fail(host, &err);
     } else {
-        for (size_t at = 0; at < packer.length; at += CV_FRAME_MOST) {
+        host->link.most_pending += packer.length;
+        for (size_t at = 0; at < packer.length; at += JOB_FRAME) {
             const size_t left = packer.length - at;
-            const bool last = left <= CV_FRAME_MOST;
+            const bool last = left <= JOB_FRAME;
 
             cv_link_send(&host->link,
                          &(struct cv_frame_head){ .type = CV_FRAME_JOB,
                                                   .flags = last ? CV_FRAME_LAST : 0 },
-                         packer.bytes + at, last ? left : CV_FRAME_MOST);
+                         packer.bytes + at, last ? left : JOB_FRAME);
         }
     }
     cv_pack_done(&packer);

@@ -5,13 +5,16 @@
 #include <string.h>
 #include <xxhash.h>
 
+#include <cleave/version.h>
+
 #include "base/fail.h"
 #include "base/text.h"
 #include "engine/mpi_bridge.h"
+#include "run/wire/frame_kinds.h"
 
 static const unsigned char magic[4] = { 'C', 'L', 'V', 'E' };
 
-/* Where the parts of a head begin, after the magic. The checksum covers all before it. */
+/* Where the parts of a head begin, after the magic. The last one covers all before it. */
 enum {
     VERSION_AT = 4,
     TYPE_AT = 5,
@@ -21,10 +24,11 @@ enum {
     CHUNK_AT = 16,
     VALUE_AT = 24,
     CHECKSUM_AT = 32,
+    HEAD_SUM_AT = 40,
 };
 
 /* The bridge between MPI ranks is not linked with this file, and finds its way by these. */
-_Static_assert(CV_FRAME_HEAD == CHECKSUM_AT + 8, "a head ends with its checksum");
+_Static_assert(CV_FRAME_HEAD == HEAD_SUM_AT + 8, "a head ends with its checksum");
 _Static_assert((int)CV_BRIDGE_HEAD == CV_FRAME_HEAD, "bytes before the payload");
 _Static_assert((int)CV_BRIDGE_LENGTH_AT == LENGTH_AT, "where the length stands");
 _Static_assert((int)CV_BRIDGE_PEER_AT == PEER_AT, "where the rank stands");
@@ -56,42 +60,90 @@ void cv_frame_encode(const struct cv_frame_head *head, unsigned char out[CV_FRAM
     put(out + CHUNK_AT, head->chunk, 8);
     put(out + VALUE_AT, head->value, 8);
     put(out + CHECKSUM_AT, head->checksum, 8);
+    put(out + HEAD_SUM_AT, XXH3_64bits(out, HEAD_SUM_AT), 8);
+}
+
+/* --- what comes --------------------------------------------------------------------------- */
+
+static enum cleave_status refuse_damaged(struct cleave_error *err)
+{
+    return cv_fail(err, CLEAVE_EINPUT, "the head of a frame was damaged on its way");
+}
+
+static enum cleave_status refuse_version(int version, struct cleave_error *err)
+{
+    return cv_fail(
+        err, CLEAVE_EINPUT,
+        "expected frames of version %d, as cleave %s has them, got version %d: "
+        "install the same cleave on both sides, or let --push bring it",
+        CV_FRAME_VERSION, CLEAVE_VERSION, version);
+}
+
+/* Whether all but the last part has the sum that is given there, if its version were ours. */
+static bool is_whole(const unsigned char in[CV_FRAME_HEAD])
+{
+    unsigned char bytes[HEAD_SUM_AT];
+
+    memcpy(bytes, in, sizeof bytes);
+    bytes[VERSION_AT] = CV_FRAME_VERSION;
+    return XXH3_64bits(bytes, sizeof bytes) == get(in + HEAD_SUM_AT, 8);
 }
 
 enum cleave_status cv_frame_decode(const unsigned char in[CV_FRAME_HEAD],
                                    struct cv_frame_head *out, struct cleave_error *err)
 {
-    const uint64_t length = get(in + LENGTH_AT, 4);
+    struct cv_frame_head head;
     char shown[2 * CV_FRAME_HEAD];
 
     if (memcmp(in, magic, sizeof magic) != 0)
         return cv_fail(err, CLEAVE_EINPUT, "expected a frame of cleave, got '%s'",
                        cv_shown((const char *)in, CV_FRAME_HEAD, shown, sizeof shown));
+    /* Of another version all but its number may be different; a bit of it may be damaged. */
     if (in[VERSION_AT] != CV_FRAME_VERSION)
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "expected frames of version %d, got version %d: both sides need "
-                       "the same cleave",
-                       CV_FRAME_VERSION, in[VERSION_AT]);
-    if (length > CV_FRAME_MOST)
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "expected a frame of at most %d bytes, got one of %llu",
-                       CV_FRAME_MOST, (unsigned long long)length);
-    *out = (struct cv_frame_head){ .type = in[TYPE_AT],
+        return is_whole(in) ? refuse_damaged(err) : refuse_version(in[VERSION_AT], err);
+    if (!is_whole(in))
+        return refuse_damaged(err);
+    head = (struct cv_frame_head){ .type = in[TYPE_AT],
                                    .flags = (uint16_t)get(in + FLAGS_AT, 2),
-                                   .length = (uint32_t)length,
+                                   .length = (uint32_t)get(in + LENGTH_AT, 4),
                                    .peer = (uint32_t)get(in + PEER_AT, 4),
                                    .chunk = get(in + CHUNK_AT, 8),
                                    .value = get(in + VALUE_AT, 8),
                                    .checksum = get(in + CHECKSUM_AT, 8) };
+    CV_TRY(cv_frame_kind_check(&head, err));
+    *out = head;
     return CLEAVE_OK;
 }
 
+enum cleave_status cv_frame_look(const unsigned char *in, size_t length,
+                                 struct cleave_error *err)
+{
+    char shown[2 * CV_FRAME_HEAD];
+
+    if (length > CV_FRAME_HEAD)
+        length = CV_FRAME_HEAD;
+    if (memcmp(in, magic, length < sizeof magic ? length : sizeof magic) != 0)
+        return cv_fail(err, CLEAVE_EINPUT, "expected a frame of cleave, got '%s'",
+                       cv_shown((const char *)in, length, shown, sizeof shown));
+    if (length > VERSION_AT && in[VERSION_AT] != CV_FRAME_VERSION)
+        return refuse_version(in[VERSION_AT], err);
+    return CLEAVE_OK;
+}
+
+/* --- sums --------------------------------------------------------------------------------- */
+
 uint64_t cv_frame_checksum(const struct cv_frame_head *head, const void *payload)
 {
-    unsigned char bytes[CV_FRAME_HEAD];
-    uint64_t seed;
+    return head->length > 0 ? XXH3_64bits(payload, head->length) : 0;
+}
 
-    cv_frame_encode(head, bytes);
-    seed = XXH3_64bits(bytes, CHECKSUM_AT);
-    return head->length > 0 ? XXH3_64bits_withSeed(payload, head->length, seed) : seed;
+uint64_t cv_frame_sum(uint64_t sum, uint64_t value, const void *payload, size_t length)
+{
+    unsigned char bytes[3 * 8];
+
+    put(bytes, sum, 8);
+    put(bytes + 8, value, 8);
+    put(bytes + 16, length, 8);
+    sum = XXH3_64bits(bytes, sizeof bytes);
+    return length > 0 ? XXH3_64bits_withSeed(payload, length, sum) : sum;
 }

@@ -11,11 +11,13 @@
 #include "base/arena.h"
 #include "base/fail.h"
 #include "run/kit/process.h"
+#include "run/wire/frame_kinds.h"
 #include "run/wire/remote.h"
 
 enum {
-    READ = 256 * 1024, /* asked of one call                                     */
-    TURNS = 16,        /* frames put out before others get their turn            */
+    READ = 256 * 1024,  /* asked of one call                                     */
+    TURNS = 16,         /* frames put out before others get their turn            */
+    PENDING = 16 << 20, /* bytes kept for one who does not read                    */
 };
 
 static const double BEAT_S = 1;
@@ -144,8 +146,13 @@ void cv_link_send(struct cv_link *link, const struct cv_frame_head *head,
     unsigned char *out;
     size_t became;
 
-    if (link->broken)
+    if (link->broken || link->choked)
         return;
+    /* Said later, as other failures are: whoever sends is in the middle of something. */
+    if (cv_link_pending(link) + length > link->most_pending) {
+        link->choked = true;
+        return;
+    }
     out = make_room(link, CV_FRAME_HEAD + length);
     if (out == NULL) {
         cv_fail_memory(&err, "a frame");
@@ -190,7 +197,7 @@ static enum cleave_status open_frame(struct cv_link *link, struct cv_frame_head 
         return cv_fail(err, CLEAVE_EINPUT, "a frame cannot be decompressed");
     head->length = (uint32_t)length;
     *payload = link->plain;
-    return CLEAVE_OK;
+    return cv_frame_plain_check(head, err);
 }
 
 /* Take apart what has come; what is left of it goes to the front. */
@@ -210,6 +217,8 @@ static enum cleave_status take_frames(struct cv_link *link, struct cleave_error 
         CV_TRY(open_frame(link, &head, &payload, err));
         at += whole;
         link->frames++;
+        link->heard_s = cv_clock_s();
+        link->pardoned = false;
         if (head.type == CV_FRAME_PING)
             link->other_Bps = (double)head.value;
         else
@@ -217,6 +226,9 @@ static enum cleave_status take_frames(struct cv_link *link, struct cleave_error 
     }
     if (link->broken) /* and perhaps closed */
         return CLEAVE_OK;
+    /* Of an older cleave there may be no more to come. */
+    if (link->ngot - at >= CV_FRAME_HEAD_LEAST && link->ngot - at < CV_FRAME_HEAD)
+        CV_TRY(cv_frame_look(link->got + at, link->ngot - at, err));
     memmove(link->got, link->got + at, link->ngot - at);
     link->ngot -= at;
     return CLEAVE_OK;
@@ -225,21 +237,11 @@ static enum cleave_status take_frames(struct cv_link *link, struct cleave_error 
 static void end_of_stream(struct cv_link *link)
 {
     struct cleave_error err;
-    struct cv_frame_head head;
 
-    /* What is no frame says more than that it is cut short. */
-    if (link->ngot > 0 && link->ngot < CV_FRAME_HEAD) {
-        unsigned char bytes[CV_FRAME_HEAD] = { 0 };
-
-        memcpy(bytes, link->got, link->ngot);
-        if (memcmp(bytes, "CLVE", link->ngot < 4 ? link->ngot : 4) == 0 ||
-            cv_frame_decode(bytes, &head, &err) == CLEAVE_OK)
-            cv_fail(&err, CLEAVE_EINPUT, "the connection ended within a frame");
-    } else if (link->ngot > 0) {
-        cv_fail(&err, CLEAVE_EINPUT, "the connection ended within a frame");
-    } else {
+    if (link->ngot == 0)
         cv_fail(&err, CLEAVE_ECLOSED, "the connection was closed");
-    }
+    else if (cv_frame_look(link->got, link->ngot, &err) == CLEAVE_OK)
+        cv_fail(&err, CLEAVE_EINPUT, "the connection ended within a frame");
     break_link(link, &err);
 }
 
@@ -270,7 +272,6 @@ static void can_read(void *context, unsigned events)
         end_of_stream(link);
         return;
     }
-    link->heard_s = cv_clock_s();
     link->ngot += (size_t)got;
     if (take_frames(link, &err) != CLEAVE_OK)
         break_link(link, &err);
@@ -285,15 +286,29 @@ static bool has_news(const struct cv_link *link)
     return poll(&wait, 1, 0) > 0;
 }
 
+/* Whoever has slept himself listens before he judges, but once: what trickles in without
+ * ever being a frame is no sign of life. */
+static bool is_lost(struct cv_link *link, double now_s)
+{
+    if (now_s - link->heard_s <= link->silence_s)
+        return false;
+    if (link->pardoned || !has_news(link))
+        return true;
+    link->pardoned = true;
+    return false;
+}
+
 static void beat(void *context)
 {
     struct cv_link *link = context;
     const double now_s = cv_clock_s();
     struct cleave_error err;
 
-    /* Whoever has slept himself listens before he judges. */
-    if (now_s - link->heard_s > link->silence_s && !has_news(link)) {
-        cv_fail(&err, CLEAVE_ELOST, "nothing was heard for %g s", link->silence_s);
+    if (link->choked || is_lost(link, now_s)) {
+        if (link->choked)
+            cv_fail(&err, CLEAVE_ELOST, "it does not read what it is sent");
+        else
+            cv_fail(&err, CLEAVE_ELOST, "nothing was heard for %g s", link->silence_s);
         break_link(link, &err);
         return;
     }
@@ -332,7 +347,8 @@ enum cleave_status cv_link_open(struct cv_link *link, int in, int out,
     link->ngot = link->got_room = link->put_from = link->nput = link->put_room = 0;
     link->in_watch = link->out_watch = (struct cv_watch){ 0 };
     link->beat = (struct cv_timer){ 0 };
-    link->broken = link->deaf = false;
+    link->broken = link->deaf = link->choked = link->pardoned = false;
+    link->most_pending = PENDING;
     link->frames = link->plain_sent = link->wire_sent = 0;
     link->rate_Bps = link->other_Bps = 0;
     cv_squeeze_init(&link->squeeze);

@@ -1,8 +1,9 @@
 /* link.h -- frames over a pair of descriptors. SPDX-License-Identifier: MIT
  *
  * Frames are put together and taken apart here, and damaged ones are found out. A link never
- * waits: what does not go out at once is kept. It says something every second and wants to
- * hear something, or else is broken. */
+ * waits: what does not go out at once is kept, up to a limit. It says something every second
+ * and wants to hear something, or else is broken: only whole frames count as heard, and of
+ * what is still coming nobody knows whether it will ever be one. */
 #ifndef CV_LINK_H
 #define CV_LINK_H
 #include "run/wire/frame.h"
@@ -23,7 +24,8 @@ struct cv_link {
     void (*broke)(void *context, const struct cleave_error *err);
     void *context;
     double silence_s; /* so long may the other side say nothing                        */
-    double rate_Bps;  /* what the link moves, told in pings; 0: not known              */
+    size_t most_pending; /* bytes that are kept for it; set by cv_link_open             */
+    double rate_Bps; /* what the link moves, told in pings; 0: not known              */
 
     int in, out; /* owned; -1: closed                                                  */
     struct cv_watch in_watch, out_watch;
@@ -31,11 +33,13 @@ struct cv_link {
     struct cv_squeeze squeeze;
     unsigned char *got, *put, *plain; /* owned: come, to go, not compressed            */
     size_t ngot, got_room, put_from, nput, put_room;
-    double heard_s;
+    double heard_s; /* when the last whole frame had come                              */
     double other_Bps; /* what the other side says of the link                          */
     uint64_t frames;  /* that have come                                                */
     uint64_t plain_sent, wire_sent; /* bytes of payloads, before and after compression */
     bool broken, deaf; /* deaf: nobody reads what is sent                              */
+    bool choked;       /* more was sent than it takes                                  */
+    bool pardoned;     /* it was silent for too long, and something has just come       */
 };
 
 /* Callbacks and poller have been set. The descriptors belong to the link from here on,

@@ -8,8 +8,9 @@
 #include "base/fail.h"
 #include "run/worker/worker_inner.h"
 
-/* Of an output that goes into one frame: on a slow link others get their turn. */
-enum { FRAME_SLOW = 32 * 1024, FRAME_FAST = 256 * 1024 };
+/* Of an output that goes into one frame: on a slow link others get their turn, and a sign
+ * of life is a whole frame. Between them while nothing is known of the link. */
+enum { FRAME_SLOW = 32 * 1024, FRAME_FIRST = 64 * 1024, FRAME_FAST = 256 * 1024 };
 /* Bytes hashed between two signs of life. */
 enum { HASHED = 64 << 20 };
 static const double SLOW_BPS = 10e6;
@@ -123,13 +124,18 @@ void cv_worker_send_end(struct cv_worker *worker, const struct cv_task *task)
     cv_pack_done(&packer);
 }
 
+static uint64_t frame_size(const struct cv_link *link)
+{
+    if (!(link->other_Bps > 0))
+        return FRAME_FIRST;
+    return link->other_Bps < SLOW_BPS ? FRAME_SLOW : FRAME_FAST;
+}
+
 bool cv_worker_more(void *context)
 {
     struct cv_worker *worker = context;
     struct cv_task *task = worker->outgoing.first;
-    const uint64_t most = worker->link.other_Bps > 0 && worker->link.other_Bps < SLOW_BPS
-                              ? FRAME_SLOW
-                              : FRAME_FAST;
+    const uint64_t most = frame_size(&worker->link);
     uint64_t left;
     ssize_t got;
 

@@ -1,0 +1,249 @@
+/* test_run_link.c -- frames over a link that is damaged, silent or full.
+ * SPDX-License-Identifier: MIT
+ *
+ * The test is the other side, byte by byte. */
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "run/wire/link.h"
+#include "run/wire/remote.h"
+
+struct side {
+    struct cv_poller *poller;
+    struct cv_link link;
+    int in, out; /* what the link reads is written here, and the other way round        */
+    unsigned frames, broke;
+    struct cv_frame_head head; /* of the last frame */
+    struct cleave_error err;
+};
+
+static void take(void *context, const struct cv_frame_head *head,
+                 const unsigned char *payload)
+{
+    struct side *side = context;
+
+    (void)payload;
+    side->frames++;
+    side->head = *head;
+}
+
+static void broke(void *context, const struct cleave_error *err)
+{
+    struct side *side = context;
+
+    side->broke++;
+    side->err = *err;
+}
+
+static void open_side(struct side *side, double silence_s)
+{
+    int in[2], out[2];
+
+    memset(side, 0, sizeof *side);
+    assert_int_equal(pipe(in), 0);
+    assert_int_equal(pipe(out), 0);
+    side->in = in[1];
+    side->out = out[0];
+    assert_int_equal(cv_poller_new(&side->poller, NULL), CLEAVE_OK);
+    side->link = (struct cv_link){ .poller = side->poller,
+                                   .frame = take,
+                                   .broke = broke,
+                                   .context = side,
+                                   .silence_s = silence_s };
+    assert_int_equal(cv_link_open(&side->link, in[0], out[1], NULL), CLEAVE_OK);
+}
+
+static void close_side(struct side *side)
+{
+    cv_link_close(&side->link);
+    cv_poller_free(side->poller);
+    close(side->in);
+    close(side->out);
+}
+
+static void put(const struct side *side, const void *bytes, size_t length)
+{
+    assert_int_equal(write(side->in, bytes, length), length);
+}
+
+/* A frame with the given payload; out has room for it. */
+static size_t make(struct cv_frame_head head, const void *payload, size_t length,
+                   unsigned char *out)
+{
+    head.length = (uint32_t)length;
+    head.checksum = cv_frame_checksum(&head, payload);
+    cv_frame_encode(&head, out);
+    memcpy(out + CV_FRAME_HEAD, payload, length);
+    return CV_FRAME_HEAD + length;
+}
+
+static void assert_broke(const struct side *side, const char *expected)
+{
+    assert_int_equal(side->broke, 1);
+    assert_string_equal(side->err.text, expected);
+}
+
+/* Of what a damaged length promises not a byte is waited for. */
+static void a_damaged_length_is_noticed_at_once(void **state)
+{
+    (void)state;
+    for (unsigned bit = 0; bit < 32; bit++) {
+        unsigned char bytes[CV_FRAME_HEAD + 5];
+        struct side side;
+
+        open_side(&side, 60);
+        make((struct cv_frame_head){ .type = CV_FRAME_DATA }, "hello", 5, bytes);
+        bytes[8 + bit / 8] ^= (unsigned char)(1u << bit % 8);
+        put(&side, bytes, CV_FRAME_HEAD);
+        assert_int_equal(cv_poller_wait(side.poller, 0, NULL), CLEAVE_OK);
+        assert_broke(&side, "the head of a frame was damaged on its way");
+        assert_int_equal(side.frames, 0);
+        close_side(&side);
+    }
+}
+
+static void a_damaged_payload_is_noticed(void **state)
+{
+    unsigned char bytes[CV_FRAME_HEAD + 5];
+    struct side side;
+
+    (void)state;
+    open_side(&side, 60);
+    make((struct cv_frame_head){ .type = CV_FRAME_DATA }, "hello", 5, bytes);
+    put(&side, bytes, sizeof bytes);
+    bytes[CV_FRAME_HEAD + 2] ^= 1;
+    put(&side, bytes, sizeof bytes);
+    assert_int_equal(cv_poller_wait(side.poller, 0, NULL), CLEAVE_OK);
+    assert_int_equal(side.frames, 1);
+    assert_broke(&side, "a frame was damaged on its way");
+    close_side(&side);
+}
+
+/* What is packed into little may be more than such a frame may have. */
+static void what_is_compressed_has_limits_as_well(void **state)
+{
+    static unsigned char zeros[10000], small[10000], bytes[CV_FRAME_HEAD + sizeof small];
+    struct cv_squeeze squeeze;
+    struct side side;
+    size_t became;
+
+    (void)state;
+    cv_squeeze_init(&squeeze);
+    became = cv_squeeze_put(&squeeze, 1, zeros, sizeof zeros, small);
+    cv_squeeze_done(&squeeze);
+    assert_in_range(became, 1, 500);
+    open_side(&side, 60);
+    put(&side, bytes,
+        make((struct cv_frame_head){ .type = CV_FRAME_DATA, .flags = CV_FRAME_ZSTD },
+             small, became, bytes));
+    put(&side, bytes,
+        make((struct cv_frame_head){ .type = CV_FRAME_REFUSED, .flags = CV_FRAME_ZSTD },
+             small, became, bytes));
+    assert_int_equal(cv_poller_wait(side.poller, 0, NULL), CLEAVE_OK);
+    assert_int_equal(side.frames, 1);
+    assert_int_equal(side.head.length, sizeof zeros);
+    assert_int_equal(side.broke, 1);
+    assert_non_null(strstr(side.err.text, "expected REFUSED of at most"));
+    close_side(&side);
+}
+
+/* One more byte of a frame that never ends, whenever there is room for one: nobody speaks
+ * there. Pings are heard. */
+static void only_whole_frames_are_signs_of_life(void **state)
+{
+    (void)state;
+    for (int whole = 0; whole < 2; whole++) {
+        static unsigned char zeros[10000], bytes[CV_FRAME_HEAD + sizeof zeros];
+        const size_t length =
+            make((struct cv_frame_head){ .type = whole ? CV_FRAME_PING : CV_FRAME_DATA },
+                 zeros, whole ? 0 : sizeof zeros, bytes);
+        struct side side;
+        int turns = 0;
+
+        open_side(&side, 0.2);
+        if (!whole)
+            put(&side, bytes, CV_FRAME_HEAD);
+        /* A beat is a second; a link that lives has three of them. */
+        for (; turns < 70 && side.broke == 0; turns++) {
+            put(&side, bytes, whole ? length : 1);
+            assert_int_equal(cv_poller_wait(side.poller, 0.05, NULL), CLEAVE_OK);
+            usleep(50000);
+        }
+        if (whole)
+            assert_int_equal(side.broke, 0);
+        else
+            assert_broke(&side, "nothing was heard for 0.2 s");
+        close_side(&side);
+    }
+}
+
+/* Nobody reads: no more is kept than the limit, and that is the end of it. */
+static void what_nobody_reads_is_not_kept_without_end(void **state)
+{
+    static const unsigned char payload[100000];
+    struct side side;
+
+    (void)state;
+    open_side(&side, 60);
+    for (int i = 0; i < 1000; i++)
+        cv_link_send(&side.link, &(struct cv_frame_head){ .type = CV_FRAME_OUTPUT },
+                     payload, sizeof payload);
+    assert_in_range(cv_link_pending(&side.link), 15 << 20, 17 << 20);
+    assert_int_equal(side.broke, 0); /* not while something is being sent */
+    for (int i = 0; i < 100 && side.broke == 0; i++)
+        assert_int_equal(cv_poller_wait(side.poller, 1, NULL), CLEAVE_OK);
+    assert_broke(&side, "it does not read what it is sent");
+    close_side(&side);
+}
+
+static void an_end_within_a_frame_is_told_from_one_between(void **state)
+{
+    static const struct {
+        size_t length;
+        const char *expected;
+    } cases[] = {
+        { CV_FRAME_HEAD + 5, "the connection was closed" },
+        { CV_FRAME_HEAD + 4, "the connection ended within a frame" },
+        { CV_FRAME_HEAD - 1, "the connection ended within a frame" },
+        { 3, "the connection ended within a frame" },
+        { 0, "the connection was closed" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        unsigned char bytes[CV_FRAME_HEAD + 5];
+        struct side side;
+
+        open_side(&side, 60);
+        make((struct cv_frame_head){ .type = CV_FRAME_DATA }, "hello", 5, bytes);
+        put(&side, bytes, cases[i].length);
+        close(side.in);
+        while (side.broke == 0)
+            assert_int_equal(cv_poller_wait(side.poller, 1, NULL), CLEAVE_OK);
+        assert_broke(&side, cases[i].expected);
+        side.in = -1;
+        close_side(&side);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_damaged_length_is_noticed_at_once),
+        cmocka_unit_test(a_damaged_payload_is_noticed),
+        cmocka_unit_test(what_is_compressed_has_limits_as_well),
+        cmocka_unit_test(only_whole_frames_are_signs_of_life),
+        cmocka_unit_test(what_nobody_reads_is_not_kept_without_end),
+        cmocka_unit_test(an_end_within_a_frame_is_told_from_one_between),
+    };
+
+    signal(SIGPIPE, SIG_IGN);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
