@@ -232,6 +232,8 @@ static void one_chunk(struct cv_gather *gather, struct cv_random *random, uint64
         cv_store_drop(store);
         store = open_store(gather);
     }
+    if (cv_random_bits(random) % 2 == 0)
+        cv_store_use_blocks(store);
     fill(store, text, half);
     must(cv_store_write(store, text + half, length - half, &err));
     if (cv_random_bits(random) % 4 == 0) {

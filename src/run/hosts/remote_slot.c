@@ -29,6 +29,7 @@ static enum cleave_status start_remote(struct cv_slot *slot, struct cleave_error
     struct cv_remote *remote = &slot->remote;
 
     CV_TRY(cv_store_open(slot->gather, &slot->store, err));
+    cv_store_use_blocks(slot->store);
     slot->busy = true;
     slot->start_s = cv_clock_s();
     slot->stopping = slot->timed_out = false;

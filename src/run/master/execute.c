@@ -82,7 +82,8 @@ static enum cleave_status open_parts(struct execution *execution,
             .memory = asked->output.memory > 0 ? asked->output.memory : CV_GATHER_MEMORY,
             .directory = asked->output.directory,
             .unordered = asked->output.unordered,
-            .separate = cv_outlet_separate(asked) },
+            .separate = cv_outlet_separate(asked),
+            .files = asked->reduce.command != NULL || asked->journal.path != NULL },
         &run->gather, err));
     CV_TRY(cv_gather_attach(run->gather, run->poller, err));
     run->staff.hosts.poller = run->poller;

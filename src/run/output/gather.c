@@ -48,6 +48,11 @@ bool cv_gather_separate(struct cv_gather *gather)
     return true;
 }
 
+void cv_gather_expect_taking(struct cv_gather *gather)
+{
+    gather->options.files = true;
+}
+
 void cv_gather_free(struct cv_gather *gather)
 {
     if (gather == NULL)
@@ -57,9 +62,11 @@ void cv_gather_free(struct cv_gather *gather)
     while (gather->stores != NULL) {
         struct cv_store *next = gather->stores->next;
 
+        cv_blocks_clear(gather->stores);
         free(gather->stores);
         gather->stores = next;
     }
+    cv_blocks_trim(gather);
     free(gather->heap);
     free(gather->directory);
     free(gather->sink_name);
@@ -130,12 +137,39 @@ static enum cleave_status keep_failure(struct cv_gather *gather, int error)
                    gather->sink_name, strerror(error));
 }
 
+/* Write the blocks of the store that is being written, at most *most bytes. */
+static enum cleave_status write_blocks(struct cv_gather *gather, uint64_t *most)
+{
+    struct cv_store *store = gather->writing;
+
+    while (store->blocks.bytes > 0 && *most > 0) {
+        size_t length;
+        const unsigned char *bytes = cv_blocks_front(store, &length);
+        const int64_t got =
+            cv_sink_write_bytes(gather, bytes, length < *most ? length : (size_t)*most);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return keep_failure(gather, got < 0 ? errno : EIO);
+        cv_blocks_gone(store, (size_t)got);
+        gather->written += (uint64_t)got;
+        *most -= (uint64_t)got;
+    }
+    return CLEAVE_OK;
+}
+
 /* Write what is left of the store that is being written, at most *most bytes. */
 static enum cleave_status write_store(struct cv_gather *gather, uint64_t *most,
                                       enum cv_gather_state *out)
 {
     struct cv_store *store = gather->writing;
 
+    CV_TRY(write_blocks(gather, most));
+    if (store->blocks.bytes > 0) {
+        *out = CV_GATHER_BUSY;
+        return CLEAVE_OK;
+    }
     for (; gather->extent < store->nextents; gather->extent++) {
         struct cv_extent *extent = &store->extents[gather->extent];
 

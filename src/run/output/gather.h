@@ -3,7 +3,8 @@
  *
  * An output is kept in memory that belongs to no process (a memfd) and, past a limit, in a
  * file without a name; the bytes go from the command's pipe to there and on to the sink
- * without passing through this process. Once a chunk has succeeded, its output is given
+ * without passing through this process. Those that pass through it anyway, as they come
+ * from a link or go to one, are kept in blocks of its memory instead (gather_block.c). Once a chunk has succeeded, its output is given
  * its place in the input and written as soon as everything before it has been.
  *
  * Outputs are put one behind the other in files of a few megabytes ("shelves"). Space comes
@@ -31,6 +32,7 @@ struct cv_gather_options {
         *directory; /* borrowed: for what does not fit; NULL: TMPDIR, else /tmp   */
     bool unordered; /* write in the order of cv_gather_finish                     */
     bool separate;  /* every output gets a file of its own, from byte 0           */
+    bool files;     /* outputs are taken (cv_gather_take): none is kept in blocks */
 };
 
 enum cleave_status cv_gather_new(const struct cv_gather_options *options,
@@ -49,6 +51,10 @@ enum cv_store_state {
 /* A new, empty output. *out is valid until it is dropped or, once finished, written. */
 enum cleave_status cv_store_open(struct cv_gather *gather, struct cv_store **out,
                                  struct cleave_error *err);
+/* It comes over a link, or will go over one: keep it in memory of this process rather than
+ * in a file, if it is not to be taken and the sink makes nothing of files. Before anything
+ * is put into it. */
+void cv_store_use_blocks(struct cv_store *store);
 /* Move what is in the pipe `fd` to the store, at most `most` bytes. Never waits. After a
  * failure (disk full) the store is good for nothing but to be dropped. */
 enum cleave_status cv_store_pump(struct cv_store *store, int fd, uint64_t most,
@@ -57,6 +63,14 @@ enum cleave_status cv_store_pump(struct cv_store *store, int fd, uint64_t most,
 enum cleave_status cv_store_write(struct cv_store *store, const void *bytes,
                                   size_t length, struct cleave_error *err);
 uint64_t cv_store_size(const struct cv_store *store);
+/* Nothing is added to it any more: what it does not need is given back. */
+void cv_store_close(struct cv_store *store);
+/* The output is complete, and is read from the front, once: the next bytes, at most `most`,
+ * and at least one if any are left. They are in `room`, which has space for as many, or
+ * borrowed until the next call. */
+enum cleave_status cv_store_read(struct cv_store *store, void *room, size_t most,
+                                 const void **out_bytes, size_t *out_length,
+                                 struct cleave_error *err);
 /* Forget an output that was not finished: of a failed chunk, or one that was taken. */
 void cv_store_drop(struct cv_store *store);
 
@@ -75,6 +89,8 @@ enum cleave_status cv_gather_take(struct cv_store *store, struct cv_taken *out,
 /* Let every output have a file of its own, as with `separate`. False: there are some
  * already. */
 bool cv_gather_separate(struct cv_gather *gather);
+/* Outputs will be taken, as with `files`. */
+void cv_gather_expect_taking(struct cv_gather *gather);
 
 /* --- writing ------------------------------------------------------------------------------ */
 

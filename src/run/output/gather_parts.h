@@ -22,14 +22,32 @@ struct cv_extent {
     uint64_t begin, end;
 };
 
+enum { CV_BLOCK = 256 * 1024 - 64 }; /* what a frame of 256 KiB has room for */
+
+struct cv_block {
+    struct cv_block *next;
+    size_t room, length; /* length: up to where it is filled                      */
+    unsigned char bytes[];
+};
+
+/* An output, or its beginning, in memory of this process. */
+struct cv_blocks {
+    struct cv_block *first, *last; /* owned                                           */
+    size_t begin;                  /* of the first one: what is before it is gone     */
+    uint64_t bytes;
+};
+
 /* What did not fit into memory follows on disk. There, room is left for what is before
  * it, which takes no space and lets both be joined without moving the larger part. */
 struct cv_store {
     struct cv_gather *gather;    /* borrowed                                        */
-    struct cv_extent extents[2]; /* in memory, on disk */
+    bool in_blocks;              /* rather than in files, as far as memory goes       */
+    struct cv_blocks blocks;     /* come first                                      */
+    struct cv_extent extents[2]; /* in memory, on disk; after blocks: on disk         */
     size_t nextents;
     bool filling; /* its last shelf is still taken                                */
     bool widened;
+    size_t lent; /* of the blocks: bytes that cv_store_read has handed out         */
     uint64_t begin, end;        /* of the input, once finished                          */
     struct cv_store *next;      /* of all                                        */
     struct cv_store *next_free; /* of those not in use                           */
@@ -44,7 +62,9 @@ struct cv_gather {
 
     struct cv_shelf *shelves, *free_shelves[2]; /* owned; with room: in memory, on disk */
     uint64_t memory, disk, most_disk;           /* bytes held                           */
-    struct cv_store *stores, *free_stores;      /* owned                                */
+    struct cv_block *spare_blocks;         /* owned: all of CV_BLOCK bytes          */
+    uint64_t spare;                        /* bytes of them                        */
+    struct cv_store *stores, *free_stores; /* owned                                */
 
     struct cv_store **heap; /* owned array of finished stores, the first on top    */
     size_t count, capacity;
@@ -79,14 +99,37 @@ void cv_shelves_close(struct cv_gather *gather);
 enum cleave_status cv_shelf_fail(const struct cv_gather *gather, bool disk, int error,
                                  struct cleave_error *err);
 
+/* --- gather_block.c ----------------------------------------------------------------------- */
+
+/* Room for the next bytes of an output, of which `wanted` are known to come. NULL: the
+ * memory is used up. */
+unsigned char *cv_blocks_room(struct cv_store *store, size_t wanted, size_t *out_room);
+/* So many have been put there. */
+void cv_blocks_added(struct cv_store *store, size_t bytes);
+/* The first bytes of those that are left; there are some. */
+const unsigned char *cv_blocks_front(const struct cv_store *store, size_t *out_length);
+/* So many of the first ones are not needed any more. */
+void cv_blocks_gone(struct cv_store *store, size_t bytes);
+/* Nothing is added any more: give back what is not used. */
+void cv_blocks_cut(struct cv_store *store);
+void cv_blocks_clear(struct cv_store *store);
+/* Free the blocks that are in no output. */
+void cv_blocks_trim(struct cv_gather *gather);
+
 /* --- gather_store.c ----------------------------------------------------------------------- */
 
-/* Nothing is added to it any more. */
-void cv_store_close(struct cv_store *store);
+/* What comes next goes to a shelf, in memory or on disk. */
+enum cleave_status cv_store_begin_extent(struct cv_store *store, bool disk,
+                                         struct cleave_error *err);
 
 /* --- gather_sink.c ------------------------------------------------------------------------ */
 
 void cv_sink_init(struct cv_gather *gather);
+/* Whether it takes bytes of this process as well as those of a file. */
+bool cv_sink_takes_bytes(const struct cv_gather *gather);
+/* Write bytes to such a sink; the number written, or -1 with errno. */
+int64_t cv_sink_write_bytes(const struct cv_gather *gather, const unsigned char *bytes,
+                            size_t length);
 /* Write up to `length` bytes of `extent`; the number written, or -1 with errno (EAGAIN:
  * wait until the sink is writable). */
 int64_t cv_sink_write(struct cv_gather *gather, const struct cv_extent *extent,

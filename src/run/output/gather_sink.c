@@ -40,6 +40,17 @@ void cv_sink_init(struct cv_gather *gather)
     }
 }
 
+bool cv_sink_takes_bytes(const struct cv_gather *gather)
+{
+    return gather->kind == CV_SINK_NONE || gather->kind == CV_SINK_FILE;
+}
+
+int64_t cv_sink_write_bytes(const struct cv_gather *gather, const unsigned char *bytes,
+                            size_t length)
+{
+    return write(gather->options.sink, bytes, length);
+}
+
 /* Whether a call does not know how, so that another one should be tried. */
 static bool is_unsupported(int error)
 {

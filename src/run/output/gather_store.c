@@ -37,9 +37,18 @@ enum cleave_status cv_store_open(struct cv_gather *gather, struct cv_store **out
     return CLEAVE_OK;
 }
 
+void cv_store_use_blocks(struct cv_store *store)
+{
+    const struct cv_gather *gather = store->gather;
+
+    assert(store->nextents == 0 && store->blocks.bytes == 0);
+    store->in_blocks = !gather->options.files && !gather->options.separate &&
+                       cv_sink_takes_bytes(gather);
+}
+
 uint64_t cv_store_size(const struct cv_store *store)
 {
-    uint64_t size = 0;
+    uint64_t size = store->blocks.bytes;
 
     for (size_t i = 0; i < store->nextents; i++)
         size += store->extents[i].end - store->extents[i].begin;
@@ -51,6 +60,7 @@ void cv_store_close(struct cv_store *store)
     if (store->filling)
         cv_shelf_return(store->gather, store->extents[store->nextents - 1].shelf);
     store->filling = false;
+    cv_blocks_cut(store);
 }
 
 /* The output of a failed chunk, which nobody has seen, is at the end of a shelf and can go
@@ -75,6 +85,7 @@ void cv_store_drop(struct cv_store *store)
     gather = store->gather;
     if (store->filling)
         undo_filling(store);
+    cv_blocks_clear(store);
     cv_store_close(store);
     for (size_t i = 0; i < store->nextents; i++)
         cv_shelf_leave(gather, store->extents[i].shelf);
@@ -85,15 +96,16 @@ void cv_store_drop(struct cv_store *store)
 
 /* --- filling ------------------------------------------------------------------------------ */
 
-static enum cleave_status begin_extent(struct cv_store *store, bool disk,
-                                       struct cleave_error *err)
+enum cleave_status cv_store_begin_extent(struct cv_store *store, bool disk,
+                                         struct cleave_error *err)
 {
     const uint64_t before = cv_store_size(store);
     struct cv_extent *extent = &store->extents[store->nextents];
     struct cv_shelf *shelf;
 
     CV_TRY(cv_shelf_take(store->gather, disk, &shelf, err));
-    cv_store_close(store);
+    if (store->filling)
+        cv_store_close(store);
     extent->shelf = shelf;
     extent->begin = extent->end = shelf->length + before;
     store->nextents++;
@@ -105,15 +117,19 @@ static enum cleave_status begin_extent(struct cv_store *store, bool disk,
 static enum cleave_status make_room(struct cv_store *store, uint64_t *room,
                                     struct cv_extent **out, struct cleave_error *err)
 {
-    const struct cv_gather *gather = store->gather;
+    struct cv_gather *gather = store->gather;
     const uint64_t most = gather->options.memory;
-    const uint64_t left = most > gather->memory ? most - gather->memory : 0;
+    uint64_t left;
 
+    if (gather->memory + gather->spare >= most)
+        cv_blocks_trim(gather);
+    left =
+        most > gather->memory + gather->spare ? most - gather->memory - gather->spare : 0;
     assert(store->filling || store->nextents == 0);
     if (store->nextents == 0)
-        CV_TRY(begin_extent(store, left == 0, err));
+        CV_TRY(cv_store_begin_extent(store, left == 0 || store->in_blocks, err));
     if (left == 0 && !store->extents[store->nextents - 1].shelf->disk)
-        CV_TRY(begin_extent(store, true, err));
+        CV_TRY(cv_store_begin_extent(store, true, err));
     *out = &store->extents[store->nextents - 1];
     *room = (*out)->shelf->disk ? UINT64_MAX : left;
     return CLEAVE_OK;
@@ -184,12 +200,58 @@ static ssize_t move(const struct cv_extent *extent, int fd, size_t length)
     return got;
 }
 
+static void widen(struct cv_store *store, int fd)
+{
+    if (store->widened || cv_store_size(store) < WIDEN_FROM)
+        return;
+    store->widened = true;
+    cv_pipe_widen(fd, CV_PIPE_WIDE);
+}
+
+/* Read what is in a pipe into blocks; *out_used_up: there are no more, and it goes on in
+ * files. */
+static enum cleave_status pump_blocks(struct cv_store *store, int fd, uint64_t *most,
+                                      bool *out_used_up, enum cv_store_state *out,
+                                      struct cleave_error *err)
+{
+    size_t unread, room;
+
+    *out = CV_STORE_BUSY;
+    *out_used_up = false;
+    while (*most > 0 && (*out = look(fd, &unread)) == CV_STORE_BUSY) {
+        unsigned char *at = cv_blocks_room(store, unread, &room);
+        ssize_t got;
+
+        *out_used_up = at == NULL;
+        if (at == NULL)
+            return CLEAVE_OK;
+        room = room < unread ? room : unread;
+        got = read(fd, at, room < *most ? room : (size_t)*most);
+        if (got < 0 && errno != EINTR)
+            return cv_fail(err, CLEAVE_EENGINE, "cannot read an output: %s",
+                           strerror(errno));
+        if (got > 0) {
+            cv_blocks_added(store, (size_t)got);
+            *most -= (uint64_t)got;
+        }
+    }
+    if (*out == CV_STORE_EMPTY)
+        widen(store, fd);
+    return CLEAVE_OK;
+}
+
 enum cleave_status cv_store_pump(struct cv_store *store, int fd, uint64_t most,
                                  enum cv_store_state *out, struct cleave_error *err)
 {
     size_t unread;
 
-    if (store->nextents == 0) {
+    if (store->in_blocks && store->nextents == 0) {
+        bool used_up;
+
+        CV_TRY(pump_blocks(store, fd, &most, &used_up, out, err));
+        if (!used_up)
+            return CLEAVE_OK;
+    } else if (store->nextents == 0) {
         *out = look(fd, &unread);
         if (*out != CV_STORE_BUSY)
             return CLEAVE_OK;
@@ -207,10 +269,7 @@ enum cleave_status cv_store_pump(struct cv_store *store, int fd, uint64_t most,
             most -= (uint64_t)got;
         } else if (got == 0 || errno == EAGAIN) {
             *out = got == 0 ? CV_STORE_END : CV_STORE_EMPTY;
-            if (!store->widened && cv_store_size(store) >= WIDEN_FROM) {
-                store->widened = true;
-                cv_pipe_widen(fd, CV_PIPE_WIDE);
-            }
+            widen(store, fd);
             return CLEAVE_OK;
         } else if (errno != EINTR) {
             return cv_shelf_fail(store->gather, extent->shelf->disk, errno, err);
@@ -225,6 +284,18 @@ enum cleave_status cv_store_write(struct cv_store *store, const void *bytes,
 {
     const char *from = bytes;
 
+    while (length > 0 && store->in_blocks && store->nextents == 0) {
+        size_t room;
+        unsigned char *at = cv_blocks_room(store, length, &room);
+
+        if (at == NULL)
+            break;
+        room = room < length ? room : length;
+        memcpy(at, from, room);
+        cv_blocks_added(store, room);
+        from += room;
+        length -= room;
+    }
     while (length > 0) {
         struct cv_extent *extent;
         uint64_t room;
@@ -241,53 +312,5 @@ enum cleave_status cv_store_write(struct cv_store *store, const void *bytes,
             length -= (size_t)put;
         }
     }
-    return CLEAVE_OK;
-}
-
-/* --- taking ------------------------------------------------------------------------------- */
-
-/* Put what is in memory into the room left for it on disk. There is none if nothing came
- * to the disk: then its end has not moved, and the next output begins there. */
-static enum cleave_status join(struct cv_store *store, struct cleave_error *err)
-{
-    struct cv_extent *memory = &store->extents[0], *disk = &store->extents[1];
-    const uint64_t length = memory->end - memory->begin;
-    const uint64_t begin = disk->begin - length;
-    char bytes[COPY];
-
-    if (disk->begin == disk->end) {
-        cv_shelf_leave(store->gather, disk->shelf);
-        store->nextents = 1;
-        return CLEAVE_OK;
-    }
-    for (uint64_t done = 0; done < length;) {
-        const uint64_t left = length - done;
-        ssize_t got = pread(memory->shelf->fd, bytes, left < COPY ? (size_t)left : COPY,
-                            (off_t)(memory->begin + done));
-
-        if (got > 0)
-            got = pwrite(disk->shelf->fd, bytes, (size_t)got, (off_t)(begin + done));
-        if (got < 0 && errno != EINTR)
-            return cv_shelf_fail(store->gather, true, errno, err);
-        done += got > 0 ? (uint64_t)got : 0;
-    }
-    cv_shelf_leave(store->gather, memory->shelf);
-    cv_shelf_count(store->gather, disk->shelf, (int64_t)length);
-    disk->begin = begin;
-    store->extents[0] = *disk;
-    store->nextents = 1;
-    return CLEAVE_OK;
-}
-
-enum cleave_status cv_gather_take(struct cv_store *store, struct cv_taken *out,
-                                  struct cleave_error *err)
-{
-    if (store->nextents == 0)
-        CV_TRY(begin_extent(store, false, err));
-    cv_store_close(store);
-    if (store->nextents == 2)
-        CV_TRY(join(store, err));
-    *out = (struct cv_taken){ store->extents[0].shelf->fd, store->extents[0].begin,
-                              store->extents[0].end };
     return CLEAVE_OK;
 }

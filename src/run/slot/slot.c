@@ -232,6 +232,8 @@ static enum cleave_status launch(struct cv_slot *slot, const struct cv_part *par
     const size_t nmates = cv_slot_mate_parts(slot, mates);
 
     CV_TRY(cv_store_open(slot->gather, &slot->store, err));
+    if (slot->sends)
+        cv_store_use_blocks(slot->store);
     CV_TRY(cv_slot_open_pipes(slot, pipes, err));
     CV_TRY(fill(&slot->in, parts, count, err));
     CV_TRY(fill(&slot->mate, mates, nmates, err));

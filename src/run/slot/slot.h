@@ -68,6 +68,7 @@ struct cv_slot {
     struct cv_gather *gather;
     const struct cv_command *command;
     double timeout_s;
+    bool sends; /* outputs go on over a link                                            */
     void (*ended)(void *context, struct cv_slot *slot, enum cv_slot_end end);
     void (*broke)(void *context, const struct cleave_error *err); /* storing failed     */
     /* A command that stayed has ended while it had no piece; see `process`, `fault`. */

@@ -312,6 +312,8 @@ static enum cleave_status start_steady(struct cv_slot *slot, struct cleave_error
 {
     enum cleave_status status = cv_store_open(slot->gather, &slot->store, err);
 
+    if (status == CLEAVE_OK && slot->sends)
+        cv_store_use_blocks(slot->store);
     slot->busy = true;
     slot->steady.given = false;
     slot->start_s = cv_clock_s();

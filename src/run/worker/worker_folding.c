@@ -146,6 +146,7 @@ enum cleave_status cv_folding_begin(struct cv_worker_fold *fold, const char *tex
 
     fold->call = (struct cv_fold_call){ .text = text, .worker = worker->job.names[0] };
     CV_TRY(cv_fold_call_prepare(&fold->call, err));
+    cv_gather_expect_taking(worker->gather);
     if (cv_fold_takes_files(text) && !cv_gather_separate(worker->gather))
         return cv_fail(err, CLEAVE_EINPUT,
                        "expected the command that reduces before there are outputs");

@@ -18,7 +18,6 @@ struct cv_task {
     bool complete, running, stopped;
     struct cv_remote_end end;
     char fault[200];
-    struct cv_taken taken; /* the output, while it is sent                              */
     struct cv_task *next;
 };
 

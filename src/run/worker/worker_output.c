@@ -3,7 +3,6 @@
  *
  * Its output is kept here for a fold, or sent. */
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "base/fail.h"
 #include "run/worker/worker_inner.h"
@@ -68,14 +67,8 @@ static void pack_end(struct cv_packer *packer, const struct cv_task *task)
 /* Over the link, in its turn. */
 static void send_bytes(struct cv_worker *worker, struct cv_task *task)
 {
-    struct cleave_error err;
-
-    if (task->output != NULL &&
-        cv_gather_take(task->output, &task->taken, &err) != CLEAVE_OK) {
-        cv_worker_fail(worker, &err);
-        cv_task_free(task);
-        return;
-    }
+    if (task->output != NULL)
+        cv_store_close(task->output);
     cv_tasks_add(&worker->outgoing, task);
     cv_link_wake(&worker->link);
 }
@@ -124,7 +117,7 @@ void cv_worker_send_end(struct cv_worker *worker, const struct cv_task *task)
     cv_pack_done(&packer);
 }
 
-static uint64_t frame_size(const struct cv_link *link)
+static size_t frame_size(const struct cv_link *link)
 {
     if (!(link->other_Bps > 0))
         return FRAME_FIRST;
@@ -135,33 +128,28 @@ bool cv_worker_more(void *context)
 {
     struct cv_worker *worker = context;
     struct cv_task *task = worker->outgoing.first;
-    const uint64_t most = frame_size(&worker->link);
-    uint64_t left;
-    ssize_t got;
+    const size_t most = frame_size(&worker->link);
+    const void *bytes = NULL;
+    size_t length = 0;
+    struct cleave_error err;
 
     if (task == NULL)
         return worker->options->more != NULL &&
                worker->options->more(worker->options->context, worker);
-    left = task->output != NULL ? task->taken.end - task->taken.begin : 0;
-    if (left == 0) {
+    if (task->output != NULL && cv_store_read(task->output, worker->bytes, most, &bytes,
+                                              &length, &err) != CLEAVE_OK) {
+        cv_worker_fail(worker, &err);
+        return false;
+    }
+    if (length == 0) {
         cv_tasks_remove(&worker->outgoing, task);
         cv_worker_send_end(worker, task);
         cv_task_free(task);
         return true;
     }
-    got = pread(task->taken.fd, worker->bytes, (size_t)(left < most ? left : most),
-                (off_t)task->taken.begin);
-    if (got <= 0) {
-        struct cleave_error err;
-
-        cv_fail(&err, CLEAVE_EENGINE, "cannot read an output again");
-        cv_worker_fail(worker, &err);
-        return false;
-    }
-    task->taken.begin += (uint64_t)got;
     cv_link_send(&worker->link,
                  &(struct cv_frame_head){
                      .type = CV_FRAME_OUTPUT, .peer = task->seat, .chunk = task->chunk },
-                 worker->bytes, (size_t)got);
+                 bytes, length);
     return true;
 }

@@ -92,6 +92,7 @@ void cv_worker_seat_init(struct cv_worker *worker, uint32_t index)
     slot->silent = slot_silent;
     slot->context = worker;
     slot->worker = index;
+    slot->sends = true;
 }
 
 /* --- their beginning ---------------------------------------------------------------------- */
