@@ -28,7 +28,8 @@ CLEAVE_BEGIN_C
     X(ESTOPPED, "stopped by a signal")           \
     X(ECLOSED, "closed by the other side")       \
     X(ELOST, "lost: the other side is gone")     \
-    X(EREFUSED, "refused by the other side")
+    X(EREFUSED, "refused by the other side")     \
+    X(EACCOUNT, "input that is not accounted for")
 
 enum cleave_status {
 #define X(name, text) CLEAVE_##name,

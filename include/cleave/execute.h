@@ -188,12 +188,23 @@ struct cleave_absent {
     const char *name, *reason;
 };
 
+/* Bytes [begin, end) of an input, whose name is owned by the result. */
+struct cleave_input_range {
+    const char *input;
+    uint64_t begin, end;
+};
+
 struct cleave_execution_result {
     double seconds;
     double input_bytes, output_bytes;
     uint64_t chunks, retries, failed, resumed; /* resumed: chunks of an earlier run   */
-    uint64_t folds; /* commands that reduced                                       */
-    double bound_s; /* all workers at their measured speed from the beginning   */
+    /* Every byte of the input was done, or failed, or is left: */
+    struct cleave_input_range *failed_ranges, *left_ranges; /* owned, in order         */
+    size_t nfailed_ranges, nleft_ranges;
+    double failed_bytes, left_bytes;
+    bool left_unread; /* a stream may have had more: it was not read to its end        */
+    uint64_t folds;   /* commands that reduced                                       */
+    double bound_s;   /* all workers at their measured speed from the beginning   */
     uint32_t nworkers;
     struct cleave_worker_result *workers;
     struct cleave_absent *absent;
@@ -211,7 +222,8 @@ struct cleave_execution_result {
 /* Fails when the work could not be done; *out is set whenever it began, to be released
  * with cleave_execution_free. Chunks that failed for good are counted, not an error.
  * CLEAVE_ESTOPPED: a signal stopped it; CLEAVE_ECLOSED: nobody read the output any more;
- * CLEAVE_ELOST: the last host is gone. */
+ * CLEAVE_ELOST: the last host is gone. CLEAVE_EACCOUNT: a defect in here, bytes of the
+ * input were neither done nor failed, or twice. */
 enum cleave_status cleave_execute(const struct cleave_execution *execution,
                                   struct cleave_execution_result **out,
                                   struct cleave_error *err);

@@ -112,8 +112,10 @@ enum cleave_status cv_fold_plan_add(struct cv_fold_plan *plan, uint64_t id,
     size_t at = plan->count;
 
     assert(begin < end && (holder < plan->nworkers || holder == CV_FOLD_NOBODY));
-    if (plan->commutative && holder == CV_FOLD_NOBODY)
+    if (plan->commutative && holder == CV_FOLD_NOBODY) {
+        plan->skipped += end - begin;
         return CLEAVE_OK;
+    }
     if (plan->count == plan->room) {
         struct cv_fold_item *grown =
             cv_grow(plan->items, &plan->room, plan->count + 1, sizeof *grown);
@@ -216,6 +218,17 @@ cv_fold_plan_lose(struct cv_fold_plan *plan, uint32_t worker,
 size_t cv_fold_plan_count(const struct cv_fold_plan *plan)
 {
     return plan->count - plan->without;
+}
+
+uint64_t cv_fold_plan_covered(const struct cv_fold_plan *plan)
+{
+    uint64_t covered = plan->skipped;
+
+    for (size_t i = 0; i < plan->count; i++)
+        for (const struct cv_fold_span *span = plan->items[i].spans; span != NULL;
+             span = span->next)
+            covered += span->end - span->begin;
+    return covered;
 }
 
 bool cv_fold_plan_last(const struct cv_fold_plan *plan, uint64_t *out_id,

@@ -71,6 +71,8 @@ cv_fold_plan_lose(struct cv_fold_plan *plan, uint32_t worker,
 /* Partials that there are; those of them that could be folded with another one now. */
 size_t cv_fold_plan_count(const struct cv_fold_plan *plan);
 size_t cv_fold_plan_ready(const struct cv_fold_plan *plan);
+/* Bytes of the input that went into partials, with those that have no result. */
+uint64_t cv_fold_plan_covered(const struct cv_fold_plan *plan);
 /* The only partial left, if it is free. */
 bool cv_fold_plan_last(const struct cv_fold_plan *plan, uint64_t *out_id,
                        uint32_t *out_holder, uint64_t *out_bytes);

@@ -28,6 +28,7 @@ struct cv_fold_plan {
     struct cv_fold_item *items; /* owned: by begin                                    */
     size_t count, room;
     size_t without;             /* items that nobody holds                            */
+    uint64_t skipped;           /* commutative: bytes of the input without a result   */
     struct cv_fold_hand *hands; /* owned: per worker                                  */
 };
 

@@ -387,7 +387,7 @@ PYTHON
     rm -f tried*
     cleave 1 run -i in -j 2 --block 6 --retries 2 --joblog log --json -o out -- false
     has '"retries": 6,'
-    has '"failed": 3,'
+    has '"failed_chunks": 3,'
     [ "$(chunks)" -eq 9 ]
     [[ $stderr == *"the command exited with status 1, also when tried again"* ]]
 }

@@ -8,6 +8,7 @@
 
 #include <cleave/execute.h>
 
+#include "run/master/outlet_kinds.h"
 #include "run/master/real_run.h"
 #include "run_check.h"
 
@@ -143,6 +144,7 @@ static void incomplete(void **state)
     enum cv_gather_state written;
     enum cv_take taken;
     struct cv_piece piece;
+    char line[200];
 
     (void)state;
     assert_ok(cv_source_open((const char *[]){ input }, 1,
@@ -152,21 +154,37 @@ static void incomplete(void **state)
                                                          .sink_name = "sink",
                                                          .memory = 1 << 20 },
                             &run.gather, &err));
+    assert_ok(cv_outlet_plain(&(struct cv_outlet_options){ .gather = run.gather },
+                              &run.outlet, &err));
     assert_int_equal(cv_source_take(run.books.source, 800, &taken, &piece, &why),
                      CLEAVE_OK);
-    assert_int_equal(cv_real_run_complete(&run, &why), CLEAVE_EENGINE);
-    assert_non_null(strstr(why.text, " bytes of the input were not handed out"));
+    assert_ok(cv_ledger_add(&run.books.ledger, piece.begin, piece.end, &err));
+    assert_int_equal(cv_real_run_complete(&run, &why), CLEAVE_EACCOUNT);
+    snprintf(
+        line, sizeof line,
+        "bytes %llu to %llu of '%s' were neither done nor failed: a defect of cleave",
+        (unsigned long long)piece.end,
+        (unsigned long long)cv_source_extent(run.books.source), input);
+    assert_string_equal(why.text, line);
+    /* To have been handed out is not to be done. */
     assert_int_equal(cv_source_take(run.books.source, 1 << 20, &taken, &piece, &why),
                      CLEAVE_OK);
+    assert_int_equal(cv_real_run_complete(&run, &why), CLEAVE_EACCOUNT);
+    assert_ok(cv_ledger_add(&run.books.ledger, piece.begin, piece.end, &err));
     assert_int_equal(cv_real_run_complete(&run, &why), CLEAVE_OK);
+    run.books.wanted = 10; /* ordered, and never begun */
+    assert_int_equal(cv_real_run_complete(&run, &why), CLEAVE_EACCOUNT);
+    run.books.wanted = 0;
     finish_output(run.gather, 10, 20); /* behind a gap */
     assert_int_equal(cv_gather_pump(run.gather, 1 << 20, &written, &why), CLEAVE_OK);
     assert_int_equal(written, CV_GATHER_IDLE);
-    assert_int_equal(cv_real_run_complete(&run, &why), CLEAVE_EENGINE);
+    assert_int_equal(cv_real_run_complete(&run, &why), CLEAVE_EACCOUNT);
     assert_non_null(strstr(why.text, "outputs were not written"));
     finish_output(run.gather, 0, 10);
     assert_int_equal(cv_gather_pump(run.gather, 1 << 20, &written, &why), CLEAVE_OK);
     assert_int_equal(cv_real_run_complete(&run, &why), CLEAVE_OK);
+    cv_outlet_free(run.outlet);
+    cv_ledger_done(&run.books.ledger);
     cv_gather_free(run.gather);
     cv_source_free(run.books.source);
     cv_splitter_free(splitter);

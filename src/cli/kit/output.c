@@ -55,6 +55,7 @@ int cv_complain_error(const struct cleave_error *err)
     case CLEAVE_ESTOPPED: /* whoever knows the signal says it with the status */
     case CLEAVE_ENOMEM:
     case CLEAVE_EPOLICY:
+    case CLEAVE_EACCOUNT:
         break;
     }
     return CV_EXIT_FAILED;

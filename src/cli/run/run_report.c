@@ -138,8 +138,22 @@ static void put_measured(struct cv_json *json, const char *name, double value)
     cv_field_number(json, name, value > 0 ? value : NAN);
 }
 
+static void put_ranges(struct cv_json *json, const char *name,
+                       const struct cleave_input_range *ranges, size_t count)
+{
+    cv_field_list(json, name);
+    for (size_t i = 0; i < count; i++) {
+        cv_field_line(json, NULL);
+        cv_field_text(json, "input", ranges[i].input);
+        cv_field_count(json, "begin", ranges[i].begin);
+        cv_field_count(json, "end", ranges[i].end);
+        cv_json_end(json);
+    }
+    cv_json_end(json);
+}
+
 static void summary_json(const struct cleave_execution_result *result, double predicted_s,
-                         FILE *file)
+                         int exit_status, FILE *file)
 {
     struct cv_json json;
 
@@ -153,7 +167,7 @@ static void summary_json(const struct cleave_execution_result *result, double pr
     cv_field_number(&json, "predicted_s", predicted_s);
     cv_field_number(&json, "bound_s", result->bound_s);
     cv_field_count(&json, "retries", result->retries);
-    cv_field_count(&json, "failed", result->failed);
+    cv_field_count(&json, "failed_chunks", result->failed);
     cv_field_count(&json, "resumed", result->resumed);
     cv_field_count(&json, "folds", result->folds);
     cv_field_count(&json, "lost", result->lost);
@@ -165,6 +179,9 @@ static void summary_json(const struct cleave_execution_result *result, double pr
         cv_json_end(&json);
     }
     cv_json_end(&json);
+    put_ranges(&json, "failed", result->failed_ranges, result->nfailed_ranges);
+    put_ranges(&json, "left", result->left_ranges, result->nleft_ranges);
+    cv_field_count(&json, "exit_status", (uint64_t)exit_status);
     cv_field_list(&json, "workers");
     for (uint32_t w = 0; w < result->nworkers; w++) {
         const struct cleave_worker_result *worker = &result->workers[w];
@@ -185,6 +202,26 @@ static void summary_json(const struct cleave_execution_result *result, double pr
     cv_json_end(&json);
     cv_json_close(&json);
     fflush(file);
+}
+
+/* What is neither done nor failed; the first ranges of it. */
+static void left_text(const struct cleave_execution_result *result, FILE *file)
+{
+    enum { SHOWN = 5 };
+    const size_t shown = result->nleft_ranges < SHOWN ? result->nleft_ranges : SHOWN;
+
+    if (result->nleft_ranges == 0 && !result->left_unread)
+        return;
+    fprintf(file, "cleave: left undone: %.0f bytes", result->left_bytes);
+    for (size_t i = 0; i < shown; i++)
+        fprintf(file, "%s%s: %llu to %llu", i == 0 ? " (" : ", ",
+                result->left_ranges[i].input,
+                (unsigned long long)result->left_ranges[i].begin,
+                (unsigned long long)result->left_ranges[i].end);
+    if (result->nleft_ranges > shown)
+        fprintf(file, ", and %zu ranges more", result->nleft_ranges - shown);
+    fprintf(file, "%s%s\n", shown > 0 ? ")" : "",
+            result->left_unread ? ", and what was not read of the input" : "");
 }
 
 static void summary_text(const struct cleave_execution_result *result, double predicted_s,
@@ -223,6 +260,7 @@ static void summary_text(const struct cleave_execution_result *result, double pr
     if (result->failed > 0)
         fprintf(file, ", %llu failed", (unsigned long long)result->failed);
     fprintf(file, "\n");
+    left_text(result, file);
     for (uint32_t w = 0; w < result->nworkers; w++)
         remote = remote || result->workers[w].remote;
     cv_table_init(&table, columns, sizeof columns / sizeof *columns - (remote ? 0 : 2));
@@ -249,10 +287,11 @@ static void summary_text(const struct cleave_execution_result *result, double pr
 }
 
 void cv_run_summary(const struct cleave_execution_result *result,
-                    const struct cv_run_options *values, struct cv_run_report *report)
+                    const struct cv_run_options *values, struct cv_run_report *report,
+                    int exit_status)
 {
     if (values->json)
-        summary_json(result, report->predicted_s,
+        summary_json(result, report->predicted_s, exit_status,
                      report->result_on_stdout ? stderr : stdout);
     else
         summary_text(result, report->predicted_s, stderr);

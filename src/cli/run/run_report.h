@@ -34,6 +34,7 @@ enum cleave_status cv_run_more_hosts(void *context, struct cleave_more_hosts *ou
 
 void cv_run_progress_end(struct cv_run_report *report);
 void cv_run_summary(const struct cleave_execution_result *result,
-                    const struct cv_run_options *values, struct cv_run_report *report);
+                    const struct cv_run_options *values, struct cv_run_report *report,
+                    int exit_status);
 
 #endif

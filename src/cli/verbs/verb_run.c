@@ -231,13 +231,13 @@ static int execute(const struct cv_call *call, struct cv_run_report *report,
     cv_run_progress_end(report);
     status = judge(done, result, &err);
     *out_whole = done == CLEAVE_OK && result->failed == 0;
-    if (result != NULL && !values->quiet && !result->output_closed)
-        cv_run_summary(result, values, report);
     if (values->trace != NULL && result != NULL) {
         const int saved = save_trace(call, execution, result);
 
         status = status == CV_EXIT_DONE ? saved : status;
     }
+    if (result != NULL && !values->quiet && !result->output_closed)
+        cv_run_summary(result, values, report, status);
     cleave_trace_free(execution->tell.trace);
     cleave_execution_free(result);
     return status;

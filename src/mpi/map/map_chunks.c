@@ -217,6 +217,7 @@ void cv_map_computed(struct cv_map_master *master, uint32_t worker,
     remove_chunk(chunk);
     chunk->computed = true;
     master->counts.chunks++;
+    master->computed += chunk->end - chunk->begin;
     cv_map_event(master,
                  (struct cleave_event){ .kind = CLEAVE_DONE,
                                         .worker = worker,

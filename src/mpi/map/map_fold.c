@@ -203,6 +203,12 @@ static enum cleave_status fetch_value(struct cv_map_master *master,
     if (!cv_fold_plan_last(master->plan, &id, &holder, &bytes))
         return cv_fail(err, CLEAVE_EENGINE,
                        "the partial results do not cover all of the units");
+    if (cv_fold_plan_covered(master->plan) != master->map->units)
+        return cv_fail(err, CLEAVE_EACCOUNT,
+                       "partial results of %llu units of %llu were combined: a defect of "
+                       "cleave",
+                       (unsigned long long)cv_fold_plan_covered(master->plan),
+                       (unsigned long long)master->map->units);
     if (bytes > SIZE_MAX / 2 ||
         cleave_mpi_buffer_resize(&master->value, (size_t)bytes) == NULL)
         return cv_fail_memory(err, "the result");

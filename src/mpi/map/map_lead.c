@@ -129,6 +129,11 @@ static enum cleave_status run(struct cv_map_master *master, struct cleave_error 
         CV_TRY(cv_fold_plan_new(master->nworkers, master->map->commutative,
                                 CV_MAP_COMBINES, &master->plan, err));
     CV_TRY(run_load(master, err));
+    if (!master->failed && master->computed != master->map->units)
+        return cv_fail(err, CLEAVE_EACCOUNT,
+                       "%llu units of %llu were computed: a defect of cleave",
+                       (unsigned long long)master->computed,
+                       (unsigned long long)master->map->units);
     return cv_map_finish(master, err);
 }
 

@@ -31,6 +31,7 @@ struct cv_fold {
     struct cv_fold_set set; /* the stores in it are owned                           */
     struct job *jobs;       /* owned: per worker                                    */
     uint32_t running;
+    uint64_t skipped, covered; /* bytes of the input: see cv_fold_covered           */
     bool stopped, failed, by_command;
     struct cleave_error err; /* once failed                                         */
     struct cv_fold_counts counts;
@@ -75,17 +76,36 @@ static void give_up(struct cv_fold *fold, const struct job *job)
     fail_fold(fold, &err);
 }
 
+/* The store is complete, and the fold's from here on. */
+static enum cleave_status add_partial(struct cv_fold *fold, struct cv_partial partial,
+                                      struct cleave_error *err)
+{
+    struct cv_taken taken;
+    /* The place behind it is free for others. */
+    enum cleave_status status = cv_gather_take(partial.store, &taken, err);
+
+    partial.bytes = cv_store_size(partial.store);
+    if (status == CLEAVE_OK)
+        status = cv_fold_set_add(&fold->set, &partial, err);
+    if (status != CLEAVE_OK)
+        cv_store_drop(partial.store);
+    return status;
+}
+
 /* What was folded is one partial now. */
 static enum cleave_status accept_result(struct cv_fold *fold, struct job *job,
                                         struct cleave_error *err)
 {
     struct cv_store *store = job->slot.store;
-    const uint64_t begin = job->partials[0].begin;
-    const uint64_t end = job->partials[job->npartials - 1].end;
+    struct cv_partial partial = { .begin = job->partials[0].begin,
+                                  .end = job->partials[job->npartials - 1].end,
+                                  .store = store };
 
+    for (size_t i = 0; i < job->npartials; i++)
+        partial.covers += job->partials[i].covers;
     job->slot.store = NULL;
     drop_partials(job);
-    return cv_fold_add(fold, store, begin, end, err);
+    return add_partial(fold, partial, err);
 }
 
 static void job_ended(void *context, struct cv_slot *slot, enum cv_slot_end end)
@@ -203,22 +223,22 @@ void cv_fold_free(struct cv_fold *fold)
 enum cleave_status cv_fold_add(struct cv_fold *fold, struct cv_store *store,
                                uint64_t begin, uint64_t end, struct cleave_error *err)
 {
-    const struct cv_partial partial = { begin, end, cv_store_size(store), store };
-    struct cv_taken taken;
-    /* It is complete: the place behind it is free for others. */
-    enum cleave_status status = cv_gather_take(store, &taken, err);
-
-    if (status == CLEAVE_OK)
-        status = cv_fold_set_add(&fold->set, &partial, err);
-    if (status != CLEAVE_OK)
-        cv_store_drop(store);
-    return status;
+    return add_partial(fold,
+                       (struct cv_partial){ .begin = begin,
+                                            .end = end,
+                                            .covers = end - begin,
+                                            .store = store },
+                       err);
 }
 
 enum cleave_status cv_fold_skip(struct cv_fold *fold, uint64_t begin, uint64_t end,
                                 struct cleave_error *err)
 {
-    return cv_fold_set_add(&fold->set, &(struct cv_partial){ .begin = begin, .end = end },
+    if (fold->set.commutative) /* it is not kept there */
+        fold->skipped += end - begin;
+    return cv_fold_set_add(&fold->set,
+                           &(struct cv_partial){
+                               .begin = begin, .end = end, .covers = end - begin },
                            err);
 }
 
@@ -268,12 +288,20 @@ enum cleave_status cv_fold_result(struct cv_fold *fold, struct cv_store **out,
 
     assert(fold->running == 0 && fold->set.ready == 0);
     *out = NULL;
+    fold->covered = fold->skipped;
+    for (size_t i = 0; i < fold->set.count; i++)
+        fold->covered += fold->set.items[i].covers;
     if (cv_fold_set_last(&fold->set, &last))
         *out = last.store;
     else if (fold->set.count > 1)
         return cv_fail(err, CLEAVE_EENGINE,
                        "the partial results do not cover all of the input");
     return CLEAVE_OK;
+}
+
+uint64_t cv_fold_covered(const struct cv_fold *fold)
+{
+    return fold->covered;
 }
 
 struct cv_fold_counts cv_fold_counts(const struct cv_fold *fold)

@@ -71,6 +71,9 @@ enum cleave_status cv_fold_status(const struct cv_fold *fold, bool *out_command,
 enum cleave_status cv_fold_result(struct cv_fold *fold, struct cv_store **out,
                                   struct cleave_error *err);
 
+/* Bytes of the input that the result is of, with those that were skipped. */
+uint64_t cv_fold_covered(const struct cv_fold *fold);
+
 /* Commands that were started, and how many of them because one before had failed. */
 struct cv_fold_counts {
     uint64_t calls, retries;

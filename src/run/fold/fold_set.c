@@ -65,6 +65,7 @@ static bool join(struct cv_partial *before, const struct cv_partial *after)
     if (before->end != after->begin || (before->store != NULL && after->store != NULL))
         return false;
     before->end = after->end;
+    before->covers += after->covers;
     if (before->store == NULL) {
         before->store = after->store;
         before->bytes = after->bytes;

@@ -16,6 +16,7 @@ struct cv_partial {
     uint64_t begin, end;    /* of the input, begin < end; commutative: of no meaning   */
     uint64_t bytes;         /* how large the result is                                 */
     struct cv_store *store; /* borrowed; NULL: there is no result, nor will be         */
+    uint64_t covers;        /* bytes of the input that went in                         */
 };
 
 /* The fields are for the functions of this header, but for `ready`, which may be read. */

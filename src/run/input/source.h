@@ -124,6 +124,18 @@ enum cleave_status cv_source_records(struct cv_source *source,
 /* Bytes in all, and bytes that wait to be taken: INFINITY while a stream may have more. */
 double cv_source_total(const struct cv_source *source);
 double cv_source_left(const struct cv_source *source);
+/* Bytes in all, as far as they are known: of a stream, those that have come. */
+uint64_t cv_source_extent(const struct cv_source *source);
+
+/* A file, or the stream: its name as users gave it, borrowed from the source, the address
+ * of its first byte and that behind its last. */
+struct cv_source_span {
+    const char *name;
+    uint64_t begin, end;
+};
+/* The one that an address is in, or the last one. */
+struct cv_source_span cv_source_span_at(const struct cv_source *source, uint64_t address);
+
 /* Whether a file ends in a record that is cut short, as by a quote that is never closed:
  * then *note says which. To be asked at the end; may read what was not looked at before
  * (csv: at most all after the last cut). */

@@ -23,6 +23,24 @@ double cv_source_left(const struct cv_source *source)
     return (double)cv_range_set_total(&source->pending);
 }
 
+uint64_t cv_source_extent(const struct cv_source *source)
+{
+    return source->stream != NULL ? source->stream->received : source->total;
+}
+
+struct cv_source_span cv_source_span_at(const struct cv_source *source, uint64_t address)
+{
+    const struct cv_source_file *file = source->files;
+
+    if (source->stream != NULL)
+        return (struct cv_source_span){ source->stream->name, 0,
+                                        source->stream->received };
+    for (size_t i = 1; i < source->nfiles && source->files[i].base <= address; i++)
+        if (source->files[i].size > 0)
+            file = &source->files[i];
+    return (struct cv_source_span){ file->name, file->base, file->base + file->size };
+}
+
 enum cleave_status cv_source_check(struct cv_source *source, const struct cv_piece *piece,
                                    struct cleave_error *err)
 {

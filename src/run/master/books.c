@@ -154,6 +154,18 @@ enum cleave_status cv_books_lose(struct cv_books *books, uint32_t worker,
     return CLEAVE_OK;
 }
 
+enum cleave_status cv_books_balance(const struct cv_books *books,
+                                    struct cleave_error *err)
+{
+    if (books->pending == 0 && books->running == 0 && !(fabs(books->wanted) > 0))
+        return CLEAVE_OK;
+    return cv_fail(
+        err, CLEAVE_EACCOUNT,
+        "%zu orders for %.0f bytes were not begun and %u chunks did not end: a "
+        "defect of cleave",
+        books->pending, books->wanted, books->running);
+}
+
 void cv_books_over(struct cv_books *books, double units)
 {
     books->chunks++;

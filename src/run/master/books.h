@@ -8,6 +8,7 @@
 #define CV_BOOKS_H
 #include "run/input/source.h"
 #include "run/journal/journal.h"
+#include "run/master/ledger.h"
 #include "run/master/news.h"
 
 /* An order that has not been begun. */
@@ -38,7 +39,8 @@ struct cv_books {
     uint32_t running;  /* chunks under way                                             */
 
     uint64_t chunks, retries, failed, resumed, lost;
-    double done;       /* bytes                                                        */
+    double done; /* bytes                                                        */
+    struct cv_ledger ledger; /* which bytes, from the beginning to the end of the run  */
     uint32_t bad_ends; /* commands that stayed and did not end with status 0           */
 };
 
@@ -65,6 +67,10 @@ void cv_books_lose_orders(struct cv_books *books, uint32_t worker);
 
 /* The piece of an order is done, or was given up. */
 void cv_books_over(struct cv_books *books, double units);
+/* At the end of a run that succeeded: fails if what was ordered was neither begun nor
+ * called off. */
+enum cleave_status cv_books_balance(const struct cv_books *books,
+                                    struct cleave_error *err);
 /* What was made of it is lost. Its bytes are left again, and the policy is told; or it is
  * ordered once more, before all others, if the policy does not hear of it. */
 enum cleave_status cv_books_lose(struct cv_books *books, uint32_t worker,

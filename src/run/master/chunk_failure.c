@@ -122,6 +122,7 @@ enum cleave_status cv_chunk_failed(struct cv_real_run *run, struct cv_errand *er
         CV_TRY(keep_input(run->asked->failing.directory, &piece, err));
     halt_if_asked(run);
     CV_TRY(cv_outlet_skip(run->outlet, piece.begin, piece.end, err));
+    CV_TRY(cv_ledger_fail(&books->ledger, piece.begin, piece.end, err));
     CV_TRY(cv_source_finish(books->source, &piece, err));
     *out_given_up = true;
     return CLEAVE_OK;

@@ -172,6 +172,17 @@ static enum cleave_status check_torn(const struct execution *execution,
     return note.status;
 }
 
+/* What was done twice is worth a word whatever else has failed. */
+static void note_fault(const struct execution *execution)
+{
+    const struct cv_books *books = &execution->run.books;
+    struct cleave_error err;
+
+    if (execution->asked->tell.note != NULL &&
+        cv_ledger_check(&books->ledger, books->source, false, &err) != CLEAVE_OK)
+        execution->asked->tell.note(execution->asked->tell.context, err.text);
+}
+
 static enum cleave_status run_all(struct execution *execution, struct cleave_error *err)
 {
     struct cv_real_run *run = &execution->run;
@@ -195,6 +206,8 @@ static enum cleave_status run_all(struct execution *execution, struct cleave_err
     }
     if (status == CLEAVE_OK)
         status = cv_real_run_complete(run, err);
+    else
+        note_fault(execution);
     return status == CLEAVE_OK ? check_torn(execution, err) : status;
 }
 
@@ -227,6 +240,7 @@ static void close_all(struct execution *execution)
         cv_gather_free(run->gather);
     }
     cv_hosts_done(&run->staff.hosts);
+    cv_ledger_done(&run->books.ledger);
     cv_source_free(run->books.source);
     cv_poller_free(run->poller);
     cv_splitter_free(execution->splitter);

@@ -1,6 +1,10 @@
 /* outlet.c -- where the outputs of chunks go. SPDX-License-Identifier: MIT */
 #include "run/master/outlet.h"
 
+#include <inttypes.h>
+
+#include "base/fail.h"
+
 void cv_outlet_free(struct cv_outlet *outlet)
 {
     if (outlet != NULL)
@@ -72,4 +76,18 @@ enum cleave_status cv_outlet_settle(struct cv_outlet *outlet, bool *out_done,
     *out_done = true;
     return outlet->kind->settle != NULL ? outlet->kind->settle(outlet, out_done, err)
                                         : CLEAVE_OK;
+}
+
+enum cleave_status cv_outlet_check(const struct cv_outlet *outlet, uint64_t bytes,
+                                   struct cleave_error *err)
+{
+    const uint64_t covered =
+        outlet->kind->covered != NULL ? outlet->kind->covered(outlet) : bytes;
+
+    if (covered == bytes)
+        return CLEAVE_OK;
+    return cv_fail(err, CLEAVE_EACCOUNT,
+                   "partial results of %" PRIu64 " bytes were reduced, but %" PRIu64
+                   " bytes were done: a defect of cleave",
+                   covered, bytes);
 }

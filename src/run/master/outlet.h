@@ -31,6 +31,7 @@ struct cv_outlet_kind {
     enum cleave_status (*settle)(struct cv_outlet *outlet, bool *out_done,
                                  struct cleave_error *err);
     struct cv_fold_counts (*counts)(const struct cv_outlet *outlet);
+    uint64_t (*covered)(const struct cv_outlet *outlet);
     void (*free)(struct cv_outlet *outlet);
 };
 
@@ -94,5 +95,8 @@ enum cleave_status cv_outlet_relieve(struct cv_outlet *outlet, bool *out_done,
                                      struct cleave_error *err);
 enum cleave_status cv_outlet_settle(struct cv_outlet *outlet, bool *out_done,
                                     struct cleave_error *err);
+/* Once it is: fails if the result is not that of `bytes` bytes of the input. */
+enum cleave_status cv_outlet_check(const struct cv_outlet *outlet, uint64_t bytes,
+                                   struct cleave_error *err);
 
 #endif

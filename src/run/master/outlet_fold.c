@@ -135,6 +135,11 @@ static enum cleave_status fold_settle(struct cv_outlet *outlet, bool *out_done,
                          : CLEAVE_OK;
 }
 
+static uint64_t fold_covered(const struct cv_outlet *outlet)
+{
+    return cv_fold_covered(fold_of(outlet));
+}
+
 static struct cv_fold_counts fold_counts(const struct cv_outlet *outlet)
 {
     return cv_fold_counts(fold_of(outlet));
@@ -160,6 +165,7 @@ static const struct cv_outlet_kind fold_kind = {
     .relieve = fold_relieve,
     .settle = fold_settle,
     .counts = fold_counts,
+    .covered = fold_covered,
     .free = fold_free,
 };
 

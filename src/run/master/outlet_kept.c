@@ -174,6 +174,7 @@ static enum cleave_status do_again(void *context, uint64_t begin, uint64_t end,
                        (unsigned long long)begin, (unsigned long long)end,
                        books->open ? ", and a stream cannot be read again" : "");
     books->done -= again.units;
+    CV_TRY(cv_ledger_lose(&books->ledger, begin, end, err));
     return cv_books_lose(books, kept->losing, &again, &piece, err);
 }
 
@@ -318,6 +319,11 @@ static enum cleave_status kept_settle(struct cv_outlet *outlet, bool *out_done,
     return cv_gather_finish(kept->gather, result, 0, 1, err);
 }
 
+static uint64_t kept_covered(const struct cv_outlet *outlet)
+{
+    return cv_fold_plan_covered(((const struct kept *)outlet)->plan);
+}
+
 static struct cv_fold_counts kept_counts(const struct cv_outlet *outlet)
 {
     return ((const struct kept *)outlet)->counts;
@@ -347,6 +353,7 @@ static const struct cv_outlet_kind kept_kind = {
     .status = kept_status,
     .settle = kept_settle,
     .counts = kept_counts,
+    .covered = kept_covered,
     .free = kept_free,
 };
 

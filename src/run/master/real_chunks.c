@@ -148,6 +148,7 @@ static enum cleave_status accept_output(struct cv_real_run *run, struct cv_erran
         CV_TRY(keep_in_journal(run, errand, err));
     slot->store = NULL;
     CV_TRY(cv_outlet_add(run->outlet, store, &slot->piece, slot, err));
+    CV_TRY(cv_ledger_add(&run->books.ledger, slot->piece.begin, slot->piece.end, err));
     return run->outlet->may_lose ? CLEAVE_OK
                                  : cv_source_finish(run->books.source, &slot->piece, err);
 }

@@ -76,13 +76,14 @@ enum cleave_status cv_real_run_settle(struct cv_real_run *run, struct cleave_err
 enum cleave_status cv_real_run_complete(const struct cv_real_run *run,
                                         struct cleave_error *err)
 {
-    const double left = cv_source_left(run->books.source);
+    const struct cv_books *books = &run->books;
 
-    if (left > 0)
-        return cv_fail(err, CLEAVE_EENGINE,
-                       "%.0f bytes of the input were not handed out to anybody", left);
+    CV_TRY(cv_ledger_check(&books->ledger, books->source, true, err));
+    CV_TRY(cv_books_balance(books, err));
+    CV_TRY(cv_outlet_check(run->outlet, cv_range_set_total(&books->ledger.settled), err));
     if (cv_gather_pending(run->gather))
-        return cv_fail(err, CLEAVE_EENGINE,
-                       "outputs were not written: what comes before them is missing");
+        return cv_fail(err, CLEAVE_EACCOUNT,
+                       "outputs were not written: what comes before them is missing: a "
+                       "defect of cleave");
     return CLEAVE_OK;
 }

@@ -41,9 +41,9 @@ enum cleave_status cv_real_run_written(struct cv_real_run *run, struct cleave_er
  * result is with the gather. */
 enum cleave_status cv_real_run_relieve(struct cv_real_run *run, struct cleave_error *err);
 enum cleave_status cv_real_run_settle(struct cv_real_run *run, struct cleave_error *err);
-/* At the end of a run that succeeded: fails if bytes of the input were never handed out, or
- * outputs wait for something that does not come. It would be a mistake in here, and must
- * not look like success. */
+/* At the end of a run that succeeded: fails with CLEAVE_EACCOUNT if bytes of the input were
+ * neither done nor failed, or twice, or if the output is not that of all of them. It would
+ * be a mistake in here, and must not look like success. */
 enum cleave_status cv_real_run_complete(const struct cv_real_run *run,
                                         struct cleave_error *err);
 

@@ -60,6 +60,7 @@ static enum cleave_status use_old_output(struct cv_real_run *run,
         return status;
     }
     CV_TRY(cv_outlet_add(run->outlet, store, piece, NULL, err));
+    CV_TRY(cv_ledger_add(&run->books.ledger, piece->begin, piece->end, err));
     CV_TRY(cv_real_run_relieve(run, err));
     run->books.resumed++;
     return cv_source_finish(run->books.source, piece, err);

@@ -111,6 +111,71 @@ static enum cleave_status list_absent(const struct cv_real_run *run,
     return CLEAVE_OK;
 }
 
+/* --- what became of the input ------------------------------------------------------------- */
+
+/* How many ranges of files a set of addresses is; they are put where `out` is not NULL. */
+static size_t put_ranges(const struct cv_source *source, const struct cv_range_set *set,
+                         struct cleave_execution_result *result,
+                         struct cleave_input_range *out)
+{
+    const char *name = NULL, *kept = NULL;
+    size_t count = 0;
+
+    for (size_t i = 0; i < cv_range_set_count(set); i++) {
+        const struct cv_range range = cv_range_set_at(set, i);
+        uint64_t begin = range.begin, end;
+
+        for (; begin < range.end; begin = end, count++) {
+            const struct cv_source_span file = cv_source_span_at(source, begin);
+
+            end = range.end < file.end ? range.end : file.end;
+            if (out == NULL)
+                continue;
+            kept = name == file.name ? kept : keep(result, file.name);
+            name = file.name;
+            out[count] =
+                (struct cleave_input_range){ kept, begin - file.begin, end - file.begin };
+        }
+    }
+    return count;
+}
+
+static enum cleave_status list_ranges(const struct cv_source *source,
+                                      const struct cv_range_set *set,
+                                      struct cleave_execution_result *result,
+                                      struct cleave_input_range **out, size_t *out_count)
+{
+    const size_t count = put_ranges(source, set, result, NULL);
+
+    *out = cv_array(&((struct owned *)result)->arena, count + 1, sizeof **out);
+    if (*out == NULL)
+        return CLEAVE_ENOMEM;
+    *out_count = put_ranges(source, set, result, *out);
+    return CLEAVE_OK;
+}
+
+static enum cleave_status account(const struct cv_books *books,
+                                  struct cleave_execution_result *result)
+{
+    const struct cv_ledger *ledger = &books->ledger;
+    enum cleave_status status;
+    struct cv_range_set left;
+
+    cv_range_set_init(&left);
+    status = cv_ledger_left(ledger, cv_source_extent(books->source), &left, NULL);
+    if (status == CLEAVE_OK)
+        status = list_ranges(books->source, &left, result, &result->left_ranges,
+                             &result->nleft_ranges);
+    if (status == CLEAVE_OK)
+        status = list_ranges(books->source, &ledger->failed, result,
+                             &result->failed_ranges, &result->nfailed_ranges);
+    result->left_bytes = (double)cv_range_set_total(&left);
+    result->failed_bytes = (double)cv_range_set_total(&ledger->failed);
+    result->left_unread = isinf(cv_source_total(books->source));
+    cv_range_set_done(&left);
+    return status;
+}
+
 /* --- all of it ---------------------------------------------------------------------------- */
 
 struct cleave_execution_result *cv_run_sum_up(const struct cv_real_run *run,
@@ -129,6 +194,7 @@ struct cleave_execution_result *cv_run_sum_up(const struct cv_real_run *run,
     result->workers =
         cv_array(&owned->arena, run->staff.nworkers + 1u, sizeof *result->workers);
     if (result->workers == NULL || list_absent(run, result) != CLEAVE_OK ||
+        account(&run->books, result) != CLEAVE_OK ||
         cv_muster_platform(muster, &run->staff, run->asked->tell.trace, &result->platform,
                            NULL) != CLEAVE_OK) {
         cleave_execution_free(result);
