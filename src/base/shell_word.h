@@ -1,0 +1,13 @@
+/* shell_word.h -- words as a shell would take them. SPDX-License-Identifier: MIT */
+#ifndef CV_SHELL_WORD_H
+#define CV_SHELL_WORD_H
+#include "base/text.h"
+
+/* Add a word so that a shell reads the same word: as it is if nothing in it is special,
+ * else in '...', or in $'...' if it has bytes that do not show. Different lists of words
+ * never make the same text. */
+void cv_shell_word_add(struct cv_text *out, const char *word);
+/* All words up to NULL, with a blank between. */
+void cv_shell_words_add(struct cv_text *out, const char *const *words);
+
+#endif

@@ -1,0 +1,74 @@
+/* test_shell_word.c -- words as a shell would take them. SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/shell_word.h"
+
+static void words_are_quoted(void **state)
+{
+    static const struct {
+        const char *word, *expected;
+    } cases[] = {
+        { "", "''" },
+        { "plain-word_1./=:,+@%^", "plain-word_1./=:,+@%^" },
+        { "two words", "'two words'" },
+        { "~", "'~'" },
+        { "#", "'#'" },
+        { "$HOME", "'$HOME'" },
+        { "a*", "'a*'" },
+        { "it's", "'it'\\''s'" },
+        { "a\nb", "$'a\\nb'" },
+        { "\t\x1f\x7f", "$'\\t\\037\\177'" },
+        { "'\\\n", "$'\\'\\\\\\n'" },
+        { "gr\xc3\xbc\xc3\x9f", "'gr\xc3\xbc\xc3\x9f'" },
+        { "\xff", "$'\\377'" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct cv_text text = { NULL, 0, 0, false };
+
+        cv_shell_word_add(&text, cases[i].word);
+        assert_string_equal(text.bytes, cases[i].expected);
+        cv_text_done(&text);
+    }
+}
+
+/* A shell that knows all of them reads the same bytes. */
+static void bash_reads_them(void **state)
+{
+    char every[256] = "", command[2000], got[600] = "";
+    struct cv_text text = { NULL, 0, 0, false };
+    const char *const words[] = { "printf", "%s|", every, "it's \\ so", "", NULL };
+    FILE *pipe;
+    size_t n;
+
+    (void)state;
+    for (int i = 1; i < 256; i++)
+        every[i - 1] = (char)i;
+    cv_shell_words_add(&text, words);
+    snprintf(command, sizeof command, "exec bash --norc <<'END'\n%s\nEND\n", text.bytes);
+    cv_text_done(&text);
+    pipe = popen(command, "r");
+    assert_non_null(pipe);
+    n = fread(got, 1, sizeof got - 1, pipe);
+    assert_int_equal(pclose(pipe), 0);
+    assert_int_equal(n, 255 + 1 + 9 + 1 + 1);
+    assert_memory_equal(got, every, 255);
+    assert_string_equal(got + 255, "|it's \\ so||");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(words_are_quoted),
+        cmocka_unit_test(bash_reads_them),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
