@@ -59,7 +59,7 @@ struct rerun {
 static void open_rerun(struct rerun *rerun, const struct versions *versions,
                        const char *splitter, enum cv_journal_mode mode)
 {
-    const struct cv_journal_run run = { "cat", splitter, versions->header, false };
+    const struct cv_journal_run run = { "cat", splitter, versions->header, false, false };
     struct cv_source_options options = { .header = versions->header, .hold = 300 };
     const struct split_input *now =
         mode == CV_JOURNAL_RESUME ? &versions->new : &versions->old;
@@ -136,7 +136,7 @@ static bool take_known(struct rerun *rerun, const struct versions *versions)
     struct cv_range place;
     char range[64];
     uint64_t id;
-    bool same = false;
+    bool same = false, whole = false;
 
     assert_ok(cv_source_known(rerun->source, &state, &piece, &id, &err));
     if (state == CV_KNOWN_WAIT || state == CV_KNOWN_END)
@@ -147,7 +147,9 @@ static bool take_known(struct rerun *rerun, const struct versions *versions)
     assert_int_equal(same, should_be_kept(versions, place));
     if (same) {
         place_result(rerun, place);
-        assert_ok(cv_journal_output(rerun->journal, id, gather, &rerun->result, &err));
+        assert_ok(
+            cv_journal_output(rerun->journal, id, gather, &rerun->result, &whole, &err));
+        assert_true(whole);
         assert_int_equal(rerun->result.n, place.end);
         assert_ok(cv_source_finish(rerun->source, &piece, &err));
         rerun->kept++;

@@ -3,18 +3,28 @@
  * A journal is an SQLite database of one run, which is known by its command, its splitter
  * and its inputs. A finished chunk is there with its range, the hash of what the command
  * was given and all of its output, or not at all, whenever the process may be killed.
- * Anybody may read the journal while the run goes on, but only one run can have it:
+ * Anybody who may read the file may look into it while the run goes on, but only one run
+ * can have it:
  *
- *   run(command, splitter, header, pairs, started)
- *   input(file, path, device, inode, size, mtime_ns)    file counts from 0; size -1: a stream
- *   chunk(id, file, first_byte, end_byte, hash, status, seconds, worker, output_bytes)
- *   output(chunk, part, bytes)                          in parts of 1 MiB
+ *   run(key, command, splitter, header, pairs, persistent, started, seal)
+ *   input(file, path, device, inode, size, mtime_ns, seal)
+ *                                  file counts from 0; size -1: a stream
+ *   chunk(id, file, first_byte, end_byte, hash, status, seconds, worker, output_bytes,
+ *         output_hash, seal)
+ *   output(chunk, part, bytes)     in parts of 1 MiB
+ *
+ * A seal is a hash of all other columns of its row and of the key, a random number that
+ * each run draws: damage to any of them is noticed, and so is a row that some earlier
+ * content of the file has left behind. It is no signature: who can write to the file can
+ * make it say anything. Of a journal with the wrong owner, with links, or with any table
+ * but these, nothing is believed (journal_file.c).
  *
  * A resumed run asks for what is finished, gives it to the source and compares:
  *
  *   cv_journal_open(... CV_JOURNAL_RESUME ...), cv_journal_tell(journal, source)
  *   as long as cv_source_known gives something: cv_journal_confirm(...); if it is the same,
- *   cv_journal_output(...) and cv_source_finish(...), else cv_source_put_back(...) */
+ *   cv_journal_output(...) and, if that is whole, cv_source_finish(...); else
+ *   cv_source_put_back(...) */
 #ifndef CV_JOURNAL_H
 #define CV_JOURNAL_H
 #include <stdbool.h>
@@ -28,9 +38,9 @@ struct cv_journal;
 
 /* What makes a run, beside the inputs of its source. */
 struct cv_journal_run {
-    const char *command;  /* borrowed: the command line as one text */
-    const char *splitter; /* borrowed                               */
-    bool header, pairs;
+    const char *command;  /* borrowed: the words, quoted as for a shell */
+    const char *splitter; /* borrowed                                   */
+    bool header, pairs, persistent;
 };
 
 enum cv_journal_mode {
@@ -49,7 +59,7 @@ void cv_journal_close(struct cv_journal *journal);
 
 /* A finished chunk. */
 struct cv_journal_chunk {
-    uint64_t id; /* given by the journal               */
+    uint64_t id; /* given by the journal as long as it is open */
     size_t file;
     uint64_t begin, end; /* offsets in the file                */
     struct cv_content_hash hash;
@@ -57,26 +67,33 @@ struct cv_journal_chunk {
     double seconds;
     char worker[64];
     uint64_t output_bytes;
+    struct cv_content_hash output_hash;
 };
 
-/* Add a chunk whose output is [begin, end) of `fd`; id and output_bytes are not read. When
- * it fails, as on a full disk, nothing has changed and it may be tried again. */
+/* Add a chunk whose output is [begin, end) of `fd`; id, output_bytes and output_hash are
+ * not read. When it fails, as on a full disk, nothing has changed and it may be tried
+ * again. */
 enum cleave_status cv_journal_add(struct cv_journal *journal,
                                   const struct cv_journal_chunk *chunk, int fd,
                                   uint64_t begin, uint64_t end, struct cleave_error *err);
 /* The chunk after the last one given, in order of files and offsets; *found is false after
- * the last. cv_journal_rewind begins again. */
+ * the last. Those that are damaged are left out, forgotten and counted. cv_journal_rewind
+ * begins again, with what was added since; ids change. */
 enum cleave_status cv_journal_next(struct cv_journal *journal, bool *found,
                                    struct cv_journal_chunk *out,
                                    struct cleave_error *err);
 void cv_journal_rewind(struct cv_journal *journal);
 /* Pass the output of chunk `id` to `sink`, part by part; `bytes` are borrowed for the
- * call. Ends with the first status that is not OK. */
+ * call. Ends with the first status that is not OK. *whole is false if it is not the output
+ * that was added, which may only show after parts of it were passed: then the chunk counts
+ * as damaged and stays in the journal until its bytes are added again. */
 typedef enum cleave_status cv_journal_sink(void *context, const void *bytes,
                                            size_t length, struct cleave_error *err);
 enum cleave_status cv_journal_output(struct cv_journal *journal, uint64_t id,
-                                     cv_journal_sink *sink, void *context,
+                                     cv_journal_sink *sink, void *context, bool *whole,
                                      struct cleave_error *err);
+/* How many chunks were found damaged since it was opened, and of how many. */
+uint64_t cv_journal_damaged(const struct cv_journal *journal, uint64_t *of);
 
 /* Tell the source all that is finished (cv_source_know), with the ids as tags. */
 enum cleave_status cv_journal_tell(struct cv_journal *journal, struct cv_source *source,

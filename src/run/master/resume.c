@@ -1,16 +1,14 @@
 /* resume.c -- begin where an earlier run ended. SPDX-License-Identifier: MIT */
 #include "run/master/resume.h"
 
-#include "base/fail.h"
-#include "base/text.h"
+#include <inttypes.h>
+#include <stdio.h>
 
-/* The command line as one text, with bars between the words so that none can be mistaken. */
-static bool command_text(const char *const *words, struct cv_text *out)
-{
-    for (size_t i = 0; words[i] != NULL; i++)
-        cv_text_add(out, "%s%s", i == 0 ? "" : "\x1f", words[i]);
-    return !out->failed;
-}
+#include "base/fail.h"
+#include "base/shell_word.h"
+
+/* Chunks that have changed are named up to here, then counted. */
+enum { NAMED = 10 };
 
 enum cleave_status cv_resume_open(struct cv_books *books,
                                   const struct cleave_execution *asked,
@@ -20,13 +18,12 @@ enum cleave_status cv_resume_open(struct cv_books *books,
     struct cv_text command = { NULL, 0, 0, false };
     struct cv_journal_run run = { .splitter = cv_splitter_text(splitter),
                                   .header = asked->input.header,
-                                  .pairs = asked->input.pairs != NULL };
+                                  .pairs = asked->input.pairs != NULL,
+                                  .persistent = asked->persistent };
     enum cleave_status status;
 
-    /* One that stays is asked in another way than one that does not. */
-    if (asked->persistent)
-        cv_text_add(&command, "--persistent\x1f");
-    if (!command_text(asked->command, &command)) {
+    cv_shell_words_add(&command, asked->command);
+    if (command.failed) {
         cv_text_done(&command);
         return cv_fail_memory(err, "the journal");
     }
@@ -46,16 +43,17 @@ static enum cleave_status store_bytes(void *context, const void *bytes, size_t l
     return cv_store_write(context, bytes, length, err);
 }
 
+/* *whole is false if the journal has not kept it as it was: then nothing is used. */
 static enum cleave_status use_old_output(struct cv_real_run *run,
                                          const struct cv_piece *piece, uint64_t id,
-                                         struct cleave_error *err)
+                                         bool *whole, struct cleave_error *err)
 {
     struct cv_store *store;
     enum cleave_status status;
 
     CV_TRY(cv_store_open(run->gather, &store, err));
-    status = cv_journal_output(run->books.journal, id, store_bytes, store, err);
-    if (status != CLEAVE_OK) {
+    status = cv_journal_output(run->books.journal, id, store_bytes, store, whole, err);
+    if (status != CLEAVE_OK || !*whole) {
         cv_store_drop(store);
         return status;
     }
@@ -66,36 +64,75 @@ static enum cleave_status use_old_output(struct cv_real_run *run,
     return cv_source_finish(run->books.source, piece, err);
 }
 
+static void say(const struct cleave_execution *asked, const char *text)
+{
+    if (asked->tell.note != NULL)
+        asked->tell.note(asked->tell.context, text);
+}
+
+/* How many more have changed, and how many were damaged, in a line each. */
+static void say_counts(const struct cv_real_run *run, uint64_t changed)
+{
+    struct cleave_error note;
+    uint64_t of;
+    const uint64_t damaged = cv_journal_damaged(run->books.journal, &of);
+
+    if (changed > NAMED) {
+        cv_fail(&note, CLEAVE_EINPUT,
+                "%" PRIu64 " more finished chunks have changed and are done again",
+                changed - NAMED);
+        say(run->asked, note.text);
+    }
+    if (damaged > 0) {
+        cv_fail(&note, CLEAVE_EINPUT,
+                "%s: the journal is damaged: %" PRIu64 " of its %" PRIu64
+                " finished chunks %s not as written and %s done again",
+                run->asked->journal.path, damaged, of, damaged == 1 ? "is" : "are",
+                damaged == 1 ? "is" : "are");
+        say(run->asked, note.text);
+    }
+}
+
+/* Use what cv_source_known gave, if it and its output are what they were. */
+static enum cleave_status use_known(struct cv_real_run *run, enum cv_known state,
+                                    const struct cv_piece *piece, uint64_t id,
+                                    uint64_t *changed, struct cleave_error *err)
+{
+    struct cv_books *books = &run->books;
+    struct cleave_error note;
+    bool same = false, whole = false;
+
+    CV_TRY(cv_journal_confirm(books->journal, books->source, state, piece, id, &same,
+                              &note, err));
+    if (same)
+        CV_TRY(use_old_output(run, piece, id, &whole, err));
+    else if (++*changed <= NAMED)
+        say(run->asked, note.text);
+    return whole || state != CV_KNOWN_PIECE
+               ? CLEAVE_OK
+               : cv_source_put_back(books->source, piece, err);
+}
+
 enum cleave_status cv_resume_known(struct cv_real_run *run, struct cleave_error *err)
 {
-    const struct cleave_execution *asked = run->asked;
+    uint64_t changed = 0;
 
-    if (!asked->journal.resume)
+    if (!run->asked->journal.resume)
         return CLEAVE_OK;
     CV_TRY(cv_journal_tell(run->books.journal, run->books.source, err));
     for (;;) {
-        struct cleave_error note;
         struct cv_piece piece;
         enum cv_known state;
-        bool same = false;
         uint64_t id;
 
         CV_TRY(cv_source_known(run->books.source, &state, &piece, &id, err));
         if (state == CV_KNOWN_END)
-            return CLEAVE_OK;
-        if (state == CV_KNOWN_WAIT) {
+            break;
+        if (state == CV_KNOWN_WAIT)
             CV_TRY(cv_source_pump(run->books.source, err));
-            continue;
-        }
-        CV_TRY(cv_journal_confirm(run->books.journal, run->books.source, state, &piece,
-                                  id, &same, &note, err));
-        if (same)
-            CV_TRY(use_old_output(run, &piece, id, err));
-        else {
-            if (asked->tell.note != NULL)
-                asked->tell.note(asked->tell.context, note.text);
-            if (state == CV_KNOWN_PIECE)
-                CV_TRY(cv_source_put_back(run->books.source, &piece, err));
-        }
+        else
+            CV_TRY(use_known(run, state, &piece, id, &changed, err));
     }
+    say_counts(run, changed);
+    return CLEAVE_OK;
 }

@@ -1,0 +1,390 @@
+/* journal_file.c -- the file of a journal, and what it may hold. SPDX-License-Identifier: MIT
+ *
+ * SQLite's own locks are held for moments only, so that others can read. That a journal
+ * belongs to one run at a time is seen to by a lock on a byte far behind the file's end.
+ * It is bound to the open file, not to the process: another open of the same file in this
+ * process is refused as well. The descriptor must outlive the database, as closing it
+ * takes away the locks of SQLite.
+ *
+ * What a journal says is done is not done again, so nobody else may have a say in it. It
+ * is made for its owner alone (0600; SQLite gives the files beside it the same mode). One
+ * that others own or may write to is refused, and so are links, which may lead anywhere;
+ * whoever trusts such a file can copy it. Before a row is read, the schema must be ours to
+ * the letter: no views, triggers, generated columns or indices that would run or lie.
+ *
+ * What is lost when: a commit is in the page cache, so it survives the death of the process
+ * (kill -9). In WAL mode with synchronous = NORMAL the disk is waited for only when the log
+ * is taken over into the database: after a loss of power the last commits may be missing,
+ * and their chunks are done again, but the order of the rest is kept. Where no memory can
+ * be shared, as on some network file systems, there is no WAL; then each commit waits for
+ * the disk (FULL), as the rollback journal could not be trusted otherwise. What a disk
+ * loses or mixes up in spite of that shows in the seals. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "run/journal/journal_inner.h"
+
+enum { APPLICATION = 0x636c766a /* "clvj" */, BUSY_MS = 10000 };
+enum { MOST_BYTES = 64 << 20 }; /* of a value: long command lines are the largest */
+
+struct table {
+    const char *name, *sql; /* sql is NULL for what SQLite makes itself */
+};
+
+/* In the order in which they are made. */
+static const struct table tables[] = {
+    { "run", "CREATE TABLE run (key INTEGER NOT NULL, command TEXT NOT NULL,"
+             " splitter TEXT NOT NULL, header INTEGER NOT NULL, pairs INTEGER NOT NULL,"
+             " persistent INTEGER NOT NULL, started TEXT NOT NULL, seal TEXT NOT NULL)" },
+    { "input", "CREATE TABLE input (file INTEGER PRIMARY KEY, path TEXT NOT NULL,"
+               " device INTEGER NOT NULL, inode INTEGER NOT NULL, size INTEGER NOT NULL,"
+               " mtime_ns INTEGER NOT NULL, seal TEXT NOT NULL)" },
+    { "chunk", "CREATE TABLE chunk (id INTEGER PRIMARY KEY, file INTEGER NOT NULL,"
+               " first_byte INTEGER NOT NULL, end_byte INTEGER NOT NULL,"
+               " hash TEXT NOT NULL, status INTEGER NOT NULL, seconds REAL NOT NULL,"
+               " worker TEXT NOT NULL, output_bytes INTEGER NOT NULL,"
+               " output_hash TEXT NOT NULL, seal TEXT NOT NULL)" },
+    { "output", "CREATE TABLE output (chunk INTEGER NOT NULL, part INTEGER NOT NULL,"
+                " bytes BLOB NOT NULL, PRIMARY KEY (chunk, part))" },
+    { "sqlite_autoindex_output_1", NULL },
+};
+
+enum { TABLES = sizeof tables / sizeof *tables };
+
+/* --- whose file it is ------------------------------------------------------------------- */
+
+/* Whether only we can have written what a file holds. */
+static enum cleave_status trust(const struct cv_journal *journal, const char *suffix,
+                                const struct stat *facts, struct cleave_error *err)
+{
+    const struct cv_place place = { journal->path, 0, 0, NULL };
+
+    if (!S_ISREG(facts->st_mode))
+        return cv_fail_at(err, &place,
+                          "expected a journal or a new file, got one%s%s that is no "
+                          "regular file",
+                          *suffix != '\0' ? " with " : "", suffix);
+    if (facts->st_uid != geteuid())
+        return cv_fail_at(err, &place,
+                          "the journal%s%s belongs to user %lu, not to you: if you trust "
+                          "what it holds, copy it to a file of your own",
+                          *suffix != '\0' ? "'s file " : "", suffix,
+                          (unsigned long)facts->st_uid);
+    if (facts->st_size > 0 && (facts->st_mode & (S_IWGRP | S_IWOTH)) != 0)
+        return cv_fail_at(err, &place,
+                          "others may write to the journal%s%s (mode %03o): if you trust "
+                          "what it holds, take that away with chmod go-w",
+                          *suffix != '\0' ? "'s file " : "", suffix,
+                          (unsigned)(facts->st_mode & 0777));
+    return CLEAVE_OK;
+}
+
+/* The files beside it are part of what SQLite reads. */
+static enum cleave_status trust_companions(const struct cv_journal *journal,
+                                           struct cleave_error *err)
+{
+    static const char *const suffixes[] = { "-wal", "-shm", "-journal" };
+    const size_t length = strlen(journal->path);
+    char *path = malloc(length + sizeof "-journal");
+    enum cleave_status status = CLEAVE_OK;
+    struct stat facts;
+
+    if (path == NULL)
+        return cv_fail_memory(err, "a journal");
+    memcpy(path, journal->path, length);
+    for (size_t i = 0; status == CLEAVE_OK && i < 3; i++) {
+        strcpy(path + length, suffixes[i]);
+        if (lstat(path, &facts) == 0)
+            status = trust(journal, suffixes[i], &facts, err);
+    }
+    free(path);
+    return status;
+}
+
+/* --- the file --------------------------------------------------------------------------- */
+
+static enum cleave_status take_lock(struct cv_journal *journal, struct cleave_error *err)
+{
+    const struct cv_place place = { journal->path, 0, 0, NULL };
+    struct flock range = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
+
+    range.l_start = (off_t)1 << 62;
+    journal->lock =
+        open(journal->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+    if (journal->lock < 0 && errno == ELOOP)
+        return cv_fail_at(
+            err, &place,
+            "expected a journal or a new file, got a symbolic link: name the "
+            "file it leads to");
+    if (journal->lock < 0)
+        return cv_fail_at(err, &place, "cannot open the journal: %s", strerror(errno));
+    if (fcntl(journal->lock, F_OFD_SETLK, &range) != 0)
+        return errno == EAGAIN || errno == EACCES
+                   ? cv_fail_at(err, &place,
+                                "expected a journal that is free, got one that another "
+                                "run is using")
+                   : cv_fail_at(err, &place, "cannot lock the journal: %s",
+                                strerror(errno));
+    return CLEAVE_OK;
+}
+
+static enum cleave_status look_at_file(struct cv_journal *journal,
+                                       struct cleave_error *err)
+{
+    static const char magic[] = "SQLite format 3";
+    const struct cv_place place = { journal->path, 0, 0, NULL };
+    char head[sizeof magic];
+    struct stat facts;
+    ssize_t got;
+
+    if (fstat(journal->lock, &facts) != 0)
+        return cv_fail_at(err, &place, "cannot read the journal: %s", strerror(errno));
+    CV_TRY(trust(journal, "", &facts, err));
+    CV_TRY(trust_companions(journal, err));
+    /* It becomes a journal now, and those are for their owners alone. */
+    if (facts.st_size == 0 && (facts.st_mode & 0777) != 0600)
+        (void)fchmod(journal->lock, 0600);
+    got = pread(journal->lock, head, sizeof head, 0);
+    if (got < 0)
+        return cv_fail_at(err, &place, "cannot read the journal: %s", strerror(errno));
+    if (got > 0 && (got < (ssize_t)sizeof head || memcmp(head, magic, sizeof magic) != 0))
+        return cv_fail_at(err, &place,
+                          "expected a journal or a new file, got a file of another kind");
+    return CLEAVE_OK;
+}
+
+/* --- the database ----------------------------------------------------------------------- */
+
+/* Nothing in the file is run, and nothing in it can be of any size. */
+static bool restrict_database(sqlite3 *db)
+{
+    static const int switches[][2] = {
+        { SQLITE_DBCONFIG_DEFENSIVE, 1 },      { SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0 },
+        { SQLITE_DBCONFIG_ENABLE_TRIGGER, 0 }, { SQLITE_DBCONFIG_ENABLE_VIEW, 0 },
+        { SQLITE_DBCONFIG_ENABLE_FKEY, 0 },    { SQLITE_DBCONFIG_DQS_DDL, 0 },
+        { SQLITE_DBCONFIG_DQS_DML, 0 },
+    };
+    static const int limits[][2] = {
+        { SQLITE_LIMIT_LENGTH, MOST_BYTES },
+        { SQLITE_LIMIT_SQL_LENGTH, 10000 },
+        { SQLITE_LIMIT_COLUMN, 20 },
+        { SQLITE_LIMIT_EXPR_DEPTH, 10 },
+        { SQLITE_LIMIT_COMPOUND_SELECT, 3 },
+        { SQLITE_LIMIT_VDBE_OP, 25000 },
+        { SQLITE_LIMIT_FUNCTION_ARG, 8 },
+        { SQLITE_LIMIT_ATTACHED, 1 },
+        { SQLITE_LIMIT_LIKE_PATTERN_LENGTH, 50 },
+        { SQLITE_LIMIT_VARIABLE_NUMBER, 20 },
+        { SQLITE_LIMIT_TRIGGER_DEPTH, 1 },
+        { SQLITE_LIMIT_WORKER_THREADS, 0 },
+    };
+
+    for (size_t i = 0; i < sizeof switches / sizeof *switches; i++)
+        if (sqlite3_db_config(db, switches[i][0], switches[i][1], (int *)NULL) !=
+            SQLITE_OK)
+            return false;
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+        sqlite3_limit(db, limits[i][0], limits[i][1]);
+    return true;
+}
+
+static enum cleave_status open_database(struct cv_journal *journal,
+                                        struct cleave_error *err)
+{
+    /* A whole path, as some names mean something else to SQLite. */
+    char *whole = realpath(journal->path, NULL);
+    const struct cv_place place = { journal->path, 0, 0, NULL };
+    int opened;
+
+    if (whole == NULL)
+        return cv_fail_at(err, &place, "cannot open the journal: %s", strerror(errno));
+    opened = sqlite3_open_v2(whole, &journal->db,
+                             SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+    free(whole);
+    if (journal->db == NULL)
+        return cv_fail_memory(err, "a journal");
+    if (opened != SQLITE_OK || !restrict_database(journal->db))
+        return cv_journal_fail(journal, "open the journal", err);
+    sqlite3_busy_timeout(journal->db, BUSY_MS);
+    return cv_journal_execute(journal,
+                              "PRAGMA cell_size_check = ON; PRAGMA mmap_size = 0;"
+                              "PRAGMA trusted_schema = OFF",
+                              err);
+}
+
+/* How it is written from now on; see above. */
+static enum cleave_status set_writing(struct cv_journal *journal,
+                                      struct cleave_error *err)
+{
+    sqlite3_stmt *query = NULL;
+    bool logged;
+
+    CV_TRY(cv_journal_execute(journal, "PRAGMA page_size = 8192", err));
+    if (sqlite3_prepare_v2(journal->db, "PRAGMA journal_mode = WAL", -1, &query, NULL) !=
+            SQLITE_OK ||
+        sqlite3_step(query) != SQLITE_ROW) {
+        sqlite3_finalize(query);
+        return cv_journal_fail(journal, "open the journal", err);
+    }
+    logged = cv_journal_is(query, 0, "wal");
+    sqlite3_finalize(query);
+    return cv_journal_execute(journal,
+                              logged ? "PRAGMA synchronous = NORMAL;"
+                                       "PRAGMA journal_size_limit = 67108864"
+                                     : "PRAGMA synchronous = FULL",
+                              err);
+}
+
+/* --- what it holds ---------------------------------------------------------------------- */
+
+/* Whether the schema is ours, to the letter. */
+static enum cleave_status check_tables(struct cv_journal *journal,
+                                       struct cleave_error *err)
+{
+    const struct cv_place place = { journal->path, 0, 0, NULL };
+    enum cleave_status status = CLEAVE_OK;
+    sqlite3_stmt *query = NULL;
+    size_t there = 0;
+    int step = SQLITE_DONE;
+    bool same = true;
+
+    if (sqlite3_prepare_v2(journal->db, "SELECT name, sql FROM sqlite_master", -1, &query,
+                           NULL) != SQLITE_OK)
+        return cv_journal_fail(journal, "read the journal", err);
+    while (same && (step = sqlite3_step(query)) == SQLITE_ROW) {
+        const struct table *table = there < TABLES ? &tables[there++] : NULL;
+
+        same = table != NULL && cv_journal_is(query, 0, table->name) &&
+               (table->sql != NULL ? cv_journal_is(query, 1, table->sql)
+                                   : sqlite3_column_type(query, 1) == SQLITE_NULL);
+    }
+    if (same && step != SQLITE_DONE)
+        status = cv_journal_fail(journal, "read the journal", err);
+    else if (!same || there != TABLES)
+        status =
+            cv_fail_at(err, &place,
+                       "expected the tables of a journal and nothing else, got others: "
+                       "the journal is damaged or made by somebody else; begin anew "
+                       "with --overwrite or with another journal");
+    sqlite3_finalize(query);
+    return status;
+}
+
+/* Whether the pages of the small tables hang together; outputs are hashed when they are
+ * read. */
+static enum cleave_status check_pages(struct cv_journal *journal,
+                                      struct cleave_error *err)
+{
+    enum cleave_status status = CLEAVE_OK;
+
+    for (size_t i = 0; status == CLEAVE_OK && i < 3; i++) {
+        static const char *const checks[] = { "PRAGMA quick_check('run')",
+                                              "PRAGMA quick_check('input')",
+                                              "PRAGMA quick_check('chunk')" };
+        sqlite3_stmt *query = NULL;
+
+        if (sqlite3_prepare_v2(journal->db, checks[i], -1, &query, NULL) != SQLITE_OK ||
+            sqlite3_step(query) != SQLITE_ROW)
+            status = cv_journal_fail(journal, "read the journal", err);
+        else if (!cv_journal_is(query, 0, "ok"))
+            status = cv_journal_fail_damaged(journal, "its pages", err);
+        sqlite3_finalize(query);
+    }
+    return status;
+}
+
+/* Whose database it is. The tables need not be in order for that. */
+static enum cleave_status ask_application(struct cv_journal *journal, int64_t *out,
+                                          struct cleave_error *err)
+{
+    enum cleave_status status;
+
+    sqlite3_db_config(journal->db, SQLITE_DBCONFIG_RESET_DATABASE, 1, (int *)NULL);
+    status = cv_journal_ask(journal, "PRAGMA application_id", out, err);
+    sqlite3_db_config(journal->db, SQLITE_DBCONFIG_RESET_DATABASE, 0, (int *)NULL);
+    return status;
+}
+
+/* Whether the database is a journal, or may become one. */
+static enum cleave_status identify(struct cv_journal *journal, enum cv_journal_mode mode,
+                                   bool *fresh, struct cleave_error *err)
+{
+    const struct cv_place place = { journal->path, 0, 0, NULL };
+    int64_t application = 0, version = 0, tables_there = 0;
+
+    CV_TRY(ask_application(journal, &application, err));
+    if (application == 0) /* that of an empty database */
+        CV_TRY(cv_journal_ask(journal, "SELECT count(*) FROM sqlite_master",
+                              &tables_there, err));
+    *fresh = application == 0 && tables_there == 0;
+    if (*fresh)
+        return CLEAVE_OK;
+    if (application != APPLICATION)
+        return cv_fail_at(err, &place,
+                          "expected a journal, got a database of another program");
+    if (mode == CV_JOURNAL_OVERWRITE)
+        return CLEAVE_OK;
+    CV_TRY(cv_journal_ask(journal, "PRAGMA user_version", &version, err));
+    if (version != CV_JOURNAL_VERSION)
+        return cv_fail_at(
+            err, &place,
+            "expected a journal of format %d, got format %" PRId64
+            ", which another version of cleave has written: end it with that "
+            "one, or begin anew with --overwrite",
+            (int)CV_JOURNAL_VERSION, version);
+    CV_TRY(check_tables(journal, err));
+    return check_pages(journal, err);
+}
+
+/* Whatever state it is in. */
+static enum cleave_status empty_database(struct cv_journal *journal,
+                                         struct cleave_error *err)
+{
+    enum cleave_status status = CLEAVE_OK;
+
+    sqlite3_db_config(journal->db, SQLITE_DBCONFIG_RESET_DATABASE, 1, (int *)NULL);
+    if (sqlite3_exec(journal->db, "VACUUM", NULL, NULL, NULL) != SQLITE_OK)
+        status = cv_journal_fail(journal, "empty the journal", err);
+    sqlite3_db_config(journal->db, SQLITE_DBCONFIG_RESET_DATABASE, 0, (int *)NULL);
+    return status;
+}
+
+enum cleave_status cv_journal_enter_file(struct cv_journal *journal,
+                                         enum cv_journal_mode mode, bool *fresh,
+                                         struct cleave_error *err)
+{
+    CV_TRY(take_lock(journal, err));
+    CV_TRY(look_at_file(journal, err));
+    CV_TRY(open_database(journal, err));
+    CV_TRY(identify(journal, mode, fresh, err));
+    if (mode == CV_JOURNAL_OVERWRITE && !*fresh) {
+        CV_TRY(empty_database(journal, err));
+        *fresh = true;
+    }
+    return set_writing(journal, err);
+}
+
+enum cleave_status cv_journal_make_tables(struct cv_journal *journal,
+                                          struct cleave_error *err)
+{
+    for (size_t i = 0; i < TABLES; i++)
+        if (tables[i].sql != NULL)
+            CV_TRY(cv_journal_execute(journal, tables[i].sql, err));
+    return cv_journal_execute(
+        journal, "PRAGMA application_id = 1668052586; PRAGMA user_version = 2", err);
+}
+
+enum cleave_status cv_journal_drop_tables(struct cv_journal *journal,
+                                          struct cleave_error *err)
+{
+    return cv_journal_execute(journal,
+                              "DROP TABLE run; DROP TABLE input; DROP TABLE chunk;"
+                              "DROP TABLE output",
+                              err);
+}

@@ -1,0 +1,85 @@
+# run_resume.bats -- journals that are damaged, those of others, and who may read them.
+# SPDX-License-Identifier: MIT
+load helper
+
+prepare() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    seq -f 'line %g of the input' 300 >in
+}
+
+# overwrite FILE TEXT BYTES -- put BYTES where TEXT is found last.
+overwrite() {
+    local at
+    at=$(grep -abo -- "$2" "$1" | tail -n 1 | cut -d: -f1)
+    [ -n "$at" ] || return 1
+    printf '%s' "$3" | dd of="$1" bs=1 seek="$at" conv=notrunc status=none
+}
+
+@test "a damaged output is said in a line, and done again" {
+    prepare
+    cleave 0 run -q -i in --block 500 -j 2 --journal j.db -- cat
+    # Every chunk that can be reached: the output stays right, and it is said once.
+    for n in 7 77 177 277; do overwrite j.db "line $n of" "LINE"; done
+    cleave 0 run -q -i in --block 500 -j 2 --journal j.db --resume -- cat
+    [ "$output" = "$(cat in)" ]
+    [[ $stderr == "cleave: j.db: the journal is damaged: 4 of its "*" finished chunks are not as written and are done again" ]]
+    # Then nothing is wrong any more.
+    cleave 0 run -q -i in --journal j.db --resume -- cat
+    [ "$output" = "$(cat in)" ]
+    [ -z "$stderr" ]
+}
+
+@test "damage to the database itself: one line, and what to do" {
+    prepare
+    cleave 0 run -q -i in --block 500 --journal j.db -- cat
+    cp j.db good.db
+    overwrite j.db "CREATE TABLE chunk" "CREATE TABLE chuck"
+    cleave 2 run -q -i in --journal j.db --resume -- cat
+    [ -z "$output" ]
+    [[ $stderr == "cleave: j.db: "*"damaged"*"; begin anew with --overwrite or with another journal" ]]
+    [ "${#stderr_lines[@]}" -eq 1 ]
+    dd if=/dev/zero of=good.db bs=1 seek=100 count=20000 conv=notrunc status=none
+    cleave 2 run -q -i in --journal good.db --resume -- cat
+    [[ $stderr == "cleave: good.db: "*"begin anew with --overwrite or with another journal" ]]
+    cleave 0 run -q -i in --journal good.db --overwrite -- cat
+    [ "$output" = "$(cat in)" ]
+    cleave 0 run -q -i in --journal good.db --resume -- cat
+    [ "$output" = "$(cat in)" ]
+}
+
+@test "the journal of another command: the words as a shell takes them" {
+    prepare
+    cleave 0 run -q -i in --journal j.db -- awk '{ print "a" }'
+    cleave 2 run -q -i in --journal j.db --resume -- awk '{ print "b" }' x
+    [ "$stderr" = "cleave: j.db: the journal belongs to another run: expected the command awk '{ print \"a\" }', got awk '{ print \"b\" }' x" ]
+    # Words that would make one text if they were put one after the other.
+    cleave 0 run -q -i in --journal k.db -- echo $'a\x1fb'
+    cleave 2 run -q -i in --journal k.db --resume -- echo a b
+    [ "$stderr" = "cleave: k.db: the journal belongs to another run: expected the command echo \$'a\\037b', got echo a b" ]
+    # A command that stays is another one.
+    cleave 2 run -q -i in --persistent --journal k.db --resume -- echo $'a\x1fb'
+    [[ $stderr == *"expected a command that stays: 'no', got 'yes'" ]]
+}
+
+@test "of long commands what differs is shown" {
+    prepare
+    long=$(printf 'x%.0s' {1..400})
+    cleave 0 run -q -i in --journal j.db -- echo "$long" one
+    cleave 2 run -q -i in --journal j.db --resume -- echo "$long" two
+    [[ $stderr == *"expected the command ..."*"x one, got ..."*"x two" ]]
+}
+
+@test "a journal is for its owner alone" {
+    prepare
+    umask 000
+    cleave 0 run -q -i in --journal j.db -- cat
+    [ "$(stat -c %a j.db)" = 600 ]
+    chmod 666 j.db
+    cleave 2 run -q -i in --journal j.db --resume -- cat
+    [[ $stderr == "cleave: j.db: others may write to the journal (mode 666): "* ]]
+    chmod go-w j.db
+    cleave 0 run -q -i in --journal j.db --resume -- cat
+    ln -s j.db link.db
+    cleave 2 run -q -i in --journal link.db --resume -- cat
+    [[ $stderr == "cleave: link.db: "*"symbolic link"* ]]
+}
