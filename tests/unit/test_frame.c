@@ -224,6 +224,8 @@ static void pieces_and_ends_come_out_as_they_went_in(void **state)
     (void)state;
     cv_arena_init(&arena);
     cv_pack_piece(&packer, &piece);
+    assert_int_equal(packer.length, cv_frame_kind(CV_FRAME_PIECE)->least);
+    assert_int_equal(packer.length, cv_frame_kind(CV_FRAME_PIECE)->most);
     assert_true(cv_unpack_piece(packer.bytes, packer.length, &got_piece));
     assert_true(got_piece.shared && got_piece.mates && got_piece.file == 3 &&
                 got_piece.body.end == 200 && got_piece.mate.begin == 7);
@@ -238,6 +240,8 @@ static void pieces_and_ends_come_out_as_they_went_in(void **state)
     assert_false(cv_unpack_piece(packer.bytes, packer.length, &got_piece));
     cv_pack_done(&packer);
     cv_pack_end(&packer, &end);
+    assert_int_equal(packer.length,
+                     cv_frame_kind(CV_FRAME_END)->least + strlen(end.fault));
     assert_true(cv_unpack_end(packer.bytes, packer.length, &arena, &got_end));
     assert_true(got_end.flags == CV_END_TIMED_OUT && got_end.exit_code == -1 &&
                 got_end.signal == 9 && got_end.compute_s == 1.5 &&
