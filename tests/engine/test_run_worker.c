@@ -15,6 +15,8 @@
 
 #include <cmocka.h>
 
+#include <cleave/version.h>
+#include "run/wire/frame_kinds.h"
 #include "run/wire/remote.h"
 #include "run/worker/worker_serve.h"
 
@@ -131,7 +133,7 @@ static void greet(struct worker *worker)
     struct cv_packer packer = { NULL, 0, 0, false };
 
     assert_int_equal(hear(worker), CV_FRAME_HELLO);
-    cv_pack_hello(&packer, &(struct cv_hello){ "1", "test", 1 });
+    cv_pack_hello(&packer, &(struct cv_hello){ CLEAVE_VERSION, "test", 1 });
     say(worker, (struct cv_frame_head){ .type = CV_FRAME_HELLO }, packer.bytes,
         packer.length);
     cv_pack_done(&packer);
@@ -165,7 +167,7 @@ static void begin_piece(struct worker *worker, uint32_t seat, uint64_t chunk)
 {
     struct cv_packer packer = { NULL, 0, 0, false };
 
-    cv_pack_piece(&packer, &(struct cv_remote_piece){ .body = { 0, 5 } });
+    cv_pack_piece(&packer, &(struct cv_remote_piece){ .body = { 0, 100 } });
     say(worker,
         (struct cv_frame_head){ .type = CV_FRAME_PIECE, .peer = seat, .chunk = chunk },
         packer.bytes, packer.length);
@@ -232,12 +234,11 @@ static void pieces_are_done_in_order(void **state)
     assert_output(&worker, 1, "HELLO\n", 0);
     send_data(&worker, 0, 2, "", true);
     assert_output(&worker, 2, "AHEAD", 0);
-    /* One that is stopped before it is whole, and what comes of it too late. */
+    /* One that is stopped before it is whole. */
     begin_piece(&worker, 1, 3);
     send_data(&worker, 1, 3, "gone", false);
     say(&worker, (struct cv_frame_head){ .type = CV_FRAME_STOP, .peer = 1, .chunk = 3 },
         NULL, 0);
-    send_data(&worker, 1, 3, "with the wind", true);
     assert_output(&worker, 3, "", CV_END_STOPPED);
     begin_piece(&worker, 1, 4);
     send_data(&worker, 1, 4, "last", true);
@@ -268,8 +269,8 @@ static void a_piece_is_cut_before_it_begins_and_not_after(void **state)
         nothing.bytes, nothing.length);
     assert_int_equal(hear(&worker), CV_FRAME_CUT_DONE);
     assert_true(worker.head.chunk == 2 && worker.head.value == 1);
-    /* The first one has been fed whole; there is none of that number; it gets longer. */
-    for (uint64_t chunk = 1; chunk <= 3; chunk++) {
+    /* The first one has been fed whole; the second gets longer. */
+    for (uint64_t chunk = 1; chunk <= 2; chunk++) {
         say(&worker,
             (struct cv_frame_head){
                 .type = CV_FRAME_CUT, .chunk = chunk, .value = chunk == 1 ? 1 : 5 },
@@ -425,29 +426,131 @@ static void an_older_master_is_refused(void **state)
     assert_refused(&worker, errors, "got version 2: install the same cleave");
 }
 
+/* Of one slot: pieces 1 (over), 2 (at work) and 3 (coming). */
+static void begin_three(struct worker *worker)
+{
+    const char *command[] = { "sh", "-c", "read a; [ $a = 1 ] || sleep 100", NULL };
+
+    describe(worker, command);
+    assert_int_equal(hear(worker), CV_FRAME_READY);
+    begin_piece(worker, 0, 1);
+    send_data(worker, 0, 1, "1\n", true);
+    assert_output(worker, 1, "", 0);
+    begin_piece(worker, 0, 2);
+    send_data(worker, 0, 2, "2\n", true);
+    begin_piece(worker, 0, 3);
+    send_data(worker, 0, 3, "3\n", false);
+}
+
+/* Whatever cannot be said now: it is not done, and nothing waits for ever. */
 static void frames_out_of_turn_are_refused(void **state)
 {
-    static const uint8_t types[] = {
-        CV_FRAME_HELLO, CV_FRAME_JOB, CV_FRAME_READY, CV_FRAME_PIECE, 63, 64, 255
+    static const struct {
+        uint8_t type;
+        uint32_t seat;
+        uint64_t chunk, value;
+        const char *expected;
+    } cases[] = {
+        { CV_FRAME_HELLO, 0, 0, 0, "broke the protocol: HELLO" },
+        { CV_FRAME_JOB, 0, 0, 0, "broke the protocol: JOB" },
+        { CV_FRAME_READY, 0, 0, 0, "broke the protocol: READY" },
+        { CV_FRAME_GOT, 0, 2, 0, "broke the protocol: GOT" },
+        { CV_FRAME_PIECE, 0, 1, 0, "broke the protocol: PIECE while that piece is over" },
+        { CV_FRAME_PIECE, 0, 2, 0,
+          "broke the protocol: PIECE while all of the piece is" },
+        { CV_FRAME_PIECE, 0, 3, 0,
+          "broke the protocol: PIECE while the piece is coming" },
+        { CV_FRAME_PIECE, 1, 2, 0, "broke the protocol: PIECE while that piece is over" },
+        { CV_FRAME_PIECE, 2, 4, 0,
+          "broke the protocol: PIECE while there is no such slot" },
+        { CV_FRAME_PIECE, 0, UINT64_MAX, 0, "expected a piece of the input" },
+        { CV_FRAME_DATA, 0, 1, 1, "broke the protocol: DATA while that piece is over" },
+        { CV_FRAME_DATA, 0, 2, 1,
+          "broke the protocol: DATA while all of the piece is here" },
+        { CV_FRAME_DATA, 0, 4, 1,
+          "broke the protocol: DATA while there is no such piece" },
+        { CV_FRAME_DATA, 1, 3, 1, "broke the protocol: DATA while that piece is over" },
+        { CV_FRAME_DATA, 0, 3, 0, "got bytes that belong to no piece" },
+        { CV_FRAME_DATA, 0, 3, 2, "got bytes that belong to no piece" },
+        { CV_FRAME_DATA, 0, 3, 3, "got bytes that belong to no piece" },
+        { CV_FRAME_CUT, 0, 3, 1, "broke the protocol: CUT while the piece is coming" },
+        { CV_FRAME_CUT, 0, 4, 1, "broke the protocol: CUT while there is no such piece" },
+        { CV_FRAME_STOP, 0, 4, 0,
+          "broke the protocol: STOP while there is no such piece" },
+        { CV_FRAME_LEAVE, 2, 0, 0,
+          "broke the protocol: LEAVE while there is no such slot" },
+        { 63, 0, 0, 0, "of which there is none" },
+        { 255, 0, 0, 0, "of which there is none" },
     };
-    const char *command[] = { "cat", NULL };
 
     (void)state;
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        static const unsigned char zeros[80];
+        const struct cv_frame_kind *kind = cv_frame_kind(cases[i].type);
         static struct worker worker;
         int errors;
 
         start(&worker, &errors);
-        describe(&worker, command);
-        assert_int_equal(hear(&worker), CV_FRAME_READY);
-        say(&worker, (struct cv_frame_head){ .type = types[i] }, NULL, 0);
-        assert_refused(&worker, errors,
-                       types[i] == CV_FRAME_PIECE || types[i] == CV_FRAME_HELLO ||
-                               types[i] == 64
-                           ? "of at least"
-                       : types[i] == 63 || types[i] == 255
-                           ? "of which there is none"
-                           : "which is not expected here");
+        begin_three(&worker);
+        say(&worker,
+            (struct cv_frame_head){ .type = cases[i].type,
+                                    .peer = cases[i].seat,
+                                    .chunk = cases[i].chunk,
+                                    .value = cases[i].value },
+            zeros,
+            kind == NULL                  ? 0
+            : kind->type == CV_FRAME_DATA ? 1
+                                          : kind->least);
+        assert_refused(&worker, errors, cases[i].expected);
+    }
+}
+
+/* More than was announced is not taken, nor what comes after the end. */
+static void bytes_beyond_a_piece_are_refused(void **state)
+{
+    const char *command[] = { "cat", NULL };
+    static struct worker worker;
+    char many[102];
+    int errors;
+
+    (void)state;
+    memset(many, 'x', sizeof many);
+    many[101] = '\0';
+    start(&worker, &errors);
+    describe(&worker, command);
+    assert_int_equal(hear(&worker), CV_FRAME_READY);
+    begin_piece(&worker, 0, 1);
+    send_data(&worker, 0, 1, many, true);
+    assert_refused(&worker, errors, "got bytes that belong to no piece");
+}
+
+static void another_master_is_refused(void **state)
+{
+    static const struct {
+        struct cv_hello hello;
+        const char *expected;
+    } cases[] = {
+        { { "0.0.1", "test", 1 },
+          "the master is cleave 0.0.1 and this is cleave " CLEAVE_VERSION
+          ": install the same version on both machines, or let --push bring it" },
+        { { "9\033[2J", "test", 1 }, "the master is cleave 9\\x1b[2J and this is" },
+        { { CLEAVE_VERSION, "test", 0 },
+          "expected the master to have 1 to 1048576 cores" },
+        { { CLEAVE_VERSION, "test", UINT64_MAX }, "got 18446744073709551615" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct cv_packer packer = { NULL, 0, 0, false };
+        static struct worker worker;
+        int errors;
+
+        start(&worker, &errors);
+        cv_pack_hello(&packer, &cases[i].hello);
+        say(&worker, (struct cv_frame_head){ .type = CV_FRAME_HELLO }, packer.bytes,
+            packer.length);
+        cv_pack_done(&packer);
+        assert_refused(&worker, errors, cases[i].expected);
     }
 }
 
@@ -499,6 +602,8 @@ int main(void)
         cmocka_unit_test(damaged_frames_are_refused_on_both_sides),
         cmocka_unit_test(an_older_master_is_refused),
         cmocka_unit_test(frames_out_of_turn_are_refused),
+        cmocka_unit_test(bytes_beyond_a_piece_are_refused),
+        cmocka_unit_test(another_master_is_refused),
         cmocka_unit_test(ends_are_told_apart),
     };
 

@@ -214,7 +214,8 @@ static void pieces_and_ends_come_out_as_they_went_in(void **state)
                                            4,        { 0, 10 },      { 100, 200 },
                                            { 7, 9 }, CV_CLOSING_ZERO };
     const struct cv_remote_end end = {
-        CV_END_TIMED_OUT, -1, 9, 1.5, 100, 200, 0.5, 0.25, { 5, 6 }, "took a nap"
+        CV_END_TIMED_OUT, -1,          9, 1.5, 101, 102, 103, 200, 201, 0.5, 0.25,
+        { 5, 6 },         "took a nap"
     };
     struct cv_packer packer = { NULL, 0, 0, false };
     struct cv_remote_piece got_piece;
@@ -243,9 +244,11 @@ static void pieces_and_ends_come_out_as_they_went_in(void **state)
     assert_int_equal(packer.length,
                      cv_frame_kind(CV_FRAME_END)->least + strlen(end.fault));
     assert_true(cv_unpack_end(packer.bytes, packer.length, &arena, &got_end));
-    assert_true(got_end.flags == CV_END_TIMED_OUT && got_end.exit_code == -1 &&
-                got_end.signal == 9 && got_end.compute_s == 1.5 &&
-                got_end.hash.high == 5);
+    assert_true(
+        got_end.flags == CV_END_TIMED_OUT && got_end.exit_code == -1 &&
+        got_end.signal == 9 && got_end.compute_s == 1.5 && got_end.hash.high == 5 &&
+        got_end.come == 101 && got_end.come_sum == 102 && got_end.given == 103 &&
+        got_end.output == 200 && got_end.output_sum == 201 && got_end.system_s == 0.25);
     assert_string_equal(got_end.fault, "took a nap");
     for (size_t n = 0; n < packer.length; n++)
         assert_false(cv_unpack_end(packer.bytes, n, &arena, &got_end));

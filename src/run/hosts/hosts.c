@@ -139,6 +139,7 @@ enum cleave_status cv_hosts_add(struct cv_hosts *hosts, const struct cleave_host
     host->push.process.pidfd = -1;
     host->given = asked->connect != NULL ? -1 : asked->link;
     host->slots = asked->slots;
+    host->seats = calloc(asked->slots > 0 ? asked->slots : 1, sizeof *host->seats);
     host->first = first;
     host->may_share = asked->shared_input || hosts->terms.shared_input;
     host->link.in = host->link.out = -1;
@@ -147,7 +148,8 @@ enum cleave_status cv_hosts_add(struct cv_hosts *hosts, const struct cleave_host
     host->numbered = 1;
     cv_send_reset(host);
     hosts->items[hosts->count++] = host;
-    if (host->name == NULL || (asked->connect != NULL && host->words == NULL) ||
+    if (host->name == NULL || host->seats == NULL ||
+        (asked->connect != NULL && host->words == NULL) ||
         (asked->push != NULL && (host->push.words == NULL || host->push.file == NULL)))
         return cv_fail_memory(err, "the hosts");
     *out = host;

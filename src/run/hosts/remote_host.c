@@ -9,20 +9,16 @@
 #include <unistd.h>
 
 #include <cleave/execute.h>
-#include <cleave/version.h>
 
 #include "base/fail.h"
+#include "base/text.h"
+#include "run/wire/frame_kinds.h"
 
 enum {
-    MOST_TRIES = 20, /* one after the other, of a host that was ready once; and    */
-    LAST_TRIES = 4,  /* when no other host is there                                */
-    JOB_FRAME = 64 * 1024, /* bytes of a job in a frame: a whole one is a sign of life  */
+    MOST_TRIES = 20,   /* one after the other, of a host that was ready once; and    */
+    LAST_TRIES = 4,    /* when no other host is there                                */
     EXIT_WAIT_MS = 200 /* for the status of a command whose output has ended          */
 };
-
-/* A worker waits longer for its master than the other way round: a master that was asleep
- * should find it again. */
-static const double PATIENCE = 3;
 
 /* A copy of cleave is some megabytes: it may take so many times as long as an answer. */
 static const double LONGER = 12;
@@ -40,126 +36,73 @@ void cv_hosts_note(const struct cv_hosts *hosts, const char *format, ...)
     hosts->terms.note(hosts->terms.note_context, text);
 }
 
-/* --- the job ------------------------------------------------------------------------------ */
+/* --- rules -------------------------------------------------------------------------------- */
 
-static void send_hello(struct cv_host *host)
+void cv_host_accuse(struct cv_host *host, const char *format, ...)
 {
-    struct cv_packer packer = { NULL, 0, 0, false };
-
-    cv_pack_hello(&packer,
-                  &(struct cv_hello){ .version = CLEAVE_VERSION, .host = "master" });
-    if (!packer.failed)
-        cv_link_send(&host->link, &(struct cv_frame_head){ .type = CV_FRAME_HELLO },
-                     packer.bytes, packer.length);
-    cv_pack_done(&packer);
-}
-
-static enum cleave_status pack_job(const struct cv_host *host, struct cv_packer *packer,
-                                   struct cleave_error *err)
-{
-    static const char *const nothing[] = { NULL };
-    const struct cv_host_terms *terms = &host->hosts->terms;
-    const char **names = calloc(host->slots + 1u, sizeof *names);
-    /* The words are only read. */
-    union {
-        const char *const *in;
-        const char **out;
-    } command = { terms->command },
-      environment = { terms->environment != NULL ? terms->environment : nothing };
-    struct cv_remote_job job = {
-        .command = command.out,
-        .names = names,
-        .environment = environment.out,
-        .directory = terms->work_directory != NULL ? terms->work_directory : "",
-        .persistent = terms->persistent,
-        .hashes = terms->hashes,
-        .timeout_s = terms->command_timeout_s,
-        .silence_s = PATIENCE * terms->silence_s,
-        .memory = terms->memory > 0 ? terms->memory : CV_GATHER_MEMORY,
-        .files = host->may_share ? host->hosts->files : NULL,
-        .nfiles = host->may_share ? host->hosts->nfiles : 0,
-    };
-
-    if (names == NULL)
-        return cv_fail_memory(err, "a job");
-    for (uint32_t i = 0; i < host->slots; i++)
-        names[i] = host->hosts->names[host->first + i];
-    cv_pack_job(packer, &job);
-    free(names);
-    return packer->failed ? cv_fail_memory(err, "a job") : CLEAVE_OK;
-}
-
-static void send_job(struct cv_host *host)
-{
-    struct cv_packer packer = { NULL, 0, 0, false };
     struct cleave_error err;
+    char text[300];
+    va_list arguments;
 
-    if (pack_job(host, &packer, &err) != CLEAVE_OK) {
-        cv_host_fail(host, &err);
-    } else {
-        host->link.most_pending += packer.length;
-        for (size_t at = 0; at < packer.length; at += JOB_FRAME) {
-            const size_t left = packer.length - at;
-            const bool last = left <= JOB_FRAME;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    cv_fail(&err, CLEAVE_EINPUT, "broke the protocol: %s", text);
+    cv_host_fail(host, &err);
+}
 
-            cv_link_send(&host->link,
-                         &(struct cv_frame_head){ .type = CV_FRAME_JOB,
-                                                  .flags = last ? CV_FRAME_LAST : 0 },
-                         packer.bytes + at, last ? left : JOB_FRAME);
-        }
-    }
-    cv_pack_done(&packer);
+bool cv_host_admit(struct cv_host *host, enum cv_stage stage,
+                   const struct cv_frame_head *head)
+{
+    if (cv_host_may(stage, head->type))
+        return true;
+    cv_host_accuse(host, "%s %s", cv_frame_name(head->type), cv_stage_text(stage));
+    return false;
 }
 
 /* --- frames ------------------------------------------------------------------------------- */
-
-static void refuse_frame(struct cv_host *host, const char *what)
-{
-    struct cleave_error err;
-
-    cv_fail(&err, CLEAVE_EINPUT, "%s", what);
-    cv_host_fail(host, &err);
-}
 
 static void take_hello(struct cv_host *host, const struct cv_frame_head *head,
                        const unsigned char *payload)
 {
     struct cv_hello hello;
     struct cv_arena arena;
-    bool good;
+    struct cleave_error err;
+    enum cleave_status status;
 
     cv_arena_init(&arena);
-    good = head->type == CV_FRAME_HELLO &&
-           cv_unpack_hello(payload, head->length, &arena, &hello);
-    if (good)
-        snprintf(host->machine, sizeof host->machine, "%s", hello.host);
+    if (cv_unpack_hello(payload, head->length, &arena, &hello)) {
+        status = cv_hello_check(&hello, "the worker", &err);
+        cv_shown(hello.host, strlen(hello.host), host->machine, sizeof host->machine);
+    } else {
+        status = cv_fail(&err, CLEAVE_EINPUT,
+                         "expected the hello of a worker, got something else");
+    }
     cv_arena_done(&arena);
-    if (!good) {
-        refuse_frame(host, "expected the hello of a worker, got something else");
+    if (status != CLEAVE_OK) {
+        cv_host_fail(host, &err);
         return;
     }
     host->state = CV_HOST_GREETED;
-    send_job(host);
+    if (cv_host_send_job(host, &err) != CLEAVE_OK)
+        cv_host_fail(host, &err);
 }
 
 static void take_ready(struct cv_host *host, const struct cv_frame_head *head,
                        const unsigned char *payload)
 {
-    if (head->type != CV_FRAME_READY) {
-        refuse_frame(host, "expected the worker to get ready, got something else");
-        return;
-    }
+    char why[300];
+
     cv_poller_cancel(host->hosts->poller, &host->timer);
     host->state = CV_HOST_READY;
     host->hosts->nready++;
-    host->shares = head->value != 0 && host->may_share;
+    host->shares = head->value != 0 && host->may_share && host->hosts->nfiles > 0;
     host->link.silence_s = host->hosts->terms.silence_s;
     host->reason[0] = '\0';
     if (host->may_share && host->hosts->nfiles > 0 && !host->shares && !host->was_ready)
-        cv_hosts_note(host->hosts,
-                      "%s: does not see the input, which is sent there: %.*s", host->name,
-                      (int)(head->length < 300 ? head->length : 300),
-                      (const char *)payload);
+        cv_hosts_note(host->hosts, "%s: does not see the input, which is sent there: %s",
+                      host->name,
+                      cv_shown((const char *)payload, head->length, why, sizeof why));
     if (host->was_ready)
         cv_hosts_note(host->hosts, "%s: is there again", host->name);
     host->was_ready = true;
@@ -167,25 +110,41 @@ static void take_ready(struct cv_host *host, const struct cv_frame_head *head,
     host->hosts->changed(host->hosts->context, host);
 }
 
+static void take_refusal(struct cv_host *host, const struct cv_frame_head *head,
+                         const unsigned char *payload)
+{
+    struct cleave_error err;
+    char why[300];
+
+    cv_fail(&err, CLEAVE_EREFUSED, "%s",
+            cv_shown((const char *)payload, head->length, why, sizeof why));
+    cv_host_fail(host, &err);
+}
+
 static void take_frame(void *context, const struct cv_frame_head *head,
                        const unsigned char *payload)
 {
     struct cv_host *host = context;
-    struct cleave_error err;
+    struct cv_slot *slot;
+    enum cv_stage stage;
 
-    if (head->type == CV_FRAME_REFUSED) {
-        cv_fail(&err, CLEAVE_EREFUSED, "%.*s",
-                (int)(head->length < 300 ? head->length : 300), (const char *)payload);
-        cv_host_fail(host, &err);
-    } else if (host->state == CV_HOST_CONNECTING) {
-        take_hello(host, head, payload);
-    } else if (host->state == CV_HOST_GREETED) {
-        take_ready(host, head, payload);
-    } else if (head->type >= CV_FRAME_OTHERS && host->hosts->other != NULL) {
+    /* Who has been asked for partial results knows where these stand. */
+    if (host->state == CV_HOST_READY && head->type >= CV_FRAME_OTHERS &&
+        host->hosts->other != NULL) {
         host->hosts->other(host->hosts->other_context, host, head, payload);
-    } else {
-        host->hosts->piece_frame(host, head, payload);
+        return;
     }
+    stage = cv_host_stage(host, head, &slot);
+    if (!cv_host_admit(host, stage, head))
+        return;
+    if (head->type == CV_FRAME_REFUSED)
+        take_refusal(host, head, payload);
+    else if (stage == CV_STAGE_CONNECTING)
+        take_hello(host, head, payload);
+    else if (stage == CV_STAGE_GREETED)
+        take_ready(host, head, payload);
+    else
+        host->hosts->piece_frame(host, slot, head, payload);
 }
 
 /* --- the end of a connection -------------------------------------------------------------- */
@@ -373,7 +332,7 @@ static enum cleave_status connect_host(struct cv_host *host, struct cleave_error
     CV_TRY(cv_poller_set(hosts->poller, &host->timer,
                          cv_clock_s() + hosts->terms.connect_timeout_s, took_too_long,
                          host, err));
-    send_hello(host);
+    cv_host_send_hello(host);
     return CLEAVE_OK;
 }
 
@@ -394,5 +353,7 @@ void cv_host_done(struct cv_host *host)
     cv_link_close(&host->link);
     cv_process_kill(&host->process);
     cv_close(&host->given);
+    free(host->seats);
+    free(host->owed);
     free(host);
 }

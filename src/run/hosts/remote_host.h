@@ -7,6 +7,7 @@
 #ifndef CV_REMOTE_HOST_H
 #define CV_REMOTE_HOST_H
 #include "base/fail.h"
+#include "run/hosts/host_rules.h"
 #include "run/hosts/remote_push.h"
 #include "run/slot/slot.h"
 #include "run/wire/link.h"
@@ -22,6 +23,20 @@ enum cv_host_state {
 };
 
 struct cv_hosts;
+
+/* A slot of the host, as far as commands that stay go. */
+struct cv_host_seat {
+    bool given;   /* a piece since its command was said to have ended                   */
+    bool told;    /* that its command is silent, of the last piece                      */
+    bool leaving; /* it was asked to let its command go                                 */
+};
+
+/* What will be heard of a piece that no slot knows any more (host_rules.h). */
+struct cv_owed {
+    uint64_t number;
+    uint32_t seat;
+    bool end, cut;
+};
 
 struct cv_host {
     struct cv_hosts *hosts; /* borrowed: all of them                                    */
@@ -47,11 +62,14 @@ struct cv_host {
 
     struct cv_slot *first_slot;   /* borrowed: list of those that stand for its seats   */
     struct cv_slot *queue, **end; /* pieces that are to be sent                         */
-    uint64_t numbered;            /* pieces                                             */
-    uint64_t in_flight;           /* bytes sent that were not acknowledged              */
-    double rate_Bps, rtt_s;       /* of the input's bytes; 0 and below 0: not known     */
-    double since_s, delivered;    /* what the rate is measured with                     */
-    double probe_s;               /* when a frame was sent that is waited for; 0: none  */
+    struct cv_host_seat *seats;   /* owned                                              */
+    struct cv_owed *owed;         /* owned                                              */
+    size_t nowed, owed_room;
+    uint64_t numbered;         /* pieces                                             */
+    uint64_t in_flight;        /* bytes sent that were not acknowledged              */
+    double rate_Bps, rtt_s;    /* of the input's bytes; 0 and below 0: not known     */
+    double since_s, delivered; /* what the rate is measured with                     */
+    double probe_s;            /* when a frame was sent that is waited for; 0: none  */
     uint64_t probe_chunk, probe_bytes;
     uint64_t plain, wire; /* bytes before and after compression                         */
 };
@@ -88,8 +106,8 @@ struct cv_hosts {
     bool keeps; /* outputs stay with the hosts (outlet_kept.c)                          */
     /* What a host that is ready says of pieces, and that it has gone with them: cv_hosts_init
      * sets both (remote_slot.h). */
-    void (*piece_frame)(struct cv_host *host, const struct cv_frame_head *head,
-                        const unsigned char *payload);
+    void (*piece_frame)(struct cv_host *host, struct cv_slot *slot,
+                        const struct cv_frame_head *head, const unsigned char *payload);
     void (*pieces_lost)(struct cv_host *host);
 
     struct cv_arena arena;
@@ -108,9 +126,19 @@ struct cv_hosts {
 void cv_host_connect(struct cv_host *host);
 /* It is lost, or could not be reached. */
 void cv_host_fail(struct cv_host *host, const struct cleave_error *err);
+/* Whether the frame may come now; if not, the host is lost for it. */
+bool cv_host_admit(struct cv_host *host, enum cv_stage stage,
+                   const struct cv_frame_head *head);
+/* It has said what cannot be, and is lost for it. */
+void cv_host_accuse(struct cv_host *host, const char *format, ...) CV_PRINTF(2, 3);
 void cv_host_done(struct cv_host *host);
 /* Tell the user. */
 void cv_hosts_note(const struct cv_hosts *hosts, const char *format, ...) CV_PRINTF(2, 3);
+
+/* --- the first words (host_job.c) --------------------------------------------------------- */
+
+void cv_host_send_hello(struct cv_host *host);
+enum cleave_status cv_host_send_job(struct cv_host *host, struct cleave_error *err);
 
 /* --- sending (remote_send.c) -------------------------------------------------------------- */
 
@@ -120,7 +148,8 @@ void cv_send_ask(struct cv_slot *slot);
 void cv_send_over(struct cv_slot *slot);
 /* The next frame for the host; false: nothing may be sent now. */
 bool cv_send_more(void *context);
-/* The host has so many bytes of the slot's piece. */
+/* The host has so many bytes of the slot's piece: no fewer than before, no more than were
+ * sent. */
 void cv_send_got(struct cv_slot *slot, uint64_t bytes);
 /* Nothing is on its way any more. */
 void cv_send_reset(struct cv_host *host);

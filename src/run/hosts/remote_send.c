@@ -158,6 +158,8 @@ static void announce(struct cv_slot *slot)
                  packer.bytes, packer.failed ? 0 : packer.length);
     cv_pack_done(&packer);
     slot->remote.announced = true;
+    host->seats[slot->remote.seat].given = true;
+    host->seats[slot->remote.seat].told = false;
     if (host->shares)
         leave_queue(slot);
 }
@@ -195,15 +197,6 @@ static enum cv_remote_part find_next(const struct cv_slot *slot, struct cv_part 
     return CV_PART_MATE;
 }
 
-static uint64_t whole(const struct cv_slot *slot)
-{
-    const struct cv_piece *piece = &slot->piece;
-
-    return piece->header.end - piece->header.begin + piece->body.end - piece->body.begin +
-           cv_piece_closing(piece).end +
-           (piece->mate_fd >= 0 ? piece->mate.end - piece->mate.begin : 0);
-}
-
 static void read_failed(struct cv_slot *slot, ssize_t got)
 {
     struct cleave_error err;
@@ -236,13 +229,14 @@ static bool send_data(struct cv_host *host, struct cv_slot *slot)
         host->delivered = 0;
     }
     slot->remote.sent += (uint64_t)got;
+    slot->remote.sent_sum = cv_frame_sum(slot->remote.sent_sum, part, bytes, (size_t)got);
     host->in_flight += (uint64_t)got;
     if (host->probe_s <= 0) {
         host->probe_s = cv_clock_s();
         host->probe_chunk = slot->remote.number;
         host->probe_bytes = slot->remote.sent;
     }
-    last = slot->remote.sent == whole(slot);
+    last = slot->remote.sent == cv_slot_whole(&slot->piece);
     if (last)
         leave_queue(slot);
     cv_link_send(&host->link,
@@ -298,8 +292,6 @@ void cv_send_got(struct cv_slot *slot, uint64_t bytes)
     const double now_s = cv_clock_s();
     uint64_t news;
 
-    if (bytes > slot->remote.sent || bytes < slot->remote.acked)
-        return;
     news = bytes - slot->remote.acked;
     slot->remote.acked = bytes;
     if (host->probe_s > 0 &&

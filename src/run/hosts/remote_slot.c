@@ -1,9 +1,11 @@
 /* remote_slot.c -- a slot of another machine. SPDX-License-Identifier: MIT */
 #include "run/hosts/remote_slot.h"
 
-#include <stdio.h>
+#include <math.h>
+#include <string.h>
 
 #include "base/fail.h"
+#include "base/text.h"
 #include "run/hosts/remote_host.h"
 #include "run/slot/slot_kind.h"
 
@@ -37,9 +39,9 @@ static enum cleave_status start_remote(struct cv_slot *slot, struct cleave_error
     slot->process.exit_code = -1;
     slot->process.signal = 0;
     remote->number = remote->host->numbered++;
-    remote->sent = remote->acked = 0;
+    remote->sent = remote->acked = remote->sent_sum = remote->output_sum = 0;
     remote->announced = remote->arrived = remote->computed = remote->cutting = false;
-    remote->leaving = remote->has_left = remote->hashed = false;
+    remote->has_left = remote->hashed = false;
     cv_send_ask(slot);
     return CLEAVE_OK;
 }
@@ -76,8 +78,10 @@ void cv_remote_forget(struct cv_slot *slot)
     if (slot->remote.host->state != CV_HOST_READY)
         return;
     cv_send_over(slot);
-    if (slot->remote.announced)
-        send_word(slot, CV_FRAME_STOP);
+    if (!slot->remote.announced)
+        return;
+    cv_host_owes(slot->remote.host, slot, true, slot->remote.cutting);
+    send_word(slot, CV_FRAME_STOP);
 }
 
 static void stop_remote(struct cv_slot *slot)
@@ -97,15 +101,16 @@ static void stop_remote(struct cv_slot *slot)
 static bool leave_remote(struct cv_slot *slot)
 {
     struct cv_remote *remote = &slot->remote;
+    struct cv_host_seat *seat = &remote->host->seats[remote->seat];
 
     if (slot->busy)
         return false;
     if (remote->host->state != CV_HOST_READY || remote->has_left || remote->number == 0 ||
         !remote->host->hosts->terms.persistent)
         return true;
-    if (!remote->leaving)
+    if (!seat->leaving)
         send_word(slot, CV_FRAME_LEAVE);
-    remote->leaving = true;
+    seat->leaving = true;
     return false;
 }
 
@@ -151,17 +156,6 @@ bool cv_remote_ask_cut(struct cv_slot *slot, const struct cv_piece *head)
 
 /* --- what is heard ------------------------------------------------------------------------ */
 
-static struct cv_slot *find_slot(const struct cv_host *host,
-                                 const struct cv_frame_head *head)
-{
-    struct cv_slot *slot = host->first_slot;
-
-    while (slot != NULL && (!slot->busy || slot->remote.number != head->chunk ||
-                            slot->remote.seat != head->peer))
-        slot = slot->remote.next_slot;
-    return slot;
-}
-
 static void answer_cut(struct cv_slot *slot, bool done)
 {
     if (!slot->remote.cutting)
@@ -170,12 +164,57 @@ static void answer_cut(struct cv_slot *slot, bool done)
     slot->cut_answered(slot->context, slot, done);
 }
 
-static void nonsense(struct cv_host *host, const char *what)
+/* Whether it is about all that was sent and all that has come, and says what can be; if not,
+ * the host is closed for it. */
+static bool check_end(struct cv_host *host, const struct cv_slot *slot,
+                      const struct cv_remote_end *end)
 {
-    struct cleave_error err;
+    const struct cv_remote *remote = &slot->remote;
+    const uint64_t output = cv_store_size(slot->store);
 
-    cv_fail(&err, CLEAVE_EINPUT, "%s", what);
-    cv_host_fail(host, &err);
+    if (!remote->computed && (end->flags & CV_END_STOPPED) == 0)
+        cv_host_accuse(host, "END of a command that has not ended");
+    else if (!remote->computed)
+        return true;
+    else if (end->come != remote->sent || end->come_sum != remote->sent_sum)
+        cv_host_accuse(host,
+                       "%llu bytes of a piece were sent there, and %llu%s have come",
+                       (unsigned long long)remote->sent, (unsigned long long)end->come,
+                       end->come == remote->sent ? " others" : "");
+    else if (end->given != cv_slot_whole(&slot->piece))
+        cv_host_accuse(host, "a piece has %llu bytes, and its command was given %llu",
+                       (unsigned long long)cv_slot_whole(&slot->piece),
+                       (unsigned long long)end->given);
+    else if (!host->hosts->keeps &&
+             (end->output != output || end->output_sum != remote->output_sum))
+        cv_host_accuse(host, "%llu bytes of an output were sent, and %llu%s have come",
+                       (unsigned long long)end->output, (unsigned long long)output,
+                       end->output == output ? " others" : "");
+    else
+        return true;
+    return false;
+}
+
+static void apply_end(struct cv_host *host, struct cv_slot *slot,
+                      const struct cv_remote_end *end)
+{
+    cv_shown(end->fault, strlen(end->fault), host->fault, sizeof host->fault);
+    slot->process.exit_code = (int)end->exit_code;
+    slot->process.signal = (int)end->signal;
+    slot->timed_out = (end->flags & CV_END_TIMED_OUT) != 0;
+    slot->fault = host->fault[0] != '\0' ? host->fault : NULL;
+    slot->remote.compute_s = fmin(end->compute_s, cv_clock_s() - slot->start_s);
+    slot->remote.kept = host->hosts->keeps ? end->output : 0;
+    slot->remote.hash = end->hash;
+    slot->remote.hashed = host->shares;
+    cv_host_owes(host, slot, false, slot->remote.cutting);
+    answer_cut(slot, false);
+    slot->busy = false;
+    slot->ended(slot->context, slot,
+                (end->flags & CV_END_STOPPED) != 0     ? CV_SLOT_STOPPED
+                : (end->flags & CV_END_TIMED_OUT) != 0 ? CV_SLOT_TIMED_OUT
+                : (end->flags & CV_END_FAILED) != 0    ? CV_SLOT_FAILED
+                                                       : CV_SLOT_DONE);
 }
 
 static void take_end(struct cv_host *host, struct cv_slot *slot,
@@ -183,46 +222,29 @@ static void take_end(struct cv_host *host, struct cv_slot *slot,
 {
     struct cv_arena arena;
     struct cv_remote_end end;
-    bool good;
 
     cv_arena_init(&arena);
-    good = cv_unpack_end(payload, length, &arena, &end);
-    if (good) {
-        snprintf(host->fault, sizeof host->fault, "%s", end.fault);
-        good = (end.flags &
-                ~(uint64_t)(CV_END_TIMED_OUT | CV_END_STOPPED | CV_END_FAILED)) == 0 &&
-               (end.flags != 0 ||
-                ((host->hosts->keeps || end.output == cv_store_size(slot->store)) &&
-                 slot->remote.arrived));
-    }
+    if (!cv_unpack_end(payload, length, &arena, &end))
+        cv_host_accuse(host, "END that says what cannot be");
+    else if (check_end(host, slot, &end))
+        apply_end(host, slot, &end);
     cv_arena_done(&arena);
-    if (!good) {
-        nonsense(host, "expected the end of a piece, got something else");
-        return;
-    }
-    slot->process.exit_code = (int)end.exit_code;
-    slot->process.signal = (int)end.signal;
-    slot->timed_out = (end.flags & CV_END_TIMED_OUT) != 0;
-    slot->fault = host->fault[0] != '\0' ? host->fault : NULL;
-    slot->remote.compute_s = end.compute_s;
-    slot->remote.kept = host->hosts->keeps ? end.output : 0;
-    slot->remote.hash = end.hash;
-    slot->remote.hashed = host->shares;
-    if (!slot->remote.arrived)
-        cv_send_over(slot);
-    answer_cut(slot, false);
-    slot->busy = false;
-    slot->ended(slot->context, slot,
-                (end.flags & CV_END_STOPPED) != 0     ? CV_SLOT_STOPPED
-                : (end.flags & CV_END_TIMED_OUT) != 0 ? CV_SLOT_TIMED_OUT
-                : (end.flags & CV_END_FAILED) != 0    ? CV_SLOT_FAILED
-                                                      : CV_SLOT_DONE);
 }
 
-static void take_got(struct cv_slot *slot, const struct cv_frame_head *head)
+static void take_got(struct cv_host *host, struct cv_slot *slot,
+                     const struct cv_frame_head *head)
 {
+    const bool last = (head->flags & CV_FRAME_LAST) != 0;
+    const struct cv_remote *remote = &slot->remote;
+
+    if (head->value > remote->sent || head->value < remote->acked ||
+        (last && (remote->queued || head->value != remote->sent))) {
+        cv_host_accuse(host, "GOT of %llu bytes where %llu were sent",
+                       (unsigned long long)head->value, (unsigned long long)remote->sent);
+        return;
+    }
     cv_send_got(slot, head->value);
-    if ((head->flags & CV_FRAME_LAST) == 0 || slot->remote.arrived)
+    if (!last)
         return;
     slot->remote.arrived = true;
     cv_send_over(slot);
@@ -230,75 +252,108 @@ static void take_got(struct cv_slot *slot, const struct cv_frame_head *head)
     slot->remote.arrived_s = cv_clock_s();
 }
 
-/* About a slot of the host rather than a piece. */
-static bool take_slot_word(struct cv_host *host, const struct cv_frame_head *head,
-                           const unsigned char *payload)
+static void take_output(struct cv_slot *slot, const unsigned char *payload, size_t length)
+{
+    struct cleave_error err;
+
+    slot->remote.output_sum = cv_frame_sum(slot->remote.output_sum, 0, payload, length);
+    if (cv_store_write(slot->store, payload, length, &err) != CLEAVE_OK)
+        slot->broke(slot->context, &err);
+}
+
+/* --- of slots rather than pieces ---------------------------------------------------------- */
+
+/* Any slot that stands for the seat. */
+static struct cv_slot *find_seat(const struct cv_host *host, uint32_t seat)
 {
     struct cv_slot *slot = host->first_slot;
+
+    while (slot != NULL && slot->remote.seat != seat)
+        slot = slot->remote.next_slot;
+    return slot;
+}
+
+static void take_left(struct cv_host *host, const struct cv_frame_head *head,
+                      const unsigned char *payload)
+{
+    struct cv_slot *slot = find_seat(host, head->peer);
     struct cv_remote_end end;
     struct cv_arena arena;
+    char fault[200];
 
-    if (head->type != CV_FRAME_LEFT && head->type != CV_FRAME_HAS_LEFT &&
-        head->type != CV_FRAME_SILENT)
-        return false;
-    for (; slot != NULL; slot = slot->remote.next_slot)
-        if (slot->remote.seat == head->peer) {
-            if (head->type == CV_FRAME_HAS_LEFT)
-                slot->remote.has_left = true;
-            else
-                break;
-        }
-    if (slot != NULL && head->type == CV_FRAME_SILENT)
-        slot->silent(slot->context, slot);
-    if (slot == NULL || head->type != CV_FRAME_LEFT)
-        return true;
+    host->seats[head->peer].given = host->seats[head->peer].told = false;
     cv_arena_init(&arena);
-    if (cv_unpack_end(payload, head->length, &arena, &end)) {
+    if (!cv_unpack_end(payload, head->length, &arena, &end)) {
+        cv_host_accuse(host, "LEFT that says what cannot be");
+    } else if (slot != NULL) {
         struct cv_slot shown = *slot; /* it may have a piece already */
 
+        cv_shown(end.fault, strlen(end.fault), fault, sizeof fault);
         shown.process.exit_code = (int)end.exit_code;
         shown.process.signal = (int)end.signal;
         shown.timed_out = (end.flags & CV_END_TIMED_OUT) != 0;
-        shown.fault = end.fault[0] != '\0' ? end.fault : NULL;
+        shown.fault = fault[0] != '\0' ? fault : NULL;
         slot->left(slot->context, &shown);
     }
     cv_arena_done(&arena);
-    return true;
 }
 
-void cv_remote_frame(struct cv_host *host, const struct cv_frame_head *head,
-                     const unsigned char *payload)
+static void take_seat_word(struct cv_host *host, const struct cv_frame_head *head)
 {
-    struct cv_slot *slot;
-    struct cleave_error err;
+    struct cv_host_seat *seat = &host->seats[head->peer];
+    struct cv_slot *slot = find_seat(host, head->peer);
 
-    if (take_slot_word(host, head, payload))
+    if (head->type == CV_FRAME_SILENT) {
+        seat->told = true;
+        if (slot != NULL)
+            slot->silent(slot->context, slot);
         return;
-    slot = find_slot(host, head);
-    if (head->type == CV_FRAME_GOT && slot != NULL) {
-        take_got(slot, head);
-    } else if (head->type == CV_FRAME_COMPUTED && slot != NULL) {
+    }
+    seat->leaving = false;
+    for (; slot != NULL; slot = slot->remote.next_slot)
+        if (slot->remote.seat == head->peer)
+            slot->remote.has_left = true;
+}
+
+/* --- all of it ---------------------------------------------------------------------------- */
+
+static void take_cut_done(struct cv_slot *slot, const struct cv_frame_head *head)
+{
+    if (head->value != 0)
+        slot->piece = slot->remote.shorter;
+    answer_cut(slot, head->value != 0);
+}
+
+void cv_remote_frame(struct cv_host *host, struct cv_slot *slot,
+                     const struct cv_frame_head *head, const unsigned char *payload)
+{
+    if (head->type == CV_FRAME_LEFT) {
+        take_left(host, head, payload);
+    } else if (head->type == CV_FRAME_SILENT || head->type == CV_FRAME_HAS_LEFT) {
+        take_seat_word(host, head);
+    } else if (slot == NULL) { /* it was given up, or is over */
+        cv_host_paid(host, head);
+    } else if (head->type == CV_FRAME_GOT) {
+        take_got(host, slot, head);
+    } else if (head->type == CV_FRAME_COMPUTED) {
         slot->remote.computed = true;
         slot->remote.computed_s = cv_clock_s();
-    } else if (head->type == CV_FRAME_OUTPUT && slot != NULL) {
-        if (cv_store_write(slot->store, payload, head->length, &err) != CLEAVE_OK)
-            slot->broke(slot->context, &err);
-    } else if (head->type == CV_FRAME_END && slot != NULL) {
+    } else if (head->type == CV_FRAME_OUTPUT) {
+        take_output(slot, payload, head->length);
+    } else if (head->type == CV_FRAME_END) {
         take_end(host, slot, payload, head->length);
-    } else if (head->type == CV_FRAME_CUT_DONE && slot != NULL) {
-        if (head->value != 0)
-            slot->piece = slot->remote.shorter;
-        answer_cut(slot, head->value != 0);
-    } else if (head->type < CV_FRAME_GOT || head->type > CV_FRAME_CUT_DONE) {
-        nonsense(host, "got a frame that is not expected here");
-    } /* else it is about a piece that was given up */
+    } else if (head->type == CV_FRAME_CUT_DONE) {
+        take_cut_done(slot, head);
+    }
 }
 
 void cv_remote_lose(struct cv_host *host)
 {
+    host->nowed = 0;
+    memset(host->seats, 0, host->slots * sizeof *host->seats);
     for (struct cv_slot *slot = host->first_slot; slot != NULL;
          slot = slot->remote.next_slot) {
-        slot->remote.leaving = slot->remote.has_left = false;
+        slot->remote.has_left = false;
         if (!slot->busy)
             continue;
         cv_send_over(slot);

@@ -19,9 +19,10 @@ bool cv_remote_ask_cut(struct cv_slot *slot, const struct cv_piece *head);
 /* Give up a piece that has not arrived: nothing will be heard of it again. */
 void cv_remote_forget(struct cv_slot *slot);
 
-/* A host that is ready says something of pieces. */
-void cv_remote_frame(struct cv_host *host, const struct cv_frame_head *head,
-                     const unsigned char *payload);
+/* A host that is ready says something that it may (host_rules.h), of the piece of a slot or of
+ * one that nobody waits for (NULL). */
+void cv_remote_frame(struct cv_host *host, struct cv_slot *slot,
+                     const struct cv_frame_head *head, const unsigned char *payload);
 /* The host has gone: so have the pieces of its slots. */
 void cv_remote_lose(struct cv_host *host);
 

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 
+#include "base/arena.h"
 #include "base/fail.h"
 
 /* Names of outputs: the number of the host above these bits, that of the piece below. Of
@@ -28,7 +29,9 @@ void cv_kept_orders_done(struct cv_kept_orders *orders)
         free(order);
     }
     free(orders->busy);
+    free(orders->off);
     orders->busy = NULL;
+    orders->off = NULL;
 }
 
 /* --- words -------------------------------------------------------------------------------- */
@@ -175,8 +178,20 @@ void cv_kept_order_end(const struct cv_kept_orders *orders, struct cv_kept_order
     free(order);
 }
 
-void cv_kept_order_call_off(const struct cv_kept_orders *orders,
-                            struct cv_kept_order *order)
+void cv_kept_order_drop(struct cv_kept_orders *orders, struct cv_kept_order *order)
+{
+    struct cv_kept_off *grown =
+        cv_grow(orders->off, &orders->off_room, orders->noff + 1, sizeof *grown);
+
+    if (grown != NULL) { /* or else its host will be taken for a liar */
+        orders->off = grown;
+        grown[orders->noff++] =
+            (struct cv_kept_off){ .id = order->id, .at = order->step.at };
+    }
+    free(order);
+}
+
+void cv_kept_order_call_off(struct cv_kept_orders *orders, struct cv_kept_order *order)
 {
     const struct cv_fold_step *step = &order->step;
 
@@ -186,5 +201,20 @@ void cv_kept_order_call_off(const struct cv_kept_orders *orders,
             if (step->parts[i].holder != step->at)
                 cv_kept_say(orders, step->at, CV_FRAME_FORGET, order->names[i], 0);
     }
-    free(order);
+    cv_kept_order_drop(orders, order);
+}
+
+enum cv_stage cv_kept_stage(const struct cv_kept_orders *orders,
+                            const struct cv_host *host, uint64_t id)
+{
+    struct cv_host *const *host_of = orders->staff->host_of;
+
+    for (const struct cv_kept_order *order = orders->under_way; order != NULL;
+         order = order->next)
+        if (order->id == id)
+            return host_of[order->step.at] == host ? CV_STAGE_FOLDING : CV_STAGE_NO_FOLD;
+    for (size_t i = 0; i < orders->noff; i++)
+        if (orders->off[i].id == id && host_of[orders->off[i].at] == host)
+            return CV_STAGE_OFF;
+    return CV_STAGE_NO_FOLD;
 }

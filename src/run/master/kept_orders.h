@@ -16,11 +16,19 @@ struct cv_kept_order {
     struct cv_kept_order *next;
 };
 
+/* An order that was called off: it may have been carried out before that was heard. */
+struct cv_kept_off {
+    uint64_t id;
+    uint32_t at; /* the worker */
+};
+
 struct cv_kept_orders {
     const struct cv_staff *staff;    /* borrowed                                       */
     struct cv_kept_order *under_way; /* owned                                          */
     uint32_t *busy; /* owned: per worker: orders that it is to carry out */
     uint64_t numbered;
+    struct cv_kept_off *off; /* owned                                                   */
+    size_t noff, off_room;
 };
 
 enum cleave_status cv_kept_orders_init(struct cv_kept_orders *orders,
@@ -51,8 +59,11 @@ struct cv_kept_order *cv_kept_order_take_of(struct cv_kept_orders *orders,
                                             uint32_t worker);
 /* It has been carried out: nobody needs its parts any more. */
 void cv_kept_order_end(const struct cv_kept_orders *orders, struct cv_kept_order *order);
-/* Nobody waits for it any more. */
-void cv_kept_order_call_off(const struct cv_kept_orders *orders,
-                            struct cv_kept_order *order);
+/* Nobody waits for it any more; it is said there, or not if all are being stopped. */
+void cv_kept_order_call_off(struct cv_kept_orders *orders, struct cv_kept_order *order);
+void cv_kept_order_drop(struct cv_kept_orders *orders, struct cv_kept_order *order);
+/* Whether that host was told to make `id`, and whether it still is to. */
+enum cv_stage cv_kept_stage(const struct cv_kept_orders *orders,
+                            const struct cv_host *host, uint64_t id);
 
 #endif

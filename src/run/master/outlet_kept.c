@@ -1,14 +1,17 @@
 /* outlet_kept.c -- outputs stay with the hosts and are folded there.
  * SPDX-License-Identifier: MIT */
 #include <stdlib.h>
+#include <string.h>
 #include <cleave/execute.h>
 
 #include "base/arena.h"
 #include "base/fail.h"
+#include "base/text.h"
 #include "engine/fold_plan.h"
 #include "run/fold/fold_command.h"
 #include "run/master/kept_orders.h"
 #include "run/master/outlet_kinds.h"
+#include "run/wire/frame_kinds.h"
 
 /* From this many partials per worker on that could be folded, those that are busy fold,
  * too: enough for a full call each. From FILES on in any case if each has a descriptor,
@@ -33,6 +36,8 @@ struct kept {
     uint32_t losing; /* the worker that is being lost                                  */
     struct cv_store *result; /* owned while it comes                                   */
     uint64_t result_id, result_bytes;
+    uint32_t holder;  /* of the result                                                  */
+    uint32_t retries; /* of a fold                                                      */
     bool fetching, came, stopped, failed, by_command;
     struct cleave_error err; /* once failed                                            */
     struct cv_fold_counts counts;
@@ -52,75 +57,109 @@ static void fail(struct kept *kept, const struct cleave_error *err)
 
 /* --- words from hosts --------------------------------------------------------------------- */
 
-static void folded(struct kept *kept, const struct cv_host *host,
-                   const struct cv_frame_head *head, const unsigned char *payload)
+/* How often it was tried: as often as it may be. */
+static void count_tries(struct kept *kept, uint64_t tries)
 {
-    struct cv_unpacker unpacker = { payload, head->length, false };
-    const uint64_t tries = cv_unpack_number(&unpacker);
+    const uint64_t most = (uint64_t)kept->retries + 1;
+    const uint64_t counted = tries > most ? most : tries;
+
+    kept->counts.calls += counted;
+    kept->counts.retries += counted > 0 ? counted - 1 : 0;
+}
+
+static void folded(struct kept *kept, const struct cv_host *host,
+                   const struct cv_frame_head *head, uint64_t tries)
+{
     struct cv_kept_order *order = cv_kept_order_take(&kept->orders, head->chunk);
 
     if (order == NULL) { /* it was called off when a giver was lost */
         cv_kept_say(&kept->orders, host->first, CV_FRAME_FORGET, head->chunk, 0);
         return;
     }
-    kept->counts.calls += tries;
-    kept->counts.retries += tries > 0 ? tries - 1 : 0;
+    count_tries(kept, tries);
     cv_fold_plan_done(kept->plan, &order->step, order->id, head->value);
     cv_kept_order_end(&kept->orders, order);
 }
 
 static void fold_failed(struct kept *kept, const struct cv_frame_head *head,
-                        const unsigned char *payload)
+                        uint64_t tries, const char *text)
 {
-    struct cv_unpacker unpacker = { payload, head->length, false };
-    const uint64_t tries = cv_unpack_number(&unpacker);
     struct cv_kept_order *order = cv_kept_order_take(&kept->orders, head->chunk);
     struct cleave_error err;
-    struct cv_arena arena;
+    char shown[200];
 
     if (order == NULL)
         return;
-    kept->counts.calls += tries;
-    kept->counts.retries += tries > 0 ? tries - 1 : 0;
+    count_tries(kept, tries);
     cv_fold_plan_undo(kept->plan, &order->step);
-    cv_arena_init(&arena);
     cv_fail(&err, CLEAVE_EENGINE, "%s on %u partial results%s",
-            cv_unpack_text(&unpacker, &arena), order->step.count,
+            cv_shown(text, strlen(text), shown, sizeof shown), order->step.count,
             tries > 1 ? ", also when tried again" : "");
-    cv_arena_done(&arena);
     kept->by_command |= !kept->failed;
     fail(kept, &err);
     free(order);
 }
 
-static void result_came(struct kept *kept, const struct cv_frame_head *head,
-                        const unsigned char *payload)
+/* What it says of an order: how often it was tried, and what was wrong if it failed. */
+static void order_ended(struct kept *kept, struct cv_host *host,
+                        const struct cv_frame_head *head, const unsigned char *payload)
 {
+    struct cv_unpacker unpacker = { payload, head->length, false };
+    const uint64_t tries = cv_unpack_number(&unpacker);
+    struct cv_arena arena;
+    const char *text;
+
+    cv_arena_init(&arena);
+    text = head->type == CV_FRAME_FOLD_FAILED ? cv_unpack_text(&unpacker, &arena) : "";
+    if (!cv_unpack_good(&unpacker))
+        cv_host_accuse(host, "%s that says what cannot be", cv_frame_name(head->type));
+    else if (head->type == CV_FRAME_FOLDED)
+        folded(kept, host, head, tries);
+    else
+        fold_failed(kept, head, tries, text);
+    cv_arena_done(&arena);
+}
+
+static void result_came(struct kept *kept, struct cv_host *host,
+                        const struct cv_frame_head *head, const unsigned char *payload)
+{
+    const bool last = (head->flags & CV_FRAME_LAST) != 0;
+    const uint64_t bytes = cv_store_size(kept->result) + head->length;
     struct cleave_error err;
 
-    if (kept->result == NULL || head->chunk != kept->result_id || kept->came)
+    if (bytes > kept->result_bytes || (last && bytes < kept->result_bytes)) {
+        cv_host_accuse(host, "a result has %llu bytes, and %llu have come",
+                       (unsigned long long)kept->result_bytes, (unsigned long long)bytes);
         return;
+    }
     if (cv_store_write(kept->result, payload, head->length, &err) != CLEAVE_OK)
         fail(kept, &err);
-    kept->came = (head->flags & CV_FRAME_LAST) != 0;
+    kept->came = last;
+}
+
+static enum cv_stage stage_of(const struct kept *kept, const struct cv_host *host,
+                              const struct cv_frame_head *head)
+{
+    if (head->type != CV_FRAME_PARTIAL)
+        return cv_kept_stage(&kept->orders, host, head->chunk);
+    return kept->fetching && !kept->came && kept->result != NULL &&
+                   head->chunk == kept->result_id &&
+                   kept->staff->host_of[kept->holder] == host
+               ? CV_STAGE_FETCHING
+               : CV_STAGE_NO_FOLD;
 }
 
 static void host_frame(void *context, struct cv_host *host,
                        const struct cv_frame_head *head, const unsigned char *payload)
 {
     struct kept *kept = context;
-    struct cleave_error err;
 
-    if (head->type == CV_FRAME_FOLDED) {
-        folded(kept, host, head, payload);
-    } else if (head->type == CV_FRAME_FOLD_FAILED) {
-        fold_failed(kept, head, payload);
-    } else if (head->type == CV_FRAME_PARTIAL) {
-        result_came(kept, head, payload);
-    } else {
-        cv_fail(&err, CLEAVE_EINPUT, "got a frame that is not expected here");
-        cv_host_fail(host, &err);
-    }
+    if (!cv_host_admit(host, stage_of(kept, host, head), head))
+        return;
+    if (head->type == CV_FRAME_PARTIAL)
+        result_came(kept, host, head, payload);
+    else
+        order_ended(kept, host, head, payload);
 }
 
 /* --- partials ----------------------------------------------------------------------------- */
@@ -273,7 +312,7 @@ static void kept_stop(struct cv_outlet *outlet)
             cv_kept_order_take(&kept->orders, kept->orders.under_way->id);
 
         cv_fold_plan_undo(kept->plan, &order->step);
-        free(order);
+        cv_kept_order_drop(&kept->orders, order);
     }
 }
 
@@ -282,13 +321,12 @@ static void kept_stop(struct cv_outlet *outlet)
 /* Let the last partial come here. */
 static enum cleave_status fetch(struct kept *kept, struct cleave_error *err)
 {
-    uint32_t holder;
-
-    if (!cv_fold_plan_last(kept->plan, &kept->result_id, &holder, &kept->result_bytes))
+    if (!cv_fold_plan_last(kept->plan, &kept->result_id, &kept->holder,
+                           &kept->result_bytes))
         return cv_fail(err, CLEAVE_EENGINE,
                        "the partial results do not cover all of the input");
     CV_TRY(cv_store_open(kept->gather, &kept->result, err));
-    cv_kept_say(&kept->orders, holder, CV_FRAME_FETCH, kept->result_id, 0);
+    cv_kept_say(&kept->orders, kept->holder, CV_FRAME_FETCH, kept->result_id, 0);
     kept->fetching = true;
     return CLEAVE_OK;
 }
@@ -398,6 +436,7 @@ enum cleave_status cv_outlet_kept(const struct cv_outlet_options *options,
     kept->books = options->books;
     kept->desks = options->desks;
     kept->gather = options->gather;
+    kept->retries = options->asked->failing.retries;
     /* A stream cannot be read again, and its memory is wanted for more of it. */
     kept->outlet.may_lose = cv_source_input(options->books->source, 0).size >= 0;
     status = prepare(kept, options->asked, err);

@@ -350,6 +350,13 @@ enum cleave_status cv_slot_start(struct cv_slot *slot, const struct cv_piece *pi
     return slot->kind->start(slot, err);
 }
 
+uint64_t cv_slot_whole(const struct cv_piece *piece)
+{
+    return piece->header.end - piece->header.begin + piece->body.end - piece->body.begin +
+           cv_piece_closing(piece).end +
+           (piece->mate_fd >= 0 ? piece->mate.end - piece->mate.begin : 0);
+}
+
 uint64_t cv_slot_sent(const struct cv_slot *slot)
 {
     return slot->remote.sent + slot->steady.sent + cv_feed_fed(&slot->in.feed) +

@@ -46,6 +46,7 @@ struct cv_remote {
     struct cv_slot *next_slot, *next_sending; /* lists of the host                      */
     uint64_t number;                          /* of the piece, on its link              */
     uint64_t sent, acked; /* bytes of header, body and mates, one behind the other    */
+    uint64_t sent_sum, output_sum; /* of the frames with them, and with its output     */
     double granted_s;     /* since then it may be sent                                */
     double arrived_s;     /* it was there; of this piece or the one before            */
     double computed_s;    /* its command had ended; the same                          */
@@ -54,7 +55,7 @@ struct cv_remote {
     bool announced, arrived, computed;
     bool cutting;            /* an answer is due whether it was cut                     */
     struct cv_piece shorter; /* what it becomes then                                    */
-    bool leaving, has_left;  /* the command that stays                                  */
+    bool has_left;           /* the command that stays                                  */
     bool hashed;
     struct cv_content_hash hash; /* of what the command was given                       */
     uint64_t kept;               /* bytes of an output that stays there                 */
@@ -106,6 +107,8 @@ enum cleave_status cv_slot_start(struct cv_slot *slot, const struct cv_piece *pi
  * cannot be cut. Only for slots that start a command for each piece. */
 enum cleave_status cv_slot_start_parts(struct cv_slot *slot, const struct cv_part *parts,
                                        size_t count, struct cleave_error *err);
+/* Bytes of a piece that a command is to be given, header and mates included. */
+uint64_t cv_slot_whole(const struct cv_piece *piece);
 /* Bytes that the command has been given, mates included. */
 uint64_t cv_slot_sent(const struct cv_slot *slot);
 /* Up to which byte of the body, an offset in the file, the command has been fed. */

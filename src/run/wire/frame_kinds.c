@@ -13,7 +13,7 @@ enum {
     MOST = CV_FRAME_MOST,               /* of things that go in as many as it takes    */
     HELLO_MOST = 3 * NUMBER + 2 * 256,  /* two texts, a number                         */
     PIECE = 11 * NUMBER,                /* exactly: struct cv_remote_piece             */
-    END_LEAST = 11 * NUMBER,            /* struct cv_remote_end                        */
+    END_LEAST = 14 * NUMBER,            /* struct cv_remote_end                        */
     END_MOST = END_LEAST + 256,         /* and what was wrong                          */
     NAMES_MOST = (1 + CV_FOLD_STEP_MOST) * NUMBER,
     ANY_SIZE = CV_FRAME_ZSTD, /* as a flag: it may be compressed             */

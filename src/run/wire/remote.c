@@ -2,6 +2,14 @@
  * SPDX-License-Identifier: MIT */
 #include "run/wire/remote.h"
 
+#include <math.h>
+#include <string.h>
+
+#include <cleave/version.h>
+
+#include "base/fail.h"
+#include "base/text.h"
+
 enum { ENDS = 64 * 1024, LEAST_TEXT = 8, LEAST_FILE = 5 * 8 };
 
 static void pack_list(struct cv_packer *packer, const char *const *texts)
@@ -79,6 +87,25 @@ bool cv_unpack_hello(const void *bytes, size_t length, struct cv_arena *arena,
     out->host = cv_unpack_text(&unpacker, arena);
     out->cores = cv_unpack_number(&unpacker);
     return cv_unpack_good(&unpacker);
+}
+
+enum cleave_status cv_hello_check(const struct cv_hello *hello, const char *other,
+                                  struct cleave_error *err)
+{
+    char version[64];
+
+    if (strcmp(hello->version, CLEAVE_VERSION) != 0)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "%s is cleave %s and this is cleave " CLEAVE_VERSION
+                       ": install the same version on both machines, or let --push bring "
+                       "it",
+                       other,
+                       cv_shown(hello->version, strlen(hello->version), version,
+                                sizeof version));
+    if (hello->cores < 1 || hello->cores > CV_CORES_MOST)
+        return cv_fail(err, CLEAVE_EINPUT, "expected %s to have 1 to %d cores, got %llu",
+                       other, (int)CV_CORES_MOST, (unsigned long long)hello->cores);
+    return CLEAVE_OK;
 }
 
 /* --- the job ------------------------------------------------------------------------------ */
@@ -168,31 +195,45 @@ void cv_pack_end(struct cv_packer *packer, const struct cv_remote_end *end)
     cv_pack_number(packer, (uint64_t)end->exit_code);
     cv_pack_number(packer, (uint64_t)end->signal);
     cv_pack_real(packer, end->compute_s);
-    cv_pack_number(packer, end->fed);
+    cv_pack_number(packer, end->come);
+    cv_pack_number(packer, end->come_sum);
+    cv_pack_number(packer, end->given);
     cv_pack_number(packer, end->output);
+    cv_pack_number(packer, end->output_sum);
     cv_pack_real(packer, end->user_s);
     cv_pack_real(packer, end->system_s);
     pack_hash(packer, end->hash);
     cv_pack_text(packer, end->fault);
 }
 
+static bool can_be(double seconds)
+{
+    return seconds >= 0 && isfinite(seconds);
+}
+
 bool cv_unpack_end(const void *bytes, size_t length, struct cv_arena *arena,
                    struct cv_remote_end *out)
 {
+    const uint64_t known = CV_END_TIMED_OUT | CV_END_STOPPED | CV_END_FAILED;
     struct cv_unpacker unpacker = { bytes, length, false };
 
     out->flags = cv_unpack_number(&unpacker);
     out->exit_code = (int64_t)cv_unpack_number(&unpacker);
     out->signal = (int64_t)cv_unpack_number(&unpacker);
     out->compute_s = cv_unpack_real(&unpacker);
-    out->fed = cv_unpack_number(&unpacker);
+    out->come = cv_unpack_number(&unpacker);
+    out->come_sum = cv_unpack_number(&unpacker);
+    out->given = cv_unpack_number(&unpacker);
     out->output = cv_unpack_number(&unpacker);
+    out->output_sum = cv_unpack_number(&unpacker);
     out->user_s = cv_unpack_real(&unpacker);
     out->system_s = cv_unpack_real(&unpacker);
     out->hash = unpack_hash(&unpacker);
     out->fault = cv_unpack_text(&unpacker, arena);
-    return cv_unpack_good(&unpacker) && out->exit_code >= -1 && out->exit_code < 256 &&
-           out->signal >= 0 && out->signal < 128 && out->compute_s >= 0;
+    return cv_unpack_good(&unpacker) && (out->flags & ~known) == 0 &&
+           out->exit_code >= -1 && out->exit_code < 256 && out->signal >= 0 &&
+           out->signal < 128 && can_be(out->compute_s) && can_be(out->user_s) &&
+           can_be(out->system_s);
 }
 
 /* --- files -------------------------------------------------------------------------------- */

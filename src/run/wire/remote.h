@@ -16,6 +16,11 @@
 #include "run/kit/part.h"
 #include "run/kit/range_set.h"
 
+enum {
+    CV_CORES_MOST = 1 << 20,
+    CV_SEATS_MOST = 1 << 16
+}; /* of a machine; of a job there */
+
 enum cv_frame_type {
     CV_FRAME_PING =
         1,          /* value: bytes per second that the link is known to move; 0: not */
@@ -82,7 +87,7 @@ struct cv_remote_piece {
     enum cv_closing closing; /* shared: it follows the body; else it is among its bytes */
 };
 
-enum cv_remote_part { CV_PART_HEADER, CV_PART_BODY, CV_PART_MATE };
+enum cv_remote_part { CV_PART_HEADER, CV_PART_BODY, CV_PART_MATE, CV_PARTS };
 
 enum { CV_END_TIMED_OUT = 1, CV_END_STOPPED = 2, CV_END_FAILED = 4 };
 
@@ -90,7 +95,10 @@ struct cv_remote_end {
     uint64_t flags;
     int64_t exit_code, signal;
     double compute_s;
-    uint64_t fed, output; /* bytes                                                     */
+    /* Both sides compare these: bytes of the piece that have come, bytes that the command was
+     * to be given, and bytes of output that were sent or, for a fold, are kept; the sums are
+     * those of their frames (cv_frame_sum). */
+    uint64_t come, come_sum, given, output, output_sum;
     double user_s, system_s;
     struct cv_content_hash hash; /* of what the command was given, if asked for        */
     const char *fault;           /* as of a slot; ""                                   */
@@ -99,6 +107,10 @@ struct cv_remote_end {
 void cv_pack_hello(struct cv_packer *packer, const struct cv_hello *hello);
 bool cv_unpack_hello(const void *bytes, size_t length, struct cv_arena *arena,
                      struct cv_hello *out);
+/* Whether this side can work with `other`, "the worker", who said this: it is the same cleave,
+ * and what it says of itself can be. */
+enum cleave_status cv_hello_check(const struct cv_hello *hello, const char *other,
+                                  struct cleave_error *err);
 void cv_pack_job(struct cv_packer *packer, const struct cv_remote_job *job);
 bool cv_unpack_job(const void *bytes, size_t length, struct cv_arena *arena,
                    struct cv_remote_job *out);

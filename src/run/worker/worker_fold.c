@@ -8,6 +8,7 @@
 #include "run/fold/fold_command.h"
 #include "run/wire/fold_frames.h"
 #include "run/worker/worker_folding.h"
+#include "run/worker/worker_rules.h"
 
 /* --- partials ----------------------------------------------------------------------------- */
 
@@ -89,13 +90,24 @@ static enum cleave_status take_reduce(struct cv_worker_fold *fold,
     const uint64_t retries = cv_unpack_number(&unpacker);
     const double timeout_s = cv_unpack_real(&unpacker);
 
-    if (!cv_unpack_good(&unpacker) || fold->keeps)
+    if (!cv_unpack_good(&unpacker))
         return cv_fail(err, CLEAVE_EINPUT, "expected a command that reduces");
     CV_TRY(cv_folding_begin(fold, text, timeout_s, err));
     fold->retries = (uint32_t)retries;
     fold->base = head->value;
     fold->keeps = true;
     return CLEAVE_OK;
+}
+
+/* Whether a partial of that name is here or is to be made. */
+static bool is_known(const struct cv_worker_fold *fold, uint64_t id)
+{
+    const struct cv_fold_order *order = fold->orders;
+
+    while (order != NULL && order->id != id)
+        order = order->next;
+    return order != NULL || (fold->running != NULL && fold->running->id == id) ||
+           cv_holding_find(&fold->holding, id) != NULL;
 }
 
 static enum cleave_status take_fold(struct cv_worker_fold *fold,
@@ -112,11 +124,15 @@ static enum cleave_status take_fold(struct cv_worker_fold *fold,
     order->count = cv_unpack_count(&unpacker, sizeof order->names[0]);
     for (size_t i = 0; i < order->count && i < CV_FOLD_MOST; i++)
         order->names[i] = cv_unpack_number(&unpacker);
-    if (!cv_unpack_good(&unpacker) || order->count < 2 ||
+    if (!cv_unpack_good(&unpacker) || order->count < 2 || order->count > CV_FOLD_MOST ||
         (order->count > 2 && cv_fold_takes_files(fold->call.text))) {
         free(order);
         return cv_fail(err, CLEAVE_EINPUT, "expected 2 to %d partial results to reduce",
                        (int)CV_FOLD_MOST);
+    }
+    if (is_known(fold, order->id)) {
+        free(order);
+        return cv_fail(err, CLEAVE_EINPUT, "was told twice to make a partial result");
     }
     while (*at != NULL)
         at = &(*at)->next;
@@ -147,13 +163,10 @@ static void master_frame(void *context, struct cv_worker *worker,
     enum cleave_status status = CLEAVE_OK;
     struct cleave_error err;
 
+    if (!cv_worker_admit(worker, fold->keeps ? CV_WORKER_FOLDS : CV_WORKER_NO_FOLD, head))
+        return;
     if (head->type == CV_FRAME_REDUCE) {
         status = take_reduce(fold, head, payload, &err);
-    } else if (!fold->keeps) {
-        status = cv_fail(&err, CLEAVE_EINPUT,
-                         "got a frame of type %d, which is not "
-                         "expected here",
-                         head->type);
     } else if (head->type == CV_FRAME_GIVE) {
         status = give(fold, head, payload, &err);
     } else if (head->type == CV_FRAME_FETCH) {

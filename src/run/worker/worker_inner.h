@@ -13,7 +13,7 @@ struct cv_task {
     uint32_t seat;
     struct cv_remote_piece asked;
     struct cv_store *spool, *mates, *output; /* owned; NULL: none                       */
-    uint64_t bytes, header;                  /* that have come; those of the header     */
+    uint64_t bytes[CV_PARTS];                /* that have come, by part                 */
     struct cv_piece piece;                   /* once it is complete                     */
     bool complete, running, stopped;
     struct cv_remote_end end;
@@ -45,6 +45,7 @@ struct cv_worker {
     uint32_t nseats, ncommands;
     int *files; /* owned: those of the job, when all were found                         */
     struct cv_content_hasher *hasher;
+    uint64_t next_chunk; /* pieces have higher numbers than those before                */
     struct cv_tasks outgoing;
     unsigned char *bytes; /* owned: a part of an output on its way                      */
     bool greeted, ready, ended, refused;
@@ -69,14 +70,15 @@ enum cleave_status cv_worker_prepare(struct cv_worker *worker, bool *out_shared,
                                      char *why, size_t size, struct cleave_error *err);
 void cv_worker_release(struct cv_worker *worker);
 
-/* worker_tasks.c: pieces. */
+/* worker_tasks.c: pieces. The frames may come now (worker_rules.h); the task is the one that
+ * they are about, NULL if it is over. */
 void cv_worker_piece(struct cv_worker *worker, const struct cv_frame_head *head,
                      const unsigned char *payload);
-void cv_worker_data(struct cv_worker *worker, const struct cv_frame_head *head,
-                    const unsigned char *payload);
-void cv_worker_cut(struct cv_worker *worker, const struct cv_frame_head *head,
-                   const unsigned char *payload);
-void cv_worker_stop(struct cv_worker *worker, const struct cv_frame_head *head);
+void cv_worker_data(struct cv_worker *worker, struct cv_task *task,
+                    const struct cv_frame_head *head, const unsigned char *payload);
+void cv_worker_cut(struct cv_worker *worker, struct cv_task *task,
+                   const struct cv_frame_head *head, const unsigned char *payload);
+void cv_worker_stop(struct cv_worker *worker, struct cv_task *task);
 void cv_worker_seat_init(struct cv_worker *worker, uint32_t index);
 
 /* worker_output.c: what becomes of those that have ended. */

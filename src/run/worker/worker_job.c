@@ -90,6 +90,9 @@ enum cleave_status cv_worker_prepare(struct cv_worker *worker, bool *out_shared,
         return cv_fail(err, CLEAVE_EINPUT, "expected a job, got something else");
     while (job->names[n] != NULL)
         n++;
+    if (n > CV_SEATS_MOST)
+        return cv_fail(err, CLEAVE_EINPUT, "expected a job of at most %d slots, got %u",
+                       (int)CV_SEATS_MOST, n);
     /* Files are named as the master sees them, whatever the folder. */
     *out_shared = find_files(worker, why, size);
     if (job->directory[0] != '\0' && chdir(job->directory) != 0)

@@ -89,6 +89,7 @@ void cv_worker_send_away(struct cv_worker *worker, struct cv_task *task)
         cv_store_drop(task->output);
         task->output = NULL;
     }
+    task->end.given = cv_slot_whole(&task->piece);
     task->end.output = task->output != NULL ? cv_store_size(task->output) : 0;
     if (task->output != NULL && worker->options->keep != NULL &&
         worker->options->keep(worker->options->context, worker, task->chunk,
@@ -147,6 +148,7 @@ bool cv_worker_more(void *context)
         cv_task_free(task);
         return true;
     }
+    task->end.output_sum = cv_frame_sum(task->end.output_sum, 0, bytes, length);
     cv_link_send(&worker->link,
                  &(struct cv_frame_head){
                      .type = CV_FRAME_OUTPUT, .peer = task->seat, .chunk = task->chunk },

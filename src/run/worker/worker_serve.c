@@ -8,8 +8,9 @@
 #include <cleave/version.h>
 
 #include "base/fail.h"
+#include "base/text.h"
 #include "run/kit/usable_cores.h"
-#include "run/worker/worker_inner.h"
+#include "run/worker/worker_rules.h"
 
 enum { JOB_MOST = 64 << 20 };
 
@@ -33,6 +34,23 @@ static void greet(struct cv_worker *worker)
         cv_link_send(&worker->link, &(struct cv_frame_head){ .type = CV_FRAME_HELLO },
                      packer.bytes, packer.length);
     cv_pack_done(&packer);
+}
+
+static void take_hello(struct cv_worker *worker, const struct cv_frame_head *head,
+                       const unsigned char *payload)
+{
+    struct cv_hello hello;
+    struct cleave_error err;
+    enum cleave_status status;
+
+    if (cv_unpack_hello(payload, head->length, &worker->arena, &hello))
+        status = cv_hello_check(&hello, "the master", &err);
+    else
+        status = cv_fail(&err, CLEAVE_EINPUT,
+                         "expected the hello of a master, got something else");
+    if (status != CLEAVE_OK)
+        cv_worker_fail(worker, &err);
+    worker->greeted = true;
 }
 
 static void take_job(struct cv_worker *worker, const struct cv_frame_head *head,
@@ -63,35 +81,14 @@ static void take_job(struct cv_worker *worker, const struct cv_frame_head *head,
                  strlen(why));
 }
 
-static void unexpected(struct cv_worker *worker, const struct cv_frame_head *head)
-{
-    struct cleave_error err;
-
-    cv_fail(&err, CLEAVE_EINPUT, "got a frame of type %d, which is not expected here",
-            head->type);
-    cv_worker_fail(worker, &err);
-}
-
 static void refused(struct cv_worker *worker, const struct cv_frame_head *head,
                     const unsigned char *payload)
 {
+    char why[200];
+
     worker->ended = true;
-    cv_fail(&worker->err, CLEAVE_EREFUSED, "the master refused this worker: %.*s",
-            (int)(head->length < 200 ? head->length : 200), (const char *)payload);
-}
-
-static void leave(struct cv_worker *worker, const struct cv_frame_head *head)
-{
-    if (head->peer < worker->nseats)
-        worker->seats[head->peer].leaving = true;
-}
-
-/* First the hello, then the job, then all else. */
-static bool in_turn(const struct cv_worker *worker, uint8_t type)
-{
-    if (!worker->greeted)
-        return type == CV_FRAME_HELLO;
-    return worker->ready ? type > CV_FRAME_JOB : type == CV_FRAME_JOB;
+    cv_fail(&worker->err, CLEAVE_EREFUSED, "the master refused this worker: %s",
+            cv_shown((const char *)payload, head->length, why, sizeof why));
 }
 
 static void take_frame(void *context, const struct cv_frame_head *head,
@@ -99,31 +96,33 @@ static void take_frame(void *context, const struct cv_frame_head *head,
 {
     struct cv_worker *worker = context;
     const struct cv_worker_options *options = worker->options;
-    const uint8_t type =
-        head->type == CV_FRAME_REFUSED || in_turn(worker, head->type) ? head->type : 0;
+    struct cv_task *task;
 
     if (worker->ended)
         return;
-    if (type == CV_FRAME_REFUSED)
-        refused(worker, head, payload);
-    else if (type == CV_FRAME_HELLO)
-        worker->greeted = true;
-    else if (type == CV_FRAME_JOB)
-        take_job(worker, head, payload);
-    else if (type == CV_FRAME_PIECE)
-        cv_worker_piece(worker, head, payload);
-    else if (type == CV_FRAME_DATA)
-        cv_worker_data(worker, head, payload);
-    else if (type == CV_FRAME_CUT)
-        cv_worker_cut(worker, head, payload);
-    else if (type == CV_FRAME_STOP)
-        cv_worker_stop(worker, head);
-    else if (type == CV_FRAME_LEAVE)
-        leave(worker, head);
-    else if (type >= CV_FRAME_OTHERS && options->other != NULL)
+    /* Who keeps partial results knows where these stand. */
+    if (worker->ready && head->type >= CV_FRAME_OTHERS && options->other != NULL) {
         options->other(options->context, worker, head, payload);
-    else
-        unexpected(worker, head);
+        return;
+    }
+    if (!cv_worker_admit(worker, cv_worker_stage(worker, head, &task), head))
+        return;
+    if (head->type == CV_FRAME_REFUSED)
+        refused(worker, head, payload);
+    else if (head->type == CV_FRAME_HELLO)
+        take_hello(worker, head, payload);
+    else if (head->type == CV_FRAME_JOB)
+        take_job(worker, head, payload);
+    else if (head->type == CV_FRAME_PIECE)
+        cv_worker_piece(worker, head, payload);
+    else if (head->type == CV_FRAME_DATA)
+        cv_worker_data(worker, task, head, payload);
+    else if (head->type == CV_FRAME_CUT)
+        cv_worker_cut(worker, task, head, payload);
+    else if (head->type == CV_FRAME_STOP && task != NULL)
+        cv_worker_stop(worker, task);
+    else if (head->type == CV_FRAME_LEAVE)
+        worker->seats[head->peer].leaving = true;
 }
 
 /* --- the worker --------------------------------------------------------------------------- */

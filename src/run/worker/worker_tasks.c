@@ -33,7 +33,6 @@ static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end
     task->end.exit_code = slot->process.exit_code;
     task->end.signal = slot->process.signal;
     task->end.compute_s = cv_clock_s() - slot->start_s;
-    task->end.fed = cv_slot_sent(slot);
     task->end.user_s = seconds(slot->process.usage.ru_utime);
     task->end.system_s = seconds(slot->process.usage.ru_stime);
     snprintf(task->fault, sizeof task->fault, "%s",
@@ -118,8 +117,9 @@ static enum cleave_status place(struct cv_worker *worker, struct cv_task *task,
     }
     CV_TRY(cv_gather_take(task->spool, &taken, err));
     piece->fd = taken.fd;
-    piece->header = (struct cv_range){ taken.begin, taken.begin + task->header };
-    piece->body = (struct cv_range){ taken.begin + task->header, taken.end };
+    piece->header =
+        (struct cv_range){ taken.begin, taken.begin + task->bytes[CV_PART_HEADER] };
+    piece->body = (struct cv_range){ piece->header.end, taken.end };
     if (!task->asked.mates)
         return CLEAVE_OK;
     CV_TRY(cv_gather_take(task->mates, &taken, err));
@@ -140,7 +140,8 @@ static void start_next(struct cv_worker *worker, struct cv_seat *seat)
             return;
         /* As if the command had failed; the master decides what to do about it. */
         cv_tasks_remove(&seat->tasks, task);
-        task->end = (struct cv_remote_end){ .flags = CV_END_FAILED, .exit_code = 127 };
+        task->end.flags = CV_END_FAILED;
+        task->end.exit_code = 127;
         snprintf(task->fault, sizeof task->fault, "did not start: %.180s", err.text);
         cv_worker_send_away(worker, task);
     }
@@ -182,7 +183,7 @@ void cv_worker_piece(struct cv_worker *worker, const struct cv_frame_head *head,
     struct cleave_error err;
     struct cv_task *task;
 
-    if (head->peer >= worker->nseats || !cv_unpack_piece(payload, head->length, &asked) ||
+    if (head->chunk == UINT64_MAX || !cv_unpack_piece(payload, head->length, &asked) ||
         (asked.shared && (worker->files == NULL || asked.file >= worker->job.nfiles ||
                           (asked.mates && asked.mate_file >= worker->job.nfiles)))) {
         complain(worker, "expected a piece of the input, got something else");
@@ -194,6 +195,7 @@ void cv_worker_piece(struct cv_worker *worker, const struct cv_frame_head *head,
         cv_worker_fail(worker, &err);
         return;
     }
+    worker->next_chunk = head->chunk + 1;
     task->chunk = head->chunk;
     task->seat = head->peer;
     task->asked = asked;
@@ -213,37 +215,47 @@ void cv_worker_piece(struct cv_worker *worker, const struct cv_frame_head *head,
     completed(worker, task);
 }
 
-void cv_worker_data(struct cv_worker *worker, const struct cv_frame_head *head,
-                    const unsigned char *payload)
+/* Whether so many bytes of a part can come now: one part after the other, and no more than
+ * was announced. */
+static bool can_come(const struct cv_task *task, uint64_t part, uint64_t length)
 {
-    struct cv_task *task =
-        head->peer < worker->nseats
-            ? cv_tasks_find(&worker->seats[head->peer].tasks, head->chunk)
-            : NULL;
-    struct cv_store *store;
+    const struct cv_range ranges[CV_PARTS] = { task->asked.header, task->asked.body,
+                                               task->asked.mate };
+    const uint64_t closing = cv_closing_part(task->asked.closing).end;
+
+    for (uint64_t later = part + 1; later < CV_PARTS; later++)
+        if (task->bytes[later] > 0)
+            return false;
+    return !task->asked.shared && part < CV_PARTS &&
+           (part != CV_PART_MATE || task->asked.mates) &&
+           length <= ranges[part].end - ranges[part].begin +
+                         (part == CV_PART_BODY ? closing : 0) - task->bytes[part];
+}
+
+void cv_worker_data(struct cv_worker *worker, struct cv_task *task,
+                    const struct cv_frame_head *head, const unsigned char *payload)
+{
     struct cleave_error err;
 
-    if (task == NULL) /* it was stopped meanwhile */
-        return;
-    store = head->value == CV_PART_MATE ? task->mates : task->spool;
-    if (store == NULL || task->complete || head->value > CV_PART_MATE ||
-        (head->value == CV_PART_HEADER && task->bytes > task->header)) {
+    if (!can_come(task, head->value, head->length)) {
         complain(worker, "got bytes that belong to no piece");
         return;
     }
-    if (cv_store_write(store, payload, head->length, &err) != CLEAVE_OK) {
+    if (cv_store_write(head->value == CV_PART_MATE ? task->mates : task->spool, payload,
+                       head->length, &err) != CLEAVE_OK) {
         cv_worker_fail(worker, &err);
         return;
     }
-    task->bytes += head->length;
-    if (head->value == CV_PART_HEADER)
-        task->header += head->length;
+    task->bytes[head->value] += head->length;
+    task->end.come += head->length;
+    task->end.come_sum =
+        cv_frame_sum(task->end.come_sum, head->value, payload, head->length);
     cv_link_send(&worker->link,
                  &(struct cv_frame_head){ .type = CV_FRAME_GOT,
                                           .flags = head->flags & CV_FRAME_LAST,
                                           .peer = task->seat,
                                           .chunk = task->chunk,
-                                          .value = task->bytes },
+                                          .value = task->end.come },
                  NULL, 0);
     if ((head->flags & CV_FRAME_LAST) != 0)
         completed(worker, task);
@@ -251,17 +263,14 @@ void cv_worker_data(struct cv_worker *worker, const struct cv_frame_head *head,
 
 /* --- changes ------------------------------------------------------------------------------ */
 
-void cv_worker_cut(struct cv_worker *worker, const struct cv_frame_head *head,
-                   const unsigned char *payload)
+void cv_worker_cut(struct cv_worker *worker, struct cv_task *task,
+                   const struct cv_frame_head *head, const unsigned char *payload)
 {
     struct cv_unpacker unpacker = { payload, head->length, false };
     const uint64_t mates = cv_unpack_number(&unpacker);
-    struct cv_seat *seat =
-        head->peer < worker->nseats ? &worker->seats[head->peer] : NULL;
-    struct cv_task *task = seat != NULL ? cv_tasks_find(&seat->tasks, head->chunk) : NULL;
     bool done = false;
 
-    if (task != NULL && task->complete && cv_unpack_good(&unpacker) &&
+    if (task != NULL && cv_unpack_good(&unpacker) &&
         head->value < task->piece.body.end - task->piece.body.begin &&
         mates <= task->piece.mate.end - task->piece.mate.begin) {
         struct cv_piece shorter = task->piece;
@@ -269,21 +278,18 @@ void cv_worker_cut(struct cv_worker *worker, const struct cv_frame_head *head,
         shorter.body.end = shorter.body.begin + head->value;
         shorter.mate.end = shorter.mate.begin + mates;
         shorter.closing = CV_CLOSING_NONE; /* it was behind what is cut off */
-        done = task->running ? cv_slot_cut(&seat->slot, &shorter) : true;
+        done =
+            task->running ? cv_slot_cut(&worker->seats[task->seat].slot, &shorter) : true;
         if (done)
             task->piece = shorter;
     }
     cv_worker_send(worker, CV_FRAME_CUT_DONE, head->peer, head->chunk, done);
 }
 
-void cv_worker_stop(struct cv_worker *worker, const struct cv_frame_head *head)
+void cv_worker_stop(struct cv_worker *worker, struct cv_task *task)
 {
-    struct cv_seat *seat =
-        head->peer < worker->nseats ? &worker->seats[head->peer] : NULL;
-    struct cv_task *task = seat != NULL ? cv_tasks_find(&seat->tasks, head->chunk) : NULL;
+    struct cv_seat *seat = &worker->seats[task->seat];
 
-    if (task == NULL)
-        return;
     if (task->running) {
         cv_slot_stop(&seat->slot);
         return;

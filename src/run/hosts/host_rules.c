@@ -1,0 +1,174 @@
+/* host_rules.c -- what a host may say, and when. SPDX-License-Identifier: MIT */
+#include "run/hosts/host_rules.h"
+
+#include "run/hosts/remote_host.h"
+#include "run/wire/fold_frames.h"
+
+enum { OWED_MOST = 1 << 16 }; /* answers that may be due */
+
+/* --- the table ---------------------------------------------------------------------------- */
+
+#define IN(stage) (1u << CV_STAGE_##stage)
+
+_Static_assert(CV_STAGES <= 32, "a stage is a bit");
+
+/* Frames that are not here may not come at all. */
+static const uint32_t rules[256] = {
+    [CV_FRAME_REFUSED] = ~(uint32_t)0,
+    [CV_FRAME_HELLO] = IN(CONNECTING),
+    [CV_FRAME_READY] = IN(GREETED),
+    [CV_FRAME_GOT] = IN(SENDING) | IN(SENT) | IN(GIVEN_UP),
+    [CV_FRAME_COMPUTED] = IN(ARRIVED) | IN(STOPPING) | IN(GIVEN_UP),
+    [CV_FRAME_OUTPUT] = IN(COMPUTED) | IN(GIVEN_UP),
+    [CV_FRAME_END] = IN(COMPUTED) | IN(KEEPING) | IN(STOPPING) | IN(GIVEN_UP),
+    [CV_FRAME_CUT_DONE] = IN(CUT_DUE),
+    [CV_FRAME_LEFT] = IN(STAYS) | IN(TOLD) | IN(LEAVING),
+    [CV_FRAME_SILENT] = IN(STAYS) | IN(LEAVING),
+    [CV_FRAME_HAS_LEFT] = IN(LEAVING),
+    [CV_FRAME_FOLDED] = IN(FOLDING) | IN(OFF),
+    [CV_FRAME_FOLD_FAILED] = IN(FOLDING) | IN(OFF),
+    [CV_FRAME_PARTIAL] = IN(FETCHING),
+};
+
+static const char *const texts[CV_STAGES] = {
+    [CV_STAGE_CONNECTING] = "before its hello",
+    [CV_STAGE_GREETED] = "before it was ready",
+    [CV_STAGE_NO_PIECE] = "while it has no such piece",
+    [CV_STAGE_SENDING] = "while the piece is being sent",
+    [CV_STAGE_SENT] = "while the piece is on its way",
+    [CV_STAGE_ARRIVED] = "while its command is at work",
+    [CV_STAGE_STOPPING] = "while its command is being stopped",
+    [CV_STAGE_COMPUTED] = "while its output is coming",
+    [CV_STAGE_KEEPING] = "while it keeps its output",
+    [CV_STAGE_GIVEN_UP] = "while the piece has been given up",
+    [CV_STAGE_CUT_DUE] = "while it was asked for a cut",
+    [CV_STAGE_NO_SEAT] = "while it has no such slot",
+    [CV_STAGE_PLAIN] = "while its commands do not stay",
+    [CV_STAGE_STAYS] = "while its command stays",
+    [CV_STAGE_TOLD] = "while it has said so already",
+    [CV_STAGE_IDLE] = "while its slot has no command",
+    [CV_STAGE_LEAVING] = "while its command is leaving",
+    [CV_STAGE_NO_FOLD] = "while nothing of the kind was asked of it",
+    [CV_STAGE_FOLDING] = "while it reduces",
+    [CV_STAGE_OFF] = "while the reduction was called off",
+    [CV_STAGE_FETCHING] = "while its result is coming",
+};
+
+bool cv_host_may(enum cv_stage stage, uint8_t type)
+{
+    return (rules[type] >> stage & 1) != 0;
+}
+
+const char *cv_stage_text(enum cv_stage stage)
+{
+    return texts[stage];
+}
+
+/* --- where things stand ------------------------------------------------------------------- */
+
+static struct cv_owed *find_owed(const struct cv_host *host,
+                                 const struct cv_frame_head *head)
+{
+    for (size_t i = 0; i < host->nowed; i++)
+        if (host->owed[i].number == head->chunk && host->owed[i].seat == head->peer)
+            return &host->owed[i];
+    return NULL;
+}
+
+static struct cv_slot *find_slot(const struct cv_host *host,
+                                 const struct cv_frame_head *head)
+{
+    struct cv_slot *slot = host->first_slot;
+
+    while (slot != NULL &&
+           (!slot->busy || !slot->remote.announced ||
+            slot->remote.number != head->chunk || slot->remote.seat != head->peer))
+        slot = slot->remote.next_slot;
+    return slot;
+}
+
+static enum cv_stage piece_stage(const struct cv_host *host,
+                                 const struct cv_frame_head *head,
+                                 struct cv_slot **out_slot)
+{
+    const struct cv_owed *owed = find_owed(host, head);
+    const struct cv_slot *slot = *out_slot = find_slot(host, head);
+
+    if (head->type == CV_FRAME_CUT_DONE &&
+        ((slot != NULL && slot->remote.cutting) || (owed != NULL && owed->cut)))
+        return CV_STAGE_CUT_DUE;
+    if (slot == NULL)
+        return owed != NULL && owed->end ? CV_STAGE_GIVEN_UP : CV_STAGE_NO_PIECE;
+    if (!slot->remote.arrived)
+        return slot->remote.queued ? CV_STAGE_SENDING : CV_STAGE_SENT;
+    if (slot->remote.computed)
+        return host->hosts->keeps ? CV_STAGE_KEEPING : CV_STAGE_COMPUTED;
+    return slot->stopping ? CV_STAGE_STOPPING : CV_STAGE_ARRIVED;
+}
+
+static enum cv_stage seat_stage(const struct cv_host *host,
+                                const struct cv_frame_head *head)
+{
+    const struct cv_host_seat *seat = &host->seats[head->peer];
+
+    if (head->type == CV_FRAME_HAS_LEFT && seat->leaving)
+        return CV_STAGE_LEAVING;
+    if (!host->hosts->terms.persistent)
+        return CV_STAGE_PLAIN;
+    if (!seat->given)
+        return CV_STAGE_IDLE;
+    if (seat->told)
+        return CV_STAGE_TOLD;
+    return seat->leaving ? CV_STAGE_LEAVING : CV_STAGE_STAYS;
+}
+
+enum cv_stage cv_host_stage(const struct cv_host *host, const struct cv_frame_head *head,
+                            struct cv_slot **out_slot)
+{
+    *out_slot = NULL;
+    if (host->state == CV_HOST_CONNECTING)
+        return CV_STAGE_CONNECTING;
+    if (host->state != CV_HOST_READY)
+        return CV_STAGE_GREETED;
+    if (head->type >= CV_FRAME_OTHERS)
+        return CV_STAGE_NO_FOLD;
+    if (head->peer >= host->slots)
+        return CV_STAGE_NO_SEAT;
+    if (head->type == CV_FRAME_LEFT || head->type == CV_FRAME_HAS_LEFT ||
+        head->type == CV_FRAME_SILENT)
+        return seat_stage(host, head);
+    return piece_stage(host, head, out_slot);
+}
+
+/* --- what is owed ------------------------------------------------------------------------- */
+
+void cv_host_owes(struct cv_host *host, const struct cv_slot *slot, bool end, bool cut)
+{
+    struct cv_owed *grown;
+
+    if (host->state != CV_HOST_READY || (!end && !cut))
+        return;
+    grown = host->nowed < OWED_MOST ? cv_grow(host->owed, &host->owed_room,
+                                              host->nowed + 1, sizeof *host->owed)
+                                    : NULL;
+    if (grown == NULL)
+        return; /* it will be taken for a liar when it says so */
+    host->owed = grown;
+    host->owed[host->nowed++] = (struct cv_owed){
+        .number = slot->remote.number, .seat = slot->remote.seat, .end = end, .cut = cut
+    };
+}
+
+void cv_host_paid(struct cv_host *host, const struct cv_frame_head *head)
+{
+    struct cv_owed *owed = find_owed(host, head);
+
+    if (owed == NULL)
+        return;
+    if (head->type == CV_FRAME_CUT_DONE)
+        owed->cut = false;
+    else if (head->type == CV_FRAME_END)
+        owed->end = false;
+    if (!owed->cut && !owed->end)
+        *owed = host->owed[--host->nowed];
+}

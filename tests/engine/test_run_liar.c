@@ -1,0 +1,553 @@
+/* test_run_liar.c -- runs with a host that lies. SPDX-License-Identifier: MIT
+ *
+ * Two hosts: one is a real worker, the other one is played by this test. It says hello, is
+ * given pieces, and works as `cat` would, but for one lie: a frame that cannot come then, or a
+ * number that is not so. The run has to say which, and all of the output has to be right. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cleave/execute.h>
+#include <cleave/version.h>
+#include "run/wire/fold_frames.h"
+#include "run/wire/frame_kinds.h"
+#include "run/worker/worker_serve.h"
+#include "run_check.h"
+
+enum { LINES = 8000, FLOOD = 20000 };
+
+/* When it lies: in its hello, before it is ready, when a piece was announced, when it is
+ * there, when its command has ended, in its end and after it. */
+enum moment { IN_HELLO, GREETED, ANNOUNCED, ARRIVED, COMPUTED, IN_END, ENDED };
+
+struct lie {
+    enum moment when;
+    uint8_t type; /* the frame                                                          */
+    uint32_t seat;
+    uint64_t chunk; /* added to that of the piece                                       */
+    uint64_t value;
+    uint16_t flags;
+    const char *text; /* its payload; NULL: zeros, as many as there must be             */
+    unsigned times;   /* 0: once                                                       */
+    void (*bend)(struct cv_remote_end *end);
+    struct cv_hello hello;
+    const char *expected;
+};
+
+struct liar {
+    int fd;
+    const struct lie *lie;
+    const char *done; /* this file is made when it has lied                             */
+    bool lied;
+    uint32_t seat; /* of the piece                                                      */
+    uint64_t chunk;
+    struct cv_remote_end end;
+    size_t length;
+    unsigned char bytes[1 << 20], payload[CV_FRAME_MOST];
+};
+
+/* --- the liar ----------------------------------------------------------------------------- */
+
+static void put(int fd, const void *bytes, size_t length)
+{
+    for (size_t done = 0; done < length;) {
+        const ssize_t some =
+            send(fd, (const char *)bytes + done, length - done, MSG_NOSIGNAL);
+
+        if (some <= 0)
+            return; /* it is not wanted any more */
+        done += (size_t)some;
+    }
+}
+
+static void say(const struct liar *liar, struct cv_frame_head head, const void *payload,
+                size_t length)
+{
+    unsigned char bytes[CV_FRAME_HEAD];
+
+    head.length = (uint32_t)length;
+    head.checksum = cv_frame_checksum(&head, payload);
+    cv_frame_encode(&head, bytes);
+    put(liar->fd, bytes, sizeof bytes);
+    put(liar->fd, payload, length);
+}
+
+static void have_lied(struct liar *liar)
+{
+    liar->lied = true;
+    close(open(liar->done, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+}
+
+/* A frame that cannot come now, if now is the time for it. */
+static void lie_at(struct liar *liar, enum moment now)
+{
+    static const unsigned char zeros[256];
+    const struct lie *lie = liar->lie;
+    const struct cv_frame_kind *kind = cv_frame_kind(lie->type);
+
+    if (liar->lied || lie->when != now || lie->type == 0)
+        return;
+    for (unsigned i = 0; i == 0 || i < lie->times; i++)
+        say(liar,
+            (struct cv_frame_head){ .type = lie->type,
+                                    .flags = lie->flags,
+                                    .peer = liar->seat + lie->seat,
+                                    .chunk = liar->chunk + lie->chunk,
+                                    .value = lie->value },
+            lie->text != NULL ? (const void *)lie->text : zeros,
+            lie->text != NULL ? strlen(lie->text) : kind->least);
+    have_lied(liar);
+}
+
+static void say_hello(struct liar *liar)
+{
+    struct cv_packer packer = { NULL, 0, 0, false };
+    struct cv_hello hello = { CLEAVE_VERSION, "liar", 1 };
+
+    if (liar->lie->hello.version != NULL) {
+        hello = liar->lie->hello;
+        have_lied(liar);
+    }
+    cv_pack_hello(&packer, &hello);
+    say(liar, (struct cv_frame_head){ .type = CV_FRAME_HELLO }, packer.bytes,
+        packer.length);
+    cv_pack_done(&packer);
+}
+
+static void say_word(const struct liar *liar, enum cv_frame_type type, uint16_t flags,
+                     uint64_t value)
+{
+    say(liar,
+        (struct cv_frame_head){ .type = (uint8_t)type,
+                                .flags = flags,
+                                .peer = liar->seat,
+                                .chunk = liar->chunk,
+                                .value = value },
+        NULL, 0);
+}
+
+/* All of the piece is here: it is its output as well. */
+static void work(struct liar *liar)
+{
+    struct cv_packer packer = { NULL, 0, 0, false };
+
+    lie_at(liar, ARRIVED);
+    say_word(liar, CV_FRAME_COMPUTED, 0, 0);
+    lie_at(liar, COMPUTED);
+    say(liar,
+        (struct cv_frame_head){
+            .type = CV_FRAME_OUTPUT, .peer = liar->seat, .chunk = liar->chunk },
+        liar->bytes, liar->length);
+    liar->end.output = liar->end.given = liar->end.come = liar->length;
+    liar->end.output_sum = cv_frame_sum(0, 0, liar->bytes, liar->length);
+    liar->end.fault = "";
+    if (liar->lie->bend != NULL && !liar->lied) {
+        liar->lie->bend(&liar->end);
+        have_lied(liar);
+    }
+    cv_pack_end(&packer, &liar->end);
+    say(liar,
+        (struct cv_frame_head){
+            .type = CV_FRAME_END, .peer = liar->seat, .chunk = liar->chunk },
+        packer.bytes, packer.length);
+    cv_pack_done(&packer);
+    lie_at(liar, ENDED);
+}
+
+static void take(struct liar *liar, const struct cv_frame_head *head)
+{
+    const bool last = (head->flags & CV_FRAME_LAST) != 0;
+
+    if (head->type == CV_FRAME_HELLO)
+        lie_at(liar, GREETED);
+    if (head->type == CV_FRAME_JOB && last)
+        say(liar, (struct cv_frame_head){ .type = CV_FRAME_READY }, NULL, 0);
+    if (head->type == CV_FRAME_PIECE) {
+        liar->seat = head->peer;
+        liar->chunk = head->chunk;
+        liar->length = 0;
+        liar->end = (struct cv_remote_end){ 0 };
+        lie_at(liar, ANNOUNCED);
+    }
+    if (head->type != CV_FRAME_DATA)
+        return;
+    memcpy(liar->bytes + liar->length, liar->payload, head->length);
+    liar->length += head->length;
+    liar->end.come_sum =
+        cv_frame_sum(liar->end.come_sum, head->value, liar->payload, head->length);
+    say_word(liar, CV_FRAME_GOT, head->flags & CV_FRAME_LAST, liar->length);
+    if (last)
+        work(liar);
+}
+
+static bool get(int fd, unsigned char *bytes, size_t length)
+{
+    for (size_t done = 0; done < length;) {
+        const ssize_t some = read(fd, bytes + done, length - done);
+
+        if (some <= 0)
+            return false;
+        done += (size_t)some;
+    }
+    return true;
+}
+
+/* Until the link is closed. */
+static void lie_along(int fd, const struct lie *lie, const char *done)
+{
+    static struct liar liar;
+    unsigned char bytes[CV_FRAME_HEAD];
+    struct cv_frame_head head;
+
+    liar = (struct liar){ .fd = fd, .lie = lie, .done = done };
+    say_hello(&liar);
+    while (get(fd, bytes, sizeof bytes) &&
+           cv_frame_decode(bytes, &head, NULL) == CLEAVE_OK &&
+           get(fd, liar.payload, head.length))
+        take(&liar, &head);
+}
+
+/* --- the run ------------------------------------------------------------------------------ */
+
+struct world {
+    char folder[64], input[128], output[128], done[128];
+    pid_t pids[2];
+    struct cleave_host hosts[2];
+    char notes[4096];
+    unsigned nnotes;
+};
+
+static void start_host(struct world *world, int i, const struct lie *lie)
+{
+    static const char *const names[] = { "honest", "liar" };
+    int ends[2];
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    world->pids[i] = fork();
+    assert_true(world->pids[i] >= 0);
+    if (world->pids[i] == 0) {
+        for (int k = 0; k < i; k++)
+            close(world->hosts[k].link);
+        close(ends[0]);
+        if (i == 1)
+            lie_along(ends[1], lie, world->done);
+        else
+            (void)cv_worker_serve(&(struct cv_worker_options){ .in = ends[1],
+                                                               .out = ends[1] },
+                                  NULL);
+        _exit(0);
+    }
+    close(ends[1]);
+    world->hosts[i] = (struct cleave_host){
+        .name = names[i], .first = (uint32_t)i, .slots = 1, .link = ends[0]
+    };
+}
+
+static void open_world(struct world *world, const struct lie *lie)
+{
+    memset(world, 0, sizeof *world);
+    strcpy(world->folder, "/tmp/cleave-liar.XXXXXX");
+    assert_non_null(mkdtemp(world->folder));
+    snprintf(world->input, sizeof world->input, "%s/in", world->folder);
+    snprintf(world->output, sizeof world->output, "%s/out", world->folder);
+    snprintf(world->done, sizeof world->done, "%s/done", world->folder);
+    write_lines(world->input, LINES);
+    for (int i = 0; i < 2; i++)
+        start_host(world, i, lie);
+}
+
+static void close_world(struct world *world)
+{
+    for (int i = 0; i < 2; i++)
+        waitpid(world->pids[i], NULL, 0);
+    unlink(world->input);
+    unlink(world->output);
+    unlink(world->done);
+    rmdir(world->folder);
+}
+
+static void take_note(void *context, const char *text)
+{
+    struct world *world = context;
+    const size_t length = strlen(world->notes);
+
+    snprintf(world->notes + length, sizeof world->notes - length, "%s\n", text);
+    world->nnotes++;
+}
+
+static struct cleave_platform *two_workers(void)
+{
+    static const char text[] =
+        "port: multi\nworkers:\n  - {name: honest, speed: 1e8, bandwidth: 1e9}\n"
+        "  - {name: liar, speed: 1e8, bandwidth: 1e9}\n";
+    struct cleave_platform *platform = NULL;
+
+    assert_int_equal(cleave_platform_parse("p", text, sizeof text - 1, &platform, NULL),
+                     CLEAVE_OK);
+    return platform;
+}
+
+/* Commands of the real worker wait until the other one has lied. */
+static enum cleave_status execute(struct world *world,
+                                  struct cleave_execution_result **out,
+                                  struct cleave_error *err)
+{
+    const char *const command[] = { "sh", "-c",
+                                    "while [ ! -e $0 ]; do sleep 0.02; done; exec cat",
+                                    world->done, NULL };
+    const char *const inputs[] = { world->input };
+    struct cleave_platform *platform = two_workers();
+    struct cleave_execution asked = { .command = command };
+    enum cleave_status status;
+
+    asked.input.files = inputs;
+    asked.input.count = 1;
+    asked.output.descriptor =
+        open(world->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    asked.output.name = "out";
+    asked.crew.platform = platform;
+    asked.hosts.list = world->hosts;
+    asked.hosts.count = 2;
+    asked.sharing.block = 20000;
+    asked.tell.note = take_note;
+    asked.tell.context = world;
+    assert_true(asked.output.descriptor >= 0);
+    status = cleave_execute(&asked, out, err);
+    close(asked.output.descriptor);
+    cleave_platform_free(platform);
+    return status;
+}
+
+static void assert_same_files(const char *one, const char *two)
+{
+    FILE *a = fopen(one, "r"), *b = fopen(two, "r");
+    int c;
+
+    assert_true(a != NULL && b != NULL);
+    do {
+        c = getc(a);
+        assert_int_equal(c, getc(b));
+    } while (c != EOF);
+    fclose(a);
+    fclose(b);
+}
+
+static void run_with(const struct lie *lie)
+{
+    struct cleave_execution_result *result = NULL;
+    struct world world;
+
+    open_world(&world, lie);
+    assert_ok(execute(&world, &result, &err));
+    assert_same_files(world.input, world.output);
+    if (strstr(world.notes, lie->expected) == NULL)
+        fail_msg("expected '%s', got '%s'", lie->expected, world.notes);
+    /* One line says it, whatever was sent. */
+    assert_int_equal(world.nnotes, 1);
+    assert_null(strchr(world.notes, '\033'));
+    assert_int_equal(result->failed, 0);
+    cleave_execution_free(result);
+    close_world(&world);
+}
+
+/* --- lies --------------------------------------------------------------------------------- */
+
+static void frames_that_cannot_come_close_the_host(void **state)
+{
+    static const struct lie lies[] = {
+        { GREETED, CV_FRAME_HELLO, .expected = "HELLO before it was ready" },
+        { GREETED, CV_FRAME_OUTPUT, .expected = "OUTPUT before it was ready" },
+        { GREETED, CV_FRAME_FOLDED, .expected = "FOLDED before it was ready" },
+        { ANNOUNCED, CV_FRAME_READY, .expected = "READY while the piece is" },
+        { ANNOUNCED, CV_FRAME_PIECE, .expected = "PIECE while the piece is" },
+        { ANNOUNCED, CV_FRAME_COMPUTED, .expected = "COMPUTED while the piece is" },
+        { ANNOUNCED, CV_FRAME_OUTPUT, .expected = "OUTPUT while the piece is" },
+        { ANNOUNCED, CV_FRAME_END, .expected = "END while the piece is" },
+        { ANNOUNCED, CV_FRAME_GOT, .value = 1u << 30,
+          .expected = "GOT of 1073741824 bytes" },
+        { ARRIVED, CV_FRAME_CUT_DONE, .value = 1,
+          .expected = "CUT_DONE while its command is at work" },
+        { ARRIVED, CV_FRAME_CUT_DONE, .chunk = 7, .value = 1,
+          .expected = "CUT_DONE while it has no such piece" },
+        { ARRIVED, CV_FRAME_CUT_DONE, .seat = 7,
+          .expected = "CUT_DONE while it has no such slot" },
+        { ARRIVED, CV_FRAME_GOT, .flags = CV_FRAME_LAST,
+          .expected = "GOT while its command is at work" },
+        { ARRIVED, CV_FRAME_OUTPUT, .expected = "OUTPUT while its command is at work" },
+        { ARRIVED, CV_FRAME_OUTPUT, .chunk = 1000,
+          .expected = "OUTPUT while it has no such piece" },
+        { ARRIVED, CV_FRAME_END, .expected = "END while its command is at work" },
+        { ARRIVED, CV_FRAME_SILENT, .expected = "SILENT while its commands do not stay" },
+        { ARRIVED, CV_FRAME_LEFT, .expected = "LEFT while its commands do not stay" },
+        { ARRIVED, CV_FRAME_HAS_LEFT,
+          .expected = "HAS_LEFT while its commands do not stay" },
+        { ARRIVED, CV_FRAME_LEFT, .seat = 1,
+          .expected = "LEFT while it has no such slot" },
+        { ARRIVED, CV_FRAME_FOLDED, .expected = "FOLDED while nothing of the kind" },
+        { ARRIVED, CV_FRAME_FOLD_FAILED,
+          .expected = "FOLD_FAILED while nothing of the kind" },
+        { ARRIVED, CV_FRAME_PARTIAL, .text = "forged",
+          .expected = "PARTIAL while nothing of the kind" },
+        { ARRIVED, CV_FRAME_REDUCE, .expected = "REDUCE while nothing of the kind" },
+        { COMPUTED, CV_FRAME_COMPUTED,
+          .expected = "COMPUTED while its output is coming" },
+        { COMPUTED, CV_FRAME_END, .expected = "0 have come" },
+        { COMPUTED, CV_FRAME_OUTPUT, .chunk = 1000, .text = "forged",
+          .expected = "OUTPUT while it has no such piece" },
+        { ENDED, CV_FRAME_OUTPUT, .text = "more",
+          .expected = "OUTPUT while it has no such" },
+        { ENDED, CV_FRAME_END, .expected = "END while it has no such piece" },
+        { ENDED, CV_FRAME_COMPUTED, .expected = "COMPUTED while it has no such piece" },
+        { ENDED, CV_FRAME_CUT_DONE, .expected = "CUT_DONE while it has no such piece" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++)
+        run_with(&lies[i]);
+}
+
+/* More of its output than there is: the end does not fit any more. */
+static void outputs_of_others_are_not_mixed_in(void **state)
+{
+    (void)state;
+    run_with(&(struct lie){ COMPUTED, CV_FRAME_OUTPUT, .text = "forged\n",
+                            .expected = "bytes of an output were sent, and" });
+}
+
+static void less_came(struct cv_remote_end *end)
+{
+    end->come -= 100;
+}
+
+static void others_came(struct cv_remote_end *end)
+{
+    end->come_sum ^= 1;
+}
+
+static void less_was_given(struct cv_remote_end *end)
+{
+    end->given--;
+}
+
+static void more_was_sent(struct cv_remote_end *end)
+{
+    end->output++;
+}
+
+static void others_were_sent(struct cv_remote_end *end)
+{
+    end->output_sum++;
+}
+
+static void strange_status(struct cv_remote_end *end)
+{
+    end->exit_code = 256;
+}
+
+static void strange_flags(struct cv_remote_end *end)
+{
+    end->flags = 8;
+}
+
+static void strange_time(struct cv_remote_end *end)
+{
+    end->compute_s = (double)INFINITY;
+}
+
+/* What was sent is what has come, both ways, or the piece is done again elsewhere. */
+static void counts_are_compared(void **state)
+{
+    static const struct lie lies[] = {
+        { IN_END, .bend = less_came,
+          .expected = "bytes of a piece were sent there, and" },
+        { IN_END, .bend = others_came, .expected = " others have come" },
+        { IN_END, .bend = less_was_given,
+          .expected = "bytes, and its command was given" },
+        { IN_END, .bend = more_was_sent,
+          .expected = "bytes of an output were sent, and" },
+        { IN_END, .bend = others_were_sent, .expected = " others have come" },
+        { IN_END, .bend = strange_status, .expected = "END that says what cannot be" },
+        { IN_END, .bend = strange_flags, .expected = "END that says what cannot be" },
+        { IN_END, .bend = strange_time, .expected = "END that says what cannot be" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++)
+        run_with(&lies[i]);
+}
+
+static void another_cleave_is_left_out(void **state)
+{
+    static const struct lie lies[] = {
+        { .hello = { "0.0.1", "liar", 1 },
+          .expected =
+              "liar: left out: the worker is cleave 0.0.1 and this is "
+              "cleave " CLEAVE_VERSION
+              ": install the same version on both machines, or let --push bring it" },
+        { .hello = { CLEAVE_VERSION, "liar", 0 },
+          .expected = "left out: expected the worker to have 1 to 1048576 cores, got 0" },
+        { .hello = { CLEAVE_VERSION, "liar", 1ull << 40 },
+          .expected = "left out: expected the worker to have 1 to 1048576 cores, got 1" },
+        { .hello = { "\033]0;forged\007\n", "liar", 1 },
+          .expected = "the worker is cleave \\x1b]0;forged\\x07\\x0a and" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++)
+        run_with(&lies[i]);
+}
+
+static void forged_texts_do_not_reach_the_terminal(void **state)
+{
+    static const struct lie lies[] = {
+        { GREETED, CV_FRAME_REFUSED, .text = "no\n\033[2Jcleave: all is done",
+          .expected = "liar: left out: no\\x0a\\x1b[2Jcleave: all is done" },
+        { ARRIVED, CV_FRAME_REFUSED, .text = "no\r\n\033[2Jcleave: all is done",
+          .expected = "elsewhere: no\\x0d\\x0a\\x1b[2Jcleave: all is done" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++)
+        run_with(&lies[i]);
+}
+
+/* However many there are, one line is said of them. */
+static void floods_are_stopped(void **state)
+{
+    static const struct lie lies[] = {
+        { ARRIVED, CV_FRAME_SILENT, .times = FLOOD, .expected = "do not stay" },
+        { ARRIVED, CV_FRAME_FOLDED, .times = FLOOD, .expected = "nothing of the kind" },
+        { ARRIVED, CV_FRAME_GOT, .times = FLOOD, .expected = "GOT while" },
+        { COMPUTED, CV_FRAME_OUTPUT, .times = FLOOD, .expected = "bytes of an output" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++)
+        run_with(&lies[i]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(frames_that_cannot_come_close_the_host),
+        cmocka_unit_test(outputs_of_others_are_not_mixed_in),
+        cmocka_unit_test(counts_are_compared),
+        cmocka_unit_test(another_cleave_is_left_out),
+        cmocka_unit_test(forged_texts_do_not_reach_the_terminal),
+        cmocka_unit_test(floods_are_stopped),
+    };
+
+    signal(SIGPIPE, SIG_IGN);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

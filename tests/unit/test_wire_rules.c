@@ -1,0 +1,272 @@
+/* test_wire_rules.c -- which frame may come when, at the master and at a worker.
+ * SPDX-License-Identifier: MIT
+ *
+ * Every frame in every stage: what is listed here may come, all else may not. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "run/hosts/remote_host.h"
+#include "run/wire/fold_frames.h"
+#include "run/wire/frame_kinds.h"
+#include "run/worker/worker_rules.h"
+
+/* Names of frames, one behind the other. REFUSED may always come. */
+static const char *const from_hosts[CV_STAGES] = {
+    [CV_STAGE_CONNECTING] = "HELLO",
+    [CV_STAGE_GREETED] = "READY",
+    [CV_STAGE_NO_PIECE] = "",
+    [CV_STAGE_SENDING] = "GOT",
+    [CV_STAGE_SENT] = "GOT",
+    [CV_STAGE_ARRIVED] = "COMPUTED",
+    [CV_STAGE_STOPPING] = "COMPUTED END",
+    [CV_STAGE_COMPUTED] = "OUTPUT END",
+    [CV_STAGE_KEEPING] = "END",
+    [CV_STAGE_GIVEN_UP] = "GOT COMPUTED OUTPUT END",
+    [CV_STAGE_CUT_DUE] = "CUT_DONE",
+    [CV_STAGE_NO_SEAT] = "",
+    [CV_STAGE_PLAIN] = "",
+    [CV_STAGE_STAYS] = "LEFT SILENT",
+    [CV_STAGE_TOLD] = "LEFT",
+    [CV_STAGE_IDLE] = "",
+    [CV_STAGE_LEAVING] = "LEFT SILENT HAS_LEFT",
+    [CV_STAGE_NO_FOLD] = "",
+    [CV_STAGE_FOLDING] = "FOLDED FOLD_FAILED",
+    [CV_STAGE_OFF] = "FOLDED FOLD_FAILED",
+    [CV_STAGE_FETCHING] = "PARTIAL",
+};
+
+static const char *const from_masters[CV_WORKER_STAGES] = {
+    [CV_WORKER_NEW] = "HELLO",
+    [CV_WORKER_GREETED] = "JOB",
+    [CV_WORKER_NO_SEAT] = "",
+    [CV_WORKER_SEAT] = "LEAVE",
+    [CV_WORKER_UNHEARD] = "PIECE",
+    [CV_WORKER_COMING] = "DATA STOP",
+    [CV_WORKER_COMPLETE] = "CUT STOP",
+    [CV_WORKER_OVER] = "CUT STOP",
+    [CV_WORKER_NO_FOLD] = "REDUCE",
+    [CV_WORKER_FOLDS] = "GIVE FOLD FOLD_OFF FORGET FETCH FOLD_STOP",
+};
+
+/* Whether the name is a word of the list. */
+static bool lists(const char *list, const char *name)
+{
+    const size_t length = strlen(name);
+
+    for (const char *at = list; (at = strstr(at, name)) != NULL; at++)
+        if ((at == list || at[-1] == ' ') && (at[length] == ' ' || at[length] == '\0'))
+            return true;
+    return false;
+}
+
+static bool expected(const char *list, uint8_t type, unsigned from)
+{
+    const struct cv_frame_kind *kind = cv_frame_kind(type);
+
+    if (kind == NULL)
+        return false;
+    /* Nobody may send what is not his to send, whatever the table. */
+    assert_true(!lists(list, kind->name) || (kind->from & from) != 0);
+    return type == CV_FRAME_REFUSED || lists(list, kind->name);
+}
+
+static void every_frame_of_a_host_in_every_stage(void **state)
+{
+    (void)state;
+    for (int stage = 0; stage < CV_STAGES; stage++) {
+        assert_non_null(from_hosts[stage]);
+        assert_true(strlen(cv_stage_text((enum cv_stage)stage)) > 0);
+        for (unsigned type = 0; type < 256; type++)
+            if (cv_host_may((enum cv_stage)stage, (uint8_t)type) !=
+                expected(from_hosts[stage], (uint8_t)type, CV_FROM_WORKER))
+                fail_msg("%s %s", cv_frame_name((uint8_t)type),
+                         cv_stage_text((enum cv_stage)stage));
+    }
+}
+
+static void every_frame_of_a_master_in_every_stage(void **state)
+{
+    (void)state;
+    for (int stage = 0; stage < CV_WORKER_STAGES; stage++) {
+        assert_non_null(from_masters[stage]);
+        assert_true(strlen(cv_worker_stage_text((enum cv_worker_stage)stage)) > 0);
+        for (unsigned type = 0; type < 256; type++)
+            if (cv_worker_may((enum cv_worker_stage)stage, (uint8_t)type) !=
+                expected(from_masters[stage], (uint8_t)type, CV_FROM_MASTER))
+                fail_msg("%s %s", cv_frame_name((uint8_t)type),
+                         cv_worker_stage_text((enum cv_worker_stage)stage));
+    }
+}
+
+/* --- where things stand ------------------------------------------------------------------- */
+
+static enum cv_stage stage_of(const struct cv_host *host, uint8_t type, uint32_t seat,
+                              uint64_t chunk)
+{
+    const struct cv_frame_head head = { .type = type, .peer = seat, .chunk = chunk };
+    struct cv_slot *slot;
+
+    return cv_host_stage(host, &head, &slot);
+}
+
+/* A host of two slots; the piece 5 is one of slot 1. */
+static void a_piece_goes_from_stage_to_stage(void **state)
+{
+    struct cv_hosts hosts = { .nready = 1 };
+    struct cv_host_seat seats[2] = { { 0 } };
+    struct cv_slot slot = { .busy = true };
+    struct cv_host host = { .hosts = &hosts, .slots = 2, .seats = seats };
+
+    (void)state;
+    host.first_slot = &slot;
+    slot.remote.host = &host;
+    slot.remote.seat = 1;
+    slot.remote.number = 5;
+    assert_int_equal(stage_of(&host, CV_FRAME_GOT, 1, 5), CV_STAGE_GREETED);
+    host.state = CV_HOST_CONNECTING;
+    assert_int_equal(stage_of(&host, CV_FRAME_GOT, 1, 5), CV_STAGE_CONNECTING);
+    host.state = CV_HOST_GREETED;
+    assert_int_equal(stage_of(&host, CV_FRAME_FOLDED, 1, 5), CV_STAGE_GREETED);
+    host.state = CV_HOST_READY;
+    slot.remote.queued = true;
+    assert_int_equal(stage_of(&host, CV_FRAME_GOT, 1, 5), CV_STAGE_NO_PIECE);
+    slot.remote.announced = true;
+    assert_int_equal(stage_of(&host, CV_FRAME_GOT, 1, 5), CV_STAGE_SENDING);
+    assert_int_equal(stage_of(&host, CV_FRAME_GOT, 0, 5), CV_STAGE_NO_PIECE);
+    assert_int_equal(stage_of(&host, CV_FRAME_GOT, 1, 4), CV_STAGE_NO_PIECE);
+    assert_int_equal(stage_of(&host, CV_FRAME_GOT, 2, 5), CV_STAGE_NO_SEAT);
+    slot.remote.queued = false;
+    assert_int_equal(stage_of(&host, CV_FRAME_GOT, 1, 5), CV_STAGE_SENT);
+    slot.remote.arrived = true;
+    assert_int_equal(stage_of(&host, CV_FRAME_GOT, 1, 5), CV_STAGE_ARRIVED);
+    assert_int_equal(stage_of(&host, CV_FRAME_CUT_DONE, 1, 5), CV_STAGE_ARRIVED);
+    slot.remote.cutting = true;
+    assert_int_equal(stage_of(&host, CV_FRAME_CUT_DONE, 1, 5), CV_STAGE_CUT_DUE);
+    assert_int_equal(stage_of(&host, CV_FRAME_END, 1, 5), CV_STAGE_ARRIVED);
+    slot.stopping = true;
+    assert_int_equal(stage_of(&host, CV_FRAME_END, 1, 5), CV_STAGE_STOPPING);
+    slot.remote.computed = true;
+    assert_int_equal(stage_of(&host, CV_FRAME_END, 1, 5), CV_STAGE_COMPUTED);
+    hosts.keeps = true;
+    assert_int_equal(stage_of(&host, CV_FRAME_OUTPUT, 1, 5), CV_STAGE_KEEPING);
+    slot.busy = false;
+    assert_int_equal(stage_of(&host, CV_FRAME_END, 1, 5), CV_STAGE_NO_PIECE);
+    assert_int_equal(stage_of(&host, CV_FRAME_PARTIAL, 1, 5), CV_STAGE_NO_FOLD);
+}
+
+/* What is still to be heard of a piece is heard once. */
+static void what_is_owed_is_paid_once(void **state)
+{
+    struct cv_hosts hosts = { .nready = 1 };
+    struct cv_host_seat seats[1] = { { 0 } };
+    struct cv_host host = {
+        .hosts = &hosts, .slots = 1, .seats = seats, .state = CV_HOST_READY
+    };
+    struct cv_slot slot = { .busy = false };
+    const struct cv_frame_head end = { .type = CV_FRAME_END, .chunk = 9 },
+                               cut = { .type = CV_FRAME_CUT_DONE, .chunk = 9 };
+
+    (void)state;
+    slot.remote.number = 9;
+    cv_host_owes(&host, &slot, false, false);
+    assert_int_equal(host.nowed, 0);
+    cv_host_owes(&host, &slot, true, true);
+    assert_int_equal(stage_of(&host, CV_FRAME_END, 0, 9), CV_STAGE_GIVEN_UP);
+    assert_int_equal(stage_of(&host, CV_FRAME_CUT_DONE, 0, 9), CV_STAGE_CUT_DUE);
+    cv_host_paid(&host, &end);
+    assert_int_equal(stage_of(&host, CV_FRAME_END, 0, 9), CV_STAGE_NO_PIECE);
+    assert_int_equal(stage_of(&host, CV_FRAME_CUT_DONE, 0, 9), CV_STAGE_CUT_DUE);
+    cv_host_paid(&host, &cut);
+    assert_int_equal(stage_of(&host, CV_FRAME_CUT_DONE, 0, 9), CV_STAGE_NO_PIECE);
+    assert_int_equal(host.nowed, 0);
+    /* There is an end to what may be owed. */
+    for (uint64_t i = 0; i < 100000; i++) {
+        slot.remote.number = i;
+        cv_host_owes(&host, &slot, true, false);
+    }
+    assert_int_equal(host.nowed, 1 << 16);
+    free(host.owed);
+}
+
+static void commands_that_stay_have_stages_as_well(void **state)
+{
+    struct cv_hosts hosts = { .nready = 1 };
+    struct cv_host_seat seats[1] = { { 0 } };
+    struct cv_host host = {
+        .hosts = &hosts, .slots = 1, .seats = seats, .state = CV_HOST_READY
+    };
+
+    (void)state;
+    assert_int_equal(stage_of(&host, CV_FRAME_LEFT, 0, 0), CV_STAGE_PLAIN);
+    assert_int_equal(stage_of(&host, CV_FRAME_SILENT, 1, 0), CV_STAGE_NO_SEAT);
+    hosts.terms.persistent = true;
+    assert_int_equal(stage_of(&host, CV_FRAME_LEFT, 0, 0), CV_STAGE_IDLE);
+    seats[0].given = true;
+    assert_int_equal(stage_of(&host, CV_FRAME_LEFT, 0, 0), CV_STAGE_STAYS);
+    assert_int_equal(stage_of(&host, CV_FRAME_HAS_LEFT, 0, 0), CV_STAGE_STAYS);
+    seats[0].told = true;
+    assert_int_equal(stage_of(&host, CV_FRAME_SILENT, 0, 0), CV_STAGE_TOLD);
+    seats[0].leaving = true;
+    assert_int_equal(stage_of(&host, CV_FRAME_SILENT, 0, 0), CV_STAGE_TOLD);
+    assert_int_equal(stage_of(&host, CV_FRAME_HAS_LEFT, 0, 0), CV_STAGE_LEAVING);
+}
+
+static enum cv_worker_stage worker_stage(const struct cv_worker *worker, uint8_t type,
+                                         uint32_t seat, uint64_t chunk)
+{
+    const struct cv_frame_head head = { .type = type, .peer = seat, .chunk = chunk };
+    struct cv_task *task;
+
+    return cv_worker_stage(worker, &head, &task);
+}
+
+/* Pieces 3 and 4 are slot 0's, the numbers up to 4 have been heard. */
+static void a_worker_knows_which_pieces_it_has_heard_of(void **state)
+{
+    struct cv_task coming = { .chunk = 3 }, complete = { .chunk = 4, .complete = true };
+    struct cv_seat seats[2];
+    struct cv_worker worker = { .seats = seats };
+
+    (void)state;
+    assert_int_equal(worker_stage(&worker, CV_FRAME_DATA, 0, 3), CV_WORKER_NEW);
+    worker.greeted = true;
+    assert_int_equal(worker_stage(&worker, CV_FRAME_DATA, 0, 3), CV_WORKER_GREETED);
+    worker.ready = true;
+    assert_int_equal(worker_stage(&worker, CV_FRAME_DATA, 0, 3), CV_WORKER_NO_SEAT);
+    assert_int_equal(worker_stage(&worker, CV_FRAME_GIVE, 0, 3), CV_WORKER_NO_FOLD);
+    worker.nseats = 2;
+    memset(seats, 0, sizeof seats);
+    for (int i = 0; i < 2; i++)
+        cv_tasks_init(&seats[i].tasks);
+    assert_int_equal(worker_stage(&worker, CV_FRAME_PIECE, 0, 0), CV_WORKER_UNHEARD);
+    cv_tasks_add(&seats[0].tasks, &coming);
+    cv_tasks_add(&seats[0].tasks, &complete);
+    worker.next_chunk = 5;
+    assert_int_equal(worker_stage(&worker, CV_FRAME_PIECE, 0, 2), CV_WORKER_OVER);
+    assert_int_equal(worker_stage(&worker, CV_FRAME_DATA, 0, 3), CV_WORKER_COMING);
+    assert_int_equal(worker_stage(&worker, CV_FRAME_DATA, 1, 3), CV_WORKER_OVER);
+    assert_int_equal(worker_stage(&worker, CV_FRAME_DATA, 0, 4), CV_WORKER_COMPLETE);
+    assert_int_equal(worker_stage(&worker, CV_FRAME_PIECE, 1, 5), CV_WORKER_UNHEARD);
+    assert_int_equal(worker_stage(&worker, CV_FRAME_LEAVE, 1, 5), CV_WORKER_SEAT);
+    assert_int_equal(worker_stage(&worker, CV_FRAME_LEAVE, 2, 5), CV_WORKER_NO_SEAT);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_frame_of_a_host_in_every_stage),
+        cmocka_unit_test(every_frame_of_a_master_in_every_stage),
+        cmocka_unit_test(a_piece_goes_from_stage_to_stage),
+        cmocka_unit_test(what_is_owed_is_paid_once),
+        cmocka_unit_test(commands_that_stay_have_stages_as_well),
+        cmocka_unit_test(a_worker_knows_which_pieces_it_has_heard_of),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
