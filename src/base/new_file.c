@@ -137,6 +137,24 @@ enum cleave_status cv_new_file_open(const char *path, unsigned how,
     return status;
 }
 
+enum cleave_status cv_new_file_check(const char *path, unsigned how,
+                                     struct cleave_error *err)
+{
+    struct cv_file_target target;
+    struct cv_new_file file;
+    bool in_place;
+
+    CV_TRY(cv_file_target_find(path, &target, err));
+    in_place = target.exists && !S_ISDIR(target.info.st_mode) &&
+               (target.magic || !S_ISREG(target.info.st_mode));
+    cv_file_target_done(&target);
+    if (in_place)
+        return CLEAVE_OK;
+    CV_TRY(cv_new_file_open(path, how, &file, err));
+    cv_new_file_drop(&file);
+    return CLEAVE_OK;
+}
+
 /* --- its name ----------------------------------------------------------------------------- */
 
 /* Owner, group and permissions. Where the group cannot be kept, it must not get what

@@ -34,6 +34,9 @@ struct cv_new_file {
 /* Texts of errors are reasons to be put behind "cannot write 'NAME': ". */
 enum cleave_status cv_new_file_open(const char *path, unsigned how,
                                     struct cv_new_file *out, struct cleave_error *err);
+/* Whether it could be opened, without opening a device or a pipe. Makes no file that stays. */
+enum cleave_status cv_new_file_check(const char *path, unsigned how,
+                                     struct cleave_error *err);
 /* Give it its name: all has been written. The descriptor stays open. Does nothing for one
  * that is written in place, and the second time. */
 enum cleave_status cv_new_file_place(struct cv_new_file *file, struct cleave_error *err);

@@ -24,6 +24,17 @@ enum cv_option_kind {
     CV_OPTION_SECONDS, /* double: a time of 0 or more, "500ms"          */
 };
 
+/* What is done with the file that an option names. */
+enum cv_file_role {
+    CV_FILE_NONE, /* read if the argument is FILE or TRACE, else it names no file  */
+    CV_FILE_READ,
+    CV_FILE_INPUT,   /* read; without it standard input is                            */
+    CV_FILE_JOURNAL, /* from here on written: read as well, and kept                  */
+    CV_FILE_WRITTEN, /* replaced when the new one is whole                            */
+    CV_FILE_KEPT,    /* written, but an older one is replaced only with --force       */
+    CV_FILE_RESULT,  /* written; without it standard output is                        */
+};
+
 struct cv_strings {
     const char **items; /* owned by the arena of the call */
     size_t count;
@@ -39,6 +50,7 @@ struct cv_option {
     bool required;
     int value;          /* FLAG: what is stored                            */
     double least, most; /* COUNT, NUMBER: the range, both ends allowed     */
+    enum cv_file_role file;
     /* Optional, for what follows from a table elsewhere: the list that stands for "%s" in
      * `help`, and the words, with a space between, that complete the argument. */
     void (*add_list)(struct cv_text *out);

@@ -27,6 +27,7 @@ struct cv_verb {
     const char *summary;     /* for lists: one line without a full stop */
     const char *description; /* a paragraph; '\n' starts another */
     const char *operands;    /* as usage shows them: "[NAME]"; NULL when none */
+    bool operand_files;      /* operands are files, which are read */
     size_t max_operands;
     bool command; /* the operands are a command: its options are not the verb's */
     const struct cv_option_group *groups; /* NULL: only --help */
@@ -34,6 +35,7 @@ struct cv_verb {
     const char *examples;
     const void *presets; /* copied before parsing; NULL: zeroes */
     size_t values_size;
+    bool checks_files; /* `run` calls cv_files_check itself; else it is done before */
     /* Returns an exit status; the caller flushes and checks stdout. */
     int (*run)(const struct cv_call *call);
 };

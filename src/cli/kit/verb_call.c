@@ -1,6 +1,7 @@
 /* verb_call.c -- from the words behind a verb to its exit status.
  * SPDX-License-Identifier: MIT */
 #include <string.h>
+#include "cli/kit/file_roles.h"
 #include "cli/kit/help.h"
 #include "cli/kit/output.h"
 #include "cli/kit/verb.h"
@@ -43,7 +44,9 @@ int cv_verb_call(const struct cv_verb *verb, int count, char *const *words)
                                       .nwords = count,
                                       .words = words };
 
-        status = verb->run(&call);
+        status = verb->checks_files ? CV_EXIT_DONE : cv_files_check(&call);
+        if (status == CV_EXIT_DONE)
+            status = verb->run(&call);
     }
     cv_arena_done(&arena);
     return status;

@@ -18,6 +18,7 @@ const struct cv_run_options cv_run_presets = { .memory = 256e6 };
 static const struct cv_option input_options[] = {
     { .name = "--input", .letter = 'i', .kind = CV_OPTION_REPEAT, .argument = "FILE",
       .offset = FIELD(inputs),
+      .file = CV_FILE_INPUT,
       .help = "Read this file; may be given several times, the files are read one after "
               "the other. Default: standard input." },
     { .name = "--split", .kind = CV_OPTION_TEXT, .argument = "HOW",
@@ -107,6 +108,7 @@ static const struct cv_option host_options[] = {
 static const struct cv_option output_options[] = {
     { .name = "--output", .letter = 'o', .kind = CV_OPTION_TEXT, .argument = "FILE",
       .offset = FIELD(output),
+      .file = CV_FILE_RESULT,
       .help = "Write the outputs to this file. An older one is replaced when all outputs "
               "are there; of a run that fails or is stopped, what was written is kept "
               "beside, and it is said where. Default, and -: standard output." },
@@ -153,6 +155,7 @@ static const struct cv_option failure_options[] = {
       .help = "Keep the input of every chunk that failed for good in this folder." },
     { .name = "--journal", .kind = CV_OPTION_TEXT, .argument = "FILE",
       .offset = FIELD(journal),
+      .file = CV_FILE_JOURNAL,
       .help = "Keep what is finished in this SQLite file, so that the run can be resumed." },
     { .name = "--resume", .value = 1, .offset = FIELD(resume),
       .help = "Do not do again what the journal holds, as long as its input has not "
@@ -165,6 +168,7 @@ static const struct cv_option failure_options[] = {
 static const struct cv_option report_options[] = {
     { .name = "--joblog", .kind = CV_OPTION_TEXT, .argument = "FILE",
       .offset = FIELD(joblog),
+      .file = CV_FILE_WRITTEN,
       .help = "Write a line for every end of a command, with the columns of GNU "
               "parallel." },
     { .name = "--dry-run", .value = 1, .offset = FIELD(dry_run),
@@ -177,6 +181,7 @@ static const struct cv_option report_options[] = {
       .help = "Write a line about the progress now and then, for logs." },
     { .name = "--trace", .kind = CV_OPTION_TEXT, .argument = "FILE",
       .offset = FIELD(trace),
+      .file = CV_FILE_WRITTEN,
       .help = "Write every event and order to this file, as JSON lines. "
               CV_TRACE_FORMATS_HELP },
     { .name = "--json", .value = 1, .offset = FIELD(json),

@@ -53,6 +53,7 @@ static const struct cv_option options[] = {
       .help = "Take a copy of cleave to hosts that lack it." },
     { .name = "--output", .letter = 'o', .kind = CV_OPTION_TEXT, .argument = "FILE",
       .offset = FIELD(output),
+      .file = CV_FILE_WRITTEN,
       .help = "Where to write the platform file. Default: standard output." },
     { .name = NULL },
 };

@@ -60,6 +60,7 @@ static const struct cv_option output_options[] = {
       .help = "Write comma-separated values, with a heading." },
     { .name = "--output", .letter = 'o', .kind = CV_OPTION_TEXT, .argument = "FILE",
       .offset = OWN(output.page),
+      .file = CV_FILE_KEPT,
       .help = "Write a page with plots and tables to this file instead; - is standard "
               "output." },
     { .name = "--force", .letter = 'f', .value = 1, .offset = OWN(output.force),

@@ -61,6 +61,7 @@ static const struct cv_option platform_options[] = {
 static const struct cv_option output_options[] = {
     { .name = "--output", .letter = 'o', .kind = CV_OPTION_TEXT, .argument = "FILE",
       .offset = FIELD(output),
+      .file = CV_FILE_KEPT,
       .help = "Write to this file instead of stdout. A file that exists is kept." },
     { .name = "--force", .value = 1, .offset = FIELD(force),
       .help = "Replace the file if it exists." },

@@ -211,6 +211,7 @@ const struct cv_verb cv_verb_replay = {
         "differs, and says when it was given, to whom, and what would be ordered now. A "
         "run that was stopped is compared as far as it came.",
     .operands = "TRACE",
+    .operand_files = true,
     .max_operands = 1,
     .groups = groups,
     .examples = "cleave simulate load -p examples/unequal.yaml -l 2000 --error 0.2 "

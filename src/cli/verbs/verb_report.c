@@ -21,6 +21,7 @@ static const struct cv_option options[] = {
               "job. Differences are listed per worker." },
     { .name = "--output", .letter = 'o', .kind = CV_OPTION_TEXT, .argument = "FILE",
       .offset = FIELD(output), .required = true,
+      .file = CV_FILE_KEPT,
       .help = "Write the page to this file; - is standard output." },
     { .name = "--force", .letter = 'f', .value = 1, .offset = FIELD(force),
       .help = "Replace the file if it exists." },
@@ -110,6 +111,7 @@ const struct cv_verb cv_verb_report = {
         "no "
         "network, and can be printed.",
     .operands = "TRACE",
+    .operand_files = true,
     .max_operands = 1,
     .groups = groups,
     .examples =

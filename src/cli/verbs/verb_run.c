@@ -5,6 +5,7 @@
 #include <string.h>
 #include <cleave/trace.h>
 #include "base/text.h"
+#include "cli/kit/file_roles.h"
 #include "cli/kit/output.h"
 #include "cli/run/run_command.h"
 #include "cli/run/run_mpi.h"
@@ -278,6 +279,8 @@ static int lead(const struct cv_call *call, const struct cv_run_mpi *mpi)
     int status = cv_run_command_check(call, values->literal != 0);
 
     if (status == CV_EXIT_DONE)
+        status = cv_files_check(call);
+    if (status == CV_EXIT_DONE)
         status = cv_reach_open(&reach, call->arena);
     crew = (struct cv_crew){ .platform = NULL };
     if (status == CV_EXIT_DONE)
@@ -346,5 +349,6 @@ const struct cv_verb cv_verb_run = {
         "cleave run -q -i examples/unequal.yaml -j 2 --split paragraph -- tr a-z A-Z",
     .presets = &cv_run_presets,
     .values_size = sizeof(struct cv_run_options),
+    .checks_files = true, /* rank 0 of --mpi does, where they are */
     .run = run,
 };

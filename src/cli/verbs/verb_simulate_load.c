@@ -22,6 +22,7 @@ static const struct cv_option output_options[] = {
       .help = "Width of the chart. Default: that of the terminal." },
     { .name = "--trace", .kind = CV_OPTION_TEXT, .argument = "FILE",
       .offset = FIELD(trace),
+      .file = CV_FILE_WRITTEN,
       .help = "Write every event and order of the first run to this file, as JSON "
               "lines. A file of that name is replaced. " CV_TRACE_FORMATS_HELP },
     { .name = NULL },

@@ -56,6 +56,7 @@ static const struct cv_option output_options[] = {
       .help = "Write JSON: throughput, CPU efficiency, rounds, contentions, idle time." },
     { .name = "--trace", .kind = CV_OPTION_TEXT, .argument = "FILE",
       .offset = FIELD(trace),
+      .file = CV_FILE_WRITTEN,
       .help = "With one stream: write every event and order to this file, as JSON lines. "
               "A file of that name is replaced. " CV_TRACE_FORMATS_HELP },
     { .name = NULL },
