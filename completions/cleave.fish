@@ -255,6 +255,7 @@ complete -c cleave -n '__fish_seen_subcommand_from calibrate' -l ssh -x -d 'How 
 complete -c cleave -n '__fish_seen_subcommand_from calibrate' -l remote -x -d 'Where cleave is on the hosts, as in \'cleave run\''
 complete -c cleave -n '__fish_seen_subcommand_from calibrate' -l push -d 'Take a copy of cleave to hosts that lack it'
 complete -c cleave -n '__fish_seen_subcommand_from calibrate' -l output -s o -r -F -d 'Where to write the platform file'
+complete -c cleave -n '__fish_seen_subcommand_from calibrate' -l force -d 'Replace the file if it exists'
 complete -c cleave -n '__fish_seen_subcommand_from calibrate' -l topology -r -F -d 'A platform file of SimGrid: messages go over its links, which they'
 complete -c cleave -n '__fish_seen_subcommand_from calibrate' -l master -x -d 'The host of the topology that holds the load'
 complete -c cleave -n '__fish_seen_subcommand_from calibrate' -l worker-hosts -x -d 'Hosts of the topology that take part, by name'

@@ -109,6 +109,25 @@ beside() {
     done
 }
 
+@test "calibrate keeps a file that exists, and says so before it measures" {
+    prepare
+    umask 022
+    echo "# by hand" >file
+    refuses "--output: 'file' exists; use --force to replace it" \
+        calibrate -i lab.yaml -o file -- sh -c 'touch measured; cat'
+    [ ! -e measured ]
+    refuses "--output: 'file' exists; use --force to replace it" \
+        calibrate --topology "$CLEAVE_SOURCE_DIR/examples/two-sites.xml" -o file
+    [ "$(cat file)" = "# by hand" ]
+    cleave 1 calibrate -i lab.yaml -j 2 --force -o file -- false
+    [ "$(cat file)" = "# by hand" ]
+    [ -z "$(beside)" ]
+    cleave 0 calibrate -i lab.yaml -j 2 --force -o file -- cat
+    grep -q ^workers: file
+    cleave 0 calibrate -i lab.yaml -j 2 -o new -- cat
+    [ "$(stat -c %a new)" = 644 ]
+}
+
 @test "a folder that may not be written is told with what to do" {
     prepare
     [ "$(id -u)" -ne 0 ] || skip "root may write everywhere"

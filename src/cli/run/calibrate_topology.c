@@ -7,13 +7,15 @@
 #include "io/platform_writer.h"
 
 static int write_star(const struct cleave_platform *platform,
-                      const struct cv_topology_options *options, const char *output)
+                      const struct cv_topology_options *options, const char *output,
+                      bool force)
 {
     char comment[600], shown[CV_ECHO_ROOM];
     struct cv_output_file out;
     struct cleave_error err;
     bool failed;
-    const int status = cv_output_open(&out, "--output", output != NULL ? output : "-", 0);
+    const int status = cv_output_open(&out, "--output", output != NULL ? output : "-",
+                                      force ? 0 : CV_NEW_FILE_ONLY);
 
     if (status != CV_EXIT_DONE)
         return status;
@@ -30,7 +32,7 @@ static int write_star(const struct cleave_platform *platform,
 }
 
 int cv_calibrate_topology(const struct cv_topology_options *options, uint64_t workers,
-                          const char *output, struct cv_arena *arena)
+                          const char *output, bool force, struct cv_arena *arena)
 {
     const struct cleave_simgrid *found = NULL;
     struct cleave_platform *platform = NULL;
@@ -47,7 +49,7 @@ int cv_calibrate_topology(const struct cv_topology_options *options, uint64_t wo
         simgrid.nworkers = (uint32_t)workers;
     status = cv_topology_platform(options, &simgrid, &platform);
     if (status == CV_EXIT_DONE)
-        status = write_star(platform, options, output);
+        status = write_star(platform, options, output, force);
     cleave_platform_free(platform);
     return status;
 }

@@ -5,8 +5,8 @@
 #include "cli/kit/topology_options.h"
 
 /* Measure and write the platform file of so many workers (0: all hosts) to `output`, NULL
- * for standard output. Returns an exit status. */
+ * for standard output; an older file is replaced only with `force`. Returns an exit status. */
 int cv_calibrate_topology(const struct cv_topology_options *options, uint64_t workers,
-                          const char *output, struct cv_arena *arena);
+                          const char *output, bool force, struct cv_arena *arena);
 
 #endif

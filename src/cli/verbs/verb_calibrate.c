@@ -18,7 +18,7 @@ struct values {
     struct cv_strings inputs;
     const char *split, *output, *hosts, *ssh, *program;
     uint64_t workers;
-    int header, push;
+    int header, push, force;
     struct cv_topology_options where;
 };
 
@@ -53,8 +53,11 @@ static const struct cv_option options[] = {
       .help = "Take a copy of cleave to hosts that lack it." },
     { .name = "--output", .letter = 'o', .kind = CV_OPTION_TEXT, .argument = "FILE",
       .offset = FIELD(output),
-      .file = CV_FILE_WRITTEN,
-      .help = "Where to write the platform file. Default: standard output." },
+      .file = CV_FILE_KEPT,
+      .help = "Where to write the platform file. A file that exists is kept. Default: "
+              "standard output." },
+    { .name = "--force", .value = 1, .offset = FIELD(force),
+      .help = "Replace the file if it exists." },
     { .name = NULL },
 };
 
@@ -148,8 +151,9 @@ static int save_take(const struct values *values, struct cleave_platform *platfo
 
     snprintf(comment, sizeof comment,
              "Measured by cleave calibrate on %.0f bytes; units are bytes.", bytes);
-    status = cv_output_open(&out, "--output",
-                            values->output != NULL ? values->output : "-", 0);
+    status =
+        cv_output_open(&out, "--output", values->output != NULL ? values->output : "-",
+                       values->force ? 0 : CV_NEW_FILE_ONLY);
     if (status != CV_EXIT_DONE) {
         cleave_platform_free(platform);
         return status;
@@ -323,7 +327,7 @@ static int run(const struct cv_call *call)
 
     if (values->where.file != NULL)
         return cv_calibrate_topology(&values->where, values->workers, values->output,
-                                     call->arena);
+                                     values->force != 0, call->arena);
     if (command == NULL)
         return cv_complain(CV_EXIT_FAILED, "out of memory for the command");
     if (values->inputs.count == 0)
