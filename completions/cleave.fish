@@ -232,7 +232,7 @@ complete -c cleave -n '__fish_seen_subcommand_from run' -l tmpdir -x -a '(__fish
 complete -c cleave -n '__fish_seen_subcommand_from run' -l retries -x -d 'Try a chunk again so often when its command fails'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l timeout -x -d 'Stop a command that takes longer than this on its chunk, which then has'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l halt -x -a 'never soon,fail= now,fail=' -d 'never (default): do the rest all the same'
-complete -c cleave -n '__fish_seen_subcommand_from run' -l failed -x -a '(__fish_complete_directories)' -d 'Keep the input of every chunk that failed for good in this folder'
+complete -c cleave -n '__fish_seen_subcommand_from run' -l failed -x -a '(__fish_complete_directories)' -d 'Keep the input of every chunk that failed for good in this folder, as'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l journal -r -F -d 'Keep what is finished in this SQLite file, so that the run can be'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l resume -d 'Do not do again what the journal holds, as long as its input has not'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l overwrite -d 'Forget what the journal holds'

@@ -152,7 +152,8 @@ static const struct cv_option failure_options[] = {
               "running, too." },
     { .name = "--failed", .kind = CV_OPTION_TEXT, .argument = "DIR",
       .offset = FIELD(failed),
-      .help = "Keep the input of every chunk that failed for good in this folder." },
+      .help = "Keep the input of every chunk that failed for good in this folder, as "
+              "NAME.BEGIN-END. Files that are there already are not touched." },
     { .name = "--journal", .kind = CV_OPTION_TEXT, .argument = "FILE",
       .offset = FIELD(journal),
       .file = CV_FILE_JOURNAL,
