@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "engine/handed_out.h"
+#include "engine/headway.h"
 #include "engine/reduce_check.h"
 #include "engine/return_check.h"
 #include "policy/kit/orders.h"
@@ -24,6 +25,7 @@ struct cv_driver {
     struct cleave_orders orders;
     struct cv_run run; /* the current one                      */
     uint64_t chunks;
+    struct cv_headway headway;
     struct cv_handed_out handed;    /* units sent                           */
     struct cv_reduce_check reduce;  /* of a reduction                       */
     struct cv_return_check returns; /* when results come back               */
@@ -91,6 +93,7 @@ static enum cleave_status start_policy(struct cv_driver *driver, struct cleave_e
     driver->orders.out_of_memory = false;
     driver->chunks = 0;
     cv_handed_out_clear(&driver->handed);
+    cv_headway_begin(&driver->headway, driver->view.units_total);
     cv_return_check_clear(&driver->returns);
     if (policy->task == CLEAVE_TASK_REDUCE &&
         !cv_reduce_check_init(&driver->reduce, &driver->arena, driver->view.nworkers,
@@ -123,6 +126,7 @@ static enum cleave_status check_load_order(struct cv_driver *driver,
                        name, order->units, order->worker);
     if (order->kind == CLEAVE_RECALL)
         return CLEAVE_OK;
+    cv_headway_order(&driver->headway);
     if (has_results(driver) && !cv_return_check_sent(&driver->returns, order->worker))
         return cv_fail_memory(err, "the results of a run");
     if (driver->engine->left == NULL) /* what is asked for is given */
@@ -319,6 +323,29 @@ static void note_event(struct cv_driver *driver, const struct cleave_event *even
     }
 }
 
+/* A policy that orders for ever and gets nowhere is stopped. */
+static enum cleave_status check_headway(struct cv_driver *driver,
+                                        const struct cleave_event *event,
+                                        struct cleave_error *err)
+{
+    const char *name = driver->planned->policy->name;
+
+    if (!cv_headway_note(&driver->headway, event))
+        return cv_fail(err, CLEAVE_EPOLICY,
+                       "policy '%s' makes no headway: since %g s there were %llu events, "
+                       "and nothing was done",
+                       name, driver->headway.since_s,
+                       (unsigned long long)driver->headway.idle);
+    /* Records bound the number of chunks of a real run. */
+    if (driver->chunks > CV_CHUNKS_MOST && driver->engine->left == NULL)
+        return cv_fail(err, CLEAVE_EPOLICY,
+                       "policy '%s' made more than %d chunks, and %g of %g units are "
+                       "left: expected larger ones",
+                       name, CV_CHUNKS_MOST, driver->view.units_left,
+                       driver->view.units_total);
+    return CLEAVE_OK;
+}
+
 static enum cleave_status check_end(const struct cv_driver *driver,
                                     struct cleave_error *err)
 {
@@ -361,6 +388,7 @@ enum cleave_status cv_driver_run(struct cv_driver *driver, const struct cv_run *
         CV_TRY(driver->engine->wait(driver->instance, &event, &any, err));
         if (any) {
             note_event(driver, &event, &outcome);
+            CV_TRY(check_headway(driver, &event, err));
             ask_left(driver);
         }
     }

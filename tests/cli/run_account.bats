@@ -95,7 +95,7 @@ without() {
 
 @test "a run that is stopped says what it left" {
     prepare
-    account 143 -i a -i b -j 1 --block 4k -- sh -c 'cat; case $CLEAVE_ENDS in "") [ -e go ] && kill -TERM $PPID; touch go ;; esac'
+    account 143 -i a -i b -j 1 --block 4k -- sh -c 'cat; [ -e go ] && kill -TERM $PPID; touch go'
     [ "$(sum left)" -gt 0 ]
     [ "$(($(field input_bytes) + $(sum left)))" -eq "$(cat a b | wc -c)" ]
     # Of a stream, what had come.
@@ -143,4 +143,20 @@ without() {
     printf '  - {name: %s, slots: 2, speed: 1e7, bandwidth: 1e8}\n' two >>h.yaml
     account 0 -i a -i b --hosts h.yaml --block 1k -- cat
     cmp <(cat a b) out
+}
+
+@test "chunks that would have no end are refused in one line" {
+    prepare
+    refuses "policy 'self': parameter 'chunk': expected at least 1, so that chunks have an end, got 1e-308" \
+        run -i a --policy self --param chunk=1e-308 -- cat
+    refuses "policy 'learn': parameter 'most': expected at least 1, so that chunks have an end, got 0.5" \
+        run -i a --param most=0.5 -- cat
+    refuses "policy 'learn': parameter 'first': expected at least 1, so that chunks have an end, got 1e-300" \
+        run -i a --param first=1e-300 --param growth=1 -- cat
+    refuses "--block: expected at least 1 byte, got 0.5" run -i a --block 0.5 -- cat
+    cd "$CLEAVE_SOURCE_DIR"
+    refuses "policy 'self': parameter 'chunk': expected at least 0.0002, so that chunks have an end, got 1e-308" \
+        simulate load -p $LAB -l 2000 --policy self --param chunk=1e-308
+    refuses "policy 'learn': parameter 'most': expected at least 0.0002, so that chunks have an end, got 1e-09" \
+        simulate load -p $LAB -l 2000 --policy learn --param most=1e-9
 }

@@ -93,6 +93,9 @@ static int fill_policy(const struct cv_call *call, struct cleave_execution *out)
     out->sharing.block = values->block;
     if (status != CV_EXIT_DONE || !(values->block > 0))
         return status;
+    if (values->block < 1)
+        return cv_complain(CV_EXIT_USAGE, "--block: expected at least 1 byte, got %g",
+                           values->block);
     if (cv_sharing_policy(&out->sharing, &policy, NULL) != CLEAVE_OK)
         return cv_complain(CV_EXIT_USAGE,
                            "expected --policy or --block, got --policy %s and --block",
@@ -215,6 +218,12 @@ static int save_trace(const struct cv_call *call,
                               .load = result->input_bytes });
 }
 
+/* What was asked for makes no sense, and nothing was done: there is nothing to sum up. */
+static bool is_refused(int status, const struct cleave_execution_result *result)
+{
+    return status == CV_EXIT_USAGE && result->chunks == 0 && result->resumed == 0;
+}
+
 /* *out_whole says that all of the result was written. */
 static int execute(const struct cv_call *call, struct cv_run_report *report,
                    struct cleave_execution *execution, bool *out_whole)
@@ -237,7 +246,8 @@ static int execute(const struct cv_call *call, struct cv_run_report *report,
 
         status = status == CV_EXIT_DONE ? saved : status;
     }
-    if (result != NULL && !values->quiet && !result->output_closed)
+    if (result != NULL && !values->quiet && !result->output_closed &&
+        !is_refused(status, result))
         cv_run_summary(result, values, report, status);
     cleave_trace_free(execution->tell.trace);
     cleave_execution_free(result);

@@ -17,6 +17,7 @@
 #include <math.h>
 
 #include "policy/pull/learn_costs.h"
+#include "policy/pull/pull.h"
 
 /* Streams: chunks grow until starting one is this part of its time. */
 static const double SHARE = 0.02;
@@ -30,6 +31,9 @@ static const double SLOW_GROWTH = 1.2;
 /* A share is not worth a start when it is this part of a chunk that is. */
 static const double CRUMB = 0.1;
 
+/* So many recalls per worker, and none of its chunks was finished meanwhile: it is enough. */
+enum { RECALLS = 8 };
+
 enum { NOBODY = UINT32_MAX };
 
 struct learn {
@@ -37,8 +41,23 @@ struct learn {
     struct cv_known known;
     double wake_s;  /* asked to be woken then; below 0: not                        */
     uint32_t asked; /* the idle worker that a recall is for, or NOBODY             */
+    uint32_t owed;  /* the one that what was recalled waits for, while the port is busy */
+    double owed_units;
+    uint32_t recalls; /* since a chunk was last finished                           */
     bool port_busy;
 };
+
+static enum cleave_status learn_plan(void *state, const struct cleave_view *view,
+                                     struct cleave_setup *setup, struct cleave_error *err)
+{
+    const struct learn *learn = state;
+
+    (void)setup;
+    CV_TRY(cv_pull_check_size("learn", "most", learn->most, view, err));
+    return learn->growth > 1
+               ? CLEAVE_OK
+               : cv_pull_check_size("learn", "first", learn->first, view, err);
+}
 
 static enum cleave_status learn_start(void *state, const struct cleave_view *view,
                                       struct cleave_setup *setup,
@@ -46,7 +65,7 @@ static enum cleave_status learn_start(void *state, const struct cleave_view *vie
 {
     struct learn *learn = state;
 
-    learn->asked = NOBODY;
+    learn->asked = learn->owed = NOBODY;
     learn->wake_s = -1;
     return cv_known_init(&learn->known, view, setup, err);
 }
@@ -224,6 +243,9 @@ static void recall(struct learn *learn, const struct cleave_view *view, uint32_t
                               : 0;
     double rest_s, speed_ups, units;
 
+    /* What goes to and fro is never done. */
+    if (learn->recalls >= RECALLS * learn->known.present)
+        return;
     if (late == NOBODY || !(cv_speed_of(&learn->known, helper) > 0) ||
         !(learn->known.workers[late].effective_ups > 0))
         return;
@@ -234,6 +256,7 @@ static void recall(struct learn *learn, const struct cleave_view *view, uint32_t
              (helper->link.rate_ups > 0 ? 1 / helper->link.rate_ups : 0));
     if (units > fmax(fmax(finest, learn->least), start_s * speed_ups / 2)) {
         learn->asked = idle;
+        learn->recalls++;
         cleave_order_recall(orders, late, units);
     } else if (learn->wake_s < 0) {
         learn->wake_s = now_s + rest_s + 2 * start_s + finest / speed_ups;
@@ -251,10 +274,30 @@ static void readmit(struct learn *learn, const struct cleave_view *view)
         learn->known.workers[w].lost = 0;
 }
 
+static bool is_idle(const struct learn *learn, uint32_t worker)
+{
+    return learn->known.workers[worker].held == 0 &&
+           !cv_is_out(&learn->known.workers[worker]);
+}
+
+/* What was recalled for an idle worker while the port was busy: whoever else it was given
+ * to would be the last again, maybe the one that it was taken from. */
+static void give_owed(struct learn *learn, const struct cleave_view *view, double now_s,
+                      struct cleave_orders *orders)
+{
+    const uint32_t idle = learn->owed;
+
+    learn->owed = NOBODY;
+    if (idle != NOBODY && is_idle(learn, idle) && view->units_left > 0)
+        give(learn, view, idle, fmin(learn->owed_units, view->units_left), now_s, orders);
+}
+
 static void serve(struct learn *learn, const struct cleave_view *view, double now_s,
                   struct cleave_orders *orders)
 {
     readmit(learn, view);
+    if (!learn->port_busy)
+        give_owed(learn, view, now_s, orders);
     while (view->units_left > 0) {
         double end_s;
         uint32_t worker;
@@ -271,7 +314,7 @@ static void serve(struct learn *learn, const struct cleave_view *view, double no
     }
     /* Nothing is left, or it is left to those who are soon ready. */
     for (uint32_t w = 0; w < view->nworkers && learn->asked == NOBODY; w++)
-        if (learn->known.workers[w].held == 0 && !cv_is_out(&learn->known.workers[w]))
+        if (is_idle(learn, w))
             recall(learn, view, w, now_s, orders);
 }
 
@@ -284,11 +327,12 @@ static void recalled(struct learn *learn, const struct cleave_view *view,
 
     learn->asked = NOBODY;
     cv_known_recalled(&learn->known, event);
-    if (event->units > 0 && idle != NOBODY && learn->known.workers[idle].held == 0 &&
-        !cv_is_out(&learn->known.workers[idle]) && !learn->port_busy &&
-        view->units_left > 0)
-        give(learn, view, idle, fmin(event->units, view->units_left), event->time_s,
-             orders);
+    if (!(event->units > 0) || idle == NOBODY)
+        return;
+    learn->owed = idle;
+    learn->owed_units = event->units;
+    if (!learn->port_busy)
+        give_owed(learn, view, event->time_s, orders);
 }
 
 static void learn_decide(void *state, const struct cleave_view *view,
@@ -307,6 +351,8 @@ static void learn_decide(void *state, const struct cleave_view *view,
                    learn->known.latency_s);
         cv_known_drop(&learn->known, event);
         seen->lost = 0;
+        if (event->units > 0)
+            learn->recalls = 0;
         cv_known_pool(&learn->known, view);
         break;
     case CLEAVE_LOST:
@@ -355,6 +401,7 @@ const struct cleave_policy cleave_policy_learn = {
     .takes_joiners = true,
     .state_size = sizeof(struct learn),
     .params = learn_params,
+    .plan = learn_plan,
     .start = learn_start,
     .decide = learn_decide,
 };

@@ -5,6 +5,9 @@
 
 #include "policy/kit/bandwidth_order.h"
 
+/* Of a simulated run, that can be asked for. */
+static const double MOST_CHUNKS = 1e7;
+
 enum cleave_status cv_pull_plan(struct cv_pull *pull, const struct cleave_view *view,
                                 struct cleave_setup *setup, struct cleave_error *err)
 {
@@ -188,4 +191,23 @@ double cv_least_chunk(const struct cleave_view *view)
     double equal_share = view->units_total / view->nworkers;
 
     return fmin(fmax(cv_overhead_units(view, NULL), equal_share / 1000), equal_share);
+}
+
+enum cleave_status cv_pull_check_size(const char *policy, const char *param, double units,
+                                      const struct cleave_view *view,
+                                      struct cleave_error *err)
+{
+    double least = 0;
+
+    if (view->real)
+        least = 1;
+    else if (isfinite(view->units_total))
+        least = view->units_total / MOST_CHUNKS;
+    if (!(units > 0) || units >= least)
+        return CLEAVE_OK;
+    return cv_fail(
+        err, CLEAVE_EINPUT,
+        "policy '%s': parameter '%s': expected at least %g, so that chunks have "
+        "an end, got %g",
+        policy, param, least, units);
 }

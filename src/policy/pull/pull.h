@@ -70,6 +70,12 @@ double cv_overhead_units(const struct cleave_view *view, const bool *member);
  * at least a thousandth of an equal share and at most an equal share. */
 double cv_least_chunk(const struct cleave_view *view);
 
+/* Refuse a size that chunks never get beyond, so small that there would be no end of them;
+ * 0 is none. In a real run there is a record in each. */
+enum cleave_status cv_pull_check_size(const char *policy, const char *param, double units,
+                                      const struct cleave_view *view,
+                                      struct cleave_error *err);
+
 /* Parameters of a policy of state type `type` with a struct cv_pull at `member`. To ask
  * ahead hides the transfer of small equal chunks; with shrinking chunks it hands out the
  * large ones before it is known who is slow. */

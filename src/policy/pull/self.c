@@ -20,6 +20,7 @@ static enum cleave_status self_plan(void *state, const struct cleave_view *view,
     if (self->chunk <= 0 && isinf(view->units_total))
         return cv_fail(err, CLEAVE_EINPUT,
                        "policy 'self' needs the parameter chunk for a stream");
+    CV_TRY(cv_pull_check_size("self", "chunk", self->chunk, view, err));
     if (self->chunk <= 0)
         self->chunk = view->units_total / (10.0 * view->nworkers);
     return cv_pull_plan(&self->pull, view, setup, err);
