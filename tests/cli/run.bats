@@ -324,19 +324,6 @@ PYTHON
     nobody 'sleep 9871'
 }
 
-@test "children that are left behind are killed" {
-    prepare
-    seq 4 >in
-    job -i in -j 2 --block 1 -- sh -c 'sleep 9872 >/dev/null 2>&1 & cat'
-    cmp in out
-    nobody 'sleep 9872'
-    # This one keeps the output open: it gets a moment, then it is killed, too.
-    echo 1 >in
-    job -i in -- sh -c 'sleep 9873 & cat'
-    cmp in out
-    nobody 'sleep 9873'
-}
-
 @test "no descriptor of ours reaches a command" {
     prepare
     seq 20 >in

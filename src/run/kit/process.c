@@ -378,6 +378,16 @@ void cv_process_signal(const struct cv_process *process, int signal)
         kill(-process->pid, SIGCONT);
 }
 
+bool cv_process_failed(const struct cv_process *process)
+{
+    siginfo_t info = { 0 };
+
+    return process->pid > 0 &&
+           waitid(P_PID, (id_t)process->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid == process->pid &&
+           (info.si_code != CLD_EXITED || info.si_status != 0);
+}
+
 static bool reap(struct cv_process *process, int flags)
 {
     int status = 0;

@@ -3,8 +3,8 @@
  *
  * A process leads a process group of its own, so that what it started can be stopped with
  * it. Its end shows as `pidfd` being readable. From then on until it is reaped its number
- * cannot belong to anybody else, so the order is: see the end, read the rest of its
- * output, signal the group if children were left behind, reap. */
+ * cannot belong to anybody else, so the order is: see the end, read its output to the end,
+ * signal the group if it is to be stopped, reap. */
 #ifndef CV_PROCESS_H
 #define CV_PROCESS_H
 #include <signal.h>
@@ -78,6 +78,8 @@ enum cleave_status cv_process_start(struct cv_process *process,
 /* Send a signal to the whole group; nothing happens if there is no process. A stopped
  * group is woken for SIGTERM, so that it can end. */
 void cv_process_signal(const struct cv_process *process, int signal);
+/* Whether it has ended, and not with status 0; it stays to be reaped. */
+bool cv_process_failed(const struct cv_process *process);
 /* Take its result if it has ended, and close pidfd, which must not be watched any more.
  * False: still running, nothing has changed. */
 bool cv_process_reap(struct cv_process *process);

@@ -12,9 +12,11 @@
 
 /* Bytes moved before others get their turn. */
 enum { TURN = 8 << 20 };
-/* After a polite signal, and after the end of a command whose output somebody still holds,
- * it is waited so long. */
+/* It is waited so long after the polite signal, after the other one, and after the failure
+ * of a command whose output somebody still holds. */
 static const double GRACE_S = 1;
+/* After so many signals there is none that could help. */
+enum { SIGNALS = 2 };
 
 /* --- for all kinds ------------------------------------------------------------------------ */
 
@@ -56,6 +58,10 @@ void cv_slot_kill_soon(struct cv_slot *slot)
 
 void cv_slot_kill(struct cv_slot *slot)
 {
+    if (slot->kills >= SIGNALS && slot->exited && slot->kind->abandon != NULL) {
+        slot->kind->abandon(slot);
+        return;
+    }
     cv_process_signal(&slot->process, slot->kills++ == 0 ? SIGTERM : SIGKILL);
     cv_slot_kill_soon(slot);
 }
@@ -138,14 +144,16 @@ enum cleave_status cv_slot_spawn(struct cv_slot *slot, struct cv_slot_pipes *pip
 
 /* --- a command for each piece ------------------------------------------------------------- */
 
-/* Both the process and its output have come to an end. */
+/* The process and its output have come to an end, or were given up. */
 static void finish(struct cv_slot *slot)
 {
     enum cv_slot_end end;
 
     cv_poller_remove(slot->poller, &slot->end_watch);
-    /* Children that it left; until it is reaped, its group has no other meaning. */
-    cv_process_signal(&slot->process, SIGKILL);
+    /* Children that a failure left; until it is reaped, its group has no other meaning.
+     * What a command leaves behind that succeeded is its own affair, as in a shell. */
+    if (slot->kills > 0 || cv_process_failed(&slot->process))
+        cv_process_signal(&slot->process, SIGKILL);
     cv_process_reap(&slot->process);
     end = slot->stopping                 ? CV_SLOT_STOPPED
           : slot->timed_out              ? CV_SLOT_TIMED_OUT
@@ -154,6 +162,14 @@ static void finish(struct cv_slot *slot)
     cv_slot_release(slot);
     slot->busy = false;
     slot->ended(slot->context, slot, end);
+}
+
+/* A piece is over as in a shell's pipe: the process has ended, whoever had its output has
+ * closed it, and nobody reads on, be it because all has been read. */
+static void check_over(struct cv_slot *slot)
+{
+    if (slot->exited && slot->out < 0 && slot->in.fd < 0 && slot->mate.fd < 0)
+        finish(slot);
 }
 
 static void output_ready(void *context, unsigned events)
@@ -170,8 +186,7 @@ static void output_ready(void *context, unsigned events)
     if (state != CV_STORE_END)
         return;
     close_output(slot);
-    if (slot->exited)
-        finish(slot);
+    check_over(slot);
 }
 
 static void process_ended(void *context, unsigned events)
@@ -181,23 +196,30 @@ static void process_ended(void *context, unsigned events)
     (void)events;
     slot->exited = true;
     cv_poller_remove(slot->poller, &slot->end_watch);
-    cv_inlet_close(&slot->in);
-    cv_inlet_close(&slot->mate);
     if (slot->out >= 0)
         output_ready(slot, CV_READABLE); /* what is there now; it may be all */
     else
-        finish(slot);
-    /* Children that hold the output open get their time, then they are stopped. */
-    if (slot->busy && slot->exited && slot->out >= 0) {
-        slot->kills = 0;
+        check_over(slot);
+    /* Children go on with the input and the output. But when it has failed, nobody wants
+     * what they write: they get a moment, then they are stopped. */
+    if (slot->busy && slot->exited && slot->kills == 0 &&
+        cv_process_failed(&slot->process))
         cv_slot_kill_soon(slot);
-    }
 }
 
 static void all_fed(void *context, struct cv_inlet *inlet)
 {
-    (void)context;
     cv_inlet_close(inlet);
+    check_over(context);
+}
+
+/* Whoever holds the output now is in a session of his own. */
+static void abandon_single(struct cv_slot *slot)
+{
+    cv_inlet_close(&slot->in);
+    cv_inlet_close(&slot->mate);
+    close_output(slot);
+    finish(slot);
 }
 
 /* A small piece fits into the pipe: then nobody has to wait for it to be read. */
@@ -329,6 +351,7 @@ static const struct cv_slot_kind single = {
     .stop = stop_single,
     .leave = leave_single,
     .done = done_single,
+    .abandon = abandon_single,
 };
 
 /* --- what users call ---------------------------------------------------------------------- */

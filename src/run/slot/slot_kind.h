@@ -10,6 +10,9 @@ struct cv_slot_kind {
     void (*stop)(struct cv_slot *slot);
     bool (*leave)(struct cv_slot *slot);
     void (*done)(struct cv_slot *slot);
+    /* It was killed some time ago, and somebody whom that did not reach holds its output:
+     * give up. NULL: nobody is waited for but the process itself. */
+    void (*abandon)(struct cv_slot *slot);
     bool travels; /* see cv_slot_travels */
 };
 
@@ -34,7 +37,8 @@ enum cleave_status cv_slot_spawn(struct cv_slot *slot, struct cv_slot_pipes *pip
 void cv_slot_release(struct cv_slot *slot);
 /* Stop the command when it takes longer than it may, from now on. */
 enum cleave_status cv_slot_limit(struct cv_slot *slot, struct cleave_error *err);
-/* Send the next signal: the polite one, later the other, until it has ended. */
+/* Send the next signal: the polite one, then the other; after that, give up what is
+ * left of it. */
 void cv_slot_kill(struct cv_slot *slot);
 /* Do that when it has not ended by itself soon. */
 void cv_slot_kill_soon(struct cv_slot *slot);

@@ -1,0 +1,121 @@
+# run_commands.bats -- when a command is over, and what ends it. SPDX-License-Identifier: MIT
+load helper
+
+# What a hung run would take; nothing here depends on how long things last.
+LONG=60
+
+# T -- a folder for the files of a test.
+prepare() {
+    T=$BATS_TEST_TMPDIR
+    cd "$T" || return 1
+    seq 5 >in
+}
+
+# job STATUS ARGUMENT... -- cleave run -q, its output in $T/out; the status must be that.
+job() {
+    local expected=$1 got=0
+    shift
+    timeout $LONG "$CLEAVE" run -q "$@" >"$T/out" 2>"$T/err" 3>&- || got=$?
+    if [ "$got" -ne "$expected" ]; then
+        echo "cleave run $*: exit status $got, expected $expected"
+        cat "$T/err"
+        return 1
+    fi
+}
+
+# gone PID -- that process is no more, soon at the latest.
+gone() {
+    for _ in $(seq 1000); do
+        if ! kill -0 "$1" 2>/dev/null || grep -q '^State:.Z' "/proc/$1/status" 2>/dev/null; then
+            return 0
+        fi
+        sleep 0.02
+    done
+    echo "still there: $(tr '\0' ' ' <"/proc/$1/cmdline")"
+    return 1
+}
+
+# --- when it is over ----------------------------------------------------------------------
+
+@test "output is read to its end, though the command has ended" {
+    prepare
+    for command in 'cat > >(sleep 1.5; wc -l)' '{ sleep 1.5; echo 5; } & cat >/dev/null'; do
+        job 0 -j 1 --block 1k -i in -- bash -c "$command"
+        [ "$(cat out)" = 5 ]
+    done
+    # One in another session is waited for as well.
+    job 0 -j 1 --block 1k -i in -- setsid sh -c 'sleep 0.3; wc -l'
+    [ "$(cat out)" = 5 ]
+}
+
+@test "input is given to its end, though the command has ended" {
+    prepare
+    seq 400000 >in
+    job 0 -j 1 --block 1G -i in -- sh -c 'exec 3<&0; { sleep 0.3; wc -l; } <&3 & exit 0'
+    [ "$(cat out)" = 400000 ]
+    # Also when its reader writes elsewhere.
+    job 0 -j 1 --block 1G -i in -- sh -c 'exec 3<&0; { sleep 0.3; wc -l; } <&3 >lines 2>&1 & exit 0'
+    appears lines
+    for _ in $(seq 1000); do
+        [ -s lines ] && break
+        sleep 0.02
+    done
+    [ "$(cat lines)" = 400000 ]
+    [ ! -s out ]
+    # Whoever reads no more is not waited for.
+    job 0 -j 1 --block 1G -i in -- sh -c 'exec 3<&0; { sleep 0.1; exec head -n 1; } <&3 & exit 0'
+    [ "$(cat out)" = 1 ]
+    job 0 -j 1 --block 1G -i in -- true
+}
+
+@test "what a good command leaves behind is its own affair" {
+    prepare
+    job 0 -j 1 --block 1k -i in -- sh -c 'sh -c "echo \$\$ >pid; exec sleep 1000" >/dev/null 2>&1 & cat'
+    cmp in out
+    appears pid
+    kill "$(cat pid)"
+}
+
+@test "children of a command that failed are killed" {
+    prepare
+    # It holds the output, and is not waited for.
+    job 1 -j 1 --block 1k -i in -- sh -c 'sh -c "trap \"\" TERM; echo \$\$ >pid; while :; do sleep 1000; done" & while [ ! -s pid ]; do sleep 0.02; done; exit 3'
+    grep -q 'the command exited with status 3$' err
+    gone "$(cat pid)"
+    # It does not.
+    rm pid
+    job 1 -j 1 --block 1k -i in -- sh -c 'sh -c "echo \$\$ >pid; exec sleep 1000" >/dev/null 2>&1 & while [ ! -s pid ]; do sleep 0.02; done; exit 3'
+    gone "$(cat pid)"
+}
+
+# --- --timeout and signals ----------------------------------------------------------------
+
+# A command that ends while another session holds its output.
+ESCAPED='setsid sh -c "echo \$\$ >pid.new; mv pid.new pid; exec sleep 1000" & while [ ! -e pid ]; do sleep 0.02; done'
+
+@test "--timeout holds for children, also where no signal reaches them" {
+    prepare
+    job 1 -j 1 --block 1k -i in --timeout 0.3 -- sh -c 'sleep 1000 & cat'
+    grep -q 'the command took longer than 0.3 s$' err
+    [ ! -s out ]
+    job 1 -j 1 --block 1k -i in --timeout 0.3 -- sh -c "$ESCAPED; cat"
+    grep -q 'the command took longer than 0.3 s$' err
+    [ ! -s out ]
+    kill "$(cat pid)"
+    rm pid
+    job 1 -j 1 --block 1k -i in --timeout 0.3 --reduce "$ESCAPED; cat" --block 2 -- cat
+    grep -q 'took longer than 0.3 s' err
+    kill "$(cat pid)"
+}
+
+@test "SIGTERM ends the run, whoever holds an output" {
+    prepare
+    "$CLEAVE" run -q -j 1 --block 1k -i in -- sh -c "$ESCAPED; sleep 1000" >out 2>err 3>&- &
+    local master=$!
+    appears pid
+    kill $master
+    gone $master
+    run wait $master
+    [ "$status" -eq 143 ]
+    kill "$(cat pid)"
+}
