@@ -75,6 +75,9 @@ struct cleave_input {
     const char *split; /* NULL: lines                                                  */
     bool header;       /* give the first record to every command                       */
     const char *pairs; /* borrowed: file of the mates, as descriptor 3; NULL: none     */
+    /* "auto" or NULL: inputs that are no text by their first bytes, as gzip, are refused
+     * unless records are of a fixed size; "none": their bytes are taken as they are. */
+    const char *decode;
 };
 
 /* Where results go. */

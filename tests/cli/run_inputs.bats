@@ -207,3 +207,64 @@ b' -- wc -l
     job -i in --split 'regex:a$' --block 1 -- wc -l
     [ "$(tr '\n' ' ' <out)" = '2 2 ' ]
 }
+
+# --- what is no text --------------------------------------------------------------------------
+
+@test "compressed files and archives are refused, with what to type" {
+    prepare
+    seq 1 1000 >in
+    gzip -k in
+    fails_with 2 -i in -i in.gz -- wc -l
+    says "cleave: in.gz: expected text records, got gzip: type 'zcat in.gz | cleave run ...', or say --decode none to cut the bytes as they are"
+    [ ! -s out ]
+    cp in.gz 'a name'
+    fails_with 2 -i 'a name' -- wc -l
+    says "cleave: a name: expected text records, got gzip: type 'zcat FILE | cleave run ...', or say --decode none to cut the bytes as they are"
+    tar cf in.tar in
+    for how in lines nul csv jsonl fasta paragraph 'regex:x'; do
+        fails_with 2 -i in.tar --split $how -- wc -l
+        says "cleave: in.tar: expected text records, got tar: type 'tar -xOf in.tar | cleave run ...', or say --decode none to cut the bytes as they are"
+    done
+    printf '@a\nA\n+\nI\n' >reads
+    fails_with 2 -i reads --pairs in.gz --split fastq -- cat
+    grep -q '^cleave: in.gz: expected text records, got gzip' err
+    # What it says works.
+    zcat in.gz | job -- cat
+    cmp in out
+    tar -xOf in.tar | job -- cat
+    cmp in out
+}
+
+@test "standard input is looked at, too, however slowly it comes" {
+    prepare
+    seq 1 1000 | gzip >in.gz
+    fails_with 2 -- wc -l <in.gz
+    says "cleave: standard input: expected text records, got gzip: put 'zcat |' before cleave run, or say --decode none to cut the bytes as they are"
+    fails_with 2 -- wc -l < <(printf '\037'; sleep 0.1; printf '\213'; sleep 0.1; printf '\010\n')
+    grep -q 'got gzip' err
+    seq 1 100 >in
+    tar cf in.tar in
+    fails_with 2 --split nul -- wc -l < <(head -c 120 in.tar; sleep 0.1; tail -c +121 in.tar)
+    grep -q 'got tar' err
+    # What only begins like it is passed on whole.
+    for text in '\037' 'P' 'PK\n' 'SQLite format\n' 'a\0\0\0'; do
+        printf "$text" >begins
+        job -- cat < <(cat begins)
+        cmp begins out
+    done
+}
+
+@test "--decode none, and records of a fixed size, take any bytes" {
+    prepare
+    seq 1 1000 | gzip >in.gz
+    size=$(wc -c <in.gz)
+    for input in "-i in.gz" ""; do
+        job $input --decode none -- cat < <(cat in.gz)
+        cmp in.gz out
+        job $input --split fixed:$size -- cat < <(cat in.gz)
+        cmp in.gz out
+        fails_with 2 $input --decode auto -- cat < <(cat in.gz)
+    done
+    fails_with 2 -i in.gz --decode gzip -- cat
+    says "cleave: --decode: expected auto or none, got 'gzip'"
+}

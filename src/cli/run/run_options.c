@@ -32,6 +32,11 @@ static const struct cv_option input_options[] = {
       .offset = FIELD(pairs),
       .help = "Give the records of this file that belong to those of a chunk to its "
               "command, on descriptor 3. Needs --split fastq." },
+    { .name = "--decode", .kind = CV_OPTION_TEXT, .argument = "HOW",
+      .offset = FIELD(decode), .add_words = cv_decode_words,
+      .help = "What to do with an input that is no text by its first bytes: compressed, an "
+              "archive, a program. auto (default): refuse it, and say what to type; none: "
+              "cut its bytes as they are. Records of fixed:BYTES may be any bytes." },
     { .name = NULL },
 };
 
@@ -227,6 +232,11 @@ void cv_split_words(struct cv_text *out)
     for (size_t i = 0; i < cv_splitter_kinds(); i++)
         cv_text_add(out, "%s%s%s", i > 0 ? " " : "", cv_splitter_name(i),
                     cv_splitter_needs(i) != NULL ? ":" : "");
+}
+
+void cv_decode_words(struct cv_text *out)
+{
+    cv_text_add(out, "auto none");
 }
 
 int cv_halt_read(const char *text, struct cleave_execution *out)

@@ -19,7 +19,7 @@ struct cv_run_options {
     double block, memory, timeout_s;
     uint64_t retries, rounds;
     int commutative, persistent, literal;
-    const char *pairs;
+    const char *pairs, *decode;
     int header, unordered, resume, overwrite, json, quiet, bar, dry_run;
 };
 
@@ -37,6 +37,7 @@ struct cv_crew {
 /* The splitters there are, as help lists them and as completion offers them. */
 void cv_split_list(struct cv_text *out);
 void cv_split_words(struct cv_text *out);
+void cv_decode_words(struct cv_text *out);
 
 /* How hosts are reached. */
 struct cv_reach {

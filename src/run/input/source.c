@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/fail.h"
 #include "run/input/source_inner.h"
+#include "run/input/split_kind.h"
 
 /* --- opening ---------------------------------------------------------------------------- */
 
@@ -81,6 +82,7 @@ enum cleave_status cv_source_open(const char *const *paths, size_t npaths,
         return cv_fail_memory(err, "an input");
     source->splitter = options->splitter;
     source->header = options->header;
+    source->raw = options->raw || options->splitter->record_bytes > 0;
     cv_range_set_init(&source->pending);
     status = open_files(source, npaths > 0 ? paths : standard, npaths > 0 ? npaths : 1,
                         options, err);

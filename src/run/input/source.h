@@ -39,6 +39,7 @@ struct cv_source_options {
     uint64_t hold; /* most bytes kept of a stream, unless a record has more; 0: below   */
     unsigned
         shares;   /* a piece of a stream has at most hold / shares bytes; 0: 4        */
+    bool raw;     /* take compressed and other binary inputs (magic.h) as they are     */
     bool numbers; /* let cv_source_records number the records of a stream             */
 };
 
@@ -70,7 +71,8 @@ enum cleave_status cv_source_open(const char *const *paths, size_t npaths,
                                   const struct cv_source_options *options,
                                   struct cv_source **out, struct cleave_error *err);
 void cv_source_free(struct cv_source *source);
-/* Look at the files before anything is given out: headers have to be the same, but for a
+/* Look at the files before anything is given out: they have to be text, unless `raw` or
+ * records are of a fixed size (streams are looked at as they come); headers have to be the same, but for a
  * byte order mark and the end of the line; files of fixed and fastq have to end where a
  * record does. Of a stream, and of csv, only cv_source_torn can tell. */
 enum cleave_status cv_source_vet(struct cv_source *source, struct cleave_error *err);

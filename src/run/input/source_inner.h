@@ -52,6 +52,7 @@ struct cv_stream {
     bool polls;    /* epoll can wait for it                                       */
     bool numbers;
     bool ended;
+    bool looked; /* at what it is (magic.h), or nobody asks                     */
     struct cv_spool
         spool; /* what came and is not finished                              */
     uint64_t device, inode;
@@ -119,7 +120,7 @@ struct cv_source_known {
 
 struct cv_source {
     const struct cv_splitter *splitter; /* borrowed */
-    bool header;
+    bool header, raw;
     struct cv_source_file *files; /* owned; none for a stream */
     size_t nfiles;
     size_t current;              /* the file in use; nfiles: none */

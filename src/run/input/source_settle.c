@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "base/fail.h"
+#include "run/input/magic.h"
 #include "run/input/split_kind.h"
 
 /* Least bytes between marks. A walk over as many takes some 30 microseconds. */
@@ -126,6 +127,24 @@ static enum cleave_status judge(struct cv_source *source, const struct tail *tai
     return move_on(source, tail, boundary, true, err);
 }
 
+/* Whether it may be text, once enough has come to tell. */
+static enum cleave_status look(struct cv_stream *stream, struct cleave_error *err)
+{
+    const size_t length =
+        stream->received < CV_MAGIC_LOOK ? (size_t)stream->received : CV_MAGIC_LOOK;
+    const struct cv_magic *magic;
+    uint64_t stretch_end;
+    bool undecided;
+
+    magic =
+        cv_magic_find(cv_spool_at(&stream->spool, 0, &stretch_end), length, &undecided);
+    if (magic != NULL)
+        return cv_magic_refuse(magic, stream->name,
+                               stream->borrowed ? NULL : stream->name, err);
+    stream->looked = !undecided || stream->ended;
+    return CLEAVE_OK;
+}
+
 enum cleave_status cv_stream_settle(struct cv_source *source, struct cleave_error *err)
 {
     struct cv_stream *stream = source->stream;
@@ -135,6 +154,10 @@ enum cleave_status cv_stream_settle(struct cv_source *source, struct cleave_erro
     enum cleave_status status = CLEAVE_OK;
     bool judged = true;
 
+    if (!stream->looked)
+        CV_TRY(look(stream, err));
+    if (!stream->looked)
+        return CLEAVE_OK;
     while (status == CLEAVE_OK && judged && source->next_judged < source->nknown)
         status = judge(source, &tail, &judged, err);
     if (status == CLEAVE_OK && judged)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "run/input/split_kind.h"
 
 enum {
     READ_MOST = 4 << 20, /* by one call                                       */
@@ -83,6 +84,7 @@ enum cleave_status cv_stream_new(const char *path,
         return cv_fail_memory(err, "an input");
     stream->fd = -1;
     stream->numbers = options->numbers;
+    stream->looked = options->raw || options->splitter->record_bytes > 0;
     stream->hold = options->hold > 0 ? options->hold : CV_SOURCE_HOLD;
     stream->piece_most = stream->hold / (options->shares > 0 ? options->shares : SHARES);
     if (stream->piece_most == 0)

@@ -8,8 +8,29 @@
 
 #include "base/fail.h"
 #include "base/text.h"
+#include "run/input/magic.h"
 #include "run/input/source_inner.h"
 #include "run/input/split_kind.h"
+
+/* --- text ---------------------------------------------------------------------------------- */
+
+static enum cleave_status vet_text(struct cv_source *source, struct cv_source_file *file,
+                                   struct cleave_error *err)
+{
+    const struct cv_magic *magic;
+    const char *bytes;
+    size_t length;
+    bool undecided;
+
+    if (source->raw || file->size == 0)
+        return CLEAVE_OK;
+    CV_TRY(cv_cut_file_read(&file->cut, 0, CV_MAGIC_LOOK, CV_MAGIC_LOOK, &bytes, &length,
+                            err));
+    magic = cv_magic_find(bytes, length, &undecided);
+    return magic == NULL ? CLEAVE_OK
+                         : cv_magic_refuse(magic, file->name,
+                                           file->borrowed ? NULL : file->name, err);
+}
 
 /* --- headers ------------------------------------------------------------------------------ */
 
@@ -109,15 +130,15 @@ static enum cleave_status vet_fixed(const struct cv_source_file *file, uint64_t 
                       record, file->size);
 }
 
-/* The last records, which are read anyway when the last cut is made. */
+/* The last records, where they can be found without all that is before. */
 static enum cleave_status vet_end(struct cv_source *source, struct cv_source_file *file,
                                   struct cleave_error *err)
 {
     uint64_t end;
 
-    if (file->size < 2)
+    if (file->size < 2 || source->splitter->kind->walk == NULL ||
+        source->splitter->kind->needs_pass)
         return CLEAVE_OK;
-    CV_TRY(cv_source_file_use(file, source->splitter, err));
     CV_TRY(cv_cut_file_at(&file->cut, file->size - 1, &end, err));
     return cv_cut_file_torn(&file->cut) != UINT64_MAX
                ? cv_source_say_torn(file->name, cv_cut_file_torn(&file->cut), err)
@@ -131,12 +152,13 @@ enum cleave_status cv_source_vet(struct cv_source *source, struct cleave_error *
     for (size_t i = 0; i < source->nfiles; i++) {
         if (splitter->record_bytes > 0)
             CV_TRY(vet_fixed(&source->files[i], splitter->record_bytes, err));
-        if (splitter->kind->walk != NULL && !splitter->kind->needs_pass) {
-            CV_TRY(cv_source_use(source, i, err));
-            CV_TRY(vet_end(source, &source->files[i], err));
-        }
+        CV_TRY(cv_source_use(source, i, err));
+        CV_TRY(vet_text(source, &source->files[i], err));
+        CV_TRY(vet_end(source, &source->files[i], err));
     }
-    if (source->mate != NULL)
+    if (source->mate != NULL) {
+        CV_TRY(vet_text(source, source->mate, err));
         CV_TRY(vet_end(source, source->mate, err));
+    }
     return source->header && source->nfiles > 1 ? vet_headers(source, err) : CLEAVE_OK;
 }

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "base/arena.h"
+#include "base/fail.h"
+#include "base/text.h"
 #include "engine/driver.h"
 #include "run/master/real_engine.h"
 #include "run/master/muster.h"
@@ -54,15 +56,30 @@ static uint64_t hold_for(const struct cleave_execution *asked)
     return bytes > (double)CV_SOURCE_HOLD && bytes < 0x1p62 ? (uint64_t)ceil(bytes) : 0;
 }
 
+/* What to do about compressed and other binary inputs: whether to take them as they are. */
+static enum cleave_status read_decode(const char *text, bool *raw,
+                                      struct cleave_error *err)
+{
+    char shown[64];
+
+    *raw = text != NULL && strcmp(text, "none") == 0;
+    if (text == NULL || *raw || strcmp(text, "auto") == 0)
+        return CLEAVE_OK;
+    return cv_fail(err, CLEAVE_EINPUT, "--decode: expected auto or none, got '%s'",
+                   cv_shown(text, strlen(text), shown, sizeof shown));
+}
+
 static enum cleave_status open_parts(struct execution *execution,
                                      struct cleave_error *err)
 {
     static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
     const struct cleave_execution *asked = execution->asked;
     struct cv_real_run *run = &execution->run;
+    bool raw;
 
     CV_TRY(cv_splitter_parse(asked->input.split != NULL ? asked->input.split : "lines",
                              &execution->splitter, err));
+    CV_TRY(read_decode(asked->input.decode, &raw, err));
     CV_TRY(cv_poller_new(&run->poller, err));
     CV_TRY(cv_poller_signals(run->poller, signals, 3, signalled, execution, err));
     CV_TRY(cv_source_open(asked->input.files, asked->input.count,
@@ -70,6 +87,7 @@ static enum cleave_status open_parts(struct execution *execution,
                               .splitter = execution->splitter,
                               .header = asked->input.header,
                               .pairs = asked->input.pairs,
+                              .raw = raw,
                               .hold = hold_for(asked),
                               .shares = shares_of(cv_muster_count(asked)),
                               .numbers = true },

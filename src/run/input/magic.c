@@ -1,0 +1,152 @@
+/* magic.c -- inputs that are no text records, told by their first bytes.
+ * SPDX-License-Identifier: MIT */
+#include "run/input/magic.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/fail.h"
+
+struct cv_magic {
+    const char *name;
+    const char
+        *reads; /* the command that makes text of a file, before its name; or NULL */
+    const char
+        *pipes; /* the same of standard input; NULL: as `reads`                   */
+    size_t at;  /* where the bytes are                                            */
+    size_t length;
+    const char *bytes;
+    uint32_t
+        any; /* bit i: byte i may be any                                            */
+};
+
+#define BYTES(text) sizeof(text) - 1, text
+enum { NAMES = 100 }; /* bytes of the name that a tar archive begins with */
+
+/* clang-format off */
+static const struct cv_magic table[] = {
+    /* Before gzip, which it is, too: with a field BC, as bgzip and samtools write it. */
+    { "BGZF (gzip in blocks, as of BAM)", "zcat", NULL, 0,
+      BYTES("\x1f\x8b\x08\x04????????BC"), 0xff0 },
+    { "gzip", "zcat", NULL, 0, BYTES("\x1f\x8b\x08"), 0 },
+    { "compress", "zcat", NULL, 0, BYTES("\x1f\x9d\x90"), 0 },
+    { "zstd", "zstdcat", NULL, 0, BYTES("\x28\xb5\x2f\xfd"), 0 },
+    { "zstd or lz4", "zstdcat", NULL, 0, BYTES("?\x2a\x4d\x18"), 1 }, /* a frame to skip */
+    { "xz", "xzcat", NULL, 0, BYTES("\xfd" "7zXZ\0"), 0 },
+    { "lzip", "lzip -dc", NULL, 0, BYTES("LZIP\x01"), 0 },
+    { "bzip2", "bzcat", NULL, 0, BYTES("BZh?1AY&SY"), 1 << 3 },
+    { "bzip2", "bzcat", NULL, 0, BYTES("BZh?\x17\x72\x45\x38\x50\x90"), 1 << 3 },
+    { "lz4", "lz4cat", NULL, 0, BYTES("\x04\x22\x4d\x18"), 0 },
+    { "lz4", "lz4cat", NULL, 0, BYTES("\x02\x21\x4c\x18"), 0 },
+    { "zip", "unzip -p", "funzip", 0, BYTES("PK\x03\x04"), 0 },
+    { "zip", "unzip -p", "funzip", 0, BYTES("PK\x05\x06"), 0 },
+    { "7-Zip", "7z x -so", NULL, 0, BYTES("7z\xbc\xaf\x27\x1c"), 0 },
+    { "RAR", "unrar p -inul", NULL, 0, BYTES("Rar!\x1a\x07"), 0 },
+    { "tar", "tar -xOf", "tar -xO", 257, BYTES("ustar"), 0 },
+    { "CRAM", "samtools view", NULL, 0, BYTES("CRAM\x03"), 0 },
+    { "CRAM", "samtools view", NULL, 0, BYTES("CRAM\x02"), 0 },
+    { "Parquet", NULL, NULL, 0, BYTES("PAR1\x15"), 0 },
+    { "Arrow", NULL, NULL, 0, BYTES("ARROW1\0\0"), 0 },
+    { "Arrow", NULL, NULL, 0, BYTES("\xff\xff\xff\xff??\0\0\x10\0\0\0"), 0x30 },
+    { "Avro", NULL, NULL, 0, BYTES("Obj\x01"), 0 },
+    { "HDF5", NULL, NULL, 0, BYTES("\x89HDF\r\n\x1a\n"), 0 },
+    { "NumPy", NULL, NULL, 0, BYTES("\x93NUMPY"), 0 },
+    { "SQLite", NULL, NULL, 0, BYTES("SQLite format 3\0"), 0 },
+    { "ELF", NULL, NULL, 0, BYTES("\x7f" "ELF"), 0 },
+    { "PNG", NULL, NULL, 0, BYTES("\x89PNG\r\n\x1a\n"), 0 },
+    { "JPEG", NULL, NULL, 0, BYTES("\xff\xd8\xff"), 0 },
+    { "PDF", NULL, NULL, 0, BYTES("%PDF-1."), 0 },
+    { "UTF-16", "iconv -f UTF-16 -t UTF-8", NULL, 0, BYTES("\xff\xfe?\0"), 1 << 2 },
+    { "UTF-16", "iconv -f UTF-16 -t UTF-8", NULL, 0, BYTES("\xfe\xff\0"), 0 },
+};
+/* clang-format on */
+
+/* Whether the bytes agree with a row as far as they go. */
+static bool agrees(const struct cv_magic *row, const char *bytes, size_t length)
+{
+    for (size_t i = 0; i < row->length && row->at + i < length; i++)
+        if (bytes[row->at + i] != row->bytes[i] && (row->any >> i & 1) == 0)
+            return false;
+    return true;
+}
+
+/* A tar archive begins with a name that is filled up with zeros; without two of them, which
+ * no text has, nobody is to wait for its magic bytes. */
+static bool tar_perhaps(const char *bytes, size_t length)
+{
+    const char *zero = memchr(bytes, '\0', length < NAMES ? length : NAMES);
+    const size_t end = length < NAMES ? length : NAMES;
+
+    if (zero == NULL || zero == bytes || (size_t)(bytes + end - zero) < 2)
+        return false;
+    for (; zero < bytes + end; zero++)
+        if (*zero != '\0')
+            return false;
+    return true;
+}
+
+const struct cv_magic *cv_magic_find(const char *bytes, size_t length, bool *undecided)
+{
+    bool perhaps = false;
+
+    for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+        const struct cv_magic *row = &table[i];
+
+        if (!agrees(row, bytes, length))
+            continue;
+        if (length >= row->at + row->length) {
+            *undecided = false;
+            return row;
+        }
+        if (row->at == 0 ? length > 2 * (row->any & 1) : tar_perhaps(bytes, length))
+            perhaps = true;
+    }
+    *undecided = perhaps;
+    return NULL;
+}
+
+const char *cv_magic_name(const struct cv_magic *magic)
+{
+    return magic->name;
+}
+
+/* Whether a name can be typed as it is. */
+static bool plain(const char *path)
+{
+    return path[0] != '-' && path[0] != '\0' &&
+           strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                        "_./+-,:@%=") == strlen(path) &&
+           strlen(path) < 100;
+}
+
+static bool ends_in(const char *text, const char *end)
+{
+    const size_t length = strlen(text), more = strlen(end);
+
+    return length >= more && strcmp(text + length - more, end) == 0;
+}
+
+enum cleave_status cv_magic_refuse(const struct cv_magic *magic, const char *name,
+                                   const char *path, struct cleave_error *err)
+{
+    const struct cv_place place = { name, 0, 0, NULL };
+    const char *reads = magic->reads;
+
+    if (reads == NULL)
+        return cv_fail_at(err, &place,
+                          "expected text records, got %s: make CSV or lines of it first, "
+                          "or say --decode none to cut the bytes as they are",
+                          magic->name);
+    if (path != NULL && magic == &table[0] && ends_in(path, ".bam"))
+        reads = "samtools view";
+    if (path == NULL)
+        return cv_fail_at(
+            err, &place,
+            "expected text records, got %s: put '%s |' before cleave run, or "
+            "say --decode none to cut the bytes as they are",
+            magic->name, magic->pipes != NULL ? magic->pipes : reads);
+    return cv_fail_at(err, &place,
+                      "expected text records, got %s: type '%s %s | cleave run ...', or "
+                      "say --decode none to cut the bytes as they are",
+                      magic->name, reads, plain(path) ? path : "FILE");
+}

@@ -1,0 +1,213 @@
+/* test_magic.c -- formats told by their first bytes. SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <string.h>
+
+#include "base/random.h"
+#include "run/input/magic.h"
+
+#define BYTES(text) sizeof(text) - 1, text
+
+static const struct {
+    const char *name;
+    size_t length;
+    const char *bytes;
+} known[] = {
+    /* As the programs of these names write them. */
+    { "gzip", BYTES("\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\x4b\x04") },
+    { "gzip", BYTES("\x1f\x8b\x08\x08\xca\xfe\x00\x00\x00\x03x\0") },
+    { "BGZF (gzip in blocks, as of BAM)",
+      BYTES("\x1f\x8b\x08\x04\0\0\0\0\0\xff\x06\0\x42\x43\x02\0\x1b\0") },
+    { "gzip", BYTES("\x1f\x8b\x08\x04\0\0\0\0\0\xff\x06\0\x42\x44\x02\0\x1b\0") },
+    { "compress", BYTES("\x1f\x9d\x90\x61\x14") },
+    { "zstd", BYTES("\x28\xb5\x2f\xfd\x24\x01\x09\x00\x00\x61") },
+    { "zstd or lz4", BYTES("\x50\x2a\x4d\x18\x04\0\0\0abcd\x28\xb5\x2f\xfd") },
+    { "zstd or lz4", BYTES("\x5f\x2a\x4d\x18\x04\0\0\0") },
+    { "xz", BYTES("\xfd\x37\x7a\x58\x5a\x00\x00\x04") },
+    { "lzip", BYTES("LZIP\x01\x0c") },
+    { "bzip2", BYTES("BZh91AY&SY\x63\x3e") },
+    { "bzip2", BYTES("BZh1\x17\x72\x45\x38\x50\x90\0\0\0\0") },
+    { "lz4", BYTES("\x04\x22\x4d\x18\x64\x40\xa7") },
+    { "lz4", BYTES("\x02\x21\x4c\x18\x64") },
+    { "zip", BYTES("PK\x03\x04\x0a\0") },
+    { "zip", BYTES("PK\x05\x06\0\0") },
+    { "7-Zip", BYTES("\x37\x7a\xbc\xaf\x27\x1c\0\x04") },
+    { "RAR", BYTES("Rar!\x1a\x07\x01\0") },
+    { "CRAM", BYTES("CRAM\x03\0") },
+    { "Parquet", BYTES("PAR1\x15\x04\x15") },
+    { "Arrow", BYTES("ARROW1\0\0\xff\xff") },
+    { "Arrow", BYTES("\xff\xff\xff\xff\x98\x01\0\0\x10\0\0\0") },
+    { "Avro", BYTES("Obj\x01\x04") },
+    { "HDF5", BYTES("\x89HDF\r\n\x1a\n\0") },
+    { "NumPy", BYTES("\x93NUMPY\x01\0") },
+    { "SQLite", BYTES("SQLite format 3\0\x10") },
+    { "ELF", BYTES("\x7f\x45LF\x02\x01") },
+    { "PNG", BYTES("\x89PNG\r\n\x1a\n\0\0") },
+    { "JPEG", BYTES("\xff\xd8\xff\xe0") },
+    { "PDF", BYTES("%PDF-1.7\n") },
+    { "UTF-16", BYTES("\xff\xfe\x61\0\x0a\0") },
+    { "UTF-16", BYTES("\xfe\xff\0\x61\0\x0a") },
+};
+
+static void formats_are_known(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        bool undecided = true;
+        const struct cv_magic *magic =
+            cv_magic_find(known[i].bytes, known[i].length, &undecided);
+
+        assert_non_null(magic);
+        assert_false(undecided);
+        assert_string_equal(cv_magic_name(magic), known[i].name);
+    }
+}
+
+/* What comes byte by byte is known as soon as it can be, and waited for until then. */
+static void formats_come_byte_by_byte(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        const bool skips = strcmp(known[i].name, "zstd or lz4") == 0;
+        size_t length = 1;
+        bool undecided = true;
+
+        while (cv_magic_find(known[i].bytes, length, &undecided) == NULL) {
+            assert_true(undecided || (skips && length < 3));
+            length++;
+            assert_true(length <= known[i].length);
+        }
+    }
+}
+
+static void text_is_none(void **state)
+{
+    static const struct {
+        size_t length;
+        const char *bytes;
+    } texts[] = {
+        { BYTES("") },
+        { BYTES("PK,name\n1,2\n") },
+        { BYTES("BZhang,1\n") },
+        { BYTES("CRAMER\n") },
+        { BYTES("PAR1 is a name\n") },
+        { BYTES("SQLite format 3 is a format\n") },
+        { BYTES("%PDF- is how they begin\n") },
+        { BYTES("Object\n") },
+        { BYTES("Rar!\n") },
+        { BYTES("a*M\n") },
+        { BYTES("LZIP\n") },
+        { BYTES("\xef\xbb\xbf"
+                "a,b\n") },
+        { BYTES("\xff\xfe is Latin-1\n") },
+        { BYTES("a\0b\0") },
+        { BYTES("\0\0\0\0\0\0") },
+        { BYTES("\n") },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        bool undecided = true;
+
+        assert_null(cv_magic_find(texts[i].bytes, texts[i].length, &undecided));
+        assert_false(undecided);
+    }
+}
+
+/* Whatever the bytes: only what begins like a format is waited for, and never for long. */
+static void nothing_waits_for_long(void **state)
+{
+    struct cv_random random;
+    char bytes[CV_MAGIC_LOOK];
+    bool undecided;
+
+    (void)state;
+    cv_random_at(&random, 3, 0, 0, 0);
+    for (unsigned turn = 0; turn < 20000; turn++) {
+        for (size_t i = 0; i < sizeof bytes; i++)
+            bytes[i] = "\n,ab PB\x1f\0\0\0"[cv_random_bits(&random) % 11];
+        cv_magic_find(bytes, sizeof bytes, &undecided);
+        assert_false(undecided);
+    }
+}
+
+static void tar_is_known_behind_its_name(void **state)
+{
+    char bytes[CV_MAGIC_LOOK] = "folder/file";
+    bool undecided = false;
+
+    (void)state;
+    memcpy(bytes + 100, "0000644", 8);
+    memcpy(bytes + 257,
+           "ustar\0"
+           "00",
+           8);
+    for (size_t length = 13; length < 262; length++) {
+        assert_null(cv_magic_find(bytes, length, &undecided));
+        assert_true(undecided);
+    }
+    assert_string_equal(cv_magic_name(cv_magic_find(bytes, 262, &undecided)), "tar");
+    assert_null(cv_magic_find(bytes, 12, &undecided)); /* one zero: a record of nul */
+    assert_false(undecided);
+    bytes[258] = 'x';
+    assert_null(cv_magic_find(bytes, sizeof bytes, &undecided));
+    assert_false(undecided);
+}
+
+static void what_to_type_is_said(void **state)
+{
+    static const struct {
+        size_t length;
+        const char *bytes, *path, *text;
+    } cases[] = {
+        { BYTES("\x1f\x8b\x08"), "a/x.gz",
+          "expected text records, got gzip: type 'zcat a/x.gz | cleave run ...', or say "
+          "--decode none to cut the bytes as they are" },
+        { BYTES("\x1f\x8b\x08"), "a file; rm x",
+          "expected text records, got gzip: type 'zcat FILE | cleave run ...', or say "
+          "--decode none to cut the bytes as they are" },
+        { BYTES("\x1f\x8b\x08"), NULL,
+          "expected text records, got gzip: put 'zcat |' before cleave run, or say "
+          "--decode none to cut the bytes as they are" },
+        { BYTES("PK\x03\x04"), NULL,
+          "expected text records, got zip: put 'funzip |' before cleave run, or say "
+          "--decode none to cut the bytes as they are" },
+        { BYTES("\x1f\x8b\x08\x04\0\0\0\0\0\xff\x06\0\x42\x43"), "x.bam",
+          "expected text records, got BGZF (gzip in blocks, as of BAM): type 'samtools "
+          "view "
+          "x.bam | cleave run ...', or say --decode none to cut the bytes as they are" },
+        { BYTES("PAR1\x15"), "x.parquet",
+          "expected text records, got Parquet: make CSV or lines of it first, or say "
+          "--decode none to cut the bytes as they are" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct cleave_error err;
+        bool undecided;
+
+        assert_int_equal(cv_magic_refuse(cv_magic_find(cases[i].bytes, cases[i].length,
+                                                       &undecided),
+                                         "some", cases[i].path, &err),
+                         CLEAVE_EINPUT);
+        assert_string_equal(err.file, "some");
+        assert_string_equal(err.text, cases[i].text);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(formats_are_known),
+        cmocka_unit_test(formats_come_byte_by_byte),
+        cmocka_unit_test(text_is_none),
+        cmocka_unit_test(nothing_waits_for_long),
+        cmocka_unit_test(tar_is_known_behind_its_name),
+        cmocka_unit_test(what_to_type_is_said),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
