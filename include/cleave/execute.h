@@ -68,6 +68,8 @@ struct cleave_more_hosts {
     size_t nhosts;
 };
 
+enum { CLEAVE_MAX_RECORD = 1 << 30 }; /* bytes of the longest record, unless told */
+
 /* What is shared out. */
 struct cleave_input {
     const char *const *files; /* borrowed; none: standard input                        */
@@ -78,6 +80,7 @@ struct cleave_input {
     /* "auto" or NULL: inputs that are no text by their first bytes, as gzip, are refused
      * unless records are of a fixed size; "none": their bytes are taken as they are. */
     const char *decode;
+    uint64_t max_record; /* a longer record is an error; 0: CLEAVE_MAX_RECORD          */
 };
 
 /* Where results go. */

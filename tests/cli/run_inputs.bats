@@ -268,3 +268,31 @@ b' -- wc -l
     fails_with 2 -i in.gz --decode gzip -- cat
     says "cleave: --decode: expected auto or none, got 'gzip'"
 }
+
+# --- records without end ----------------------------------------------------------------------
+
+@test "a record longer than --max-record is an error, of a file and of a stream" {
+    prepare
+    fails_with 2 -i /dev/zero --max-record 3M -- cat
+    says "cleave: /dev/zero: the record from byte 0 on is longer than 3000000 bytes (is it split as it should be? --max-record allows more)"
+    [ ! -s out ]
+    printf '12345\n1234567\n12345\n' >in
+    for input in '-i in' ''; do
+        fails_with 2 $input --max-record 7 -j 1 --block 1 -- cat < <(cat in)
+        grep -q 'the record from byte 6 on is longer than 7 bytes' err
+        job $input --max-record 8 -- cat < <(cat in)
+        cmp in out
+    done
+    fails_with 2 -i in --split fixed:20 --max-record 19 -- cat
+    says "cleave: expected records of at most 19 bytes (--max-record), got fixed:20"
+}
+
+@test "a file of /proc has bytes, whatever it says of its size" {
+    prepare
+    [ -r /proc/self/mounts ] && [ ! -s /proc/version ] && [ -n "$(cat /proc/version)" ] ||
+        skip "there is no /proc as it usually is"
+    job -i /proc/version -- cat
+    cmp /proc/version out
+    job -- cat </proc/version
+    cmp /proc/version out
+}

@@ -32,6 +32,10 @@ static const struct cv_option input_options[] = {
       .offset = FIELD(pairs),
       .help = "Give the records of this file that belong to those of a chunk to its "
               "command, on descriptor 3. Needs --split fastq." },
+    { .name = "--max-record", .kind = CV_OPTION_UNITS, .argument = "SIZE",
+      .offset = FIELD(max_record),
+      .help = "A record of more bytes is an error, as a stream keeps one in memory until its "
+              "end has come. Default 1 GiB." },
     { .name = "--decode", .kind = CV_OPTION_TEXT, .argument = "HOW",
       .offset = FIELD(decode), .add_words = cv_decode_words,
       .help = "What to do with an input that is no text by its first bytes: compressed, an "
@@ -232,6 +236,13 @@ void cv_split_words(struct cv_text *out)
     for (size_t i = 0; i < cv_splitter_kinds(); i++)
         cv_text_add(out, "%s%s%s", i > 0 ? " " : "", cv_splitter_name(i),
                     cv_splitter_needs(i) != NULL ? ":" : "");
+}
+
+uint64_t cv_record_limit(double bytes)
+{
+    if (bytes <= 0)
+        return 0;
+    return bytes < 1 ? 1 : bytes < 0x1p62 ? (uint64_t)bytes : UINT64_C(1) << 62;
 }
 
 void cv_decode_words(struct cv_text *out)

@@ -20,6 +20,7 @@ struct cv_run_options {
     uint64_t retries, rounds;
     int commutative, persistent, literal;
     const char *pairs, *decode;
+    double max_record;
     int header, unordered, resume, overwrite, json, quiet, bar, dry_run;
 };
 
@@ -38,6 +39,8 @@ struct cv_crew {
 void cv_split_list(struct cv_text *out);
 void cv_split_words(struct cv_text *out);
 void cv_decode_words(struct cv_text *out);
+/* The bytes of --max-record; 0: it was not given. */
+uint64_t cv_record_limit(double bytes);
 
 /* How hosts are reached. */
 struct cv_reach {

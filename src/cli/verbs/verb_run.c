@@ -140,6 +140,7 @@ static int fill(const struct cv_call *call, const struct cv_crew *crew,
     out->input.header = values->header != 0;
     out->input.pairs = values->pairs;
     out->input.decode = values->decode;
+    out->input.max_record = cv_record_limit(values->max_record);
     out->persistent = values->persistent != 0;
     out->crew.platform = crew->platform;
     out->crew.prefixes = crew->prefixes;

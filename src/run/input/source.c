@@ -82,6 +82,7 @@ enum cleave_status cv_source_open(const char *const *paths, size_t npaths,
         return cv_fail_memory(err, "an input");
     source->splitter = options->splitter;
     source->header = options->header;
+    source->max_record = options->max_record;
     source->raw = options->raw || options->splitter->record_bytes > 0;
     cv_range_set_init(&source->pending);
     status = open_files(source, npaths > 0 ? paths : standard, npaths > 0 ? npaths : 1,
@@ -181,6 +182,7 @@ enum cleave_status cv_source_take(struct cv_source *source, uint64_t wanted,
     CV_TRY(cv_source_cut(source, index, range.begin, range.end, range.begin + wanted,
                          &range.end, err));
     CV_TRY(cv_source_make(source, index, range, &piece, err));
+    CV_TRY(cv_source_limit(source, &piece, err));
     cv_range_set_take(&source->pending, piece.end - piece.begin, &taken);
     cv_source_at_work(source, &piece, true);
     *state = found;

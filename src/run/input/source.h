@@ -9,7 +9,7 @@
  *
  * A stream is kept in memory. Reading stops while as much as `hold` bytes are waiting or
  * at work, and memory is given back as pieces finish. At worst that, a record and some
- * megabytes at the edges of pieces are kept.
+ * megabytes at the edges of pieces are kept; a record may have no more than `max_record`.
  *
  * With `header`, the first record of each file is in its first piece and is to be given to
  * the command again before each later one. With `pairs`, a piece has a range of a second
@@ -38,7 +38,8 @@ struct cv_source_options {
         *pairs;    /* borrowed: the file of the mates; NULL: none                      */
     uint64_t hold; /* most bytes kept of a stream, unless a record has more; 0: below   */
     unsigned
-        shares;   /* a piece of a stream has at most hold / shares bytes; 0: 4        */
+        shares; /* a piece of a stream has at most hold / shares bytes; 0: 4        */
+    uint64_t max_record; /* a longer record is an error; 0: none is                     */
     bool raw;     /* take compressed and other binary inputs (magic.h) as they are     */
     bool numbers; /* let cv_source_records number the records of a stream             */
 };

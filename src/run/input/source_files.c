@@ -41,6 +41,7 @@ enum cleave_status cv_source_file_init(struct cv_source_file *file, const char *
     const bool standard = strcmp(path, "-") == 0;
     const struct cv_place place = { path, 0, 0, NULL };
     struct stat now;
+    char byte;
 
     *file = (struct cv_source_file){ .fd = -1 };
     if ((standard ? fstat(STDIN_FILENO, &now) : stat(path, &now)) != 0)
@@ -54,6 +55,14 @@ enum cleave_status cv_source_file_init(struct cv_source_file *file, const char *
     file->fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
     if (file->fd < 0 || fstat(file->fd, &now) != 0)
         return cannot(err, path, "read");
+    /* Files of /proc say that they have no bytes, and have some. */
+    *is_stream = now.st_size == 0 && pread(file->fd, &byte, 1, 0) > 0;
+    if (*is_stream) {
+        if (!standard)
+            close(file->fd);
+        file->fd = -1;
+        return CLEAVE_OK;
+    }
     file->device = (uint64_t)now.st_dev;
     file->inode = (uint64_t)now.st_ino;
     file->size = (uint64_t)now.st_size;

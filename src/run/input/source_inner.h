@@ -108,6 +108,19 @@ enum cleave_status cv_stream_header(struct cv_stream *stream, struct cleave_erro
 /* Find new boundaries in what came, and let it be taken. */
 enum cleave_status cv_stream_settle(struct cv_source *source, struct cleave_error *err);
 
+/* --- records that are too long (source_limit.c) ------------------------------------------------ */
+
+/* Of the records of a stream in [begin, end), which are boundaries. */
+enum cleave_status cv_stream_limit(const struct cv_source *source, const char *bytes,
+                                   uint64_t begin, uint64_t end,
+                                   struct cleave_error *err);
+/* Of the one that begins at the last boundary and has no end yet. */
+enum cleave_status cv_stream_limit_rest(const struct cv_source *source, uint64_t begin,
+                                        struct cleave_error *err);
+/* Of a piece of a file that is in use. */
+enum cleave_status cv_source_limit(struct cv_source *source, const struct cv_piece *piece,
+                                   struct cleave_error *err);
+
 /* --- the source ----------------------------------------------------------------------------- */
 
 struct cv_source_known {
@@ -121,6 +134,7 @@ struct cv_source_known {
 struct cv_source {
     const struct cv_splitter *splitter; /* borrowed */
     bool header, raw;
+    uint64_t max_record;          /* bytes; 0: any number     */
     struct cv_source_file *files; /* owned; none for a stream */
     size_t nfiles;
     size_t current;              /* the file in use; nfiles: none */

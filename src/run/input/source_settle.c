@@ -55,6 +55,9 @@ static enum cleave_status move_on(struct cv_source *source, const struct tail *t
     struct cv_stream *stream = source->stream;
     uint64_t records = 0;
 
+    if (!known)
+        CV_TRY(cv_stream_limit(source, tail->bytes + (stream->settled - tail->begin),
+                               stream->settled, boundary, err));
     if (stream->numbers)
         CV_TRY(cv_splitter_count(source->splitter,
                                  tail->bytes + (stream->settled - tail->begin),
@@ -127,6 +130,19 @@ static enum cleave_status judge(struct cv_source *source, const struct tail *tai
     return move_on(source, tail, boundary, true, err);
 }
 
+/* While a known range is waited for, there may be boundaries behind what is settled. */
+static enum cleave_status limit_rest(struct cv_source *source, const struct tail *tail,
+                                     struct cleave_error *err)
+{
+    struct cv_stream *stream = source->stream;
+    uint64_t last = stream->settled;
+
+    if (source->next_judged < source->nknown && source->max_record > 0 &&
+        stream->received - last > source->max_record)
+        CV_TRY(find(stream, tail, UINT64_MAX, &last, err));
+    return cv_stream_limit_rest(source, last, err);
+}
+
 /* Whether it may be text, once enough has come to tell. */
 static enum cleave_status look(struct cv_stream *stream, struct cleave_error *err)
 {
@@ -162,6 +178,8 @@ enum cleave_status cv_stream_settle(struct cv_source *source, struct cleave_erro
         status = judge(source, &tail, &judged, err);
     if (status == CLEAVE_OK && judged)
         status = settle_some(source, &tail, UINT64_MAX, err);
+    if (status == CLEAVE_OK && !stream->ended)
+        status = limit_rest(source, &tail, err);
     if (status != CLEAVE_OK && err != NULL && err->file[0] == '\0')
         snprintf(err->file, sizeof err->file, "%s", stream->name);
     return status;

@@ -149,6 +149,12 @@ enum cleave_status cv_source_vet(struct cv_source *source, struct cleave_error *
 {
     const struct cv_splitter *splitter = source->splitter;
 
+    if (source->max_record > 0 && splitter->record_bytes > source->max_record)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "expected records of at most %" PRIu64
+                       " bytes (--max-record), got "
+                       "%s",
+                       source->max_record, cv_splitter_text(splitter));
     for (size_t i = 0; i < source->nfiles; i++) {
         if (splitter->record_bytes > 0)
             CV_TRY(vet_fixed(&source->files[i], splitter->record_bytes, err));

@@ -88,6 +88,9 @@ static enum cleave_status open_parts(struct execution *execution,
                               .header = asked->input.header,
                               .pairs = asked->input.pairs,
                               .raw = raw,
+                              .max_record = asked->input.max_record > 0
+                                                ? asked->input.max_record
+                                                : CLEAVE_MAX_RECORD,
                               .hold = hold_for(asked),
                               .shares = shares_of(cv_muster_count(asked)),
                               .numbers = true },
