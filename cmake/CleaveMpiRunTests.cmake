@@ -35,6 +35,8 @@ foreach(flavour ${CLEAVE_MPI_FLAVOURS})
         cleave_mpi_run_test(mpi/${flavour}-bridge-${case} ${flavour} 5
             $<TARGET_FILE:test-mpi-bridge_check> $<TARGET_FILE:cleave-mpi-${flavour}> ${case})
     endforeach()
+    cleave_mpi_run_test(mpi/${flavour}-bridge-wide ${flavour} 40
+        $<TARGET_FILE:test-mpi-bridge_check> $<TARGET_FILE:cleave-mpi-${flavour}> wide)
     # The runtime of a sanitizer wants to be the first one to be loaded.
     if(NOT CLEAVE_SANITIZE)
         cleave_mpi_run_test(mpi/${flavour}-bridge-refused ${flavour} 3

@@ -1,9 +1,9 @@
-/* mpi_bridge.h -- links between the ranks of an MPI job, as descriptors.
+/* mpi_bridge.h -- links between the ranks of an MPI job, as channels.
  * SPDX-License-Identifier: MIT
  *
  * The command `cleave` is not linked with any MPI library: the one whose mpirun started
  * it comes with libcleave-mpi, which is loaded when `--mpi` asks for it and has this one
- * symbol. A thread of its own moves bytes between the descriptors given here and the
+ * symbol. A thread of its own moves messages between the channels given here and the
  * other ranks, with nonblocking sends and receives; nothing else of the process calls
  * MPI. What goes over a link is not looked at, and of a frame between workers no more
  * than its length and whom it is for. */
@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cleave/error.h>
+#include "engine/channel.h"
 
 /* Where a frame between workers says how long it is and whom it is for: numbers of 4
  * bytes, lowest byte first (run/wire/frame.c has all of it, and checks that both agree). */
@@ -25,10 +26,9 @@ enum {
 
 struct cv_mpi_bridge {
     uint32_t rank, size;
-    /* Rank 0: links[r] is a stream socket to rank r (links[0] is -1). Others: links[0] is
-     * the socket to rank 0, and links[r] for r > 0 is -1. They are the caller's to shut
-     * down and to close. */
-    const int *links;
+    /* Rank 0: links[r] goes to rank r (links[0] is NULL). Others: links[0] goes to rank 0,
+     * and links[r] for r > 0 is NULL. They are the caller's to end. */
+    struct cleave_channel *const *links;
     /* Others than rank 0: frames for a peer are written to this socket, `peer` being the
      * rank they go to, and arrive there as they are. Each end should always be read, or
      * everybody's frames may have to wait. -1 on rank 0. */
@@ -43,8 +43,8 @@ struct cv_mpi_bridge_calls {
     void (*library)(char *out, size_t size);
     /* All ranks, once in the life of a process. */
     enum cleave_status (*open)(struct cv_mpi_bridge **out, struct cleave_error *err);
-    /* All ranks: when the sockets have been shut down or closed by those who use them,
-     * wait until everything written has arrived, end MPI, and forget the bridge. If a
+    /* All ranks: when the links have been ended, and the socket of the peers closed, by
+     * those who use them, wait until everything sent has arrived, end MPI, and forget the bridge. If a
      * rank is not there any more, the others cannot end together: rank 0 lets MPI end all
      * of them then, itself included, with the given exit status. Fails on others than
      * rank 0 if MPI has not been ended. */
@@ -52,7 +52,7 @@ struct cv_mpi_bridge_calls {
                                 struct cleave_error *err);
 };
 
-enum { CV_MPI_BRIDGE_VERSION = 3 };
+enum { CV_MPI_BRIDGE_VERSION = 4 };
 #define CV_MPI_BRIDGE_SYMBOL "cleave_mpi_bridge_calls" /* a struct of that type */
 
 #endif

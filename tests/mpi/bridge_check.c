@@ -5,10 +5,11 @@
  * the command is not. Rank 0 says what was wrong and exits with 1, as any other
  * rank does. Cases:
  *
- *   echo     streams to all ranks and back, more than fits into all buffers
+ *   echo     messages to all ranks and back, more than fits into all buffers
  *   peers    frames between all workers, of all sizes
- *   early    rank 0 closes its ends at once, while the others still write
+ *   early    rank 0 ends its links at once, while the others still write
  *   lost     frames to a peer that does not read any more
+ *   wide     of many ranks, each sends a message that is as long as can be
  *   delay    prints how long a message takes there and back, after a silence
  */
 #include <dlfcn.h>
@@ -43,65 +44,112 @@ static unsigned char byte_at(uint32_t rank, uint64_t at)
     return (unsigned char)((at * 2654435761u + at / 251 + (uint64_t)rank * 17u) >> 3);
 }
 
-/* --- echo
- * ---------------------------------------------------------------------------------
- */
+/* --- messages ----------------------------------------------------------------------------- */
+
+/* Until it is worth to look again. */
+static void await(struct cleave_channel *channel)
+{
+    struct pollfd at = { .fd = channel->fd, .events = POLLIN };
+
+    check(poll(&at, 1, 20000) > 0, "nothing has moved for 20 s");
+    channel->calls->heed(channel);
+}
+
+static unsigned char *place(struct cleave_channel *channel)
+{
+    unsigned char *at;
+    bool deaf;
+
+    while ((at = channel->calls->place(channel, &deaf)) == NULL) {
+        check(!deaf, "nobody reads any more");
+        await(channel);
+    }
+    return at;
+}
+
+/* NULL: it has ended. */
+static const unsigned char *next(struct cleave_channel *channel, size_t *out_length)
+{
+    const unsigned char *at;
+    bool ended;
+
+    while ((at = channel->calls->peek(channel, out_length, &ended)) == NULL && !ended)
+        await(channel);
+    check(at == NULL || (*out_length > 0 && *out_length <= channel->room),
+          "a message has no length that it can have");
+    return at;
+}
+
+static void end_links(const struct cv_mpi_bridge *bridge)
+{
+    for (uint32_t r = 0; r < bridge->size; r++)
+        if (bridge->links[r] != NULL)
+            bridge->links[r]->calls->end(bridge->links[r]);
+}
+
+/* --- echo --------------------------------------------------------------------------------- */
 
 enum { ECHO_BYTES = 6 << 20, PIECE = 100003 };
 
-/* All bytes back, then the end of the stream. */
-static void echo_worker(int fd)
+/* All messages back, as they are, then the end. */
+static uint64_t echo_worker(struct cleave_channel *channel)
 {
-    static unsigned char bytes[PIECE];
-    ssize_t n;
+    const unsigned char *bytes;
+    uint64_t got = 0;
+    size_t length;
 
-    while ((n = read(fd, bytes, sizeof bytes)) > 0)
-        for (ssize_t done = 0; done < n;) {
-            const ssize_t m = write(fd, bytes + done, (size_t)(n - done));
-
-            check(m > 0, "the link broke while writing");
-            done += m;
-        }
-    check(n == 0, "the link broke while reading");
-    close(fd);
+    while ((bytes = next(channel, &length)) != NULL) {
+        memcpy(place(channel), bytes, length);
+        channel->calls->done(channel);
+        channel->calls->send(channel, length);
+        got += length;
+    }
+    channel->calls->end(channel);
+    return got;
 }
 
 struct stream {
     uint64_t sent, got;
-    bool shut, ended;
 };
 
-static void echo_write(const struct cv_mpi_bridge *bridge, uint32_t rank,
+static bool echo_write(struct cleave_channel *channel, uint32_t rank,
                        struct stream *stream)
 {
-    unsigned char bytes[PIECE];
-    size_t length = sizeof bytes;
-    ssize_t n;
+    bool moved = false, deaf;
+    unsigned char *bytes;
 
-    if (length > ECHO_BYTES - stream->sent)
-        length = ECHO_BYTES - stream->sent;
-    for (size_t i = 0; i < length; i++)
-        bytes[i] = byte_at(rank, stream->sent + i);
-    n = send(bridge->links[rank], bytes, length, MSG_DONTWAIT | MSG_NOSIGNAL);
-    check(n > 0 || errno == EAGAIN, "cannot write");
-    stream->sent += n > 0 ? (uint64_t)n : 0;
-    if (stream->sent == ECHO_BYTES) {
-        stream->shut = true;
-        shutdown(bridge->links[rank], SHUT_WR);
+    while (stream->sent < ECHO_BYTES &&
+           (bytes = channel->calls->place(channel, &deaf)) != NULL) {
+        size_t length = stream->sent % 3 == 0 ? channel->room : PIECE;
+
+        length = length < channel->room ? length : channel->room;
+        if (length > ECHO_BYTES - stream->sent)
+            length = ECHO_BYTES - stream->sent;
+        for (size_t i = 0; i < length; i++)
+            bytes[i] = byte_at(rank, stream->sent + i);
+        channel->calls->send(channel, length);
+        stream->sent += length;
+        moved = true;
     }
+    return moved;
 }
 
-static void echo_read(const struct cv_mpi_bridge *bridge, uint32_t rank,
+static bool echo_read(struct cleave_channel *channel, uint32_t rank,
                       struct stream *stream)
 {
-    unsigned char bytes[PIECE];
-    const ssize_t n = recv(bridge->links[rank], bytes, sizeof bytes, MSG_DONTWAIT);
+    const unsigned char *bytes;
+    bool moved = false, ended;
+    size_t length;
 
-    check(n >= 0, "cannot read");
-    for (ssize_t i = 0; i < n; i++)
-        check(bytes[i] == byte_at(rank, stream->got + (uint64_t)i), "a byte is wrong");
-    stream->got += (uint64_t)n;
-    stream->ended = n == 0;
+    while ((bytes = channel->calls->peek(channel, &length, &ended)) != NULL) {
+        for (size_t i = 0; i < length; i++)
+            check(bytes[i] == byte_at(rank, stream->got + i), "a byte is wrong");
+        stream->got += length;
+        channel->calls->done(channel);
+        moved = true;
+    }
+    check(!ended, "an end that nobody has said");
+    return moved;
 }
 
 static void echo_master(const struct cv_mpi_bridge *bridge)
@@ -112,25 +160,26 @@ static void echo_master(const struct cv_mpi_bridge *bridge)
 
     check(streams != NULL && polls != NULL, "out of memory");
     polls[0].fd = -1;
+    for (uint32_t r = 1; r < bridge->size; r++)
+        polls[r] = (struct pollfd){ .fd = bridge->links[r]->fd, .events = POLLIN };
     while (open > 0) {
-        for (uint32_t r = 1; r < bridge->size; r++)
-            polls[r] = (struct pollfd){
-                .fd = streams[r].ended ? -1 : bridge->links[r],
-                .events = (short)(POLLIN | (streams[r].shut ? 0 : POLLOUT)),
-            };
-        check(poll(polls, bridge->size, 20000) > 0, "nothing has moved for 20 s");
+        bool moved = false;
+
         for (uint32_t r = 1; r < bridge->size; r++) {
-            if (polls[r].revents & POLLOUT)
-                echo_write(bridge, r, &streams[r]);
-            if (polls[r].revents & (POLLIN | POLLHUP))
-                echo_read(bridge, r, &streams[r]);
-            if (streams[r].ended && polls[r].fd >= 0) {
-                check(streams[r].got == ECHO_BYTES, "bytes are missing");
-                close(bridge->links[r]);
+            if (polls[r].fd < 0)
+                continue;
+            bridge->links[r]->calls->heed(bridge->links[r]);
+            moved |= echo_write(bridge->links[r], r, &streams[r]);
+            moved |= echo_read(bridge->links[r], r, &streams[r]);
+            if (streams[r].got == ECHO_BYTES) {
+                polls[r].fd = -1;
                 open--;
             }
         }
+        check(moved || poll(polls, bridge->size, 20000) > 0,
+              "nothing has moved for 20 s");
     }
+    end_links(bridge);
     free(streams);
     free(polls);
 }
@@ -141,13 +190,34 @@ static void echo(const struct cv_mpi_bridge *bridge)
         echo_master(bridge);
         return;
     }
-    echo_worker(bridge->links[0]);
+    check(echo_worker(bridge->links[0]) == ECHO_BYTES, "bytes are missing");
     close(bridge->peers);
 }
 
-/* --- peers
- * --------------------------------------------------------------------------------
- */
+/* With many ranks messages are shorter, on both ends: the longest ones arrive, too. */
+static void wide(const struct cv_mpi_bridge *bridge)
+{
+    if (bridge->rank > 0) {
+        struct cleave_channel *channel = bridge->links[0];
+
+        memset(place(channel), 'x', channel->room);
+        channel->calls->send(channel, channel->room);
+        channel->calls->end(channel);
+        close(bridge->peers);
+        return;
+    }
+    for (uint32_t r = 1; r < bridge->size; r++) {
+        size_t length;
+
+        check(next(bridge->links[r], &length) != NULL, "a message is missing");
+        check(length == bridge->links[r]->room, "a message is cut");
+        bridge->links[r]->calls->done(bridge->links[r]);
+        check(next(bridge->links[r], &length) == NULL, "expected the end");
+    }
+    end_links(bridge);
+}
+
+/* --- peers -------------------------------------------------------------------------------- */
 
 enum { FRAMES = 12 };
 
@@ -262,28 +332,29 @@ static void peers(const struct cv_mpi_bridge *bridge)
 {
     if (bridge->rank > 0)
         peers_worker(bridge);
-    for (uint32_t r = 0; r < bridge->size; r++)
-        if (bridge->links[r] >= 0)
-            close(bridge->links[r]);
+    end_links(bridge);
 }
 
 /* --- ends that come early ----------------------------------------------------------------- */
 
+/* Rank 0 leaves and ends at once, while the others go on for a while. */
 static void early(const struct cv_mpi_bridge *bridge)
 {
-    static unsigned char bytes[PIECE];
+    struct cleave_channel *channel = bridge->links[0];
+    size_t length;
 
     if (bridge->rank == 0) {
         for (uint32_t r = 1; r < bridge->size; r++)
-            close(bridge->links[r]);
+            bridge->links[r]->calls->leave(bridge->links[r]);
+        end_links(bridge);
         return;
     }
-    for (int i = 0; i < 100; i++)
-        check(send(bridge->links[0], bytes, sizeof bytes, MSG_NOSIGNAL) ==
-                  (ssize_t)sizeof bytes,
-              "the link broke while writing");
-    check(read(bridge->links[0], bytes, 1) == 0, "expected the end");
-    close(bridge->links[0]);
+    for (int i = 0; i < 100; i++) {
+        memset(place(channel), i, channel->room);
+        channel->calls->send(channel, channel->room);
+    }
+    check(next(channel, &length) == NULL, "expected the end");
+    channel->calls->end(channel);
     close(bridge->peers);
 }
 
@@ -301,9 +372,7 @@ static void lost(const struct cv_mpi_bridge *bridge)
         }
     if (bridge->rank > 0)
         close(bridge->peers);
-    for (uint32_t r = 0; r < bridge->size; r++)
-        if (bridge->links[r] >= 0)
-            close(bridge->links[r]);
+    end_links(bridge);
 }
 
 /* --- how long it takes -------------------------------------------------------------------- */
@@ -323,18 +392,21 @@ static int by_size(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static void round_trips(int fd, double silence_s)
+static void round_trips(struct cleave_channel *channel, double silence_s)
 {
     const struct timespec pause = { 0, (long)(1e9 * silence_s) };
     double times[201];
 
     for (int i = 0; i < 201; i++) {
-        char byte = 'x';
+        size_t length;
         double begin;
 
         nanosleep(&pause, NULL);
         begin = now_s();
-        check(write(fd, &byte, 1) == 1 && read(fd, &byte, 1) == 1, "the link broke");
+        *place(channel) = 'x';
+        channel->calls->send(channel, 1);
+        check(next(channel, &length) != NULL, "the link broke");
+        channel->calls->done(channel);
         times[i] = now_s() - begin;
     }
     qsort(times, 201, sizeof *times, by_size);
@@ -354,7 +426,7 @@ static double cpu_s(void)
 static void delay(const struct cv_mpi_bridge *bridge)
 {
     if (bridge->rank > 0) {
-        echo_worker(bridge->links[0]);
+        (void)echo_worker(bridge->links[0]);
         close(bridge->peers);
         return;
     }
@@ -367,20 +439,17 @@ static void delay(const struct cv_mpi_bridge *bridge)
         sleep(2);
         printf("idle: %.1f %% of a core\n", 50 * (cpu_s() - cpu));
     }
-    for (uint32_t r = 1; r < bridge->size; r++)
-        close(bridge->links[r]);
+    end_links(bridge);
 }
 
-/* --- all
- * ----------------------------------------------------------------------------------
- */
+/* --- all ---------------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;
     void (*run)(const struct cv_mpi_bridge *bridge);
 } cases[] = {
     { "echo", echo }, { "peers", peers }, { "early", early },
-    { "lost", lost }, { "delay", delay },
+    { "lost", lost }, { "wide", wide },   { "delay", delay },
 };
 
 int main(int argc, char **argv)

@@ -2,12 +2,10 @@
 #include "cli/run/run_mpi.h"
 
 #include <dlfcn.h>
-#include <fcntl.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "cli/kit/output.h"
@@ -143,15 +141,12 @@ int cv_run_mpi_open(const char *library, struct cv_run_mpi *out)
                                      "--mpi-library openmpi or mpich says which"));
 }
 
-/* Nothing more is said or heard here, whoever else has a copy of the sockets. */
+/* Nothing more is said or heard here. */
 static void hang_up(const struct cv_mpi_bridge *bridge)
 {
-    for (uint32_t r = 0; r < bridge->size; r++) {
-        if (bridge->links[r] < 0)
-            continue;
-        (void)shutdown(bridge->links[r], SHUT_RDWR);
-        close(bridge->links[r]);
-    }
+    for (uint32_t r = 0; r < bridge->size; r++)
+        if (bridge->links[r] != NULL)
+            bridge->links[r]->calls->end(bridge->links[r]);
     if (bridge->peers >= 0)
         close(bridge->peers);
 }
@@ -178,21 +173,16 @@ int cv_run_mpi_close(struct cv_run_mpi *mpi, int status)
 
 /* --- ranks -------------------------------------------------------------------------------- */
 
-/* For those who take a socket over. */
-static int copy_of(int fd)
-{
-    return fcntl(fd, F_DUPFD_CLOEXEC, 3);
-}
-
 int cv_run_mpi_serve(const struct cv_run_mpi *mpi)
 {
-    const int link = copy_of(mpi->bridge->links[0]);
-    struct cv_worker_options options = { .in = link, .out = link };
+    struct cv_worker_options options = { .in = -1,
+                                         .out = -1,
+                                         .channel = mpi->bridge->links[0] };
     struct cv_worker_fold *fold;
     struct cleave_error err;
 
     /* The master says what went wrong; whatever it was, it is its status that counts. */
-    if (link < 0 || cv_worker_fold_new(mpi->bridge->peers, &fold, &err) != CLEAVE_OK)
+    if (cv_worker_fold_new(mpi->bridge->peers, &fold, &err) != CLEAVE_OK)
         return CV_EXIT_DONE;
     cv_worker_fold_attach(fold, &options);
     (void)cv_worker_serve(&options, &err);
@@ -234,7 +224,8 @@ int cv_run_mpi_crew(const struct cv_run_mpi *mpi, struct cv_arena *arena,
     for (uint32_t i = 0; i < n && status == CV_EXIT_DONE; i++)
         hosts[i] = (struct cleave_host){
             .name = cleave_platform_worker_name(out->platform, i),
-            .link = copy_of(bridge->links[i + 1]),
+            .link = -1,
+            .channel = bridge->links[i + 1],
             .first = i,
             .slots = 1,
             .shared_input = bridge->near[i + 1],

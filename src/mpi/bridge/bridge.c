@@ -1,14 +1,15 @@
-/* bridge.c -- links between the ranks of an MPI job, as descriptors.
+/* bridge.c -- links between the ranks of an MPI job, as channels.
  * SPDX-License-Identifier: MIT
  *
  * One thread owns all that is MPI, from the first call to the last. The caller gets the
- * other ends of socket pairs. */
+ * other ends: channels of links, and of a socket pair for frames between workers. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -114,12 +115,24 @@ static enum cleave_status open_lines(struct cv_bridge *bridge, struct cleave_err
         line->rank = line->peers              ? MPI_ANY_SOURCE
                      : bridge->open.rank == 0 ? (int)i + 1
                                               : 0;
-        CV_TRY(open_pair(line,
-                         line->peers ? &bridge->open.peers : &bridge->links[line->rank],
-                         err));
+        if (line->peers) {
+            CV_TRY(open_pair(line, &bridge->open.peers, err));
+        } else {
+            CV_TRY(cv_bridge_end_open(&line->end, &line->out, &line->in, line->room,
+                                      bridge->bell, err));
+            bridge->links[line->rank] = &line->end.channel;
+        }
         CV_TRY(cv_bridge_line_listen(bridge, line, err));
     }
     return CLEAVE_OK;
+}
+
+/* Bytes of a slab: the same on all ranks, or what one sends is too long for another. */
+static size_t slab_room(uint32_t size)
+{
+    const size_t room = MEMORY / ((size_t)size * 2 * CV_BRIDGE_SLABS);
+
+    return room > LARGEST ? LARGEST : room < SMALLEST ? SMALLEST : room;
 }
 
 /* Memory for all lines: slabs one behind the other. */
@@ -127,21 +140,21 @@ static enum cleave_status make_lines(struct cv_bridge *bridge, struct cleave_err
 {
     const uint32_t rank = bridge->open.rank, size = bridge->open.size;
     const uint32_t n = rank == 0 ? size - 1 : 2;
-    const size_t requests = (size_t)n * 2 * CV_BRIDGE_SLABS;
-    size_t room = MEMORY / (requests + 1), total = 0;
+    const size_t requests = (size_t)n * 2 * CV_BRIDGE_SLABS, room = slab_room(size);
+    size_t total = 0;
     unsigned char *next;
 
-    room = room > LARGEST ? LARGEST : room < SMALLEST ? SMALLEST : room;
+    bridge->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (bridge->bell < 0)
+        return cv_fail(err, CLEAVE_EENGINE, "cannot open a link: %s", strerror(errno));
     bridge->lines = calloc(n + 1u, sizeof *bridge->lines);
-    bridge->polls = calloc(n + 1u, sizeof *bridge->polls);
     bridge->requests = calloc(requests + 1, sizeof *bridge->requests);
     bridge->statuses = calloc(requests + 1, sizeof *bridge->statuses);
     bridge->done = calloc(requests + 1, sizeof *bridge->done);
     bridge->sent = calloc(size, sizeof *bridge->sent);
-    bridge->links = calloc(size, sizeof *bridge->links);
-    if (bridge->lines == NULL || bridge->polls == NULL || bridge->requests == NULL ||
-        bridge->statuses == NULL || bridge->done == NULL || bridge->sent == NULL ||
-        bridge->links == NULL)
+    bridge->links = calloc(size, sizeof(struct cleave_channel *));
+    if (bridge->lines == NULL || bridge->requests == NULL || bridge->statuses == NULL ||
+        bridge->done == NULL || bridge->sent == NULL || bridge->links == NULL)
         return cv_fail_memory(err, "links");
     for (uint32_t i = 0; i < n; i++) {
         bridge->lines[i].fd = -1;
@@ -149,8 +162,6 @@ static enum cleave_status make_lines(struct cv_bridge *bridge, struct cleave_err
             rank > 0 && i == 1 ? CV_BRIDGE_HEAD + CV_BRIDGE_MOST : room;
         total += (size_t)2 * CV_BRIDGE_SLABS * bridge->lines[i].room;
     }
-    for (uint32_t r = 0; r < size; r++)
-        bridge->links[r] = -1;
     bridge->open.links = bridge->links;
     for (size_t i = 0; i < requests; i++)
         bridge->requests[i] = MPI_REQUEST_NULL;
@@ -229,7 +240,8 @@ static void *run(void *context)
     status = cv_bridge_move(bridge, &bridge->err);
     bridge->failed = status != CLEAVE_OK;
     for (uint32_t i = 0; i < bridge->nlines; i++)
-        close(bridge->lines[i].fd);
+        if (bridge->lines[i].fd >= 0)
+            close(bridge->lines[i].fd);
     if (status != CLEAVE_OK) {
         /* To end MPI in order would mean to wait for a rank that is not there. */
         if (bridge->open.rank == 0)
@@ -244,8 +256,11 @@ static void forget(struct cv_bridge *bridge)
 {
     pthread_mutex_destroy(&bridge->lock);
     pthread_cond_destroy(&bridge->changed);
+    for (uint32_t i = 0; i < bridge->nlines; i++)
+        cv_bridge_end_close(&bridge->lines[i].end);
+    if (bridge->bell >= 0)
+        close(bridge->bell);
     free(bridge->lines);
-    free(bridge->polls);
     free(bridge->requests);
     free(bridge->statuses);
     free(bridge->done);
@@ -284,6 +299,7 @@ static enum cleave_status open_bridge(struct cv_mpi_bridge **out,
 
     if (bridge == NULL)
         return cv_fail_memory(err, "the bridge to MPI");
+    bridge->bell = -1;
     pthread_mutex_init(&bridge->lock, NULL);
     pthread_cond_init(&bridge->changed, NULL);
     status = start_thread(bridge, err);

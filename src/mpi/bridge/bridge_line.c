@@ -1,8 +1,5 @@
-/* bridge_line.c -- bytes between a socket and another rank. SPDX-License-Identifier: MIT */
-#include <errno.h>
-#include <string.h>
+/* bridge_line.c -- slabs between their users and another rank. SPDX-License-Identifier: MIT */
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/fail.h"
 #include "mpi/bridge/bridge_inner.h"
@@ -47,66 +44,20 @@ void cv_bridge_line_withdraw(struct cv_bridge_line *line)
     line->in.count = 0;
 }
 
-/* Hand a slab to the socket: false if it has no room for the rest. */
-static bool write_slab(struct cv_bridge_line *line, struct cv_slab *slab)
+bool cv_bridge_line_repost(struct cv_bridge *bridge, struct cv_bridge_line *line)
 {
-    while (!line->deaf && slab->done < slab->length) {
-        const ssize_t n = send(line->fd, slab->bytes + slab->done,
-                               slab->length - slab->done, MSG_NOSIGNAL | MSG_DONTWAIT);
-
-        if (n >= 0)
-            slab->done += (size_t)n;
-        else if (errno == EAGAIN || errno == EWOULDBLOCK)
-            return false;
-        else if (errno != EINTR)
-            line->deaf = true;
-    }
-    return true;
-}
-
-/* The other side has ended the link: so does the socket, in that direction. */
-static void end_in(struct cv_bridge_line *line)
-{
-    line->in.ended = true;
     line->in.first++;
     line->in.count--;
-    cv_bridge_line_withdraw(line);
-    (void)shutdown(line->fd, SHUT_WR);
-}
-
-bool cv_bridge_line_deliver(struct cv_bridge *bridge, struct cv_bridge_line *line)
-{
-    struct cv_ring *ring = &line->in;
-    bool moved = false;
-
-    line->blocked = false;
-    while (ring->count > 0 && cv_ring_slab(ring, ring->first)->complete) {
-        struct cv_slab *slab = cv_ring_slab(ring, ring->first);
-        const size_t before = slab->done;
-
-        if (slab->length == 0 && !line->peers) {
-            end_in(line);
-            return true;
-        }
-        line->blocked = !write_slab(line, slab);
-        moved |= slab->done > before || !line->blocked;
-        if (line->blocked)
-            break;
-        bridge->received += line->peers;
-        ring->first++;
-        ring->count--;
-        if (post(bridge, line) != MPI_SUCCESS) {
-            cv_bridge_line_break(bridge, line);
-            return true;
-        }
-    }
-    return moved;
+    if (post(bridge, line) == MPI_SUCCESS)
+        return true;
+    cv_bridge_line_break(bridge, line);
+    return false;
 }
 
 /* --- going out ---------------------------------------------------------------------------- */
 
-static bool send_slab(struct cv_bridge *bridge, struct cv_bridge_line *line, int rank,
-                      size_t length)
+bool cv_bridge_line_send(struct cv_bridge *bridge, struct cv_bridge_line *line, int rank,
+                         size_t length)
 {
     struct cv_ring *out = &line->out;
     const unsigned index = out->first + out->count;
@@ -139,115 +90,59 @@ bool cv_bridge_line_settle(struct cv_bridge *bridge, struct cv_bridge_line *line
         out->marked = true;
         moved = true;
         if (!line->peers)
-            send_slab(bridge, line, line->rank, 0);
+            cv_bridge_line_send(bridge, line, line->rank, 0);
     }
     return moved;
 }
 
-static uint32_t number_at(const unsigned char *bytes)
+/* --- a link ------------------------------------------------------------------------------- */
+
+/* Post again what the user has read, and hand over what has come, up to the message
+ * without bytes that ends it. */
+static bool hand_over(struct cv_bridge *bridge, struct cv_bridge_line *line,
+                      unsigned taken)
 {
-    return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 |
-           (uint32_t)bytes[3] << 24;
-}
+    struct cv_ring *ring = &line->in;
+    bool moved = false;
 
-/* How many bytes of the frame in the free slab are still to be read; its length if none. */
-static size_t wanting(const struct cv_bridge_line *line, const struct cv_slab *slab,
-                      bool *out_bad)
-{
-    uint32_t length;
+    for (; !ring->ended && ring->first != taken; moved = true)
+        if (!cv_bridge_line_repost(bridge, line))
+            return true;
+    for (; !ring->ended && line->came != ring->first + ring->count; moved = true) {
+        const struct cv_slab *slab = cv_ring_slab(ring, line->came);
 
-    *out_bad = false;
-    if (line->partial < CV_BRIDGE_HEAD)
-        return CV_BRIDGE_HEAD - line->partial;
-    length = number_at(slab->bytes + CV_BRIDGE_LENGTH_AT);
-    *out_bad = length > CV_BRIDGE_MOST;
-    return *out_bad ? 0 : CV_BRIDGE_HEAD + length - line->partial;
-}
-
-/* A frame for a peer is complete. */
-static bool send_frame(struct cv_bridge *bridge, struct cv_bridge_line *line,
-                       const struct cv_slab *slab)
-{
-    const uint32_t to = number_at(slab->bytes + CV_BRIDGE_PEER_AT);
-    const size_t length = line->partial;
-
-    line->partial = 0;
-    if (to == 0 || to >= bridge->open.size) {
-        cv_fail(&bridge->err, CLEAVE_EENGINE,
-                "expected a frame for one of the ranks 1 to %u, got one for rank %u",
-                bridge->open.size - 1, to);
-        bridge->failed = true;
-        line->out.ended = true;
-        return true;
-    }
-    bridge->sent[to]++;
-    return send_slab(bridge, line, (int)to, length);
-}
-
-static bool fetch_frame(struct cv_bridge *bridge, struct cv_bridge_line *line,
-                        bool *out_more)
-{
-    struct cv_slab *slab = cv_ring_slab(&line->out, line->out.first + line->out.count);
-    bool bad, moved = false;
-    size_t rest;
-
-    while ((rest = wanting(line, slab, &bad)) > 0) {
-        const ssize_t n = recv(line->fd, slab->bytes + line->partial, rest, MSG_DONTWAIT);
-
-        if (n <= 0) {
-            *out_more = false;
-            line->out.ended = n == 0 || (errno != EAGAIN && errno != EINTR);
-            return moved;
+        if (!slab->complete)
+            break;
+        if (slab->length > 0) {
+            line->came++;
+            continue;
         }
-        line->partial += (size_t)n;
-        moved = true;
+        ring->ended = true;
+        cv_bridge_line_withdraw(line);
     }
-    if (bad) {
-        cv_fail(&bridge->err, CLEAVE_EENGINE,
-                "expected frames of at most %d bytes between ranks, got one of %u",
-                CV_BRIDGE_MOST, number_at(slab->bytes + CV_BRIDGE_LENGTH_AT));
-        bridge->failed = true;
-        *out_more = false;
-        line->out.ended = true;
-        return true;
-    }
-    send_frame(bridge, line, slab);
-    return true;
+    return moved;
 }
 
-static bool fetch_bytes(struct cv_bridge *bridge, struct cv_bridge_line *line,
-                        bool *out_more)
+bool cv_bridge_link_move(struct cv_bridge *bridge, struct cv_bridge_line *line)
 {
-    struct cv_slab *slab = cv_ring_slab(&line->out, line->out.first + line->out.count);
-    const ssize_t n = recv(line->fd, slab->bytes, line->room, MSG_DONTWAIT);
+    const struct cv_end_news news = cv_bridge_end_look(&line->end);
+    struct cv_ring *out = &line->out;
+    bool moved = hand_over(bridge, line, news.taken);
 
-    if (n > 0)
-        return send_slab(bridge, line, line->rank, (size_t)n);
-    *out_more = false;
-    if (n < 0 && (errno == EAGAIN || errno == EINTR))
-        return false;
-    line->out.ended = true;
-    return true;
-}
+    for (; !out->ended && out->first + out->count != news.filled; moved = true) {
+        const unsigned next = out->first + out->count;
 
-bool cv_bridge_line_fetch(struct cv_bridge *bridge, struct cv_bridge_line *line)
-{
-    bool moved = false, more = true;
-
-    while (more && !line->out.ended && line->out.count < CV_BRIDGE_SLABS)
-        moved |= line->peers ? fetch_frame(bridge, line, &more)
-                             : fetch_bytes(bridge, line, &more);
+        if (!cv_bridge_line_send(bridge, line, line->rank,
+                                 cv_ring_slab(out, next)->length))
+            return true;
+    }
+    out->ended = out->ended || news.said;
+    moved |= cv_bridge_line_settle(bridge, line);
+    cv_bridge_end_tell(&line->end, out->first, line->came, line->in.ended, line->broken);
     return moved;
 }
 
 /* --- both --------------------------------------------------------------------------------- */
-
-short cv_bridge_line_events(const struct cv_bridge_line *line)
-{
-    const bool reads = !line->out.ended && line->out.count < CV_BRIDGE_SLABS;
-
-    return (short)((reads ? POLLIN : 0) | (line->blocked ? POLLOUT : 0));
-}
 
 bool cv_bridge_line_over(const struct cv_bridge_line *line)
 {
@@ -262,12 +157,15 @@ void cv_bridge_line_break(struct cv_bridge *bridge, struct cv_bridge_line *line)
     bridge->failed = true;
     line->out.ended = line->out.marked = line->in.ended = true;
     line->out.count = line->in.count = 0;
-    line->deaf = true;
+    line->deaf = line->broken = true;
     for (unsigned i = 0; i < 2 * CV_BRIDGE_SLABS; i++) {
         MPI_Request *request = &line->out.requests[i]; /* those of `in` come behind */
 
         if (*request != MPI_REQUEST_NULL)
             MPI_Request_free(request);
     }
-    (void)shutdown(line->fd, SHUT_RDWR);
+    if (line->peers)
+        (void)shutdown(line->fd, SHUT_RDWR);
+    else
+        cv_bridge_end_tell(&line->end, line->out.first, line->came, true, true);
 }

@@ -1,6 +1,6 @@
 /* bridge_loop.c -- the loop of the bridge, and how it ends. SPDX-License-Identifier: MIT
  *
- * A nap ends at once when a socket has something to send, so it delays only what comes in
+ * A nap ends at once when a user has something to send, so it delays only what comes in
  * from other ranks. */
 #include <sched.h>
 
@@ -51,25 +51,29 @@ static bool look(struct cv_bridge *bridge)
     return n > 0;
 }
 
-/* Sleep until a socket is ready or the time is over. */
+/* The line of the peers is the last one, where there is one. */
+static struct cv_bridge_line *peer_line(struct cv_bridge *bridge)
+{
+    return bridge->open.rank > 0 ? &bridge->lines[bridge->nlines - 1] : NULL;
+}
+
+/* Sleep until a user has done something or the time is over. */
 static bool attend(struct cv_bridge *bridge, const struct timespec *time)
 {
+    struct cv_bridge_line *peers = peer_line(bridge);
+    struct pollfd polls[2] = { { .fd = bridge->bell, .events = POLLIN }, { .fd = -1 } };
     bool moved = false;
 
-    for (uint32_t i = 0; i < bridge->nlines; i++) {
-        const short events = cv_bridge_line_events(&bridge->lines[i]);
-
-        /* A closed socket that nothing is wanted of would never let us sleep. */
-        bridge->polls[i] = (struct pollfd){
-            .fd = events != 0 ? bridge->lines[i].fd : -1,
-            .events = events,
-        };
-    }
-    if (ppoll(bridge->polls, bridge->nlines, time, NULL) <= 0)
+    if (peers != NULL && (polls[1].events = cv_bridge_peers_events(peers)) != 0)
+        polls[1].fd = peers->fd;
+    if (ppoll(polls, 2, time, NULL) <= 0)
         return false;
-    for (uint32_t i = 0; i < bridge->nlines; i++)
-        if (bridge->polls[i].revents != 0 && (bridge->polls[i].events & POLLIN))
-            moved |= cv_bridge_line_fetch(bridge, &bridge->lines[i]);
+    if (polls[0].revents != 0) {
+        cv_bridge_heed(bridge->bell);
+        moved = true;
+    }
+    if (polls[1].revents != 0 && (polls[1].events & POLLIN))
+        moved |= cv_bridge_peers_fetch(bridge, peers);
     return moved;
 }
 
@@ -78,8 +82,13 @@ static bool move(struct cv_bridge *bridge)
     bool moved = look(bridge);
 
     for (uint32_t i = 0; i < bridge->nlines; i++) {
-        moved |= cv_bridge_line_deliver(bridge, &bridge->lines[i]);
-        moved |= cv_bridge_line_settle(bridge, &bridge->lines[i]);
+        struct cv_bridge_line *line = &bridge->lines[i];
+
+        if (line->peers)
+            moved |= cv_bridge_peers_deliver(bridge, line) |
+                     cv_bridge_line_settle(bridge, line);
+        else
+            moved |= cv_bridge_link_move(bridge, line);
     }
     return moved;
 }
@@ -92,7 +101,7 @@ static bool all_over(const struct cv_bridge *bridge)
     return true;
 }
 
-/* Whether the users of the sockets have nothing more to say. */
+/* Whether the users have nothing more to say. */
 static bool all_said(const struct cv_bridge *bridge)
 {
     for (uint32_t i = 0; i < bridge->nlines; i++)
@@ -108,12 +117,6 @@ struct ending {
     MPI_Request request;
     uint64_t expected;
 };
-
-/* The line of the peers is the last one, where there is one. */
-static struct cv_bridge_line *peer_line(struct cv_bridge *bridge)
-{
-    return bridge->open.rank > 0 ? &bridge->lines[bridge->nlines - 1] : NULL;
-}
 
 /* Whether MPI did what was asked for; if not, the ranks cannot end together. */
 static bool well(struct cv_bridge *bridge, int code)

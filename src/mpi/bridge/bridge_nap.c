@@ -4,7 +4,7 @@
 #include <sched.h>
 
 static const double NAP_S = 100e-6, LONGEST_NAP_S = 1e-3;
-static const double NO_NAP_S = 10e-6; /* shorter ones are not worth the call */
+static const double NO_NAP_S = 2e-6; /* shorter ones are not worth the call */
 
 double cv_nap_clock_s(void)
 {
@@ -22,7 +22,7 @@ static struct timespec nap(double nap_s)
 struct timespec cv_nap_for(double silence_s)
 {
     const double nap_s = silence_s / 8;
-    double most_s = silence_s / 100;
+    double most_s = silence_s / 25;
 
     if (most_s < NAP_S)
         most_s = NAP_S;

@@ -137,7 +137,8 @@ enum cleave_status cv_hosts_add(struct cv_hosts *hosts, const struct cleave_host
         host->push.file = cv_arena_text(&hosts->arena, asked->push_file);
     }
     host->push.process.pidfd = -1;
-    host->given = asked->connect != NULL ? -1 : asked->link;
+    host->channel = asked->connect != NULL ? NULL : asked->channel;
+    host->given = asked->connect != NULL || asked->channel != NULL ? -1 : asked->link;
     host->slots = asked->slots;
     host->seats = calloc(asked->slots > 0 ? asked->slots : 1, sizeof *host->seats);
     host->first = first;

@@ -328,7 +328,10 @@ static enum cleave_status connect_host(struct cv_host *host, struct cleave_error
     host->link.broke = link_broke;
     host->link.context = host;
     host->link.silence_s = hosts->terms.connect_timeout_s;
-    CV_TRY(cv_link_open(&host->link, in, out, err));
+    if (host->channel != NULL)
+        CV_TRY(cv_link_open_channel(&host->link, host->channel, err));
+    else
+        CV_TRY(cv_link_open(&host->link, in, out, err));
     CV_TRY(cv_poller_set(hosts->poller, &host->timer,
                          cv_clock_s() + hosts->terms.connect_timeout_s, took_too_long,
                          host, err));

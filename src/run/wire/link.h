@@ -1,4 +1,4 @@
-/* link.h -- frames over a pair of descriptors. SPDX-License-Identifier: MIT
+/* link.h -- frames over a pair of descriptors, or a channel. SPDX-License-Identifier: MIT
  *
  * Frames are put together and taken apart here, and damaged ones are found out. A link never
  * waits: what does not go out at once is kept, up to a limit. It says something every second
@@ -6,6 +6,7 @@
  * what is still coming nobody knows whether it will ever be one. */
 #ifndef CV_LINK_H
 #define CV_LINK_H
+#include "engine/channel.h"
 #include "run/wire/frame.h"
 #include "run/kit/poller.h"
 #include "run/kit/squeeze.h"
@@ -28,6 +29,9 @@ struct cv_link {
     double rate_Bps; /* what the link moves, told in pings; 0: not known              */
 
     int in, out; /* owned; -1: closed                                                  */
+    struct cleave_channel *channel; /* borrowed, instead of them; NULL: closed, or none */
+    unsigned char *place;           /* of the channel, while a frame is made there      */
+    bool awaits; /* of a channel: there is something to go out, or for `more` to give  */
     struct cv_watch in_watch, out_watch;
     struct cv_timer beat;
     struct cv_squeeze squeeze;
@@ -46,7 +50,13 @@ struct cv_link {
  * even on failure; they may be one. */
 enum cleave_status cv_link_open(struct cv_link *link, int in, int out,
                                 struct cleave_error *err);
+/* The same over a channel, which the link leaves when it is closed. */
+enum cleave_status cv_link_open_channel(struct cv_link *link,
+                                        struct cleave_channel *channel,
+                                        struct cleave_error *err);
 void cv_link_close(struct cv_link *link);
+/* Longest payload that need not be cut up or copied again on its way. */
+size_t cv_link_fits(const struct cv_link *link);
 /* Send a frame: its type, flags, peer, chunk and value are given; the rest is made here.
  * Long payloads are compressed if that pays. Failures are told by `broke`, later. */
 void cv_link_send(struct cv_link *link, const struct cv_frame_head *head,

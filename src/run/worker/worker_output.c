@@ -120,6 +120,10 @@ void cv_worker_send_end(struct cv_worker *worker, const struct cv_task *task)
 
 static size_t frame_size(const struct cv_link *link)
 {
+    const size_t fits = cv_link_fits(link);
+
+    if (link->channel != NULL)
+        return fits < FRAME_FAST ? fits : FRAME_FAST;
     if (!(link->other_Bps > 0))
         return FRAME_FIRST;
     return link->other_Bps < SLOW_BPS ? FRAME_SLOW : FRAME_FAST;

@@ -160,7 +160,11 @@ static enum cleave_status begin(struct cv_worker *worker, struct cleave_error *e
     worker->link.broke = link_broke;
     worker->link.context = worker;
     worker->link.silence_s = SILENCE_S;
-    CV_TRY(cv_link_open(&worker->link, worker->options->in, worker->options->out, err));
+    if (worker->options->channel != NULL)
+        CV_TRY(cv_link_open_channel(&worker->link, worker->options->channel, err));
+    else
+        CV_TRY(
+            cv_link_open(&worker->link, worker->options->in, worker->options->out, err));
     greet(worker);
     return CLEAVE_OK;
 }
@@ -184,7 +188,7 @@ static void say_last_words(struct cv_worker *worker)
 {
     const double until_s = cv_clock_s() + LAST_WORDS_S;
 
-    if (worker->refused && worker->link.out >= 0) {
+    if (worker->refused && (worker->link.out >= 0 || worker->link.channel != NULL)) {
         worker->link.broken = false;
         cv_link_send(&worker->link, &(struct cv_frame_head){ .type = CV_FRAME_REFUSED },
                      worker->err.text, strlen(worker->err.text));
