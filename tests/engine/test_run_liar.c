@@ -10,6 +10,7 @@
 
 #include <fcntl.h>
 #include <math.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,6 +40,7 @@ struct lie {
     uint64_t value;
     uint16_t flags;
     const char *text; /* its payload; NULL: zeros, as many as there must be             */
+    bool idle;        /* from then on it only says that it is there                     */
     unsigned times;   /* 0: once                                                       */
     void (*bend)(struct cv_remote_end *end);
     struct cv_hello hello;
@@ -49,7 +51,7 @@ struct liar {
     int fd;
     const struct lie *lie;
     const char *done; /* this file is made when it has lied                             */
-    bool lied;
+    bool lied, idle;
     uint32_t seat; /* of the piece                                                      */
     uint64_t chunk;
     struct cv_remote_end end;
@@ -96,8 +98,13 @@ static void lie_at(struct liar *liar, enum moment now)
     const struct lie *lie = liar->lie;
     const struct cv_frame_kind *kind = cv_frame_kind(lie->type);
 
-    if (liar->lied || lie->when != now || lie->type == 0)
+    if (liar->lied || lie->when != now || (lie->type == 0 && !lie->idle))
         return;
+    liar->idle = lie->idle;
+    if (lie->idle) {
+        have_lied(liar);
+        return;
+    }
     for (unsigned i = 0; i == 0 || i < lie->times; i++)
         say(liar,
             (struct cv_frame_head){ .type = lie->type,
@@ -143,8 +150,12 @@ static void work(struct liar *liar)
     struct cv_packer packer = { NULL, 0, 0, false };
 
     lie_at(liar, ARRIVED);
+    if (liar->idle)
+        return;
     say_word(liar, CV_FRAME_COMPUTED, 0, 0);
     lie_at(liar, COMPUTED);
+    if (liar->idle)
+        return;
     say(liar,
         (struct cv_frame_head){
             .type = CV_FRAME_OUTPUT, .peer = liar->seat, .chunk = liar->chunk },
@@ -180,7 +191,7 @@ static void take(struct liar *liar, const struct cv_frame_head *head)
         liar->end = (struct cv_remote_end){ 0 };
         lie_at(liar, ANNOUNCED);
     }
-    if (head->type != CV_FRAME_DATA)
+    if (head->type != CV_FRAME_DATA || liar->idle)
         return;
     memcpy(liar->bytes + liar->length, liar->payload, head->length);
     liar->length += head->length;
@@ -203,6 +214,15 @@ static bool get(int fd, unsigned char *bytes, size_t length)
     return true;
 }
 
+/* Say that it is there, until something comes. */
+static void ping(const struct liar *liar)
+{
+    struct pollfd wait = { .fd = liar->fd, .events = POLLIN };
+
+    while (poll(&wait, 1, 200) == 0)
+        say(liar, (struct cv_frame_head){ .type = CV_FRAME_PING }, NULL, 0);
+}
+
 /* Until the link is closed. */
 static void lie_along(int fd, const struct lie *lie, const char *done)
 {
@@ -212,10 +232,14 @@ static void lie_along(int fd, const struct lie *lie, const char *done)
 
     liar = (struct liar){ .fd = fd, .lie = lie, .done = done };
     say_hello(&liar);
-    while (get(fd, bytes, sizeof bytes) &&
-           cv_frame_decode(bytes, &head, NULL) == CLEAVE_OK &&
-           get(fd, liar.payload, head.length))
+    for (;;) {
+        ping(&liar);
+        if (!get(fd, bytes, sizeof bytes) ||
+            cv_frame_decode(bytes, &head, NULL) != CLEAVE_OK ||
+            !get(fd, liar.payload, head.length))
+            return;
         take(&liar, &head);
+    }
 }
 
 /* --- the run ------------------------------------------------------------------------------ */
@@ -226,6 +250,7 @@ struct world {
     struct cleave_host hosts[2];
     char notes[4096];
     unsigned nnotes;
+    bool limited; /* there is a --timeout */
 };
 
 static void start_host(struct world *world, int i, const struct lie *lie)
@@ -320,6 +345,11 @@ static enum cleave_status execute(struct world *world,
     asked.hosts.list = world->hosts;
     asked.hosts.count = 2;
     asked.sharing.block = 20000;
+    if (world->limited) {
+        asked.failing.timeout_s = 1;
+        asked.failing.retries = 20;
+        asked.hosts.timeout_s = 1;
+    }
     asked.tell.note = take_note;
     asked.tell.context = world;
     assert_true(asked.output.descriptor >= 0);
@@ -349,6 +379,7 @@ static void run_with(const struct lie *lie)
     struct world world;
 
     open_world(&world, lie);
+    world.limited = lie->idle;
     assert_ok(execute(&world, &result, &err));
     assert_same_files(world.input, world.output);
     if (strstr(world.notes, lie->expected) == NULL)
@@ -537,6 +568,19 @@ static void floods_are_stopped(void **state)
         run_with(&lies[i]);
 }
 
+/* Who only says that he is there is held to --timeout: before the piece is there, while its
+ * command should be at work, and while its output should come. */
+static void idlers_are_held_to_the_timeout(void **state)
+{
+    static const enum moment moments[] = { ANNOUNCED, ARRIVED, COMPUTED };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof moments / sizeof *moments; i++)
+        run_with(&(struct lie){
+            moments[i], .idle = true,
+            .expected = "a chunk has not ended within 1 s (--timeout) and 3 s more" });
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -546,6 +590,7 @@ int main(void)
         cmocka_unit_test(another_cleave_is_left_out),
         cmocka_unit_test(forged_texts_do_not_reach_the_terminal),
         cmocka_unit_test(floods_are_stopped),
+        cmocka_unit_test(idlers_are_held_to_the_timeout),
     };
 
     signal(SIGPIPE, SIG_IGN);

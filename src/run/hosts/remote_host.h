@@ -29,6 +29,7 @@ struct cv_host_seat {
     bool given;   /* a piece since its command was said to have ended                   */
     bool told;    /* that its command is silent, of the last piece                      */
     bool leaving; /* it was asked to let its command go                                 */
+    double free_s; /* when its last command had ended                                   */
 };
 
 /* What will be heard of a piece that no slot knows any more (host_rules.h). */
@@ -66,7 +67,8 @@ struct cv_host {
     struct cv_host_seat *seats;   /* owned                                              */
     struct cv_owed *owed;         /* owned                                              */
     size_t nowed, owed_room;
-    uint64_t numbered;         /* pieces                                             */
+    uint64_t numbered; /* pieces                                             */
+    double progress_s; /* when something of a piece was heard                           */
     uint64_t in_flight;        /* bytes sent that were not acknowledged              */
     double rate_Bps, rtt_s;    /* of the input's bytes; 0 and below 0: not known     */
     double since_s, delivered; /* what the rate is measured with                     */

@@ -43,6 +43,7 @@ static enum cleave_status start_remote(struct cv_slot *slot, struct cleave_error
     remote->announced = remote->arrived = remote->computed = remote->cutting = false;
     remote->has_left = remote->hashed = false;
     cv_send_ask(slot);
+    cv_limit_set(slot);
     return CLEAVE_OK;
 }
 
@@ -74,6 +75,7 @@ void cv_remote_forget(struct cv_slot *slot)
     if (!slot->busy)
         return;
     slot->busy = false;
+    cv_limit_over(slot);
     drop_store(slot);
     if (slot->remote.host->state != CV_HOST_READY)
         return;
@@ -91,6 +93,8 @@ static void stop_remote(struct cv_slot *slot)
     slot->stopping = true;
     if (slot->remote.arrived) {
         send_word(slot, CV_FRAME_STOP);
+        slot->remote.stopped_s = cv_clock_s();
+        cv_limit_set(slot);
         return;
     }
     cv_remote_forget(slot);
@@ -210,6 +214,7 @@ static void apply_end(struct cv_host *host, struct cv_slot *slot,
     cv_host_owes(host, slot, false, slot->remote.cutting);
     answer_cut(slot, false);
     slot->busy = false;
+    cv_limit_over(slot);
     slot->ended(slot->context, slot,
                 (end->flags & CV_END_STOPPED) != 0     ? CV_SLOT_STOPPED
                 : (end->flags & CV_END_TIMED_OUT) != 0 ? CV_SLOT_TIMED_OUT
@@ -243,6 +248,8 @@ static void take_got(struct cv_host *host, struct cv_slot *slot,
                        (unsigned long long)head->value, (unsigned long long)remote->sent);
         return;
     }
+    if (last || head->value > remote->acked)
+        host->progress_s = cv_clock_s();
     cv_send_got(slot, head->value);
     if (!last)
         return;
@@ -250,6 +257,7 @@ static void take_got(struct cv_host *host, struct cv_slot *slot,
     cv_send_over(slot);
     slot->arrived(slot->context, slot);
     slot->remote.arrived_s = cv_clock_s();
+    cv_limit_set(slot);
 }
 
 static void take_output(struct cv_slot *slot, const unsigned char *payload, size_t length)
@@ -332,15 +340,20 @@ void cv_remote_frame(struct cv_host *host, struct cv_slot *slot,
     } else if (head->type == CV_FRAME_SILENT || head->type == CV_FRAME_HAS_LEFT) {
         take_seat_word(host, head);
     } else if (slot == NULL) { /* it was given up, or is over */
+        if (head->type == CV_FRAME_END)
+            host->seats[head->peer].free_s = host->progress_s = cv_clock_s();
         cv_host_paid(host, head);
     } else if (head->type == CV_FRAME_GOT) {
         take_got(host, slot, head);
     } else if (head->type == CV_FRAME_COMPUTED) {
         slot->remote.computed = true;
-        slot->remote.computed_s = cv_clock_s();
+        slot->remote.computed_s = host->seats[head->peer].free_s = cv_clock_s();
+        host->progress_s = slot->remote.computed_s;
     } else if (head->type == CV_FRAME_OUTPUT) {
+        host->progress_s = cv_clock_s();
         take_output(slot, payload, head->length);
     } else if (head->type == CV_FRAME_END) {
+        host->progress_s = cv_clock_s();
         take_end(host, slot, payload, head->length);
     } else if (head->type == CV_FRAME_CUT_DONE) {
         take_cut_done(slot, head);
@@ -360,6 +373,7 @@ void cv_remote_lose(struct cv_host *host)
         drop_store(slot);
         answer_cut(slot, false);
         slot->busy = false;
+        cv_limit_over(slot);
         slot->fault = "was on a host that is gone";
         slot->ended(slot->context, slot, slot->stopping ? CV_SLOT_STOPPED : CV_SLOT_LOST);
     }

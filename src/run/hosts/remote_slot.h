@@ -26,4 +26,11 @@ void cv_remote_frame(struct cv_host *host, struct cv_slot *slot,
 /* The host has gone: so have the pieces of its slots. */
 void cv_remote_lose(struct cv_host *host);
 
+/* --- limits (remote_limit.c) -------------------------------------------------------------- */
+
+/* Hold the host to the time that the piece, which is under way or is being stopped, may take:
+ * who does not keep to it is lost. */
+void cv_limit_set(struct cv_slot *slot);
+void cv_limit_over(struct cv_slot *slot);
+
 #endif

@@ -50,6 +50,7 @@ struct cv_remote {
     double granted_s;     /* since then it may be sent                                */
     double arrived_s;     /* it was there; of this piece or the one before            */
     double computed_s;    /* its command had ended; the same                          */
+    double stopped_s;     /* it was told to stop                                      */
     double compute_s;     /* what the command took, by the clock of that machine      */
     bool waiting, queued; /* for the port, for the link                               */
     bool announced, arrived, computed;

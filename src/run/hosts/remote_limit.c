@@ -1,0 +1,93 @@
+/* remote_limit.c -- hold other machines to the time that a piece may take.
+ * SPDX-License-Identifier: MIT
+ *
+ * The worker stops a command that takes too long, and says so. This is for one that does not:
+ * who only says that he is there is lost when a piece is overdue, whatever he was to do with
+ * it. What others wait for is not held against a piece: it has its time from the moment it is
+ * its turn, or from the last progress of the host. */
+#include <math.h>
+
+#include "run/hosts/remote_host.h"
+#include "run/hosts/remote_slot.h"
+
+/* A command that does not end when it is asked to is killed a second later. */
+static const double KILLING_S = 2;
+
+/* So long the word of it may take. */
+static double grace_s(const struct cv_slot *slot)
+{
+    return slot->remote.host->hosts->terms.silence_s + KILLING_S;
+}
+
+/* INFINITY: none. */
+static double limit_s(const struct cv_slot *slot)
+{
+    if (slot->stopping)
+        return grace_s(slot);
+    return slot->timeout_s > 0 ? slot->timeout_s + grace_s(slot) : (double)INFINITY;
+}
+
+/* Whether it is the one that its seat works on. */
+static bool has_its_turn(const struct cv_slot *slot)
+{
+    const struct cv_slot *other = slot->remote.host->first_slot;
+
+    for (; other != NULL; other = other->remote.next_slot)
+        if (other->busy && other->remote.announced && !other->remote.computed &&
+            other->remote.seat == slot->remote.seat &&
+            other->remote.number < slot->remote.number)
+            return false;
+    return true;
+}
+
+static double due_s(const struct cv_slot *slot, double now_s)
+{
+    const struct cv_remote *remote = &slot->remote;
+    const struct cv_host *host = remote->host;
+    double since_s = now_s; /* it waits for others */
+
+    if (slot->stopping)
+        since_s = remote->stopped_s;
+    else if (remote->computed)
+        since_s = fmax(remote->computed_s, host->progress_s);
+    else if (remote->arrived && has_its_turn(slot))
+        since_s = fmax(remote->arrived_s, host->seats[remote->seat].free_s);
+    else if (remote->announced && !remote->arrived)
+        since_s = fmax(remote->granted_s, host->progress_s);
+    return since_s + limit_s(slot);
+}
+
+static void look(void *context)
+{
+    struct cv_slot *slot = context;
+    struct cleave_error err;
+
+    if (due_s(slot, cv_clock_s()) > cv_clock_s()) {
+        cv_limit_set(slot);
+        return;
+    }
+    if (slot->stopping)
+        cv_fail(&err, CLEAVE_ELOST, "a chunk was not stopped within %g s", grace_s(slot));
+    else
+        cv_fail(&err, CLEAVE_ELOST,
+                "a chunk has not ended within %g s (--timeout) and %g s more",
+                slot->timeout_s, grace_s(slot));
+    cv_host_fail(slot->remote.host, &err);
+}
+
+void cv_limit_set(struct cv_slot *slot)
+{
+    struct cv_poller *poller = slot->remote.host->hosts->poller;
+    const double when_s = due_s(slot, cv_clock_s());
+    struct cleave_error err;
+
+    cv_poller_cancel(poller, &slot->timer);
+    if (isfinite(when_s) &&
+        cv_poller_set(poller, &slot->timer, when_s, look, slot, &err) != CLEAVE_OK)
+        slot->broke(slot->context, &err);
+}
+
+void cv_limit_over(struct cv_slot *slot)
+{
+    cv_poller_cancel(slot->remote.host->hosts->poller, &slot->timer);
+}
