@@ -2,18 +2,21 @@
  * SPDX-License-Identifier: MIT
  *
  * The test is the other side, byte by byte. */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "run/hosts/hosts.h"
+#include "run/hosts/remote_slot.h"
 #include "run/wire/link.h"
-#include "run/wire/remote.h"
 
 struct side {
     struct cv_poller *poller;
@@ -233,6 +236,144 @@ static void an_end_within_a_frame_is_told_from_one_between(void **state)
     }
 }
 
+/* --- how much is under way ---------------------------------------------------------------- */
+
+/* A host that is ready, with one slot and a long piece for it; the test is the worker. */
+struct sender {
+    struct side side; /* its link is not used: that of the host is */
+    struct cv_hosts hosts;
+    struct cv_host host;
+    struct cv_host_seat seat;
+    struct cv_gather *gather;
+    struct cv_slot slot;
+    uint64_t came; /* bytes of the piece */
+};
+
+static void no_change(void *context, struct cv_host *host)
+{
+    (void)context;
+    (void)host;
+}
+
+static void has_arrived(void *context, struct cv_slot *slot)
+{
+    (void)context;
+    (void)slot;
+}
+
+static void open_sender(struct sender *sender, const char *bytes, size_t length)
+{
+    struct cv_piece piece = { .name = "test", .fd = -1, .mate_fd = -1 };
+    struct cv_link *link = &sender->host.link;
+    int in[2], out[2];
+
+    memset(sender, 0, sizeof *sender);
+    assert_int_equal(pipe(in), 0);
+    assert_int_equal(pipe2(out, O_NONBLOCK), 0);
+    sender->side.in = in[1];
+    sender->side.out = out[0];
+    assert_int_equal(cv_poller_new(&sender->hosts.poller, NULL), CLEAVE_OK);
+    cv_hosts_init(&sender->hosts);
+    sender->hosts.changed = no_change;
+    sender->host = (struct cv_host){
+        .hosts = &sender->hosts, .name = "far", .slots = 1, .seats = &sender->seat
+    };
+    cv_send_reset(&sender->host);
+    sender->host.state = CV_HOST_READY;
+    *link = (struct cv_link){ .poller = sender->hosts.poller,
+                              .frame = take,
+                              .more = cv_send_more,
+                              .broke = broke,
+                              .context = &sender->host,
+                              .silence_s = 60 };
+    assert_int_equal(cv_link_open(link, in[0], out[1], NULL), CLEAVE_OK);
+    assert_int_equal(cv_gather_new(&(struct cv_gather_options){ .sink = -1,
+                                                                .sink_name = "nowhere" },
+                                   &sender->gather, NULL),
+                     CLEAVE_OK);
+    cv_slot_init(&sender->slot);
+    sender->slot.gather = sender->gather;
+    sender->slot.arrived = has_arrived;
+    cv_remote_init(&sender->slot, &sender->host, 0);
+    piece.body_bytes = bytes;
+    piece.end = piece.body.end = length;
+    assert_int_equal(cv_slot_start(&sender->slot, &piece, NULL), CLEAVE_OK);
+}
+
+static void close_sender(struct sender *sender)
+{
+    cv_link_close(&sender->host.link);
+    cv_slot_done(&sender->slot);
+    cv_gather_free(sender->gather);
+    cv_hosts_done(&sender->hosts);
+    cv_poller_free(sender->hosts.poller);
+    free(sender->host.owed);
+    close(sender->side.in);
+    close(sender->side.out);
+}
+
+/* All that is sent while nothing is acknowledged: how many bytes of the piece. */
+static uint64_t drain(struct sender *sender)
+{
+    static unsigned char bytes[1 << 22];
+    static size_t length;
+    uint64_t came = 0;
+
+    for (int idle = 0; idle < 3; idle++) {
+        ssize_t got;
+
+        assert_int_equal(cv_poller_wait(sender->hosts.poller, 0, NULL), CLEAVE_OK);
+        while ((got = read(sender->side.out, bytes + length, sizeof bytes - length)) >
+               0) {
+            length += (size_t)got;
+            idle = 0;
+        }
+        for (size_t at = 0;;) {
+            struct cv_frame_head head = { .length = 0 };
+
+            if (length - at >= CV_FRAME_HEAD)
+                assert_int_equal(cv_frame_decode(bytes + at, &head, NULL), CLEAVE_OK);
+            if (length - at < CV_FRAME_HEAD + (size_t)head.length) {
+                memmove(bytes, bytes + at, length - at);
+                length -= at;
+                break;
+            }
+            came += head.type == CV_FRAME_DATA ? head.length : 0;
+            at += CV_FRAME_HEAD + head.length;
+        }
+    }
+    assert_int_equal(length, 0);
+    return came;
+}
+
+/* No more is on its way than the link moves in a quarter of a second, and a frame. */
+static void only_a_moment_of_sending_is_under_way(void **state)
+{
+    enum { LONG = 16 << 20, FRAME = 256 << 10 };
+    static char zeros[LONG];
+    static struct sender sender;
+
+    (void)state;
+    open_sender(&sender, zeros, sizeof zeros);
+    /* Nothing is known of the link. */
+    sender.came = drain(&sender);
+    assert_in_range(sender.came, 64 << 10, (64 << 10) + (32 << 10));
+    assert_int_equal(sender.came, sender.host.in_flight);
+    assert_int_equal(drain(&sender), 0);
+    /* Each time all of it has come; 8 MB/s are 2 MB in a quarter of a second. */
+    for (double rate_Bps = 1e6; rate_Bps < 9e6; rate_Bps *= 2) {
+        sender.host.since_s = 0; /* nothing is measured here */
+        cv_send_got(&sender.slot, sender.came);
+        sender.host.rate_Bps = rate_Bps;
+        sender.host.link.rate_Bps = 0;
+        sender.came += drain(&sender);
+        assert_in_range(sender.host.in_flight, (uint64_t)(rate_Bps / 4),
+                        (uint64_t)(rate_Bps / 4) + FRAME);
+    }
+    assert_int_equal(sender.slot.remote.sent, sender.came);
+    close_sender(&sender);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -242,6 +383,7 @@ int main(void)
         cmocka_unit_test(only_whole_frames_are_signs_of_life),
         cmocka_unit_test(what_nobody_reads_is_not_kept_without_end),
         cmocka_unit_test(an_end_within_a_frame_is_told_from_one_between),
+        cmocka_unit_test(only_a_moment_of_sending_is_under_way),
     };
 
     signal(SIGPIPE, SIG_IGN);
