@@ -26,7 +26,7 @@
 #include "run/worker/worker_serve.h"
 #include "run_check.h"
 
-enum { LINES = 8000, FLOOD = 20000 };
+enum { LINES = 8000, FLOOD = 20000, HOSTS = 4 };
 
 /* When it lies: in its hello, before it is ready, when a piece was announced, when it is
  * there, when its command has ended, in its end and after it. */
@@ -41,7 +41,8 @@ struct lie {
     uint16_t flags;
     const char *text; /* its payload; NULL: zeros, as many as there must be             */
     bool idle;        /* from then on it only says that it is there                     */
-    unsigned times;   /* 0: once                                                       */
+    bool complains; /* of its command, with every piece                                 */
+    unsigned times; /* 0: once                                                       */
     void (*bend)(struct cv_remote_end *end);
     struct cv_hello hello;
     const char *expected;
@@ -52,6 +53,7 @@ struct liar {
     const struct lie *lie;
     const char *done; /* this file is made when it has lied                             */
     bool lied, idle;
+    unsigned complaints;
     uint32_t seat; /* of the piece                                                      */
     uint64_t chunk;
     struct cv_remote_end end;
@@ -144,6 +146,17 @@ static void say_word(const struct liar *liar, enum cv_frame_type type, uint16_t 
         NULL, 0);
 }
 
+/* That its command has gone, and not well. */
+static void complain(const struct liar *liar)
+{
+    struct cv_packer packer = { NULL, 0, 0, false };
+
+    cv_pack_end(&packer, &(struct cv_remote_end){ .exit_code = 3, .fault = "" });
+    say(liar, (struct cv_frame_head){ .type = CV_FRAME_LEFT, .peer = liar->seat },
+        packer.bytes, packer.length);
+    cv_pack_done(&packer);
+}
+
 /* All of the piece is here: it is its output as well. */
 static void work(struct liar *liar)
 {
@@ -152,6 +165,8 @@ static void work(struct liar *liar)
     lie_at(liar, ARRIVED);
     if (liar->idle)
         return;
+    if (liar->lie->complains)
+        say_word(liar, CV_FRAME_SILENT, 0, 0);
     say_word(liar, CV_FRAME_COMPUTED, 0, 0);
     lie_at(liar, COMPUTED);
     if (liar->idle)
@@ -173,6 +188,11 @@ static void work(struct liar *liar)
             .type = CV_FRAME_END, .peer = liar->seat, .chunk = liar->chunk },
         packer.bytes, packer.length);
     cv_pack_done(&packer);
+    if (liar->lie->complains) {
+        complain(liar);
+        if (++liar->complaints == 2)
+            have_lied(liar);
+    }
     lie_at(liar, ENDED);
 }
 
@@ -184,6 +204,9 @@ static void take(struct liar *liar, const struct cv_frame_head *head)
         lie_at(liar, GREETED);
     if (head->type == CV_FRAME_JOB && last)
         say(liar, (struct cv_frame_head){ .type = CV_FRAME_READY }, NULL, 0);
+    if (head->type == CV_FRAME_LEAVE)
+        say(liar, (struct cv_frame_head){ .type = CV_FRAME_HAS_LEFT, .peer = head->peer },
+            NULL, 0);
     if (head->type == CV_FRAME_PIECE) {
         liar->seat = head->peer;
         liar->chunk = head->chunk;
@@ -246,16 +269,18 @@ static void lie_along(int fd, const struct lie *lie, const char *done)
 
 struct world {
     char folder[64], input[128], output[128], done[128];
-    pid_t pids[2];
-    struct cleave_host hosts[2];
+    pid_t pids[HOSTS];
+    struct cleave_host hosts[HOSTS];
+    int nhosts;
     char notes[4096];
     unsigned nnotes;
     bool limited; /* there is a --timeout */
+    bool persistent;
 };
 
 static void start_host(struct world *world, int i, const struct lie *lie)
 {
-    static const char *const names[] = { "honest", "liar" };
+    static const char *const names[HOSTS] = { "honest", "liar", "cheat", "fraud" };
     int ends[2];
 
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
@@ -265,7 +290,7 @@ static void start_host(struct world *world, int i, const struct lie *lie)
         for (int k = 0; k < i; k++)
             close(world->hosts[k].link);
         close(ends[0]);
-        if (i == 1)
+        if (i > 0)
             lie_along(ends[1], lie, world->done);
         else
             (void)cv_worker_serve(&(struct cv_worker_options){ .in = ends[1],
@@ -279,7 +304,8 @@ static void start_host(struct world *world, int i, const struct lie *lie)
     };
 }
 
-static void open_world(struct world *world, const struct lie *lie)
+/* With so many liars. */
+static void open_world(struct world *world, const struct lie *lies, int count)
 {
     memset(world, 0, sizeof *world);
     strcpy(world->folder, "/tmp/cleave-liar.XXXXXX");
@@ -288,13 +314,14 @@ static void open_world(struct world *world, const struct lie *lie)
     snprintf(world->output, sizeof world->output, "%s/out", world->folder);
     snprintf(world->done, sizeof world->done, "%s/done", world->folder);
     write_lines(world->input, LINES);
-    for (int i = 0; i < 2; i++)
-        start_host(world, i, lie);
+    world->nhosts = 1 + count;
+    for (int i = 0; i < world->nhosts; i++)
+        start_host(world, i, i > 0 ? &lies[i - 1] : NULL);
 }
 
 static void close_world(struct world *world)
 {
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < world->nhosts; i++)
         waitpid(world->pids[i], NULL, 0);
     unlink(world->input);
     unlink(world->output);
@@ -311,14 +338,15 @@ static void take_note(void *context, const char *text)
     world->nnotes++;
 }
 
-static struct cleave_platform *two_workers(void)
+static struct cleave_platform *workers_of(const struct world *world)
 {
-    static const char text[] =
-        "port: multi\nworkers:\n  - {name: honest, speed: 1e8, bandwidth: 1e9}\n"
-        "  - {name: liar, speed: 1e8, bandwidth: 1e9}\n";
+    char text[600] = "port: multi\nworkers:\n";
     struct cleave_platform *platform = NULL;
 
-    assert_int_equal(cleave_platform_parse("p", text, sizeof text - 1, &platform, NULL),
+    for (int i = 0; i < world->nhosts; i++)
+        snprintf(text + strlen(text), sizeof text - strlen(text),
+                 "  - {name: %s, speed: 1e8, bandwidth: 1e9}\n", world->hosts[i].name);
+    assert_int_equal(cleave_platform_parse("p", text, strlen(text), &platform, NULL),
                      CLEAVE_OK);
     return platform;
 }
@@ -332,7 +360,7 @@ static enum cleave_status execute(struct world *world,
                                     "while [ ! -e $0 ]; do sleep 0.02; done; exec cat",
                                     world->done, NULL };
     const char *const inputs[] = { world->input };
-    struct cleave_platform *platform = two_workers();
+    struct cleave_platform *platform = workers_of(world);
     struct cleave_execution asked = { .command = command };
     enum cleave_status status;
 
@@ -343,12 +371,13 @@ static enum cleave_status execute(struct world *world,
     asked.output.name = "out";
     asked.crew.platform = platform;
     asked.hosts.list = world->hosts;
-    asked.hosts.count = 2;
+    asked.hosts.count = (size_t)world->nhosts;
     asked.sharing.block = 20000;
+    asked.persistent = world->persistent;
     if (world->limited) {
         asked.failing.timeout_s = 1;
         asked.failing.retries = 20;
-        asked.hosts.timeout_s = 1;
+        asked.hosts.timeout_s = 3;
     }
     asked.tell.note = take_note;
     asked.tell.context = world;
@@ -378,8 +407,7 @@ static void run_with(const struct lie *lie)
     struct cleave_execution_result *result = NULL;
     struct world world;
 
-    open_world(&world, lie);
-    world.limited = lie->idle;
+    open_world(&world, lie, 1);
     assert_ok(execute(&world, &result, &err));
     assert_same_files(world.input, world.output);
     if (strstr(world.notes, lie->expected) == NULL)
@@ -572,13 +600,51 @@ static void floods_are_stopped(void **state)
  * command should be at work, and while its output should come. */
 static void idlers_are_held_to_the_timeout(void **state)
 {
-    static const enum moment moments[] = { ANNOUNCED, ARRIVED, COMPUTED };
+    static const struct lie lies[] = { { ANNOUNCED, .idle = true },
+                                       { ARRIVED, .idle = true },
+                                       { COMPUTED, .idle = true } };
+    static const char end[] = ": lost, its chunks go elsewhere: a chunk has not ended "
+                              "within 1 s (--timeout) and 5 s more\n";
+    struct cleave_execution_result *result = NULL;
+    struct world world;
 
     (void)state;
-    for (size_t i = 0; i < sizeof moments / sizeof *moments; i++)
-        run_with(&(struct lie){
-            moments[i], .idle = true,
-            .expected = "a chunk has not ended within 1 s (--timeout) and 3 s more" });
+    open_world(&world, lies, 3);
+    world.limited = true;
+    assert_ok(execute(&world, &result, &err));
+    assert_same_files(world.input, world.output);
+    for (int i = 1; i < world.nhosts; i++) {
+        char expected[200];
+
+        snprintf(expected, sizeof expected, "%s%s", world.hosts[i].name, end);
+        if (strstr(world.notes, expected) == NULL)
+            fail_msg("expected '%s', got '%s'", expected, world.notes);
+    }
+    assert_int_equal(result->failed, 0);
+    cleave_execution_free(result);
+    close_world(&world);
+}
+
+/* A host may say of every piece that its command is silent and has gone then: it is said
+ * once of each, and counted. */
+static void notes_of_one_kind_are_counted(void **state)
+{
+    static const struct lie lie = { .complains = true };
+    struct cleave_execution_result *result = NULL;
+    struct world world;
+
+    (void)state;
+    open_world(&world, &lie, 1);
+    world.persistent = true;
+    assert_ok(execute(&world, &result, &err));
+    assert_same_files(world.input, world.output);
+    if (world.nnotes != 4)
+        fail_msg("expected 4 notes, got '%s'", world.notes);
+    assert_non_null(strstr(world.notes, "liar: had a command that did not answer "));
+    assert_non_null(strstr(world.notes, "liar: had a command that ended badly "));
+    assert_non_null(strstr(world.notes, " more time"));
+    cleave_execution_free(result);
+    close_world(&world);
 }
 
 int main(void)
@@ -590,6 +656,7 @@ int main(void)
         cmocka_unit_test(another_cleave_is_left_out),
         cmocka_unit_test(forged_texts_do_not_reach_the_terminal),
         cmocka_unit_test(floods_are_stopped),
+        cmocka_unit_test(notes_of_one_kind_are_counted),
         cmocka_unit_test(idlers_are_held_to_the_timeout),
     };
 

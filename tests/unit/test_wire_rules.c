@@ -207,14 +207,18 @@ static void commands_that_stay_have_stages_as_well(void **state)
     assert_int_equal(stage_of(&host, CV_FRAME_SILENT, 1, 0), CV_STAGE_NO_SEAT);
     hosts.terms.persistent = true;
     assert_int_equal(stage_of(&host, CV_FRAME_LEFT, 0, 0), CV_STAGE_IDLE);
-    seats[0].given = true;
+    seats[0].given = 2;
     assert_int_equal(stage_of(&host, CV_FRAME_LEFT, 0, 0), CV_STAGE_STAYS);
     assert_int_equal(stage_of(&host, CV_FRAME_HAS_LEFT, 0, 0), CV_STAGE_STAYS);
-    seats[0].told = true;
+    seats[0].silent = seats[0].left = 1;
+    assert_int_equal(stage_of(&host, CV_FRAME_SILENT, 0, 0), CV_STAGE_STAYS);
+    seats[0].silent = 2;
     assert_int_equal(stage_of(&host, CV_FRAME_SILENT, 0, 0), CV_STAGE_TOLD);
     seats[0].leaving = true;
     assert_int_equal(stage_of(&host, CV_FRAME_SILENT, 0, 0), CV_STAGE_TOLD);
     assert_int_equal(stage_of(&host, CV_FRAME_HAS_LEFT, 0, 0), CV_STAGE_LEAVING);
+    seats[0].left = 2;
+    assert_int_equal(stage_of(&host, CV_FRAME_LEFT, 0, 0), CV_STAGE_IDLE);
 }
 
 static enum cv_worker_stage worker_stage(const struct cv_worker *worker, uint8_t type,

@@ -115,9 +115,9 @@ static enum cv_stage seat_stage(const struct cv_host *host,
         return CV_STAGE_LEAVING;
     if (!host->hosts->terms.persistent)
         return CV_STAGE_PLAIN;
-    if (!seat->given)
+    if (seat->left >= seat->given)
         return CV_STAGE_IDLE;
-    if (seat->told)
+    if (seat->silent >= seat->given)
         return CV_STAGE_TOLD;
     return seat->leaving ? CV_STAGE_LEAVING : CV_STAGE_STAYS;
 }

@@ -26,9 +26,9 @@ enum cv_stage {
     CV_STAGE_CUT_DUE,  /* asked whether it was cut                                     */
     CV_STAGE_NO_SEAT,  /* the slot: there is none of that number                       */
     CV_STAGE_PLAIN,    /* its commands do not stay                                     */
-    CV_STAGE_STAYS,    /* its command stays, and was given a piece                     */
-    CV_STAGE_TOLD,     /* that it is silent, of this piece                             */
-    CV_STAGE_IDLE,     /* nothing was given to it since the last one ended             */
+    CV_STAGE_STAYS,    /* its command stays, and was given pieces                      */
+    CV_STAGE_TOLD,     /* that it is silent, as often as it has pieces                 */
+    CV_STAGE_IDLE,     /* as many commands have ended as it was given pieces            */
     CV_STAGE_LEAVING,  /* asked to let its command go                                  */
     CV_STAGE_NO_FOLD,  /* the partial result: not asked of this host                   */
     CV_STAGE_FOLDING,  /* asked for                                                    */

@@ -44,8 +44,10 @@ void cv_hosts_done(struct cv_hosts *hosts)
 {
     if (hosts->count > 0)
         say_goodbye(hosts);
-    for (size_t i = 0; i < hosts->count; i++)
+    for (size_t i = 0; i < hosts->count; i++) {
+        cv_host_tell_rest(hosts->items[i]);
         cv_host_done(hosts->items[i]);
+    }
     cv_arena_done(&hosts->arena);
     free(hosts->items);
     hosts->items = NULL;

@@ -36,6 +36,27 @@ void cv_hosts_note(const struct cv_hosts *hosts, const char *format, ...)
     hosts->terms.note(hosts->terms.note_context, text);
 }
 
+bool cv_host_tells(struct cv_host *host, enum cv_note note)
+{
+    return host->notes[note]++ == 0;
+}
+
+void cv_host_tell_rest(const struct cv_host *host)
+{
+    static const char *const texts[CV_NOTES] = {
+        [CV_NOTE_LOST] = "was lost",
+        [CV_NOTE_ABSENT] = "was tried in vain",
+        [CV_NOTE_BACK] = "was there again",
+        [CV_NOTE_SILENT] = "had a command that did not answer",
+        [CV_NOTE_LEFT] = "had a command that ended badly",
+    };
+
+    for (int note = 0; note < CV_NOTES; note++)
+        if (host->notes[note] > 1)
+            cv_hosts_note(host->hosts, "%s: %s %u more time%s", host->name, texts[note],
+                          host->notes[note] - 1, host->notes[note] > 2 ? "s" : "");
+}
+
 /* --- rules -------------------------------------------------------------------------------- */
 
 void cv_host_accuse(struct cv_host *host, const char *format, ...)
@@ -103,7 +124,7 @@ static void take_ready(struct cv_host *host, const struct cv_frame_head *head,
         cv_hosts_note(host->hosts, "%s: does not see the input, which is sent there: %s",
                       host->name,
                       cv_shown((const char *)payload, head->length, why, sizeof why));
-    if (host->was_ready)
+    if (host->was_ready && cv_host_tells(host, CV_NOTE_BACK))
         cv_hosts_note(host->hosts, "%s: is there again", host->name);
     host->was_ready = true;
     host->tries = 0;
@@ -234,6 +255,17 @@ static void push(struct cv_host *host)
     cv_push_start(&host->push);
 }
 
+static void tell_why(struct cv_host *host, bool was_ready)
+{
+    if (was_ready ? cv_host_tells(host, CV_NOTE_LOST)
+                  : host->state != CV_HOST_DOWN || cv_host_tells(host, CV_NOTE_ABSENT))
+        cv_hosts_note(host->hosts, "%s: %s: %s", host->name,
+                      was_ready                     ? "lost, its chunks go elsewhere"
+                      : host->state == CV_HOST_DOWN ? "still not there"
+                                                    : "left out",
+                      host->reason);
+}
+
 void cv_host_fail(struct cv_host *host, const struct cleave_error *err)
 {
     const bool was_ready = host->state == CV_HOST_READY;
@@ -257,11 +289,7 @@ void cv_host_fail(struct cv_host *host, const struct cleave_error *err)
         host->hosts->pieces_lost(host);
     cv_send_reset(host);
     plan_next_try(host);
-    cv_hosts_note(host->hosts, "%s: %s: %s", host->name,
-                  was_ready                     ? "lost, its chunks go elsewhere"
-                  : host->state == CV_HOST_DOWN ? "still not there"
-                                                : "left out",
-                  host->reason);
+    tell_why(host, was_ready);
     host->hosts->changed(host->hosts->context, host);
 }
 

@@ -26,10 +26,20 @@ struct cv_hosts;
 
 /* A slot of the host, as far as commands that stay go. */
 struct cv_host_seat {
-    bool given;   /* a piece since its command was said to have ended                   */
-    bool told;    /* that its command is silent, of the last piece                      */
+    uint64_t given; /* pieces, of which each may have to do with a command that         */
+    uint64_t silent, left; /* does not answer, and with one that ends                   */
     bool leaving; /* it was asked to let its command go                                 */
     double free_s; /* when its last command had ended                                   */
+};
+
+/* What is told of a host once, and then counted. */
+enum cv_note {
+    CV_NOTE_LOST,
+    CV_NOTE_ABSENT, /* tried again in vain                                               */
+    CV_NOTE_BACK,
+    CV_NOTE_SILENT, /* a command that stays does not answer                              */
+    CV_NOTE_LEFT, /* one that stayed ended badly                                       */
+    CV_NOTES,
 };
 
 /* What will be heard of a piece that no slot knows any more (host_rules.h). */
@@ -62,6 +72,7 @@ struct cv_host {
     char reason[400];  /* why it is not there                                           */
     char fault[200];   /* of the last piece that has ended                              */
 
+    uint32_t notes[CV_NOTES]; /* how often there was something to tell                  */
     struct cv_slot *first_slot;   /* borrowed: list of those that stand for its seats   */
     struct cv_slot *queue, **end; /* pieces that are to be sent                         */
     struct cv_host_seat *seats;   /* owned                                              */
@@ -137,6 +148,10 @@ void cv_host_accuse(struct cv_host *host, const char *format, ...) CV_PRINTF(2, 
 void cv_host_done(struct cv_host *host);
 /* Tell the user. */
 void cv_hosts_note(const struct cv_hosts *hosts, const char *format, ...) CV_PRINTF(2, 3);
+
+/* Whether this is to be told: the first time. The others are counted, and told at the end. */
+bool cv_host_tells(struct cv_host *host, enum cv_note note);
+void cv_host_tell_rest(const struct cv_host *host);
 
 /* --- the first words (host_job.c) --------------------------------------------------------- */
 

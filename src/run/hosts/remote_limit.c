@@ -22,7 +22,7 @@ static double grace_s(const struct cv_slot *slot)
 /* INFINITY: none. */
 static double limit_s(const struct cv_slot *slot)
 {
-    if (slot->stopping)
+    if (slot->busy && slot->stopping)
         return grace_s(slot);
     return slot->timeout_s > 0 ? slot->timeout_s + grace_s(slot) : (double)INFINITY;
 }
@@ -46,7 +46,7 @@ static double due_s(const struct cv_slot *slot, double now_s)
     const struct cv_host *host = remote->host;
     double since_s = now_s; /* it waits for others */
 
-    if (slot->stopping)
+    if (!slot->busy || slot->stopping)
         since_s = remote->stopped_s;
     else if (remote->computed)
         since_s = fmax(remote->computed_s, host->progress_s);
@@ -66,12 +66,13 @@ static void look(void *context)
         cv_limit_set(slot);
         return;
     }
-    if (slot->stopping)
+    if (slot->busy && slot->stopping)
         cv_fail(&err, CLEAVE_ELOST, "a chunk was not stopped within %g s", grace_s(slot));
     else
         cv_fail(&err, CLEAVE_ELOST,
-                "a chunk has not ended within %g s (--timeout) and %g s more",
-                slot->timeout_s, grace_s(slot));
+                "a %s has not ended within %g s (--timeout) and %g s more",
+                slot->busy ? "chunk" : "command that stays", slot->timeout_s,
+                grace_s(slot));
     cv_host_fail(slot->remote.host, &err);
 }
 

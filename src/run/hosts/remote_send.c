@@ -158,8 +158,7 @@ static void announce(struct cv_slot *slot)
                  packer.bytes, packer.failed ? 0 : packer.length);
     cv_pack_done(&packer);
     slot->remote.announced = true;
-    host->seats[slot->remote.seat].given = true;
-    host->seats[slot->remote.seat].told = false;
+    host->seats[slot->remote.seat].given++;
     if (host->shares)
         leave_queue(slot);
 }

@@ -72,10 +72,10 @@ static bool cut_remote(struct cv_slot *slot, const struct cv_piece *head)
 
 void cv_remote_forget(struct cv_slot *slot)
 {
+    cv_limit_over(slot);
     if (!slot->busy)
         return;
     slot->busy = false;
-    cv_limit_over(slot);
     drop_store(slot);
     if (slot->remote.host->state != CV_HOST_READY)
         return;
@@ -112,9 +112,12 @@ static bool leave_remote(struct cv_slot *slot)
     if (remote->host->state != CV_HOST_READY || remote->has_left || remote->number == 0 ||
         !remote->host->hosts->terms.persistent)
         return true;
-    if (!seat->leaving)
+    if (!seat->leaving) {
         send_word(slot, CV_FRAME_LEAVE);
-    seat->leaving = true;
+        remote->stopped_s = cv_clock_s();
+        seat->leaving = true;
+        cv_limit_set(slot);
+    }
     return false;
 }
 
@@ -289,7 +292,7 @@ static void take_left(struct cv_host *host, const struct cv_frame_head *head,
     struct cv_arena arena;
     char fault[200];
 
-    host->seats[head->peer].given = host->seats[head->peer].told = false;
+    host->seats[head->peer].left++;
     cv_arena_init(&arena);
     if (!cv_unpack_end(payload, head->length, &arena, &end)) {
         cv_host_accuse(host, "LEFT that says what cannot be");
@@ -312,15 +315,17 @@ static void take_seat_word(struct cv_host *host, const struct cv_frame_head *hea
     struct cv_slot *slot = find_seat(host, head->peer);
 
     if (head->type == CV_FRAME_SILENT) {
-        seat->told = true;
-        if (slot != NULL)
+        seat->silent++;
+        if (slot != NULL && cv_host_tells(host, CV_NOTE_SILENT))
             slot->silent(slot->context, slot);
         return;
     }
     seat->leaving = false;
     for (; slot != NULL; slot = slot->remote.next_slot)
-        if (slot->remote.seat == head->peer)
+        if (slot->remote.seat == head->peer) {
             slot->remote.has_left = true;
+            cv_limit_over(slot);
+        }
 }
 
 /* --- all of it ---------------------------------------------------------------------------- */
@@ -367,13 +372,13 @@ void cv_remote_lose(struct cv_host *host)
     for (struct cv_slot *slot = host->first_slot; slot != NULL;
          slot = slot->remote.next_slot) {
         slot->remote.has_left = false;
+        cv_limit_over(slot);
         if (!slot->busy)
             continue;
         cv_send_over(slot);
         drop_store(slot);
         answer_cut(slot, false);
         slot->busy = false;
-        cv_limit_over(slot);
         slot->fault = "was on a host that is gone";
         slot->ended(slot->context, slot, slot->stopping ? CV_SLOT_STOPPED : CV_SLOT_LOST);
     }

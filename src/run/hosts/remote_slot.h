@@ -28,8 +28,8 @@ void cv_remote_lose(struct cv_host *host);
 
 /* --- limits (remote_limit.c) -------------------------------------------------------------- */
 
-/* Hold the host to the time that the piece, which is under way or is being stopped, may take:
- * who does not keep to it is lost. */
+/* Hold the host to the time that the piece, which is under way or is being stopped, or the end
+ * of a command that stays may take: who does not keep to it is lost. */
 void cv_limit_set(struct cv_slot *slot);
 void cv_limit_over(struct cv_slot *slot);
 

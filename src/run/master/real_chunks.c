@@ -213,7 +213,8 @@ static void slot_left(void *context, struct cv_slot *slot)
     if (slot->stopping || slot->process.exit_code == 0)
         return;
     run->books.bad_ends++;
-    cv_note_bad_end(run->asked, run->staff.names[slot->worker], slot);
+    if (slot->remote.host == NULL || cv_host_tells(slot->remote.host, CV_NOTE_LEFT))
+        cv_note_bad_end(run->asked, run->staff.names[slot->worker], slot);
 }
 
 static void storing_failed(void *context, const struct cleave_error *err)
