@@ -24,6 +24,13 @@ enum {
     CV_BRIDGE_MOST = 1 << 20, /* bytes of payload, at most     */
 };
 
+/* What a rank was started with, as all ranks get to know it. */
+struct cv_mpi_words {
+    uint64_t count, hash; /* of all words                                             */
+    uint64_t length;      /* of the text                                              */
+    char text[1000];      /* the first words, each ended by a zero byte; perhaps cut    */
+};
+
 struct cv_mpi_bridge {
     uint32_t rank, size;
     /* Rank 0: links[r] goes to rank r (links[0] is NULL). Others: links[0] goes to rank 0,
@@ -35,6 +42,7 @@ struct cv_mpi_bridge {
     int peers;
     const char *const *hosts; /* per rank: name of its machine                        */
     const bool *near;         /* per rank: on the same machine as rank 0              */
+    const struct cv_mpi_words *const *words; /* per rank                              */
 };
 
 struct cv_mpi_bridge_calls {
@@ -42,7 +50,8 @@ struct cv_mpi_bridge_calls {
     /* "Open MPI v4.1.4, ...", one line. */
     void (*library)(char *out, size_t size);
     /* All ranks, once in the life of a process. */
-    enum cleave_status (*open)(struct cv_mpi_bridge **out, struct cleave_error *err);
+    enum cleave_status (*open)(const struct cv_mpi_words *own, struct cv_mpi_bridge **out,
+                               struct cleave_error *err);
     /* All ranks: when the links have been ended, and the socket of the peers closed, by
      * those who use them, wait until everything sent has arrived, end MPI, and forget the bridge. If a
      * rank is not there any more, the others cannot end together: rank 0 lets MPI end all
@@ -52,7 +61,7 @@ struct cv_mpi_bridge_calls {
                                 struct cleave_error *err);
 };
 
-enum { CV_MPI_BRIDGE_VERSION = 4 };
+enum { CV_MPI_BRIDGE_VERSION = 5 };
 #define CV_MPI_BRIDGE_SYMBOL "cleave_mpi_bridge_calls" /* a struct of that type */
 
 #endif

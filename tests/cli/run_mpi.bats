@@ -192,10 +192,46 @@ apart() {
     same
 }
 
+# other FLAVOUR TEXT WORD... -- rank 2 of 4 is started with other words than the rest.
+other() {
+    local flavour=$1 text=$2
+    shift 2
+    run --separate-stderr timeout 60 "mpirun.$flavour" \
+        -n 2 "$CLEAVE" run --mpi -q -i "$NUMBERS" -- sed p : \
+        -n 1 "$CLEAVE" run --mpi "$@" : \
+        -n 1 "$CLEAVE" run --mpi -q -i "$NUMBERS" -- sed p
+    [ "$status" = 2 ] || { echo "status $status: $stderr"; false; }
+    [ -z "$output" ]
+    [ "$(grep -c '^cleave: ' <<<"$stderr")" = 1 ]
+    [[ $stderr == *"cleave: --mpi: expected the same words on all ranks, got others on rank 2: $text"* ]] ||
+        { echo "$stderr"; false; }
+    [[ $stderr != *"signal "* ]]
+}
+
+differing() {
+    needs "$1"
+    local long
+    long=$(printf '%2000s' x)
+    other "$1" "word 7 behind 'run' is 'd' and not 'p'" -q -i "$NUMBERS" -- sed d
+    other "$1" "there are 6 behind 'run' and not 7" -q -i "$NUMBERS" -- sed
+    other "$1" "word 2 behind 'run' is '-i' and not '-q'" -i "$NUMBERS" -- sed p
+    # What is too long to be sent along is compared all the same.
+    run --separate-stderr timeout 60 "mpirun.$1" \
+        -n 2 "$CLEAVE" run --mpi -q -i "$NUMBERS" -- echo "${long}1" : \
+        -n 1 "$CLEAVE" run --mpi -q -i "$NUMBERS" -- echo "${long}2"
+    [ "$status" = 2 ]
+    [[ $stderr == *"on rank 2: those behind 'run' are alike up to word "* ]]
+}
+
+@test "openmpi: ranks with other words" { differing openmpi; }
+@test "mpich: ranks with other words" { differing mpich; }
+
 @test "not started by mpirun, or without a library for it" {
     unset OMPI_COMM_WORLD_RANK PMI_RANK PMIX_RANK
     cleave 2 run --mpi -i "$NUMBERS" -- cat
-    [[ $stderr == *"was not started by mpirun"* ]]
+    [[ $stderr == *"was not started by mpirun: expected mpirun -n 9 "* ]]
+    [[ $stderr == *"srun --mpi=pmix (Open MPI) or srun --mpi=pmi2 (MPICH)"* ]]
+    [ "$(wc -l <<<"$stderr")" = 1 ]
     cleave 2 run --mpi --mpi-library lam -i "$NUMBERS" -- cat
     [[ $stderr == *"expected openmpi or mpich, got 'lam'"* ]]
     cleave 2 run --mpi-library mpich -i "$NUMBERS" -- cat

@@ -455,6 +455,7 @@ static const struct {
 int main(int argc, char **argv)
 {
     const struct cv_mpi_bridge_calls *calls;
+    struct cv_mpi_words own = { .count = 1, .length = 4, .text = "any" };
     struct cv_mpi_bridge *bridge;
     struct cleave_error err;
     void *module;
@@ -469,9 +470,13 @@ int main(int argc, char **argv)
     while (k < sizeof cases / sizeof *cases && strcmp(cases[k].name, argv[2]) != 0)
         k++;
     check(k < sizeof cases / sizeof *cases, "expected the name of a case");
-    if (calls->open(&bridge, &err) != CLEAVE_OK)
+    own.hash = (uint64_t)getpid();
+    if (calls->open(&own, &bridge, &err) != CLEAVE_OK)
         stop(err.text);
     own_rank = bridge->rank;
+    check(memcmp(bridge->words[own_rank], &own, sizeof own) == 0 &&
+              bridge->words[own_rank == 0]->hash != own.hash,
+          "the words of the ranks are not right");
     check(bridge->size < 64 && bridge->near[0] && bridge->hosts[bridge->rank][0] != '\0',
           "the places of the ranks are not right");
     cases[k].run(bridge);

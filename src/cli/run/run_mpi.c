@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "cli/kit/output.h"
+#include "cli/run/run_mpi_words.h"
 #include "model/platform/nominal.h"
 #include "run/worker/worker_fold.h"
 
@@ -111,10 +112,27 @@ static int load(const struct flavour *flavour, int rank, struct cv_run_mpi *out)
     return CV_EXIT_DONE;
 }
 
-int cv_run_mpi_open(const char *library, struct cv_run_mpi *out)
+/* Who was started with other words would do other work than rank 0 asks for, or none. All
+ * ranks come to the same end. */
+static int check_words(const struct cv_mpi_bridge *bridge)
+{
+    char what[250];
+
+    for (uint32_t r = 1; r < bridge->size; r++)
+        if (cv_mpi_words_differ(bridge->words[0], bridge->words[r], what, sizeof what))
+            return TELL(bridge->rank, CV_EXIT_USAGE,
+                        "--mpi: expected the same words on all ranks, got others on rank "
+                        "%u: %s",
+                        r, what);
+    return CV_EXIT_DONE;
+}
+
+int cv_run_mpi_open(const struct cv_call *call, const char *library,
+                    struct cv_run_mpi *out)
 {
     const int rank = rank_by_name();
     const struct flavour *flavour = find_flavour(library);
+    struct cv_mpi_words own;
     struct cleave_error err;
     int status;
 
@@ -124,15 +142,19 @@ int cv_run_mpi_open(const char *library, struct cv_run_mpi *out)
                     "--mpi-library: expected openmpi or mpich, got '%s'", library);
     if (rank < 0 || flavour == NULL)
         return cv_complain(CV_EXIT_USAGE,
-                           "--mpi: this process was not started by mpirun: mpirun -n 9 "
-                           "cleave run --mpi ... -- COMMAND");
+                           "--mpi: this process was not started by mpirun: expected "
+                           "mpirun -n 9 cleave run --mpi ... -- COMMAND; under Slurm, "
+                           "srun --mpi=pmix (Open MPI) or srun --mpi=pmi2 (MPICH)");
     status = load(flavour, rank, out);
     if (status != CV_EXIT_DONE)
         return status;
-    if (out->calls->open(&out->bridge, &err) != CLEAVE_OK)
+    cv_mpi_words_make(&own, call->words, (size_t)call->nwords);
+    if (out->calls->open(&own, &out->bridge, &err) != CLEAVE_OK)
         return TELL(rank, CV_EXIT_ENGINE, "--mpi: %s", err.text);
-    if (out->bridge->size > 1)
-        return CV_EXIT_DONE;
+    if (out->bridge->size > 1) {
+        status = check_words(out->bridge);
+        return status == CV_EXIT_DONE ? status : cv_run_mpi_close(out, status);
+    }
     /* Two MPIs that do not know each other start as many jobs of one rank each. */
     return cv_run_mpi_close(
         out, cv_complain(CV_EXIT_USAGE, "--mpi: expected 2 ranks or more, got 1%s",

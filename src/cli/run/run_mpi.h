@@ -1,9 +1,10 @@
 /* run_mpi.h -- cleave run among the ranks of an MPI job. SPDX-License-Identifier: MIT
  *
- * mpirun starts every rank with the same words. Rank 0 is the master; the others serve it
+ * mpirun starts every rank with the same words, or else none of them goes on. Rank 0 is the master; the others serve it
  * as workers and end with it. */
 #ifndef CV_RUN_MPI_H
 #define CV_RUN_MPI_H
+#include "cli/kit/verb.h"
 #include "cli/run/run_options.h"
 #include "engine/mpi_bridge.h"
 
@@ -14,9 +15,11 @@ struct cv_run_mpi {
 };
 
 /* Load the library for the MPI that has started this process, or for `library` ("openmpi"
- * or "mpich") if that is not NULL, and join the others. Returns an exit status; what is
- * wrong has been told, by rank 0. */
-int cv_run_mpi_open(const char *library, struct cv_run_mpi *out);
+ * or "mpich") if that is not NULL, and join the others, who must have the same words.
+ * Returns an exit status; what is wrong has been told, by rank 0. Without a bridge, there
+ * is nothing to do here: rank 0 has ended the job. */
+int cv_run_mpi_open(const struct cv_call *call, const char *library,
+                    struct cv_run_mpi *out);
 /* Not rank 0: work for it until it ends. */
 int cv_run_mpi_serve(const struct cv_run_mpi *mpi);
 /* Rank 0: the other ranks are the workers. */

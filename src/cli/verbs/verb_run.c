@@ -333,8 +333,8 @@ static int run(const struct cv_call *call)
 
     if (!values->mpi)
         return lead(call, NULL);
-    status = cv_run_mpi_open(values->mpi_library, &mpi);
-    if (status != CV_EXIT_DONE)
+    status = cv_run_mpi_open(call, values->mpi_library, &mpi);
+    if (status != CV_EXIT_DONE || mpi.bridge == NULL)
         return status;
     status = mpi.bridge->rank > 0 ? cv_run_mpi_serve(&mpi) : lead(call, &mpi);
     return cv_run_mpi_close(&mpi, status);

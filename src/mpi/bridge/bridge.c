@@ -72,19 +72,24 @@ static enum cleave_status learn_places(struct cv_bridge *bridge, struct cleave_e
     bridge->machines = calloc(size, sizeof *bridge->machines);
     bridge->hosts = calloc(size, sizeof *bridge->hosts);
     bridge->near = calloc(size, sizeof *bridge->near);
-    if (bridge->machines == NULL || bridge->hosts == NULL || bridge->near == NULL)
+    bridge->words = calloc(size, sizeof(const struct cv_mpi_words *));
+    if (bridge->machines == NULL || bridge->hosts == NULL || bridge->near == NULL ||
+        bridge->words == NULL)
         return cv_fail_memory(err, "the names of hosts");
     CV_TRY(describe_machine(&own, err));
+    own.words = bridge->own;
     CV_TRY(share(bridge->machines, &own, (int)sizeof own, bridge->comm, err));
     for (uint32_t r = 0; r < size; r++) {
         const struct cv_machine *other = &bridge->machines[r], *first = bridge->machines;
 
         bridge->hosts[r] = other->name;
+        bridge->words[r] = &other->words;
         bridge->near[r] = strcmp(other->name, first->name) == 0 &&
                           strcmp(other->boot, first->boot) == 0;
     }
     bridge->open.hosts = bridge->hosts;
     bridge->open.near = bridge->near;
+    bridge->open.words = bridge->words;
     return CLEAVE_OK;
 }
 
@@ -270,6 +275,7 @@ static void forget(struct cv_bridge *bridge)
     free(bridge->machines);
     free(bridge->hosts);
     free(bridge->near);
+    free(bridge->words);
     free(bridge);
 }
 
@@ -290,7 +296,8 @@ static enum cleave_status start_thread(struct cv_bridge *bridge, struct cleave_e
     return CLEAVE_OK;
 }
 
-static enum cleave_status open_bridge(struct cv_mpi_bridge **out,
+static enum cleave_status open_bridge(const struct cv_mpi_words *own,
+                                      struct cv_mpi_bridge **out,
                                       struct cleave_error *err)
 {
     struct cv_bridge *bridge = calloc(1, sizeof *bridge);
@@ -300,6 +307,7 @@ static enum cleave_status open_bridge(struct cv_mpi_bridge **out,
     if (bridge == NULL)
         return cv_fail_memory(err, "the bridge to MPI");
     bridge->bell = -1;
+    bridge->own = *own;
     pthread_mutex_init(&bridge->lock, NULL);
     pthread_cond_init(&bridge->changed, NULL);
     status = start_thread(bridge, err);

@@ -69,10 +69,11 @@ struct cv_bridge_line {
     size_t partial; /* bytes of an incomplete frame, in the free slab                 */
 };
 
-/* What a rank tells of the machine that it is on. */
+/* What a rank tells of itself: the machine that it is on, and its words. */
 struct cv_machine {
     char name[MPI_MAX_PROCESSOR_NAME];
     char boot[64]; /* differs between machines, whatever they are called              */
+    struct cv_mpi_words words;
 };
 
 struct cv_bridge {
@@ -98,6 +99,8 @@ struct cv_bridge {
     struct cleave_channel **links; /* owned array                                     */
     struct cv_machine *machines;   /* owned: where the ranks are                        */
     const char **hosts;            /* owned; the names are those of the machines        */
+    const struct cv_mpi_words **words; /* owned, as the hosts                         */
+    struct cv_mpi_words own;           /* of this rank                                */
     bool *near; /* owned                                                              */
 };
 
