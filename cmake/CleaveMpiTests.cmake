@@ -36,11 +36,14 @@ foreach(flavour ${CLEAVE_MPI_FLAVOURS})
     set_target_properties(test-mpi-${flavour}-choice PROPERTIES OUTPUT_NAME choice
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/mpi-${flavour})
     cleave_add_test(mpi/${flavour}-choice quick test-mpi-${flavour}-choice)
-    add_executable(test-mpi-${flavour}-plain tests/mpi/plain.c)
-    target_link_libraries(test-mpi-${flavour}-plain PRIVATE PkgConfig::MPI_${flavour}
-        cleave-flags m)
-    set_target_properties(test-mpi-${flavour}-plain PROPERTIES OUTPUT_NAME plain
-        RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/mpi-${flavour})
+    # Programs that know nothing of cleave.
+    foreach(program plain calls sessions)
+        add_executable(test-mpi-${flavour}-${program} tests/mpi/${program}.c)
+        target_link_libraries(test-mpi-${flavour}-${program} PRIVATE
+            PkgConfig::MPI_${flavour} cleave-flags m)
+        set_target_properties(test-mpi-${flavour}-${program} PROPERTIES OUTPUT_NAME ${program}
+            RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/mpi-${flavour})
+    endforeach()
     # A sanitizer would have to come before the preload.
     if(NOT CLEAVE_SANITIZE)
         set(ranks 4)

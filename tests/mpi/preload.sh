@@ -33,7 +33,31 @@ for policy in auto tree-dyn ordered-tree-dyn greedy binomial fibonacci mpi \
     greedy,transfer=20us,combine=10us; do
     with "$policy" "$programs/plain" 12 200 || fail "$policy failed"
     grep -q ' 0 wrong' "$work/out" || fail "$policy is wrong"
+    with "$policy" "$programs/calls" || fail "$policy failed, by other calls"
+    grep -qx '0 wrong' "$work/out" || fail "$policy is wrong, by other calls"
 done
+
+# Sessions: until there is a world, MPI does it all.
+with mpi "$programs/sessions"
+sessions=$?
+if test $sessions -ne 77; then
+    test $sessions -eq 0 || fail "sessions fail, whoever reduces"
+    for case in auto:2 auto:5 tree-dyn:2 tree-dyn:8 ordered-tree-dyn:3 fixed:2 greedy:2; do
+        policy=${case%:*} ranks=${case#*:}
+        with "$policy" "$programs/sessions" || fail "$policy failed with a session"
+        grep -qx '0 wrong' "$work/out" || fail "$policy is wrong with a session"
+        test "$ranks" -eq 2 || continue
+        with "$policy,verbose" "$programs/sessions" both ||
+            fail "$policy failed with a session beside the world"
+        grep -qx '0 wrong' "$work/out" || fail "$policy is wrong beside the world"
+        grep -q "cleave: policy $policy, [1-9]" "$work/err" ||
+            fail "$policy was passed by beside the world"
+    done
+    with tree-din "$programs/sessions" both && fail "a misspelt policy was taken"
+    grep -q "expected a setting or a policy, got 'tree-din'" "$work/err" ||
+        fail "a misspelt policy is not told"
+    ranks=$2
+fi
 
 # The same bits, whoever is late.
 with fixed "$programs/plain" 12 0 || fail "fixed failed"

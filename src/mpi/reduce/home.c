@@ -111,6 +111,14 @@ out:
     return code;
 }
 
+bool cv_home_has_world(void)
+{
+    int begun = 0, over = 0;
+
+    return PMPI_Initialized(&begun) == MPI_SUCCESS && begun &&
+           PMPI_Finalized(&over) == MPI_SUCCESS && !over;
+}
+
 struct cv_team *cv_home_find(MPI_Comm comm)
 {
     unsigned closed = atomic_load_explicit(&home.closed, memory_order_acquire);

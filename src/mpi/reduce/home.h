@@ -8,6 +8,9 @@
 struct cv_team;
 struct cv_mpi_settings;
 
+/* Whether there is a world (MPI_Init), without which nothing can be kept here: a program
+ * may use sessions before it, after it and instead. */
+bool cv_home_has_world(void);
 /* The team kept with a communicator, or NULL. */
 struct cv_team *cv_home_find(MPI_Comm comm);
 /* The same, made and kept if there is none yet: local. It is closed when the communicator

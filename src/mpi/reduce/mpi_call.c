@@ -84,7 +84,8 @@ int cv_call_team(const struct cv_call *call, struct cv_team **out)
         return MPI_SUCCESS;
     team = cv_home_find(call->comm);
     if (team == NULL) {
-        if (PMPI_Comm_test_inter(call->comm, &inter) != MPI_SUCCESS || inter ||
+        if (!cv_home_has_world() ||
+            PMPI_Comm_test_inter(call->comm, &inter) != MPI_SUCCESS || inter ||
             PMPI_Comm_size(call->comm, &size) != MPI_SUCCESS || size < 2)
             return MPI_SUCCESS;
         CV_MPI_TRY(cv_home_meet(call->comm, &team));

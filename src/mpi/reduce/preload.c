@@ -70,11 +70,16 @@ static enum cv_mpi_policy fitting(enum cv_mpi_policy policy, MPI_Op op)
 
 int cv_preload_call(const struct cv_call *call)
 {
+    enum cv_mpi_policy policy = CV_MPI_MPI;
     bool ours;
     int code;
 
-    make_ready(false);
-    code = cv_call_do(call, fitting(state.policy, call->op), &ours);
+    /* A session before there is a world: the settings have their time then. */
+    if (state.ready || cv_home_has_world()) {
+        make_ready(false);
+        policy = fitting(state.policy, call->op);
+    }
+    code = cv_call_do(call, policy, &ours);
     if (ours)
         state.reductions++;
     else
