@@ -17,6 +17,13 @@ function(cleave_mpi_run_test name flavour ranks)
 endfunction()
 
 if(CLEAVE_MPI_FLAVOURS)
+    # An inner part without messages.
+    add_executable(test-mpi-units tests/mpi/units.c src/mpi/map/map_units.c)
+    target_link_libraries(test-mpi-units PRIVATE cleave-static cleave-flags cleave-inside
+        PkgConfig::CMOCKA)
+    set_target_properties(test-mpi-units PROPERTIES OUTPUT_NAME units
+        RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/mpi)
+    cleave_add_test(mpi/units quick test-mpi-units)
     # It loads the library as the command does, so it is the same program for all.
     add_executable(test-mpi-bridge_check tests/mpi/bridge_check.c)
     target_include_directories(test-mpi-bridge_check PRIVATE src include)

@@ -208,16 +208,26 @@ void cv_map_computed(struct cv_map_master *master, uint32_t worker,
 {
     struct cv_map_chunk *chunk = master->members[worker].chunks;
     const double now_s = cv_nap_clock_s() - master->began_s;
+    struct cleave_error err;
 
     while (chunk != NULL && chunk->id != note->id)
         chunk = chunk->next;
-    if (chunk == NULL)
+    if (master->failed && chunk == NULL)
         return;
+    if (chunk == NULL) {
+        cv_fail(
+            &err, CLEAVE_EACCOUNT,
+            "rank %u has computed a chunk that it was not given, or for a second time",
+            worker + 1);
+        cv_map_fail(master, &err);
+        return;
+    }
+    if (cv_map_units_add(&master->computed, chunk->begin, chunk->end, &err) != CLEAVE_OK)
+        cv_map_fail(master, &err);
     tell_sent(chunk);
     remove_chunk(chunk);
     chunk->computed = true;
     master->counts.chunks++;
-    master->computed += chunk->end - chunk->begin;
     cv_map_event(master,
                  (struct cleave_event){ .kind = CLEAVE_DONE,
                                         .worker = worker,

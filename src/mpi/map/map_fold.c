@@ -235,6 +235,12 @@ enum cleave_status cv_map_finish(struct cv_map_master *master, struct cleave_err
     if (master->plan == NULL) {
         while (master->collecting > 0)
             CV_TRY(cv_map_step(master, INFINITY, err));
+        if (!master->map->commutative && master->next_collected != master->map->units)
+            return cv_fail(err, CLEAVE_EACCOUNT,
+                           "units %llu to %llu were computed and not collected: a defect "
+                           "of cleave",
+                           (unsigned long long)master->next_collected,
+                           (unsigned long long)master->map->units);
         return CLEAVE_OK;
     }
     for (;;) {

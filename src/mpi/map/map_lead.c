@@ -129,11 +129,8 @@ static enum cleave_status run(struct cv_map_master *master, struct cleave_error 
         CV_TRY(cv_fold_plan_new(master->nworkers, master->map->commutative,
                                 CV_MAP_COMBINES, &master->plan, err));
     CV_TRY(run_load(master, err));
-    if (!master->failed && master->computed != master->map->units)
-        return cv_fail(err, CLEAVE_EACCOUNT,
-                       "%llu units of %llu were computed: a defect of cleave",
-                       (unsigned long long)master->computed,
-                       (unsigned long long)master->map->units);
+    if (!master->failed)
+        CV_TRY(cv_map_units_check(&master->computed, master->map->units, err));
     return cv_map_finish(master, err);
 }
 
@@ -184,6 +181,7 @@ static void forget(struct cv_map_master *master)
         master->folds = next;
     }
     cv_fold_plan_free(master->plan);
+    cv_map_units_free(&master->computed);
     cv_map_buffer_done(&master->value);
     free(master->members);
     free(master->may);

@@ -4,6 +4,7 @@
 #include "engine/engine.h"
 #include "engine/fold_plan.h"
 #include "mpi/map/map_inner.h"
+#include "mpi/map/map_units.h"
 
 /* So many chunks of a worker are under way or being computed: the next one travels while
  * the last one is computed. */
@@ -72,8 +73,8 @@ struct cv_map_master {
     uint64_t next_unit, next_id, numbered;
     double ordered, begun; /* units of all orders; of those that have been begun      */
     double began_s, last_s;
-    uint32_t running;  /* chunks that are begun and not computed                       */
-    uint64_t computed; /* units of those that are                                     */
+    uint32_t running; /* chunks that are begun and not computed                       */
+    struct cv_map_units computed; /* by those that are                                */
     /* Over a shared port one chunk is sent at a time: */
     bool shares_port, port_busy;
     struct cv_map_chunk *queue, **queue_end; /* those to be sent                      */
