@@ -62,10 +62,15 @@ same() {
     same 2 hosts
     # Stopped in the middle: as far as it came.
     mkfifo hold
-    "$CLEAVE" run -q -i in -j 1 --block 50k --trace stopped -- sh -c 'cat; read -r line <hold' \
-        >/dev/null 2>&1 &
+    : >begun
+    "$CLEAVE" run -q -i in -j 1 --block 50k --trace stopped -- \
+        sh -c 'cat; echo >>begun; read -r line <hold' >/dev/null 2>&1 &
     local pid=$! got=0
-    for _ in 1 2 3; do echo go >hold; done
+    for chunk in 1 2 3; do
+        # Not before it is there: the one before may still hold the pipe, and take both words.
+        until [ "$(wc -l <begun)" -ge $chunk ]; do sleep 0.01; done
+        echo go >hold
+    done
     kill -TERM $pid
     wait $pid || got=$?
     [ "$got" -eq 143 ]
