@@ -101,6 +101,7 @@ struct cleave_crew {
     uint32_t count;                         /* 0: one per usable core                  */
     const struct cleave_platform *platform; /* workers with names and costs; NULL: none */
     const char *const *prefixes; /* words before the command, per worker; NULL: none   */
+    bool guard; /* a process is forked that ends the commands if this one is killed    */
 };
 
 enum { CLEAVE_HOST_TIMEOUT_S = 10 }; /* of hosts, unless told */

@@ -119,3 +119,68 @@ ESCAPED='setsid sh -c "echo \$\$ >pid.new; mv pid.new pid; exec sleep 1000" & wh
     [ "$status" -eq 143 ]
     kill "$(cat pid)"
 }
+
+# --- SIGKILL ------------------------------------------------------------------------------
+
+# A command that says who it and its parent are, and does not notice that nobody is left.
+SLEEPER='echo $$ >self.$CLEAVE_WORKER.new; echo $PPID >parent.$CLEAVE_WORKER; mv self.$CLEAVE_WORKER.new self.$CLEAVE_WORKER; sleep 1000 >/dev/null; :'
+
+# begin ARGUMENT... -- cleave run in the background, as $MASTER.
+begin() {
+    "$CLEAVE" run -q "$@" >out 2>err 3>&- &
+    MASTER=$!
+}
+
+# guarded PID -- wait until its guard has begun.
+guarded() {
+    for _ in $(seq 1000); do
+        pgrep -P "$1" -x cleave-guard >/dev/null && return 0
+        sleep 0.02
+    done
+    echo "$1 has no guard"
+    return 1
+}
+
+@test "commands end when the run is killed" {
+    prepare
+    begin -j a,b --block 2 -i in -- sh -c "$SLEEPER"
+    appears self.a
+    appears self.b
+    guarded $MASTER
+    kill -9 $MASTER
+    gone "$(cat self.a)"
+    gone "$(cat self.b)"
+    rm self.*
+    # Also those that stay, and those that reduce.
+    begin -j a --persistent -i in -- sh -c "$SLEEPER"
+    appears self.a
+    guarded $MASTER
+    kill -9 $MASTER
+    gone "$(cat self.a)"
+    rm self.*
+    begin -j a --block 2 -i in --reduce "$SLEEPER" -- cat
+    appears self.a
+    guarded $MASTER
+    kill -9 $MASTER
+    gone "$(cat self.a)"
+}
+
+@test "commands on a host end when the run or the worker there is killed" {
+    prepare
+    printf 'workers:\n  - {name: a, slots: 1, speed: 1e6, bandwidth: 1e9}\n' >hosts.yaml
+    begin --hosts hosts.yaml -i in --block 1k -- sh -c "$SLEEPER"
+    appears self.a
+    kill -9 $MASTER
+    gone "$(cat self.a)"
+    rm self.*
+    begin --hosts hosts.yaml -i in --block 1k -- sh -c "$SLEEPER"
+    appears self.a
+    local self
+    self=$(cat self.a)
+    guarded "$(cat parent.a)"
+    kill -9 "$(cat parent.a)"
+    gone "$self"
+    kill -9 $MASTER
+    appears self.a
+    gone "$(cat self.a)"
+}

@@ -177,7 +177,7 @@ static void begin_chunk(struct slot *slot)
         cv_close(&slot->in.write);
     must(cv_process_start(&slot->process, &run->command,
                           &(struct cv_process_files){ slot->in.read, slot->out.write, -1,
-                                                      -1 },
+                                                      -1, NULL },
                           cv_poller_old_mask(run->poller), &err));
     cv_close(&slot->in.read);
     cv_close(&slot->out.write);

@@ -29,7 +29,8 @@ static void start(struct started *started, const char *const *words)
     must(cv_command_init(&started->command, NULL, words, &err));
     must(cv_pipe_open(&started->out, &err));
     must(cv_process_start(&started->process, &started->command,
-                          &(struct cv_process_files){ -1, started->out.write, -1, -1 },
+                          &(struct cv_process_files){ -1, started->out.write, -1, -1,
+                                                      NULL },
                           NULL, &err));
     cv_close(&started->out.write);
 }
@@ -111,7 +112,7 @@ static void a_prefix_and_variables_reach_the_command(void **state)
     cv_close(&extra.write);
     must(cv_process_start(&process, &command,
                           &(struct cv_process_files){ in.read, out.write, out.write,
-                                                      extra.read },
+                                                      extra.read, NULL },
                           NULL, &err));
     cv_close(&out.write);
     read_output(&(struct started){ .out = out }, output, sizeof output);
@@ -159,8 +160,8 @@ static void a_command_that_is_not_there_is_named(void **state)
     must(cv_command_init(&command, NULL, WORDS(path), &err));
     assert_int_equal(unlink(path), 0);
     assert_int_equal(cv_process_start(&process, &command,
-                                      &(struct cv_process_files){ -1, -1, -1, -1 }, NULL,
-                                      &error),
+                                      &(struct cv_process_files){ -1, -1, -1, -1, NULL },
+                                      NULL, &error),
                      CLEAVE_EINPUT);
     snprintf(text, sizeof text, "cannot run '%s': No such file or directory", path);
     assert_string_equal(error.text, text);
@@ -333,7 +334,8 @@ static void a_thousand_processes_leave_no_descriptors(void **state)
             assert_int_equal(process->exit_code, 0);
         }
         must(cv_process_start(process, &command,
-                              &(struct cv_process_files){ -1, -1, -1, -1 }, NULL, &err));
+                              &(struct cv_process_files){ -1, -1, -1, -1, NULL }, NULL,
+                              &err));
     }
     cv_process_kill(&running[0]);
     cv_process_kill(&running[1]);

@@ -144,6 +144,7 @@ static int fill(const struct cv_call *call, const struct cv_crew *crew,
     out->persistent = values->persistent != 0;
     out->crew.platform = crew->platform;
     out->crew.prefixes = crew->prefixes;
+    out->crew.guard = values->mpi == 0;
     status = status == CV_EXIT_DONE ? fill_hosts(call, crew, report, out) : status;
     out->output.unordered = values->unordered != 0;
     out->reduce.command = values->reduce;

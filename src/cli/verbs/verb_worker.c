@@ -74,7 +74,7 @@ static bool take_link(struct cv_worker_options *serve)
 static int run(const struct cv_call *call)
 {
     const struct values *values = call->values;
-    struct cv_worker_options serve = { .in = -1, .out = -1 };
+    struct cv_worker_options serve = { .in = -1, .out = -1, .guard = true };
     struct cleave_error err;
 
     if (values->hash != NULL) {

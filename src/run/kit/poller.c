@@ -14,6 +14,7 @@
 
 #include "base/arena.h"
 #include "base/fail.h"
+#include "run/kit/guard.h"
 
 enum { BATCH = 64 };
 
@@ -31,7 +32,13 @@ struct cv_poller {
     struct cv_watch signal_watch;
     void (*signal_call)(void *context, int signal);
     void *signal_context;
+    struct cv_guard *guard; /* owned, or NULL                                     */
+    double guard_due_s;     /* when it begins; 0: it has                          */
+    void (*guard_failed)(void *context, const struct cleave_error *err);
+    void *guard_context;
 };
+
+static const double GUARD_AFTER_S = 0.05;
 
 double cv_clock_s(void)
 {
@@ -81,9 +88,39 @@ void cv_poller_free(struct cv_poller *poller)
     pthread_sigmask(SIG_SETMASK, &poller->old_mask, NULL);
     if (poller->signals >= 0)
         close(poller->signals);
+    cv_guard_free(poller->guard);
     close(poller->epoll);
     free(poller->heap);
     free(poller);
+}
+
+enum cleave_status cv_poller_set_guard(struct cv_poller *poller,
+                                       void (*failed)(void *context,
+                                                      const struct cleave_error *err),
+                                       void *context, struct cleave_error *err)
+{
+    assert(poller->guard == NULL);
+    CV_TRY(cv_guard_new(&poller->guard, err));
+    poller->guard_due_s = cv_clock_s() + GUARD_AFTER_S;
+    poller->guard_failed = failed;
+    poller->guard_context = context;
+    return CLEAVE_OK;
+}
+
+static void begin_guard(struct cv_poller *poller)
+{
+    struct cleave_error err;
+
+    if (cv_clock_s() < poller->guard_due_s)
+        return;
+    poller->guard_due_s = 0;
+    if (cv_guard_begin(poller->guard, &err) != CLEAVE_OK)
+        poller->guard_failed(poller->guard_context, &err);
+}
+
+struct cv_guard *cv_poller_guard(const struct cv_poller *poller)
+{
+    return poller->guard;
 }
 
 const sigset_t *cv_poller_old_mask(const struct cv_poller *poller)
@@ -367,6 +404,8 @@ enum cleave_status cv_poller_wait(struct cv_poller *poller, double timeout_s,
     } else if (timeout_s < 0 && poller->nwatches == 0) {
         timeout_s = 0;
     }
+    if (poller->guard_due_s > 0 && (timeout_s < 0 || timeout_s > GUARD_AFTER_S))
+        timeout_s = GUARD_AFTER_S;
     poller->count = wait_batch(poller, timeout_s);
     if (poller->count < 0) {
         const int error = errno;
@@ -376,6 +415,8 @@ enum cleave_status cv_poller_wait(struct cv_poller *poller, double timeout_s,
             return cv_fail(err, CLEAVE_EENGINE, "cannot wait for descriptors: %s",
                            strerror(error));
     }
+    if (poller->guard_due_s > 0)
+        begin_guard(poller);
     call_watches(poller);
     if (poller->ntimers > 0)
         call_timers(poller);

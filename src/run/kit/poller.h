@@ -33,6 +33,7 @@ struct cv_timer {
 };
 
 struct cv_poller;
+struct cv_guard;
 
 /* Seconds of a clock that only goes forward; its zero means nothing. */
 double cv_clock_s(void);
@@ -66,6 +67,15 @@ enum cleave_status cv_poller_signals(struct cv_poller *poller, const int *signal
                                      size_t count,
                                      void (*call)(void *context, int signal),
                                      void *context, struct cleave_error *err);
+/* Have a guard for the commands that belong to what goes on here; once. It begins when
+ * that has gone on for a moment, so that what is short costs nothing more; `failed` is
+ * called if it cannot. */
+enum cleave_status cv_poller_set_guard(struct cv_poller *poller,
+                                       void (*failed)(void *context,
+                                                      const struct cleave_error *err),
+                                       void *context, struct cleave_error *err);
+/* NULL: there is none. */
+struct cv_guard *cv_poller_guard(const struct cv_poller *poller);
 /* The mask before the poller was made: what a command should start with. Borrowed. */
 const sigset_t *cv_poller_old_mask(const struct cv_poller *poller);
 

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -351,6 +350,7 @@ enum cleave_status cv_process_start(struct cv_process *process,
 {
     pid_t pid = 0;
     const int error = spawn(&pid, command, files, mask);
+    enum cleave_status status;
 
     *process = (struct cv_process){ .pidfd = -1, .exit_code = -1 };
     if (error == EAGAIN)
@@ -358,15 +358,12 @@ enum cleave_status cv_process_start(struct cv_process *process,
     if (error != 0)
         return fail_start(command->argv[0], strerror(error), err);
     process->pid = pid;
-    process->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-    if (process->pidfd < 0) {
-        const int failed = errno;
-
+    process->guard = files->guard;
+    process->guarded = cv_guard_add(files->guard, pid);
+    status = cv_process_end_open(&process->end, pid, &process->pidfd, err);
+    if (status != CLEAVE_OK)
         cv_process_kill(process);
-        return cv_fail(err, CLEAVE_EENGINE, "cannot watch a process: %s",
-                       strerror(failed));
-    }
-    return CLEAVE_OK;
+    return status;
 }
 
 void cv_process_signal(const struct cv_process *process, int signal)
@@ -402,6 +399,9 @@ static bool reap(struct cv_process *process, int flags)
     process->exit_code = got > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     process->signal = got > 0 && WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     process->pid = 0;
+    cv_guard_remove(process->guard, process->guarded);
+    process->guarded = 0;
+    cv_process_end_close(&process->end);
     cv_close(&process->pidfd);
     return true;
 }

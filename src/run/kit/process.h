@@ -13,6 +13,8 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 #include <cleave/error.h>
+#include "run/kit/guard.h"
+#include "run/kit/process_end.h"
 
 /* --- pipes -------------------------------------------------------------------------------- */
 
@@ -57,12 +59,16 @@ enum cleave_status cv_command_set(struct cv_command *command, const char *name,
  * for `in` and `out`, the stderr of this process for `errors`, none for `extra`. */
 struct cv_process_files {
     int in, out, errors;
-    int extra; /* becomes descriptor 3 */
+    int extra;              /* becomes descriptor 3                                   */
+    struct cv_guard *guard; /* borrowed until it is reaped: ends it with us; or NULL  */
 };
 
 struct cv_process {
     pid_t pid; /* also of the group; 0 when there is no process                 */
     int pidfd; /* owned; readable once the process has ended; -1: none          */
+    struct cv_process_end end;
+    struct cv_guard *guard; /* borrowed                                          */
+    size_t guarded;         /* its place there                                   */
     /* After cv_process_reap: */
     int exit_code;       /* of a process that exited, else -1                    */
     int signal;          /* that ended it, else 0                                */

@@ -69,6 +69,18 @@ static enum cleave_status read_decode(const char *text, bool *raw,
                    cv_shown(text, strlen(text), shown, sizeof shown));
 }
 
+/* A run can do without a guard, but not without a word. */
+static void guard_failed(void *context, const struct cleave_error *err)
+{
+    const struct cleave_listener *tell = context;
+    struct cleave_error note;
+
+    cv_fail(&note, CLEAVE_EENGINE, "commands will go on if this process is killed: %s",
+            err->text);
+    if (tell->note != NULL)
+        tell->note(tell->context, note.text);
+}
+
 static enum cleave_status open_parts(struct execution *execution,
                                      struct cleave_error *err)
 {
@@ -82,6 +94,8 @@ static enum cleave_status open_parts(struct execution *execution,
     CV_TRY(read_decode(asked->input.decode, &raw, err));
     CV_TRY(cv_poller_new(&run->poller, err));
     CV_TRY(cv_poller_signals(run->poller, signals, 3, signalled, execution, err));
+    if (asked->crew.guard)
+        CV_TRY(cv_poller_set_guard(run->poller, guard_failed, (void *)&asked->tell, err));
     CV_TRY(cv_source_open(asked->input.files, asked->input.count,
                           &(struct cv_source_options){
                               .splitter = execution->splitter,

@@ -135,10 +135,12 @@ enum cleave_status cv_slot_spawn(struct cv_slot *slot, struct cv_slot_pipes *pip
     slot->kills = 0;
     slot->fault = NULL;
     return cv_process_start(&slot->process, slot->command,
-                            &(struct cv_process_files){ .in = pipes->in.read,
-                                                        .out = pipes->out.write,
-                                                        .errors = -1,
-                                                        .extra = pipes->mate.read },
+                            &(struct cv_process_files){
+                                .in = pipes->in.read,
+                                .out = pipes->out.write,
+                                .errors = -1,
+                                .extra = pipes->mate.read,
+                                .guard = cv_poller_guard(slot->poller) },
                             cv_poller_old_mask(slot->poller), err);
 }
 

@@ -148,12 +148,19 @@ static void signalled(void *context, int number)
     cv_fail(&worker->err, CLEAVE_ESTOPPED, "stopped by signal %d", number);
 }
 
+static void guard_failed(void *context, const struct cleave_error *err)
+{
+    cv_worker_fail(context, err);
+}
+
 static enum cleave_status begin(struct cv_worker *worker, struct cleave_error *err)
 {
     static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 
     CV_TRY(cv_poller_new(&worker->poller, err));
     CV_TRY(cv_poller_signals(worker->poller, signals, 3, signalled, worker, err));
+    if (worker->options->guard)
+        CV_TRY(cv_poller_set_guard(worker->poller, guard_failed, worker, err));
     worker->link.poller = worker->poller;
     worker->link.frame = take_frame;
     worker->link.more = cv_worker_more;

@@ -32,6 +32,7 @@ struct cv_worker_options {
      * is none. */
     bool (*more)(void *context, struct cv_worker *worker);
     void *context; /* borrowed */
+    bool guard;    /* a process is forked that ends the commands if this one is killed */
 };
 
 /* Serve until the master closes the link, which is success; fails when the master speaks

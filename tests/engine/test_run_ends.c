@@ -1,0 +1,227 @@
+/* test_run_ends.c -- the end of commands: heard of where there are no pidfds, and made
+ * where this process is killed. SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#include "run/kit/guard.h"
+#include "run/kit/process.h"
+
+#include "plumbing_check.h"
+
+#define WORDS(...) ((const char *const[]){ __VA_ARGS__, NULL })
+
+enum { SKIP = 77, BAD = 1 };
+
+/* From now on the system knows no pidfds, as far as this process can see. */
+static bool forget_pidfds(int error)
+{
+    struct sock_filter code[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pidfd_open, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)error),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    const struct sock_fprog program = { sizeof code / sizeof *code, code };
+
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+static bool starts(struct cv_process *process, const char *const *words,
+                   struct cv_guard *guard)
+{
+    const struct cv_process_files files = {
+        .in = -1, .out = -1, .errors = -1, .extra = -1, .guard = guard
+    };
+    struct cv_command command;
+    bool good;
+
+    if (cv_command_init(&command, NULL, words, NULL) != CLEAVE_OK)
+        return false;
+    good = cv_process_start(process, &command, &files, NULL, NULL) == CLEAVE_OK;
+    cv_command_done(&command);
+    return good;
+}
+
+static bool is_readable(int fd, int wait_ms)
+{
+    struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
+
+    return poll(&poll_fd, 1, wait_ms) == 1;
+}
+
+/* Without pidfds: an end is heard of, a process can be killed before its end, and nothing is
+ * left. In a child, which never gets them back. */
+static int without_pidfds(int error)
+{
+    struct cv_process process;
+    size_t before;
+
+    if (!forget_pidfds(error))
+        return SKIP;
+    if (syscall(SYS_pidfd_open, getpid(), 0) >= 0 || errno != error)
+        return BAD;
+    before = open_descriptors();
+    for (int i = 0; i < 20; i++) {
+        if (!starts(&process, WORDS("sh", "-c", "exit 7"), NULL) || process.pidfd < 0 ||
+            !is_readable(process.pidfd, -1) || !cv_process_failed(&process) ||
+            !cv_process_reap(&process) || process.exit_code != 7 || process.pidfd != -1)
+            return BAD;
+    }
+    if (!starts(&process, WORDS("sleep", "1000"), NULL) ||
+        is_readable(process.pidfd, 0) || cv_process_reap(&process))
+        return BAD;
+    cv_process_kill(&process);
+    return process.signal == SIGKILL && open_descriptors() == before ? 0 : BAD;
+}
+
+static int result_of(pid_t child)
+{
+    int status = 0;
+
+    assert_true(child > 0);
+    assert_int_equal(waitpid(child, &status, 0), child);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void ends_are_heard_of_without_pidfds(void **state)
+{
+    static const int errors[] = { ENOSYS, EPERM };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof errors / sizeof *errors; i++) {
+        const pid_t child = fork();
+        int result;
+
+        if (child == 0)
+            _exit(without_pidfds(errors[i]));
+        result = result_of(child);
+        if (result == SKIP)
+            skip();
+        assert_int_equal(result, 0);
+    }
+}
+
+/* --- the guard ---------------------------------------------------------------------------- */
+
+/* Read until all who can write have ended. */
+static void until_closed(int fd)
+{
+    char byte;
+
+    while (read(fd, &byte, 1) > 0)
+        ;
+}
+
+/* A process that is killed takes its commands with it: the pipe that they hold closes. One
+ * of them does not listen to SIGTERM, another is stopped. One that is over is not there. */
+static void the_killed_take_their_commands_along(void **state)
+{
+    int held[2], ready[2];
+    pid_t child;
+    char byte;
+
+    (void)state;
+    assert_int_equal(pipe(held), 0);
+    assert_int_equal(pipe(ready), 0);
+    child = fork();
+    if (child == 0) {
+        struct cv_guard *guard;
+        struct cv_process processes[4];
+
+        close(held[0]);
+        if (cv_guard_new(&guard, NULL) != CLEAVE_OK ||
+            !starts(&processes[0], WORDS("sleep", "1000"), guard) ||
+            cv_guard_begin(guard, NULL) != CLEAVE_OK ||
+            !starts(&processes[1], WORDS("true"), guard) ||
+            !starts(&processes[2],
+                    WORDS("sh", "-c", "trap '' TERM; while :; do sleep 1000; done"),
+                    guard) ||
+            !starts(&processes[3], WORDS("sleep", "1000"), guard))
+            _exit(BAD);
+        kill(processes[3].pid, SIGSTOP);
+        is_readable(processes[1].pidfd, -1);
+        cv_process_reap(&processes[1]);
+        if (write(ready[1], "r", 1) != 1)
+            _exit(BAD);
+        for (;;)
+            pause();
+    }
+    close(held[1]);
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    until_closed(held[0]); /* hangs if one of them goes on */
+    close(held[0]);
+    close(ready[0]);
+    close(ready[1]);
+}
+
+/* A guard that goes leaves everybody alone, and no process or file of its own. */
+static void a_guard_that_is_not_needed_does_nothing(void **state)
+{
+    const size_t before = open_descriptors();
+    struct cv_process process;
+    struct cv_guard *guard;
+
+    (void)state;
+    must(cv_guard_new(&guard, &err));
+    must(cv_guard_begin(guard, &err));
+    assert_true(starts(&process, WORDS("sleep", "1000"), guard));
+    assert_true(process.guarded > 0);
+    cv_guard_remove(guard, process.guarded);
+    process.guarded = 0;
+    cv_guard_free(guard);
+    assert_false(is_readable(process.pidfd, 100));
+    cv_process_kill(&process);
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
+    assert_int_equal(errno, ECHILD);
+    assert_int_equal(open_descriptors(), before);
+    cv_guard_free(NULL);
+    assert_int_equal(cv_guard_add(NULL, 5), 0);
+}
+
+/* Places are used again. */
+static void a_guard_has_room_for_many(void **state)
+{
+    struct cv_guard *guard;
+    size_t first;
+
+    (void)state;
+    must(cv_guard_new(&guard, &err));
+    first = cv_guard_add(guard, 1 << 22);
+    assert_true(first > 0);
+    for (int i = 0; i < 100000; i++) {
+        const size_t place = cv_guard_add(guard, 1 << 22);
+
+        assert_true(place > 0 && place != first);
+        cv_guard_remove(guard, place);
+    }
+    cv_guard_remove(guard, first);
+    cv_guard_free(guard);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(ends_are_heard_of_without_pidfds),
+        cmocka_unit_test(the_killed_take_their_commands_along),
+        cmocka_unit_test(a_guard_that_is_not_needed_does_nothing),
+        cmocka_unit_test(a_guard_has_room_for_many),
+    };
+
+    signal(SIGPIPE, SIG_IGN);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
