@@ -232,9 +232,26 @@ bool cv_printable(const char *text, size_t length, bool spaces)
     return true;
 }
 
-const char *cv_shown(const char *text, size_t length, char *buffer, size_t size)
+size_t cv_show_one(const char *text, size_t length, char out[CV_SHOWN_ROOM])
 {
     static const char hex[] = "0123456789abcdef";
+    uint32_t code;
+    const size_t n = cv_utf8(text, length, &code);
+
+    if (n > 0 && (shows(code) || code == ' ')) {
+        memcpy(out, text, n);
+        out[n] = '\0';
+        return n;
+    }
+    memcpy(out, "\\x", 2);
+    out[2] = hex[(unsigned char)text[0] >> 4];
+    out[3] = hex[(unsigned char)text[0] & 15];
+    out[4] = '\0';
+    return 1;
+}
+
+const char *cv_shown(const char *text, size_t length, char *buffer, size_t size)
+{
     size_t used = 0, fits = 0; /* fits: where "..." may still be put */
 
     if (size < 4) {
@@ -242,20 +259,12 @@ const char *cv_shown(const char *text, size_t length, char *buffer, size_t size)
             buffer[0] = '\0';
         return buffer;
     }
-    for (size_t at = 0, n; at < length; at += n) {
-        char piece[4] = { '\\', 'x', 0, 0 };
-        uint32_t code;
+    for (size_t at = 0; at < length;) {
+        char piece[CV_SHOWN_ROOM];
         size_t width;
 
-        width = n = cv_utf8(text + at, length - at, &code);
-        if (n > 0 && (shows(code) || code == ' ')) {
-            memcpy(piece, text + at, n);
-        } else {
-            piece[2] = hex[(unsigned char)text[at] >> 4];
-            piece[3] = hex[(unsigned char)text[at] & 15];
-            width = 4;
-            n = 1;
-        }
+        at += cv_show_one(text + at, length - at, piece);
+        width = strlen(piece);
         if (used + width >= size) {
             memcpy(buffer + fits, "...", 4);
             return buffer;

@@ -36,6 +36,12 @@ size_t cv_utf8(const char *text, size_t length, uint32_t *out_code);
  * but the plain one, and that one only if `spaces`. */
 bool cv_printable(const char *text, size_t length, bool spaces);
 
+/* The character at `text`, of which `length` bytes (1 or more) may be read, as a message may
+ * hold it: itself, or the byte as \xNN if it does not show or is no UTF-8. Returns how many
+ * bytes it has in `text`. */
+enum { CV_SHOWN_ROOM = 5 };
+size_t cv_show_one(const char *text, size_t length, char out[CV_SHOWN_ROOM]);
+
 /* Copy a user's text for a message: what does not show becomes \xNN, what does not fit is
  * cut and ends in "...". Returns `buffer`, always terminated. */
 const char *cv_shown(const char *text, size_t length, char *buffer, size_t size);

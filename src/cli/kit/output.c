@@ -22,16 +22,34 @@ void cv_guard_streams(void)
     signal(SIGXFSZ, SIG_IGN);
 }
 
-int cv_complain(int status, const char *format, ...)
+void cv_say(const char *text)
 {
-    va_list arguments;
+    size_t left = strlen(text);
+    char piece[CV_SHOWN_ROOM];
 
     fflush(stdout);
     fputs("cleave: ", stderr);
-    va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
-    va_end(arguments);
+    while (left > 0) {
+        const size_t used = cv_show_one(text, left, piece);
+
+        fputs(piece, stderr);
+        text += used;
+        left -= used;
+    }
     fputc('\n', stderr);
+}
+
+int cv_complain(int status, const char *format, ...)
+{
+    va_list arguments;
+    char *text;
+
+    va_start(arguments, format);
+    if (vasprintf(&text, format, arguments) < 0)
+        text = NULL;
+    va_end(arguments);
+    cv_say(text != NULL ? text : format);
+    free(text);
     return status;
 }
 
@@ -40,8 +58,7 @@ int cv_complain_error(const struct cleave_error *err)
     char line[sizeof *err + 64];
 
     cleave_error_format(err, line, sizeof line);
-    fflush(stdout);
-    fprintf(stderr, "cleave: %s\n", line);
+    cv_say(line);
     switch (err->status) {
     case CLEAVE_OK:
         return CV_EXIT_DONE;

@@ -18,7 +18,11 @@
  * the program without a word. */
 void cv_guard_streams(void);
 
-/* Print "cleave: ..." on stderr; returns `status`, so that it can end a verb. */
+/* Print "cleave: TEXT" on stderr. All messages come this way: names of files and what hosts
+ * say may hold anything, but a message is one line, and cannot move the cursor. What does not
+ * show is shown as \xNN. */
+void cv_say(const char *text);
+/* The same with a format; returns `status`, so that it can end a verb. */
 int cv_complain(int status, const char *format, ...) CV_PRINTF(2, 3);
 /* The same for an error of the library, with the exit status that goes with it. */
 int cv_complain_error(const struct cleave_error *err);

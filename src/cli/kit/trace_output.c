@@ -2,35 +2,17 @@
  * SPDX-License-Identifier: MIT */
 #include "cli/kit/trace_output.h"
 
-#include <string.h>
+#include "base/shell_word.h"
 #include "cli/kit/output.h"
 #include "cli/kit/output_file.h"
-
-/* A word as the shell takes it: quoted unless it is plain. */
-static void add_word(struct cv_text *line, const char *word)
-{
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                "0123456789_-+=.,:/@%^";
-
-    if (word[0] != '\0' && strspn(word, plain) == strlen(word)) {
-        cv_text_add(line, " %s", word);
-        return;
-    }
-    cv_text_add(line, " '");
-    for (; *word != '\0'; word++) {
-        if (*word == '\'')
-            cv_text_add(line, "'\\''");
-        else
-            cv_text_add(line, "%c", *word);
-    }
-    cv_text_add(line, "'");
-}
 
 void cv_command_line(const struct cv_call *call, struct cv_text *out)
 {
     cv_text_add(out, "cleave %s", call->verb->name);
-    for (int i = 0; i < call->nwords; i++)
-        add_word(out, call->words[i]);
+    for (int i = 0; i < call->nwords; i++) {
+        cv_text_add(out, " ");
+        cv_shell_word_add(out, call->words[i]);
+    }
 }
 
 int cv_trace_add_facts(struct cleave_trace *trace, const struct cleave_trace_facts *facts)

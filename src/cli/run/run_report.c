@@ -15,52 +15,22 @@ static const double PLAIN_S = 10, BAR_S = 0.2;
 
 int cv_run_report_open(struct cv_run_report *report, const struct cv_run_options *values)
 {
-    int status = CV_EXIT_DONE;
-
     *report = (struct cv_run_report){ .bar = values->bar && isatty(STDERR_FILENO),
                                       .plain = values->progress != NULL,
                                       .predicted_s = NAN };
-    if (values->joblog == NULL || values->dry_run)
-        return CV_EXIT_DONE;
-    status =
-        cv_output_open(&report->joblog, "--joblog", values->joblog, CV_NEW_FILE_SECRET);
-    if (status == CV_EXIT_DONE)
-        fprintf(report->joblog.file, "Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\t"
-                                     "Exitval\tSignal\tCommand\n");
-    return status;
+    return cv_job_log_open(&report->log, values->dry_run ? NULL : values->joblog);
 }
 
 int cv_run_report_close(struct cv_run_report *report, int status)
 {
-    const bool began = report->joblog.file != NULL && report->joblog.made.beside == NULL;
-    int closed = report->joblog_failed;
-
-    /* A run that failed before any command ended has nothing to log. */
-    if (report->joblog.file != NULL && closed == CV_EXIT_DONE &&
-        (began || status == CV_EXIT_DONE))
-        closed = cv_output_close(&report->joblog, false);
-    else if (report->joblog.file != NULL)
-        cv_output_drop(&report->joblog);
-    return status == CV_EXIT_DONE ? closed : status;
+    return cv_job_log_close(&report->log, status);
 }
 
 void cv_run_attempted(void *context, const struct cleave_attempt *attempt)
 {
     struct cv_run_report *report = context;
 
-    if (report->joblog.file == NULL || report->joblog_failed != CV_EXIT_DONE)
-        return;
-    fprintf(report->joblog.file,
-            "%llu\t%s\t%.3f\t%.3f\t%llu\t%llu\t%d\t%d\t%s:%llu-%llu\n",
-            (unsigned long long)attempt->chunk + 1, attempt->worker, attempt->start_s,
-            attempt->seconds, (unsigned long long)attempt->sent,
-            (unsigned long long)attempt->received,
-            attempt->exit_code < 0 ? 0 : attempt->exit_code, attempt->signal,
-            attempt->input, (unsigned long long)attempt->begin,
-            (unsigned long long)attempt->end);
-    /* Line by line, so that it can be followed: the log has its name from the first one
-     * on. One that cannot be written is told at once, and once. */
-    report->joblog_failed = cv_output_place(&report->joblog);
+    cv_job_log_add(&report->log, attempt);
 }
 
 static void put_time(FILE *file, double seconds)
@@ -117,7 +87,7 @@ void cv_run_progress_end(struct cv_run_report *report)
 void cv_run_note(void *context, const char *text)
 {
     cv_run_progress_end(context);
-    fprintf(stderr, "cleave: %s\n", text);
+    cv_say(text);
 }
 
 enum cleave_status cv_run_more_hosts(void *context, struct cleave_more_hosts *out,

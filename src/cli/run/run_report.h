@@ -2,12 +2,11 @@
  * SPDX-License-Identifier: MIT */
 #ifndef CV_RUN_REPORT_H
 #define CV_RUN_REPORT_H
-#include "cli/kit/output_file.h"
+#include "cli/run/job_log.h"
 #include "cli/run/run_options.h"
 
 struct cv_run_report {
-    struct cv_output_file joblog; /* its file is NULL: none           */
-    int joblog_failed;            /* status of what has been told     */
+    struct cv_job_log log;
     bool bar, plain, drawn;
     bool result_on_stdout; /* the summary must not be between outputs */
     double shown_s;        /* when the progress was shown last  */

@@ -190,7 +190,7 @@ static int write_platform(const struct values *values, const struct cleave_worke
 static void note(void *context, const char *text)
 {
     (void)context;
-    fprintf(stderr, "cleave: %s\n", text);
+    cv_say(text);
 }
 
 /* Costs of the workers of a group on average: what was not measured stays as it was. */
@@ -253,7 +253,7 @@ static int write_measured(const struct cv_call *call, const struct cv_crew *crew
         for (uint32_t i = 0; i < group->count; i++)
             seen = seen || result->workers[group->first + i].chunks > 0;
         if (!seen) {
-            fprintf(stderr, "cleave: %s: left out, it did nothing\n", group->name);
+            cv_complain(CV_EXIT_DONE, "%s: left out, it did nothing", group->name);
             continue;
         }
         groups[n] = *group;

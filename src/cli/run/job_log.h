@@ -1,0 +1,20 @@
+/* job_log.h -- a line for every end of a command, with the columns of GNU parallel.
+ * SPDX-License-Identifier: MIT */
+#ifndef CV_JOB_LOG_H
+#define CV_JOB_LOG_H
+#include <cleave/execute.h>
+#include "cli/kit/output_file.h"
+
+struct cv_job_log {
+    struct cv_output_file out; /* its file is NULL: there is no log    */
+    int failed;                /* exit status of what has been told    */
+};
+
+/* `path` is what --joblog says; NULL: there is none. Returns an exit status; what is wrong
+ * has been told. */
+int cv_job_log_open(struct cv_job_log *log, const char *path);
+void cv_job_log_add(struct cv_job_log *log, const struct cleave_attempt *attempt);
+/* Returns `status`, or that of a log that could not be written. */
+int cv_job_log_close(struct cv_job_log *log, int status);
+
+#endif
