@@ -19,6 +19,14 @@ static enum cleave_status fail_now(struct cleave_error *err, int error)
                    strerror(error));
 }
 
+static enum cleave_status fail_folder(struct cleave_error *err, int error)
+{
+    return cv_fail(err, CLEAVE_EINPUT,
+                   "%s in its folder, where a new file is written first; '> FILE' writes "
+                   "into the old one",
+                   strerror(error));
+}
+
 /* --- opening ------------------------------------------------------------------------------ */
 
 /* A device, a pipe, or a file that is open already: no other can take its place. */
@@ -67,12 +75,28 @@ static enum cleave_status open_beside(struct cv_new_file *file, struct cleave_er
         free(file->beside);
         file->beside = NULL;
     }
-    if (file->replaces && (error == EACCES || error == EPERM || error == EROFS))
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "%s in its folder, where a new file is written first; '> FILE' "
-                       "writes into the old one",
-                       strerror(error));
-    return fail_now(err, error);
+    return file->replaces && (error == EACCES || error == EPERM || error == EROFS)
+               ? fail_folder(err, error)
+               : fail_now(err, error);
+}
+
+/* In a folder such as /tmp, only its owner may put another file in the place of one: that
+ * would be found when all has been written. */
+static bool is_fixed(const struct cv_new_file *file)
+{
+    const size_t folder = cv_folder_length(file->path);
+    const uid_t me = geteuid();
+    struct stat info;
+    char *path;
+    bool fixed;
+
+    if (!file->replaces || me == 0 || file->older.st_uid == me)
+        return false;
+    path = folder > 0 ? strndup(file->path, folder) : strdup(".");
+    fixed = path != NULL && stat(path, &info) == 0 && (info.st_mode & S_ISVTX) != 0 &&
+            info.st_uid != me;
+    free(path);
+    return fixed;
 }
 
 /* The mode by the umask is that of a file that was made with all rights: asking for the
@@ -113,6 +137,8 @@ static enum cleave_status open_new(struct cv_file_target *target, unsigned how,
     out->guessed = !target->exists && (how & CV_NEW_FILE_SECRET) == 0;
     if ((how & CV_NEW_FILE_SECRET) != 0)
         out->older.st_mode = 0600;
+    if (is_fixed(out))
+        return fail_folder(err, EPERM);
     CV_TRY(open_beside(out, err));
     return hide(out, err);
 }

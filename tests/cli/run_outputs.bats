@@ -101,6 +101,22 @@ part() {
     [ "$(wc -l <log)" -eq 1 ]
 }
 
+@test "the summary has the status that files end with" {
+    prepare
+    [ -c /dev/full ] || skip "/dev/full is not there"
+    cleave 1 run -i in --json -o new --joblog /dev/full -- cat
+    has '"exit_status": 1'
+    cmp in new
+    cleave 1 run -i in --json -o new --trace /dev/full -- cat
+    has '"exit_status": 1'
+    # Somebody has made a folder of that name meanwhile.
+    cleave 1 run -i in --json -o later -- sh -c 'mkdir -p later/full; cat'
+    has '"exit_status": 1'
+    [[ ${stderr_lines[0]} == "cleave: --output: cannot write 'later': "* ]]
+    [[ ${stderr_lines[1]} == "cleave: 'later' was not made; what there is of it: .later.part-"* ]]
+    cmp in "$(beside)"
+}
+
 @test "a link stays and its target is replaced, other hard links keep the old result" {
     prepare
     mkdir far

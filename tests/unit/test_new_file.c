@@ -336,6 +336,21 @@ static void protected_files_stay(void **state)
     assert_int_equal(chmod(".", 0755), 0);
 }
 
+static void files_of_others_in_a_shared_folder_stay(void **state)
+{
+    (void)state;
+    if (geteuid() != 0)
+        skip(); /* cannot make a file of somebody else's */
+    put("theirs", "theirs", 0666);
+    assert_int_equal(chmod(".", 01777), 0);
+    assert_int_equal(seteuid(65534), 0);
+    refused("theirs", 0, CLEAVE_EINPUT,
+            "Operation not permitted in its folder, where a new file is written first; "
+            "'> FILE' writes into the old one");
+    assert_int_equal(seteuid(0), 0);
+    holds("theirs", "theirs");
+}
+
 static bool same(const char *a, const char *b)
 {
     struct cv_file_identity first, second;
@@ -395,6 +410,7 @@ int main(void)
         T(what_cannot_be_a_file_is_said),
         T(long_names_are_cut_beside),
         T(protected_files_stay),
+        T(files_of_others_in_a_shared_folder_stay),
         T(the_same_by_any_name),
     };
 #undef T

@@ -63,5 +63,6 @@ int cv_job_log_close(struct cv_job_log *log, int status)
         closed = cv_output_close(&log->out, false);
     else
         cv_output_drop(&log->out);
+    log->out.file = NULL;
     return status == CV_EXIT_DONE ? closed : status;
 }

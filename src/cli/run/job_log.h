@@ -14,7 +14,8 @@ struct cv_job_log {
  * has been told. */
 int cv_job_log_open(struct cv_job_log *log, const char *path);
 void cv_job_log_add(struct cv_job_log *log, const struct cleave_attempt *attempt);
-/* Returns `status`, or that of a log that could not be written. */
+/* Returns `status`, or that of a log that could not be written. Does nothing the second
+ * time. */
 int cv_job_log_close(struct cv_job_log *log, int status);
 
 #endif

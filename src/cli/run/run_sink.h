@@ -15,7 +15,7 @@ struct cv_run_sink {
 int cv_run_sink_open(struct cv_run_sink *sink, const char *path, int *out_descriptor);
 /* All outputs are there, in order: the file gets its name. Otherwise what there is stays
  * beside, and it is told where; an empty file is removed. Returns `status`, or that of a
- * result that could not be written. */
+ * result that could not be written. Does nothing the second time. */
 int cv_run_sink_close(struct cv_run_sink *sink, bool whole, int status);
 
 #endif

@@ -227,9 +227,8 @@ static bool is_refused(int status, const struct cleave_execution_result *result)
     return status == CV_EXIT_USAGE && result->chunks == 0 && result->resumed == 0;
 }
 
-/* *out_whole says that all of the result was written. */
 static int execute(const struct cv_call *call, struct cv_run_report *report,
-                   struct cleave_execution *execution, bool *out_whole)
+                   struct cleave_execution *execution, struct cv_run_sink *sink)
 {
     const struct cv_run_options *values = call->values;
     struct cleave_execution_result *result = NULL;
@@ -243,7 +242,10 @@ static int execute(const struct cv_call *call, struct cv_run_report *report,
     done = cleave_execute(execution, &result, &err);
     cv_run_progress_end(report);
     status = judge(done, result, &err);
-    *out_whole = done == CLEAVE_OK && result->failed == 0;
+    /* The result first, as it matters most; and all files before the summary, which says with
+     * what status it ends. */
+    status = cv_run_sink_close(sink, done == CLEAVE_OK && result->failed == 0, status);
+    status = cv_run_report_close(report, status);
     if (values->trace != NULL && result != NULL) {
         const int saved = save_trace(call, execution, result);
 
@@ -281,7 +283,6 @@ static int lead(const struct cv_call *call, const struct cv_run_mpi *mpi)
     struct cleave_execution execution = { .output.descriptor = -1 };
     struct cv_run_report report;
     struct cv_run_sink sink = { .file.fd = -1 };
-    bool whole = false;
     struct cv_crew crew;
     struct cv_reach reach = { .ssh = values->ssh,
                               .program = values->program,
@@ -318,8 +319,8 @@ static int lead(const struct cv_call *call, const struct cv_run_mpi *mpi)
         status = cv_run_sink_open(&sink, values->output, &execution.output.descriptor);
     report.result_on_stdout = sink.on_stdout;
     if (status == CV_EXIT_DONE)
-        status = execute(call, &report, &execution, &whole);
-    status = cv_run_sink_close(&sink, whole, status);
+        status = execute(call, &report, &execution, &sink);
+    status = cv_run_sink_close(&sink, false, status); /* where nothing ran */
     status = cv_run_report_close(&report, status);
     cleave_platform_free(report.again.platform);
     cleave_platform_free(crew.platform);
