@@ -417,3 +417,78 @@ END
     awk -v near="$near" -v far="$far" 'BEGIN { exit !(near > far) }'
     job -i in --hosts out.yaml -- tr 0-9 a-j
 }
+
+@test "a chunk that takes its host down is a failed chunk, and the run goes on" {
+    prepare
+    hosts 'name: a, slots: 1' 'name: b, slots: 1' 'name: c, slots: 1' >h.yaml
+    # By the default policy, and by one that does not hear of losses.
+    for sharing in "--param most=200k" "--block 200k" "--policy factoring"; do
+        # shellcheck disable=SC2086
+        fails_with 1 -i in --hosts h.yaml $sharing --failed bad --joblog log -- \
+            sh -c 'x=$(cat); case $x in *150000*) kill -9 $PPID ;; esac; printf "%s\n" "$x" | tr 0-9 a-j'
+        says "the command was lost with 3 hosts"
+        [ "$(ls bad | wc -l)" -eq 1 ]
+        grep -q '^150000$' bad/*
+        # All but that chunk is there, in order.
+        tr 0-9 a-j <bad/* >lacks
+        [ "$(($(wc -l <out) + $(wc -l <lacks)))" -eq 200000 ]
+        sort out lacks | cmp - <(sort expected)
+        rm -r bad
+    done
+}
+
+@test "a host that takes chunks and dies makes none of them fail" {
+    prepare
+    hosts 'name: bad, slots: 1' 'name: good, slots: 1' >h.yaml
+    job -i in --hosts h.yaml -- sh -c '[ $CLEAVE_WORKER = bad ] && kill -9 $PPID; tr 0-9 a-j'
+    cmp expected out
+    says "bad: lost, its chunks go elsewhere"
+    # The only one is given up when it has finished nothing for some times.
+    hosts 'name: bad, slots: 1' >h.yaml
+    fails_with 1 -i in --hosts h.yaml --block 1M -- sh -c 'kill -9 $PPID'
+    says "the command was lost 3 times with the only host"
+    hosts 'name: bad, slots: 1' >h.yaml
+    fails_with 1 -i in --hosts h.yaml --block 100k -- sh -c 'kill -9 $PPID'
+    says "all hosts are gone; the last one: bad:"
+}
+
+@test "the only host is lost and comes back, whatever the port and the policy" {
+    prepare
+    for port in one duplex multi; do
+        for sharing in "" "--block 200k" "--policy factoring" "--policy guided"; do
+            rm -rf died
+            hosts 'name: a, slots: 1' | sed "s/multi/$port/" >h.yaml
+            # shellcheck disable=SC2086
+            job -i in --hosts h.yaml $sharing -- \
+                sh -c 'x=$(cat); case $x in *100000*) mkdir died 2>/dev/null && kill -9 $PPID ;; esac; printf "%s\n" "$x" | tr 0-9 a-j'
+            cmp expected out
+            says "a: is there again"
+        done
+    done
+}
+
+@test "a host that is cut off before it is ready is tried again" {
+    prepare
+    printf '#!/bin/sh\nmkdir "%s/cut" 2>/dev/null && exec "%s" cut 60 "$@"\nexec "$@"\n' "$T" "$RELAY" >once
+    chmod +x once
+    hosts 'name: a, slots: 1, command: ./once' >h.yaml
+    job -i in --hosts h.yaml -- tr 0-9 a-j
+    cmp expected out
+    says "a: still not there"
+}
+
+@test "the default policy does without a host that is lost, and with it when it is back" {
+    prepare
+    for port in one multi; do
+        for slots in 1 2; do
+            rm -rf died
+            hosts "name: a, slots: $slots" "name: b, slots: $slots" | sed "s/multi/$port/" >h.yaml
+            job -i in --hosts h.yaml --joblog log -- \
+                sh -c 'x=$(cat); case $x in *10000*) mkdir died 2>/dev/null && kill -9 $PPID ;; esac; printf "%s\n" "$x" | tr 0-9 a-j'
+            cmp expected out
+            says "lost, its chunks go elsewhere"
+            # Every byte was done once.
+            [ "$(awk -F '[:\t-]' 'NR > 1 { n += $NF - $(NF - 1) } END { print n }' log)" -eq "$(wc -c <in)" ]
+        done
+    done
+}

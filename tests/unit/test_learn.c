@@ -401,6 +401,109 @@ static void lost_chunks_are_done_again(void **state)
         }
 }
 
+/* --- the only host is lost -------------------------------------------------------------- */
+
+/* One worker, over a link as slow as it is itself. Once, with a chunk at work and one on its
+ * way, both are lost, in an order that `first` says. */
+struct vanishing {
+    size_t first; /* of those two, from 0: the older one                               */
+    struct cleave_event held[4];
+    size_t count;
+    bool sent, vanished; /* sent: the oldest has arrived                               */
+    int losing;
+    uint64_t numbered;
+    double now_s, done;
+};
+
+static enum cleave_status vanishing_submit(void *engine, const struct cleave_order *order,
+                                           struct cleave_error *err)
+{
+    struct vanishing *here = engine;
+
+    (void)err;
+    if (order->kind != CLEAVE_SEND)
+        return CLEAVE_OK;
+    assert_true(here->count < 4);
+    here->held[here->count++] =
+        (struct cleave_event){ .chunk = here->numbered++, .units = order->units };
+    return CLEAVE_OK;
+}
+
+static struct cleave_event drop_held(struct vanishing *here, size_t at,
+                                     enum cleave_event_kind kind)
+{
+    struct cleave_event event = here->held[at];
+
+    memmove(&here->held[at], &here->held[at + 1],
+            (--here->count - at) * sizeof *here->held);
+    event.kind = kind;
+    event.start_s = event.time_s = here->now_s;
+    return event;
+}
+
+static enum cleave_status vanishing_wait(void *engine, struct cleave_event *out,
+                                         bool *out_any, struct cleave_error *err)
+{
+    struct vanishing *here = engine;
+
+    (void)err;
+    *out_any = here->count > 0;
+    if (!*out_any)
+        return CLEAVE_OK;
+    if (here->losing == 0 && !here->vanished && here->sent && here->count == 2)
+        here->losing = 2;
+    if (here->losing > 0) {
+        here->vanished = true;
+        here->sent = false;
+        *out = drop_held(here, here->losing-- == 2 ? here->first : 0, CLEAVE_LOST);
+        return CLEAVE_OK;
+    }
+    here->now_s += 1 + here->held[0].units;
+    if (!here->sent) {
+        here->sent = true;
+        *out = here->held[0];
+        out->kind = CLEAVE_SENT;
+        out->time_s = here->now_s;
+        out->start_s = here->now_s - 1 - out->units;
+        return CLEAVE_OK;
+    }
+    here->sent = false;
+    here->done += here->held[0].units;
+    *out = drop_held(here, 0, CLEAVE_DONE);
+    out->start_s = here->now_s - 1 - out->units;
+    return CLEAVE_OK;
+}
+
+static const struct cv_engine vanishing_engine = {
+    .name = "vanishing",
+    .summary = "loses its only worker",
+    .open = frail_open,
+    .begin = frail_begin,
+    .submit = vanishing_submit,
+    .wait = vanishing_wait,
+    .close = frail_close,
+};
+
+static void a_port_is_free_when_its_chunk_is_lost(void **state)
+{
+    static const double speeds[] = { 1 };
+    static const enum cleave_port ports[] = { CLEAVE_PORT_ONE, CLEAVE_PORT_DUPLEX,
+                                              CLEAVE_PORT_MULTI };
+
+    (void)state;
+    for (size_t p = 0; p < 3; p++)
+        for (size_t first = 0; first < 2; first++) {
+            struct cleave_platform *platform = platform_of(ports[p], 1, speeds, 0, 1, 0);
+            struct vanishing here = { .first = first };
+
+            drive(platform, NULL, &vanishing_engine, &here, 100,
+                  &(struct cv_run){ .platform = platform }, NULL);
+            assert_true(here.vanished);
+            assert_true(fabs(here.done - 100) < 1e-6);
+            cleave_platform_free(platform);
+        }
+}
+
 /* --- a stream ----------------------------------------------------------------------------- */
 
 /* A worker computes no more than its link brings: the slower of the two counts. */
@@ -506,6 +609,7 @@ int main(void)
         cmocka_unit_test(only_what_was_seen_counts),
         cmocka_unit_test(at_least_as_good_as_factoring),
         cmocka_unit_test(lost_chunks_are_done_again),
+        cmocka_unit_test(a_port_is_free_when_its_chunk_is_lost),
         cmocka_unit_test(narrow_links_are_found_out),
         cmocka_unit_test(vacant_places_are_left_alone),
         cmocka_unit_test(a_stream_is_served_to_its_end),

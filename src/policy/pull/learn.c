@@ -44,6 +44,7 @@ struct learn {
     uint32_t owed;  /* the one that what was recalled waits for, while the port is busy */
     double owed_units;
     uint32_t recalls; /* since a chunk was last finished                           */
+    uint64_t sending; /* the chunk that the port is busy with                      */
     bool port_busy;
 };
 
@@ -160,6 +161,7 @@ static double size_for(const struct learn *learn, const struct cleave_view *view
 static void give(struct learn *learn, const struct cleave_view *view, uint32_t worker,
                  double units, double now_s, struct cleave_orders *orders)
 {
+    learn->sending = learn->known.numbered;
     cv_known_give(&learn->known, worker, units, now_s);
     learn->port_busy = cv_shares_port(view);
     cleave_order_send(orders, worker, units);
@@ -335,6 +337,12 @@ static void recalled(struct learn *learn, const struct cleave_view *view,
         give_owed(learn, view, event->time_s, orders);
 }
 
+/* The chunk has arrived, or is lost: if it was on its way, the port is free. */
+static void port_over(struct learn *learn, const struct cleave_event *event)
+{
+    learn->port_busy = learn->port_busy && event->chunk != learn->sending;
+}
+
 static void learn_decide(void *state, const struct cleave_view *view,
                          const struct cleave_event *event, struct cleave_orders *orders)
 {
@@ -343,7 +351,7 @@ static void learn_decide(void *state, const struct cleave_view *view,
 
     switch (event->kind) {
     case CLEAVE_SENT:
-        learn->port_busy = false;
+        port_over(learn, event);
         cv_known_arrived(&learn->known, event);
         break;
     case CLEAVE_DONE:
@@ -356,7 +364,7 @@ static void learn_decide(void *state, const struct cleave_view *view,
         cv_known_pool(&learn->known, view);
         break;
     case CLEAVE_LOST:
-        learn->port_busy = learn->port_busy && seen->there > 0;
+        port_over(learn, event);
         cv_known_drop(&learn->known, event);
         seen->lost++;
         break;

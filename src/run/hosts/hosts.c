@@ -168,10 +168,23 @@ static bool any_in(const struct cv_hosts *hosts, enum cv_host_state a,
     return false;
 }
 
+bool cv_hosts_may_come(const struct cv_hosts *hosts)
+{
+    return any_in(hosts, CV_HOST_DOWN, CV_HOST_DOWN) ||
+           any_in(hosts, CV_HOST_CONNECTING, CV_HOST_GREETED);
+}
+
 bool cv_hosts_any_hope(const struct cv_hosts *hosts)
 {
-    return any_in(hosts, CV_HOST_READY, CV_HOST_DOWN) ||
-           any_in(hosts, CV_HOST_CONNECTING, CV_HOST_GREETED);
+    return hosts->nready > 0 || cv_hosts_may_come(hosts);
+}
+
+/* Whether it is not decided yet who is there. One that was cut off is tried again, and
+ * waited for when there is nobody else. */
+static bool undecided(const struct cv_hosts *hosts)
+{
+    return any_in(hosts, CV_HOST_CONNECTING, CV_HOST_GREETED) ||
+           (hosts->nready == 0 && any_in(hosts, CV_HOST_DOWN, CV_HOST_DOWN));
 }
 
 enum cleave_status cv_hosts_connect(struct cv_hosts *hosts, double patience_s,
@@ -183,7 +196,7 @@ enum cleave_status cv_hosts_connect(struct cv_hosts *hosts, double patience_s,
     for (size_t i = 0; i < hosts->count; i++)
         if (hosts->items[i]->state == CV_HOST_NEW)
             cv_host_connect(hosts->items[i]);
-    while (any_in(hosts, CV_HOST_CONNECTING, CV_HOST_GREETED) && cv_clock_s() < until_s) {
+    while (undecided(hosts) && cv_clock_s() < until_s) {
         const double left_s = until_s - cv_clock_s();
 
         CV_TRY(cv_poller_wait(hosts->poller, isinf(until_s) ? -1 : fmax(left_s, 0), err));

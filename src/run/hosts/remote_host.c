@@ -127,7 +127,6 @@ static void take_ready(struct cv_host *host, const struct cv_frame_head *head,
     if (host->was_ready && cv_host_tells(host, CV_NOTE_BACK))
         cv_hosts_note(host->hosts, "%s: is there again", host->name);
     host->was_ready = true;
-    host->tries = 0;
     host->hosts->changed(host->hosts->context, host);
 }
 
@@ -216,14 +215,15 @@ static void try_again(void *context)
     cv_host_connect(context);
 }
 
-/* Whether it is tried again, and when. */
-static void plan_next_try(struct cv_host *host)
+/* Whether it is tried again, and when. Only a chunk that is finished says that it is of use
+ * again: one that gets ready and goes, again and again, is given up. */
+static void plan_next_try(struct cv_host *host, bool hopeful)
 {
     struct cv_hosts *hosts = host->hosts;
     const double wait_s = host->tries < 5 ? (double)(1u << host->tries) / 2 : 16;
-    const uint32_t most = hosts->nready > 0 ? MOST_TRIES : LAST_TRIES;
+    const uint32_t most = hosts->nready > 0 && host->was_ready ? MOST_TRIES : LAST_TRIES;
 
-    if (!host->was_ready || host->words == NULL || ++host->tries > most ||
+    if (!hopeful || host->words == NULL || ++host->tries > most ||
         cv_poller_set(hosts->poller, &host->timer, cv_clock_s() + wait_s, try_again, host,
                       NULL) != CLEAVE_OK)
         host->state = CV_HOST_OUT;
@@ -266,9 +266,22 @@ static void tell_why(struct cv_host *host, bool was_ready)
                       host->reason);
 }
 
+/* Whether a host that has not been ready was there, and its connection was cut. A command
+ * that fails by itself would fail again. */
+static bool was_cut(const struct cv_host *host, enum cv_host_state before,
+                    enum cleave_status status)
+{
+    if (status != CLEAVE_ECLOSED && status != CLEAVE_ELOST)
+        return false;
+    return before == CV_HOST_GREETED ||
+           (before == CV_HOST_CONNECTING && status == CLEAVE_ECLOSED &&
+            host->process.exit_code == 0);
+}
+
 void cv_host_fail(struct cv_host *host, const struct cleave_error *err)
 {
-    const bool was_ready = host->state == CV_HOST_READY;
+    const enum cv_host_state before = host->state;
+    const bool was_ready = before == CV_HOST_READY;
     char how[200];
 
     if (host->state == CV_HOST_DOWN || host->state == CV_HOST_OUT)
@@ -288,7 +301,7 @@ void cv_host_fail(struct cv_host *host, const struct cleave_error *err)
     if (was_ready)
         host->hosts->pieces_lost(host);
     cv_send_reset(host);
-    plan_next_try(host);
+    plan_next_try(host, host->was_ready || was_cut(host, before, err->status));
     tell_why(host, was_ready);
     host->hosts->changed(host->hosts->context, host);
 }

@@ -56,7 +56,8 @@ struct cv_host {
     struct cv_push push;    /* words NULL: no copy is taken there                       */
     bool pushed;
     int given; /* owned until used: that descriptor; -1                    */
-    struct cleave_channel *channel; /* borrowed, instead of it; NULL: none                 */
+    struct cleave_channel
+        *channel; /* borrowed, instead of it; NULL: none                 */
     uint32_t slots;
     uint32_t first; /* of its workers in the run                                        */
     bool may_share; /* it is asked whether it sees the input                            */

@@ -218,6 +218,8 @@ static void apply_end(struct cv_host *host, struct cv_slot *slot,
     answer_cut(slot, false);
     slot->busy = false;
     cv_limit_over(slot);
+    if ((end->flags & CV_END_STOPPED) == 0)
+        host->tries = 0; /* it is of use */
     slot->ended(slot->context, slot,
                 (end->flags & CV_END_STOPPED) != 0     ? CV_SLOT_STOPPED
                 : (end->flags & CV_END_TIMED_OUT) != 0 ? CV_SLOT_TIMED_OUT
@@ -365,8 +367,27 @@ void cv_remote_frame(struct cv_host *host, struct cv_slot *slot,
     }
 }
 
+/* Whether the command of its piece is running: there is one for each seat, and the pieces
+ * behind it wait for it. */
+static bool is_at_work(const struct cv_slot *slot)
+{
+    const struct cv_remote *remote = &slot->remote;
+
+    if (!slot->busy || !remote->arrived || remote->computed)
+        return false;
+    for (const struct cv_slot *other = remote->host->first_slot; other != NULL;
+         other = other->remote.next_slot)
+        if (other->busy && other->remote.seat == remote->seat && other->remote.arrived &&
+            !other->remote.computed && other->remote.number < remote->number)
+            return false;
+    return true;
+}
+
 void cv_remote_lose(struct cv_host *host)
 {
+    for (struct cv_slot *slot = host->first_slot; slot != NULL;
+         slot = slot->remote.next_slot)
+        slot->remote.at_work = is_at_work(slot);
     host->nowed = 0;
     memset(host->seats, 0, host->slots * sizeof *host->seats);
     for (struct cv_slot *slot = host->first_slot; slot != NULL;

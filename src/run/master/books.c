@@ -13,6 +13,9 @@
 /* More bytes than any input has; sums are exact up to eight times as many. */
 static const double MOST_WANTED = 1ULL << 50;
 
+/* Sums of orders may miss the load by rounding: this much of it. */
+static const double SLACK = 1e-9;
+
 enum cleave_status cv_books_open(struct cv_books *books, uint32_t nworkers,
                                  struct cleave_error *err)
 {
@@ -21,6 +24,8 @@ enum cleave_status cv_books_open(struct cv_books *books, uint32_t nworkers,
         return cv_fail_memory(err, "the orders of a run");
     books->nworkers = nworkers;
     books->open = true;
+    books->asked = 0;
+    books->owed = cv_source_left(books->source);
     return CLEAVE_OK;
 }
 
@@ -60,18 +65,42 @@ static enum cleave_status make_room(struct cv_wants *wants, struct cleave_error 
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_books_order(struct cv_books *books, uint32_t worker, double units,
-                                  struct cleave_error *err)
+static enum cleave_status add_want(struct cv_books *books, uint32_t worker, double units,
+                                   bool quiet, struct cleave_error *err)
 {
     struct cv_wants *wants = &books->wants[worker];
 
     /* Whole bytes, so that the sum of the wishes is exact. */
     units = units < MOST_WANTED ? fmax(1, round(units)) : MOST_WANTED;
     CV_TRY(make_room(wants, err));
-    wants->items[wants->count++] = (struct cv_want){ books->numbered++, units, false };
+    wants->items[wants->count++] =
+        (struct cv_want){ .chunk = books->numbered++, .units = units, .quiet = quiet };
     books->pending++;
     books->wanted += units;
     return CLEAVE_OK;
+}
+
+enum cleave_status cv_books_order(struct cv_books *books, uint32_t worker, double units,
+                                  struct cleave_error *err)
+{
+    CV_TRY(add_want(books, worker, units, false, err));
+    books->asked += units;
+    return CLEAVE_OK;
+}
+
+bool cv_books_rest(const struct cv_books *books)
+{
+    const double all =
+        isfinite(books->owed) ? books->owed : cv_source_total(books->source);
+
+    return !books->hears_losses && books->running == 0 && books->pending == 0 &&
+           cv_source_left(books->source) > 0 && books->asked >= (1 - SLACK) * all;
+}
+
+enum cleave_status cv_books_order_rest(struct cv_books *books, uint32_t worker,
+                                       double units, struct cleave_error *err)
+{
+    return add_want(books, worker, units, true, err);
 }
 
 /* Order a chunk again that was lost, before all others. */
@@ -113,6 +142,8 @@ void cv_books_empty(struct cv_books *books, uint32_t worker, const struct cv_wan
 {
     const double now_s = cv_clock_s() - books->news->began_s;
 
+    if (want->quiet)
+        return;
     if (!want->told)
         cv_news_tell(books->news, (struct cleave_event){ .kind = CLEAVE_SENT,
                                                          .worker = worker,

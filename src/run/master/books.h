@@ -15,7 +15,8 @@
 struct cv_want {
     uint64_t chunk;
     double units;
-    bool told; /* that it was sent: it was lost since */
+    bool told;  /* that it was sent: it was lost since */
+    bool quiet; /* nobody ordered it, and so nobody is told                            */
 };
 
 /* Those of a worker, first come, first served. */
@@ -36,6 +37,8 @@ struct cv_books {
     uint64_t numbered; /* chunks so far                                                */
     size_t pending;    /* orders that have not been begun                              */
     double wanted;     /* units of them                                                */
+    double asked;      /* units of all orders there were, as they were asked for       */
+    double owed;       /* units that there were to be ordered; INFINITY: a stream      */
     uint32_t running;  /* chunks under way                                             */
 
     uint64_t chunks, retries, failed, resumed, lost;
@@ -55,6 +58,13 @@ double cv_books_left(const struct cv_books *books);
 /* The worker is to do about so many bytes. */
 enum cleave_status cv_books_order(struct cv_books *books, uint32_t worker, double units,
                                   struct cleave_error *err);
+/* Orders of the policy are for all there is, but pieces are not cut as it thought, since
+ * records are not divisible and chunks were lost and done by others: what is left when
+ * nothing is under way is up to us. */
+bool cv_books_rest(const struct cv_books *books);
+/* Order such a rest from a worker that is there. */
+enum cleave_status cv_books_order_rest(struct cv_books *books, uint32_t worker,
+                                       double units, struct cleave_error *err);
 /* The next order of a worker, or NULL. Take it from the books: it is begun, or comes to
  * nothing. */
 const struct cv_want *cv_books_next(const struct cv_books *books, uint32_t worker);

@@ -27,6 +27,25 @@ static void drop_output(struct cv_errand *errand)
     errand->slot.store = NULL;
 }
 
+/* Its bytes are settled: there is no output of them. */
+static enum cleave_status give_up(struct cv_real_run *run, const struct cv_errand *errand,
+                                  struct cleave_error *err)
+{
+    struct cv_books *books = &run->books;
+    const struct cv_piece piece = errand->slot.piece;
+
+    books->failed++;
+    cv_note_failure(run->asked, books->source, errand);
+    if (run->asked->failing.directory != NULL)
+        CV_TRY(cv_failed_input_keep(run->asked->failing.directory, &run->asked->input,
+                                    &piece, err));
+    halt_if_asked(run);
+    CV_TRY(cv_outlet_skip(run->outlet, piece.begin, piece.end, err));
+    CV_TRY(cv_ledger_fail(&books->ledger, piece.begin, piece.end, err));
+    CV_TRY(cv_source_finish(books->source, &piece, err));
+    return cv_blame_clear(&run->blame, piece.begin, piece.end, err);
+}
+
 enum cleave_status cv_chunk_failed(struct cv_real_run *run, struct cv_errand *errand,
                                    enum cv_slot_end end, bool *out_given_up,
                                    struct cleave_error *err)
@@ -45,15 +64,20 @@ enum cleave_status cv_chunk_failed(struct cv_real_run *run, struct cv_errand *er
         books->retries++;
         return cv_slot_start(&errand->slot, &piece, err);
     }
-    books->failed++;
-    cv_note_failure(run->asked, books->source, errand);
-    if (run->asked->failing.directory != NULL)
-        CV_TRY(cv_failed_input_keep(run->asked->failing.directory, &run->asked->input,
-                                    &piece, err));
-    halt_if_asked(run);
-    CV_TRY(cv_outlet_skip(run->outlet, piece.begin, piece.end, err));
-    CV_TRY(cv_ledger_fail(&books->ledger, piece.begin, piece.end, err));
-    CV_TRY(cv_source_finish(books->source, &piece, err));
+    CV_TRY(give_up(run, errand, err));
     *out_given_up = true;
     return CLEAVE_OK;
+}
+
+enum cleave_status cv_chunk_guilty(struct cv_real_run *run, struct cv_errand *errand,
+                                   uint32_t hosts, struct cleave_error *err)
+{
+    static const char *const faults[] = { "was lost with its host",
+                                          "was lost 3 times with the only host",
+                                          "was lost 3 times, with both hosts",
+                                          "was lost with 3 hosts" };
+
+    drop_output(errand);
+    errand->slot.fault = faults[hosts <= CV_BLAME_LOSSES ? hosts : CV_BLAME_LOSSES];
+    return give_up(run, errand, err);
 }

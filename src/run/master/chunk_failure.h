@@ -9,4 +9,8 @@ enum cleave_status cv_chunk_failed(struct cv_real_run *run, struct cv_errand *er
                                    enum cv_slot_end end, bool *out_given_up,
                                    struct cleave_error *err);
 
+/* It was lost with so many hosts, and is given up: the chunk is over. */
+enum cleave_status cv_chunk_guilty(struct cv_real_run *run, struct cv_errand *errand,
+                                   uint32_t hosts, struct cleave_error *err);
+
 #endif

@@ -14,6 +14,7 @@ struct cv_errand {
     uint32_t attempt; /* from 1                                                        */
     double began_s;   /* its first attempt                                             */
     bool told;        /* that it was sent                                              */
+    bool quiet;       /* nobody is told of it: see struct cv_want                      */
     double output;    /* bytes of it                                                   */
     struct cv_piece tail; /* what is being taken back, while the answer is due         */
 };

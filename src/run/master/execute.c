@@ -276,6 +276,7 @@ static void close_all(struct execution *execution)
     }
     cv_hosts_done(&run->staff.hosts);
     cv_ledger_done(&run->books.ledger);
+    cv_blame_done(&run->blame);
     cv_source_free(run->books.source);
     cv_poller_free(run->poller);
     cv_splitter_free(execution->splitter);

@@ -93,6 +93,8 @@ static void chunk_over(struct cv_real_run *run, struct cv_errand *errand)
 
     count(run, errand, units, cv_clock_s());
     cv_books_over(&run->books, units);
+    if (errand->quiet)
+        return;
     tell_returned(run, errand, units);
     cv_news_tell(&run->news,
                  (struct cleave_event){ .kind = CLEAVE_DONE,
@@ -109,11 +111,43 @@ static enum cleave_status lose_chunk(struct cv_real_run *run,
                                      struct cleave_error *err)
 {
     const struct cv_piece piece = errand->slot.piece;
-    const struct cv_want want = { errand->chunk, (double)(piece.end - piece.begin),
-                                  errand->told };
+    const struct cv_want want = { .chunk = errand->chunk,
+                                  .units = (double)(piece.end - piece.begin),
+                                  .told = errand->told,
+                                  .quiet = errand->quiet };
 
     run->books.running--;
     return cv_books_lose(&run->books, errand->owner, &want, &piece, err);
+}
+
+/* How many machines take part that a chunk could be lost with, or done by. */
+static uint32_t machines(const struct cv_staff *staff)
+{
+    uint32_t count = 0;
+
+    for (size_t i = 0; i < staff->hosts.count; i++)
+        count += staff->hosts.items[i]->was_ready;
+    for (uint32_t w = 0; w < staff->nworkers; w++)
+        if (staff->host_of[w] == NULL && !staff->absent[w])
+            return count + 1;
+    return count;
+}
+
+/* Its host is gone: the chunk is left again, unless it has taken down others as well. */
+static enum cleave_status chunk_lost(struct cv_real_run *run, struct cv_errand *errand,
+                                     bool *out_given_up, struct cleave_error *err)
+{
+    const struct cv_slot *slot = &errand->slot;
+    uint32_t hosts = 0;
+
+    if (slot->remote.at_work)
+        CV_TRY(cv_blame_lost(&run->blame, slot->piece.begin, slot->piece.end,
+                             slot->remote.host, machines(&run->staff), &hosts, err));
+    *out_given_up = hosts > 0;
+    if (hosts == 0)
+        return lose_chunk(run, errand, err);
+    cv_attempt_report(run->asked, run->staff.names[slot->worker], errand, CV_SLOT_LOST);
+    return cv_chunk_guilty(run, errand, hosts, err);
 }
 
 static enum cleave_status keep_in_journal(struct cv_real_run *run,
@@ -149,6 +183,7 @@ static enum cleave_status accept_output(struct cv_real_run *run, struct cv_erran
     slot->store = NULL;
     CV_TRY(cv_outlet_add(run->outlet, store, &slot->piece, slot, err));
     CV_TRY(cv_ledger_add(&run->books.ledger, slot->piece.begin, slot->piece.end, err));
+    CV_TRY(cv_blame_clear(&run->blame, slot->piece.begin, slot->piece.end, err));
     return run->outlet->may_lose ? CLEAVE_OK
                                  : cv_source_finish(run->books.source, &slot->piece, err);
 }
@@ -168,7 +203,7 @@ static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end
     if (end == CV_SLOT_DONE)
         status = accept_output(run, errand, &err);
     else if (end == CV_SLOT_LOST)
-        status = lose_chunk(run, errand, &err);
+        status = chunk_lost(run, errand, &over, &err);
     else
         status = cv_chunk_failed(run, errand, end, &over, &err);
     if (status == CLEAVE_OK && over)
@@ -186,7 +221,7 @@ static void slot_arrived(void *context, struct cv_slot *slot)
     const double from_s = sent_from(run, errand);
 
     cv_time_fit_add(&run->staff.tallies[slot->worker].link, units, cv_clock_s() - from_s);
-    if (errand->told)
+    if (errand->told || errand->quiet)
         return;
     errand->told = true;
     cv_news_tell(&run->news,
@@ -268,11 +303,12 @@ enum cleave_status cv_chunks_begin(struct cv_real_run *run, struct cv_errand *er
     errand->owner = owner;
     errand->chunk = want->chunk;
     errand->told = want->told;
+    errand->quiet = want->quiet;
     errand->attempt = 1;
     errand->began_s = cv_clock_s();
     run->books.running++;
     CV_TRY(cv_slot_start(&errand->slot, piece, err));
-    if (cv_slot_travels(&errand->slot) || errand->told)
+    if (cv_slot_travels(&errand->slot) || errand->told || errand->quiet)
         return CLEAVE_OK;
     errand->told = true;
     cv_news_tell(&run->news,

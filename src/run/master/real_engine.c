@@ -75,7 +75,8 @@ void cv_real_host_changed(void *context, struct cv_host *host)
 
     if (!run->books.open || host->state != CV_HOST_READY)
         return;
-    for (uint32_t i = 0; i < host->slots; i++)
+    /* One that came too late for a policy that takes nobody has no place. */
+    for (uint32_t i = 0; i < host->slots && run->staff.host_of[host->first] == host; i++)
         cv_news_tell(&run->news, (struct cleave_event){ .kind = CLEAVE_WAKE,
                                                         .worker = host->first + i });
 }
@@ -244,8 +245,25 @@ static bool all_over(struct engine *engine)
     const struct cv_books *books = &run->books;
 
     return books->running == 0 && books->pending == 0 && !engine->open_ended &&
-           (engine->sleeping == 0 || !(cv_source_left(books->source) > 0)) &&
+           ((engine->sleeping == 0 && !cv_hosts_may_come(&run->staff.hosts)) ||
+            !(cv_source_left(books->source) > 0)) &&
            !cv_outlet_busy(run->outlet) && cv_desks_left(&run->desks);
+}
+
+/* What is left of a plan that had ordered everything: all that are there do a part. */
+static enum cleave_status hand_out_rest(struct cv_real_run *run, struct cleave_error *err)
+{
+    const double left = cv_source_left(run->books.source);
+    uint32_t there = 0;
+
+    if (run->halted || run->stopping || !cv_books_rest(&run->books))
+        return CLEAVE_OK;
+    for (uint32_t w = 0; w < run->staff.nworkers; w++)
+        there += cv_staff_there(&run->staff, w);
+    for (uint32_t w = 0; w < run->staff.nworkers; w++)
+        if (cv_staff_there(&run->staff, w))
+            CV_TRY(cv_books_order_rest(&run->books, w, ceil(left / there), err));
+    return cv_orders_begin(run, err);
 }
 
 static enum cleave_status real_wait(void *instance, struct cleave_event *out,
@@ -263,6 +281,7 @@ static enum cleave_status real_wait(void *instance, struct cleave_event *out,
         CV_TRY(cv_real_run_check(run, err));
         if (cv_news_next(&run->news, out))
             return CLEAVE_OK;
+        CV_TRY(hand_out_rest(run, err));
         if (all_over(engine)) {
             *out_any = false;
             return CLEAVE_OK;

@@ -7,6 +7,7 @@
 #ifndef CV_REAL_RUN_H
 #define CV_REAL_RUN_H
 #include <cleave/execute.h>
+#include "run/master/blame.h"
 #include "run/master/books.h"
 #include "run/master/desk.h"
 #include "run/master/news.h"
@@ -20,6 +21,7 @@ struct cv_real_run {
     struct cv_outlet *outlet;
     struct cv_staff staff;
     struct cv_books books;
+    struct cv_blame blame;
     struct cv_desks desks;
     struct cv_news news;
     /* What ends it early: */

@@ -33,7 +33,7 @@ static enum cleave_status take_all(struct cv_real_run *run, struct cv_errand *er
                                    struct cleave_error *err)
 {
     const struct cv_piece piece = errand->slot.piece;
-    const struct cv_want want = { errand->chunk, 0, errand->told };
+    const struct cv_want want = { .chunk = errand->chunk, .told = errand->told };
 
     cv_remote_forget(&errand->slot);
     run->staff.tallies[errand->slot.worker].taken_back++;

@@ -54,7 +54,8 @@ struct cv_remote {
     double compute_s;     /* what the command took, by the clock of that machine      */
     bool waiting, queued; /* for the port, for the link                               */
     bool announced, arrived, computed;
-    bool cutting;            /* an answer is due whether it was cut                     */
+    bool at_work; /* when it was lost: its command was running                        */
+    bool cutting; /* an answer is due whether it was cut                     */
     struct cv_piece shorter; /* what it becomes then                                    */
     bool has_left;           /* the command that stays                                  */
     bool hashed;
