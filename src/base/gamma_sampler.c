@@ -101,6 +101,8 @@ static void init_cube(struct cv_gamma *law)
     /* One word decides |x| < 3.6542 only, so x^4 < 178.4. Where that is too coarse to
      * help, the comparison must never hold: it would be guessed wrong too often. */
     surely = 1 - 178.4 * law->squeeze;
+    /* Of a very narrow law it is 1, but no word is as large as 2^64. */
+    surely = fmin(surely, 1 - 0x1p-53);
     law->always = surely > 0.9 ? (uint64_t)(surely * 0x1p64) : 0;
 }
 

@@ -99,6 +99,23 @@ static void squeeze_accepts_no_more_than_the_law(void **state)
     }
 }
 
+/* Of a law so narrow that nearly every word is accepted, no more than all are. */
+static void narrow_laws_accept_nearly_all(void **state)
+{
+    static const double narrow[] = { 1e-7, 3e-9, 1e-9, 1e-11, 2e-12 };
+
+    (void)state;
+    for (size_t k = 0; k < sizeof narrow / sizeof *narrow; k++) {
+        struct cv_gamma law;
+
+        cv_gamma_init(&law, 1, narrow[k]);
+        assert_true(law.always > UINT64_MAX - (UINT64_C(1) << 20));
+        for (uint32_t i = 0; i < 1000; i++)
+            assert_true(cv_gamma_at(&law, 1, 2, i, 3) ==
+                        cv_gamma_at_slow(&law, 1, 2, i, 3));
+    }
+}
+
 static void short_way_gives_the_same_value(void **state)
 {
     (void)state;
@@ -499,6 +516,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layers_have_one_area),
         cmocka_unit_test(squeeze_accepts_no_more_than_the_law),
+        cmocka_unit_test(narrow_laws_accept_nearly_all),
         cmocka_unit_test(short_way_gives_the_same_value),
         cmocka_unit_test(layers_of_a_law_cover_it),
         cmocka_unit_test(gamma_follows_its_law),
