@@ -65,6 +65,7 @@ endif()
 foreach(source ${found})
     cmake_path(GET source STEM name)
     cleave_test_program(fuzz ${source} ${CMAKE_SOURCE_DIR}/cmake/fuzz_replay.c)
+    target_link_libraries(test-fuzz-${name} PRIVATE cleave-verbs cleave-kit cleave-static)
     cleave_add_test(fuzz/${name} quick test-fuzz-${name}
         ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${name})
 endforeach()

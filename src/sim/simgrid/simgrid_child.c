@@ -149,7 +149,7 @@ static enum cleave_status died(struct cv_simgrid_child *child, struct cleave_err
 
     close(child->socket);
     child->socket = -1;
-    while (waitpid(child->id, &state, 0) < 0 && errno == EINTR)
+    while (child->id > 0 && waitpid(child->id, &state, 0) < 0 && errno == EINTR)
         continue;
     child->id = 0;
     if (WIFSIGNALED(state))
@@ -212,7 +212,21 @@ enum cleave_status cv_simgrid_say(struct cv_simgrid_child *child,
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_simgrid_hear(struct cv_simgrid_child *child,
+/* Why it failed, in its words, which are texts and a failure whatever it sent. */
+static enum cleave_status take_error(struct cleave_error *theirs,
+                                     struct cleave_error *err)
+{
+    theirs->file[sizeof theirs->file - 1] = '\0';
+    theirs->field[sizeof theirs->field - 1] = '\0';
+    theirs->text[sizeof theirs->text - 1] = '\0';
+    if (theirs->status <= CLEAVE_OK || theirs->status > CLEAVE_EENGINE)
+        theirs->status = CLEAVE_EENGINE;
+    if (err != NULL)
+        *err = *theirs;
+    return theirs->status;
+}
+
+enum cleave_status cv_simgrid_hear(struct cv_simgrid_child *child, unsigned replies,
                                    struct cv_wire_answer *out, struct cleave_error *err)
 {
     struct cleave_error theirs;
@@ -223,12 +237,14 @@ enum cleave_status cv_simgrid_hear(struct cv_simgrid_child *child,
         CV_TRY(put(child, child->kept, child->nkept * sizeof *child->kept, err));
     child->nkept = 0;
     CV_TRY(cv_simgrid_hear_more(child, out, sizeof *out, err));
-    if (out->reply != CV_WIRE_FAILED)
-        return CLEAVE_OK;
-    CV_TRY(cv_simgrid_hear_more(child, &theirs, sizeof theirs, err));
-    if (err != NULL)
-        *err = theirs;
-    return theirs.status;
+    if (out->reply == CV_WIRE_FAILED) {
+        CV_TRY(cv_simgrid_hear_more(child, &theirs, sizeof theirs, err));
+        return take_error(&theirs, err);
+    }
+    return out->reply <= CV_WIRE_PAIRS && (replies >> out->reply & 1) != 0
+               ? CLEAVE_OK
+               : cv_fail(err, CLEAVE_EENGINE,
+                         "SimGrid answered something else than it was asked");
 }
 
 /* --- the opening ----------------------------------------------------------------------- */
@@ -316,6 +332,19 @@ static enum cleave_status open_world(struct cv_simgrid_child *child,
         status = put(child, bytes, length, err);
     free(bytes);
     return status;
+}
+
+enum cleave_status cv_simgrid_adopt(int socket, struct cv_simgrid_child **out,
+                                    struct cleave_error *err)
+{
+    struct cv_simgrid_child *child = calloc(1, sizeof *child);
+
+    if (child == NULL)
+        return cv_fail_memory(err, "a world of SimGrid");
+    child->socket = socket;
+    child->log = -1;
+    *out = child;
+    return CLEAVE_OK;
 }
 
 enum cleave_status cv_simgrid_start(const struct cv_simgrid_opening *opening,

@@ -17,9 +17,10 @@ struct grid {
     const struct cv_run *run;
     struct cv_simgrid_child *child; /* owned */
     bool noisy;
-    bool under_way; /* a run has begun and not come to its end */
-    uint64_t numbered;
-    uint32_t *nth; /* owned: orders so far, per worker or receiver */
+    bool under_way;    /* a run has begun and not come to its end */
+    uint64_t numbered; /* chunks ordered                           */
+    double now_s;      /* of the last event                        */
+    uint32_t *nth;     /* owned: orders so far, per worker or receiver */
     uint32_t n;
 };
 
@@ -65,7 +66,7 @@ static void grid_close(void *engine)
         struct cv_wire_answer answer;
 
         if (cv_simgrid_say(grid->child, &again, NULL) == CLEAVE_OK &&
-            cv_simgrid_hear(grid->child, &answer, NULL) == CLEAVE_OK)
+            cv_simgrid_hear(grid->child, 1u << CV_WIRE_READY, &answer, NULL) == CLEAVE_OK)
             *grid->source.out_repeat_s = answer.seconds[0];
     }
     cv_simgrid_stop(grid->child);
@@ -109,13 +110,6 @@ static enum cleave_status replace(struct grid *grid, struct cleave_error *err)
     return start(grid, err);
 }
 
-static enum cleave_status ask(struct grid *grid, const struct cv_wire_message *message,
-                              struct cv_wire_answer *out, struct cleave_error *err)
-{
-    CV_TRY(cv_simgrid_say(grid->child, message, err));
-    return cv_simgrid_hear(grid->child, out, err);
-}
-
 static enum cleave_status grid_begin(void *engine, const struct cv_run *run,
                                      struct cleave_error *err)
 {
@@ -134,7 +128,9 @@ static enum cleave_status grid_begin(void *engine, const struct cv_run *run,
     if (grid->child == NULL || grid->under_way)
         CV_TRY(replace(grid, err));
     grid->under_way = true;
-    return ask(grid, &begin, &answer, err);
+    grid->now_s = 0;
+    CV_TRY(cv_simgrid_say(grid->child, &begin, err));
+    return cv_simgrid_hear(grid->child, 1u << CV_WIRE_READY, &answer, err);
 }
 
 /* What the chunk takes beyond its modelled times. */
@@ -183,12 +179,12 @@ static enum cleave_status grid_wait(void *engine, struct cleave_event *out, bool
 {
     static const struct cv_wire_message wait = { .what = CV_WIRE_WAIT };
     struct grid *grid = engine;
-    struct cv_wire_answer answer;
+    const struct cv_simgrid_bounds bounds = { grid->n, grid->numbered, grid->now_s };
 
-    CV_TRY(ask(grid, &wait, &answer, err));
-    *out_any = answer.reply == CV_WIRE_EVENT;
+    CV_TRY(cv_simgrid_say(grid->child, &wait, err));
+    CV_TRY(cv_simgrid_hear_event(grid->child, &bounds, out, out_any, err));
     if (*out_any)
-        *out = answer.event;
+        grid->now_s = out->time_s;
     else
         grid->under_way = false;
     return CLEAVE_OK;

@@ -1,0 +1,140 @@
+/* simgrid_answers.c -- what cleave-simgrid says, checked. SPDX-License-Identifier: MIT
+ *
+ * It is of the same build, but it is another program, with a large library in it: what it
+ * says is looked at before anything is counted or indexed by it. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/fail.h"
+#include "model/platform/platform_internal.h"
+#include "sim/simgrid/simgrid_child.h"
+
+/* Bytes of workers and names that are believed. */
+static const uint64_t STAR_MOST = UINT64_C(1) << 30;
+
+/* --- events --------------------------------------------------------------------------------- */
+
+static bool is_time(double time_s)
+{
+    return isfinite(time_s) && time_s >= 0;
+}
+
+/* Whether it can have happened, as far as that can be told here. */
+static bool is_possible(const struct cleave_event *event,
+                        const struct cv_simgrid_bounds *bounds)
+{
+    unsigned char more;
+
+    memcpy(&more, &event->more, 1);
+    if (more > 1 || !is_time(event->time_s) || event->time_s < bounds->now_s ||
+        !is_time(event->start_s) || !(isfinite(event->units) && event->units >= 0))
+        return false;
+    switch (event->kind) {
+    case CLEAVE_SENT:
+    case CLEAVE_DONE:
+    case CLEAVE_RETURNED:
+    case CLEAVE_RECALLED:
+        return event->worker < bounds->nodes && event->chunk < bounds->chunks;
+    case CLEAVE_ARRIVED:
+    case CLEAVE_COMBINED:
+        return event->worker < bounds->nodes && event->peer < bounds->nodes;
+    case CLEAVE_WAKE:
+        return event->worker < bounds->nodes;
+    default:
+        return event->kind == CLEAVE_ENDED;
+    }
+}
+
+enum cleave_status cv_simgrid_hear_event(struct cv_simgrid_child *child,
+                                         const struct cv_simgrid_bounds *bounds,
+                                         struct cleave_event *out, bool *out_any,
+                                         struct cleave_error *err)
+{
+    struct cv_wire_answer answer;
+
+    CV_TRY(cv_simgrid_hear(child, 1u << CV_WIRE_EVENT | 1u << CV_WIRE_NOTHING, &answer,
+                           err));
+    if (answer.reply == CV_WIRE_EVENT) {
+        if (!is_possible(&answer.event, bounds))
+            return cv_fail(err, CLEAVE_EENGINE,
+                           "SimGrid told of an event that cannot have happened");
+        *out = answer.event;
+    }
+    *out_any = answer.reply == CV_WIRE_EVENT;
+    return CLEAVE_OK;
+}
+
+/* --- what was measured ------------------------------------------------------------------------ */
+
+static enum cleave_status no_star(struct cleave_error *err)
+{
+    return cv_fail(err, CLEAVE_EENGINE,
+                   "SimGrid measured workers, but their number and their names do not "
+                   "belong together");
+}
+
+/* Workers first, then their names, each with its zero. */
+static enum cleave_status make_platform(const char *bytes, uint32_t n, size_t length,
+                                        enum cleave_port port,
+                                        struct cleave_platform **out,
+                                        struct cleave_error *err)
+{
+    const struct cleave_worker *workers = (const void *)bytes;
+    struct cv_group *groups = calloc(n, sizeof *groups);
+    size_t at = n * sizeof *workers;
+    enum cleave_status status;
+    uint32_t named = 0;
+
+    if (groups == NULL)
+        return cv_fail_memory(err, "the workers of a topology");
+    for (; named < n && at < length; named++) {
+        groups[named].name = bytes + at;
+        groups[named].count = 1;
+        at += strlen(bytes + at) + 1;
+    }
+    status = named == n && at == length
+                 ? cv_platform_build(port, workers, groups, n, out, NULL, err)
+                 : no_star(err);
+    free(groups);
+    return status;
+}
+
+enum cleave_status cv_simgrid_hear_star(struct cv_simgrid_child *child,
+                                        enum cleave_port port,
+                                        struct cleave_platform **out,
+                                        struct cleave_error *err)
+{
+    struct cv_wire_answer answer;
+    enum cleave_status status;
+    char *bytes;
+
+    CV_TRY(cv_simgrid_hear(child, 1u << CV_WIRE_STAR, &answer, err));
+    if (answer.count == 0 || answer.bytes > STAR_MOST ||
+        answer.bytes / (sizeof(struct cleave_worker) + 1) < answer.count)
+        return no_star(err);
+    bytes = calloc(1, answer.bytes + 1);
+    status = bytes == NULL ? cv_fail_memory(err, "the workers of a topology")
+                           : cv_simgrid_hear_more(child, bytes, answer.bytes, err);
+    if (status == CLEAVE_OK)
+        status = make_platform(bytes, answer.count, answer.bytes, port, out, err);
+    free(bytes);
+    return status;
+}
+
+enum cleave_status cv_simgrid_hear_pairs(struct cv_simgrid_child *child,
+                                         struct cleave_pair_costs *out,
+                                         struct cleave_error *err)
+{
+    struct cv_wire_answer answer;
+
+    CV_TRY(cv_simgrid_hear(child, 1u << CV_WIRE_PAIRS, &answer, err));
+    for (int i = 0; i < 3; i++) /* the second and third may not be known */
+        if (!is_time(answer.seconds[i]) && (i == 0 || !isnan(answer.seconds[i])))
+            return cv_fail(err, CLEAVE_EENGINE,
+                           "SimGrid measured transfers that take no possible time");
+    *out = (struct cleave_pair_costs){ answer.count, answer.seconds[0], answer.seconds[1],
+                                       answer.seconds[2] };
+    return CLEAVE_OK;
+}

@@ -1,0 +1,163 @@
+/* fuzz_options.c -- any words behind any verb, and any parameters of any policy.
+ * SPDX-License-Identifier: MIT
+ *
+ * The first byte names the verb, or the policy; words are parted by newlines. Nothing is
+ * run: what was typed is read, and plans are made with what policies are told. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/kit/output.h"
+#include "cli/kit/settings.h"
+#include "cli/run/run_options.h"
+#include "cli/verbs.h"
+#include "engine/driver.h"
+#include "model/platform/nominal.h"
+#include "model/reduce/reduce_costs.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { WORDS = 64, POLICY = 0x80 };
+
+#define require(truth) require_at(truth, #truth, __LINE__)
+
+/* What is wrong is told on `stderr`, which is nowhere here; findings go to the real one. */
+static FILE *told;
+
+static void require_at(int truth, const char *text, int line)
+{
+    if (truth)
+        return;
+    if (told != NULL)
+        fprintf(told, "fuzz_options.c:%d: %s\n", line, text);
+    abort();
+}
+
+static void hush(void)
+{
+    if (told != NULL)
+        return;
+    told = stderr;
+    stderr = fopen("/dev/null", "w");
+    if (stderr == NULL)
+        abort();
+}
+
+/* --- words ---------------------------------------------------------------------------------- */
+
+static void read_more(const struct cv_run_options *values, struct cv_arena *arena)
+{
+    struct cleave_execution execution = { .command = NULL };
+    struct cv_crew crew = { .platform = NULL };
+
+    if (values->halt != NULL)
+        cv_halt_read(values->halt, &execution);
+    require(execution.failing.halt_share >= 0 && execution.failing.halt_share <= 1);
+    if (cv_crew_read(values->workers, arena, &crew) == CV_EXIT_DONE)
+        require(cleave_platform_nworkers(crew.platform) > 0);
+    cleave_platform_free(crew.platform);
+}
+
+static void read_options(const struct cv_verb *verb, char **words, int count)
+{
+    const struct cv_typed typed = { count, words, verb->command };
+    struct cv_parsed parsed = { .operands = NULL };
+    struct cv_arena arena;
+    /* A block of the exact size lets a sanitizer see fields that are not there. */
+    void *values = calloc(1, verb->values_size > 0 ? verb->values_size : 1);
+    int status;
+
+    require(values != NULL);
+    if (verb->presets != NULL)
+        memcpy(values, verb->presets, verb->values_size);
+    cv_arena_init(&arena);
+    status = cv_options_parse(verb->groups, &typed, &arena, values, &parsed);
+    require(status == CV_EXIT_DONE || status == CV_EXIT_USAGE);
+    if (status == CV_EXIT_DONE && !parsed.help) {
+        require(parsed.noperands <= (size_t)count);
+        for (size_t i = 0; i < parsed.noperands; i++)
+            require(parsed.operands[i] != NULL);
+        if (verb == &cv_verb_run)
+            read_more(values, &arena);
+    }
+    cv_arena_done(&arena);
+    free(values);
+}
+
+/* --- parameters ------------------------------------------------------------------------------ */
+
+static void plan_load(const struct cleave_policy *policy,
+                      const struct cv_settings *settings)
+{
+    static struct cleave_platform *platform;
+    struct cleave_error err = { .text = "" };
+    struct cv_planned planned;
+
+    if (platform == NULL)
+        require(cv_nominal_platform(CV_NOMINAL_HERE, NULL, 3, &platform, &err) ==
+                CLEAVE_OK);
+    if (cv_planned_init(&planned, policy, settings->items, settings->count, platform,
+                        cleave_platform_workers(platform),
+                        &(struct cv_load){ .units = 1e6 }, NULL, &err) == CLEAVE_OK)
+        cv_planned_done(&planned);
+    else
+        require(err.text[0] != '\0');
+}
+
+static void plan_reduction(const struct cleave_policy *policy,
+                           const struct cv_settings *settings)
+{
+    const struct cv_reduce_costs costs = { .nodes = 6,
+                                           .transfer = cv_law_constant(1),
+                                           .compute = cv_law_constant(2) };
+    struct cleave_error err = { .text = "" };
+    struct cv_planned planned;
+
+    if (cv_planned_reduce_costs(&planned, policy, settings->items, settings->count,
+                                &costs, 1, &err) == CLEAVE_OK)
+        cv_planned_done(&planned);
+    else
+        require(err.text[0] != '\0');
+}
+
+static void read_params(const struct cleave_policy *policy, char **words, int count)
+{
+    const struct cv_strings params = { (const char **)words, (size_t)count };
+    struct cv_settings settings;
+    struct cv_arena arena;
+
+    cv_arena_init(&arena);
+    if (cv_settings_open(&settings, &params, 0, &arena) == CV_EXIT_DONE) {
+        if (policy->task == CLEAVE_TASK_LOAD)
+            plan_load(policy, &settings);
+        else
+            plan_reduction(policy, &settings);
+    }
+    cv_arena_done(&arena);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char *text, *rest, *words[WORDS + 1];
+    int count = 0;
+
+    if (size < 1)
+        return 0;
+    hush();
+    text = malloc(size);
+    require(text != NULL);
+    memcpy(text, data + 1, size - 1);
+    text[size - 1] = '\0';
+    for (char *word = strtok_r(text, "\n", &rest); word != NULL && count < WORDS;
+         word = strtok_r(NULL, "\n", &rest))
+        words[count++] = word;
+    words[count] = NULL;
+    if (data[0] < POLICY)
+        read_options(cv_verb_at(data[0] % cv_verb_count()), words, count);
+    else
+        read_params(cleave_policy_at((size_t)(data[0] - POLICY) % cleave_policy_count()),
+                    words, count);
+    free(text);
+    return 0;
+}
