@@ -14,11 +14,11 @@
 #include "base/fail.h"
 #include "base/text.h"
 #include "run/slot/slot_kind.h"
+#include "run/slot/steady_answer.h"
 
 enum {
     COPY = 32 * 1024, /* of an answer that is read, not spliced   */
     TURN = 8 << 20,   /* bytes moved before others get their turn */
-    LENGTH_BITS = 56, /* of an honest length: any text has more   */
 };
 
 static const double PATIENCE_S = 10; /* with the first answer of all */
@@ -42,8 +42,7 @@ static bool is_usable(const struct cv_slot *slot)
 
 static bool is_answered(const struct cv_slot *slot)
 {
-    return slot->steady.nhead == CV_FRAME && slot->steady.left == 0 &&
-           slot->fault == NULL;
+    return cv_steady_answered(&slot->steady) && slot->fault == NULL;
 }
 
 /* The command cannot be used any more. */
@@ -87,68 +86,43 @@ static void all_fed(void *context, struct cv_inlet *inlet)
 
 /* --- answers ------------------------------------------------------------------------------ */
 
-static uint64_t get_length(const unsigned char frame[CV_FRAME])
-{
-    uint64_t length = 0;
-
-    for (int i = 0; i < CV_FRAME; i++)
-        length = length << 8 | frame[i];
-    return length;
-}
-
 /* Somebody who has never sent a length does not know what he is asked for: there is no use
  * in asking him about every piece. */
-static enum cleave_status judge_length(struct cv_slot *slot, struct cleave_error *err)
+static enum cleave_status no_length(struct cv_slot *slot, struct cleave_error *err)
 {
-    struct cv_steady *steady = &slot->steady;
-    const uint64_t length = get_length(steady->head);
+    const struct cv_steady *steady = &slot->steady;
     char shown[64];
 
-    if (length == UINT64_MAX) {
-        steady->refused = true;
-    } else if (length >> LENGTH_BITS == 0) {
-        steady->left = length;
-    } else {
-        condemn(slot, "answered with something that is no length");
-        if (!steady->spoke)
-            return cv_fail(err, CLEAVE_EINPUT,
-                           "expected the length of an answer, got '%s': is '%s' made to "
-                           "be persistent?",
-                           cv_shown((const char *)steady->head, CV_FRAME, shown,
-                                    sizeof shown),
-                           slot->command->argv[0]);
-    }
-    return CLEAVE_OK;
+    condemn(slot, "answered with something that is no length");
+    if (steady->spoke)
+        return CLEAVE_OK;
+    return cv_fail(err, CLEAVE_EINPUT,
+                   "expected the length of an answer, got '%s': is '%s' made to "
+                   "be persistent?",
+                   cv_shown((const char *)steady->head, CV_FRAME, shown, sizeof shown),
+                   slot->command->argv[0]);
 }
 
 /* Bytes that the command has written. */
 static enum cleave_status take(struct cv_slot *slot, const char *bytes, size_t length,
                                struct cleave_error *err)
 {
-    struct cv_steady *steady = &slot->steady;
-    size_t some = CV_FRAME - steady->nhead;
+    struct cv_answer_bytes kept;
 
-    if (!steady->given || is_answered(slot)) {
+    switch (cv_steady_read(&slot->steady, bytes, length, &kept)) {
+    case CV_ANSWER_NO_LENGTH:
+        return no_length(slot, err);
+    case CV_ANSWER_UNASKED:
         condemn(slot, "wrote something that it was not asked for");
-        return CLEAVE_OK;
-    }
-    if (some > 0) {
-        some = some < length ? some : length;
-        memcpy(steady->head + steady->nhead, bytes, some);
-        steady->nhead += some;
-        if (steady->nhead == CV_FRAME)
-            CV_TRY(judge_length(slot, err));
-        bytes += some;
-        length -= some;
-    }
-    if (length == 0 || slot->fault != NULL)
-        return CLEAVE_OK;
-    some = length < steady->left ? length : (size_t)steady->left;
-    CV_TRY(cv_store_write(slot->store, bytes, some, err));
-    steady->left -= some;
-    if (length > some)
+        break;
+    case CV_ANSWER_LONG:
         condemn(slot, "wrote more than the length of its answer");
-    return CLEAVE_OK;
+        break;
+    case CV_ANSWER_GOOD:
+        break;
+    }
+    return kept.length > 0 ? cv_store_write(slot->store, kept.bytes, kept.length, err)
+                           : CLEAVE_OK;
 }
 
 /* Read on, once; *more is false when there is nothing now. */

@@ -1,0 +1,58 @@
+/* steady_answer.c -- what a command that stays has written, read as answers.
+ * SPDX-License-Identifier: MIT
+ *
+ * An answer is a length of CV_FRAME bytes, the highest first, and as many bytes; or a length
+ * of all ones, which says that the command failed. It may come in any pieces. */
+#include "run/slot/steady_answer.h"
+
+#include <string.h>
+
+enum { LENGTH_BITS = 56 }; /* of an honest length: any text has more */
+
+static uint64_t get_length(const unsigned char frame[CV_FRAME])
+{
+    uint64_t length = 0;
+
+    for (int i = 0; i < CV_FRAME; i++)
+        length = length << 8 | frame[i];
+    return length;
+}
+
+bool cv_steady_answered(const struct cv_steady *steady)
+{
+    return steady->nhead == CV_FRAME && steady->left == 0;
+}
+
+/* The length has come. */
+static enum cv_answer judge_length(struct cv_steady *steady)
+{
+    const uint64_t length = get_length(steady->head);
+
+    steady->refused = length == UINT64_MAX;
+    if (!steady->refused && length >> LENGTH_BITS != 0)
+        return CV_ANSWER_NO_LENGTH;
+    steady->left = steady->refused ? 0 : length;
+    return CV_ANSWER_GOOD;
+}
+
+enum cv_answer cv_steady_read(struct cv_steady *steady, const char *bytes, size_t length,
+                              struct cv_answer_bytes *out)
+{
+    const size_t missing = CV_FRAME - steady->nhead;
+    const size_t head = missing < length ? missing : length;
+
+    *out = (struct cv_answer_bytes){ bytes + length, 0 };
+    if (!steady->given || cv_steady_answered(steady))
+        return CV_ANSWER_UNASKED;
+    memcpy(steady->head + steady->nhead, bytes, head);
+    steady->nhead += head;
+    if (head > 0 && steady->nhead == CV_FRAME && judge_length(steady) != CV_ANSWER_GOOD)
+        return CV_ANSWER_NO_LENGTH;
+    bytes += head;
+    length -= head;
+    *out =
+        (struct cv_answer_bytes){ bytes,
+                                  length < steady->left ? length : (size_t)steady->left };
+    steady->left -= out->length;
+    return length > out->length ? CV_ANSWER_LONG : CV_ANSWER_GOOD;
+}

@@ -1,0 +1,162 @@
+/* fuzz_persistent.c -- anything that a command that stays could write.
+ * SPDX-License-Identifier: MIT
+ *
+ * The bytes come in pieces, whose lengths the first bytes name, and each answer is followed
+ * by the next question. What is kept, which answers say that they failed, and what is wrong
+ * at last must be what the bytes say when they are read at once. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/slot/steady_answer.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { LENGTHS = 4 };
+
+#define require(truth) require_at(truth, #truth, __LINE__)
+
+static void require_at(int truth, const char *text, int line)
+{
+    if (truth)
+        return;
+    fprintf(stderr, "fuzz_persistent.c:%d: %s\n", line, text);
+    abort();
+}
+
+/* What came of it: all bytes kept, one behind the other, and a mark behind each answer. */
+struct heard {
+    unsigned char *bytes; /* owned */
+    size_t length, answers, refusals;
+    bool no_length;
+};
+
+/* From the definition, all at once. */
+static void read_whole(const uint8_t *data, size_t size, struct heard *out)
+{
+    size_t at = 0;
+
+    while (size - at >= CV_FRAME) {
+        uint64_t length = 0;
+
+        for (size_t i = 0; i < CV_FRAME; i++)
+            length = length * 256 + data[at + i];
+        at += CV_FRAME;
+        if (length == UINT64_MAX) {
+            out->refusals++;
+            out->answers++;
+            continue;
+        }
+        out->no_length = length >= UINT64_C(1) << 56;
+        if (out->no_length)
+            return;
+        if (length > size - at) {
+            memcpy(out->bytes + out->length, data + at, size - at);
+            out->length += size - at;
+            return;
+        }
+        memcpy(out->bytes + out->length, data + at, (size_t)length);
+        out->length += (size_t)length;
+        at += (size_t)length;
+        out->answers++;
+    }
+}
+
+static void ask(struct cv_steady *steady)
+{
+    steady->given = true;
+    steady->refused = false;
+    steady->nhead = 0;
+    steady->left = 0;
+}
+
+/* How far an answer reaches in the next bytes: who waits for answers never gets more. */
+static size_t due(const struct cv_steady *steady)
+{
+    return steady->nhead < CV_FRAME ? CV_FRAME - steady->nhead
+           : steady->left < 1000    ? (size_t)steady->left
+                                    : 1000;
+}
+
+static void read_pieces(const uint8_t *lengths, const uint8_t *data, size_t size,
+                        struct heard *out)
+{
+    struct cv_steady steady = { .given = false };
+    struct cv_answer_bytes kept;
+    size_t turn = 0;
+
+    require(cv_steady_read(&steady, "x", 1, &kept) == CV_ANSWER_UNASKED &&
+            kept.length == 0);
+    ask(&steady);
+    for (size_t at = 0, some; at < size; at += some) {
+        enum cv_answer answer;
+        char *exact;
+
+        some = 1 + lengths[turn++ % LENGTHS] % 64;
+        some = some < due(&steady) ? some : due(&steady);
+        some = some < size - at ? some : size - at;
+        exact = malloc(some);
+        require(exact != NULL);
+        memcpy(exact, data + at, some);
+        answer = cv_steady_read(&steady, exact, some, &kept);
+        require(kept.length <= some);
+        if (kept.length > 0)
+            memcpy(out->bytes + out->length, kept.bytes, kept.length);
+        out->length += kept.length;
+        free(exact);
+        out->no_length = answer == CV_ANSWER_NO_LENGTH;
+        if (out->no_length)
+            return;
+        require(answer == CV_ANSWER_GOOD);
+        if (!cv_steady_answered(&steady))
+            continue;
+        require(cv_steady_read(&steady, "x", 1, &kept) == CV_ANSWER_UNASKED);
+        out->answers++;
+        out->refusals += steady.refused;
+        ask(&steady);
+    }
+}
+
+/* More than the answer in one piece: its bytes are kept, and no others. */
+static void read_too_much(const uint8_t *data, size_t size)
+{
+    struct cv_steady steady = { .given = false };
+    struct cv_answer_bytes kept;
+    struct heard first = { .bytes = malloc(size + 1) };
+    enum cv_answer answer;
+
+    require(first.bytes != NULL);
+    ask(&steady);
+    answer = cv_steady_read(&steady, (const char *)data, size, &kept);
+    read_whole(data, size, &first);
+    require(kept.length <= first.length);
+    require(kept.length == 0 || memcmp(kept.bytes, first.bytes, kept.length) == 0);
+    if (answer == CV_ANSWER_LONG)
+        require(cv_steady_answered(&steady) && first.answers > 0);
+    if (answer == CV_ANSWER_NO_LENGTH)
+        require(first.no_length && first.answers == 0);
+    free(first.bytes);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct heard whole = { .bytes = NULL }, pieces = { .bytes = NULL };
+
+    if (size < LENGTHS)
+        return 0;
+    whole.bytes = malloc(size);
+    pieces.bytes = malloc(size);
+    require(whole.bytes != NULL && pieces.bytes != NULL);
+    read_whole(data + LENGTHS, size - LENGTHS, &whole);
+    read_pieces(data, data + LENGTHS, size - LENGTHS, &pieces);
+    require(whole.no_length == pieces.no_length);
+    require(whole.answers == pieces.answers && whole.refusals == pieces.refusals);
+    require(whole.length == pieces.length &&
+            memcmp(whole.bytes, pieces.bytes, whole.length) == 0);
+    if (size > LENGTHS)
+        read_too_much(data + LENGTHS, size - LENGTHS);
+    free(whole.bytes);
+    free(pieces.bytes);
+    return 0;
+}
