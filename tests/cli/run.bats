@@ -360,7 +360,7 @@ PYTHON
     [ "$(cat err)" = "cleave: in: bytes 6 to 12 (records 4 to 6): the command exited with status 3" ]
     printf '1\n2\n3\n7\n8\n9\n' | cmp - out
     fails_with 1 -i in -j 2 --block 6 -- sh -c 'x=$(cat); echo "$x"; case $x in 4*) kill -9 $$ ;; esac'
-    [ "$(cat err)" = "cleave: in: bytes 6 to 12 (records 4 to 6): the command was ended by signal 9" ]
+    [ "$(cat err)" = "cleave: in: bytes 6 to 12 (records 4 to 6): the command was ended by SIGKILL (killed)" ]
 }
 
 @test "--retries tries again, and only output that counts is written" {

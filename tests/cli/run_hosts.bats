@@ -268,7 +268,7 @@ END
     fails_with 1 -i in --hosts h.yaml --halt now,fail=1 --block 100000 -- false
     says "halted"
     fails_with 1 -i in --hosts h.yaml --block 1e9 -- sh -c 'kill -9 $$'
-    says "was ended by signal 9"
+    says "was ended by SIGKILL (killed)"
 }
 
 @test "a worker that is killed, a link that breaks or lies, a host that hangs: nothing is lost" {

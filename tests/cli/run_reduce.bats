@@ -90,7 +90,7 @@ equal() {
     esac
     cleave 1 run -q -i "$INPUT" --block 1k --retries 2 --reduce 'kill -9 $$' -- cat
     case $stderr in
-    *"was ended by signal 9 on "*" partial results, also when tried again") ;;
+    *"was ended by SIGKILL (killed) on "*" partial results, also when tried again") ;;
     *) return 1 ;;
     esac
 }

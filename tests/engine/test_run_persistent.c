@@ -407,11 +407,11 @@ static void test_failures(void **state)
     } cases[] = {
         { "refuse", "the command said that it failed", 1 },
         { "exit", "the command exited with status 3", 3 },
-        { "kill", "the command was ended by signal 9", 3 },
+        { "kill", "the command was ended by SIGKILL (killed)", 3 },
         { "half", "the command exited before it answered", 3 },
         { "text", "the command answered with something that is no length", 3 },
         { "hang", "the command took longer than 0.3 s", 3 },
-        { "close", "the command was ended by signal 15", 3 },
+        { "close", "the command was ended by SIGTERM (terminated)", 3 },
     };
     size_t length;
     char *lines = make_lines(60, 30, &length);

@@ -242,6 +242,8 @@ static int execute(const struct cv_call *call, struct cv_run_report *report,
     done = cleave_execute(execution, &result, &err);
     cv_run_progress_end(report);
     status = judge(done, result, &err);
+    if (done == CLEAVE_OK && result->failed > 1 && result->failed == result->chunks)
+        cv_complain(status, "all chunks failed: does the command read standard input?");
     /* The result first, as it matters most; and all files before the summary, which says with
      * what status it ends. */
     status = cv_run_sink_close(sink, done == CLEAVE_OK && result->failed == 0, status);

@@ -11,6 +11,7 @@
 #include <cleave/execute.h>
 
 #include "base/fail.h"
+#include "base/signal_name.h"
 #include "base/text.h"
 #include "run/wire/frame_kinds.h"
 
@@ -183,6 +184,7 @@ static void send_refusal(struct cv_host *host, const struct cleave_error *err)
 static void describe_exit(struct cv_host *host, char *out, size_t size)
 {
     struct pollfd wait = { .fd = host->process.pidfd, .events = POLLIN };
+    char name[CV_SIGNAL_ROOM];
 
     out[0] = '\0';
     if (host->process.pid <= 0)
@@ -193,8 +195,8 @@ static void describe_exit(struct cv_host *host, char *out, size_t size)
     }
     cv_process_kill(&host->process);
     if (host->process.signal != 0)
-        snprintf(out, size, "; '%s' was ended by signal %d", host->words[0],
-                 host->process.signal);
+        snprintf(out, size, "; '%s' was ended by %s", host->words[0],
+                 cv_signal_text(host->process.signal, name));
     else if (host->pushed && host->process.exit_code >= 126)
         snprintf(out, size,
                  "; the copy of cleave does not run there: it needs the same kind of "

@@ -39,27 +39,6 @@ void cv_attempt_report(const struct cleave_execution *asked, const char *worker,
         });
 }
 
-void cv_note_failure(const struct cleave_execution *asked, struct cv_source *source,
-                     const struct cv_errand *errand)
-{
-    const struct cv_piece *piece = &errand->slot.piece;
-    uint64_t first = 0, count = 0;
-    struct cleave_error ignored;
-    char text[600], records[80] = "", how[64];
-
-    if (asked->tell.note == NULL)
-        return;
-    if (cv_source_records(source, piece, &first, &count, &ignored) == CLEAVE_OK &&
-        count > 0 && first > 0)
-        snprintf(records, sizeof records, " (records %llu to %llu)",
-                 (unsigned long long)first, (unsigned long long)(first + count - 1));
-    cv_slot_describe_end(&errand->slot, how, sizeof how);
-    snprintf(text, sizeof text, "%s: bytes %llu to %llu%s: the command %s%s", piece->name,
-             (unsigned long long)piece->body.begin, (unsigned long long)piece->body.end,
-             records, how, errand->attempt > 1 ? ", also when tried again" : "");
-    asked->tell.note(asked->tell.context, text);
-}
-
 void cv_note_silent(const struct cleave_execution *asked, const char *worker)
 {
     char text[600];

@@ -14,9 +14,6 @@ bool cv_attempt_last(const struct cleave_execution *asked,
 void cv_attempt_report(const struct cleave_execution *asked, const char *worker,
                        const struct cv_errand *errand, enum cv_slot_end end);
 
-/* A chunk is given up. */
-void cv_note_failure(const struct cleave_execution *asked, struct cv_source *source,
-                     const struct cv_errand *errand);
 /* A command that stays does not answer its first chunk. */
 void cv_note_silent(const struct cleave_execution *asked, const char *worker);
 /* A command that stayed has ended after its last chunk, and not well. */

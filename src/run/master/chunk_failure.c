@@ -35,7 +35,7 @@ static enum cleave_status give_up(struct cv_real_run *run, const struct cv_erran
     const struct cv_piece piece = errand->slot.piece;
 
     books->failed++;
-    cv_note_failure(run->asked, books->source, errand);
+    cv_note_failure(&run->failures, run->asked, books->source, errand);
     if (run->asked->failing.directory != NULL)
         CV_TRY(cv_failed_input_keep(run->asked->failing.directory, &run->asked->input,
                                     &piece, err));

@@ -325,6 +325,7 @@ enum cleave_status cleave_execute(const struct cleave_execution *asked,
     status = open_parts(&execution, err);
     if (status == CLEAVE_OK) {
         status = name_failure(&execution.run, run_all(&execution, err), err);
+        cv_note_failures_end(&execution.run.failures, &filled);
         *out = cv_run_sum_up(&execution.run, &execution.muster,
                              cv_clock_s() - execution.began_s);
         if (*out == NULL && status == CLEAVE_OK)

@@ -10,6 +10,7 @@
 #include "run/master/blame.h"
 #include "run/master/books.h"
 #include "run/master/desk.h"
+#include "run/master/failure_notes.h"
 #include "run/master/news.h"
 #include "run/master/outlet.h"
 #include "run/master/staff.h"
@@ -24,6 +25,7 @@ struct cv_real_run {
     struct cv_blame blame;
     struct cv_desks desks;
     struct cv_news news;
+    struct cv_failure_notes failures;
     /* What ends it early: */
     int stopped_by; /* a signal; 0: none                                               */
     bool stopping;  /* what is under way was asked to end for it                       */

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "base/signal_name.h"
 #include "run/slot/slot_kind.h"
 
 /* Bytes moved before others get their turn. */
@@ -421,13 +422,14 @@ void cv_slot_done(struct cv_slot *slot)
 void cv_slot_describe_end(const struct cv_slot *slot, char *out, size_t size)
 {
     const struct cv_process *process = &slot->process;
+    char name[CV_SIGNAL_ROOM];
 
     if (slot->timed_out)
         snprintf(out, size, "took longer than %g s", slot->timeout_s);
     else if (slot->fault != NULL)
         snprintf(out, size, "%s", slot->fault);
     else if (process->signal != 0)
-        snprintf(out, size, "was ended by signal %d", process->signal);
+        snprintf(out, size, "was ended by %s", cv_signal_text(process->signal, name));
     else
         snprintf(out, size, "exited with status %d", process->exit_code);
 }

@@ -8,6 +8,7 @@
 #include <cleave/version.h>
 
 #include "base/fail.h"
+#include "base/signal_name.h"
 #include "base/text.h"
 #include "run/kit/usable_cores.h"
 #include "run/worker/worker_rules.h"
@@ -143,9 +144,10 @@ static void link_broke(void *context, const struct cleave_error *err)
 static void signalled(void *context, int number)
 {
     struct cv_worker *worker = context;
+    char name[CV_SIGNAL_ROOM];
 
     worker->ended = true;
-    cv_fail(&worker->err, CLEAVE_ESTOPPED, "stopped by signal %d", number);
+    cv_fail(&worker->err, CLEAVE_ESTOPPED, "stopped by %s", cv_signal_name(number, name));
 }
 
 static void guard_failed(void *context, const struct cleave_error *err)

@@ -1,0 +1,35 @@
+/* signal_name.c -- signals by their names. SPDX-License-Identifier: MIT */
+#include "base/signal_name.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *cv_signal_name(int signal, char buffer[CV_SIGNAL_ROOM])
+{
+    const char *name = sigabbrev_np(signal);
+
+    if (name != NULL)
+        snprintf(buffer, CV_SIGNAL_ROOM, "SIG%s", name);
+    else
+        snprintf(buffer, CV_SIGNAL_ROOM, "signal %d", signal);
+    return buffer;
+}
+
+const char *cv_signal_text(int signal, char buffer[CV_SIGNAL_ROOM])
+{
+    const char *meaning = sigdescr_np(signal);
+    size_t length;
+
+    cv_signal_name(signal, buffer);
+    length = strlen(buffer);
+    if (meaning == NULL || sigabbrev_np(signal) == NULL)
+        return buffer;
+    /* The names of others stay as they are: "I/O possible", "CPU time limit exceeded". */
+    if (isupper((unsigned char)meaning[0]) && islower((unsigned char)meaning[1]))
+        snprintf(buffer + length, CV_SIGNAL_ROOM - length, " (%c%s)",
+                 tolower((unsigned char)meaning[0]), meaning + 1);
+    else
+        snprintf(buffer + length, CV_SIGNAL_ROOM - length, " (%s)", meaning);
+    return buffer;
+}

@@ -1,0 +1,63 @@
+/* failure_notes.c -- a note for each failed chunk, but not a thousand equal ones.
+ * SPDX-License-Identifier: MIT */
+#include "run/master/failure_notes.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* How many of the kind there have been, this one included. */
+static uint64_t count_kind(struct cv_failure_notes *notes, const char *how)
+{
+    size_t kind = 0;
+
+    while (kind < notes->nkinds && strcmp(notes->kinds[kind].how, how) != 0)
+        kind++;
+    if (kind == CV_FAILURE_KINDS) {
+        kind = CV_FAILURE_KINDS - 1;
+        snprintf(notes->kinds[kind].how, CV_FAILURE_TEXT, "failed in other ways");
+    } else if (kind == notes->nkinds) {
+        snprintf(notes->kinds[kind].how, CV_FAILURE_TEXT, "%s", how);
+        notes->nkinds++;
+    }
+    return ++notes->kinds[kind].count;
+}
+
+void cv_note_failure(struct cv_failure_notes *notes, const struct cleave_execution *asked,
+                     struct cv_source *source, const struct cv_errand *errand)
+{
+    const struct cv_piece *piece = &errand->slot.piece;
+    uint64_t first = 0, count = 0;
+    struct cleave_error ignored;
+    char text[600], records[80] = "", how[CV_FAILURE_TEXT];
+
+    if (asked->tell.note == NULL)
+        return;
+    cv_slot_describe_end(&errand->slot, how, sizeof how);
+    if (count_kind(notes, how) > CV_FAILURES_TOLD)
+        return;
+    if (cv_source_records(source, piece, &first, &count, &ignored) == CLEAVE_OK &&
+        count > 0 && first > 0)
+        snprintf(records, sizeof records, " (records %llu to %llu)",
+                 (unsigned long long)first, (unsigned long long)(first + count - 1));
+    snprintf(text, sizeof text, "%s: bytes %llu to %llu%s: the command %s%s", piece->name,
+             (unsigned long long)piece->body.begin, (unsigned long long)piece->body.end,
+             records, how, errand->attempt > 1 ? ", also when tried again" : "");
+    asked->tell.note(asked->tell.context, text);
+}
+
+void cv_note_failures_end(const struct cv_failure_notes *notes,
+                          const struct cleave_execution *asked)
+{
+    char text[300];
+
+    for (size_t i = 0; i < notes->nkinds; i++) {
+        const uint64_t count = notes->kinds[i].count;
+
+        if (count <= CV_FAILURES_TOLD || asked->tell.note == NULL)
+            continue;
+        snprintf(text, sizeof text, "%llu more chunk%s failed: the command %s",
+                 (unsigned long long)(count - CV_FAILURES_TOLD),
+                 count - CV_FAILURES_TOLD == 1 ? "" : "s", notes->kinds[i].how);
+        asked->tell.note(asked->tell.context, text);
+    }
+}
