@@ -115,7 +115,8 @@ ESCAPED='setsid sh -c "echo \$\$ >pid.new; mv pid.new pid; exec sleep 1000" & wh
     appears pid
     kill $master
     gone $master
-    run wait $master
+    status=0
+    wait $master || status=$?
     [ "$status" -eq 143 ]
     kill "$(cat pid)"
 }

@@ -80,3 +80,96 @@ silent() {
     job 1 -q -i in -j 1 --block 1k -- sh -c 'kill -40 $$'
     says "the command was ended by signal 40"
 }
+
+@test "a policy that needs equal workers names them" {
+    prepare
+    printf 'workers:\n  - {name: alpha, speed: 1e6, bandwidth: 1e9}\n  - {name: beta, speed: 2e6, bandwidth: 1e9}\n' >two.yaml
+    refuses "policy 'mi' needs equal workers, but 'alpha' and 'beta' differ in speed; umr-plus and auto take unequal ones" \
+        run -i in --hosts two.yaml --policy mi --param rounds=2 cat
+}
+
+# --- a signal -----------------------------------------------------------------------------
+
+# stop SIGNAL ARGUMENT... -- send it to cleave run, which has begun the second of two chunks.
+stop() {
+    local signal=$1
+    shift
+    rm -f here
+    # shellcheck disable=SC2016
+    env --default-signal=INT "$CLEAVE" run -q -i in -j 1 --block 146 "$@" -- \
+        sh -c 'read -r n; [ "$n" = 1 ] || { touch here; exec sleep 1000; }; cat' >out 2>err 3>&- &
+    local master=$!
+    appears here
+    kill "-$signal" $master
+    status=0
+    wait $master || status=$?
+}
+
+@test "a run that is stopped says what is done and how to go on" {
+    prepare
+    [ "$(wc -c <in)" -eq 292 ]
+    stop INT
+    [ "$status" -eq 130 ]
+    [ "$(cat err)" = "cleave: stopped by SIGINT: 1 chunk done, 147 of 292 bytes. None of it is kept for another run; --journal FILE would have done so" ]
+    stop TERM --journal j
+    [ "$status" -eq 143 ]
+    [ "$(cat err)" = "cleave: stopped by SIGTERM: 1 chunk done, 147 of 292 bytes. The journal holds them: the same command with --resume goes on from there" ]
+}
+
+@test "after a signal no host is said to be lost" {
+    prepare
+    printf 'workers:\n  - {name: a, slots: 1, speed: 1e6, bandwidth: 1e9}\n' >hosts.yaml
+    env --default-signal=INT "$CLEAVE" run -q -i in --hosts hosts.yaml --block 1k -- sh -c "touch $T/here; trap '' TERM; sleep 1000; :" >out 2>err 3>&- &
+    local master=$!
+    appears here
+    # As of a terminal: all of them get it.
+    kill -INT $master "$(pgrep -P $master -f 'cleave worker')"
+    status=0
+    wait $master || status=$?
+    [ "$status" -eq 130 ]
+    says "stopped by SIGINT"
+    silent "go elsewhere"
+}
+
+# --- the summary --------------------------------------------------------------------------
+
+@test "the summary can be read at once" {
+    prepare
+    job 0 -i in -j 2 --block 1k -- sh -c 'cat; sleep 0.1'
+    grep -qE '^cleave: 292 bytes in [0-9.]+ s, 1 chunk, workers busy [0-9]{1,2}% of the time$' err
+    # Slow commands have a speed that is no power of ten.
+    grep -qE '^  worker  chunks  bytes +busy +k?B/s  start ms$' err
+    run ! grep -qE '[0-9]e[-+][0-9]' err
+    job 0 -i in -j 2 --block 146 -- cat
+    grep -q ' 2 chunks, ' err
+    job 0 -i in -j 1 --block 146 --reduce cat -- cat
+    grep -q ', 1 fold$' err
+    # shellcheck disable=SC2016
+    job 0 -i in -j 1 --block 1k --retries 1 -- sh -c '[ -e tried ] || { touch tried; exit 1; }; cat'
+    grep -q ', 1 retry$' err
+    job 1 -q -i in -j 1 --block 1k --halt now,fail=1 -- false
+    says "cleave: halted after 1 failed chunk"
+    [ "$(tail -n 1 err)" = "cleave: halted after 1 failed chunk" ]
+}
+
+@test "nothing done: nothing to sum up" {
+    prepare
+    job 2 -i in --split fixed:0 -- cat
+    [ "$(wc -l <err)" -eq 1 ]
+    job 2 -i in -- no-such-program
+    [ "$(wc -l <err)" -eq 1 ]
+    job 0 -i /dev/null -- cat
+    says "cleave: 0 bytes in "
+    # Of many workers those that did nothing need no row.
+    job 0 -i in -j 40 --block 1k -- cat
+    [ "$(wc -l <err)" -eq 3 ]
+}
+
+@test "--dry-run says that it guesses" {
+    prepare
+    cleave 0 run --dry-run -i in cat
+    has "Nothing is known of these workers: the times are a guess"
+    printf 'workers:\n  - {name: a, speed: 1e6, bandwidth: 1e9}\n' >one.yaml
+    cleave 0 run --dry-run --hosts one.yaml -i in cat
+    lacks "guess"
+}

@@ -102,7 +102,7 @@ equal() {
     cleave 0 run -i "$INPUT" --block 1k --retries 1 -j 2 \
         --reduce "mkdir '$BATS_TEST_TMPDIR/once' 2>&- && exit 1; cat {1} {2}" -- cat
     equal "$INPUT"
-    case $stderr in *", 1 retries"*) ;; *) return 1 ;; esac
+    case $stderr in *", 1 retry"*) ;; *) return 1 ;; esac
 }
 
 @test "a journal keeps the outputs, folding is done again" {

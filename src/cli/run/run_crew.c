@@ -47,7 +47,8 @@ static enum cleave_status describe(const struct cleave_execution *execution, dou
                                &out->nsettings, err);
 }
 
-int cv_run_plan(const struct cleave_execution *execution, struct cv_arena *arena)
+int cv_run_plan(const struct cleave_execution *execution, bool guess,
+                struct cv_arena *arena)
 {
     const struct cv_load_options shown = { .gantt = 1 };
     const struct cv_screen screen = cv_screen_facts();
@@ -66,6 +67,11 @@ int cv_run_plan(const struct cleave_execution *execution, struct cv_arena *arena
         cleave_plan_load(&job, &schedule, &err) != CLEAVE_OK)
         return cv_complain_error(&err);
     cv_plan_text(schedule, execution->crew.platform, &shown, &screen, &text);
+    if (guess)
+        cv_text_add(&text,
+                    "\nNothing is known of these workers: the times are a guess, and "
+                    "a run measures as it goes. With\n--hosts FILE, as 'cleave "
+                    "calibrate' writes it, they are what was measured.\n");
     cleave_schedule_free(schedule);
     return cv_print_take(&text);
 }

@@ -69,8 +69,10 @@ int cv_crew_load(const char *path, const struct cv_reach *reach, struct cv_arena
 enum cleave_status cv_crew_open(const char *path, const struct cv_reach *reach,
                                 struct cv_arena *arena, struct cv_crew *out,
                                 struct cleave_error *err);
-/* Say what would be done: the plan of the policy for the input on these workers. */
-int cv_run_plan(const struct cleave_execution *execution, struct cv_arena *arena);
+/* Say what would be done: the plan of the policy for the input on these workers; `guess`:
+ * of whom nothing is known. */
+int cv_run_plan(const struct cleave_execution *execution, bool guess,
+                struct cv_arena *arena);
 /* When that plan ends, in seconds; NAN when there is none. */
 double cv_run_predict(const struct cleave_execution *execution, struct cv_arena *arena);
 /* "never", "now,fail=1", "soon,fail=10%". */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "base/fail.h"
+#include "cli/kit/counted.h"
 #include "cli/kit/json_fields.h"
 #include "cli/kit/output.h"
 #include "report/terminal/table.h"
@@ -50,7 +51,7 @@ void cv_run_progress(void *context, const struct cleave_progress *progress)
     const bool known = isfinite(progress->total) && progress->total > 0;
     const double part = known ? progress->done / progress->total : 0;
     const double pause_s = report->plain ? PLAIN_S : BAR_S;
-    char number[CV_NUMBER_ROOM];
+    char number[CV_NUMBER_ROOM], chunks[CV_COUNTED_ROOM];
 
     if (progress->elapsed_s < report->shown_s + pause_s)
         return;
@@ -60,9 +61,9 @@ void cv_run_progress(void *context, const struct cleave_progress *progress)
     fprintf(stderr, "%s", report->plain ? "cleave: " : "");
     if (known)
         fprintf(stderr, "%3.0f%%  ", 100 * part);
-    fprintf(stderr, "%sB  %llu chunks  %u of %u busy  ",
-            cv_show_units(progress->done, number), (unsigned long long)progress->chunks,
-            progress->busy, progress->workers);
+    fprintf(stderr, "%sB  %s  %u of %u busy  ", cv_show_units(progress->done, number),
+            cv_counted(progress->chunks, "chunk", chunks), progress->busy,
+            progress->workers);
     put_time(stderr, progress->elapsed_s);
     if (known && part > 0) {
         fprintf(stderr, ", ");
@@ -194,55 +195,97 @@ static void left_text(const struct cleave_execution_result *result, FILE *file)
             result->left_unread ? ", and what was not read of the input" : "");
 }
 
-static void summary_text(const struct cleave_execution_result *result, double predicted_s,
-                         FILE *file)
+static double busy_part_of(const struct cleave_execution_result *result,
+                           const struct cleave_worker_result *worker)
 {
-    static const struct cv_column columns[] = {
-        { "worker", CV_COLUMN_TEXT },      { "chunks", CV_COLUMN_COUNT },
-        { "bytes", CV_COLUMN_UNITS },      { "busy", CV_COLUMN_PERCENT },
-        { "MB/s", CV_COLUMN_NUMBER },      { "start ms", CV_COLUMN_NUMBER },
-        { "link MB/s", CV_COLUMN_NUMBER }, { "link ms", CV_COLUMN_NUMBER },
-    };
-    bool remote = false;
-    struct cv_text text = { NULL, 0, 0, false };
-    char bytes[CV_NUMBER_ROOM];
-    struct cv_table table;
+    return result->seconds > 0 ? fmin(1, worker->busy_s / result->seconds) : 0;
+}
 
-    fprintf(file, "cleave: %s bytes in %.3f s, %llu chunks",
-            cv_show_units(result->input_bytes, bytes), result->seconds,
-            (unsigned long long)result->chunks);
+/* Which part of the time of all workers they were busy. */
+static double busy_part(const struct cleave_execution_result *result)
+{
+    double sum = 0;
+
+    for (uint32_t w = 0; w < result->nworkers; w++)
+        sum += busy_part_of(result, &result->workers[w]);
+    return result->nworkers > 0 ? sum / result->nworkers : 0;
+}
+
+/* The first line: how much in what time, and what else is worth a word. */
+static void head_text(const struct cleave_execution_result *result, double predicted_s,
+                      FILE *file)
+{
+    char bytes[CV_NUMBER_ROOM], counted[CV_COUNTED_ROOM];
+
+    fprintf(file, "cleave: %s byte%s in %.3f s, %s",
+            cv_show_units(result->input_bytes, bytes),
+            result->input_bytes == 1 ? "" : "s", result->seconds,
+            cv_counted(result->chunks, "chunk", counted));
     if (result->connect_s > 0)
         fprintf(file, ", %.3f s to connect", result->connect_s);
-    if (result->bound_s > 0)
-        fprintf(file, ", %.1f%% over all workers busy to the end",
-                100 * (result->seconds / result->bound_s - 1));
+    if (result->chunks > 0 && result->seconds > 0)
+        fprintf(file, ", workers busy %.0f%% of the time", 100 * busy_part(result));
     if (isfinite(predicted_s))
         fprintf(file, ", predicted %.3f s", predicted_s);
     if (result->folds > 0)
-        fprintf(file, ", %llu folds", (unsigned long long)result->folds);
+        fprintf(file, ", %s", cv_counted(result->folds, "fold", counted));
     if (result->resumed > 0)
-        fprintf(file, ", %llu chunks from the journal",
-                (unsigned long long)result->resumed);
+        fprintf(file, ", %s from the journal",
+                cv_counted(result->resumed, "chunk", counted));
     if (result->retries > 0)
-        fprintf(file, ", %llu retries", (unsigned long long)result->retries);
+        fprintf(file, ", %llu retr%s", (unsigned long long)result->retries,
+                result->retries == 1 ? "y" : "ies");
     if (result->lost > 0)
-        fprintf(file, ", %llu chunks lost with a host", (unsigned long long)result->lost);
+        fprintf(file, ", %s lost with a host",
+                cv_counted(result->lost, "chunk", counted));
     if (result->failed > 0)
         fprintf(file, ", %llu failed", (unsigned long long)result->failed);
     fprintf(file, "\n");
-    left_text(result, file);
+}
+
+/* The unit in which speeds can be read, and how many bytes a second it is. */
+static const char *speed_unit(const struct cleave_execution_result *result, double *out)
+{
+    static const char *const units[] = { "B/s", "kB/s", "MB/s", "GB/s" };
+    double most = 0;
+    size_t unit = 0;
+
+    for (uint32_t w = 0; w < result->nworkers; w++)
+        most = fmax(most, result->workers[w].speed_ups);
+    for (*out = 1; unit < 3 && most >= 1e3 * *out; unit++)
+        *out *= 1e3;
+    return units[unit];
+}
+
+/* A row for each worker; of many, only those that did something. */
+static void workers_text(const struct cleave_execution_result *result, FILE *file)
+{
+    enum { MANY = 32 };
+    double unit;
+    const char *speed = speed_unit(result, &unit);
+    const struct cv_column columns[] = {
+        { "worker", CV_COLUMN_TEXT },      { "chunks", CV_COLUMN_COUNT },
+        { "bytes", CV_COLUMN_UNITS },      { "busy", CV_COLUMN_PERCENT },
+        { speed, CV_COLUMN_NUMBER },       { "start ms", CV_COLUMN_NUMBER },
+        { "link MB/s", CV_COLUMN_NUMBER }, { "link ms", CV_COLUMN_NUMBER },
+    };
+    struct cv_text text = { NULL, 0, 0, false };
+    struct cv_table table;
+    bool remote = false;
+
     for (uint32_t w = 0; w < result->nworkers; w++)
         remote = remote || result->workers[w].remote;
     cv_table_init(&table, columns, sizeof columns / sizeof *columns - (remote ? 0 : 2));
     for (uint32_t w = 0; w < result->nworkers; w++) {
         const struct cleave_worker_result *worker = &result->workers[w];
 
+        if (result->nworkers > MANY && worker->chunks == 0)
+            continue;
         cv_table_text(&table, worker->name);
         cv_table_number(&table, (double)worker->chunks);
         cv_table_number(&table, worker->units);
-        cv_table_number(&table,
-                        result->seconds > 0 ? worker->busy_s / result->seconds : 0);
-        cv_table_number(&table, worker->speed_ups / 1e6);
+        cv_table_number(&table, busy_part_of(result, worker));
+        cv_table_number(&table, worker->speed_ups / unit);
         cv_table_number(&table, worker->latency_s * 1e3);
         if (remote) {
             cv_table_number(&table, worker->bandwidth_ups / 1e6);
@@ -256,6 +299,20 @@ static void summary_text(const struct cleave_execution_result *result, double pr
     cv_text_done(&text);
 }
 
+/* A run that failed before anything was done has nothing to sum up but what is left. */
+static void summary_text(const struct cleave_execution_result *result, double predicted_s,
+                         int exit_status, FILE *file)
+{
+    const bool empty =
+        exit_status != CV_EXIT_DONE && result->chunks == 0 && result->resumed == 0;
+
+    if (!empty)
+        head_text(result, predicted_s, file);
+    left_text(result, file);
+    if (!empty)
+        workers_text(result, file);
+}
+
 void cv_run_summary(const struct cleave_execution_result *result,
                     const struct cv_run_options *values, struct cv_run_report *report,
                     int exit_status)
@@ -264,5 +321,5 @@ void cv_run_summary(const struct cleave_execution_result *result,
         summary_json(result, report->predicted_s, exit_status,
                      report->result_on_stdout ? stderr : stdout);
     else
-        summary_text(result, report->predicted_s, stderr);
+        summary_text(result, report->predicted_s, exit_status, stderr);
 }

@@ -32,6 +32,9 @@ enum cleave_status cv_run_more_hosts(void *context, struct cleave_more_hosts *ou
                                      struct cleave_error *err);
 
 void cv_run_progress_end(struct cv_run_report *report);
+/* A signal stopped the run: what is done of it, and how to go on. */
+void cv_run_stopped(const struct cleave_execution_result *result,
+                    const struct cv_run_options *values);
 void cv_run_summary(const struct cleave_execution_result *result,
                     const struct cv_run_options *values, struct cv_run_report *report,
                     int exit_status);

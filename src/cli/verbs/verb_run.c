@@ -242,6 +242,8 @@ static int execute(const struct cv_call *call, struct cv_run_report *report,
     done = cleave_execute(execution, &result, &err);
     cv_run_progress_end(report);
     status = judge(done, result, &err);
+    if (done == CLEAVE_ESTOPPED && result != NULL)
+        cv_run_stopped(result, values);
     if (done == CLEAVE_OK && result->failed > 1 && result->failed == result->chunks)
         cv_complain(status, "all chunks failed: does the command read standard input?");
     /* The result first, as it matters most; and all files before the summary, which says with
@@ -311,7 +313,7 @@ static int lead(const struct cv_call *call, const struct cv_run_mpi *mpi)
     report.reach = reach;
     status = fill(call, &crew, &report, &execution);
     if (status == CV_EXIT_DONE && values->dry_run) {
-        status = cv_run_plan(&execution, call->arena);
+        status = cv_run_plan(&execution, values->hosts == NULL, call->arena);
         cleave_platform_free(crew.platform);
         return cv_run_report_close(&report, status);
     }

@@ -304,7 +304,9 @@ void cv_host_fail(struct cv_host *host, const struct cleave_error *err)
         host->hosts->pieces_lost(host);
     cv_send_reset(host);
     plan_next_try(host, host->was_ready || was_cut(host, before, err->status));
-    tell_why(host, was_ready);
+    /* A signal from the terminal reaches hosts as well: that they go is no news then. */
+    if (host->hosts->stopped_by == NULL || *host->hosts->stopped_by == 0)
+        tell_why(host, was_ready);
     host->hosts->changed(host->hosts->context, host);
 }
 

@@ -111,6 +111,7 @@ struct cv_hosts {
     struct cv_source *source;
     struct cv_host_terms terms;
     const char *const *names; /* of the workers of the run                              */
+    const int *stopped_by;    /* signal that ends the run, 0: none yet; or NULL         */
     bool one_port;            /* one transfer at a time over all links                  */
     /* A host is ready, or is not any more; its slots have been told before. */
     void (*changed)(void *context, struct cv_host *host);

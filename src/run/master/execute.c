@@ -322,6 +322,7 @@ enum cleave_status cleave_execute(const struct cleave_execution *asked,
     execution.run.staff.hosts.terms = host_terms(&filled);
     execution.run.staff.hosts.changed = cv_real_host_changed;
     execution.run.staff.hosts.context = &execution.run;
+    execution.run.staff.hosts.stopped_by = &execution.run.stopped_by;
     status = open_parts(&execution, err);
     if (status == CLEAVE_OK) {
         status = name_failure(&execution.run, run_all(&execution, err), err);

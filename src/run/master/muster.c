@@ -197,15 +197,18 @@ static enum cleave_status make_platform(struct cv_muster *muster,
     struct cleave_worker *workers =
         cv_array(&muster->arena, staff->nworkers, sizeof *workers);
 
-    if (workers == NULL)
+    struct cv_group *groups = cv_array(&muster->arena, staff->nworkers, sizeof *groups);
+
+    if (workers == NULL || groups == NULL)
         return cv_fail_memory(err, "the workers");
     for (uint32_t p = 0; p < staff->nworkers; p++) {
+        groups[p] = (struct cv_group){ .name = staff->names[p], .count = 1 };
         workers[p] = p < places->count ? known[places->asked_of[p]] : known[0];
         if (!cv_staff_there(staff, p))
             workers[p] = cv_vacant_place();
     }
-    return cleave_platform_new(cleave_platform_port(places->asked), workers,
-                               staff->nworkers, &muster->platform, err);
+    return cv_platform_build(cleave_platform_port(places->asked), workers, groups,
+                             staff->nworkers, &muster->platform, NULL, err);
 }
 
 static enum cleave_status fill_places(struct cv_muster *muster, struct cv_staff *staff,

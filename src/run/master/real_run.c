@@ -41,8 +41,9 @@ enum cleave_status cv_real_run_check(struct cv_real_run *run, struct cleave_erro
         CV_TRY(cv_staff_check(&run->staff, err));
     if ((!run->stopping && !run->halted) || busy(run))
         return CLEAVE_OK;
-    return run->halted ? cv_fail(err, CLEAVE_EENGINE, "halted after %llu failed chunks",
-                                 (unsigned long long)run->books.failed)
+    return run->halted ? cv_fail(err, CLEAVE_EENGINE, "halted after %llu failed chunk%s",
+                                 (unsigned long long)run->books.failed,
+                                 run->books.failed == 1 ? "" : "s")
                        : cv_fail_stopped(err);
 }
 

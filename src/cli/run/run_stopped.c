@@ -1,0 +1,35 @@
+/* run_stopped.c -- what a run that a signal stopped has done, and how to go on.
+ * SPDX-License-Identifier: MIT */
+#include "base/signal_name.h"
+#include "cli/kit/counted.h"
+#include "cli/kit/output.h"
+#include "cli/run/run_report.h"
+#include "report/terminal/table.h"
+
+void cv_run_stopped(const struct cleave_execution_result *result,
+                    const struct cv_run_options *values)
+{
+    const uint64_t done = result->chunks - result->failed + result->resumed;
+    const double total = result->input_bytes + result->left_bytes;
+    char name[CV_SIGNAL_ROOM], chunks[CV_COUNTED_ROOM];
+    char bytes[CV_NUMBER_ROOM], all[CV_NUMBER_ROOM];
+    struct cv_text line = { NULL, 0, 0, false };
+
+    cv_text_add(&line, "stopped by %s: %s done, %s",
+                cv_signal_name(result->stopped_by, name),
+                cv_counted(done, "chunk", chunks),
+                cv_show_units(result->input_bytes, bytes));
+    if (!result->left_unread)
+        cv_text_add(&line, " of %s", cv_show_units(total, all));
+    cv_text_add(&line, " bytes. ");
+    if (values->journal != NULL)
+        cv_text_add(&line, "The journal holds them: the same command with --resume goes "
+                           "on from there");
+    else
+        cv_text_add(&line,
+                    "None of it is kept for another run; --journal FILE would have "
+                    "done so");
+    if (!line.failed)
+        cv_complain(CV_EXIT_FAILED, "%s", line.bytes);
+    cv_text_done(&line);
+}
