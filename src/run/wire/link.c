@@ -68,8 +68,10 @@ static void beat(void *context)
     const double now_s = cv_clock_s();
     struct cleave_error err;
 
-    if (link->choked || is_lost(link, now_s)) {
-        if (link->choked)
+    if (link->choked || link->trouble != 0 || is_lost(link, now_s)) {
+        if (link->trouble != 0)
+            cv_fail(&err, CLEAVE_EENGINE, "cannot send: %s", strerror(link->trouble));
+        else if (link->choked)
             cv_fail(&err, CLEAVE_ELOST, "it does not read what it is sent");
         else
             cv_fail(&err, CLEAVE_ELOST, "nothing was heard for %g s", link->silence_s);
@@ -117,6 +119,7 @@ static void reset(struct cv_link *link)
     link->in_watch = link->out_watch = (struct cv_watch){ 0 };
     link->beat = (struct cv_timer){ 0 };
     link->broken = link->deaf = link->choked = link->pardoned = false;
+    link->trouble = 0;
     link->most_pending = PENDING;
     link->frames = link->plain_sent = link->wire_sent = 0;
     link->rate_Bps = link->other_Bps = 0;

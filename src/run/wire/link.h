@@ -43,6 +43,7 @@ struct cv_link {
     uint64_t plain_sent, wire_sent; /* bytes of payloads, before and after compression */
     bool broken, deaf; /* deaf: nobody reads what is sent                              */
     bool choked;       /* more was sent than it takes                                  */
+    int trouble;       /* why nothing can be sent (errno); 0: it can                   */
     bool pardoned;     /* it was silent for too long, and something has just come       */
 };
 

@@ -117,8 +117,6 @@ void cv_link_can_write(void *context, unsigned events)
 
 void cv_link_wake(struct cv_link *link)
 {
-    struct cleave_error err;
-
     if (link->broken || link->deaf || link->out_watch.added || link->awaits)
         return;
     if (link->channel != NULL) {
@@ -130,8 +128,8 @@ void cv_link_wake(struct cv_link *link)
     if (cv_poller_add(link->poller, &link->out_watch,
                       link->channel != NULL ? link->channel->fd : link->out,
                       link->channel != NULL ? CV_READABLE : CV_WRITABLE,
-                      cv_link_can_write, link, &err) != CLEAVE_OK)
-        cv_link_break(link, &err);
+                      cv_link_can_write, link, NULL) != CLEAVE_OK)
+        link->trouble = errno; /* said later, see cv_link_send */
 }
 
 /* Room for a whole frame behind what is to go out: in a message, if nothing is before it.
@@ -164,11 +162,10 @@ void cv_link_send(struct cv_link *link, const struct cv_frame_head *head,
 {
     const double rate_Bps = link->rate_Bps > 0 ? link->rate_Bps : link->other_Bps;
     struct cv_frame_head made = *head;
-    struct cleave_error err;
     unsigned char *out;
     size_t became;
 
-    if (link->broken || link->choked)
+    if (link->broken || link->choked || link->trouble != 0)
         return;
     /* Said later, as other failures are: whoever sends is in the middle of something. */
     if (cv_link_pending(link) + length > link->most_pending) {
@@ -177,8 +174,7 @@ void cv_link_send(struct cv_link *link, const struct cv_frame_head *head,
     }
     out = make_room(link, CV_FRAME_HEAD + length);
     if (out == NULL) {
-        cv_fail_memory(&err, "a frame");
-        cv_link_break(link, &err);
+        link->trouble = ENOMEM;
         return;
     }
     became =
