@@ -24,9 +24,11 @@ int main(void)
 extern void *__libc_malloc(size_t size);
 extern void *__libc_calloc(size_t count, size_t size);
 extern void *__libc_realloc(void *old, size_t size);
+extern void __libc_free(void *block);
 
 static long countdown = -1; /* -1: never fail */
 static bool has_failed;
+static long live_blocks; /* allocated and not released; for those who ask */
 
 static bool fails_now(void)
 {
@@ -38,19 +40,33 @@ static bool fails_now(void)
     return true;
 }
 
+static void *counted(void *block)
+{
+    live_blocks += block != NULL;
+    return block;
+}
+
 void *malloc(size_t size)
 {
-    return fails_now() ? NULL : __libc_malloc(size);
+    return fails_now() ? NULL : counted(__libc_malloc(size));
 }
 
 void *calloc(size_t count, size_t size)
 {
-    return fails_now() ? NULL : __libc_calloc(count, size);
+    return fails_now() ? NULL : counted(__libc_calloc(count, size));
 }
 
 void *realloc(void *old, size_t size)
 {
-    return fails_now() ? NULL : __libc_realloc(old, size);
+    if (fails_now())
+        return NULL;
+    return old == NULL ? counted(__libc_malloc(size)) : __libc_realloc(old, size);
+}
+
+void free(void *block)
+{
+    live_blocks -= block != NULL;
+    __libc_free(block);
 }
 
 #endif

@@ -1,0 +1,494 @@
+/* run_fault.h -- real runs in which something fails. For one file of a program.
+ * SPDX-License-Identifier: MIT
+ *
+ * Every trial is a process of its own. A run must end with OK and the right output, or say
+ * what was wrong and have written only what is right, in order; it must not crash, hang,
+ * keep descriptors or memory, or leave a process behind. A run that failed with a journal is
+ * resumed without faults and must then come out right.
+ *
+ * The program defines what fails: */
+#ifndef CV_RUN_FAULT_H
+#define CV_RUN_FAULT_H
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cleave/execute.h>
+#include <cleave/platform.h>
+#include "run/worker/worker_serve.h"
+
+static void arm(long n);  /* the n-th from now on fails, counted from 0             */
+static bool disarm(void); /* nothing fails any more; whether something has          */
+static const char *
+fault(void); /* what it was                                            */
+static long
+kept_blocks(void); /* of memory, or 0 if that is not known                   */
+
+enum { LINES = 300, BLOCK = 1200, HANGS_S = 30, ROOM = 1 << 20 };
+
+struct scenario {
+    const char *name;
+    const char *const *command;
+    bool unordered, journal, resume, stream, pairs, header, persistent, hosts, there,
+        spill;
+    const char *reduce;
+};
+
+static const char *const cat[] = { "cat", NULL };
+static const char *const join[] = { "paste", "-d:", "-", "/dev/fd/3", NULL };
+static const char *const body[] = { "tail", "-n", "+2", NULL };
+
+static const struct scenario scenarios[] = {
+    { .name = "plain", .command = cat },
+    { .name = "unordered", .command = cat, .unordered = true },
+    { .name = "spilled", .command = cat, .spill = true },
+    { .name = "header", .command = body, .header = true },
+    { .name = "pairs", .command = join, .pairs = true },
+    { .name = "persistent", .command = cat, .persistent = true },
+    { .name = "reduce", .command = cat, .reduce = "cat" },
+    { .name = "reduce files", .command = cat, .reduce = "cat {1} {2}" },
+    { .name = "stream", .command = cat, .stream = true },
+    { .name = "stream and journal", .command = cat, .stream = true, .journal = true },
+    { .name = "journal", .command = cat, .journal = true },
+    { .name = "resume", .command = cat, .journal = true, .resume = true },
+    { .name = "hosts", .command = cat, .hosts = true },
+    { .name = "hosts that stay", .command = cat, .hosts = true, .persistent = true },
+    { .name = "in a worker", .command = cat, .hosts = true, .there = true },
+};
+
+enum { SCENARIOS = sizeof scenarios / sizeof *scenarios };
+
+/* --- files ------------------------------------------------------------------------------ */
+
+static char folder[64] = "/dev/shm/cleave-fault-XXXXXX";
+static char paths[5][96];
+enum { INPUT, MATES, OUTPUT, JOURNAL, IMAGE };
+
+struct bytes {
+    char bytes[ROOM];
+    size_t n;
+};
+
+static struct bytes expected, got;
+
+static void give_up(const char *what)
+{
+    fprintf(stderr, "%s: %s\n", what, strerror(errno));
+    exit(1);
+}
+
+static void read_file(const char *path, struct bytes *out)
+{
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    const ssize_t n = fd < 0 ? -1 : read(fd, out->bytes, sizeof out->bytes);
+
+    out->n = n < 0 ? 0 : (size_t)n;
+    if (fd >= 0)
+        close(fd);
+}
+
+static void copy_file(const char *from, const char *to)
+{
+    static struct bytes all;
+    int fd;
+
+    read_file(from, &all);
+    fd = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0 || write(fd, all.bytes, all.n) != (ssize_t)all.n)
+        give_up(to);
+    close(fd);
+}
+
+static void remove_journal(void)
+{
+    static const char *const suffixes[] = { "", "-wal", "-shm", "-journal" };
+    char path[110];
+
+    for (size_t i = 0; i < 4; i++) {
+        snprintf(path, sizeof path, "%s%s", paths[JOURNAL], suffixes[i]);
+        unlink(path);
+    }
+}
+
+static void make_files(void)
+{
+    static const char *const names[] = { "input", "mates", "output", "journal", "image" };
+    FILE *files[2];
+
+    if (mkdtemp(folder) == NULL) {
+        snprintf(folder, sizeof folder, "/tmp/cleave-fault-XXXXXX");
+        if (mkdtemp(folder) == NULL)
+            give_up(folder);
+    }
+    for (size_t i = 0; i < 5; i++)
+        snprintf(paths[i], sizeof paths[i], "%s/%s", folder, names[i]);
+    files[0] = fopen(paths[INPUT], "w");
+    files[1] = fopen(paths[MATES], "w");
+    for (int i = 0; i < LINES / 4; i++)
+        for (int k = 0; k < 2; k++)
+            fprintf(files[k], "@read number %d\nACGT%dACGT\n+\nIIII%dIIII\n", i, k, k);
+    fclose(files[0]);
+    fclose(files[1]);
+}
+
+static void remove_files(void)
+{
+    remove_journal();
+    for (size_t i = 0; i < 5; i++)
+        unlink(paths[i]);
+    rmdir(folder);
+}
+
+/* --- a run ------------------------------------------------------------------------------ */
+
+static void no_note(void *context, const char *text)
+{
+    (void)context;
+    (void)text;
+}
+
+/* Standard input is a pipe with all of the input in it. */
+static void feed(void)
+{
+    static struct bytes all;
+    int ends[2];
+
+    read_file(paths[INPUT], &all);
+    if (pipe(ends) != 0 || write(ends[1], all.bytes, all.n) != (ssize_t)all.n ||
+        dup2(ends[0], 0) != 0)
+        give_up("standard input");
+    close(ends[0]);
+    close(ends[1]);
+}
+
+/* With n < 0, nothing fails. */
+static enum cleave_status execute(const struct scenario *scenario, bool resume, long n,
+                                  struct cleave_execution_result **out,
+                                  struct cleave_error *err)
+{
+    static const char platform_text[] =
+        "port: multi\nworkers:\n  - {name: w, count: 2, speed: 1e8, bandwidth: 1e9}\n";
+    static const char *const connect[] = { "/proc/self/exe", "worker", NULL };
+    static const struct cleave_host host = {
+        .name = "w.1", .connect = connect, .first = 0, .slots = 1
+    };
+    const char *const files[] = { paths[INPUT] };
+    const int fd = open(paths[OUTPUT], O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    struct cleave_execution asked = {
+        .command = scenario->command,
+        .persistent = scenario->persistent,
+        .input = { .files = files,
+                   .count = scenario->stream ? 0 : 1,
+                   .split = "fastq",
+                   .header = scenario->header,
+                   .pairs = scenario->pairs ? paths[MATES] : NULL },
+        .output = { .descriptor = fd,
+                    .name = "output",
+                    .unordered = scenario->unordered,
+                    .memory = scenario->spill ? 1000 : 0,
+                    .directory = folder },
+        .crew.count = 2,
+        .sharing.block = BLOCK,
+        .reduce.command = scenario->reduce,
+        .journal = { .path = scenario->journal ? paths[JOURNAL] : NULL,
+                     .resume = resume },
+        .tell.note = no_note,
+    };
+    struct cleave_platform *platform = NULL;
+    enum cleave_status status;
+
+    if (fd < 0)
+        give_up(paths[OUTPUT]);
+    if (scenario->hosts) {
+        if (cleave_platform_parse("p", platform_text, sizeof platform_text - 1, &platform,
+                                  NULL) != CLEAVE_OK)
+            give_up("platform");
+        asked.crew.platform = platform;
+        asked.hosts.list = &host;
+        asked.hosts.count = 1;
+    }
+    if (n >= 0)
+        arm(n);
+    status = cleave_execute(&asked, out, err);
+    cleave_platform_free(platform);
+    close(fd);
+    return status;
+}
+
+static size_t open_descriptors(void)
+{
+    DIR *list = opendir("/proc/self/fd");
+    size_t n = 0;
+
+    while (list != NULL && readdir(list) != NULL)
+        n++;
+    closedir(list);
+    return n;
+}
+
+/* --- a trial ---------------------------------------------------------------------------- */
+
+static int by_bytes(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* The lines of a text in some order that depends on nothing else. */
+static void sort_lines(struct bytes *text)
+{
+    static char *lines[LINES + 8], copy[ROOM];
+    size_t n = 0, at = 0;
+
+    if (text->n == 0 || text->n >= sizeof copy)
+        return;
+    memcpy(copy, text->bytes, text->n);
+    copy[text->n] = '\0';
+    for (char *line = strtok(copy, "\n"); line != NULL && n < LINES + 8;
+         line = strtok(NULL, "\n"))
+        lines[n++] = line;
+    qsort(lines, n, sizeof *lines, by_bytes);
+    for (size_t i = 0; i < n; i++)
+        at += (size_t)snprintf(text->bytes + at, ROOM - at, "%s\n", lines[i]);
+}
+
+static void read_output(const struct scenario *scenario)
+{
+    read_file(paths[OUTPUT], &got);
+    if (scenario->unordered)
+        sort_lines(&got);
+}
+
+static bool output_right(void)
+{
+    return got.n == expected.n && memcmp(got.bytes, expected.bytes, got.n) == 0;
+}
+
+static bool output_begins_right(const struct scenario *scenario)
+{
+    return scenario->unordered || scenario->reduce != NULL ||
+           (got.n <= expected.n && memcmp(got.bytes, expected.bytes, got.n) == 0);
+}
+
+/* What is wrong with how a run ended, or NULL. */
+static const char *judge(const struct scenario *scenario, enum cleave_status status,
+                         const struct cleave_execution_result *result,
+                         const struct cleave_error *err)
+{
+    read_output(scenario);
+    if (status == CLEAVE_OK && result == NULL)
+        return "OK, but no result";
+    if (status == CLEAVE_OK && result->failed == 0 && result->bad_ends == 0 &&
+        !output_right())
+        return "OK, but the output is wrong";
+    if (status != CLEAVE_OK && err->text[0] == '\0')
+        return "an error without a word";
+    if (status != CLEAVE_OK && !output_begins_right(scenario))
+        return "the output does not begin right";
+    if (scenario->reduce != NULL && got.n > 0 && !output_right())
+        return "part of a reduction was written";
+    return NULL;
+}
+
+/* Runs in a process of its own, and ends it: with 0, 1, or 2 if nothing has failed. */
+static void try_run(const struct scenario *scenario, long n)
+{
+    struct cleave_execution_result *result = NULL;
+    struct cleave_error err = { .text = "" };
+    const size_t before = open_descriptors();
+    const char *wrong;
+    enum cleave_status status;
+    char text[24];
+    bool failed;
+    long kept;
+
+    alarm(HANGS_S);
+    if (scenario->stream)
+        feed();
+    snprintf(text, sizeof text, "%ld", n);
+    if (scenario->there)
+        setenv("CLEAVE_TEST_FAULT", text, 1);
+    kept = kept_blocks();
+    status = execute(scenario, scenario->resume, scenario->there ? -1 : n, &result, &err);
+    failed = disarm() || scenario->there;
+    wrong = judge(scenario, status, result, &err);
+    cleave_execution_free(result);
+    if (wrong == NULL && open_descriptors() != before)
+        wrong = "descriptors are kept";
+    if (wrong == NULL && kept_blocks() != kept)
+        wrong = "memory is kept";
+    if (wrong == NULL && status != CLEAVE_OK && scenario->journal) {
+        struct cleave_error again = { .text = "" };
+
+        if (scenario->stream)
+            feed();
+        if (execute(scenario, true, -1, &result, &again) != CLEAVE_OK) {
+            wrong = "cannot be resumed";
+            err = again;
+        } else {
+            read_output(scenario);
+            wrong = output_right() ? NULL : "the resumed output is wrong";
+        }
+    }
+    if (wrong != NULL)
+        fprintf(stderr, "%s, %s %ld: %s (%s: '%s')\n", scenario->name, fault(), n, wrong,
+                cleave_status_text(status), err.text);
+    _exit(wrong != NULL ? 1 : failed ? 0 : 2);
+}
+
+/* Processes that the trial has left behind end soon, or are a fault. */
+static bool somebody_left(void)
+{
+    for (int i = 0; i < 3000; i++) {
+        const pid_t pid = waitpid(-1, NULL, WNOHANG);
+
+        if (pid < 0)
+            return false;
+        if (pid == 0)
+            usleep(1000);
+    }
+    return true;
+}
+
+/* False after the last n that does something. */
+static bool try_one(const struct scenario *scenario, long n, int *out_bad)
+{
+    pid_t child;
+    int ended;
+
+    remove_journal();
+    if (scenario->resume)
+        copy_file(paths[IMAGE], paths[JOURNAL]);
+    fflush(NULL);
+    child = fork();
+    if (child < 0)
+        give_up("fork");
+    if (child == 0)
+        try_run(scenario, n);
+    if (waitpid(child, &ended, 0) != child)
+        give_up("waitpid");
+    if (WIFSIGNALED(ended)) {
+        fprintf(stderr, "%s, %s %ld: %s\n", scenario->name, fault(), n,
+                WTERMSIG(ended) == SIGALRM ? "it hangs" : strsignal(WTERMSIG(ended)));
+        ++*out_bad;
+    } else if (WEXITSTATUS(ended) == 1) {
+        ++*out_bad;
+    }
+    if (somebody_left()) {
+        fprintf(stderr, "%s, %s %ld: a process is left\n", scenario->name, fault(), n);
+        ++*out_bad;
+    }
+    return WIFSIGNALED(ended) || WEXITSTATUS(ended) != 2;
+}
+
+/* --- all of them ------------------------------------------------------------------------ */
+
+/* The journal of a run that was killed half way. */
+static void make_image(void)
+{
+    const struct scenario scenario = { .name = "image", .command = cat, .journal = true };
+    struct cleave_execution_result *result = NULL;
+    struct cleave_error err;
+    sqlite3 *db = NULL;
+
+    remove_journal();
+    if (execute(&scenario, false, -1, &result, &err) != CLEAVE_OK ||
+        sqlite3_open(paths[JOURNAL], &db) != SQLITE_OK ||
+        sqlite3_exec(db,
+                     "DELETE FROM output WHERE chunk % 2 = 0;"
+                     "DELETE FROM chunk WHERE id % 2 = 0",
+                     NULL, NULL, NULL) != SQLITE_OK)
+        give_up("the journal of a run that was killed");
+    sqlite3_close(db);
+    cleave_execution_free(result);
+    copy_file(paths[JOURNAL], paths[IMAGE]);
+    remove_journal();
+}
+
+static long how_many(const struct scenario *scenario);
+
+/* What comes out when nothing fails; everything is loaded and set up by it, too. */
+static void warm_up(const struct scenario *scenario)
+{
+    struct cleave_execution_result *result = NULL;
+    struct cleave_error err = { .text = "" };
+
+    if (scenario->stream)
+        feed();
+    remove_journal();
+    if (execute(scenario, false, -1, &result, &err) != CLEAVE_OK || result->failed > 0) {
+        fprintf(stderr, "%s: %s\n", scenario->name, err.text);
+        exit(1);
+    }
+    cleave_execution_free(result);
+    read_output(scenario);
+    expected = got;
+    if (expected.n < 2000)
+        give_up(scenario->name);
+}
+
+/* CLEAVE_FAULTS: "all", or how many of each scenario (`some` unless told); a second word
+ * names the scenario to try alone, and a third the only n. */
+static int try_all(long some)
+{
+    const char *wanted = getenv("CLEAVE_FAULTS");
+    char number[24] = "", only[64] = "";
+    long just = -1, total = 0;
+    int bad = 0;
+
+    if (wanted != NULL && sscanf(wanted, "%20s %60[^,],%ld", number, only, &just) >= 1)
+        some = strcmp(number, "all") == 0 ? 0 : strtol(number, NULL, 10);
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    make_files();
+    make_image();
+    for (size_t s = 0; s < SCENARIOS; s++) {
+        const struct scenario *scenario = &scenarios[s];
+        long count, step, tried = 0;
+
+        if (only[0] != '\0' && strcmp(only, scenario->name) != 0)
+            continue;
+        warm_up(scenario);
+        count = how_many(scenario);
+        step = some > 0 && count > some ? count / some : 1;
+        while (step > 1 && (step % 2 == 0 || step % 3 == 0)) /* all kinds of faults */
+            step++;
+        for (long n = step > 1 ? (long)s % step : 0;; n += step) {
+            if (just >= 0)
+                n = just;
+            if (!try_one(scenario, n, &bad) || (scenario->there && n >= count) ||
+                just >= 0)
+                break;
+            tried++;
+        }
+        printf("%-20s %4ld of %ld\n", scenario->name, tried, count);
+        total += tried;
+    }
+    remove_files();
+    printf("%ld faults, %d of them not borne\n", total, bad);
+    return bad == 0 && total > 0 ? 0 : 1;
+}
+
+/* The other end of a link, in this same program. */
+static int serve(void)
+{
+    const char *text = getenv("CLEAVE_TEST_FAULT");
+    struct cleave_error err;
+
+    if (text != NULL)
+        arm(strtol(text, NULL, 10));
+    return cv_worker_serve(&(struct cv_worker_options){ .in = 0, .out = 1 }, &err) ==
+                   CLEAVE_OK
+               ? 0
+               : 1;
+}
+
+#endif
