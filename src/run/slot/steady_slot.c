@@ -144,7 +144,10 @@ static enum cleave_status read_some(struct cv_slot *slot, bool *more,
         got = state == CV_STORE_END ? 0 : 1;
     } else {
         got = read(slot->out, bytes, sizeof bytes);
-        *more = got > 0;
+        if (got < 0 && errno != EAGAIN && errno != EINTR)
+            return cv_fail(err, CLEAVE_EENGINE, "cannot read from a command: %s",
+                           strerror(errno));
+        *more = got > 0 || (got < 0 && errno == EINTR);
         /* What a dying command says is heard, so that it can die, and forgotten. */
         if (got > 0 && slot->kills == 0)
             CV_TRY(take(slot, bytes, (size_t)got, err));
