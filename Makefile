@@ -3,6 +3,8 @@
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 10
+CHAOS ?= 200
+SEED ?= 1
 TESTS_ON = -DCLEAVE_TESTS=ON -DCLEAVE_WITH_CLP=ON
 # These spend their time in a browser, in ssh or in a solver, or do not start a program of
 # ours; other tests go through the rest.
@@ -11,7 +13,7 @@ CONFIGURE = cmake >/dev/null --preset
 
 .NOTPARALLEL:
 .PHONY: build demo check check-asan check-tsan check-threads \
-        check-clang check-fuzz mutants lint lint-changed format benches bench-plan bench-reduce \
+        check-clang check-fuzz chaos mutants lint lint-changed format benches bench-plan bench-reduce \
 	bench-returns bench-streams bench-run bench-sim bench-hosts bench-mpi bench-smpi bench-mpi-run accept \
         install deb check-deb dist clean help tests
 
@@ -69,6 +71,9 @@ check-fuzz: ## every fuzz target for FUZZ_SECONDS (10)
 	        -print_final_stats=1 -verbosity=0 -artifact_prefix=build-fuzz/$$name- \
 	        build-fuzz/corpus/$$name $$seeds || exit 1; \
 	done
+
+chaos: tests ## CHAOS (200) random faults of SEED (1) happen to runs, and nothing may be lost
+	@build/chaos -n $(CHAOS) -s $(SEED) -j $(JOBS) --cleave build/cleave
 
 mutants: ## break the code one line at a time, and see a test fail each time (AREA=...)
 	@tools/install-deps check

@@ -91,6 +91,15 @@ foreach(script ${found})
     endif()
 endforeach()
 
+# A program that makes faults happen to jobs, see tests/chaos/chaos.h. It only knows the command
+# line of what it tries, and starts itself very often: no sanitizers.
+file(GLOB found CONFIGURE_DEPENDS tests/chaos/*.c)
+add_executable(chaos ${found})
+target_include_directories(chaos PRIVATE tests)
+target_compile_definitions(chaos PRIVATE _GNU_SOURCE)
+target_compile_options(chaos PRIVATE -Wall -Wextra -Wconversion -Wshadow -Wstrict-prototypes
+    -Wmissing-prototypes $<$<BOOL:${CLEAVE_WERROR}>:-Werror>)
+
 # Examples see what users see: the public headers and the shared library.
 file(GLOB found CONFIGURE_DEPENDS examples/*.c)
 foreach(source ${found})

@@ -1,0 +1,364 @@
+/* chaos_main.c -- many trials at once, and what came of them. SPDX-License-Identifier: MIT
+ *
+ *   chaos [OPTION]...
+ *
+ *   -n N                how many faults (200)
+ *   -s SEED             which ones (1)
+ *   -j N                so many at a time (2)
+ *   --only SEED:NUMBER  this one, and keep its folder
+ *   --fault NAME        this kind only
+ *   --cleave PROGRAM    what is tried ($CLEAVE, or build/cleave)
+ *   --tmp FOLDER        where the files are ($TMPDIR, or /tmp)
+ *   --limit SECONDS     what takes longer hangs (30)
+ *   --grace SECONDS     processes that are there so long after a run were left (8)
+ *   -v                  say what is done
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "chaos/chaos.h"
+
+struct setting setting = { .limit_s = 30, .grace_s = 8 };
+
+struct result {
+    enum verdict verdict;
+    bool over, struck;
+    uint32_t fault;
+    char reason[WORD];
+};
+
+/* Seen by all processes. */
+struct board {
+    _Atomic uint64_t next;
+    struct result results[];
+};
+
+struct asked {
+    uint64_t count, seed, first, workers;
+    const char *fault;
+    bool keep;
+};
+
+/* --- one trial ---------------------------------------------------------------------------- */
+
+static void choose_fault(struct trial *trial, const char *only)
+{
+    uint64_t sum = 0, at;
+
+    for (size_t i = 0; i < nfaults; i++) {
+        sum += faults[i].weight;
+        if (only != NULL && strcmp(only, faults[i].name) == 0)
+            trial->fault = &faults[i];
+    }
+    at = chance_below(&trial->chance, sum);
+    for (size_t i = 0; trial->fault == NULL; i++) {
+        if (at < faults[i].weight)
+            trial->fault = &faults[i];
+        at -= faults[i].weight;
+    }
+}
+
+/* Change some bytes of the journal, or cut it. */
+static void damage(struct trial *trial)
+{
+    char path[2 * WORD];
+    struct bytes journal = { 0 };
+    const uint64_t hits = 1 + chance_below(&trial->chance, 5);
+
+    snprintf(path, sizeof path, "%s/journal", trial->folder);
+    if (!bytes_read(&journal, path) || journal.length == 0)
+        return;
+    for (uint64_t i = 0; i < hits; i++)
+        journal.at[chance_below(&trial->chance, journal.length)] ^=
+            (char)(1 + chance_below(&trial->chance, 255));
+    if (trial->cut_journal)
+        journal.length = chance_below(&trial->chance, journal.length);
+    bytes_write(&journal, path);
+    bytes_free(&journal);
+}
+
+enum verdict trial_run(struct trial *trial)
+{
+    const struct job *job = &trial->job;
+
+    if (job->flavour != NULL &&
+        !(strcmp(job->flavour, "openmpi") == 0 ? setting.openmpi : setting.mpich)) {
+        wrong(trial, "no %s", job->flavour);
+        return SKIPPED;
+    }
+    job_make(trial);
+    run_job(trial, true);
+    if (!check_run(trial, true))
+        return FAILED;
+    if (trial->resume && job->journal) {
+        if (trial->damage_journal)
+            damage(trial);
+        run_job(trial, false);
+        if (!check_run(trial, false))
+            return FAILED;
+    }
+    return check_rest(trial) ? PASSED : FAILED;
+}
+
+static int remove_one(const char *path, const struct stat *facts, int type,
+                      struct FTW *walk)
+{
+    (void)facts;
+    (void)type;
+    (void)walk;
+    remove(path);
+    return 0;
+}
+
+static void clean(const char *folder)
+{
+    nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static void forget(struct trial *trial)
+{
+    for (size_t f = 0; f < MOST_FILES; f++)
+        bytes_free(&trial->job.input[f]);
+    bytes_free(&trial->job.mates);
+    bytes_free(&trial->job.expected);
+}
+
+static void do_trial(const struct asked *asked, uint64_t number, struct result *result)
+{
+    static struct trial trial;
+    char path[2 * WORD];
+
+    trial = (struct trial){ .seed = asked->seed, .number = number };
+    trial.chance.state = asked->seed * 0x9e3779b97f4a7c15u + number * 0xd1342543de82ef95u;
+    snprintf(trial.folder, sizeof trial.folder, "%s/%" PRIu64, setting.top, number);
+    snprintf(trial.once, sizeof trial.once, "%s/once", trial.folder);
+    clean(trial.folder);
+    snprintf(path, sizeof path, "%s/tmp", trial.folder);
+    if (mkdir(trial.folder, 0755) != 0 || mkdir(path, 0755) != 0)
+        give_up("%s: %s", path, strerror(errno));
+    choose_fault(&trial, asked->fault);
+    job_choose(&trial);
+    trial.fault->prepare(&trial);
+    if (setting.verbose)
+        printf("%" PRIu64 ":%" PRIu64 " %s\n", trial.seed, number, trial.fault->name);
+    result->fault = (uint32_t)(trial.fault - faults);
+    result->verdict = trial_run(&trial);
+    result->struck = trial.struck || !trial.strikes;
+    snprintf(result->reason, sizeof result->reason, "%s", trial.reason);
+    result->over = true;
+    forget(&trial);
+    if (!asked->keep && result->verdict != FAILED)
+        clean(trial.folder);
+}
+
+/* --- many --------------------------------------------------------------------------------- */
+
+static pid_t start_worker(const struct asked *asked, struct board *board)
+{
+    const pid_t pid = fork();
+
+    if (pid != 0)
+        return pid;
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (uint64_t i; (i = board->next++) < asked->count;)
+        do_trial(asked, asked->first + i, &board->results[i]);
+    fflush(stdout);
+    _exit(0);
+}
+
+static void tell(const struct asked *asked, uint64_t i, const struct result *result)
+{
+    char text[WORD];
+
+    snprintf(text, sizeof text, "%s", result->reason);
+    for (char *at = text; *at != '\0'; at++)
+        if ((unsigned char)*at < 32 || (unsigned char)*at > 126)
+            *at = *at == '\n' && at[1] != '\0' ? '|' : ' ';
+    printf("FAILED %" PRIu64 ":%" PRIu64 " %s: %s\n", asked->seed, asked->first + i,
+           result->over ? faults[result->fault].name : "?",
+           result->over ? text : "the harness ended");
+    fflush(stdout);
+}
+
+static void watch(const struct asked *asked, struct board *board, uint64_t running)
+{
+    uint64_t *told = calloc(asked->count, sizeof *told);
+    double next_s = now_s() + 10;
+
+    if (told == NULL)
+        give_up("out of memory");
+    while (running > 0) {
+        uint64_t over = 0;
+
+        while (running > 0 && waitpid(-1, NULL, WNOHANG) > 0)
+            running--;
+        for (uint64_t i = 0; i < asked->count; i++) {
+            const struct result *result = &board->results[i];
+
+            over += result->over;
+            if (result->over && result->verdict == FAILED && told[i]++ == 0)
+                tell(asked, i, result);
+        }
+        if (now_s() > next_s) {
+            printf("%" PRIu64 " of %" PRIu64 "\n", over, asked->count);
+            fflush(stdout);
+            next_s += 10;
+        }
+        sleep_s(0.02);
+    }
+    for (uint64_t i = 0; i < asked->count; i++)
+        if (!board->results[i].over)
+            tell(asked, i, &board->results[i]);
+    free(told);
+}
+
+static bool sum_up(const struct asked *asked, const struct board *board, double took_s)
+{
+    uint64_t all[3] = { 0 }, missed = 0;
+
+    printf("%-18s %7s %7s %7s %7s\n", "fault", "passed", "failed", "skipped", "missed");
+    for (size_t f = 0; f < nfaults; f++) {
+        uint64_t of[3] = { 0 }, late = 0;
+
+        for (uint64_t i = 0; i < asked->count; i++) {
+            const struct result *result = &board->results[i];
+
+            if (result->fault != f)
+                continue;
+            of[result->over ? result->verdict : FAILED]++;
+            late += result->over && result->verdict != SKIPPED && !result->struck;
+        }
+        if (of[0] + of[1] + of[2] > 0)
+            printf("%-18s %7" PRIu64 " %7" PRIu64 " %7" PRIu64 " %7" PRIu64 "\n",
+                   faults[f].name, of[PASSED], of[FAILED], of[SKIPPED], late);
+        for (int v = 0; v < 3; v++)
+            all[v] += of[v];
+        missed += late;
+    }
+    printf("%-18s %7" PRIu64 " %7" PRIu64 " %7" PRIu64 " %7" PRIu64 "\n", "all",
+           all[PASSED], all[FAILED], all[SKIPPED], missed);
+    printf("chaos: %" PRIu64 " faults, %" PRIu64 " passed, %" PRIu64 " failed, %" PRIu64
+           " skipped in %.1f s (seed %" PRIu64 ")\n",
+           asked->count, all[PASSED], all[FAILED], all[SKIPPED], took_s, asked->seed);
+    if (all[FAILED] > 0)
+        printf(
+            "folders of the failed ones are in %s; chaos --only SEED:NUMBER -v tries one "
+            "again\n",
+            setting.top);
+    return all[FAILED] == 0;
+}
+
+/* --- options ------------------------------------------------------------------------------ */
+
+static void find_programs(const char *cleave)
+{
+    static char self[WORD], program[WORD];
+    char path[2 * WORD];
+    const char *folders = getenv("PATH");
+    const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    char *slash;
+
+    if (length < 0 || realpath(cleave, program) == NULL || access(program, X_OK) != 0)
+        give_up("%s is no program", cleave);
+    setting.self = self;
+    setting.cleave = program;
+    snprintf(path, sizeof path, "%s", program);
+    slash = strrchr(path, '/');
+    for (int i = 0; i < 2 && folders != NULL; i++) {
+        char library[3 * WORD], run[3 * WORD];
+        const char *name = i == 0 ? "openmpi" : "mpich";
+
+        snprintf(library, sizeof library, "%.*s/lib/%s/libcleave-mpi.so",
+                 (int)(slash - path), path, name);
+        snprintf(run, sizeof run, "command -v mpirun.%s >/dev/null 2>&1", name);
+        *(i == 0 ? &setting.openmpi : &setting.mpich) =
+            access(library, R_OK) == 0 && system(run) == 0;
+    }
+}
+
+static void read_options(int argc, char **argv, struct asked *asked)
+{
+    static const struct option known[] = {
+        { "only", 1, NULL, 'o' }, { "fault", 1, NULL, 'f' }, { "cleave", 1, NULL, 'c' },
+        { "tmp", 1, NULL, 't' },  { "limit", 1, NULL, 'l' }, { "grace", 1, NULL, 'g' },
+        { NULL, 0, NULL, 0 }
+    };
+    const char *cleave = getenv("CLEAVE") != NULL ? getenv("CLEAVE") : "build/cleave";
+    const char *tmp = getenv("TMPDIR") != NULL ? getenv("TMPDIR") : "/tmp";
+
+    for (int c; (c = getopt_long(argc, argv, "n:s:j:v", known, NULL)) != -1;) {
+        if (c == 'n')
+            asked->count = strtoull(optarg, NULL, 10);
+        else if (c == 's')
+            asked->seed = strtoull(optarg, NULL, 10);
+        else if (c == 'j')
+            asked->workers = strtoull(optarg, NULL, 10);
+        else if (c == 'v')
+            setting.verbose = true;
+        else if (c == 'f')
+            asked->fault = optarg;
+        else if (c == 'c')
+            cleave = optarg;
+        else if (c == 't')
+            tmp = optarg;
+        else if (c == 'l')
+            setting.limit_s = atof(optarg);
+        else if (c == 'g')
+            setting.grace_s = atof(optarg);
+        else if (c == 'o' &&
+                 sscanf(optarg, "%" SCNu64 ":%" SCNu64, &asked->seed, &asked->first) == 2)
+            asked->count = 1, asked->keep = true;
+        else
+            give_up("see the head of tests/chaos/chaos_main.c for the options");
+    }
+    for (size_t i = 0; asked->fault != NULL && i <= nfaults; i++)
+        if (i == nfaults)
+            give_up("no fault is called %s", asked->fault);
+        else if (strcmp(faults[i].name, asked->fault) == 0)
+            break;
+    find_programs(cleave);
+    snprintf(setting.top, sizeof setting.top, "%.300s/chaos.XXXXXX", tmp);
+    if (mkdtemp(setting.top) == NULL)
+        give_up("%s: %s", setting.top, strerror(errno));
+}
+
+int main(int argc, char **argv)
+{
+    struct asked asked = { .count = 200, .seed = 1, .workers = 2 };
+    const double began_s = now_s();
+    struct board *board;
+    bool good;
+
+    if (argc > 1 && strcmp(argv[1], "@work") == 0)
+        return work_main(argv + 2);
+    if (argc > 1 && strcmp(argv[1], "@relay") == 0)
+        return relay_main(argv + 2);
+    read_options(argc, argv, &asked);
+    board = mmap(NULL, sizeof *board + asked.count * sizeof *board->results,
+                 PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (board == MAP_FAILED)
+        give_up("out of memory");
+    fflush(stdout);
+    for (uint64_t i = 0; i < asked.workers; i++)
+        if (start_worker(&asked, board) < 0)
+            give_up("no process: %s", strerror(errno));
+    watch(&asked, board, asked.workers);
+    good = sum_up(&asked, board, now_s() - began_s);
+    if (asked.keep)
+        printf("the folder is %s/%" PRIu64 "\n", setting.top, asked.first);
+    else if (good)
+        clean(setting.top);
+    return good ? 0 : 1;
+}

@@ -1,0 +1,422 @@
+/* chaos_run.c -- start a job, let the fault happen, and see everything end.
+ * SPDX-License-Identifier: MIT
+ *
+ * This process adopts what its children leave behind (PR_SET_CHILD_SUBREAPER), so that a run
+ * has left nothing when there are no children any more. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "chaos/chaos.h"
+
+enum { MOST_PROCESSES = 400 };
+
+struct process {
+    pid_t pid, parent;
+    char state;
+    bool ours;
+    char words[480];
+};
+
+/* --- the processes of a run --------------------------------------------------------------- */
+
+static bool read_process(pid_t pid, struct process *out)
+{
+    char path[64], text[512];
+    const char *after;
+    FILE *file;
+
+    *out = (struct process){ .pid = pid };
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+    file = fopen(path, "re");
+    if (file == NULL)
+        return false;
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    after = strrchr(text, ')');
+    return after != NULL && sscanf(after, ") %c %d", &out->state, &out->parent) == 2;
+}
+
+static void read_words(struct process *process)
+{
+    char path[64];
+    size_t length = 0;
+    FILE *file;
+
+    snprintf(path, sizeof path, "/proc/%d/cmdline", (int)process->pid);
+    file = fopen(path, "re");
+    if (file != NULL) {
+        length = fread(process->words, 1, sizeof process->words - 1, file);
+        fclose(file);
+    }
+    for (size_t i = 0; i + 1 < length; i++)
+        if (process->words[i] == '\0')
+            process->words[i] = ' ';
+}
+
+/* All below this one, with their command lines; dead ones are left out. */
+static size_t descendants(struct process out[MOST_PROCESSES])
+{
+    static struct process all[8192];
+    size_t count = 0, found = 0;
+    DIR *folder = opendir("/proc");
+    bool more = true;
+
+    for (const struct dirent *entry;
+         folder != NULL && (entry = readdir(folder)) != NULL;) {
+        const pid_t pid = (pid_t)atoi(entry->d_name);
+
+        if (pid > 0 && count < 8192 && read_process(pid, &all[count]))
+            count++;
+    }
+    if (folder != NULL)
+        closedir(folder);
+    while (more) {
+        more = false;
+        for (size_t i = 0; i < count; i++) {
+            bool ours = all[i].parent == getpid();
+
+            for (size_t k = 0; k < found && !ours; k++)
+                ours = all[i].parent == out[k].pid;
+            if (all[i].ours || !ours || found == MOST_PROCESSES)
+                continue;
+            all[i].ours = more = true;
+            read_words(&all[i]);
+            out[found++] = all[i];
+        }
+    }
+    return found;
+}
+
+static bool plays(const struct process *process, enum role role)
+{
+    const char *words = process->words;
+
+    if (process->state == 'Z')
+        return false;
+    if (role == A_COMMAND)
+        return strstr(words, " @work ") != NULL && strstr(words, " run ") == NULL;
+    if (role == A_RELAY)
+        return strstr(words, " @relay ") != NULL;
+    return strstr(words, " worker") != NULL && strstr(words, "@relay") == NULL;
+}
+
+/* Anyone with this role, or 0. */
+static pid_t find_victim(struct trial *trial, pid_t master)
+{
+    static struct process list[MOST_PROCESSES];
+    pid_t fits[MOST_PROCESSES];
+    size_t count, fit = 0;
+
+    if (trial->victim == THE_MASTER)
+        return master;
+    count = descendants(list);
+    for (size_t i = 0; i < count; i++) {
+        bool copy = false;
+
+        /* One that has just been forked and is about to become something else. */
+        for (size_t k = 0; k < count; k++)
+            copy |= list[k].pid == list[i].parent &&
+                    strcmp(list[k].words, list[i].words) == 0;
+        if (!copy && plays(&list[i], trial->victim))
+            fits[fit++] = list[i].pid;
+    }
+    return fit > 0 ? fits[chance_below(&trial->chance, fit)] : 0;
+}
+
+/* --- beginning ---------------------------------------------------------------------------- */
+
+static int open_in(const struct trial *trial, const char *name, int flags)
+{
+    char path[2 * WORD];
+    int fd;
+
+    snprintf(path, sizeof path, "%s/%s", trial->folder, name);
+    fd = open(path, flags | O_CLOEXEC, 0644);
+    if (fd < 0)
+        give_up("%s: %s", path, strerror(errno));
+    return fd;
+}
+
+/* Feed a pipe, with a pause in the middle. */
+static pid_t start_feeder(const struct trial *trial, int to)
+{
+    const struct bytes *input = &trial->job.input[0];
+    const size_t half = input->length / 2;
+    const pid_t pid = fork();
+
+    if (pid != 0)
+        return pid;
+    for (size_t done = 0; done < input->length;) {
+        const size_t stop = done < half ? half : input->length;
+        const ssize_t put = write(to, input->at + done, stop - done);
+
+        if (put <= 0)
+            break;
+        done += (size_t)put;
+        if (done == half && trial->job.feed_stall_us > 0)
+            sleep_s(1e-6 * trial->job.feed_stall_us);
+    }
+    _exit(0);
+}
+
+/* Somebody who reads a little and goes. */
+static pid_t start_reader(struct trial *trial, int from)
+{
+    const size_t most = chance_below(&trial->chance, 3000);
+    const pid_t pid = fork();
+    char part[256];
+
+    if (pid != 0)
+        return pid;
+    for (size_t got = 0; got < most;) {
+        const ssize_t n = read(from, part, sizeof part);
+
+        if (n <= 0)
+            break;
+        got += (size_t)n;
+    }
+    _exit(0);
+}
+
+struct ends {
+    int in, out, err;
+    pid_t feeder, reader;
+};
+
+static void open_ends(struct trial *trial, bool first, struct ends *ends)
+{
+    const struct job *job = &trial->job;
+    int both[2];
+
+    *ends = (struct ends){ 0 };
+    ends->err = open_in(trial, first ? "err" : "err.2", O_WRONLY | O_CREAT | O_TRUNC);
+    if (first && trial->reader_leaves) {
+        if (pipe2(both, O_CLOEXEC) != 0)
+            give_up("no pipe: %s", strerror(errno));
+        ends->reader = start_reader(trial, both[0]);
+        close(both[0]);
+        ends->out = both[1];
+    } else if (first && trial->full_output) {
+        ends->out = open("/dev/full", O_WRONLY | O_CLOEXEC);
+    } else {
+        ends->out =
+            open_in(trial, job->to_file ? "json" : "out", O_WRONLY | O_CREAT | O_TRUNC);
+    }
+    if (job->from == FROM_PIPE) {
+        if (pipe2(both, O_CLOEXEC) != 0)
+            give_up("no pipe: %s", strerror(errno));
+        ends->feeder = start_feeder(trial, both[1]);
+        close(both[1]);
+        ends->in = both[0];
+    } else if (job->from == FROM_FILE_STDIN) {
+        ends->in = open_in(trial, "in0", O_RDONLY);
+    } else {
+        ends->in = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    }
+}
+
+static void become(const struct trial *trial, bool first, const struct ends *ends,
+                   char **words)
+{
+    char place[2 * WORD];
+
+    setsid();
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    dup2(ends->in, STDIN_FILENO);
+    dup2(ends->out, STDOUT_FILENO);
+    dup2(ends->err, STDERR_FILENO);
+    snprintf(place, sizeof place, "%s/tmp", trial->folder);
+    setenv("TMPDIR", place, 1);
+    setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
+    setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
+    setenv("OMPI_MCA_rmaps_base_oversubscribe", "1", 1);
+    if (first && trial->file_size > 0) {
+        const struct rlimit limit = { trial->file_size, trial->file_size };
+
+        setrlimit(RLIMIT_FSIZE, &limit);
+    }
+    if (chdir(trial->folder) == 0)
+        execvp(words[0], words);
+    _exit(127);
+}
+
+static pid_t start(struct trial *trial, bool first, struct ends *ends)
+{
+    char *words[MOST_WORDS];
+    struct bytes store = { 0 };
+    pid_t master;
+
+    job_words(trial, !first, &store, words);
+    if (setting.verbose) {
+        for (size_t i = 0; words[i] != NULL; i++)
+            printf("%s%s", i > 0 ? " " : "", words[i]);
+        printf("\n");
+        fflush(stdout);
+    }
+    open_ends(trial, first, ends);
+    master = fork();
+    if (master < 0)
+        give_up("no process: %s", strerror(errno));
+    if (master == 0)
+        become(trial, first, ends, words);
+    close(ends->in);
+    close(ends->out);
+    close(ends->err);
+    bytes_free(&store);
+    return master;
+}
+
+/* --- the fault ---------------------------------------------------------------------------- */
+
+struct strike {
+    double due_s, wake_s; /* 0: not yet, not at all */
+    pid_t asleep;
+};
+
+static void change_input(const struct trial *trial)
+{
+    char path[2 * WORD];
+    struct stat now;
+
+    snprintf(path, sizeof path, "%s/in0", trial->folder);
+    if (trial->cut_input && stat(path, &now) == 0 && truncate(path, now.st_size / 2) != 0)
+        give_up("%s: %s", path, strerror(errno));
+    if (trial->grow_input) {
+        const int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+
+        if (fd < 0 || write(fd, trial->job.input[0].at, 100) != 100)
+            give_up("%s: %s", path, strerror(errno));
+        close(fd);
+    }
+}
+
+static void maybe_strike(struct trial *trial, pid_t master, struct strike *strike)
+{
+    char path[2 * WORD];
+    struct stat calls;
+    pid_t victim;
+
+    if (strike->asleep != 0 && strike->wake_s > 0 && now_s() >= strike->wake_s) {
+        kill(strike->asleep, SIGCONT);
+        strike->asleep = 0;
+    }
+    if (!trial->strikes || trial->struck)
+        return;
+    snprintf(path, sizeof path, "%s/calls", trial->folder);
+    if (strike->due_s == 0 && stat(path, &calls) == 0 && calls.st_size >= trial->after)
+        strike->due_s = now_s() + trial->later_s;
+    if (strike->due_s == 0 || now_s() < strike->due_s)
+        return;
+    victim = find_victim(trial, master);
+    if (victim == 0)
+        return;
+    trial->struck = true;
+    change_input(trial);
+    if (trial->sign != 0)
+        kill(victim, trial->sign);
+    if (trial->sign == SIGSTOP) {
+        strike->asleep = victim;
+        strike->wake_s = trial->wake_s > 0 ? now_s() + trial->wake_s : 0;
+    }
+}
+
+/* --- the end ------------------------------------------------------------------------------ */
+
+static void finish_helper(pid_t pid)
+{
+    if (pid > 0) {
+        kill(pid, SIGKILL);
+        waitpid(pid, NULL, 0);
+    }
+}
+
+/* What a good command leaves running is its own affair, and so ours. */
+static void end_left_children(void)
+{
+    static struct process list[MOST_PROCESSES];
+    const size_t count = descendants(list);
+
+    for (size_t i = 0; i < count; i++)
+        if (strstr(list[i].words, "habit=leave") != NULL)
+            kill(list[i].pid, SIGKILL);
+}
+
+/* Until there are no children, or it has taken too long. */
+static void await_all(struct trial *trial)
+{
+    static struct process list[MOST_PROCESSES];
+    const double until_s = now_s() + setting.grace_s;
+    pid_t gone;
+
+    if (strstr(trial->job.work, "habit=leave") != NULL)
+        end_left_children();
+    while ((gone = waitpid(-1, NULL, WNOHANG)) >= 0 && now_s() < until_s)
+        if (gone == 0)
+            sleep_s(0.002);
+    if (gone < 0)
+        return;
+    for (size_t count; (count = descendants(list)) > 0;) {
+        for (size_t i = 0; i < count; i++) {
+            if (trial->left[0] == '\0' && list[i].state != 'Z')
+                snprintf(trial->left, sizeof trial->left, "%c %.400s", list[i].state,
+                         list[i].words);
+            kill(list[i].pid, SIGKILL);
+        }
+        while (waitpid(-1, NULL, WNOHANG) > 0)
+            ;
+    }
+}
+
+/* It has taken too long. */
+static void end_all(struct trial *trial)
+{
+    static struct process list[MOST_PROCESSES];
+    const size_t count = descendants(list);
+
+    trial->timed_out = true;
+    for (size_t i = 0; i < count; i++) {
+        const size_t at = strlen(trial->left);
+
+        if (list[i].state != 'Z')
+            snprintf(trial->left + at, sizeof trial->left - at, "%c %.100s; ",
+                     list[i].state, list[i].words);
+        kill(list[i].pid, SIGKILL);
+    }
+}
+
+void run_job(struct trial *trial, bool first)
+{
+    struct strike strike = { 0 };
+    struct ends ends;
+    const double began_s = now_s();
+    const pid_t master = start(trial, first, &ends);
+    pid_t ended;
+
+    trial->timed_out = false;
+    while ((ended = waitpid(master, &trial->status, WNOHANG)) == 0) {
+        if (first)
+            maybe_strike(trial, master, &strike);
+        if (!trial->timed_out && now_s() - began_s > setting.limit_s)
+            end_all(trial);
+        sleep_s(0.001);
+    }
+    if (strike.asleep != 0 && trial->wake_s > 0)
+        kill(strike.asleep, SIGCONT);
+    finish_helper(ends.feeder);
+    finish_helper(ends.reader);
+    await_all(trial);
+    if (setting.verbose)
+        printf("status %d, signal %d, %.3f s%s\n", WEXITSTATUS(trial->status),
+               WIFSIGNALED(trial->status) ? WTERMSIG(trial->status) : 0,
+               now_s() - began_s,
+               trial->strikes && first && !trial->struck ? ", nobody was struck" : "");
+}
