@@ -136,7 +136,7 @@ struct trial {
     bool resume, damage_journal, cut_journal;
     /* what happened */
     int status; /* as of waitpid                                       */
-    bool timed_out, struck, may_leave_part;
+    bool timed_out, struck, killed, may_leave_part;
     char left[WORD]; /* processes that were left                       */
     char reason[WORD];
 };

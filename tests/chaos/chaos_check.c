@@ -56,14 +56,15 @@ static bool known_name(const struct trial *trial, const char *name)
                                          "err",  "err.2",     "json",   "calls",
                                          "once", "joblog",    "failed", "journal",
                                          "tmp",  "hosts.yaml" };
-    const bool cut_short =
-        trial->file_size > 0 || (trial->strikes && trial->sign == SIGKILL);
+    const bool cut_short = trial->file_size > 0 || trial->killed;
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(name, names[i]) == 0)
             return true;
     if (is_part(name))
         return trial->may_leave_part;
+    if (strncmp(name, ".joblog.part-", 13) == 0)
+        return trial->killed;
     /* SQLite takes these away when it can. */
     return cut_short &&
            (strcmp(name, "journal-wal") == 0 || strcmp(name, "journal-shm") == 0 ||
@@ -277,7 +278,7 @@ static bool check_old(struct trial *trial, bool first, const struct bytes *said,
     if (folder != NULL)
         closedir(folder);
     trial->may_leave_part = true;
-    if (strcmp(out->at, "old\n") != 0 && (first || !same(&trial->job, out)))
+    if (strcmp(out->at, "old\n") != 0 && !same(&trial->job, out))
         return wrong(trial, "failed, and the old file has gone");
     if (name[0] == '\0')
         return true;
@@ -298,8 +299,9 @@ static bool check_ended(struct trial *trial, bool first, const struct bytes *sai
     if (WIFSIGNALED(trial->status)) {
         if (first && trial->struck && trial->victim == THE_MASTER &&
             WTERMSIG(trial->status) == trial->sign)
-            return (trial->sign == SIGKILL ||
-                    wrong(trial, "signal %d ended it unhandled", trial->sign)) &&
+            /* A signal that comes when all is done but the last of the writing ends it as
+             * it ends any program. */
+            return (trial->killed = true) &&
                    (trial->job.to_file ? check_old(trial, first, said, out)
                                        : check_partial(trial, out));
         return wrong(trial, "signal %d ended it", WTERMSIG(trial->status));

@@ -113,6 +113,8 @@ static void kill_master_slow(struct trial *trial)
     on_this_machine(trial);
     trial->resume = false;
     trial->after = 1;
+    /* A run that is 50 ms old has somebody who looks after them. */
+    trial->later_s = 0.3;
     habit(trial, "habit=hang");
 }
 
@@ -189,6 +191,7 @@ static void read_nothing(struct trial *trial)
     trial->job.silent = true;
     trial->job.persistent = false;
     trial->job.reduce = NO_REDUCE;
+    trial->job.commutative = false;
     habit(trial, "habit=noread");
 }
 
