@@ -133,6 +133,8 @@ struct trial {
     /* limits */
     bool full_output, reader_leaves;
     uint64_t file_size; /* the most that files may have; 0 for no limit */
+    uint64_t
+        disk_room; /* the disk has so much more than the inputs take; 0 for no limit */
     bool resume, damage_journal, cut_journal;
     /* what happened */
     int status; /* as of waitpid                                       */
@@ -155,9 +157,15 @@ struct setting {
     const char *cleave, *self;
     char top[FOLDER - 24]; /* the folder of folders */
     double limit_s, grace_s;
-    bool openmpi, mpich, verbose;
+    bool openmpi, mpich, mounts, verbose;
 };
 extern struct setting setting;
+
+/* A small disk in the place of the folder, as long as the trial lasts. */
+void disk_begin(const struct trial *trial);
+void disk_end(const struct trial *trial);
+/* Whether this process may have such disks. */
+bool disk_allowed(void);
 
 void job_choose(struct trial *trial);
 /* Write the inputs, and find out what must come out. */
@@ -165,6 +173,9 @@ void job_make(struct trial *trial);
 /* The words of the command line, behind each other in `store`. */
 void job_words(const struct trial *trial, bool resume, struct bytes *store,
                char *words[MOST_WORDS]);
+
+/* Where its standard error is: outside of the folder, which may be full. */
+void err_name(const struct trial *trial, bool first, char *out, size_t room);
 
 /* Run it, with the fault if `first`, and wait for everything to end. */
 void run_job(struct trial *trial, bool first);

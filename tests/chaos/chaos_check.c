@@ -56,7 +56,7 @@ static bool known_name(const struct trial *trial, const char *name)
                                          "err",  "err.2",     "json",   "calls",
                                          "once", "joblog",    "failed", "journal",
                                          "tmp",  "hosts.yaml" };
-    const bool cut_short = trial->file_size > 0 || trial->killed;
+    const bool cut_short = trial->file_size > 0 || trial->disk_room > 0 || trial->killed;
 
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (strcmp(name, names[i]) == 0)
@@ -332,9 +332,11 @@ bool check_run(struct trial *trial, bool first)
 {
     static const char *const never[] = { "Sanitizer", "runtime error", "ssertion" };
     struct bytes said = { 0 }, out = { 0 };
+    char name[64];
     bool good = true;
 
-    read_in(trial, first ? "err" : "err.2", &said);
+    err_name(trial, first, name, sizeof name);
+    read_in(trial, name, &said);
     read_in(trial, "out", &out);
     if (trial->timed_out)
         good =

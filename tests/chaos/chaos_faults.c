@@ -332,6 +332,15 @@ static void full_file(struct trial *trial)
     trial->file_size = 1024 + chance_below(&trial->chance, 10000);
 }
 
+/* Anything may not fit: output, what waits for its turn, the journal, the job log. */
+static void full_disk(struct trial *trial)
+{
+    with_output(trial);
+    trial->job.small_memory = chance_one_in(&trial->chance, 2);
+    trial->disk_room = 1 + chance_below(&trial->chance, 2 * trial->job.size);
+    trial->expect = MAY_FAIL;
+}
+
 static void reader_leaves(struct trial *trial)
 {
     with_output(trial);
@@ -391,6 +400,7 @@ const struct fault faults[] = {
     { "link-noise", 5, link_noise },
     { "full-output", 4, full_output },
     { "full-file", 4, full_file },
+    { "full-disk", 6, full_disk },
     { "reader-leaves", 4, reader_leaves },
     { "damaged-journal", 10, damaged_journal },
     { "input-changes", 4, input_changes },

@@ -1,8 +1,11 @@
 /* chaos_job.c -- a random job: its inputs, its command line and what must come out.
  * SPDX-License-Identifier: MIT */
+#include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include "chaos/chaos.h"
 
 /* --- choosing ----------------------------------------------------------------------------- */
@@ -171,6 +174,11 @@ static void make_hosts(const struct trial *trial, const char *path)
     bytes_free(&text);
 }
 
+void err_name(const struct trial *trial, bool first, char *out, size_t room)
+{
+    snprintf(out, room, "../%" PRIu64 ".err%s", trial->number, first ? "" : ".2");
+}
+
 void job_make(struct trial *trial)
 {
     struct job *job = &trial->job;
@@ -179,6 +187,11 @@ void job_make(struct trial *trial)
     settle(job);
     make_inputs(trial);
     make_expected(job);
+    if (trial->disk_room > 0)
+        disk_begin(trial);
+    snprintf(path, sizeof path, "%s/tmp", trial->folder);
+    if (mkdir(path, 0755) != 0)
+        give_up("%s: %s", path, strerror(errno));
     for (uint32_t f = 0; f < job->nfiles; f++) {
         snprintf(path, sizeof path, "%s/in%u", trial->folder, f);
         bytes_write(&job->input[f], path);

@@ -97,6 +97,10 @@ enum verdict trial_run(struct trial *trial)
         wrong(trial, "no %s", job->flavour);
         return SKIPPED;
     }
+    if (trial->disk_room > 0 && !setting.mounts) {
+        wrong(trial, "may not mount a small disk");
+        return SKIPPED;
+    }
     job_make(trial);
     run_job(trial, true);
     if (!check_run(trial, true))
@@ -126,6 +130,17 @@ static void clean(const char *folder)
     nftw(folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
+static void clean_up(const struct trial *trial)
+{
+    char path[FOLDER + 8];
+
+    clean(trial->folder);
+    snprintf(path, sizeof path, "%s.err", trial->folder);
+    unlink(path);
+    snprintf(path, sizeof path, "%s.err.2", trial->folder);
+    unlink(path);
+}
+
 static void forget(struct trial *trial)
 {
     for (size_t f = 0; f < MOST_FILES; f++)
@@ -137,16 +152,14 @@ static void forget(struct trial *trial)
 static void do_trial(const struct asked *asked, uint64_t number, struct result *result)
 {
     static struct trial trial;
-    char path[2 * WORD];
 
     trial = (struct trial){ .seed = asked->seed, .number = number };
     trial.chance.state = asked->seed * 0x9e3779b97f4a7c15u + number * 0xd1342543de82ef95u;
     snprintf(trial.folder, sizeof trial.folder, "%s/%" PRIu64, setting.top, number);
     snprintf(trial.once, sizeof trial.once, "%s/once", trial.folder);
     clean(trial.folder);
-    snprintf(path, sizeof path, "%s/tmp", trial.folder);
-    if (mkdir(trial.folder, 0755) != 0 || mkdir(path, 0755) != 0)
-        give_up("%s: %s", path, strerror(errno));
+    if (mkdir(trial.folder, 0755) != 0)
+        give_up("%s: %s", trial.folder, strerror(errno));
     choose_fault(&trial, asked->fault);
     job_choose(&trial);
     trial.fault->prepare(&trial);
@@ -154,12 +167,14 @@ static void do_trial(const struct asked *asked, uint64_t number, struct result *
         printf("%" PRIu64 ":%" PRIu64 " %s\n", trial.seed, number, trial.fault->name);
     result->fault = (uint32_t)(trial.fault - faults);
     result->verdict = trial_run(&trial);
+    if (trial.disk_room > 0)
+        disk_end(&trial);
     result->struck = trial.struck || !trial.strikes;
     snprintf(result->reason, sizeof result->reason, "%s", trial.reason);
     result->over = true;
     forget(&trial);
     if (!asked->keep && result->verdict != FAILED)
-        clean(trial.folder);
+        clean_up(&trial);
 }
 
 /* --- many --------------------------------------------------------------------------------- */
@@ -172,6 +187,7 @@ static pid_t start_worker(const struct asked *asked, struct board *board)
         return pid;
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
+    setting.mounts = disk_allowed();
     for (uint64_t i; (i = board->next++) < asked->count;)
         do_trial(asked, asked->first + i, &board->results[i]);
     fflush(stdout);
