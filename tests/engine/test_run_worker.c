@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include <cleave/version.h>
+#include "run/wire/fold_frames.h"
 #include "run/wire/frame_kinds.h"
 #include "run/wire/remote.h"
 #include "run/worker/worker_serve.h"
@@ -479,6 +480,8 @@ static void frames_out_of_turn_are_refused(void **state)
           "broke the protocol: STOP while there is no such piece" },
         { CV_FRAME_LEAVE, 2, 0, 0,
           "broke the protocol: LEAVE while there is no such slot" },
+        { CV_FRAME_REDUCE, 0, 0, 0, "broke the protocol: REDUCE while this worker" },
+        { CV_FRAME_FETCH, 0, 1, 0, "broke the protocol: FETCH while this worker" },
         { 63, 0, 0, 0, "of which there is none" },
         { 255, 0, 0, 0, "of which there is none" },
     };

@@ -50,6 +50,7 @@ static const char *const from_masters[CV_WORKER_STAGES] = {
     [CV_WORKER_COMING] = "DATA STOP",
     [CV_WORKER_COMPLETE] = "CUT STOP",
     [CV_WORKER_OVER] = "CUT STOP",
+    [CV_WORKER_ALONE] = "",
     [CV_WORKER_NO_FOLD] = "REDUCE",
     [CV_WORKER_FOLDS] = "GIVE FOLD FOLD_OFF FORGET FETCH FOLD_STOP",
 };
@@ -243,7 +244,7 @@ static void a_worker_knows_which_pieces_it_has_heard_of(void **state)
     assert_int_equal(worker_stage(&worker, CV_FRAME_DATA, 0, 3), CV_WORKER_GREETED);
     worker.ready = true;
     assert_int_equal(worker_stage(&worker, CV_FRAME_DATA, 0, 3), CV_WORKER_NO_SEAT);
-    assert_int_equal(worker_stage(&worker, CV_FRAME_GIVE, 0, 3), CV_WORKER_NO_FOLD);
+    assert_int_equal(worker_stage(&worker, CV_FRAME_GIVE, 0, 3), CV_WORKER_ALONE);
     worker.nseats = 2;
     memset(seats, 0, sizeof seats);
     for (int i = 0; i < 2; i++)

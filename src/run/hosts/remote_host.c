@@ -137,8 +137,9 @@ static void take_refusal(struct cv_host *host, const struct cv_frame_head *head,
     struct cleave_error err;
     char why[300];
 
+    cv_shown((const char *)payload, head->length, why, sizeof why);
     cv_fail(&err, CLEAVE_EREFUSED, "%s",
-            cv_shown((const char *)payload, head->length, why, sizeof why));
+            why[0] != '\0' ? why : "it refuses, and does not say why");
     cv_host_fail(host, &err);
 }
 

@@ -35,6 +35,7 @@ static const char *const texts[CV_WORKER_STAGES] = {
     [CV_WORKER_COMING] = "while the piece is coming",
     [CV_WORKER_COMPLETE] = "while all of the piece is here",
     [CV_WORKER_OVER] = "while that piece is over",
+    [CV_WORKER_ALONE] = "while this worker reduces nothing",
     [CV_WORKER_NO_FOLD] = "while nothing is reduced here",
     [CV_WORKER_FOLDS] = "while it is known what reduces",
 };
@@ -57,7 +58,7 @@ enum cv_worker_stage cv_worker_stage(const struct cv_worker *worker,
     if (!worker->ready)
         return worker->greeted ? CV_WORKER_GREETED : CV_WORKER_NEW;
     if (head->type >= CV_FRAME_OTHERS)
-        return CV_WORKER_NO_FOLD;
+        return CV_WORKER_ALONE;
     if (head->peer >= worker->nseats)
         return CV_WORKER_NO_SEAT;
     if (head->type == CV_FRAME_LEAVE)

@@ -16,7 +16,8 @@ enum cv_worker_stage {
     CV_WORKER_COMING,   /* announced, not all of it is here                            */
     CV_WORKER_COMPLETE, /* it is to be worked on, or is being                          */
     CV_WORKER_OVER,     /* it has ended, was stopped, or is another slot's             */
-    CV_WORKER_NO_FOLD,  /* nothing was said of folds                                   */
+    CV_WORKER_ALONE,    /* folds: this worker knows no others, and makes none           */
+    CV_WORKER_NO_FOLD,  /* nothing was said of them                                     */
     CV_WORKER_FOLDS,    /* outputs are kept                                            */
     CV_WORKER_STAGES,
 };

@@ -1,0 +1,413 @@
+/* fuzz_master.c -- any frames from a host into the master's side of it.
+ * SPDX-License-Identifier: MIT
+ *
+ * The host has two slots, for which three of the master's stand. Bytes say what happens next:
+ * the master starts, cuts, stops or forgets a piece; the host says what it should, or anything
+ * else. Nothing that it says may abort the master, end a piece twice, answer what was not
+ * asked, or leave a piece behind when the host is lost. */
+#include <stdint.h>
+
+#include <cleave/execute.h>
+#include <cleave/version.h>
+#include "run/hosts/hosts.h"
+#include "run/hosts/remote_slot.h"
+#include "run/wire/fold_frames.h"
+#include "wire_feed.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { SLOTS = 3, SEATS = 2, LONGEST = 200000, MANY = 4096 };
+
+struct place {
+    struct cv_slot slot;
+    bool busy;  /* as this test sees it                                           */
+    bool asked; /* for a cut                                                      */
+    bool arrived;
+    uint64_t shorter; /* if it is cut                                                   */
+    uint64_t length; /* of the piece, as far as it was cut                              */
+    uint64_t output; /* bytes that were sent for it                                    */
+    uint64_t sum;    /* of their frames                                                */
+};
+
+static struct cv_poller *poller;
+static struct cv_gather *gather;
+static struct feed feed;
+static struct place places[SLOTS];
+static uint64_t given, silents, lefts;
+static bool
+    pending[MANY]; /* by number: something may be heard of a piece that is over    */
+
+/* --- what the slots tell ------------------------------------------------------------------ */
+
+static struct place *place_of(struct cv_slot *slot)
+{
+    return (struct place *)slot; /* it is its first member */
+}
+
+static void ended(void *context, struct cv_slot *slot, enum cv_slot_end end)
+{
+    struct place *place = place_of(slot);
+
+    (void)context;
+    require(place->busy && !slot->busy);
+    require(!place->asked);
+    place->busy = false;
+    if (end == CV_SLOT_DONE) {
+        require(slot->piece.body.end == place->length);
+        require(place->arrived && slot->remote.computed);
+        require(slot->remote.sent >= cv_slot_whole(&slot->piece)); /* it may be cut */
+        require(cv_store_size(slot->store) == place->output);
+    }
+    require(end != CV_SLOT_LOST || slot->store == NULL);
+    if (slot->store != NULL)
+        cv_store_drop(slot->store);
+    slot->store = NULL;
+}
+
+static void arrived(void *context, struct cv_slot *slot)
+{
+    struct place *place = place_of(slot);
+
+    (void)context;
+    require(place->busy && !place->arrived);
+    require(slot->remote.sent == cv_slot_whole(&slot->piece));
+    place->arrived = true;
+}
+
+static void cut_answered(void *context, struct cv_slot *slot, bool done)
+{
+    struct place *place = place_of(slot);
+
+    (void)context;
+    require(place->busy && place->asked);
+    place->asked = false;
+    if (done)
+        place->length = place->shorter;
+    pending[slot->remote.number % MANY] |=
+        !done; /* it may have ended before the answer */
+}
+
+static void left(void *context, struct cv_slot *slot)
+{
+    (void)context;
+    (void)slot;
+    require(++lefts <= given);
+}
+
+static void silent(void *context, struct cv_slot *slot)
+{
+    (void)context;
+    (void)slot;
+    require(++silents <= given);
+}
+
+static void broke(void *context, const struct cleave_error *err)
+{
+    (void)context;
+    (void)err;
+    abort();
+}
+
+static void changed(void *context, struct cv_host *host)
+{
+    (void)context;
+    if (host->state == CV_HOST_READY)
+        return;
+    for (int i = 0; i < SLOTS; i++)
+        require(!places[i].busy && !places[i].slot.busy);
+    require(host->in_flight == 0 && host->queue == NULL);
+    require(host->reason[0] != '\0');
+}
+
+/* --- what the master does ----------------------------------------------------------------- */
+
+static void start(struct place *place, size_t length)
+{
+    static char input[LONGEST];
+    const struct cv_piece piece = { .end = length,
+                                    .name = "fuzz",
+                                    .fd = -1,
+                                    .body_bytes = input,
+                                    .body = { 0, length },
+                                    .mate_fd = -1 };
+
+    place->busy = true;
+    place->asked = place->arrived = false;
+    place->output = place->sum = 0;
+    place->length = length;
+    given++;
+    require(cv_slot_start(&place->slot, &piece, NULL) == CLEAVE_OK);
+}
+
+static void cut(struct place *place, uint64_t at)
+{
+    struct cv_piece head = place->slot.piece;
+
+    head.body.end = head.end = at % (head.body.end + 1);
+    place->shorter = place->asked ? place->shorter : head.body.end;
+    if (place->slot.remote.arrived && cv_remote_ask_cut(&place->slot, &head))
+        place->asked = true;
+    else if (!place->slot.remote.arrived && cv_slot_cut(&place->slot, &head))
+        place->length = head.body.end;
+}
+
+static void act(struct cv_host *host, struct bytes *bytes)
+{
+    struct place *place = &places[next_byte(bytes) % SLOTS];
+    const uint8_t what = next_byte(bytes) % 8;
+
+    if (host->state != CV_HOST_READY)
+        return;
+    if (!place->busy && what < 4) {
+        start(place, 1 + (size_t)next_byte(bytes) * next_byte(bytes) * 3);
+    } else if (!place->busy) {
+        (void)cv_slot_leave(&place->slot);
+    } else if (what < 4) {
+        cut(place, (uint64_t)next_byte(bytes) << 8 | next_byte(bytes));
+    } else if (what < 6) {
+        pending[place->slot.remote.number % MANY] |= !place->slot.remote.arrived;
+        cv_slot_stop(&place->slot);
+    } else if (what == 6) {
+        pending[place->slot.remote.number % MANY] = true;
+        place->busy = place->asked = false;
+        cv_remote_forget(&place->slot);
+    }
+    if (!host->link.broken)
+        cv_link_can_write(&host->link, 0);
+}
+
+/* --- what the host says ------------------------------------------------------------------- */
+
+/* Whether the host cannot say this of a piece, by what this test knows of it. */
+static bool is_lie(const struct cv_host *host, const struct cv_frame_head *head)
+{
+    const struct place *place = NULL;
+
+    if (host->state != CV_HOST_READY || head->type < CV_FRAME_GOT ||
+        head->type > CV_FRAME_CUT_DONE)
+        return false;
+    for (int i = 0; i < SLOTS; i++)
+        if (places[i].busy && places[i].slot.remote.announced &&
+            places[i].slot.remote.number == head->chunk &&
+            places[i].slot.remote.seat == head->peer)
+            place = &places[i];
+    if (place == NULL)
+        return !pending[head->chunk % MANY];
+    if (head->type == CV_FRAME_CUT_DONE)
+        return !place->asked && !pending[head->chunk % MANY];
+    if (head->type == CV_FRAME_GOT)
+        return place->arrived || head->value > place->slot.remote.sent;
+    if (head->type == CV_FRAME_COMPUTED)
+        return !place->arrived || place->slot.remote.computed;
+    return !place->slot.remote.computed &&
+           (head->type == CV_FRAME_OUTPUT || !place->slot.stopping);
+}
+
+static void hear(struct cv_host *host, struct cv_frame_head head, const void *payload,
+                 size_t length)
+{
+    const bool lie = is_lie(host, &head);
+
+    if (host->link.broken)
+        return;
+    for (int i = 0; i < SLOTS && head.type == CV_FRAME_OUTPUT; i++)
+        if (places[i].busy && places[i].slot.remote.number == head.chunk &&
+            places[i].slot.remote.seat == head.peer) {
+            places[i].output += length;
+            places[i].sum = cv_frame_sum(places[i].sum, 0, payload, length);
+        }
+    feed_frame(&feed, head, payload, length);
+    cv_link_hear(&host->link, 0);
+    require(!lie || host->state != CV_HOST_READY);
+    if (!host->link.broken)
+        cv_link_can_write(&host->link, 0);
+}
+
+static void say_hello(struct cv_host *host)
+{
+    struct cv_packer packer = { NULL, 0, 0, false };
+
+    cv_pack_hello(&packer, &(struct cv_hello){ CLEAVE_VERSION, "fuzz", 1 });
+    hear(host, (struct cv_frame_head){ .type = CV_FRAME_HELLO }, packer.bytes,
+         packer.length);
+    cv_pack_done(&packer);
+}
+
+static void say_end(struct cv_host *host, const struct place *place, struct bytes *bytes)
+{
+    const struct cv_slot *slot = &place->slot;
+    const uint8_t bend = next_byte(bytes);
+    struct cv_packer packer = { NULL, 0, 0, false };
+    struct cv_remote_end end = { .flags = bend & 7,
+                                 .come = slot->remote.sent,
+                                 .come_sum = slot->remote.sent_sum,
+                                 .given = cv_slot_whole(&slot->piece),
+                                 .output = place->output,
+                                 .output_sum = place->sum,
+                                 .fault = "" };
+
+    cv_pack_end(&packer, &end);
+    if (bend >= 200 && packer.length > 0) /* one of its bytes is another */
+        packer.bytes[next_byte(bytes) % packer.length] ^= (unsigned char)(bend | 1);
+    hear(host,
+         (struct cv_frame_head){ .type = CV_FRAME_END,
+                                 .peer = slot->remote.seat,
+                                 .chunk = slot->remote.number },
+         packer.bytes, packer.length);
+    cv_pack_done(&packer);
+}
+
+/* What an honest host would say next. */
+static void say_next(struct cv_host *host, struct bytes *bytes)
+{
+    const struct place *place = &places[next_byte(bytes) % SLOTS];
+    const struct cv_remote *remote = &place->slot.remote;
+    struct cv_frame_head head = { .peer = remote->seat, .chunk = remote->number };
+    const uint8_t *some = NULL;
+    size_t length = 0;
+
+    if (host->state == CV_HOST_CONNECTING) {
+        say_hello(host);
+        return;
+    }
+    if (host->state == CV_HOST_GREETED) {
+        head = (struct cv_frame_head){ .type = CV_FRAME_READY };
+    } else if (!place->slot.busy || !remote->announced) {
+        return;
+    } else if (!remote->arrived) {
+        head.type = CV_FRAME_GOT;
+        head.value = remote->sent;
+        head.flags = remote->queued ? 0 : CV_FRAME_LAST;
+    } else if (place->asked && (next_byte(bytes) & 1) != 0) {
+        head.type = CV_FRAME_CUT_DONE;
+        head.value = next_byte(bytes) & 1;
+    } else if (!remote->computed) {
+        head.type = CV_FRAME_COMPUTED;
+    } else if ((next_byte(bytes) & 1) != 0 && bytes->left > 0) {
+        head.type = CV_FRAME_OUTPUT;
+        some = next_some(bytes, 1 + next_byte(bytes), &length);
+        if (length == 0)
+            return;
+    } else {
+        say_end(host, place, bytes);
+        return;
+    }
+    hear(host, head, some, length);
+}
+
+/* Anything: of a piece that there is, or not. */
+static void say_anything(struct cv_host *host, struct bytes *bytes)
+{
+    static const unsigned char zeros[CV_FRAME_MOST];
+    const struct cv_remote *remote = &places[next_byte(bytes) % SLOTS].slot.remote;
+    const struct cv_frame_kind *kind = cv_frame_kind(next_byte(bytes) % 80);
+    const uint8_t how = next_byte(bytes);
+    struct cv_frame_head head = { .flags = next_byte(bytes) & 3 };
+    const uint8_t *payload = zeros;
+    size_t length;
+
+    if (kind == NULL)
+        return;
+    head.type = kind->type;
+    if ((how & 1) != 0)
+        head.flags &= kind->flags & CV_FRAME_LAST;
+    head.peer = (how & 2) != 0 ? remote->seat : next_byte(bytes) % 4;
+    head.chunk = (how & 4) != 0 ? remote->number : next_byte(bytes);
+    head.value = (how & 8) != 0    ? remote->sent
+                 : (how & 16) != 0 ? next_byte(bytes)
+                                   : next_number(bytes);
+    length = kind->least;
+    if ((how & 32) != 0)
+        payload = next_some(bytes, next_byte(bytes), &length);
+    hear(host, head, payload, length);
+}
+
+/* --- all of it ---------------------------------------------------------------------------- */
+
+static struct cv_host *open_host(struct cv_hosts *hosts, const char *const *names,
+                                 bool persistent)
+{
+    static const char *const command[] = { "cat", NULL };
+    struct cv_host *host;
+
+    memset(hosts, 0, sizeof *hosts);
+    hosts->poller = poller;
+    hosts->names = names;
+    hosts->changed = changed;
+    hosts->terms = (struct cv_host_terms){ .command = command,
+                                           .persistent = persistent,
+                                           .command_timeout_s = 60,
+                                           .connect_timeout_s = 60,
+                                           .silence_s = 60 };
+    cv_hosts_init(hosts);
+    require(cv_hosts_add(hosts,
+                         &(struct cleave_host){
+                             .name = "fuzz", .channel = &feed.channel, .slots = SEATS },
+                         0, &host, NULL) == CLEAVE_OK);
+    return host;
+}
+
+static void open_slots(struct cv_host *host)
+{
+    memset(places, 0, sizeof places);
+    memset(pending, 0, sizeof pending);
+    given = silents = lefts = 0;
+    for (uint32_t i = 0; i < SLOTS; i++) {
+        struct cv_slot *slot = &places[i].slot;
+
+        cv_slot_init(slot);
+        slot->poller = poller;
+        slot->gather = gather;
+        slot->timeout_s = 60;
+        slot->ended = ended;
+        slot->arrived = arrived;
+        slot->cut_answered = cut_answered;
+        slot->left = left;
+        slot->silent = silent;
+        slot->broke = broke;
+        cv_remote_init(slot, host, i % SEATS);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const char *const names[] = { "a", "b", NULL };
+    struct bytes bytes = { data, size };
+    const uint8_t mode = next_byte(&bytes);
+    struct cv_hosts hosts;
+    struct cv_host *host;
+
+    if (poller == NULL) {
+        require(cv_poller_new(&poller, NULL) == CLEAVE_OK);
+        require(cv_gather_new(&(struct cv_gather_options){ .sink = -1,
+                                                           .sink_name = "nowhere",
+                                                           .memory = 1 << 20 },
+                              &gather, NULL) == CLEAVE_OK);
+    }
+    feed_open(&feed);
+    host = open_host(&hosts, names, (mode & 1) != 0);
+    hosts.one_port = (mode & 2) != 0;
+    open_slots(host);
+    cv_host_connect(host);
+    if ((mode & 4) == 0) {
+        say_hello(host);
+        hear(host, (struct cv_frame_head){ .type = CV_FRAME_READY }, NULL, 0);
+    }
+    while (bytes.left > 0 && host->state != CV_HOST_OUT) {
+        const uint8_t what = next_byte(&bytes) % 8;
+
+        if (what < 3)
+            act(host, &bytes);
+        else if (what < 7)
+            say_next(host, &bytes);
+        else
+            say_anything(host, &bytes);
+    }
+    for (int i = 0; i < SLOTS; i++) {
+        places[i].busy = false;
+        cv_slot_done(&places[i].slot);
+    }
+    host->first_slot = NULL;
+    cv_hosts_done(&hosts);
+    return 0;
+}

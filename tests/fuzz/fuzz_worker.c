@@ -1,0 +1,332 @@
+/* fuzz_worker.c -- any frames from a master into a worker that serves it.
+ * SPDX-License-Identifier: MIT
+ *
+ * No command is started: slots of another kind stand in, and end when the bytes say so. Bytes
+ * say what happens next: the master says what it should, or anything else, or a command ends.
+ * The worker may end with a reason; it may not crash, wait for what cannot come, or work on a
+ * piece that is not all there. */
+#include <stdint.h>
+
+#include <cleave/version.h>
+#include "base/fail.h"
+#include "run/slot/slot_kind.h"
+#include "run/wire/fold_frames.h"
+#include "run/wire/remote.h"
+#include "run/worker/worker_inner.h"
+#include "wire_feed.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { SEATS = 2 };
+
+static struct feed feed;
+static struct bytes bytes;
+static struct cv_worker *worker; /* from the time that it is ready */
+static uint64_t numbered;        /* pieces that were announced     */
+static int step;                 /* hello, job, all else           */
+static uint64_t heard; /* the worker has heard of pieces up to this one               */
+static bool lied;      /* with the last message                                       */
+
+/* --- slots that start nothing ------------------------------------------------------------- */
+
+static enum cleave_status start_nothing(struct cv_slot *slot, struct cleave_error *err)
+{
+    const struct cv_task *task = worker->seats[slot->worker].tasks.first;
+
+    require(!slot->busy && task->complete && task->running);
+    require(task->end.come == task->bytes[0] + task->bytes[1] + task->bytes[2]);
+    CV_TRY(cv_store_open(slot->gather, &slot->store, err));
+    cv_store_use_blocks(slot->store);
+    slot->busy = true;
+    slot->stopping = false;
+    return CLEAVE_OK;
+}
+
+static uint64_t fed_nothing(const struct cv_slot *slot)
+{
+    return slot->piece.body.begin;
+}
+
+static bool cut_nothing(struct cv_slot *slot, const struct cv_piece *head)
+{
+    require(head->body.end <= slot->piece.body.end);
+    if ((next_byte(&bytes) & 1) == 0)
+        return false;
+    slot->piece = *head;
+    return true;
+}
+
+static void stop_nothing(struct cv_slot *slot)
+{
+    slot->stopping = true;
+}
+
+static bool leave_nothing(struct cv_slot *slot)
+{
+    (void)slot;
+    return true;
+}
+
+static void done_nothing(struct cv_slot *slot)
+{
+    if (slot->store != NULL)
+        cv_store_drop(slot->store);
+    slot->store = NULL;
+    slot->busy = false;
+}
+
+static const struct cv_slot_kind nothing = {
+    .start = start_nothing,
+    .fed = fed_nothing,
+    .cut = cut_nothing,
+    .stop = stop_nothing,
+    .leave = leave_nothing,
+    .done = done_nothing,
+};
+
+static enum cleave_status ready(void *context, struct cv_worker *ours,
+                                struct cleave_error *err)
+{
+    (void)context;
+    (void)err;
+    worker = ours;
+    for (uint32_t i = 0; i < worker->nseats; i++)
+        worker->seats[i].slot.kind = &nothing;
+    return CLEAVE_OK;
+}
+
+static void over(void *context, struct cv_worker *ours)
+{
+    (void)context;
+    (void)ours;
+    worker = NULL;
+}
+
+/* A command ends, in some way. */
+static void end_command(void)
+{
+    struct cv_slot *slot;
+    const uint8_t how = next_byte(&bytes);
+    const uint8_t *output;
+    size_t length;
+
+    if (worker == NULL || worker->nseats == 0 || worker->ended)
+        return;
+    slot = &worker->seats[how % worker->nseats].slot;
+    if (!slot->busy)
+        return;
+    output = next_some(&bytes, how, &length);
+    require(cv_store_write(slot->store, output, length, NULL) == CLEAVE_OK);
+    slot->busy = false;
+    slot->start_s = cv_clock_s();
+    slot->ended(slot->context, slot,
+                slot->stopping     ? CV_SLOT_STOPPED
+                : (how & 64) != 0  ? CV_SLOT_FAILED
+                : (how & 128) != 0 ? CV_SLOT_TIMED_OUT
+                                   : CV_SLOT_DONE);
+}
+
+/* --- what the master says ----------------------------------------------------------------- */
+
+static void say_packed(uint8_t type, uint16_t flags, struct cv_packer *packer)
+{
+    require(!packer->failed);
+    feed_frame(&feed, (struct cv_frame_head){ .type = type, .flags = flags },
+               packer->bytes, packer->length);
+    cv_pack_done(packer);
+}
+
+static void say_job(void)
+{
+    const char *command[] = { "true", NULL }, *names[] = { "a", "b", NULL };
+    const char *environment[] = { "A=1", NULL };
+    struct cv_packer packer = { NULL, 0, 0, false };
+
+    cv_pack_job(&packer, &(struct cv_remote_job){ .command = command,
+                                                  .names = names,
+                                                  .environment = environment,
+                                                  .directory = "",
+                                                  .silence_s = 60,
+                                                  .memory = 1 << 20 });
+    say_packed(CV_FRAME_JOB, CV_FRAME_LAST, &packer);
+}
+
+static void say_piece(void)
+{
+    const uint64_t length = next_byte(&bytes), header = next_byte(&bytes) % 4;
+    struct cv_packer packer = { NULL, 0, 0, false };
+    struct cv_frame_head head = { .type = CV_FRAME_PIECE,
+                                  .peer = next_byte(&bytes) % SEATS,
+                                  .chunk = numbered++ };
+
+    cv_pack_piece(&packer, &(struct cv_remote_piece){ .mates = (length & 1) != 0,
+                                                      .header = { 0, header },
+                                                      .body = { 0, length },
+                                                      .mate = { 0, length } });
+    feed_frame(&feed, head, packer.bytes, packer.length);
+    cv_pack_done(&packer);
+}
+
+/* Bytes of a piece that is coming, or a word about one. */
+static void say_of_piece(void)
+{
+    const uint8_t what = next_byte(&bytes);
+    struct cv_frame_head head = { .peer = what % SEATS };
+    const struct cv_task *task = worker != NULL && head.peer < worker->nseats
+                                     ? worker->seats[head.peer].tasks.first
+                                     : NULL;
+    unsigned char number[8] = { next_byte(&bytes) };
+    const uint8_t *some = number;
+    size_t length = 0;
+
+    for (uint8_t skip = next_byte(&bytes) % 3; task != NULL && skip > 0; skip--)
+        task = task->next;
+    if (task == NULL)
+        return;
+    head.chunk = task->chunk;
+    if (!task->complete && what < 200) {
+        head.type = CV_FRAME_DATA;
+        head.flags = (what & 4) != 0 ? CV_FRAME_LAST : 0;
+        head.value =
+            task->bytes[CV_PART_BODY] == 0 ? (what >> 4) % 2 : 1 + (what >> 4) % 2;
+        some = next_some(&bytes, what % 64, &length);
+    } else if (what < 100) {
+        head.type = CV_FRAME_STOP;
+    } else {
+        head.type = CV_FRAME_CUT;
+        head.value = what % 50;
+        length = sizeof number;
+    }
+    feed_frame(&feed, head, some, length);
+}
+
+/* Jobs that name files or folders would have them opened. */
+static bool is_harmless(const struct cv_frame_head *head, const uint8_t *payload,
+                        size_t length)
+{
+    struct cv_remote_job job;
+    struct cv_arena arena;
+    bool harmless;
+
+    if (head->type != CV_FRAME_JOB)
+        return true;
+    cv_arena_init(&arena);
+    harmless = (head->flags & CV_FRAME_LAST) != 0 && (head->flags & CV_FRAME_ZSTD) == 0 &&
+               (!cv_unpack_job(payload, length, &arena, &job) ||
+                (job.nfiles == 0 && job.directory[0] == '\0'));
+    cv_arena_done(&arena);
+    return harmless;
+}
+
+static void say_anything(void)
+{
+    static const unsigned char zeros[CV_FRAME_MOST];
+    const struct cv_frame_kind *kind = cv_frame_kind(next_byte(&bytes) % 80);
+    const uint8_t how = next_byte(&bytes);
+    struct cv_frame_head head = { .flags = next_byte(&bytes) & 3 };
+    const uint8_t *payload = zeros;
+    size_t length;
+
+    if (kind == NULL)
+        return;
+    head.type = kind->type;
+    if ((how & 1) != 0)
+        head.flags &= kind->flags & CV_FRAME_LAST;
+    head.peer = next_byte(&bytes) % (SEATS + 1);
+    head.chunk = (how & 2) != 0 ? next_byte(&bytes) : next_number(&bytes);
+    head.value = (how & 4) != 0 ? next_byte(&bytes) : next_number(&bytes);
+    length = kind->least;
+    if ((how & 8) != 0)
+        payload = next_some(&bytes, next_byte(&bytes), &length);
+    if (is_harmless(&head, payload, length))
+        feed_frame(&feed, head, payload, length);
+}
+
+/* Whether a master cannot say this, by what this test knows of the worker: then it has ended
+ * when it is asked for the next message. */
+static bool is_lie(const struct cv_frame_head *head)
+{
+    const struct cv_task *task;
+
+    if (worker == NULL || head->type == CV_FRAME_REFUSED || head->type == CV_FRAME_PING)
+        return false;
+    if ((cv_frame_kind(head->type)->from & CV_FROM_MASTER) == 0 ||
+        head->type == CV_FRAME_HELLO || head->type == CV_FRAME_JOB ||
+        head->type >= CV_FRAME_OTHERS || head->peer >= worker->nseats)
+        return true;
+    task = worker->seats[head->peer].tasks.first;
+    while (task != NULL && task->chunk != head->chunk)
+        task = task->next;
+    if (head->type == CV_FRAME_DATA)
+        return task == NULL || task->complete;
+    if (head->type == CV_FRAME_CUT)
+        return task != NULL && !task->complete;
+    return head->type == CV_FRAME_PIECE && (task != NULL || head->chunk < heard);
+}
+
+/* What is about to be said. */
+static void weigh(void)
+{
+    struct cv_frame_head head;
+
+    lied = false;
+    if (!feed.waits || worker == NULL || worker->ended ||
+        cv_frame_decode(feed.message, &head, NULL) != CLEAVE_OK)
+        return;
+    lied = is_lie(&head);
+    if (head.type == CV_FRAME_PIECE && head.chunk >= heard && head.chunk < UINT64_MAX)
+        heard = head.chunk + 1;
+}
+
+/* The worker asks for the next message. */
+static void next(void *context)
+{
+    struct cv_packer packer = { NULL, 0, 0, false };
+
+    (void)context;
+    require(!lied || worker == NULL || worker->ended);
+    while (!feed.waits && !feed.ended) {
+        const uint8_t what = bytes.left > 0 ? next_byte(&bytes) : 0;
+
+        if (bytes.left == 0) {
+            feed.ended = true;
+        } else if (what % 16 == 15) {
+            say_anything();
+        } else if (step == 0) {
+            cv_pack_hello(&packer, &(struct cv_hello){ CLEAVE_VERSION, "fuzz", 1 });
+            say_packed(CV_FRAME_HELLO, 0, &packer);
+            step++;
+        } else if (step == 1) {
+            say_job();
+            step++;
+        } else if (what % 16 < 4) {
+            say_piece();
+        } else if (what % 16 < 11) {
+            say_of_piece();
+        } else {
+            end_command();
+        }
+    }
+    weigh();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const struct cv_worker_options options = {
+        .in = -1, .out = -1, .channel = &feed.channel, .ready = ready, .done = over
+    };
+    struct cleave_error err = { .text = "" };
+    enum cleave_status status;
+
+    bytes = (struct bytes){ data, size };
+    numbered = 1;
+    heard = 0;
+    lied = false;
+    step = 0;
+    feed_open(&feed);
+    feed.more = next;
+    status = cv_worker_serve(&options, &err);
+    require(feed.left && worker == NULL);
+    require(status == CLEAVE_OK || err.text[0] != '\0');
+    return 0;
+}

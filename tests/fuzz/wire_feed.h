@@ -1,0 +1,155 @@
+/* wire_feed.h -- frames out of fuzzed bytes, into a link without descriptors.
+ * SPDX-License-Identifier: MIT
+ *
+ * The frames have right checksums, so that what is behind them is reached. */
+#ifndef WIRE_FEED_H
+#define WIRE_FEED_H
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+
+#include "run/wire/frame_kinds.h"
+#include "run/wire/link_inner.h"
+
+static inline void require(int truth)
+{
+    if (!truth)
+        abort();
+}
+
+/* --- fuzzed bytes ------------------------------------------------------------------------- */
+
+struct bytes {
+    const uint8_t *at;
+    size_t left;
+};
+
+static inline uint8_t next_byte(struct bytes *bytes)
+{
+    if (bytes->left == 0)
+        return 0;
+    bytes->left--;
+    return *bytes->at++;
+}
+
+static inline uint64_t next_number(struct bytes *bytes)
+{
+    uint64_t number = 0;
+
+    for (int i = 0; i < 8; i++)
+        number = number << 8 | next_byte(bytes);
+    return number;
+}
+
+/* Up to `most` of them. */
+static inline const uint8_t *next_some(struct bytes *bytes, size_t most, size_t *length)
+{
+    const uint8_t *at = bytes->at;
+
+    *length = bytes->left < most ? bytes->left : most;
+    bytes->at += *length;
+    bytes->left -= *length;
+    return at;
+}
+
+/* --- a channel ---------------------------------------------------------------------------- */
+
+/* One message to be read at a time; what is sent is dropped. */
+struct feed {
+    struct cleave_channel channel;
+    unsigned char message[CV_FRAME_HEAD + CV_FRAME_MOST],
+        sent[CV_FRAME_HEAD + (64 << 10)];
+    size_t length;
+    bool waits, ended, left;
+    /* What is asked for when nothing waits; may be NULL. */
+    void (*more)(void *context);
+    void *context;
+};
+
+static inline struct feed *feed_of(struct cleave_channel *channel)
+{
+    return (struct feed *)channel; /* it is its first member */
+}
+
+static inline void feed_nothing(struct cleave_channel *channel)
+{
+    (void)channel;
+}
+
+static inline const unsigned char *feed_peek(struct cleave_channel *channel,
+                                             size_t *out_length, bool *out_ended)
+{
+    struct feed *feed = feed_of(channel);
+
+    if (!feed->waits && !feed->ended && feed->more != NULL)
+        feed->more(feed->context);
+    *out_ended = !feed->waits && feed->ended;
+    *out_length = feed->length;
+    return feed->waits ? feed->message : NULL;
+}
+
+static inline void feed_done(struct cleave_channel *channel)
+{
+    feed_of(channel)->waits = false;
+}
+
+static inline unsigned char *feed_place(struct cleave_channel *channel, bool *out_deaf)
+{
+    (void)out_deaf;
+    return feed_of(channel)->sent;
+}
+
+static inline void feed_send(struct cleave_channel *channel, size_t length)
+{
+    struct feed *feed = feed_of(channel);
+    struct cv_frame_head head;
+
+    /* Whatever is sent is in order as well. */
+    require(length >= CV_FRAME_HEAD && length <= channel->room);
+    require(cv_frame_decode(feed->sent, &head, NULL) == CLEAVE_OK);
+    require(head.length + CV_FRAME_HEAD == length);
+}
+
+static inline void feed_leave(struct cleave_channel *channel)
+{
+    feed_of(channel)->left = true;
+}
+
+static const struct cv_channel_calls feed_calls = {
+    .heed = feed_nothing,
+    .remind = feed_nothing,
+    .peek = feed_peek,
+    .done = feed_done,
+    .place = feed_place,
+    .send = feed_send,
+    .leave = feed_leave,
+    .end = feed_nothing,
+};
+
+/* Its descriptor can always be read. */
+static inline void feed_open(struct feed *feed)
+{
+    if (feed->channel.calls == NULL) {
+        feed->channel.fd = eventfd(1, EFD_NONBLOCK | EFD_CLOEXEC);
+        require(feed->channel.fd >= 0);
+    }
+    feed->channel.calls = &feed_calls;
+    feed->channel.room = sizeof feed->sent;
+    feed->waits = feed->ended = feed->left = false;
+    feed->more = NULL;
+}
+
+/* A frame is the next message; checksums are made here. */
+static inline void feed_frame(struct feed *feed, struct cv_frame_head head,
+                              const void *payload, size_t length)
+{
+    head.length = (uint32_t)length;
+    head.checksum = cv_frame_checksum(&head, payload);
+    cv_frame_encode(&head, feed->message);
+    if (length > 0)
+        memcpy(feed->message + CV_FRAME_HEAD, payload, length);
+    feed->length = CV_FRAME_HEAD + length;
+    feed->waits = true;
+}
+
+#endif
