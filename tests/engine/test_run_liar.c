@@ -13,20 +13,16 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <cleave/execute.h>
 #include <cleave/version.h>
 #include "run/wire/fold_frames.h"
 #include "run/wire/frame_kinds.h"
-#include "run/worker/worker_serve.h"
-#include "run_check.h"
+#include "liar_check.h"
 
-enum { LINES = 8000, FLOOD = 20000, HOSTS = 4 };
+enum { LINES = 8000, FLOOD = 20000 };
 
 /* When it lies: in its hello, before it is ready, when a piece was announced, when it is
  * there, when its command has ended, in its end and after it. */
@@ -62,18 +58,6 @@ struct liar {
 };
 
 /* --- the liar ----------------------------------------------------------------------------- */
-
-static void put(int fd, const void *bytes, size_t length)
-{
-    for (size_t done = 0; done < length;) {
-        const ssize_t some =
-            send(fd, (const char *)bytes + done, length - done, MSG_NOSIGNAL);
-
-        if (some <= 0)
-            return; /* it is not wanted any more */
-        done += (size_t)some;
-    }
-}
 
 static void say(const struct liar *liar, struct cv_frame_head head, const void *payload,
                 size_t length)
@@ -225,18 +209,6 @@ static void take(struct liar *liar, const struct cv_frame_head *head)
         work(liar);
 }
 
-static bool get(int fd, unsigned char *bytes, size_t length)
-{
-    for (size_t done = 0; done < length;) {
-        const ssize_t some = read(fd, bytes + done, length - done);
-
-        if (some <= 0)
-            return false;
-        done += (size_t)some;
-    }
-    return true;
-}
-
 /* Say that it is there, until something comes. */
 static void ping(const struct liar *liar)
 {
@@ -267,139 +239,19 @@ static void lie_along(int fd, const struct lie *lie, const char *done)
 
 /* --- the run ------------------------------------------------------------------------------ */
 
-struct world {
-    char folder[64], input[128], output[128], done[128];
-    pid_t pids[HOSTS];
-    struct cleave_host hosts[HOSTS];
-    int nhosts;
-    char notes[4096];
-    unsigned nnotes;
-    bool limited; /* there is a --timeout */
-    bool persistent;
-};
-
-static void start_host(struct world *world, int i, const struct lie *lie)
+/* A host of the world that lies. */
+static void play(int fd, const void *part, const struct world *world)
 {
-    static const char *const names[HOSTS] = { "honest", "liar", "cheat", "fraud" };
-    int ends[2];
-
-    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
-    world->pids[i] = fork();
-    assert_true(world->pids[i] >= 0);
-    if (world->pids[i] == 0) {
-        for (int k = 0; k < i; k++)
-            close(world->hosts[k].link);
-        close(ends[0]);
-        if (i > 0)
-            lie_along(ends[1], lie, world->done);
-        else
-            (void)cv_worker_serve(&(struct cv_worker_options){ .in = ends[1],
-                                                               .out = ends[1] },
-                                  NULL);
-        _exit(0);
-    }
-    close(ends[1]);
-    world->hosts[i] = (struct cleave_host){
-        .name = names[i], .first = (uint32_t)i, .slots = 1, .link = ends[0]
-    };
+    lie_along(fd, part, world->done);
 }
 
-/* With so many liars. */
-static void open_world(struct world *world, const struct lie *lies, int count)
+static void open_liars(struct world *world, const struct lie *lies, int count)
 {
-    memset(world, 0, sizeof *world);
-    strcpy(world->folder, "/tmp/cleave-liar.XXXXXX");
-    assert_non_null(mkdtemp(world->folder));
-    snprintf(world->input, sizeof world->input, "%s/in", world->folder);
-    snprintf(world->output, sizeof world->output, "%s/out", world->folder);
-    snprintf(world->done, sizeof world->done, "%s/done", world->folder);
-    write_lines(world->input, LINES);
-    world->nhosts = 1 + count;
-    for (int i = 0; i < world->nhosts; i++)
-        start_host(world, i, i > 0 ? &lies[i - 1] : NULL);
-}
+    const void *parts[HOSTS] = { NULL };
 
-static void close_world(struct world *world)
-{
-    for (int i = 0; i < world->nhosts; i++)
-        waitpid(world->pids[i], NULL, 0);
-    unlink(world->input);
-    unlink(world->output);
-    unlink(world->done);
-    rmdir(world->folder);
-}
-
-static void take_note(void *context, const char *text)
-{
-    struct world *world = context;
-    const size_t length = strlen(world->notes);
-
-    snprintf(world->notes + length, sizeof world->notes - length, "%s\n", text);
-    world->nnotes++;
-}
-
-static struct cleave_platform *workers_of(const struct world *world)
-{
-    char text[600] = "port: multi\nworkers:\n";
-    struct cleave_platform *platform = NULL;
-
-    for (int i = 0; i < world->nhosts; i++)
-        snprintf(text + strlen(text), sizeof text - strlen(text),
-                 "  - {name: %s, speed: 1e8, bandwidth: 1e9}\n", world->hosts[i].name);
-    assert_int_equal(cleave_platform_parse("p", text, strlen(text), &platform, NULL),
-                     CLEAVE_OK);
-    return platform;
-}
-
-/* Commands of the real worker wait until the other one has lied. */
-static enum cleave_status execute(struct world *world,
-                                  struct cleave_execution_result **out,
-                                  struct cleave_error *err)
-{
-    const char *const command[] = { "sh", "-c",
-                                    "while [ ! -e $0 ]; do sleep 0.02; done; exec cat",
-                                    world->done, NULL };
-    const char *const inputs[] = { world->input };
-    struct cleave_platform *platform = workers_of(world);
-    struct cleave_execution asked = { .command = command };
-    enum cleave_status status;
-
-    asked.input.files = inputs;
-    asked.input.count = 1;
-    asked.output.descriptor =
-        open(world->output, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    asked.output.name = "out";
-    asked.crew.platform = platform;
-    asked.hosts.list = world->hosts;
-    asked.hosts.count = (size_t)world->nhosts;
-    asked.sharing.block = 20000;
-    asked.persistent = world->persistent;
-    if (world->limited) {
-        asked.failing.timeout_s = 1;
-        asked.failing.retries = 20;
-        asked.hosts.timeout_s = 3;
-    }
-    asked.tell.note = take_note;
-    asked.tell.context = world;
-    assert_true(asked.output.descriptor >= 0);
-    status = cleave_execute(&asked, out, err);
-    close(asked.output.descriptor);
-    cleave_platform_free(platform);
-    return status;
-}
-
-static void assert_same_files(const char *one, const char *two)
-{
-    FILE *a = fopen(one, "r"), *b = fopen(two, "r");
-    int c;
-
-    assert_true(a != NULL && b != NULL);
-    do {
-        c = getc(a);
-        assert_int_equal(c, getc(b));
-    } while (c != EOF);
-    fclose(a);
-    fclose(b);
+    for (int i = 0; i < count; i++)
+        parts[i] = &lies[i];
+    open_world(world, LINES, play, parts, count);
 }
 
 static void run_with(const struct lie *lie)
@@ -407,7 +259,7 @@ static void run_with(const struct lie *lie)
     struct cleave_execution_result *result = NULL;
     struct world world;
 
-    open_world(&world, lie, 1);
+    open_liars(&world, lie, 1);
     assert_ok(execute(&world, &result, &err));
     assert_same_files(world.input, world.output);
     if (strstr(world.notes, lie->expected) == NULL)
@@ -609,7 +461,7 @@ static void idlers_are_held_to_the_timeout(void **state)
     struct world world;
 
     (void)state;
-    open_world(&world, lies, 3);
+    open_liars(&world, lies, 3);
     world.limited = true;
     assert_ok(execute(&world, &result, &err));
     assert_same_files(world.input, world.output);
@@ -634,7 +486,7 @@ static void notes_of_one_kind_are_counted(void **state)
     struct world world;
 
     (void)state;
-    open_world(&world, &lie, 1);
+    open_liars(&world, &lie, 1);
     world.persistent = true;
     assert_ok(execute(&world, &result, &err));
     assert_same_files(world.input, world.output);
