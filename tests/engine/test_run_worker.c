@@ -569,7 +569,7 @@ static void ends_are_told_apart(void **state)
     } cases[] = {
         { REFUSE, CLEAVE_EREFUSED, "the master refused this worker: you are too old" },
         { BE_SILENT, CLEAVE_ELOST, "nothing was heard for 0.2 s" },
-        { SIGNAL, CLEAVE_ESTOPPED, "stopped by signal 15" },
+        { SIGNAL, CLEAVE_ESTOPPED, "stopped by SIGTERM" },
         { CLOSE, CLEAVE_OK, "" },
     };
     const char *command[] = { "cat", NULL };
