@@ -22,8 +22,10 @@
 
 #include <cleave/execute.h>
 #include "engine/mpi_bridge.h"
-#include "run/wire/frame.h"
+#include "run/wire/fold_frames.h"
+#include "run/wire/frame_kinds.h"
 #include "run/worker/worker_fold.h"
+#include "run/worker/worker_inner.h"
 #include "run_check.h"
 
 enum { WORKERS = 4, LINES = 3000 };
@@ -97,7 +99,26 @@ static void *route(void *context)
 
 /* --- workers ------------------------------------------------------------------------------ */
 
-static void serve(int link, int peers)
+/* What w.2 says besides, with its first output, and of which partial; 0: nothing. */
+static uint8_t lie;
+static uint64_t lie_of;
+static bool (*keep)(void *context, struct cv_worker *worker, uint64_t chunk,
+                    struct cv_store *output);
+
+static bool keep_and_lie(void *context, struct cv_worker *worker, uint64_t chunk,
+                         struct cv_store *output)
+{
+    static const unsigned char zeros[64];
+
+    if (lie != 0)
+        cv_link_send(&worker->link,
+                     &(struct cv_frame_head){ .type = lie, .chunk = lie_of }, zeros,
+                     cv_frame_kind(lie)->least);
+    lie = 0;
+    return keep(context, worker, chunk, output);
+}
+
+static void serve(int link, int peers, bool lies)
 {
     struct cv_worker_options options = { .in = link, .out = link };
     struct cv_worker_fold *fold;
@@ -106,7 +127,10 @@ static void serve(int link, int peers)
     if (cv_worker_fold_new(peers, &fold, &err) != CLEAVE_OK)
         _exit(2);
     cv_worker_fold_attach(fold, &options);
-    if (cv_worker_serve(&options, &err) != CLEAVE_OK)
+    keep = options.keep;
+    if (lies)
+        options.keep = keep_and_lie;
+    if (cv_worker_serve(&options, &err) != CLEAVE_OK && !lies)
         fprintf(stderr, "worker: %s\n", err.text);
     cv_worker_fold_free(fold);
     _exit(0);
@@ -139,7 +163,7 @@ static void start_workers(struct world *world)
                 close(theirs[k][1]);
             }
         }
-        serve(theirs[i][0], theirs[i][1]);
+        serve(theirs[i][0], theirs[i][1], i == 2 && lie != 0);
     }
     for (int i = 0; i < WORKERS; i++) {
         close(theirs[i][0]);
@@ -453,6 +477,42 @@ static void all_workers_are_lost(void **state)
     close_world(&world);
 }
 
+/* Folds that nobody ordered, or another's; a result that nobody fetches. */
+static void a_worker_lies_about_folds(void **state)
+{
+    static const struct {
+        uint8_t type;
+        uint64_t id;
+        const char *expected;
+    } cases[] = {
+        { CV_FRAME_FOLDED, 12345,
+          "broke the protocol: FOLDED while nothing of the kind" },
+        { CV_FRAME_FOLD_FAILED, 12345, "broke the protocol: FOLD_FAILED while nothing" },
+        { CV_FRAME_PARTIAL, 0, "broke the protocol: PARTIAL while nothing of the kind" },
+        { CV_FRAME_FETCH, 0, "broke the protocol: FETCH while nothing of the kind" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct cleave_execution_result *result = NULL;
+        struct world world;
+
+        lie = cases[i].type;
+        lie_of = cases[i].id;
+        open_world(&world);
+        lie = 0;
+        assert_ok(execute(&world,
+                          (struct cleave_execution){ .reduce.command = "cat",
+                                                     .sharing.block = 800 },
+                          "sleep 0.01; cat", &result, &err));
+        same_as_input(&world);
+        if (strstr(world.notes, cases[i].expected) == NULL)
+            fail_msg("expected '%s', got '%s'", cases[i].expected, world.notes);
+        cleave_execution_free(result);
+        close_world(&world);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -464,6 +524,7 @@ int main(void)
         cmocka_unit_test(a_worker_is_lost),
         cmocka_unit_test(a_giver_is_lost),
         cmocka_unit_test(all_workers_are_lost),
+        cmocka_unit_test(a_worker_lies_about_folds),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
