@@ -392,6 +392,7 @@ enum cleave_status cv_driver_run(struct cv_driver *driver, const struct cv_run *
             ask_left(driver);
         }
     }
+    ask_left(driver); /* the engine may have done a rest by itself */
     CV_TRY(check_end(driver, err));
     outcome.chunks = driver->chunks;
     *out = outcome;

@@ -395,6 +395,18 @@ void cv_host_connect(struct cv_host *host)
         cv_host_fail(host, &err);
 }
 
+void cv_host_leave_out(struct cv_host *host)
+{
+    if (host->state == CV_HOST_OUT)
+        return;
+    cv_poller_cancel(host->hosts->poller, &host->timer);
+    cv_push_done(&host->push);
+    cv_link_close(&host->link);
+    cv_process_kill(&host->process);
+    host->state = CV_HOST_OUT;
+    tell_why(host, false);
+}
+
 void cv_host_done(struct cv_host *host)
 {
     cv_poller_cancel(host->hosts->poller, &host->timer);

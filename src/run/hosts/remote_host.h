@@ -147,6 +147,8 @@ bool cv_host_admit(struct cv_host *host, enum cv_stage stage,
                    const struct cv_frame_head *head);
 /* It has said what cannot be, and is lost for it. */
 void cv_host_accuse(struct cv_host *host, const char *format, ...) CV_PRINTF(2, 3);
+/* It is not there when it is decided who takes part: it is not tried any more. */
+void cv_host_leave_out(struct cv_host *host);
 void cv_host_done(struct cv_host *host);
 /* Tell the user. */
 void cv_hosts_note(const struct cv_hosts *hosts, const char *format, ...) CV_PRINTF(2, 3);

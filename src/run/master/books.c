@@ -25,6 +25,7 @@ enum cleave_status cv_books_open(struct cv_books *books, uint32_t nworkers,
     books->nworkers = nworkers;
     books->open = true;
     books->asked = 0;
+    books->all_asked = false;
     books->owed = cv_source_left(books->source);
     return CLEAVE_OK;
 }
@@ -85,6 +86,7 @@ enum cleave_status cv_books_order(struct cv_books *books, uint32_t worker, doubl
 {
     CV_TRY(add_want(books, worker, units, false, err));
     books->asked += units;
+    books->all_asked = books->all_asked || !(cv_books_left(books) > 0);
     return CLEAVE_OK;
 }
 
@@ -94,7 +96,8 @@ bool cv_books_rest(const struct cv_books *books)
         isfinite(books->owed) ? books->owed : cv_source_total(books->source);
 
     return !books->hears_losses && books->running == 0 && books->pending == 0 &&
-           cv_source_left(books->source) > 0 && books->asked >= (1 - SLACK) * all;
+           cv_source_left(books->source) > 0 &&
+           (books->all_asked || books->asked >= (1 - SLACK) * all);
 }
 
 enum cleave_status cv_books_order_rest(struct cv_books *books, uint32_t worker,

@@ -30,6 +30,7 @@ struct cv_books {
     struct cv_journal *journal; /* NULL: none                                          */
     struct cv_news *news;
     bool hears_losses; /* the policy goes on by itself after a loss                    */
+    bool hears_comers; /* the policy is told of workers that are there (again)         */
     bool open;         /* chunks are handed out                                        */
 
     struct cv_wants *wants; /* owned: per worker                                       */
@@ -39,6 +40,7 @@ struct cv_books {
     double wanted;     /* units of them                                                */
     double asked;      /* units of all orders there were, as they were asked for       */
     double owed;       /* units that there were to be ordered; INFINITY: a stream      */
+    bool all_asked;    /* there was a moment when nothing was left to be ordered       */
     uint32_t running;  /* chunks under way                                             */
 
     uint64_t chunks, retries, failed, resumed, lost;

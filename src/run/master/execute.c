@@ -148,6 +148,7 @@ static enum cleave_status make_plan(struct execution *execution, double total,
     CV_TRY(cv_sharing_settings(sharing, &execution->muster.arena, &settings, &nsettings,
                                err));
     execution->run.books.hears_losses = policy->hears_losses;
+    execution->run.books.hears_comers = policy->hears_losses || policy->takes_joiners;
     CV_TRY(cv_planned_init(&execution->planned, policy, settings, nsettings,
                            execution->muster.platform,
                            cleave_platform_workers(execution->muster.platform),

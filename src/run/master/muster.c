@@ -112,12 +112,14 @@ static enum cleave_status choose_places(struct cv_muster *muster,
     if (places->asked_of == NULL)
         return cv_fail_memory(err, "the workers");
     for (uint32_t w = 0; w < places->nasked; w++) {
-        const struct cv_host *host = places->hosts[w];
+        struct cv_host *host = places->hosts[w];
         const bool there = host == NULL || host->state == CV_HOST_READY;
 
         anybody = anybody || there;
         if (there || all)
             places->asked_of[places->count++] = w;
+        else /* there would be no place for it when it comes */
+            cv_host_leave_out(host);
     }
     if (!anybody && hosts->count == 1)
         return cv_fail(err, CLEAVE_EENGINE, "the host cannot be used: %s: %s",

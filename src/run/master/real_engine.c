@@ -73,7 +73,8 @@ void cv_real_host_changed(void *context, struct cv_host *host)
 {
     struct cv_real_run *run = context;
 
-    if (!run->books.open || host->state != CV_HOST_READY)
+    /* To others, to be woken means that a time has come that they asked for. */
+    if (!run->books.open || host->state != CV_HOST_READY || !run->books.hears_comers)
         return;
     /* One that came too late for a policy that takes nobody has no place. */
     for (uint32_t i = 0; i < host->slots && run->staff.host_of[host->first] == host; i++)
