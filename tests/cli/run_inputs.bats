@@ -296,3 +296,18 @@ b' -- wc -l
     job -- cat </proc/version
     cmp /proc/version out
 }
+
+# --- inputs that change -----------------------------------------------------------------------
+
+@test "an input that is written to while its last chunk is worked on is an error" {
+    prepare
+    printf 'port: multi\nworkers:\n  - {name: a, speed: 1e7, bandwidth: 1e8, slots: 1}\n' >h.yaml
+    for more in '-j 1' '--hosts h.yaml' '--hosts h.yaml --shared-input'; do
+        seq 100 >in
+        touch -d @1000000000 in
+        # As many bytes as before: only when they were written tells.
+        fails_with 2 -i in $more --block 1k -- sh -c "cat; seq 100 >$T/in"
+        says "cleave: in: changed while it was in use: written to"
+        [ ! -s out ]
+    done
+}
