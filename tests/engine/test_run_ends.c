@@ -15,6 +15,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
+#include <cleave/execute.h>
 #include "run/kit/guard.h"
 #include "run/kit/process.h"
 
@@ -213,6 +214,67 @@ static void a_guard_has_room_for_many(void **state)
     cv_guard_free(guard);
 }
 
+/* --- progress ----------------------------------------------------------------------------- */
+
+enum { LARGE = 8 << 20 };
+
+struct watched {
+    const char *go; /* a file that the command waits for */
+    double most;
+    bool early; /* before any chunk was done */
+};
+
+static void progressed(void *context, const struct cleave_progress *progress)
+{
+    struct watched *watched = context;
+
+    if (progress->read < LARGE / 4.0)
+        return;
+    watched->early = watched->early || progress->done <= 0;
+    watched->most = progress->read;
+    close(open(watched->go, O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+}
+
+/* What a command has read counts before it has ended: this one reads half, and does not end
+ * before that was seen. */
+static void what_is_read_is_progress(void **state)
+{
+    char folder[] = "/tmp/cleave-test-XXXXXX", input[64], go[64], script[200];
+    struct watched watched = { .go = go };
+    struct cleave_execution_result *result = NULL;
+    char *text = make_text(4, LARGE);
+    FILE *file;
+
+    (void)state;
+    assert_non_null(mkdtemp(folder));
+    snprintf(input, sizeof input, "%s/in", folder);
+    snprintf(go, sizeof go, "%s/go", folder);
+    snprintf(script, sizeof script,
+             "head -c %d >/dev/null; while [ ! -e %s ]; do sleep 0.02; done", LARGE / 2,
+             go);
+    file = fopen(input, "w");
+    assert_non_null(file);
+    assert_int_equal(fwrite(text, 1, LARGE, file), LARGE);
+    fclose(file);
+    must(cleave_execute(
+        &(struct cleave_execution){
+            .command = WORDS("sh", "-c", script),
+            .input = { .files = WORDS(input), .count = 1, .split = "fixed:4096" },
+            .output.descriptor = STDOUT_FILENO,
+            .crew.count = 1,
+            .sharing.block = LARGE,
+            .tell = { .progress = progressed, .context = &watched } },
+        &result, &err));
+    assert_int_equal(result->chunks, 1);
+    assert_true(watched.early);
+    assert_true(watched.most <= LARGE);
+    cleave_execution_free(result);
+    unlink(input);
+    unlink(go);
+    rmdir(folder);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -220,6 +282,7 @@ int main(void)
         cmocka_unit_test(the_killed_take_their_commands_along),
         cmocka_unit_test(a_guard_that_is_not_needed_does_nothing),
         cmocka_unit_test(a_guard_has_room_for_many),
+        cmocka_unit_test(what_is_read_is_progress),
     };
 
     signal(SIGPIPE, SIG_IGN);

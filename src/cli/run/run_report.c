@@ -49,7 +49,8 @@ void cv_run_progress(void *context, const struct cleave_progress *progress)
 {
     struct cv_run_report *report = context;
     const bool known = isfinite(progress->total) && progress->total > 0;
-    const double part = known ? progress->done / progress->total : 0;
+    const double done = progress->done + progress->read;
+    const double part = known ? fmin(1, done / progress->total) : 0;
     const double pause_s = report->plain ? PLAIN_S : BAR_S;
     char number[CV_NUMBER_ROOM], chunks[CV_COUNTED_ROOM];
 
@@ -61,7 +62,7 @@ void cv_run_progress(void *context, const struct cleave_progress *progress)
     fprintf(stderr, "%s", report->plain ? "cleave: " : "");
     if (known)
         fprintf(stderr, "%3.0f%%  ", 100 * part);
-    fprintf(stderr, "%sB  %s  %u of %u busy  ", cv_show_units(progress->done, number),
+    fprintf(stderr, "%sB  %s  %u of %u busy  ", cv_show_units(done, number),
             cv_counted(progress->chunks, "chunk", chunks), progress->busy,
             progress->workers);
     put_time(stderr, progress->elapsed_s);

@@ -220,6 +220,23 @@ static enum cleave_status real_submit(void *instance, const struct cleave_order 
 
 /* --- waiting ------------------------------------------------------------------------------ */
 
+/* Of chunks under way, what their commands have read, but for what may be in the pipe. Of
+ * a command that stays nothing is known before its answer. */
+static double read_by_commands(const struct cv_real_run *run)
+{
+    double sum = 0;
+
+    for (uint32_t w = 0; !run->asked->persistent && w < run->desks.count; w++)
+        for (uint32_t i = 0; i < run->desks.items[w].nerrands; i++) {
+            const struct cv_slot *slot = &run->desks.items[w].errands[i].slot;
+            const uint64_t unsure = slot->piece.body.begin + CV_PIPE_WIDE;
+
+            if (slot->busy && cv_slot_fed(slot) > unsure)
+                sum += (double)(cv_slot_fed(slot) - unsure);
+        }
+    return sum;
+}
+
 static void show_progress(const struct cv_real_run *run)
 {
     const struct cleave_execution *asked = run->asked;
@@ -230,6 +247,7 @@ static void show_progress(const struct cv_real_run *run)
                              &(struct cleave_progress){
                                  .elapsed_s = cv_clock_s() - run->news.began_s,
                                  .done = books->done,
+                                 .read = read_by_commands(run),
                                  .total = cv_source_total(books->source),
                                  .chunks = books->chunks,
                                  .failed = books->failed,
