@@ -88,6 +88,13 @@ gone() {
     gone "$(cat pid)"
 }
 
+@test "ends are told, also to those whose parent ignores SIGCHLD" {
+    prepare
+    run env --ignore-signal=CHLD "$CLEAVE" run -q -j 1 --block 1k -i in wc -l
+    [ "$status" -eq 0 ]
+    [ "$output" = 5 ]
+}
+
 # --- --timeout and signals ----------------------------------------------------------------
 
 # A command that ends while another session holds its output.

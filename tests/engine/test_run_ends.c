@@ -214,6 +214,39 @@ static void a_guard_has_room_for_many(void **state)
     cv_guard_free(guard);
 }
 
+/* --- nobody is told ----------------------------------------------------------------------- */
+
+static void note_taken(void *context, const char *text)
+{
+    snprintf(context, 300, "%s", text);
+}
+
+/* A program that ignores SIGCHLD cannot know how its commands end, and is told why. */
+static void ignored_ends_are_failures(void **state)
+{
+    struct cleave_execution_result *result = NULL;
+    char note[300] = "", name[] = "/tmp/cleave-test-XXXXXX";
+    const int input = mkstemp(name);
+
+    (void)state;
+    assert_true(input >= 0);
+    assert_int_equal(write(input, "a\n", 2), 2);
+    signal(SIGCHLD, SIG_IGN);
+    must(cleave_execute(
+        &(struct cleave_execution){ .command = WORDS("cat"),
+                                    .input = { .files = WORDS(name), .count = 1 },
+                                    .output.descriptor = STDOUT_FILENO,
+                                    .crew.count = 1,
+                                    .tell = { .note = note_taken, .context = note } },
+        &result, &err));
+    signal(SIGCHLD, SIG_DFL);
+    assert_int_equal(result->failed, 1);
+    assert_non_null(strstr(note, "has ended, but nobody can say how: is SIGCHLD "));
+    cleave_execution_free(result);
+    close(input);
+    unlink(name);
+}
+
 /* --- progress ----------------------------------------------------------------------------- */
 
 enum { LARGE = 8 << 20 };
@@ -282,6 +315,7 @@ int main(void)
         cmocka_unit_test(the_killed_take_their_commands_along),
         cmocka_unit_test(a_guard_that_is_not_needed_does_nothing),
         cmocka_unit_test(a_guard_has_room_for_many),
+        cmocka_unit_test(ignored_ends_are_failures),
         cmocka_unit_test(what_is_read_is_progress),
     };
 

@@ -20,6 +20,8 @@ void cv_guard_streams(void)
             (void)!open("/dev/null", fd == 0 ? O_WRONLY : O_RDONLY);
     }
     signal(SIGXFSZ, SIG_IGN);
+    /* Whoever started us may ignore it: then nobody could say how a command has ended. */
+    signal(SIGCHLD, SIG_DFL);
 }
 
 void cv_say(const char *text)

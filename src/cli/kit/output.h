@@ -15,7 +15,8 @@
 /* Make sure that descriptors 0, 1 and 2 are taken, so that no file opened later can be
  * mistaken for one of them. Writing to one that was closed fails, as it should, and so
  * does writing past the limit of a file's size (RLIMIT_FSIZE), which would otherwise end
- * the program without a word. */
+ * the program without a word. Also, the ends of commands are told, whatever the one who
+ * started us thinks of SIGCHLD. */
 void cv_guard_streams(void);
 
 /* Print "cleave: TEXT" on stderr. All messages come this way: names of files and what hosts
