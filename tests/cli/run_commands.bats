@@ -68,6 +68,23 @@ gone() {
     job 0 -j 1 --block 1G -i in -- true
 }
 
+@test "a run that waits for children of a command says so, once" {
+    prepare
+    # shellcheck disable=SC2016
+    "$CLEAVE" run -q -j a,b --block 2 -i in -- sh -c '{ while [ ! -e go ]; do sleep 0.05; done; echo late; } & cat' >out 2>err 3>&- &
+    local master=$!
+    for _ in $(seq 1500); do
+        [ -s err ] && break
+        sleep 0.02
+    done
+    touch go
+    wait $master
+    grep -qE '^cleave: [ab]: the command has ended, but processes that it started hold its output or input: waiting for them, as a shell would; --timeout limits it$' err
+    [ "$(wc -l <err)" -eq 1 ]
+    [ "$(grep -c late out)" -eq 5 ]
+    grep -v late out | cmp - in
+}
+
 @test "what a good command leaves behind is its own affair" {
     prepare
     job 0 -j 1 --block 1k -i in -- sh -c 'sh -c "echo \$\$ >pid; exec sleep 1000" >/dev/null 2>&1 & cat'

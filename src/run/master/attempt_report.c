@@ -51,6 +51,20 @@ void cv_note_silent(const struct cleave_execution *asked, const char *worker)
     asked->tell.note(asked->tell.context, text);
 }
 
+void cv_note_held(const struct cleave_execution *asked, const char *worker)
+{
+    char text[600];
+
+    if (asked->tell.note == NULL)
+        return;
+    snprintf(
+        text, sizeof text,
+        "%s: the command has ended, but processes that it started hold its output or "
+        "input: waiting for them, as a shell would; --timeout limits it",
+        worker);
+    asked->tell.note(asked->tell.context, text);
+}
+
 void cv_note_bad_end(const struct cleave_execution *asked, const char *worker,
                      const struct cv_slot *slot)
 {

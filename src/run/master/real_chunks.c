@@ -240,6 +240,16 @@ static void slot_silent(void *context, struct cv_slot *slot)
     cv_note_silent(run->asked, run->staff.names[slot->worker]);
 }
 
+/* Once is enough: it is the same with all chunks. */
+static void slot_held(void *context, struct cv_slot *slot)
+{
+    struct cv_real_run *run = context;
+
+    if (!run->held)
+        cv_note_held(run->asked, run->staff.names[slot->worker]);
+    run->held = true;
+}
+
 /* A command that stayed has ended after a chunk: whether that was well. */
 static void slot_left(void *context, struct cv_slot *slot)
 {
@@ -272,6 +282,7 @@ static void set_up(struct cv_real_run *run, uint32_t worker, struct cv_slot *slo
     slot->timeout_s = run->asked->failing.timeout_s;
     slot->left = slot_left;
     slot->silent = slot_silent;
+    slot->held = slot_held;
     slot->ended = slot_ended;
     slot->arrived = slot_arrived;
     slot->cut_answered = cv_recall_answered;

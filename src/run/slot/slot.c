@@ -18,6 +18,8 @@ enum { TURN = 8 << 20 };
 static const double GRACE_S = 1;
 /* After so many signals there is none that could help. */
 enum { SIGNALS = 2 };
+/* It is worth a word when children of a command that has ended work on for so long. */
+static const double HELD_S = 5;
 
 /* --- for all kinds ------------------------------------------------------------------------ */
 
@@ -34,6 +36,7 @@ void cv_slot_release(struct cv_slot *slot)
     close_output(slot);
     cv_poller_remove(slot->poller, &slot->end_watch);
     cv_poller_cancel(slot->poller, &slot->timer);
+    cv_poller_cancel(slot->poller, &slot->patience);
 }
 
 static void broke(void *context, const struct cleave_error *err)
@@ -192,9 +195,17 @@ static void output_ready(void *context, unsigned events)
     check_over(slot);
 }
 
+static void held(void *context)
+{
+    struct cv_slot *slot = context;
+
+    slot->held(slot->context, slot);
+}
+
 static void process_ended(void *context, unsigned events)
 {
     struct cv_slot *slot = context;
+    struct cleave_error err;
 
     (void)events;
     slot->exited = true;
@@ -205,9 +216,14 @@ static void process_ended(void *context, unsigned events)
         check_over(slot);
     /* Children go on with the input and the output. But when it has failed, nobody wants
      * what they write: they get a moment, then they are stopped. */
-    if (slot->busy && slot->exited && slot->kills == 0 &&
-        cv_process_failed(&slot->process))
+    if (!slot->busy || !slot->exited || slot->kills > 0)
+        return;
+    if (cv_process_failed(&slot->process))
         cv_slot_kill_soon(slot);
+    else if (slot->held != NULL &&
+             cv_poller_set(slot->poller, &slot->patience, cv_clock_s() + HELD_S, held,
+                           slot, &err) != CLEAVE_OK)
+        broke(slot, &err);
 }
 
 static void all_fed(void *context, struct cv_inlet *inlet)

@@ -78,6 +78,9 @@ struct cv_slot {
     void (*left)(void *context, struct cv_slot *slot);
     /* The first answer is long in coming: perhaps it does not know that it should. */
     void (*silent)(void *context, struct cv_slot *slot);
+    /* The command has ended well, but somebody has held its output or input for a while
+     * since. May be NULL. */
+    void (*held)(void *context, struct cv_slot *slot);
     /* Of another machine: the piece is there; it was cut or could not be. */
     void (*arrived)(void *context, struct cv_slot *slot);
     void (*cut_answered)(void *context, struct cv_slot *slot, bool done);
@@ -91,7 +94,7 @@ struct cv_slot {
     struct cv_store *store;    /* owned until it is taken away                         */
     int out;                   /* owned end of a pipe; -1: closed                      */
     struct cv_watch out_watch, end_watch;
-    struct cv_timer timer;
+    struct cv_timer timer, patience; /* patience: with those who hold on              */
     double start_s; /* of the clock of the poller                                      */
     bool exited, stopping, timed_out;
     unsigned kills;    /* signals sent to stop it                                      */
