@@ -35,6 +35,18 @@ written() {
     cmp <(sort "$out") <(sort "$BATS_FILE_TMPDIR/expected")
 }
 
+# Outputs that come by bits, with a pause, and go on when the command has ended.
+slow() {
+    local out=$BATS_TEST_TMPDIR/out
+    ranks "$1" -o "$out" --block 4MB \
+        -- sh -c 'awk "{ print; fflush() } NR == 400000 { system(\"sleep 0.02\") }"; (sleep 0.05; echo end) &'
+    [ "$(grep -c '^end$' "$out")" -ge 2 ]
+    cmp <(grep -v '^end$' "$out") "$NUMBERS"
+}
+
+@test "openmpi: large outputs that come by bits" { slow openmpi; }
+@test "mpich: large outputs that come by bits" { slow mpich; }
+
 @test "openmpi: large outputs are written in their turn" { written openmpi; }
 @test "mpich: large outputs are written in their turn" { written mpich; }
 

@@ -10,14 +10,18 @@
 
 /* So long the master waits for ranks that do not move any more. */
 static const double PATIENCE_S = 15;
+/* Open MPI looks at the requests first, and then for what has come. */
+#ifdef OPEN_MPI
 enum { LOOKS = 2 };
+#else
+enum { LOOKS = 1 };
+#endif
 
 /* Note which slabs MPI is finished with. */
 static bool look(struct cv_bridge *bridge)
 {
     int n = 0, code = MPI_SUCCESS;
 
-    /* Open MPI looks first, and then for what has come. */
     for (int i = 0; i < LOOKS && n == 0; i++)
         code = MPI_Testsome(bridge->nrequests, bridge->requests, &n, bridge->done,
                             bridge->statuses);

@@ -3,7 +3,7 @@
 
 #include <sched.h>
 
-static const double NAP_S = 100e-6, LONGEST_NAP_S = 1e-3;
+static const double NAP_S = 200e-6, LONGEST_NAP_S = 1e-3;
 static const double NO_NAP_S = 2e-6; /* shorter ones are not worth the call */
 
 double cv_nap_clock_s(void)

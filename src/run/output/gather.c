@@ -13,7 +13,9 @@
 #include "base/fail.h"
 #include "run/output/gather_parts.h"
 
-enum { STEP = 4 << 20 }; /* written in one turn of the poller */
+/* Written in one turn of the poller. What is in blocks comes over links, which may bring
+ * more in a turn than the smaller one. */
+enum { STEP = 4 << 20, STEP_BLOCKS = 32 << 20 };
 
 enum cleave_status cv_gather_new(const struct cv_gather_options *options,
                                  struct cv_gather **out, struct cleave_error *err)
@@ -236,7 +238,9 @@ enum cleave_status cv_gather_pump(struct cv_gather *gather, uint64_t most,
 static void turn(struct cv_gather *gather)
 {
     enum cv_gather_state state;
-    enum cleave_status status = pump(gather, STEP, &state);
+    const struct cv_store *next = next_store(gather);
+    enum cleave_status status =
+        pump(gather, next != NULL && next->in_blocks ? STEP_BLOCKS : STEP, &state);
 
     if (status == CLEAVE_OK)
         status =

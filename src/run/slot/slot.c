@@ -3,6 +3,7 @@
 #include "run/slot/slot.h"
 
 #include <assert.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,6 +14,10 @@
 
 /* Bytes moved before others get their turn. */
 enum { TURN = 8 << 20 };
+/* An output of so many bytes that comes in pieces smaller than these is let alone for a
+ * moment; its pipe holds what comes until it is over. */
+enum { LARGE = 1 << 20, PIECES = 128 * 1024 };
+static const double REST_S = 1e-3;
 /* It is waited so long after the polite signal, after the other one, and after the failure
  * of a command whose output somebody still holds. */
 static const double GRACE_S = 1;
@@ -26,6 +31,7 @@ static const double HELD_S = 5;
 static void close_output(struct cv_slot *slot)
 {
     cv_poller_remove(slot->poller, &slot->out_watch);
+    cv_poller_cancel(slot->poller, &slot->rest);
     cv_close(&slot->out);
 }
 
@@ -178,9 +184,37 @@ static void check_over(struct cv_slot *slot)
         finish(slot);
 }
 
+static void rested(void *context)
+{
+    struct cv_slot *slot = context;
+    struct cleave_error err;
+
+    if (slot->out >= 0 &&
+        cv_poller_modify(slot->poller, &slot->out_watch, CV_READABLE, &err) != CLEAVE_OK)
+        broke(slot, &err);
+}
+
+/* Let a large output that goes on over a link gather in its pipe, if that is wide enough: to
+ * look at every few kilobytes would take longer than to read them. Its end is seen at
+ * once. */
+static void rest(struct cv_slot *slot)
+{
+    struct cleave_error err;
+
+    if (!slot->sends || slot->out_watch.events == 0 ||
+        cv_store_size(slot->store) < LARGE ||
+        fcntl(slot->out, F_GETPIPE_SZ) < CV_PIPE_WIDE)
+        return;
+    if (cv_poller_modify(slot->poller, &slot->out_watch, 0, &err) != CLEAVE_OK ||
+        cv_poller_set(slot->poller, &slot->rest, cv_clock_s() + REST_S, rested, slot,
+                      &err) != CLEAVE_OK)
+        broke(slot, &err);
+}
+
 static void output_ready(void *context, unsigned events)
 {
     struct cv_slot *slot = context;
+    const uint64_t before = cv_store_size(slot->store);
     enum cv_store_state state;
     struct cleave_error err;
 
@@ -189,6 +223,8 @@ static void output_ready(void *context, unsigned events)
         broke(slot, &err);
         return;
     }
+    if (state == CV_STORE_EMPTY && cv_store_size(slot->store) - before < PIECES)
+        rest(slot);
     if (state != CV_STORE_END)
         return;
     close_output(slot);

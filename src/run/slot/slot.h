@@ -95,6 +95,7 @@ struct cv_slot {
     int out;                   /* owned end of a pipe; -1: closed                      */
     struct cv_watch out_watch, end_watch;
     struct cv_timer timer, patience; /* patience: with those who hold on              */
+    struct cv_timer rest; /* until the output is read on                                */
     double start_s; /* of the clock of the poller                                      */
     bool exited, stopping, timed_out;
     unsigned kills;    /* signals sent to stop it                                      */
