@@ -90,6 +90,7 @@ struct job {
     bool silent; /* commands that write nothing */
     bool to_file, journal, json, joblog, keep_failed, poison, small_memory;
     int retries;
+    const char *halt;
     double timeout_s, host_timeout_s;
     uint32_t block, workers, nhosts, slots[MOST_HOSTS];
     bool place_here; /* a place on this machine beside the hosts     */
@@ -135,6 +136,7 @@ struct trial {
     uint64_t file_size; /* the most that files may have; 0 for no limit */
     uint64_t
         disk_room; /* the disk has so much more than the inputs take; 0 for no limit */
+    uint32_t round, more_rounds; /* it is resumed and stopped again       */
     bool resume, damage_journal, cut_journal;
     /* what happened */
     int status; /* as of waitpid                                       */
@@ -150,6 +152,7 @@ struct fault {
     void (*prepare)(struct trial *trial);
 };
 
+void fault_add_another(struct trial *trial);
 extern const struct fault faults[];
 extern const size_t nfaults;
 

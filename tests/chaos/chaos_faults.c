@@ -78,7 +78,8 @@ static void strike(struct trial *trial, enum role victim, int sign)
     trial->strikes = true;
     trial->victim = victim;
     trial->sign = sign;
-    trial->after = 1 + (uint32_t)chance_below(&trial->chance, 8);
+    trial->after = 1 + (uint32_t)chance_below(&trial->chance,
+                                              chance_one_in(&trial->chance, 4) ? 20 : 8);
     trial->later_s = 1e-3 * (double)chance_below(&trial->chance, 20);
 }
 
@@ -98,6 +99,8 @@ static void stopped_for_good(struct trial *trial, int sign)
     strike(trial, THE_MASTER, sign);
     if (!chance_one_in(&trial->chance, 3))
         with_journal(trial);
+    if (trial->resume && chance_one_in(&trial->chance, 3))
+        trial->more_rounds = 1 + (uint32_t)chance_below(&trial->chance, 2);
     trial->expect = MAY_FAIL;
 }
 
@@ -112,6 +115,7 @@ static void kill_master_slow(struct trial *trial)
     stopped_for_good(trial, SIGKILL);
     on_this_machine(trial);
     trial->resume = false;
+    trial->more_rounds = 0;
     trial->after = 1;
     /* A run that is 50 ms old has somebody who looks after them. */
     trial->later_s = 0.3;
@@ -121,6 +125,14 @@ static void kill_master_slow(struct trial *trial)
 static void interrupt_master(struct trial *trial)
 {
     stopped_for_good(trial, chance_one_in(&trial->chance, 2) ? SIGINT : SIGTERM);
+}
+
+/* Hosts are asked for again; nothing else changes. */
+static void hang_up_master(struct trial *trial)
+{
+    with_work(trial);
+    with_hosts(trial, 1);
+    strike(trial, THE_MASTER, SIGHUP);
 }
 
 static void pause_master(struct trial *trial)
@@ -155,6 +167,8 @@ static void poison(struct trial *trial)
     job->pairs = false;
     job->size += 2000;
     job->keep_failed = !chance_one_in(&trial->chance, 3);
+    if (chance_one_in(&trial->chance, 4))
+        job->halt = chance_one_in(&trial->chance, 2) ? "soon,fail=1" : "now,fail=1";
     trial->expect = MUST_FAIL;
 }
 
@@ -372,11 +386,27 @@ static void input_changes(struct trial *trial)
     trial->expect = MAY_FAIL;
 }
 
+/* Another one that has to be got over, on the way. */
+void fault_add_another(struct trial *trial)
+{
+    struct job *job = &trial->job;
+    static const char *const whats[] = { "flip", "cut", "drop", "noise" };
+
+    if (!chance_one_in(&trial->chance, 4) || job->nhosts == 0 ||
+        job->link[0][0] != '\0' || job->work[0] != '\0')
+        return;
+    snprintf(job->link[0], WORD, "do=%s way=%s at=%u once=%s",
+             whats[chance_below(&trial->chance, 4)],
+             chance_one_in(&trial->chance, 2) ? "in" : "out",
+             1500 + (uint32_t)chance_below(&trial->chance, 20000), trial->once);
+}
+
 const struct fault faults[] = {
     { "none", 10, none },
     { "kill-master", 10, kill_master },
     { "kill-master-slow", 3, kill_master_slow },
     { "interrupt-master", 10, interrupt_master },
+    { "hang-up-master", 3, hang_up_master },
     { "pause-master", 4, pause_master },
     { "kill-command", 8, kill_command },
     { "pause-command", 4, pause_command },

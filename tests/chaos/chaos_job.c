@@ -322,6 +322,10 @@ static void add_failures(struct words *words, const struct trial *trial, bool re
         add(words, "--retries");
         add(words, "%d", job->retries);
     }
+    if (job->halt != NULL) {
+        add(words, "--halt");
+        add(words, "%s", job->halt);
+    }
     if (job->timeout_s > 0) {
         add(words, "--timeout");
         add(words, "%gs", job->timeout_s);

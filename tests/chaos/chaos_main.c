@@ -102,9 +102,11 @@ enum verdict trial_run(struct trial *trial)
         return SKIPPED;
     }
     job_make(trial);
-    run_job(trial, true);
-    if (!check_run(trial, true))
-        return FAILED;
+    for (trial->round = 0; trial->round <= trial->more_rounds; trial->round++) {
+        run_job(trial, true);
+        if (!check_run(trial, true))
+            return FAILED;
+    }
     if (trial->resume && job->journal) {
         if (trial->damage_journal)
             damage(trial);
@@ -163,6 +165,7 @@ static void do_trial(const struct asked *asked, uint64_t number, struct result *
     choose_fault(&trial, asked->fault);
     job_choose(&trial);
     trial.fault->prepare(&trial);
+    fault_add_another(&trial);
     if (setting.verbose)
         printf("%" PRIu64 ":%" PRIu64 " %s\n", trial.seed, number, trial.fault->name);
     result->fault = (uint32_t)(trial.fault - faults);

@@ -142,7 +142,7 @@ static pid_t start(struct trial *trial, bool first, struct ends *ends)
     struct bytes store = { 0 };
     pid_t master;
 
-    job_words(trial, !first, &store, words);
+    job_words(trial, trial->round > 0, &store, words);
     if (setting.verbose) {
         for (size_t i = 0; words[i] != NULL; i++)
             printf("%s%s", i > 0 ? " " : "", words[i]);
@@ -280,15 +280,26 @@ static void end_all(struct trial *trial)
     }
 }
 
+static void forget_calls(const struct trial *trial)
+{
+    char path[2 * WORD];
+
+    snprintf(path, sizeof path, "%s/calls", trial->folder);
+    unlink(path);
+}
+
 void run_job(struct trial *trial, bool first)
 {
     struct strike strike = { 0 };
     struct ends ends;
     const double began_s = now_s();
-    const pid_t master = start(trial, first, &ends);
-    pid_t ended;
+    pid_t master, ended;
 
+    forget_calls(trial);
+    master = start(trial, first, &ends);
     trial->timed_out = false;
+    if (first)
+        trial->struck = false;
     while ((ended = waitpid(master, &trial->status, WNOHANG)) == 0) {
         if (first)
             maybe_strike(trial, master, &strike);
