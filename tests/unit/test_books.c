@@ -140,7 +140,8 @@ static void a_lost_chunk_is_left_again(void **state)
     piece = begin(books, 1);
     assert_true(cv_books_left(books) == RECORDS * RECORD - 400);
     books->running--;
-    assert_ok(cv_books_lose(books, 1, &(struct cv_want){ .units = 400, .told = true }, &piece, &err));
+    assert_ok(cv_books_lose(books, 1, &(struct cv_want){ .units = 400, .told = true },
+                            &piece, &err));
     assert_true(cv_books_left(books) == RECORDS * RECORD);
     assert_int_equal(books->lost, 1);
     assert_int_equal(books->pending, 0);
@@ -160,7 +161,8 @@ static void or_is_ordered_again_before_all_others(void **state)
     assert_ok(cv_books_order(books, 1, 200, &err));
     piece = begin(books, 1);
     books->running--;
-    assert_ok(cv_books_lose(books, 1, &(struct cv_want){ .units = 400, .told = true }, &piece, &err));
+    assert_ok(cv_books_lose(books, 1, &(struct cv_want){ .units = 400, .told = true },
+                            &piece, &err));
     assert_true(cv_books_left(books) == RECORDS * RECORD - 600);
     assert_int_equal(books->lost, 1);
     assert_int_equal(books->pending, 2);
@@ -178,7 +180,8 @@ static void an_order_for_which_nothing_is_left_is_done(void **state)
     cv_books_empty(&world->books, 2, &(struct cv_want){ .chunk = 7, .units = 30 });
     assert_event(&world->news, CLEAVE_SENT, 2, 7, 0);
     assert_event(&world->news, CLEAVE_DONE, 2, 7, 0);
-    cv_books_empty(&world->books, 2, &(struct cv_want){ .chunk = 8, .units = 30, .told = true });
+    cv_books_empty(&world->books, 2,
+                   &(struct cv_want){ .chunk = 8, .units = 30, .told = true });
     assert_event(&world->news, CLEAVE_DONE, 2, 8, 0);
     assert_no_event(&world->news);
 }
