@@ -27,6 +27,8 @@ static void forget(struct cv_handed_out *handed)
 
     while (known < handed->count && isnan(handed->asked[known]))
         known++;
+    if (known == 0) /* perhaps because there is no list yet */
+        return;
     memmove(handed->asked, handed->asked + known,
             (handed->count - known) * sizeof *handed->asked);
     handed->count -= known;
