@@ -296,11 +296,12 @@ void cv_process_kill(struct cv_process *process)
 /* What goes wrong with it; chances are of a frame that it says, or of a connection. */
 struct script {
     double speed_Bps, latency_s, link_Bps, link_s;
-    double lives_s;  /* of a connection, on average; 0: for ever                    */
-    double silent;   /* chance that it ends by falling silent                       */
-    uint32_t lives;  /* connections that may be made; 0: any number                 */
-    uint32_t deaths; /* after so many it lives for ever; 0: never                    */
-    double early;    /* chance that a connection is cut before it is ready          */
+    double lives_s;   /* of a connection, on average; 0: for ever                    */
+    double silent;    /* chance that it ends by falling silent                       */
+    uint32_t lives;   /* connections that may be made; 0: any number                 */
+    uint32_t deaths;  /* after so many it lives for ever; 0: never                    */
+    double early;     /* chance that a connection is cut before it is ready          */
+    uint32_t earlies; /* so many of the first ones are                                */
     double twice, late, untrue, dropped; /* of frames: said twice, behind the next ... */
 };
 
@@ -761,7 +762,7 @@ enum cleave_status cv_link_open(struct cv_link *link, int in, int out,
     machine->free_s[0] = machine->free_s[1] = 0;
     link->broken = false;
     link->in = link->out = 1000;
-    if (chance(machine) < script->early)
+    if (chance(machine) < script->early || machine->made <= script->earlies)
         cv_poller_set(world.poller, &machine->dies,
                       world.now_s + 2.5 * script->link_s * chance(machine), break_link,
                       machine, NULL);

@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include <cleave/execute.h>
+#include <cleave/policy.h>
 
 #include "base/text.h"
 #include "run_check.h"
@@ -27,6 +28,7 @@ struct trial {
     uint32_t nhosts, slots[WORLD_HOSTS];
     enum cleave_port port;
     const char *policy;
+    const struct cleave_policy *own; /* instead of that                                */
     double block;
     bool steady; /* the first host never fails: so all must be done                    */
     bool honest; /* nobody says what is untrue                                         */
@@ -115,7 +117,9 @@ static void check(const struct trial *trial, enum cleave_status status,
     }
     if (trial->steady && status != CLEAVE_OK)
         complain(trial, "a host was there all the time, but %s", err->text);
-    if (trial->steady && trial->honest && world_poison == NULL && result->failed > 0)
+    /* What three hosts lose by chance cannot be told from poison. */
+    if (trial->steady && trial->honest && world_poison == NULL && trial->nhosts < 4 &&
+        result->failed > 0)
         complain(trial, "%llu chunks failed", (unsigned long long)result->failed);
     if (status == CLEAVE_OK && result->left_bytes > 0)
         complain(trial, "%g bytes are left", result->left_bytes);
@@ -164,7 +168,9 @@ static void run(struct trial *trial, struct cleave_execution_result **out)
             .output = { .descriptor = sink, .name = "out" },
             .crew = { .platform = platform },
             .hosts = { .list = hosts, .count = trial->nhosts, .timeout_s = 3 },
-            .sharing = { .policy = trial->block > 0 ? NULL : trial->policy,
+            .sharing = { .policy = trial->block > 0 || trial->own != NULL ? NULL
+                                                                          : trial->policy,
+                         .own_policy = trial->own,
                          .block = trial->block },
             /* Who never says that a chunk has ended is found out by its time. */
             .failing = { .timeout_s = trial->honest ? 0 : 100 },
@@ -378,6 +384,79 @@ static void a_bad_host_is_given_up(void **state)
     }
 }
 
+/* Several go and come back, with policies that do not hear of it: to be woken means to them
+ * that a time has come. */
+static void hosts_come_and_go(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < PORTS * POLICIES * 4; i++) {
+        struct trial trial = calm(i, 2 + i % 2, every_port[i % PORTS],
+                                  some_policies[i / PORTS % POLICIES], SIZE_MAX);
+
+        for (uint32_t h = 1; h < trial.nhosts; h++) {
+            machines[h].script.lives_s = 0.1 + 0.1 * (i % 7);
+            machines[h].script.deaths = 1 + i % 5;
+        }
+        trial.steady = true;
+        run(&trial, NULL);
+        free(trial.bytes);
+    }
+}
+
+/* A host that is there only when the workers have been chosen is of no use to a policy with
+ * fixed ones, and no hope when the others are gone. */
+static void too_late_is_no_hope(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < PORTS * POLICIES; i++) {
+        struct trial trial = calm(i, 2, every_port[i % PORTS],
+                                  some_policies[i / PORTS % POLICIES], SIZE_MAX);
+        struct cleave_execution_result *result;
+
+        machines[0].script.lives_s = 0.5;
+        machines[0].script.lives = 1;
+        machines[1].script.earlies = 1;
+        run(&trial, &result);
+        assert_non_null(result);
+        /* Only learn takes it on. */
+        assert_true(strcmp(trial.policy, "learn") != 0 || !(result->left_bytes > 0));
+        cleave_execution_free(result);
+        free(trial.bytes);
+    }
+}
+
+static uint32_t wakes;
+
+static void count_wakes(void *state, const struct cleave_view *view,
+                        const struct cleave_event *event, struct cleave_orders *orders)
+{
+    (void)state;
+    wakes += event->kind == CLEAVE_WAKE;
+    for (int i = 0; event->kind == CLEAVE_START && i < 8; i++)
+        cleave_order_send(orders, 0, view->units_total / 8);
+}
+
+/* Whoever does not know of hosts that come is not told of them. */
+static void only_who_asked_is_woken(void **state)
+{
+    const struct cleave_policy plain = { .name = "plain",
+                                         .decide = count_wakes,
+                                         .state_size = 1 };
+    struct trial trial = calm(0, 1, CLEAVE_PORT_MULTI, "plain", SIZE_MAX);
+    struct cleave_execution_result *result;
+
+    (void)state;
+    trial.own = &plain;
+    trial.steady = true;
+    machines[0].script.lives_s = 0.2;
+    machines[0].script.deaths = 2;
+    run(&trial, &result);
+    assert_true(result->lost > 0);
+    assert_int_equal(wakes, 0);
+    cleave_execution_free(result);
+    free(trial.bytes);
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -398,6 +477,9 @@ int main(void)
         cmocka_unit_test(the_only_host_comes_back),
         cmocka_unit_test(poison_is_one_failed_chunk),
         cmocka_unit_test(a_bad_host_is_given_up),
+        cmocka_unit_test(hosts_come_and_go),
+        cmocka_unit_test(only_who_asked_is_woken),
+        cmocka_unit_test(too_late_is_no_hope),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);
