@@ -35,6 +35,19 @@ plain() {
 @test "openmpi: outputs in order" { plain openmpi; }
 @test "mpich: outputs in order" { plain mpich; }
 
+two_files() {
+    needs "$1"
+    printf 'x\ny' >"$BATS_TEST_TMPDIR/one"
+    printf 'z\n' >"$BATS_TEST_TMPDIR/two"
+    for more in "" --shared-input; do
+        RANKS=3 ranks "$1" 0 -q $more -i "$BATS_TEST_TMPDIR/one" -i "$BATS_TEST_TMPDIR/two" -- cat
+        [ "$output" = "$(printf 'x\ny\nz')" ]
+    done
+}
+
+@test "openmpi: a file boundary is a record boundary" { two_files openmpi; }
+@test "mpich: a file boundary is a record boundary" { two_files mpich; }
+
 reduced() {
     needs "$1"
     # The order matters: partials are put one behind the other, on whatever rank.
