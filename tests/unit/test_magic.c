@@ -144,7 +144,8 @@ static void tar_is_known_behind_its_name(void **state)
     memcpy(bytes + 257,
            "ustar\0"
            "00",
-           8);
+           sizeof "ustar\0"
+                  "00");
     for (size_t length = 13; length < 262; length++) {
         assert_null(cv_magic_find(bytes, length, &undecided));
         assert_true(undecided);

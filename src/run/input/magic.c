@@ -98,7 +98,8 @@ const struct cv_magic *cv_magic_find(const char *bytes, size_t length, bool *und
             *undecided = false;
             return row;
         }
-        if (row->at == 0 ? length > 2 * (row->any & 1) : tar_perhaps(bytes, length))
+        if (row->at == 0 ? length > ((row->any & 1) != 0 ? 2 : 0)
+                         : tar_perhaps(bytes, length))
             perhaps = true;
     }
     *undecided = perhaps;
