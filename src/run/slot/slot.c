@@ -6,7 +6,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/fail.h"
 #include "base/signal_name.h"
@@ -18,143 +17,15 @@ enum { TURN = 8 << 20 };
  * moment; its pipe holds what comes until it is over. */
 enum { LARGE = 1 << 20, PIECES = 128 * 1024 };
 static const double REST_S = 1e-3;
-/* It is waited so long after the polite signal, after the other one, and after the failure
- * of a command whose output somebody still holds. */
-static const double GRACE_S = 1;
-/* After so many signals there is none that could help. */
-enum { SIGNALS = 2 };
 /* It is worth a word when children of a command that has ended work on for so long. */
 static const double HELD_S = 5;
 
-/* --- for all kinds ------------------------------------------------------------------------ */
+/* --- a command for each piece ------------------------------------------------------------- */
 
-static void close_output(struct cv_slot *slot)
+static void broke(struct cv_slot *slot, const struct cleave_error *err)
 {
-    cv_poller_remove(slot->poller, &slot->out_watch);
-    cv_poller_cancel(slot->poller, &slot->rest);
-    cv_close(&slot->out);
-}
-
-void cv_slot_release(struct cv_slot *slot)
-{
-    cv_inlet_close(&slot->in);
-    cv_inlet_close(&slot->mate);
-    close_output(slot);
-    cv_poller_remove(slot->poller, &slot->end_watch);
-    cv_poller_cancel(slot->poller, &slot->timer);
-    cv_poller_cancel(slot->poller, &slot->patience);
-}
-
-static void broke(void *context, const struct cleave_error *err)
-{
-    struct cv_slot *slot = context;
-
     slot->broke(slot->context, err);
 }
-
-static void kill_harder(void *context)
-{
-    cv_slot_kill(context);
-}
-
-void cv_slot_kill_soon(struct cv_slot *slot)
-{
-    struct cleave_error err;
-
-    if (cv_poller_set(slot->poller, &slot->timer, cv_clock_s() + GRACE_S, kill_harder,
-                      slot, &err) != CLEAVE_OK)
-        broke(slot, &err);
-}
-
-void cv_slot_kill(struct cv_slot *slot)
-{
-    if (slot->kills >= SIGNALS && slot->exited && slot->kind->abandon != NULL) {
-        slot->kind->abandon(slot);
-        return;
-    }
-    cv_process_signal(&slot->process, slot->kills++ == 0 ? SIGTERM : SIGKILL);
-    cv_slot_kill_soon(slot);
-}
-
-static void time_out(void *context)
-{
-    struct cv_slot *slot = context;
-
-    slot->timed_out = true;
-    cv_slot_kill(slot);
-}
-
-enum cleave_status cv_slot_limit(struct cv_slot *slot, struct cleave_error *err)
-{
-    if (slot->timeout_s <= 0)
-        return CLEAVE_OK;
-    return cv_poller_set(slot->poller, &slot->timer, cv_clock_s() + slot->timeout_s,
-                         time_out, slot, err);
-}
-
-size_t cv_slot_parts(struct cv_slot *slot, struct cv_part parts[CV_SLOT_PARTS])
-{
-    const struct cv_piece *piece = &slot->piece;
-    size_t count = 0;
-
-    if (piece->header.end > piece->header.begin)
-        parts[count++] = cv_piece_header(piece);
-    slot->body = count;
-    parts[count++] = cv_piece_body(piece);
-    if (piece->closing != CV_CLOSING_NONE)
-        parts[count++] = cv_piece_closing(piece);
-    return count;
-}
-
-size_t cv_slot_mate_parts(const struct cv_slot *slot, struct cv_part parts[1])
-{
-    if (slot->piece.mate_fd < 0)
-        return 0;
-    parts[0] = cv_piece_mate(&slot->piece);
-    return 1;
-}
-
-enum cleave_status cv_slot_open_pipes(struct cv_slot *slot, struct cv_slot_pipes *pipes,
-                                      struct cleave_error *err)
-{
-    CV_TRY(cv_pipe_open(&pipes->in, err));
-    CV_TRY(cv_pipe_open(&pipes->out, err));
-    if (slot->piece.mate_fd >= 0)
-        CV_TRY(cv_pipe_open(&pipes->mate, err));
-    slot->in.fd = pipes->in.write;
-    slot->out = pipes->out.read;
-    slot->mate.fd = pipes->mate.write;
-    pipes->in.write = pipes->out.read = pipes->mate.write = -1;
-    slot->in.poller = slot->mate.poller = slot->poller;
-    slot->in.context = slot->mate.context = slot;
-    slot->in.broke = slot->mate.broke = broke;
-    return CLEAVE_OK;
-}
-
-void cv_slot_close_pipes(struct cv_slot_pipes *pipes)
-{
-    cv_pipe_close(&pipes->in);
-    cv_pipe_close(&pipes->out);
-    cv_pipe_close(&pipes->mate);
-}
-
-enum cleave_status cv_slot_spawn(struct cv_slot *slot, struct cv_slot_pipes *pipes,
-                                 struct cleave_error *err)
-{
-    slot->exited = slot->stopping = slot->timed_out = false;
-    slot->kills = 0;
-    slot->fault = NULL;
-    return cv_process_start(&slot->process, slot->command,
-                            &(struct cv_process_files){
-                                .in = pipes->in.read,
-                                .out = pipes->out.write,
-                                .errors = -1,
-                                .extra = pipes->mate.read,
-                                .guard = cv_poller_guard(slot->poller) },
-                            cv_poller_old_mask(slot->poller), err);
-}
-
-/* --- a command for each piece ------------------------------------------------------------- */
 
 /* The process and its output have come to an end, or were given up. */
 static void finish(struct cv_slot *slot)
@@ -227,7 +98,7 @@ static void output_ready(void *context, unsigned events)
         rest(slot);
     if (state != CV_STORE_END)
         return;
-    close_output(slot);
+    cv_slot_close_output(slot);
     check_over(slot);
 }
 
@@ -273,7 +144,7 @@ static void abandon_single(struct cv_slot *slot)
 {
     cv_inlet_close(&slot->in);
     cv_inlet_close(&slot->mate);
-    close_output(slot);
+    cv_slot_close_output(slot);
     finish(slot);
 }
 

@@ -33,6 +33,8 @@ void cv_slot_close_pipes(struct cv_slot_pipes *pipes);
 /* Start the command with its ends of the pipes. */
 enum cleave_status cv_slot_spawn(struct cv_slot *slot, struct cv_slot_pipes *pipes,
                                  struct cleave_error *err);
+/* Hear no more of what the command writes. */
+void cv_slot_close_output(struct cv_slot *slot);
 /* Close all that the process had, and watch it no more. */
 void cv_slot_release(struct cv_slot *slot);
 /* Stop the command when it takes longer than it may, from now on. */

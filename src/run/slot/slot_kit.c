@@ -1,0 +1,136 @@
+/* slot_kit.c -- what the kinds of slots share. SPDX-License-Identifier: MIT */
+#include "run/slot/slot_kind.h"
+
+#include "base/fail.h"
+
+/* It is waited so long after the polite signal, after the other one, and after the failure
+ * of a command whose output somebody still holds. */
+static const double GRACE_S = 1;
+/* After so many signals there is none that could help. */
+enum { SIGNALS = 2 };
+
+void cv_slot_close_output(struct cv_slot *slot)
+{
+    cv_poller_remove(slot->poller, &slot->out_watch);
+    cv_poller_cancel(slot->poller, &slot->rest);
+    cv_close(&slot->out);
+}
+
+void cv_slot_release(struct cv_slot *slot)
+{
+    cv_inlet_close(&slot->in);
+    cv_inlet_close(&slot->mate);
+    cv_slot_close_output(slot);
+    cv_poller_remove(slot->poller, &slot->end_watch);
+    cv_poller_cancel(slot->poller, &slot->timer);
+    cv_poller_cancel(slot->poller, &slot->patience);
+}
+
+static void broke(void *context, const struct cleave_error *err)
+{
+    struct cv_slot *slot = context;
+
+    slot->broke(slot->context, err);
+}
+
+static void kill_harder(void *context)
+{
+    cv_slot_kill(context);
+}
+
+void cv_slot_kill_soon(struct cv_slot *slot)
+{
+    struct cleave_error err;
+
+    if (cv_poller_set(slot->poller, &slot->timer, cv_clock_s() + GRACE_S, kill_harder,
+                      slot, &err) != CLEAVE_OK)
+        broke(slot, &err);
+}
+
+void cv_slot_kill(struct cv_slot *slot)
+{
+    if (slot->kills >= SIGNALS && slot->exited && slot->kind->abandon != NULL) {
+        slot->kind->abandon(slot);
+        return;
+    }
+    cv_process_signal(&slot->process, slot->kills++ == 0 ? SIGTERM : SIGKILL);
+    cv_slot_kill_soon(slot);
+}
+
+static void time_out(void *context)
+{
+    struct cv_slot *slot = context;
+
+    slot->timed_out = true;
+    cv_slot_kill(slot);
+}
+
+enum cleave_status cv_slot_limit(struct cv_slot *slot, struct cleave_error *err)
+{
+    if (slot->timeout_s <= 0)
+        return CLEAVE_OK;
+    return cv_poller_set(slot->poller, &slot->timer, cv_clock_s() + slot->timeout_s,
+                         time_out, slot, err);
+}
+
+size_t cv_slot_parts(struct cv_slot *slot, struct cv_part parts[CV_SLOT_PARTS])
+{
+    const struct cv_piece *piece = &slot->piece;
+    size_t count = 0;
+
+    if (piece->header.end > piece->header.begin)
+        parts[count++] = cv_piece_header(piece);
+    slot->body = count;
+    parts[count++] = cv_piece_body(piece);
+    if (piece->closing != CV_CLOSING_NONE)
+        parts[count++] = cv_piece_closing(piece);
+    return count;
+}
+
+size_t cv_slot_mate_parts(const struct cv_slot *slot, struct cv_part parts[1])
+{
+    if (slot->piece.mate_fd < 0)
+        return 0;
+    parts[0] = cv_piece_mate(&slot->piece);
+    return 1;
+}
+
+enum cleave_status cv_slot_open_pipes(struct cv_slot *slot, struct cv_slot_pipes *pipes,
+                                      struct cleave_error *err)
+{
+    CV_TRY(cv_pipe_open(&pipes->in, err));
+    CV_TRY(cv_pipe_open(&pipes->out, err));
+    if (slot->piece.mate_fd >= 0)
+        CV_TRY(cv_pipe_open(&pipes->mate, err));
+    slot->in.fd = pipes->in.write;
+    slot->out = pipes->out.read;
+    slot->mate.fd = pipes->mate.write;
+    pipes->in.write = pipes->out.read = pipes->mate.write = -1;
+    slot->in.poller = slot->mate.poller = slot->poller;
+    slot->in.context = slot->mate.context = slot;
+    slot->in.broke = slot->mate.broke = broke;
+    return CLEAVE_OK;
+}
+
+void cv_slot_close_pipes(struct cv_slot_pipes *pipes)
+{
+    cv_pipe_close(&pipes->in);
+    cv_pipe_close(&pipes->out);
+    cv_pipe_close(&pipes->mate);
+}
+
+enum cleave_status cv_slot_spawn(struct cv_slot *slot, struct cv_slot_pipes *pipes,
+                                 struct cleave_error *err)
+{
+    slot->exited = slot->stopping = slot->timed_out = false;
+    slot->kills = 0;
+    slot->fault = NULL;
+    return cv_process_start(&slot->process, slot->command,
+                            &(struct cv_process_files){
+                                .in = pipes->in.read,
+                                .out = pipes->out.write,
+                                .errors = -1,
+                                .extra = pipes->mate.read,
+                                .guard = cv_poller_guard(slot->poller) },
+                            cv_poller_old_mask(slot->poller), err);
+}
