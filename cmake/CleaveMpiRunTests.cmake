@@ -31,7 +31,7 @@ if(CLEAVE_MPI_FLAVOURS)
     set_target_properties(test-mpi-bridge_check PROPERTIES
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/mpi OUTPUT_NAME bridge_check)
     add_library(test-mpi-refusing_mpi MODULE tests/mpi/refusing_mpi.c)
-    target_link_libraries(test-mpi-refusing_mpi PRIVATE cleave-flags)
+    target_link_libraries(test-mpi-refusing_mpi PRIVATE cleave-flags ${CMAKE_DL_LIBS})
     set_target_properties(test-mpi-refusing_mpi PROPERTIES PREFIX ""
         C_VISIBILITY_PRESET default OUTPUT_NAME refusing_mpi
         LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/mpi)

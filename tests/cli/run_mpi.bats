@@ -239,6 +239,38 @@ differing() {
 @test "openmpi: ranks with other words" { differing openmpi; }
 @test "mpich: ranks with other words" { differing mpich; }
 
+# A call of MPI that fails in the middle, of rank 0 and of a worker: all is done by others,
+# or it is said that it is not.
+refused() {
+    needs "$1"
+    local library out=$BATS_TEST_TMPDIR/out case
+    library=$(dirname "$CLEAVE")/tests/mpi/refusing_mpi.so
+    [ -e "$library" ] || skip "$library is not there"
+    if grep -q __asan_init "$CLEAVE" || grep -q __tsan_init "$CLEAVE"; then
+        skip "a sanitizer has to be loaded first"
+    fi
+    for case in MPI_Isend:3@0 MPI_Isend:3@1 MPI_Irecv:9@1 MPI_Testsome:30@0 \
+        MPI_Testsome:30@1 MPI_Ibarrier:1@1; do
+        rm -f "$out"
+        RANKS=3 run --separate-stderr timeout 60 "mpirun.$1" -n 3 env LD_PRELOAD="$library" \
+            REFUSE="${case%@*}" REFUSE_RANK="${case#*@}" "$CLEAVE" run --mpi -q \
+            -i "$NUMBERS" -o "$out" --block 50k -- tr 0-4 A-E
+        echo "$case: status $status, $stderr"
+        [ "$status" != 124 ]
+        if [ "$status" = 0 ]; then
+            same
+        else
+            grep -q '^cleave: ' <<<"$stderr"
+        fi
+        # A worker that cannot go on takes the job with it.
+        [[ $case != *@1 ]] || [ "$status" != 0 ]
+        [[ $case != *@1 || $stderr == *"--mpi: rank 1: MPI: the "* ]]
+    done
+}
+
+@test "openmpi: a call of MPI that fails" { refused openmpi; }
+@test "mpich: a call of MPI that fails" { refused mpich; }
+
 @test "not started by mpirun, or without a library for it" {
     unset OMPI_COMM_WORLD_RANK PMI_RANK PMIX_RANK
     cleave 2 run --mpi -i "$NUMBERS" -- cat

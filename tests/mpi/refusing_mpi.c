@@ -1,14 +1,61 @@
 /* refusing_mpi.c -- a call of MPI that fails, put before that of the library.
  * SPDX-License-Identifier: MIT
  *
- * It takes no arguments: those of the caller are left alone, and whatever MPI it is, an
- * error is another number than 0. */
+ * REFUSE=NAME:N lets the N-th call of that name fail on rank REFUSE_RANK; without it, it is
+ * the first MPI_Iallgather of all ranks. Whatever MPI it is: arguments are passed on as they
+ * are, in registers, and an error is another number than 0. */
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
-int MPI_Iallgather(void);
+typedef int call(intptr_t, intptr_t, intptr_t, intptr_t, intptr_t, intptr_t, intptr_t);
 
-int MPI_Iallgather(void)
+/* Whether it is the turn of this call; only one thread calls MPI. */
+static bool refuses(const char *name)
 {
+    static long calls;
+    const char *asked = getenv("REFUSE"), *rank = getenv("REFUSE_RANK"),
+               *own = getenv("OMPI_COMM_WORLD_RANK");
+    const size_t length = strlen(name);
+
+    if (own == NULL)
+        own = getenv("PMI_RANK");
+    if (asked == NULL || rank == NULL || own == NULL || strcmp(rank, own) != 0 ||
+        strncmp(asked, name, length) != 0 || asked[length] != ':')
+        return false;
+    return ++calls == strtol(asked + length + 1, NULL, 10);
+}
+
+#define REFUSING(name)                                                               \
+    call name;                                                                       \
+    int name(intptr_t a, intptr_t b, intptr_t c, intptr_t d, intptr_t e, intptr_t f, \
+             intptr_t g)                                                             \
+    {                                                                                \
+        call *theirs;                                                                \
+        *(void **)&theirs = dlsym(RTLD_DEFAULT, "P" #name);                          \
+        return refuses(#name) ? 1 : theirs(a, b, c, d, e, f, g);                     \
+    }
+
+REFUSING(MPI_Isend)
+REFUSING(MPI_Irecv)
+REFUSING(MPI_Testsome)
+REFUSING(MPI_Ibarrier)
+
+int MPI_Iallgather(intptr_t a, intptr_t b, intptr_t c, intptr_t d, intptr_t e, intptr_t f,
+                   intptr_t g, void *h);
+
+int MPI_Iallgather(intptr_t a, intptr_t b, intptr_t c, intptr_t d, intptr_t e, intptr_t f,
+                   intptr_t g, void *h)
+{
+    int (*theirs)(intptr_t, intptr_t, intptr_t, intptr_t, intptr_t, intptr_t, intptr_t,
+                  void *);
+
+    *(void **)&theirs = dlsym(RTLD_DEFAULT, "PMPI_Iallgather");
+    if (getenv("REFUSE") != NULL)
+        return theirs(a, b, c, d, e, f, g, h);
     sleep(2); /* the rank is about to end, and others may still be starting */
     return 1;
 }

@@ -177,18 +177,21 @@ int cv_run_mpi_close(struct cv_run_mpi *mpi, int status)
 {
     struct cleave_error err;
     struct cv_mpi_bridge *bridge = mpi->bridge;
+    uint32_t rank;
     bool master;
 
     if (bridge == NULL)
         return status;
     mpi->bridge = NULL;
-    master = bridge->rank == 0;
+    rank = bridge->rank;
+    master = rank == 0;
     hang_up(bridge);
     fflush(stdout); /* it may be the last chance */
     if (mpi->calls->close(bridge, status, &err) == CLEAVE_OK)
         return master ? status : CV_EXIT_DONE;
+    /* It goes without the others, and mpirun may end rank 0 before that can say why. */
     if (!master)
-        return CV_EXIT_DONE;
+        return cv_complain(CV_EXIT_FAILED, "--mpi: rank %u: %s", rank, err.text);
     return status == CV_EXIT_DONE ? cv_complain(CV_EXIT_FAILED, "--mpi: %s", err.text)
                                   : status;
 }

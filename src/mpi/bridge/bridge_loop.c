@@ -22,7 +22,7 @@ static bool look(struct cv_bridge *bridge)
 {
     int n = 0, code = MPI_SUCCESS;
 
-    for (int i = 0; i < LOOKS && n == 0; i++)
+    for (int i = 0; i < LOOKS && n == 0 && code == MPI_SUCCESS; i++)
         code = MPI_Testsome(bridge->nrequests, bridge->requests, &n, bridge->done,
                             bridge->statuses);
     if (code != MPI_SUCCESS && code != MPI_ERR_IN_STATUS) {
