@@ -162,8 +162,8 @@ static void broke(void *context, const struct cleave_error *err)
     side->broken++;
 }
 
-static void open_sides(struct side sides[2], struct cv_poller *poller, size_t room,
-                       const char *text)
+static void open_apart(struct side sides[2], struct cv_poller *const pollers[2],
+                       size_t room, const char *text)
 {
     memset(sides, 0, 2 * sizeof *sides);
     for (int i = 0; i < 2; i++) {
@@ -176,7 +176,7 @@ static void open_sides(struct side sides[2], struct cv_poller *poller, size_t ro
         side->end.channel.fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
         for (int k = 0; k < SLOTS; k++)
             side->end.slots[k] = malloc(room);
-        side->link.poller = poller;
+        side->link.poller = pollers[i];
         side->link.frame = take;
         side->link.more = more;
         side->link.broke = broke;
@@ -184,6 +184,12 @@ static void open_sides(struct side sides[2], struct cv_poller *poller, size_t ro
         side->link.silence_s = 60;
         must(cv_link_open_channel(&side->link, &side->end.channel, &err));
     }
+}
+
+static void open_sides(struct side sides[2], struct cv_poller *poller, size_t room,
+                       const char *text)
+{
+    open_apart(sides, (struct cv_poller *[]){ poller, poller }, room, text);
 }
 
 static void close_sides(struct side sides[2])
@@ -241,6 +247,34 @@ static void frames_of_all_sizes_arrive(void **state)
         assert_int_equal(sides[1].broken, 1);
         cv_poller_free(poller);
     }
+    free(text);
+}
+
+/* Even if there is a place for it, and none was there for the one before it. */
+static void a_frame_waits_for_those_before_it(void **state)
+{
+    char *text = make_text(6, 200000);
+    struct cv_poller *pollers[2];
+    struct side sides[2];
+
+    (void)state;
+    must(cv_poller_new(&pollers[0], &err));
+    must(cv_poller_new(&pollers[1], &err));
+    open_apart(sides, pollers, 1000, text);
+    sides[0].sent = sides[1].got = 5; /* a long one, and then a short one */
+    sides[0].given = 7;
+    send_next(&sides[0]);
+    must(cv_poller_wait(pollers[1], 10, &err));
+    assert_int_equal(sides[0].end.count, 0);
+    send_next(&sides[0]);
+    while (sides[1].got < 7) {
+        must(cv_poller_wait(pollers[0], 10, &err));
+        must(cv_poller_wait(pollers[1], 10, &err));
+        assert_int_equal(sides[1].broken, 0);
+    }
+    close_sides(sides);
+    cv_poller_free(pollers[0]);
+    cv_poller_free(pollers[1]);
     free(text);
 }
 
@@ -348,6 +382,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames_of_all_sizes_arrive),
+        cmocka_unit_test(a_frame_waits_for_those_before_it),
         cmocka_unit_test(a_frame_that_is_cut_is_an_error),
         cmocka_unit_test(a_damaged_frame_is_found_out),
         cmocka_unit_test(last_words_go_out_when_there_is_room),

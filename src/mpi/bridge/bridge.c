@@ -216,7 +216,7 @@ static void tell_started(struct cv_bridge *bridge, enum cleave_status status)
 {
     pthread_mutex_lock(&bridge->lock);
     bridge->started = true;
-    bridge->failed = status != CLEAVE_OK;
+    bridge->refused = status != CLEAVE_OK;
     pthread_cond_signal(&bridge->changed);
     pthread_mutex_unlock(&bridge->lock);
 }
@@ -318,7 +318,7 @@ static enum cleave_status open_bridge(const struct cv_mpi_words *own,
     pthread_mutex_lock(&bridge->lock);
     while (!bridge->started)
         pthread_cond_wait(&bridge->changed, &bridge->lock);
-    failed = bridge->failed; /* from here on it is the thread's */
+    failed = bridge->refused;
     pthread_mutex_unlock(&bridge->lock);
     if (!failed) {
         *out = &bridge->open;

@@ -81,9 +81,10 @@ struct cv_bridge {
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    bool started, failed; /* under the lock until started                             */
-    bool closing;         /* under the lock                                           */
-    int exit_status;      /* once closing                                             */
+    bool started, refused; /* under the lock: it is open, or has come to nothing        */
+    bool failed;           /* the thread's until that has ended                         */
+    bool closing;          /* under the lock                                           */
+    int exit_status;       /* once closing                                             */
     struct cleave_error err;
 
     MPI_Comm comm;
