@@ -26,7 +26,8 @@ static uint64_t pages(size_t length)
 void disk_begin(const struct trial *trial)
 {
     const struct job *job = &trial->job;
-    uint64_t size = SMALL_FILES * PAGE + trial->disk_room + pages(job->mates.length);
+    uint64_t size =
+        (uint64_t)SMALL_FILES * PAGE + trial->disk_room + pages(job->mates.length);
     char text[64];
 
     for (uint32_t f = 0; f < job->nfiles; f++)

@@ -18,6 +18,7 @@
 #include <ftw.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -281,30 +282,53 @@ static bool sum_up(const struct asked *asked, const struct board *board, double 
 
 /* --- options ------------------------------------------------------------------------------ */
 
+/* Whether there is such a program in PATH. */
+static bool in_path(const char *name)
+{
+    const char *at = getenv("PATH");
+    char path[2 * WORD];
+
+    while (at != NULL && *at != '\0') {
+        const size_t length = strcspn(at, ":");
+
+        snprintf(path, sizeof path, "%.*s/%s", (int)length, at, name);
+        if (access(path, X_OK) == 0)
+            return true;
+        at += length + (at[length] == ':');
+    }
+    return false;
+}
+
 static void find_programs(const char *cleave)
 {
-    static char self[WORD], program[WORD];
-    char path[2 * WORD];
-    const char *folders = getenv("PATH");
-    const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    char *slash;
+    static char self[PATH_MAX], program[PATH_MAX];
+    char path[2 * PATH_MAX];
+    int folder;
 
-    if (length < 0 || realpath(cleave, program) == NULL || access(program, X_OK) != 0)
+    if (readlink("/proc/self/exe", self, sizeof self - 1) < 0 ||
+        realpath(cleave, program) == NULL || access(program, X_OK) != 0)
         give_up("%s is no program", cleave);
     setting.self = self;
     setting.cleave = program;
-    snprintf(path, sizeof path, "%s", program);
-    slash = strrchr(path, '/');
-    for (int i = 0; i < 2 && folders != NULL; i++) {
-        char library[3 * WORD], run[3 * WORD];
-        const char *name = i == 0 ? "openmpi" : "mpich";
+    folder = (int)(strrchr(program, '/') - program);
+    snprintf(path, sizeof path, "%.*s/lib/openmpi/libcleave-mpi.so", folder, program);
+    setting.openmpi = access(path, R_OK) == 0 && in_path("mpirun.openmpi");
+    snprintf(path, sizeof path, "%.*s/lib/mpich/libcleave-mpi.so", folder, program);
+    setting.mpich = access(path, R_OK) == 0 && in_path("mpirun.mpich");
+}
 
-        snprintf(library, sizeof library, "%.*s/lib/%s/libcleave-mpi.so",
-                 (int)(slash - path), path, name);
-        snprintf(run, sizeof run, "command -v mpirun.%s >/dev/null 2>&1", name);
-        *(i == 0 ? &setting.openmpi : &setting.mpich) =
-            access(library, R_OK) == 0 && system(run) == 0;
-    }
+/* "SEED:NUMBER", for one trial. */
+static bool read_name(const char *text, struct asked *asked)
+{
+    char *rest;
+
+    asked->seed = strtoull(text, &rest, 10);
+    if (*rest != ':')
+        return false;
+    asked->first = strtoull(rest + 1, &rest, 10);
+    asked->count = 1;
+    asked->keep = true;
+    return *rest == '\0';
 }
 
 static void read_options(int argc, char **argv, struct asked *asked)
@@ -333,12 +357,11 @@ static void read_options(int argc, char **argv, struct asked *asked)
         else if (c == 't')
             tmp = optarg;
         else if (c == 'l')
-            setting.limit_s = atof(optarg);
+            setting.limit_s = strtod(optarg, NULL);
         else if (c == 'g')
-            setting.grace_s = atof(optarg);
-        else if (c == 'o' &&
-                 sscanf(optarg, "%" SCNu64 ":%" SCNu64, &asked->seed, &asked->first) == 2)
-            asked->count = 1, asked->keep = true;
+            setting.grace_s = strtod(optarg, NULL);
+        else if (c == 'o' && read_name(optarg, asked))
+            continue;
         else
             give_up("see the head of tests/chaos/chaos_main.c for the options");
     }

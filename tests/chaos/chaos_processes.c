@@ -21,7 +21,11 @@ static bool read_process(pid_t pid, struct process *out)
     text[fread(text, 1, sizeof text - 1, file)] = '\0';
     fclose(file);
     after = strrchr(text, ')');
-    return after != NULL && sscanf(after, ") %c %d", &out->state, &out->parent) == 2;
+    if (after == NULL || strlen(after) < 5)
+        return false;
+    out->state = after[2]; /* ") S 123 ..." */
+    out->parent = (pid_t)strtol(after + 4, NULL, 10);
+    return true;
 }
 
 static void read_words(struct process *process)
@@ -50,7 +54,7 @@ size_t descendants(struct process out[MOST_PROCESSES])
 
     for (const struct dirent *entry;
          folder != NULL && (entry = readdir(folder)) != NULL;) {
-        const pid_t pid = (pid_t)atoi(entry->d_name);
+        const pid_t pid = (pid_t)strtol(entry->d_name, NULL, 10);
 
         if (pid > 0 && count < 8192 && read_process(pid, &all[count]))
             count++;

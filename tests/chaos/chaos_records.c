@@ -135,17 +135,12 @@ void work_sum(const char *at, size_t length, struct bytes *out)
 
     for (const char *line = at, *end = at + length; line < end;) {
         const char *stop = memchr(line, '\n', (size_t)(end - line));
-        unsigned long long n = 1, value = 0;
+        char *rest;
+        const uint64_t first = strtoull(line + 1, &rest, 10);
 
-        if (stop == NULL)
-            stop = end;
-        if (sscanf(line, "=%llu %llu", &n, &value) != 2) {
-            n = 1;
-            sscanf(line, "L%*u %llu", &value);
-        }
-        count += n;
-        sum += value;
-        line = stop < end ? stop + 1 : end;
+        count += *line == '=' ? first : 1;
+        sum += strtoull(rest, NULL, 10);
+        line = stop != NULL ? stop + 1 : end;
     }
     bytes_print(out, "=%" PRIu64 " %" PRIu64 "\n", count, sum);
 }

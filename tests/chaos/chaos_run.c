@@ -131,7 +131,7 @@ static void become(const struct trial *trial, bool first, const struct ends *end
 
         setrlimit(RLIMIT_FSIZE, &limit);
     }
-    if (chdir(trial->folder) == 0)
+    if (words[0] != NULL && chdir(trial->folder) == 0)
         execvp(words[0], words);
     _exit(127);
 }
@@ -293,14 +293,14 @@ void run_job(struct trial *trial, bool first)
     struct strike strike = { 0 };
     struct ends ends;
     const double began_s = now_s();
-    pid_t master, ended;
+    pid_t master;
 
     forget_calls(trial);
     master = start(trial, first, &ends);
     trial->timed_out = false;
     if (first)
         trial->struck = false;
-    while ((ended = waitpid(master, &trial->status, WNOHANG)) == 0) {
+    while (waitpid(master, &trial->status, WNOHANG) == 0) {
         if (first)
             maybe_strike(trial, master, &strike);
         if (!trial->timed_out && now_s() - began_s > setting.limit_s)

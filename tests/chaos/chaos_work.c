@@ -220,7 +220,7 @@ int work_main(char **words)
         if ((value = value_of(*words, "mode")) != NULL)
             work.mode = value;
         else if ((value = value_of(*words, "kind")) != NULL)
-            work.kind = atoi(value);
+            work.kind = (int)strtol(value, NULL, 10);
         else if ((value = value_of(*words, "calls")) != NULL)
             work.calls = value;
         else if ((value = value_of(*words, "once")) != NULL)
@@ -228,7 +228,7 @@ int work_main(char **words)
         else if ((value = value_of(*words, "habit")) != NULL)
             work.habit = value;
         else if ((value = value_of(*words, "sleep")) != NULL)
-            work.sleep_us = (uint32_t)atol(value);
+            work.sleep_us = (uint32_t)strtoul(value, NULL, 10);
         else if (value_of(*words, "header") != NULL)
             work.header = true;
         else if (value_of(*words, "persistent") != NULL)
