@@ -179,6 +179,9 @@ static void there_and_back(void **state)
     write_file(input, "x\n", 2);
     source = open_lines(&splitter);
     journal = open_journal(CV_JOURNAL_NEW, &cat_lines, source);
+    /* An output that cannot be read leaves nothing behind. */
+    chunk = (struct cv_journal_chunk){ .begin = 0, .end = 10 };
+    assert_int_equal(cv_journal_add(journal, &chunk, fd, 0, 5, NULL), CLEAVE_EENGINE);
     for (size_t i = N; i-- > 0;) { /* not in order */
         chunk = (struct cv_journal_chunk){ .file = i / 3,
                                            .begin = 10 * i,

@@ -415,6 +415,8 @@ static void make_image(void)
 }
 
 static long how_many(const struct scenario *scenario);
+/* Those that have found something once. */
+static void try_known(const struct scenario *scenario, int *out_bad);
 
 /* What comes out when nothing fails; everything is loaded and set up by it, too. */
 static void warm_up(const struct scenario *scenario)
@@ -469,6 +471,7 @@ static int try_all(long some)
                 break;
             tried++;
         }
+        try_known(scenario, &bad);
         printf("%-20s %4ld of %ld\n", scenario->name, tried, count);
         total += tried;
     }
