@@ -71,21 +71,22 @@ static enum cleave_status follow(char **path, struct cleave_error *err)
 
 static enum cleave_status walk(struct cv_file_target *target, struct cleave_error *err)
 {
+    struct stat info;
+
     for (int links = 0; links <= MOST_LINKS; links++) {
-        if (lstat(target->path, &target->info) != 0)
+        if (lstat(target->path, &info) != 0)
             return errno == ENOENT ? CLEAVE_OK
                                    : cv_fail(err, CLEAVE_EINPUT, "%s", strerror(errno));
-        target->exists = true;
-        if (!S_ISLNK(target->info.st_mode))
-            return CLEAVE_OK;
-        target->magic = is_magic(target->path);
-        if (target->magic && stat(target->path, &target->info) != 0)
+        target->magic = S_ISLNK(info.st_mode) && is_magic(target->path);
+        if (target->magic && stat(target->path, &info) != 0)
             return cv_fail(err, CLEAVE_EINPUT, "%s", strerror(errno));
-        if (target->magic) {
-            target->descriptor = descriptor_of(target->path, &target->info);
+        if (!S_ISLNK(info.st_mode)) {
+            target->exists = true;
+            target->info = info;
+            if (target->magic)
+                target->descriptor = descriptor_of(target->path, &info);
             return CLEAVE_OK;
         }
-        target->exists = false;
         CV_TRY(follow(&target->path, err));
     }
     return cv_fail(err, CLEAVE_EINPUT, "%s", strerror(ELOOP));
@@ -132,6 +133,7 @@ void cv_descriptor_identify(int fd, struct cv_file_identity *out)
 void cv_file_identify(const char *path, struct cv_file_identity *out)
 {
     struct cv_file_target target;
+    struct stat info;
     size_t folder;
 
     *out = (struct cv_file_identity){ .known = false };
@@ -139,15 +141,16 @@ void cv_file_identify(const char *path, struct cv_file_identity *out)
         return;
     out->descriptor = target.magic;
     folder = cv_folder_length(target.path);
+    info = target.info;
     if (target.exists) {
         out->known = holds_bytes(target.info.st_mode);
     } else if (strlen(target.path + folder) < sizeof out->name) {
         memcpy(out->name, target.path + folder, strlen(target.path + folder) + 1);
         target.path[folder] = '\0';
-        out->known = stat(folder > 0 ? target.path : ".", &target.info) == 0;
+        out->known = stat(folder > 0 ? target.path : ".", &info) == 0;
     }
-    out->device = target.info.st_dev;
-    out->number = target.info.st_ino;
+    out->device = info.st_dev;
+    out->number = info.st_ino;
     cv_file_target_done(&target);
 }
 

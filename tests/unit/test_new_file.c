@@ -22,7 +22,7 @@ static char folder[] = "/tmp/cleave-new-file-XXXXXX";
 static int enter(void **state)
 {
     (void)state;
-    memcpy(folder + strlen(folder) - 6, "XXXXXX", 6);
+    snprintf(folder, sizeof folder, "/tmp/cleave-new-file-XXXXXX");
     umask(022);
     return mkdtemp(folder) != NULL ? chdir(folder) : -1;
 }

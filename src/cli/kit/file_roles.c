@@ -74,7 +74,9 @@ static void add_option(struct uses *uses, const struct cv_verb *verb,
     const void *field = values + option->offset;
     const enum cv_file_role role = role_of(option);
     const bool written = role >= CV_FILE_JOURNAL;
-    const struct cv_strings one = { (const char **)(uintptr_t)field, 1 };
+    const char *path =
+        option->kind == CV_OPTION_TEXT ? *(const char *const *)field : NULL;
+    const struct cv_strings one = { &path, 1 };
     const struct cv_strings *paths = option->kind == CV_OPTION_REPEAT ? field : &one;
 
     if (role == CV_FILE_NONE)
@@ -88,7 +90,7 @@ static void add_option(struct uses *uses, const struct cv_verb *verb,
     }
     if (role == CV_FILE_INPUT && paths->count == 0)
         add_stream(uses, STDIN_FILENO);
-    if (role == CV_FILE_RESULT && one.items[0] == NULL)
+    if (role == CV_FILE_RESULT && path == NULL)
         add_stream(uses, STDOUT_FILENO);
 }
 

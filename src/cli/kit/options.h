@@ -43,14 +43,14 @@ struct cv_strings {
 struct cv_option {
     const char *name; /* "--load"                                        */
     char letter;      /* 'o' for -o, 0 for none                          */
+    bool required;
     enum cv_option_kind kind;
+    enum cv_file_role file;
+    int value;            /* FLAG: what is stored                            */
     const char *argument; /* "AMOUNT" as help shows it; NULL for flags       */
     const char *help;     /* one or more sentences; wrapped when shown       */
     size_t offset;        /* of the field in the verb's values               */
-    bool required;
-    int value;          /* FLAG: what is stored                            */
-    double least, most; /* COUNT, NUMBER: the range, both ends allowed     */
-    enum cv_file_role file;
+    double least, most;   /* COUNT, NUMBER: the range, both ends allowed     */
     /* Optional, for what follows from a table elsewhere: the list that stands for "%s" in
      * `help`, and the words, with a space between, that complete the argument. */
     void (*add_list)(struct cv_text *out);
