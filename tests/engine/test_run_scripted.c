@@ -341,8 +341,9 @@ static void poison_is_one_failed_chunk(void **state)
     (void)state;
     for (uint32_t i = 0; i < PORTS * POLICIES * 4; i++) {
         const uint32_t nhosts = 1 + i % 4;
-        struct trial trial = calm(i, nhosts, every_port[i % PORTS],
-                                  some_policies[i / PORTS % POLICIES], 37 * (i % 27));
+        struct trial trial =
+            calm(i, nhosts, every_port[i % PORTS], some_policies[i / PORTS % POLICIES],
+                 (size_t)37 * (i % 27));
         struct cleave_execution_result *result;
         const char *poison;
 
