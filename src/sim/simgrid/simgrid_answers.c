@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/fail.h"
+#include "base/text.h"
 #include "model/platform/platform_internal.h"
 #include "sim/simgrid/simgrid_child.h"
 
@@ -75,28 +76,53 @@ static enum cleave_status no_star(struct cleave_error *err)
                    "belong together");
 }
 
-/* Workers first, then their names, each with its zero. */
+/* A name is for platform files, too. */
+static enum cleave_status check_name(const char *name, struct cleave_error *err)
+{
+    const size_t length = strlen(name);
+    char shown[64];
+
+    if (cv_worker_name_fits(name, length))
+        return CLEAVE_OK;
+    return cv_fail(err, CLEAVE_EINPUT,
+                   "expected hosts with names of 1 to %d bytes without spaces, got '%s'",
+                   CV_WORKER_NAME_MOST, cv_shown(name, length, shown, sizeof shown));
+}
+
+/* Names one behind the other, each with its zero. */
+static enum cleave_status read_names(const char *bytes, size_t length,
+                                     struct cv_group *groups, uint32_t n,
+                                     struct cleave_error *err)
+{
+    size_t at = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        if (at >= length)
+            return no_star(err);
+        CV_TRY(check_name(bytes + at, err));
+        groups[i].name = bytes + at;
+        groups[i].count = 1;
+        at += strlen(bytes + at) + 1;
+    }
+    return at == length ? CLEAVE_OK : no_star(err);
+}
+
+/* Workers first, then their names. */
 static enum cleave_status make_platform(const char *bytes, uint32_t n, size_t length,
                                         enum cleave_port port,
                                         struct cleave_platform **out,
                                         struct cleave_error *err)
 {
     const struct cleave_worker *workers = (const void *)bytes;
+    const size_t names = n * sizeof *workers;
     struct cv_group *groups = calloc(n, sizeof *groups);
-    size_t at = n * sizeof *workers;
     enum cleave_status status;
-    uint32_t named = 0;
 
     if (groups == NULL)
         return cv_fail_memory(err, "the workers of a topology");
-    for (; named < n && at < length; named++) {
-        groups[named].name = bytes + at;
-        groups[named].count = 1;
-        at += strlen(bytes + at) + 1;
-    }
-    status = named == n && at == length
-                 ? cv_platform_build(port, workers, groups, n, out, NULL, err)
-                 : no_star(err);
+    status = read_names(bytes + names, length - names, groups, n, err);
+    if (status == CLEAVE_OK)
+        status = cv_platform_build(port, workers, groups, n, out, NULL, err);
     free(groups);
     return status;
 }
