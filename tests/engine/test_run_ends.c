@@ -174,7 +174,7 @@ static void the_killed_take_their_commands_along(void **state)
 static void a_guard_that_is_not_needed_does_nothing(void **state)
 {
     const size_t before = open_descriptors();
-    struct cv_process process;
+    struct cv_process process = { .pidfd = -1 };
     struct cv_guard *guard;
 
     (void)state;
