@@ -50,7 +50,7 @@ static void add_spaced(void *in, void *inout, int *count, MPI_Datatype *type)
     int *b = inout;
 
     (void)type;
-    for (int i = 0; i < *count; i++)
+    for (size_t i = 0; i < (size_t)*count; i++)
         b[2 * i] += a[2 * i];
 }
 
@@ -66,17 +66,17 @@ static void in_order(MPI_Comm comm, int root, bool in_place)
     MPI_Type_contiguous(4, MPI_UNSIGNED, &matrix);
     MPI_Type_commit(&matrix);
     MPI_Op_create(multiply, 0, &op);
-    for (int i = 0; i < count; i++)
-        matrix_of(rank, i, own + 4 * i);
+    for (size_t i = 0; i < (size_t)count; i++)
+        matrix_of(rank, (int)i, own + 4 * i);
     memcpy(product, own, sizeof own);
     MPI_Reduce(in_place && rank == root ? MPI_IN_PLACE : own, product, count, matrix, op,
                root, comm);
-    for (int i = 0; i < count && rank == root; i++) {
+    for (size_t i = 0; i < (size_t)count && rank == root; i++) {
         unsigned next[4], all[4];
 
-        matrix_of(ranks - 1, i, all);
+        matrix_of(ranks - 1, (int)i, all);
         for (int r = ranks - 2, one = 1; r >= 0; r--) {
-            matrix_of(r, i, next);
+            matrix_of(r, (int)i, next);
             multiply(next, all, &one, &matrix);
         }
         check(memcmp(all, product + 4 * i, sizeof all) == 0, "matrices in order");
@@ -94,13 +94,14 @@ static void with_gaps(MPI_Comm comm)
     MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &spaced);
     MPI_Type_commit(&spaced);
     MPI_Op_create(add_spaced, 1, &op);
-    for (int i = 0; i < LONG; i++) {
-        own[2 * i] = rank + i;
+    for (size_t i = 0; i < LONG; i++) {
+        own[2 * i] = rank + (int)i;
         own[2 * i + 1] = sum[2 * i] = sum[2 * i + 1] = GAP;
     }
     MPI_Allreduce(own, sum, LONG, spaced, op, comm);
-    for (int i = 0; i < LONG; i++)
-        check(sum[2 * i] == ranks * (ranks - 1) / 2 + ranks * i && sum[2 * i + 1] == GAP,
+    for (size_t i = 0; i < LONG; i++)
+        check(sum[2 * i] == ranks * (ranks - 1) / 2 + ranks * (int)i &&
+                  sum[2 * i + 1] == GAP,
               "a type with gaps");
     MPI_Op_free(&op);
     MPI_Type_free(&spaced);

@@ -27,7 +27,7 @@ static size_t find(const struct cv_map_units *units, uint64_t unit)
 static enum cleave_status insert(struct cv_map_units *units, size_t at, uint64_t begin,
                                  uint64_t end, struct cleave_error *err)
 {
-    if (units->count == units->room) {
+    if (units->ranges == NULL || units->count == units->room) {
         struct cv_map_range *larger =
             cv_grow(units->ranges, &units->room, units->count + 1, sizeof *larger);
 
