@@ -210,7 +210,11 @@ static size_t damages_wanted(void)
     const char *text = getenv("CLEAVE_DAMAGES");
     const long n = text != NULL ? strtol(text, NULL, 10) : 0;
 
+#ifdef __SANITIZE_ADDRESS__
+    return n > 0 ? (size_t)n : 15;
+#else
     return n > 0 ? (size_t)n : 40;
+#endif
 }
 
 /* A place that is more likely in the small tables than such a small part of the file. */

@@ -34,7 +34,7 @@ fault(void); /* what it was                                            */
 static long
 kept_blocks(void); /* of memory, or 0 if that is not known                   */
 
-enum { LINES = 300, BLOCK = 1200, HANGS_S = 30, ROOM = 1 << 20 };
+enum { LINES = 300, BLOCK = 1200, HANGS_S = 60, ROOM = 1 << 20 };
 
 struct scenario {
     const char *name;

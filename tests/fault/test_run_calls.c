@@ -30,6 +30,12 @@ int main(void)
 
 enum { VARIANTS = 6, SHORT = -1, NEVER = -2 };
 
+#ifdef __SANITIZE_ADDRESS__
+enum { SOME = 6 };
+#else
+enum { SOME = 25 };
+#endif
+
 static long countdown = NEVER; /* until one fails                                       */
 static long calls;             /* that were made                                        */
 static int variant;
@@ -445,7 +451,7 @@ int main(int argc, char **argv)
     (void)argv;
     only_call = getenv("CLEAVE_FAULT_CALL");
     told = mmap(NULL, 32, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    return argc > 1 ? serve() : try_all(25);
+    return argc > 1 ? serve() : try_all(SOME);
 }
 
 #endif
