@@ -488,7 +488,7 @@ static void frames_out_of_turn_are_refused(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        static const unsigned char zeros[80];
+        static const unsigned char zeros[256];
         const struct cv_frame_kind *kind = cv_frame_kind(cases[i].type);
         static struct worker worker;
         int errors;

@@ -144,13 +144,13 @@ enum cv_stage cv_host_stage(const struct cv_host *host, const struct cv_frame_he
 
 void cv_host_owes(struct cv_host *host, const struct cv_slot *slot, bool end, bool cut)
 {
-    struct cv_owed *grown;
+    struct cv_owed *grown = host->owed;
 
-    if (host->state != CV_HOST_READY || (!end && !cut))
+    if (host->state != CV_HOST_READY || (!end && !cut) || host->nowed == OWED_MOST)
         return;
-    grown = host->nowed < OWED_MOST ? cv_grow(host->owed, &host->owed_room,
-                                              host->nowed + 1, sizeof *host->owed)
-                                    : NULL;
+    if (host->nowed == host->owed_room)
+        grown =
+            cv_grow(host->owed, &host->owed_room, host->nowed + 1, sizeof *host->owed);
     if (grown == NULL)
         return; /* it will be taken for a liar when it says so */
     host->owed = grown;
