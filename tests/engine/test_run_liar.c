@@ -31,17 +31,17 @@ enum moment { IN_HELLO, GREETED, ANNOUNCED, ARRIVED, COMPUTED, IN_END, ENDED };
 struct lie {
     enum moment when;
     uint8_t type; /* the frame                                                          */
+    uint16_t flags;
     uint32_t seat;
+    unsigned times; /* 0: once                                                       */
     uint64_t chunk; /* added to that of the piece                                       */
     uint64_t value;
-    uint16_t flags;
     const char *text; /* its payload; NULL: zeros, as many as there must be             */
-    bool idle;        /* from then on it only says that it is there                     */
-    bool complains; /* of its command, with every piece                                 */
-    unsigned times; /* 0: once                                                       */
     void (*bend)(struct cv_remote_end *end);
     struct cv_hello hello;
     const char *expected;
+    bool idle;      /* from then on it only says that it is there                     */
+    bool complains; /* of its command, with every piece                                 */
 };
 
 struct liar {

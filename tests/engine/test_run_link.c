@@ -361,7 +361,9 @@ static void only_a_moment_of_sending_is_under_way(void **state)
     assert_int_equal(sender.came, sender.host.in_flight);
     assert_int_equal(drain(&sender), 0);
     /* Each time all of it has come; 8 MB/s are 2 MB in a quarter of a second. */
-    for (double rate_Bps = 1e6; rate_Bps < 9e6; rate_Bps *= 2) {
+    for (int i = 0; i < 4; i++) {
+        const double rate_Bps = 1e6 * (1 << i);
+
         sender.host.since_s = 0; /* nothing is measured here */
         cv_send_got(&sender.slot, sender.came);
         sender.host.rate_Bps = rate_Bps;

@@ -179,10 +179,10 @@ static bool check_end(struct cv_host *host, const struct cv_slot *slot,
     const struct cv_remote *remote = &slot->remote;
     const uint64_t output = cv_store_size(slot->store);
 
-    if (!remote->computed && (end->flags & CV_END_STOPPED) == 0)
-        cv_host_accuse(host, "END of a command that has not ended");
-    else if (!remote->computed)
+    if (!remote->computed && (end->flags & CV_END_STOPPED) != 0)
         return true;
+    if (!remote->computed)
+        cv_host_accuse(host, "END of a command that has not ended");
     else if (end->come != remote->sent || end->come_sum != remote->sent_sum)
         cv_host_accuse(host,
                        "%llu bytes of a piece were sent there, and %llu%s have come",
