@@ -106,7 +106,7 @@ struct image {
 static inline struct image read_image(const char *path)
 {
     struct image image = { NULL, 0 };
-    struct stat facts;
+    struct stat facts = { .st_size = 0 };
     const int fd = open(path, O_RDONLY);
 
     assert_true(fd >= 0 && fstat(fd, &facts) == 0);

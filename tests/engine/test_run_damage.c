@@ -95,8 +95,7 @@ static void every_column(void **state)
         "UPDATE chunk SET output_bytes = output_bytes - 1 WHERE id = 4",
         "UPDATE chunk SET output_bytes = -1 WHERE id = 4",
         "UPDATE chunk SET output_bytes = 'many' WHERE id = 4",
-        "UPDATE chunk SET output_hash = (SELECT output_hash FROM chunk WHERE id = 5)"
-        " WHERE id = 4",
+        "UPDATE chunk SET output_hash = seal WHERE id = 4",
         "UPDATE chunk SET seal = (SELECT seal FROM chunk WHERE id = 5) WHERE id = 4",
         "UPDATE chunk SET seal = '' WHERE id = 4",
         "UPDATE output SET bytes = zeroblob(length(bytes)) WHERE chunk = 4",
@@ -104,9 +103,7 @@ static void every_column(void **state)
         "UPDATE output SET bytes = x'' WHERE chunk = 4",
         "UPDATE output SET bytes = bytes || x'00' WHERE chunk = 4",
         "UPDATE output SET bytes = zeroblob(60000000) WHERE chunk = 4",
-        "UPDATE output SET bytes = (SELECT bytes FROM output WHERE chunk = 5 AND part = "
-        "0)"
-        " WHERE chunk = 4",
+        "UPDATE output SET bytes = (SELECT min(bytes) FROM output) WHERE chunk = 4",
         "UPDATE output SET part = 1 WHERE chunk = 4",
         "INSERT INTO output VALUES (4, 1, 'more')",
         "DELETE FROM output WHERE chunk = 4",

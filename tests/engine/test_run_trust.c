@@ -46,16 +46,12 @@ static void other_schemas(void **state)
         "CREATE TABLE more (x)",
         "CREATE VIEW more AS SELECT * FROM chunk",
         "CREATE TRIGGER t AFTER INSERT ON chunk BEGIN DELETE FROM output; END",
-        "CREATE TRIGGER t AFTER INSERT ON input BEGIN"
-        " UPDATE output SET bytes = 'theirs'; END",
+        "CREATE TRIGGER t AFTER INSERT ON input BEGIN DELETE FROM output; END",
         "CREATE INDEX i ON chunk (file)",
         "CREATE INDEX i ON chunk (abs(file))",
         "CREATE VIRTUAL TABLE more USING fts5(x)",
-        "ALTER TABLE chunk RENAME TO real;"
-        "CREATE VIEW chunk AS SELECT * FROM real",
-        "ALTER TABLE output RENAME TO real;"
-        "CREATE VIEW output AS SELECT chunk, part, cast('theirs' AS BLOB) AS bytes"
-        " FROM real",
+        "ALTER TABLE chunk RENAME TO r; CREATE VIEW chunk AS SELECT * FROM r",
+        "ALTER TABLE output RENAME TO r; CREATE VIEW output AS SELECT * FROM r",
         "DROP TABLE run; CREATE VIEW run AS SELECT 0, 'cat', 'lines', 0, 0, 0, '', ''",
         "ALTER TABLE chunk ADD COLUMN more",
         "ALTER TABLE chunk ADD COLUMN more AS (abs(id))",

@@ -230,7 +230,9 @@ static size_t open_descriptors(void)
     DIR *list = opendir("/proc/self/fd");
     size_t n = 0;
 
-    while (list != NULL && readdir(list) != NULL)
+    if (list == NULL)
+        give_up("/proc/self/fd");
+    while (readdir(list) != NULL)
         n++;
     closedir(list);
     return n;
@@ -443,12 +445,18 @@ static void warm_up(const struct scenario *scenario)
 static int try_all(long some)
 {
     const char *wanted = getenv("CLEAVE_FAULTS");
-    char number[24] = "", only[64] = "";
+    char only[64] = "";
     long just = -1, total = 0;
     int bad = 0;
 
-    if (wanted != NULL && sscanf(wanted, "%20s %60[^,],%ld", number, only, &just) >= 1)
-        some = strcmp(number, "all") == 0 ? 0 : strtol(number, NULL, 10);
+    if (wanted != NULL) {
+        const char *blank = strchr(wanted, ' '), *comma = strchr(wanted, ',');
+
+        some = strncmp(wanted, "all", 3) == 0 ? 0 : strtol(wanted, NULL, 10);
+        if (blank != NULL)
+            snprintf(only, sizeof only, "%.*s", (int)strcspn(blank + 1, ","), blank + 1);
+        just = comma != NULL ? strtol(comma + 1, NULL, 10) : -1;
+    }
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     make_files();
     make_image();

@@ -32,7 +32,7 @@ static void require(int truth)
 /* Chunk k has an output of other bytes than its input. */
 static size_t output_size(uint64_t begin)
 {
-    return begin == 4 * CHUNK ? 20000 : (size_t)(begin % 97) + 1;
+    return begin == UINT64_C(4) * CHUNK ? 20000 : (size_t)(begin % 97) + 1;
 }
 
 static char output_byte(uint64_t begin, size_t i)
@@ -129,7 +129,7 @@ static void make_image(void)
     close(fd);
     made = open(database, O_RDONLY | O_CLOEXEC);
     image_size = (size_t)read(made, image, sizeof image);
-    require(made >= 0 && image_size > 2 * PAGE && image_size < sizeof image);
+    require(made >= 0 && image_size > (size_t)2 * PAGE && image_size < sizeof image);
     close(made);
 }
 
