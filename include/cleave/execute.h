@@ -45,18 +45,18 @@ struct cleave_progress {
     uint32_t busy, workers;
 };
 
-/* Another machine that does some of the work. Workers [first, first + slots) of the
- * platform are commands that run there at a time. */
 struct cleave_channel;
 
+/* Another machine that does some of the work. Workers [first, first + slots) of the
+ * platform are commands that run there at a time. */
 struct cleave_host {
     const char *name;
     /* Words of a command that connects standard input and output to `cleave worker` over
      * there, ended by NULL; or NULL, and `link` is a socket to it, taken over, unless there
      * is a `channel`: those of the command itself, for MPI. */
     const char *const *connect;
-    int link;
     struct cleave_channel *channel;
+    int link;
     uint32_t first, slots;
     bool shared_input; /* it may see the input                                         */
     /* When `connect` exits with CLEAVE_HOST_LACKS, this is run once with `push_file` as

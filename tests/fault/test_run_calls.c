@@ -402,7 +402,7 @@ long syscall(long number, ...)
 
     va_start(more, number);
     for (int i = 0; i < 6; i++)
-        a[i] = va_arg(more, long);
+        a[i] = va_arg(more, long); // NOLINT(clang-analyzer-valist.Uninitialized): it is
     va_end(more);
     if (number == SYS_pidfd_open)
         FAIL(pidfd_open, -1, EMFILE, ENOMEM, ENFILE);

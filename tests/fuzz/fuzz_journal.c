@@ -118,8 +118,11 @@ static void make_image(void)
         chunk.end = piece.body.end;
         size = output_size(chunk.begin);
         require(cv_source_hash(rerun.source, &piece, &chunk.hash, NULL) == CLEAVE_OK);
-        for (size_t i = 0; i < size; i++)
-            require(pwrite(fd, &(char){ output_byte(chunk.begin, i) }, 1, (off_t)i) == 1);
+        for (size_t i = 0; i < size; i++) {
+            const char byte = output_byte(chunk.begin, i);
+
+            require(pwrite(fd, &byte, 1, (off_t)i) == 1);
+        }
         if (k % 3 != 2)
             require(cv_journal_add(rerun.journal, &chunk, fd, 0, size, NULL) ==
                     CLEAVE_OK);

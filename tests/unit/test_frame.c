@@ -53,13 +53,14 @@ static void assert_refused(const unsigned char bytes[CV_FRAME_HEAD], const char 
 
 static void other_heads_are_refused(void **state)
 {
+    static const char ours[4] = { 'C', 'L', 'V', 'E' };
     unsigned char bytes[CV_FRAME_HEAD];
 
     (void)state;
     memcpy(bytes, "Last login: Monday\n\n............................", CV_FRAME_HEAD);
     assert_refused(bytes, "expected a frame of cleave, got 'Last login: Monday"
                           "\\x0a\\x0a............................'");
-    memcpy(bytes, "CLVE", 4);
+    memcpy(bytes, ours, sizeof ours);
     bytes[4] = 2;
     assert_refused(bytes, "expected frames of version 3, as cleave " CLEAVE_VERSION
                           " has them, got version 2: install the same cleave on both "

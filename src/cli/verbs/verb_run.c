@@ -190,7 +190,7 @@ static int judge_failure(enum cleave_status status,
 static int judge(enum cleave_status status, const struct cleave_execution_result *result,
                  const struct cleave_error *err)
 {
-    if (status != CLEAVE_OK)
+    if (status != CLEAVE_OK || result == NULL)
         return judge_failure(status, result, err);
     if (result->stopped_by != 0) /* too late to stop anything */
         return CV_EXIT_BY_SIGNAL + result->stopped_by;
