@@ -3,12 +3,14 @@
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 10
+# Some tests wait for clocks and processes, and leave their core to others.
+TESTS_AT_ONCE ?= $(shell expr $(JOBS) + \( $(JOBS) + 1 \) / 2)
 CHAOS ?= 200
 SEED ?= 1
 TESTS_ON = -DCLEAVE_TESTS=ON -DCLEAVE_WITH_CLP=ON
-# These spend their time in a browser, in ssh or in a solver, or do not start a program of
-# ours; other tests go through the rest.
-NOT_UNDER_ASAN = cli/report_page|cli/run_ssh|vectors/returns_open|^layers$$|^man/
+# These spend their time in a browser, in ssh, in a solver or in SimGrid, or do not start a
+# program of ours, or take minutes for what others go through as well.
+NOT_UNDER_ASAN = cli/report_page|cli/run_ssh|vectors/returns_open|^layers$$|^man/|^mutants$$|cli/mutants|cli/figures|cli/documents|parity_simgrid|cli/chaos|unit/test_returns_search
 CONFIGURE = cmake >/dev/null --preset
 
 .NOTPARALLEL:
@@ -31,46 +33,37 @@ tests:
 	@cmake --build build -j $(JOBS)
 
 check: tests ## all tests, and the rule of which folder may include which
-	@ctest --test-dir build --output-on-failure -j $(JOBS)
+	@ctest --test-dir build --output-on-failure -j $(TESTS_AT_ONCE)
 
 check-asan: ## all tests under AddressSanitizer and UBSan
 	@tools/install-deps check
 	@$(CONFIGURE) asan $(TESTS_ON)
 	@cmake --build build-asan -j $(JOBS)
-	@ctest --test-dir build-asan --output-on-failure -j $(JOBS) -E "$(NOT_UNDER_ASAN)"
+	@ctest --test-dir build-asan --output-on-failure -j $(TESTS_AT_ONCE) -E "$(NOT_UNDER_ASAN)"
 
 check-tsan: ## all tests under ThreadSanitizer
 	@tools/install-deps check
 	@$(CONFIGURE) tsan $(TESTS_ON)
 	@cmake --build build-tsan -j $(JOBS)
-	@tools/no-aslr ctest --test-dir build-tsan --output-on-failure -j $(JOBS)
+	@tools/no-aslr ctest --test-dir build-tsan --output-on-failure -j $(TESTS_AT_ONCE)
 
 check-threads: ## tests that have several threads, under ThreadSanitizer
 	@tools/install-deps check
 	@$(CONFIGURE) tsan $(TESTS_ON)
 	@cmake --build build-tsan -j $(JOBS) --target threaded
-	@tools/no-aslr ctest --test-dir build-tsan --output-on-failure -j $(JOBS) -L threads
+	@tools/no-aslr ctest --test-dir build-tsan --output-on-failure -j $(TESTS_AT_ONCE) -L threads
 
 check-clang: ## build all by clang, warnings are errors; exact cases must come out the same
 	@tools/install-deps clang
 	@$(CONFIGURE) clang $(TESTS_ON)
 	@cmake --build build-clang -j $(JOBS)
-	@ctest --test-dir build-clang --output-on-failure -j $(JOBS) -R '^vectors/' -E returns_open
+	@ctest --test-dir build-clang --output-on-failure -j $(TESTS_AT_ONCE) -R '^vectors/' -E returns_open
 
 check-fuzz: ## every fuzz target for FUZZ_SECONDS (10)
 	@tools/install-deps fuzz
 	@$(CONFIGURE) fuzz
 	@cmake --build build-fuzz -j $(JOBS) --target fuzzers
-	@for source in tests/fuzz/fuzz_*.c; do \
-	    name=$$(basename "$$source" .c); seeds=tests/fuzz/corpus/$$name; \
-	    test -f "$$source" || continue; \
-	    test -d "$$seeds" || seeds=; \
-	    mkdir -p build-fuzz/corpus/$$name; \
-	    echo "fuzzing $$name for $(FUZZ_SECONDS) s"; \
-	    build-fuzz/$$name -max_total_time=$(FUZZ_SECONDS) -max_len=4096 -timeout=10 \
-	        -print_final_stats=1 -verbosity=0 -artifact_prefix=build-fuzz/$$name- \
-	        build-fuzz/corpus/$$name $$seeds || exit 1; \
-	done
+	@tools/fuzz $(FUZZ_SECONDS)
 
 chaos: tests ## CHAOS (200) random faults of SEED (1) happen to runs, and nothing may be lost
 	@build/chaos -n $(CHAOS) -s $(SEED) -j $(JOBS) --cleave build/cleave

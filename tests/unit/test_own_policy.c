@@ -435,7 +435,7 @@ static void shares_out_a_file(void **state)
     const int fd = mkstemp(path);
     FILE *in = fdopen(fd, "w"), *out = tmpfile();
     struct cleave_execution execution = { .command = command,
-                                          .input = { files, 1, NULL, false, NULL },
+                                          .input = { .files = files, .count = 1 },
                                           .output = { .name = "out" },
                                           .crew.count = 2,
                                           .sharing.own_policy = &thirds };

@@ -88,11 +88,12 @@ static bool move(struct cv_bridge *bridge)
     for (uint32_t i = 0; i < bridge->nlines; i++) {
         struct cv_bridge_line *line = &bridge->lines[i];
 
-        if (line->peers)
-            moved |= cv_bridge_peers_deliver(bridge, line) |
-                     cv_bridge_line_settle(bridge, line);
-        else
+        if (line->peers) {
+            moved |= cv_bridge_peers_deliver(bridge, line);
+            moved |= cv_bridge_line_settle(bridge, line);
+        } else {
             moved |= cv_bridge_link_move(bridge, line);
+        }
     }
     return moved;
 }
