@@ -3,6 +3,7 @@
 # The hosts here are processes of this machine, reached through pipes; relay.c makes bad links
 # of good ones. Real ones, by ssh, are in run_ssh.bats.
 load helper
+load job
 
 # What a hung run would take; nothing here depends on how long things last.
 LONG=100
@@ -28,27 +29,6 @@ hosts() {
     for line in "$@"; do
         echo "  - {speed: 1e7, bandwidth: 1e8, $line}"
     done
-}
-
-# job ARGUMENT... -- cleave run -q; its output is in out, the status must be 0.
-job() {
-    timeout $LONG "$CLEAVE" run -q "$@" >out 2>err || {
-        echo "cleave run $*: exit status $?"
-        cat err
-        return 1
-    }
-}
-
-# fails_with STATUS ARGUMENT... -- the same with another status.
-fails_with() {
-    local expected=$1 got=0
-    shift
-    timeout $LONG "$CLEAVE" run -q "$@" >out 2>err || got=$?
-    if [ "$got" -ne "$expected" ]; then
-        echo "cleave run $*: exit status $got, expected $expected"
-        cat err
-        return 1
-    fi
 }
 
 @test "outputs of hosts are the same as here" {

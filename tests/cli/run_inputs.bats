@@ -1,6 +1,7 @@
 # run_inputs.bats -- what cleave run takes for its input, and what it refuses.
 # SPDX-License-Identifier: MIT
 load helper
+load job
 
 # What a hung run would take; nothing here depends on how long things last.
 LONG=60
@@ -8,27 +9,6 @@ LONG=60
 prepare() {
     T=$BATS_TEST_TMPDIR
     cd "$T" || return 1
-}
-
-# job ARGUMENT... -- cleave run -q, its output in out; the status must be 0.
-job() {
-    timeout $LONG "$CLEAVE" run -q "$@" >out 2>err || {
-        echo "cleave run $*: exit status $?"
-        cat err
-        return 1
-    }
-}
-
-# fails_with STATUS ARGUMENT... -- the same with another status.
-fails_with() {
-    local expected=$1 got=0
-    shift
-    timeout $LONG "$CLEAVE" run -q "$@" >out 2>err || got=$?
-    if [ "$got" -ne "$expected" ]; then
-        echo "cleave run $*: exit status $got, expected $expected"
-        cat err
-        return 1
-    fi
 }
 
 # says TEXT -- the last run wrote this one line to standard error, and nothing else.
