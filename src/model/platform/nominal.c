@@ -2,9 +2,7 @@
 #include "model/platform/nominal.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-#include "base/text.h"
 #include "model/platform/platform_internal.h"
 
 /* Links on one machine are pipes, so wide that they never matter; those to ranks may be a
@@ -14,18 +12,6 @@ static const struct cleave_worker workers[] = {
     [CV_NOMINAL_RANK] = { 1e8, 1e-3, 1e9, 0, 1e9, 0 },
     [CV_NOMINAL_CALL] = { 1e6, 1e-4, 1e9, 1e-5, 1e9, 1e-5 },
 };
-
-static enum cleave_status check_name(const char *name, struct cleave_error *err)
-{
-    const size_t length = strlen(name);
-    char shown[64];
-
-    if (cv_worker_name_fits(name, length))
-        return CLEAVE_OK;
-    return cv_fail(err, CLEAVE_EINPUT,
-                   "expected a name of 1 to %d bytes without spaces, got '%s'",
-                   CV_WORKER_NAME_MOST, cv_shown(name, length, shown, sizeof shown));
-}
 
 /* As many kinds as workers, all the same. */
 static enum cleave_status build(enum cv_nominal kind, const char *const *names,
@@ -37,7 +23,7 @@ static enum cleave_status build(enum cv_nominal kind, const char *const *names,
         kinds[i] = workers[kind];
         if (names == NULL)
             continue;
-        CV_TRY(check_name(names[i], err));
+        CV_TRY(cv_worker_name_check(names[i], "a name", err));
         groups[i] = (struct cv_group){ .name = names[i], .count = 1 };
     }
     return names == NULL ? cleave_platform_new(CLEAVE_PORT_MULTI, kinds, count, out, err)

@@ -34,6 +34,19 @@ bool cv_worker_name_fits(const char *name, size_t length)
            cv_printable(name, length, false);
 }
 
+enum cleave_status cv_worker_name_check(const char *name, const char *what,
+                                        struct cleave_error *err)
+{
+    const size_t length = strlen(name);
+    char shown[64];
+
+    if (cv_worker_name_fits(name, length))
+        return CLEAVE_OK;
+    return cv_fail(err, CLEAVE_EINPUT,
+                   "expected %s of 1 to %d bytes without spaces, got '%s'", what,
+                   CV_WORKER_NAME_MOST, cv_shown(name, length, shown, sizeof shown));
+}
+
 enum cleave_port cleave_platform_port(const struct cleave_platform *platform)
 {
     return platform->port;

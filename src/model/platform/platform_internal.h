@@ -12,6 +12,9 @@ enum { CV_WORKER_NAME_MOST = 64 }; /* bytes */
 
 /* Whether a worker may be called so: 1 to CV_WORKER_NAME_MOST bytes without spaces. */
 bool cv_worker_name_fits(const char *name, size_t length);
+/* Refused otherwise; `what` says what is expected to be so: "a name". */
+enum cleave_status cv_worker_name_check(const char *name, const char *what,
+                                        struct cleave_error *err);
 
 /* Workers that were declared together: `count` alike, from worker `first` on. */
 struct cv_group {

@@ -8,7 +8,6 @@
 
 #include "base/arena.h"
 #include "base/fail.h"
-#include "base/text.h"
 #include "model/platform/platform_internal.h"
 #include "sim/simgrid/simgrid_child.h"
 
@@ -76,19 +75,6 @@ static enum cleave_status no_star(struct cleave_error *err)
                    "belong together");
 }
 
-/* A name is for platform files, too. */
-static enum cleave_status check_name(const char *name, struct cleave_error *err)
-{
-    const size_t length = strlen(name);
-    char shown[64];
-
-    if (cv_worker_name_fits(name, length))
-        return CLEAVE_OK;
-    return cv_fail(err, CLEAVE_EINPUT,
-                   "expected hosts with names of 1 to %d bytes without spaces, got '%s'",
-                   CV_WORKER_NAME_MOST, cv_shown(name, length, shown, sizeof shown));
-}
-
 /* Names one behind the other, each with its zero. */
 static enum cleave_status read_names(const char *bytes, size_t length,
                                      struct cv_group *groups, uint32_t n,
@@ -99,7 +85,7 @@ static enum cleave_status read_names(const char *bytes, size_t length,
     for (uint32_t i = 0; i < n; i++) {
         if (at >= length)
             return no_star(err);
-        CV_TRY(check_name(bytes + at, err));
+        CV_TRY(cv_worker_name_check(bytes + at, "hosts with names", err));
         groups[i].name = bytes + at;
         groups[i].count = 1;
         at += strlen(bytes + at) + 1;
