@@ -47,6 +47,11 @@ enum cleave_event_kind {
     CLEAVE_ENDED,    /* a stream has ended: units_left is now all there is          */
     CLEAVE_RECALLED, /* so many units of the chunk were taken back from worker      */
     CLEAVE_LOST,     /* the chunk came to nothing: its units are left again         */
+    CLEAVE_STARTED,  /* the command of an open chunk has begun to read: it was begun
+                        at start_s, and has read since time_s                          */
+    CLEAVE_DRAINED,  /* the command has read all that its open chunk was given so far */
+    CLEAVE_EXTENDED, /* so many units were added to the open chunk, maybe none        */
+    CLEAVE_SEEN,     /* answers CLEAVE_LOOK: so many units of the chunk have been read */
 };
 
 struct cleave_event {
@@ -58,6 +63,10 @@ struct cleave_event {
     double time_s;  /* when it ended: now                                          */
     bool more;      /* other events of this very instant follow this one           */
     uint32_t peer;  /* the sender, in a reduction                                  */
+    double read_s;  /* of CLEAVE_DONE of what was an open chunk: when its command had
+                       read the end of its input; 0: not known                     */
+    double output;  /* of CLEAVE_SEEN: units that the command has written so far   */
+    double cpu_s;   /* of CLEAVE_SEEN: processor time it took so far; 0: not known */
 };
 
 enum cleave_order_kind {
@@ -66,6 +75,10 @@ enum cleave_order_kind {
     CLEAVE_COMBINE, /* `peer` sends its partial to `worker`, who combines it        */
     CLEAVE_RETURN,  /* `worker` sends the result of `chunk` back to the master      */
     CLEAVE_RECALL,  /* take up to `units` of what `worker` is computing back        */
+    CLEAVE_OPEN,    /* as CLEAVE_SEND, but the chunk stays open: it may be extended   */
+    CLEAVE_EXTEND,  /* give the open chunk of `worker` up to `units` more             */
+    CLEAVE_CLOSE,   /* that is all of it: the command reads the end of its input      */
+    CLEAVE_LOOK,    /* say how far `worker` has come with its chunk: CLEAVE_SEEN      */
 };
 
 struct cleave_order {
@@ -89,6 +102,14 @@ struct cleave_view {
                             until the plan says how much that is                   */
     double error;        /* expected relative error of declared costs, 0 = exact   */
     bool real;           /* not simulated: declared costs are a first guess        */
+    bool measured;       /* the declared costs were measured, if long ago          */
+    bool opens;          /* chunks may be opened: see cleave_order_open            */
+    double ahead;        /* units that a command is given before it reads them, which
+                            cannot be recalled                                     */
+    double hold;         /* of a stream: units that may wait or be at work at a time;
+                            0: any number                                          */
+    double unequal;      /* how many times faster one worker may be than another; 0:
+                            not known                                              */
     uint64_t seed;
     double transfer_s; /* reductions: declared cost of sending a partial            */
     double compute_s;  /* reductions: declared cost of combining two                */
@@ -109,8 +130,24 @@ void cleave_order_send(struct cleave_orders *orders, uint32_t worker, double uni
  * for the master's port in the order asked for; on port: one they share it with sends. */
 void cleave_order_return(struct cleave_orders *orders, uint32_t worker, uint64_t chunk);
 /* Ask for up to `units` of the chunk that `worker` is computing, from its end, as far as it
- * has not come to them. A CLEAVE_RECALLED event says how many are left again, maybe none. */
+ * has not come to them. A CLEAVE_RECALLED event says how many are left again, maybe none.
+ * An open chunk stays open. */
 void cleave_order_recall(struct cleave_orders *orders, uint32_t worker, double units);
+/* Open chunks, where the view says so. A command is started for `worker`, which has
+ * nothing else to do, and fed `units`, which may be 0: a command can start while it is not
+ * known yet what it is to read. Where it reads is decided with the first unit: from the
+ * first one on that nobody has. A CLEAVE_SENT event says how much was given. CLEAVE_STARTED
+ * comes when it has read some of it, CLEAVE_DRAINED whenever it has read all that it was
+ * given. Then it waits for more, or for the end. */
+void cleave_order_open(struct cleave_orders *orders, uint32_t worker, double units);
+/* Ask for up to `units` more for the open chunk of `worker`. A CLEAVE_EXTENDED event says how
+ * many there are: fewer if what follows is somebody else's, or done, or the end. */
+void cleave_order_extend(struct cleave_orders *orders, uint32_t worker, double units);
+/* Close the chunk of `worker`: its command reads the end and ends (CLEAVE_DONE). One that
+ * was never given anything is killed, and CLEAVE_DONE says 0 units. */
+void cleave_order_close(struct cleave_orders *orders, uint32_t worker);
+/* Ask how far `worker` is with its chunk: a CLEAVE_SEEN event comes at once. */
+void cleave_order_look(struct cleave_orders *orders, uint32_t worker);
 /* Ask for a CLEAVE_WAKE event at `time_s` that names `worker`. */
 void cleave_order_wake(struct cleave_orders *orders, uint32_t worker, double time_s);
 /* Ask `sender`, whose own combinations are all done, to send its partial to `receiver`.
@@ -195,6 +232,8 @@ struct cleave_policy {
                             policies come back as they get ready                    */
     bool hears_losses;    /* loads: is told of CLEAVE_LOST when a worker has gone; for
                             other policies somebody else stands in for it           */
+    bool opens_chunks;    /* loads: gives orders about open chunks where it may, and is
+                            told of CLEAVE_STARTED, CLEAVE_DRAINED and CLEAVE_EXTENDED */
     bool takes_joiners;   /* loads: there may be places that nobody has taken yet, which
                             are declared with next to no speed. Whoever takes one later
                             gets work: what was ordered for the place before, or what

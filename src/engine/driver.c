@@ -7,6 +7,7 @@
 
 #include "engine/handed_out.h"
 #include "engine/headway.h"
+#include "engine/open_check.h"
 #include "engine/reduce_check.h"
 #include "engine/return_check.h"
 #include "policy/kit/orders.h"
@@ -27,6 +28,7 @@ struct cv_driver {
     uint64_t chunks;
     struct cv_headway headway;
     struct cv_handed_out handed;    /* units sent                           */
+    struct cv_open_check open;      /* chunks that may be extended          */
     struct cv_reduce_check reduce;  /* of a reduction                       */
     struct cv_return_check returns; /* when results come back               */
 };
@@ -83,10 +85,12 @@ static enum cleave_status start_policy(struct cv_driver *driver, struct cleave_e
     memcpy(driver->state, driver->planned->state, policy->state_size);
     driver->view = driver->planned->view;
     driver->done_s = NULL;
+    driver->open.workers = NULL;
     if (policy->task == CLEAVE_TASK_LOAD) {
         driver->done_s =
             cv_array(&driver->arena, driver->view.nworkers, sizeof *driver->done_s);
-        if (driver->done_s == NULL)
+        if (driver->done_s == NULL ||
+            !cv_open_check_init(&driver->open, &driver->arena, driver->view.nworkers))
             return cv_fail_memory(err, "the state of a policy");
     }
     driver->orders.units_left = &driver->view.units_left;
@@ -102,6 +106,32 @@ static enum cleave_status start_policy(struct cv_driver *driver, struct cleave_e
     return policy->start == NULL
                ? CLEAVE_OK
                : policy->start(driver->state, &driver->view, &setup, err);
+}
+
+static bool is_about_open(const struct cleave_order *order)
+{
+    return order->kind == CLEAVE_OPEN || order->kind == CLEAVE_EXTEND ||
+           order->kind == CLEAVE_CLOSE || order->kind == CLEAVE_LOOK;
+}
+
+/* An order about an open chunk. */
+static enum cleave_status check_open_order(struct cv_driver *driver,
+                                           const struct cleave_order *order,
+                                           struct cleave_error *err)
+{
+    static const char *const VERBS[] = { [CLEAVE_OPEN] = "open",
+                                         [CLEAVE_EXTEND] = "extend",
+                                         [CLEAVE_CLOSE] = "close",
+                                         [CLEAVE_LOOK] = "look at" };
+    const char *fault = driver->view.opens ? cv_open_check_order(&driver->open, order)
+                                           : "chunks cannot be opened here";
+
+    if (fault != NULL)
+        return cv_fail(err, CLEAVE_EPOLICY,
+                       "policy '%s' asked to %s a chunk of worker %u: %s",
+                       driver->planned->policy->name, VERBS[order->kind], order->worker,
+                       fault);
+    return CLEAVE_OK;
 }
 
 /* An order to send a chunk or to fetch a result. */
@@ -124,7 +154,11 @@ static enum cleave_status check_load_order(struct cv_driver *driver,
     if (!(order->units >= 0) || isinf(order->units))
         return cv_fail(err, CLEAVE_EPOLICY, "policy '%s' sent %g units to worker %u",
                        name, order->units, order->worker);
-    if (order->kind == CLEAVE_RECALL)
+    if (is_about_open(order))
+        CV_TRY(check_open_order(driver, order, err));
+    if (order->kind == CLEAVE_EXTEND)
+        driver->handed.units += order->units;
+    if (order->kind != CLEAVE_SEND && order->kind != CLEAVE_OPEN)
         return CLEAVE_OK;
     cv_headway_order(&driver->headway);
     if (has_results(driver) && !cv_return_check_sent(&driver->returns, order->worker))
@@ -255,7 +289,8 @@ static enum cleave_status submit_orders(struct cv_driver *driver, double now_s,
         CV_TRY(check_order(driver, order, now_s, err));
         CV_TRY(record_order(trace, order, err));
         CV_TRY(driver->engine->submit(driver->instance, order, err));
-        driver->chunks += order->kind == CLEAVE_SEND || order->kind == CLEAVE_COMBINE;
+        driver->chunks += order->kind == CLEAVE_SEND || order->kind == CLEAVE_OPEN ||
+                          order->kind == CLEAVE_COMBINE;
     }
     ask_left(driver);
     return CLEAVE_OK;
@@ -295,11 +330,24 @@ static enum cleave_status step(struct cv_driver *driver, const struct cleave_eve
     return submit_orders(driver, event->time_s, trace, err);
 }
 
+/* What an open chunk was to be given and was not is left. */
+static void note_extension(struct cv_driver *driver, const struct cleave_event *event)
+{
+    double missed;
+
+    if (driver->open.workers == NULL)
+        return;
+    missed = cv_open_check_note(&driver->open, event);
+    driver->view.units_left += missed;
+    driver->handed.units -= missed;
+}
+
 /* What the event means for the driver's own books. */
 static void note_event(struct cv_driver *driver, const struct cleave_event *event,
                        struct cv_outcome *outcome)
 {
     outcome->events++;
+    note_extension(driver, event);
     if (event->kind == CLEAVE_DONE) {
         outcome->busy_s += event->time_s - event->start_s;
         outcome->makespan_s = event->time_s;

@@ -14,6 +14,9 @@ struct cv_load {
     double result_ratio; /* 0: nothing comes back                                    */
     double error;        /* how far the declared costs may be off                    */
     bool real;           /* it is not simulated                                      */
+    /* As in struct cleave_view: */
+    bool measured, opens;
+    double ahead, hold, unequal;
     uint64_t seed;
 };
 

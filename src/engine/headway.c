@@ -17,7 +17,9 @@ static bool is_more(const struct cv_headway *headway, double units, double *most
 
 static bool gives_more(struct cv_headway *headway, const struct cleave_event *event)
 {
-    headway->given += event->kind == CLEAVE_SENT ? event->units : -event->units;
+    const bool taken = event->kind == CLEAVE_RECALLED || event->kind == CLEAVE_LOST;
+
+    headway->given += taken ? -event->units : event->units;
     return is_more(headway, headway->given, &headway->most_given);
 }
 
@@ -31,6 +33,7 @@ static bool gets_on(struct cv_headway *headway, const struct cleave_event *event
 {
     switch (event->kind) {
     case CLEAVE_SENT:
+    case CLEAVE_EXTENDED:
     case CLEAVE_RECALLED:
         return gives_more(headway, event);
     case CLEAVE_LOST:

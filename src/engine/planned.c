@@ -99,6 +99,11 @@ static struct cleave_view load_view(const struct cleave_platform *platform,
         .result_ratio = load->result_ratio,
         .lifespan_s = load->lifespan_s,
         .error = load->error,
+        .measured = load->measured,
+        .opens = load->opens,
+        .ahead = load->ahead,
+        .hold = load->hold,
+        .unequal = load->unequal,
         .seed = load->seed,
     };
 }

@@ -11,7 +11,13 @@
 #include "base/arena.h"
 #include "base/fail.h"
 
-enum { SENT = 1 << 0, DONE = 1 << 1, RETURNED = 1 << 2, LOST = 1 << 3 };
+enum {
+    SENT = 1 << 0,
+    DONE = 1 << 1,
+    RETURNED = 1 << 2,
+    LOST = 1 << 3,
+    STARTED = 1 << 4,
+};
 
 struct chunk {
     uint32_t worker;
@@ -73,7 +79,7 @@ static enum cleave_status note_order(struct replay *replay,
                                      const struct cleave_order *order,
                                      struct cleave_error *err)
 {
-    if (order->kind == CLEAVE_SEND) {
+    if (order->kind == CLEAVE_SEND || order->kind == CLEAVE_OPEN) {
         struct chunk *grown =
             cv_grow(replay->chunks, &replay->room, replay->nchunks + 1, sizeof *grown);
 
@@ -110,25 +116,33 @@ static enum cleave_status replay_submit(void *engine, const struct cleave_order 
 
 /* --- events --------------------------------------------------------------------------- */
 
+static bool may_come_again(enum cleave_event_kind kind)
+{
+    return kind == CLEAVE_RECALLED || kind == CLEAVE_DRAINED || kind == CLEAVE_EXTENDED ||
+           kind == CLEAVE_SEEN;
+}
+
 /* What keeps an event of a chunk from being told, or NULL. */
 static const char *find_chunk_fault(struct replay *replay,
                                     const struct cleave_event *event)
 {
     struct chunk *chunk;
-    unsigned step = event->kind == CLEAVE_SENT   ? SENT
-                    : event->kind == CLEAVE_DONE ? DONE
-                    : event->kind == CLEAVE_LOST ? LOST
-                                                 : RETURNED;
+    unsigned step = event->kind == CLEAVE_SENT      ? SENT
+                    : event->kind == CLEAVE_DONE    ? DONE
+                    : event->kind == CLEAVE_LOST    ? LOST
+                    : event->kind == CLEAVE_STARTED ? STARTED
+                                                    : RETURNED;
 
-    if (event->kind == CLEAVE_RECALLED && event->units == 0)
-        return NULL; /* nothing was taken back, of whatever chunk */
+    if ((event->kind == CLEAVE_RECALLED || event->kind == CLEAVE_SEEN) &&
+        event->units == 0)
+        return NULL; /* nothing was taken back or read, of whatever chunk */
     if (event->chunk >= replay->nchunks)
         return "a chunk that was not ordered";
     chunk = &replay->chunks[event->chunk];
     if (chunk->worker != event->worker)
         return "a chunk that another worker was to get";
-    if (event->kind == CLEAVE_RECALLED)
-        return NULL;
+    if (may_come_again(event->kind))
+        return (chunk->seen & (DONE | LOST)) == 0 ? NULL : "a chunk that was over before";
     if ((chunk->seen & (step | LOST)) != 0)
         return "a chunk of which that was told before";
     chunk->seen |= step;
@@ -164,6 +178,10 @@ static const char *find_fault(struct replay *replay, const struct cleave_event *
     case CLEAVE_RETURNED:
     case CLEAVE_RECALLED:
     case CLEAVE_LOST:
+    case CLEAVE_STARTED:
+    case CLEAVE_DRAINED:
+    case CLEAVE_EXTENDED:
+    case CLEAVE_SEEN:
         return find_chunk_fault(replay, event);
     case CLEAVE_ARRIVED:
     case CLEAVE_COMBINED:

@@ -23,13 +23,17 @@ enum field {
     TIME,
     MORE,
     LEFT,
+    READ,
+    OUTPUT,
+    CPU,
     NFIELDS
 };
 
 static const char *const field_names[] = {
-    [EVENT] = "event", [ORDER] = "order", [WORKER] = "worker", [PEER] = "peer",
-    [CHUNK] = "chunk", [UNITS] = "units", [START] = "start",   [END] = "end",
-    [TIME] = "time",   [MORE] = "more",   [LEFT] = "left",
+    [EVENT] = "event",   [ORDER] = "order", [WORKER] = "worker", [PEER] = "peer",
+    [CHUNK] = "chunk",   [UNITS] = "units", [START] = "start",   [END] = "end",
+    [TIME] = "time",     [MORE] = "more",   [LEFT] = "left",     [READ] = "read",
+    [OUTPUT] = "output", [CPU] = "cpu",
 };
 
 #define BIT(field) (1u << (field))
@@ -52,16 +56,27 @@ struct kind {
 static const struct kind kinds[] = {
     { "start", CLEAVE_TASK_LOAD, false, CLEAVE_START, SPAN, ALSO },
     { "sent", CLEAVE_TASK_LOAD, false, CLEAVE_SENT, CHUNK_SPAN, ALSO },
-    { "done", CLEAVE_TASK_LOAD, false, CLEAVE_DONE, CHUNK_SPAN, ALSO },
+    { "done", CLEAVE_TASK_LOAD, false, CLEAVE_DONE, CHUNK_SPAN, ALSO | BIT(READ) },
     { "returned", CLEAVE_TASK_LOAD, false, CLEAVE_RETURNED, CHUNK_SPAN, ALSO },
     { "recalled", CLEAVE_TASK_LOAD, false, CLEAVE_RECALLED, CHUNK_SPAN, ALSO },
     { "lost", CLEAVE_TASK_LOAD, false, CLEAVE_LOST, CHUNK_SPAN, ALSO },
+    { "started", CLEAVE_TASK_LOAD, false, CLEAVE_STARTED, CHUNK_SPAN, ALSO },
+    { "drained", CLEAVE_TASK_LOAD, false, CLEAVE_DRAINED, CHUNK_SPAN, ALSO },
+    { "extended", CLEAVE_TASK_LOAD, false, CLEAVE_EXTENDED, CHUNK_SPAN, ALSO },
+    { "seen", CLEAVE_TASK_LOAD, false, CLEAVE_SEEN, CHUNK_SPAN,
+      ALSO | BIT(OUTPUT) | BIT(CPU) },
     { "ended", CLEAVE_TASK_LOAD, false, CLEAVE_ENDED, SPAN | BIT(UNITS), ALSO },
     { "wake", CLEAVE_TASK_LOAD, false, CLEAVE_WAKE, SPAN, ALSO | BIT(WORKER) },
     { "send", CLEAVE_TASK_LOAD, true, CLEAVE_SEND, BIT(ORDER) | BIT(WORKER) | BIT(UNITS),
       0 },
     { "recall", CLEAVE_TASK_LOAD, true, CLEAVE_RECALL,
       BIT(ORDER) | BIT(WORKER) | BIT(UNITS), 0 },
+    { "open", CLEAVE_TASK_LOAD, true, CLEAVE_OPEN, BIT(ORDER) | BIT(WORKER) | BIT(UNITS),
+      0 },
+    { "extend", CLEAVE_TASK_LOAD, true, CLEAVE_EXTEND,
+      BIT(ORDER) | BIT(WORKER) | BIT(UNITS), 0 },
+    { "close", CLEAVE_TASK_LOAD, true, CLEAVE_CLOSE, BIT(ORDER) | BIT(WORKER), 0 },
+    { "look", CLEAVE_TASK_LOAD, true, CLEAVE_LOOK, BIT(ORDER) | BIT(WORKER), 0 },
     { "return", CLEAVE_TASK_LOAD, true, CLEAVE_RETURN,
       BIT(ORDER) | BIT(WORKER) | BIT(CHUNK), 0 },
     { "wake", CLEAVE_TASK_LOAD, true, CLEAVE_WAKE_AT, BIT(ORDER) | BIT(TIME),
@@ -78,9 +93,10 @@ static const struct kind kinds[] = {
 enum { NKINDS = sizeof kinds / sizeof *kinds };
 
 static const char *const known_kinds[2][2] = {
-    [CLEAVE_TASK_LOAD] = { "expected start, sent, done, returned, recalled, lost, ended "
-                           "or wake",
-                           "expected send, recall, return or wake" },
+    [CLEAVE_TASK_LOAD] = { "expected start, sent, done, returned, recalled, lost, "
+                           "started, drained, extended, seen, ended or wake",
+                           "expected send, open, extend, close, look, recall, return or "
+                           "wake" },
     [CLEAVE_TASK_REDUCE] = { "expected start, arrived, combined or wake",
                              "expected combine or wake" },
 };
@@ -91,7 +107,7 @@ struct record {
     const struct kind *kind;
     uint32_t worker, peer;
     uint64_t chunk;
-    double units, start_s, end_s, time_s, left;
+    double units, start_s, end_s, time_s, left, read_s, output, cpu_s;
     bool more;
 };
 
@@ -99,6 +115,14 @@ static const char *field_name(const void *context, size_t index)
 {
     (void)context;
     return field_names[index];
+}
+
+const char *cv_trace_order_name(enum cleave_order_kind kind)
+{
+    for (size_t i = 0; i < NKINDS; i++)
+        if (kinds[i].is_order && kinds[i].kind == (int)kind)
+            return kinds[i].name;
+    return "unknown";
 }
 
 int cv_trace_name_compare(const void *left, const void *right)
@@ -252,6 +276,12 @@ static enum cleave_status read_value(struct cv_trace_lines *lines, enum field fi
         return read_positive(lines, field, &record->time_s);
     case LEFT:
         return read_positive(lines, field, &record->left);
+    case READ:
+        return read_positive(lines, field, &record->read_s);
+    case OUTPUT:
+        return read_positive(lines, field, &record->output);
+    case CPU:
+        return read_positive(lines, field, &record->cpu_s);
     default:
         return cv_json_in_bool(&lines->in, &record->more, lines->err);
     }
@@ -346,6 +376,9 @@ enum cleave_status cv_trace_entry(struct cv_trace_lines *lines, struct cleave_en
                                    .start_s = record.start_s,
                                    .time_s = record.end_s,
                                    .more = record.more,
-                                   .peer = record.peer };
+                                   .peer = record.peer,
+                                   .read_s = record.read_s,
+                                   .output = record.output,
+                                   .cpu_s = record.cpu_s };
     return CLEAVE_OK;
 }

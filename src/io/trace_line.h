@@ -25,6 +25,9 @@ struct cv_trace_lines {
 
 int cv_trace_name_compare(const void *left, const void *right);
 
+/* What an order is called on its line (static). */
+const char *cv_trace_order_name(enum cleave_order_kind kind);
+
 /* Fail about the value that begins at `at`: "expected ..., got 'value'". */
 enum cleave_status cv_trace_fail(struct cv_trace_lines *lines, const char *at,
                                  const char *field, const char *expected,

@@ -33,6 +33,10 @@ bool cv_span_at(const struct cleave_trace *trace, size_t i, struct cv_span *out)
         [CLEAVE_ENDED] = { false, CV_SPAN_KINDS },
         [CLEAVE_RECALLED] = { true, CV_SPAN_RECALL },
         [CLEAVE_LOST] = { true, CV_SPAN_LOST },
+        [CLEAVE_STARTED] = { false, CV_SPAN_KINDS },
+        [CLEAVE_DRAINED] = { false, CV_SPAN_KINDS },
+        [CLEAVE_EXTENDED] = { false, CV_SPAN_KINDS },
+        [CLEAVE_SEEN] = { false, CV_SPAN_KINDS },
     };
     const struct cleave_entry *entry = cleave_trace_at(trace, i);
     const struct cleave_event *event = &entry->as.event;

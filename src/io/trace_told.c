@@ -27,6 +27,17 @@ static void put_flag(struct cv_json *json, const char *key, bool value)
     cv_json_bool(json, true);
 }
 
+/* Chunks may be opened, and what is known of those who read them. */
+static void put_opens(struct cv_json *json, const struct cleave_view *view)
+{
+    if (!view->opens)
+        return;
+    put_flag(json, "opens", true);
+    put_number(json, "ahead", view->ahead);
+    put_number(json, "hold", view->hold);
+    put_number(json, "unequal", view->unequal);
+}
+
 static void put_settings(struct cv_json *json, const struct cleave_told *told)
 {
     if (told->nsettings == 0)
@@ -80,6 +91,8 @@ void cv_trace_told_write(struct cv_json *json, const struct cleave_told *told)
         put_number(json, "lifespan", view->lifespan_s);
         put_number(json, "error", view->error);
         put_flag(json, "real", view->real);
+        put_flag(json, "measured", view->measured);
+        put_opens(json, view);
         put_flag(json, "changing", told->changing);
         put_workers(json, view);
     }
@@ -280,17 +293,27 @@ static enum cleave_status read_member(const struct reading *reading, const char 
         { "units", &view->units_total },   { "result_ratio", &view->result_ratio },
         { "lifespan", &view->lifespan_s }, { "error", &view->error },
         { "transfer", &view->transfer_s }, { "compute", &view->compute_s },
+        { "ahead", &view->ahead },         { "hold", &view->hold },
+        { "unequal", &view->unequal },
+    };
+    const struct {
+        const char *key;
+        bool *value;
+    } flags[] = {
+        { "real", &view->real },
+        { "measured", &view->measured },
+        { "opens", &view->opens },
+        { "changing", &reading->told->changing },
     };
 
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         if (strcmp(key, numbers[i].key) == 0)
             return read_cost(reading, numbers[i].key, numbers[i].value);
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        if (strcmp(key, flags[i].key) == 0)
+            return cv_json_in_bool(&lines->in, flags[i].value, lines->err);
     if (strcmp(key, "seed") == 0)
         return cv_json_in_count(&lines->in, &view->seed, lines->err);
-    if (strcmp(key, "real") == 0)
-        return cv_json_in_bool(&lines->in, &view->real, lines->err);
-    if (strcmp(key, "changing") == 0)
-        return cv_json_in_bool(&lines->in, &reading->told->changing, lines->err);
     if (strcmp(key, "params") == 0)
         return read_settings(reading);
     if (strcmp(key, "workers") == 0 && lines->task == CLEAVE_TASK_LOAD)

@@ -8,6 +8,7 @@
 #include "base/fail.h"
 #include "io/json_out.h"
 #include "io/trace_facts.h"
+#include "io/trace_line.h"
 
 /* Who the workers of a trace are. */
 struct cast {
@@ -65,6 +66,13 @@ static void write_header(struct cv_json *json, const struct cast *cast,
     cv_json_close(json);
 }
 
+static bool is_of_chunk(enum cleave_event_kind kind)
+{
+    return kind == CLEAVE_SENT || kind == CLEAVE_DONE || kind == CLEAVE_RETURNED ||
+           kind == CLEAVE_RECALLED || kind == CLEAVE_LOST || kind == CLEAVE_STARTED ||
+           kind == CLEAVE_DRAINED || kind == CLEAVE_EXTENDED || kind == CLEAVE_SEEN;
+}
+
 static void write_event(struct cv_json *json, const struct cleave_entry *entry,
                         const struct cast *cast)
 {
@@ -74,14 +82,14 @@ static void write_event(struct cv_json *json, const struct cleave_entry *entry,
         [CLEAVE_ARRIVED] = "arrived",   [CLEAVE_COMBINED] = "combined",
         [CLEAVE_RETURNED] = "returned", [CLEAVE_ENDED] = "ended",
         [CLEAVE_RECALLED] = "recalled", [CLEAVE_LOST] = "lost",
+        [CLEAVE_STARTED] = "started",   [CLEAVE_DRAINED] = "drained",
+        [CLEAVE_EXTENDED] = "extended", [CLEAVE_SEEN] = "seen",
     };
     const struct cleave_event *event = &entry->as.event;
 
     cv_json_object(json);
     put_text(json, "event", kinds[event->kind]);
-    if (event->kind == CLEAVE_SENT || event->kind == CLEAVE_DONE ||
-        event->kind == CLEAVE_RETURNED || event->kind == CLEAVE_RECALLED ||
-        event->kind == CLEAVE_LOST) {
+    if (is_of_chunk(event->kind)) {
         put_worker(json, cast, event->worker);
         put_count(json, "chunk", event->chunk);
         put_number(json, "units", event->units);
@@ -94,6 +102,12 @@ static void write_event(struct cv_json *json, const struct cleave_entry *entry,
     }
     put_number(json, "start", event->start_s);
     put_number(json, "end", event->time_s);
+    if (event->kind == CLEAVE_DONE && event->read_s > 0)
+        put_number(json, "read", event->read_s);
+    if (event->kind == CLEAVE_SEEN) {
+        put_number(json, "output", event->output);
+        put_number(json, "cpu", event->cpu_s);
+    }
     if (event->more) {
         cv_json_key(json, "more");
         cv_json_bool(json, true);
@@ -108,31 +122,26 @@ static void write_order(struct cv_json *json, const struct cleave_order *order,
                         const struct cast *cast)
 {
     cv_json_object(json);
+    put_text(json, "order", cv_trace_order_name(order->kind));
+    put_worker(json, cast, order->worker);
     switch (order->kind) {
     case CLEAVE_SEND:
-        put_text(json, "order", "send");
-        put_worker(json, cast, order->worker);
+    case CLEAVE_OPEN:
+    case CLEAVE_EXTEND:
+    case CLEAVE_RECALL:
         put_number(json, "units", order->units);
         break;
     case CLEAVE_COMBINE:
-        put_text(json, "order", "combine");
-        put_worker(json, cast, order->worker);
         put_count(json, "peer", order->peer);
         break;
-    case CLEAVE_RECALL:
-        put_text(json, "order", "recall");
-        put_worker(json, cast, order->worker);
-        put_number(json, "units", order->units);
-        break;
     case CLEAVE_RETURN:
-        put_text(json, "order", "return");
-        put_worker(json, cast, order->worker);
         put_count(json, "chunk", order->chunk);
         break;
     case CLEAVE_WAKE_AT:
-        put_text(json, "order", "wake");
-        put_worker(json, cast, order->worker);
         put_number(json, "time", order->time_s);
+        break;
+    case CLEAVE_CLOSE:
+    case CLEAVE_LOOK:
         break;
     }
     cv_json_end(json);
@@ -178,12 +187,10 @@ static const char *find_fault(const struct cleave_entry *entry, const struct cas
     const struct cleave_order *order = &entry->as.order;
 
     if (entry->is_order) {
-        if (order->kind == CLEAVE_SEND || order->kind == CLEAVE_RECALL)
-            return find_chunk_fault(order->worker, order->units, cast);
-        if (order->kind == CLEAVE_RETURN)
-            return find_chunk_fault(order->worker, 0, cast);
         if (order->kind == CLEAVE_COMBINE)
             return find_pair_fault(order->worker, order->peer, cast);
+        if (order->kind != CLEAVE_WAKE_AT)
+            return find_chunk_fault(order->worker, order->units, cast);
         return is_good(order->time_s) ? find_wake_fault(order->worker, cast)
                                       : "a time below 0 or not finite";
     }
@@ -193,12 +200,18 @@ static const char *find_fault(const struct cleave_entry *entry, const struct cas
         return "an end before its start";
     if (entry->knows_left && (cast->platform == NULL || !is_good(entry->units_left)))
         return "units left below 0, not finite or of a reduction";
+    if (!is_good(event->read_s) || !is_good(event->output) || !is_good(event->cpu_s))
+        return "a figure of reading below 0 or not finite";
     switch (event->kind) {
     case CLEAVE_SENT:
     case CLEAVE_DONE:
     case CLEAVE_RETURNED:
     case CLEAVE_RECALLED:
     case CLEAVE_LOST:
+    case CLEAVE_STARTED:
+    case CLEAVE_DRAINED:
+    case CLEAVE_EXTENDED:
+    case CLEAVE_SEEN:
         return find_chunk_fault(event->worker, event->units, cast);
     case CLEAVE_ENDED:
         return find_chunk_fault(0, event->units, cast);

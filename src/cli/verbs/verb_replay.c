@@ -7,6 +7,7 @@
 #include "io/json_out.h"
 #include "io/trace_export.h"
 #include "io/trace_file.h"
+#include "io/trace_line.h"
 
 struct replay_options {
     int json;
@@ -48,6 +49,18 @@ static void add_order(struct cv_text *out, const struct cv_trace_header *header,
         break;
     case CLEAVE_RECALL:
         cv_text_add(out, "recall %.17g units from ", order->units);
+        break;
+    case CLEAVE_OPEN:
+        cv_text_add(out, "open a chunk with %.17g units for ", order->units);
+        break;
+    case CLEAVE_EXTEND:
+        cv_text_add(out, "give %.17g units more to ", order->units);
+        break;
+    case CLEAVE_CLOSE:
+        cv_text_add(out, "close the chunk of ");
+        break;
+    case CLEAVE_LOOK:
+        cv_text_add(out, "look at ");
         break;
     case CLEAVE_RETURN:
         cv_text_add(out, "return the result of chunk %llu from ",
@@ -101,12 +114,6 @@ static void put_order(struct cv_json *json, const char *key,
                       const struct cv_trace_header *header, bool there,
                       const struct cleave_order *order)
 {
-    static const char *const kinds[] = {
-        [CLEAVE_SEND] = "send",       [CLEAVE_WAKE_AT] = "wake",
-        [CLEAVE_COMBINE] = "combine", [CLEAVE_RETURN] = "return",
-        [CLEAVE_RECALL] = "recall",
-    };
-
     cv_json_key(json, key);
     if (!there) {
         cv_json_null(json);
@@ -115,13 +122,14 @@ static void put_order(struct cv_json *json, const char *key,
     cv_json_on_line(json);
     cv_json_object(json);
     cv_json_key(json, "order");
-    cv_json_text(json, kinds[order->kind]);
+    cv_json_text(json, cv_trace_order_name(order->kind));
     cv_json_key(json, "worker");
     if (header->task == CLEAVE_TASK_LOAD && order->worker < header->nworkers)
         cv_json_text(json, header->names[order->worker]);
     else
         cv_json_count(json, order->worker);
-    if (order->kind == CLEAVE_SEND || order->kind == CLEAVE_RECALL)
+    if (order->kind == CLEAVE_SEND || order->kind == CLEAVE_RECALL ||
+        order->kind == CLEAVE_OPEN || order->kind == CLEAVE_EXTEND)
         put_number(json, "units", order->units);
     if (order->kind == CLEAVE_COMBINE)
         put_count(json, "peer", order->peer);

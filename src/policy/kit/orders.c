@@ -35,6 +35,30 @@ void cleave_order_recall(struct cleave_orders *orders, uint32_t worker, double u
                              .kind = CLEAVE_RECALL, .worker = worker, .units = units });
 }
 
+void cleave_order_open(struct cleave_orders *orders, uint32_t worker, double units)
+{
+    *orders->units_left -= units;
+    cv_order_add(orders, (struct cleave_order){
+                             .kind = CLEAVE_OPEN, .worker = worker, .units = units });
+}
+
+void cleave_order_extend(struct cleave_orders *orders, uint32_t worker, double units)
+{
+    *orders->units_left -= units;
+    cv_order_add(orders, (struct cleave_order){
+                             .kind = CLEAVE_EXTEND, .worker = worker, .units = units });
+}
+
+void cleave_order_close(struct cleave_orders *orders, uint32_t worker)
+{
+    cv_order_add(orders, (struct cleave_order){ .kind = CLEAVE_CLOSE, .worker = worker });
+}
+
+void cleave_order_look(struct cleave_orders *orders, uint32_t worker)
+{
+    cv_order_add(orders, (struct cleave_order){ .kind = CLEAVE_LOOK, .worker = worker });
+}
+
 void cleave_order_wake(struct cleave_orders *orders, uint32_t worker, double time_s)
 {
     cv_order_add(orders, (struct cleave_order){ .kind = CLEAVE_WAKE_AT,
