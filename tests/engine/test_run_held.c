@@ -34,10 +34,13 @@ static void hold(struct cv_holding *holding, struct cv_gather *gather, uint64_t 
 static bool comes(struct cv_holding *holding, struct cv_gather *gather, uint64_t id,
                   const char *text, bool last)
 {
+    const struct cv_held *held = cv_holding_find(holding, id);
     const struct cv_frame_head head = { .type = CV_FRAME_PARTIAL,
                                         .flags = last ? CV_FRAME_LAST : 0,
                                         .length = (uint32_t)strlen(text),
-                                        .chunk = id };
+                                        .chunk = id,
+                                        .value = held != NULL ? cv_store_size(held->store)
+                                                              : 0 };
     bool complete = false;
 
     must(cv_holding_take(holding, gather, &head, (const unsigned char *)text, &complete,
@@ -124,11 +127,36 @@ static void it_is_forgotten_before_it_has_come(void **state)
     cv_gather_free(gather);
 }
 
+/* Of what is missing in it, the others do not make a partial. */
+static void it_comes_with_a_gap(void **state)
+{
+    struct cv_gather *gather = make_gather();
+    struct cv_holding holding = { 0 };
+    struct cv_frame_head head = {
+        .type = CV_FRAME_PARTIAL, .flags = CV_FRAME_LAST, .length = 1, .chunk = 5
+    };
+    const unsigned char byte = 'x';
+    struct cleave_error err;
+    bool complete = false;
+
+    (void)state;
+    assert_false(comes(&holding, gather, 5, "abc", false));
+    for (head.value = 2; head.value < 5; head.value += 2) {
+        assert_int_equal(cv_holding_take(&holding, gather, &head, &byte, &complete, &err),
+                         CLEAVE_EINPUT);
+        assert_non_null(strstr(err.text, "of a partial result were sent before, and 3"));
+        assert_false(complete);
+    }
+    cv_holding_done(&holding);
+    cv_gather_free(gather);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(it_has_another_name_where_it_goes),
         cmocka_unit_test(it_is_forgotten_before_it_has_come),
+        cmocka_unit_test(it_comes_with_a_gap),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -64,6 +64,18 @@ static bool move_bytes(int fd, void *bytes, size_t length, bool out)
     return true;
 }
 
+/* The first frame between workers that has these flags is lost. */
+static bool loses;
+static uint16_t lost_flags;
+
+static bool is_lost(const struct cv_frame_head *head)
+{
+    const bool lost = loses && head->flags == lost_flags;
+
+    loses = loses && !lost;
+    return lost;
+}
+
 static void *route(void *context)
 {
     struct world *world = context;
@@ -89,7 +101,7 @@ static void *route(void *context)
                 !move_bytes(world->peers[i], frame + CV_FRAME_HEAD, head.length, false)) {
                 close(world->peers[i]); /* it has gone */
                 world->peers[i] = -1;
-            } else if (head.peer > 0 && head.peer <= WORKERS) {
+            } else if (head.peer > 0 && head.peer <= WORKERS && !is_lost(&head)) {
                 move_bytes(world->peers[head.peer - 1], frame,
                            CV_FRAME_HEAD + head.length, true);
             }
@@ -118,7 +130,20 @@ static bool keep_and_lie(void *context, struct cv_worker *worker, uint64_t chunk
     return keep(context, worker, chunk, output);
 }
 
-static void serve(int link, int peers, bool lies)
+/* A word of the master that the first worker who is told does not hear; 0: none. */
+static uint8_t deaf_to;
+static char deaf_place[128];
+static void (*other)(void *context, struct cv_worker *worker,
+                     const struct cv_frame_head *head, const unsigned char *payload);
+
+static void hear_or_not(void *context, struct cv_worker *worker,
+                        const struct cv_frame_head *head, const unsigned char *payload)
+{
+    if (head->type != deaf_to || mkdir(deaf_place, 0700) != 0)
+        other(context, worker, head, payload);
+}
+
+static void serve(int link, int peers, bool lies, bool deaf)
 {
     struct cv_worker_options options = { .in = link, .out = link };
     struct cv_worker_fold *fold;
@@ -128,8 +153,11 @@ static void serve(int link, int peers, bool lies)
         _exit(2);
     cv_worker_fold_attach(fold, &options);
     keep = options.keep;
+    other = options.other;
     if (lies)
         options.keep = keep_and_lie;
+    if (deaf)
+        options.other = hear_or_not;
     if (cv_worker_serve(&options, &err) != CLEAVE_OK && !lies)
         fprintf(stderr, "worker: %s\n", err.text);
     cv_worker_fold_free(fold);
@@ -163,7 +191,7 @@ static void start_workers(struct world *world)
                 close(theirs[k][1]);
             }
         }
-        serve(theirs[i][0], theirs[i][1], i == 2 && lie != 0);
+        serve(theirs[i][0], theirs[i][1], i == 2 && lie != 0, deaf_to != 0);
     }
     for (int i = 0; i < WORKERS; i++) {
         close(theirs[i][0]);
@@ -186,6 +214,7 @@ static void open_world(struct world *world)
     assert_non_null(mkdtemp(world->folder));
     snprintf(world->input, sizeof world->input, "%s/in", world->folder);
     snprintf(world->output, sizeof world->output, "%s/out", world->folder);
+    snprintf(deaf_place, sizeof deaf_place, "%s/deaf", world->folder);
     write_lines(world->input, LINES);
     start_workers(world);
     assert_int_equal(pipe(world->stop), 0);
@@ -513,6 +542,83 @@ static void a_worker_lies_about_folds(void **state)
     }
 }
 
+/* A run with few chunks, all of which may be folded as they come. */
+static void run_to_its_end(struct world *world, const char *reduce)
+{
+    struct cleave_execution_result *result = NULL;
+
+    assert_ok(execute(world,
+                      (struct cleave_execution){ .reduce.command = reduce,
+                                                 .sharing.block = 3000,
+                                                 .hosts.timeout_s = 3 },
+                      "cat", &result, &err));
+    same_as_input(world);
+    assert_int_equal(result->failed, 0);
+    cleave_execution_free(result);
+}
+
+static void expect_note(const struct world *world, const char *expected)
+{
+    if (strstr(world->notes, expected) == NULL)
+        fail_msg("expected '%s', got '%s'", expected, world->notes);
+}
+
+/* It says that it is there, and does not make, or not give, what it is told to. */
+static void a_worker_does_not_get_on(void **state)
+{
+    static const struct {
+        uint8_t deaf_to;
+        const char *expected;
+    } cases[] = {
+        { CV_FRAME_FOLD, ": lost, its chunks go elsewhere: it was told to reduce partial "
+                         "results and did not get on for 3 s" },
+        { CV_FRAME_GIVE, ": lost, its chunks go elsewhere: nothing came of a partial "
+                         "result for w." },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct world world;
+
+        deaf_to = cases[i].deaf_to;
+        open_world(&world);
+        deaf_to = 0;
+        run_to_its_end(&world, "cat");
+        expect_note(&world, cases[i].expected);
+        close_world(&world);
+    }
+}
+
+/* Between two workers that are honest. */
+static void a_partial_is_lost(void **state)
+{
+    struct world world;
+
+    (void)state;
+    open_world(&world);
+    lost_flags = CV_FRAME_LAST;
+    loses = true;
+    run_to_its_end(&world, "cat");
+    assert_false(loses);
+    expect_note(&world, "nothing came of a partial result for w.");
+    close_world(&world);
+}
+
+/* A command that takes longer than a host may be silent is at work. */
+static void a_fold_takes_long(void **state)
+{
+    struct world world;
+    char reduce[200];
+
+    (void)state;
+    open_world(&world);
+    snprintf(reduce, sizeof reduce, "mkdir %s/once 2>/dev/null && sleep 6; cat",
+             world.folder);
+    run_to_its_end(&world, reduce);
+    assert_string_equal(world.notes, "");
+    close_world(&world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -525,6 +631,9 @@ int main(void)
         cmocka_unit_test(a_giver_is_lost),
         cmocka_unit_test(all_workers_are_lost),
         cmocka_unit_test(a_worker_lies_about_folds),
+        cmocka_unit_test(a_worker_does_not_get_on),
+        cmocka_unit_test(a_partial_is_lost),
+        cmocka_unit_test(a_fold_takes_long),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

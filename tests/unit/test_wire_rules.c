@@ -39,6 +39,7 @@ static const char *const from_hosts[CV_STAGES] = {
     [CV_STAGE_FOLDING] = "FOLDED FOLD_FAILED",
     [CV_STAGE_OFF] = "FOLDED FOLD_FAILED",
     [CV_STAGE_FETCHING] = "PARTIAL",
+    [CV_STAGE_HOLDS] = "HEADWAY",
 };
 
 static const char *const from_masters[CV_WORKER_STAGES] = {

@@ -28,6 +28,7 @@ static const uint32_t rules[256] = {
     [CV_FRAME_FOLDED] = IN(FOLDING) | IN(OFF),
     [CV_FRAME_FOLD_FAILED] = IN(FOLDING) | IN(OFF),
     [CV_FRAME_PARTIAL] = IN(FETCHING),
+    [CV_FRAME_HEADWAY] = IN(HOLDS),
 };
 
 static const char *const texts[CV_STAGES] = {
@@ -52,6 +53,7 @@ static const char *const texts[CV_STAGES] = {
     [CV_STAGE_FOLDING] = "while it reduces",
     [CV_STAGE_OFF] = "while the reduction was called off",
     [CV_STAGE_FETCHING] = "while its result is coming",
+    [CV_STAGE_HOLDS] = "while it keeps its outputs",
 };
 
 bool cv_host_may(enum cv_stage stage, uint8_t type)

@@ -34,6 +34,7 @@ enum cv_stage {
     CV_STAGE_FOLDING,  /* asked for                                                    */
     CV_STAGE_OFF,      /* asked for and called off                                     */
     CV_STAGE_FETCHING, /* the result of all                                            */
+    CV_STAGE_HOLDS,    /* the host: it keeps its outputs                               */
     CV_STAGES,
 };
 

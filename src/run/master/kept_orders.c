@@ -1,6 +1,7 @@
 /* kept_orders.c -- what hosts have been told to fold. SPDX-License-Identifier: MIT */
 #include "run/master/kept_orders.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
@@ -15,9 +16,12 @@ enum cleave_status cv_kept_orders_init(struct cv_kept_orders *orders,
                                        const struct cv_staff *staff,
                                        struct cleave_error *err)
 {
-    *orders = (struct cv_kept_orders){ .staff = staff };
+    *orders = (struct cv_kept_orders){ .staff = staff, .fetched = CV_FOLD_NOBODY };
     orders->busy = calloc(staff->nworkers, sizeof *orders->busy);
-    return orders->busy != NULL ? CLEAVE_OK : cv_fail_memory(err, "the reduction");
+    orders->news = calloc(staff->nworkers, sizeof *orders->news);
+    return orders->busy != NULL && orders->news != NULL
+               ? CLEAVE_OK
+               : cv_fail_memory(err, "the reduction");
 }
 
 void cv_kept_orders_done(struct cv_kept_orders *orders)
@@ -28,9 +32,13 @@ void cv_kept_orders_done(struct cv_kept_orders *orders)
         orders->under_way = order->next;
         free(order);
     }
+    if (orders->staff != NULL)
+        cv_poller_cancel(orders->staff->hosts.poller, &orders->timer);
     free(orders->busy);
+    free(orders->news);
     free(orders->off);
     orders->busy = NULL;
+    orders->news = NULL;
     orders->off = NULL;
 }
 
@@ -102,6 +110,122 @@ static void let_give(const struct cv_kept_orders *orders,
                      packer->bytes, packer->length);
 }
 
+/* --- who does not get on ------------------------------------------------------------------ */
+
+/* Whoever has slept himself listens for so long before he judges. */
+static const double LISTEN_S = 1;
+
+static enum cleave_status watch(struct cv_kept_orders *orders, double when_s,
+                                struct cleave_error *err);
+
+static double due_s(const struct cv_kept_orders *orders, uint32_t worker)
+{
+    return orders->news[worker].headway_s + orders->staff->hosts.terms.silence_s;
+}
+
+/* Who keeps the order waiting: the one who folds, or who does not give him a part. */
+static uint32_t suspect(const struct cv_kept_orders *orders,
+                        const struct cv_kept_order *order)
+{
+    const uint64_t awaits = orders->news[order->step.at].awaits;
+
+    for (uint32_t i = 0; i < order->step.count; i++)
+        if (order->names[i] == awaits)
+            return order->step.parts[i].holder;
+    return order->step.at;
+}
+
+/* The first worker to be overdue, and when it is: who does not give may be giving to others
+ * before. CV_FOLD_NOBODY: none can be. */
+static uint32_t first_due(const struct cv_kept_orders *orders, double *out_s,
+                          const struct cv_kept_order **out_order)
+{
+    uint32_t first = CV_FOLD_NOBODY;
+
+    *out_order = NULL;
+    if (orders->fetched != CV_FOLD_NOBODY &&
+        cv_staff_there(orders->staff, orders->fetched)) {
+        first = orders->fetched;
+        *out_s = due_s(orders, first);
+    }
+    for (const struct cv_kept_order *order = orders->under_way; order != NULL;
+         order = order->next) {
+        const uint32_t who = suspect(orders, order);
+        const double when_s = fmax(due_s(orders, who), due_s(orders, order->step.at));
+
+        if (!cv_staff_there(orders->staff, who) ||
+            (first != CV_FOLD_NOBODY && when_s >= *out_s))
+            continue;
+        first = who;
+        *out_s = when_s;
+        *out_order = order;
+    }
+    return first;
+}
+
+static void lose_host(const struct cv_kept_orders *orders, uint32_t who,
+                      const struct cv_kept_order *order)
+{
+    const struct cv_staff *staff = orders->staff;
+    const double silence_s = staff->hosts.terms.silence_s;
+    struct cleave_error err;
+
+    if (order == NULL)
+        cv_fail(&err, CLEAVE_ELOST, "nothing came of its result for %g s", silence_s);
+    else if (order->step.at == who)
+        cv_fail(&err, CLEAVE_ELOST,
+                "it was told to reduce partial results and did not get on for %g s",
+                silence_s);
+    else
+        cv_fail(&err, CLEAVE_ELOST, "nothing came of a partial result for %s for %g s",
+                staff->host_of[order->step.at]->name, silence_s);
+    cv_host_fail(staff->host_of[who], &err);
+}
+
+static void look(void *context)
+{
+    struct cv_kept_orders *orders = context;
+    const struct cv_kept_order *order;
+    const double now_s = cv_clock_s();
+    struct cleave_error err;
+    double when_s;
+    uint32_t who = first_due(orders, &when_s, &order);
+
+    if (who != CV_FOLD_NOBODY && when_s <= now_s && orders->pardoned) {
+        lose_host(orders, who, order);
+        who = first_due(orders, &when_s, &order);
+    }
+    orders->pardoned = who != CV_FOLD_NOBODY && when_s <= now_s;
+    if (who != CV_FOLD_NOBODY &&
+        watch(orders, orders->pardoned ? now_s + LISTEN_S : when_s, &err) != CLEAVE_OK)
+        cv_host_fail(orders->staff->host_of[who], &err);
+}
+
+static enum cleave_status watch(struct cv_kept_orders *orders, double when_s,
+                                struct cleave_error *err)
+{
+    if (orders->timer.place != 0)
+        return CLEAVE_OK;
+    return cv_poller_set(orders->staff->hosts.poller, &orders->timer, when_s, look,
+                         orders, err);
+}
+
+void cv_kept_got_on(struct cv_kept_orders *orders, uint32_t worker)
+{
+    orders->news[worker].headway_s = cv_clock_s();
+}
+
+void cv_kept_heard(struct cv_kept_orders *orders, uint32_t worker, uint64_t headway,
+                   uint64_t awaits)
+{
+    struct cv_kept_news *news = &orders->news[worker];
+
+    if (headway != news->headway)
+        cv_kept_got_on(orders, worker);
+    news->headway = headway;
+    news->awaits = awaits;
+}
+
 /* --- orders ------------------------------------------------------------------------------- */
 
 enum cleave_status cv_kept_order(struct cv_kept_orders *orders,
@@ -118,11 +242,14 @@ enum cleave_status cv_kept_order(struct cv_kept_orders *orders,
                                      .next = orders->under_way };
     orders->under_way = order;
     orders->busy[step->at]++;
+    cv_kept_got_on(orders, step->at);
+    orders->news[step->at].awaits = 0;
     cv_pack_number(&fold, step->count);
     for (uint32_t i = 0; i < step->count; i++) {
         order->names[i] = step->parts[i].holder == step->at ? step->parts[i].id
                                                             : MADE | orders->numbered++;
         cv_pack_number(&fold, order->names[i]);
+        cv_kept_got_on(orders, step->parts[i].holder);
         let_give(orders, order, i, &give);
     }
     if (!give.failed && !fold.failed)
@@ -131,7 +258,18 @@ enum cleave_status cv_kept_order(struct cv_kept_orders *orders,
                      fold.bytes, fold.length);
     cv_pack_done(&give);
     cv_pack_done(&fold);
-    return give.failed || fold.failed ? cv_fail_memory(err, "the reduction") : CLEAVE_OK;
+    if (give.failed || fold.failed)
+        return cv_fail_memory(err, "the reduction");
+    return watch(orders, due_s(orders, step->at), err);
+}
+
+enum cleave_status cv_kept_fetch(struct cv_kept_orders *orders, uint32_t worker,
+                                 uint64_t id, struct cleave_error *err)
+{
+    cv_kept_say(orders, worker, CV_FRAME_FETCH, id, 0);
+    cv_kept_got_on(orders, worker);
+    orders->fetched = worker;
+    return watch(orders, due_s(orders, worker), err);
 }
 
 static struct cv_kept_order *take(struct cv_kept_orders *orders,

@@ -22,11 +22,22 @@ struct cv_kept_off {
     uint32_t at; /* the worker */
 };
 
+/* What was heard last of a worker that is to make or to give something. */
+struct cv_kept_news {
+    double headway_s; /* when it had got on, or was told what to do                    */
+    uint64_t headway; /* what it said of that                                          */
+    uint64_t awaits;  /* name of the partial; 0: none                                  */
+};
+
 struct cv_kept_orders {
     const struct cv_staff *staff;    /* borrowed                                       */
     struct cv_kept_order *under_way; /* owned                                          */
     uint32_t *busy; /* owned: per worker: orders that it is to carry out */
     uint64_t numbered;
+    struct cv_kept_news *news; /* owned: per worker                                     */
+    uint32_t fetched; /* the worker whose result is coming; CV_FOLD_NOBODY             */
+    struct cv_timer timer; /* to look after those that do not get on                    */
+    bool pardoned; /* one of them did not, and may have said something since            */
     struct cv_kept_off *off; /* owned                                                   */
     size_t noff, off_room;
 };
@@ -51,6 +62,14 @@ uint64_t cv_kept_base(const struct cv_kept_orders *orders, uint32_t worker);
 enum cleave_status cv_kept_order(struct cv_kept_orders *orders,
                                  const struct cv_fold_step *step,
                                  struct cleave_error *err);
+/* It is to send its result. */
+enum cleave_status cv_kept_fetch(struct cv_kept_orders *orders, uint32_t worker,
+                                 uint64_t id, struct cleave_error *err);
+/* It has got on, or says that it has: what it has done, and what it waits for. A host that
+ * does not, for as long as one may be silent, is lost. */
+void cv_kept_got_on(struct cv_kept_orders *orders, uint32_t worker);
+void cv_kept_heard(struct cv_kept_orders *orders, uint32_t worker, uint64_t headway,
+                   uint64_t awaits);
 /* The order that makes `id`, or NULL: it has been called off. Or any that the worker takes
  * part in. It is not under way any more and the caller's, for one of the two below, or
  * for free(). */

@@ -127,6 +127,13 @@ static void result_came(struct kept *kept, struct cv_host *host,
     const uint64_t bytes = cv_store_size(kept->result) + head->length;
     struct cleave_error err;
 
+    cv_kept_got_on(&kept->orders, kept->holder);
+    if (head->value != cv_store_size(kept->result)) {
+        cv_host_accuse(host, "%llu bytes of a result were sent before, and %llu came",
+                       (unsigned long long)head->value,
+                       (unsigned long long)cv_store_size(kept->result));
+        return;
+    }
     if (bytes > kept->result_bytes || (last && bytes < kept->result_bytes)) {
         cv_host_accuse(host, "a result has %llu bytes, and %llu have come",
                        (unsigned long long)kept->result_bytes, (unsigned long long)bytes);
@@ -135,11 +142,15 @@ static void result_came(struct kept *kept, struct cv_host *host,
     if (cv_store_write(kept->result, payload, head->length, &err) != CLEAVE_OK)
         fail(kept, &err);
     kept->came = last;
+    if (last)
+        kept->orders.fetched = CV_FOLD_NOBODY;
 }
 
 static enum cv_stage stage_of(const struct kept *kept, const struct cv_host *host,
                               const struct cv_frame_head *head)
 {
+    if (head->type == CV_FRAME_HEADWAY)
+        return kept->there[host->first] ? CV_STAGE_HOLDS : CV_STAGE_NO_FOLD;
     if (head->type != CV_FRAME_PARTIAL)
         return cv_kept_stage(&kept->orders, host, head->chunk);
     return kept->fetching && !kept->came && kept->result != NULL &&
@@ -158,6 +169,8 @@ static void host_frame(void *context, struct cv_host *host,
         return;
     if (head->type == CV_FRAME_PARTIAL)
         result_came(kept, host, head, payload);
+    else if (head->type == CV_FRAME_HEADWAY)
+        cv_kept_heard(&kept->orders, host->first, head->value, head->chunk);
     else
         order_ended(kept, host, head, payload);
 }
@@ -326,9 +339,8 @@ static enum cleave_status fetch(struct kept *kept, struct cleave_error *err)
         return cv_fail(err, CLEAVE_EENGINE,
                        "the partial results do not cover all of the input");
     CV_TRY(cv_store_open(kept->gather, &kept->result, err));
-    cv_kept_say(&kept->orders, kept->holder, CV_FRAME_FETCH, kept->result_id, 0);
     kept->fetching = true;
-    return CLEAVE_OK;
+    return cv_kept_fetch(&kept->orders, kept->holder, kept->result_id, err);
 }
 
 static enum cleave_status kept_settle(struct cv_outlet *outlet, bool *out_done,

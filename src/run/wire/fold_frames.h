@@ -27,8 +27,12 @@ enum cv_fold_frame {
     CV_FRAME_FOLDED,      /* it has been made and has `value` bytes; payload: how often it
                              was tried                                                 */
     CV_FRAME_FOLD_FAILED, /* payload: how often it was tried, and what was wrong       */
+    CV_FRAME_HEADWAY, /* every second while it has something to make or to give; `chunk`:
+                         the partial it waits for, 0: none; value: grows with every byte
+                         that comes or goes, and as long as the command runs           */
 
-    /* To the master or a peer, also between workers: bytes of it, up to CV_FRAME_LAST. */
+    /* To the master or a peer, also between workers: bytes of it, up to CV_FRAME_LAST;
+     * value: how many came before them. */
     CV_FRAME_PARTIAL,
 };
 

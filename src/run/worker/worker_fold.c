@@ -43,7 +43,12 @@ static bool next_frame(struct cv_worker_fold *fold, bool for_master,
 static bool more_for_peers(void *context, struct cv_frame_head *head,
                            unsigned char *payload)
 {
-    return next_frame(context, false, head, payload);
+    struct cv_worker_fold *fold = context;
+
+    if (!next_frame(fold, false, head, payload))
+        return false;
+    fold->headway += 1 + (uint64_t)head->length;
+    return true;
 }
 
 static bool more_for_master(void *context, struct cv_worker *worker)
@@ -63,6 +68,7 @@ static void peer_frame(void *context, const struct cv_frame_head *head,
     struct cleave_error err;
     bool whole;
 
+    fold->headway += 1 + (uint64_t)head->length;
     if (cv_holding_take(&fold->holding, fold->worker->gather, head, payload, &whole,
                         &err) != CLEAVE_OK)
         cv_worker_fail(fold->worker, &err);
@@ -138,6 +144,7 @@ static enum cleave_status take_fold(struct cv_worker_fold *fold,
         at = &(*at)->next;
     *at = order;
     cv_folding_next(fold);
+    cv_folding_tell(fold);
     return CLEAVE_OK;
 }
 
@@ -153,6 +160,7 @@ static enum cleave_status give(struct cv_worker_fold *fold,
     CV_TRY(
         cv_holding_send(&fold->holding, head->chunk, (uint32_t)head->value, name, err));
     cv_peer_port_wake(&fold->port);
+    cv_folding_tell(fold);
     return CLEAVE_OK;
 }
 

@@ -90,6 +90,52 @@ void cv_folding_next(struct cv_worker_fold *fold)
     start_order(fold);
 }
 
+/* --- what the master is told meanwhile ----------------------------------------------------- */
+
+static const double BEAT_S = 1;
+
+/* The name of what the first order waits for; 0: it waits for nothing, or there is none. */
+static uint64_t awaited(const struct cv_worker_fold *fold)
+{
+    const struct cv_fold_order *order = fold->orders;
+
+    for (size_t i = 0; fold->running == NULL && order != NULL && i < order->count; i++) {
+        const struct cv_held *held = cv_holding_find(&fold->holding, order->names[i]);
+
+        if (held == NULL || !held->complete)
+            return order->names[i];
+    }
+    return 0;
+}
+
+static void beat(void *context)
+{
+    struct cv_worker_fold *fold = context;
+
+    fold->headway += fold->running != NULL;
+    cv_link_send(&fold->worker->link,
+                 &(struct cv_frame_head){ .type = CV_FRAME_HEADWAY,
+                                          .chunk = awaited(fold),
+                                          .value = fold->headway },
+                 NULL, 0);
+    cv_folding_tell(fold);
+}
+
+void cv_folding_tell(struct cv_worker_fold *fold)
+{
+    struct cv_worker *worker = fold->worker;
+    struct cleave_error err;
+
+    if (fold->beat.place != 0 || (fold->running == NULL && fold->orders == NULL &&
+                                  fold->holding.for_peers == NULL))
+        return;
+    if (cv_poller_set(worker->poller, &fold->beat, cv_clock_s() + BEAT_S, beat, fold,
+                      &err) != CLEAVE_OK)
+        cv_worker_fail(worker, &err);
+}
+
+/* --- what comes of them ------------------------------------------------------------------- */
+
 /* The parts have become one, which lies here. */
 static void accept(struct cv_worker_fold *fold, struct cv_store *store)
 {
@@ -187,6 +233,8 @@ void cv_folding_stop(struct cv_worker_fold *fold)
 
 void cv_folding_done(struct cv_worker_fold *fold)
 {
+    if (fold->worker != NULL)
+        cv_poller_cancel(fold->worker->poller, &fold->beat);
     if (fold->slot.poller != NULL)
         cv_slot_done(&fold->slot);
     cv_fold_call_done(&fold->call);

@@ -36,7 +36,9 @@ struct cv_worker_fold {
     struct cv_fold_order
         *orders; /* owned, in order                                          */
     struct cv_fold_order
-        *running; /* owned                                                    */
+        *running;         /* owned                                                    */
+    struct cv_timer beat; /* of what the master is told of it all                       */
+    uint64_t headway;     /* bytes that came and went, and beats of the command         */
 };
 
 /* The command that reduces; the text is borrowed. */
@@ -44,6 +46,8 @@ enum cleave_status cv_folding_begin(struct cv_worker_fold *fold, const char *tex
                                     double timeout_s, struct cleave_error *err);
 /* Start the first order of which all is here, if none is running. */
 void cv_folding_next(struct cv_worker_fold *fold);
+/* There is something to make or to give: the master is told every second how it goes. */
+void cv_folding_tell(struct cv_worker_fold *fold);
 /* Nobody wants that one any more; nor any. */
 void cv_folding_call_off(struct cv_worker_fold *fold, uint64_t id);
 void cv_folding_stop(struct cv_worker_fold *fold);

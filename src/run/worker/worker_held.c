@@ -106,6 +106,11 @@ enum cleave_status cv_holding_take(struct cv_holding *holding, struct cv_gather 
             return cv_fail_memory(err, "a partial result");
         }
     }
+    if (head->value != cv_store_size(held->store))
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "%llu bytes of a partial result were sent before, and %llu came",
+                       (unsigned long long)head->value,
+                       (unsigned long long)cv_store_size(held->store));
     CV_TRY(cv_store_write(held->store, payload, head->length, err));
     *out_complete = last;
     return last ? complete(held, err) : CLEAVE_OK;
@@ -167,7 +172,7 @@ enum cleave_status cv_holding_next(struct cv_holding *holding, bool for_master,
     struct cv_parcel **line = for_master ? &holding->for_master : &holding->for_peers;
     struct cv_parcel *parcel = *line;
     const struct cv_taken *taken;
-    uint64_t left;
+    uint64_t left, before;
     ssize_t got = 0;
 
     *out_any = parcel != NULL;
@@ -180,12 +185,14 @@ enum cleave_status cv_holding_next(struct cv_holding *holding, bool for_master,
                     (off_t)parcel->at);
     if (got < 0 || (got == 0 && left > 0))
         return cv_fail(err, CLEAVE_EENGINE, "cannot read a partial result again");
+    before = parcel->at - taken->begin;
     parcel->at += (uint64_t)got;
     *head = (struct cv_frame_head){ .type = CV_FRAME_PARTIAL,
                                     .flags = parcel->at == taken->end ? CV_FRAME_LAST : 0,
                                     .length = (uint32_t)got,
                                     .peer = parcel->peer,
-                                    .chunk = parcel->name };
+                                    .chunk = parcel->name,
+                                    .value = before };
     if (parcel->at == taken->end) {
         *line = parcel->next;
         cv_holding_release(holding, parcel->held);
