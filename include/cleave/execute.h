@@ -223,7 +223,8 @@ struct cleave_execution_result {
     size_t nabsent;
     double connect_s; /* of `seconds`, until hosts were ready                      */
     uint64_t lost; /* chunks that were lost with a host and done by others            */
-    struct cleave_platform *platform; /* owned: the workers that took part            */
+    struct cleave_platform *platform; /* owned: the workers that took part; NULL: a signal
+                                         came before anything was begun               */
     int stopped_by; /* signal that stopped the run, or 0                        */
     bool halted;
     uint32_t bad_ends;  /* persistent commands that did not end with status 0       */
@@ -231,8 +232,8 @@ struct cleave_execution_result {
     bool reduce_failed; /* the command that reduces did, for good                   */
 };
 
-/* Fails when the work could not be done; *out is set whenever it began, to be released
- * with cleave_execution_free. Chunks that failed for good are counted, not an error.
+/* Fails when the work could not be done; *out is set whenever it began or a signal stopped
+ * it, to be released with cleave_execution_free. Chunks that failed for good are counted, not an error.
  * CLEAVE_ESTOPPED: a signal stopped it; CLEAVE_ECLOSED: nobody read the output any more;
  * CLEAVE_ELOST: the last host is gone. CLEAVE_EACCOUNT: a defect in here, bytes of the
  * input were neither done nor failed, or twice. */

@@ -15,6 +15,11 @@ void cv_run_stopped(const struct cleave_execution_result *result,
     char bytes[CV_NUMBER_ROOM], all[CV_NUMBER_ROOM];
     struct cv_text line = { NULL, 0, 0, false };
 
+    if (result->platform == NULL) {
+        cv_complain(CV_EXIT_FAILED, "stopped by %s before anything was begun",
+                    cv_signal_name(result->stopped_by, name));
+        return;
+    }
     cv_text_add(&line, "stopped by %s: %s done, %s",
                 cv_signal_name(result->stopped_by, name),
                 cv_counted(done, "chunk", chunks),

@@ -173,9 +173,6 @@ static int judge_failure(enum cleave_status status,
 
     if (status == CLEAVE_ESTOPPED && result != NULL)
         return CV_EXIT_BY_SIGNAL + result->stopped_by;
-    /* While hosts were waited for: nothing says by which signal. */
-    if (status == CLEAVE_ESTOPPED)
-        return cv_complain(CV_EXIT_ENGINE, "%s", err->text);
     if (status == CLEAVE_ECLOSED && result != NULL && result->output_closed)
         return CV_EXIT_UNREAD;
     if (result != NULL && (result->halted || result->reduce_failed))
@@ -235,6 +232,7 @@ static int execute(const struct cv_call *call, struct cv_run_report *report,
     struct cleave_error err = { .status = CLEAVE_OK };
     enum cleave_status done;
     int status;
+    bool began;
 
     if (values->trace != NULL &&
         cleave_trace_new(&execution->tell.trace, &err) != CLEAVE_OK)
@@ -250,13 +248,13 @@ static int execute(const struct cv_call *call, struct cv_run_report *report,
      * what status it ends. */
     status = cv_run_sink_close(sink, done == CLEAVE_OK && result->failed == 0, status);
     status = cv_run_report_close(report, status);
-    if (values->trace != NULL && result != NULL) {
+    began = result != NULL && result->platform != NULL;
+    if (values->trace != NULL && began) {
         const int saved = save_trace(call, execution, result);
 
         status = status == CV_EXIT_DONE ? saved : status;
     }
-    if (result != NULL && !values->quiet && !result->output_closed &&
-        !is_refused(status, result))
+    if (began && !values->quiet && !result->output_closed && !is_refused(status, result))
         cv_run_summary(result, values, report, status);
     cleave_trace_free(execution->tell.trace);
     cleave_execution_free(result);

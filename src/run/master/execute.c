@@ -136,6 +136,13 @@ static enum cleave_status open_parts(struct execution *execution,
                : CLEAVE_OK;
 }
 
+/* A signal that came while nobody waited for anything. */
+static enum cleave_status heed_signals(struct cv_real_run *run, struct cleave_error *err)
+{
+    CV_TRY(cv_poller_wait(run->poller, 0, err));
+    return run->stopped_by != 0 ? cv_fail_stopped(err) : CLEAVE_OK;
+}
+
 static enum cleave_status make_plan(struct execution *execution, double total,
                                     struct cleave_error *err)
 {
@@ -325,7 +332,13 @@ enum cleave_status cleave_execute(const struct cleave_execution *asked,
     execution.run.staff.hosts.context = &execution.run;
     execution.run.staff.hosts.stopped_by = &execution.run.stopped_by;
     status = open_parts(&execution, err);
-    if (status == CLEAVE_OK) {
+    if (status == CLEAVE_OK)
+        status = heed_signals(&execution.run, err);
+    if (status != CLEAVE_OK && execution.run.stopped_by != 0) {
+        status = cv_fail_stopped(err);
+        *out = cv_run_sum_up_nothing(execution.run.stopped_by,
+                                     cv_clock_s() - execution.began_s);
+    } else if (status == CLEAVE_OK) {
         status = name_failure(&execution.run, run_all(&execution, err), err);
         cv_note_failures_end(&execution.run.failures, &filled);
         *out = cv_run_sum_up(&execution.run, &execution.muster,

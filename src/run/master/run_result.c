@@ -228,6 +228,19 @@ struct cleave_execution_result *cv_run_sum_up(const struct cv_real_run *run,
     return result;
 }
 
+struct cleave_execution_result *cv_run_sum_up_nothing(int stopped_by, double seconds)
+{
+    struct owned *owned = calloc(1, sizeof *owned);
+
+    if (owned == NULL)
+        return NULL;
+    cv_arena_init(&owned->arena);
+    owned->result.stopped_by = stopped_by;
+    owned->result.seconds = seconds;
+    owned->result.left_unread = true;
+    return &owned->result;
+}
+
 void cleave_execution_free(struct cleave_execution_result *result)
 {
     if (result == NULL)

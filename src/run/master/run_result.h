@@ -9,4 +9,7 @@ struct cleave_execution_result *cv_run_sum_up(const struct cv_real_run *run,
                                               const struct cv_muster *muster,
                                               double seconds);
 
+/* Of a run that was stopped before it had begun. */
+struct cleave_execution_result *cv_run_sum_up_nothing(int stopped_by, double seconds);
+
 #endif
