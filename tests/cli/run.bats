@@ -53,6 +53,17 @@ in_background() {
     PID=$!
 }
 
+# asleep ID -- the process waits for something: it has been asleep at ten looks in a row.
+asleep() {
+    local times=0
+    for _ in $(seq 1000); do
+        if grep -q '^State:.S' "/proc/$1/status"; then times=$((times + 1)); else times=0; fi
+        [ $times -ge 10 ] && return 0
+        sleep 0.01
+    done
+    return 1
+}
+
 # --- input and output ---------------------------------------------------------------------
 
 @test "outputs come in the order of the input" {
@@ -417,6 +428,35 @@ PYTHON
         [ "$status" -eq "$([ $signal = INT ] && echo 130 || echo 143)" ]
         nobody 'sleep 9875'
     done
+}
+
+@test "interrupted before anybody writes to the input, also with --resume" {
+    prepare
+    mkfifo in
+    in_background -i in -- cat
+    asleep "$PID"
+    kill -TERM "$PID"
+    status=0
+    wait "$PID" || status=$?
+    [ "$status" -eq 143 ]
+    (printf '1\n2\n3\n' >in) &
+    job -i in -j 1 --block 2 --journal j -- sh -c 'touch ran; cat'
+    [ "$(cat out)" = "1
+2
+3" ]
+    rm ran
+    in_background -i in -j 1 --block 2 --journal j --resume -- sh -c 'touch ran; cat'
+    asleep "$PID"
+    kill -TERM "$PID"
+    status=0
+    wait "$PID" || status=$?
+    [ "$status" -eq 143 ]
+    (printf '1\n2\n3\n' >in) &
+    job -i in -j 1 --block 2 --journal j --resume -- sh -c 'touch ran; cat'
+    [ "$(cat out)" = "1
+2
+3" ]
+    [ ! -e ran ]
 }
 
 @test "nobody reads the output: status 141, without a word" {

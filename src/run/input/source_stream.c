@@ -44,6 +44,23 @@ static bool can_poll(int fd)
     return can;
 }
 
+/* A FIFO that nobody writes to is not waited for here, where no signal would end it: it is
+ * readable when somebody does, or has done so. */
+static int open_now(const char *path)
+{
+    int fd, flags;
+
+    do
+        fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    while (fd < 0 && errno == EINTR);
+    flags = fd < 0 ? -1 : fcntl(fd, F_GETFL);
+    if (flags >= 0 && fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) == 0)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
 static enum cleave_status open_input(struct cv_stream *stream, const char *path,
                                      struct cleave_error *err)
 {
@@ -53,9 +70,7 @@ static enum cleave_status open_input(struct cv_stream *stream, const char *path,
     stream->name = strdup(stream->borrowed ? "standard input" : path);
     if (stream->name == NULL)
         return cv_fail_memory(err, "an input");
-    do
-        stream->fd = stream->borrowed ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-    while (stream->fd < 0 && errno == EINTR);
+    stream->fd = stream->borrowed ? STDIN_FILENO : open_now(path);
     if (stream->fd < 0 || fstat(stream->fd, &now) != 0)
         return cannot(stream, "read", err);
     /* What /dev/fd/3 leads to is no name that means anything later. */

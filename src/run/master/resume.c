@@ -113,6 +113,37 @@ static enum cleave_status use_known(struct cv_real_run *run, enum cv_known state
                : cv_source_put_back(books->source, piece, err);
 }
 
+static void input_ready(void *context, unsigned events)
+{
+    bool *ready = context;
+
+    (void)events;
+    *ready = true;
+}
+
+/* Whatever else happens meanwhile, signals above all; `awaits`: until there is more of the
+ * stream. */
+static enum cleave_status heed(struct cv_real_run *run, bool awaits,
+                               struct cleave_error *err)
+{
+    const int fd = awaits ? cv_source_poll_fd(run->books.source) : -1;
+    enum cleave_status status = CLEAVE_OK;
+    bool ready = fd < 0;
+    struct cv_watch watch = { 0 };
+
+    if (fd >= 0)
+        CV_TRY(cv_poller_add(run->poller, &watch, fd, CV_READABLE, input_ready, &ready,
+                             err));
+    do
+        status = cv_poller_wait(run->poller, ready ? 0 : -1, err);
+    while (status == CLEAVE_OK && !ready && run->stopped_by == 0);
+    if (fd >= 0)
+        cv_poller_remove(run->poller, &watch);
+    if (status == CLEAVE_OK && run->stopped_by != 0)
+        return cv_fail_stopped(err);
+    return status;
+}
+
 enum cleave_status cv_resume_known(struct cv_real_run *run, struct cleave_error *err)
 {
     uint64_t changed = 0;
@@ -128,6 +159,7 @@ enum cleave_status cv_resume_known(struct cv_real_run *run, struct cleave_error 
         CV_TRY(cv_source_known(run->books.source, &state, &piece, &id, err));
         if (state == CV_KNOWN_END)
             break;
+        CV_TRY(heed(run, state == CV_KNOWN_WAIT, err));
         if (state == CV_KNOWN_WAIT)
             CV_TRY(cv_source_pump(run->books.source, err));
         else
