@@ -18,6 +18,7 @@
 #include <cleave/execute.h>
 #include "run/kit/guard.h"
 #include "run/kit/process.h"
+#include "run/slot/steady_slot.h"
 
 #include "plumbing_check.h"
 
@@ -308,6 +309,73 @@ static void what_is_read_is_progress(void **state)
     free(text);
 }
 
+/* --- an input that nobody gives any more -------------------------------------------------- */
+
+/* What had become of its input when a command was killed. */
+static struct {
+    const struct cv_slot *slot; /* NULL: nobody looks */
+    unsigned kills, open;
+} looked;
+
+int kill(pid_t pid, int signal)
+{
+    if (looked.slot != NULL && signal == SIGKILL && pid == -looked.slot->process.pid) {
+        looked.kills++;
+        looked.open += looked.slot->in.fd >= 0 && fcntl(looked.slot->in.fd, F_GETFD) >= 0;
+    }
+    return (int)syscall(SYS_kill, pid, signal);
+}
+
+static void slot_broke(void *context, const struct cleave_error *err)
+{
+    (void)context;
+    fail_msg("%s", err->text);
+}
+
+/* A slot is given up while its command has read a part of a record: it is killed before its
+ * input ends, or it would take the part for a whole. */
+static void who_is_given_up_does_not_see_his_input_end(void **state)
+{
+    enum { SIZE = 1 << 20 };
+    char *text = make_text(1, SIZE);
+    const int file = make_file(text, SIZE);
+    const struct cv_piece piece = {
+        .fd = file, .mate_fd = -1, .name = "a file", .end = SIZE, .body = { 0, SIZE }
+    };
+
+    (void)state;
+    for (int steady = 0; steady < 2; steady++) {
+        struct cv_command command;
+        struct cv_poller *poller;
+        struct cv_gather *gather;
+        struct cv_slot slot;
+
+        must(cv_command_init(&command, NULL, WORDS("sleep", "1000"), &err));
+        must(cv_poller_new(&poller, &err));
+        must(cv_gather_new(&(struct cv_gather_options){ .sink = -1, .memory = 1 << 20 },
+                           &gather, &err));
+        cv_slot_init(&slot);
+        if (steady)
+            cv_steady_init(&slot);
+        slot.poller = poller;
+        slot.gather = gather;
+        slot.command = &command;
+        slot.broke = slot_broke;
+        must(cv_slot_start(&slot, &piece, &err));
+        looked.slot = &slot;
+        looked.kills = looked.open = 0;
+        cv_slot_done(&slot);
+        looked.slot = NULL;
+        assert_true(looked.kills > 0);
+        assert_true(looked.open > 0);
+        cv_gather_free(gather);
+        cv_poller_free(poller);
+        cv_command_done(&command);
+    }
+    close(file);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -317,6 +385,7 @@ int main(void)
         cmocka_unit_test(a_guard_has_room_for_many),
         cmocka_unit_test(ignored_ends_are_failures),
         cmocka_unit_test(what_is_read_is_progress),
+        cmocka_unit_test(who_is_given_up_does_not_see_his_input_end),
     };
 
     signal(SIGPIPE, SIG_IGN);

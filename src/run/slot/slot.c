@@ -262,6 +262,8 @@ static void done_single(struct cv_slot *slot)
 {
     if (!slot->busy)
         return;
+    /* Before it can see that its input ends too soon. */
+    cv_process_signal(&slot->process, SIGKILL);
     cv_slot_release(slot);
     slot->busy = false;
     cv_process_kill(&slot->process);

@@ -347,6 +347,8 @@ static bool leave_steady(struct cv_slot *slot)
 
 static void done_steady(struct cv_slot *slot)
 {
+    /* Before it can see that its input ends too soon. */
+    cv_process_signal(&slot->process, SIGKILL);
     cv_slot_release(slot);
     cv_poller_cancel(slot->poller, &slot->steady.patience);
     slot->busy = false;
