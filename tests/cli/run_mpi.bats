@@ -271,6 +271,33 @@ refused() {
 @test "openmpi: a call of MPI that fails" { refused openmpi; }
 @test "mpich: a call of MPI that fails" { refused mpich; }
 
+# A rank is killed, and mpirun ends the others: no command goes on, wherever it ran.
+orphans() {
+    needs "$1"
+    local pid
+    cd "$BATS_TEST_TMPDIR"
+    timeout 100 "mpirun.$1" -n 3 "$CLEAVE" run --mpi -q -i "$NUMBERS" --block 100k \
+        -- sh -c 'echo $$ $PPID >$CLEAVE_WORKER.new; mv $CLEAVE_WORKER.new self.${CLEAVE_WORKER#*:}; exec sleep 300' \
+        >out 2>err 3>&- &
+    appears self.1
+    appears self.2
+    read -r _ pid <self.1
+    kill -9 "$pid"
+    for r in 1 2; do
+        read -r pid _ <self.$r
+        for _ in $(seq 1000); do
+            kill -0 "$pid" 2>/dev/null || break
+            sleep 0.02
+        done
+        run kill -0 "$pid"
+        [ "$status" -ne 0 ]
+    done
+    wait
+}
+
+@test "openmpi: commands end with a rank that is killed" { orphans openmpi; }
+@test "mpich: commands end with a rank that is killed" { orphans mpich; }
+
 @test "not started by mpirun, or without a library for it" {
     unset OMPI_COMM_WORLD_RANK PMI_RANK PMIX_RANK
     cleave 2 run --mpi -i "$NUMBERS" -- cat

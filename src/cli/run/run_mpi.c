@@ -11,6 +11,7 @@
 #include "cli/kit/output.h"
 #include "cli/run/run_mpi_words.h"
 #include "model/platform/nominal.h"
+#include "run/kit/guard.h"
 #include "run/worker/worker_fold.h"
 
 /* One MPI library: how its mpirun is known, and what has to be installed. */
@@ -127,6 +128,31 @@ static int check_words(const struct cv_mpi_bridge *bridge)
     return CV_EXIT_DONE;
 }
 
+/* Commands end with a rank that is killed. To fork is safe only before MPI has begun. */
+static struct cv_guard *make_guard(int rank)
+{
+    struct cv_guard *guard = NULL;
+    struct cleave_error err;
+    enum cleave_status status = cv_guard_new(&guard, &err);
+
+    if (status == CLEAVE_OK)
+        status = cv_guard_begin(guard, &err);
+    if (status == CLEAVE_OK)
+        return guard;
+    cv_guard_free(guard);
+    cv_complain(CV_EXIT_FAILED,
+                "--mpi: commands of rank %d will go on if it is killed: %s", rank,
+                err.text);
+    return NULL;
+}
+
+static int end(struct cv_run_mpi *mpi, int status)
+{
+    cv_guard_free(mpi->guard);
+    mpi->guard = NULL;
+    return status;
+}
+
 int cv_run_mpi_open(const struct cv_call *call, const char *library,
                     struct cv_run_mpi *out)
 {
@@ -136,7 +162,7 @@ int cv_run_mpi_open(const struct cv_call *call, const char *library,
     struct cleave_error err;
     int status;
 
-    *out = (struct cv_run_mpi){ NULL, NULL, NULL };
+    *out = (struct cv_run_mpi){ .module = NULL };
     if (library != NULL && flavour == NULL)
         return TELL(rank > 0 ? rank : 0, CV_EXIT_USAGE,
                     "--mpi-library: expected openmpi or mpich, got '%s'", library);
@@ -145,12 +171,13 @@ int cv_run_mpi_open(const struct cv_call *call, const char *library,
                            "--mpi: this process was not started by mpirun: expected "
                            "mpirun -n 9 cleave run --mpi ... -- COMMAND; under Slurm, "
                            "srun --mpi=pmix (Open MPI) or srun --mpi=pmi2 (MPICH)");
+    out->guard = rank > 0 ? make_guard(rank) : NULL;
     status = load(flavour, rank, out);
     if (status != CV_EXIT_DONE)
-        return status;
+        return end(out, status);
     cv_mpi_words_make(&own, call->words, (size_t)call->nwords);
     if (out->calls->open(&own, &out->bridge, &err) != CLEAVE_OK)
-        return TELL(rank, CV_EXIT_ENGINE, "--mpi: %s", err.text);
+        return end(out, TELL(rank, CV_EXIT_ENGINE, "--mpi: %s", err.text));
     if (out->bridge->size > 1) {
         status = check_words(out->bridge);
         return status == CV_EXIT_DONE ? status : cv_run_mpi_close(out, status);
@@ -180,6 +207,7 @@ int cv_run_mpi_close(struct cv_run_mpi *mpi, int status)
     uint32_t rank;
     bool master;
 
+    end(mpi, status); /* no command runs any more */
     if (bridge == NULL)
         return status;
     mpi->bridge = NULL;
@@ -200,9 +228,9 @@ int cv_run_mpi_close(struct cv_run_mpi *mpi, int status)
 
 int cv_run_mpi_serve(const struct cv_run_mpi *mpi)
 {
-    struct cv_worker_options options = { .in = -1,
-                                         .out = -1,
-                                         .channel = mpi->bridge->links[0] };
+    struct cv_worker_options options = {
+        .in = -1, .out = -1, .channel = mpi->bridge->links[0], .lent = mpi->guard
+    };
     struct cv_worker_fold *fold;
     struct cleave_error err;
 

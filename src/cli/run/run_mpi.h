@@ -12,6 +12,8 @@ struct cv_run_mpi {
     void *module;                            /* owned; NULL: there is no MPI            */
     const struct cv_mpi_bridge_calls *calls; /* of the module                           */
     struct cv_mpi_bridge *bridge;            /* owned                                   */
+    struct cv_guard
+        *guard; /* owned: ends the commands of this rank if it is killed; NULL */
 };
 
 /* Load the library for the MPI that has started this process, or for `library` ("openmpi"

@@ -32,13 +32,14 @@ struct cv_poller {
     struct cv_watch signal_watch;
     void (*signal_call)(void *context, int signal);
     void *signal_context;
-    struct cv_guard *guard; /* owned, or NULL                                     */
-    double guard_due_s;     /* when it begins; 0: it has                          */
+    struct cv_guard *guard; /* owned unless it is lent, or NULL                   */
+    bool guard_lent;
+    double guard_due_s; /* when it begins; 0: it has                          */
     void (*guard_failed)(void *context, const struct cleave_error *err);
     void *guard_context;
 };
 
-static const double GUARD_AFTER_S = 0.05;
+static const double GUARD_AFTER_S = 0.01;
 
 double cv_clock_s(void)
 {
@@ -88,7 +89,8 @@ void cv_poller_free(struct cv_poller *poller)
     pthread_sigmask(SIG_SETMASK, &poller->old_mask, NULL);
     if (poller->signals >= 0)
         close(poller->signals);
-    cv_guard_free(poller->guard);
+    if (!poller->guard_lent)
+        cv_guard_free(poller->guard);
     close(poller->epoll);
     free(poller->heap);
     free(poller);
@@ -105,6 +107,13 @@ enum cleave_status cv_poller_set_guard(struct cv_poller *poller,
     poller->guard_failed = failed;
     poller->guard_context = context;
     return CLEAVE_OK;
+}
+
+void cv_poller_lend_guard(struct cv_poller *poller, struct cv_guard *guard)
+{
+    assert(poller->guard == NULL);
+    poller->guard = guard;
+    poller->guard_lent = true;
 }
 
 static void begin_guard(struct cv_poller *poller)

@@ -74,6 +74,8 @@ enum cleave_status cv_poller_set_guard(struct cv_poller *poller,
                                        void (*failed)(void *context,
                                                       const struct cleave_error *err),
                                        void *context, struct cleave_error *err);
+/* Instead of that: one that has begun, and outlives the poller. */
+void cv_poller_lend_guard(struct cv_poller *poller, struct cv_guard *guard);
 /* NULL: there is none. */
 struct cv_guard *cv_poller_guard(const struct cv_poller *poller);
 /* The mask before the poller was made: what a command should start with. Borrowed. */

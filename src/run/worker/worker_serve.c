@@ -163,6 +163,8 @@ static enum cleave_status begin(struct cv_worker *worker, struct cleave_error *e
     CV_TRY(cv_poller_signals(worker->poller, signals, 3, signalled, worker, err));
     if (worker->options->guard)
         CV_TRY(cv_poller_set_guard(worker->poller, guard_failed, worker, err));
+    else if (worker->options->lent != NULL)
+        cv_poller_lend_guard(worker->poller, worker->options->lent);
     worker->link.poller = worker->poller;
     worker->link.frame = take_frame;
     worker->link.more = cv_worker_more;

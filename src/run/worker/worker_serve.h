@@ -9,6 +9,7 @@
 #include "run/wire/frame.h"
 
 struct cleave_channel;
+struct cv_guard;
 struct cv_worker;
 struct cv_store;
 
@@ -33,6 +34,7 @@ struct cv_worker_options {
     bool (*more)(void *context, struct cv_worker *worker);
     void *context; /* borrowed */
     bool guard;    /* a process is forked that ends the commands if this one is killed */
+    struct cv_guard *lent; /* borrowed: that process, if it has been forked; or NULL    */
 };
 
 /* Serve until the master closes the link, which is success; fails when the master speaks
