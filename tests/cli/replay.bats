@@ -77,6 +77,26 @@ same() {
     same 3 stopped
 }
 
+@test "what a run did without an order is counted" {
+    cd "$BATS_TEST_TMPDIR"
+    seq 1 20000 >in
+    "$CLEAVE" run -q -i in -j 2 --block 20k --trace t -- cat >/dev/null
+    local size
+    size=$(wc -c <in)
+    sed "1s/\"load\":$size/\"load\":$((size + 1234))/" t >more
+    cleave 0 replay more
+    [[ ${lines[0]} == "the same: "* ]]
+    [ "${lines[1]}" = "not in the trace: 1234 bytes that were left over when hosts were lost, and shared out by the run itself" ]
+    cleave 0 replay --json more
+    has '"unrecorded": 1234'
+    cleave 0 replay --json t
+    has '"unrecorded": 0'
+    # Of a plan all is known.
+    "$CLEAVE" plan load -p "$CLEAVE_SOURCE_DIR/examples/unequal.yaml" -l 100 --policy self --trace p >/dev/null
+    cleave 0 replay --json p
+    has '"unrecorded": 0'
+}
+
 @test "an order that was changed is named" {
     cd "$BATS_TEST_TMPDIR"
     "$CLEAVE" plan load -p "$CLEAVE_SOURCE_DIR/examples/unequal.yaml" -l 100 --policy self \
@@ -115,7 +135,7 @@ same() {
     has "of policy greedy"
     cleave 1 replay --json other
     valid_json
-    [ "$(json_keys)" = "policy same orders difference " ]
+    [ "$(json_keys)" = "policy same orders unrecorded difference " ]
     has '"same": false'
     has '"recorded": {"order": "combine", "worker": '
     cleave 0 replay --json t

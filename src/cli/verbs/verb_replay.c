@@ -1,5 +1,6 @@
 /* verb_replay.c -- cleave replay. SPDX-License-Identifier: MIT */
 #include <stdio.h>
+#include <string.h>
 #include <cleave/trace.h>
 #include "cli/kit/output.h"
 #include "cli/kit/verb.h"
@@ -76,14 +77,39 @@ static void add_order(struct cv_text *out, const struct cv_trace_header *header,
     add_worker(out, header, order->worker);
 }
 
+/* Bytes of a real run that no order was for: what is left over of a plan when hosts are lost
+ * is shared out by the run itself (run/master/real_engine.c), and not in the trace. */
+static double unrecorded(const struct cv_trace_file *file)
+{
+    const struct cleave_trace_facts *facts = cleave_trace_facts(file->trace);
+    double left = file->header.load;
+
+    if (file->header.task != CLEAVE_TASK_LOAD || facts->engine == NULL ||
+        strcmp(facts->engine, "run") != 0)
+        return 0;
+    for (size_t i = 0; i < cleave_trace_count(file->trace); i++) {
+        const struct cleave_entry *entry = cleave_trace_at(file->trace, i);
+
+        if (!entry->is_order && entry->as.event.kind == CLEAVE_DONE)
+            left -= entry->as.event.units;
+    }
+    return left >= 0.5 ? left : 0;
+}
+
 static int print_text(const struct cv_trace_header *header,
-                      const struct cleave_replayed *found)
+                      const struct cleave_replayed *found, double outside)
 {
     struct cv_text out = { NULL, 0, 0, false };
 
     if (found->same) {
         cv_text_add(&out, "the same: %llu orders of policy %s\n",
                     (unsigned long long)found->orders, header->policy);
+        if (outside > 0)
+            cv_text_add(
+                &out,
+                "not in the trace: %.0f bytes that were left over when hosts were "
+                "lost, and shared out by the run itself\n",
+                outside);
         return cv_print_take(&out);
     }
     cv_text_add(&out, "different: order %llu of policy %s, at %.6g s (line %zu)\n",
@@ -141,7 +167,7 @@ static void put_order(struct cv_json *json, const char *key,
 }
 
 static void print_json(const struct cv_trace_header *header,
-                       const struct cleave_replayed *found)
+                       const struct cleave_replayed *found, double outside)
 {
     struct cv_json json;
 
@@ -152,6 +178,7 @@ static void print_json(const struct cv_trace_header *header,
     cv_json_key(&json, "same");
     cv_json_bool(&json, found->same);
     put_count(&json, "orders", found->orders);
+    put_number(&json, "unrecorded", outside);
     cv_json_key(&json, "difference");
     if (found->same) {
         cv_json_null(&json);
@@ -182,9 +209,9 @@ static int replay(const char *path, bool json)
         status = cv_complain_error(&err);
     } else {
         if (json)
-            print_json(&file.header, &found);
+            print_json(&file.header, &found, unrecorded(&file));
         else
-            status = print_text(&file.header, &found);
+            status = print_text(&file.header, &found, unrecorded(&file));
         if (!found.same)
             status = CV_EXIT_FAILED;
     }
@@ -217,7 +244,9 @@ const struct cv_verb cv_verb_replay = {
         "that were recorded. Policies know nothing else, so all orders are the same "
         "unless the policy or the trace was changed. Ends with 1 at the first that "
         "differs, and says when it was given, to whom, and what would be ordered now. A "
-        "run that was stopped is compared as far as it came.",
+        "run that was stopped is compared as far as it came. What a run shared out by "
+        "itself, since it was left over when hosts were lost, is not in the trace: it is "
+        "said how much.",
     .operands = "TRACE",
     .operand_files = true,
     .max_operands = 1,
