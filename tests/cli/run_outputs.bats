@@ -86,6 +86,31 @@ part() {
     [ -z "$(beside)" ]
 }
 
+@test "the job log of a resumed run has the lines of the run before" {
+    prepare
+    local fussy='read -r first; echo "$first"; cat; [ "$first" = 1 ] || [ -e mended ]'
+    cleave 1 run -q -i in -j 1 --block 1k --journal j --joblog log -o out -- sh -c "$fussy"
+    cp log first
+    [ "$(wc -l <first)" -eq 5 ]
+    printf 'cut sh' >>log
+    touch mended
+    cleave 0 run -q -i in -j 2 --block 1k --journal j --resume --joblog log -o out -- sh -c "$fussy"
+    cmp <(head -n 5 log) first
+    [ "$(sed -n 6p log)" = "cut sh" ]
+    [ "$(wc -l <log)" -eq 9 ]
+    [ "$(grep -c '^Seq' log)" -eq 1 ]
+    # Nothing is left to be done: all lines stay. Without --resume, none does.
+    cleave 0 run -q -i in -j 2 --block 1k --journal j --resume --joblog log -o out -- sh -c "$fussy"
+    [ "$(wc -l <log)" -eq 9 ]
+    cp in other
+    cleave 2 run -q -i in -j 2 --block 1k --journal j --resume --joblog other -o out -- sh -c "$fussy"
+    [ "$stderr" = "cleave: --joblog: 'other' is not a job log that --resume could go on with: its first line is another" ]
+    cmp in other
+    cleave 0 run -q -i in -j 1 --block 1k --joblog log -o out -- cat
+    [ "$(wc -l <log)" -eq 5 ]
+    [ -z "$(beside | grep -v '/.out.part')" ]
+}
+
 @test "a resumed run has the result of the chunks before" {
     prepare
     local fussy='read -r first; echo "$first"; cat; [ "$first" = 1 ] || [ -e mended ]'
@@ -95,6 +120,7 @@ part() {
     cleave 0 run -q -i in -j 2 --block 1k --journal j --resume --joblog log -o out -- sh -c "$fussy"
     cmp in out
     [ "$(tail -n +2 log | wc -l)" -eq 3 ]
+    rm log
     cleave 0 run -q -i in -j 2 --journal k -o out -- cat
     cleave 0 run -q -i in -j 2 --journal k --resume --joblog log -o out -- cat
     cmp in out

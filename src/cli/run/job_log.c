@@ -2,11 +2,59 @@
  * SPDX-License-Identifier: MIT */
 #include "cli/run/job_log.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
+
 #include "base/shell_word.h"
 #include "cli/kit/output.h"
 
-int cv_job_log_open(struct cv_job_log *log, const char *path)
+static const char columns[] =
+    "Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand\n";
+
+/* The lines of an older log, the last of which may have been cut short. */
+static int copy_lines(struct cv_job_log *log, FILE *older)
+{
+    char bytes[8192], shown[CV_ECHO_ROOM], last = '\n';
+    size_t got = fread(bytes, 1, sizeof columns - 1, older);
+
+    if (got > 0 &&
+        (got < sizeof columns - 1 || memcmp(bytes, columns, sizeof columns - 1) != 0))
+        return cv_complain(CV_EXIT_USAGE,
+                           "--joblog: '%s' is not a job log that --resume could go on "
+                           "with: its first line is another",
+                           cv_echo(log->out.path, shown));
+    while ((got = fread(bytes, 1, sizeof bytes, older)) > 0) {
+        fwrite(bytes, 1, got, log->out.file);
+        last = bytes[got - 1];
+    }
+    if (last != '\n')
+        fputc('\n', log->out.file);
+    return ferror(older) ? cv_complain(CV_EXIT_FAILED, "--joblog: cannot read '%s': %s",
+                                       cv_echo(log->out.path, shown), strerror(errno))
+                         : CV_EXIT_DONE;
+}
+
+/* What was logged before, if it is in a file. */
+static int go_on(struct cv_job_log *log, const char *path)
+{
+    char shown[CV_ECHO_ROOM];
+    struct stat now;
+    FILE *older;
+    int status;
+
+    if (strcmp(path, "-") == 0 || stat(path, &now) != 0 || !S_ISREG(now.st_mode))
+        return CV_EXIT_DONE;
+    older = fopen(path, "re");
+    if (older == NULL)
+        return cv_complain(CV_EXIT_USAGE, "--joblog: cannot read '%s': %s",
+                           cv_echo(path, shown), strerror(errno));
+    status = copy_lines(log, older);
+    fclose(older);
+    return status;
+}
+
+int cv_job_log_open(struct cv_job_log *log, const char *path, bool resumes)
 {
     int status;
 
@@ -14,10 +62,14 @@ int cv_job_log_open(struct cv_job_log *log, const char *path)
     if (path == NULL)
         return CV_EXIT_DONE;
     status = cv_output_open(&log->out, "--joblog", path, CV_NEW_FILE_SECRET);
-    if (status == CV_EXIT_DONE)
-        fputs(
-            "Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand\n",
-            log->out.file);
+    if (status != CV_EXIT_DONE)
+        return status;
+    fputs(columns, log->out.file);
+    status = resumes ? go_on(log, path) : CV_EXIT_DONE;
+    if (status != CV_EXIT_DONE) {
+        cv_output_drop(&log->out);
+        log->out.file = NULL;
+    }
     return status;
 }
 

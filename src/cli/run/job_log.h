@@ -10,9 +10,10 @@ struct cv_job_log {
     int failed;                /* exit status of what has been told    */
 };
 
-/* `path` is what --joblog says; NULL: there is none. Returns an exit status; what is wrong
+/* `path` is what --joblog says; NULL: there is none. `resumes`: lines are added to those of an
+ * older log, if there is one. Returns an exit status; what is wrong
  * has been told. */
-int cv_job_log_open(struct cv_job_log *log, const char *path);
+int cv_job_log_open(struct cv_job_log *log, const char *path, bool resumes);
 void cv_job_log_add(struct cv_job_log *log, const struct cleave_attempt *attempt);
 /* Returns `status`, or that of a log that could not be written. Does nothing the second
  * time. */

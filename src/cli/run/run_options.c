@@ -180,7 +180,7 @@ static const struct cv_option report_options[] = {
       .offset = FIELD(joblog),
       .file = CV_FILE_WRITTEN,
       .help = "Write a line for every end of a command, with the columns of GNU "
-              "parallel." },
+              "parallel. With --resume, lines are added to those there are." },
     { .name = "--dry-run", .value = 1, .offset = FIELD(dry_run),
       .help = "Only show the plan: chunks, finish time and bound, by what the platform "
               "file says of the workers (without --hosts a guess)." },

@@ -19,7 +19,8 @@ int cv_run_report_open(struct cv_run_report *report, const struct cv_run_options
     *report = (struct cv_run_report){ .bar = values->bar && isatty(STDERR_FILENO),
                                       .plain = values->progress != NULL,
                                       .predicted_s = NAN };
-    return cv_job_log_open(&report->log, values->dry_run ? NULL : values->joblog);
+    return cv_job_log_open(&report->log, values->dry_run ? NULL : values->joblog,
+                           values->resume != 0);
 }
 
 int cv_run_report_close(struct cv_run_report *report, int status)
