@@ -281,10 +281,12 @@ _cleave() {
         esac
         ;;
     'calibrate '*)
-        options='--help -h --input --split --header --workers --hosts --ssh --remote --push --output --force --topology --master --worker-hosts --port --unit-bytes --unit-flops'
+        options='--help -h --input --split --header --max-record --decode --workers --hosts --ssh --remote --push --output --force --topology --master --worker-hosts --port --unit-bytes --unit-flops'
         case $option in
         --input | -i) _cleave_files -f; return ;;
         --split) _cleave_words 'lines nul csv jsonl fasta fastq paragraph fixed: regex:'; return ;;
+        --max-record) return ;;
+        --decode) _cleave_words 'auto none'; return ;;
         --workers | -j) return ;;
         --hosts) _cleave_files -f; return ;;
         --ssh) return ;;

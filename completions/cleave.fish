@@ -251,6 +251,8 @@ complete -c cleave -n '__fish_seen_subcommand_from worker' -l help -s h -d 'Show
 complete -c cleave -n '__fish_seen_subcommand_from calibrate' -l input -s i -r -F -d 'A sample of the input; what is measured is the time the command takes'
 complete -c cleave -n '__fish_seen_subcommand_from calibrate' -l split -x -a 'lines nul csv jsonl fasta fastq paragraph fixed: regex:' -d 'Where the input may be cut, as in \'cleave run\''
 complete -c cleave -n '__fish_seen_subcommand_from calibrate' -l header -d 'Give the first record of the input to every command, before its chunk'
+complete -c cleave -n '__fish_seen_subcommand_from calibrate' -l max-record -x -d 'A record of more bytes is an error'
+complete -c cleave -n '__fish_seen_subcommand_from calibrate' -l decode -x -a 'auto none' -d 'What to do with a sample that is no text, as in \'cleave run\': auto'
 complete -c cleave -n '__fish_seen_subcommand_from calibrate' -l workers -s j -x -d 'Write a platform of so many workers'
 complete -c cleave -n '__fish_seen_subcommand_from calibrate' -l hosts -r -F -d 'Measure the workers and hosts of this platform file, and their links,'
 complete -c cleave -n '__fish_seen_subcommand_from calibrate' -l ssh -x -d 'How to reach hosts with ssh:, as in \'cleave run\''

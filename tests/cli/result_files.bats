@@ -109,6 +109,19 @@ beside() {
     done
 }
 
+@test "calibrate takes the samples that run takes, and ends as it does" {
+    cd "$BATS_TEST_TMPDIR"
+    seq 1000 | gzip >sample.gz
+    cleave 2 calibrate -i sample.gz -j 2 -- cat
+    [[ $stderr == *"--decode none"* ]]
+    cleave 0 calibrate -i sample.gz -j 2 --decode none -- cat
+    seq 1000 >sample
+    cleave 2 calibrate -i sample -j 2 --max-record 2 -- cat
+    [[ $stderr == *"--max-record"* ]]
+    cleave 0 calibrate -i sample -j 2 --max-record 5 -- cat
+    cleave 143 calibrate -i sample -j 2 -- sh -c 'kill -TERM $PPID; sleep 1'
+}
+
 @test "calibrate keeps a file that exists, and says so before it measures" {
     prepare
     umask 022

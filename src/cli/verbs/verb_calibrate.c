@@ -16,7 +16,8 @@
 
 struct values {
     struct cv_strings inputs;
-    const char *split, *output, *hosts, *ssh, *program;
+    const char *split, *output, *hosts, *ssh, *program, *decode;
+    double max_record;
     uint64_t workers;
     int header, push, force;
     struct cv_topology_options where;
@@ -36,6 +37,13 @@ static const struct cv_option options[] = {
       .help = "Where the input may be cut, as in 'cleave run'. Default lines." },
     { .name = "--header", .value = 1, .offset = FIELD(header),
       .help = "Give the first record of the input to every command, before its chunk." },
+    { .name = "--max-record", .kind = CV_OPTION_UNITS, .argument = "SIZE",
+      .offset = FIELD(max_record),
+      .help = "A record of more bytes is an error. Default 1 GiB." },
+    { .name = "--decode", .kind = CV_OPTION_TEXT, .argument = "HOW",
+      .offset = FIELD(decode), .add_words = cv_decode_words,
+      .help = "What to do with a sample that is no text, as in 'cleave run': auto "
+              "(default) or none." },
     { .name = "--workers", .letter = 'j', .kind = CV_OPTION_COUNT, .argument = "N",
       .offset = FIELD(workers), .least = 1, .most = 4096,
       .help = "Write a platform of so many workers. Default: one per core that this "
@@ -94,6 +102,17 @@ static void attempted(void *context, const struct cleave_attempt *attempt)
     sums->cross += units * attempt->seconds;
 }
 
+/* Why a measurement failed, and the exit status of it. */
+static int complain(const struct cleave_error *err,
+                    const struct cleave_execution_result *result)
+{
+    const int status = cv_complain_error(err);
+
+    return err->status == CLEAVE_ESTOPPED && result != NULL
+               ? CV_EXIT_BY_SIGNAL + result->stopped_by
+               : status;
+}
+
 static int measure(const struct cv_call *call, const char *const *command, double block,
                    struct sums *sums)
 {
@@ -105,6 +124,8 @@ static int measure(const struct cv_call *call, const char *const *command, doubl
         .output.name = "/dev/null",
         .input.split = values->split,
         .input.header = values->header != 0,
+        .input.decode = values->decode,
+        .input.max_record = cv_record_limit(values->max_record),
         .crew.count = 1,
         .sharing.block = block,
         .tell.attempted = attempted,
@@ -118,7 +139,7 @@ static int measure(const struct cv_call *call, const char *const *command, doubl
     if (execution.output.descriptor < 0)
         return cv_complain(CV_EXIT_FAILED, "cannot open /dev/null");
     if (cleave_execute(&execution, &result, &err) != CLEAVE_OK)
-        status = cv_complain_error(&err);
+        status = complain(&err, result);
     else if (result->failed > 0)
         status = cv_complain(CV_EXIT_FAILED, "the command failed on the sample");
     close(execution.output.descriptor);
@@ -293,6 +314,8 @@ static int measure_hosts(const struct cv_call *call, const char *const *command)
         .output.name = "/dev/null",
         .input.split = values->split,
         .input.header = values->header != 0,
+        .input.decode = values->decode,
+        .input.max_record = cv_record_limit(values->max_record),
         .crew.platform = crew.platform,
         .crew.prefixes = crew.prefixes,
         .hosts.list = crew.hosts,
@@ -303,7 +326,7 @@ static int measure_hosts(const struct cv_call *call, const char *const *command)
     if (status == CV_EXIT_DONE && execution.output.descriptor < 0)
         status = cv_complain(CV_EXIT_FAILED, "cannot open /dev/null");
     if (status == CV_EXIT_DONE && cleave_execute(&execution, &result, &err) != CLEAVE_OK)
-        status = cv_complain_error(&err);
+        status = complain(&err, result);
     if (status == CV_EXIT_DONE && result->failed > 0)
         status = cv_complain(CV_EXIT_FAILED, "the command failed on the sample");
     if (status == CV_EXIT_DONE)
