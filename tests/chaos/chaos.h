@@ -112,7 +112,7 @@ enum expect {
     MAY_FAIL,  /* either, but see the checks                            */
 };
 
-enum role { THE_MASTER, A_COMMAND, A_WORKER, A_RELAY };
+enum role { THE_MASTER, A_COMMAND, A_WORKER, A_RELAY, A_RANK };
 
 struct trial {
     uint64_t seed, number;

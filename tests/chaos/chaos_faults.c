@@ -117,7 +117,7 @@ static void kill_master_slow(struct trial *trial)
     trial->resume = false;
     trial->more_rounds = 0;
     trial->after = 1;
-    /* A run that is 50 ms old has somebody who looks after them. */
+    /* A run that is 10 ms old has somebody who looks after them. */
     trial->later_s = 0.3;
     habit(trial, "habit=hang");
 }
@@ -264,6 +264,46 @@ static void bad_host(struct trial *trial)
 
     with_others(trial);
     snprintf(trial->job.link[0], WORD, "%s", hosts[chance_below(&trial->chance, 6)]);
+}
+
+/* --- ranks -------------------------------------------------------------------------------- */
+
+/* mpirun is the process that was started; it ends the others, or they end without it. */
+static void with_mpi(struct trial *trial)
+{
+    struct job *job = &trial->job;
+    const bool mpich =
+        setting.mpich && (!setting.openmpi || chance_one_in(&trial->chance, 2));
+
+    job->flavour = mpich ? "mpich" : "openmpi";
+    job->nhosts = 0;
+    job->workers = 2 + (uint32_t)chance_below(&trial->chance, 2);
+    job->to_file = true; /* the mpirun of MPICH complains on standard output */
+    if (!chance_one_in(&trial->chance, 3))
+        with_journal(trial);
+    trial->expect = MAY_FAIL;
+}
+
+static void kill_rank(struct trial *trial)
+{
+    with_work(trial);
+    with_mpi(trial);
+    strike(trial, A_RANK, SIGKILL);
+    if (!chance_one_in(&trial->chance, 3))
+        return;
+    /* With commands that would go on for long. */
+    trial->resume = false;
+    trial->after = 1;
+    habit(trial, "habit=hang");
+}
+
+static void kill_mpirun(struct trial *trial)
+{
+    static const int signs[] = { SIGKILL, SIGKILL, SIGTERM, SIGINT };
+
+    with_work(trial);
+    with_mpi(trial);
+    strike(trial, THE_MASTER, signs[chance_below(&trial->chance, 4)]);
 }
 
 /* --- links -------------------------------------------------------------------------------- */
@@ -422,6 +462,8 @@ const struct fault faults[] = {
     { "pause-worker", 4, pause_worker },
     { "freeze-worker", 3, freeze_worker },
     { "bad-host", 5, bad_host },
+    { "kill-rank", 1, kill_rank },
+    { "kill-mpirun", 1, kill_mpirun },
     { "link-flip", 12, link_flip },
     { "link-cut", 8, link_cut },
     { "link-stall", 3, link_stall },

@@ -86,6 +86,9 @@ static bool plays(const struct process *process, enum role role)
         return false;
     if (role == A_COMMAND)
         return strstr(words, " @work ") != NULL && strstr(words, " run ") == NULL;
+    if (role == A_RANK)
+        return strncmp(words, setting.cleave, strlen(setting.cleave)) == 0 &&
+               strstr(words, " --mpi ") != NULL;
     if (role == A_RELAY)
         return strstr(words, " @relay ") != NULL;
     return strstr(words, " worker") != NULL && strstr(words, "@relay") == NULL;
