@@ -57,6 +57,11 @@ static enum cleave_status plan_load(struct again *again, struct cleave_error *er
                                   .result_ratio = view->result_ratio,
                                   .error = view->error,
                                   .real = view->real,
+                                  .measured = view->measured,
+                                  .opens = view->opens,
+                                  .ahead = view->ahead,
+                                  .hold = view->hold,
+                                  .unequal = view->unequal,
                                   .seed = view->seed };
     struct cv_forecast forecast;
 

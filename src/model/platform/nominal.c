@@ -45,3 +45,14 @@ enum cleave_status cv_nominal_platform(enum cv_nominal kind, const char *const *
     free(groups);
     return status;
 }
+
+bool cv_is_nominal(const struct cleave_worker *worker)
+{
+    for (size_t i = 0; i < sizeof workers / sizeof *workers; i++)
+        if (worker->speed_ups == workers[i].speed_ups &&
+            worker->compute_latency_s == workers[i].compute_latency_s &&
+            worker->bandwidth_ups == workers[i].bandwidth_ups &&
+            worker->latency_s == workers[i].latency_s)
+            return true;
+    return false;
+}

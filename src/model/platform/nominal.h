@@ -4,6 +4,7 @@
  * that plan ahead take all of them for equal, and --dry-run shows what follows from it. */
 #ifndef CV_NOMINAL_H
 #define CV_NOMINAL_H
+#include <stdbool.h>
 #include <cleave/platform.h>
 
 enum cv_nominal {
@@ -17,5 +18,8 @@ enum cv_nominal {
 enum cleave_status cv_nominal_platform(enum cv_nominal kind, const char *const *names,
                                        uint32_t count, struct cleave_platform **out,
                                        struct cleave_error *err);
+
+/* Whether what is declared of a worker is only that. */
+bool cv_is_nominal(const struct cleave_worker *worker);
 
 #endif

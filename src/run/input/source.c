@@ -190,6 +190,67 @@ enum cleave_status cv_source_take(struct cv_source *source, uint64_t wanted,
     return CLEAVE_OK;
 }
 
+struct cv_piece cv_source_blank(const struct cv_source *source)
+{
+    return (struct cv_piece){ .fd = -1,
+                              .mate_fd = source->mate != NULL ? source->mate->fd : -1 };
+}
+
+/* What waits directly behind a piece and could be one with it. */
+static enum cv_take find_behind(const struct cv_source *source,
+                                const struct cv_piece *piece, struct cv_range *out)
+{
+    const struct cv_stream *stream = source->stream;
+    uint64_t most;
+
+    if (stream != NULL)
+        cv_spool_at(&stream->spool, piece->begin, &most);
+    else
+        most = source->files[piece->file].base + source->files[piece->file].size;
+    if (stream != NULL && !stream->ended && piece->end == stream->settled &&
+        piece->end < most && !cv_stream_full(stream))
+        return CV_TAKE_WAIT;
+    if (piece->end >= most || !cv_range_set_find(&source->pending, piece->end, out) ||
+        out->begin != piece->end)
+        return CV_TAKE_END;
+    out->end = out->end < most ? out->end : most;
+    return CV_TAKE_PIECE;
+}
+
+enum cleave_status cv_source_take_behind(struct cv_source *source,
+                                         const struct cv_piece *piece, uint64_t wanted,
+                                         enum cv_take *state, struct cv_piece *out,
+                                         struct cleave_error *err)
+{
+    const uint64_t base = piece->begin - piece->body.begin;
+    struct cv_piece longer = *piece, added;
+    struct cv_range range;
+
+    while (source->stream != NULL && !source->stream->polls && cv_source_wants(source) &&
+           piece->end == source->stream->settled)
+        CV_TRY(cv_source_pump(source, err));
+    *state = find_behind(source, piece, &range);
+    if (*state != CV_TAKE_PIECE)
+        return CLEAVE_OK;
+    if (source->stream == NULL)
+        CV_TRY(cv_source_use(source, piece->file, err));
+    range.begin -= base;
+    range.end -= base;
+    if (wanted < range.end - range.begin)
+        CV_TRY(cv_source_cut(source, piece->file, range.begin, range.end,
+                             range.begin + (wanted > 0 ? wanted : 1), &range.end, err));
+    CV_TRY(cv_source_make(source, piece->file, range, &added, err));
+    CV_TRY(cv_source_limit(source, &added, err));
+    CV_TRY(cv_range_set_remove(&source->pending, added.begin, added.end, err));
+    cv_source_at_work(source, &added, true);
+    longer.end = added.end;
+    longer.body.end = added.body.end;
+    longer.mate.end = added.mate.end;
+    longer.closing = added.closing;
+    *out = longer;
+    return CLEAVE_OK;
+}
+
 enum cleave_status cv_source_part(struct cv_source *source, const struct cv_piece *piece,
                                   uint64_t from, struct cv_piece *head,
                                   struct cv_piece *tail, struct cleave_error *err)

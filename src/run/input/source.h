@@ -93,6 +93,15 @@ enum cv_take {
 enum cleave_status cv_source_take(struct cv_source *source, uint64_t wanted,
                                   enum cv_take *state, struct cv_piece *out,
                                   struct cleave_error *err);
+/* The same for what directly follows a piece: *out is the piece with it. CV_TAKE_END if that
+ * is not waiting, or in another file; of a stream, CV_TAKE_WAIT only while it is to come and
+ * there is room for it, and whatever has come is given. */
+enum cleave_status cv_source_take_behind(struct cv_source *source,
+                                         const struct cv_piece *piece, uint64_t wanted,
+                                         enum cv_take *state, struct cv_piece *out,
+                                         struct cleave_error *err);
+/* A piece without bytes, for a command that is to get some later. */
+struct cv_piece cv_source_blank(const struct cv_source *source);
 /* Part a piece at the first boundary at or after byte `from` of its body (an offset in the
  * file). *tail is empty if there is none before its end. Nothing else changes: to give up
  * the tail, put it back. */
@@ -127,6 +136,8 @@ enum cleave_status cv_source_records(struct cv_source *source,
 /* Bytes in all, and bytes that wait to be taken: INFINITY while a stream may have more. */
 double cv_source_total(const struct cv_source *source);
 double cv_source_left(const struct cv_source *source);
+/* Of a stream: most bytes that wait or are at work at a time; 0 for files. */
+double cv_source_hold(const struct cv_source *source);
 /* Bytes in all, as far as they are known: of a stream, those that have come. */
 uint64_t cv_source_extent(const struct cv_source *source);
 

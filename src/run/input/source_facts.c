@@ -23,6 +23,11 @@ double cv_source_left(const struct cv_source *source)
     return (double)cv_range_set_total(&source->pending);
 }
 
+double cv_source_hold(const struct cv_source *source)
+{
+    return source->stream != NULL ? (double)source->stream->hold : 0;
+}
+
 uint64_t cv_source_extent(const struct cv_source *source)
 {
     return source->stream != NULL ? source->stream->received : source->total;

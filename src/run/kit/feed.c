@@ -20,6 +20,7 @@ enum {
     NARROW = 64 * 1024, /* room in a pipe as it is made              */
     PROBE = 4 * NARROW, /* fed before the reader's rate is looked at */
     LEND = 16 * 1024,   /* less is copied as fast                    */
+    PAGE = 4096,
 };
 
 static const double AHEAD_S = 0.01; /* worth of reading that a pipe may hold */
@@ -65,6 +66,26 @@ bool cv_feed_cut(struct cv_feed *feed, size_t part, uint64_t end)
     return true;
 }
 
+void cv_feed_narrow(struct cv_feed *feed)
+{
+    feed->width = PAGE;
+    cv_pipe_widen(feed->pipe, PAGE);
+}
+
+void cv_feed_grow(struct cv_feed *feed, const struct cv_part *parts, size_t nparts)
+{
+    assert(nparts <= CV_FEED_PARTS);
+    for (size_t i = 0; i < nparts; i++) {
+        assert(i >= feed->nparts || parts[i].end >= feed->parts[i].end);
+        if (i < feed->nparts)
+            feed->parts[i].end = parts[i].end;
+        else
+            feed->parts[feed->nparts++] = parts[i];
+    }
+    feed->part = 0;
+    feed->copies = false;
+}
+
 /* Room for what the reader takes in AHEAD_S, judged from when it first had to be waited
  * for; before, the time is that of a command which starts. */
 static void widen(struct cv_feed *feed)
@@ -73,7 +94,8 @@ static void widen(struct cv_feed *feed)
     size_t width = feed->width;
 
     if (width >= CV_PIPE_WIDE ||
-        (feed->started_s > 0 && feed->fed - feed->before < PROBE))
+        (feed->started_s > 0 &&
+         feed->fed - feed->before < (width < NARROW ? 4 * width : PROBE)))
         return;
     now_s = cv_clock_s();
     if (feed->started_s <= 0) {

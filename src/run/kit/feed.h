@@ -56,4 +56,11 @@ uint64_t cv_feed_at(const struct cv_feed *feed, size_t part);
  * from `end` on have been fed already or the part ends before. */
 bool cv_feed_cut(struct cv_feed *feed, size_t part, uint64_t end);
 
+/* A feed that grows. Before anything is fed: let there be room for a page in the pipe, and
+ * more only as the reader proves to be fast. */
+void cv_feed_narrow(struct cv_feed *feed);
+/* The same parts, some of which end later, and maybe others behind them: what is new is fed
+ * from now on. */
+void cv_feed_grow(struct cv_feed *feed, const struct cv_part *parts, size_t nparts);
+
 #endif

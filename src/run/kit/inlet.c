@@ -54,6 +54,7 @@ static enum cleave_status feed_on(struct cv_inlet *inlet, bool slept, double *sl
 
     CV_TRY(cv_feed_pump(&inlet->feed, TURN, &state, err));
     inlet->feeding = state == CV_FEED_FULL || state == CV_FEED_BUSY;
+    inlet->refused = state == CV_FEED_REFUSED;
     *sleep_s = state == CV_FEED_FULL
                    ? nap_s(inlet, slept, before, cv_feed_fed(&inlet->feed) - fed, now_s)
                    : 0;
@@ -67,6 +68,8 @@ enum cleave_status cv_inlet_begin(struct cv_inlet *inlet, const struct cv_part *
     double sleep_s;
 
     cv_feed_init(&inlet->feed, inlet->fd, parts, count);
+    if (inlet->narrow)
+        cv_feed_narrow(&inlet->feed);
     CV_TRY(feed_on(inlet, false, &sleep_s, err));
     inlet->fed_s = 0; /* whoever reads it has not begun */
     return CLEAVE_OK;
@@ -79,6 +82,7 @@ static void turn(struct cv_inlet *inlet, bool slept)
 {
     struct cleave_error err;
 
+    cv_drain_note(&inlet->drain); /* there is room: something has been read */
     if (go_on(inlet, slept, &err) != CLEAVE_OK) {
         cv_poller_remove(inlet->poller, &inlet->watch);
         inlet->broke(inlet->context, &err);
@@ -124,8 +128,26 @@ enum cleave_status cv_inlet_watch(struct cv_inlet *inlet, struct cleave_error *e
                          inlet, err);
 }
 
+enum cleave_status cv_inlet_grow(struct cv_inlet *inlet, const struct cv_part *parts,
+                                 size_t count, struct cleave_error *err)
+{
+    double sleep_s;
+
+    cv_feed_grow(&inlet->feed, parts, count);
+    if (inlet->feeding)
+        return CLEAVE_OK;
+    cv_drain_rest(&inlet->drain);
+    CV_TRY(feed_on(inlet, false, &sleep_s, err));
+    inlet->fed_s = 0; /* it had nothing to read: that is not its pace */
+    if (inlet->feeding)
+        return cv_inlet_watch(inlet, err);
+    inlet->over(inlet->context, inlet);
+    return CLEAVE_OK;
+}
+
 void cv_inlet_close(struct cv_inlet *inlet)
 {
+    cv_drain_stop(&inlet->drain);
     cv_poller_remove(inlet->poller, &inlet->watch);
     cv_poller_cancel(inlet->poller, &inlet->nap);
     cv_close(&inlet->fd);

@@ -7,6 +7,7 @@
  * half of what is in the pipe has been read. */
 #ifndef CV_INLET_H
 #define CV_INLET_H
+#include "run/kit/drain.h"
 #include "run/kit/feed.h"
 #include "run/kit/poller.h"
 
@@ -24,6 +25,10 @@ struct cv_inlet {
     double fed_s; /* when something was last put in; 0: not yet                        */
     double best_Bps; /* of the reader, of late                                         */
     bool feeding; /* there is more to feed                                             */
+    bool refused; /* nobody reads any more                                             */
+    /* Of a pipe that stays open when all is fed, so that more can follow: */
+    bool narrow; /* no more is put in than is read in a moment                        */
+    struct cv_drain drain;
 };
 
 void cv_inlet_init(struct cv_inlet *inlet);
@@ -32,6 +37,10 @@ void cv_inlet_init(struct cv_inlet *inlet);
 enum cleave_status cv_inlet_begin(struct cv_inlet *inlet, const struct cv_part *parts,
                                   size_t count, struct cleave_error *err);
 enum cleave_status cv_inlet_watch(struct cv_inlet *inlet, struct cleave_error *err);
+/* The parts are longer, or there are more (cv_feed_grow): go on. If all is fed at once,
+ * `over` is called. */
+enum cleave_status cv_inlet_grow(struct cv_inlet *inlet, const struct cv_part *parts,
+                                 size_t count, struct cleave_error *err);
 void cv_inlet_close(struct cv_inlet *inlet);
 
 #endif

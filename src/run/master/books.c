@@ -66,28 +66,75 @@ static enum cleave_status make_room(struct cv_wants *wants, struct cleave_error 
     return CLEAVE_OK;
 }
 
-static enum cleave_status add_want(struct cv_books *books, uint32_t worker, double units,
-                                   bool quiet, struct cleave_error *err)
+/* Whole bytes, so that the sum of the wishes is exact. */
+static double whole(double units)
+{
+    return units < MOST_WANTED ? fmax(1, round(units)) : MOST_WANTED;
+}
+
+static enum cleave_status add_want(struct cv_books *books, uint32_t worker,
+                                   struct cv_want want, struct cleave_error *err)
 {
     struct cv_wants *wants = &books->wants[worker];
 
-    /* Whole bytes, so that the sum of the wishes is exact. */
-    units = units < MOST_WANTED ? fmax(1, round(units)) : MOST_WANTED;
     CV_TRY(make_room(wants, err));
-    wants->items[wants->count++] =
-        (struct cv_want){ .chunk = books->numbered++, .units = units, .quiet = quiet };
+    want.chunk = books->numbered++;
+    wants->items[wants->count++] = want;
     books->pending++;
-    books->wanted += units;
+    books->wanted += want.units;
     return CLEAVE_OK;
+}
+
+/* So much was asked for. */
+static void note_asked(struct cv_books *books, double units)
+{
+    books->asked += units;
+    books->all_asked = books->all_asked || !(cv_books_left(books) > 0);
 }
 
 enum cleave_status cv_books_order(struct cv_books *books, uint32_t worker, double units,
                                   struct cleave_error *err)
 {
-    CV_TRY(add_want(books, worker, units, false, err));
-    books->asked += units;
-    books->all_asked = books->all_asked || !(cv_books_left(books) > 0);
+    CV_TRY(add_want(books, worker, (struct cv_want){ .units = whole(units) }, err));
+    note_asked(books, units);
     return CLEAVE_OK;
+}
+
+enum cleave_status cv_books_order_open(struct cv_books *books, uint32_t worker,
+                                       double units, struct cleave_error *err)
+{
+    const struct cv_want want = { .units = units > 0 ? whole(units) : 0, .open = true };
+
+    CV_TRY(add_want(books, worker, want, err));
+    note_asked(books, units);
+    return CLEAVE_OK;
+}
+
+double cv_books_want_more(struct cv_books *books, double units)
+{
+    const double wanted = whole(units);
+
+    books->growing++;
+    books->wanted += wanted;
+    note_asked(books, units);
+    return wanted;
+}
+
+void cv_books_got_more(struct cv_books *books, double units)
+{
+    books->growing--;
+    books->wanted -= units;
+}
+
+struct cv_want *cv_books_open_order(struct cv_books *books, uint32_t worker)
+{
+    struct cv_wants *wants = books->open ? &books->wants[worker] : NULL;
+
+    for (size_t i = wants != NULL ? wants->first : 0; wants != NULL && i < wants->count;
+         i++)
+        if (wants->items[i].open)
+            return &wants->items[i];
+    return NULL;
 }
 
 bool cv_books_rest(const struct cv_books *books)
@@ -103,7 +150,8 @@ bool cv_books_rest(const struct cv_books *books)
 enum cleave_status cv_books_order_rest(struct cv_books *books, uint32_t worker,
                                        double units, struct cleave_error *err)
 {
-    return add_want(books, worker, units, true, err);
+    return add_want(books, worker,
+                    (struct cv_want){ .units = whole(units), .quiet = true }, err);
 }
 
 /* Order a chunk again that was lost, before all others. */
@@ -191,7 +239,8 @@ enum cleave_status cv_books_lose(struct cv_books *books, uint32_t worker,
 enum cleave_status cv_books_balance(const struct cv_books *books,
                                     struct cleave_error *err)
 {
-    if (books->pending == 0 && books->running == 0 && !(fabs(books->wanted) > 0))
+    if (books->pending == 0 && books->growing == 0 && books->running == 0 &&
+        !(fabs(books->wanted) > 0))
         return CLEAVE_OK;
     return cv_fail(
         err, CLEAVE_EACCOUNT,

@@ -17,6 +17,9 @@ struct cv_want {
     double units;
     bool told;  /* that it was sent: it was lost since */
     bool quiet; /* nobody ordered it, and so nobody is told                            */
+    bool open;  /* more may follow; `units` may be 0                                   */
+    bool close; /* ... but for `more` units nothing will                               */
+    double more;
 };
 
 /* Those of a worker, first come, first served. */
@@ -37,7 +40,8 @@ struct cv_books {
     uint32_t nworkers;
     uint64_t numbered; /* chunks so far                                                */
     size_t pending;    /* orders that have not been begun                              */
-    double wanted;     /* units of them                                                */
+    size_t growing;    /* chunks under way that are to be given more                   */
+    double wanted;     /* units of both                                                */
     double asked;      /* units of all orders there were, as they were asked for       */
     double owed;       /* units that there were to be ordered; INFINITY: a stream      */
     bool all_asked;    /* there was a moment when nothing was left to be ordered       */
@@ -60,6 +64,15 @@ double cv_books_left(const struct cv_books *books);
 /* The worker is to do about so many bytes. */
 enum cleave_status cv_books_order(struct cv_books *books, uint32_t worker, double units,
                                   struct cleave_error *err);
+/* The same for a chunk to which more may be added; `units` may be 0. */
+enum cleave_status cv_books_order_open(struct cv_books *books, uint32_t worker,
+                                       double units, struct cleave_error *err);
+/* About so many bytes more are to be given to a chunk: returns how many, in whole bytes,
+ * which are wanted until it is known what came of it. */
+double cv_books_want_more(struct cv_books *books, double units);
+void cv_books_got_more(struct cv_books *books, double units);
+/* The order of an open chunk for a worker that has not been begun, or NULL. */
+struct cv_want *cv_books_open_order(struct cv_books *books, uint32_t worker);
 /* Orders of the policy are for all there is, but pieces are not cut as it thought, since
  * records are not divisible and chunks were lost and done by others: what is left when
  * nothing is under way is up to us. */

@@ -47,9 +47,20 @@ struct cv_errand *cv_errand_of(struct cv_slot *slot)
 bool cv_desks_busy(const struct cv_desks *desks, uint32_t worker)
 {
     for (uint32_t i = 0; worker < desks->count && i < desks->items[worker].nerrands; i++)
-        if (desks->items[worker].errands[i].slot.busy)
+        if (desks->items[worker].errands[i].slot.busy ||
+            desks->items[worker].errands[i].opened)
             return true;
     return false;
+}
+
+struct cv_errand *cv_desks_opened(const struct cv_desks *desks, uint32_t worker)
+{
+    const struct cv_desk *desk = &desks->items[worker];
+
+    for (uint32_t i = 0; i < desk->nerrands; i++)
+        if (desk->errands[i].opened)
+            return &desk->errands[i];
+    return NULL;
 }
 
 struct cv_errand *cv_desks_free(const struct cv_desks *desks, uint32_t worker)
@@ -57,7 +68,7 @@ struct cv_errand *cv_desks_free(const struct cv_desks *desks, uint32_t worker)
     const struct cv_desk *desk = &desks->items[worker];
 
     for (uint32_t i = 0; i < desk->nerrands; i++)
-        if (!desk->errands[i].slot.busy)
+        if (!desk->errands[i].slot.busy && !desk->errands[i].opened)
             return &desk->errands[i];
     return NULL;
 }

@@ -16,6 +16,11 @@ struct cv_errand {
     bool told;        /* that it was sent                                              */
     bool quiet;       /* nobody is told of it: see struct cv_want                      */
     double output;    /* bytes of it                                                   */
+    /* More may be added to it, until it ends. Its command may have ended before it had
+     * anything to do: then the slot is not busy, and waits for its first piece. */
+    bool opened;
+    bool closes; /* ... but nothing will, once it is known what came of `due`          */
+    double due;  /* units that are to be added; 0: none                                */
     struct cv_piece tail; /* what is being taken back, while the answer is due         */
 };
 
@@ -42,6 +47,8 @@ enum cleave_status cv_desk_room(struct cv_desk *desk, uint32_t nerrands,
 struct cv_errand *cv_errand_of(struct cv_slot *slot);
 /* Whether the worker has an errand under way. */
 bool cv_desks_busy(const struct cv_desks *desks, uint32_t worker);
+/* The errand of the worker that was opened and has not ended, or NULL. */
+struct cv_errand *cv_desks_opened(const struct cv_desks *desks, uint32_t worker);
 /* An errand of the worker that is not under way, or NULL. */
 struct cv_errand *cv_desks_free(const struct cv_desks *desks, uint32_t worker);
 /* The one of the worker's own that would be last, or NULL. */

@@ -11,11 +11,18 @@
 #include "base/fail.h"
 #include "base/text.h"
 #include "engine/driver.h"
+#include "model/platform/nominal.h"
 #include "run/master/real_engine.h"
 #include "run/master/muster.h"
 #include "run/master/resume.h"
 #include "run/master/run_result.h"
 #include "run/master/sharing.h"
+
+/* Of workers that nothing is known of: how many times faster one may be than another, here
+ * and on several machines. */
+static const double UNEQUAL_HERE = 4, UNEQUAL_AWAY = 30;
+/* Bytes in the pipe of a command before it has shown how fast it reads. */
+static const double AHEAD = 4096;
 
 /* All that a run needs; closed in reverse. */
 struct execution {
@@ -143,12 +150,51 @@ static enum cleave_status heed_signals(struct cv_real_run *run, struct cleave_er
     return run->stopped_by != 0 ? cv_fail_stopped(err) : CLEAVE_OK;
 }
 
+/* Whether chunks may stay open: commands that are started for each, on this machine. */
+static bool may_open(const struct execution *execution)
+{
+    const struct cv_staff *staff = &execution->run.staff;
+
+    for (uint32_t w = 0; w < staff->nworkers; w++)
+        if (staff->host_of[w] != NULL || staff->absent[w])
+            return false;
+    return !execution->asked->persistent;
+}
+
+/* Whether somebody has declared what all workers cost. */
+static bool is_measured(const struct cleave_platform *platform)
+{
+    const struct cleave_worker *workers = cleave_platform_workers(platform);
+
+    for (uint32_t w = 0; w < cleave_platform_nworkers(platform); w++)
+        if (cv_is_nominal(&workers[w]))
+            return false;
+    return true;
+}
+
+/* What the policy is told of the load, and of how chunks get to those who do them. */
+static struct cv_load describe(const struct execution *execution,
+                               const struct cleave_policy *policy, double total)
+{
+    struct cv_load load = { .units = total, .real = true };
+
+    if (!policy->opens_chunks)
+        return load;
+    load.measured = is_measured(execution->muster.platform);
+    load.unequal = execution->run.staff.hosts.count > 0 ? UNEQUAL_AWAY : UNEQUAL_HERE;
+    load.hold = cv_source_hold(execution->run.books.source);
+    load.opens = may_open(execution);
+    load.ahead = load.opens ? AHEAD : 0;
+    return load;
+}
+
 static enum cleave_status make_plan(struct execution *execution, double total,
                                     struct cleave_error *err)
 {
     const struct cleave_sharing *sharing = &execution->asked->sharing;
     const struct cleave_setting *settings;
     const struct cleave_policy *policy;
+    struct cv_load load;
     size_t nsettings;
 
     CV_TRY(cv_sharing_policy(sharing, &policy, err));
@@ -156,10 +202,11 @@ static enum cleave_status make_plan(struct execution *execution, double total,
                                err));
     execution->run.books.hears_losses = policy->hears_losses;
     execution->run.books.hears_comers = policy->hears_losses || policy->takes_joiners;
+    load = describe(execution, policy, total);
     CV_TRY(cv_planned_init(&execution->planned, policy, settings, nsettings,
                            execution->muster.platform,
-                           cleave_platform_workers(execution->muster.platform),
-                           &(struct cv_load){ .units = total, .real = true }, NULL, err));
+                           cleave_platform_workers(execution->muster.platform), &load,
+                           NULL, err));
     execution->is_planned = true;
     return CLEAVE_OK;
 }

@@ -1,6 +1,6 @@
 /* outlet.h -- where the outputs of chunks go. SPDX-License-Identifier: MIT
  *
- * There are three kinds: outputs are written as they are (outlet_plain.c), folded by
+ * There are three kinds: outputs are written as they are (outlet_open.c), folded by
  * commands on this machine (outlet_fold.c), or kept by the hosts that made them and folded
  * there (outlet_kept.c). Nobody else knows which it is. */
 #ifndef CV_OUTLET_H

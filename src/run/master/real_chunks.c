@@ -8,7 +8,9 @@
 #include "run/hosts/remote_slot.h"
 #include "run/master/attempt_report.h"
 #include "run/master/chunk_failure.h"
+#include "run/master/open_chunks.h"
 #include "run/master/recall.h"
+#include "run/slot/open_slot.h"
 #include "run/slot/steady_slot.h"
 
 enum { ERRANDS_AWAY = 3 }; /* of a worker of another machine */
@@ -57,8 +59,9 @@ static void count(struct cv_real_run *run, const struct cv_errand *errand, doubl
 {
     const struct cv_slot *slot = &errand->slot;
     struct cv_tally *worker = &run->staff.tallies[slot->worker];
-    const double busy_s =
-        slot->remote.computed ? slot->remote.compute_s : now_s - errand->began_s;
+    const double busy_s = slot->remote.computed
+                              ? slot->remote.compute_s
+                              : now_s - errand->began_s - slot->open.idle_s;
 
     worker->chunks++;
     worker->units += units;
@@ -97,12 +100,15 @@ static void chunk_over(struct cv_real_run *run, struct cv_errand *errand)
         return;
     tell_returned(run, errand, units);
     cv_news_tell(&run->news,
-                 (struct cleave_event){ .kind = CLEAVE_DONE,
-                                        .worker = errand->owner,
-                                        .chunk = errand->chunk,
-                                        .units = units,
-                                        .start_s = computed_from(run, errand) -
-                                                   run->news.began_s });
+                 (struct cleave_event){
+                     .kind = CLEAVE_DONE,
+                     .worker = errand->owner,
+                     .chunk = errand->chunk,
+                     .units = units,
+                     .start_s = computed_from(run, errand) - run->news.began_s,
+                     .read_s = slot->open.read_s > 0
+                                   ? slot->open.read_s - run->news.began_s
+                                   : 0 });
 }
 
 /* It has come to nothing; its bytes are left again. */
@@ -197,6 +203,8 @@ static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end
     enum cleave_status status;
     bool over = end == CV_SLOT_DONE;
 
+    if (cv_open_chunks_hollow(run, errand))
+        return;
     errand->output = slot->store != NULL ? (double)cv_store_size(slot->store) : 0;
     if (end != CV_SLOT_LOST)
         cv_attempt_report(run->asked, worker, errand, end);
@@ -208,6 +216,8 @@ static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end
         status = cv_chunk_failed(run, errand, end, &over, &err);
     if (status == CLEAVE_OK && over)
         chunk_over(run, errand);
+    if (!slot->busy)
+        cv_open_chunks_over(run, errand);
     if (status != CLEAVE_OK)
         cv_news_broke(&run->news, &err);
 }
@@ -286,6 +296,8 @@ static void set_up(struct cv_real_run *run, uint32_t worker, struct cv_slot *slo
     slot->ended = slot_ended;
     slot->arrived = slot_arrived;
     slot->cut_answered = cv_recall_answered;
+    slot->began = cv_open_chunks_began;
+    slot->drained = cv_open_chunks_drained;
     slot->broke = storing_failed;
     slot->context = run;
     slot->worker = worker;
@@ -307,6 +319,17 @@ enum cleave_status cv_chunks_seat(struct cv_real_run *run, uint32_t worker,
     return CLEAVE_OK;
 }
 
+static void tell_sent(struct cv_real_run *run, struct cv_errand *errand,
+                      const struct cv_piece *piece)
+{
+    errand->told = true;
+    cv_news_tell(&run->news,
+                 (struct cleave_event){ .kind = CLEAVE_SENT,
+                                        .worker = errand->owner,
+                                        .chunk = errand->chunk,
+                                        .units = (double)(piece->end - piece->begin) });
+}
+
 enum cleave_status cv_chunks_begin(struct cv_real_run *run, struct cv_errand *errand,
                                    uint32_t owner, const struct cv_want *want,
                                    const struct cv_piece *piece, struct cleave_error *err)
@@ -317,15 +340,16 @@ enum cleave_status cv_chunks_begin(struct cv_real_run *run, struct cv_errand *er
     errand->quiet = want->quiet;
     errand->attempt = 1;
     errand->began_s = cv_clock_s();
+    errand->opened = want->open;
+    errand->closes = want->close;
+    errand->due = want->more;
     run->books.running++;
+    if (want->open) {
+        tell_sent(run, errand, piece);
+        return cv_slot_open(&errand->slot, piece, err);
+    }
     CV_TRY(cv_slot_start(&errand->slot, piece, err));
-    if (cv_slot_travels(&errand->slot) || errand->told || errand->quiet)
-        return CLEAVE_OK;
-    errand->told = true;
-    cv_news_tell(&run->news,
-                 (struct cleave_event){ .kind = CLEAVE_SENT,
-                                        .worker = owner,
-                                        .chunk = errand->chunk,
-                                        .units = (double)(piece->end - piece->begin) });
+    if (!cv_slot_travels(&errand->slot) && !errand->told && !errand->quiet)
+        tell_sent(run, errand, piece);
     return CLEAVE_OK;
 }

@@ -6,10 +6,12 @@
 
 #include "base/fail.h"
 #include "run/master/muster.h"
+#include "run/master/open_chunks.h"
 #include "run/master/real_chunks.h"
 #include "run/master/real_orders.h"
 #include "run/master/real_run.h"
 #include "run/master/recall.h"
+#include "run/master/sharing.h"
 
 struct engine;
 
@@ -212,9 +214,19 @@ static enum cleave_status real_submit(void *instance, const struct cleave_order 
         return cv_recall(engine->run, order->worker, order->units, err);
     case CLEAVE_WAKE_AT:
         return wake_at(engine, order, err);
+    case CLEAVE_OPEN:
+        return cv_orders_open(engine->run, order->worker, order->units, err);
+    case CLEAVE_EXTEND:
+        return cv_open_chunks_extend(engine->run, order->worker, order->units, err);
+    case CLEAVE_CLOSE:
+        cv_open_chunks_close(engine->run, order->worker);
+        return CLEAVE_OK;
+    case CLEAVE_LOOK:
+        cv_open_chunks_look(engine->run, order->worker);
+        return CLEAVE_OK;
     default:
         return cv_fail(err, CLEAVE_EENGINE,
-                       "this engine can send, recall and wake, nothing else");
+                       "this engine can send, open, recall and wake, nothing else");
     }
 }
 
@@ -285,6 +297,20 @@ static enum cleave_status hand_out_rest(struct cv_real_run *run, struct cleave_e
     return cv_orders_begin(run, err);
 }
 
+/* Chunks were left open, and nothing is to come that the policy could be waiting for. */
+static enum cleave_status check_open(const struct engine *engine,
+                                     struct cleave_error *err)
+{
+    const struct cv_real_run *run = engine->run;
+
+    if (engine->sleeping > 0 || engine->open_ended || run->books.growing > 0 ||
+        run->books.pending > 0 || !cv_open_chunks_wait(run))
+        return CLEAVE_OK;
+    return cv_fail(err, CLEAVE_EPOLICY,
+                   "policy '%s' neither closed its open chunks nor gave them more",
+                   cv_sharing_name(&run->asked->sharing));
+}
+
 static enum cleave_status real_wait(void *instance, struct cleave_event *out,
                                     bool *out_any, struct cleave_error *err)
 {
@@ -295,6 +321,8 @@ static enum cleave_status real_wait(void *instance, struct cleave_event *out,
     for (;;) {
         if (run->rehost)
             CV_TRY(take_on(run, err));
+        if (run->halted || run->stopping)
+            cv_open_chunks_end(run);
         CV_TRY(cv_orders_begin(run, err));
         CV_TRY(attend_stream(engine, err));
         CV_TRY(cv_real_run_check(run, err));
@@ -305,6 +333,7 @@ static enum cleave_status real_wait(void *instance, struct cleave_event *out,
             *out_any = false;
             return CLEAVE_OK;
         }
+        CV_TRY(check_open(engine, err));
         if (!run->halted)
             CV_TRY(cv_outlet_work(run->outlet, err));
         show_progress(run);

@@ -3,6 +3,7 @@
 #include "run/master/real_orders.h"
 
 #include "base/fail.h"
+#include "run/master/open_chunks.h"
 #include "run/master/real_chunks.h"
 
 /* Begin the next order of `owner` on an errand. *began is false when the stream has to
@@ -13,16 +14,19 @@ static enum cleave_status begin_one(struct cv_real_run *run, uint32_t owner,
 {
     struct cv_books *books = &run->books;
     struct cv_want want = *cv_books_next(books, owner);
-    struct cv_piece piece;
-    enum cv_take state;
+    struct cv_piece piece = cv_source_blank(books->source);
+    enum cv_take state = CV_TAKE_PIECE;
 
-    CV_TRY(cv_source_take(books->source, (uint64_t)want.units, &state, &piece, err));
+    if (want.units > 0)
+        CV_TRY(cv_source_take(books->source, (uint64_t)want.units, &state, &piece, err));
     *began = state != CV_TAKE_WAIT;
     if (state == CV_TAKE_WAIT)
         return CLEAVE_OK;
     want = cv_books_take(books, owner);
     if (state == CV_TAKE_PIECE)
         return cv_chunks_begin(run, errand, owner, &want, &piece, err);
+    if (want.more > 0)
+        cv_books_got_more(books, want.more);
     cv_books_empty(books, owner, &want);
     return CLEAVE_OK;
 }
@@ -72,6 +76,8 @@ enum cleave_status cv_orders_begin(struct cv_real_run *run, struct cleave_error 
 {
     const uint32_t n = run->staff.nworkers;
 
+    if (run->books.growing > 0)
+        CV_TRY(cv_open_chunks_grow(run, err));
     if (run->books.pending == 0)
         return CLEAVE_OK;
     for (uint32_t w = 0; w < n; w++) {
@@ -93,4 +99,11 @@ enum cleave_status cv_orders_send(struct cv_real_run *run, uint32_t worker, doub
 {
     CV_TRY(cv_books_order(&run->books, worker, units, err));
     return cv_staff_there(&run->staff, worker) ? begin_next(run, worker, err) : CLEAVE_OK;
+}
+
+enum cleave_status cv_orders_open(struct cv_real_run *run, uint32_t worker, double units,
+                                  struct cleave_error *err)
+{
+    CV_TRY(cv_books_order_open(&run->books, worker, units, err));
+    return begin_next(run, worker, err);
 }

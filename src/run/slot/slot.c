@@ -117,6 +117,8 @@ static void process_ended(void *context, unsigned events)
     (void)events;
     slot->exited = true;
     cv_poller_remove(slot->poller, &slot->end_watch);
+    if (slot->open.on)
+        cv_open_ended(slot);
     if (slot->out >= 0)
         output_ready(slot, CV_READABLE); /* what is there now; it may be all */
     else
@@ -135,8 +137,14 @@ static void process_ended(void *context, unsigned events)
 
 static void all_fed(void *context, struct cv_inlet *inlet)
 {
+    struct cv_slot *slot = context;
+
+    if (slot->open.on) {
+        cv_open_fed(slot, inlet);
+        return;
+    }
     cv_inlet_close(inlet);
-    check_over(context);
+    check_over(slot);
 }
 
 /* Whoever holds the output now is in a session of his own. */
@@ -149,14 +157,16 @@ static void abandon_single(struct cv_slot *slot)
 }
 
 /* A small piece fits into the pipe: then nobody has to wait for it to be read. */
-static enum cleave_status fill(struct cv_inlet *inlet, const struct cv_part *parts,
-                               size_t count, struct cleave_error *err)
+static enum cleave_status fill(struct cv_slot *slot, struct cv_inlet *inlet,
+                               const struct cv_part *parts, size_t count,
+                               struct cleave_error *err)
 {
     inlet->over = all_fed;
+    inlet->narrow = slot->open.on;
     if (inlet->fd < 0)
         return CLEAVE_OK;
     CV_TRY(cv_inlet_begin(inlet, parts, count, err));
-    if (!inlet->feeding)
+    if (!inlet->feeding && !slot->open.on)
         cv_inlet_close(inlet);
     return CLEAVE_OK;
 }
@@ -169,7 +179,7 @@ static enum cleave_status watch(struct cv_slot *slot, struct cleave_error *err)
                          process_ended, slot, err));
     CV_TRY(cv_inlet_watch(&slot->in, err));
     CV_TRY(cv_inlet_watch(&slot->mate, err));
-    return cv_slot_limit(slot, err);
+    return slot->open.on ? cv_open_watch(slot, err) : cv_slot_limit(slot, err);
 }
 
 static enum cleave_status launch(struct cv_slot *slot, const struct cv_part *parts,
@@ -177,14 +187,15 @@ static enum cleave_status launch(struct cv_slot *slot, const struct cv_part *par
                                  struct cleave_error *err)
 {
     struct cv_part mates[1];
-    const size_t nmates = cv_slot_mate_parts(slot, mates);
+    const size_t nmates =
+        slot->open.on && !slot->open.bound ? 0 : cv_slot_mate_parts(slot, mates);
 
     CV_TRY(cv_store_open(slot->gather, &slot->store, err));
     if (slot->sends)
         cv_store_use_blocks(slot->store);
     CV_TRY(cv_slot_open_pipes(slot, pipes, err));
-    CV_TRY(fill(&slot->in, parts, count, err));
-    CV_TRY(fill(&slot->mate, mates, nmates, err));
+    CV_TRY(fill(slot, &slot->in, parts, count, err));
+    CV_TRY(fill(slot, &slot->mate, mates, nmates, err));
     CV_TRY(cv_slot_spawn(slot, pipes, err));
     return watch(slot, err);
 }
@@ -207,8 +218,9 @@ static enum cleave_status start(struct cv_slot *slot, const struct cv_part *part
 static enum cleave_status start_single(struct cv_slot *slot, struct cleave_error *err)
 {
     struct cv_part parts[CV_SLOT_PARTS];
+    const size_t count = cv_slot_parts(slot, parts);
 
-    return start(slot, parts, cv_slot_parts(slot, parts), err);
+    return start(slot, parts, slot->open.on && !slot->open.bound ? 0 : count, err);
 }
 
 enum cleave_status cv_slot_start_parts(struct cv_slot *slot, const struct cv_part *parts,
@@ -217,13 +229,15 @@ enum cleave_status cv_slot_start_parts(struct cv_slot *slot, const struct cv_par
     assert(slot->kind->start == start_single);
     slot->piece = (struct cv_piece){ .fd = -1, .mate_fd = -1 };
     slot->body = 0;
+    slot->open = (struct cv_open_slot){ .on = false };
     return start(slot, parts, count, err);
 }
 
 static uint64_t fed_single(const struct cv_slot *slot)
 {
-    return slot->in.fd < 0 ? slot->piece.body.end
-                           : cv_feed_at(&slot->in.feed, slot->body);
+    return slot->in.fd < 0 || (slot->open.on && !slot->open.bound)
+               ? slot->piece.body.end
+               : cv_feed_at(&slot->in.feed, slot->body);
 }
 
 /* Both or none: mates that have been fed already cannot be taken back either. */
@@ -280,6 +294,7 @@ static const struct cv_slot_kind single = {
     .leave = leave_single,
     .done = done_single,
     .abandon = abandon_single,
+    .check_over = check_over,
 };
 
 /* --- what users call ---------------------------------------------------------------------- */
@@ -298,6 +313,7 @@ enum cleave_status cv_slot_start(struct cv_slot *slot, const struct cv_piece *pi
                                  struct cleave_error *err)
 {
     slot->piece = *piece;
+    slot->open = (struct cv_open_slot){ .on = false };
     return slot->kind->start(slot, err);
 }
 

@@ -63,6 +63,16 @@ struct cv_remote {
     uint64_t kept;               /* bytes of an output that stays there                 */
 };
 
+/* What is known of a piece that may grow; see open_slot.h. */
+struct cv_open_slot {
+    bool on;       /* it was opened                                                    */
+    bool more;     /* ... and not closed: when all is fed, it is not the end           */
+    bool bound;    /* it has bytes: until then, the command waits for its first        */
+    double read_s; /* when the command had read all, and was given the end; 0: not yet */
+    double dry_s;  /* since when it waits for more; 0: it does not                     */
+    double idle_s; /* how long it has waited for more in all                           */
+};
+
 struct cv_slot_kind;
 
 struct cv_slot {
@@ -84,6 +94,10 @@ struct cv_slot {
     /* Of another machine: the piece is there; it was cut or could not be. */
     void (*arrived)(void *context, struct cv_slot *slot);
     void (*cut_answered)(void *context, struct cv_slot *slot, bool done);
+    /* Of a piece that may grow: its command has begun to read; it has read all there is,
+     * or will not read the rest. */
+    void (*began)(void *context, struct cv_slot *slot);
+    void (*drained)(void *context, struct cv_slot *slot);
     void *context;
     uint32_t worker;
 
@@ -101,6 +115,7 @@ struct cv_slot {
     unsigned kills;    /* signals sent to stop it                                      */
     size_t body;       /* which part of the feed is the body                           */
     const char *fault; /* what else was wrong with it: "the command ..."; NULL: nothing */
+    struct cv_open_slot open;
     struct cv_steady steady;
     struct cv_remote remote;
 };

@@ -13,6 +13,9 @@ struct cv_slot_kind {
     /* It was killed some time ago, and somebody whom that did not reach holds its output:
      * give up. NULL: nobody is waited for but the process itself. */
     void (*abandon)(struct cv_slot *slot);
+    /* It is over if the process has ended and nobody reads or writes any more. NULL: pieces
+     * do not grow. */
+    void (*check_over)(struct cv_slot *slot);
     bool travels; /* see cv_slot_travels */
 };
 
@@ -44,6 +47,12 @@ enum cleave_status cv_slot_limit(struct cv_slot *slot, struct cleave_error *err)
 void cv_slot_kill(struct cv_slot *slot);
 /* Do that when it has not ended by itself soon. */
 void cv_slot_kill_soon(struct cv_slot *slot);
+
+/* Of a piece that may grow (open_slot.c): listen to its reader, once that was started; an
+ * inlet has been fed all there is; the process has ended. */
+enum cleave_status cv_open_watch(struct cv_slot *slot, struct cleave_error *err);
+void cv_open_fed(struct cv_slot *slot, struct cv_inlet *inlet);
+void cv_open_ended(struct cv_slot *slot);
 
 /* Give the piece to the process that stays, from its beginning (steady_give.c). */
 enum cleave_status cv_steady_give(struct cv_slot *slot, struct cleave_error *err);

@@ -1,0 +1,224 @@
+/* open_chunks.c -- chunks that stay open: more is added to them, until they are closed.
+ * SPDX-License-Identifier: MIT */
+#include "run/master/open_chunks.h"
+
+#include "base/fail.h"
+#include "run/slot/open_slot.h"
+
+static void tell(struct cv_real_run *run, const struct cv_errand *errand,
+                 struct cleave_event event)
+{
+    event.worker = errand->owner;
+    event.chunk = errand->chunk;
+    cv_news_tell(&run->news, event);
+}
+
+static bool is_blank(const struct cv_errand *errand)
+{
+    return errand->slot.piece.begin == errand->slot.piece.end;
+}
+
+/* --- its reader --------------------------------------------------------------------------- */
+
+void cv_open_chunks_began(void *context, struct cv_slot *slot)
+{
+    struct cv_real_run *run = context;
+    const struct cv_errand *errand = cv_errand_of(slot);
+
+    tell(run, errand,
+         (struct cleave_event){ .kind = CLEAVE_STARTED,
+                                .units = (double)(slot->piece.end - slot->piece.begin),
+                                .start_s = slot->start_s - run->news.began_s });
+}
+
+void cv_open_chunks_drained(void *context, struct cv_slot *slot)
+{
+    tell(context, cv_errand_of(slot),
+         (struct cleave_event){ .kind = CLEAVE_DRAINED,
+                                .units = (double)(slot->piece.end - slot->piece.begin) });
+}
+
+/* --- its end ------------------------------------------------------------------------------ */
+
+void cv_open_chunks_over(struct cv_real_run *run, struct cv_errand *errand)
+{
+    if (errand->due > 0)
+        cv_books_got_more(&run->books, errand->due);
+    errand->due = 0;
+    errand->opened = errand->closes = false;
+}
+
+/* It never had anything. */
+static void drop(struct cv_real_run *run, struct cv_errand *errand)
+{
+    cv_open_chunks_over(run, errand);
+    run->books.running--;
+    tell(run, errand,
+         (struct cleave_event){ .kind = CLEAVE_DONE,
+                                .start_s = errand->began_s - run->news.began_s });
+}
+
+bool cv_open_chunks_hollow(struct cv_real_run *run, struct cv_errand *errand)
+{
+    if (!errand->opened || !is_blank(errand))
+        return false;
+    if (errand->slot.store != NULL)
+        cv_store_drop(errand->slot.store);
+    errand->slot.store = NULL;
+    if (errand->closes)
+        drop(run, errand);
+    return true;
+}
+
+static void close_now(struct cv_real_run *run, struct cv_errand *errand)
+{
+    errand->closes = true;
+    if (errand->due > 0)
+        return;
+    if (errand->slot.busy)
+        cv_slot_shut(&errand->slot);
+    else
+        drop(run, errand);
+}
+
+void cv_open_chunks_close(struct cv_real_run *run, uint32_t worker)
+{
+    struct cv_errand *errand = cv_desks_opened(&run->desks, worker);
+    struct cv_want *want = cv_books_open_order(&run->books, worker);
+
+    if (errand != NULL)
+        close_now(run, errand);
+    else if (want != NULL)
+        want->close = true;
+}
+
+/* --- more for it -------------------------------------------------------------------------- */
+
+/* What can be added now. CV_TAKE_WAIT: it is not known yet. */
+static enum cleave_status find_more(struct cv_real_run *run, struct cv_errand *errand,
+                                    enum cv_take *state, struct cv_piece *out,
+                                    struct cleave_error *err)
+{
+    struct cv_source *source = run->books.source;
+    const struct cv_slot *slot = &errand->slot;
+    const uint64_t wanted = (uint64_t)errand->due;
+
+    *state = CV_TAKE_END;
+    if (run->halted || run->stopping)
+        return CLEAVE_OK;
+    if (!is_blank(errand))
+        return cv_slot_is_open(slot)
+                   ? cv_source_take_behind(source, &slot->piece, wanted, state, out, err)
+                   : CLEAVE_OK;
+    /* A command that had nothing to do has ended: once it is gone, another is started. */
+    if (slot->busy && !cv_slot_is_open(slot)) {
+        *state = CV_TAKE_WAIT;
+        return CLEAVE_OK;
+    }
+    return cv_source_take(source, wanted, state, out, err);
+}
+
+static enum cleave_status grow_one(struct cv_real_run *run, struct cv_errand *errand,
+                                   struct cleave_error *err)
+{
+    struct cv_slot *slot = &errand->slot;
+    const uint64_t before = slot->piece.end - slot->piece.begin;
+    struct cv_piece longer = slot->piece;
+    enum cv_take state;
+
+    CV_TRY(find_more(run, errand, &state, &longer, err));
+    if (state == CV_TAKE_WAIT)
+        return CLEAVE_OK;
+    cv_books_got_more(&run->books, errand->due);
+    errand->due = 0;
+    tell(run, errand,
+         (struct cleave_event){ .kind = CLEAVE_EXTENDED,
+                                .units = (double)(longer.end - longer.begin - before) });
+    if (state == CV_TAKE_PIECE && slot->busy) {
+        CV_TRY(cv_slot_extend(slot, &longer, err));
+    } else if (state == CV_TAKE_PIECE) {
+        errand->began_s = cv_clock_s();
+        CV_TRY(cv_slot_start(slot, &longer, err));
+    }
+    if (errand->closes)
+        close_now(run, errand);
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_open_chunks_grow(struct cv_real_run *run, struct cleave_error *err)
+{
+    for (uint32_t w = 0; w < run->desks.count; w++) {
+        struct cv_errand *errand = cv_desks_opened(&run->desks, w);
+
+        if (errand != NULL && errand->due > 0)
+            CV_TRY(grow_one(run, errand, err));
+    }
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_open_chunks_extend(struct cv_real_run *run, uint32_t worker,
+                                         double units, struct cleave_error *err)
+{
+    struct cv_errand *errand = cv_desks_opened(&run->desks, worker);
+    struct cv_want *want = cv_books_open_order(&run->books, worker);
+
+    if (errand == NULL && want == NULL)
+        return CLEAVE_OK; /* that it is done will be told */
+    if (errand == NULL) {
+        want->more = cv_books_want_more(&run->books, units);
+        return CLEAVE_OK;
+    }
+    errand->due = cv_books_want_more(&run->books, units);
+    return grow_one(run, errand, err);
+}
+
+/* --- all of them -------------------------------------------------------------------------- */
+
+void cv_open_chunks_look(struct cv_real_run *run, uint32_t worker)
+{
+    const struct cv_errand *errand = cv_desks_last(&run->desks, worker);
+    struct cv_slot_seen seen;
+
+    if (errand == NULL) {
+        cv_news_tell(&run->news,
+                     (struct cleave_event){ .kind = CLEAVE_SEEN, .worker = worker });
+        return;
+    }
+    seen = cv_slot_look(&errand->slot);
+    tell(run, errand,
+         (struct cleave_event){ .kind = CLEAVE_SEEN,
+                                .units = (double)seen.read,
+                                .output = (double)seen.output,
+                                .cpu_s = seen.cpu_s });
+}
+
+void cv_open_chunks_end(struct cv_real_run *run)
+{
+    for (uint32_t w = 0; w < run->desks.count; w++) {
+        struct cv_errand *errand = cv_desks_opened(&run->desks, w);
+
+        if (errand != NULL && !errand->closes)
+            close_now(run, errand);
+    }
+}
+
+bool cv_open_chunks_wait(const struct cv_real_run *run)
+{
+    bool any = false;
+
+    for (uint32_t w = 0; w < run->desks.count; w++) {
+        const struct cv_desk *desk = &run->desks.items[w];
+
+        for (uint32_t i = 0; i < desk->nerrands; i++) {
+            const struct cv_errand *errand = &desk->errands[i];
+            const bool waits = errand->opened && !errand->closes &&
+                               (is_blank(errand) ||
+                                (errand->slot.open.more && errand->slot.open.dry_s > 0));
+
+            any = any || waits;
+            if (errand->slot.busy && !waits)
+                return false;
+        }
+    }
+    return any;
+}

@@ -1,0 +1,37 @@
+/* open_chunks.h -- chunks that stay open: more is added to them, until they are closed.
+ * SPDX-License-Identifier: MIT
+ *
+ * Only on this machine, with a command for each chunk. What is added is what directly
+ * follows, so that in the end the chunk is one piece of the input like any other. When its
+ * command fails, all that it was given is tried again as a whole, and nothing is added any
+ * more. */
+#ifndef CV_OPEN_CHUNKS_H
+#define CV_OPEN_CHUNKS_H
+#include "run/master/real_run.h"
+
+/* Give the open chunk of the worker up to so many bytes more, as soon as they are there; the
+ * driver is told how many it were. Nothing is told of a chunk that has ended meanwhile. */
+enum cleave_status cv_open_chunks_extend(struct cv_real_run *run, uint32_t worker,
+                                         double units, struct cleave_error *err);
+/* Nothing more is added to it. */
+void cv_open_chunks_close(struct cv_real_run *run, uint32_t worker);
+/* Tell how far a worker is with its chunk, open or not. */
+void cv_open_chunks_look(struct cv_real_run *run, uint32_t worker);
+
+/* Add what has come since. */
+enum cleave_status cv_open_chunks_grow(struct cv_real_run *run, struct cleave_error *err);
+/* The run is to end: close them all. */
+void cv_open_chunks_end(struct cv_real_run *run);
+/* Whether chunks are under way, and all of them wait for an order. */
+bool cv_open_chunks_wait(const struct cv_real_run *run);
+
+/* The slot of a chunk has ended before the chunk had any bytes: then it is no failure, and
+ * nobody is told. True if it was that. */
+bool cv_open_chunks_hollow(struct cv_real_run *run, struct cv_errand *errand);
+/* The chunk has ended: forget what was to be added. */
+void cv_open_chunks_over(struct cv_real_run *run, struct cv_errand *errand);
+/* Fit `began` and `drained` of a slot, with the run as context. */
+void cv_open_chunks_began(void *context, struct cv_slot *slot);
+void cv_open_chunks_drained(void *context, struct cv_slot *slot);
+
+#endif
