@@ -190,7 +190,7 @@ static inline struct ran run_open(struct cleave_execution execution)
     assert_ok(cleave_trace_new(&ran.trace, &err));
     execution.tell.trace = ran.trace;
     ran.status = cleave_execute(&execution, &ran.result, &ran.err);
-    if (ran.result == NULL)
+    if (ran.result == NULL || cleave_trace_count(ran.trace) == 0)
         fail_msg("%s: %s", ran.err.file, ran.err.text);
     assert_ok(cleave_replay(ran.trace, execution.sharing.own_policy, &found, &err));
     assert_true(found.same || ran.status != CLEAVE_OK);

@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include "open_run_check.h"
+#include "run/input/source.h"
 
 static char dir[] = "/tmp/cleave-open-XXXXXX";
 static char path_a[64], path_b[64];
@@ -378,6 +379,125 @@ static void is_stopped(void **state)
     forget(&ran);
 }
 
+/* --- streams ------------------------------------------------------------------------------ */
+
+/* A stream that a shell writes, and a path to it. */
+static FILE *begin_stream(const char *command, char path[32])
+{
+    FILE *stream = popen(command, "r");
+
+    assert_non_null(stream);
+    snprintf(path, 32, "/dev/fd/%d", fileno(stream));
+    return stream;
+}
+
+/* More comes while commands wait for it. */
+static void waits_for_streams(void **state)
+{
+    struct text all;
+
+    (void)state;
+    write_lines(path_a, 6000);
+    all = file_text(path_a);
+    for (dance_seed = 40; dance_seed < 43; dance_seed++) {
+        char path[32], command[256];
+        const char *const files[] = { path };
+        struct ran ran;
+        FILE *stream;
+
+        snprintf(command, sizeof command,
+                 "head -n 4000 '%s'; sleep 0.1; tail -n 2000 '%s'", path_a, path_a);
+        stream = begin_stream(command, path);
+        ran =
+            run_open((struct cleave_execution){ .command = cat, .input = { files, 1 } });
+        expect_bytes(&ran, all.bytes, all.n);
+        forget(&ran);
+        pclose(stream);
+    }
+    free(all.bytes);
+}
+
+/* What has come is given: who writes the stream may be waiting for what becomes of it. */
+static void gives_what_has_come(void **state)
+{
+    static const struct script_step steps[] = {
+        { CLEAVE_START, CLEAVE_OPEN, 0, 0 },
+        { AT_ONCE, CLEAVE_EXTEND, 0, 1e6 },
+        { CLEAVE_DRAINED, CLEAVE_EXTEND, 0, 1e6 },
+        { AT_ONCE, CLEAVE_CLOSE, 0, 0 },
+    };
+    char path[32], command[256];
+    const char *const files[] = { path };
+    FILE *stream;
+    struct ran ran;
+
+    (void)state;
+    unlink(path_b);
+    setenv("FLAG", path_b, 1);
+    snprintf(command, sizeof command,
+             "echo a; for i in $(seq 500); do test -e '%s' && break; sleep 0.01; done; "
+             "echo b",
+             path_b);
+    stream = begin_stream(command, path);
+    ran = RUN_SCRIPT(.command = SH("read x; : >\"$FLAG\"; echo $x; cat"),
+                     .input = { files, 1 });
+    expect_bytes(&ran, "a\nb\n", 4);
+    assert_int_equal(ran.result->chunks, 1);
+    assert_int_equal(count_events(ran.trace, CLEAVE_EXTENDED, NULL), 2);
+    forget(&ran);
+    pclose(stream);
+}
+
+/* Wants all there is for a worker, until it gets no more. */
+static void hungry_decide(void *state, const struct cleave_view *view,
+                          const struct cleave_event *event, struct cleave_orders *orders)
+{
+    (void)state;
+    if (event->kind == CLEAVE_START)
+        assert_true(view->hold > 0);
+    if (event->kind == CLEAVE_START ||
+        (event->kind == CLEAVE_DONE && view->units_left > 0))
+        cleave_order_open(orders, 0, 0);
+    else if (event->kind == CLEAVE_SENT || event->kind == CLEAVE_DRAINED)
+        cleave_order_extend(orders, 0, 1e9);
+    else if (event->kind == CLEAVE_EXTENDED && event->units <= 0)
+        cleave_order_close(orders, 0);
+}
+
+/* A chunk that has as much of a stream as may be kept gets no more. */
+static void keeps_within_the_hold(void **state)
+{
+    static const struct cleave_policy hungry = { .name = "hungry",
+                                                 .decide = hungry_decide,
+                                                 .takes_streams = true,
+                                                 .hears_losses = true,
+                                                 .opens_chunks = true };
+    char path[32];
+    const char *const files[] = { path };
+    FILE *stream = begin_stream("yes 'one of the lines' | head -n 6000000", path);
+    uint64_t lines = 0;
+    struct ran ran = run_open((struct cleave_execution){
+        .command = SH("wc -l"), .input = { files, 1 }, .sharing.own_policy = &hungry });
+
+    (void)state;
+    assert_int_equal(ran.status, CLEAVE_OK);
+    assert_true(ran.result->chunks >= 2);
+    for (size_t i = 0; i < cleave_trace_count(ran.trace); i++) {
+        const struct cleave_entry *entry = cleave_trace_at(ran.trace, i);
+
+        if (!entry->is_order && entry->as.event.kind == CLEAVE_DONE)
+            assert_true(entry->as.event.units <= CV_SOURCE_HOLD + (8 << 20));
+    }
+    ran.out.bytes[ran.out.n] = '\0';
+    for (char *at = ran.out.bytes; *at != '\0';) {
+        lines += strtoull(at, &at, 10);
+        at += *at == '\n';
+    }
+    assert_int_equal(lines, 6000000);
+    forget(&ran);
+    pclose(stream);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -391,6 +511,9 @@ int main(void)
         cmocka_unit_test(tries_again),
         cmocka_unit_test(ends_early),
         cmocka_unit_test(is_stopped),
+        cmocka_unit_test(waits_for_streams),
+        cmocka_unit_test(gives_what_has_come),
+        cmocka_unit_test(keeps_within_the_hold),
     };
     int failed;
 

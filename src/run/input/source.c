@@ -190,6 +190,16 @@ enum cleave_status cv_source_take(struct cv_source *source, uint64_t wanted,
     return CLEAVE_OK;
 }
 
+uint64_t cv_source_ready(const struct cv_source *source)
+{
+    struct cv_range first;
+
+    if (cv_range_set_count(&source->pending) == 0)
+        return 0;
+    first = cv_range_set_at(&source->pending, 0);
+    return first.end - first.begin;
+}
+
 struct cv_piece cv_source_blank(const struct cv_source *source)
 {
     return (struct cv_piece){ .fd = -1,

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/fail.h"
@@ -21,8 +22,6 @@
 /* Of workers that nothing is known of: how many times faster one may be than another, here
  * and on several machines. */
 static const double UNEQUAL_HERE = 4, UNEQUAL_AWAY = 30;
-/* Bytes in the pipe of a command before it has shown how fast it reads. */
-static const double AHEAD = 4096;
 
 /* All that a run needs; closed in reverse. */
 struct execution {
@@ -184,7 +183,8 @@ static struct cv_load describe(const struct execution *execution,
     load.unequal = execution->run.staff.hosts.count > 0 ? UNEQUAL_AWAY : UNEQUAL_HERE;
     load.hold = cv_source_hold(execution->run.books.source);
     load.opens = may_open(execution);
-    load.ahead = load.opens ? AHEAD : 0;
+    /* As much is in the pipe of a command that has not shown how fast it reads. */
+    load.ahead = load.opens ? (double)sysconf(_SC_PAGESIZE) : 0;
     return load;
 }
 

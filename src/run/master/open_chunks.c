@@ -94,6 +94,17 @@ void cv_open_chunks_close(struct cv_real_run *run, uint32_t worker)
 
 /* --- more for it -------------------------------------------------------------------------- */
 
+/* Not all that was asked for has to be there: more of a stream can be added later. */
+enum cleave_status cv_open_chunks_take(struct cv_source *source, uint64_t wanted,
+                                       enum cv_take *state, struct cv_piece *out,
+                                       struct cleave_error *err)
+{
+    const uint64_t ready = cv_source_ready(source);
+
+    return cv_source_take(source, ready > 0 && ready < wanted ? ready : wanted, state,
+                          out, err);
+}
+
 /* What can be added now. CV_TAKE_WAIT: it is not known yet. */
 static enum cleave_status find_more(struct cv_real_run *run, struct cv_errand *errand,
                                     enum cv_take *state, struct cv_piece *out,
@@ -115,7 +126,7 @@ static enum cleave_status find_more(struct cv_real_run *run, struct cv_errand *e
         *state = CV_TAKE_WAIT;
         return CLEAVE_OK;
     }
-    return cv_source_take(source, wanted, state, out, err);
+    return cv_open_chunks_take(source, wanted, state, out, err);
 }
 
 static enum cleave_status grow_one(struct cv_real_run *run, struct cv_errand *errand,

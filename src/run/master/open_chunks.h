@@ -18,6 +18,10 @@ void cv_open_chunks_close(struct cv_real_run *run, uint32_t worker);
 /* Tell how far a worker is with its chunk, open or not. */
 void cv_open_chunks_look(struct cv_real_run *run, uint32_t worker);
 
+/* The first piece of an open chunk: as cv_source_take, but less will do. */
+enum cleave_status cv_open_chunks_take(struct cv_source *source, uint64_t wanted,
+                                       enum cv_take *state, struct cv_piece *out,
+                                       struct cleave_error *err);
 /* Add what has come since. */
 enum cleave_status cv_open_chunks_grow(struct cv_real_run *run, struct cleave_error *err);
 /* The run is to end: close them all. */

@@ -17,7 +17,10 @@ static enum cleave_status begin_one(struct cv_real_run *run, uint32_t owner,
     struct cv_piece piece = cv_source_blank(books->source);
     enum cv_take state = CV_TAKE_PIECE;
 
-    if (want.units > 0)
+    if (want.open && want.units > 0)
+        CV_TRY(cv_open_chunks_take(books->source, (uint64_t)want.units, &state, &piece,
+                                   err));
+    else if (want.units > 0)
         CV_TRY(cv_source_take(books->source, (uint64_t)want.units, &state, &piece, err));
     *began = state != CV_TAKE_WAIT;
     if (state == CV_TAKE_WAIT)
