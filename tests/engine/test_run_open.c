@@ -379,6 +379,41 @@ static void is_stopped(void **state)
     forget(&ran);
 }
 
+/* What was done is known to a later run, and results are reduced, as of any chunk. */
+static void is_kept_and_reduced(void **state)
+{
+    char journal[80];
+    struct text all;
+
+    (void)state;
+    write_lines(path_a, 3000);
+    all = file_text(path_a);
+    unlink(path_b);
+    setenv("FLAG", path_b, 1);
+    snprintf(journal, sizeof journal, "%s/journal", dir);
+    for (int i = 0; i < 3; i++) {
+        struct ran ran;
+
+        dance_seed = 60;
+        if (i == 1)
+            write_file(path_b, "", 0); /* from now on the command fails */
+        if (i == 2)
+            unlink(path_b);
+        ran = execute_open((struct cleave_execution){
+            .command = SH("test ! -e \"$FLAG\" && cat"),
+            .input = { file_a, 1 },
+            .reduce.command = i == 2 ? "cat" : NULL,
+            .journal = { .path = i < 2 ? journal : NULL, .resume = i == 1 } });
+        expect_bytes(&ran, all.bytes, all.n);
+        assert_int_equal(ran.result->resumed > 3, i == 1);
+        assert_int_equal(ran.result->failed, 0);
+        assert_int_equal(ran.result->folds > 0, i == 2);
+        forget(&ran);
+    }
+    free(all.bytes);
+    unlink(journal);
+}
+
 /* --- streams ------------------------------------------------------------------------------ */
 
 /* A stream that a shell writes, and a path to it. */
@@ -511,6 +546,7 @@ int main(void)
         cmocka_unit_test(tries_again),
         cmocka_unit_test(ends_early),
         cmocka_unit_test(is_stopped),
+        cmocka_unit_test(is_kept_and_reduced),
         cmocka_unit_test(waits_for_streams),
         cmocka_unit_test(gives_what_has_come),
         cmocka_unit_test(keeps_within_the_hold),

@@ -25,6 +25,7 @@
 
 #include <cleave/execute.h>
 #include <cleave/platform.h>
+#include <cleave/policy.h>
 #include "run/worker/worker_serve.h"
 
 static void arm(long n);  /* the n-th from now on fails, counted from 0             */
@@ -40,7 +41,7 @@ struct scenario {
     const char *name;
     const char *const *command;
     bool unordered, journal, resume, stream, pairs, header, persistent, hosts, there,
-        spill;
+        spill, open;
     const char *reduce;
 };
 
@@ -61,6 +62,9 @@ static const struct scenario scenarios[] = {
     { .name = "stream and journal", .command = cat, .stream = true, .journal = true },
     { .name = "journal", .command = cat, .journal = true },
     { .name = "resume", .command = cat, .journal = true, .resume = true },
+    { .name = "open", .command = cat, .open = true },
+    { .name = "open pairs", .command = join, .open = true, .pairs = true },
+    { .name = "open stream", .command = cat, .open = true, .stream = true },
     { .name = "hosts", .command = cat, .hosts = true },
     { .name = "hosts that stay", .command = cat, .hosts = true, .persistent = true },
     { .name = "in a worker", .command = cat, .hosts = true, .there = true },
@@ -171,6 +175,31 @@ static void feed(void)
     close(ends[1]);
 }
 
+/* Commands that wait for what they get, in bits; some are started for nothing. */
+static void open_decide(void *state, const struct cleave_view *view,
+                        const struct cleave_event *event, struct cleave_orders *orders)
+{
+    (void)state;
+    if (event->kind == CLEAVE_START)
+        for (uint32_t w = 0; w < view->nworkers; w++)
+            cleave_order_open(orders, w, w == 0 ? BLOCK : 0);
+    else if (event->kind == CLEAVE_DONE && view->units_left > 0)
+        cleave_order_open(orders, event->worker, BLOCK);
+    else if (event->kind == CLEAVE_DRAINED ||
+             (event->kind == CLEAVE_SENT && event->units <= 0))
+        cleave_order_extend(orders, event->worker, BLOCK);
+    else if (event->kind == CLEAVE_EXTENDED && event->units <= 0)
+        cleave_order_close(orders, event->worker);
+    else if (event->kind == CLEAVE_EXTENDED)
+        cleave_order_recall(orders, event->worker, BLOCK / 4.0);
+}
+
+static const struct cleave_policy open_policy = { .name = "opens",
+                                                  .decide = open_decide,
+                                                  .takes_streams = true,
+                                                  .hears_losses = true,
+                                                  .opens_chunks = true };
+
 /* With n < 0, nothing fails. */
 static enum cleave_status execute(const struct scenario *scenario, bool resume, long n,
                                   struct cleave_execution_result **out,
@@ -198,7 +227,8 @@ static enum cleave_status execute(const struct scenario *scenario, bool resume, 
                     .memory = scenario->spill ? 1000 : 0,
                     .directory = folder },
         .crew.count = 2,
-        .sharing.block = BLOCK,
+        .sharing = { .own_policy = scenario->open ? &open_policy : NULL,
+                     .block = scenario->open ? 0 : BLOCK },
         .reduce.command = scenario->reduce,
         .journal = { .path = scenario->journal ? paths[JOURNAL] : NULL,
                      .resume = resume },
