@@ -231,7 +231,7 @@ complete -c cleave -n '__fish_seen_subcommand_from run' -l reduce -x -d 'Write o
 complete -c cleave -n '__fish_seen_subcommand_from run' -l commutative -d 'Let --reduce take outputs in any order'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l memory -x -d 'Keep at most so many bytes of output that waits for its turn in memory,'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l tmpdir -x -a '(__fish_complete_directories)' -d 'Where those files are'
-complete -c cleave -n '__fish_seen_subcommand_from run' -l retries -x -d 'Try a chunk again so often when its command fails'
+complete -c cleave -n '__fish_seen_subcommand_from run' -l retries -x -d 'Run the command at most so often on a chunk when it fails: as GNU'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l timeout -x -d 'Stop a command that takes longer than this on its chunk, which then has'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l halt -x -a 'never soon,fail= now,fail=' -d 'never (default): do the rest all the same'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l failed -x -a '(__fish_complete_directories)' -d 'Keep the input of every chunk that failed for good in this folder, as'

@@ -320,7 +320,7 @@ static void add_failures(struct words *words, const struct trial *trial, bool re
 
     if (job->retries > 0) {
         add(words, "--retries");
-        add(words, "%d", job->retries);
+        add(words, "%d", job->retries + 1);
     }
     if (job->halt != NULL) {
         add(words, "--halt");

@@ -28,7 +28,7 @@ tells() {
 @test "run: every message about a name is a line of plain text" {
     prepare
     tells 1 run -q -i "$NAME" --block 100 -- false
-    tells 1 run -q -i "$NAME" --block 100 --retries 1 --timeout 0.01 -- sleep 10
+    tells 1 run -q -i "$NAME" --block 100 --retries 2 --timeout 0.01 -- sleep 10
     tells 2 run -q -i "$NAME" -o "$NAME/out" -- cat
     tells 2 run -q -i "no$NAME" -- cat
     tells 2 run -q -i "$NAME" -o "$NAME" -- cat

@@ -377,17 +377,23 @@ PYTHON
 @test "--retries tries again, and only output that counts is written" {
     prepare
     seq 9 >in
-    job -i in -j 2 --block 6 --retries 2 --joblog log -- sh -c '
+    job -i in -j 2 --block 6 --retries 3 --joblog log -- sh -c '
         x=$(cat); echo "$x"; name=tried${x%%[!0-9]*}
         if [ ! -e "$name" ]; then touch "$name"; [ "$name" = tried4 ] && kill -9 $$; exit 5; fi'
     cmp in out
     [ "$(chunks)" -eq 6 ]
     rm -f tried*
-    cleave 1 run -i in -j 2 --block 6 --retries 2 --joblog log --json -o out -- false
+    cleave 1 run -i in -j 2 --block 6 --retries 3 --joblog log --json -o out -- false
     has '"retries": 6,'
     has '"failed_chunks": 3,'
     [ "$(chunks)" -eq 9 ]
     [[ $stderr == *"the command exited with status 1, also when tried again"* ]]
+    # As GNU parallel counts: it is the number of runs, and 1 is one.
+    cleave 1 run -i in -j 2 --block 6 --retries 1 --joblog log --json -o out -- false
+    has '"retries": 0,'
+    [ "$(chunks)" -eq 3 ]
+    cleave 2 run -i in --retries 0 -- false
+    [[ $stderr == *"--retries: expected"*"from 1"* ]]
 }
 
 @test "--failed keeps the input of chunks that failed for good" {

@@ -239,7 +239,7 @@ mkdir "$T/tried" 2>/dev/null && exit 7
 exec tr 0-9 a-j
 END
     chmod +x once
-    job -i in --hosts h.yaml --retries 1 --block 300000 --joblog log -- "$T/once"
+    job -i in --hosts h.yaml --retries 2 --block 300000 --joblog log -- "$T/once"
     cmp expected out
     [ "$(awk -F '\t' '$7 == 7' log | wc -l)" -eq 1 ]
     fails_with 1 -i in --hosts h.yaml --block 300000 --failed bad -- sh -c 'grep -q "^150000$" && exit 3; echo good'

@@ -145,7 +145,7 @@ stop() {
     job 0 -i in -j 1 --block 146 --reduce cat -- cat
     grep -q ', 1 fold$' err
     # shellcheck disable=SC2016
-    job 0 -i in -j 1 --block 1k --retries 1 -- sh -c '[ -e tried ] || { touch tried; exit 1; }; cat'
+    job 0 -i in -j 1 --block 1k --retries 2 -- sh -c '[ -e tried ] || { touch tried; exit 1; }; cat'
     grep -q ', 1 retry$' err
     job 1 -q -i in -j 1 --block 1k --halt now,fail=1 -- false
     says "cleave: halted after 1 failed chunk"

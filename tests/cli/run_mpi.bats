@@ -112,10 +112,10 @@ SCRIPT
 failures() {
     needs "$1"
     flaky
-    ranks "$1" 0 -q -i "$NUMBERS" -o "$BATS_TEST_TMPDIR/out" --retries 1 \
+    ranks "$1" 0 -q -i "$NUMBERS" -o "$BATS_TEST_TMPDIR/out" --retries 2 \
         -- "$BATS_TEST_TMPDIR/flaky" "$BATS_TEST_TMPDIR/a" exit
     same
-    ranks "$1" 0 -q -i "$NUMBERS" -o "$BATS_TEST_TMPDIR/out" --retries 1 --reduce cat \
+    ranks "$1" 0 -q -i "$NUMBERS" -o "$BATS_TEST_TMPDIR/out" --retries 2 --reduce cat \
         -- "$BATS_TEST_TMPDIR/flaky" "$BATS_TEST_TMPDIR/b" kill
     same
     # Without retries it is the work that has failed, not the job: no rank is left behind.
@@ -130,7 +130,7 @@ failures() {
 
 ends() {
     needs "$1"
-    ranks "$1" 1 -q -i "$NUMBERS" --reduce 'cat >/dev/null; exit 5' --retries 1 -- cat
+    ranks "$1" 1 -q -i "$NUMBERS" --reduce 'cat >/dev/null; exit 5' --retries 2 -- cat
     [[ $stderr =~ "the command that reduces exited with status 5 on "[0-9]+" partial results, also when tried again" ]]
     ranks "$1" 1 -q -i "$NUMBERS" --halt now,fail=1 -- false
     [[ $stderr == *"halted after"* ]]

@@ -88,7 +88,7 @@ equal() {
     "cleave: the command that reduces exited with status 3 on "*" partial results") ;;
     *) return 1 ;;
     esac
-    cleave 1 run -q -i "$INPUT" --block 1k --retries 2 --reduce 'kill -9 $$' -- cat
+    cleave 1 run -q -i "$INPUT" --block 1k --retries 3 --reduce 'kill -9 $$' -- cat
     case $stderr in
     *"was ended by SIGKILL (killed) on "*" partial results, also when tried again") ;;
     *) return 1 ;;
@@ -97,9 +97,9 @@ equal() {
 
 @test "one that fails at first is tried again" {
     numbers
-    cleave 0 run -q -i "$INPUT" --block 1k --retries 1 -- cat
+    cleave 0 run -q -i "$INPUT" --block 1k --retries 2 -- cat
     equal "$INPUT"
-    cleave 0 run -i "$INPUT" --block 1k --retries 1 -j 2 \
+    cleave 0 run -i "$INPUT" --block 1k --retries 2 -j 2 \
         --reduce "mkdir '$BATS_TEST_TMPDIR/once' 2>&- && exit 1; cat {1} {2}" -- cat
     equal "$INPUT"
     case $stderr in *", 1 retry"*) ;; *) return 1 ;; esac

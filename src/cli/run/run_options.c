@@ -148,8 +148,9 @@ static const struct cv_option output_options[] = {
 
 static const struct cv_option failure_options[] = {
     { .name = "--retries", .kind = CV_OPTION_COUNT, .argument = "N",
-      .offset = FIELD(retries), .least = 0, .most = 1e6,
-      .help = "Try a chunk again so often when its command fails. Default 0." },
+      .offset = FIELD(retries), .least = 1, .most = 1e6,
+      .help = "Run the command at most so often on a chunk when it fails: as GNU "
+              "parallel counts, 3 is once and two times more. Default 1." },
     { .name = "--timeout", .kind = CV_OPTION_SECONDS, .argument = "TIME",
       .offset = FIELD(timeout_s),
       .help = "Stop a command that takes longer than this on its chunk, which then has "
