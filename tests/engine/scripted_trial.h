@@ -1,0 +1,225 @@
+/* scripted_trial.h -- a run in a world of scripts, and what must hold of it.
+ * SPDX-License-Identifier: MIT
+ *
+ * Driver, policies, master and hosts are the real ones (scripted_world.h). Whatever happens,
+ * a run ends, every byte is done, failed or left, and what is put out is that of what was
+ * done. To be included once, after cmocka.h. */
+#ifndef SCRIPTED_TRIAL_H
+#define SCRIPTED_TRIAL_H
+#include <stdbool.h>
+#include <sys/mman.h>
+
+#include <cleave/execute.h>
+#include <cleave/policy.h>
+
+#include "base/text.h"
+#include "run_check.h"
+#include "scripted_world.h"
+
+static char input[] = "/tmp/cleave-scripted-XXXXXX";
+
+/* A run, and what came of it. */
+struct trial {
+    uint32_t number;
+    uint32_t nhosts, slots[WORLD_HOSTS];
+    enum cleave_port port;
+    const char *policy;
+    const struct cleave_policy *own; /* instead of that                                */
+    double block;
+    bool steady; /* the first host never fails: so all must be done                    */
+    bool honest; /* nobody says what is untrue                                         */
+    char *bytes;
+    size_t length;
+    char said[4000]; /* notes                                                          */
+};
+
+static void note(void *context, const char *text)
+{
+    struct trial *trial = context;
+    const size_t used = strlen(trial->said);
+
+    snprintf(trial->said + used, sizeof trial->said - used, "  %.2f s: %s\n", world.now_s,
+             text);
+}
+
+static void make_input(struct trial *trial, size_t lines, size_t poison)
+{
+    size_t room = lines * 24 + 64;
+    FILE *file = fopen(input, "w");
+
+    trial->bytes = malloc(room);
+    assert_non_null(trial->bytes);
+    assert_non_null(file);
+    trial->length = 0;
+    for (size_t i = 0; i < lines; i++)
+        trial->length +=
+            (size_t)snprintf(trial->bytes + trial->length, room - trial->length,
+                             "%zu%s of the lines\n", i, i == poison ? " POISON" : "");
+    assert_int_equal(fwrite(trial->bytes, 1, trial->length, file), trial->length);
+    fclose(file);
+}
+
+/* --- the oracle --------------------------------------------------------------------------- */
+
+#define complain(trial, ...)                                                           \
+    do {                                                                               \
+        fprintf(stderr, "script %u: %s, %u hosts, port %d, block %g:\n%s",             \
+                (trial)->number, (trial)->policy, (trial)->nhosts, (int)(trial)->port, \
+                (trial)->block, (trial)->said);                                        \
+        fail_msg(__VA_ARGS__);                                                         \
+    } while (0)
+
+/* What is put out is what was done, up to the first byte that is left. */
+static void check_output(const struct trial *trial,
+                         const struct cleave_execution_result *result, int sink)
+{
+    const size_t length = (size_t)lseek(sink, 0, SEEK_END);
+    const uint64_t stops =
+        result->nleft_ranges > 0 ? result->left_ranges[0].begin : (uint64_t)trial->length;
+    char *out = malloc(length + 1), *want = malloc(trial->length + 1);
+    size_t nwant = 0;
+    uint64_t at = 0;
+
+    assert_non_null(out);
+    assert_non_null(want);
+    assert_int_equal(pread(sink, out, length, 0), length);
+    for (size_t i = 0; i <= result->nfailed_ranges && at < stops; i++) {
+        const bool last = i == result->nfailed_ranges;
+        const uint64_t begin = last ? stops : result->failed_ranges[i].begin;
+        const uint64_t end = begin < stops ? begin : stops;
+
+        memcpy(want + nwant, trial->bytes + at, (size_t)(end - at));
+        nwant += (size_t)(end - at);
+        at = last ? stops : result->failed_ranges[i].end;
+    }
+    if (result->nleft_ranges == 0 ? length != nwant : length > nwant)
+        complain(trial, "%zu bytes were put out, expected %zu", length, nwant);
+    if (memcmp(out, want, length) != 0)
+        complain(trial, "what was put out is not what was done");
+    free(out);
+    free(want);
+}
+
+static void check(const struct trial *trial, enum cleave_status status,
+                  const struct cleave_execution_result *result,
+                  const struct cleave_error *err, int sink)
+{
+    if (status != CLEAVE_OK && status != CLEAVE_ELOST && status != CLEAVE_EENGINE)
+        complain(trial, "%s", err->text);
+    if (result == NULL) { /* nobody was there in time */
+        if (trial->steady)
+            complain(trial, "%s", err->text);
+        return;
+    }
+    if (trial->steady && status != CLEAVE_OK)
+        complain(trial, "a host was there all the time, but %s", err->text);
+    /* What three hosts lose by chance cannot be told from poison. */
+    if (trial->steady && trial->honest && world_poison == NULL && trial->nhosts < 4 &&
+        result->failed > 0)
+        complain(trial, "%llu chunks failed", (unsigned long long)result->failed);
+    if (status == CLEAVE_OK && result->left_bytes > 0)
+        complain(trial, "%g bytes are left", result->left_bytes);
+    if (result->input_bytes + result->left_bytes != (double)trial->length)
+        complain(trial, "%g bytes were settled and %g are left of %zu",
+                 result->input_bytes, result->left_bytes, trial->length);
+    check_output(trial, result, sink);
+}
+
+/* --- a run -------------------------------------------------------------------------------- */
+
+static void run(struct trial *trial, struct cleave_execution_result **out)
+{
+    static const char *const connect[] = { "connect", NULL };
+    static const char *const command[] = { "command", NULL };
+    static const char *const names[] = { "h0", "h1", "h2", "h3" };
+    const char *const files[] = { input };
+    const int sink = memfd_create("out", MFD_CLOEXEC);
+    struct cleave_host hosts[WORLD_HOSTS];
+    struct cleave_execution_result *result = NULL;
+    struct cleave_platform *platform = NULL;
+    struct cleave_error err = { .status = CLEAVE_OK };
+    struct cv_text yaml = { NULL, 0, 0, false };
+    uint32_t first = 0;
+    enum cleave_status status;
+
+    assert_true(sink >= 0);
+    world.said = trial->said;
+    cv_text_add(&yaml, "port: %s\nworkers:\n", cleave_port_name(trial->port));
+    for (uint32_t h = 0; h < trial->nhosts; h++) {
+        hosts[h] = (struct cleave_host){ .name = names[h],
+                                         .connect = connect,
+                                         .link = -1,
+                                         .first = first,
+                                         .slots = trial->slots[h] };
+        cv_text_add(&yaml, "  - {name: %s, count: %u, speed: 1e4, bandwidth: 1e5}\n",
+                    names[h], trial->slots[h]);
+        first += trial->slots[h];
+    }
+    assert_int_equal(cleave_platform_parse("p", yaml.bytes, yaml.length, &platform, &err),
+                     CLEAVE_OK);
+    status = cleave_execute(
+        &(struct cleave_execution){
+            .command = command,
+            .input = { .files = files, .count = 1 },
+            .output = { .descriptor = sink, .name = "out" },
+            .crew = { .platform = platform },
+            .hosts = { .list = hosts, .count = trial->nhosts, .timeout_s = 3 },
+            .sharing = { .policy = trial->block > 0 || trial->own != NULL ? NULL
+                                                                          : trial->policy,
+                         .own_policy = trial->own,
+                         .block = trial->block },
+            /* Who never says that a chunk has ended is found out by its time. */
+            .failing = { .timeout_s = trial->honest ? 0 : 100 },
+            .tell = { .note = note, .context = trial } },
+        &result, &err);
+    check(trial, status, result, &err, sink);
+    if (out != NULL)
+        *out = result;
+    else
+        cleave_execution_free(result);
+    cleave_platform_free(platform);
+    cv_text_done(&yaml);
+    close(sink);
+}
+
+/* Hosts that never fail, of one slot each; the script of the last one is the caller's. */
+static struct trial calm(uint32_t number, uint32_t nhosts, enum cleave_port port,
+                         const char *policy, size_t poison)
+{
+    struct trial trial = {
+        .number = number, .nhosts = nhosts, .port = port, .policy = policy, .honest = true
+    };
+
+    world_reset(3, number);
+    if (poison != SIZE_MAX)
+        world_poison = "POISON";
+    for (uint32_t h = 0; h < nhosts; h++) {
+        trial.slots[h] = 1;
+        machines[h].script = (struct script){
+            .speed_Bps = 1e4, .latency_s = 0.01, .link_Bps = 2e4, .link_s = 0.001
+        };
+    }
+    make_input(&trial, 1000, poison);
+    return trial;
+}
+
+static const enum cleave_port every_port[] = { CLEAVE_PORT_MULTI, CLEAVE_PORT_ONE,
+                                               CLEAVE_PORT_DUPLEX };
+static const char *const some_policies[] = { "learn", "factoring", "guided", "as4dr",
+                                             "umr-plus" };
+enum { PORTS = 3, POLICIES = 5 };
+
+static int set_up(void **state)
+{
+    (void)state;
+    close(mkstemp(input));
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    return unlink(input);
+}
+
+#endif
