@@ -18,10 +18,14 @@ struct cleave_trace;
 
 /* When to give up. */
 enum cleave_halt {
-    CLEAVE_HALT_NEVER, /* do the rest, then fail                                       */
-    CLEAVE_HALT_SOON,  /* start nothing new                                            */
-    CLEAVE_HALT_NOW,   /* stop what is running, too                                    */
+    CLEAVE_HALT_HOPELESS, /* do the rest, then fail; but start nothing new when
+                             CLEAVE_HOPELESS chunks have failed and none has succeeded  */
+    CLEAVE_HALT_NEVER,    /* do the rest in any case, then fail                        */
+    CLEAVE_HALT_SOON,     /* start nothing new                                         */
+    CLEAVE_HALT_NOW,      /* stop what is running, too                                 */
 };
+
+enum { CLEAVE_HOPELESS = 100 };
 
 /* One end of the command on a chunk. */
 struct cleave_attempt {
@@ -148,7 +152,10 @@ struct cleave_reducing {
 /* What is done about commands that fail. */
 struct cleave_failing {
     double timeout_s; /* a command that takes longer is stopped; 0: none               */
-    uint32_t retries; /* how often a failed chunk is tried again                       */
+    uint32_t retries; /* how often a failed chunk is tried again, elsewhere first      */
+    /* Never more often. Else a chunk that failed with a worker that has not succeeded yet, or
+     * failed before as well, is tried by up to three others, to see which of them is bad. */
+    bool strict;
     enum cleave_halt halt;
     uint64_t halt_fails;   /* after so many failed chunks                              */
     double halt_share;     /* or this part of all chunks finished; 0: not              */
@@ -188,6 +195,9 @@ struct cleave_execution {
 struct cleave_worker_result {
     const char *name; /* owned by the result */
     uint64_t chunks;
+    uint64_t failures; /* commands that failed, whatever became of their chunks       */
+    uint32_t
+        rests; /* how often it, or its host, was rested as others did what it failed */
     double units, busy_s;
     double speed_ups, latency_s; /* measured; 0: not known                            */
     double bandwidth_ups, link_latency_s; /* to a host; 0: not known                  */
@@ -195,7 +205,7 @@ struct cleave_worker_result {
     bool remote;
 };
 
-/* A host that did not take part to the end, and why. Both are owned by the result. */
+/* A host or worker that did not take part to the end, and why. Both are owned by the result. */
 struct cleave_absent {
     const char *name, *reason;
 };

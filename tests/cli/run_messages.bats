@@ -36,7 +36,7 @@ silent() {
 
 @test "equal failures are told ten times, then counted" {
     prepare
-    job 1 -q -i in -j 2 --split fixed:1 --block 1 --joblog log -- false
+    job 1 -q -i in -j 2 --split fixed:1 --block 1 --retries 1 --halt never --joblog log -- false
     [ "$(grep -c 'the command exited with status 1$' err)" -eq 11 ]
     says "cleave: 282 more chunks failed: the command exited with status 1"
     says "cleave: all chunks failed: does the command read standard input?"

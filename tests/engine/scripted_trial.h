@@ -26,6 +26,7 @@ struct trial {
     const char *policy;
     const struct cleave_policy *own; /* instead of that                                */
     double block;
+    struct cleave_failing failing;
     bool steady; /* the first host never fails: so all must be done                    */
     bool honest; /* nobody says what is untrue                                         */
     char *bytes;
@@ -139,10 +140,13 @@ static void run(struct trial *trial, struct cleave_execution_result **out)
     struct cleave_platform *platform = NULL;
     struct cleave_error err = { .status = CLEAVE_OK };
     struct cv_text yaml = { NULL, 0, 0, false };
+    struct cleave_failing failing = trial->failing;
     uint32_t first = 0;
     enum cleave_status status;
 
     assert_true(sink >= 0);
+    /* Who never says that a chunk has ended is found out by its time. */
+    failing.timeout_s = trial->honest ? 0 : 100;
     world.said = trial->said;
     cv_text_add(&yaml, "port: %s\nworkers:\n", cleave_port_name(trial->port));
     for (uint32_t h = 0; h < trial->nhosts; h++) {
@@ -168,8 +172,7 @@ static void run(struct trial *trial, struct cleave_execution_result **out)
                                                                           : trial->policy,
                          .own_policy = trial->own,
                          .block = trial->block },
-            /* Who never says that a chunk has ended is found out by its time. */
-            .failing = { .timeout_s = trial->honest ? 0 : 100 },
+            .failing = failing,
             .tell = { .note = note, .context = trial } },
         &result, &err);
     check(trial, status, result, &err, sink);

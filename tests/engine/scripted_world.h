@@ -308,6 +308,7 @@ struct script {
     uint32_t deaths;  /* after so many it lives for ever; 0: never                    */
     double early;     /* chance that a connection is cut before it is ready          */
     uint32_t earlies; /* so many of the first ones are                                */
+    uint32_t fails;   /* so many of its first commands fail                             */
     double twice, late, untrue, dropped; /* of frames: said twice, behind the next ... */
 };
 
@@ -338,7 +339,7 @@ struct machine {
     struct cv_link *link;
     uint64_t connection; /* number of the one there is                                 */
     bool open, silent;
-    uint32_t made;
+    uint32_t made, failed; /* connections, commands                                    */
     struct cv_timer dies, pumps, works[WORLD_SEATS];
     double free_s[2]; /* when the link is, to and from it                              */
     struct task *tasks; /* owned, the oldest first                                     */
@@ -347,6 +348,7 @@ struct machine {
 
 static struct machine machines[WORLD_HOSTS];
 static const char *world_poison; /* a piece that holds it kills its machine            */
+static const char *world_bad;    /* the command fails on a piece that holds it         */
 
 static double chance(struct machine *machine)
 {
@@ -531,7 +533,7 @@ static void end_task(struct machine *machine, struct task *task, uint64_t flags)
     const size_t output = flags == 0 ? task->length : 0;
     struct task **at = &machine->tasks;
 
-    if (task->running && flags == 0) {
+    if (task->running && (flags == 0 || flags == CV_END_FAILED)) {
         head.type = CV_FRAME_COMPUTED;
         say(machine, head, NULL, 0);
     }
@@ -540,7 +542,9 @@ static void end_task(struct machine *machine, struct task *task, uint64_t flags)
         say(machine, head, task->bytes, output);
     cv_pack_end(&packer, &(struct cv_remote_end){
                              .flags = flags,
-                             .exit_code = flags == 0 ? 0 : -1,
+                             .exit_code = flags == 0               ? 0
+                                          : flags == CV_END_FAILED ? 1
+                                                                   : -1,
                              .compute_s = task->running ? 0.001 : 0,
                              .come = task->come,
                              .come_sum = task->come_sum,
@@ -576,19 +580,28 @@ static struct task *running_at(struct machine *machine, uint32_t seat)
     return task;
 }
 
+static bool holds(const struct task *task, const char *word)
+{
+    return word != NULL && memmem(task->bytes, task->length, word, strlen(word)) != NULL;
+}
+
 static void work_ends(void *context)
 {
     const struct seat_of *seat = context;
     struct task *task = running_at(seat->machine, seat->seat);
 
     assert_non_null(task);
-    if (world_poison != NULL &&
-        memmem(task->bytes, task->length, world_poison, strlen(world_poison)) != NULL) {
+    if (holds(task, world_poison)) {
         seat->machine->silent = false;
         break_link(seat->machine);
         return;
     }
-    end_task(seat->machine, task, 0);
+    if (seat->machine->failed < seat->machine->script.fails || holds(task, world_bad)) {
+        seat->machine->failed++;
+        end_task(seat->machine, task, CV_END_FAILED);
+    } else {
+        end_task(seat->machine, task, 0);
+    }
     work_next(seat->machine, seat->seat);
 }
 
@@ -843,7 +856,7 @@ static void world_reset(uint64_t seed, uint32_t number)
     world.waits = 0;
     world.number = number;
     world.said = "";
-    world_poison = NULL;
+    world_poison = world_bad = NULL;
     for (uint32_t h = 0; h < WORLD_HOSTS; h++) {
         machines[h] = (struct machine){ .made = 0 };
         cv_random_at(&machines[h].random, seed, number, h, 1);

@@ -149,17 +149,19 @@ static const struct cv_option output_options[] = {
 static const struct cv_option failure_options[] = {
     { .name = "--retries", .kind = CV_OPTION_COUNT, .argument = "N",
       .offset = FIELD(retries), .least = 1, .most = 1e6,
-      .help = "Run the command at most so often on a chunk when it fails: as GNU "
-              "parallel counts, 3 is once and two times more. Default 1." },
+      .help = "Run the command at most so often on a chunk when it fails, on another "
+              "worker first: as GNU parallel counts, 3 is once and two times more. Default: "
+              "once, and by others where it may be the worker that is bad." },
     { .name = "--timeout", .kind = CV_OPTION_SECONDS, .argument = "TIME",
       .offset = FIELD(timeout_s),
       .help = "Stop a command that takes longer than this on its chunk, which then has "
               "failed. Default: none." },
     { .name = "--halt", .kind = CV_OPTION_TEXT, .argument = "WHEN",
       .offset = FIELD(halt),
-      .help = "never (default): do the rest all the same. soon,fail=N or soon,fail=N%: "
-              "start nothing new after so many failed chunks. now,fail=N: stop what is "
-              "running, too." },
+      .help = "never: do the rest all the same. soon,fail=N or soon,fail=N%: start "
+              "nothing new after so many failed chunks. now,fail=N: stop what is running, "
+              "too. Default: soon, when 100 chunks have failed and none has succeeded, else "
+              "never." },
     { .name = "--failed", .kind = CV_OPTION_TEXT, .argument = "DIR",
       .offset = FIELD(failed),
       .help = "Keep the input of every chunk that failed for good in this folder, as "
@@ -259,8 +261,12 @@ int cv_halt_read(const char *text, struct cleave_execution *out)
     char *rest = NULL;
     bool share;
 
-    if (text == NULL || strcmp(text, "never") == 0)
+    if (text == NULL)
         return CV_EXIT_DONE;
+    if (strcmp(text, "never") == 0) {
+        out->failing.halt = CLEAVE_HALT_NEVER;
+        return CV_EXIT_DONE;
+    }
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strncmp(text, words[i], strlen(words[i])) == 0)
             digits = text + strlen(words[i]);

@@ -163,6 +163,8 @@ static void summary_json(const struct cleave_execution_result *result, double pr
         cv_field_text(&json, "name", worker->name);
         cv_field_count(&json, "chunks", worker->chunks);
         cv_field_number(&json, "units", worker->units);
+        cv_field_count(&json, "failed", worker->failures);
+        cv_field_count(&json, "rests", worker->rests);
         cv_field_number(&json, "busy_s", worker->busy_s);
         cv_field_number(&json, "idle_s", fmax(0, result->seconds - worker->busy_s));
         cv_field_number(&json, "speed", worker->speed_ups);

@@ -4,13 +4,9 @@
 #include <stdio.h>
 #include <time.h>
 
-bool cv_attempt_last(const struct cleave_execution *asked, const struct cv_errand *errand)
-{
-    return errand->attempt > asked->failing.retries;
-}
-
 void cv_attempt_report(const struct cleave_execution *asked, const char *worker,
-                       const struct cv_errand *errand, enum cv_slot_end end)
+                       const struct cv_errand *errand, enum cv_slot_end end,
+                       bool given_up)
 {
     const struct cv_slot *slot = &errand->slot;
     const double seconds = cv_clock_s() - slot->start_s;
@@ -35,7 +31,7 @@ void cv_attempt_report(const struct cleave_execution *asked, const char *worker,
             .begin = slot->piece.body.begin,
             .end = slot->piece.body.end,
             .timed_out = end == CV_SLOT_TIMED_OUT,
-            .given_up = end != CV_SLOT_DONE && cv_attempt_last(asked, errand),
+            .given_up = given_up,
         });
 }
 
@@ -75,4 +71,32 @@ void cv_note_bad_end(const struct cleave_execution *asked, const char *worker,
     cv_slot_describe_end(slot, how, sizeof how);
     snprintf(text, sizeof text, "%s: the command %s after its last chunk", worker, how);
     asked->tell.note(asked->tell.context, text);
+}
+
+void cv_note_refuted(const struct cleave_execution *asked, const char *name,
+                     const struct cv_standing *standing)
+{
+    char text[600], reason[200];
+
+    if (asked->tell.note == NULL)
+        return;
+    cv_trust_reason(standing, reason, sizeof reason);
+    snprintf(text, sizeof text, "%.200s: left out: %s", name, reason);
+    asked->tell.note(asked->tell.context, text);
+}
+
+void cv_note_rests(const struct cleave_execution *asked, const struct cv_staff *staff)
+{
+    char text[600], reason[200];
+
+    for (uint32_t p = 0; p < staff->trust.count && asked->tell.note != NULL; p++) {
+        const struct cv_standing *at = &staff->trust.items[p];
+
+        if (at->rests == 0 || at->out)
+            continue;
+        cv_trust_reason(at, reason, sizeof reason);
+        snprintf(text, sizeof text, "%.200s: was rested: %s",
+                 cv_staff_party_name(staff, p), reason);
+        asked->tell.note(asked->tell.context, text);
+    }
 }

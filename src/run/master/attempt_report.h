@@ -6,13 +6,12 @@
 #define CV_ATTEMPT_REPORT_H
 #include <cleave/execute.h>
 #include "run/master/desk.h"
+#include "run/master/staff.h"
 
-/* Whether the errand may not be tried again. */
-bool cv_attempt_last(const struct cleave_execution *asked,
-                     const struct cv_errand *errand);
-/* One attempt of the worker has ended; its output is with the slot. */
+/* One attempt of the worker has ended, perhaps the last one; its output is with the slot. */
 void cv_attempt_report(const struct cleave_execution *asked, const char *worker,
-                       const struct cv_errand *errand, enum cv_slot_end end);
+                       const struct cv_errand *errand, enum cv_slot_end end,
+                       bool given_up);
 
 /* A command that stays does not answer its first chunk. */
 void cv_note_silent(const struct cleave_execution *asked, const char *worker);
@@ -21,5 +20,10 @@ void cv_note_held(const struct cleave_execution *asked, const char *worker);
 /* A command that stayed has ended after its last chunk, and not well. */
 void cv_note_bad_end(const struct cleave_execution *asked, const char *worker,
                      const struct cv_slot *slot);
+
+/* A party is left out, since others did what it failed with; at the end, who has rested. */
+void cv_note_refuted(const struct cleave_execution *asked, const char *name,
+                     const struct cv_standing *standing);
+void cv_note_rests(const struct cleave_execution *asked, const struct cv_staff *staff);
 
 #endif

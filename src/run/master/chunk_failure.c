@@ -4,6 +4,13 @@
 #include "run/master/attempt_report.h"
 #include "run/master/failed_input.h"
 
+/* It would be the same with a million of them. */
+static bool is_hopeless(const struct cv_real_run *run)
+{
+    return run->books.failed >= CLEAVE_HOPELESS && !run->staff.trust.anybody &&
+           run->books.resumed == 0;
+}
+
 static void halt_if_asked(struct cv_real_run *run)
 {
     const struct cleave_execution *execution = run->asked;
@@ -13,7 +20,9 @@ static void halt_if_asked(struct cv_real_run *run)
                       (execution->failing.halt_share > 0 && over >= 3 &&
                        (double)run->books.failed >= execution->failing.halt_share * over);
 
-    if (execution->failing.halt == CLEAVE_HALT_NEVER || !many)
+    if (execution->failing.halt == CLEAVE_HALT_HOPELESS)
+        run->halted = run->hopeless = is_hopeless(run);
+    if (execution->failing.halt < CLEAVE_HALT_SOON || !many)
         return;
     run->halted = true;
     if (execution->failing.halt == CLEAVE_HALT_NOW)
@@ -39,6 +48,7 @@ static enum cleave_status give_up(struct cv_real_run *run, const struct cv_erran
     if (run->asked->failing.directory != NULL)
         CV_TRY(cv_failed_input_keep(run->asked->failing.directory, &run->asked->input,
                                     &piece, err));
+    cv_trust_confirmed(&run->staff.trust, &errand->past);
     halt_if_asked(run);
     CV_TRY(cv_outlet_skip(run->outlet, piece.begin, piece.end, err));
     CV_TRY(cv_ledger_fail(&books->ledger, piece.begin, piece.end, err));
@@ -46,27 +56,107 @@ static enum cleave_status give_up(struct cv_real_run *run, const struct cv_erran
     return cv_blame_clear(&run->blame, piece.begin, piece.end, err);
 }
 
+/* --- whose fault it is --------------------------------------------------------------------- */
+
+/* How many parties serve that the piece has not failed with. */
+static bool others_serve(const struct cv_real_run *run, const struct cv_history *past)
+{
+    for (uint32_t w = 0; w < run->staff.nworkers; w++)
+        if (cv_staff_serves(&run->staff, w) &&
+            !cv_history_has(past, cv_staff_party(&run->staff, w)))
+            return true;
+    return false;
+}
+
+bool cv_chunk_tries_again(struct cv_real_run *run, struct cv_errand *errand,
+                          enum cv_slot_end end)
+{
+    const struct cleave_failing *failing = &run->asked->failing;
+    const uint32_t party = cv_staff_party(&run->staff, errand->slot.worker);
+    struct cv_standing *standing = &run->staff.trust.items[party];
+    bool doubtful;
+
+    if (end == CV_SLOT_STOPPED)
+        return false;
+    run->staff.tallies[errand->slot.worker].failures++;
+    doubtful = cv_trust_failed(&run->staff.trust, party);
+    cv_slot_describe_end(&errand->slot, standing->how, sizeof standing->how);
+    cv_history_add(&errand->past, party);
+    if (run->halted || run->stopped_by != 0)
+        return false;
+    if (errand->attempt <= failing->retries)
+        return true;
+    /* Beyond what was asked for: whether it is the chunk or the worker. */
+    return doubtful && !failing->strict && errand->past.count < CV_TRUST_OPINIONS &&
+           others_serve(run, &errand->past);
+}
+
+static void party_rests(void *context, uint32_t party)
+{
+    struct cv_real_run *run = context;
+    const struct cv_standing *at = &run->staff.trust.items[party];
+
+    if (at->out)
+        cv_note_refuted(run->asked, cv_staff_party_name(&run->staff, party), at);
+}
+
+/* The policy may have given up a worker that is there again. */
+static void party_is_back(void *context, uint32_t party)
+{
+    struct cv_real_run *run = context;
+
+    /* To others, to be woken means that a time has come that they asked for. */
+    for (uint32_t w = party;
+         run->books.open && run->books.hears_comers && w < run->staff.nworkers &&
+         cv_staff_party(&run->staff, w) == party;
+         w++)
+        cv_news_tell(&run->news,
+                     (struct cleave_event){ .kind = CLEAVE_WAKE, .worker = w });
+}
+
+enum cleave_status cv_chunk_trust(struct cv_real_run *run, struct cleave_error *err)
+{
+    struct cv_trust *trust = &run->staff.trust;
+
+    trust->rests = party_rests;
+    trust->is_back = party_is_back;
+    trust->context = run;
+    return cv_trust_open(trust, run->staff.nworkers, run->poller, err);
+}
+
+/* --- what is done about it ----------------------------------------------------------------- */
+
+enum cleave_status cv_chunk_again(struct cv_real_run *run, const struct cv_errand *errand,
+                                  struct cleave_error *err)
+{
+    return cv_agains_push(&run->agains,
+                          &(struct cv_again){ .piece = errand->slot.piece,
+                                              .past = errand->past,
+                                              .chunk = errand->chunk,
+                                              .owner = errand->owner,
+                                              .attempt = errand->attempt,
+                                              .began_s = errand->began_s,
+                                              .told = errand->told,
+                                              .quiet = errand->quiet },
+                          false, err);
+}
+
 enum cleave_status cv_chunk_failed(struct cv_real_run *run, struct cv_errand *errand,
-                                   enum cv_slot_end end, bool *out_given_up,
+                                   enum cv_slot_end end, bool again,
                                    struct cleave_error *err)
 {
     struct cv_books *books = &run->books;
-    const struct cv_piece piece = errand->slot.piece;
 
-    *out_given_up = false;
     drop_output(errand);
     if (end == CV_SLOT_STOPPED) {
         books->running--;
-        return cv_source_put_back(books->source, &piece, err);
+        return cv_source_put_back(books->source, &errand->slot.piece, err);
     }
-    if (!cv_attempt_last(run->asked, errand) && !run->halted && run->stopped_by == 0) {
-        errand->attempt++;
-        books->retries++;
-        return cv_slot_start(&errand->slot, &piece, err);
-    }
-    CV_TRY(give_up(run, errand, err));
-    *out_given_up = true;
-    return CLEAVE_OK;
+    if (!again)
+        return give_up(run, errand, err);
+    errand->attempt++;
+    books->retries++;
+    return cv_chunk_again(run, errand, err);
 }
 
 enum cleave_status cv_chunk_guilty(struct cv_real_run *run, struct cv_errand *errand,

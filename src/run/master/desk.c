@@ -73,6 +73,16 @@ struct cv_errand *cv_desks_free(const struct cv_desks *desks, uint32_t worker)
     return NULL;
 }
 
+bool cv_desks_accuse(const struct cv_desks *desks, uint32_t party)
+{
+    for (uint32_t w = 0; w < desks->count; w++)
+        for (uint32_t i = 0; i < desks->items[w].nerrands; i++)
+            if (desks->items[w].errands[i].slot.busy &&
+                cv_history_has(&desks->items[w].errands[i].past, party))
+                return true;
+    return false;
+}
+
 struct cv_errand *cv_desks_last(const struct cv_desks *desks, uint32_t worker)
 {
     const struct cv_desk *desk = &desks->items[worker];
@@ -80,6 +90,7 @@ struct cv_errand *cv_desks_last(const struct cv_desks *desks, uint32_t worker)
 
     for (uint32_t i = 0; i < desk->nerrands; i++)
         if (desk->errands[i].slot.busy && desk->errands[i].owner == worker &&
+            !desk->errands[i].quiet &&
             (last == NULL || desk->errands[i].chunk > last->chunk))
             last = &desk->errands[i];
     return last;

@@ -5,6 +5,7 @@
  * there are several, so that the next piece travels while one is worked on. */
 #ifndef CV_DESK_H
 #define CV_DESK_H
+#include "run/fails/history.h"
 #include "run/slot/slot.h"
 
 struct cv_errand {
@@ -21,6 +22,7 @@ struct cv_errand {
     bool opened;
     bool closes; /* ... but nothing will, once it is known what came of `due`          */
     double due;  /* units that are to be added; 0: none                                */
+    struct cv_history past; /* who failed with it before                               */
     struct cv_piece tail; /* what is being taken back, while the answer is due         */
 };
 
@@ -51,6 +53,8 @@ bool cv_desks_busy(const struct cv_desks *desks, uint32_t worker);
 struct cv_errand *cv_desks_opened(const struct cv_desks *desks, uint32_t worker);
 /* An errand of the worker that is not under way, or NULL. */
 struct cv_errand *cv_desks_free(const struct cv_desks *desks, uint32_t worker);
+/* Whether anybody has an errand under way that failed with this party. */
+bool cv_desks_accuse(const struct cv_desks *desks, uint32_t party);
 /* The one of the worker's own that would be last, or NULL. */
 struct cv_errand *cv_desks_last(const struct cv_desks *desks, uint32_t worker);
 

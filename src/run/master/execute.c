@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "engine/driver.h"
 #include "model/platform/nominal.h"
+#include "run/master/attempt_report.h"
 #include "run/master/real_engine.h"
 #include "run/master/muster.h"
 #include "run/master/resume.h"
@@ -332,6 +333,7 @@ static void close_all(struct execution *execution)
     cv_hosts_done(&run->staff.hosts);
     cv_ledger_done(&run->books.ledger);
     cv_blame_done(&run->blame);
+    cv_trust_close(&run->staff.trust);
     cv_source_free(run->books.source);
     cv_poller_free(run->poller);
     cv_splitter_free(execution->splitter);
@@ -388,6 +390,7 @@ enum cleave_status cleave_execute(const struct cleave_execution *asked,
     } else if (status == CLEAVE_OK) {
         status = name_failure(&execution.run, run_all(&execution, err), err);
         cv_note_failures_end(&execution.run.failures, &filled);
+        cv_note_rests(&filled, &execution.run.staff);
         *out = cv_run_sum_up(&execution.run, &execution.muster,
                              cv_clock_s() - execution.began_s);
         if (*out == NULL && status == CLEAVE_OK)

@@ -41,7 +41,9 @@ void cv_note_failure(struct cv_failure_notes *notes, const struct cleave_executi
                  (unsigned long long)first, (unsigned long long)(first + count - 1));
     snprintf(text, sizeof text, "%s: bytes %llu to %llu%s: the command %s%s", piece->name,
              (unsigned long long)piece->body.begin, (unsigned long long)piece->body.end,
-             records, how, errand->attempt > 1 ? ", also when tried again" : "");
+             records, how,
+             asked->failing.retries > 0 && errand->attempt > 1 ? ", also when tried again"
+                                                               : "");
     asked->tell.note(asked->tell.context, text);
 }
 

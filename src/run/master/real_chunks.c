@@ -122,6 +122,10 @@ static enum cleave_status lose_chunk(struct cv_real_run *run,
                                   .told = errand->told,
                                   .quiet = errand->quiet };
 
+    if (errand->past.count > 0) {
+        run->books.lost++;
+        return cv_chunk_again(run, errand, err);
+    }
     run->books.running--;
     return cv_books_lose(&run->books, errand->owner, &want, &piece, err);
 }
@@ -152,7 +156,8 @@ static enum cleave_status chunk_lost(struct cv_real_run *run, struct cv_errand *
     *out_given_up = hosts > 0;
     if (hosts == 0)
         return lose_chunk(run, errand, err);
-    cv_attempt_report(run->asked, run->staff.names[slot->worker], errand, CV_SLOT_LOST);
+    cv_attempt_report(run->asked, run->staff.names[slot->worker], errand, CV_SLOT_LOST,
+                      true);
     return cv_chunk_guilty(run, errand, hosts, err);
 }
 
@@ -190,6 +195,9 @@ static enum cleave_status accept_output(struct cv_real_run *run, struct cv_erran
     CV_TRY(cv_outlet_add(run->outlet, store, &slot->piece, slot, err));
     CV_TRY(cv_ledger_add(&run->books.ledger, slot->piece.begin, slot->piece.end, err));
     CV_TRY(cv_blame_clear(&run->blame, slot->piece.begin, slot->piece.end, err));
+    CV_TRY(cv_trust_succeeded(&run->staff.trust,
+                              cv_staff_party(&run->staff, slot->worker), &errand->past,
+                              err));
     return run->outlet->may_lose ? CLEAVE_OK
                                  : cv_source_finish(run->books.source, &slot->piece, err);
 }
@@ -201,19 +209,21 @@ static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end
     const char *worker = run->staff.names[slot->worker];
     struct cleave_error err;
     enum cleave_status status;
-    bool over = end == CV_SLOT_DONE;
+    const bool fails = end != CV_SLOT_DONE && end != CV_SLOT_LOST;
+    const bool again = fails && cv_chunk_tries_again(run, errand, end);
+    bool over = !again && end != CV_SLOT_STOPPED;
 
     if (cv_open_chunks_hollow(run, errand))
         return;
     errand->output = slot->store != NULL ? (double)cv_store_size(slot->store) : 0;
     if (end != CV_SLOT_LOST)
-        cv_attempt_report(run->asked, worker, errand, end);
+        cv_attempt_report(run->asked, worker, errand, end, fails && over);
     if (end == CV_SLOT_DONE)
         status = accept_output(run, errand, &err);
     else if (end == CV_SLOT_LOST)
         status = chunk_lost(run, errand, &over, &err);
     else
-        status = cv_chunk_failed(run, errand, end, &over, &err);
+        status = cv_chunk_failed(run, errand, end, again, &err);
     if (status == CLEAVE_OK && over)
         chunk_over(run, errand);
     if (!slot->busy)
@@ -339,6 +349,7 @@ enum cleave_status cv_chunks_begin(struct cv_real_run *run, struct cv_errand *er
     errand->told = want->told;
     errand->quiet = want->quiet;
     errand->attempt = 1;
+    errand->past = (struct cv_history){ .count = 0 };
     errand->began_s = cv_clock_s();
     errand->opened = want->open;
     errand->closes = want->close;

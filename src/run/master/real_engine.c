@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/fail.h"
+#include "run/master/chunk_failure.h"
 #include "run/master/muster.h"
 #include "run/master/open_chunks.h"
 #include "run/master/real_chunks.h"
@@ -107,6 +108,9 @@ static void real_close(void *instance)
         return;
     run = engine->run;
     cv_desks_close(&run->desks);
+    cv_agains_done(&run->agains);
+    free(run->candidates);
+    run->candidates = NULL;
     cv_books_close(&run->books);
     for (size_t i = 0; i < run->staff.hosts.count; i++)
         run->staff.hosts.items[i]->first_slot = NULL;
@@ -127,6 +131,10 @@ static enum cleave_status open_desks(struct cv_real_run *run, struct cleave_erro
 {
     CV_TRY(cv_books_open(&run->books, run->staff.nworkers, err));
     CV_TRY(cv_desks_open(&run->desks, run->staff.nworkers, err));
+    run->candidates = calloc(run->staff.nworkers, sizeof *run->candidates);
+    if (run->candidates == NULL)
+        return cv_fail_memory(err, "the workers");
+    CV_TRY(cv_chunk_trust(run, err));
     for (uint32_t w = 0; w < run->staff.nworkers; w++)
         CV_TRY(cv_chunks_seat(run, w, err));
     return CLEAVE_OK;
@@ -290,9 +298,9 @@ static enum cleave_status hand_out_rest(struct cv_real_run *run, struct cleave_e
     if (run->halted || run->stopping || !cv_books_rest(&run->books))
         return CLEAVE_OK;
     for (uint32_t w = 0; w < run->staff.nworkers; w++)
-        there += cv_staff_there(&run->staff, w);
+        there += cv_staff_serves(&run->staff, w);
     for (uint32_t w = 0; w < run->staff.nworkers; w++)
-        if (cv_staff_there(&run->staff, w))
+        if (cv_staff_serves(&run->staff, w))
             CV_TRY(cv_books_order_rest(&run->books, w, ceil(left / there), err));
     return cv_orders_begin(run, err);
 }

@@ -39,6 +39,105 @@ static bool may_begin(const struct cv_real_run *run, uint32_t worker)
     return cv_books_next(&run->books, worker) != NULL && !run->halted && !run->stopping;
 }
 
+/* --- what failed, before all that is new --------------------------------------------------- */
+
+static enum cleave_status begin_again(struct cv_real_run *run, struct cv_errand *errand,
+                                      const struct cv_again *again,
+                                      struct cleave_error *err)
+{
+    errand->owner = again->owner;
+    errand->chunk = again->chunk;
+    errand->told = again->told;
+    errand->quiet = again->quiet;
+    errand->attempt = again->attempt;
+    errand->began_s = again->began_s;
+    errand->past = again->past;
+    CV_TRY(cv_slot_start(&errand->slot, &again->piece, err));
+    if (cv_slot_travels(&errand->slot) || errand->told || errand->quiet)
+        return CLEAVE_OK;
+    errand->told = true;
+    cv_news_tell(&run->news,
+                 (struct cleave_event){
+                     .kind = CLEAVE_SENT,
+                     .worker = errand->owner,
+                     .chunk = errand->chunk,
+                     .units = (double)(again->piece.end - again->piece.begin) });
+    return CLEAVE_OK;
+}
+
+/* Whether a party that may be bad has to wait, for others to try what it failed with or for
+ * the one chunk it may have. */
+static bool has_to_wait(const struct cv_real_run *run, uint32_t party)
+{
+    const struct cv_trust *trust = &run->staff.trust;
+
+    if (cv_trust_on_probation(trust, party))
+        for (uint32_t w = party;
+             w < run->staff.nworkers && cv_staff_party(&run->staff, w) == party; w++)
+            if (cv_desks_busy(&run->desks, w))
+                return true;
+    return cv_trust_suspects(trust, party) &&
+           (cv_agains_accuse(&run->agains, party) || cv_desks_accuse(&run->desks, party));
+}
+
+/* Who could do something now. */
+static enum cleave_status find_candidates(struct cv_real_run *run,
+                                          struct cleave_error *err)
+{
+    bool folds = false;
+
+    for (uint32_t w = 0; w < run->staff.nworkers; w++) {
+        struct cv_candidate *at = &run->candidates[w];
+        const bool serves = cv_staff_serves(&run->staff, w);
+
+        at->party = cv_staff_party(&run->staff, w);
+        at->suspect = has_to_wait(run, at->party);
+        at->can = serves ? CV_CAN_LATER : CV_CAN_NOT;
+        if (!serves || cv_desks_free(&run->desks, w) == NULL)
+            continue;
+        CV_TRY(cv_outlet_first(run->outlet, w, &folds, err));
+        at->can = folds ? CV_CAN_LATER : CV_CAN_NOW;
+    }
+    return CLEAVE_OK;
+}
+
+/* The run is to end: it is left. */
+static enum cleave_status leave_all(struct cv_real_run *run, struct cleave_error *err)
+{
+    for (size_t i = 0; i < run->agains.count; i++) {
+        run->books.running--;
+        CV_TRY(cv_source_put_back(run->books.source, &run->agains.items[i].piece, err));
+    }
+    run->agains.count = 0;
+    return CLEAVE_OK;
+}
+
+static enum cleave_status do_again(struct cv_real_run *run, struct cleave_error *err)
+{
+    if (run->agains.count == 0)
+        return CLEAVE_OK;
+    if (run->halted || run->stopped_by != 0)
+        return leave_all(run, err);
+    CV_TRY(find_candidates(run, err));
+    for (size_t i = 0; i < run->agains.count;) {
+        const size_t w =
+            cv_again_choose(&run->agains.items[i], run->candidates, run->staff.nworkers);
+        struct cv_again again;
+
+        if (w == SIZE_MAX) {
+            i++;
+            continue;
+        }
+        again = cv_agains_take(&run->agains, i);
+        CV_TRY(begin_again(run, cv_desks_free(&run->desks, (uint32_t)w), &again, err));
+        if (cv_desks_free(&run->desks, (uint32_t)w) == NULL)
+            run->candidates[w].can = CV_CAN_LATER;
+    }
+    return CLEAVE_OK;
+}
+
+/* --- orders -------------------------------------------------------------------------------- */
+
 /* The orders of a worker that is there, as far as they can be begun. */
 static enum cleave_status begin_next(struct cv_real_run *run, uint32_t worker,
                                      struct cleave_error *err)
@@ -47,6 +146,7 @@ static enum cleave_status begin_next(struct cv_real_run *run, uint32_t worker,
     bool began = true, folds;
 
     while (began && may_begin(run, worker) &&
+           !has_to_wait(run, cv_staff_party(&run->staff, worker)) &&
            (errand = cv_desks_free(&run->desks, worker)) != NULL) {
         CV_TRY(cv_outlet_first(run->outlet, worker, &folds, err));
         if (folds)
@@ -65,8 +165,9 @@ static enum cleave_status stand_in(struct cv_real_run *run, uint32_t missing,
 
     for (uint32_t w = 0; began && w < run->staff.nworkers && may_begin(run, missing);
          w++) {
-        if (!cv_staff_there(&run->staff, w) || cv_desks_busy(&run->desks, w) ||
-            cv_books_next(&run->books, w) != NULL)
+        if (!cv_staff_serves(&run->staff, w) || cv_desks_busy(&run->desks, w) ||
+            cv_books_next(&run->books, w) != NULL ||
+            has_to_wait(run, cv_staff_party(&run->staff, w)))
             continue;
         CV_TRY(cv_outlet_first(run->outlet, w, &folds, err));
         if (!folds)
@@ -81,18 +182,20 @@ enum cleave_status cv_orders_begin(struct cv_real_run *run, struct cleave_error 
 
     if (run->books.growing > 0)
         CV_TRY(cv_open_chunks_grow(run, err));
+    cv_staff_rouse(&run->staff);
+    CV_TRY(do_again(run, err));
     if (run->books.pending == 0)
         return CLEAVE_OK;
     for (uint32_t w = 0; w < n; w++) {
         if (cv_books_next(&run->books, w) == NULL)
             continue;
-        if (cv_staff_there(&run->staff, w))
+        if (cv_staff_serves(&run->staff, w))
             CV_TRY(begin_next(run, w, err));
         else if (run->books.hears_losses && cv_staff_anybody(&run->staff))
             cv_books_lose_orders(&run->books, w);
     }
     for (uint32_t w = 0; !run->books.hears_losses && w < n; w++)
-        if (!cv_staff_there(&run->staff, w))
+        if (!cv_staff_serves(&run->staff, w))
             CV_TRY(stand_in(run, w, err));
     return CLEAVE_OK;
 }
@@ -101,12 +204,14 @@ enum cleave_status cv_orders_send(struct cv_real_run *run, uint32_t worker, doub
                                   struct cleave_error *err)
 {
     CV_TRY(cv_books_order(&run->books, worker, units, err));
-    return cv_staff_there(&run->staff, worker) ? begin_next(run, worker, err) : CLEAVE_OK;
+    return cv_staff_serves(&run->staff, worker) ? begin_next(run, worker, err)
+                                                : CLEAVE_OK;
 }
 
 enum cleave_status cv_orders_open(struct cv_real_run *run, uint32_t worker, double units,
                                   struct cleave_error *err)
 {
     CV_TRY(cv_books_order_open(&run->books, worker, units, err));
-    return begin_next(run, worker, err);
+    return cv_staff_serves(&run->staff, worker) ? begin_next(run, worker, err)
+                                                : CLEAVE_OK;
 }

@@ -41,6 +41,11 @@ enum cleave_status cv_real_run_check(struct cv_real_run *run, struct cleave_erro
         CV_TRY(cv_staff_check(&run->staff, err));
     if ((!run->stopping && !run->halted) || busy(run))
         return CLEAVE_OK;
+    if (run->hopeless)
+        return cv_fail(err, CLEAVE_EENGINE,
+                       "halted: %llu chunks failed and none succeeded: does the command "
+                       "read standard input? (--halt never: do the rest all the same)",
+                       (unsigned long long)run->books.failed);
     return run->halted ? cv_fail(err, CLEAVE_EENGINE, "halted after %llu failed chunk%s",
                                  (unsigned long long)run->books.failed,
                                  run->books.failed == 1 ? "" : "s")

@@ -7,6 +7,7 @@
 #ifndef CV_REAL_RUN_H
 #define CV_REAL_RUN_H
 #include <cleave/execute.h>
+#include "run/fails/again.h"
 #include "run/master/blame.h"
 #include "run/master/books.h"
 #include "run/master/desk.h"
@@ -26,10 +27,13 @@ struct cv_real_run {
     struct cv_desks desks;
     struct cv_news news;
     struct cv_failure_notes failures;
+    struct cv_agains agains;         /* what failed and is to be done again            */
+    struct cv_candidate *candidates; /* room for all workers                           */
     /* What ends it early: */
     int stopped_by; /* a signal; 0: none                                               */
     bool stopping;  /* what is under way was asked to end for it                       */
     bool halted, output_closed;
+    bool hopeless; /* halted, since nothing has succeeded                             */
     bool reduce_failed; /* the command that reduces did, for good                      */
     bool rehost;        /* the hosts are to be asked for again                         */
     bool held;          /* it was said that children of a command hold it up           */

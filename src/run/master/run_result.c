@@ -28,6 +28,9 @@ static void sum_worker(const struct cv_real_run *run, uint32_t place,
 
     out->name = keep(result, run->staff.names[place]);
     out->chunks = worker->chunks;
+    out->failures = worker->failures;
+    if (run->staff.trust.count > 0)
+        out->rests = run->staff.trust.items[cv_staff_party(&run->staff, place)].rests;
     out->units = worker->units;
     out->busy_s = worker->busy_s;
     out->remote = run->staff.host_of[place] != NULL;
@@ -91,10 +94,16 @@ static enum cleave_status list_absent(const struct cv_real_run *run,
 
     const struct cv_hosts *hosts = &run->staff.hosts;
 
-    result->absent = cv_array(&((struct owned *)result)->arena, hosts->count + 1,
-                              sizeof *result->absent);
+    result->absent =
+        cv_array(&((struct owned *)result)->arena, hosts->count + run->staff.nworkers + 1,
+                 sizeof *result->absent);
     if (result->absent == NULL)
         return CLEAVE_ENOMEM;
+    for (uint32_t p = 0; p < run->staff.trust.count; p++)
+        if (run->staff.trust.items[p].out) {
+            cv_trust_reason(&run->staff.trust.items[p], reason, sizeof reason);
+            note_absent(result, cv_staff_party_name(&run->staff, p), reason);
+        }
     for (size_t i = 0; i < hosts->count; i++)
         if (hosts->items[i]->state == CV_HOST_CONNECTING ||
             hosts->items[i]->state == CV_HOST_GREETED) {

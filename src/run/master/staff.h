@@ -4,12 +4,13 @@
  * machine comes and goes with it; places from `first_spare` on are nobody's yet. */
 #ifndef CV_STAFF_H
 #define CV_STAFF_H
+#include "run/fails/trust.h"
 #include "run/hosts/hosts.h"
 #include "run/kit/time_fit.h"
 
 /* What a worker has done. */
 struct cv_tally {
-    uint64_t chunks;
+    uint64_t chunks, failures; /* failures: of commands                               */
     double units, busy_s;
     struct cv_time_fit compute;
     struct cv_time_fit link, back; /* of hosts                                         */
@@ -25,15 +26,23 @@ struct cv_staff {
     bool *absent;                      /* per worker: nobody, unless a host joins      */
     struct cv_tally *tallies;          /* per worker                                   */
     struct cv_hosts hosts;
+    struct cv_trust trust;  /* owned: whom to believe that a chunk is bad              */
     struct cv_arena *arena; /* of what lives as long as the run                        */
     uint32_t nworkers, first_spare;
     uint32_t nfolders; /* workers that may fold: the first so many                     */
     double connect_s;  /* until hosts were ready                                       */
 };
 
-/* Whether the worker can be given something; whether any can. */
+/* Whether the worker is there; whether any is. */
 bool cv_staff_there(const struct cv_staff *staff, uint32_t worker);
 bool cv_staff_anybody(const struct cv_staff *staff);
+/* The party that it belongs to (run/fails/history.h), and its name. */
+uint32_t cv_staff_party(const struct cv_staff *staff, uint32_t worker);
+const char *cv_staff_party_name(const struct cv_staff *staff, uint32_t party);
+/* Whether the worker can be given something: it is there, and does not rest. If all who are
+ * there rest, they are woken. */
+bool cv_staff_serves(const struct cv_staff *staff, uint32_t worker);
+void cv_staff_rouse(struct cv_staff *staff);
 /* Fails with CLEAVE_ELOST when nobody is there and nobody will be. */
 enum cleave_status cv_staff_check(const struct cv_staff *staff, struct cleave_error *err);
 

@@ -1,0 +1,79 @@
+/* again.c -- pieces that are to be done again, before all that is new.
+ * SPDX-License-Identifier: MIT */
+#include "run/fails/again.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/fail.h"
+
+void cv_agains_done(struct cv_agains *agains)
+{
+    free(agains->items);
+    *agains = (struct cv_agains){ .count = 0 };
+}
+
+enum cleave_status cv_agains_push(struct cv_agains *agains, const struct cv_again *again,
+                                  bool first, struct cleave_error *err)
+{
+    struct cv_again *grown =
+        cv_grow(agains->items, &agains->room, agains->count + 1, sizeof *grown);
+
+    if (grown == NULL)
+        return cv_fail_memory(err, "chunks that failed");
+    agains->items = grown;
+    if (first)
+        memmove(grown + 1, grown, agains->count * sizeof *grown);
+    grown[first ? 0 : agains->count] = *again;
+    agains->count++;
+    return CLEAVE_OK;
+}
+
+struct cv_again cv_agains_take(struct cv_agains *agains, size_t index)
+{
+    const struct cv_again taken = agains->items[index];
+
+    agains->count--;
+    memmove(&agains->items[index], &agains->items[index + 1],
+            (agains->count - index) * sizeof taken);
+    return taken;
+}
+
+bool cv_agains_accuse(const struct cv_agains *agains, uint32_t party)
+{
+    for (size_t i = 0; i < agains->count; i++)
+        if (cv_history_has(&agains->items[i].past, party))
+            return true;
+    return false;
+}
+
+/* How good it is that this one does it; 0 is best. */
+static unsigned rank(const struct cv_again *again, const struct cv_candidate *candidate)
+{
+    const struct cv_history *past = &again->past;
+
+    if (!cv_history_has(past, candidate->party))
+        return candidate->suspect ? 1 : 0;
+    return candidate->party != past->parties[past->count - 1] ? 2 : 3;
+}
+
+size_t cv_again_choose(const struct cv_again *again, const struct cv_candidate *among,
+                       size_t count)
+{
+    size_t best = SIZE_MAX;
+    unsigned best_rank = 4;
+
+    for (size_t i = 0; i < count; i++) {
+        const unsigned at = rank(again, &among[i]);
+
+        if (among[i].can == CV_CAN_NOT || (again->hurried && among[i].can != CV_CAN_NOW))
+            continue;
+        if (at < best_rank || (at == best_rank && among[i].can == CV_CAN_NOW &&
+                               among[best].can != CV_CAN_NOW)) {
+            best = i;
+            best_rank = at;
+        }
+    }
+    return best != SIZE_MAX && among[best].can == CV_CAN_NOW ? best : SIZE_MAX;
+}

@@ -1,0 +1,46 @@
+/* history.h -- what a piece that failed has been through. SPDX-License-Identifier: MIT
+ *
+ * Failures are counted by parties: a worker of this machine is one, and so are all
+ * workers of a host together, since what is missing there all of them miss. A party has
+ * the number of its first worker. */
+#ifndef CV_HISTORY_H
+#define CV_HISTORY_H
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { CV_HISTORY_PARTIES = 8 };
+
+struct cv_family;
+
+/* All zero: it has not failed. */
+struct cv_history {
+    uint32_t parties[CV_HISTORY_PARTIES]; /* it failed with these, the last one last   */
+    uint32_t count;
+    struct cv_family *family; /* it is a part of a piece that failed; NULL: it is not  */
+};
+
+static inline bool cv_history_has(const struct cv_history *history, uint32_t party)
+{
+    for (uint32_t i = 0; i < history->count; i++)
+        if (history->parties[i] == party)
+            return true;
+    return false;
+}
+
+/* It has failed with this one, too. Of many the first is forgotten. */
+static inline void cv_history_add(struct cv_history *history, uint32_t party)
+{
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < history->count; i++)
+        if (history->parties[i] != party)
+            history->parties[kept++] = history->parties[i];
+    if (kept == CV_HISTORY_PARTIES) {
+        for (kept = 0; kept + 1 < CV_HISTORY_PARTIES; kept++)
+            history->parties[kept] = history->parties[kept + 1];
+    }
+    history->parties[kept++] = party;
+    history->count = kept;
+}
+
+#endif

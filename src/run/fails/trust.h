@@ -1,0 +1,77 @@
+/* trust.h -- whether a chunk failed because of the chunk or because of who did it.
+ * SPDX-License-Identifier: MIT
+ *
+ * A machine that lacks a file fails every chunk, and faster than others do theirs: whoever
+ * hands out work by demand gives most of the input to it. So a failure is in doubt when its
+ * party (history.h) has not succeeded yet, or has failed several times in a row, and then
+ * another party is to try the same chunk. If that succeeds, the first one is refuted: it
+ * rests, each time twice as long, and is left out when it has been refuted five times
+ * without a success. If it fails as well, the party was right, and twice as many
+ * failures in a row are believed from then on: where all commands fail, few chunks are
+ * tried twice. */
+#ifndef CV_TRUST_H
+#define CV_TRUST_H
+#include <cleave/error.h>
+#include "run/fails/history.h"
+#include "run/kit/poller.h"
+
+enum {
+    CV_TRUST_REFUTED = 5,  /* times without a success: left out                        */
+    CV_TRUST_OPINIONS = 4, /* so many parties try a chunk that is in doubt, at most    */
+};
+
+struct cv_trust;
+
+struct cv_standing {
+    struct cv_trust *trust;
+    uint32_t party;
+    bool proven;       /* it has succeeded                                             */
+    uint32_t streak;   /* failures since then that others have not confirmed           */
+    uint32_t patience; /* so many in a row are in doubt; 0 is 1                        */
+    uint32_t refuted;  /* how often, since it last succeeded                           */
+    bool resting, out;
+    struct cv_timer timer; /* until the rest is over                                   */
+    uint64_t failures;     /* in all                                                   */
+    uint32_t rests;
+    char how[80]; /* its last one ended, behind "the command"                          */
+};
+
+/* All zero but what it calls: nobody is known. */
+struct cv_trust {
+    struct cv_standing *items; /* owned: by party                                      */
+    uint32_t count;
+    struct cv_poller *poller; /* borrowed                                              */
+    bool anybody;             /* has succeeded                                         */
+    uint32_t nresting;        /* those left out included                               */
+    void (*rests)(void *context, uint32_t party);   /* it begins to, or is left out    */
+    void (*is_back)(void *context, uint32_t party); /* its rest is over                */
+    void *context;
+};
+
+enum cleave_status cv_trust_open(struct cv_trust *trust, uint32_t nworkers,
+                                 struct cv_poller *poller, struct cleave_error *err);
+void cv_trust_close(struct cv_trust *trust);
+
+/* A command of the party has failed. Whether that is in doubt. */
+bool cv_trust_failed(struct cv_trust *trust, uint32_t party);
+/* A command of the party has succeeded, on a piece with that history. */
+enum cleave_status cv_trust_succeeded(struct cv_trust *trust, uint32_t party,
+                                      const struct cv_history *history,
+                                      struct cleave_error *err);
+/* A piece is given up: those who failed with it were right. */
+void cv_trust_confirmed(struct cv_trust *trust, const struct cv_history *history);
+
+/* Whether the party is to get nothing. */
+bool cv_trust_rests(const struct cv_trust *trust, uint32_t party);
+/* Whether so little is known of it that, while others try what it failed, it is to get
+ * nothing new. */
+bool cv_trust_suspects(const struct cv_trust *trust, uint32_t party);
+/* Whether it is back from a rest, and has not succeeded since: one chunk at a time. */
+bool cv_trust_on_probation(const struct cv_trust *trust, uint32_t party);
+/* Nobody else is there: all are to go on. */
+void cv_trust_release(struct cv_trust *trust);
+
+/* Why it rests, or is left out: "its last 5 commands failed, ...". */
+void cv_trust_reason(const struct cv_standing *standing, char *out, size_t size);
+
+#endif

@@ -1,0 +1,149 @@
+/* test_run_fails.c -- hosts whose commands fail, on virtual time. SPDX-License-Identifier: MIT
+ *
+ * Whoever fails what others can do costs nothing but time, under every policy. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "scripted_trial.h"
+
+static const char *const policies[] = { "learn", "self",     "factoring", "guided",
+                                        "as4dr", "umr-plus", "umr",       "one-round" };
+enum { NPOLICIES = 8 };
+
+/* Hosts that never fail but one; commands take a while, chunks are small. */
+static struct trial slow(uint32_t number, const char *policy)
+{
+    struct trial trial =
+        calm(number, 2 + number % 3, every_port[number % PORTS], policy, SIZE_MAX);
+
+    for (uint32_t h = 0; h < trial.nhosts; h++) {
+        machines[h].script.speed_Bps = 10;
+        trial.slots[h] = 1 + (number + h) % 2;
+    }
+    trial.steady = true;
+    return trial;
+}
+
+static void bad_hosts_cost_nothing(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < PORTS * NPOLICIES * 2; i++) {
+        const uint32_t nhosts = 2 + i % 3;
+        struct trial trial = calm(i, nhosts, every_port[i % PORTS],
+                                  policies[i / PORTS % NPOLICIES], SIZE_MAX);
+        struct cleave_execution_result *result;
+
+        for (uint32_t h = 0; h < nhosts; h++)
+            if (h != i / 2 % nhosts)
+                machines[h].script.fails = UINT32_MAX;
+        trial.steady = true;
+        run(&trial, &result);
+        for (uint32_t h = 0; h < nhosts; h++)
+            if (machines[h].failed > 8)
+                complain(&trial, "host %u was given %u commands", h, machines[h].failed);
+        cleave_execution_free(result);
+        free(trial.bytes);
+    }
+}
+
+/* It rests, each time twice as long, and at last it is left out, with the reason. */
+static void a_bad_host_is_left_out(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < PORTS * 3; i++) {
+        static const char *const names[] = { "h0", "h1", "h2", "h3" };
+        struct trial trial = slow(i, "self");
+        struct cleave_execution_result *result;
+        const uint32_t bad = i / 3 % trial.nhosts;
+
+        trial.block = 100;
+        machines[bad].script.fails = UINT32_MAX;
+        run(&trial, &result);
+        if (result->nabsent != 1 || strstr(trial.said, ": left out: its last ") == NULL ||
+            strstr(trial.said, "the same chunks succeeded elsewhere") == NULL)
+            complain(&trial, "it was not left out");
+        assert_string_equal(result->absent[0].name, names[bad]);
+        assert_true(machines[bad].failed >= 5 && machines[bad].failed <= 5 * 6);
+        cleave_execution_free(result);
+        free(trial.bytes);
+    }
+}
+
+/* One that is bad for a while is given work again. */
+static void who_recovers_is_back(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < PORTS * 2; i++) {
+        struct trial trial = slow(i, i % 2 == 0 ? "learn" : "self");
+        struct cleave_execution_result *result;
+
+        trial.block = i % 2 == 0 ? 0 : 100;
+        machines[0].script.fails = 2;
+        run(&trial, &result);
+        if (result->nabsent > 0 || result->workers[0].chunks == 0)
+            complain(&trial, "it had no part");
+        cleave_execution_free(result);
+        free(trial.bytes);
+    }
+}
+
+/* A chunk that fails everywhere is bad, and those who had it are not. */
+static void a_bad_record_is_no_bad_host(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < PORTS * NPOLICIES; i++) {
+        struct trial trial = calm(i, 2 + i % 3, every_port[i % PORTS],
+                                  policies[i / PORTS], (size_t)37 * (i % 27));
+        struct cleave_execution_result *result;
+
+        world_poison = NULL;
+        world_bad = "POISON";
+        trial.failing.retries = i % 2;
+        run(&trial, &result);
+        if (result->failed != 1 || result->left_bytes > 0 || result->nabsent > 0 ||
+            strstr(trial.said, "rested") != NULL)
+            complain(&trial, "%llu chunks failed", (unsigned long long)result->failed);
+        cleave_execution_free(result);
+        free(trial.bytes);
+    }
+}
+
+/* A command that always fails is not run a million times, unless that is asked for. */
+static void hopeless_runs_end_soon(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < 8; i++) {
+        struct trial trial = calm(i, 1 + i % 4, CLEAVE_PORT_MULTI, "self", SIZE_MAX);
+        struct cleave_execution_result *result;
+        uint32_t runs = 0;
+
+        trial.block = 1;
+        trial.failing.halt = i < 4 ? CLEAVE_HALT_HOPELESS : CLEAVE_HALT_NEVER;
+        for (uint32_t h = 0; h < WORLD_HOSTS; h++)
+            machines[h].script.fails = UINT32_MAX;
+        run(&trial, &result);
+        for (uint32_t h = 0; h < WORLD_HOSTS; h++)
+            runs += machines[h].failed;
+        if (i < 4 ? !result->halted || result->failed > 112 || runs > 200
+                  : result->halted || result->failed != 1000)
+            complain(&trial, "%llu chunks failed, %u runs",
+                     (unsigned long long)result->failed, runs);
+        cleave_execution_free(result);
+        free(trial.bytes);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bad_hosts_cost_nothing),
+        cmocka_unit_test(a_bad_host_is_left_out),
+        cmocka_unit_test(who_recovers_is_back),
+        cmocka_unit_test(a_bad_record_is_no_bad_host),
+        cmocka_unit_test(hopeless_runs_end_soon),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
