@@ -156,6 +156,8 @@ struct cleave_failing {
     /* Never more often. Else a chunk that failed with a worker that has not succeeded yet, or
      * failed before as well, is tried by up to three others, to see which of them is bad. */
     bool strict;
+    bool
+        isolate; /* part what failed in halves until the records that make it fail are left */
     enum cleave_halt halt;
     uint64_t halt_fails;   /* after so many failed chunks                              */
     double halt_share;     /* or this part of all chunks finished; 0: not              */
@@ -216,6 +218,13 @@ struct cleave_input_range {
     uint64_t begin, end;
 };
 
+/* What --isolate found: so many records from `first` on, counted from 1 in their input, fail.
+ * first is 0 where nobody knows. */
+struct cleave_bad_records {
+    struct cleave_input_range at;
+    uint64_t first, count;
+};
+
 struct cleave_execution_result {
     double seconds;
     double input_bytes, output_bytes;
@@ -224,6 +233,9 @@ struct cleave_execution_result {
     struct cleave_input_range *failed_ranges, *left_ranges; /* owned, in order         */
     size_t nfailed_ranges, nleft_ranges;
     double failed_bytes, left_bytes;
+    struct cleave_bad_records *bad_records; /* owned, in order: the first 10,000       */
+    size_t nbad_records;
+    uint64_t parted;  /* chunks that failed and were done in halves                     */
     bool left_unread; /* a stream may have had more: it was not read to its end        */
     uint64_t folds;   /* commands that reduced                                       */
     double bound_s;   /* all workers at their measured speed from the beginning   */

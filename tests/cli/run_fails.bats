@@ -84,3 +84,149 @@ prepare() {
     [ "$(cat out)" = 1 ]
     [[ $(cat err) != *halted* ]]
 }
+
+# --- records that fail ------------------------------------------------------------------------
+
+# picky -- a command that fails on what holds BAD, and writes all else as it is.
+picky() {
+    cat >picky <<'SH'
+#!/bin/sh
+cat >"given.$$"
+grep -aq BAD "given.$$" && exit 3
+cat "given.$$"
+rm "given.$$"
+SH
+    chmod +x picky
+}
+
+@test "--isolate: one bad record costs one record" {
+    prepare
+    sed 's/^34567$/34567 BAD/' in >bad
+    fails_with 1 -i bad -j 2 --isolate --failed kept --joblog log -- sed '/BAD/Q3'
+    sed '/BAD/d' bad | cmp - out
+    [ "$(ls kept)" = bad.196290-196300 ]
+    [ "$(cat kept/*)" = "34567 BAD" ]
+    says 'bad: bytes 196290 to 196300 (records 34567 to 34567): the command exited with status 3'
+    # About 2 log2 n runs, besides those of the chunks.
+    [ "$(grep -c . log)" -lt 90 ]
+    cleave 1 run -i bad -j 2 --isolate --json -o out2 -- sed '/BAD/Q3'
+    has '{"input": "bad", "begin": 196290, "end": 196300, "first": 34567, "records": 1}'
+    has '"failed_chunks": 1,'
+    # A stream, one worker, retries: the record is tried as often as was asked for.
+    # shellcheck disable=SC2002
+    cat bad | fails_with 1 -j 1 --block 100k --isolate --retries 2 --joblog log -- sed '/BAD/Q3'
+    sed '/BAD/d' bad | cmp - out
+    [ "$(grep -c 'standard input:196290-196300' log)" -eq 2 ]
+}
+
+@test "--isolate: several bad records, neighbours, the first and the last" {
+    prepare
+    sed -E 's/^(1|2|700|701|31000|49999|50000)$/& BAD/' in >bad
+    fails_with 1 -i bad -j 3 --isolate --failed kept -- sed '/BAD/Q3'
+    sed '/BAD/d' bad | cmp - out
+    [ "$(cat kept/* | wc -l)" -eq 7 ]
+    [ "$(cat kept/* | grep -c BAD)" -eq 7 ]
+    # One long record, alone in the second half.
+    { seq 100; head -c 100000 /dev/zero | tr '\0' x; echo; } >long
+    fails_with 1 -i long -j 1 --block 1M --isolate --joblog log -- sh -c 'sed "/^50$/Q3"'
+    grep -vx 50 long | cmp - out
+    [ "$(grep -c . log)" -lt 30 ]
+}
+
+@test "--isolate: where all are bad it is given up, and what fails only together is done" {
+    prepare
+    fails_with 1 -i in -j 2 --block 1M --isolate --halt never --joblog log -- sh -c 'cat >/dev/null; exit 5'
+    [ ! -s out ]
+    [ "$(grep -c . log)" -lt 150 ]
+    seq 100 >in
+    job -i in -j 1 --block 1M --isolate --joblog log -- sh -c 'x=$(cat); echo "$x"; case $x in 1*100) exit 3 ;; esac'
+    cmp in out
+    [ "$(grep -c . log)" -eq 4 ]
+}
+
+@test "--isolate: records of every kind" {
+    prepare
+    picky
+    local n
+    isolates() { # SPLIT FILE EXPECTED ARGUMENT...
+        local split=$1 file=$2 expected=$3
+        shift 3
+        fails_with 1 -i "$file" --split "$split" -j 2 --block 1M --isolate --failed kept "$@" -- ./picky
+        cmp "$expected" out
+        [ "$(cat kept/* | grep -ac BAD)" -ge 1 ]
+        rm -r kept
+    }
+    for n in $(seq 40); do
+        [ "$n" = 23 ] && echo "$n,\"BAD
+quoted\"" || echo "$n,\"x
+y\""
+    done >t.csv
+    sed '/BAD/,+1d' t.csv >expected
+    isolates csv t.csv expected
+    for n in $(seq 40); do printf '>r%d\nAC%s\nGT\n' "$n" "$([ "$n" = 9 ] && echo BAD)"; done >t.fa
+    awk '/^>/ { skip = /^>r9$/ } !skip' t.fa >expected
+    isolates fasta t.fa expected
+    for n in $(seq 40); do printf '@r%d\nACG\n+\n%s\n' "$n" "$([ "$n" = 40 ] && echo BAD || echo III)"; done >t.fq
+    head -n 156 t.fq >expected
+    isolates fastq t.fq expected
+    for n in $(seq 40); do printf 'p %d\n%s\n\n' "$n" "$([ "$n" = 1 ] && echo BAD)"; done | sed '/^$/N;/^\n$/D' >t.txt
+    awk -v RS= -v ORS='\n\n' '!/BAD/' t.txt >expected
+    isolates paragraph t.txt expected
+    for n in $(seq 40); do printf 'n%d%s\0' "$n" "$([ "$n" = 30 ] && echo BAD)"; done >t.nul
+    grep -zv BAD t.nul >expected
+    isolates nul t.nul expected
+    for n in $(seq 100 140); do echo "$n$([ "$n" = 121 ] && echo BAD || echo ...)"; done >t.fix
+    grep -v BAD t.fix >expected
+    isolates fixed:7 t.fix expected
+    for n in $(seq 40); do printf '== %d\n%s\n' "$n" "$([ "$n" = 12 ] && echo BAD || echo x)"; done >t.re
+    sed '/== 12/,+1d' t.re >expected
+    isolates 'regex:^==' t.re expected
+}
+
+@test "--isolate: headers and mates go with their records" {
+    prepare
+    { echo head; seq 40; } | sed 's/^17$/17 BAD/' >t
+    fails_with 1 -i t --header -j 2 --block 1M --isolate --failed kept -- sh -c 'sed 1d | sed "/BAD/Q3"'
+    seq 40 | sed 17d | cmp - out
+    [ "$(cat kept/*)" = "head
+17 BAD" ]
+    rm -r kept
+    for n in $(seq 40); do printf '@r%d\nACG\n+\nIII\n' "$n"; done >one.fq
+    for n in $(seq 40); do printf '@r%d\n%s\n+\nJJJ\n' "$n" "$([ "$n" = 6 ] && echo BAD || echo TTT)"; done >two.fq
+    # shellcheck disable=SC2016
+    fails_with 1 -i one.fq --pairs two.fq --split fastq -j 2 --block 1M --isolate --failed kept -- \
+        sh -c 'cat >/dev/null; sed "/BAD/Q3" <&3'
+    # What comes before a mate that is bad was done, in another piece.
+    sed '21,24d' two.fq | cmp - out
+    [ "$(grep -c BAD kept/*.mates)" -eq 1 ]
+    [ "$(cat kept/*.mates | wc -l)" -eq 4 ]
+}
+
+@test "--isolate: a command that takes too long, and on hosts" {
+    prepare
+    printf '1\n2\n' >few
+    # shellcheck disable=SC2016
+    fails_with 1 -i few -j 1 --block 1M --isolate --timeout 1.5 -- sh -c 'x=$(cat); case $x in 1*) exec sleep 9875 ;; esac; echo "$x"'
+    [ "$(cat out)" = 2 ]
+    says '(records 1 to 1): the command took longer than 1.5 s'
+    printf '%s\n' 'port: multi' 'workers:' \
+        '  - {name: a, slots: 2, speed: 1e7, bandwidth: 1e8, command: env}' \
+        '  - {name: b, slots: 1, speed: 1e7, bandwidth: 1e8, command: env}' >h.yaml
+    sed -E 's/^(1|34567)$/& BAD/' in >bad
+    for how in '' '--block 100k' '--policy umr'; do
+        # shellcheck disable=SC2086
+        fails_with 1 -i bad --hosts h.yaml --isolate $how -- sed '/BAD/Q3'
+        sed '/BAD/d' bad | cmp - out
+    done
+}
+
+@test "--isolate: what was done of a bad chunk is in the journal" {
+    prepare
+    sed 's/^34567$/34567 BAD/' in >bad
+    fails_with 1 -i bad -j 2 --isolate --journal j.db -- sh -c '[ -e mended ] && exec cat; exec sed "/BAD/Q3"'
+    touch mended
+    job -i bad -j 2 --isolate --journal j.db --resume --joblog log -- sh -c '[ -e mended ] && exec cat; exec sed "/BAD/Q3"'
+    cmp bad out
+    [ "$(wc -l <log)" -eq 2 ]
+    grep -q 'bad:196290-196300' log
+}

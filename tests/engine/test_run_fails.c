@@ -110,6 +110,39 @@ static void a_bad_record_is_no_bad_host(void **state)
     }
 }
 
+/* Of a bad chunk only the bad record fails, also when hosts come and go meanwhile. */
+static void a_bad_record_is_isolated(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < PORTS * NPOLICIES * 4; i++) {
+        struct trial trial = calm(i, 2 + i % 3, every_port[i % PORTS],
+                                  policies[i / PORTS % NPOLICIES], (size_t)37 * (i % 27));
+        struct cleave_execution_result *result;
+        uint64_t begin, end;
+
+        world_poison = NULL;
+        world_bad = "POISON";
+        trial.failing.isolate = true;
+        if (i % 2 == 1) {
+            machines[1].script.lives_s = 0.3;
+            machines[1].script.deaths = 2;
+        }
+        run(&trial, &result);
+        begin = (uint64_t)(strstr(trial.bytes, "POISON") - trial.bytes);
+        end = begin + strlen("POISON of the lines\n");
+        while (begin > 0 && trial.bytes[begin - 1] != '\n')
+            begin--;
+        if (result->failed != 1 || result->nfailed_ranges != 1 ||
+            result->nbad_records != 1 || result->left_bytes > 0 || result->parted == 0 ||
+            result->failed_ranges[0].begin != begin ||
+            result->failed_ranges[0].end != end ||
+            result->bad_records[0].first != (uint64_t)37 * (i % 27) + 1)
+            complain(&trial, "%llu chunks failed", (unsigned long long)result->failed);
+        cleave_execution_free(result);
+        free(trial.bytes);
+    }
+}
+
 /* A command that always fails is not run a million times, unless that is asked for. */
 static void hopeless_runs_end_soon(void **state)
 {
@@ -142,6 +175,7 @@ int main(void)
         cmocka_unit_test(a_bad_host_is_left_out),
         cmocka_unit_test(who_recovers_is_back),
         cmocka_unit_test(a_bad_record_is_no_bad_host),
+        cmocka_unit_test(a_bad_record_is_isolated),
         cmocka_unit_test(hopeless_runs_end_soon),
     };
 

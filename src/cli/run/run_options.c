@@ -152,6 +152,10 @@ static const struct cv_option failure_options[] = {
       .help = "Run the command at most so often on a chunk when it fails, on another "
               "worker first: as GNU parallel counts, 3 is once and two times more. Default: "
               "once, and by others where it may be the worker that is bad." },
+    { .name = "--isolate", .value = 1, .offset = FIELD(isolate),
+      .help = "When a chunk fails for good, give its halves to commands of their own, and so "
+              "on, until the records are found that make the command fail: only these have "
+              "no output. One of n takes about 2 log2 n runs." },
     { .name = "--timeout", .kind = CV_OPTION_SECONDS, .argument = "TIME",
       .offset = FIELD(timeout_s),
       .help = "Stop a command that takes longer than this on its chunk, which then has "

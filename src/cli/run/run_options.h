@@ -18,6 +18,7 @@ struct cv_run_options {
     const char *mpi_library;
     double block, memory, timeout_s;
     uint64_t retries, rounds;
+    int isolate;
     int commutative, persistent, literal;
     const char *pairs, *decode;
     double max_record;

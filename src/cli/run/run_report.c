@@ -141,6 +141,7 @@ static void summary_json(const struct cleave_execution_result *result, double pr
     cv_field_number(&json, "bound_s", result->bound_s);
     cv_field_count(&json, "retries", result->retries);
     cv_field_count(&json, "failed_chunks", result->failed);
+    cv_field_count(&json, "parted", result->parted);
     cv_field_count(&json, "resumed", result->resumed);
     cv_field_count(&json, "folds", result->folds);
     cv_field_count(&json, "lost", result->lost);
@@ -153,6 +154,19 @@ static void summary_json(const struct cleave_execution_result *result, double pr
     }
     cv_json_end(&json);
     put_ranges(&json, "failed", result->failed_ranges, result->nfailed_ranges);
+    cv_field_list(&json, "bad_records");
+    for (size_t i = 0; i < result->nbad_records; i++) {
+        const struct cleave_bad_records *bad = &result->bad_records[i];
+
+        cv_field_line(&json, NULL);
+        cv_field_text(&json, "input", bad->at.input);
+        cv_field_count(&json, "begin", bad->at.begin);
+        cv_field_count(&json, "end", bad->at.end);
+        cv_field_count(&json, "first", bad->first);
+        cv_field_count(&json, "records", bad->count);
+        cv_json_end(&json);
+    }
+    cv_json_end(&json);
     put_ranges(&json, "left", result->left_ranges, result->nleft_ranges);
     cv_field_count(&json, "exit_status", (uint64_t)exit_status);
     cv_field_list(&json, "workers");
@@ -239,6 +253,8 @@ static void head_text(const struct cleave_execution_result *result, double predi
     if (result->retries > 0)
         fprintf(file, ", %llu retr%s", (unsigned long long)result->retries,
                 result->retries == 1 ? "y" : "ies");
+    if (result->parted > 0)
+        fprintf(file, ", %s in halves", cv_counted(result->parted, "chunk", counted));
     if (result->lost > 0)
         fprintf(file, ", %s lost with a host",
                 cv_counted(result->lost, "chunk", counted));

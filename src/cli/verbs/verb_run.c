@@ -153,6 +153,7 @@ static int fill(const struct cv_call *call, const struct cv_crew *crew,
     out->output.directory = values->directory;
     out->failing.retries = values->retries > 0 ? (uint32_t)values->retries - 1 : 0;
     out->failing.strict = values->retries > 0;
+    out->failing.isolate = values->isolate != 0;
     out->failing.timeout_s = values->timeout_s;
     out->journal.path = values->journal;
     out->journal.resume = values->resume != 0;

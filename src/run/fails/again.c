@@ -43,7 +43,7 @@ struct cv_again cv_agains_take(struct cv_agains *agains, size_t index)
 bool cv_agains_accuse(const struct cv_agains *agains, uint32_t party)
 {
     for (size_t i = 0; i < agains->count; i++)
-        if (cv_history_has(&agains->items[i].past, party))
+        if (cv_history_doubts(&agains->items[i].past, party))
             return true;
     return false;
 }

@@ -6,6 +6,7 @@
 #ifndef CV_HISTORY_H
 #define CV_HISTORY_H
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum { CV_HISTORY_PARTIES = 8 };
@@ -25,6 +26,12 @@ static inline bool cv_history_has(const struct cv_history *history, uint32_t par
         if (history->parties[i] == party)
             return true;
     return false;
+}
+
+/* Whether what comes of it will say something of that party. */
+static inline bool cv_history_doubts(const struct cv_history *history, uint32_t party)
+{
+    return history->family == NULL && cv_history_has(history, party);
 }
 
 /* It has failed with this one, too. Of many the first is forgotten. */

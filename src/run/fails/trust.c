@@ -147,7 +147,6 @@ void cv_trust_reason(const struct cv_standing *standing, char *out, size_t size)
                  "succeeded elsewhere",
                  failed, standing->how);
     else
-        snprintf(out, size,
-                 "a command that failed there, as it %s, succeeded elsewhere",
+        snprintf(out, size, "a command that failed there, as it %s, succeeded elsewhere",
                  standing->how);
 }

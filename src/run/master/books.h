@@ -47,7 +47,7 @@ struct cv_books {
     bool all_asked;    /* there was a moment when nothing was left to be ordered       */
     uint32_t running;  /* chunks under way                                             */
 
-    uint64_t chunks, retries, failed, resumed, lost;
+    uint64_t chunks, retries, failed, resumed, lost, parted;
     double done; /* bytes                                                        */
     struct cv_ledger ledger; /* which bytes, from the beginning to the end of the run  */
     uint32_t bad_ends; /* commands that stayed and did not end with status 0           */

@@ -45,10 +45,13 @@ static enum cleave_status give_up(struct cv_real_run *run, const struct cv_erran
 
     books->failed++;
     cv_note_failure(&run->failures, run->asked, books->source, errand);
+    if (run->asked->failing.isolate)
+        CV_TRY(cv_note_bad(&run->failures, books->source, &piece, err));
     if (run->asked->failing.directory != NULL)
         CV_TRY(cv_failed_input_keep(run->asked->failing.directory, &run->asked->input,
                                     &piece, err));
-    cv_trust_confirmed(&run->staff.trust, &errand->past);
+    if (errand->past.family == NULL)
+        cv_trust_confirmed(&run->staff.trust, &errand->past);
     halt_if_asked(run);
     CV_TRY(cv_outlet_skip(run->outlet, piece.begin, piece.end, err));
     CV_TRY(cv_ledger_fail(&books->ledger, piece.begin, piece.end, err));
@@ -68,27 +71,71 @@ static bool others_serve(const struct cv_real_run *run, const struct cv_history 
     return false;
 }
 
-bool cv_chunk_tries_again(struct cv_real_run *run, struct cv_errand *errand,
-                          enum cv_slot_end end)
+/* Whether others are to try it, beyond what was asked for: is it the chunk or the worker? */
+static bool needs_opinion(const struct cv_real_run *run, const struct cv_errand *errand,
+                          bool doubtful)
 {
-    const struct cleave_failing *failing = &run->asked->failing;
+    return doubtful && !run->asked->failing.strict &&
+           errand->past.count < CV_TRUST_OPINIONS && others_serve(run, &errand->past);
+}
+
+/* Part it, if it can be and that is of use. */
+static enum cleave_status try_halves(struct cv_real_run *run,
+                                     const struct cv_errand *errand,
+                                     struct cv_sentence *out, struct cleave_error *err)
+{
+    if (cv_family_hopeless(errand->past.family))
+        return CLEAVE_OK;
+    CV_TRY(cv_halve(run->books.source, &errand->slot.piece, &out->head, &out->tail, err));
+    out->single = out->tail.end == out->tail.begin;
+    if (!out->single)
+        out->verdict = CV_VERDICT_HALVES;
+    return CLEAVE_OK;
+}
+
+/* Count it, and find out whose fault it may be. */
+static bool count_failure(struct cv_real_run *run, struct cv_errand *errand)
+{
     const uint32_t party = cv_staff_party(&run->staff, errand->slot.worker);
     struct cv_standing *standing = &run->staff.trust.items[party];
+    bool doubtful = false;
+
+    run->staff.tallies[errand->slot.worker].failures++;
+    /* Parts of what failed are likely to fail: that says nothing of who had them. */
+    if (errand->past.family == NULL) {
+        doubtful = cv_trust_failed(&run->staff.trust, party);
+        cv_slot_describe_end(&errand->slot, standing->how, sizeof standing->how);
+    }
+    cv_history_add(&errand->past, party);
+    return doubtful;
+}
+
+enum cleave_status cv_chunk_judge(struct cv_real_run *run, struct cv_errand *errand,
+                                  enum cv_slot_end end, struct cv_sentence *out,
+                                  struct cleave_error *err)
+{
+    const struct cleave_failing *failing = &run->asked->failing;
+    const struct cv_family *family = errand->past.family;
+    const bool may_try = errand->attempt <= failing->retries;
     bool doubtful;
 
+    *out = (struct cv_sentence){ .verdict = CV_VERDICT_LEFT };
     if (end == CV_SLOT_STOPPED)
-        return false;
-    run->staff.tallies[errand->slot.worker].failures++;
-    doubtful = cv_trust_failed(&run->staff.trust, party);
-    cv_slot_describe_end(&errand->slot, standing->how, sizeof standing->how);
-    cv_history_add(&errand->past, party);
+        return CLEAVE_OK;
+    out->verdict = CV_VERDICT_OVER;
+    doubtful = count_failure(run, errand);
     if (run->halted || run->stopped_by != 0)
-        return false;
-    if (errand->attempt <= failing->retries)
-        return true;
-    /* Beyond what was asked for: whether it is the chunk or the worker. */
-    return doubtful && !failing->strict && errand->past.count < CV_TRUST_OPINIONS &&
-           others_serve(run, &errand->past);
+        return CLEAVE_OK;
+    if ((family == NULL || !family->isolates) &&
+        (may_try || needs_opinion(run, errand, doubtful))) {
+        out->verdict = CV_VERDICT_AGAIN;
+        return CLEAVE_OK;
+    }
+    if (failing->isolate)
+        CV_TRY(try_halves(run, errand, out, err));
+    if (out->verdict == CV_VERDICT_OVER && may_try)
+        out->verdict = CV_VERDICT_AGAIN;
+    return CLEAVE_OK;
 }
 
 static void party_rests(void *context, uint32_t party)
@@ -126,37 +173,70 @@ enum cleave_status cv_chunk_trust(struct cv_real_run *run, struct cleave_error *
 
 /* --- what is done about it ----------------------------------------------------------------- */
 
+static struct cv_again to_do_again(const struct cv_errand *errand)
+{
+    return (struct cv_again){ .piece = errand->slot.piece,
+                              .past = errand->past,
+                              .chunk = errand->chunk,
+                              .owner = errand->owner,
+                              .attempt = errand->attempt,
+                              .began_s = errand->began_s,
+                              .told = errand->told,
+                              .quiet = errand->quiet,
+                              .hurried = errand->past.family != NULL };
+}
+
 enum cleave_status cv_chunk_again(struct cv_real_run *run, const struct cv_errand *errand,
                                   struct cleave_error *err)
 {
-    return cv_agains_push(&run->agains,
-                          &(struct cv_again){ .piece = errand->slot.piece,
-                                              .past = errand->past,
-                                              .chunk = errand->chunk,
-                                              .owner = errand->owner,
-                                              .attempt = errand->attempt,
-                                              .began_s = errand->began_s,
-                                              .told = errand->told,
-                                              .quiet = errand->quiet },
-                          false, err);
+    const struct cv_again again = to_do_again(errand);
+
+    return cv_agains_push(&run->agains, &again, again.hurried, err);
+}
+
+/* Both are done before anything else, by whoever is free; nobody is told of them. */
+static enum cleave_status do_halves(struct cv_real_run *run, struct cv_errand *errand,
+                                    const struct cv_sentence *sentence,
+                                    struct cleave_error *err)
+{
+    struct cv_again half = to_do_again(errand);
+
+    if (errand->past.family == NULL)
+        cv_trust_confirmed(&run->staff.trust, &errand->past);
+    CV_TRY(cv_family_split(&run->families, &half.past.family, run->asked->failing.isolate,
+                           err));
+    half.attempt = 1;
+    half.quiet = half.hurried = true;
+    half.began_s = cv_clock_s();
+    run->books.parted++;
+    run->books.running++;
+    half.piece = sentence->tail;
+    CV_TRY(cv_agains_push(&run->agains, &half, true, err));
+    half.piece = sentence->head;
+    return cv_agains_push(&run->agains, &half, true, err);
 }
 
 enum cleave_status cv_chunk_failed(struct cv_real_run *run, struct cv_errand *errand,
-                                   enum cv_slot_end end, bool again,
+                                   const struct cv_sentence *sentence,
                                    struct cleave_error *err)
 {
     struct cv_books *books = &run->books;
 
     drop_output(errand);
-    if (end == CV_SLOT_STOPPED) {
+    switch (sentence->verdict) {
+    case CV_VERDICT_LEFT:
         books->running--;
         return cv_source_put_back(books->source, &errand->slot.piece, err);
-    }
-    if (!again)
+    case CV_VERDICT_AGAIN:
+        errand->attempt++;
+        books->retries++;
+        return cv_chunk_again(run, errand, err);
+    case CV_VERDICT_HALVES:
+        return do_halves(run, errand, sentence, err);
+    default:
+        cv_family_over(errand->past.family, false, sentence->single);
         return give_up(run, errand, err);
-    errand->attempt++;
-    books->retries++;
-    return cv_chunk_again(run, errand, err);
+    }
 }
 
 enum cleave_status cv_chunk_guilty(struct cv_real_run *run, struct cv_errand *errand,

@@ -6,14 +6,26 @@
 /* Begin to count who fails. */
 enum cleave_status cv_chunk_trust(struct cv_real_run *run, struct cleave_error *err);
 
-/* A command has failed, or was stopped: whether the chunk is to be tried once more. To be
- * asked once. */
-bool cv_chunk_tries_again(struct cv_real_run *run, struct cv_errand *errand,
-                          enum cv_slot_end end);
-/* Do so, or give the chunk up and halt if that was asked for: then it is over, unless it was
- * stopped, and the caller tells it. */
+enum cv_verdict {
+    CV_VERDICT_LEFT,   /* it was stopped                                               */
+    CV_VERDICT_AGAIN,  /* it is tried once more                                        */
+    CV_VERDICT_HALVES, /* it becomes two, each for itself                              */
+    CV_VERDICT_OVER,   /* it is given up                                               */
+};
+
+struct cv_sentence {
+    enum cv_verdict verdict;
+    struct cv_piece head, tail; /* the halves                                          */
+    bool single;                /* it is one record, as far as that was looked at      */
+};
+
+/* A command has failed, or was stopped: what becomes of its chunk. To be asked once. */
+enum cleave_status cv_chunk_judge(struct cv_real_run *run, struct cv_errand *errand,
+                                  enum cv_slot_end end, struct cv_sentence *out,
+                                  struct cleave_error *err);
+/* Do so; a chunk that is over may halt the run, and the caller tells it. */
 enum cleave_status cv_chunk_failed(struct cv_real_run *run, struct cv_errand *errand,
-                                   enum cv_slot_end end, bool again,
+                                   const struct cv_sentence *sentence,
                                    struct cleave_error *err);
 /* Put it among those that are to be done again, before all that is new. */
 enum cleave_status cv_chunk_again(struct cv_real_run *run, const struct cv_errand *errand,

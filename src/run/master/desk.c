@@ -78,7 +78,7 @@ bool cv_desks_accuse(const struct cv_desks *desks, uint32_t party)
     for (uint32_t w = 0; w < desks->count; w++)
         for (uint32_t i = 0; i < desks->items[w].nerrands; i++)
             if (desks->items[w].errands[i].slot.busy &&
-                cv_history_has(&desks->items[w].errands[i].past, party))
+                cv_history_doubts(&desks->items[w].errands[i].past, party))
                 return true;
     return false;
 }

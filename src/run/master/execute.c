@@ -334,6 +334,7 @@ static void close_all(struct execution *execution)
     cv_ledger_done(&run->books.ledger);
     cv_blame_done(&run->blame);
     cv_trust_close(&run->staff.trust);
+    cv_failure_notes_done(&run->failures);
     cv_source_free(run->books.source);
     cv_poller_free(run->poller);
     cv_splitter_free(execution->splitter);

@@ -3,7 +3,34 @@
 #include "run/master/failure_notes.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/arena.h"
+#include "base/fail.h"
+
+void cv_failure_notes_done(struct cv_failure_notes *notes)
+{
+    free(notes->bad);
+    notes->bad = NULL;
+    notes->nbad = notes->bad_room = 0;
+}
+
+enum cleave_status cv_note_bad(struct cv_failure_notes *notes, struct cv_source *source,
+                               const struct cv_piece *piece, struct cleave_error *err)
+{
+    struct cv_bad_records *grown, bad = { .begin = piece->begin, .end = piece->end };
+
+    if (notes->nbad == CV_BAD_KEPT)
+        return CLEAVE_OK;
+    grown = cv_grow(notes->bad, &notes->bad_room, notes->nbad + 1, sizeof *grown);
+    if (grown == NULL)
+        return cv_fail_memory(err, "records that failed");
+    notes->bad = grown;
+    CV_TRY(cv_source_records(source, piece, &bad.first, &bad.count, err));
+    grown[notes->nbad++] = bad;
+    return CLEAVE_OK;
+}
 
 /* How many of the kind there have been, this one included. */
 static uint64_t count_kind(struct cv_failure_notes *notes, const char *how)

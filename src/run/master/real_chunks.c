@@ -89,13 +89,11 @@ static void tell_returned(struct cv_real_run *run, const struct cv_errand *erran
 }
 
 /* The policy hears of it, whether its command succeeded or not. */
-static void chunk_over(struct cv_real_run *run, struct cv_errand *errand)
+static void tell_over(struct cv_real_run *run, const struct cv_errand *errand)
 {
     const struct cv_slot *slot = &errand->slot;
     const double units = (double)(slot->piece.end - slot->piece.begin);
 
-    count(run, errand, units, cv_clock_s());
-    cv_books_over(&run->books, units);
     if (errand->quiet)
         return;
     tell_returned(run, errand, units);
@@ -111,6 +109,16 @@ static void chunk_over(struct cv_real_run *run, struct cv_errand *errand)
                                    : 0 });
 }
 
+static void chunk_over(struct cv_real_run *run, const struct cv_errand *errand)
+{
+    const struct cv_piece *piece = &errand->slot.piece;
+    const double units = (double)(piece->end - piece->begin);
+
+    count(run, errand, units, cv_clock_s());
+    cv_books_over(&run->books, units);
+    tell_over(run, errand);
+}
+
 /* It has come to nothing; its bytes are left again. */
 static enum cleave_status lose_chunk(struct cv_real_run *run,
                                      const struct cv_errand *errand,
@@ -122,7 +130,7 @@ static enum cleave_status lose_chunk(struct cv_real_run *run,
                                   .told = errand->told,
                                   .quiet = errand->quiet };
 
-    if (errand->past.count > 0) {
+    if (errand->past.count > 0) { /* those who had it are waited for */
         run->books.lost++;
         return cv_chunk_again(run, errand, err);
     }
@@ -185,6 +193,7 @@ static enum cleave_status keep_in_journal(struct cv_real_run *run,
 static enum cleave_status accept_output(struct cv_real_run *run, struct cv_errand *errand,
                                         struct cleave_error *err)
 {
+    static const struct cv_history unknown;
     struct cv_slot *slot = &errand->slot;
     struct cv_store *store = slot->store;
 
@@ -195,11 +204,27 @@ static enum cleave_status accept_output(struct cv_real_run *run, struct cv_erran
     CV_TRY(cv_outlet_add(run->outlet, store, &slot->piece, slot, err));
     CV_TRY(cv_ledger_add(&run->books.ledger, slot->piece.begin, slot->piece.end, err));
     CV_TRY(cv_blame_clear(&run->blame, slot->piece.begin, slot->piece.end, err));
-    CV_TRY(cv_trust_succeeded(&run->staff.trust,
-                              cv_staff_party(&run->staff, slot->worker), &errand->past,
-                              err));
+    cv_family_over(errand->past.family, true, false);
+    CV_TRY(
+        cv_trust_succeeded(&run->staff.trust, cv_staff_party(&run->staff, slot->worker),
+                           errand->past.family == NULL ? &errand->past : &unknown, err));
     return run->outlet->may_lose ? CLEAVE_OK
                                  : cv_source_finish(run->books.source, &slot->piece, err);
+}
+
+static enum cleave_status chunk_failed(struct cv_real_run *run, struct cv_errand *errand,
+                                       enum cv_slot_end end, bool *out_over,
+                                       struct cleave_error *err)
+{
+    const char *worker = run->staff.names[errand->slot.worker];
+    struct cv_sentence sentence;
+
+    CV_TRY(cv_chunk_judge(run, errand, end, &sentence, err));
+    *out_over = sentence.verdict == CV_VERDICT_OVER;
+    cv_attempt_report(run->asked, worker, errand, end, *out_over);
+    if (sentence.verdict == CV_VERDICT_HALVES) /* what comes of them is up to us */
+        tell_over(run, errand);
+    return cv_chunk_failed(run, errand, &sentence, err);
 }
 
 static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end)
@@ -209,21 +234,19 @@ static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end
     const char *worker = run->staff.names[slot->worker];
     struct cleave_error err;
     enum cleave_status status;
-    const bool fails = end != CV_SLOT_DONE && end != CV_SLOT_LOST;
-    const bool again = fails && cv_chunk_tries_again(run, errand, end);
-    bool over = !again && end != CV_SLOT_STOPPED;
+    bool over = true;
 
     if (cv_open_chunks_hollow(run, errand))
         return;
     errand->output = slot->store != NULL ? (double)cv_store_size(slot->store) : 0;
-    if (end != CV_SLOT_LOST)
-        cv_attempt_report(run->asked, worker, errand, end, fails && over);
-    if (end == CV_SLOT_DONE)
+    if (end == CV_SLOT_DONE) {
+        cv_attempt_report(run->asked, worker, errand, end, false);
         status = accept_output(run, errand, &err);
-    else if (end == CV_SLOT_LOST)
+    } else if (end == CV_SLOT_LOST) {
         status = chunk_lost(run, errand, &over, &err);
-    else
-        status = cv_chunk_failed(run, errand, end, again, &err);
+    } else {
+        status = chunk_failed(run, errand, end, &over, &err);
+    }
     if (status == CLEAVE_OK && over)
         chunk_over(run, errand);
     if (!slot->busy)

@@ -109,6 +109,7 @@ static void real_close(void *instance)
     run = engine->run;
     cv_desks_close(&run->desks);
     cv_agains_done(&run->agains);
+    cv_families_done(&run->families);
     free(run->candidates);
     run->candidates = NULL;
     cv_books_close(&run->books);

@@ -8,6 +8,7 @@
 #define CV_REAL_RUN_H
 #include <cleave/execute.h>
 #include "run/fails/again.h"
+#include "run/fails/halves.h"
 #include "run/master/blame.h"
 #include "run/master/books.h"
 #include "run/master/desk.h"
@@ -27,6 +28,7 @@ struct cv_real_run {
     struct cv_desks desks;
     struct cv_news news;
     struct cv_failure_notes failures;
+    struct cv_families families;
     struct cv_agains agains;         /* what failed and is to be done again            */
     struct cv_candidate *candidates; /* room for all workers                           */
     /* What ends it early: */

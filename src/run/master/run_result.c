@@ -163,6 +163,41 @@ static enum cleave_status list_ranges(const struct cv_source *source,
     return CLEAVE_OK;
 }
 
+static int in_order(const void *a, const void *b)
+{
+    const struct cv_bad_records *left = a, *right = b;
+
+    return (left->begin > right->begin) - (left->begin < right->begin);
+}
+
+static enum cleave_status list_bad(const struct cv_real_run *run,
+                                   struct cleave_execution_result *result)
+{
+    const struct cv_failure_notes *failures = &run->failures;
+    struct cv_arena *arena = &((struct owned *)result)->arena;
+    const size_t count = failures->nbad;
+    struct cv_bad_records *bad = cv_array(arena, count + 1, sizeof *bad);
+
+    result->bad_records = cv_array(arena, count + 1, sizeof *result->bad_records);
+    if (bad == NULL || result->bad_records == NULL)
+        return CLEAVE_ENOMEM;
+    if (count > 0)
+        memcpy(bad, failures->bad, count * sizeof *bad);
+    qsort(bad, count, sizeof *bad, in_order);
+    for (size_t i = 0; i < count; i++) {
+        const struct cv_source_span file =
+            cv_source_span_at(run->books.source, bad[i].begin);
+
+        result->bad_records[i] = (struct cleave_bad_records){ { keep(result, file.name),
+                                                                bad[i].begin - file.begin,
+                                                                bad[i].end - file.begin },
+                                                              bad[i].first,
+                                                              bad[i].count };
+    }
+    result->nbad_records = count;
+    return CLEAVE_OK;
+}
+
 static enum cleave_status account(const struct cv_books *books,
                                   struct cleave_execution_result *result)
 {
@@ -203,7 +238,7 @@ struct cleave_execution_result *cv_run_sum_up(const struct cv_real_run *run,
     result->workers =
         cv_array(&owned->arena, run->staff.nworkers + 1u, sizeof *result->workers);
     if (result->workers == NULL || list_absent(run, result) != CLEAVE_OK ||
-        account(&run->books, result) != CLEAVE_OK ||
+        account(&run->books, result) != CLEAVE_OK || list_bad(run, result) != CLEAVE_OK ||
         cv_muster_platform(muster, &run->staff, run->asked->tell.trace, &result->platform,
                            NULL) != CLEAVE_OK) {
         cleave_execution_free(result);
@@ -213,6 +248,7 @@ struct cleave_execution_result *cv_run_sum_up(const struct cv_real_run *run,
     result->chunks = run->books.chunks;
     result->retries = run->books.retries;
     result->failed = run->books.failed;
+    result->parted = run->books.parted;
     result->resumed = run->books.resumed;
     result->lost = run->books.lost;
     result->connect_s = run->staff.connect_s;
