@@ -230,3 +230,31 @@ y\""
     [ "$(wc -l <log)" -eq 2 ]
     grep -q 'bad:196290-196300' log
 }
+
+# --- commands killed for want of memory -------------------------------------------------------
+
+@test "a command that is killed is tried on halves, and later chunks are smaller" {
+    prepare
+    # shellcheck disable=SC2016
+    local hungry='cat >"given.$$"; [ "$(wc -c <"given.$$")" -le 30000 ] || '
+    # shellcheck disable=SC2016
+    local fine='; cat "given.$$"; rm "given.$$"'
+    local end
+    for end in 'kill -9 $$' 'exit 137'; do
+        job -i in -j 1 --block 50k --retries 2 --joblog log -- sh -c "$hungry$end$fine"
+        cmp in out
+        # The first one failed; what came after it had half its size.
+        [ "$(grep -c . log)" -ge 12 ]
+        [ "$(awk -F '\t' 'NR > 1 && $5 > 30000' log | wc -l)" -eq 1 ]
+        # As often as was asked for: a quarter is the third time.
+        fails_with 1 -i in -j 1 --block 100k --retries 2 -- sh -c "$hungry$end$fine"
+        job -i in -j 1 --block 100k --retries 3 -- sh -c "$hungry$end$fine"
+        cmp in out
+        # Without retries it has failed, but no other does.
+        fails_with 1 -i in -j 1 --block 50k --joblog log -- sh -c "$hungry$end$fine"
+        [ "$(awk -F '\t' 'NR > 1 && ($7 != 0 || $8 != 0)' log | wc -l)" -eq 1 ]
+    done
+    # Another failure says nothing about sizes.
+    fails_with 1 -i in -j 1 --block 50k --retries 2 --joblog log -- sh -c "${hungry}exit 1$fine"
+    [ "$(awk -F '\t' 'NR > 1 && $5 > 30000' log | wc -l)" -eq 12 ]
+}

@@ -308,6 +308,7 @@ struct script {
     uint32_t deaths;  /* after so many it lives for ever; 0: never                    */
     double early;     /* chance that a connection is cut before it is ready          */
     uint32_t earlies; /* so many of the first ones are                                */
+    size_t memory;    /* a command with more bytes is killed; 0: none is                */
     uint32_t fails;   /* so many of its first commands fail                             */
     double twice, late, untrue, dropped; /* of frames: said twice, behind the next ... */
 };
@@ -317,7 +318,7 @@ struct task {
     uint32_t seat;
     unsigned char *bytes; /* owned                                                     */
     size_t length, room;
-    bool complete, running, ended;
+    bool complete, running, ended, killed;
     double end_s;
     struct task *next;
 };
@@ -525,6 +526,13 @@ static void say(struct machine *machine, struct cv_frame_head head, const void *
 
 static void work_next(struct machine *machine, uint32_t seat);
 
+static int end_status(const struct task *task, uint64_t flags)
+{
+    if (flags == CV_END_FAILED)
+        return task->killed ? -1 : 1;
+    return flags == 0 ? 0 : -1;
+}
+
 static void end_task(struct machine *machine, struct task *task, uint64_t flags)
 {
     const struct cv_frame_head about = { .peer = task->seat, .chunk = task->number };
@@ -542,9 +550,8 @@ static void end_task(struct machine *machine, struct task *task, uint64_t flags)
         say(machine, head, task->bytes, output);
     cv_pack_end(&packer, &(struct cv_remote_end){
                              .flags = flags,
-                             .exit_code = flags == 0               ? 0
-                                          : flags == CV_END_FAILED ? 1
-                                                                   : -1,
+                             .exit_code = end_status(task, flags),
+                             .signal = task->killed ? SIGKILL : 0,
                              .compute_s = task->running ? 0.001 : 0,
                              .come = task->come,
                              .come_sum = task->come_sum,
@@ -596,7 +603,12 @@ static void work_ends(void *context)
         break_link(seat->machine);
         return;
     }
-    if (seat->machine->failed < seat->machine->script.fails || holds(task, world_bad)) {
+    if (seat->machine->script.memory > 0 && task->length > seat->machine->script.memory) {
+        seat->machine->failed++;
+        task->killed = true;
+        end_task(seat->machine, task, CV_END_FAILED);
+    } else if (seat->machine->failed < seat->machine->script.fails ||
+               holds(task, world_bad)) {
         seat->machine->failed++;
         end_task(seat->machine, task, CV_END_FAILED);
     } else {

@@ -143,6 +143,42 @@ static void a_bad_record_is_isolated(void **state)
     }
 }
 
+/* What is killed for want of memory is done in halves, and what comes later is smaller. */
+static void chunks_fit_into_memory(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < PORTS * NPOLICIES * 2; i++) {
+        struct trial trial = calm(i, 1 + i % 4, every_port[i % PORTS],
+                                  policies[i / PORTS % NPOLICIES], SIZE_MAX);
+        struct cleave_execution_result *result;
+
+        for (uint32_t h = 0; h < trial.nhosts; h++)
+            machines[h].script.memory = 1500;
+        trial.failing.retries = 5;
+        trial.failing.strict = true;
+        run(&trial, &result);
+        if (result->failed > 0 || result->left_bytes > 0)
+            complain(&trial, "%llu chunks failed", (unsigned long long)result->failed);
+        cleave_execution_free(result);
+        free(trial.bytes);
+    }
+    for (uint32_t retries = 0; retries < 2; retries++) {
+        struct trial trial = calm(0, 1, CLEAVE_PORT_MULTI, "self", SIZE_MAX);
+        struct cleave_execution_result *result;
+
+        machines[0].script.memory = 2000;
+        trial.block = 3000;
+        trial.failing.retries = retries;
+        run(&trial, &result);
+        /* The first one, and those that were on their way then. */
+        if (machines[0].failed < 1 || machines[0].failed > 3 ||
+            result->failed != (retries > 0 ? 0 : machines[0].failed))
+            complain(&trial, "%u were killed", machines[0].failed);
+        cleave_execution_free(result);
+        free(trial.bytes);
+    }
+}
+
 /* A command that always fails is not run a million times, unless that is asked for. */
 static void hopeless_runs_end_soon(void **state)
 {
@@ -176,6 +212,7 @@ int main(void)
         cmocka_unit_test(who_recovers_is_back),
         cmocka_unit_test(a_bad_record_is_no_bad_host),
         cmocka_unit_test(a_bad_record_is_isolated),
+        cmocka_unit_test(chunks_fit_into_memory),
         cmocka_unit_test(hopeless_runs_end_soon),
     };
 

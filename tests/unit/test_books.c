@@ -130,6 +130,27 @@ static void orders_of_a_lost_worker_are_left_again(void **state)
     assert_no_event(&world->news);
 }
 
+static void what_was_too_large_is_not_made_again(void **state)
+{
+    const struct cv_want want = { .units = 900 };
+    struct cv_books books = { .largest = 0 };
+
+    (void)state;
+    assert_true(cv_books_size(&books, &want) == 900);
+    cv_books_too_large(&books, 1001);
+    assert_true(cv_books_size(&books, &want) == 500);
+    /* Of several, the smallest; but no less than was done before. */
+    cv_books_too_large(&books, 4000);
+    assert_true(cv_books_size(&books, &want) == 500);
+    books.largest = 400;
+    cv_books_too_large(&books, 450);
+    assert_true(cv_books_size(&books, &want) == 400);
+    /* As much has been done: it was not the size. */
+    cv_books_too_large(&books, 399);
+    assert_true(cv_books_size(&books, &want) == 400);
+    assert_true(cv_books_size(&books, &(struct cv_want){ .units = 7 }) == 7);
+}
+
 static void a_lost_chunk_is_left_again(void **state)
 {
     struct world *world = *state;
@@ -286,6 +307,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_ordered_is_not_left, set_up, tear_down),
         cmocka_unit_test_setup_teardown(orders_of_a_lost_worker_are_left_again, set_up,
                                         tear_down),
+        cmocka_unit_test(what_was_too_large_is_not_made_again),
         cmocka_unit_test_setup_teardown(a_lost_chunk_is_left_again, set_up, tear_down),
         cmocka_unit_test_setup_teardown(or_is_ordered_again_before_all_others, set_up,
                                         tear_down),

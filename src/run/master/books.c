@@ -189,6 +189,19 @@ struct cv_want cv_books_take(struct cv_books *books, uint32_t worker)
     return want;
 }
 
+void cv_books_too_large(struct cv_books *books, double units)
+{
+    const double most = fmax(fmax(floor(units / 2), books->largest), 1);
+
+    if (units > books->largest && (!(books->most > 0) || most < books->most))
+        books->most = most;
+}
+
+double cv_books_size(const struct cv_books *books, const struct cv_want *want)
+{
+    return books->most > 0 ? fmin(want->units, books->most) : want->units;
+}
+
 void cv_books_empty(struct cv_books *books, uint32_t worker, const struct cv_want *want)
 {
     const double now_s = cv_clock_s() - books->news->began_s;

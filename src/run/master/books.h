@@ -48,7 +48,9 @@ struct cv_books {
     uint32_t running;  /* chunks under way                                             */
 
     uint64_t chunks, retries, failed, resumed, lost, parted;
-    double done; /* bytes                                                        */
+    double largest; /* chunk that was done                                          */
+    double most;    /* bytes of a chunk from now on; 0: any number                     */
+    double done;    /* bytes                                                        */
     struct cv_ledger ledger; /* which bytes, from the beginning to the end of the run  */
     uint32_t bad_ends; /* commands that stayed and did not end with status 0           */
 };
@@ -84,6 +86,12 @@ enum cleave_status cv_books_order_rest(struct cv_books *books, uint32_t worker,
  * nothing. */
 const struct cv_want *cv_books_next(const struct cv_books *books, uint32_t worker);
 struct cv_want cv_books_take(struct cv_books *books, uint32_t worker);
+
+/* A command was killed on so many bytes, for want of memory: from now on pieces have at most
+ * half as many, or as many as have been done. */
+void cv_books_too_large(struct cv_books *books, double units);
+/* The bytes that the piece of an order is to have. */
+double cv_books_size(const struct cv_books *books, const struct cv_want *want);
 
 /* Others had the records: nothing is left for this order, and it is done. */
 void cv_books_empty(struct cv_books *books, uint32_t worker, const struct cv_want *want);

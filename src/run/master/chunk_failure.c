@@ -1,6 +1,9 @@
 /* chunk_failure.c -- what happens when a command fails. SPDX-License-Identifier: MIT */
 #include "run/master/chunk_failure.h"
 
+#include <signal.h>
+
+#include "run/fails/memory_kill.h"
 #include "run/master/attempt_report.h"
 #include "run/master/failed_input.h"
 
@@ -93,6 +96,21 @@ static enum cleave_status try_halves(struct cv_real_run *run,
     return CLEAVE_OK;
 }
 
+/* Whether it may have been killed for want of memory: by the system, as nobody else did, or as
+ * a shell tells it, or something of it was. */
+static bool lacked_memory(struct cv_real_run *run, const struct cv_slot *slot,
+                          enum cv_slot_end end)
+{
+    const uint64_t before = run->memory_kills;
+
+    if (end != CV_SLOT_FAILED || slot->fault != NULL)
+        return false;
+    if (slot->remote.host == NULL)
+        run->memory_kills = cv_memory_kills();
+    return (slot->process.signal == SIGKILL && slot->kills == 0) ||
+           slot->process.exit_code == 128 + SIGKILL || run->memory_kills > before;
+}
+
 /* Count it, and find out whose fault it may be. */
 static bool count_failure(struct cv_real_run *run, struct cv_errand *errand)
 {
@@ -117,21 +135,26 @@ enum cleave_status cv_chunk_judge(struct cv_real_run *run, struct cv_errand *err
     const struct cleave_failing *failing = &run->asked->failing;
     const struct cv_family *family = errand->past.family;
     const bool may_try = errand->attempt <= failing->retries;
-    bool doubtful;
+    const struct cv_piece *piece = &errand->slot.piece;
+    bool doubtful, large;
 
     *out = (struct cv_sentence){ .verdict = CV_VERDICT_LEFT };
     if (end == CV_SLOT_STOPPED)
         return CLEAVE_OK;
     out->verdict = CV_VERDICT_OVER;
     doubtful = count_failure(run, errand);
+    large = lacked_memory(run, &errand->slot, end);
+    if (large)
+        cv_books_too_large(&run->books, (double)(piece->end - piece->begin));
     if (run->halted || run->stopped_by != 0)
         return CLEAVE_OK;
-    if ((family == NULL || !family->isolates) &&
+    if (large && (may_try || failing->isolate))
+        CV_TRY(try_halves(run, errand, out, err));
+    if (out->verdict == CV_VERDICT_OVER && (family == NULL || !family->isolates) &&
         (may_try || needs_opinion(run, errand, doubtful))) {
         out->verdict = CV_VERDICT_AGAIN;
-        return CLEAVE_OK;
     }
-    if (failing->isolate)
+    if (out->verdict == CV_VERDICT_OVER && failing->isolate)
         CV_TRY(try_halves(run, errand, out, err));
     if (out->verdict == CV_VERDICT_OVER && may_try)
         out->verdict = CV_VERDICT_AGAIN;
@@ -168,6 +191,7 @@ enum cleave_status cv_chunk_trust(struct cv_real_run *run, struct cleave_error *
     trust->rests = party_rests;
     trust->is_back = party_is_back;
     trust->context = run;
+    run->memory_kills = cv_memory_kills();
     return cv_trust_open(trust, run->staff.nworkers, run->poller, err);
 }
 
@@ -205,7 +229,7 @@ static enum cleave_status do_halves(struct cv_real_run *run, struct cv_errand *e
         cv_trust_confirmed(&run->staff.trust, &errand->past);
     CV_TRY(cv_family_split(&run->families, &half.past.family, run->asked->failing.isolate,
                            err));
-    half.attempt = 1;
+    half.attempt = run->asked->failing.isolate ? 1 : errand->attempt + 1;
     half.quiet = half.hurried = true;
     half.began_s = cv_clock_s();
     run->books.parted++;

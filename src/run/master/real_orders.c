@@ -18,10 +18,11 @@ static enum cleave_status begin_one(struct cv_real_run *run, uint32_t owner,
     enum cv_take state = CV_TAKE_PIECE;
 
     if (want.open && want.units > 0)
-        CV_TRY(cv_open_chunks_take(books->source, (uint64_t)want.units, &state, &piece,
-                                   err));
+        CV_TRY(cv_open_chunks_take(books->source, (uint64_t)cv_books_size(books, &want),
+                                   &state, &piece, err));
     else if (want.units > 0)
-        CV_TRY(cv_source_take(books->source, (uint64_t)want.units, &state, &piece, err));
+        CV_TRY(cv_source_take(books->source, (uint64_t)cv_books_size(books, &want),
+                              &state, &piece, err));
     *began = state != CV_TAKE_WAIT;
     if (state == CV_TAKE_WAIT)
         return CLEAVE_OK;
@@ -52,6 +53,8 @@ static enum cleave_status begin_again(struct cv_real_run *run, struct cv_errand 
     errand->attempt = again->attempt;
     errand->began_s = again->began_s;
     errand->past = again->past;
+    errand->opened = errand->closes = false; /* all of it is there */
+    errand->due = 0;
     CV_TRY(cv_slot_start(&errand->slot, &again->piece, err));
     if (cv_slot_travels(&errand->slot) || errand->told || errand->quiet)
         return CLEAVE_OK;

@@ -29,6 +29,7 @@ struct cv_real_run {
     struct cv_news news;
     struct cv_failure_notes failures;
     struct cv_families families;
+    uint64_t memory_kills; /* of all that runs here, when that was last asked          */
     struct cv_agains agains;         /* what failed and is to be done again            */
     struct cv_candidate *candidates; /* room for all workers                           */
     /* What ends it early: */

@@ -1,0 +1,194 @@
+/* test_fails.c -- who tries again what failed, halves, and what the system says of memory.
+ * SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "engine/run_check.h"
+#include "run/fails/again.h"
+#include "run/fails/halves.h"
+#include "run/fails/memory_kill.h"
+
+/* --- who ---------------------------------------------------------------------------------- */
+
+static void the_last_parties_are_remembered(void **state)
+{
+    struct cv_history past = { .count = 0 };
+
+    (void)state;
+    for (uint32_t p = 0; p < 3 * CV_HISTORY_PARTIES; p++)
+        cv_history_add(&past, p);
+    assert_int_equal(past.count, CV_HISTORY_PARTIES);
+    assert_false(cv_history_has(&past, 2 * CV_HISTORY_PARTIES - 1));
+    for (uint32_t p = 2 * CV_HISTORY_PARTIES; p < 3 * CV_HISTORY_PARTIES; p++)
+        assert_true(cv_history_has(&past, p));
+    /* Once more: it is the last one, and nobody is forgotten for it. */
+    cv_history_add(&past, 2 * CV_HISTORY_PARTIES);
+    assert_int_equal(past.parties[CV_HISTORY_PARTIES - 1], 2 * CV_HISTORY_PARTIES);
+    assert_true(cv_history_has(&past, 2 * CV_HISTORY_PARTIES + 1));
+}
+
+static void others_first(void **state)
+{
+    struct cv_again again = { .past = { .parties = { 0, 1 }, .count = 2 } };
+    struct cv_candidate who[] = {
+        { .party = 1, .can = CV_CAN_NOW },
+        { .party = 0, .can = CV_CAN_NOW },
+        { .party = 3, .can = CV_CAN_NOW, .suspect = true },
+        { .party = 2, .can = CV_CAN_NOW },
+        { .party = 2, .can = CV_CAN_NOW },
+    };
+
+    (void)state;
+    assert_int_equal(cv_again_choose(&again, who, 5), 3);
+    /* One of them is busy, the other is not. */
+    who[3].can = CV_CAN_LATER;
+    assert_int_equal(cv_again_choose(&again, who, 5), 4);
+    /* Who is better is waited for, if he is there. */
+    who[4].can = CV_CAN_LATER;
+    assert_true(cv_again_choose(&again, who, 5) == SIZE_MAX);
+    again.hurried = true;
+    assert_int_equal(cv_again_choose(&again, who, 5), 2);
+    again.hurried = false;
+    who[3].can = who[4].can = CV_CAN_NOT;
+    assert_int_equal(cv_again_choose(&again, who, 5), 2);
+    who[2].can = CV_CAN_NOT;
+    assert_int_equal(cv_again_choose(&again, who, 5), 1);
+    who[1].can = CV_CAN_NOT;
+    assert_int_equal(cv_again_choose(&again, who, 5), 0);
+    who[0].can = CV_CAN_LATER;
+    assert_true(cv_again_choose(&again, who, 5) == SIZE_MAX);
+    assert_true(cv_again_choose(&again, who, 0) == SIZE_MAX);
+}
+
+static void in_and_out(void **state)
+{
+    struct cv_agains agains = { .count = 0 };
+
+    (void)state;
+    for (uint64_t i = 0; i < 20; i++)
+        assert_ok(
+            cv_agains_push(&agains, &(struct cv_again){ .chunk = i }, i % 2 == 0, &err));
+    assert_int_equal(cv_agains_take(&agains, 0).chunk, 18);
+    assert_int_equal(cv_agains_take(&agains, agains.count - 1).chunk, 19);
+    assert_int_equal(cv_agains_take(&agains, 8).chunk, 0);
+    assert_int_equal(cv_agains_take(&agains, 8).chunk, 1);
+    assert_int_equal(agains.count, 16);
+    agains.items[5].past = (struct cv_history){ .parties = { 7 }, .count = 1 };
+    assert_true(cv_agains_accuse(&agains, 7));
+    assert_false(cv_agains_accuse(&agains, 6));
+    cv_agains_done(&agains);
+}
+
+/* --- halves ------------------------------------------------------------------------------- */
+
+/* Part until nothing can be parted: all records, each once, after at most so many levels. */
+static size_t part_all(struct cv_source *source, const struct cv_piece *piece,
+                       uint64_t *at, size_t level)
+{
+    struct cv_piece head, tail;
+    size_t one, other;
+
+    assert_ok(cv_halve(source, piece, &head, &tail, &err));
+    assert_int_equal(head.begin, piece->begin);
+    assert_int_equal(head.end, tail.begin);
+    assert_int_equal(tail.end, piece->end);
+    if (tail.begin == tail.end) {
+        assert_int_equal(piece->begin, *at);
+        *at = piece->end;
+        return level;
+    }
+    one = part_all(source, &head, at, level + 1);
+    other = part_all(source, &tail, at, level + 1);
+    return one > other ? one : other;
+}
+
+static void halves_end_at_records(void **state)
+{
+    char path[] = "/tmp/cleave-halves-XXXXXX";
+    const int fd = mkstemp(path);
+    struct cv_splitter *splitter = parse("lines");
+    struct cv_source *source = NULL;
+    struct cv_piece piece;
+    enum cv_take taken;
+    uint64_t at = 0;
+
+    (void)state;
+    assert_true(fd >= 0);
+    for (int i = 0; i < 200; i++)
+        assert_true(dprintf(fd, "%d\n", i * i) > 0);
+    assert_true(dprintf(fd, "%05000d\nlast\n", 7) > 0);
+    close(fd);
+    assert_ok(cv_source_open((const char *[]){ path }, 1,
+                             &(struct cv_source_options){ .splitter = splitter }, &source,
+                             &err));
+    assert_ok(cv_source_take(source, 1 << 20, &taken, &piece, &err));
+    assert_int_equal(taken, CV_TAKE_PIECE);
+    assert_true(part_all(source, &piece, &at, 0) <= 14);
+    assert_int_equal(at, piece.end);
+    cv_source_free(source);
+    cv_splitter_free(splitter);
+    unlink(path);
+}
+
+static void families_give_up(void **state)
+{
+    struct cv_families families = { .first = NULL };
+    struct cv_family *bad = NULL, *mixed = NULL;
+
+    (void)state;
+    assert_false(cv_family_hopeless(NULL));
+    assert_ok(cv_family_split(&families, &bad, true, &err));
+    assert_ok(cv_family_split(&families, &mixed, true, &err));
+    assert_true(bad != mixed);
+    cv_family_over(mixed, true, false);
+    for (int i = 0; i < CV_FAMILY_BAD; i++) {
+        assert_false(cv_family_hopeless(bad));
+        cv_family_over(bad, false, true);
+        cv_family_over(bad, false, false);
+        cv_family_over(mixed, false, true);
+    }
+    assert_true(cv_family_hopeless(bad));
+    assert_false(cv_family_hopeless(mixed));
+    for (int i = 2; i < CV_FAMILY_MOST; i += 2)
+        assert_ok(cv_family_split(&families, &mixed, true, &err));
+    assert_true(cv_family_hopeless(mixed));
+    cv_families_done(&families);
+}
+
+/* --- memory ------------------------------------------------------------------------------- */
+
+static void kills_are_counted(void **state)
+{
+    char path[200];
+
+    (void)state;
+    assert_int_equal(cv_memory_kills_in("low 0\nhigh 1\nmax 2\noom 9\noom_kill 3\n"
+                                        "oom_group_kill 8\n"),
+                     3);
+    assert_int_equal(cv_memory_kills_in("oom_kill_disable 0\nunder_oom 0\noom_kill 5\n"),
+                     5);
+    assert_int_equal(cv_memory_kills_in(""), 0);
+    assert_int_equal(cv_memory_kills_in("oom 9"), 0);
+    cv_memory_kills_file("0::/user.slice/run.scope\n", path, sizeof path);
+    assert_string_equal(path, "/sys/fs/cgroup/user.slice/run.scope/memory.events");
+    cv_memory_kills_file("8:pids:/\n4:memory:/a/b\n0::/\n", path, sizeof path);
+    assert_string_equal(path, "/sys/fs/cgroup/memory/a/b/memory.oom_control");
+    cv_memory_kills_file("8:pids:/\n", path, sizeof path);
+    assert_string_equal(path, "");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_last_parties_are_remembered),
+        cmocka_unit_test(others_first),
+        cmocka_unit_test(in_and_out),
+        cmocka_unit_test(halves_end_at_records),
+        cmocka_unit_test(families_give_up),
+        cmocka_unit_test(kills_are_counted),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
