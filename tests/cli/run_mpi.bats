@@ -118,8 +118,14 @@ failures() {
     ranks "$1" 0 -q -i "$NUMBERS" -o "$BATS_TEST_TMPDIR/out" --retries 2 --reduce cat \
         -- "$BATS_TEST_TMPDIR/flaky" "$BATS_TEST_TMPDIR/b" kill
     same
+    # A rank on which all commands fail costs nothing.
+    # shellcheck disable=SC2016
+    ranks "$1" 0 -q -i "$NUMBERS" -o "$BATS_TEST_TMPDIR/out" \
+        -- sh -c '[ "$OMPI_COMM_WORLD_RANK$PMI_RANK" != 1 ] && tr 0-4 A-E'
+    same
+    [[ $stderr == *": was rested: "*"succeeded elsewhere"* ]]
     # Without retries it is the work that has failed, not the job: no rank is left behind.
-    ranks "$1" 1 -q -i "$NUMBERS" -o "$BATS_TEST_TMPDIR/out" \
+    ranks "$1" 1 -q -i "$NUMBERS" -o "$BATS_TEST_TMPDIR/out" --retries 1 \
         -- "$BATS_TEST_TMPDIR/flaky" "$BATS_TEST_TMPDIR/c" exit
     [[ $stderr == *"the command exited with status 3"* ]]
     [[ $stderr != *MPI_ABORT* && $stderr != *"without calling"* ]]
