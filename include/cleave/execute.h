@@ -153,8 +153,9 @@ struct cleave_reducing {
 struct cleave_failing {
     double timeout_s; /* a command that takes longer is stopped; 0: none               */
     uint32_t retries; /* how often a failed chunk is tried again, elsewhere first      */
-    /* Never more often. Else a chunk that failed with a worker that has not succeeded yet, or
-     * failed before as well, is tried by up to three others, to see which of them is bad. */
+    /* Not even to find out who is bad. Else, without retries, a chunk that failed with a
+     * worker that has not succeeded yet, or failed before as well, is tried by up to three
+     * others. */
     bool strict;
     bool
         isolate; /* part what failed in halves until the records that make it fail are left */

@@ -128,6 +128,14 @@ bool cv_trust_suspects(const struct cv_trust *trust, uint32_t party)
     return at->streak > 0 && (!at->proven || at->streak > 1 || at->refuted > 0);
 }
 
+bool cv_trust_awaits(const struct cv_trust *trust)
+{
+    for (uint32_t p = 0; p < trust->count && trust->nresting > 0; p++)
+        if (trust->items[p].resting && !trust->items[p].out)
+            return true;
+    return false;
+}
+
 void cv_trust_release(struct cv_trust *trust)
 {
     for (uint32_t p = 0; p < trust->count && trust->nresting > 0; p++) {

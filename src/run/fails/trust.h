@@ -68,7 +68,9 @@ bool cv_trust_rests(const struct cv_trust *trust, uint32_t party);
 bool cv_trust_suspects(const struct cv_trust *trust, uint32_t party);
 /* Whether it is back from a rest, and has not succeeded since: one chunk at a time. */
 bool cv_trust_on_probation(const struct cv_trust *trust, uint32_t party);
-/* Nobody else is there: all are to go on. */
+/* Whether the rest of somebody will be over. */
+bool cv_trust_awaits(const struct cv_trust *trust);
+/* Nobody else is there, or somebody has mended it: all are to go on. */
 void cv_trust_release(struct cv_trust *trust);
 
 /* Why it rests, or is left out: "its last 5 commands failed, ...". */

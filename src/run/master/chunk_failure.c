@@ -78,7 +78,9 @@ static bool others_serve(const struct cv_real_run *run, const struct cv_history 
 static bool needs_opinion(const struct cv_real_run *run, const struct cv_errand *errand,
                           bool doubtful)
 {
-    return doubtful && !run->asked->failing.strict &&
+    const struct cleave_failing *failing = &run->asked->failing;
+
+    return doubtful && failing->retries == 0 && !failing->strict &&
            errand->past.count < CV_TRUST_OPINIONS && others_serve(run, &errand->past);
 }
 

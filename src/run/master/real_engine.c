@@ -92,6 +92,7 @@ static enum cleave_status take_on(struct cv_real_run *run, struct cleave_error *
 
     run->rehost = false;
     CV_TRY(cv_muster_again(&run->staff, run->asked, err));
+    cv_trust_release(&run->staff.trust);
     for (uint32_t w = before; w < run->staff.first_spare; w++)
         CV_TRY(cv_chunks_seat(run, w, err));
     return CLEAVE_OK;
@@ -285,7 +286,8 @@ static bool all_over(struct engine *engine)
     const struct cv_books *books = &run->books;
 
     return books->running == 0 && books->pending == 0 && !engine->open_ended &&
-           ((engine->sleeping == 0 && !cv_hosts_may_come(&run->staff.hosts)) ||
+           ((engine->sleeping == 0 && !cv_hosts_may_come(&run->staff.hosts) &&
+             !cv_trust_awaits(&run->staff.trust)) ||
             !(cv_source_left(books->source) > 0)) &&
            !cv_outlet_busy(run->outlet) && cv_desks_left(&run->desks);
 }
