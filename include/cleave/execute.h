@@ -205,6 +205,7 @@ struct cleave_worker_result {
     double speed_ups, latency_s; /* measured; 0: not known                            */
     double bandwidth_ups, link_latency_s; /* to a host; 0: not known                  */
     double return_bandwidth_ups, return_latency_s;
+    double starts_s; /* of busy_s: until commands read their input; NAN: not known     */
     bool remote;
 };
 
@@ -240,6 +241,14 @@ struct cleave_execution_result {
     bool left_unread; /* a stream may have had more: it was not read to its end        */
     uint64_t folds;   /* commands that reduced                                       */
     double bound_s;   /* all workers at their measured speed from the beginning   */
+    /* Where the time went, summed over the workers that were there: what they worked on
+     * chunks, what starting commands took (NAN: not known, it is in work_s then), what
+     * commands that reduce took, and the rest. Together they are
+     * there * (seconds - connect_s). */
+    double work_s, starts_s, folds_s, waiting_s;
+    double alone_s; /* about what one worker would have taken: one start, and all the
+                       work; NAN: nothing was done                                   */
+    uint32_t there; /* workers that did something or were there at the end            */
     uint32_t nworkers;
     struct cleave_worker_result *workers;
     struct cleave_absent *absent;

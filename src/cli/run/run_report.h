@@ -8,10 +8,10 @@
 struct cv_run_report {
     struct cv_job_log log;
     bool bar, plain, drawn;
-    bool result_on_stdout; /* the summary must not be between outputs */
-    double shown_s;        /* when the progress was shown last  */
-    double predicted_s;    /* by the plan; NAN: none            */
-    const char *command;   /* first word, for the log           */
+    bool result_on_stdout;      /* the summary must not be between outputs */
+    double shown_s;             /* when the progress was shown last  */
+    double predicted_s;         /* by the plan; NAN: none            */
+    const char *const *command; /* borrowed, ends with NULL     */
     /* To read the hosts again: */
     const char *hosts;
     struct cv_reach reach;

@@ -1,11 +1,24 @@
 /* run_summary.c -- what cleave run says at the end. SPDX-License-Identifier: MIT */
 #include <math.h>
+#include <stdint.h>
 #include <stdio.h>
 #include "cli/kit/counted.h"
 #include "cli/kit/json_fields.h"
 #include "cli/kit/output.h"
 #include "cli/run/run_report.h"
 #include "report/terminal/table.h"
+#include "run/kit/usable_cores.h"
+
+/* By how much a run has to be slower than an estimate, so that it is worth a word. */
+static const double SURELY = 1.05;
+/* In less, nothing can be gained whatever it was spent on. */
+static const double SHORT_S = 0.1;
+
+/* From when all that were waited for could be given something. */
+static double makespan_of(const struct cleave_execution_result *result)
+{
+    return fmax(0, result->seconds - result->connect_s);
+}
 
 static void put_measured(struct cv_json *json, const char *name, double value)
 {
@@ -26,20 +39,63 @@ static void put_ranges(struct cv_json *json, const char *name,
     cv_json_end(json);
 }
 
-static void summary_json(const struct cleave_execution_result *result, double predicted_s,
-                         int exit_status, FILE *file)
+static void put_texts(struct cv_json *json, const char *name, const char *const *texts,
+                      size_t count)
+{
+    cv_field_list(json, name);
+    for (size_t i = 0; i < count && texts[i] != NULL; i++)
+        cv_field_text(json, NULL, texts[i]);
+    cv_json_end(json);
+}
+
+static void put_times(struct cv_json *json, const struct cleave_execution_result *result,
+                      double predicted_s)
+{
+    cv_field_number(json, "elapsed_s", result->seconds);
+    cv_field_number(json, "connecting_s", result->connect_s);
+    cv_field_number(json, "makespan_s", makespan_of(result));
+    cv_field_number(json, "predicted_s", predicted_s);
+    cv_field_number(json, "bound_s", result->bound_s);
+    cv_field_number(json, "alone_s", result->alone_s);
+    cv_field_number(json, "work_s", result->work_s);
+    cv_field_number(json, "starts_s", result->starts_s);
+    cv_field_number(json, "folds_s", result->folds_s);
+    cv_field_number(json, "waiting_s", result->waiting_s);
+}
+
+static void put_worker(struct cv_json *json, const struct cleave_execution_result *result,
+                       const struct cleave_worker_result *worker)
+{
+    cv_field_line(json, NULL);
+    cv_field_text(json, "name", worker->name);
+    cv_field_count(json, "chunks", worker->chunks);
+    cv_field_number(json, "units", worker->units);
+    cv_field_count(json, "failed", worker->failures);
+    cv_field_count(json, "rests", worker->rests);
+    cv_field_number(json, "busy_s", worker->busy_s);
+    cv_field_number(json, "idle_s", fmax(0, makespan_of(result) - worker->busy_s));
+    cv_field_number(json, "starts_s", worker->starts_s);
+    cv_field_number(json, "speed", worker->speed_ups);
+    cv_field_number(json, "compute_latency", worker->latency_s);
+    put_measured(json, "bandwidth", worker->bandwidth_ups);
+    cv_field_number(json, "latency", worker->link_latency_s);
+    cv_json_end(json);
+}
+
+static void summary_json(const struct cleave_execution_result *result,
+                         const struct cv_run_options *values,
+                         const struct cv_run_report *report, int exit_status, FILE *file)
 {
     struct cv_json json;
 
     cv_json_init(&json, file, true);
     cv_json_object(&json);
+    put_texts(&json, "command", report->command, SIZE_MAX);
+    put_texts(&json, "inputs", values->inputs.items, values->inputs.count);
     cv_field_number(&json, "input_bytes", result->input_bytes);
     cv_field_number(&json, "output_bytes", result->output_bytes);
     cv_field_count(&json, "chunks", result->chunks);
-    cv_field_number(&json, "makespan_s", result->seconds);
-    cv_field_number(&json, "connect_s", result->connect_s);
-    cv_field_number(&json, "predicted_s", predicted_s);
-    cv_field_number(&json, "bound_s", result->bound_s);
+    put_times(&json, result, report->predicted_s);
     cv_field_count(&json, "retries", result->retries);
     cv_field_count(&json, "failed_chunks", result->failed);
     cv_field_count(&json, "parted", result->parted);
@@ -71,23 +127,8 @@ static void summary_json(const struct cleave_execution_result *result, double pr
     put_ranges(&json, "left", result->left_ranges, result->nleft_ranges);
     cv_field_count(&json, "exit_status", (uint64_t)exit_status);
     cv_field_list(&json, "workers");
-    for (uint32_t w = 0; w < result->nworkers; w++) {
-        const struct cleave_worker_result *worker = &result->workers[w];
-
-        cv_field_line(&json, NULL);
-        cv_field_text(&json, "name", worker->name);
-        cv_field_count(&json, "chunks", worker->chunks);
-        cv_field_number(&json, "units", worker->units);
-        cv_field_count(&json, "failed", worker->failures);
-        cv_field_count(&json, "rests", worker->rests);
-        cv_field_number(&json, "busy_s", worker->busy_s);
-        cv_field_number(&json, "idle_s", fmax(0, result->seconds - worker->busy_s));
-        cv_field_number(&json, "speed", worker->speed_ups);
-        cv_field_number(&json, "compute_latency", worker->latency_s);
-        put_measured(&json, "bandwidth", worker->bandwidth_ups);
-        cv_field_number(&json, "latency", worker->link_latency_s);
-        cv_json_end(&json);
-    }
+    for (uint32_t w = 0; w < result->nworkers; w++)
+        put_worker(&json, result, &result->workers[w]);
     cv_json_end(&json);
     cv_json_end(&json);
     cv_json_close(&json);
@@ -117,17 +158,7 @@ static void left_text(const struct cleave_execution_result *result, FILE *file)
 static double busy_part_of(const struct cleave_execution_result *result,
                            const struct cleave_worker_result *worker)
 {
-    return result->seconds > 0 ? fmin(1, worker->busy_s / result->seconds) : 0;
-}
-
-/* Which part of the time of all workers they were busy. */
-static double busy_part(const struct cleave_execution_result *result)
-{
-    double sum = 0;
-
-    for (uint32_t w = 0; w < result->nworkers; w++)
-        sum += busy_part_of(result, &result->workers[w]);
-    return result->nworkers > 0 ? sum / result->nworkers : 0;
+    return makespan_of(result) > 0 ? fmin(1, worker->busy_s / makespan_of(result)) : 0;
 }
 
 /* The first line: how much in what time, and what else is worth a word. */
@@ -142,8 +173,6 @@ static void head_text(const struct cleave_execution_result *result, double predi
             cv_counted(result->chunks, "chunk", counted));
     if (result->connect_s > 0)
         fprintf(file, ", %.3f s to connect", result->connect_s);
-    if (result->chunks > 0 && result->seconds > 0)
-        fprintf(file, ", workers busy %.0f%% of the time", 100 * busy_part(result));
     if (isfinite(predicted_s))
         fprintf(file, ", predicted %.3f s", predicted_s);
     if (result->folds > 0)
@@ -162,6 +191,97 @@ static void head_text(const struct cleave_execution_result *result, double predi
     if (result->failed > 0)
         fprintf(file, ", %llu failed", (unsigned long long)result->failed);
     fprintf(file, "\n");
+}
+
+/* One part of the time of all workers; none of it needs no word unless `always`. */
+static void part_text(const char *name, double part_s, double whole_s, bool always,
+                      bool *any, FILE *file)
+{
+    if (!(part_s > 0) && !always)
+        return;
+    fprintf(file, "%s%s %.*f%%", *any ? ", " : "", name, part_s < 0.1 * whole_s ? 1 : 0,
+            100 * part_s / whole_s);
+    *any = true;
+}
+
+/* Where the time went: the parts are all of it. */
+static void parts_text(const struct cleave_execution_result *result, FILE *file)
+{
+    const double whole_s = result->seconds * result->there;
+    const bool known = !isnan(result->starts_s);
+    char counted[CV_COUNTED_ROOM];
+    bool any = false;
+
+    if (result->chunks == 0 || !(whole_s > 0))
+        return;
+    fprintf(file,
+            "cleave: of the time of %s: ", cv_counted(result->there, "worker", counted));
+    part_text(known ? "work" : "work and starts", result->work_s, whole_s, true, &any,
+              file);
+    part_text("starts", known ? result->starts_s : 0, whole_s, known, &any, file);
+    part_text("folds", result->folds_s, whole_s, false, &any, file);
+    part_text("waiting", result->waiting_s, whole_s, true, &any, file);
+    part_text("connecting", result->connect_s * result->there, whole_s, false, &any,
+              file);
+    fprintf(file, "\n");
+}
+
+/* Why a run gained nothing from its workers: what cost them most, by the clock. */
+static void reason_text(const struct cleave_execution_result *result, FILE *file)
+{
+    enum { SMALL, CONNECTING, STARTS, FOLDS };
+    const double costs_s[] = {
+        [SMALL] = result->waiting_s / result->there,
+        [CONNECTING] = result->connect_s,
+        [STARTS] = isnan(result->starts_s) ? 0 : result->starts_s / result->there,
+        [FOLDS] = result->folds_s, /* one waits for the other */
+    };
+    int most = SMALL;
+
+    for (int i = CONNECTING; i <= FOLDS && result->seconds >= SHORT_S; i++)
+        if (costs_s[i] > costs_s[most])
+            most = i;
+    switch (most) {
+    case CONNECTING:
+        fprintf(file, "connecting to the hosts took %.3g s", result->connect_s);
+        break;
+    case STARTS:
+        fprintf(file,
+                "starting the command %llu times took %.3g s in all; larger chunks "
+                "(--block SIZE), a command that stays (--persistent) or -j 1 cost less",
+                (unsigned long long)result->chunks, result->starts_s);
+        break;
+    case FOLDS:
+        fprintf(file, "the command that reduces took %.3g s in all", result->folds_s);
+        break;
+    default:
+        fprintf(file, "the input is small: all of it is about %.3g s of work",
+                result->work_s);
+    }
+}
+
+/* What one worker alone would have taken, and plainly if that is less. Where workers are
+ * more than cores, or starts are not known, it is too much rather than too little. */
+static void alone_text(const struct cleave_execution_result *result, FILE *file)
+{
+    uint32_t here = 0;
+    bool at_most;
+
+    if (isnan(result->alone_s) || result->failed > 0 || result->left_bytes > 0 ||
+        result->left_unread || result->resumed > 0)
+        return;
+    for (uint32_t w = 0; w < result->nworkers; w++)
+        here += !result->workers[w].remote;
+    at_most = isnan(result->starts_s) || here > (uint32_t)cv_usable_cores();
+    if (result->seconds > SURELY * result->alone_s) {
+        fprintf(file,
+                "cleave: slower than one worker alone, about %.3g s: ", result->alone_s);
+        reason_text(result, file);
+        fprintf(file, "\n");
+    } else if (result->there > 1) {
+        fprintf(file, "cleave: one worker alone would have taken %sabout %.3g s\n",
+                at_most ? "at most " : "", result->alone_s);
+    }
 }
 
 /* The unit in which speeds can be read, and how many bytes a second it is. */
@@ -207,7 +327,9 @@ static void workers_text(const struct cleave_execution_result *result, FILE *fil
         cv_table_number(&table, worker->units);
         cv_table_number(&table, busy_part_of(result, worker));
         cv_table_number(&table, worker->speed_ups / unit);
-        cv_table_number(&table, worker->latency_s * 1e3);
+        cv_table_number(&table, isnan(worker->starts_s)
+                                    ? NAN
+                                    : worker->starts_s / (double)worker->chunks * 1e3);
         if (remote) {
             cv_table_number(&table, worker->bandwidth_ups / 1e6);
             cv_table_number(&table, worker->link_latency_s * 1e3);
@@ -230,8 +352,11 @@ static void summary_text(const struct cleave_execution_result *result, double pr
     if (!empty)
         head_text(result, predicted_s, file);
     left_text(result, file);
-    if (!empty)
-        workers_text(result, file);
+    if (empty)
+        return;
+    parts_text(result, file);
+    alone_text(result, file);
+    workers_text(result, file);
 }
 
 void cv_run_summary(const struct cleave_execution_result *result,
@@ -239,7 +364,7 @@ void cv_run_summary(const struct cleave_execution_result *result,
                     int exit_status)
 {
     if (values->json)
-        summary_json(result, report->predicted_s, exit_status,
+        summary_json(result, values, report, exit_status,
                      report->result_on_stdout ? stderr : stdout);
     else
         summary_text(result, report->predicted_s, exit_status, stderr);

@@ -115,6 +115,7 @@ static void job_ended(void *context, struct cv_slot *slot, enum cv_slot_end end)
     enum cleave_status status = CLEAVE_OK;
     struct cleave_error err;
 
+    fold->counts.seconds += cv_clock_s() - slot->start_s;
     if (end != CV_SLOT_DONE) {
         cv_store_drop(slot->store);
         slot->store = NULL;

@@ -74,9 +74,11 @@ enum cleave_status cv_fold_result(struct cv_fold *fold, struct cv_store **out,
 /* Bytes of the input that the result is of, with those that were skipped. */
 uint64_t cv_fold_covered(const struct cv_fold *fold);
 
-/* Commands that were started, and how many of them because one before had failed. */
+/* Commands that were started, how many of them because one before had failed, and how long
+ * they took together. */
 struct cv_fold_counts {
     uint64_t calls, retries;
+    double seconds;
 };
 struct cv_fold_counts cv_fold_counts(const struct cv_fold *fold);
 

@@ -239,6 +239,7 @@ enum cleave_status cv_kept_order(struct cv_kept_orders *orders,
         return cv_fail_memory(err, "the reduction");
     *order = (struct cv_kept_order){ .step = *step,
                                      .id = MADE | orders->numbered++,
+                                     .given_s = cv_clock_s(),
                                      .next = orders->under_way };
     orders->under_way = order;
     orders->busy[step->at]++;

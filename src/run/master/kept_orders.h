@@ -13,6 +13,7 @@ struct cv_kept_order {
     struct cv_fold_step step;
     uint64_t id;                       /* the name of what it makes                    */
     uint64_t names[CV_FOLD_STEP_MOST]; /* of its parts, where they are folded          */
+    double given_s;                    /* when it was                                  */
     struct cv_kept_order *next;
 };
 

@@ -57,14 +57,17 @@ static void fail(struct kept *kept, const struct cleave_error *err)
 
 /* --- words from hosts --------------------------------------------------------------------- */
 
-/* How often it was tried: as often as it may be. */
-static void count_tries(struct kept *kept, uint64_t tries)
+/* How often it was tried: as often as it may be. Its time is that until it was heard of,
+ * with that of moving its parts. */
+static void count_tries(struct kept *kept, uint64_t tries,
+                        const struct cv_kept_order *order)
 {
     const uint64_t most = (uint64_t)kept->retries + 1;
     const uint64_t counted = tries > most ? most : tries;
 
     kept->counts.calls += counted;
     kept->counts.retries += counted > 0 ? counted - 1 : 0;
+    kept->counts.seconds += cv_clock_s() - order->given_s;
 }
 
 static void folded(struct kept *kept, const struct cv_host *host,
@@ -76,7 +79,7 @@ static void folded(struct kept *kept, const struct cv_host *host,
         cv_kept_say(&kept->orders, host->first, CV_FRAME_FORGET, head->chunk, 0);
         return;
     }
-    count_tries(kept, tries);
+    count_tries(kept, tries, order);
     cv_fold_plan_done(kept->plan, &order->step, order->id, head->value);
     cv_kept_order_end(&kept->orders, order);
 }
@@ -90,7 +93,7 @@ static void fold_failed(struct kept *kept, const struct cv_frame_head *head,
 
     if (order == NULL)
         return;
-    count_tries(kept, tries);
+    count_tries(kept, tries, order);
     cv_fold_plan_undo(kept->plan, &order->step);
     cv_fail(&err, CLEAVE_EENGINE, "%s on %u partial results%s",
             cv_shown(text, strlen(text), shown, sizeof shown), order->step.count,

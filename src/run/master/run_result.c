@@ -20,6 +20,18 @@ static const char *keep(struct cleave_execution_result *result, const char *text
     return kept != NULL ? kept : "";
 }
 
+/* What starting its commands took: as it was seen, else by the line through what chunks of
+ * different sizes took. That says nothing of a command that stays; NAN: nothing does. */
+static double starts_of(const struct cv_tally *tally,
+                        const struct cleave_worker_result *worker, bool stays)
+{
+    if (tally->starts > 0)
+        return fmin(tally->starts_s, worker->busy_s);
+    return worker->latency_s > 0 && !stays
+               ? fmin(worker->latency_s * (double)worker->chunks, worker->busy_s)
+               : NAN;
+}
+
 static void sum_worker(const struct cv_real_run *run, uint32_t place,
                        struct cleave_execution_result *result,
                        struct cleave_worker_result *out)
@@ -42,6 +54,7 @@ static void sum_worker(const struct cv_real_run *run, uint32_t place,
         out->return_bandwidth_ups = out->bandwidth_ups;
         out->return_latency_s = out->link_latency_s;
     }
+    out->starts_s = starts_of(worker, out, run->asked->persistent);
 }
 
 /* Bytes in a second, if its processor or its link, whatever is slower, had never waited. */
@@ -220,6 +233,42 @@ static enum cleave_status account(const struct cv_books *books,
     return status;
 }
 
+/* --- where the time went ------------------------------------------------------------------ */
+
+static uint32_t count_there(const struct cv_real_run *run,
+                            const struct cleave_execution_result *result)
+{
+    uint32_t count = 0;
+
+    for (uint32_t w = 0; w < result->nworkers; w++)
+        count += result->workers[w].chunks > 0 || cv_staff_there(&run->staff, w);
+    return count;
+}
+
+/* The workers are summed up. Where only of some is known what starts took, the others are
+ * thought to be like them. */
+static void sum_time(struct cleave_execution_result *result, double folds_s)
+{
+    const double whole_s = result->there * fmax(0, result->seconds - result->connect_s);
+    double busy_s = 0, chunks = 0, seen_s = 0, seen = 0;
+
+    for (uint32_t w = 0; w < result->nworkers; w++) {
+        const struct cleave_worker_result *worker = &result->workers[w];
+
+        busy_s += worker->busy_s;
+        chunks += (double)worker->chunks;
+        if (worker->chunks == 0 || isnan(worker->starts_s))
+            continue;
+        seen += (double)worker->chunks;
+        seen_s += worker->starts_s;
+    }
+    result->starts_s = seen > 0 ? fmin(busy_s, seen_s / seen * chunks) : NAN;
+    result->work_s = busy_s - (seen > 0 ? result->starts_s : 0);
+    result->folds_s = fmin(folds_s, fmax(0, whole_s - busy_s));
+    result->waiting_s = fmax(0, whole_s - busy_s - result->folds_s);
+    result->alone_s = chunks > 0 ? result->work_s + (seen > 0 ? seen_s / seen : 0) : NAN;
+}
+
 /* --- all of it ---------------------------------------------------------------------------- */
 
 struct cleave_execution_result *cv_run_sum_up(const struct cv_real_run *run,
@@ -270,6 +319,8 @@ struct cleave_execution_result *cv_run_sum_up(const struct cv_real_run *run,
     }
     if (speed > 0)
         result->bound_s = run->books.done / speed;
+    result->there = count_there(run, result);
+    sum_time(result, folds.seconds);
     return result;
 }
 

@@ -15,6 +15,8 @@ struct cv_tally {
     struct cv_time_fit compute;
     struct cv_time_fit link, back; /* of hosts                                         */
     uint64_t taken_back;           /* chunks that were, before they arrived            */
+    uint64_t starts;               /* commands whose first read of input was seen      */
+    double starts_s;               /* from their start until then                      */
 };
 
 /* All is borrowed but the hosts. */

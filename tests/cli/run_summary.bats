@@ -1,0 +1,96 @@
+# run_summary.bats -- where the time of a run went, in words and as JSON.
+# SPDX-License-Identifier: MIT
+load helper
+
+prepare() {
+    T=$BATS_TEST_TMPDIR
+    cd "$T" || return 1
+}
+
+# lines LENGTH... -- a file of lines so long, so that chunks of one line differ in size.
+lines() {
+    for length; do printf "%0${length}d\n" 0; done >in
+}
+
+# adds_up WORKERS -- the parts in $output are all of the time of so many workers.
+adds_up() {
+    awk -v elapsed="$(number elapsed_s)" -v connecting="$(number connecting_s)" -v made="$(number makespan_s)" \
+        -v work="$(number work_s)" -v starts="$(number starts_s)" -v folds="$(number folds_s)" \
+        -v waiting="$(number waiting_s)" -v workers="$1" 'BEGIN {
+        d = connecting + made - elapsed; e = work + starts + folds + waiting - workers * made
+        if (d * d > 1e-12 || e * e > 1e-12 || waiting < 0 || work < 0) {
+            print "the parts do not add up: " d " s and " e " s over"; exit 1 }
+    }'
+}
+
+@test "a run that was slower than one worker alone says so, and why" {
+    prepare
+    lines 10 9000 30 20000 10 15000
+    "$CLEAVE" run -i in -j 2 --block 1 -- sh -c 'sleep 0.2; cat' >out 2>err
+    cmp in out
+    grep -qE '^cleave: 44056 bytes in [0-9.]+ s, 6 chunks$' err
+    grep -qE '^cleave: of the time of 2 workers: work [0-9.]+%, starts [0-9.]+%, waiting [0-9.]+%$' err
+    grep -qE '^cleave: slower than one worker alone, about [0-9.]+ s: starting the command 6 times took [0-9.]+ s in all; larger chunks \(--block SIZE\), ' err
+    # Starts are the larger part by far.
+    sed -n 's/.*: work \([0-9.]*\)%, starts \([0-9.]*\)%.*/\1 \2/p' err | awk '{ exit !($1 < $2) }'
+    # In no time at all it does not matter what it was spent on.
+    seq 100 | "$CLEAVE" run -j 2 -- cat >out 2>err
+    run ! grep -q 'starting the command' err
+}
+
+@test "a run that gained says what one worker would have taken" {
+    prepare
+    seq 100 >in
+    "$CLEAVE" run -i in -j 2 --block 146 -- sh -c 'cat; sleep 0.4' >out 2>err
+    grep -qE '^cleave: one worker alone would have taken at most about 0\.[89][0-9]* s$' err ||
+        grep -qE '^cleave: one worker alone would have taken (at most )?about [1-9]' err
+    run ! grep -q slower err
+    # Chunks of one size do not tell what a start takes: that is not shown as nothing.
+    if ! grep -qE '^cleave: of the time of 2 workers: work [0-9.]+%, starts [0-9.]+%, waiting' err; then
+        grep -qE '^cleave: of the time of 2 workers: work and starts [0-9]+%, waiting' err
+        grep -qE '^  w0 .* -$' err
+    fi
+    # One worker cannot gain; a part of a run says nothing of the whole.
+    "$CLEAVE" run -i in -j 1 --block 1k -- sh -c 'cat; sleep 0.2' >out 2>err
+    run ! grep -q 'alone' err
+    "$CLEAVE" run -i in -j 2 --block 146 -- sh -c 'cat; sleep 0.2; false' >out 2>err || status=$?
+    run ! grep -q 'alone' err
+}
+
+@test "the parts of the time are all of it" {
+    prepare
+    lines 10 9000 30 20000 10 15000
+    cleave 0 run -i in -j 3 --block 1 --json -o out -- sh -c 'sleep 0.05; cat'
+    adds_up 3
+    awk -v folds="$(number folds_s)" 'BEGIN { exit folds != 0 }'
+    cleave 0 run -i in -j 2 --block 1 --json -o out --reduce 'sleep 0.1; cat' -- cat
+    adds_up 2
+    awk -v folds="$(number folds_s)" 'BEGIN { exit !(folds >= 0.1) }'
+    printf 'workers:\n  - {name: a, slots: 2, speed: 1e6, bandwidth: 1e9}\n' >hosts.yaml
+    cleave 0 run -i in --hosts hosts.yaml --block 1 --json -o out -- sh -c 'sleep 0.05; cat'
+    adds_up 2
+    awk -v connecting="$(number connecting_s)" 'BEGIN { exit !(connecting > 0) }'
+    # One start and all the work.
+    awk -v alone="$(number alone_s)" -v work="$(number work_s)" -v starts="$(number starts_s)" \
+        'BEGIN { d = work + starts / 6 - alone; exit d * d > 1e-12 }'
+}
+
+@test "a reduction that costs more than it gains is named" {
+    prepare
+    seq 100 >in
+    "$CLEAVE" run -i in -j 2 --block 146 --reduce 'sleep 0.5; cat' -- cat >out 2>err
+    grep -qE '^cleave: slower than one worker alone, .*: the command that reduces took [0-9.]+ s in all$' err
+    grep -qE ', folds [0-9]+%, ' err
+}
+
+@test "JSON says what was run on what" {
+    prepare
+    seq 10 >in
+    seq 5 >'a "b"'
+    cleave 0 run -i in -i 'a "b"' -j 1 --json -o out -- sh -c 'cat; :' 'x y'
+    valid_json
+    [ "$(echo "$output" | tr -d '\n ' | grep -o '"command":\[[^]]*\]')" = '"command":["sh","-c","cat;:","xy"]' ]
+    [ "$(echo "$output" | tr -d '\n' | grep -o '"inputs": *\[[^]]*\]' | tr -d ' ')" = '"inputs":["in","a\"b\""]' ]
+    seq 3 | "$CLEAVE" run -j 1 --json -o out cat >json
+    grep -q '"inputs": \[\],' json
+}
