@@ -44,7 +44,8 @@ struct cleave_attempt {
 struct cleave_progress {
     double elapsed_s;
     double done, total; /* bytes; total is INFINITY while a stream is open            */
-    double read;        /* bytes of chunks under way that commands have read for sure */
+    double read;        /* bytes of chunks under way that commands have read; of those on
+                           hosts about so many                                       */
     uint64_t chunks, failed;
     uint32_t busy, workers;
 };

@@ -131,12 +131,12 @@ static bool locale_is_utf8(void)
     return false;
 }
 
-static unsigned screen_width(void)
+static unsigned screen_width(int fd)
 {
     struct winsize size;
     const char *columns = getenv("COLUMNS");
 
-    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
+    if (ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0)
         return size.ws_col;
     if (columns != NULL && columns[0] >= '1' && columns[0] <= '9') {
         char *end;
@@ -148,15 +148,19 @@ static unsigned screen_width(void)
     return 80;
 }
 
-struct cv_screen cv_screen_facts(void)
+struct cv_screen cv_screen_of(int fd)
 {
     const char *no_colour = getenv("NO_COLOR"), *terminal = getenv("TERM");
-    struct cv_screen screen = { .width = screen_width(), .utf8 = locale_is_utf8() };
+    struct cv_screen screen = { .width = screen_width(fd), .utf8 = locale_is_utf8() };
 
-    screen.colour = isatty(STDOUT_FILENO) &&
-                    (no_colour == NULL || no_colour[0] == '\0') && terminal != NULL &&
-                    strcmp(terminal, "dumb") != 0;
+    screen.colour = isatty(fd) && (no_colour == NULL || no_colour[0] == '\0') &&
+                    terminal != NULL && strcmp(terminal, "dumb") != 0;
     return screen;
+}
+
+struct cv_screen cv_screen_facts(void)
+{
+    return cv_screen_of(STDOUT_FILENO);
 }
 
 void cv_screen_narrow(struct cv_screen *screen, uint64_t width)

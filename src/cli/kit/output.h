@@ -39,14 +39,16 @@ int cv_finish_output(int status);
 enum { CV_ECHO_ROOM = 80 };
 const char *cv_echo(const char *text, char buffer[CV_ECHO_ROOM]);
 
-/* What stdout can show. */
+/* What a terminal can show. */
 struct cv_screen {
     unsigned width; /* columns                                        */
     bool utf8;      /* the locale says so                             */
     bool colour;    /* a terminal, and NO_COLOR is unset or empty     */
 };
 
+/* Of stdout; of another descriptor. */
 struct cv_screen cv_screen_facts(void);
+struct cv_screen cv_screen_of(int fd);
 /* Take the width that --width asked for; without (0), at least 40 columns. */
 void cv_screen_narrow(struct cv_screen *screen, uint64_t width);
 

@@ -192,7 +192,8 @@ static const struct cv_option report_options[] = {
       .help = "Only show the plan: chunks, finish time and bound, by what the platform "
               "file says of the workers (without --hosts a guess)." },
     { .name = "--bar", .value = 1, .offset = FIELD(bar),
-      .help = "Show how far it is, on standard error if that is a terminal." },
+      .help = "Draw a bar on standard error, if that is a terminal: how much commands have "
+              "read, and how long the rest will take." },
     { .name = "--progress", .kind = CV_OPTION_TEXT, .argument = "plain",
       .offset = FIELD(progress),
       .help = "Write a line about the progress now and then, for logs." },

@@ -8,16 +8,24 @@
 #include "base/fail.h"
 #include "cli/kit/counted.h"
 #include "cli/kit/output.h"
+#include "report/terminal/bar.h"
 #include "report/terminal/table.h"
 
 /* Seconds between two lines of plain progress, and between two looks of the bar. */
 static const double PLAIN_S = 10, BAR_S = 0.2;
 
+enum {
+    LEAST_BAR = 8,   /* columns; a shorter one says nothing        */
+    FACTS_WIDE = 70, /* what facts beside the bar need most of the time */
+};
+
 int cv_run_report_open(struct cv_run_report *report, const struct cv_run_options *values)
 {
     *report = (struct cv_run_report){ .bar = values->bar && isatty(STDERR_FILENO),
                                       .plain = values->progress != NULL,
+                                      .facts_wide = FACTS_WIDE,
                                       .predicted_s = NAN };
+    cv_pace_init(&report->pace, 0);
     return cv_job_log_open(&report->log, values->dry_run ? NULL : values->joblog,
                            values->resume != 0);
 }
@@ -34,49 +42,111 @@ void cv_run_attempted(void *context, const struct cleave_attempt *attempt)
     cv_job_log_add(&report->log, attempt);
 }
 
-static void put_time(FILE *file, double seconds)
+static void add_time(struct cv_text *text, double seconds)
 {
     if (seconds >= 3600)
-        fprintf(file, "%.0fh%02.0fm", floor(seconds / 3600),
-                floor(fmod(seconds, 3600) / 60));
+        cv_text_add(text, "%.0fh%02.0fm", floor(seconds / 3600),
+                    floor(fmod(seconds, 3600) / 60));
     else if (seconds >= 60)
-        fprintf(file, "%.0fm%02.0fs", floor(seconds / 60), floor(fmod(seconds, 60)));
+        cv_text_add(text, "%.0fm%02.0fs", floor(seconds / 60), floor(fmod(seconds, 60)));
     else
-        fprintf(file, "%.1fs", seconds);
+        cv_text_add(text, "%.1fs", seconds);
+}
+
+/* With as many digits as do not make the rest of the line tremble. */
+static void add_bytes(struct cv_text *text, double bytes)
+{
+    static const char *const units[] = { "B", "kB", "MB", "GB", "TB", "PB" };
+    size_t unit = 0;
+
+    for (; unit + 1 < sizeof units / sizeof *units && bytes >= 1e3; unit++)
+        bytes /= 1e3;
+    cv_text_add(text, "%.*f %s", unit > 0 ? 1 : 0, bytes, units[unit]);
+}
+
+/* What matters most comes first: a line that is too long is cut off. */
+static void add_facts(struct cv_text *text, const struct cleave_progress *progress,
+                      double done, double left_s)
+{
+    const bool known = isfinite(progress->total);
+    char chunks[CV_COUNTED_ROOM];
+
+    add_time(text, progress->elapsed_s);
+    if (known && done >= progress->total) {
+        cv_text_add(text, ", all is read");
+    } else if (known && !isnan(left_s)) {
+        cv_text_add(text, ", ");
+        add_time(text, left_s);
+        cv_text_add(text, " to go");
+    }
+    cv_text_add(text, "  ");
+    add_bytes(text, done);
+    if (known) {
+        cv_text_add(text, " of ");
+        add_bytes(text, progress->total);
+    }
+    cv_text_add(text, "  %s  %u of %u busy",
+                cv_counted(progress->chunks, "chunk", chunks), progress->busy,
+                progress->workers);
+    if (progress->failed > 0)
+        cv_text_add(text, "  %llu failed", (unsigned long long)progress->failed);
+}
+
+/* The bar takes the columns that the facts leave. It gets shorter when they need more, but
+ * does not tremble with them; where too few are left there is none. */
+static void draw_bar(struct cv_run_report *report, double part, const char *facts)
+{
+    const struct cv_screen screen = cv_screen_of(STDERR_FILENO);
+    const size_t room = screen.width - 1;
+    const size_t wide = strlen(facts) + (isnan(part) ? 0 : sizeof " 100%  " - 1);
+    struct cv_text text = { NULL, 0, 0, false };
+
+    report->facts_wide = wide > report->facts_wide ? wide : report->facts_wide;
+    if (!isnan(part) && room >= report->facts_wide + LEAST_BAR)
+        cv_bar_add(&text, part, (unsigned)(room - report->facts_wide), screen.utf8);
+    if (!isnan(part))
+        cv_text_add(&text, " %3.0f%%  ", floor(100 * part));
+    cv_text_add(&text, "%s", facts);
+    if (!text.failed && wide > room) /* ASCII, there is no bar */
+        text.bytes[room] = '\0';
+    if (!text.failed)
+        fprintf(stderr, "\r%s\033[K", text.bytes);
+    fflush(stderr);
+    cv_text_done(&text);
+    report->drawn = true;
 }
 
 void cv_run_progress(void *context, const struct cleave_progress *progress)
 {
     struct cv_run_report *report = context;
     const bool known = isfinite(progress->total) && progress->total > 0;
-    const double done = progress->done + progress->read;
-    const double part = known ? fmin(1, done / progress->total) : 0;
     const double pause_s = report->plain ? PLAIN_S : BAR_S;
-    char number[CV_NUMBER_ROOM], chunks[CV_COUNTED_ROOM];
+    struct cv_text text = { NULL, 0, 0, false };
+    double part = NAN, left_s = NAN;
 
+    /* A chunk that is tried again is read again; what was shown stays. */
+    report->done = fmax(report->done, progress->done + progress->read);
+    if (known) {
+        report->done = fmin(report->done, progress->total);
+        left_s = cv_pace_left(&report->pace, progress->elapsed_s, report->done,
+                              progress->total);
+        /* What is read is not done. */
+        part = fmin(report->done / progress->total,
+                    progress->done < progress->total ? 0.99 : 1);
+    }
     if (progress->elapsed_s < report->shown_s + pause_s)
         return;
     report->shown_s = progress->elapsed_s;
-    if (report->bar)
-        fprintf(stderr, "\r\033[K");
-    fprintf(stderr, "%s", report->plain ? "cleave: " : "");
-    if (known)
-        fprintf(stderr, "%3.0f%%  ", 100 * part);
-    fprintf(stderr, "%sB  %s  %u of %u busy  ", cv_show_units(done, number),
-            cv_counted(progress->chunks, "chunk", chunks), progress->busy,
-            progress->workers);
-    put_time(stderr, progress->elapsed_s);
-    if (known && part > 0) {
-        fprintf(stderr, ", ");
-        put_time(stderr, progress->elapsed_s * (1 / part - 1));
-        fprintf(stderr, " to go");
-    }
-    if (progress->failed > 0)
-        fprintf(stderr, "  %llu failed", (unsigned long long)progress->failed);
-    if (report->plain)
-        fprintf(stderr, "\n");
-    fflush(stderr);
-    report->drawn = report->bar;
+    add_facts(&text, progress, report->done, left_s);
+    if (text.failed)
+        return;
+    if (!report->plain)
+        draw_bar(report, part, text.bytes);
+    else if (isnan(part))
+        fprintf(stderr, "cleave: %s\n", text.bytes);
+    else
+        fprintf(stderr, "cleave: %3.0f%%  %s\n", floor(100 * part), text.bytes);
+    cv_text_done(&text);
 }
 
 void cv_run_progress_end(struct cv_run_report *report)

@@ -4,12 +4,16 @@
 #define CV_RUN_REPORT_H
 #include "cli/run/job_log.h"
 #include "cli/run/run_options.h"
+#include "report/terminal/pace.h"
 
 struct cv_run_report {
     struct cv_job_log log;
     bool bar, plain, drawn;
-    bool result_on_stdout;      /* the summary must not be between outputs */
-    double shown_s;             /* when the progress was shown last  */
+    bool result_on_stdout; /* the summary must not be between outputs */
+    double shown_s;        /* when the progress was shown last  */
+    double done;           /* as it is shown: it never falls    */
+    size_t facts_wide;     /* columns that facts beside the bar have needed */
+    struct cv_pace pace;
     double predicted_s;         /* by the plan; NAN: none            */
     const char *const *command; /* borrowed, ends with NULL     */
     /* To read the hosts again: */

@@ -1,6 +1,7 @@
 /* desk.c -- chunks under way, and whose they are. SPDX-License-Identifier: MIT */
 #include "run/master/desk.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/fail.h"
@@ -94,6 +95,74 @@ struct cv_errand *cv_desks_last(const struct cv_desks *desks, uint32_t worker)
             (last == NULL || desk->errands[i].chunk > last->chunk))
             last = &desk->errands[i];
     return last;
+}
+
+/* What the worker does, by its rate so far, in the time since then. */
+static double worth(const struct cv_time_fit *fit, double since_s, double now_s)
+{
+    double latency_s, rate_ups;
+
+    cv_time_fit_line(fit, &latency_s, &rate_ups);
+    return rate_ups * fmax(0, now_s - since_s - latency_s);
+}
+
+/* What has been fed but for what is in the pipe. When all of it was, the pipe is closed: then
+ * what may be there goes by the rate. Of a command that stays nothing is known before its
+ * answer. */
+static double read_here(const struct cv_slot *slot, const struct cv_time_fit *fit,
+                        double now_s)
+{
+    const struct cv_range body = slot->piece.body;
+    const double fed = (double)(cv_slot_fed(slot) - body.begin);
+    double unread;
+
+    if (slot->steady.given)
+        return 0;
+    unread = slot->in.fd >= 0 ? (double)cv_feed_unread(&slot->in.feed)
+                              : fmin(fed, (double)slot->in.feed.width);
+    if (slot->in.fd < 0)
+        unread -= fmin(unread, worth(fit, fmax(slot->start_s, slot->in.fed_s), now_s));
+    return fmax(0, fed - unread);
+}
+
+/* Of pieces that are there, a worker is at the one that came first. */
+static double read_there(const struct cv_desk *desk, const struct cv_time_fit *fit,
+                         double now_s)
+{
+    const struct cv_errand *first = NULL;
+    double since_s = 0;
+
+    for (uint32_t i = 0; i < desk->nerrands; i++) {
+        const struct cv_remote *remote = &desk->errands[i].slot.remote;
+
+        since_s = fmax(since_s, remote->computed_s);
+        if (desk->errands[i].slot.busy && remote->arrived && !remote->computed &&
+            (first == NULL || remote->arrived_s < first->slot.remote.arrived_s))
+            first = &desk->errands[i];
+    }
+    if (first == NULL)
+        return 0;
+    since_s = fmax(since_s, first->slot.remote.arrived_s);
+    return fmin((double)(first->slot.piece.end - first->slot.piece.begin),
+                worth(fit, since_s, now_s));
+}
+
+double cv_desks_read(const struct cv_desks *desks, const struct cv_staff *staff,
+                     double now_s)
+{
+    double sum = 0;
+
+    for (uint32_t w = 0; w < desks->count; w++) {
+        const struct cv_desk *desk = &desks->items[w];
+
+        if (staff->host_of[w] != NULL)
+            sum += read_there(desk, &staff->tallies[w].compute, now_s);
+        for (uint32_t i = 0; i < desk->nerrands && staff->host_of[w] == NULL; i++)
+            if (desk->errands[i].slot.busy)
+                sum +=
+                    read_here(&desk->errands[i].slot, &staff->tallies[w].compute, now_s);
+    }
+    return sum;
 }
 
 void cv_desks_stop(struct cv_desks *desks)

@@ -6,6 +6,7 @@
 #ifndef CV_DESK_H
 #define CV_DESK_H
 #include "run/fails/history.h"
+#include "run/master/staff.h"
 #include "run/slot/slot.h"
 
 struct cv_errand {
@@ -57,6 +58,12 @@ struct cv_errand *cv_desks_free(const struct cv_desks *desks, uint32_t worker);
 bool cv_desks_accuse(const struct cv_desks *desks, uint32_t party);
 /* The one of the worker's own that would be last, or NULL. */
 struct cv_errand *cv_desks_last(const struct cv_desks *desks, uint32_t worker);
+
+/* Bytes of errands under way that their commands have read. Of those on hosts, and of the
+ * last pipe full of others, that is not known: it is what the worker does in the time that
+ * has passed since. */
+double cv_desks_read(const struct cv_desks *desks, const struct cv_staff *staff,
+                     double now_s);
 
 /* Ask all that is under way to end. */
 void cv_desks_stop(struct cv_desks *desks);

@@ -16,6 +16,8 @@
 
 struct engine;
 
+static const double LOOK_S = 0.1; /* between two looks at the progress */
+
 /* A time at which the policy wants to be asked again; used for another when it is over. */
 struct wake {
     struct engine *engine;
@@ -30,6 +32,7 @@ struct engine {
     struct wake *wakes;      /* owned                                                  */
     uint32_t sleeping;       /* how many of them are set                               */
     struct cv_watch input;
+    double shown_s;  /* when the progress was shown last                               */
     bool listening;  /* to the stream                                                  */
     bool open_ended; /* a stream, of which nobody has said that it has ended           */
 };
@@ -242,40 +245,31 @@ static enum cleave_status real_submit(void *instance, const struct cleave_order 
 
 /* --- waiting ------------------------------------------------------------------------------ */
 
-/* Of chunks under way, what their commands have read, but for what may be in the pipe. Of
- * a command that stays nothing is known before its answer. */
-static double read_by_commands(const struct cv_real_run *run)
+/* Often enough for the eye: to look at all pipes costs more than to wake up. */
+static void show_progress(struct engine *engine)
 {
-    double sum = 0;
-
-    for (uint32_t w = 0; !run->asked->persistent && w < run->desks.count; w++)
-        for (uint32_t i = 0; i < run->desks.items[w].nerrands; i++) {
-            const struct cv_slot *slot = &run->desks.items[w].errands[i].slot;
-            const uint64_t unsure = slot->piece.body.begin + CV_PIPE_WIDE;
-
-            if (slot->busy && cv_slot_fed(slot) > unsure)
-                sum += (double)(cv_slot_fed(slot) - unsure);
-        }
-    return sum;
-}
-
-static void show_progress(const struct cv_real_run *run)
-{
+    const struct cv_real_run *run = engine->run;
     const struct cleave_execution *asked = run->asked;
     const struct cv_books *books = &run->books;
+    const double now_s = cv_clock_s();
+    uint32_t busy = 0;
 
-    if (asked->tell.progress != NULL)
-        asked->tell.progress(asked->tell.context,
-                             &(struct cleave_progress){
-                                 .elapsed_s = cv_clock_s() - run->news.began_s,
-                                 .done = books->done,
-                                 .read = read_by_commands(run),
-                                 .total = cv_source_total(books->source),
-                                 .chunks = books->chunks,
-                                 .failed = books->failed,
-                                 .busy = books->running,
-                                 .workers = run->staff.nworkers,
-                             });
+    if (asked->tell.progress == NULL || now_s < engine->shown_s + LOOK_S)
+        return;
+    engine->shown_s = now_s;
+    for (uint32_t w = 0; w < run->staff.first_spare; w++)
+        busy += cv_desks_busy(&run->desks, w);
+    asked->tell.progress(asked->tell.context,
+                         &(struct cleave_progress){
+                             .elapsed_s = now_s - run->news.began_s,
+                             .done = books->done,
+                             .read = cv_desks_read(&run->desks, &run->staff, now_s),
+                             .total = cv_source_total(books->source),
+                             .chunks = books->chunks,
+                             .failed = books->failed,
+                             .busy = busy,
+                             .workers = run->staff.first_spare,
+                         });
 }
 
 /* Whether nothing will happen any more. Who sleeps with nothing left to do need not be
@@ -347,9 +341,9 @@ static enum cleave_status real_wait(void *instance, struct cleave_event *out,
         CV_TRY(check_open(engine, err));
         if (!run->halted)
             CV_TRY(cv_outlet_work(run->outlet, err));
-        show_progress(run);
-        CV_TRY(cv_poller_wait(run->poller, run->asked->tell.progress != NULL ? 0.2 : -1,
-                              err));
+        show_progress(engine);
+        CV_TRY(cv_poller_wait(run->poller,
+                              run->asked->tell.progress != NULL ? LOOK_S : -1, err));
     }
 }
 

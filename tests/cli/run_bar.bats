@@ -1,0 +1,73 @@
+# run_bar.bats -- what cleave run --bar draws. SPDX-License-Identifier: MIT
+load helper
+
+# A file of 10 MB and a command that reads 3 MB of them, waits for the file `go` and then
+# reads the rest: more than a pipe holds.
+prepare() {
+    command -v script >/dev/null || skip "script(1) is not there"
+    T=$BATS_TEST_TMPDIR
+    cd "$T" || return 1
+    yes 123456789 | head -n 1000000 >in
+    printf '#!/bin/sh\nhead -c 3000000 >/dev/null\nwhile [ ! -e %s/go ]; do sleep 0.02; done\ncat >/dev/null\n' "$T" >some
+    chmod +x some
+}
+
+# draws COLUMNS TEXT ARGUMENT... -- cleave run --bar on a terminal so wide shows the text before
+# the command may go on; all that it drew is in the file drawn.
+draws() {
+    local columns=$1 text=$2 command
+    shift 2
+    rm -f go drawn
+    command="stty cols $columns rows 40; $(printf '%q ' "$CLEAVE" run -q --bar -o out "$@")"
+    TERM=xterm timeout 60 script -qec "$command" /dev/null >drawn 2>&1 3>&- &
+    local job=$!
+    for _ in $(seq 500); do
+        ! grep -qF -- "$text" drawn || break
+        sleep 0.02
+    done
+    touch go
+    wait $job
+    tr '\r' '\n' <drawn | sed 's/\x1b\[K//g' >lines
+    grep -F -- "$text" lines || {
+        echo "expected to see: $text"
+        tail -n 5 lines
+        return 1
+    }
+}
+
+@test "the bar shows what commands have read" {
+    prepare
+    draws 100 ' 30%  ' -i in -j 1 --block 20M -- ./some
+    # A bar of '#', as wide as the terminal leaves it.
+    grep -qE '^#{8}\.{21}  30%  [0-9.]+s, [0-9.]+s to go  3\.0 MB of 10\.0 MB  0 chunks  1 of 1 busy$' lines ||
+        grep -qE '^#{8}\.{21}  30%  [0-9.]+s  3\.0 MB of 10\.0 MB  0 chunks  1 of 1 busy$' lines
+    # It never fills the last column, in which some terminals begin a new line.
+    [ "$(grep '%  ' lines | awk '{ print length }' | sort -n | tail -n 1)" -le 99 ]
+}
+
+@test "the bar is of blocks where there is UTF-8" {
+    prepare
+    export LC_ALL=C.UTF-8
+    draws 100 ' 30%  ' -i in -j 1 --block 20M -- ./some
+    grep -qE '^████████(▋|▊)░+  30%' lines
+}
+
+@test "a narrow terminal gets what matters, a stream no part of the whole" {
+    prepare
+    draws 40 ' 30%  ' -i in -j 1 --block 20M -- ./some
+    grep -qE '^  30%  [0-9.]+s' lines
+    [ "$(grep '%  ' lines | awk '{ print length }' | sort -n | tail -n 1)" -le 39 ]
+    mkfifo pipe
+    { cat in; until [ -e go ]; do sleep 0.02; done; } >pipe &
+    draws 100 'chunk' -i pipe -j 1 -- cat
+    grep -qE '^[0-9.]+s  [0-9.]+ [kM]?B  [0-9]+ chunks?  [0-9] of 1 busy$' lines
+    run ! grep -q 'to go' lines
+    wait
+}
+
+@test "nothing is drawn where there is no terminal" {
+    prepare
+    touch go
+    "$CLEAVE" run -q --bar -i in -o out -- ./some 2>err
+    [ ! -s err ]
+}
