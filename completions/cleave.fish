@@ -240,7 +240,7 @@ complete -c cleave -n '__fish_seen_subcommand_from run' -l journal -r -F -d 'Kee
 complete -c cleave -n '__fish_seen_subcommand_from run' -l resume -d 'Do not do again what the journal holds, as long as its input has not'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l overwrite -d 'Forget what the journal holds'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l joblog -r -F -d 'Write a line for every end of a command, with the columns of GNU'
-complete -c cleave -n '__fish_seen_subcommand_from run' -l dry-run -d 'Only show the plan: chunks, finish time and bound, by what the platform'
+complete -c cleave -n '__fish_seen_subcommand_from run' -l dry-run -d 'Only show the command and the plan: chunks, finish time and bound, by'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l bar -d 'Draw a bar on standard error, if that is a terminal: how much commands'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l progress -x -a 'plain' -d 'Write a line about the progress now and then, for logs'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l trace -r -F -d 'Write every event and order to this file, as JSON lines'

@@ -166,11 +166,37 @@ stop() {
     [ "$(grep -c '^  ' err)" -eq 2 ]
 }
 
-@test "--dry-run says that it guesses" {
+@test "--dry-run says that it guesses, or what it goes by" {
     prepare
     cleave 0 run --dry-run -i in cat
-    has "Nothing is known of these workers: the times are a guess"
+    has "times     a guess: nothing is known of these workers"
     printf 'workers:\n  - {name: a, speed: 1e6, bandwidth: 1e9}\n' >one.yaml
     cleave 0 run --dry-run --hosts one.yaml -i in cat
     lacks "guess"
+    has "times     by the costs that the platform file declares"
+    cleave 0 calibrate -i in -j 2 -o two.yaml -- cat
+    cleave 0 run --dry-run --hosts two.yaml -i in cat
+    lacks "guess"
+    has "times     by the costs that 'cleave calibrate' has measured"
+}
+
+@test "--dry-run shows the command and the first chunks" {
+    prepare
+    seq 5 >more
+    cleave 0 run --dry-run -i in -i more -j 'a,b:nice -n 19' --block 30 -- sh -c 'cat; :'
+    [ "${lines[0]}" = "command   sh -c 'cat; :'" ]
+    [ "${lines[1]}" = "  b: nice -n 19 sh -c 'cat; :'" ]
+    [ "${lines[2]}" = "input     in and 1 more, cut at lines" ]
+    has "  chunk  worker  about bytes  starts s  ends s"
+    [ "$(grep -cE '^ +[1-6]  [ab] +30 ' <<<"$output")" -eq 6 ]
+    has "  and 5 more; all have 2 to 30 bytes"
+    # Few are shown whole.
+    cleave 0 run --dry-run -i in -j 1 --block 200 --split paragraph -- cat
+    lacks " more"
+    has "cut at paragraph"
+    [ "$(grep -cE '^ +[12]  w0 ' <<<"$output")" -eq 2 ]
+    # Nothing was made or run.
+    cleave 0 run --dry-run -i in -o out -- touch ran
+    [ ! -e out ]
+    [ ! -e ran ]
 }

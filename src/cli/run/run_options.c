@@ -189,8 +189,8 @@ static const struct cv_option report_options[] = {
       .help = "Write a line for every end of a command, with the columns of GNU "
               "parallel. With --resume, lines are added to those there are." },
     { .name = "--dry-run", .value = 1, .offset = FIELD(dry_run),
-      .help = "Only show the plan: chunks, finish time and bound, by what the platform "
-              "file says of the workers (without --hosts a guess)." },
+      .help = "Only show the command and the plan: chunks, finish time and bound, by what "
+              "the platform file says of the workers (without --hosts a guess)." },
     { .name = "--bar", .value = 1, .offset = FIELD(bar),
       .help = "Draw a bar on standard error, if that is a terminal: how much commands have "
               "read, and how long the rest will take." },

@@ -70,9 +70,12 @@ int cv_crew_load(const char *path, const struct cv_reach *reach, struct cv_arena
 enum cleave_status cv_crew_open(const char *path, const struct cv_reach *reach,
                                 struct cv_arena *arena, struct cv_crew *out,
                                 struct cleave_error *err);
-/* Say what would be done: the plan of the policy for the input on these workers; `guess`:
- * of whom nothing is known. */
-int cv_run_plan(const struct cleave_execution *execution, bool guess,
+/* What a platform file that was measured begins with. */
+#define CV_MEASURED_MARK "Measured by cleave calibrate"
+
+/* Say what would be done: the command, the plan of the policy for the input on these workers
+ * and its first chunks. `hosts`: the file that knows them; NULL: nothing does. */
+int cv_run_plan(const struct cleave_execution *execution, const char *hosts,
                 struct cv_arena *arena);
 /* When that plan ends, in seconds; NAN when there is none. */
 double cv_run_predict(const struct cleave_execution *execution, struct cv_arena *arena);

@@ -170,8 +170,8 @@ static int save_take(const struct values *values, struct cleave_platform *platfo
     bool failed;
     int status;
 
-    snprintf(comment, sizeof comment,
-             "Measured by cleave calibrate on %.0f bytes; units are bytes.", bytes);
+    snprintf(comment, sizeof comment, CV_MEASURED_MARK " on %.0f bytes; units are bytes.",
+             bytes);
     status =
         cv_output_open(&out, "--output", values->output != NULL ? values->output : "-",
                        values->force ? 0 : CV_NEW_FILE_ONLY);

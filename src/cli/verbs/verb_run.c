@@ -314,7 +314,7 @@ static int lead(const struct cv_call *call, const struct cv_run_mpi *mpi)
     status = fill(call, &crew, &report, &execution);
     report.command = execution.command;
     if (status == CV_EXIT_DONE && values->dry_run) {
-        status = cv_run_plan(&execution, values->hosts == NULL, call->arena);
+        status = cv_run_plan(&execution, values->hosts, call->arena);
         cleave_platform_free(crew.platform);
         return cv_run_report_close(&report, status);
     }
