@@ -34,6 +34,7 @@ struct cleave_attempt {
     uint32_t attempt;   /* from 1                                                    */
     double start_s;     /* since 1970                                                */
     double seconds;
+    double compute_s; /* of these, what the command took where it ran                 */
     uint64_t sent, received;  /* bytes given to the command and got from it          */
     int exit_code, signal;    /* exit_code is -1 when a signal ended it              */
     const char *input;        /* borrowed: name of the file                          */

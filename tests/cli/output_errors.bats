@@ -18,6 +18,8 @@ load helper
         echo "cleave $words"
         run bash -c "\"\$CLEAVE\" $words 2>&1 >/dev/full"
         [ "$status" -eq 1 ]
+        # What calibrate says of a machine that is busy is another matter.
+        output=$(grep -vE ': (this machine was busy|w0: measurements differ)' <<<"$output")
         [ "$output" = "cleave: cannot write to standard output: No space left on device" ]
     done
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "cli/run/calibrate_spread.h"
 #include "cli/run/calibrate_topology.h"
 #include "cli/kit/output.h"
 #include "cli/kit/output_file.h"
@@ -85,23 +86,6 @@ static const struct cv_option_group option_groups[] = {
     { NULL, NULL },
 };
 
-/* One run over the whole sample in chunks of a size; the fit is made over all of them. */
-struct sums {
-    double n, units, time_s, units2, cross;
-};
-
-static void attempted(void *context, const struct cleave_attempt *attempt)
-{
-    struct sums *sums = context;
-    const double units = (double)(attempt->end - attempt->begin);
-
-    sums->n += 1;
-    sums->units += units;
-    sums->time_s += attempt->seconds;
-    sums->units2 += units * units;
-    sums->cross += units * attempt->seconds;
-}
-
 /* Why a measurement failed, and the exit status of it. */
 static int complain(const struct cleave_error *err,
                     const struct cleave_execution_result *result)
@@ -113,8 +97,9 @@ static int complain(const struct cleave_error *err,
                : status;
 }
 
+/* One run over the whole sample in chunks of a size; all that they took is added. */
 static int measure(const struct cv_call *call, const char *const *command, double block,
-                   struct sums *sums)
+                   struct cv_spread *spread)
 {
     const struct values *values = call->values;
     struct cleave_execution execution = {
@@ -128,8 +113,8 @@ static int measure(const struct cv_call *call, const char *const *command, doubl
         .input.max_record = cv_record_limit(values->max_record),
         .crew.count = 1,
         .sharing.block = block,
-        .tell.attempted = attempted,
-        .tell.context = sums,
+        .tell.attempted = cv_spread_attempted,
+        .tell.context = spread,
     };
     struct cleave_execution_result *result = NULL;
     struct cleave_error err;
@@ -147,48 +132,42 @@ static int measure(const struct cv_call *call, const char *const *command, doubl
     return status;
 }
 
-static double fit(const struct sums *sums, double *out_latency_s)
-{
-    const double spread = sums->n * sums->units2 - sums->units * sums->units;
-    const double mean = sums->time_s / sums->units;
-    double slope = mean;
-
-    if (spread > 0)
-        slope = (sums->n * sums->cross - sums->units * sums->time_s) / spread;
-    slope = fmin(mean, fmax(slope, mean / 1000));
-    *out_latency_s = fmax(0, (sums->time_s - slope * sums->units) / sums->n);
-    return 1 / slope;
-}
-
-/* Write the platform and let go of it. */
+/* Write the platform and let go of it, and of what is to be said of its spread. */
 static int save_take(const struct values *values, struct cleave_platform *platform,
-                     double bytes)
+                     double bytes, struct cv_text *spread)
 {
     struct cleave_error err;
-    char comment[160];
+    struct cv_text comment = { NULL, 0, 0, false };
     struct cv_output_file out;
     bool failed;
     int status;
 
-    snprintf(comment, sizeof comment, CV_MEASURED_MARK " on %.0f bytes; units are bytes.",
-             bytes);
+    cv_text_add(&comment, CV_MEASURED_MARK " on %.0f bytes; units are bytes.%s", bytes,
+                spread->bytes != NULL ? spread->bytes : "");
+    cv_text_done(spread);
     status =
         cv_output_open(&out, "--output", values->output != NULL ? values->output : "-",
                        values->force ? 0 : CV_NEW_FILE_ONLY);
     if (status != CV_EXIT_DONE) {
         cleave_platform_free(platform);
+        cv_text_done(&comment);
         return status;
     }
-    failed = cv_platform_write(platform, comment, out.file, &err) != CLEAVE_OK;
+    failed = cv_platform_write(platform, comment.failed ? "" : comment.bytes, out.file,
+                               &err) != CLEAVE_OK;
     cleave_platform_free(platform);
+    cv_text_done(&comment);
     if (failed && out.file != stdout) /* which is told when stdout is closed */
         cv_complain(CV_EXIT_FAILED, "--output: %s", err.text);
     return cv_output_close(&out, failed);
 }
 
 static int write_platform(const struct values *values, const struct cleave_worker *worker,
-                          double bytes)
+                          double bytes, const struct cv_spread *spread)
 {
+    /* What measures is one worker, which stands for all of them. */
+    static const char *const names[] = { "w0" };
+    struct cv_text text = { NULL, 0, 0, false };
     const uint32_t n =
         values->workers > 0 ? (uint32_t)values->workers : (uint32_t)cv_usable_cores();
     struct cleave_worker *workers = calloc(n, sizeof *workers);
@@ -203,7 +182,10 @@ static int write_platform(const struct values *values, const struct cleave_worke
     failed =
         cleave_platform_new(CLEAVE_PORT_MULTI, workers, n, &platform, &err) != CLEAVE_OK;
     free(workers);
-    return failed ? cv_complain_error(&err) : save_take(values, platform, bytes);
+    if (failed)
+        return cv_complain_error(&err);
+    cv_spread_tell(spread, names, 1, worker, &text);
+    return save_take(values, platform, bytes, &text);
 }
 
 /* --- hosts -------------------------------------------------------------------------------- */
@@ -256,16 +238,19 @@ static struct cleave_worker average(const struct cleave_execution_result *result
 
 /* The file again, with the costs that were measured; slots become a count. */
 static int write_measured(const struct cv_call *call, const struct cv_crew *crew,
-                          const struct cleave_execution_result *result)
+                          const struct cleave_execution_result *result,
+                          const struct cv_spread *spread)
 {
     const struct cleave_platform *was = crew->platform;
     struct cleave_worker *kinds = cv_array(call->arena, was->ngroups, sizeof *kinds);
     struct cv_group *groups = cv_array(call->arena, was->ngroups, sizeof *groups);
+    const char **names = cv_array(call->arena, result->nworkers + 1, sizeof *names);
+    struct cv_text text = { NULL, 0, 0, false };
     struct cleave_platform *platform;
     struct cleave_error err;
     uint32_t n = 0;
 
-    if (kinds == NULL || groups == NULL)
+    if (kinds == NULL || groups == NULL || names == NULL)
         return cv_complain(CV_EXIT_FAILED, "out of memory for the workers");
     for (uint32_t g = 0; g < was->ngroups; g++) {
         const struct cv_group *group = &was->groups[g];
@@ -279,13 +264,18 @@ static int write_measured(const struct cv_call *call, const struct cv_crew *crew
         }
         groups[n] = *group;
         groups[n].slots = group->slots > 0 ? 1 : 0;
-        kinds[n++] =
+        kinds[n] =
             average(result, group->first, group->count, &was->workers[group->first]);
+        for (uint32_t i = 0; i < group->count; i++)
+            names[i] = result->workers[group->first + i].name;
+        cv_spread_tell(spread, names, group->count, &kinds[n++], &text);
     }
     if (cv_platform_build(was->port, kinds, groups, n, &platform, NULL, &err) !=
-        CLEAVE_OK)
+        CLEAVE_OK) {
+        cv_text_done(&text);
         return cv_complain_error(&err);
-    return save_take(call->values, platform, result->input_bytes);
+    }
+    return save_take(call->values, platform, result->input_bytes, &text);
 }
 
 /* All of them at the same time, over the whole sample: chunks grow from small to large, and
@@ -300,12 +290,14 @@ static int measure_hosts(const struct cv_call *call, const char *const *command)
                               .push = values->push != 0,
                               .connect_timeout_s = CLEAVE_HOST_TIMEOUT_S };
     struct cv_crew crew = { .platform = NULL };
+    struct cv_spread spread;
     int status = cv_reach_open(&reach, call->arena);
 
     if (status == CV_EXIT_DONE)
         status = cv_crew_load(values->hosts, &reach, call->arena, &crew);
     if (status != CV_EXIT_DONE)
         return status;
+    cv_spread_init(&spread);
     struct cleave_execution execution = {
         .command = command,
         .input.files = values->inputs.items,
@@ -321,6 +313,8 @@ static int measure_hosts(const struct cv_call *call, const char *const *command)
         .hosts.list = crew.hosts,
         .hosts.count = crew.nhosts,
         .tell.note = note,
+        .tell.attempted = cv_spread_attempted,
+        .tell.context = &spread,
     };
 
     if (status == CV_EXIT_DONE && execution.output.descriptor < 0)
@@ -330,22 +324,53 @@ static int measure_hosts(const struct cv_call *call, const char *const *command)
     if (status == CV_EXIT_DONE && result->failed > 0)
         status = cv_complain(CV_EXIT_FAILED, "the command failed on the sample");
     if (status == CV_EXIT_DONE)
-        status = write_measured(call, &crew, result);
+        status = write_measured(call, &crew, result, &spread);
     if (execution.output.descriptor >= 0)
         close(execution.output.descriptor);
     cleave_execution_free(result);
     cleave_platform_free(crew.platform);
+    cv_spread_done(&spread);
     return status;
+}
+
+/* --- this machine ------------------------------------------------------------------------- */
+
+/* Once to warm up and to learn how large the sample is, then in parts and whole. */
+static int measure_here(const struct cv_call *call, const char *const *command,
+                        struct cv_spread *spread, struct cv_spread *pipe)
+{
+    static const char *const sink[] = { "sh", "-c", "cat >/dev/null", NULL };
+    struct cleave_worker worker = { .latency_s = 0 };
+    double whole, unused_s;
+    int status = measure(call, command, 1e18, spread);
+
+    whole = cv_spread_units(spread);
+    if (status == CV_EXIT_DONE && !(whole > 0))
+        status = cv_complain(CV_EXIT_USAGE, "expected a sample with at least one record");
+    cv_spread_done(spread);
+    for (int part = 1; part <= 16 && status == CV_EXIT_DONE; part *= 4)
+        status = measure(call, command, ceil(whole / part), spread);
+    if (status == CV_EXIT_DONE)
+        status = measure(call, sink, ceil(whole), pipe);
+    if (status == CV_EXIT_DONE)
+        status = measure(call, sink, ceil(whole / 4), pipe);
+    if (status != CV_EXIT_DONE)
+        return status;
+    if (spread->failed || pipe->failed)
+        return cv_complain(CV_EXIT_FAILED, "out of memory for the measurements");
+    worker.speed_ups = cv_spread_fit(spread, &worker.compute_latency_s);
+    worker.bandwidth_ups = fmax(cv_spread_fit(pipe, &unused_s), worker.speed_ups);
+    worker.return_bandwidth_ups = worker.bandwidth_ups;
+    return write_platform(call->values, &worker, whole, spread);
 }
 
 static int run(const struct cv_call *call)
 {
-    static const char *const sink[] = { "sh", "-c", "cat >/dev/null", NULL };
     const struct values *values = call->values;
     const char **command =
         cv_array(call->arena, call->noperands + 1, sizeof(const char *));
-    struct sums sums = { 0, 0, 0, 0, 0 }, pipe = { 0, 0, 0, 0, 0 };
-    struct cleave_worker worker = { .latency_s = 0 };
+    struct cv_spread spread, pipe;
+    double load;
     int status;
 
     if (values->where.file != NULL)
@@ -361,30 +386,16 @@ static int run(const struct cv_call *call)
     memcpy(command, call->operands, call->noperands * sizeof *command);
     if (values->hosts != NULL && values->workers > 0)
         return cv_complain(CV_EXIT_USAGE, "expected --workers or --hosts, got both");
-    if (values->hosts != NULL)
-        return measure_hosts(call, command);
-    /* Once to warm up and to learn how large the sample is, then in parts and whole. */
-    status = measure(call, command, 1e18, &sums);
-    if (status == CV_EXIT_DONE && !(sums.units > 0))
-        status = cv_complain(CV_EXIT_USAGE, "expected a sample with at least one record");
-    if (status == CV_EXIT_DONE) {
-        const double whole = sums.units;
-
-        sums = (struct sums){ 0, 0, 0, 0, 0 };
-        for (int part = 1; part <= 16 && status == CV_EXIT_DONE; part *= 4)
-            status = measure(call, command, ceil(whole / part), &sums);
-        if (status == CV_EXIT_DONE)
-            status = measure(call, sink, ceil(whole), &pipe);
-        if (status == CV_EXIT_DONE)
-            status = measure(call, sink, ceil(whole / 4), &pipe);
-    }
-    if (status != CV_EXIT_DONE)
-        return status;
-    worker.speed_ups = fit(&sums, &worker.compute_latency_s);
-    worker.bandwidth_ups = fmax(fit(&pipe, &worker.return_latency_s), worker.speed_ups);
-    worker.return_latency_s = 0;
-    worker.return_bandwidth_ups = worker.bandwidth_ups;
-    return write_platform(values, &worker, sums.units / 3);
+    load = cv_spread_load();
+    cv_spread_init(&spread);
+    cv_spread_init(&pipe);
+    status = values->hosts != NULL ? measure_hosts(call, command)
+                                   : measure_here(call, command, &spread, &pipe);
+    cv_spread_done(&spread);
+    cv_spread_done(&pipe);
+    if (status == CV_EXIT_DONE)
+        cv_spread_warn_busy(load);
+    return status;
 }
 
 const struct cv_verb cv_verb_calibrate = {
@@ -398,7 +409,9 @@ const struct cv_verb cv_verb_calibrate = {
         "get to it (bandwidth). With --hosts it measures the hosts of a platform file "
         "and "
         "their links. 'cleave plan load' and 'cleave run --hosts' take the "
-        "file. With --topology nothing is run: SimGrid says what a master on that "
+        "file. Comments in it say how far measurements were from its costs; where they "
+        "differ much, or this machine is busy, a warning says so. With --topology "
+        "nothing is run: SimGrid says what a master on that "
         "topology sees of each worker.",
     .operands = "[--] COMMAND [ARG]...",
     .max_operands = 100000,
