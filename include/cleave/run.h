@@ -36,6 +36,14 @@ struct cleave_job {
     uint64_t seed;
     struct cleave_trace *trace; /* optional: what happens (in run 0) is appended     */
     const struct cleave_simgrid *simgrid; /* borrowed; not NULL: SimGrid simulates   */
+    /* How the commands that workers run take their input, so that chunks may stay open
+     * until it is known how much they should have: "stream" (works and writes as it
+     * reads), "count" (works as it reads, writes at its end), "slurp" (reads all, then
+     * works), "late" (reads all, then starts up and works) or "mix" (0.3 of the work as
+     * it reads, the rest after). NULL: chunks cannot be opened. */
+    const char *reads;
+    double hold; /* with `reads`: above 0: the load is a stream of which so many units may
+                    wait or be at work at a time; policies are not told where it ends */
 };
 
 /* What no schedule can beat: a lower bound on the makespan in seconds or, with a lifespan,

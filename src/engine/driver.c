@@ -108,9 +108,11 @@ static enum cleave_status start_policy(struct cv_driver *driver, struct cleave_e
                : policy->start(driver->state, &driver->view, &setup, err);
 }
 
-static bool is_about_open(const struct cleave_order *order)
+static bool is_about_open(const struct cv_driver *driver,
+                          const struct cleave_order *order)
 {
-    return order->kind == CLEAVE_OPEN || order->kind == CLEAVE_EXTEND ||
+    return (order->kind == CLEAVE_SEND && driver->view.opens) ||
+           order->kind == CLEAVE_OPEN || order->kind == CLEAVE_EXTEND ||
            order->kind == CLEAVE_CLOSE || order->kind == CLEAVE_LOOK;
 }
 
@@ -119,7 +121,8 @@ static enum cleave_status check_open_order(struct cv_driver *driver,
                                            const struct cleave_order *order,
                                            struct cleave_error *err)
 {
-    static const char *const VERBS[] = { [CLEAVE_OPEN] = "open",
+    static const char *const VERBS[] = { [CLEAVE_SEND] = "send",
+                                         [CLEAVE_OPEN] = "open",
                                          [CLEAVE_EXTEND] = "extend",
                                          [CLEAVE_CLOSE] = "close",
                                          [CLEAVE_LOOK] = "look at" };
@@ -154,7 +157,7 @@ static enum cleave_status check_load_order(struct cv_driver *driver,
     if (!(order->units >= 0) || isinf(order->units))
         return cv_fail(err, CLEAVE_EPOLICY, "policy '%s' sent %g units to worker %u",
                        name, order->units, order->worker);
-    if (is_about_open(order))
+    if (is_about_open(driver, order))
         CV_TRY(check_open_order(driver, order, err));
     if (order->kind == CLEAVE_EXTEND)
         driver->handed.units += order->units;
@@ -428,6 +431,8 @@ enum cleave_status cv_driver_run(struct cv_driver *driver, const struct cv_run *
 
     driver->run = *run;
     driver->run.result_ratio = driver->planned->view.result_ratio;
+    if (isfinite(driver->planned->view.units_total))
+        driver->run.units = driver->planned->view.units_total;
     CV_TRY(driver->engine->begin(driver->instance, &driver->run, err));
     CV_TRY(start_policy(driver, err));
     CV_TRY(record_told(driver, trace, err));

@@ -5,6 +5,7 @@
 #ifndef CV_ENGINE_H
 #define CV_ENGINE_H
 #include <cleave/policy.h>
+#include "engine/command_model.h"
 #include "model/platform/noise.h"
 
 /* What is asked of a policy. */
@@ -28,6 +29,12 @@ struct cv_run {
     double stream_end_s; /* of a stream: when it ends, and what is left then        */
     double stream_rest;
     double result_ratio; /* set by the driver: units of result per unit of load     */
+    /* Chunks may be opened: how commands read; NULL: they may not. */
+    const struct cv_command_model *command; /* borrowed                            */
+    double units; /* with a command: all that there is; set by the driver unless it is a
+                     stream                                                          */
+    double hold;  /* with a command: above 0: a stream, of which so many units may wait
+                     or be at work at a time                                         */
 };
 
 struct cv_engine {

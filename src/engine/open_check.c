@@ -15,9 +15,14 @@ const char *cv_open_check_order(struct cv_open_check *check,
     struct cv_open_chunk *chunk = &check->workers[order->worker];
 
     switch (order->kind) {
+    case CLEAVE_SEND:
+        chunk->sent++;
+        return NULL;
     case CLEAVE_OPEN:
         if (chunk->there)
             return "it has one that has not ended";
+        if (chunk->sent > 0)
+            return "it has something else to do";
         *chunk = (struct cv_open_chunk){ .there = true, .open = true };
         return NULL;
     case CLEAVE_EXTEND:
@@ -50,6 +55,9 @@ double cv_open_check_note(struct cv_open_check *check, const struct cleave_event
     chunk->due = 0;
     if (event->kind == CLEAVE_EXTENDED)
         return due - event->units;
-    *chunk = (struct cv_open_chunk){ .there = false };
+    /* It does one after the other, and was idle when one was opened. */
+    if (!chunk->there)
+        chunk->sent -= chunk->sent > 0;
+    chunk->there = chunk->open = false;
     return due;
 }

@@ -12,6 +12,7 @@ struct cv_open_chunk {
     bool there; /* the worker has a chunk that was opened and has not ended          */
     bool open;  /* ... and not been closed                                           */
     double due; /* units that it was to be extended by, and nobody has said if it was */
+    uint64_t sent; /* other chunks that it was sent and that have not ended           */
 };
 
 struct cv_open_check {
@@ -22,7 +23,7 @@ struct cv_open_check {
 /* False when memory is short. */
 bool cv_open_check_init(struct cv_open_check *check, struct cv_arena *arena,
                         uint32_t nworkers);
-/* An order to open, extend, close or look: NULL if it may be carried out, which is noted;
+/* An order to send, open, extend, close or look: NULL if it may be carried out, which is noted;
  * else what is wrong with it (static). */
 const char *cv_open_check_order(struct cv_open_check *check,
                                 const struct cleave_order *order);

@@ -96,13 +96,14 @@ static enum cleave_status drive(const struct again *again,
 {
     const struct cv_replay_source source = { trace, again->told->view.nworkers, out };
     const struct cv_run run = { .platform = again->platform };
+    /* Only the engine knew what was left. */
+    const bool knew = again->told->view.real || again->told->view.opens;
     struct cv_driver *driver = NULL;
     struct cv_outcome outcome;
     enum cleave_status status;
 
     CV_TRY(cv_driver_open(&again->planned,
-                          again->told->view.real ? &cv_engine_replay_real
-                                                 : &cv_engine_replay,
+                          knew ? &cv_engine_replay_real : &cv_engine_replay,
                           again->platform, &source, &driver, err));
     status = cv_driver_run(driver, &run, NULL, &outcome, err);
     cv_driver_close(driver);

@@ -28,7 +28,63 @@ static enum cleave_status check(const struct cleave_job *job, struct cleave_erro
                        job->lifespan_s);
     if (job->lifespan_s > 0 && job->load != 0)
         return cv_fail(err, CLEAVE_EINPUT, "expected a load or a lifespan, got both");
+    if (!(job->hold >= 0) || isinf(job->hold))
+        return cv_fail(err, CLEAVE_EINPUT, "expected a hold of 0 or more units, got %g",
+                       job->hold);
+    if (job->hold > 0 && job->reads == NULL)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "a stream that is held needs to know how commands read");
+    if (job->hold > 0 && job->lifespan_s > 0)
+        return cv_fail(err, CLEAVE_EINPUT, "expected a stream or a lifespan, got both");
     return CLEAVE_OK;
+}
+
+/* Chunks may be opened. */
+static enum cleave_status set_command(struct cv_load_case *out,
+                                      const struct cleave_job *job,
+                                      struct cleave_error *err)
+{
+    if (job->reads == NULL)
+        return CLEAVE_OK;
+    CV_TRY(cv_command_find(job->reads, &out->command, err));
+    if (job->simgrid != NULL)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "how commands read is simulated by the native engine only");
+    out->load.opens = true;
+    out->load.ahead = out->command.ahead;
+    out->load.hold = job->hold;
+    out->units = job->load;
+    if (job->hold > 0) {
+        if (!(job->load > 0) || isinf(job->load))
+            return cv_fail(err, CLEAVE_EINPUT, "expected a positive load, got %g",
+                           job->load);
+        out->load.units = INFINITY;
+    }
+    return CLEAVE_OK;
+}
+
+struct cv_run cv_load_case_run(const struct cv_load_case *load_case)
+{
+    struct cv_run run = { .platform = load_case->platform };
+
+    if (load_case->load.opens) {
+        run.command = &load_case->command;
+        run.units = load_case->units;
+        run.hold = load_case->load.hold;
+    }
+    return run;
+}
+
+const struct cv_engine *cv_load_case_engine(const struct cv_load_case *load_case)
+{
+    return load_case->load.opens ? &cv_engine_native_open : &cv_engine_native;
+}
+
+double cv_load_case_units(const struct cv_load_case *load_case,
+                          const struct cv_planned *planned)
+{
+    return isinf(planned->view.units_total) ? load_case->units
+                                            : planned->view.units_total;
 }
 
 /* A unit costs a worker the time to unpack it, to compute it and to pack its result. */
@@ -67,6 +123,7 @@ enum cleave_status cv_load_case_open(struct cv_load_case *out,
                                   .result_ratio = job->result_ratio,
                                   .error = job->error,
                                   .seed = job->seed };
+    CV_TRY(set_command(out, job, err));
     return job->packaging_s > 0 ? pack(out, job, err) : CLEAVE_OK;
 }
 
@@ -91,28 +148,38 @@ static enum cleave_status plan_load(const struct cv_load_case *load_case,
 
 /* --- The load for a lifespan ---------------------------------------------------------- */
 
-enum cleave_status cv_planned_makespan(const struct cv_planned *planned,
-                                       const struct cleave_platform *platform,
-                                       double *out_s, struct cleave_error *err)
+static enum cleave_status run_once(const struct cv_planned *planned,
+                                   const struct cv_engine *engine,
+                                   const struct cv_run *run, double *out_s,
+                                   struct cleave_error *err)
 {
-    const struct cv_run run = { .platform = platform };
     struct cv_driver *driver = NULL;
     struct cv_outcome outcome;
     enum cleave_status status =
-        cv_driver_open(planned, &cv_engine_native, platform, NULL, &driver, err);
+        cv_driver_open(planned, engine, run->platform, NULL, &driver, err);
 
     if (status == CLEAVE_OK)
-        status = cv_driver_run(driver, &run, NULL, &outcome, err);
+        status = cv_driver_run(driver, run, NULL, &outcome, err);
     if (status == CLEAVE_OK)
         *out_s = outcome.makespan_s;
     cv_driver_close(driver);
     return status;
 }
 
+enum cleave_status cv_planned_makespan(const struct cv_planned *planned,
+                                       const struct cleave_platform *platform,
+                                       double *out_s, struct cleave_error *err)
+{
+    const struct cv_run run = { .platform = platform };
+
+    return run_once(planned, &cv_engine_native, &run, out_s, err);
+}
+
 static enum cleave_status makespan_of(const struct cv_load_case *load_case,
                                       const struct cleave_job *job, double units,
                                       double *out_s, struct cleave_error *err)
 {
+    const struct cv_run run = cv_load_case_run(load_case);
     struct cv_load load = load_case->load;
     struct cv_planned planned;
     enum cleave_status status;
@@ -120,7 +187,7 @@ static enum cleave_status makespan_of(const struct cv_load_case *load_case,
     load.units = units;
     load.lifespan_s = 0;
     CV_TRY(plan_load(load_case, job, &load, &planned, err));
-    status = cv_planned_makespan(&planned, load_case->platform, out_s, err);
+    status = run_once(&planned, cv_load_case_engine(load_case), &run, out_s, err);
     cv_planned_done(&planned);
     return status;
 }

@@ -14,6 +14,8 @@ struct cv_load_case {
     struct cleave_platform packed;          /* borrows all but its workers           */
     struct cleave_worker *workers;          /* owned, when packing costs             */
     struct cv_load load;
+    struct cv_command_model command; /* when chunks may be opened                    */
+    double units;                    /* of a stream: so many come                    */
 };
 
 /* Checks the job. cv_load_case_close is safe after a failure. */
@@ -27,6 +29,13 @@ enum cleave_status cv_load_case_plan(const struct cv_load_case *load_case,
                                      const struct cleave_job *job,
                                      struct cv_planned *planned,
                                      struct cleave_error *err);
+
+/* A run of it, and the native engine that makes such runs. */
+struct cv_run cv_load_case_run(const struct cv_load_case *load_case);
+const struct cv_engine *cv_load_case_engine(const struct cv_load_case *load_case);
+/* What is done in the end: of a stream, what came. */
+double cv_load_case_units(const struct cv_load_case *load_case,
+                          const struct cv_planned *planned);
 
 /* One run of what is planned on the native engine, with costs as declared. */
 enum cleave_status cv_planned_makespan(const struct cv_planned *planned,

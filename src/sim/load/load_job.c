@@ -53,6 +53,7 @@ static enum cleave_status gather_chunks(const struct cleave_trace *trace,
             if (rounds[event->worker] > owned->schedule.rounds)
                 owned->schedule.rounds = rounds[event->worker];
         } else if (event->kind == CLEAVE_DONE) {
+            chunks[event->chunk].units = event->units; /* extended or recalled since */
             chunks[event->chunk].compute_start_s = event->start_s;
             chunks[event->chunk].compute_end_s = event->time_s;
         } else if (event->kind == CLEAVE_RETURNED) {
@@ -143,7 +144,7 @@ static size_t bounds_of(const struct cv_load_case *load_case,
         .workers = workers,
         .nworkers = view->nworkers,
         .port = view->port,
-        .load = view->units_total,
+        .load = cv_load_case_units(load_case, planned),
         .lifespan_s = load_case->load.lifespan_s,
         .result_ratio = view->result_ratio,
         .one_round = view->result_ratio > 0 && planned->policy->one_round,
@@ -184,7 +185,7 @@ static enum cleave_status run_once(struct owned_schedule *owned,
 {
     const struct cv_simgrid_source source = { .where = simgrid };
     const struct cleave_platform *platform = owned->load_case.platform;
-    struct cv_run run = { .platform = platform };
+    const struct cv_run run = cv_load_case_run(&owned->load_case);
     size_t first_entry = cleave_trace_count(trace);
     struct cleave_schedule *schedule = &owned->schedule;
     struct cv_driver *driver;
@@ -195,8 +196,8 @@ static enum cleave_status run_once(struct owned_schedule *owned,
         CV_TRY(cv_driver_open(&owned->planned, &cv_engine_simgrid, platform, &source,
                               &driver, err));
     else
-        CV_TRY(cv_driver_open(&owned->planned, &cv_engine_native, platform, NULL, &driver,
-                              err));
+        CV_TRY(cv_driver_open(&owned->planned, cv_load_case_engine(&owned->load_case),
+                              platform, NULL, &driver, err));
     status = cv_driver_run(driver, &run, trace, &outcome, err);
     cv_driver_close(driver);
     CV_TRY(status);
@@ -220,7 +221,7 @@ static enum cleave_status fill_schedule(struct owned_schedule *owned,
     schedule->why = owned->planned.notes.why;
     schedule->proved = owned->planned.notes.proved;
     schedule->optimal = owned->planned.notes.optimal;
-    schedule->load = owned->planned.view.units_total;
+    schedule->load = cv_load_case_units(&owned->load_case, &owned->planned);
     schedule->lifespan_s = owned->load_case.load.lifespan_s;
     schedule->result_ratio = owned->planned.view.result_ratio;
     CV_TRY(gather_left_out(owned, err));
@@ -282,7 +283,7 @@ static enum cleave_status simulate_case(const struct cv_load_case *load_case,
 {
     const struct cv_simgrid_source source = { .where = job->simgrid };
     const bool native = job->simgrid == NULL;
-    struct cv_run first = { .platform = load_case->platform };
+    struct cv_run first = cv_load_case_run(load_case);
     struct cleave_bound bounds[CV_MAX_BOUNDS];
     struct cleave_stats stats;
     struct cv_planned planned;
@@ -293,13 +294,14 @@ static enum cleave_status simulate_case(const struct cv_load_case *load_case,
     first.noise.seed = job->seed;
     CV_TRY(cv_load_case_plan(load_case, job, &planned, err));
     status =
-        cv_monte_carlo(&planned, native ? &cv_engine_native : &cv_engine_simgrid,
+        cv_monte_carlo(&planned,
+                       native ? cv_load_case_engine(load_case) : &cv_engine_simgrid,
                        native ? NULL : &source, &first, trial, job->trace, &stats, err);
     if (status == CLEAVE_OK &&
         bounds_of(load_case, &planned, &planned.arena, bounds, &tightest) == 0)
         status = cv_fail_memory(err, "the bounds");
     if (status == CLEAVE_OK) {
-        stats.load = planned.view.units_total;
+        stats.load = cv_load_case_units(load_case, &planned);
         stats.bound = bounds[tightest];
         stats.picked = planned.notes.picked;
         *out = stats;

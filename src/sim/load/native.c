@@ -14,9 +14,9 @@
 
 #include <stdlib.h>
 
-#include "base/arena.h"
 #include "base/fail.h"
-#include "sim/load/native_parts.h"
+#include "sim/load/native_open.h"
+#include "sim/load/native_queues.h"
 
 static void native_close(void *engine)
 {
@@ -25,6 +25,7 @@ static void native_close(void *engine)
     if (native == NULL)
         return;
     cv_event_heap_done(&native->heap);
+    cv_native_open_done(native);
     free(native->transfers);
     free(native->processors);
     free(native->finished);
@@ -79,7 +80,6 @@ static enum cleave_status native_begin(void *engine, const struct cv_run *run,
 {
     struct native *native = engine;
 
-    (void)err;
     native->run = run;
     native->noisy = cv_noise_any(&run->noise);
     native->now_s = 0;
@@ -97,74 +97,19 @@ static enum cleave_status native_begin(void *engine, const struct cv_run *run,
     }
     if (run->stream_end_s > 0)
         end_at(native, run->stream_end_s, ENDS_STREAM, 0);
-    return CLEAVE_OK;
-}
-
-/* Put a chunk last; true when it is also first, so that its turn has come. */
-static inline bool enqueue(struct native *native, struct queue *queue, uint32_t index)
-{
-    native->chunks[index].next = NONE;
-    if (queue->first == NONE) {
-        queue->first = queue->last = index;
-        return true;
-    }
-    native->chunks[queue->last].next = index;
-    queue->last = index;
-    return false;
-}
-
-/* Take the first chunk away; returns the one whose turn has come, or NONE. */
-static inline uint32_t dequeue(struct native *native, struct queue *queue)
-{
-    queue->first = native->chunks[queue->first].next;
-    return queue->first;
-}
-
-static inline void begin_transfer(struct native *native, uint32_t queue, uint32_t index)
-{
-    struct chunk *chunk = &native->chunks[index];
-    const struct cleave_worker *worker = &native->workers[chunk->worker];
-    double latency_s = worker->latency_s, work_s = chunk->units / worker->bandwidth_ups;
-    double end_s;
-
-    if (chunk->back) {
-        latency_s = worker->return_latency_s;
-        work_s = chunk->units * native->run->result_ratio / worker->return_bandwidth_ups;
-    }
-    end_s = native->now_s + (latency_s + work_s);
-    if (native->noisy || !native->steady)
-        end_s = cv_native_end_of(native, chunk, chunk->back ? CV_RETURN : CV_TRANSFER,
-                                 latency_s, work_s);
-    chunk->start_s = native->now_s;
-    end_at(native, end_s, ENDS_TRANSFER, queue);
+    return cv_native_open_begin(native, err);
 }
 
 static inline void begin_compute(struct native *native, uint32_t index)
 {
     struct chunk *chunk = &native->chunks[index];
 
+    if (native->open != NULL) {
+        cv_native_open_start(native, index);
+        return;
+    }
     chunk->start_s = native->now_s;
     end_at(native, cv_native_compute_end(native, chunk), ENDS_COMPUTE, chunk->worker);
-}
-
-static enum cleave_status new_chunk(struct native *native, uint32_t *out,
-                                    struct cleave_error *err)
-{
-    if (native->free_chunk != NONE) {
-        *out = native->free_chunk;
-        native->free_chunk = native->chunks[*out].next;
-        return CLEAVE_OK;
-    }
-    if (native->nchunks == native->chunk_room) {
-        struct chunk *grown = cv_grow(native->chunks, &native->chunk_room,
-                                      native->nchunks + 1, sizeof *grown);
-
-        if (grown == NULL || native->nchunks >= NONE)
-            return cv_fail_memory(err, "the chunks under way");
-        native->chunks = grown;
-    }
-    *out = (uint32_t)native->nchunks++;
-    return CLEAVE_OK;
 }
 
 static enum cleave_status sleep_until(struct native *native, uint32_t about,
@@ -176,12 +121,6 @@ static enum cleave_status sleep_until(struct native *native, uint32_t about,
         return cv_fail_memory(err, "the times to wake at");
     end_at(native, time_s, ENDS_SLEEP, about);
     return CLEAVE_OK;
-}
-
-static inline void join_queue(struct native *native, uint32_t queue, uint32_t index)
-{
-    if (enqueue(native, &native->transfers[queue], index))
-        begin_transfer(native, queue, index);
 }
 
 /* The driver has made sure that the chunk is computed and not yet asked for. Policies ask
@@ -212,21 +151,28 @@ static enum cleave_status native_submit(void *engine, const struct cleave_order 
     struct native *native = engine;
     uint32_t index = NONE;
 
+    if (native->open != NULL)
+        CV_TRY(cv_native_open_room(native, err));
     if (order->kind == CLEAVE_WAKE_AT)
         return sleep_until(native, order->worker, order->time_s, err);
-    if (order->kind == CLEAVE_RECALL)
-        return cv_native_recall(native, order, err);
     if (order->kind == CLEAVE_RETURN) {
         send_back(native, order);
         return CLEAVE_OK;
     }
-    CV_TRY(new_chunk(native, &index, err));
+    if (order->kind != CLEAVE_SEND)
+        return native->open != NULL ? cv_native_open_submit(native, order, err)
+                                    : cv_native_recall(native, order, err);
+    CV_TRY(cv_native_new_chunk(native, &index, err));
     native->chunks[index].units = order->units;
     native->chunks[index].number = native->numbered++;
     native->chunks[index].worker = order->worker;
     native->chunks[index].nth = native->nth[order->worker]++;
     native->chunks[index].back = false;
-    join_queue(native, native->queue_each ? order->worker : 0, index);
+    native->chunks[index].piece = CLEAVE_START;
+    if (native->open != NULL)
+        cv_native_open_send(native, index);
+    else
+        join_queue(native, native->queue_each ? order->worker : 0, index);
     return CLEAVE_OK;
 }
 
@@ -240,12 +186,6 @@ static inline void report(const struct chunk *chunk, enum cleave_event_kind kind
     out->start_s = chunk->start_s;
 }
 
-static inline void forget(struct native *native, uint32_t index)
-{
-    native->chunks[index].next = native->free_chunk;
-    native->free_chunk = index;
-}
-
 static void end_transfer(struct native *native, uint32_t queue, struct cleave_event *out)
 {
     uint32_t index = native->transfers[queue].first, next;
@@ -253,6 +193,9 @@ static void end_transfer(struct native *native, uint32_t queue, struct cleave_ev
     next = dequeue(native, &native->transfers[queue]);
     if (native->chunks[index].back) {
         report(&native->chunks[index], CLEAVE_RETURNED, out);
+        forget(native, index);
+    } else if (native->chunks[index].piece != CLEAVE_START) {
+        cv_native_open_arrived(native, &native->chunks[index], out);
         forget(native, index);
     } else {
         report(&native->chunks[index], CLEAVE_SENT, out);
@@ -269,12 +212,32 @@ static void end_compute(struct native *native, uint32_t worker, struct cleave_ev
 
     report(&native->chunks[index], CLEAVE_DONE, out);
     next = dequeue(native, &native->processors[worker]);
-    if (native->run->result_ratio > 0)
-        enqueue(native, &native->finished[worker], index);
-    else
-        forget(native, index);
+    finish(native, index);
     if (next != NONE)
         begin_compute(native, next);
+}
+
+/* The command of a worker has something to tell. */
+static void hear_process(struct native *native, uint32_t worker, struct cleave_event *out)
+{
+    if (!cv_native_process_tell(native, worker, out))
+        return;
+    end_compute(native, worker, out);
+    cv_native_open_finished(native, out->units);
+}
+
+/* What has to be before an event is taken: room for what follows from it, and that it is
+ * not stale. */
+static enum cleave_status look_ahead(struct native *native, struct cleave_event *out,
+                                     struct cleave_error *err)
+{
+    if (native->recalls.nstale > 0)
+        cv_native_drop_stale(native);
+    if (native->open == NULL)
+        return CLEAVE_OK;
+    cv_native_open_drop(native);
+    *out = (struct cleave_event){ .kind = CLEAVE_START };
+    return cv_native_open_room(native, err);
 }
 
 static enum cleave_status native_wait(void *engine, struct cleave_event *out,
@@ -284,9 +247,7 @@ static enum cleave_status native_wait(void *engine, struct cleave_event *out,
     struct cv_pending first;
     uint32_t place;
 
-    (void)err;
-    if (native->recalls.nstale > 0)
-        cv_native_drop_stale(native);
+    CV_TRY(look_ahead(native, out, err));
     *out_any = !cv_event_heap_empty(&native->heap);
     if (!*out_any)
         return CLEAVE_OK;
@@ -300,14 +261,20 @@ static enum cleave_status native_wait(void *engine, struct cleave_event *out,
     case ENDS_COMPUTE:
         end_compute(native, place, out);
         break;
-    case ENDS_RECALL:
-        cv_native_recalled(native, out);
+    case ENDS_REPORT:
+        cv_native_reported(native, out);
+        break;
+    case ENDS_PROCESS:
+        hear_process(native, place, out);
         break;
     case ENDS_STREAM:
-        *out = (struct cleave_event){ .kind = CLEAVE_ENDED,
-                                      .units = native->run->stream_rest,
-                                      .start_s = native->now_s,
-                                      .time_s = native->now_s };
+        if (native->open != NULL)
+            cv_native_open_ended(native, out);
+        else
+            *out = (struct cleave_event){ .kind = CLEAVE_ENDED,
+                                          .units = native->run->stream_rest,
+                                          .start_s = native->now_s,
+                                          .time_s = native->now_s };
         break;
     default:
         *out = (struct cleave_event){ .kind = CLEAVE_WAKE,
@@ -319,6 +286,8 @@ static enum cleave_status native_wait(void *engine, struct cleave_event *out,
     cv_event_heap_settle(&native->heap);
     if (native->recalls.nstale > 0)
         cv_native_drop_stale(native);
+    if (native->open != NULL)
+        cv_native_open_drop(native);
     out->more = native->heap.items[0].time_bits <= first.time_bits;
     return CLEAVE_OK;
 }
@@ -331,5 +300,16 @@ const struct cv_engine cv_engine_native = {
     .begin = native_begin,
     .submit = native_submit,
     .wait = native_wait,
+    .close = native_close,
+};
+
+const struct cv_engine cv_engine_native_open = {
+    .name = "native",
+    .summary = "built-in simulator, where commands read as they are fed",
+    .open = native_open,
+    .begin = native_begin,
+    .submit = native_submit,
+    .wait = native_wait,
+    .left = cv_native_left,
     .close = native_close,
 };

@@ -9,7 +9,14 @@ enum { NONE = UINT32_MAX };
 
 /* Low bits of a heap key: what ended. */
 enum { KIND_BITS = 3, PLACE_BITS = 25, TAG_BITS = KIND_BITS + PLACE_BITS };
-enum { ENDS_TRANSFER, ENDS_COMPUTE, ENDS_SLEEP, ENDS_STREAM, ENDS_RECALL };
+enum {
+    ENDS_TRANSFER,
+    ENDS_COMPUTE,
+    ENDS_SLEEP,
+    ENDS_STREAM,
+    ENDS_REPORT, /* says what an order came to at once */
+    ENDS_PROCESS,
+};
 
 struct chunk {
     double units, start_s;
@@ -17,6 +24,10 @@ struct chunk {
     uint32_t worker, nth; /* the nth chunk of that worker */
     uint32_t next;        /* in the queue it waits in, or the free list      */
     bool back;            /* this is about its result                          */
+    /* Where commands read as they are fed: */
+    enum cleave_event_kind piece; /* units of an open chunk: what to tell when they are
+                                     there; CLEAVE_START: it is a whole chunk          */
+    double begin;                 /* where in the load the chunk begins                */
 };
 
 /* Chunks first come first served; the first is the one under way. */
@@ -24,7 +35,9 @@ struct queue {
     uint32_t first, last;
 };
 
-/* Recalls to be reported, in order, and events that mean nothing any more. Both are few. */
+struct native_open; /* native_open.h */
+
+/* What is to be reported at once, in order, and events that mean nothing any more. Both are few. */
 struct recalls {
     struct cleave_event *reports; /* owned */
     size_t first_report, nreports, report_room;
@@ -51,6 +64,8 @@ struct native {
     struct chunk *chunks;     /* owned: pool                                      */
     size_t nchunks, chunk_room;
     uint32_t free_chunk;
+    struct native_open *open;      /* where commands read as they are fed, or NULL    */
+    struct native_open *kept_open; /* owned, or NULL                                  */
 };
 
 static inline uint64_t end_at(struct native *native, double time_s, unsigned kind,
@@ -85,7 +100,30 @@ static inline double cv_native_compute_end(const struct native *native,
 enum cleave_status cv_native_recall(struct native *native,
                                     const struct cleave_order *order,
                                     struct cleave_error *err);
-void cv_native_recalled(struct native *native, struct cleave_event *out);
+/* Say something at once: for so many there is room, or false when memory is short. */
+void cv_native_report(struct native *native, const struct cleave_event *event);
+bool cv_native_report_room(struct native *native, size_t count);
+void cv_native_reported(struct native *native, struct cleave_event *out);
 void cv_native_drop_stale(struct native *native);
+
+/* Where commands read as they are fed: native_open.c. A run begins; an order that is not to
+ * send, wake or return; a chunk is sent, or its turn at the processor has come. */
+enum cleave_status cv_native_open_begin(struct native *native, struct cleave_error *err);
+void cv_native_open_done(struct native *native);
+enum cleave_status cv_native_open_submit(struct native *native,
+                                         const struct cleave_order *order,
+                                         struct cleave_error *err);
+void cv_native_open_send(struct native *native, uint32_t index);
+void cv_native_open_start(struct native *native, uint32_t index);
+/* A piece is there; so many units are done; the stream has ended. */
+void cv_native_open_arrived(struct native *native, const struct chunk *piece,
+                            struct cleave_event *out);
+void cv_native_open_finished(struct native *native, double units);
+void cv_native_open_ended(struct native *native, struct cleave_event *out);
+/* Room for the events that the next order or event may lead to. Stale ones are dropped. */
+enum cleave_status cv_native_open_room(struct native *native, struct cleave_error *err);
+void cv_native_open_drop(struct native *native);
+/* Units that nobody was given or promised. */
+double cv_native_left(const void *engine);
 
 #endif

@@ -78,20 +78,34 @@ static uint64_t end_key(const struct native *native, uint32_t worker)
     return UINT64_MAX;
 }
 
+bool cv_native_report_room(struct native *native, size_t count)
+{
+    struct recalls *recalls = &native->recalls;
+    struct cleave_event *grown = cv_grow(recalls->reports, &recalls->report_room,
+                                         recalls->nreports + count, sizeof *grown);
+
+    if (grown == NULL)
+        return false;
+    recalls->reports = grown;
+    return true;
+}
+
+void cv_native_report(struct native *native, const struct cleave_event *event)
+{
+    native->recalls.reports[native->recalls.nreports++] = *event;
+    end_at(native, native->now_s, ENDS_REPORT, event->worker);
+}
+
 static enum cleave_status make_room(struct native *native, struct cleave_error *err)
 {
     struct recalls *recalls = &native->recalls;
-    struct cleave_event *reports;
     uint64_t *stale;
 
     if (!cv_event_heap_reserve(&native->heap, native->heap.count + native->nqueues +
                                                   native->nworkers + 4))
         return cv_fail_memory(err, "the events of a run");
-    reports = cv_grow(recalls->reports, &recalls->report_room, recalls->nreports + 1,
-                      sizeof *reports);
-    if (reports == NULL)
+    if (!cv_native_report_room(native, 1))
         return cv_fail_memory(err, "the recalls of a run");
-    recalls->reports = reports;
     stale =
         cv_grow(recalls->stale, &recalls->stale_room, recalls->nstale + 1, sizeof *stale);
     if (stale == NULL)
@@ -117,8 +131,7 @@ enum cleave_status cv_native_recall(struct native *native,
         report.chunk = native->chunks[index].number;
         report.units = shorten(native, &native->chunks[index], order->units, &end_s);
     }
-    native->recalls.reports[native->recalls.nreports++] = report;
-    end_at(native, native->now_s, ENDS_RECALL, order->worker);
+    cv_native_report(native, &report);
     if (report.units > 0) {
         const uint64_t stale = end_key(native, order->worker);
 
@@ -129,7 +142,7 @@ enum cleave_status cv_native_recall(struct native *native,
 }
 
 /* Events of one time come in the order in which they were made, and so do the reports. */
-void cv_native_recalled(struct native *native, struct cleave_event *out)
+void cv_native_reported(struct native *native, struct cleave_event *out)
 {
     struct recalls *recalls = &native->recalls;
 

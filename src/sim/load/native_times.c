@@ -1,7 +1,9 @@
-/* native_times.c -- when an activity ends under noise and profiles.
+/* native_times.c -- when an activity ends under noise and profiles, and the pool of chunks.
  * SPDX-License-Identifier: MIT */
+#include "base/arena.h"
+#include "base/fail.h"
 #include "model/platform/profile.h"
-#include "sim/load/native_parts.h"
+#include "sim/load/native_queues.h"
 
 double cv_native_end_of(const struct native *native, const struct chunk *chunk,
                         enum cv_activity activity, double latency_s, double work_s)
@@ -18,4 +20,24 @@ double cv_native_end_of(const struct native *native, const struct chunk *chunk,
     steps = cleave_platform_profile(native->platform, chunk->worker, &nsteps);
     return cv_profile_end(steps, nsteps, native->now_s + factor * latency_s,
                           factor * work_s);
+}
+
+enum cleave_status cv_native_new_chunk(struct native *native, uint32_t *out,
+                                       struct cleave_error *err)
+{
+    if (native->free_chunk != NONE) {
+        *out = native->free_chunk;
+        native->free_chunk = native->chunks[*out].next;
+        return CLEAVE_OK;
+    }
+    if (native->nchunks == native->chunk_room) {
+        struct chunk *grown = cv_grow(native->chunks, &native->chunk_room,
+                                      native->nchunks + 1, sizeof *grown);
+
+        if (grown == NULL || native->nchunks >= NONE)
+            return cv_fail_memory(err, "the chunks under way");
+        native->chunks = grown;
+    }
+    *out = (uint32_t)native->nchunks++;
+    return CLEAVE_OK;
 }

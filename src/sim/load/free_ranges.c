@@ -1,0 +1,104 @@
+/* free_ranges.c -- the parts of a load that nobody has. SPDX-License-Identifier: MIT */
+#include "sim/load/free_ranges.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+
+void cv_free_ranges_clear(struct cv_free_ranges *ranges, double grain)
+{
+    ranges->count = 0;
+    ranges->grain = grain;
+}
+
+void cv_free_ranges_done(struct cv_free_ranges *ranges)
+{
+    free(ranges->items);
+    *ranges = (struct cv_free_ranges){ .count = 0 };
+}
+
+bool cv_free_ranges_reserve(struct cv_free_ranges *ranges)
+{
+    struct cv_free_range *grown =
+        cv_grow(ranges->items, &ranges->room, ranges->count + 1, sizeof *grown);
+
+    if (grown == NULL)
+        return false;
+    ranges->items = grown;
+    return true;
+}
+
+static void drop(struct cv_free_ranges *ranges, size_t i)
+{
+    ranges->count--;
+    memmove(ranges->items + i, ranges->items + i + 1,
+            (ranges->count - i) * sizeof *ranges->items);
+}
+
+void cv_free_ranges_add(struct cv_free_ranges *ranges, double begin, double end)
+{
+    size_t i = 0;
+
+    while (i < ranges->count && ranges->items[i].end < begin - ranges->grain)
+        i++;
+    if (i == ranges->count || ranges->items[i].begin > end + ranges->grain) {
+        memmove(ranges->items + i + 1, ranges->items + i,
+                (ranges->count - i) * sizeof *ranges->items);
+        ranges->items[i] = (struct cv_free_range){ begin, end };
+        ranges->count++;
+        return;
+    }
+    if (begin < ranges->items[i].begin)
+        ranges->items[i].begin = begin;
+    if (end > ranges->items[i].end)
+        ranges->items[i].end = end;
+    if (i + 1 < ranges->count &&
+        ranges->items[i + 1].begin <= ranges->items[i].end + ranges->grain) {
+        ranges->items[i].end = ranges->items[i + 1].end;
+        drop(ranges, i + 1);
+    }
+}
+
+static double take(struct cv_free_ranges *ranges, size_t i, double units)
+{
+    struct cv_free_range *range = &ranges->items[i];
+    const double all = range->end - range->begin;
+
+    if (units <= 0)
+        return 0;
+    if (all - units > ranges->grain) {
+        range->begin += units;
+        return units;
+    }
+    drop(ranges, i);
+    return all;
+}
+
+double cv_free_ranges_take_first(struct cv_free_ranges *ranges, double units,
+                                 double *out_begin)
+{
+    if (ranges->count == 0)
+        return 0;
+    *out_begin = ranges->items[0].begin;
+    return take(ranges, 0, units);
+}
+
+double cv_free_ranges_take_at(struct cv_free_ranges *ranges, double units, double begin)
+{
+    for (size_t i = 0; i < ranges->count; i++)
+        if (ranges->items[i].begin >= begin - ranges->grain)
+            return ranges->items[i].begin <= begin + ranges->grain
+                       ? take(ranges, i, units)
+                       : 0;
+    return 0;
+}
+
+double cv_free_ranges_sum(const struct cv_free_ranges *ranges)
+{
+    double sum = 0;
+
+    for (size_t i = 0; i < ranges->count; i++)
+        sum += ranges->items[i].end - ranges->items[i].begin;
+    return sum;
+}
