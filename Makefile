@@ -16,7 +16,7 @@ CONFIGURE = cmake >/dev/null --preset
 .NOTPARALLEL:
 .PHONY: build demo check check-asan check-tsan check-threads \
         check-clang check-fuzz chaos mutants lint lint-changed format benches bench-plan bench-reduce \
-	bench-returns bench-streams bench-run bench-sim bench-hosts bench-mpi bench-smpi bench-mpi-run accept \
+	bench-returns bench-learn bench-streams bench-run bench-sim bench-hosts bench-mpi bench-smpi bench-mpi-run accept \
         install deb check-deb dist clean help tests
 
 build: ## the command build/cleave, the libraries in build/lib/ (the default)
@@ -100,6 +100,9 @@ bench-reduce: benches ## how fast reductions are simulated and planned
 
 bench-returns: benches ## how fast and how good rounds with results are planned
 	@build/bench_returns
+
+bench-learn: benches ## sizes learnt on the way, against what nobody can beat (BENCH_LEARN=quick: a part)
+	@build/bench_learn
 
 bench-streams: benches ## how fast machines are chosen for streams, and streams simulated
 	@build/bench_knapsack

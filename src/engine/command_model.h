@@ -16,6 +16,7 @@ struct cv_command_model {
     bool late;           /* it starts up after it has read the end of its input       */
     double pipe_ups;     /* units that it can be fed in a second; 0: any number       */
     double ahead;        /* units that it is fed before it reads them                 */
+    double record;       /* units of a record: no chunk is given less, or leaves less  */
     double start_spread; /* start-ups take e^-x to e^x times as long; 0: as declared  */
 };
 

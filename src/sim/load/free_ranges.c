@@ -6,10 +6,11 @@
 
 #include "base/arena.h"
 
-void cv_free_ranges_clear(struct cv_free_ranges *ranges, double grain)
+void cv_free_ranges_clear(struct cv_free_ranges *ranges, double grain, double record)
 {
     ranges->count = 0;
     ranges->grain = grain;
+    ranges->record = record > grain ? record : grain;
 }
 
 void cv_free_ranges_done(struct cv_free_ranges *ranges)
@@ -67,7 +68,9 @@ static double take(struct cv_free_ranges *ranges, size_t i, double units)
 
     if (units <= 0)
         return 0;
-    if (all - units > ranges->grain) {
+    if (units < ranges->record)
+        units = ranges->record;
+    if (all - units > ranges->record) {
         range->begin += units;
         return units;
     }

@@ -129,7 +129,7 @@ enum cleave_status cv_native_open_begin(struct native *native, struct cleave_err
     open->stream = native->run->hold > 0;
     open->ended = false;
     open->share = native->run->hold / (n + 1 + n / 4); /* as a real run divides it */
-    cv_free_ranges_clear(&open->free, GRAIN * native->run->units);
+    cv_free_ranges_clear(&open->free, GRAIN * native->run->units, open->command->record);
     if (!cv_free_ranges_reserve(&open->free))
         return cv_fail_memory(err, "the simulator");
     arrive(native);
