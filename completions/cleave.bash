@@ -56,13 +56,15 @@ _cleave() {
     fi
     case "${COMP_WORDS[1]} ${COMP_WORDS[2]}" in
     'plan load')
-        options='--help -h --platform --load --lifespan --result-ratio --packaging --error --seed --policy --rounds --send-order --return-order --param --json --chunks --all-workers --gantt --no-gantt --width --trace'
+        options='--help -h --platform --load --lifespan --result-ratio --packaging --reads --hold --error --seed --policy --rounds --send-order --return-order --param --json --chunks --all-workers --gantt --no-gantt --width --trace'
         case $option in
         --platform | -p) _cleave_files -f; return ;;
         --load | -l) return ;;
         --lifespan) return ;;
         --result-ratio) return ;;
         --packaging) return ;;
+        --reads) return ;;
+        --hold) return ;;
         --error) return ;;
         --seed) return ;;
         --policy) _cleave_words 'auto one-round fifo lifo orders small-results best-orders mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
@@ -107,13 +109,15 @@ _cleave() {
         esac
         ;;
     'simulate load')
-        options='--help -h --platform --load --lifespan --result-ratio --packaging --error --seed --policy --rounds --send-order --return-order --param --runs --noise --threads --engine --topology --master --worker-hosts --port --unit-bytes --unit-flops --json --width --trace'
+        options='--help -h --platform --load --lifespan --result-ratio --packaging --reads --hold --error --seed --policy --rounds --send-order --return-order --param --runs --noise --threads --engine --topology --master --worker-hosts --port --unit-bytes --unit-flops --json --width --trace'
         case $option in
         --platform | -p) _cleave_files -f; return ;;
         --load | -l) return ;;
         --lifespan) return ;;
         --result-ratio) return ;;
         --packaging) return ;;
+        --reads) return ;;
+        --hold) return ;;
         --error) return ;;
         --seed) return ;;
         --policy) _cleave_words 'auto one-round fifo lifo orders small-results best-orders mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
@@ -189,13 +193,15 @@ _cleave() {
         esac
         ;;
     'compare load')
-        options='--help -h --platform --load --lifespan --result-ratio --packaging --error --seed --policies --rounds --param --sweep --runs --noise --threads --engine --topology --master --worker-hosts --port --unit-bytes --unit-flops --json --csv --output --force'
+        options='--help -h --platform --load --lifespan --result-ratio --packaging --reads --hold --error --seed --policies --rounds --param --sweep --runs --noise --threads --engine --topology --master --worker-hosts --port --unit-bytes --unit-flops --json --csv --output --force'
         case $option in
         --platform | -p) _cleave_files -f; return ;;
         --load | -l) return ;;
         --lifespan) return ;;
         --result-ratio) return ;;
         --packaging) return ;;
+        --reads) return ;;
+        --hold) return ;;
         --error) return ;;
         --seed) return ;;
         --policies) _cleave_list 'auto one-round fifo lifo orders small-results best-orders mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;

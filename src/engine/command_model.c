@@ -29,7 +29,9 @@ enum cleave_status cv_command_find(const char *name, struct cv_command_model *ou
             return CLEAVE_OK;
         }
     return cv_fail(err, CLEAVE_EINPUT,
-                   "expected stream, count, slurp, late or mix, got '%s'", name);
+                   "expected commands that read as stream, count, slurp, late or mix do, "
+                   "got '%s'",
+                   name);
 }
 
 double cv_command_before_s(const struct cv_command_model *command, double latency_s)

@@ -36,6 +36,17 @@ const struct cv_load_options cv_load_presets = {
       .offset = FIELD(packaging_s),                                                     \
       .help = "What a worker takes to unpack a unit of load or to pack a unit of result, "\
               "on top of computing. Default 0." },                                      \
+    { .name = "--reads", .kind = CV_OPTION_TEXT, .argument = "KIND",                    \
+      .offset = FIELD(reads),                                                           \
+      .help = "Workers run commands that are fed as they read, so that a chunk may stay "\
+              "open until it is known how much it should have. Those that read as they "\
+              "work: stream writes meanwhile, count at its end. Those that read all "   \
+              "first: slurp; late starts up after that; mix does 0.3 of its work as it "\
+              "reads. By default chunks cannot be opened." },                           \
+    { .name = "--hold", .kind = CV_OPTION_UNITS, .argument = "AMOUNT",                  \
+      .offset = FIELD(hold),                                                            \
+      .help = "With --reads: the load is a stream of which so much may wait or be at "  \
+              "work at a time. Policies are not told where it ends." },                 \
     { .name = "--error", .kind = CV_OPTION_NUMBER, .argument = "E",                     \
       .offset = FIELD(error),                                                           \
       .least = 0, .most = 10,                                                           \
@@ -159,6 +170,8 @@ int cv_load_job_open(const struct cv_load_options *options, struct cv_arena *are
                                               ? "expected --load or --lifespan, got both"
                                               : "expected --load AMOUNT, or --lifespan "
                                                 "TIME to do as much as ends by then");
+    if (options->hold > 0 && options->reads == NULL)
+        return cv_complain(CV_EXIT_USAGE, "--hold: --reads KIND is required with it");
     status = read_settings(options, arena, &out->job);
     if (status != CV_EXIT_DONE)
         return status;
@@ -171,6 +184,8 @@ int cv_load_job_open(const struct cv_load_options *options, struct cv_arena *are
         return cv_complain_error(&err);
     out->job.platform = out->platform;
     out->job.load = options->load;
+    out->job.reads = options->reads;
+    out->job.hold = options->hold;
     out->job.lifespan_s = options->lifespan_s;
     out->job.result_ratio = options->result_ratio;
     out->job.packaging_s = options->packaging_s;

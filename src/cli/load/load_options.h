@@ -13,6 +13,8 @@ struct cv_load_options {
     const char *platform;
     double load, lifespan_s; /* one of them                            */
     double result_ratio, packaging_s;
+    const char *reads; /* NULL: chunks cannot be opened             */
+    double hold;       /* 0: not a stream                           */
     const char *send_order, *return_order;
     const char *policy;   /* NULL: auto                                */
     const char *policies; /* compare: NULL for all                     */

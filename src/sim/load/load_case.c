@@ -33,7 +33,7 @@ static enum cleave_status check(const struct cleave_job *job, struct cleave_erro
                        job->hold);
     if (job->hold > 0 && job->reads == NULL)
         return cv_fail(err, CLEAVE_EINPUT,
-                       "a stream that is held needs to know how commands read");
+                       "expected a way in which commands read beside a hold, got none");
     if (job->hold > 0 && job->lifespan_s > 0)
         return cv_fail(err, CLEAVE_EINPUT, "expected a stream or a lifespan, got both");
     return CLEAVE_OK;

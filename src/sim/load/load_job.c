@@ -14,6 +14,9 @@
 /* Bounds are computed to about this much. */
 static const double EQUAL = 1e-9;
 
+/* Units per second of a link that takes no time to speak of. */
+static const double FAST_LINK = 1e30;
+
 /* What the public schedule points into. */
 struct owned_schedule {
     struct cleave_schedule schedule; /* first: this is what callers hold */
@@ -133,13 +136,32 @@ static const struct cleave_worker *at_their_best(const struct cleave_platform *p
     return fastest != NULL ? fastest : view->workers;
 }
 
-/* The bounds for what was planned. */
-static size_t bounds_of(const struct cv_load_case *load_case,
-                        const struct cv_planned *planned, struct cv_arena *arena,
-                        struct cleave_bound *out, size_t *out_tightest)
+/* A command may start up while its input is on its way, and read what has come: then either
+ * starts or links cost nothing. NULL when memory is short. */
+static const struct cleave_worker *as_if_for_nothing(const struct cleave_worker *workers,
+                                                     uint32_t n, bool starts,
+                                                     struct cv_arena *arena)
+{
+    struct cleave_worker *out = cv_array(arena, n, sizeof *out);
+
+    for (uint32_t w = 0; out != NULL && w < n; w++) {
+        out[w] = workers[w];
+        if (starts) {
+            out[w].compute_latency_s = 0;
+        } else {
+            out[w].latency_s = out[w].return_latency_s = 0;
+            out[w].bandwidth_ups = out[w].return_bandwidth_ups = FAST_LINK;
+        }
+    }
+    return out;
+}
+
+static size_t bounds_for(const struct cv_load_case *load_case,
+                         const struct cv_planned *planned,
+                         const struct cleave_worker *workers, struct cv_arena *arena,
+                         struct cleave_bound *out, size_t *out_tightest)
 {
     const struct cleave_view *view = &planned->view;
-    const struct cleave_worker *workers = at_their_best(load_case->platform, view, arena);
     const struct cv_bound_query query = {
         .workers = workers,
         .nworkers = view->nworkers,
@@ -151,6 +173,36 @@ static size_t bounds_of(const struct cv_load_case *load_case,
     };
 
     return workers == NULL ? 0 : cv_load_bounds(&query, arena, out, out_tightest);
+}
+
+/* The bounds for what was planned. */
+static size_t bounds_of(const struct cv_load_case *load_case,
+                        const struct cv_planned *planned, struct cv_arena *arena,
+                        struct cleave_bound *out, size_t *out_tightest)
+{
+    const uint32_t n = planned->view.nworkers;
+    const struct cleave_worker *workers =
+        at_their_best(load_case->platform, &planned->view, arena);
+    struct cleave_bound links[CV_MAX_BOUNDS];
+    size_t tightest = 0, nlinks, count;
+    bool tighter;
+
+    if (workers == NULL || !load_case->load.opens)
+        return bounds_for(load_case, planned, workers, arena, out, out_tightest);
+    nlinks = bounds_for(load_case, planned, as_if_for_nothing(workers, n, true, arena),
+                        arena, links, &tightest);
+    count = bounds_for(load_case, planned, as_if_for_nothing(workers, n, false, arena),
+                       arena, out, out_tightest);
+    if (nlinks == 0 || count == 0)
+        return 0;
+    tighter = load_case->load.lifespan_s > 0
+                  ? links[tightest].value_s < out[*out_tightest].value_s
+                  : links[tightest].value_s > out[*out_tightest].value_s;
+    if (!tighter)
+        return count;
+    memcpy(out, links, nlinks * sizeof *out);
+    *out_tightest = tightest;
+    return nlinks;
 }
 
 static bool meets_bound(const struct cleave_schedule *schedule)

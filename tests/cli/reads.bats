@@ -1,0 +1,42 @@
+# reads.bats -- loads of commands that are fed as they read. SPDX-License-Identifier: MIT
+load helper
+
+@test "reads: a plan that opens no chunk takes as long as before, whatever commands read" {
+    cleave 0 plan load -p $LAB -l 2000 --policy umr-plus --no-gantt
+    plain=$(grep makespan <<<"$output" | cut -d, -f1)
+    [ -n "$plain" ]
+    for kind in stream count slurp late mix; do
+        cleave 0 plan load -p $LAB -l 2000 --policy umr-plus --no-gantt --reads $kind
+        [ "$(grep makespan <<<"$output" | cut -d, -f1)" = "$plain" ]
+    done
+}
+
+@test "reads: orders are found again in the trace, of a file and of a stream" {
+    cd "$BATS_TEST_TMPDIR"
+    lab=$CLEAVE_SOURCE_DIR/examples/unequal.yaml
+    for kind in stream slurp; do
+        for more in "" "--hold 500"; do
+            "$CLEAVE" simulate load -p "$lab" -l 2000 --policy learn --reads $kind $more \
+                --noise gamma:0.3 --runs 1 --trace t >/dev/null
+            grep -q '"opens":true' t
+            cleave 0 replay t
+            [[ $output == "the same: "*" orders of policy "* ]]
+            cleave 0 report t --force -o t.html
+        done
+    done
+}
+
+@test "reads: all of a stream is done, and policies that need its length are told so" {
+    cleave 0 plan load -p $LAB -l 2000 --policy learn --reads mix --hold 300 --json
+    [ "$(number load)" = 2000 ]
+    refuses "policy 'umr' needs a load of known size; as4dr takes streams" \
+        plan load -p $LAB -l 2000 --policy umr --reads mix --hold 300
+}
+
+@test "reads: what cannot be is refused" {
+    refuses "expected commands that read as stream, count, slurp, late or mix do, got 'fast'" \
+        plan load -p $LAB -l 2000 --reads fast
+    refuses "--hold: --reads KIND is required with it" plan load -p $LAB -l 2000 --hold 30
+    refuses "expected a stream or a lifespan, got both" \
+        plan load -p $LAB --lifespan 20 --reads stream --hold 30 --policy learn
+}
