@@ -412,6 +412,10 @@ static enum cleave_status check_end(const struct cv_driver *driver,
         return cv_fail(err, CLEAVE_EPOLICY,
                        "policy '%s' stopped with %g of %g units left", name,
                        view->units_left, view->units_total);
+    } else if (view->opens && cv_open_check_left(&driver->open) < view->nworkers) {
+        return cv_fail(err, CLEAVE_EPOLICY,
+                       "policy '%s' stopped and left the chunk of worker %u open", name,
+                       cv_open_check_left(&driver->open));
     } else if (has_results(driver) && driver->returns.returned < driver->chunks) {
         return cv_fail(err, CLEAVE_EPOLICY,
                        "policy '%s' stopped with %llu of %llu results not fetched", name,

@@ -61,3 +61,12 @@ double cv_open_check_note(struct cv_open_check *check, const struct cleave_event
     chunk->there = chunk->open = false;
     return due;
 }
+
+uint32_t cv_open_check_left(const struct cv_open_check *check)
+{
+    uint32_t w = 0;
+
+    while (w < check->nworkers && !check->workers[w].open)
+        w++;
+    return w;
+}

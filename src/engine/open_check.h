@@ -30,5 +30,7 @@ const char *cv_open_check_order(struct cv_open_check *check,
 /* Any event. Returns the units that an order to extend asked for and did not get: they are
  * left again. */
 double cv_open_check_note(struct cv_open_check *check, const struct cleave_event *event);
+/* A worker whose chunk was never closed, or nworkers. */
+uint32_t cv_open_check_left(const struct cv_open_check *check);
 
 #endif

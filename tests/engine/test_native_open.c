@@ -7,87 +7,8 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include <math.h>
-
-#include "engine/driver.h"
-#include "sim/load/native.h"
+#include "open_scene.h"
 #include "trace_check.h"
-
-/* What the policy of a test does at an event; `seen` counts events of all kinds. */
-typedef void decision(const struct cleave_view *view, const struct cleave_event *event,
-                      struct cleave_orders *orders);
-
-static decision *decide_now;
-
-static void scripted_decide(void *state, const struct cleave_view *view,
-                            const struct cleave_event *event,
-                            struct cleave_orders *orders)
-{
-    (void)state;
-    decide_now(view, event, orders);
-}
-
-static const struct cleave_policy scripted = {
-    .name = "scripted",
-    .summary = "-",
-    .reference = "-",
-    .takes_streams = true,
-    .opens_chunks = true,
-    .state_size = 1,
-    .decide = scripted_decide,
-};
-
-/* Two workers of speed 10 that start up in 1 s, links that take no time. */
-static const char PLAIN[] = "port: multi\n"
-                            "workers:\n"
-                            "  - { name: w, count: 2, speed: 10, compute_latency: 1, "
-                            "bandwidth: 1e300, latency: 0 }\n";
-
-struct scene {
-    const char *platform, *reads;
-    double load, hold, pipe_ups, ahead;
-    decision *decide;
-};
-
-static enum cleave_status play(const struct scene *scene, struct cleave_trace *trace,
-                               struct cv_outcome *outcome, struct cleave_error *err)
-{
-    struct cleave_platform *platform = NULL;
-    struct cv_command_model command;
-    struct cv_run run = { .command = &command,
-                          .units = scene->load,
-                          .hold = scene->hold };
-    struct cv_driver *driver = NULL;
-    struct cv_planned planned;
-    enum cleave_status status;
-    const char *text = scene->platform != NULL ? scene->platform : PLAIN;
-
-    if (cleave_platform_parse("test", text, strlen(text), &platform, err) != CLEAVE_OK)
-        fail_msg("%s: %s", err->field, err->text);
-    run.platform = platform;
-    assert_int_equal(cv_command_find(scene->reads, &command, err), CLEAVE_OK);
-    command.pipe_ups = scene->pipe_ups;
-    command.ahead = scene->ahead;
-    decide_now = scene->decide;
-    assert_int_equal(cv_planned_init(&planned, &scripted, NULL, 0, platform,
-                                     cleave_platform_workers(platform),
-                                     &(struct cv_load){ .units = scene->hold > 0
-                                                                     ? INFINITY
-                                                                     : scene->load,
-                                                        .opens = true,
-                                                        .ahead = scene->ahead,
-                                                        .hold = scene->hold },
-                                     NULL, err),
-                     CLEAVE_OK);
-    assert_int_equal(cv_driver_open(&planned, &cv_engine_native_open, platform, NULL,
-                                    &driver, err),
-                     CLEAVE_OK);
-    status = cv_driver_run(driver, &run, trace, outcome, err);
-    cv_driver_close(driver);
-    cv_planned_done(&planned);
-    cleave_platform_free(platform);
-    return status;
-}
 
 /* What happened, one event after the other, as short text. */
 static void tell(const struct cleave_trace *trace, char *out, size_t size)
@@ -97,7 +18,7 @@ static void tell(const struct cleave_trace *trace, char *out, size_t size)
         [CLEAVE_WAKE] = "wake",         [CLEAVE_ENDED] = "ended",
         [CLEAVE_RECALLED] = "recalled", [CLEAVE_STARTED] = "started",
         [CLEAVE_DRAINED] = "drained",   [CLEAVE_EXTENDED] = "extended",
-        [CLEAVE_SEEN] = "seen",
+        [CLEAVE_SEEN] = "seen",         [CLEAVE_RETURNED] = "returned",
     };
     size_t used = 0;
 
@@ -165,10 +86,332 @@ static void kinds_take_their_time(void **unused)
            "1.5 drained 0:50, 6.5 done 0:50");
 }
 
+/* The second one waits for its input until the first has started. */
+static void bind_late(const struct cleave_view *view, const struct cleave_event *event,
+                      struct cleave_orders *orders)
+{
+    (void)view;
+    if (event->kind == CLEAVE_START) {
+        cleave_order_open(orders, 0, 20);
+        cleave_order_open(orders, 1, 0);
+        cleave_order_close(orders, 0);
+    }
+    if (event->kind == CLEAVE_STARTED && event->worker == 0) {
+        cleave_order_extend(orders, 1, 30);
+        cleave_order_close(orders, 1);
+    }
+}
+
+static void a_command_starts_before_it_is_known_what_it_reads(void **unused)
+{
+    (void)unused;
+    expect(&(struct scene){ .reads = "stream", .load = 50, .decide = bind_late },
+           "0 sent 1:0, 0 sent 0:20, 1 started 0:20, 1 extended 1:30, 1 started 1:30, "
+           "3 done 0:20, 4 done 1:30");
+}
+
+/* Both have half; the first is slow to start, so that what it was not given goes to the
+ * other, which waits; one chunk cannot be two ranges. */
+static void steal(const struct cleave_view *view, const struct cleave_event *event,
+                  struct cleave_orders *orders)
+{
+    if (event->kind == CLEAVE_START) {
+        cleave_order_open(orders, 0, 60);
+        cleave_order_open(orders, 1, 20);
+        cleave_order_close(orders, 0);
+    }
+    if (event->kind == CLEAVE_DRAINED) {
+        cleave_order_extend(orders, 1, 100); /* 80 to 100 follow it */
+        cleave_order_recall(orders, 0, 25);
+        cleave_order_look(orders, 0);
+    }
+    if (event->kind == CLEAVE_EXTENDED && event->units > 0)
+        cleave_order_extend(orders, 1, 5); /* nothing follows */
+    if (event->kind == CLEAVE_EXTENDED && event->units == 0)
+        cleave_order_close(orders, 1);
+    if (event->kind == CLEAVE_DONE && event->worker == 0 && view->units_left > 0)
+        cleave_order_send(orders, 0, 100); /* 35 to 60 are free */
+}
+
+static void
+a_tail_that_is_recalled_is_free_and_what_follows_is_what_is_given(void **unused)
+{
+    (void)unused;
+    /* At 3 s worker 0 has read 20. */
+    expect(&(struct scene){ .reads = "stream", .load = 100, .decide = steal },
+           "0 sent 1:20, 0 sent 0:60, 1 started 1:20, 1 started 0:60, 3 drained 1:20, "
+           "3 extended 1:20, 3 recalled 0:25, 3 seen 0:20, 3 extended 1:0, "
+           "4.5 done 0:35, 4.5 sent 0:25, 5 done 1:40, 8 done 0:25");
+    /* It has read 20 and was given 35 more, which cannot be recalled. */
+    expect(&(struct scene){ .reads = "count", .load = 100, .ahead = 35, .decide = steal },
+           "0 sent 1:20, 0 sent 0:60, 1 started 1:20, 1 started 0:60, 3 drained 1:20, "
+           "3 extended 1:20, 3 recalled 0:5, 3 seen 0:20, 3 extended 1:0, "
+           "5 done 1:40, 6.5 done 0:55, 6.5 sent 0:5, 8 done 0:5");
+}
+
+/* All that can be done to a command that has not started yet. */
+static void before_it_starts(const struct cleave_view *view,
+                             const struct cleave_event *event,
+                             struct cleave_orders *orders)
+{
+    (void)view;
+    if (event->kind == CLEAVE_START) {
+        cleave_order_open(orders, 0, 10);
+        cleave_order_open(orders, 1, 0);
+        cleave_order_close(orders, 1); /* killed */
+    }
+    if (event->kind == CLEAVE_SENT && event->worker == 0 && event->chunk == 0) {
+        cleave_order_recall(orders, 0, 99); /* all of it: it is undecided again */
+        cleave_order_recall(orders, 1, 99); /* it has gone */
+        cleave_order_look(orders, 0);
+        cleave_order_wake(orders, 0, 0.5);
+    }
+    if (event->kind == CLEAVE_WAKE) {
+        cleave_order_open(orders, 1, 15); /* takes the first units before the other */
+        cleave_order_extend(orders, 0, 15);
+        cleave_order_close(orders, 0);
+        cleave_order_close(orders, 1);
+    }
+}
+
+static void a_command_that_has_not_started_can_be_emptied_and_killed(void **unused)
+{
+    (void)unused;
+    expect(&(struct scene){ .reads = "slurp", .load = 30, .decide = before_it_starts },
+           "0 sent 1:0, 0 done 1:0, 0 sent 0:10, 0 recalled 0:10, 0 recalled 1:0, "
+           "0 seen 0:0, 0.5 wake 0:0, 0.5 sent 1:15, 0.5 extended 0:15, 1 started 0:15, "
+           "1.5 started 1:15, 2.5 done 0:15, 3 done 1:15");
+}
+
+/* --- links, streams, profiles, results ------------------------------------------------- */
+
+static const char LINKED[] = "port: one\n"
+                             "workers:\n"
+                             "  - { name: w, count: 2, speed: 10, compute_latency: 1, "
+                             "bandwidth: 10, latency: 1 }\n";
+
+static void extend_early(const struct cleave_view *view, const struct cleave_event *event,
+                         struct cleave_orders *orders)
+{
+    (void)view;
+    if (event->kind == CLEAVE_START)
+        cleave_order_open(orders, 0, 20);
+    if (event->kind == CLEAVE_STARTED) {
+        cleave_order_extend(orders, 0, 20);
+        cleave_order_wake(orders, 0, 4);
+    }
+    if (event->kind == CLEAVE_WAKE) {
+        cleave_order_recall(orders, 0, 9); /* it is on its way */
+        cleave_order_look(orders, 0);
+    }
+    if (event->kind == CLEAVE_DRAINED)
+        cleave_order_close(orders, 0);
+}
+
+static void units_are_read_when_they_have_come(void **unused)
+{
+    (void)unused;
+    expect(&(struct scene){ .platform = LINKED,
+                            .reads = "stream",
+                            .load = 40,
+                            .decide = extend_early },
+           "3 sent 0:20, 3 started 0:20, 4 wake 0:0, 4 recalled 0:0, 4 seen 0:10, "
+           "6 extended 0:20, 8 drained 0:40, 8 done 0:40");
+}
+
+static void take_what_comes(const struct cleave_view *view,
+                            const struct cleave_event *event,
+                            struct cleave_orders *orders)
+{
+    (void)view;
+    if (event->kind == CLEAVE_START) {
+        assert_true(isinf(view->units_left));
+        cleave_order_open(orders, 0, 30); /* 20 are there */
+        cleave_order_open(orders, 1, 10); /* nothing */
+    }
+    if (event->kind == CLEAVE_DRAINED)
+        cleave_order_close(orders, event->worker);
+    if (event->kind == CLEAVE_DONE && event->worker == 0 && event->chunk == 0)
+        cleave_order_extend(orders, 1, 100);
+    if (event->kind == CLEAVE_ENDED) {
+        assert_true(view->units_left == 10 && view->units_total == 50);
+        cleave_order_send(orders, 0, 100);
+    }
+}
+
+/* The fifth chunk waits for its part of the stream. */
+static void wait_for_more(const struct cleave_view *view,
+                          const struct cleave_event *event, struct cleave_orders *orders)
+{
+    (void)view;
+    if (event->kind == CLEAVE_START)
+        for (uint32_t i = 0; i < 5; i++)
+            cleave_order_send(orders, i % 2, 5);
+    if (event->kind == CLEAVE_ENDED) {
+        cleave_order_send(orders, 1, 99);
+        cleave_order_send(orders, 0, 99); /* nothing is left for it */
+    }
+}
+
+static void a_stream_comes_as_chunks_are_done(void **unused)
+{
+    (void)unused;
+    expect(&(struct scene){ .reads = "stream",
+                            .load = 50,
+                            .hold = 20,
+                            .decide = take_what_comes },
+           "0 sent 1:0, 0 sent 0:20, 1 started 0:20, 3 drained 0:20, 3 done 0:20, "
+           "3 extended 1:20, 3 started 1:20, 5 drained 1:20, 5 done 1:20, 5 ended 0:10, "
+           "5 sent 0:10, 7 done 0:10");
+    expect(&(struct scene){ .reads = "slurp",
+                            .load = 30,
+                            .hold = 20,
+                            .decide = wait_for_more },
+           "0 sent 0:5, 0 sent 1:5, 0 sent 0:5, 0 sent 1:5, 1.5 done 0:5, 1.5 done 1:5, "
+           "1.5 sent 0:5, 1.5 ended 0:5, 1.5 sent 1:5, 1.5 sent 0:0, 1.5 done 0:0, "
+           "3 done 0:5, 3 done 1:5, 4.5 done 0:5, 4.5 done 1:5");
+}
+
+static const char SLOWER[] =
+    "port: multi\n"
+    "workers:\n"
+    "  - { name: w, speed: 10, compute_latency: 1, bandwidth: 1e300, latency: 0,\n"
+    "      profile: [[2, 0.5], [6, 2]] }\n";
+
+/* Reading 50 from 1 s on: 10 by 2 s, 20 by 6 s, 20 more at 20 a second. */
+static void speeds_change_while_it_reads(void **unused)
+{
+    (void)unused;
+    expect(&(struct scene){ .platform = SLOWER,
+                            .reads = "stream",
+                            .load = 50,
+                            .decide = extend_once },
+           "0 sent 0:20, 1 started 0:20, 4 drained 0:20, 4 extended 0:30, "
+           "7 drained 0:50, 7 done 0:50");
+    expect(&(struct scene){ .platform = SLOWER,
+                            .reads = "slurp",
+                            .load = 50,
+                            .decide = extend_once },
+           "0 sent 0:20, 1 started 0:20, 1 drained 0:20, 1 extended 0:30, "
+           "1 drained 0:50, 7 done 0:50");
+}
+
+static void results_come_back_of_what_was_open(void **unused)
+{
+    (void)unused;
+    expect(&(struct scene){ .platform = LINKED,
+                            .reads = "stream",
+                            .load = 40,
+                            .result_ratio = 0.5,
+                            .decide = extend_early },
+           "3 sent 0:20, 3 started 0:20, 4 wake 0:0, 4 recalled 0:0, 4 seen 0:10, "
+           "6 extended 0:20, 8 drained 0:40, 8 done 0:40, 11 returned 0:40");
+    /* Of one that was killed, too. */
+    expect(&(struct scene){ .reads = "slurp",
+                            .load = 30,
+                            .result_ratio = 0.1,
+                            .decide = before_it_starts },
+           "0 sent 1:0, 0 done 1:0, 0 returned 1:0, 0 sent 0:10, 0 recalled 0:10, "
+           "0 recalled 1:0, 0 seen 0:0, 0.5 wake 0:0, 0.5 sent 1:15, 0.5 extended 0:15, "
+           "1 started 0:15, 1.5 started 1:15, 2.5 done 0:15, 2.5 returned 0:15, "
+           "3 done 1:15, 3 returned 1:15");
+}
+
+/* --- orders that are refused ----------------------------------------------------------- */
+
+static const struct cleave_order *bad_orders;
+static size_t nbad_orders;
+
+static void give_bad_orders(const struct cleave_view *view,
+                            const struct cleave_event *event,
+                            struct cleave_orders *orders)
+{
+    (void)view;
+    for (size_t i = 0; event->kind == CLEAVE_START && i < nbad_orders; i++) {
+        const struct cleave_order *order = &bad_orders[i];
+
+        if (order->kind == CLEAVE_SEND)
+            cleave_order_send(orders, order->worker, order->units);
+        else if (order->kind == CLEAVE_OPEN)
+            cleave_order_open(orders, order->worker, order->units);
+        else if (order->kind == CLEAVE_EXTEND)
+            cleave_order_extend(orders, order->worker, order->units);
+        else
+            cleave_order_close(orders, order->worker);
+    }
+}
+
+static void refused(const struct cleave_order *list, size_t n, const char *why)
+{
+    const struct scene scene = { .reads = "stream",
+                                 .load = 50,
+                                 .decide = give_bad_orders };
+    struct cv_outcome outcome;
+    struct cleave_error err = { 0 };
+
+    bad_orders = list;
+    nbad_orders = n;
+    assert_int_equal(play(&scene, NULL, &outcome, &err), CLEAVE_EPOLICY);
+    assert_string_equal(err.text, why);
+}
+
+static void orders_about_what_is_not_open_are_refused(void **unused)
+{
+    const struct cleave_order twice[] = { { .kind = CLEAVE_OPEN, .units = 5 },
+                                          { .kind = CLEAVE_OPEN, .units = 5 } };
+    const struct cleave_order busy[] = { { .kind = CLEAVE_SEND, .units = 5 },
+                                         { .kind = CLEAVE_OPEN, .units = 5 } };
+    const struct cleave_order none[] = { { .kind = CLEAVE_EXTEND, .units = 5 } };
+    const struct cleave_order sent[] = { { .kind = CLEAVE_SEND, .units = 5 },
+                                         { .kind = CLEAVE_CLOSE } };
+    const struct cleave_order closed[] = { { .kind = CLEAVE_OPEN, .units = 5 },
+                                           { .kind = CLEAVE_CLOSE },
+                                           { .kind = CLEAVE_EXTEND, .units = 5 } };
+    const struct cleave_order due[] = { { .kind = CLEAVE_OPEN, .units = 5 },
+                                        { .kind = CLEAVE_EXTEND, .units = 5 },
+                                        { .kind = CLEAVE_EXTEND, .units = 5 } };
+    const struct cleave_order forgotten[] = {
+        { .kind = CLEAVE_OPEN, .worker = 1, .units = 50 }
+    };
+    const struct cleave_order left[] = { { .kind = CLEAVE_OPEN, .units = 5 } };
+
+    (void)unused;
+    refused(twice, 2,
+            "policy 'scripted' asked to open a chunk of worker 0: it has one "
+            "that has not ended");
+    refused(busy, 2,
+            "policy 'scripted' asked to open a chunk of worker 0: it has "
+            "something else to do");
+    refused(none, 1,
+            "policy 'scripted' asked to extend a chunk of worker 0: it has none "
+            "that is open");
+    refused(sent, 2,
+            "policy 'scripted' asked to close a chunk of worker 0: it has none "
+            "that is open");
+    refused(closed, 3,
+            "policy 'scripted' asked to extend a chunk of worker 0: it has "
+            "none that is open");
+    refused(due, 3,
+            "policy 'scripted' asked to extend a chunk of worker 0: nobody has "
+            "said yet what came of the last time");
+    refused(forgotten, 1,
+            "policy 'scripted' stopped and left the chunk of worker 1 open");
+    refused(left, 1, "policy 'scripted' stopped with 45 of 50 units left");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kinds_take_their_time),
+        cmocka_unit_test(a_command_starts_before_it_is_known_what_it_reads),
+        cmocka_unit_test(
+            a_tail_that_is_recalled_is_free_and_what_follows_is_what_is_given),
+        cmocka_unit_test(a_command_that_has_not_started_can_be_emptied_and_killed),
+        cmocka_unit_test(units_are_read_when_they_have_come),
+        cmocka_unit_test(a_stream_comes_as_chunks_are_done),
+        cmocka_unit_test(speeds_change_while_it_reads),
+        cmocka_unit_test(results_come_back_of_what_was_open),
+        cmocka_unit_test(orders_about_what_is_not_open_are_refused),
     };
 
     return cmocka_run_group_tests_name("native_open", tests, NULL, NULL);
