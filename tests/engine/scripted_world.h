@@ -486,6 +486,7 @@ static void post(struct machine *machine, bool to_master,
     if (length > 0)
         memcpy(mail->payload, payload, length);
     mail->head.length = (uint32_t)length;
+    mail->head.checksum = cv_frame_checksum(&mail->head, payload);
     machine->mails = mail;
     *free_s =
         fmax(*free_s, world.now_s) + (double)(length + 48) / machine->script.link_Bps;
@@ -537,7 +538,7 @@ static void end_task(struct machine *machine, struct task *task, uint64_t flags)
 {
     const struct cv_frame_head about = { .peer = task->seat, .chunk = task->number };
     struct cv_packer packer = { NULL, 0, 0, false };
-    struct cv_frame_head head = about;
+    struct cv_frame_head head = about, sent;
     const size_t output = flags == 0 ? task->length : 0;
     struct task **at = &machine->tasks;
 
@@ -548,6 +549,9 @@ static void end_task(struct machine *machine, struct task *task, uint64_t flags)
     head.type = CV_FRAME_OUTPUT;
     if (output > 0)
         say(machine, head, task->bytes, output);
+    sent = head;
+    sent.length = (uint32_t)output;
+    sent.checksum = cv_frame_checksum(&sent, task->bytes);
     cv_pack_end(&packer, &(struct cv_remote_end){
                              .flags = flags,
                              .exit_code = end_status(task, flags),
@@ -557,8 +561,7 @@ static void end_task(struct machine *machine, struct task *task, uint64_t flags)
                              .come_sum = task->come_sum,
                              .given = task->length,
                              .output = output,
-                             .output_sum =
-                                 output > 0 ? cv_frame_sum(0, 0, task->bytes, output) : 0,
+                             .output_sum = output > 0 ? cv_frame_sum(0, &sent) : 0,
                              .fault = "" });
     assert_false(packer.failed);
     head.type = CV_FRAME_END;
@@ -673,7 +676,7 @@ static void take_data(struct machine *machine, struct task *task,
     memcpy(task->bytes + task->length, payload, head->length);
     task->length += head->length;
     task->come += head->length;
-    task->come_sum = cv_frame_sum(task->come_sum, head->value, payload, head->length);
+    task->come_sum = cv_frame_sum(task->come_sum, head);
     say(machine,
         (struct cv_frame_head){ .type = CV_FRAME_GOT,
                                 .flags = last ? CV_FRAME_LAST : 0,
@@ -842,6 +845,12 @@ void cv_link_send(struct cv_link *link, const struct cv_frame_head *head,
 
     if (machine->open && !link->broken)
         post(machine, false, head, payload, length, 0);
+}
+
+void cv_link_send_summed(struct cv_link *link, const struct cv_frame_head *head,
+                         const void *payload)
+{
+    cv_link_send(link, head, payload, head->length);
 }
 
 static void pump(void *context)

@@ -145,6 +145,7 @@ static void complain(const struct liar *liar)
 static void work(struct liar *liar)
 {
     struct cv_packer packer = { NULL, 0, 0, false };
+    struct cv_frame_head sent = { .length = (uint32_t)liar->length };
 
     lie_at(liar, ARRIVED);
     if (liar->idle)
@@ -160,7 +161,8 @@ static void work(struct liar *liar)
             .type = CV_FRAME_OUTPUT, .peer = liar->seat, .chunk = liar->chunk },
         liar->bytes, liar->length);
     liar->end.output = liar->end.given = liar->end.come = liar->length;
-    liar->end.output_sum = cv_frame_sum(0, 0, liar->bytes, liar->length);
+    sent.checksum = cv_frame_checksum(&sent, liar->bytes);
+    liar->end.output_sum = cv_frame_sum(0, &sent);
     liar->end.fault = "";
     if (liar->lie->bend != NULL && !liar->lied) {
         liar->lie->bend(&liar->end);
@@ -202,8 +204,7 @@ static void take(struct liar *liar, const struct cv_frame_head *head)
         return;
     memcpy(liar->bytes + liar->length, liar->payload, head->length);
     liar->length += head->length;
-    liar->end.come_sum =
-        cv_frame_sum(liar->end.come_sum, head->value, liar->payload, head->length);
+    liar->end.come_sum = cv_frame_sum(liar->end.come_sum, head);
     say_word(liar, CV_FRAME_GOT, head->flags & CV_FRAME_LAST, liar->length);
     if (last)
         work(liar);

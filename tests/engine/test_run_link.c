@@ -157,6 +157,32 @@ static void what_is_compressed_has_limits_as_well(void **state)
     close_side(&side);
 }
 
+/* Both sides sum up what a frame was before it was compressed. */
+static void the_checksum_of_a_frame_comes_as_it_was_given(void **state)
+{
+    static unsigned char zeros[10000], bytes[CV_FRAME_HEAD + sizeof zeros];
+    struct cv_frame_head head = { .type = CV_FRAME_DATA, .length = sizeof zeros };
+
+    (void)state;
+    head.checksum = cv_frame_checksum(&head, zeros);
+    for (int compressed = 0; compressed < 2; compressed++) {
+        struct side side;
+        ssize_t length;
+
+        open_side(&side, 60);
+        side.link.rate_Bps = compressed;
+        cv_link_send_summed(&side.link, &head, zeros);
+        length = read(side.out, bytes, sizeof bytes);
+        assert_in_range(length, 1, compressed ? 1000 : sizeof bytes);
+        put(&side, bytes, (size_t)length);
+        assert_int_equal(cv_poller_wait(side.poller, 0, NULL), CLEAVE_OK);
+        assert_int_equal(side.frames, 1);
+        assert_int_equal(side.head.length, sizeof zeros);
+        assert_true(side.head.checksum == head.checksum);
+        close_side(&side);
+    }
+}
+
 /* One more byte of a frame that never ends, whenever there is room for one: nobody speaks
  * there. Pings are heard. */
 static void only_whole_frames_are_signs_of_life(void **state)
@@ -382,6 +408,7 @@ int main(void)
         cmocka_unit_test(a_damaged_length_is_noticed_at_once),
         cmocka_unit_test(a_damaged_payload_is_noticed),
         cmocka_unit_test(what_is_compressed_has_limits_as_well),
+        cmocka_unit_test(the_checksum_of_a_frame_comes_as_it_was_given),
         cmocka_unit_test(only_whole_frames_are_signs_of_life),
         cmocka_unit_test(what_nobody_reads_is_not_kept_without_end),
         cmocka_unit_test(an_end_within_a_frame_is_told_from_one_between),

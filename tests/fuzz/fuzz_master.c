@@ -210,11 +210,13 @@ static void hear(struct cv_host *host, struct cv_frame_head head, const void *pa
 
     if (host->link.broken)
         return;
+    head.length = (uint32_t)length;
+    head.checksum = cv_frame_checksum(&head, payload);
     for (int i = 0; i < SLOTS && head.type == CV_FRAME_OUTPUT; i++)
         if (places[i].busy && places[i].slot.remote.number == head.chunk &&
             places[i].slot.remote.seat == head.peer) {
             places[i].output += length;
-            places[i].sum = cv_frame_sum(places[i].sum, 0, payload, length);
+            places[i].sum = cv_frame_sum(places[i].sum, &head);
         }
     feed_frame(&feed, head, payload, length);
     cv_link_hear(&host->link, 0);

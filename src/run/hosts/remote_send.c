@@ -217,6 +217,7 @@ static bool send_data(struct cv_host *host, struct cv_slot *slot)
     struct cv_part from;
     const enum cv_remote_part part = find_next(slot, &from, &offset);
     const ssize_t got = cv_part_read(&from, offset, bytes, most);
+    struct cv_frame_head head;
     bool last;
 
     if (got < 0 || (got == 0 && offset < from.end)) {
@@ -228,7 +229,6 @@ static bool send_data(struct cv_host *host, struct cv_slot *slot)
         host->delivered = 0;
     }
     slot->remote.sent += (uint64_t)got;
-    slot->remote.sent_sum = cv_frame_sum(slot->remote.sent_sum, part, bytes, (size_t)got);
     host->in_flight += (uint64_t)got;
     if (host->probe_s <= 0) {
         host->probe_s = cv_clock_s();
@@ -238,13 +238,15 @@ static bool send_data(struct cv_host *host, struct cv_slot *slot)
     last = slot->remote.sent == cv_slot_whole(&slot->piece);
     if (last)
         leave_queue(slot);
-    cv_link_send(&host->link,
-                 &(struct cv_frame_head){ .type = CV_FRAME_DATA,
-                                          .flags = last ? CV_FRAME_LAST : 0,
-                                          .peer = slot->remote.seat,
-                                          .chunk = slot->remote.number,
-                                          .value = part },
-                 bytes, (size_t)got);
+    head = (struct cv_frame_head){ .type = CV_FRAME_DATA,
+                                   .flags = last ? CV_FRAME_LAST : 0,
+                                   .length = (uint32_t)got,
+                                   .peer = slot->remote.seat,
+                                   .chunk = slot->remote.number,
+                                   .value = part };
+    head.checksum = cv_frame_checksum(&head, bytes);
+    slot->remote.sent_sum = cv_frame_sum(slot->remote.sent_sum, &head);
+    cv_link_send_summed(&host->link, &head, bytes);
     return true;
 }
 

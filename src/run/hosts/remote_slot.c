@@ -265,12 +265,13 @@ static void take_got(struct cv_host *host, struct cv_slot *slot,
     cv_limit_set(slot);
 }
 
-static void take_output(struct cv_slot *slot, const unsigned char *payload, size_t length)
+static void take_output(struct cv_slot *slot, const struct cv_frame_head *head,
+                        const unsigned char *payload)
 {
     struct cleave_error err;
 
-    slot->remote.output_sum = cv_frame_sum(slot->remote.output_sum, 0, payload, length);
-    if (cv_store_write(slot->store, payload, length, &err) != CLEAVE_OK)
+    slot->remote.output_sum = cv_frame_sum(slot->remote.output_sum, head);
+    if (cv_store_write(slot->store, payload, head->length, &err) != CLEAVE_OK)
         slot->broke(slot->context, &err);
 }
 
@@ -358,7 +359,7 @@ void cv_remote_frame(struct cv_host *host, struct cv_slot *slot,
         host->progress_s = slot->remote.computed_s;
     } else if (head->type == CV_FRAME_OUTPUT) {
         host->progress_s = cv_clock_s();
-        take_output(slot, payload, head->length);
+        take_output(slot, head, payload);
     } else if (head->type == CV_FRAME_END) {
         host->progress_s = cv_clock_s();
         take_end(host, slot, payload, head->length);

@@ -137,13 +137,13 @@ uint64_t cv_frame_checksum(const struct cv_frame_head *head, const void *payload
     return head->length > 0 ? XXH3_64bits(payload, head->length) : 0;
 }
 
-uint64_t cv_frame_sum(uint64_t sum, uint64_t value, const void *payload, size_t length)
+uint64_t cv_frame_sum(uint64_t sum, const struct cv_frame_head *head)
 {
-    unsigned char bytes[3 * 8];
+    unsigned char bytes[4 * 8];
 
     put(bytes, sum, 8);
-    put(bytes + 8, value, 8);
-    put(bytes + 16, length, 8);
-    sum = XXH3_64bits(bytes, sizeof bytes);
-    return length > 0 ? XXH3_64bits_withSeed(payload, length, sum) : sum;
+    put(bytes + 8, head->value, 8);
+    put(bytes + 16, head->length, 8);
+    put(bytes + 24, head->checksum, 8);
+    return XXH3_64bits(bytes, sizeof bytes);
 }

@@ -50,8 +50,9 @@ enum cleave_status cv_frame_look(const unsigned char *in, size_t length,
                                  struct cleave_error *err);
 /* The checksum of the payload that belongs into the head. */
 uint64_t cv_frame_checksum(const struct cv_frame_head *head, const void *payload);
-/* What a piece or an output was, frame by frame: the sum so far and one more frame of it. It
- * is 0 at first. Both sides have the same frames, so they come to the same sum. */
-uint64_t cv_frame_sum(uint64_t sum, uint64_t value, const void *payload, size_t length);
+/* What a piece or an output was, frame by frame: the sum so far and one more frame of it, by
+ * its value, length and checksum. It is 0 at first. Both sides have the same frames, so they
+ * come to the same sum. */
+uint64_t cv_frame_sum(uint64_t sum, const struct cv_frame_head *head);
 
 #endif

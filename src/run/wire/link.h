@@ -13,8 +13,8 @@
 
 struct cv_link {
     struct cv_poller *poller; /* borrowed                                              */
-    /* A whole frame, its payload as it was before it was compressed, borrowed for the
-     * call. It may close the link. */
+    /* A whole frame, its payload, length and checksum as they were before it was
+     * compressed, borrowed for the call. It may close the link. */
     void (*frame)(void *context, const struct cv_frame_head *head,
                   const unsigned char *payload);
     /* There is room for more: put the next frame of what is long. False: there is none.
@@ -62,6 +62,9 @@ size_t cv_link_fits(const struct cv_link *link);
  * Long payloads are compressed if that pays. Failures are told by `broke`, later. */
 void cv_link_send(struct cv_link *link, const struct cv_frame_head *head,
                   const void *payload, size_t length);
+/* The same of one whose length and checksum are given, too. */
+void cv_link_send_summed(struct cv_link *link, const struct cv_frame_head *head,
+                         const void *payload);
 /* There is something for `more` to give. */
 void cv_link_wake(struct cv_link *link);
 /* Bytes that have not gone out. */

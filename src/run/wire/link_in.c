@@ -37,6 +37,7 @@ static enum cleave_status open_frame(struct cv_link *link, struct cv_frame_head 
         return cv_fail(err, CLEAVE_EINPUT, "a frame cannot be decompressed");
     head->length = (uint32_t)length;
     *payload = link->plain;
+    head->checksum = cv_frame_checksum(head, *payload);
     return cv_frame_plain_check(head, err);
 }
 

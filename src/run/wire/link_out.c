@@ -160,6 +160,17 @@ static unsigned char *make_room(struct cv_link *link, size_t length)
 void cv_link_send(struct cv_link *link, const struct cv_frame_head *head,
                   const void *payload, size_t length)
 {
+    struct cv_frame_head summed = *head;
+
+    summed.length = (uint32_t)length;
+    summed.checksum = cv_frame_checksum(&summed, payload);
+    cv_link_send_summed(link, &summed, payload);
+}
+
+void cv_link_send_summed(struct cv_link *link, const struct cv_frame_head *head,
+                         const void *payload)
+{
+    const size_t length = head->length;
     const double rate_Bps = link->rate_Bps > 0 ? link->rate_Bps : link->other_Bps;
     struct cv_frame_head made = *head;
     unsigned char *out;
@@ -179,14 +190,15 @@ void cv_link_send(struct cv_link *link, const struct cv_frame_head *head,
     }
     became =
         cv_squeeze_put(&link->squeeze, rate_Bps, payload, length, out + CV_FRAME_HEAD);
-    if (became > 0)
+    if (became > 0) {
         made.flags |= CV_FRAME_ZSTD;
-    else if (length > 0)
+        made.length = (uint32_t)became;
+        made.checksum = cv_frame_checksum(&made, out + CV_FRAME_HEAD);
+    } else if (length > 0) {
         memcpy(out + CV_FRAME_HEAD, payload, length);
-    made.length = (uint32_t)(became > 0 ? became : length);
+    }
     link->plain_sent += length;
     link->wire_sent += made.length;
-    made.checksum = cv_frame_checksum(&made, out + CV_FRAME_HEAD);
     cv_frame_encode(&made, out);
     if (link->place != NULL) {
         link->place = NULL;

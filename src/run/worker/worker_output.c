@@ -134,6 +134,7 @@ bool cv_worker_more(void *context)
     struct cv_worker *worker = context;
     struct cv_task *task = worker->outgoing.first;
     const size_t most = frame_size(&worker->link);
+    struct cv_frame_head head;
     const void *bytes = NULL;
     size_t length = 0;
     struct cleave_error err;
@@ -152,10 +153,12 @@ bool cv_worker_more(void *context)
         cv_task_free(task);
         return true;
     }
-    task->end.output_sum = cv_frame_sum(task->end.output_sum, 0, bytes, length);
-    cv_link_send(&worker->link,
-                 &(struct cv_frame_head){
-                     .type = CV_FRAME_OUTPUT, .peer = task->seat, .chunk = task->chunk },
-                 bytes, length);
+    head = (struct cv_frame_head){ .type = CV_FRAME_OUTPUT,
+                                   .length = (uint32_t)length,
+                                   .peer = task->seat,
+                                   .chunk = task->chunk };
+    head.checksum = cv_frame_checksum(&head, bytes);
+    task->end.output_sum = cv_frame_sum(task->end.output_sum, &head);
+    cv_link_send_summed(&worker->link, &head, bytes);
     return true;
 }

@@ -248,8 +248,7 @@ void cv_worker_data(struct cv_worker *worker, struct cv_task *task,
     }
     task->bytes[head->value] += head->length;
     task->end.come += head->length;
-    task->end.come_sum =
-        cv_frame_sum(task->end.come_sum, head->value, payload, head->length);
+    task->end.come_sum = cv_frame_sum(task->end.come_sum, head);
     cv_link_send(&worker->link,
                  &(struct cv_frame_head){ .type = CV_FRAME_GOT,
                                           .flags = head->flags & CV_FRAME_LAST,
