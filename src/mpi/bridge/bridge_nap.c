@@ -3,7 +3,7 @@
 
 #include <sched.h>
 
-static const double NAP_S = 200e-6, LONGEST_NAP_S = 1e-3;
+static const double NAP_S = 500e-6, LONGEST_NAP_S = 1e-3;
 static const double NO_NAP_S = 2e-6; /* shorter ones are not worth the call */
 
 double cv_nap_clock_s(void)
@@ -21,7 +21,7 @@ static struct timespec nap(double nap_s)
 
 struct timespec cv_nap_for(double silence_s)
 {
-    const double nap_s = silence_s / 8;
+    const double nap_s = silence_s / 2;
     double most_s = silence_s / 25;
 
     if (most_s < NAP_S)

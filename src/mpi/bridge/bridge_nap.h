@@ -1,8 +1,9 @@
 /* bridge_nap.h -- wait for MPI without keeping a core busy. SPDX-License-Identifier: MIT
  *
  * MPI has nothing to wait on, so loops look again and again, and nap in between: the
- * longer nothing has come, the longer. A nap delays what comes by at most 200 us, or 4 %
- * of the silence before, and never by more than a millisecond. */
+ * longer nothing has come, the longer. A nap delays what comes by at most half of the
+ * silence before, by no more than 500 us or 4 % of it, and never by more than a
+ * millisecond. */
 #ifndef CV_BRIDGE_NAP_H
 #define CV_BRIDGE_NAP_H
 #include <mpi.h>
