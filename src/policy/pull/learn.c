@@ -16,6 +16,7 @@
  * O(workers) for a decision. */
 #include <math.h>
 
+#include "policy/pull/elastic.h"
 #include "policy/pull/learn_costs.h"
 #include "policy/pull/pull.h"
 
@@ -38,6 +39,7 @@ enum { NOBODY = UINT32_MAX };
 
 struct learn {
     double first, least, most, growth, parts;
+    struct cv_elastic elastic; /* where chunks may stay open                       */
     struct cv_known known;
     double wake_s;  /* asked to be woken then; below 0: not                        */
     uint32_t asked; /* the idle worker that a recall is for, or NOBODY             */
@@ -68,6 +70,13 @@ static enum cleave_status learn_start(void *state, const struct cleave_view *vie
 
     learn->asked = learn->owed = NOBODY;
     learn->wake_s = -1;
+    if (view->opens) {
+        learn->elastic.first = learn->first;
+        learn->elastic.least = learn->least;
+        learn->elastic.most = learn->most;
+        learn->elastic.parts = learn->parts;
+        return cv_elastic_begin(&learn->elastic, view, setup, err);
+    }
     return cv_known_init(&learn->known, view, setup, err);
 }
 
@@ -347,8 +356,13 @@ static void learn_decide(void *state, const struct cleave_view *view,
                          const struct cleave_event *event, struct cleave_orders *orders)
 {
     struct learn *learn = state;
-    struct cv_seen *seen = &learn->known.workers[event->worker];
+    struct cv_seen *seen;
 
+    if (view->opens) {
+        cv_elastic_decide(&learn->elastic, view, event, orders);
+        return;
+    }
+    seen = &learn->known.workers[event->worker];
     switch (event->kind) {
     case CLEAVE_SENT:
         port_over(learn, event);
@@ -406,6 +420,7 @@ const struct cleave_policy cleave_policy_learn = {
     .reference = "cleave",
     .takes_streams = true,
     .hears_losses = true,
+    .opens_chunks = true,
     .takes_joiners = true,
     .state_size = sizeof(struct learn),
     .params = learn_params,

@@ -1,0 +1,284 @@
+/* elastic.c -- learn where chunks may stay open. SPDX-License-Identifier: MIT
+ *
+ * No start is paid twice if that can be helped. All commands are started at once, one of
+ * them on a little of the input, the others on nothing: when the first one reads, a start
+ * is known, and the others have started meanwhile. From its pace, or from a first small
+ * chunk that is closed as a test, comes whether the command works as it reads. If so,
+ * chunks stay open, are given what follows, and lose their tails to workers that are free;
+ * if not, sizes are chosen with care.
+ *
+ * O(workers) for a decision. */
+#include "policy/pull/elastic.h"
+
+#include <math.h>
+
+#include "policy/kit/vacant.h"
+
+enum cleave_status cv_elastic_begin(struct cv_elastic *elastic,
+                                    const struct cleave_view *view,
+                                    struct cleave_setup *setup, struct cleave_error *err)
+{
+    elastic->n = view->nworkers;
+    elastic->hands = cv_array(setup->arena, view->nworkers, sizeof *elastic->hands);
+    if (elastic->hands == NULL)
+        return cv_fail_memory(err, "what is learnt");
+    for (uint32_t w = 0; w < view->nworkers; w++) {
+        elastic->hands[w].start_s = elastic->hands[w].pace_ups = -1;
+        if (cv_is_vacant(&view->workers[w]))
+            elastic->hands[w].lost = CV_HAND_LOSSES;
+    }
+    elastic->phi = 1;
+    elastic->wake_s = elastic->tested_s = -1;
+    elastic->tester = elastic->goes_on = elastic->thief = CV_NOBODY;
+    return CLEAVE_OK;
+}
+
+/* --- events ------------------------------------------------------------------------------- */
+
+static void answered(struct cv_elastic *elastic, bool *asked)
+{
+    if (*asked)
+        elastic->waits--;
+    *asked = false;
+}
+
+/* Whatever the worker was asked needs no answer any more. */
+static void over(struct cv_elastic *elastic, struct cv_hand *hand, uint32_t worker)
+{
+    answered(elastic, &hand->looking);
+    answered(elastic, &hand->recalling);
+    hand->state = CV_HAND_IDLE;
+    hand->given = hand->due = 0;
+    hand->drained = hand->held = hand->firm = false;
+    if (elastic->thief == worker)
+        elastic->thief = CV_NOBODY;
+}
+
+static void started(const struct cv_turn *turn, const struct cleave_event *event)
+{
+    struct cv_hand *hand = &turn->elastic->hands[event->worker];
+
+    hand->started_s = event->time_s;
+    /* Who had started before it was given anything shows nothing. */
+    if (event->time_s - hand->bound_s > 1e-3 || hand->bound_s <= hand->begun_s)
+        hand->start_s = event->time_s - event->start_s;
+    hand->from_s = -1;
+    if (hand->state == CV_HAND_OPEN && !hand->drained)
+        cv_turn_look(turn, event->worker);
+}
+
+static void done(const struct cv_turn *turn, const struct cleave_event *event)
+{
+    struct cv_elastic *elastic = turn->elastic;
+    struct cv_hand *hand = &elastic->hands[event->worker];
+    const double from_s =
+        hand->started_s >= 0
+            ? hand->started_s
+            : fmin(event->start_s + cv_elastic_start(elastic, event->worker),
+                   (event->start_s + event->time_s) / 2);
+    const double end_s = fmin(fmax(event->read_s, from_s), event->time_s);
+
+    over(elastic, hand, event->worker);
+    hand->lost = 0;
+    if (!(event->units > 0))
+        return;
+    elastic->recalls = 0;
+    cv_kind_done(turn, event->worker, event->units, end_s - from_s,
+                 event->time_s - end_s);
+    cv_elastic_learn(elastic, event->worker, event->units, event->time_s - from_s,
+                     event->time_s - end_s);
+}
+
+static void recalled(const struct cv_turn *turn, const struct cleave_event *event)
+{
+    struct cv_elastic *elastic = turn->elastic;
+    struct cv_hand *hand = &elastic->hands[event->worker];
+    const uint32_t thief = elastic->thief;
+
+    answered(elastic, &hand->recalling);
+    hand->given = fmax(0, hand->given - event->units);
+    hand->firm = !(event->units > 0);
+    elastic->thief = CV_NOBODY;
+    if (thief != CV_NOBODY && event->units > 0 && cv_hand_is_free(&elastic->hands[thief]))
+        cv_turn_give(turn, thief, event->units, false);
+}
+
+/* So much was given or added; maybe nothing. */
+static void given(const struct cv_turn *turn, const struct cleave_event *event)
+{
+    struct cv_hand *hand = &turn->elastic->hands[event->worker];
+
+    hand->given = fmax(0, hand->given - hand->due + event->units);
+    hand->due = 0;
+    if (event->units > 0) {
+        hand->drained = hand->firm = false;
+    } else if (hand->state == CV_HAND_OPEN && event->kind == CLEAVE_EXTENDED) {
+        if (!(hand->given > 0))
+            hand->state = CV_HAND_WARM;
+        else if (hand->drained)
+            cv_turn_close(turn, event->worker);
+    }
+}
+
+static void drained(const struct cv_turn *turn, const struct cleave_event *event)
+{
+    struct cv_elastic *elastic = turn->elastic;
+    struct cv_hand *hand = &elastic->hands[event->worker];
+
+    if (hand->state == CV_HAND_CLOSED || hand->due > 0)
+        return;
+    if (hand->from_s < 0)
+        hand->from_s = hand->started_s, hand->from = 0;
+    cv_turn_sample(turn, event->worker, hand->given);
+    hand->drained = true;
+    if (elastic->judged && elastic->kind == CV_COMMAND_STREAMS)
+        cv_stream_further(turn, event->worker);
+    else if (elastic->judged)
+        hand->held = true;
+}
+
+static void note(const struct cv_turn *turn, const struct cleave_event *event)
+{
+    struct cv_elastic *elastic = turn->elastic;
+    struct cv_hand *hand = &elastic->hands[event->worker];
+
+    switch (event->kind) {
+    case CLEAVE_SENT:
+    case CLEAVE_EXTENDED:
+        given(turn, event);
+        break;
+    case CLEAVE_STARTED:
+        started(turn, event);
+        break;
+    case CLEAVE_DRAINED:
+        drained(turn, event);
+        break;
+    case CLEAVE_SEEN:
+        answered(elastic, &hand->looking);
+        if (hand->state == CV_HAND_OPEN && !hand->drained)
+            cv_turn_sample(turn, event->worker, event->units);
+        elastic->emits = elastic->emits || event->output > 0;
+        break;
+    case CLEAVE_RECALLED:
+        recalled(turn, event);
+        break;
+    case CLEAVE_DONE:
+        done(turn, event);
+        break;
+    case CLEAVE_LOST:
+        over(elastic, hand, event->worker);
+        hand->lost++;
+        if (elastic->tester == event->worker)
+            elastic->tester = CV_NOBODY;
+        break;
+    case CLEAVE_WAKE:
+        if (event->time_s >= elastic->wake_s)
+            elastic->wake_s = -1;
+        /* It was lost, and is there again. */
+        if (cv_hand_is_out(hand))
+            hand->lost = 0;
+        break;
+    default:
+        break;
+    }
+}
+
+/* --- decisions ---------------------------------------------------------------------------- */
+
+/* Who is there; when nobody is left who did not lose his chunks, all are tried again. */
+static void count_present(struct cv_elastic *elastic)
+{
+    for (int again = 0; again < 2; again++) {
+        elastic->present = 0;
+        for (uint32_t w = 0; w < elastic->n; w++)
+            elastic->present += !cv_hand_is_out(&elastic->hands[w]);
+        if (elastic->present > 0)
+            return;
+        for (uint32_t w = 0; w < elastic->n; w++)
+            elastic->hands[w].lost = 0;
+    }
+}
+
+/* Nobody has anything, and nothing is left: those that wait are not needed. */
+static void dismiss(const struct cv_turn *turn)
+{
+    const struct cv_elastic *elastic = turn->elastic;
+
+    if (turn->view->units_left > 0)
+        return;
+    for (uint32_t w = 0; w < elastic->n; w++)
+        if (elastic->hands[w].state == CV_HAND_OPEN ||
+            elastic->hands[w].state == CV_HAND_CLOSED)
+            return;
+    for (uint32_t w = 0; w < elastic->n; w++)
+        if (elastic->hands[w].state == CV_HAND_WARM)
+            cv_turn_close(turn, w);
+}
+
+static bool somebody_is_free(const struct cv_elastic *elastic)
+{
+    for (uint32_t w = 0; w < elastic->n; w++)
+        if (cv_hand_is_free(&elastic->hands[w]) || elastic->hands[w].held)
+            return true;
+    return false;
+}
+
+/* The first one reads: how fast? */
+static void first_look(const struct cv_turn *turn, const struct cleave_event *event)
+{
+    struct cv_elastic *elastic = turn->elastic;
+
+    for (uint32_t w = 0; w < elastic->n && !elastic->judged; w++) {
+        struct cv_hand *hand = &elastic->hands[w];
+
+        if (hand->state != CV_HAND_OPEN || hand->started_s < 0)
+            continue;
+        if (event->kind == CLEAVE_WAKE && !hand->drained)
+            cv_turn_look(turn, w);
+        else
+            cv_kind_seen(turn, w);
+    }
+}
+
+static void serve(const struct cv_turn *turn, const struct cleave_event *event)
+{
+    struct cv_elastic *elastic = turn->elastic;
+
+    if (elastic->n == 1 && isfinite(turn->view->units_left) &&
+        cv_hand_is_free(&elastic->hands[0])) {
+        /* Nobody else could take any of it. */
+        cv_turn_give(turn, 0, turn->view->units_left, true);
+        return;
+    }
+    cv_elastic_pool(elastic);
+    if (!elastic->judged) {
+        cv_kind_begin(turn);
+        first_look(turn, event);
+    }
+    if (elastic->waits > 0 || !elastic->judged)
+        return;
+    if (elastic->kind != CV_COMMAND_UNKNOWN && somebody_is_free(elastic) &&
+        cv_turn_look_round(turn))
+        return;
+    if (elastic->kind == CV_COMMAND_STREAMS)
+        cv_stream_serve(turn);
+    else if (elastic->kind == CV_COMMAND_SLURPS)
+        cv_slurp_serve(turn);
+    else
+        cv_kind_meanwhile(turn);
+    dismiss(turn);
+}
+
+void cv_elastic_decide(struct cv_elastic *elastic, const struct cleave_view *view,
+                       const struct cleave_event *event, struct cleave_orders *orders)
+{
+    const struct cv_turn turn = {
+        .elastic = elastic, .view = view, .orders = orders, .now_s = event->time_s
+    };
+
+    count_present(elastic);
+    note(&turn, event);
+    if (event->more || elastic->waits > 0)
+        return;
+    serve(&turn, event);
+}

@@ -1,0 +1,64 @@
+/* elastic.h -- learn where chunks may stay open. SPDX-License-Identifier: MIT
+ *
+ * What decides in one turn, the orders it gives with the books kept, and the parts of the
+ * policy: what kind of command it is, ranges of one that works as it reads, sizes for one
+ * that reads all first. */
+#ifndef CV_ELASTIC_H
+#define CV_ELASTIC_H
+#include "policy/pull/elastic_costs.h"
+
+struct cv_turn {
+    struct cv_elastic *elastic;
+    const struct cleave_view *view;
+    struct cleave_orders *orders;
+    double now_s;
+};
+
+enum cleave_status cv_elastic_begin(struct cv_elastic *elastic,
+                                    const struct cleave_view *view,
+                                    struct cleave_setup *setup, struct cleave_error *err);
+void cv_elastic_decide(struct cv_elastic *elastic, const struct cleave_view *view,
+                       const struct cleave_event *event, struct cleave_orders *orders);
+
+/* --- orders ------------------------------------------------------------------------------- */
+
+/* Start the command of an idle worker, on nothing. */
+void cv_turn_warm(const struct cv_turn *turn, uint32_t worker);
+/* The first units of a free worker's chunk, which is closed at once or stays open. */
+void cv_turn_give(const struct cv_turn *turn, uint32_t worker, double units, bool close);
+void cv_turn_extend(const struct cv_turn *turn, uint32_t worker, double units);
+void cv_turn_close(const struct cv_turn *turn, uint32_t worker);
+void cv_turn_recall(const struct cv_turn *turn, uint32_t worker, double units);
+void cv_turn_look(const struct cv_turn *turn, uint32_t worker);
+/* To be woken; of several times the first counts. */
+void cv_turn_wake(const struct cv_turn *turn, double time_s);
+/* So many units read: the pace, if it is long enough since the last time. */
+void cv_turn_sample(const struct cv_turn *turn, uint32_t worker, double read);
+/* Look at all who read and were not looked at lately. False: nobody had to be. */
+bool cv_turn_look_round(const struct cv_turn *turn);
+
+/* --- what the command is: elastic_kind.c --------------------------------------------------- */
+
+/* Nobody has read yet: somebody is to begin, and the others start. */
+void cv_kind_begin(const struct cv_turn *turn);
+/* The first one has read so far. */
+void cv_kind_seen(const struct cv_turn *turn, uint32_t worker);
+/* A chunk is done, which read for read_s and went on for after_s. */
+void cv_kind_done(const struct cv_turn *turn, uint32_t worker, double units,
+                  double read_s, double after_s);
+/* The test is under way: those that wait need not wait for ever. */
+void cv_kind_meanwhile(const struct cv_turn *turn);
+
+/* --- it works as it reads: elastic_stream.c ------------------------------------------------ */
+
+/* The first ranges of those that wait, so that all would end together. */
+void cv_stream_first(const struct cv_turn *turn);
+/* More for one that has read all it was given, or its end. */
+void cv_stream_further(const struct cv_turn *turn, uint32_t worker);
+void cv_stream_serve(const struct cv_turn *turn);
+
+/* --- it reads all first: elastic_slurp.c ---------------------------------------------------- */
+
+void cv_slurp_serve(const struct cv_turn *turn);
+
+#endif

@@ -1,0 +1,278 @@
+/* elastic_costs.c -- what is known of workers whose chunks stay open.
+ * SPDX-License-Identifier: MIT */
+#include "policy/pull/elastic_costs.h"
+
+#include <math.h>
+
+/* Real pipes carry so many bytes a second at most. */
+static const double PIPE_UPS = 1e9;
+/* Work is at least this part of what a chunk took after its end was read. */
+static const double LEAST_WORK = 0.05;
+/* Part of the work below which a pace of reading says nothing about it. */
+static const double SLIGHT = 0.02;
+static const double GRAIN = 1e-9;
+
+double cv_elastic_grain(const struct cleave_view *view)
+{
+    if (view->real)
+        return 1;
+    return isfinite(view->units_total) ? GRAIN * view->units_total : 0;
+}
+
+double cv_elastic_pipe(const struct cleave_view *view, uint32_t worker)
+{
+    const double declared = view->workers[worker].bandwidth_ups;
+
+    return view->real ? fmin(declared, PIPE_UPS) : declared;
+}
+
+double cv_elastic_share(const struct cv_elastic *elastic, const struct cleave_view *view)
+{
+    const uint32_t n = elastic->present;
+
+    if (isfinite(view->units_total))
+        return view->units_total / n;
+    return view->hold > 0 ? view->hold / (n + 1.0 + floor(n / 4.0)) : INFINITY;
+}
+
+/* --- speeds ------------------------------------------------------------------------------- */
+
+/* Of the chunk that was done last. */
+static double done_speed(const struct cv_elastic *elastic, const struct cv_hand *hand)
+{
+    const double late_s =
+        elastic->lined ? fmin(elastic->late_s, (1 - LEAST_WORK) * hand->after_s) : 0;
+
+    return hand->done > 0 ? hand->done / fmax(hand->took_s - late_s, 1e-12) : 0;
+}
+
+double cv_elastic_own_speed(const struct cv_elastic *elastic, uint32_t worker)
+{
+    const struct cv_hand *hand = &elastic->hands[worker];
+
+    if (hand->pace_ups >= 0 &&
+        (elastic->kind == CV_COMMAND_STREAMS ||
+         (elastic->kind == CV_COMMAND_SLURPS && hand->own && elastic->phi > SLIGHT)))
+        return hand->pace_ups * elastic->phi;
+    return done_speed(elastic, hand);
+}
+
+/* Start-ups: mean, and mean distance from it. */
+static void pool_starts(struct cv_elastic *elastic)
+{
+    double sum = 0, apart = 0;
+    uint32_t count = 0;
+
+    for (uint32_t w = 0; w < elastic->n; w++)
+        if (elastic->hands[w].start_s >= 0) {
+            sum += elastic->hands[w].start_s;
+            count++;
+        }
+    elastic->mean_start_s = count > 0 ? sum / count : 0;
+    for (uint32_t w = 0; w < elastic->n; w++)
+        if (elastic->hands[w].start_s >= 0)
+            apart += fabs(elastic->hands[w].start_s - elastic->mean_start_s);
+    elastic->usual_start_s = elastic->mean_start_s + (count > 0 ? apart / count : 0);
+}
+
+void cv_elastic_pool(struct cv_elastic *elastic)
+{
+    double sum = 0;
+    uint32_t count = 0;
+
+    for (uint32_t w = 0; w < elastic->n; w++) {
+        const double speed_ups = cv_elastic_own_speed(elastic, w);
+
+        if (speed_ups > 0) {
+            sum += speed_ups;
+            count++;
+        }
+    }
+    elastic->mean_ups = count > 0 ? sum / count : 0;
+    pool_starts(elastic);
+}
+
+double cv_elastic_start(const struct cv_elastic *elastic, uint32_t worker)
+{
+    const double own_s = elastic->hands[worker].start_s;
+
+    return own_s >= 0 ? own_s : elastic->mean_start_s;
+}
+
+double cv_elastic_speed(const struct cv_elastic *elastic, uint32_t worker)
+{
+    const struct cv_hand *hand = &elastic->hands[worker];
+    const double own_ups = cv_elastic_own_speed(elastic, worker);
+
+    if (own_ups > 0)
+        return own_ups;
+    if (hand->done > 0)
+        return done_speed(elastic, hand);
+    /* It has been looked at, and did not read. */
+    if (elastic->kind == CV_COMMAND_STREAMS && hand->pace_ups >= 0)
+        return 0;
+    return elastic->mean_ups;
+}
+
+/* --- when --------------------------------------------------------------------------------- */
+
+double cv_elastic_read(const struct cv_elastic *elastic, uint32_t worker, double now_s)
+{
+    const struct cv_hand *hand = &elastic->hands[worker];
+
+    if (hand->drained)
+        return hand->given;
+    if (hand->started_s < 0)
+        return 0;
+    return fmin(hand->given,
+                hand->read + fmax(hand->pace_ups, 0) * fmax(0, now_s - hand->sampled_s));
+}
+
+double cv_elastic_ready_in(const struct cv_elastic *elastic, uint32_t worker,
+                           double now_s)
+{
+    const struct cv_hand *hand = &elastic->hands[worker];
+    const double start_s = cv_elastic_start(elastic, worker);
+
+    return (hand->state == CV_HAND_WARM ? fmax(0, start_s - (now_s - hand->begun_s))
+                                        : start_s) +
+           elastic->late_s;
+}
+
+double cv_elastic_rest(const struct cv_elastic *elastic, uint32_t worker, double now_s)
+{
+    const struct cv_hand *hand = &elastic->hands[worker];
+    const double speed_ups = cv_elastic_speed(elastic, worker);
+    const double read = cv_elastic_read(elastic, worker, now_s);
+    double after_s;
+
+    if (hand->state == CV_HAND_IDLE || hand->state == CV_HAND_WARM)
+        return 0;
+    if (!(speed_ups > 0))
+        return hand->state == CV_HAND_CLOSED || read < hand->given ? INFINITY : 0;
+    after_s = elastic->late_s + hand->given * (1 - elastic->phi) / speed_ups;
+    if (hand->started_s < 0)
+        return fabs(cv_elastic_start(elastic, worker) - (now_s - hand->begun_s)) +
+               elastic->late_s + hand->given / speed_ups;
+    if (read < hand->given)
+        return (hand->given - read) * elastic->phi / speed_ups + after_s;
+    if (hand->state == CV_HAND_OPEN)
+        return after_s;
+    /* What is late takes as long again as it is late. */
+    return fabs(after_s - (now_s - fmax(hand->closed_s, hand->sampled_s)));
+}
+
+double cv_elastic_end(struct cv_elastic *elastic, double units, double now_s)
+{
+    double end_s = INFINITY, before_s;
+
+    for (uint32_t w = 0; w < elastic->n; w++) {
+        struct cv_hand *hand = &elastic->hands[w];
+
+        if (cv_hand_is_out(hand))
+            hand->ready_s = INFINITY;
+        else if (hand->held)
+            hand->ready_s = elastic->late_s;
+        else if (w == elastic->goes_on)
+            hand->ready_s = cv_elastic_rest(elastic, w, now_s);
+        else if (cv_hand_is_free(hand))
+            hand->ready_s = cv_elastic_ready_in(elastic, w, now_s);
+        else
+            hand->ready_s = cv_elastic_rest(elastic, w, now_s) +
+                            cv_elastic_start(elastic, w) + elastic->late_s;
+    }
+    do {
+        double speed = 0, sum = units;
+
+        before_s = end_s;
+        for (uint32_t w = 0; w < elastic->n; w++) {
+            const struct cv_hand *hand = &elastic->hands[w];
+
+            if (hand->ready_s < before_s) {
+                const double speed_ups = cv_elastic_speed(elastic, w);
+
+                speed += speed_ups;
+                sum += speed_ups * hand->ready_s;
+            }
+        }
+        end_s = speed > 0 ? sum / speed : INFINITY;
+    } while (end_s < before_s && isfinite(end_s));
+    return end_s;
+}
+
+/* --- lines -------------------------------------------------------------------------------- */
+
+/* Where the line through two sizes begins; below 0: they are too near. */
+static double intercept(const struct cv_post *small, const struct cv_post *large)
+{
+    double slope;
+
+    if (!(large->units >= 2 * small->units) || !(small->units > 0))
+        return -1;
+    slope = fmax((large->time_s - small->time_s) / (large->units - small->units),
+                 LEAST_WORK * large->time_s / large->units);
+    return fmax(0, fmin(small->time_s, large->time_s) - slope * small->units);
+}
+
+static void add_post(struct cv_hand *hand, double units, double time_s)
+{
+    const struct cv_post post = { units, time_s };
+
+    if (!(hand->large.units > 0))
+        hand->small = hand->large = post;
+    else if (units >= 2 * hand->small.units)
+        hand->large = post;
+    else if (2 * units <= hand->large.units)
+        hand->small = post;
+    else if (hand->small.units == hand->large.units)
+        hand->small = hand->large = post;
+}
+
+/* A start after the end is the same for all, more or less: from workers that have done two
+ * sizes; as long as there are none, from the smallest chunk and, of those far larger, the
+ * one that was done first. */
+static void find_line(struct cv_elastic *elastic)
+{
+    const struct cv_post *small = NULL, *large = NULL;
+    double sum = 0;
+    uint32_t count = 0;
+
+    for (uint32_t w = 0; w < elastic->n; w++) {
+        const struct cv_hand *hand = &elastic->hands[w];
+        const double own_s = intercept(&hand->small, &hand->large);
+
+        if (own_s >= 0) {
+            sum += own_s;
+            count++;
+        }
+        if (hand->small.units > 0 && (small == NULL || hand->small.units < small->units))
+            small = &hand->small;
+    }
+    for (uint32_t w = 0; count == 0 && small != NULL && w < elastic->n; w++) {
+        const struct cv_post *post = &elastic->hands[w].large;
+
+        if (post->units >= 2 * small->units &&
+            (large == NULL || post->time_s < large->time_s))
+            large = post;
+    }
+    if (count == 0 && large == NULL)
+        return;
+    elastic->lined = true;
+    elastic->late_s = count > 0 ? sum / count : intercept(small, large);
+}
+
+void cv_elastic_learn(struct cv_elastic *elastic, uint32_t worker, double units,
+                      double took_s, double after_s)
+{
+    struct cv_hand *hand = &elastic->hands[worker];
+
+    if (!(units > 0) || !(took_s > 0))
+        return;
+    hand->done = units;
+    hand->took_s = took_s;
+    hand->after_s = after_s;
+    if (elastic->kind == CV_COMMAND_SLURPS) {
+        add_post(hand, units, after_s);
+        find_line(elastic);
+    }
+}

@@ -1,0 +1,125 @@
+/* elastic_costs.h -- what is known of workers whose chunks stay open.
+ * SPDX-License-Identifier: MIT
+ *
+ * Of each worker how long its commands take to start, how fast they read and work, what
+ * it has and how far it is; of the command whether it works while it reads. From that how
+ * long each is busy and when all could end together. */
+#ifndef CV_ELASTIC_COSTS_H
+#define CV_ELASTIC_COSTS_H
+#include "policy/kit/setup.h"
+
+enum { CV_NOBODY = UINT32_MAX };
+
+enum cv_hand_state {
+    CV_HAND_IDLE,
+    CV_HAND_WARM,   /* its command starts, or has started, on nothing               */
+    CV_HAND_OPEN,   /* it reads, or will, and may be given more                     */
+    CV_HAND_CLOSED, /* it has been given all that it gets                           */
+};
+
+/* What the command is. */
+enum cv_command {
+    CV_COMMAND_UNKNOWN,
+    CV_COMMAND_STREAMS, /* it works as it reads                                      */
+    CV_COMMAND_SLURPS,  /* it works when it has read the end                         */
+};
+
+/* A chunk that is done: how long it took after it had read the end. */
+struct cv_post {
+    double units, time_s;
+};
+
+struct cv_hand {
+    enum cv_hand_state state;
+    double begun_s,
+        bound_s;        /* its command was started, and given its first unit        */
+    double started_s;   /* it has read since then; below 0: not yet                 */
+    double closed_s;    /* when it was closed                                       */
+    double given, read; /* units of its chunk; those read at sampled_s              */
+    double sampled_s,
+        from_s;          /* last look; beginning of the sample under way             */
+    double from;         /* units read at from_s                                     */
+    double start_s;      /* what its last start took; below 0: not known             */
+    double pace_ups;     /* of reading; below 0: not known                           */
+    double done, took_s; /* units of the last chunk that ended, time since it read   */
+    double after_s;      /* ... of that after it had read the end                    */
+    struct cv_post small, large; /* two sizes; equal if only one is known             */
+    double ready_s; /* scratch of cv_elastic_end                                */
+    double due;     /* asked to be extended by so much                          */
+    uint32_t lost;  /* chunks lost, one after the other                         */
+    bool own;       /* the pace is that of the command, not of the pipe         */
+    bool drained;   /* it has read all it was given                             */
+    bool held;      /* open, and fed nothing until a size is found              */
+    bool firm;      /* what it has cannot be recalled                           */
+    bool looking,
+        recalling; /* asked, and not answered yet                              */
+};
+
+struct cv_elastic {
+    double first, least, most,
+        parts; /* the parameters of learn                         */
+    struct cv_hand *hands;
+    uint32_t n,
+        present; /* places, and workers that are there                           */
+    enum cv_command kind;
+    bool judged;      /* somebody has read: pace and start are known                    */
+    bool told;        /* phi is measured, not believed                                  */
+    double phi;       /* part of the work that is done while reading                    */
+    double late_s;    /* start that comes after the end was read                        */
+    bool lined;       /* late_s comes from two sizes                                    */
+    uint32_t tester;  /* who has the chunk that tells, or CV_NOBODY                     */
+    uint32_t goes_on; /* asks for more and needs no new start, or CV_NOBODY             */
+    uint32_t thief;   /* for whom something is recalled, or CV_NOBODY                   */
+    uint32_t waits;   /* looks and recalls that are not answered yet                    */
+    uint32_t rounds;  /* pieces that the first one was given after its first            */
+    uint32_t recalls; /* since a chunk was last finished                                */
+    double mean_start_s, usual_start_s, mean_ups; /* over workers: cv_elastic_pool     */
+    double piece;    /* units of the first piece                                       */
+    double wake_s;   /* asked to be woken then; below 0: not                           */
+    double tested_s; /* when the test was over; below 0: not                           */
+    bool emits;      /* output came before the end of the input                        */
+};
+
+enum { CV_HAND_LOSSES = 3 };
+
+static inline bool cv_hand_is_out(const struct cv_hand *hand)
+{
+    return hand->lost >= CV_HAND_LOSSES;
+}
+
+/* It can be given the first unit of a chunk. */
+static inline bool cv_hand_is_free(const struct cv_hand *hand)
+{
+    return !cv_hand_is_out(hand) &&
+           (hand->state == CV_HAND_IDLE || hand->state == CV_HAND_WARM);
+}
+
+/* Units of a chunk that cannot be told apart from none. */
+double cv_elastic_grain(const struct cleave_view *view);
+/* Units per second that a pipe carries: who reads nearly as fast may work later. */
+double cv_elastic_pipe(const struct cleave_view *view, uint32_t worker);
+/* The input of a worker if all had the same; of a stream what one may hold. */
+double cv_elastic_share(const struct cv_elastic *elastic, const struct cleave_view *view);
+
+/* Means over workers, for those of which nothing is known; and what a start usually takes,
+ * with some of the spread. To be called when something was learnt. */
+void cv_elastic_pool(struct cv_elastic *elastic);
+double cv_elastic_start(const struct cv_elastic *elastic, uint32_t worker);
+/* Speed: as seen, 0: not yet; or that of others. */
+double cv_elastic_own_speed(const struct cv_elastic *elastic, uint32_t worker);
+double cv_elastic_speed(const struct cv_elastic *elastic, uint32_t worker);
+
+/* Units read by now, as far as can be told. */
+double cv_elastic_read(const struct cv_elastic *elastic, uint32_t worker, double now_s);
+/* Seconds until a free worker would work; until one that is busy is free. */
+double cv_elastic_ready_in(const struct cv_elastic *elastic, uint32_t worker,
+                           double now_s);
+double cv_elastic_rest(const struct cv_elastic *elastic, uint32_t worker, double now_s);
+/* In how many seconds all could end together, if `units` are left; sets ready_s of all. */
+double cv_elastic_end(struct cv_elastic *elastic, double units, double now_s);
+
+/* A chunk is done: `after_s` of `took_s` came after it had read the end. */
+void cv_elastic_learn(struct cv_elastic *elastic, uint32_t worker, double units,
+                      double took_s, double after_s);
+
+#endif

@@ -1,0 +1,226 @@
+/* elastic_kind.c -- does the command work as it reads, or when it has read all?
+ * SPDX-License-Identifier: MIT
+ *
+ * The first worker is fed a little, the others start on nothing. Who has read all that it
+ * was given is given as much again: one that reads at a pace of its own is thought to work
+ * meanwhile, one that swallows all of it is closed, as a test. The time between its reading
+ * the end and its end tells. */
+#include <math.h>
+
+#include "policy/pull/elastic.h"
+
+/* Parts of an equal share: the first piece, and all that is fed at the pace of the pipe;
+ * so many windows are fed if they are no more than a larger part. */
+static const double FIRST_PIECE = 1.0 / 256, TEST_PART = 1.0 / 256, TEST_MOST = 1.0 / 32;
+static const double TEST_WINDOWS = 4;
+/* Each piece is so many times all before it. */
+static const double PIECE_GROWTH = 3;
+/* The first pace is taken after this time; of what several pieces took, so much each may
+ * have been the way to the worker and back. */
+static const double FIRST_LOOK_S = 1.1e-3, ROUND_S = 2e-4;
+/* Who reads slower than this part of what a pipe carries does so at its own pace. */
+static const double OWN_PACE = 0.3;
+/* Who reads slowly is tested if its share takes longer than so many starts. */
+static const double TEST_STARTS = 4;
+/* The others wait for the test for so many starts, and then take this part of a share. */
+static const double PATIENCE = 2, MEANWHILE = 1.0 / 16;
+
+/* Whoever is said to be the fastest, if that was measured; else the first. */
+static uint32_t first_tester(const struct cv_turn *turn)
+{
+    const struct cv_elastic *elastic = turn->elastic;
+    uint32_t best = CV_NOBODY;
+
+    for (uint32_t w = 0; w < elastic->n; w++)
+        if (cv_hand_is_free(&elastic->hands[w]) &&
+            (best == CV_NOBODY ||
+             (turn->view->measured &&
+              turn->view->workers[w].speed_ups > turn->view->workers[best].speed_ups)))
+            best = w;
+    return best;
+}
+
+static bool somebody_reads(const struct cv_elastic *elastic)
+{
+    for (uint32_t w = 0; w < elastic->n; w++)
+        if (elastic->hands[w].state == CV_HAND_OPEN ||
+            elastic->hands[w].state == CV_HAND_CLOSED)
+            return true;
+    return false;
+}
+
+void cv_kind_begin(const struct cv_turn *turn)
+{
+    struct cv_elastic *elastic = turn->elastic;
+    const double share = cv_elastic_share(elastic, turn->view);
+    uint32_t tester;
+
+    if (somebody_reads(elastic) || (tester = first_tester(turn)) == CV_NOBODY)
+        return;
+    elastic->piece = elastic->first > 0 ? elastic->first
+                     : isfinite(share)  ? share * FIRST_PIECE
+                                        : fmax(turn->view->ahead, 1);
+    elastic->piece = fmax(elastic->piece, cv_elastic_grain(turn->view));
+    cv_turn_give(turn, tester, elastic->piece, false);
+    for (uint32_t w = 0; w < elastic->n; w++)
+        if (elastic->hands[w].state == CV_HAND_IDLE &&
+            cv_hand_is_free(&elastic->hands[w]))
+            cv_turn_warm(turn, w);
+}
+
+/* Units that the first one is fed before it is closed as a test. */
+static double test_size(const struct cv_turn *turn)
+{
+    const struct cv_elastic *elastic = turn->elastic;
+    const double share = cv_elastic_share(elastic, turn->view);
+    const double windows = TEST_WINDOWS * turn->view->ahead;
+
+    if (elastic->first > 0)
+        return elastic->first;
+    if (isinf(share))
+        return fmax(windows, elastic->piece);
+    return fmax(fmax(share * TEST_PART, elastic->piece),
+                fmin(share * TEST_MOST, windows));
+}
+
+static void now_streams(const struct cv_turn *turn)
+{
+    turn->elastic->kind = CV_COMMAND_STREAMS;
+    turn->elastic->phi = 1;
+    cv_elastic_pool(turn->elastic);
+}
+
+/* Its pace is known: of the pipe, or of its own? */
+static void judge(const struct cv_turn *turn, uint32_t worker, double pace_ups, bool own)
+{
+    struct cv_elastic *elastic = turn->elastic;
+    const double share_s = cv_elastic_share(elastic, turn->view) / fmax(pace_ups, 1e-12);
+
+    elastic->judged = true;
+    elastic->hands[worker].pace_ups = pace_ups;
+    elastic->hands[worker].own = own;
+    if (elastic->emits ||
+        (own && share_s < TEST_STARTS * cv_elastic_start(elastic, worker))) {
+        now_streams(turn);
+        cv_stream_further(turn, worker);
+        cv_stream_first(turn);
+        return;
+    }
+    elastic->tester = worker;
+    cv_turn_close(turn, worker);
+    if (own) {
+        now_streams(turn);
+        cv_stream_first(turn);
+    }
+}
+
+void cv_kind_seen(const struct cv_turn *turn, uint32_t worker)
+{
+    struct cv_hand *hand = &turn->elastic->hands[worker];
+    const double since_s = turn->now_s - hand->started_s;
+
+    if (hand->state != CV_HAND_OPEN || hand->started_s < 0)
+        return;
+    if (hand->pace_ups > 0 && hand->own) {
+        judge(turn, worker, hand->pace_ups, true);
+    } else if (hand->drained) {
+        const double most = test_size(turn);
+
+        if (hand->due > 0)
+            return;
+        if (hand->given < most && turn->view->units_left > 0) {
+            turn->elastic->rounds++;
+            cv_turn_extend(turn, worker,
+                           fmin(PIECE_GROWTH * hand->given, most - hand->given));
+            return;
+        }
+        judge(turn, worker, hand->given / fmax(since_s, 1e-9),
+              hand->given < OWN_PACE * cv_elastic_pipe(turn->view, worker) *
+                                (since_s - ROUND_S * turn->elastic->rounds));
+    } else {
+        cv_turn_wake(turn, turn->now_s + fmax(FIRST_LOOK_S, since_s));
+    }
+}
+
+/* --- the test is over --------------------------------------------------------------------- */
+
+/* Those that are open are fed nothing more. */
+static void now_slurps(const struct cv_turn *turn)
+{
+    struct cv_elastic *elastic = turn->elastic;
+
+    elastic->kind = CV_COMMAND_SLURPS;
+    for (uint32_t w = 0; w < elastic->n; w++) {
+        struct cv_hand *hand = &elastic->hands[w];
+
+        if (hand->state != CV_HAND_OPEN)
+            continue;
+        hand->held = true;
+        if (!hand->recalling)
+            cv_turn_recall(turn, w, hand->given);
+    }
+}
+
+static void really_streams(const struct cv_turn *turn)
+{
+    struct cv_elastic *elastic = turn->elastic;
+
+    elastic->kind = CV_COMMAND_STREAMS;
+    for (uint32_t w = 0; w < elastic->n; w++)
+        elastic->hands[w].held = false;
+    cv_elastic_pool(elastic);
+    cv_stream_first(turn);
+    for (uint32_t w = 0; w < elastic->n; w++)
+        if (elastic->hands[w].state == CV_HAND_OPEN && elastic->hands[w].drained)
+            cv_stream_further(turn, w);
+}
+
+void cv_kind_done(const struct cv_turn *turn, uint32_t worker, double units,
+                  double read_s, double after_s)
+{
+    struct cv_elastic *elastic = turn->elastic;
+    const double all_s = fmax(read_s + after_s, 1e-12);
+    /* The last window may have been read before it was worked on. */
+    const double window = fmin(turn->view->ahead / units, 0.5);
+    const bool streams = read_s / all_s + window / 2 >= 0.5;
+
+    if (!elastic->told) {
+        elastic->judged = true;
+        elastic->told = units >= TEST_WINDOWS * turn->view->ahead ||
+                        units >= TEST_MOST * cv_elastic_share(elastic, turn->view);
+        elastic->phi = streams ? fmin(1, read_s / all_s + window) : read_s / all_s;
+    }
+    if (worker == elastic->tester)
+        elastic->tester = CV_NOBODY;
+    if (elastic->phi >= 0.5) {
+        elastic->hands[worker].pace_ups = units / all_s / elastic->phi;
+        if (elastic->kind != CV_COMMAND_STREAMS || elastic->tested_s < 0)
+            really_streams(turn);
+    } else if (elastic->kind != CV_COMMAND_SLURPS) {
+        now_slurps(turn);
+    }
+    if (elastic->tested_s < 0)
+        elastic->tested_s = turn->now_s;
+}
+
+void cv_kind_meanwhile(const struct cv_turn *turn)
+{
+    struct cv_elastic *elastic = turn->elastic;
+    const double after_s = PATIENCE * elastic->mean_start_s + 1e-3;
+    const double share = cv_elastic_share(elastic, turn->view);
+    double since_s;
+
+    if (elastic->tester == CV_NOBODY)
+        return;
+    since_s = elastic->hands[elastic->tester].closed_s;
+    if (turn->now_s < since_s + after_s) {
+        cv_turn_wake(turn, since_s + after_s * 1.0001);
+        return;
+    }
+    for (uint32_t w = 0; w < elastic->n; w++) {
+        const double units = fmin(share, turn->view->units_left / elastic->present);
+
+        if (elastic->hands[w].state == CV_HAND_WARM && turn->view->units_left > 0)
+            cv_turn_give(turn, w, units * MEANWHILE, true);
+    }
+}

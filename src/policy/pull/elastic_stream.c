@@ -1,0 +1,204 @@
+/* elastic_stream.c -- ranges for a command that works as it reads.
+ * SPDX-License-Identifier: MIT
+ *
+ * A range is what its worker can do until all could end together, or what makes its start
+ * cheap. At its end it goes on with what follows, if that is nobody's. When nothing is left,
+ * a free worker takes the tail of the one that will be last. */
+#include <math.h>
+
+#include "policy/pull/elastic.h"
+
+/* A start may be this part of a range; a range is at least this part of a share, and so many
+ * windows. */
+static const double SHARE = 0.02, LEAST_PART = 1.0 / 64, WINDOWS = 8;
+/* A tail is taken if that gains more than this part of a start. */
+static const double STEAL = 0.1;
+/* Somebody who will be late is looked at again after this part of its time. */
+static const double AGAIN = 1.0 / 8;
+/* So many recalls per worker, and nothing was finished meanwhile: it is enough. */
+enum { RECALLS = 8 };
+
+static double range_of(const struct cv_turn *turn, uint32_t worker, double end_s)
+{
+    const struct cv_elastic *elastic = turn->elastic;
+    const struct cleave_view *view = turn->view;
+    const double speed_ups = cv_elastic_speed(elastic, worker);
+    const double share = cv_elastic_share(elastic, view);
+    const double worth =
+        (cv_elastic_start(elastic, worker) + elastic->late_s) * speed_ups / SHARE;
+    double range;
+
+    if (isinf(view->units_left))
+        return speed_ups > 0 && isfinite(share) ? fmin(share, fmax(worth, share / 4))
+               : isfinite(share)                ? share
+                                 : fmax(fmax(worth, WINDOWS * view->ahead), 1);
+    range = isfinite(end_s) && speed_ups > 0
+                ? speed_ups * (end_s - elastic->hands[worker].ready_s)
+                : view->units_left / elastic->present;
+    return fmax(0, fmin(range,
+                        fmax(worth, fmax(share * LEAST_PART, WINDOWS * view->ahead))));
+}
+
+/* What would be left is not worth a start. */
+static double soft(const struct cv_turn *turn, double units)
+{
+    const double left = turn->view->units_left;
+
+    return left - units < fmax(units / 8, cv_elastic_grain(turn->view)) ? left : units;
+}
+
+void cv_stream_first(const struct cv_turn *turn)
+{
+    struct cv_elastic *elastic = turn->elastic;
+    double end_s;
+
+    if (isinf(turn->view->units_left))
+        return;
+    end_s = cv_elastic_end(elastic, turn->view->units_left, turn->now_s);
+    if (!isfinite(end_s))
+        return;
+    for (uint32_t w = 0; w < elastic->n; w++) {
+        const double units = range_of(turn, w, end_s);
+
+        if (elastic->hands[w].state == CV_HAND_WARM && turn->view->units_left > 0 &&
+            units > cv_elastic_grain(turn->view))
+            cv_turn_give(turn, w,
+                         turn->view->units_left - units < cv_elastic_grain(turn->view)
+                             ? turn->view->units_left
+                             : units,
+                         false);
+    }
+}
+
+void cv_stream_further(const struct cv_turn *turn, uint32_t worker)
+{
+    struct cv_elastic *elastic = turn->elastic;
+    const struct cv_hand *hand = &elastic->hands[worker];
+    const double share = cv_elastic_share(elastic, turn->view);
+    double end_s, units;
+
+    if (hand->due > 0)
+        return;
+    elastic->goes_on = worker;
+    end_s = isfinite(turn->view->units_left)
+                ? cv_elastic_end(elastic, turn->view->units_left, turn->now_s)
+                : INFINITY;
+    units = range_of(turn, worker, end_s);
+    elastic->goes_on = CV_NOBODY;
+    if (isinf(turn->view->units_left))
+        units = fmin(units, share - hand->given);
+    if (units > 0)
+        cv_turn_extend(turn, worker, soft(turn, units));
+    else if (hand->drained)
+        cv_turn_close(turn, worker);
+}
+
+/* --- tails -------------------------------------------------------------------------------- */
+
+/* Units of its chunk that can still be taken back. */
+static double unfed(const struct cv_turn *turn, uint32_t worker)
+{
+    const struct cv_hand *hand = &turn->elastic->hands[worker];
+
+    if (hand->state != CV_HAND_OPEN || hand->firm || hand->drained)
+        return 0;
+    return hand->given - cv_elastic_read(turn->elastic, worker, turn->now_s) -
+           turn->view->ahead;
+}
+
+/* Who will be last, of those that something can be taken from. */
+static uint32_t latest(const struct cv_turn *turn, double *out_rest_s)
+{
+    const struct cv_elastic *elastic = turn->elastic;
+    uint32_t late = CV_NOBODY;
+
+    *out_rest_s = -1;
+    for (uint32_t w = 0; w < elastic->n; w++) {
+        const struct cv_hand *hand = &elastic->hands[w];
+        double rest_s;
+
+        if (!(unfed(turn, w) > cv_elastic_grain(turn->view)))
+            continue;
+        rest_s = cv_elastic_rest(elastic, w, turn->now_s);
+        /* One that starts is as near as one that would be started. */
+        if (hand->started_s < 0 &&
+            turn->now_s - hand->begun_s < 2 * elastic->usual_start_s)
+            rest_s =
+                fmin(rest_s, hand->given / fmax(cv_elastic_speed(elastic, w), 1e-12));
+        if (rest_s > *out_rest_s) {
+            *out_rest_s = rest_s;
+            late = w;
+        }
+    }
+    return late;
+}
+
+/* When a thief would work. A start may take longer than its last one did. */
+static double thief_ready_in(const struct cv_turn *turn, uint32_t worker)
+{
+    const struct cv_elastic *elastic = turn->elastic;
+    const double more_s =
+        elastic->hands[worker].state == CV_HAND_WARM
+            ? 0
+            : elastic->usual_start_s - cv_elastic_start(elastic, worker);
+
+    return cv_elastic_ready_in(elastic, worker, turn->now_s) + fmax(0, more_s);
+}
+
+/* Take a tail for a free worker. False: that is not worth it, or there is none. */
+static bool steal(const struct cv_turn *turn, uint32_t worker, double *again_s)
+{
+    struct cv_elastic *elastic = turn->elastic;
+    const double ready_s = thief_ready_in(turn, worker);
+    double speed_ups = cv_elastic_speed(elastic, worker), rest_s, late_ups, units, gain_s;
+    const uint32_t late = latest(turn, &rest_s);
+
+    if (!(speed_ups > 0))
+        speed_ups = elastic->mean_ups;
+    if (late == CV_NOBODY || !(speed_ups > 0))
+        return false;
+    late_ups = cv_elastic_speed(elastic, late);
+    units =
+        isfinite(rest_s) && late_ups > 0
+            ? fmin((rest_s - ready_s) / (1 / late_ups + 1 / speed_ups), unfed(turn, late))
+            : unfed(turn, late);
+    gain_s = fmin(isfinite(rest_s) ? units / fmax(late_ups, 1e-12) : INFINITY,
+                  rest_s - ready_s - units / speed_ups);
+    if (units > fmax(cv_elastic_grain(turn->view), elastic->least) &&
+        gain_s > fmax(STEAL * ready_s, turn->view->ahead / speed_ups) &&
+        elastic->recalls < RECALLS * elastic->present) {
+        elastic->thief = worker;
+        elastic->recalls++;
+        cv_turn_recall(turn, late, units);
+        return true;
+    }
+    *again_s = fmin(*again_s, fmax(isfinite(rest_s) ? rest_s * AGAIN : ready_s,
+                                   1e-3 * (1 + turn->now_s)));
+    return false;
+}
+
+void cv_stream_serve(const struct cv_turn *turn)
+{
+    struct cv_elastic *elastic = turn->elastic;
+    double again_s = INFINITY;
+
+    for (uint32_t w = 0; w < elastic->n; w++) {
+        if (!cv_hand_is_free(&elastic->hands[w]))
+            continue;
+        if (turn->view->units_left > 0) {
+            const double end_s =
+                isfinite(turn->view->units_left)
+                    ? cv_elastic_end(elastic, turn->view->units_left, turn->now_s)
+                    : INFINITY;
+
+            cv_turn_give(turn, w,
+                         soft(turn, fmax(range_of(turn, w, end_s),
+                                         cv_elastic_grain(turn->view))),
+                         false);
+        } else if (steal(turn, w, &again_s)) {
+            return;
+        }
+    }
+    if (isfinite(again_s))
+        cv_turn_wake(turn, turn->now_s + again_s);
+}

@@ -1,0 +1,162 @@
+/* elastic_turn.c -- orders about open chunks, and the books kept of them.
+ * SPDX-License-Identifier: MIT */
+#include <math.h>
+
+#include "policy/pull/elastic.h"
+
+/* Paces are taken over so many seconds at least. */
+static const double SAMPLE_S = 1e-3;
+/* Who reads slower than this part of what a pipe carries does so at its own pace. */
+static const double OWN_PACE = 0.3;
+/* One is looked at again after this part of its time. */
+static const double AGAIN = 1.0 / 16;
+
+/* A new command: what was learnt of its worker stays. */
+static void renew(const struct cv_turn *turn, struct cv_hand *hand)
+{
+    *hand = (struct cv_hand){ .state = CV_HAND_WARM,
+                              .begun_s = turn->now_s,
+                              .started_s = -1,
+                              .from_s = -1,
+                              .start_s = hand->start_s,
+                              .pace_ups = hand->pace_ups,
+                              .done = hand->done,
+                              .took_s = hand->took_s,
+                              .after_s = hand->after_s,
+                              .small = hand->small,
+                              .large = hand->large,
+                              .ready_s = hand->ready_s,
+                              .lost = hand->lost,
+                              .own = hand->own };
+}
+
+void cv_turn_warm(const struct cv_turn *turn, uint32_t worker)
+{
+    renew(turn, &turn->elastic->hands[worker]);
+    cleave_order_open(turn->orders, worker, 0);
+}
+
+/* As much as there is and one may have. */
+static double bounded(const struct cv_turn *turn, const struct cv_hand *hand,
+                      double units)
+{
+    const struct cv_elastic *elastic = turn->elastic;
+
+    units = fmax(units, elastic->least);
+    if (elastic->most > 0)
+        units = fmin(units, elastic->most - hand->given);
+    return fmin(units, turn->view->units_left);
+}
+
+void cv_turn_give(const struct cv_turn *turn, uint32_t worker, double units, bool close)
+{
+    struct cv_hand *hand = &turn->elastic->hands[worker];
+    const bool warm = hand->state == CV_HAND_WARM;
+
+    hand->given = 0;
+    units = bounded(turn, hand, units);
+    if (!(units > 0))
+        return;
+    if (!warm)
+        renew(turn, hand);
+    hand->state = CV_HAND_OPEN;
+    hand->bound_s = turn->now_s;
+    hand->given = hand->due = units;
+    if (warm)
+        cleave_order_extend(turn->orders, worker, units);
+    else
+        cleave_order_open(turn->orders, worker, units);
+    if (close)
+        cv_turn_close(turn, worker);
+}
+
+void cv_turn_extend(const struct cv_turn *turn, uint32_t worker, double units)
+{
+    struct cv_hand *hand = &turn->elastic->hands[worker];
+
+    units = bounded(turn, hand, units);
+    if (hand->due > 0)
+        return;
+    if (!(units > 0)) {
+        if (hand->drained)
+            cv_turn_close(turn, worker);
+        return;
+    }
+    hand->due = units;
+    hand->given += units;
+    cleave_order_extend(turn->orders, worker, units);
+}
+
+void cv_turn_close(const struct cv_turn *turn, uint32_t worker)
+{
+    struct cv_hand *hand = &turn->elastic->hands[worker];
+
+    hand->state = CV_HAND_CLOSED;
+    hand->closed_s = turn->now_s;
+    hand->held = false;
+    cleave_order_close(turn->orders, worker);
+}
+
+void cv_turn_recall(const struct cv_turn *turn, uint32_t worker, double units)
+{
+    turn->elastic->hands[worker].recalling = true;
+    turn->elastic->waits++;
+    cleave_order_recall(turn->orders, worker, units);
+}
+
+void cv_turn_look(const struct cv_turn *turn, uint32_t worker)
+{
+    turn->elastic->hands[worker].looking = true;
+    turn->elastic->waits++;
+    cleave_order_look(turn->orders, worker);
+}
+
+void cv_turn_wake(const struct cv_turn *turn, double time_s)
+{
+    if (turn->elastic->wake_s > turn->now_s && turn->elastic->wake_s <= time_s)
+        return;
+    turn->elastic->wake_s = time_s;
+    cleave_order_wake(turn->orders, 0, time_s);
+}
+
+void cv_turn_sample(const struct cv_turn *turn, uint32_t worker, double read)
+{
+    struct cv_hand *hand = &turn->elastic->hands[worker];
+    const double ahead = turn->view->ahead, since_s = turn->now_s - hand->from_s;
+
+    hand->read = read;
+    hand->sampled_s = turn->now_s;
+    if (hand->from_s < 0) {
+        hand->from_s = turn->now_s;
+        hand->from = read;
+        return;
+    }
+    if (since_s > SAMPLE_S && (read - hand->from > ahead || hand->pace_ups < 0 ||
+                               since_s * hand->pace_ups > 4 * ahead)) {
+        hand->pace_ups = (read - hand->from) / since_s;
+        hand->own = hand->pace_ups < OWN_PACE * cv_elastic_pipe(turn->view, worker);
+        hand->from_s = turn->now_s;
+        hand->from = read;
+    }
+}
+
+bool cv_turn_look_round(const struct cv_turn *turn)
+{
+    const struct cv_elastic *elastic = turn->elastic;
+    bool any = false;
+
+    for (uint32_t w = 0; w < elastic->n; w++) {
+        const struct cv_hand *hand = &elastic->hands[w];
+        const double since_s = turn->now_s - hand->sampled_s;
+
+        if (hand->state != CV_HAND_OPEN || hand->started_s < 0 || hand->drained ||
+            hand->looking || !(since_s > SAMPLE_S))
+            continue;
+        if (hand->pace_ups > 0 &&
+            since_s < AGAIN * cv_elastic_rest(elastic, w, turn->now_s))
+            continue;
+        cv_turn_look(turn, w);
+        any = true;
+    }
+    return any;
+}
