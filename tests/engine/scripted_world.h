@@ -163,6 +163,12 @@ struct cv_guard *cv_poller_guard(const struct cv_poller *poller)
     return NULL;
 }
 
+struct cv_starter *cv_poller_starter(struct cv_poller *poller)
+{
+    (void)poller;
+    return NULL;
+}
+
 const sigset_t *cv_poller_old_mask(const struct cv_poller *poller)
 {
     return &poller->mask;
@@ -272,6 +278,15 @@ enum cleave_status cv_process_start(struct cv_process *process,
     (void)err;
     *process = (struct cv_process){ .pid = 0, .pidfd = -1 };
     return CLEAVE_OK;
+}
+
+enum cleave_status cv_process_fail_start(const struct cv_command *command, int error,
+                                         struct cleave_error *err)
+{
+    (void)command;
+    (void)error;
+    (void)err;
+    return CLEAVE_EINPUT;
 }
 
 void cv_process_signal(const struct cv_process *process, int signal)

@@ -176,8 +176,10 @@ static void begin_chunk(struct slot *slot)
     if (state == CV_FEED_DONE)
         cv_close(&slot->in.write);
     must(cv_process_start(&slot->process, &run->command,
-                          &(struct cv_process_files){ slot->in.read, slot->out.write, -1,
-                                                      -1, NULL },
+                          &(struct cv_process_files){ .in = slot->in.read,
+                                                      .out = slot->out.write,
+                                                      .errors = -1,
+                                                      .extra = -1 },
                           cv_poller_old_mask(run->poller), &err));
     cv_close(&slot->in.read);
     cv_close(&slot->out.write);

@@ -11,6 +11,17 @@
 #include "run/kit/process.h"
 #include "plumbing_check.h"
 
+/* All of it is tried twice: commands are waited for until they have begun, or not. */
+static struct cv_starter *starter; /* NULL: they are */
+static int nowhere;                /* /dev/null */
+
+static struct cv_process_files with_output(int out)
+{
+    return (struct cv_process_files){
+        .in = nowhere, .out = out, .errors = -1, .extra = -1, .starter = starter
+    };
+}
+
 /* A command with its output in a pipe. */
 struct started {
     struct cv_command command;
@@ -26,12 +37,12 @@ struct started {
 
 static void start(struct started *started, const char *const *words)
 {
+    struct cv_process_files files;
+
     must(cv_command_init(&started->command, NULL, words, &err));
     must(cv_pipe_open(&started->out, &err));
-    must(cv_process_start(&started->process, &started->command,
-                          &(struct cv_process_files){ -1, started->out.write, -1, -1,
-                                                      NULL },
-                          NULL, &err));
+    files = with_output(started->out.write);
+    must(cv_process_start(&started->process, &started->command, &files, NULL, &err));
     cv_close(&started->out.write);
 }
 
@@ -111,8 +122,11 @@ static void a_prefix_and_variables_reach_the_command(void **state)
     cv_close(&in.write);
     cv_close(&extra.write);
     must(cv_process_start(&process, &command,
-                          &(struct cv_process_files){ in.read, out.write, out.write,
-                                                      extra.read, NULL },
+                          &(struct cv_process_files){ .in = in.read,
+                                                      .out = out.write,
+                                                      .errors = out.write,
+                                                      .extra = extra.read,
+                                                      .starter = starter },
                           NULL, &err));
     cv_close(&out.write);
     read_output(&(struct started){ .out = out }, output, sizeof output);
@@ -141,6 +155,7 @@ static void a_command_that_is_not_there_is_named(void **state)
     struct cv_process process;
     struct cleave_error error;
     char path[] = "/tmp/cleave-test-XXXXXX", text[200];
+    const struct cv_process_files files = with_output(nowhere);
     const int fd = mkstemp(path);
     const size_t before = open_descriptors();
 
@@ -159,11 +174,18 @@ static void a_command_that_is_not_there_is_named(void **state)
     assert_int_equal(fchmod(fd, 0700), 0);
     must(cv_command_init(&command, NULL, WORDS(path), &err));
     assert_int_equal(unlink(path), 0);
-    assert_int_equal(cv_process_start(&process, &command,
-                                      &(struct cv_process_files){ -1, -1, -1, -1, NULL },
-                                      NULL, &error),
-                     CLEAVE_EINPUT);
     snprintf(text, sizeof text, "cannot run '%s': No such file or directory", path);
+    if (starter == NULL) {
+        assert_int_equal(cv_process_start(&process, &command, &files, NULL, &error),
+                         CLEAVE_EINPUT);
+    } else { /* it is known in the end */
+        must(cv_process_start(&process, &command, &files, NULL, &err));
+        wait_end(&(struct started){ .process = process });
+        assert_true(cv_process_failed(&process));
+        assert_true(cv_process_reap(&process));
+        assert_int_equal(process.start_error, ENOENT);
+        cv_process_fail_start(&command, process.start_error, &error);
+    }
     assert_string_equal(error.text, text);
     assert_int_equal(process.pid, 0);
     cv_process_kill(&process);
@@ -318,6 +340,7 @@ static void standard_descriptors_may_be_closed(void **state)
 static void a_thousand_processes_leave_no_descriptors(void **state)
 {
     const size_t before = open_descriptors();
+    const struct cv_process_files files = with_output(nowhere);
     struct cv_command command;
     struct cv_process running[2] = { { .pid = 0 }, { .pid = 0 } };
 
@@ -333,14 +356,73 @@ static void a_thousand_processes_leave_no_descriptors(void **state)
             assert_true(cv_process_reap(process));
             assert_int_equal(process->exit_code, 0);
         }
-        must(cv_process_start(process, &command,
-                              &(struct cv_process_files){ -1, -1, -1, -1, NULL }, NULL,
-                              &err));
+        must(cv_process_start(process, &command, &files, NULL, &err));
     }
     cv_process_kill(&running[0]);
     cv_process_kill(&running[1]);
     cv_command_done(&command);
     assert_int_equal(open_descriptors(), before);
+}
+
+/* The places of children that could not become a command are used again, once somebody has
+ * asked what came of them, and no sooner. */
+static void a_thousand_failed_starts_are_all_told(void **state)
+{
+    const struct cv_process_files files = with_output(nowhere);
+    struct cv_command command;
+    struct cv_process many[100];
+    char path[] = "/tmp/cleave-test-XXXXXX";
+    const int fd = mkstemp(path);
+
+    (void)state;
+    assert_int_equal(fchmod(fd, 0700), 0);
+    close(fd);
+    must(cv_command_init(&command, NULL, WORDS(path), &err));
+    assert_int_equal(unlink(path), 0);
+    for (int i = 0; starter != NULL && i < 1000; i++) {
+        struct cv_process *process = &many[i % 40];
+
+        if (i >= 40) {
+            wait_end(&(struct started){ .process = *process });
+            assert_true(cv_process_reap(process));
+            assert_int_equal(process->start_error, ENOENT);
+        }
+        must(cv_process_start(process, &command, &files, NULL, &err));
+    }
+    for (int i = 0; starter != NULL && i < 40; i++)
+        cv_process_kill(&many[i]);
+    cv_command_done(&command);
+}
+
+static void no_handler(int signal)
+{
+    (void)signal;
+}
+
+/* Handlers do not reach it, what is ignored and the mask do. */
+static void signals_are_as_they_should_be(void **state)
+{
+    static const char SHOW[] = "grep -E 'Sig(Blk|Ign|Cgt)' /proc/$$/status | tr -d '\\n'";
+    struct sigaction handle = { .sa_handler = no_handler }, before, ignored;
+    const struct sigaction ignore = { .sa_handler = SIG_IGN };
+    struct started started;
+    unsigned long long was_ignored;
+    char output[200];
+
+    (void)state;
+    sigaction(SIGUSR2, &handle, &before);
+    sigaction(SIGWINCH, &ignore, &ignored);
+    /* sh itself catches nothing when it is not interactive */
+    start(&started, WORDS("sh", "-c", SHOW));
+    read_output(&started, output, sizeof output);
+    finish(&started);
+    sigaction(SIGUSR2, &before, NULL);
+    sigaction(SIGWINCH, &ignored, NULL);
+    assert_non_null(strstr(output, "SigBlk:\t0000000000000000"));
+    assert_non_null(strstr(output, "SigIgn:\t"));
+    was_ignored = strtoull(strstr(output, "SigIgn:\t") + 8, NULL, 16);
+    assert_true((was_ignored >> (SIGWINCH - 1) & 1) == 1);
+    assert_true((was_ignored >> (SIGPIPE - 1) & 1) == 0);
 }
 
 int main(void)
@@ -358,7 +440,16 @@ int main(void)
         cmocka_unit_test(killing_leaves_nothing),
         cmocka_unit_test(standard_descriptors_may_be_closed),
         cmocka_unit_test(a_thousand_processes_leave_no_descriptors),
+        cmocka_unit_test(a_thousand_failed_starts_are_all_told),
+        cmocka_unit_test(signals_are_as_they_should_be),
     };
+    int failed;
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    nowhere = open("/dev/null", O_RDWR | O_CLOEXEC);
+    failed = cmocka_run_group_tests_name("waiting", tests, NULL, NULL);
+    starter = cv_starter_new();
+    if (starter != NULL)
+        failed += cmocka_run_group_tests_name("not waiting", tests, NULL, NULL);
+    cv_starter_free(starter);
+    return failed;
 }

@@ -15,6 +15,7 @@
 #include "base/arena.h"
 #include "base/fail.h"
 #include "run/kit/guard.h"
+#include "run/kit/starter.h"
 
 enum { BATCH = 64 };
 
@@ -37,6 +38,8 @@ struct cv_poller {
     double guard_due_s; /* when it begins; 0: it has                          */
     void (*guard_failed)(void *context, const struct cleave_error *err);
     void *guard_context;
+    struct cv_starter *starter; /* owned, once it was asked for; or NULL          */
+    bool asked_starter;
 };
 
 static const double GUARD_AFTER_S = 0.01;
@@ -91,6 +94,7 @@ void cv_poller_free(struct cv_poller *poller)
         close(poller->signals);
     if (!poller->guard_lent)
         cv_guard_free(poller->guard);
+    cv_starter_free(poller->starter);
     close(poller->epoll);
     free(poller->heap);
     free(poller);
@@ -130,6 +134,14 @@ static void begin_guard(struct cv_poller *poller)
 struct cv_guard *cv_poller_guard(const struct cv_poller *poller)
 {
     return poller->guard;
+}
+
+struct cv_starter *cv_poller_starter(struct cv_poller *poller)
+{
+    if (!poller->asked_starter)
+        poller->starter = cv_starter_new();
+    poller->asked_starter = true;
+    return poller->starter;
 }
 
 const sigset_t *cv_poller_old_mask(const struct cv_poller *poller)

@@ -34,6 +34,7 @@ struct cv_timer {
 
 struct cv_poller;
 struct cv_guard;
+struct cv_starter;
 
 /* Seconds of a clock that only goes forward; its zero means nothing. */
 double cv_clock_s(void);
@@ -78,6 +79,8 @@ enum cleave_status cv_poller_set_guard(struct cv_poller *poller,
 void cv_poller_lend_guard(struct cv_poller *poller, struct cv_guard *guard);
 /* NULL: there is none. */
 struct cv_guard *cv_poller_guard(const struct cv_poller *poller);
+/* What commands that belong to what goes on here are started with; NULL: the usual way. */
+struct cv_starter *cv_poller_starter(struct cv_poller *poller);
 /* The mask before the poller was made: what a command should start with. Borrowed. */
 const sigset_t *cv_poller_old_mask(const struct cv_poller *poller);
 

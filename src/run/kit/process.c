@@ -159,6 +159,22 @@ out:
     return CLEAVE_OK;
 }
 
+/* As execvp does with a file that is no program: let the shell read it. */
+static enum cleave_status make_script(struct cv_command *command,
+                                      struct cleave_error *err)
+{
+    static char shell[] = "/bin/sh";
+    const size_t count = count_words((const char *const *)command->argv);
+
+    command->script = calloc(count + 2, sizeof *command->script);
+    if (command->script == NULL)
+        return cv_fail_memory(err, "a command");
+    command->script[0] = shell;
+    command->script[1] = command->path;
+    memcpy(command->script + 2, command->argv + 1, (count - 1) * sizeof *command->script);
+    return CLEAVE_OK;
+}
+
 static enum cleave_status copy_environment(struct cv_command *command,
                                            struct cleave_error *err)
 {
@@ -187,6 +203,8 @@ enum cleave_status cv_command_init(struct cv_command *command, const char *const
     if (status == CLEAVE_OK)
         status = find_program(command, err);
     if (status == CLEAVE_OK)
+        status = make_script(command, err);
+    if (status == CLEAVE_OK)
         status = copy_environment(command, err);
     if (status != CLEAVE_OK)
         cv_command_done(command);
@@ -202,6 +220,7 @@ void cv_command_done(struct cv_command *command)
     for (size_t i = 0; i < command->nset; i++)
         free(command->environment[i]);
     free(command->argv);
+    free(command->script);
     free(command->environment);
     free(command->path);
     *command = (struct cv_command){ 0 };
@@ -296,26 +315,6 @@ static int set_attributes(posix_spawnattr_t *attributes, const sigset_t *mask)
     return error;
 }
 
-/* As execvp does with a file that is no program: let the shell read it. */
-static int spawn_script(pid_t *pid, const struct cv_command *command,
-                        const posix_spawn_file_actions_t *actions,
-                        const posix_spawnattr_t *attributes)
-{
-    size_t count = count_words((const char *const *)command->argv);
-    char **argv = calloc(count + 2, sizeof *argv);
-    char shell[] = "/bin/sh";
-    int error;
-
-    if (argv == NULL)
-        return ENOMEM;
-    argv[0] = shell;
-    argv[1] = command->path;
-    memcpy(argv + 2, command->argv + 1, (count - 1) * sizeof *argv);
-    error = posix_spawn(pid, shell, actions, attributes, argv, command->environment);
-    free(argv);
-    return error;
-}
-
 static int spawn(pid_t *pid, const struct cv_command *command,
                  const struct cv_process_files *files, const sigset_t *mask)
 {
@@ -337,10 +336,39 @@ static int spawn(pid_t *pid, const struct cv_command *command,
         error = posix_spawn(pid, command->path, &actions, &attributes, command->argv,
                             command->environment);
     if (error == ENOEXEC)
-        error = spawn_script(pid, command, &actions, &attributes);
+        error = posix_spawn(pid, command->script[0], &actions, &attributes,
+                            command->script, command->environment);
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     return error;
+}
+
+enum cleave_status cv_process_fail_start(const struct cv_command *command, int error,
+                                         struct cleave_error *err)
+{
+    return fail_start(command->argv[0],
+                      error == EAGAIN ? "too many processes" : strerror(error), err);
+}
+
+/* Without waiting, where that is possible. */
+static int begin(struct cv_process *process, const struct cv_command *command,
+                 const struct cv_process_files *files, const sigset_t *mask)
+{
+    static const sigset_t none;
+    int error = ENOSYS;
+
+    if (files->starter != NULL && files->in >= 0 && files->out >= 0)
+        error = cv_starter_start(files->starter,
+                                 &(struct cv_starting){
+                                     .path = command->path,
+                                     .argv = command->argv,
+                                     .script = command->script,
+                                     .environment = command->environment,
+                                     .files = { files->in, files->out, files->errors,
+                                                files->extra },
+                                     .mask = mask != NULL ? mask : &none },
+                                 &process->pid, &process->start);
+    return error == ENOSYS ? spawn(&process->pid, command, files, mask) : error;
 }
 
 enum cleave_status cv_process_start(struct cv_process *process,
@@ -348,16 +376,17 @@ enum cleave_status cv_process_start(struct cv_process *process,
                                     const struct cv_process_files *files,
                                     const sigset_t *mask, struct cleave_error *err)
 {
-    pid_t pid = 0;
-    const int error = spawn(&pid, command, files, mask);
     enum cleave_status status;
+    int error;
+    pid_t pid;
 
     *process = (struct cv_process){ .pidfd = -1, .exit_code = -1 };
-    if (error == EAGAIN)
-        return fail_start(command->argv[0], "too many processes", err);
-    if (error != 0)
-        return fail_start(command->argv[0], strerror(error), err);
-    process->pid = pid;
+    error = begin(process, command, files, mask);
+    pid = process->pid;
+    if (error != 0) {
+        process->pid = 0;
+        return cv_process_fail_start(command, error, err);
+    }
     process->guard = files->guard;
     process->guarded = cv_guard_add(files->guard, pid);
     status = cv_process_end_open(&process->end, pid, &process->pidfd, err);
@@ -398,6 +427,9 @@ static bool reap(struct cv_process *process, int flags)
     /* Somebody else took the result if there is none: the process is gone anyway. */
     process->exit_code = got > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     process->signal = got > 0 && WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    if (process->start != NULL)
+        process->start_error = cv_starter_over(process->start, process->pid);
+    process->start = NULL;
     process->pid = 0;
     cv_guard_remove(process->guard, process->guarded);
     process->guarded = 0;

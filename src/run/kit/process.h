@@ -15,6 +15,7 @@
 #include <cleave/error.h>
 #include "run/kit/guard.h"
 #include "run/kit/process_end.h"
+#include "run/kit/starter.h"
 
 /* --- pipes -------------------------------------------------------------------------------- */
 
@@ -41,6 +42,7 @@ struct cv_command {
     char **argv;        /* owned, ends in NULL; the words are owned too            */
     char **environment; /* owned, ends in NULL; the first `nset` strings are owned */
     size_t nenvironment, nset, capacity;
+    char **script; /* owned: what is run if the file is no program; words are of argv   */
 };
 
 /* Words of `prefix` (a worker's own; may be NULL) and `argv`, each ended by NULL. The
@@ -61,6 +63,8 @@ struct cv_process_files {
     int in, out, errors;
     int extra;              /* becomes descriptor 3                                   */
     struct cv_guard *guard; /* borrowed until it is reaped: ends it with us; or NULL  */
+    struct cv_starter *starter; /* borrowed likewise: do not wait until it has begun;
+                                   or NULL                                           */
 };
 
 struct cv_process {
@@ -69,14 +73,17 @@ struct cv_process {
     struct cv_process_end end;
     struct cv_guard *guard; /* borrowed                                          */
     size_t guarded;         /* its place there                                   */
+    struct cv_start *start; /* borrowed: how it was started; NULL: it has begun  */
     /* After cv_process_reap: */
     int exit_code;       /* of a process that exited, else -1                    */
     int signal;          /* that ended it, else 0                                */
+    int start_error;     /* errno: the command could not be started; else 0      */
     struct rusage usage; /* of the process and the children that it waited for   */
 };
 
 /* Start the command with signal mask `mask` (NULL: empty) and SIGPIPE and SIGXFSZ at
- * their defaults. */
+ * their defaults. With a starter, that it could not be started may only be known when it
+ * is reaped. */
 enum cleave_status cv_process_start(struct cv_process *process,
                                     const struct cv_command *command,
                                     const struct cv_process_files *files,
@@ -89,6 +96,9 @@ bool cv_process_failed(const struct cv_process *process);
 /* Take its result if it has ended, and close pidfd, which must not be watched any more.
  * False: still running, nothing has changed. */
 bool cv_process_reap(struct cv_process *process);
+/* Fill err with what is said about a command that could not be started: CLEAVE_EINPUT. */
+enum cleave_status cv_process_fail_start(const struct cv_command *command, int error,
+                                         struct cleave_error *err);
 /* Kill the group if there is still a process, wait for its end and reap it. */
 void cv_process_kill(struct cv_process *process);
 

@@ -238,6 +238,11 @@ static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end
     enum cleave_status status;
     bool over = true;
 
+    if (slot->process.start_error != 0 && !cv_slot_travels(slot)) {
+        cv_process_fail_start(slot->command, slot->process.start_error, &err);
+        cv_news_broke(&run->news, &err);
+        return;
+    }
     if (cv_open_chunks_hollow(run, errand))
         return;
     errand->output = slot->store != NULL ? (double)cv_store_size(slot->store) : 0;

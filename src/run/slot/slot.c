@@ -27,6 +27,18 @@ static void broke(struct cv_slot *slot, const struct cleave_error *err)
     slot->broke(slot->context, err);
 }
 
+/* It was not the command that ended. */
+static void note_unstarted(struct cv_slot *slot)
+{
+    struct cleave_error err;
+
+    if (slot->process.start_error == 0)
+        return;
+    cv_process_fail_start(slot->command, slot->process.start_error, &err);
+    snprintf(slot->unstarted, sizeof slot->unstarted, "did not start: %.220s", err.text);
+    slot->fault = slot->unstarted;
+}
+
 /* The process and its output have come to an end, or were given up. */
 static void finish(struct cv_slot *slot)
 {
@@ -38,6 +50,7 @@ static void finish(struct cv_slot *slot)
     if (slot->kills > 0 || cv_process_failed(&slot->process))
         cv_process_signal(&slot->process, SIGKILL);
     cv_process_reap(&slot->process);
+    note_unstarted(slot);
     end = slot->stopping                 ? CV_SLOT_STOPPED
           : slot->timed_out              ? CV_SLOT_TIMED_OUT
           : slot->process.exit_code == 0 ? CV_SLOT_DONE
@@ -295,6 +308,7 @@ static const struct cv_slot_kind single = {
     .done = done_single,
     .abandon = abandon_single,
     .check_over = check_over,
+    .starts_each = true,
 };
 
 /* --- what users call ---------------------------------------------------------------------- */

@@ -116,6 +116,7 @@ struct cv_slot {
     size_t body;       /* which part of the feed is the body                           */
     const char *fault; /* what else was wrong with it: "the command ..."; NULL: nothing */
     struct cv_open_slot open;
+    char unstarted[256]; /* the fault of one that could not be started                  */
     struct cv_steady steady;
     struct cv_remote remote;
 };

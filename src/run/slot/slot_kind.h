@@ -16,7 +16,8 @@ struct cv_slot_kind {
     /* It is over if the process has ended and nobody reads or writes any more. NULL: pieces
      * do not grow. */
     void (*check_over)(struct cv_slot *slot);
-    bool travels; /* see cv_slot_travels */
+    bool travels;     /* see cv_slot_travels                                            */
+    bool starts_each; /* a command for each piece: nobody waits until it has begun     */
 };
 
 /* Pipes for a process; the ends that stay here go to the slot. */

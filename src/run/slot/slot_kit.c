@@ -131,6 +131,9 @@ enum cleave_status cv_slot_spawn(struct cv_slot *slot, struct cv_slot_pipes *pip
                                 .out = pipes->out.write,
                                 .errors = -1,
                                 .extra = pipes->mate.read,
-                                .guard = cv_poller_guard(slot->poller) },
+                                .guard = cv_poller_guard(slot->poller),
+                                .starter = slot->kind->starts_each
+                                               ? cv_poller_starter(slot->poller)
+                                               : NULL },
                             cv_poller_old_mask(slot->poller), err);
 }
