@@ -32,6 +32,7 @@ if(CLEAVE_MPI_FLAVOURS)
     set_target_properties(test-mpi-ends PROPERTIES OUTPUT_NAME ends
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/mpi)
     cleave_add_test(mpi/ends quick test-mpi-ends)
+    cleave_no_leaks(mpi/ends)
     # It loads the library as the command does, so it is the same program for all.
     add_executable(test-mpi-bridge_check tests/mpi/bridge_check.c)
     target_include_directories(test-mpi-bridge_check PRIVATE src include)
