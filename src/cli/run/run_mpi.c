@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <glob.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -87,6 +88,8 @@ static void find_library(const char *name, char *out, size_t size)
 
 /* --- the library -------------------------------------------------------------------------- */
 
+enum { ALONE_MS = 1000 };
+
 /* All ranks meet the same trouble: one of them tells it. */
 #define TELL(rank, code, ...) ((rank) == 0 ? cv_complain(code, __VA_ARGS__) : (code))
 
@@ -126,6 +129,16 @@ static int check_words(const struct cv_mpi_bridge *bridge)
                         "%u: %s",
                         r, what);
     return CV_EXIT_DONE;
+}
+
+/* MPI does not work. What all ranks meet rank 0 tells, and mpirun ends the others with it: who
+ * is still there after a moment has met it alone. */
+static int tell_why(int rank, const struct cleave_error *err)
+{
+    if (rank == 0)
+        return cv_complain(CV_EXIT_ENGINE, "--mpi: %s", err->text);
+    (void)poll(NULL, 0, ALONE_MS);
+    return cv_complain(CV_EXIT_ENGINE, "--mpi: rank %d: %s", rank, err->text);
 }
 
 /* Commands end with a rank that is killed. To fork is safe only before MPI has begun. */
@@ -177,7 +190,7 @@ int cv_run_mpi_open(const struct cv_call *call, const char *library,
         return end(out, status);
     cv_mpi_words_make(&own, call->words, (size_t)call->nwords);
     if (out->calls->open(&own, &out->bridge, &err) != CLEAVE_OK)
-        return end(out, TELL(rank, CV_EXIT_ENGINE, "--mpi: %s", err.text));
+        return end(out, tell_why(rank, &err));
     if (out->bridge->size > 1) {
         status = check_words(out->bridge);
         return status == CV_EXIT_DONE ? status : cv_run_mpi_close(out, status);
