@@ -160,6 +160,33 @@ static void poison_is_one_failed_chunk(void **state)
     }
 }
 
+/* Nor are those that were at work beside it, however often that was. */
+static void neighbours_of_poison_are_innocent(void **state)
+{
+    (void)state;
+    for (uint32_t i = 0; i < PORTS * POLICIES * 8; i++) {
+        const uint32_t nhosts = 1 + i % 4;
+        struct trial trial =
+            calm(i, nhosts, every_port[i % PORTS], some_policies[i / PORTS % POLICIES],
+                 (size_t)37 * (i % 27));
+        struct cleave_execution_result *result;
+        const char *poison;
+
+        for (uint32_t h = 0; h < nhosts; h++)
+            trial.slots[h] = 2 + i % 3;
+        run(&trial, &result);
+        assert_non_null(result);
+        poison = strstr(trial.bytes, "POISON");
+        if (result->nfailed_ranges != 1 || result->failed != 1 || result->left_bytes > 0)
+            complain(&trial, "%llu chunks failed, %g bytes are left",
+                     (unsigned long long)result->failed, result->left_bytes);
+        assert_true(result->failed_ranges[0].begin <= (uint64_t)(poison - trial.bytes) &&
+                    result->failed_ranges[0].end > (uint64_t)(poison - trial.bytes));
+        cleave_execution_free(result);
+        free(trial.bytes);
+    }
+}
+
 /* One that dies of every chunk costs the others nothing but time; alone, it is given up. */
 static void a_bad_host_is_given_up(void **state)
 {
@@ -264,6 +291,7 @@ int main(void)
         cmocka_unit_test(random_scripts),
         cmocka_unit_test(the_only_host_comes_back),
         cmocka_unit_test(poison_is_one_failed_chunk),
+        cmocka_unit_test(neighbours_of_poison_are_innocent),
         cmocka_unit_test(a_bad_host_is_given_up),
         cmocka_unit_test(hosts_come_and_go),
         cmocka_unit_test(only_who_asked_is_woken),

@@ -17,6 +17,7 @@ struct cv_again {
     double began_s;   /* its first attempt                                             */
     bool told, quiet;
     bool hurried; /* by whoever is free, be it the one that it failed with           */
+    bool alone;   /* only when nobody does anything else                             */
 };
 
 /* All zero: none. */

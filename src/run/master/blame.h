@@ -6,7 +6,8 @@
  * bytes were being worked on when a host was lost. Bytes that were lost CV_BLAME_LOSSES
  * times, and with that many hosts, or with all that take part if those are fewer, are
  * guilty. One bad host makes nothing guilty, as long as there are others; what is done in
- * the end is innocent. */
+ * the end is innocent. Whoever had company when the last host was lost gets another chance,
+ * alone (real_chunks.c). */
 #ifndef CV_BLAME_H
 #define CV_BLAME_H
 #include <stdbool.h>

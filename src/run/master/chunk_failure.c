@@ -209,7 +209,8 @@ static struct cv_again to_do_again(const struct cv_errand *errand)
                               .began_s = errand->began_s,
                               .told = errand->told,
                               .quiet = errand->quiet,
-                              .hurried = errand->past.family != NULL };
+                              .hurried = errand->past.family != NULL,
+                              .alone = errand->alone };
 }
 
 enum cleave_status cv_chunk_again(struct cv_real_run *run, const struct cv_errand *errand,

@@ -17,6 +17,7 @@ struct cv_errand {
     double began_s;   /* its first attempt                                             */
     bool told;        /* that it was sent                                              */
     bool quiet;       /* nobody is told of it: see struct cv_want                      */
+    bool alone;       /* it was lost with others, and is tried without them            */
     double output;    /* bytes of it                                                   */
     /* More may be added to it, until it ends. Its command may have ended before it had
      * anything to do: then the slot is not busy, and waits for its first piece. */

@@ -130,7 +130,7 @@ static enum cleave_status lose_chunk(struct cv_real_run *run,
                                   .told = errand->told,
                                   .quiet = errand->quiet };
 
-    if (errand->past.count > 0) { /* those who had it are waited for */
+    if (errand->past.count > 0 || errand->alone) { /* those who had it are waited for */
         run->books.lost++;
         return cv_chunk_again(run, errand, err);
     }
@@ -151,6 +151,27 @@ static uint32_t machines(const struct cv_staff *staff)
     return count;
 }
 
+/* Whether others were at work on the host that was lost with it. */
+static bool had_company(const struct cv_slot *slot)
+{
+    const struct cv_slot *other = slot->remote.host->first_slot;
+
+    while (other != NULL && (other == slot || !other->remote.at_work))
+        other = other->remote.next_slot;
+    return other != NULL;
+}
+
+/* It may have been one of those: it is tried once more when nobody does anything else. As far
+ * as the policy knows, it is over. */
+static enum cleave_status set_aside(struct cv_real_run *run, struct cv_errand *errand,
+                                    struct cleave_error *err)
+{
+    run->books.lost++;
+    tell_over(run, errand);
+    errand->quiet = errand->alone = true;
+    return cv_chunk_again(run, errand, err);
+}
+
 /* Its host is gone: the chunk is left again, unless it has taken down others as well. */
 static enum cleave_status chunk_lost(struct cv_real_run *run, struct cv_errand *errand,
                                      bool *out_given_up, struct cleave_error *err)
@@ -161,6 +182,9 @@ static enum cleave_status chunk_lost(struct cv_real_run *run, struct cv_errand *
     if (slot->remote.at_work)
         CV_TRY(cv_blame_lost(&run->blame, slot->piece.begin, slot->piece.end,
                              slot->remote.host, machines(&run->staff), &hosts, err));
+    *out_given_up = false;
+    if (hosts > 0 && !errand->alone && had_company(slot) && !run->staff.hosts.keeps)
+        return set_aside(run, errand, err);
     *out_given_up = hosts > 0;
     if (hosts == 0)
         return lose_chunk(run, errand, err);
@@ -378,6 +402,7 @@ enum cleave_status cv_chunks_begin(struct cv_real_run *run, struct cv_errand *er
     errand->chunk = want->chunk;
     errand->told = want->told;
     errand->quiet = want->quiet;
+    errand->alone = false;
     errand->attempt = 1;
     errand->past = (struct cv_history){ .count = 0 };
     errand->began_s = cv_clock_s();

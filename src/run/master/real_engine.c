@@ -334,6 +334,7 @@ static enum cleave_status real_wait(void *instance, struct cleave_event *out,
         if (cv_news_next(&run->news, out))
             return CLEAVE_OK;
         CV_TRY(hand_out_rest(run, err));
+        CV_TRY(cv_orders_alone(run, err));
         if (all_over(engine)) {
             *out_any = false;
             return CLEAVE_OK;

@@ -50,6 +50,7 @@ static enum cleave_status begin_again(struct cv_real_run *run, struct cv_errand 
     errand->chunk = again->chunk;
     errand->told = again->told;
     errand->quiet = again->quiet;
+    errand->alone = again->alone;
     errand->attempt = again->attempt;
     errand->began_s = again->began_s;
     errand->past = again->past;
@@ -123,8 +124,10 @@ static enum cleave_status do_again(struct cv_real_run *run, struct cleave_error 
         return leave_all(run, err);
     CV_TRY(find_candidates(run, err));
     for (size_t i = 0; i < run->agains.count;) {
-        const size_t w =
-            cv_again_choose(&run->agains.items[i], run->candidates, run->staff.nworkers);
+        const size_t w = run->agains.items[i].alone
+                             ? SIZE_MAX
+                             : cv_again_choose(&run->agains.items[i], run->candidates,
+                                               run->staff.nworkers);
         struct cv_again again;
 
         if (w == SIZE_MAX) {
@@ -137,6 +140,25 @@ static enum cleave_status do_again(struct cv_real_run *run, struct cleave_error 
             run->candidates[w].can = CV_CAN_LATER;
     }
     return CLEAVE_OK;
+}
+
+enum cleave_status cv_orders_alone(struct cv_real_run *run, struct cleave_error *err)
+{
+    struct cv_agains *agains = &run->agains;
+    struct cv_again again;
+    size_t i = 0, w;
+
+    while (i < agains->count && !agains->items[i].alone)
+        i++;
+    if (i == agains->count || run->books.running != agains->count ||
+        run->books.pending > 0 || run->halted || run->stopped_by != 0)
+        return CLEAVE_OK;
+    CV_TRY(find_candidates(run, err));
+    w = cv_again_choose(&agains->items[i], run->candidates, run->staff.nworkers);
+    if (w == SIZE_MAX)
+        return CLEAVE_OK;
+    again = cv_agains_take(agains, i);
+    return begin_again(run, cv_desks_free(&run->desks, (uint32_t)w), &again, err);
 }
 
 /* --- orders -------------------------------------------------------------------------------- */

@@ -12,5 +12,8 @@ enum cleave_status cv_orders_open(struct cv_real_run *run, uint32_t worker, doub
                                   struct cleave_error *err);
 /* Begin what can be begun. */
 enum cleave_status cv_orders_begin(struct cv_real_run *run, struct cleave_error *err);
+/* The policy has heard all there is: if nobody does anything now, try a chunk that is to be
+ * tried alone. */
+enum cleave_status cv_orders_alone(struct cv_real_run *run, struct cleave_error *err);
 
 #endif
