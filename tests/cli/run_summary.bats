@@ -94,3 +94,19 @@ adds_up() {
     seq 3 | "$CLEAVE" run -j 1 --json -o out cat >json
     grep -q '"inputs": \[\],' json
 }
+
+@test "a prediction that was wrong is explained" {
+    prepare
+    seq 100 >in
+    printf 'workers:\n  - {name: a, speed: 1e9, bandwidth: 1e12}\n  - {name: b, speed: 1e9, bandwidth: 1e12}\n' >fast.yaml
+    "$CLEAVE" run -i in --hosts fast.yaml --block 146 -- sh -c 'sleep 0.1; cat' >out 2>err
+    grep -qE '^cleave: [0-9.e+]+ times as long as predicted: commands took [0-9.e+]+ times as long as the platform file says$' err
+    # Less than the file says: 10 s for each start.
+    printf 'workers:\n  - {name: a, slots: 1, speed: 1e9, compute_latency: 10s, bandwidth: 1e9}\n' >slow.yaml
+    "$CLEAVE" run -i in --hosts slow.yaml --block 1k -- cat >out 2>err
+    grep -qE '^cleave: 292 bytes in [0-9.]+ s, 1 chunk, [0-9.]+ s to connect and [0-9.]+ s from then on, predicted 10\.000 s$' err
+    grep -qE '^cleave: [0-9]+% less than predicted: commands took [0-9]+% less than the platform file says(, links .*)?$' err
+    # Of what failed nothing was predicted.
+    "$CLEAVE" run -i in --hosts slow.yaml --block 1k -- false >out 2>err || status=$?
+    run ! grep -q 'than predicted' err
+}

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #ifndef CV_RUN_REPORT_H
 #define CV_RUN_REPORT_H
+#include <stdio.h>
 #include "cli/run/job_log.h"
 #include "cli/run/run_options.h"
 #include "report/terminal/pace.h"
@@ -14,8 +15,9 @@ struct cv_run_report {
     double done;           /* as it is shown: it never falls    */
     size_t facts_wide;     /* columns that facts beside the bar have needed */
     struct cv_pace pace;
-    double predicted_s;         /* by the plan; NAN: none            */
-    const char *const *command; /* borrowed, ends with NULL     */
+    double predicted_s;                     /* by the plan; NAN: none            */
+    const struct cleave_platform *platform; /* borrowed: the costs that were declared */
+    const char *const *command;             /* borrowed, ends with NULL     */
     /* To read the hosts again: */
     const char *hosts;
     struct cv_reach reach;
@@ -39,6 +41,9 @@ void cv_run_progress_end(struct cv_run_report *report);
 /* A signal stopped the run: what is done of it, and how to go on. */
 void cv_run_stopped(const struct cleave_execution_result *result,
                     const struct cv_run_options *values);
+/* Why it took longer or less than predicted, if it did by much. */
+void cv_run_predicted_text(const struct cleave_execution_result *result,
+                           const struct cv_run_report *report, FILE *file);
 void cv_run_summary(const struct cleave_execution_result *result,
                     const struct cv_run_options *values, struct cv_run_report *report,
                     int exit_status);

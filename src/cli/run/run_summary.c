@@ -172,7 +172,8 @@ static void head_text(const struct cleave_execution_result *result, double predi
             result->input_bytes == 1 ? "" : "s", result->seconds,
             cv_counted(result->chunks, "chunk", counted));
     if (result->connect_s > 0)
-        fprintf(file, ", %.3f s to connect", result->connect_s);
+        fprintf(file, ", %.3f s to connect and %.3f s from then on", result->connect_s,
+                makespan_of(result));
     if (isfinite(predicted_s))
         fprintf(file, ", predicted %.3f s", predicted_s);
     if (result->folds > 0)
@@ -343,19 +344,20 @@ static void workers_text(const struct cleave_execution_result *result, FILE *fil
 }
 
 /* A run that failed before anything was done has nothing to sum up but what is left. */
-static void summary_text(const struct cleave_execution_result *result, double predicted_s,
-                         int exit_status, FILE *file)
+static void summary_text(const struct cleave_execution_result *result,
+                         const struct cv_run_report *report, int exit_status, FILE *file)
 {
     const bool empty =
         exit_status != CV_EXIT_DONE && result->chunks == 0 && result->resumed == 0;
 
     if (!empty)
-        head_text(result, predicted_s, file);
+        head_text(result, report->predicted_s, file);
     left_text(result, file);
     if (empty)
         return;
     parts_text(result, file);
     alone_text(result, file);
+    cv_run_predicted_text(result, report, file);
     workers_text(result, file);
 }
 
@@ -367,5 +369,5 @@ void cv_run_summary(const struct cleave_execution_result *result,
         summary_json(result, values, report, exit_status,
                      report->result_on_stdout ? stderr : stdout);
     else
-        summary_text(result, report->predicted_s, exit_status, stderr);
+        summary_text(result, report, exit_status, stderr);
 }

@@ -313,6 +313,7 @@ static int lead(const struct cv_call *call, const struct cv_run_mpi *mpi)
     report.reach = reach;
     status = fill(call, &crew, &report, &execution);
     report.command = execution.command;
+    report.platform = crew.platform;
     if (status == CV_EXIT_DONE && values->dry_run) {
         status = cv_run_plan(&execution, values->hosts, call->arena);
         cleave_platform_free(crew.platform);
