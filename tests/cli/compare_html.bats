@@ -116,3 +116,21 @@ YAML
     cleave 0 compare load -p $LAB -l 500 --policies umr -o -
     has "</html>"
 }
+
+@test "curves that lie on each other can all be seen, and no colour is used twice" {
+    in_tmp
+    cleave 0 compare load -p $LAB -l 2000 --sweep load=100:10000:log:8 --policies umr-plus,rx,self -o page.html
+    # The first two take turns in dashes and marks, in each of two plots.
+    [ "$(grep -c '<path class="series" stroke-dasharray="9 9" stroke-dashoffset="-0" d=' page.html)" -eq 2 ]
+    [ "$(grep -c '<path class="series" stroke-dasharray="9 9" stroke-dashoffset="-9" d=' page.html)" -eq 2 ]
+    [ "$(grep -c '<title>umr-plus: ' page.html)" -eq 8 ]
+    [ "$(grep -c '<title>rx: ' page.html)" -eq 8 ]
+    [ "$(grep -c '<title>self: ' page.html)" -eq 16 ]
+    page_has "A line of several colours is several curves."
+    cleave 0 compare load -p $LAB -l 2000 --sweep load=100:10000:log:3 -o all.html
+    [ "$(grep -o '<svg class="c[0-9]*"' all.html | sort | uniq -d | wc -l)" -eq 0 ]
+    [ "$(grep -o '<svg class="c[0-9]*"' all.html | wc -l)" -gt 7 ]
+    for colour in $(grep -o '<svg class="c[0-9]*"' all.html | grep -o 'c[0-9]*"' | tr -d '"'); do
+        grep -qF ".$colour { --c: #" all.html
+    done
+}

@@ -115,9 +115,13 @@ static void put_values_plot(const struct cv_compare_sheet *sheet, FILE *file)
                bands
                    ? sheet->what != NULL
                          ? "Dashed: the bound that no schedule can beat for the costs as "
-                           "declared. Bands hold 80% of the runs."
+                           "declared. Bands hold 80% of the runs. A line of several "
+                           "colours is several curves."
                          : "Dashed: the bound that no schedule can beat for the costs as "
                            "declared. Whiskers hold 80% of the runs."
+               : sheet->what != NULL
+                   ? "Dashed: the bound that no schedule can beat. A line of several "
+                     "colours is several curves."
                    : "Dashed: the bound that no schedule can beat.",
                file);
     if (sheet->what != NULL)

@@ -5,10 +5,11 @@
 #include <string.h>
 #include "report/page/html_page.h"
 
-enum { COLOURS = 7, SHAPES = 4 };
+enum { COLOURS = 14, SHAPES = 4 };
 enum { WIDTH = 960, HEIGHT = 420, LEFT = 68, RIGHT = 150, TOP = 14, BOTTOM = 50 };
 enum { BAR = 26, BAR_LEFT = 170, BAR_RIGHT = 90 };
 enum { MOST_NAMES = 64, NAME_GAP = 14 };
+enum { DASH = 9 }; /* of curves that lie on each other */
 
 /* An axis from `from` to `to`; a logarithmic one counts in powers of ten. */
 struct axis {
@@ -181,11 +182,46 @@ static void choose_range(struct axis *y)
     y->to += span > 0 ? 0.06 * span : fabs(y->to) * 0.1 + 1e-9;
 }
 
-static void put_curve(const struct frame *frame, const double *y, const char *class_name)
+/* Whether two curves cannot be told apart. */
+static bool look_alike(const struct frame *frame, const double *a, const double *b)
+{
+    for (size_t i = 0; i < frame->plot->nx; i++) {
+        if (isfinite(a[i]) != isfinite(b[i]))
+            return false;
+        if (isfinite(a[i]) && fabs(place(&frame->y, a[i]) - place(&frame->y, b[i])) > 1)
+            return false;
+    }
+    return true;
+}
+
+/* How many curves look like series `s`, itself included, and how many of them come before. */
+static size_t count_alike(const struct frame *frame, size_t s, size_t *out_before)
+{
+    const struct cv_plot *plot = frame->plot;
+    size_t count = 0;
+
+    *out_before = 0;
+    for (size_t i = 0; i < plot->nseries; i++) {
+        if (!look_alike(frame, plot->series[s].y, plot->series[i].y))
+            continue;
+        count++;
+        *out_before += i < s;
+    }
+    return count;
+}
+
+/* One of `among` curves that lie on each other, `before` of them drawn before: they take turns
+ * in dashes, so that all can be seen. */
+static void put_curve(const struct frame *frame, const double *y, const char *class_name,
+                      size_t among, size_t before)
 {
     bool down = false;
 
-    fprintf(frame->file, "<path class=\"%s\" d=\"", class_name);
+    fprintf(frame->file, "<path class=\"%s\"", class_name);
+    if (among > 1)
+        fprintf(frame->file, " stroke-dasharray=\"%d %zu\" stroke-dashoffset=\"-%zu\"",
+                DASH, DASH * (among - 1), DASH * before);
+    fputs(" d=\"", frame->file);
     for (size_t i = 0; i < frame->plot->nx; i++) {
         const bool there = isfinite(y[i]) && (!frame->y.log || y[i] > 0);
 
@@ -215,12 +251,13 @@ static void put_band(const struct frame *frame, const struct cv_plot_series *ser
     fputs("Z\"/>\n", frame->file);
 }
 
-static void put_points(const struct frame *frame, size_t s)
+/* Where several curves have the same points, they take turns. */
+static void put_points(const struct frame *frame, size_t s, size_t among, size_t before)
 {
     const struct cv_plot_series *series = &frame->plot->series[s];
 
     for (size_t i = 0; i < frame->plot->nx; i++) {
-        if (!isfinite(series->y[i]))
+        if (!isfinite(series->y[i]) || i % among != before)
             continue;
         fputs("<g>", frame->file);
         put_mark(frame->file, s, place(&frame->x, frame->plot->x[i]),
@@ -295,13 +332,16 @@ void cv_plot_curves(FILE *file, const struct cv_plot *plot)
     cv_page_text(file, plot->y_label);
     fputs("</text>\n", file);
     if (plot->bound != NULL)
-        put_curve(&frame, plot->bound, "edge");
+        put_curve(&frame, plot->bound, "edge", 1, 0);
     for (size_t s = 0; s < plot->nseries; s++) {
+        size_t before;
+        const size_t among = count_alike(&frame, s, &before);
+
         fprintf(file, "<g class=\"s%zu c%zu\">\n", s, s % COLOURS);
         if (plot->series[s].low != NULL)
             put_band(&frame, &plot->series[s]);
-        put_curve(&frame, plot->series[s].y, "series");
-        put_points(&frame, s);
+        put_curve(&frame, plot->series[s].y, "series", among, before);
+        put_points(&frame, s, among, before);
         fputs("</g>\n", file);
     }
     put_names(&frame);

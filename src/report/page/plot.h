@@ -24,7 +24,7 @@ struct cv_plot {
     const double *bound; /* a dashed curve named "bound"; NULL: none */
 };
 
-/* Curves over x. */
+/* Curves over x. Those that lie on each other take turns in dashes and marks. */
 void cv_plot_curves(FILE *file, const struct cv_plot *plot);
 /* Each series has one value: a bar of it, its name before it, a line at the bound. */
 void cv_plot_bars(FILE *file, const struct cv_plot *plot);
