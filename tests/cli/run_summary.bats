@@ -75,6 +75,16 @@ adds_up() {
         'BEGIN { d = work + starts / 6 - alone; exit d * d > 1e-12 }'
 }
 
+@test "what starts took is seen, also of a single chunk" {
+    prepare
+    seq 1000 >in
+    cleave 0 run -i in -j 1 --json -o out -- sh -c 'sleep 0.3; cat'
+    adds_up 1
+    awk -v starts="$(number starts_s)" -v each="$(number compute_latency)" 'BEGIN { exit !(starts >= 0.3 && each >= 0.3) }'
+    "$CLEAVE" run -i in -j 1 -- sh -c 'sleep 0.3; cat' >out 2>err
+    grep -qE '^cleave: of the time of 1 worker: work [0-9.]+%, starts [0-9]+%' err
+}
+
 @test "a reduction that costs more than it gains is named" {
     prepare
     seq 100 >in
@@ -109,4 +119,17 @@ adds_up() {
     # Of what failed nothing was predicted.
     "$CLEAVE" run -i in --hosts slow.yaml --block 1k -- false >out 2>err || status=$?
     run ! grep -q 'than predicted' err
+}
+
+@test "a plan of learn keeps chunks open where a run does" {
+    prepare
+    seq 100 >in
+    printf 'workers:\n  - {name: a, speed: 100, bandwidth: 1e12, compute_latency: 2s}\n  - {name: b, speed: 100, bandwidth: 1e12, compute_latency: 2s}\n' >two.yaml
+    cleave 0 run --dry-run -i in --hosts two.yaml -- cat
+    has "chunks    2 in 1 round"
+    cleave 0 run --dry-run -i in --hosts two.yaml --persistent -- cat
+    lacks "chunks    2 in 1 round"
+    sed 's/name: a,/name: a, slots: 1,/' two.yaml >away.yaml
+    cleave 0 run --dry-run -i in --hosts away.yaml -- cat
+    lacks "chunks    2 in 1 round"
 }

@@ -36,6 +36,16 @@ static int input_size(const struct cleave_execution *execution, double *out)
     return CV_EXIT_DONE;
 }
 
+/* Whether chunks will stay open, as they may on this machine with commands that are started
+ * for each; what kind of command it is nobody knows, and most work as they read. */
+static bool opens(const struct cleave_execution *execution)
+{
+    const struct cleave_policy *policy;
+
+    return cv_sharing_policy(&execution->sharing, &policy, NULL) == CLEAVE_OK &&
+           policy->opens_chunks && execution->hosts.count == 0 && !execution->persistent;
+}
+
 /* The job of planning what the run will do. */
 static enum cleave_status describe(const struct cleave_execution *execution, double bytes,
                                    struct cv_arena *arena, struct cleave_job *out,
@@ -44,6 +54,7 @@ static enum cleave_status describe(const struct cleave_execution *execution, dou
     *out = (struct cleave_job){ .platform = execution->crew.platform,
                                 .load = bytes,
                                 .policy = cv_sharing_name(&execution->sharing),
+                                .reads = opens(execution) ? "stream" : NULL,
                                 .seed = 1 };
     return cv_sharing_settings(&execution->sharing, arena, &out->settings,
                                &out->nsettings, err);

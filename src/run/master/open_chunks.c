@@ -24,7 +24,10 @@ void cv_open_chunks_began(void *context, struct cv_slot *slot)
 {
     struct cv_real_run *run = context;
     const struct cv_errand *errand = cv_errand_of(slot);
+    struct cv_tally *tally = &run->staff.tallies[slot->worker];
 
+    tally->starts++;
+    tally->starts_s += cv_clock_s() - slot->start_s;
     tell(run, errand,
          (struct cleave_event){ .kind = CLEAVE_STARTED,
                                 .units = (double)(slot->piece.end - slot->piece.begin),

@@ -20,13 +20,16 @@ static const char *keep(struct cleave_execution_result *result, const char *text
     return kept != NULL ? kept : "";
 }
 
-/* What starting its commands took: as it was seen, else by the line through what chunks of
+/* What starting its commands took: as it was seen of some or all, else by the line through what chunks of
  * different sizes took. That says nothing of a command that stays; NAN: nothing does. */
 static double starts_of(const struct cv_tally *tally,
                         const struct cleave_worker_result *worker, bool stays)
 {
     if (tally->starts > 0)
-        return fmin(tally->starts_s, worker->busy_s);
+        return fmin(tally->starts_s / (double)tally->starts *
+                        (double)(tally->starts > worker->chunks ? tally->starts
+                                                                : worker->chunks),
+                    worker->busy_s);
     return worker->latency_s > 0 && !stays
                ? fmin(worker->latency_s * (double)worker->chunks, worker->busy_s)
                : NAN;
@@ -55,6 +58,12 @@ static void sum_worker(const struct cv_real_run *run, uint32_t place,
         out->return_latency_s = out->link_latency_s;
     }
     out->starts_s = starts_of(worker, out, run->asked->persistent);
+    /* What was seen is better than a line; but no work takes no time. */
+    if (worker->starts > 0 && out->units > 0) {
+        out->latency_s = worker->starts_s / (double)worker->starts;
+        out->speed_ups =
+            out->units / fmax(out->busy_s - out->starts_s, 0.01 * out->busy_s);
+    }
 }
 
 /* Bytes in a second, if its processor or its link, whatever is slower, had never waited. */
