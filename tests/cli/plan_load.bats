@@ -204,3 +204,10 @@ END
         lacks "below the bound"
     done
 }
+
+@test "one unit is one unit" {
+    cleave 0 plan load -p $RACK -l 1
+    [ "${lines[0]}" = "1 unit on 10 workers" ]
+    cleave 0 plan load -p $RACK -l 1.5
+    [ "${lines[0]}" = "1.5 units on 10 workers" ]
+}

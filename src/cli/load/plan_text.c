@@ -31,7 +31,8 @@ void cv_load_words(double units, double lifespan_s, double result_ratio,
     if (lifespan_s > 0)
         cv_text_add(out, "as much as ends in %s s", cv_show_number(lifespan_s, number));
     else
-        cv_text_add(out, "%s units", cv_show_units(units, number));
+        cv_text_add(out, "%s unit%s", cv_show_units(units, number),
+                    units == 1 ? "" : "s");
     cv_text_add(out, " on %s", cv_counted(nworkers, "worker", counted));
     if (result_ratio > 0)
         cv_text_add(out, ", %s of result per unit", cv_show_number(result_ratio, number));

@@ -24,9 +24,9 @@ static void put_title(const struct cv_report *report, char *title, size_t size)
     char number[CV_NUMBER_ROOM];
 
     if (is_load(report))
-        snprintf(title, size, "%s units on %u worker%s",
-                 cv_show_units(header->load, number), header->nworkers,
-                 header->nworkers == 1 ? "" : "s");
+        snprintf(title, size, "%s unit%s on %u worker%s",
+                 cv_show_units(header->load, number), header->load == 1 ? "" : "s",
+                 header->nworkers, header->nworkers == 1 ? "" : "s");
     else
         snprintf(title, size, "A reduction of %u node%s", header->nworkers,
                  header->nworkers == 1 ? "" : "s");
