@@ -198,11 +198,11 @@ static bool look_alike(const struct frame *frame, const double *a, const double 
 static size_t count_alike(const struct frame *frame, size_t s, size_t *out_before)
 {
     const struct cv_plot *plot = frame->plot;
-    size_t count = 0;
+    size_t count = 1;
 
     *out_before = 0;
     for (size_t i = 0; i < plot->nseries; i++) {
-        if (!look_alike(frame, plot->series[s].y, plot->series[i].y))
+        if (i == s || !look_alike(frame, plot->series[s].y, plot->series[i].y))
             continue;
         count++;
         *out_before += i < s;
