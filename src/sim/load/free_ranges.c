@@ -89,12 +89,22 @@ double cv_free_ranges_take_first(struct cv_free_ranges *ranges, double units,
 
 double cv_free_ranges_take_at(struct cv_free_ranges *ranges, double units, double begin)
 {
-    for (size_t i = 0; i < ranges->count; i++)
-        if (ranges->items[i].begin >= begin - ranges->grain)
-            return ranges->items[i].begin <= begin + ranges->grain
-                       ? take(ranges, i, units)
-                       : 0;
-    return 0;
+    size_t i = 0;
+
+    while (i < ranges->count && ranges->items[i].end <= begin + ranges->grain)
+        i++;
+    if (i == ranges->count || ranges->items[i].begin > begin + ranges->grain)
+        return 0;
+    if (units > 0 && ranges->items[i].begin < begin - ranges->grain) {
+        const struct cv_free_range rest = { begin, ranges->items[i].end };
+
+        memmove(ranges->items + i + 2, ranges->items + i + 1,
+                (ranges->count - i - 1) * sizeof *ranges->items);
+        ranges->items[i].end = begin;
+        ranges->items[++i] = rest;
+        ranges->count++;
+    }
+    return take(ranges, i, units);
 }
 
 double cv_free_ranges_sum(const struct cv_free_ranges *ranges)

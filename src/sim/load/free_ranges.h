@@ -27,7 +27,7 @@ void cv_free_ranges_add(struct cv_free_ranges *ranges, double begin, double end)
 /* Take up to `units`, or a record, from the lowest range; returns how many, maybe none, and where. */
 double cv_free_ranges_take_first(struct cv_free_ranges *ranges, double units,
                                  double *out_begin);
-/* The same from what begins at `begin`. */
+/* The same from `begin` on: none if that is not free. There is room for one more range. */
 double cv_free_ranges_take_at(struct cv_free_ranges *ranges, double units, double begin);
 /* Units in all. */
 double cv_free_ranges_sum(const struct cv_free_ranges *ranges);

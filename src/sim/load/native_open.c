@@ -272,15 +272,18 @@ static void recall(struct native *native, const struct cleave_order *order)
     if (native->processors[order->worker].first != NONE &&
         !(process->given < process->end)) {
         cv_native_process_catch_up(native, order->worker);
-        recalled.units =
-            fmin(order->units,
-                 fmax(0, process->end - (process->read + native->open->command->ahead)));
+        recalled.units = fmin(order->units, process->end - process->read -
+                                                native->open->command->ahead);
+        if (recalled.units < native->open->free.record)
+            recalled.units = 0;
     }
     report(native, order, &recalled);
     if (!(recalled.units > 0))
         return;
     cv_free_ranges_add(&native->open->free, process->end - recalled.units, process->end);
     process->end -= recalled.units;
+    if (process->end - process->begin <= native->open->free.grain)
+        process->end = process->begin; /* but for rounding */
     process->given = process->end;
     cv_native_process_plan(native, order->worker);
     serve(native);

@@ -64,7 +64,7 @@ void cv_native_process_catch_up(struct native *native, uint32_t worker)
 {
     struct process *process = &native->open->processes[worker];
 
-    if (!(native->now_s > process->read_at_s))
+    if (native->now_s < process->read_at_s)
         return;
     process->read += read_on(native, worker, process->given - process->read,
                              native->now_s, &process->read_at_s);
