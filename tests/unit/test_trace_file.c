@@ -90,7 +90,12 @@ static void assert_same_entry(const struct cleave_entry *a, const struct cleave_
         assert_true(a->as.event.time_s == b->as.event.time_s);
         assert_int_equal(a->as.event.more, b->as.event.more);
         assert_int_equal(a->as.event.peer, b->as.event.peer);
+        assert_true(a->as.event.read_s == b->as.event.read_s);
+        assert_true(a->as.event.output == b->as.event.output);
+        assert_true(a->as.event.cpu_s == b->as.event.cpu_s);
     }
+    assert_int_equal(a->knows_left, b->knows_left);
+    assert_true(a->units_left == b->units_left);
 }
 
 static char *save(const struct cleave_trace *trace,
@@ -179,6 +184,70 @@ static void trace_round_trips(void **state)
     free(text);
     cleave_trace_free(trace);
     cleave_trace_free(again);
+}
+
+/* Every order and event about chunks that stay open, with all that it carries. */
+static void open_chunks_round_trip(void **state)
+{
+    static const struct cleave_entry entries[] = {
+        { .is_order = true,
+          .as.order = { .kind = CLEAVE_OPEN, .worker = 1, .units = 1.0 / 3 } },
+        { .is_order = true,
+          .as.order = { .kind = CLEAVE_EXTEND, .worker = 2, .units = 2.0 / 3 } },
+        { .is_order = true, .as.order = { .kind = CLEAVE_CLOSE, .worker = 1 } },
+        { .is_order = true, .as.order = { .kind = CLEAVE_LOOK, .worker = 2 } },
+        { .knows_left = true,
+          .units_left = 7.5,
+          .as.event = { .kind = CLEAVE_STARTED,
+                        .worker = 1,
+                        .chunk = 3,
+                        .units = 0.1,
+                        .start_s = 0.2,
+                        .time_s = 0.3 } },
+        { .as.event = { .kind = CLEAVE_DRAINED,
+                        .worker = 1,
+                        .chunk = 3,
+                        .units = 0.1,
+                        .start_s = 0.2,
+                        .time_s = 0.4,
+                        .more = true } },
+        { .as.event = { .kind = CLEAVE_EXTENDED,
+                        .worker = 2,
+                        .chunk = 4,
+                        .units = 0,
+                        .start_s = 0.4,
+                        .time_s = 0.4 } },
+        { .as.event = { .kind = CLEAVE_SEEN,
+                        .worker = 2,
+                        .chunk = 4,
+                        .units = 0.7,
+                        .start_s = 0.5,
+                        .time_s = 0.5,
+                        .output = 1.0 / 7,
+                        .cpu_s = 1.0 / 9 } },
+        { .as.event = { .kind = CLEAVE_DONE,
+                        .worker = 1,
+                        .chunk = 3,
+                        .units = 0.1,
+                        .start_s = 0.2,
+                        .time_s = 0.9,
+                        .read_s = 0.8 } },
+    };
+    struct cleave_trace *trace = NULL, *again = NULL;
+    size_t length;
+    char *text;
+
+    assert_int_equal(cleave_trace_new(&trace, NULL), CLEAVE_OK);
+    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
+        assert_int_equal(cleave_trace_add(trace, &entries[i], NULL), CLEAVE_OK);
+    text = save(trace, *state, &length);
+    assert_int_equal(read_text(text, length, *state, &again, NULL), CLEAVE_OK);
+    assert_int_equal(cleave_trace_count(again), sizeof entries / sizeof *entries);
+    for (size_t i = 0; i < sizeof entries / sizeof *entries; i++)
+        assert_same_entry(&entries[i], cleave_trace_at(again, i));
+    cleave_trace_free(trace);
+    cleave_trace_free(again);
+    free(text);
 }
 
 static void trace_is_loaded_from_a_file(void **state)
@@ -621,6 +690,7 @@ int main(void)
         cmocka_unit_test(log_keeps_entries),
         cmocka_unit_test(text_is_as_expected),
         cmocka_unit_test(trace_round_trips),
+        cmocka_unit_test(open_chunks_round_trip),
         cmocka_unit_test(trace_is_loaded_from_a_file),
         cmocka_unit_test(bad_traces_get_their_message),
         cmocka_unit_test(loose_but_valid_json_is_read),
