@@ -35,13 +35,14 @@ bool cv_span_at(const struct cleave_trace *trace, size_t i, struct cv_span *out)
         [CLEAVE_LOST] = { true, CV_SPAN_LOST },
         [CLEAVE_STARTED] = { false, CV_SPAN_KINDS },
         [CLEAVE_DRAINED] = { false, CV_SPAN_KINDS },
-        [CLEAVE_EXTENDED] = { false, CV_SPAN_KINDS },
+        [CLEAVE_EXTENDED] = { true, CV_SPAN_SEND },
         [CLEAVE_SEEN] = { false, CV_SPAN_KINDS },
     };
     const struct cleave_entry *entry = cleave_trace_at(trace, i);
     const struct cleave_event *event = &entry->as.event;
 
-    if (entry->is_order || !spans[event->kind].is_span)
+    if (entry->is_order || !spans[event->kind].is_span ||
+        (event->kind == CLEAVE_EXTENDED && !(event->units > 0)))
         return false;
     *out = (struct cv_span){ .kind = spans[event->kind].kind,
                              .worker = event->worker,

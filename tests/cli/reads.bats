@@ -40,3 +40,10 @@ load helper
     refuses "expected a stream or a lifespan, got both" \
         plan load -p $LAB --lifespan 20 --reads stream --hold 30 --policy learn
 }
+
+@test "reads: what a chunk is given later is drawn, and counted, as sending" {
+    cleave 0 plan load -p $RACK -l 200 --policy learn --reads stream --trace "$BATS_TEST_TMPDIR/t"
+    grep -q '^{"event":"extended".*"units":[1-9]' "$BATS_TEST_TMPDIR/t"
+    cleave 0 report "$BATS_TEST_TMPDIR/t" -o "$BATS_TEST_TMPDIR/t.html"
+    [[ $(grep -o 'Port busy</dt><dd[^>]*>[0-9]*' "$BATS_TEST_TMPDIR/t.html") == *">"[1-9][0-9] ]]
+}

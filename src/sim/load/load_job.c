@@ -55,6 +55,12 @@ static enum cleave_status gather_chunks(const struct cleave_trace *trace,
             };
             if (rounds[event->worker] > owned->schedule.rounds)
                 owned->schedule.rounds = rounds[event->worker];
+        } else if (event->kind == CLEAVE_EXTENDED && event->units > 0) {
+            /* Where nothing was sent at first, sending begins now. */
+            if (!(chunks[event->chunk].units > 0))
+                chunks[event->chunk].send_start_s = event->start_s;
+            chunks[event->chunk].units += event->units;
+            chunks[event->chunk].send_end_s = event->time_s;
         } else if (event->kind == CLEAVE_DONE) {
             chunks[event->chunk].units = event->units; /* extended or recalled since */
             chunks[event->chunk].compute_start_s = event->start_s;
