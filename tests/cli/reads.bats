@@ -33,6 +33,14 @@ load helper
         plan load -p $LAB -l 2000 --policy umr --reads mix --hold 300
 }
 
+@test "reads: the bound supposes that starts are hidden behind links, or cost nothing" {
+    bound() { sed -n 's/^bound *\([0-9.]*\) s.*/\1/p' <<<"$output"; }
+    cleave 0 plan load -p $RACK -l 200 --policy umr --no-gantt
+    closed=$(bound)
+    cleave 0 plan load -p $RACK -l 200 --policy umr --no-gantt --reads stream
+    awk -v a="$(bound)" -v b="$closed" 'BEGIN { exit !(a > 0 && a < b) }'
+}
+
 @test "reads: what cannot be is refused" {
     refuses "expected commands that read as stream, count, slurp, late or mix do, got 'fast'" \
         plan load -p $LAB -l 2000 --reads fast

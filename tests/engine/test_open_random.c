@@ -14,7 +14,7 @@
 #include "open_scene.h"
 #include "trace_check.h"
 
-enum { WORKERS = 3, MOST_CHUNKS = 4000, SCRIPTS = 500, ROUNDS = 60 };
+enum { WORKERS = 3, MOST_CHUNKS = 4000, SCRIPTS = 200, ROUNDS = 60 };
 
 static const double LOAD = 1000;
 static const double NEAR = 1e-6;
