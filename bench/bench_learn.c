@@ -255,8 +255,6 @@ static void add_contender(struct bench *bench, char *text)
     struct cleave_error err;
     char *rest = text, *word = strsep(&rest, ":");
 
-    if (word == NULL)
-        word = text;
     contender->name = strcmp(word, CLOSED) == 0 ? CLOSED : word;
     check(cv_policy_choose(&(struct cv_policy_request){ .task = CLEAVE_TASK_LOAD,
                                                         .name = contender->name == CLOSED
@@ -280,7 +278,7 @@ int main(int argc, char **argv)
 {
     static struct bench bench;
     static char closed[] = "closed", learn[] = "learn";
-    const char *how = getenv("BENCH_LEARN") != NULL ? getenv("BENCH_LEARN") : "";
+    const char *asked = getenv("BENCH_LEARN"), *how = asked != NULL ? asked : "";
     const double begin_s = now_s();
     struct cv_parallel loop = { .block = 8, .body = some_cells, .context = &bench };
     struct cleave_error err;
