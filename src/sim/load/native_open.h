@@ -6,7 +6,7 @@
  * has at most one event in the heap; one whose key it does not know any more is stale. */
 #ifndef CV_NATIVE_OPEN_H
 #define CV_NATIVE_OPEN_H
-#include "sim/load/free_ranges.h"
+#include "engine/free_ranges.h"
 #include "sim/load/native_parts.h"
 
 /* What a worker's command does. */

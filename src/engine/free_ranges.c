@@ -1,5 +1,5 @@
 /* free_ranges.c -- the parts of a load that nobody has. SPDX-License-Identifier: MIT */
-#include "sim/load/free_ranges.h"
+#include "engine/free_ranges.h"
 
 #include <stdlib.h>
 #include <string.h>
