@@ -125,8 +125,10 @@ static void drained(const struct cv_turn *turn, const struct cleave_event *event
     struct cv_elastic *elastic = turn->elastic;
     struct cv_hand *hand = &elastic->hands[event->worker];
 
-    if (hand->state == CV_HAND_CLOSED || hand->due > 0)
+    if (hand->state == CV_HAND_CLOSED || hand->due > 0) {
+        hand->drained = hand->drained || !(hand->due > 0);
         return;
+    }
     if (hand->from_s < 0)
         hand->from_s = hand->started_s, hand->from = 0;
     cv_turn_sample(turn, event->worker, hand->given);
@@ -257,6 +259,12 @@ static void serve(const struct cv_turn *turn, const struct cleave_event *event)
     }
     if (elastic->waits > 0 || !elastic->judged)
         return;
+    if (cv_kind_doubt(turn)) {
+        for (uint32_t w = 0; w < elastic->n && elastic->waits == 0; w++)
+            if (elastic->hands[w].held)
+                cv_turn_close(turn, w);
+        return;
+    }
     if (elastic->kind != CV_COMMAND_UNKNOWN && somebody_is_free(elastic) &&
         cv_turn_look_round(turn))
         return;

@@ -7,10 +7,12 @@
 /* Real pipes carry so many bytes a second at most. */
 static const double PIPE_UPS = 1e9;
 /* Work is at least this part of what a chunk took after its end was read. */
-static const double LEAST_WORK = 0.05;
+static const double LEAST_WORK = 0.02;
 /* Part of the work below which a pace of reading says nothing about it. */
 static const double SLIGHT = 0.02;
 static const double GRAIN = 1e-9;
+/* Sizes that tell a start from work are so many times apart. */
+static const double APART = 1.5;
 
 double cv_elastic_grain(const struct cleave_view *view)
 {
@@ -37,13 +39,27 @@ double cv_elastic_share(const struct cv_elastic *elastic, const struct cleave_vi
 
 /* --- speeds ------------------------------------------------------------------------------- */
 
-/* Of the chunk that was done last. */
+/* Of the chunk that was done last. Where next to all of its time was a start, it could be
+ * faster: as others are. */
 static double done_speed(const struct cv_elastic *elastic, const struct cv_hand *hand)
 {
-    const double late_s =
-        elastic->lined ? fmin(elastic->late_s, (1 - LEAST_WORK) * hand->after_s) : 0;
+    const double work_s = hand->after_s - (elastic->lined ? elastic->late_s : 0);
+    const double least_s = LEAST_WORK * hand->after_s;
+    const double speed_ups =
+        hand->done / fmax(hand->took_s - hand->after_s + fmax(work_s, least_s), 1e-12);
 
-    return hand->done > 0 ? hand->done / fmax(hand->took_s - late_s, 1e-12) : 0;
+    if (!(hand->done > 0))
+        return 0;
+    return work_s < least_s ? fmax(speed_ups, elastic->sure_ups) : speed_ups;
+}
+
+/* Its last chunk was more than a start, even if starts are as long as they may be. */
+static bool is_sure(const struct cv_elastic *elastic, const struct cv_hand *hand)
+{
+    const double work_s = hand->after_s - elastic->late_s;
+
+    return !elastic->lined || (work_s >= LEAST_WORK * hand->after_s &&
+                               hand->after_s - elastic->late_most_s >= work_s / 2);
 }
 
 double cv_elastic_own_speed(const struct cv_elastic *elastic, uint32_t worker)
@@ -77,18 +93,25 @@ static void pool_starts(struct cv_elastic *elastic)
 
 void cv_elastic_pool(struct cv_elastic *elastic)
 {
-    double sum = 0;
-    uint32_t count = 0;
+    double sum = 0, sure_sum = 0;
+    uint32_t count = 0, sure = 0;
 
+    elastic->sure_ups = 0;
     for (uint32_t w = 0; w < elastic->n; w++) {
         const double speed_ups = cv_elastic_own_speed(elastic, w);
 
+        if (speed_ups > 0 && is_sure(elastic, &elastic->hands[w])) {
+            sure_sum += speed_ups;
+            sure++;
+        }
         if (speed_ups > 0) {
             sum += speed_ups;
             count++;
         }
     }
     elastic->mean_ups = count > 0 ? sum / count : 0;
+    elastic->sure_ups = sure > 0 ? sure_sum / sure : 0;
+    elastic->unsure = elastic->present > sure ? elastic->present - sure : 0;
     pool_starts(elastic);
 }
 
@@ -144,22 +167,20 @@ double cv_elastic_rest(const struct cv_elastic *elastic, uint32_t worker, double
     const struct cv_hand *hand = &elastic->hands[worker];
     const double speed_ups = cv_elastic_speed(elastic, worker);
     const double read = cv_elastic_read(elastic, worker, now_s);
-    double after_s;
 
     if (hand->state == CV_HAND_IDLE || hand->state == CV_HAND_WARM)
         return 0;
     if (!(speed_ups > 0))
         return hand->state == CV_HAND_CLOSED || read < hand->given ? INFINITY : 0;
-    after_s = elastic->late_s + hand->given * (1 - elastic->phi) / speed_ups;
     if (hand->started_s < 0)
         return fabs(cv_elastic_start(elastic, worker) - (now_s - hand->begun_s)) +
                elastic->late_s + hand->given / speed_ups;
-    if (read < hand->given)
-        return (hand->given - read) * elastic->phi / speed_ups + after_s;
-    if (hand->state == CV_HAND_OPEN)
-        return after_s;
     /* What is late takes as long again as it is late. */
-    return fabs(after_s - (now_s - fmax(hand->closed_s, hand->sampled_s)));
+    if (hand->state == CV_HAND_CLOSED && (read >= hand->given || hand->pace_ups < 0))
+        return fabs(elastic->late_s + hand->given / speed_ups -
+                    (now_s - hand->started_s));
+    return (hand->given - read) * elastic->phi / speed_ups + elastic->late_s +
+           hand->given * (1 - elastic->phi) / speed_ups;
 }
 
 double cv_elastic_end(struct cv_elastic *elastic, double units, double now_s)
@@ -207,7 +228,7 @@ static double intercept(const struct cv_post *small, const struct cv_post *large
 {
     double slope;
 
-    if (!(large->units >= 2 * small->units) || !(small->units > 0))
+    if (!(large->units >= APART * small->units) || !(small->units > 0))
         return -1;
     slope = fmax((large->time_s - small->time_s) / (large->units - small->units),
                  LEAST_WORK * large->time_s / large->units);
@@ -220,9 +241,9 @@ static void add_post(struct cv_hand *hand, double units, double time_s)
 
     if (!(hand->large.units > 0))
         hand->small = hand->large = post;
-    else if (units >= 2 * hand->small.units)
+    else if (units >= APART * hand->small.units)
         hand->large = post;
-    else if (2 * units <= hand->large.units)
+    else if (APART * units <= hand->large.units)
         hand->small = post;
     else if (hand->small.units == hand->large.units)
         hand->small = hand->large = post;
@@ -251,7 +272,9 @@ static void find_line(struct cv_elastic *elastic)
     for (uint32_t w = 0; count == 0 && small != NULL && w < elastic->n; w++) {
         const struct cv_post *post = &elastic->hands[w].large;
 
-        if (post->units >= 2 * small->units &&
+        /* Far less time for more units is speed, no matter of starts. */
+        if (post->units >= APART * small->units && elastic->phi < SLIGHT &&
+            post->time_s > 0.8 * small->time_s &&
             (large == NULL || post->time_s < large->time_s))
             large = post;
     }
@@ -259,6 +282,7 @@ static void find_line(struct cv_elastic *elastic)
         return;
     elastic->lined = true;
     elastic->late_s = count > 0 ? sum / count : intercept(small, large);
+    elastic->late_most_s = count > 0 ? elastic->late_s : small->time_s;
 }
 
 void cv_elastic_learn(struct cv_elastic *elastic, uint32_t worker, double units,

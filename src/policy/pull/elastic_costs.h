@@ -31,13 +31,13 @@ struct cv_post {
 
 struct cv_hand {
     enum cv_hand_state state;
-    double begun_s,
-        bound_s;        /* its command was started, and given its first unit        */
-    double started_s;   /* it has read since then; below 0: not yet                 */
-    double closed_s;    /* when it was closed                                       */
-    double given, read; /* units of its chunk; those read at sampled_s              */
-    double sampled_s,
-        from_s;          /* last look; beginning of the sample under way             */
+    double begun_s;      /* its command was started                                  */
+    double bound_s;      /* ... and given its first unit                             */
+    double started_s;    /* it has read since then; below 0: not yet                 */
+    double closed_s;     /* when it was closed                                       */
+    double given, read;  /* units of its chunk; those read at sampled_s              */
+    double sampled_s;    /* the last look                                            */
+    double from_s;       /* beginning of the sample under way; below 0: none         */
     double from;         /* units read at from_s                                     */
     double start_s;      /* what its last start took; below 0: not known             */
     double pace_ups;     /* of reading; below 0: not known                           */
@@ -51,21 +51,21 @@ struct cv_hand {
     bool drained;   /* it has read all it was given                             */
     bool held;      /* open, and fed nothing until a size is found              */
     bool firm;      /* what it has cannot be recalled                           */
-    bool looking,
-        recalling; /* asked, and not answered yet                              */
+    bool looking;   /* asked how far it is, and not answered yet                */
+    bool recalling; /* ... and to give back                                     */
 };
 
 struct cv_elastic {
-    double first, least, most,
-        parts; /* the parameters of learn                         */
+    double first, least, most, growth, parts; /* the parameters of learn             */
     struct cv_hand *hands;
-    uint32_t n,
-        present; /* places, and workers that are there                           */
+    uint32_t n;       /* places                                                         */
+    uint32_t present; /* workers that are there                                         */
     enum cv_command kind;
-    bool judged;      /* somebody has read: pace and start are known                    */
-    bool told;        /* phi is measured, not believed                                  */
-    double phi;       /* part of the work that is done while reading                    */
-    double late_s;    /* start that comes after the end was read                        */
+    bool judged;   /* somebody has read: pace and start are known                    */
+    bool told;     /* phi is measured, not believed                                  */
+    double phi;    /* part of the work that is done while reading                    */
+    double late_s; /* start that comes after the end was read                        */
+    double late_most_s; /* ... which is no longer than that                        */
     bool lined;       /* late_s comes from two sizes                                    */
     uint32_t tester;  /* who has the chunk that tells, or CV_NOBODY                     */
     uint32_t goes_on; /* asks for more and needs no new start, or CV_NOBODY             */
@@ -73,11 +73,15 @@ struct cv_elastic {
     uint32_t waits;   /* looks and recalls that are not answered yet                    */
     uint32_t rounds;  /* pieces that the first one was given after its first            */
     uint32_t recalls; /* since a chunk was last finished                                */
+    uint32_t unsure;  /* workers whose speed is not really known                        */
+    double sure_ups;  /* mean speed of those whose chunks were more than a start        */
     double mean_start_s, usual_start_s, mean_ups; /* over workers: cv_elastic_pool     */
     double piece;    /* units of the first piece                                       */
     double wake_s;   /* asked to be woken then; below 0: not                           */
     double tested_s; /* when the test was over; below 0: not                           */
-    bool emits;      /* output came before the end of the input                        */
+    double test_s;   /* what it took after it had read the end                       */
+    bool doubt; /* it does not work as it reads, and nothing else is known           */
+    bool emits; /* output came before the end of the input                        */
 };
 
 enum { CV_HAND_LOSSES = 3 };

@@ -22,6 +22,8 @@ static const double FIRST_LOOK_S = 1.1e-3, ROUND_S = 2e-4;
 static const double OWN_PACE = 0.3;
 /* Who reads slowly is tested if its share takes longer than so many starts. */
 static const double TEST_STARTS = 4;
+/* One that has read its end should be done after such a part of its time and so long. */
+static const double DOUBT = 0.1, DOUBT_S = 3e-3;
 /* The others wait for the test for so many starts, and then take this part of a share. */
 static const double PATIENCE = 2, MEANWHILE = 1.0 / 16;
 
@@ -57,9 +59,10 @@ void cv_kind_begin(const struct cv_turn *turn)
 
     if (somebody_reads(elastic) || (tester = first_tester(turn)) == CV_NOBODY)
         return;
-    elastic->piece = elastic->first > 0 ? elastic->first
-                     : isfinite(share)  ? share * FIRST_PIECE
-                                        : fmax(turn->view->ahead, 1);
+    elastic->piece = isfinite(turn->view->units_total) ? share * FIRST_PIECE
+                                                       : fmax(turn->view->ahead, 1);
+    if (elastic->first > 0)
+        elastic->piece = elastic->first;
     elastic->piece = fmax(elastic->piece, cv_elastic_grain(turn->view));
     cv_turn_give(turn, tester, elastic->piece, false);
     for (uint32_t w = 0; w < elastic->n; w++)
@@ -77,7 +80,7 @@ static double test_size(const struct cv_turn *turn)
 
     if (elastic->first > 0)
         return elastic->first;
-    if (isinf(share))
+    if (isinf(turn->view->units_total))
         return fmax(windows, elastic->piece);
     return fmax(fmax(share * TEST_PART, elastic->piece),
                 fmin(share * TEST_MOST, windows));
@@ -161,6 +164,36 @@ static void now_slurps(const struct cv_turn *turn)
     }
 }
 
+/* Who works as it reads ends soon after the end. One that does not has only read so far, as
+ * all others have: they are closed with what they have read, which is in proportion to
+ * their speeds, and what is left waits until somebody is done. */
+bool cv_kind_doubt(const struct cv_turn *turn)
+{
+    struct cv_elastic *elastic = turn->elastic;
+    double next_s = INFINITY;
+
+    if (elastic->told || elastic->kind != CV_COMMAND_STREAMS)
+        return elastic->doubt;
+    for (uint32_t w = 0; w < elastic->n; w++) {
+        const struct cv_hand *hand = &elastic->hands[w];
+        double until_s;
+
+        if (hand->state != CV_HAND_CLOSED || !hand->drained || !(hand->pace_ups > 0))
+            continue;
+        until_s = hand->closed_s + DOUBT_S + DOUBT * (hand->closed_s - hand->started_s) +
+                  2 * turn->view->ahead / hand->pace_ups;
+        if (turn->now_s > until_s) {
+            elastic->doubt = true;
+            now_slurps(turn);
+            return true;
+        }
+        next_s = fmin(next_s, until_s * (1 + 1e-9) + 1e-9);
+    }
+    if (isfinite(next_s))
+        cv_turn_wake(turn, next_s);
+    return false;
+}
+
 static void really_streams(const struct cv_turn *turn)
 {
     struct cv_elastic *elastic = turn->elastic;
@@ -181,13 +214,15 @@ void cv_kind_done(const struct cv_turn *turn, uint32_t worker, double units,
     struct cv_elastic *elastic = turn->elastic;
     const double all_s = fmax(read_s + after_s, 1e-12);
     /* The last window may have been read before it was worked on. */
-    const double window = fmin(turn->view->ahead / units, 0.5);
+    const double ahead = turn->view->ahead;
+    const bool long_enough = units >= TEST_WINDOWS * ahead;
+    const double window = long_enough ? ahead / units : 0;
     const bool streams = read_s / all_s + window / 2 >= 0.5;
 
+    elastic->doubt = false;
     if (!elastic->told) {
         elastic->judged = true;
-        elastic->told = units >= TEST_WINDOWS * turn->view->ahead ||
-                        units >= TEST_MOST * cv_elastic_share(elastic, turn->view);
+        elastic->told = long_enough;
         elastic->phi = streams ? fmin(1, read_s / all_s + window) : read_s / all_s;
     }
     if (worker == elastic->tester)
@@ -199,8 +234,10 @@ void cv_kind_done(const struct cv_turn *turn, uint32_t worker, double units,
     } else if (elastic->kind != CV_COMMAND_SLURPS) {
         now_slurps(turn);
     }
-    if (elastic->tested_s < 0)
+    if (elastic->tested_s < 0) {
         elastic->tested_s = turn->now_s;
+        elastic->test_s = after_s;
+    }
 }
 
 void cv_kind_meanwhile(const struct cv_turn *turn)
@@ -220,7 +257,11 @@ void cv_kind_meanwhile(const struct cv_turn *turn)
     for (uint32_t w = 0; w < elastic->n; w++) {
         const double units = fmin(share, turn->view->units_left / elastic->present);
 
+        /* Far more than the test, so that the two tell a start from work. */
         if (elastic->hands[w].state == CV_HAND_WARM && turn->view->units_left > 0)
-            cv_turn_give(turn, w, units * MEANWHILE, true);
+            cv_turn_give(turn, w,
+                         fmax(units * MEANWHILE,
+                              2 * elastic->hands[elastic->tester].given),
+                         true);
     }
 }

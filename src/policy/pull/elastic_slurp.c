@@ -10,8 +10,33 @@
 
 /* A chunk should be worth so many starts; of a stream a start is this part of it. */
 static const double START_WORTH = 3, SHARE = 0.02;
+/* ... and of so many, as long as it is not known how fast the others are. */
+static const double CERTAIN_WORTH = 2;
 /* Workers are that unequal, if nobody has said. */
 static const double UNEQUAL = 30;
+
+/* The next sizes wait for others than the test for this part of what it took. */
+static const double LINE_WAIT = 0.25;
+
+/* The others may be that much faster than they are thought to be: what is left of a share
+ * then. */
+static double certain_part(const struct cv_elastic *elastic, double unequal)
+{
+    const double all = elastic->present, unsure = elastic->unsure;
+
+    return all / (all - unsure + unsure * unequal);
+}
+
+/* For a worker whose speed is not known: if it is as fast as the others, that costs it a
+ * second start; if it is as slow as may be, all wait for it. Both cost the same factor. What
+ * would be left should be worth a start, the more so if workers are not so unequal. */
+static double unknown_size(double size, double share, double start_units, double h)
+{
+    const double most = fmax(share / (2 * h), 2 / (h - 1) * start_units);
+
+    return share < fmax(1.1 * most, 16 / (h * h) * start_units) ? share
+                                                                : fmin(size, most);
+}
 
 static double size_of(const struct cv_turn *turn, uint32_t worker)
 {
@@ -23,17 +48,22 @@ static double size_of(const struct cv_turn *turn, uint32_t worker)
         cv_elastic_start(elastic, worker) + (elastic->lined ? elastic->late_s : 0);
     double share, size;
 
-    if (isinf(view->units_left))
-        return fmin(cv_elastic_share(elastic, view),
-                    fmax(start_s * speed_ups / SHARE, 16 * elastic->piece));
+    if (isinf(view->units_left)) {
+        size = cv_elastic_own_speed(elastic, worker) > 0
+                   ? start_s * speed_ups / SHARE
+                   : 2 / (h - 1) * start_s * speed_ups;
+        return fmin(cv_elastic_share(elastic, view), fmax(size, 16 * elastic->piece));
+    }
     share = speed_ups * (cv_elastic_end(elastic, view->units_left, turn->now_s) -
                          elastic->hands[worker].ready_s);
     if (!(share > 0))
         return 0;
     size = fmax(share / elastic->parts, fmin(share, START_WORTH * start_s * speed_ups));
     if (!(cv_elastic_own_speed(elastic, worker) > 0))
-        size = fmin(size, fmax(share / (2 * h), 2 / (h - 1) * start_s * speed_ups));
-    return size;
+        size = unknown_size(size, share, start_s * speed_ups, h);
+    return fmin(size, fmax(fmax(share * certain_part(elastic, h),
+                                elastic->growth * elastic->hands[worker].done),
+                           CERTAIN_WORTH * start_s * speed_ups));
 }
 
 static double soft(const struct cv_turn *turn, double units)
@@ -64,10 +94,26 @@ static bool nobody_works(const struct cv_elastic *elastic)
     return true;
 }
 
+/* Was most of what the test took a start, or work? Others who were given more meanwhile
+ * will tell, soon if it was a start. */
+static bool waits_for_a_line(const struct cv_turn *turn)
+{
+    struct cv_elastic *elastic = turn->elastic;
+    const double until_s = elastic->tested_s + LINE_WAIT * elastic->test_s;
+
+    if (elastic->lined || elastic->test_s < 2 * elastic->mean_start_s ||
+        turn->now_s >= until_s || nobody_works(elastic))
+        return false;
+    cv_turn_wake(turn, until_s);
+    return true;
+}
+
 void cv_slurp_serve(const struct cv_turn *turn)
 {
     struct cv_elastic *elastic = turn->elastic;
 
+    if (waits_for_a_line(turn))
+        return;
     for (uint32_t w = 0; w < elastic->n; w++)
         if (elastic->hands[w].held && elastic->hands[w].state == CV_HAND_OPEN)
             serve_held(turn, w);

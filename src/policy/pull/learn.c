@@ -74,6 +74,7 @@ static enum cleave_status learn_start(void *state, const struct cleave_view *vie
         learn->elastic.first = learn->first;
         learn->elastic.least = learn->least;
         learn->elastic.most = learn->most;
+        learn->elastic.growth = learn->growth;
         learn->elastic.parts = learn->parts;
         return cv_elastic_begin(&learn->elastic, view, setup, err);
     }
