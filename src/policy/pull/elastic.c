@@ -206,12 +206,8 @@ static void dismiss(const struct cv_turn *turn)
 {
     const struct cv_elastic *elastic = turn->elastic;
 
-    if (turn->view->units_left > 0)
+    if (turn->view->units_left > 0 || cv_elastic_busy(elastic))
         return;
-    for (uint32_t w = 0; w < elastic->n; w++)
-        if (elastic->hands[w].state == CV_HAND_OPEN ||
-            elastic->hands[w].state == CV_HAND_CLOSED)
-            return;
     for (uint32_t w = 0; w < elastic->n; w++)
         if (elastic->hands[w].state == CV_HAND_WARM)
             cv_turn_close(turn, w);
@@ -253,8 +249,10 @@ static void serve(const struct cv_turn *turn, const struct cleave_event *event)
         return;
     }
     cv_elastic_pool(elastic);
-    if (!elastic->judged) {
-        cv_kind_begin(turn);
+    if (elastic->kind == CV_COMMAND_UNKNOWN) {
+        if (!elastic->judged)
+            cv_kind_begin(turn);
+        cv_kind_warm(turn);
         first_look(turn, event);
     }
     if (elastic->waits > 0 || !elastic->judged)

@@ -39,8 +39,9 @@ bool cv_turn_look_round(const struct cv_turn *turn);
 
 /* --- what the command is: elastic_kind.c --------------------------------------------------- */
 
-/* Nobody has read yet: somebody is to begin, and the others start. */
+/* Nobody has read yet: somebody is to begin, and the others start meanwhile. */
 void cv_kind_begin(const struct cv_turn *turn);
+void cv_kind_warm(const struct cv_turn *turn);
 /* The first one has read so far. */
 void cv_kind_seen(const struct cv_turn *turn, uint32_t worker);
 /* A chunk is done, which read for read_s and went on for after_s. */

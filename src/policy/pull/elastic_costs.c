@@ -14,6 +14,15 @@ static const double GRAIN = 1e-9;
 /* Sizes that tell a start from work are so many times apart. */
 static const double APART = 1.5;
 
+bool cv_elastic_busy(const struct cv_elastic *elastic)
+{
+    for (uint32_t w = 0; w < elastic->n; w++)
+        if (elastic->hands[w].state == CV_HAND_OPEN ||
+            elastic->hands[w].state == CV_HAND_CLOSED)
+            return true;
+    return false;
+}
+
 double cv_elastic_grain(const struct cleave_view *view)
 {
     if (view->real)

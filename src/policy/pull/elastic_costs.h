@@ -73,8 +73,10 @@ struct cv_elastic {
     uint32_t waits;   /* looks and recalls that are not answered yet                    */
     uint32_t rounds;  /* pieces that the first one was given after its first            */
     uint32_t recalls; /* since a chunk was last finished                                */
-    uint32_t unsure;  /* workers whose speed is not really known                        */
-    double sure_ups;  /* mean speed of those whose chunks were more than a start        */
+    uint32_t warmed; /* so many commands may have been started before anything is known */
+    double warmed_s; /* when that was last more                                        */
+    uint32_t unsure; /* workers whose speed is not really known                        */
+    double sure_ups; /* mean speed of those whose chunks were more than a start        */
     double mean_start_s, usual_start_s, mean_ups; /* over workers: cv_elastic_pool     */
     double piece;    /* units of the first piece                                       */
     double wake_s;   /* asked to be woken then; below 0: not                           */
@@ -98,6 +100,8 @@ static inline bool cv_hand_is_free(const struct cv_hand *hand)
            (hand->state == CV_HAND_IDLE || hand->state == CV_HAND_WARM);
 }
 
+/* Somebody has a chunk that is not empty. */
+bool cv_elastic_busy(const struct cv_elastic *elastic);
 /* Units of a chunk that cannot be told apart from none. */
 double cv_elastic_grain(const struct cleave_view *view);
 /* Units per second that a pipe carries: who reads nearly as fast may work later. */

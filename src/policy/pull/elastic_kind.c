@@ -15,6 +15,9 @@ static const double FIRST_PIECE = 1.0 / 256, TEST_PART = 1.0 / 256, TEST_MOST = 
 static const double TEST_WINDOWS = 4;
 /* Each piece is so many times all before it. */
 static const double PIECE_GROWTH = 3;
+/* Commands that are started at once, and after how long as many again. */
+enum { FEW = 4 };
+static const double MOMENT_S = 1e-3;
 /* The first pace is taken after this time; of what several pieces took, so much each may
  * have been the way to the worker and back. */
 static const double FIRST_LOOK_S = 1.1e-3, ROUND_S = 2e-4;
@@ -42,22 +45,13 @@ static uint32_t first_tester(const struct cv_turn *turn)
     return best;
 }
 
-static bool somebody_reads(const struct cv_elastic *elastic)
-{
-    for (uint32_t w = 0; w < elastic->n; w++)
-        if (elastic->hands[w].state == CV_HAND_OPEN ||
-            elastic->hands[w].state == CV_HAND_CLOSED)
-            return true;
-    return false;
-}
-
 void cv_kind_begin(const struct cv_turn *turn)
 {
     struct cv_elastic *elastic = turn->elastic;
     const double share = cv_elastic_share(elastic, turn->view);
     uint32_t tester;
 
-    if (somebody_reads(elastic) || (tester = first_tester(turn)) == CV_NOBODY)
+    if (cv_elastic_busy(elastic) || (tester = first_tester(turn)) == CV_NOBODY)
         return;
     elastic->piece = isfinite(turn->view->units_total) ? share * FIRST_PIECE
                                                        : fmax(turn->view->ahead, 1);
@@ -65,10 +59,31 @@ void cv_kind_begin(const struct cv_turn *turn)
         elastic->piece = elastic->first;
     elastic->piece = fmax(elastic->piece, cv_elastic_grain(turn->view));
     cv_turn_give(turn, tester, elastic->piece, false);
-    for (uint32_t w = 0; w < elastic->n; w++)
-        if (elastic->hands[w].state == CV_HAND_IDLE &&
-            cv_hand_is_free(&elastic->hands[w]))
+    elastic->warmed = turn->view->real ? FEW : elastic->n;
+    elastic->warmed_s = turn->now_s;
+}
+
+/* Starting commands takes time of the master, and a small job would be done by then: so a
+ * few at once, and as many again a moment later. */
+void cv_kind_warm(const struct cv_turn *turn)
+{
+    struct cv_elastic *elastic = turn->elastic;
+    uint32_t started = 0;
+
+    if (turn->now_s - elastic->warmed_s > 0.9 * MOMENT_S &&
+        elastic->warmed < elastic->n) {
+        elastic->warmed *= 2;
+        elastic->warmed_s = turn->now_s;
+    }
+    for (uint32_t w = 0; w < elastic->n && started < elastic->warmed; w++) {
+        const struct cv_hand *hand = &elastic->hands[w];
+
+        if (hand->state == CV_HAND_IDLE && cv_hand_is_free(hand) && !(hand->done > 0))
             cv_turn_warm(turn, w);
+        started += hand->state != CV_HAND_IDLE;
+    }
+    if (elastic->warmed > 0 && elastic->warmed < elastic->n)
+        cv_turn_wake(turn, elastic->warmed_s + MOMENT_S);
 }
 
 /* Units that the first one is fed before it is closed as a test. */

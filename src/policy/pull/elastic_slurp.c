@@ -85,15 +85,6 @@ static void serve_held(const struct cv_turn *turn, uint32_t worker)
         cv_turn_close(turn, worker);
 }
 
-static bool nobody_works(const struct cv_elastic *elastic)
-{
-    for (uint32_t w = 0; w < elastic->n; w++)
-        if (elastic->hands[w].state == CV_HAND_OPEN ||
-            elastic->hands[w].state == CV_HAND_CLOSED)
-            return false;
-    return true;
-}
-
 /* Was most of what the test took a start, or work? Others who were given more meanwhile
  * will tell, soon if it was a start. */
 static bool waits_for_a_line(const struct cv_turn *turn)
@@ -102,7 +93,7 @@ static bool waits_for_a_line(const struct cv_turn *turn)
     const double until_s = elastic->tested_s + LINE_WAIT * elastic->test_s;
 
     if (elastic->lined || elastic->test_s < 2 * elastic->mean_start_s ||
-        turn->now_s >= until_s || nobody_works(elastic))
+        turn->now_s >= until_s || !cv_elastic_busy(elastic))
         return false;
     cv_turn_wake(turn, until_s);
     return true;
@@ -128,7 +119,7 @@ void cv_slurp_serve(const struct cv_turn *turn)
                 hand->state != (pass == 0 ? CV_HAND_WARM : CV_HAND_IDLE))
                 continue;
             units = size_of(turn, w);
-            if (!(units > 0) && !nobody_works(elastic))
+            if (!(units > 0) && cv_elastic_busy(elastic))
                 continue; /* others are ready sooner */
             cv_turn_give(turn, w, soft(turn, fmax(units, cv_elastic_grain(turn->view))),
                          true);

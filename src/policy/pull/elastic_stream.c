@@ -191,9 +191,12 @@ void cv_stream_serve(const struct cv_turn *turn)
                     ? cv_elastic_end(elastic, turn->view->units_left, turn->now_s)
                     : INFINITY;
 
-            cv_turn_give(turn, w,
-                         soft(turn, fmax(range_of(turn, w, end_s),
-                                         cv_elastic_grain(turn->view))),
+            const double range = range_of(turn, w, end_s);
+
+            /* Those that are at work would have done it before. */
+            if (!(range > 0) && cv_elastic_busy(elastic))
+                continue;
+            cv_turn_give(turn, w, soft(turn, fmax(range, cv_elastic_grain(turn->view))),
                          false);
         } else if (steal(turn, w, &again_s)) {
             return;

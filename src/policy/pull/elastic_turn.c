@@ -8,6 +8,7 @@
 static const double SAMPLE_S = 1e-3;
 /* Who reads slower than this part of what a pipe carries does so at its own pace. */
 static const double OWN_PACE = 0.3;
+static const double SOON_S = 1e-5;
 /* One is looked at again after this part of its time. */
 static const double AGAIN = 1.0 / 16;
 
@@ -113,6 +114,7 @@ void cv_turn_look(const struct cv_turn *turn, uint32_t worker)
 
 void cv_turn_wake(const struct cv_turn *turn, double time_s)
 {
+    time_s = fmax(time_s, turn->now_s + SOON_S); /* what is asked for now comes later */
     if (turn->elastic->wake_s > turn->now_s && turn->elastic->wake_s <= time_s)
         return;
     turn->elastic->wake_s = time_s;
