@@ -49,7 +49,7 @@ static void over(struct cv_elastic *elastic, struct cv_hand *hand, uint32_t work
     answered(elastic, &hand->recalling);
     hand->state = CV_HAND_IDLE;
     hand->given = hand->due = 0;
-    hand->drained = hand->held = hand->firm = false;
+    hand->drained = hand->held = hand->firm = hand->ends = hand->sending = false;
     if (elastic->thief == worker)
         elastic->thief = CV_NOBODY;
 }
@@ -108,35 +108,35 @@ static void given(const struct cv_turn *turn, const struct cleave_event *event)
 {
     struct cv_hand *hand = &turn->elastic->hands[event->worker];
 
+    /* That a command was started on nothing answers nothing else. */
+    if (event->kind == CLEAVE_SENT ? !hand->sending : !(hand->due > 0))
+        return;
+    hand->sending = false;
     hand->given = fmax(0, hand->given - hand->due + event->units);
     hand->due = 0;
     if (event->units > 0) {
-        hand->drained = hand->firm = false;
-    } else if (hand->state == CV_HAND_OPEN && event->kind == CLEAVE_EXTENDED) {
+        hand->drained = hand->firm = hand->ends = false;
+    } else if (hand->state == CV_HAND_OPEN) {
         if (!(hand->given > 0))
             hand->state = CV_HAND_WARM;
-        else if (hand->drained)
-            cv_turn_close(turn, event->worker);
+        else
+            hand->ends = true;
     }
 }
 
 static void drained(const struct cv_turn *turn, const struct cleave_event *event)
 {
-    struct cv_elastic *elastic = turn->elastic;
-    struct cv_hand *hand = &elastic->hands[event->worker];
+    struct cv_hand *hand = &turn->elastic->hands[event->worker];
 
-    if (hand->state == CV_HAND_CLOSED || hand->due > 0) {
-        hand->drained = hand->drained || !(hand->due > 0);
-        return;
+    if (hand->state == CV_HAND_OPEN && hand->due == 0) {
+        if (hand->from_s < 0) {
+            hand->from_s = hand->started_s;
+            hand->from = 0;
+        }
+        cv_turn_sample(turn, event->worker, hand->given);
     }
-    if (hand->from_s < 0)
-        hand->from_s = hand->started_s, hand->from = 0;
-    cv_turn_sample(turn, event->worker, hand->given);
+    /* If it is being given more, that is not true for long. */
     hand->drained = true;
-    if (elastic->judged && elastic->kind == CV_COMMAND_STREAMS)
-        cv_stream_further(turn, event->worker);
-    else if (elastic->judged)
-        hand->held = true;
 }
 
 static void note(const struct cv_turn *turn, const struct cleave_event *event)
@@ -221,6 +221,29 @@ static bool somebody_is_free(const struct cv_elastic *elastic)
     return false;
 }
 
+/* Those that have read all they were given are given more, or closed. */
+static void go_on(const struct cv_turn *turn)
+{
+    struct cv_elastic *elastic = turn->elastic;
+
+    for (uint32_t w = 0; w < elastic->n; w++) {
+        struct cv_hand *hand = &elastic->hands[w];
+
+        if (hand->state != CV_HAND_OPEN || !hand->drained || hand->due > 0)
+            continue;
+        if (hand->ends) {
+            /* Nothing follows it that is nobody's. */
+            elastic->tester = elastic->judged ? elastic->tester : w;
+            elastic->judged = true;
+            cv_turn_close(turn, w);
+        } else if (elastic->judged && elastic->kind == CV_COMMAND_STREAMS) {
+            cv_stream_further(turn, w);
+        } else if (elastic->judged) {
+            hand->held = true;
+        }
+    }
+}
+
 /* The first one reads: how fast? */
 static void first_look(const struct cv_turn *turn, const struct cleave_event *event)
 {
@@ -249,6 +272,7 @@ static void serve(const struct cv_turn *turn, const struct cleave_event *event)
         return;
     }
     cv_elastic_pool(elastic);
+    go_on(turn);
     if (elastic->kind == CV_COMMAND_UNKNOWN) {
         if (!elastic->judged)
             cv_kind_begin(turn);

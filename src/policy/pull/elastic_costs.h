@@ -49,6 +49,8 @@ struct cv_hand {
     uint32_t lost;  /* chunks lost, one after the other                         */
     bool own;       /* the pace is that of the command, not of the pipe         */
     bool drained;   /* it has read all it was given                             */
+    bool sending;   /* what it is due is the first of its chunk                 */
+    bool ends;      /* nothing follows its chunk that it could be given          */
     bool held;      /* open, and fed nothing until a size is found              */
     bool firm;      /* what it has cannot be recalled                           */
     bool looking;   /* asked how far it is, and not answered yet                */

@@ -218,9 +218,6 @@ static void really_streams(const struct cv_turn *turn)
         elastic->hands[w].held = false;
     cv_elastic_pool(elastic);
     cv_stream_first(turn);
-    for (uint32_t w = 0; w < elastic->n; w++)
-        if (elastic->hands[w].state == CV_HAND_OPEN && elastic->hands[w].drained)
-            cv_stream_further(turn, w);
 }
 
 void cv_kind_done(const struct cv_turn *turn, uint32_t worker, double units,

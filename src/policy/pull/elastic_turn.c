@@ -63,6 +63,7 @@ void cv_turn_give(const struct cv_turn *turn, uint32_t worker, double units, boo
     hand->state = CV_HAND_OPEN;
     hand->bound_s = turn->now_s;
     hand->given = hand->due = units;
+    hand->sending = !warm;
     if (warm)
         cleave_order_extend(turn->orders, worker, units);
     else
