@@ -265,6 +265,10 @@ static void serve(const struct cv_turn *turn, const struct cleave_event *event)
 {
     struct cv_elastic *elastic = turn->elastic;
 
+    if (!(turn->view->units_left > 0) && !cv_elastic_busy(elastic)) {
+        dismiss(turn);
+        return;
+    }
     if (elastic->n == 1 && isfinite(turn->view->units_left) &&
         cv_hand_is_free(&elastic->hands[0])) {
         /* Nobody else could take any of it. */

@@ -63,6 +63,15 @@ void cv_kind_begin(const struct cv_turn *turn)
     elastic->warmed_s = turn->now_s;
 }
 
+/* Whether anything has come of a stream: one without bytes starts no command. */
+static bool has_come(const struct cv_elastic *elastic)
+{
+    for (uint32_t w = 0; w < elastic->n; w++)
+        if (elastic->hands[w].given > 0 && !elastic->hands[w].sending)
+            return true;
+    return false;
+}
+
 /* Starting commands takes time of the master, and a small job would be done by then: so a
  * few at once, and as many again a moment later. */
 void cv_kind_warm(const struct cv_turn *turn)
@@ -70,6 +79,8 @@ void cv_kind_warm(const struct cv_turn *turn)
     struct cv_elastic *elastic = turn->elastic;
     uint32_t started = 0;
 
+    if (isinf(turn->view->units_total) && !has_come(elastic))
+        return;
     if (turn->now_s - elastic->warmed_s > 0.9 * MOMENT_S &&
         elastic->warmed < elastic->n) {
         elastic->warmed *= 2;
