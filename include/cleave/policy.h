@@ -233,7 +233,8 @@ struct cleave_policy {
     bool hears_losses;    /* loads: is told of CLEAVE_LOST when a worker has gone; for
                             other policies somebody else stands in for it           */
     bool opens_chunks;    /* loads: gives orders about open chunks where it may, and is
-                            told of CLEAVE_STARTED, CLEAVE_DRAINED and CLEAVE_EXTENDED */
+                            told of CLEAVE_STARTED, CLEAVE_DRAINED and CLEAVE_EXTENDED; in
+                            real runs only if it hears of losses                    */
     bool takes_joiners;   /* loads: there may be places that nobody has taken yet, which
                             are declared with next to no speed. Whoever takes one later
                             gets work: what was ordered for the place before, or what

@@ -334,6 +334,31 @@ static void tries_again(void **state)
     forget(&ran);
 }
 
+/* What failed is tried by a worker whose open chunk waits for an order, which comes only when
+ * that is done. */
+static void asks_who_waits(void **state)
+{
+    static const struct script_step steps[] = {
+        { CLEAVE_START, CLEAVE_OPEN, 1, 0 },    { AT_ONCE, CLEAVE_OPEN, 2, 0 },
+        { AT_ONCE, CLEAVE_OPEN, 0, 100 },       { AT_ONCE, CLEAVE_CLOSE, 0, 0 },
+        { CLEAVE_DONE, CLEAVE_EXTEND, 1, 500 }, { CLEAVE_DRAINED, CLEAVE_CLOSE, 1, 0 },
+        { AT_ONCE, CLEAVE_EXTEND, 2, 1e9 },     { AT_ONCE, CLEAVE_CLOSE, 2, 0 },
+    };
+    struct text all;
+    struct ran ran;
+
+    (void)state;
+    write_lines(path_a, 1000);
+    all = file_text(path_a);
+    ran = RUN_SCRIPT(.command = SH("cat; test $CLEAVE_WORKER != w0"),
+                     .input = { file_a, 1 });
+    expect_bytes(&ran, all.bytes, all.n);
+    assert_int_equal(ran.result->failed, 0);
+    assert_int_equal(ran.result->retries, 1);
+    forget(&ran);
+    free(all.bytes);
+}
+
 /* A run that halts, or is stopped, does not wait for chunks that are open. */
 static void ends_early(void **state)
 {
@@ -348,9 +373,10 @@ static void ends_early(void **state)
     (void)state;
     write_lines(path_a, 1000);
     for (size_t i = 0; i < 2; i++) {
-        struct ran ran = RUN_SCRIPT(.command = SH("cat; test $CLEAVE_WORKER != w0"),
-                                    .input = { file_a, 1 },
-                                    .failing = { .halt = halts[i], .halt_fails = 1 });
+        struct ran ran =
+            RUN_SCRIPT(.command = SH("cat; test $CLEAVE_WORKER != w0"),
+                       .input = { file_a, 1 },
+                       .failing = { .halt = halts[i], .halt_fails = 1, .strict = true });
 
         assert_int_equal(ran.status, CLEAVE_EENGINE);
         assert_string_equal(ran.err.text, "halted after 1 failed chunk");
@@ -544,6 +570,7 @@ int main(void)
         cmocka_unit_test(takes_back_and_gives_again),
         cmocka_unit_test(names_who_leaves_them_open),
         cmocka_unit_test(tries_again),
+        cmocka_unit_test(asks_who_waits),
         cmocka_unit_test(ends_early),
         cmocka_unit_test(is_stopped),
         cmocka_unit_test(is_kept_and_reduced),

@@ -64,14 +64,29 @@ struct cv_errand *cv_desks_opened(const struct cv_desks *desks, uint32_t worker)
     return NULL;
 }
 
-struct cv_errand *cv_desks_free(const struct cv_desks *desks, uint32_t worker)
+static bool is_under_way(const struct cv_errand *errand)
+{
+    return errand->slot.busy || errand->opened;
+}
+
+struct cv_errand *cv_desks_spare(const struct cv_desks *desks, uint32_t worker)
 {
     const struct cv_desk *desk = &desks->items[worker];
 
     for (uint32_t i = 0; i < desk->nerrands; i++)
-        if (!desk->errands[i].slot.busy && !desk->errands[i].opened)
+        if (!is_under_way(&desk->errands[i]))
             return &desk->errands[i];
     return NULL;
+}
+
+struct cv_errand *cv_desks_free(const struct cv_desks *desks, uint32_t worker)
+{
+    const struct cv_desk *desk = &desks->items[worker];
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < desk->nerrands; i++)
+        count += is_under_way(&desk->errands[i]);
+    return count < desk->most ? cv_desks_spare(desks, worker) : NULL;
 }
 
 bool cv_desks_accuse(const struct cv_desks *desks, uint32_t party)

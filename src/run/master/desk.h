@@ -31,6 +31,8 @@ struct cv_errand {
 struct cv_desk {
     struct cv_errand *errands; /* owned                                                */
     uint32_t nerrands;
+    uint32_t most; /* of them under way at a time; another may be while one that is open
+                      waits for an order                                               */
 };
 
 /* One for each worker; none while no chunks are handed out. */
@@ -53,6 +55,8 @@ struct cv_errand *cv_errand_of(struct cv_slot *slot);
 bool cv_desks_busy(const struct cv_desks *desks, uint32_t worker);
 /* The errand of the worker that was opened and has not ended, or NULL. */
 struct cv_errand *cv_desks_opened(const struct cv_desks *desks, uint32_t worker);
+/* An errand of the worker, one more than usual, while one of its own is held up; or NULL. */
+struct cv_errand *cv_desks_spare(const struct cv_desks *desks, uint32_t worker);
 /* An errand of the worker that is not under way, or NULL. */
 struct cv_errand *cv_desks_free(const struct cv_desks *desks, uint32_t worker);
 /* Whether anybody has an errand under way that failed with this party. */

@@ -183,7 +183,7 @@ static struct cv_load describe(const struct execution *execution,
     load.measured = is_measured(execution->muster.platform);
     load.unequal = execution->run.staff.hosts.count > 0 ? UNEQUAL_AWAY : UNEQUAL_HERE;
     load.hold = cv_source_hold(execution->run.books.source);
-    load.opens = may_open(execution);
+    load.opens = policy->hears_losses && may_open(execution);
     /* As much is in the pipe of a command that has not shown how fast it reads. */
     load.ahead = load.opens ? (double)sysconf(_SC_PAGESIZE) : 0;
     return load;

@@ -84,6 +84,12 @@ static void close_now(struct cv_real_run *run, struct cv_errand *errand)
         drop(run, errand);
 }
 
+void cv_open_chunks_begun(struct cv_real_run *run, struct cv_errand *errand)
+{
+    if (errand->closes)
+        close_now(run, errand);
+}
+
 void cv_open_chunks_close(struct cv_real_run *run, uint32_t worker)
 {
     struct cv_errand *errand = cv_desks_opened(&run->desks, worker);
@@ -216,6 +222,22 @@ void cv_open_chunks_end(struct cv_real_run *run)
     }
 }
 
+/* Its command can do nothing more, and nobody will say anything of it. */
+static bool waits_for_order(const struct cv_errand *errand)
+{
+    const struct cv_slot *slot = &errand->slot;
+
+    return errand->opened && !errand->closes &&
+           (is_blank(errand) || (slot->open.more && slot->open.dry_s > 0));
+}
+
+bool cv_open_chunks_held(const struct cv_real_run *run, uint32_t worker)
+{
+    const struct cv_errand *errand = cv_desks_opened(&run->desks, worker);
+
+    return errand != NULL && waits_for_order(errand);
+}
+
 bool cv_open_chunks_wait(const struct cv_real_run *run)
 {
     bool any = false;
@@ -224,13 +246,10 @@ bool cv_open_chunks_wait(const struct cv_real_run *run)
         const struct cv_desk *desk = &run->desks.items[w];
 
         for (uint32_t i = 0; i < desk->nerrands; i++) {
-            const struct cv_errand *errand = &desk->errands[i];
-            const bool waits = errand->opened && !errand->closes &&
-                               (is_blank(errand) ||
-                                (errand->slot.open.more && errand->slot.open.dry_s > 0));
+            const bool waits = waits_for_order(&desk->errands[i]);
 
             any = any || waits;
-            if (errand->slot.busy && !waits)
+            if (desk->errands[i].slot.busy && !waits)
                 return false;
         }
     }

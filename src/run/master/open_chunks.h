@@ -13,6 +13,8 @@
  * driver is told how many it were. Nothing is told of a chunk that has ended meanwhile. */
 enum cleave_status cv_open_chunks_extend(struct cv_real_run *run, uint32_t worker,
                                          double units, struct cleave_error *err);
+/* It has been begun, perhaps long after it was ordered, and orders about it as well. */
+void cv_open_chunks_begun(struct cv_real_run *run, struct cv_errand *errand);
 /* Nothing more is added to it. */
 void cv_open_chunks_close(struct cv_real_run *run, uint32_t worker);
 /* Tell how far a worker is with its chunk, open or not. */
@@ -26,6 +28,8 @@ enum cleave_status cv_open_chunks_take(struct cv_source *source, uint64_t wanted
 enum cleave_status cv_open_chunks_grow(struct cv_real_run *run, struct cleave_error *err);
 /* The run is to end: close them all. */
 void cv_open_chunks_end(struct cv_real_run *run);
+/* Whether the worker has an open chunk that waits for an order; who knows when it comes. */
+bool cv_open_chunks_held(const struct cv_real_run *run, uint32_t worker);
 /* Whether chunks are under way, and all of them wait for an order. */
 bool cv_open_chunks_wait(const struct cv_real_run *run);
 

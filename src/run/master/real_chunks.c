@@ -13,7 +13,9 @@
 #include "run/slot/open_slot.h"
 #include "run/slot/steady_slot.h"
 
-enum { ERRANDS_AWAY = 3 }; /* of a worker of another machine */
+/* Of a worker of another machine; and of one that is here: another one only while the first is
+ * held up. */
+enum { ERRANDS_AWAY = 3, ERRANDS_HERE = 2 };
 
 /* --- how long it took --------------------------------------------------------------------- */
 
@@ -376,8 +378,10 @@ enum cleave_status cv_chunks_seat(struct cv_real_run *run, uint32_t worker,
 {
     struct cv_desk *desk = &run->desks.items[worker];
 
-    CV_TRY(
-        cv_desk_room(desk, run->staff.host_of[worker] != NULL ? ERRANDS_AWAY : 1, err));
+    const bool away = run->staff.host_of[worker] != NULL;
+
+    CV_TRY(cv_desk_room(desk, away ? ERRANDS_AWAY : ERRANDS_HERE, err));
+    desk->most = away ? ERRANDS_AWAY : 1;
     for (uint32_t i = 0; i < desk->nerrands; i++)
         set_up(run, worker, &desk->errands[i].slot);
     return CLEAVE_OK;
@@ -412,7 +416,9 @@ enum cleave_status cv_chunks_begin(struct cv_real_run *run, struct cv_errand *er
     run->books.running++;
     if (want->open) {
         tell_sent(run, errand, piece);
-        return cv_slot_open(&errand->slot, piece, err);
+        CV_TRY(cv_slot_open(&errand->slot, piece, err));
+        cv_open_chunks_begun(run, errand);
+        return CLEAVE_OK;
     }
     CV_TRY(cv_slot_start(&errand->slot, piece, err));
     if (!cv_slot_travels(&errand->slot) && !errand->told && !errand->quiet)

@@ -84,6 +84,15 @@ static bool has_to_wait(const struct cv_real_run *run, uint32_t party)
            (cv_agains_accuse(&run->agains, party) || cv_desks_accuse(&run->desks, party));
 }
 
+/* An errand for what failed: who has an open chunk that waits for an order, of which nobody
+ * knows when it comes, is free to do something else. On another machine it is not. */
+static struct cv_errand *find_errand(const struct cv_real_run *run, uint32_t worker)
+{
+    return cv_open_chunks_held(run, worker) && run->staff.host_of[worker] == NULL
+               ? cv_desks_spare(&run->desks, worker)
+               : cv_desks_free(&run->desks, worker);
+}
+
 /* Who could do something now. */
 static enum cleave_status find_candidates(struct cv_real_run *run,
                                           struct cleave_error *err)
@@ -96,8 +105,8 @@ static enum cleave_status find_candidates(struct cv_real_run *run,
 
         at->party = cv_staff_party(&run->staff, w);
         at->suspect = has_to_wait(run, at->party);
-        at->can = serves ? CV_CAN_LATER : CV_CAN_NOT;
-        if (!serves || cv_desks_free(&run->desks, w) == NULL)
+        at->can = serves && !cv_open_chunks_held(run, w) ? CV_CAN_LATER : CV_CAN_NOT;
+        if (!serves || find_errand(run, w) == NULL)
             continue;
         CV_TRY(cv_outlet_first(run->outlet, w, &folds, err));
         at->can = folds ? CV_CAN_LATER : CV_CAN_NOW;
@@ -135,8 +144,8 @@ static enum cleave_status do_again(struct cv_real_run *run, struct cleave_error 
             continue;
         }
         again = cv_agains_take(&run->agains, i);
-        CV_TRY(begin_again(run, cv_desks_free(&run->desks, (uint32_t)w), &again, err));
-        if (cv_desks_free(&run->desks, (uint32_t)w) == NULL)
+        CV_TRY(begin_again(run, find_errand(run, (uint32_t)w), &again, err));
+        if (find_errand(run, (uint32_t)w) == NULL)
             run->candidates[w].can = CV_CAN_LATER;
     }
     return CLEAVE_OK;

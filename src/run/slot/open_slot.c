@@ -30,17 +30,16 @@ static void end_wait(struct cv_slot *slot)
     slot->open.dry_s = 0;
 }
 
-/* Nothing of it is left to be read, or nobody will. */
+/* Nothing of it is left to be read or, if not `read`, nobody who would: then the command does
+ * without, and is waited for. */
 static void run_dry(struct cv_slot *slot, bool read)
 {
-    if (!slot->open.more || slot->exited || !read) {
-        if (!slot->open.more && read)
-            slot->open.read_s = cv_clock_s();
+    if (!slot->open.more && read)
+        slot->open.read_s = cv_clock_s();
+    if (!slot->open.more || !read || slot->exited) {
         cv_inlet_close(&slot->in);
-        if (!slot->open.more || slot->exited) {
-            slot->kind->check_over(slot);
-            return;
-        }
+        slot->kind->check_over(slot);
+        return;
     }
     slot->open.dry_s = cv_clock_s();
     slot->drained(slot->context, slot);

@@ -94,8 +94,8 @@ struct cv_slot {
     /* Of another machine: the piece is there; it was cut or could not be. */
     void (*arrived)(void *context, struct cv_slot *slot);
     void (*cut_answered)(void *context, struct cv_slot *slot, bool done);
-    /* Of a piece that may grow: its command has begun to read; it has read all there is,
-     * or will not read the rest. */
+    /* Of a piece that may grow: its command has begun to read; it has read all there
+     * is. */
     void (*began)(void *context, struct cv_slot *slot);
     void (*drained)(void *context, struct cv_slot *slot);
     void *context;
