@@ -11,6 +11,7 @@
 #ifndef CV_SIMGRID_WIRE_H
 #define CV_SIMGRID_WIRE_H
 #include <cleave/policy.h>
+#include "engine/command_model.h"
 
 /* What the world is for. */
 enum cv_wire_task {
@@ -42,6 +43,7 @@ enum cv_wire_what {
     CV_WIRE_BEGIN,  /* a run; answered by CV_WIRE_READY                            */
     CV_WIRE_ORDER,  /* not answered                                                */
     CV_WIRE_WAIT,   /* answered by CV_WIRE_EVENT or CV_WIRE_NOTHING                */
+    CV_WIRE_LEFT,   /* how much nobody was given; answered by CV_WIRE_READY         */
     CV_WIRE_REPEAT, /* the last run `repeats` times; answered by CV_WIRE_READY     */
 };
 
@@ -53,6 +55,9 @@ struct cv_wire_message {
     double cost[3];
     uint32_t noisy; /* of a run: factors other than 1 may come                     */
     double stream_end_s, stream_rest, result_ratio;
+    uint32_t opens; /* of a run: chunks may be opened, and the rest is as in cv_run */
+    struct cv_command_model command;
+    double units, hold;
 };
 
 enum cv_wire_reply {

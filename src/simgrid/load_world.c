@@ -10,152 +10,45 @@
 
 #include <simgrid/exec.h>
 
-#include "simgrid/world.h"
-
-enum { TRANSFER, COMPUTE, RETURN };
-
-struct chunk {
-    double units, factor[3];
-    uint64_t number;
-    uint32_t worker;
-    bool back;                 /* it is a result by now       */
-    struct activity *activity; /* while it is computed        */
-    double report;             /* of a recall: units          */
-    struct chunk *next;        /* in a line                   */
-};
-
-struct line {
-    struct chunk *first, *last;
-};
-
-struct load {
-    struct line *ports; /* owned */
-    uint32_t way_back;  /* the first line of results */
-    bool line_each;
-    struct line *processors, *results; /* owned: per worker */
-    uint64_t sequence, numbered;
-    double result_ratio, stream_rest;
-};
-
-static bool join(struct line *line, struct chunk *chunk)
-{
-    const bool alone = line->first == NULL;
-
-    chunk->next = NULL;
-    if (alone)
-        line->first = chunk;
-    else
-        line->last->next = chunk;
-    line->last = chunk;
-    return alone;
-}
-
-static struct chunk *leave(struct line *line)
-{
-    struct chunk *chunk = line->first;
-
-    line->first = chunk->next;
-    return chunk;
-}
-
-static struct activity *activity_about(struct world *world, struct chunk *chunk)
-{
-    struct load *load = world->state;
-    struct activity *activity = cv_world_activity(world);
-
-    activity->key = load->sequence++;
-    activity->about = chunk;
-    return activity;
-}
-
-static struct line *port_of(struct load *load, const struct chunk *chunk)
-{
-    return &load->ports[(chunk->back ? load->way_back : 0) +
-                        (load->line_each ? chunk->worker : 0)];
-}
-
-static void transfer_ended(struct world *world, struct activity *activity,
-                           struct cleave_event *out);
-
-/* The chunk is the first in its port's line. Factors stretch latencies as well; links do
- * not know about that, so that then whoever sends waits before. */
-static void begin_transfer(struct world *world, struct chunk *chunk)
-{
-    const struct load *load = world->state;
-    const struct cleave_worker *worker = &world->workers[chunk->worker];
-    const double latency_s = chunk->back ? worker->return_latency_s : worker->latency_s;
-    const double rate =
-        chunk->back ? worker->return_bandwidth_ups : worker->bandwidth_ups;
-    const double factor = chunk->factor[chunk->back ? RETURN : TRANSFER];
-    const double units = factor * chunk->units * (chunk->back ? load->result_ratio : 1);
-    struct activity *activity = activity_about(world, chunk);
-
-    activity->from = chunk->back ? world->hosts[chunk->worker] : world->master;
-    activity->to = chunk->back ? world->master : world->hosts[chunk->worker];
-    activity->ended = transfer_ended;
-    if (!cv_world_is_star(world)) {
-        activity->bytes = units * world->told.unit_bytes;
-    } else {
-        activity->bytes = units;
-        activity->link =
-            chunk->back ? &world->up[chunk->worker] : &world->down[chunk->worker];
-        activity->delay_s = world->latency_on_links ? 0 : factor * latency_s;
-        activity->usual_s = factor * latency_s + units / rate;
-        activity->at_once = !(activity->usual_s > 0);
-        if (!(activity->bytes > 0) && !world->latency_on_links)
-            activity->from = NULL;
-    }
-    cv_world_begin(world, activity);
-}
+#include "simgrid/load_open.h"
 
 static void compute_ended(struct world *world, struct activity *activity,
                           struct cleave_event *out);
 
-/* What a unit of the chunk is in flops. */
-static double unit_flops(const struct world *world, const struct chunk *chunk)
-{
-    return chunk->factor[COMPUTE] *
-           (cv_world_is_star(world) ? CV_STAR_UNIT : world->told.unit_flops);
-}
-
 static void begin_compute(struct world *world, struct chunk *chunk)
 {
     const struct cleave_worker *worker = &world->workers[chunk->worker];
-    struct activity *activity = activity_about(world, chunk);
+    struct activity *activity = cv_load_activity(world, chunk);
 
     activity->to = world->hosts[chunk->worker];
     activity->delay_s = chunk->factor[COMPUTE] * worker->compute_latency_s;
-    activity->flops = chunk->units * unit_flops(world, chunk);
+    activity->flops = chunk->units * cv_load_unit_flops(world, chunk);
     activity->ended = compute_ended;
     activity->at_once = !(activity->delay_s > 0) && !(activity->flops > 0);
     chunk->activity = activity;
     cv_world_begin(world, activity);
 }
 
-static void fill(const struct chunk *chunk, enum cleave_event_kind kind,
-                 struct cleave_event *out)
-{
-    out->kind = kind;
-    out->worker = chunk->worker;
-    out->chunk = chunk->number;
-    out->units = chunk->units;
-}
-
-static void transfer_ended(struct world *world, struct activity *activity,
-                           struct cleave_event *out)
+/* The next in its worker's line. */
+static void begin_next(struct world *world, uint32_t worker)
 {
     struct load *load = world->state;
-    struct chunk *chunk = activity->about;
-    struct line *port = port_of(load, chunk);
+    struct chunk *chunk = load->processors[worker].first;
 
-    leave(port);
-    fill(chunk, chunk->back ? CLEAVE_RETURNED : CLEAVE_SENT, out);
-    if (chunk->back)
-        free(chunk);
-    else if (join(&load->processors[chunk->worker], chunk))
+    if (chunk != NULL && load->open != NULL)
+        cv_open_begin_sent(world, chunk);
+    else if (chunk != NULL)
         begin_compute(world, chunk);
-    if (port->first != NULL)
-        begin_transfer(world, port->first);
+}
+
+static void chunk_arrived(struct world *world, struct chunk *chunk,
+                          struct cleave_event *out)
+{
+    struct load *load = world->state;
+
+    cv_load_fill(chunk, CLEAVE_SENT, out);
+    if (cv_line_join(&load->processors[chunk->worker], chunk))
+        begin_next(world, chunk->worker);
 }
 
 static void compute_ended(struct world *world, struct activity *activity,
@@ -165,13 +58,10 @@ static void compute_ended(struct world *world, struct activity *activity,
     struct chunk *chunk = activity->about;
     struct line *processor = &load->processors[chunk->worker];
 
-    leave(processor);
-    fill(chunk, CLEAVE_DONE, out);
+    cv_line_leave(processor);
+    cv_load_fill(chunk, CLEAVE_DONE, out);
     chunk->activity = NULL;
-    if (load->result_ratio > 0)
-        join(&load->results[chunk->worker], chunk);
-    else
-        free(chunk);
+    cv_load_finish(world, chunk);
     if (processor->first != NULL)
         begin_compute(world, processor->first);
 }
@@ -186,10 +76,13 @@ static void send_chunk(struct world *world, const struct cv_wire_message *messag
     chunk->units = message->order.units;
     chunk->worker = message->order.worker;
     chunk->number = load->numbered++;
+    chunk->arrived = chunk_arrived;
     for (int i = 0; i < 3; i++)
         chunk->factor[i] = message->cost[i];
-    if (join(port_of(load, chunk), chunk))
-        begin_transfer(world, chunk);
+    if (load->open != NULL)
+        cv_open_send(world, chunk);
+    else
+        cv_load_send(world, chunk);
 }
 
 static void send_back(struct world *world, const struct cleave_order *order)
@@ -199,20 +92,19 @@ static void send_back(struct world *world, const struct cleave_order *order)
     struct chunk *wanted = NULL;
 
     while (results->first != NULL) {
-        struct chunk *chunk = leave(results);
+        struct chunk *chunk = cv_line_leave(results);
 
         if (chunk->number == order->chunk)
             wanted = chunk;
         else
-            join(&rest, chunk);
+            cv_line_join(&rest, chunk);
     }
     *results = rest;
     if (wanted == NULL)
         cv_world_fail(world, CLEAVE_EENGINE, "there is no result of chunk %llu",
                       (unsigned long long)order->chunk);
     wanted->back = true;
-    if (join(port_of(load, wanted), wanted))
-        begin_transfer(world, wanted);
+    cv_load_send(world, wanted);
 }
 
 static void woken(struct world *world, struct activity *activity,
@@ -230,7 +122,7 @@ static void woken(struct world *world, struct activity *activity,
 static void wake_at(struct world *world, const struct cleave_order *order)
 {
     struct chunk *note = cv_world_take(world, 1, sizeof *note);
-    struct activity *activity = activity_about(world, note);
+    struct activity *activity = cv_load_activity(world, note);
 
     note->worker = order->worker;
     activity->delay_s = order->time_s - cv_world_now(world);
@@ -247,7 +139,7 @@ static void recalled(struct world *world, struct activity *activity,
 
     (void)world;
     activity->start_s = activity->end_s;
-    fill(note, CLEAVE_RECALLED, out);
+    cv_load_fill(note, CLEAVE_RECALLED, out);
     out->units = note->report;
     free(note);
 }
@@ -258,14 +150,14 @@ static void recall(struct world *world, const struct cleave_order *order)
     struct load *load = world->state;
     struct chunk *chunk = load->processors[order->worker].first;
     struct chunk *note = cv_world_take(world, 1, sizeof *note);
-    struct activity *report = activity_about(world, note);
+    struct activity *report = cv_load_activity(world, note);
 
     note->worker = order->worker;
     if (chunk != NULL) {
         struct activity *activity = chunk->activity;
         const double rest = activity->exec != NULL ? sg_exec_get_remaining(activity->exec)
                                                    : activity->flops;
-        const double to_come = rest / unit_flops(world, chunk);
+        const double to_come = rest / cv_load_unit_flops(world, chunk);
 
         note->number = chunk->number;
         note->report = order->units < to_come ? order->units : to_come;
@@ -284,6 +176,8 @@ static void recall(struct world *world, const struct cleave_order *order)
 
 static void submit(struct world *world, const struct cv_wire_message *message)
 {
+    const struct load *load = world->state;
+
     switch (message->order.kind) {
     case CLEAVE_SEND:
         send_chunk(world, message);
@@ -295,8 +189,21 @@ static void submit(struct world *world, const struct cv_wire_message *message)
         wake_at(world, &message->order);
         break;
     case CLEAVE_RECALL:
-        recall(world, &message->order);
+        if (load->open == NULL) {
+            recall(world, &message->order);
+            break;
+        }
+        cv_open_obey(world, message);
         break;
+    case CLEAVE_OPEN:
+    case CLEAVE_EXTEND:
+    case CLEAVE_CLOSE:
+    case CLEAVE_LOOK:
+        if (load->open != NULL) {
+            cv_open_obey(world, message);
+            break;
+        }
+        cv_world_fail(world, CLEAVE_EENGINE, "chunks cannot be opened");
     default:
         cv_world_fail(world, CLEAVE_EENGINE, "an order of another task");
     }
@@ -321,12 +228,13 @@ static void begin(struct world *world, const struct cv_wire_message *run)
     load->sequence = load->numbered = 0;
     load->result_ratio = run->result_ratio;
     load->stream_rest = run->stream_rest;
+    cv_open_begin(world, run, begin_next);
     if (cv_world_is_star(world)) {
         cv_star_latency(world, run->noisy == 0);
         cv_weather_begin(world);
     }
     if (run->stream_end_s > 0) {
-        struct activity *activity = activity_about(world, NULL);
+        struct activity *activity = cv_load_activity(world, NULL);
 
         activity->delay_s = activity->usual_s = run->stream_end_s;
         activity->wanted_s = run->stream_end_s;
@@ -351,4 +259,4 @@ static void open(struct world *world)
     world->state = load;
 }
 
-const struct world_task cv_load_task = { open, begin, submit };
+const struct world_task cv_load_task = { open, begin, submit, cv_open_left };

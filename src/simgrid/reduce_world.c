@@ -182,4 +182,4 @@ static void open(struct world *world)
     world->state = cv_world_take(world, world->told.nodes, sizeof(struct node));
 }
 
-const struct world_task cv_reduce_task = { open, begin, submit };
+const struct world_task cv_reduce_task = { open, begin, submit, NULL };

@@ -72,6 +72,8 @@ static bool obey(struct world *world, const struct cv_wire_message *message,
     *answer = (struct cv_wire_answer){ .reply = CV_WIRE_READY };
     if (message->what == CV_WIRE_BEGIN)
         begin_run(world, message);
+    else if (message->what == CV_WIRE_LEFT)
+        answer->seconds[0] = world->task->left(world);
     else
         next_event(world, answer);
     return true;

@@ -155,6 +155,12 @@ static void compute(struct activity *activity)
     } while (activity->changed && activity->flops > 0);
 }
 
+void cv_world_await(const struct activity *activity)
+{
+    while (activity->exec == NULL && !activity->over)
+        sg_actor_yield();
+}
+
 void cv_world_change(struct activity *activity)
 {
     sg_exec_t exec = activity->exec;
@@ -162,8 +168,14 @@ void cv_world_change(struct activity *activity)
     activity->changed = true;
     activity->exec = NULL;
     sg_exec_cancel(exec);
-    while (activity->exec == NULL && !activity->over)
-        sg_actor_yield();
+    cv_world_await(activity);
+}
+
+static void forget(struct world *world, struct activity *activity)
+{
+    activity->over = true;
+    activity->next = world->free_activities;
+    world->free_activities = activity;
 }
 
 static void do_all(int argc, char **argv)
@@ -175,16 +187,23 @@ static void do_all(int argc, char **argv)
     (void)argv;
     for (;;) {
         struct activity *activity;
+        enum activity_turn turn;
 
         sg_sem_acquire(doer->go);
         activity = doer->activity;
-        if (activity->delay_s > 0)
-            sg_actor_sleep_for(activity->delay_s);
-        if (activity->from != NULL)
-            sg_host_sendto(activity->from, activity->to, activity->bytes);
-        if (activity->flops > 0)
-            compute(activity);
-        wait_in_line(world, activity);
+        do {
+            if (activity->delay_s > 0)
+                sg_actor_sleep_for(activity->delay_s);
+            if (activity->from != NULL)
+                sg_host_sendto(activity->from, activity->to, activity->bytes);
+            if (activity->flops > 0)
+                compute(activity);
+            turn = activity->then != NULL ? activity->then(world, activity) : CV_TURN_END;
+        } while (turn == CV_TURN_ON);
+        if (turn == CV_TURN_END)
+            wait_in_line(world, activity);
+        else
+            forget(world, activity);
         world->under_way--;
         doer->next = world->free_doers;
         world->free_doers = doer;
@@ -231,6 +250,20 @@ void cv_world_begin(struct world *world, struct activity *activity)
     sg_sem_release(doer->go);
 }
 
+void cv_world_drop(struct world *world, struct activity *activity)
+{
+    size_t i = 0;
+
+    while (i < world->nwaiting && world->waiting[i] != activity)
+        i++;
+    if (i == world->nwaiting)
+        return;
+    world->nwaiting--;
+    memmove(&world->waiting[i], &world->waiting[i + 1],
+            (world->nwaiting - i) * sizeof(struct activity *));
+    forget(world, activity);
+}
+
 /* Others of this instant may still be on their way to the line. */
 static void settle(struct world *world)
 {
@@ -255,7 +288,6 @@ bool cv_world_next(struct world *world, struct activity *out)
     }
     activity = world->waiting[--world->nwaiting];
     *out = *activity;
-    activity->next = world->free_activities;
-    world->free_activities = activity;
+    forget(world, activity);
     return true;
 }

@@ -13,6 +13,9 @@
 
 struct world;
 
+/* It has ended; it goes on with what it says now; it is forgotten. */
+enum activity_turn { CV_TURN_END, CV_TURN_ON, CV_TURN_GONE };
+
 /* A delay, then a transfer, then a computation; each may be missing. */
 struct activity {
     uint64_t key; /* of simultaneous ends the lowest comes first */
@@ -28,6 +31,8 @@ struct activity {
     sg_exec_t exec; /* while it computes                        */
     bool changed;   /* its flops were changed while it computed */
     bool over;
+    /* Optional, asked by its doer when it has come so far: whether that is the end. */
+    enum activity_turn (*then)(struct world *world, struct activity *activity);
     /* When it has ended: begin what follows and fill the event, but for its times. */
     void (*ended)(struct world *world, struct activity *activity,
                   struct cleave_event *out);
@@ -50,6 +55,7 @@ struct world_task {
     void (*open)(struct world *world);
     void (*begin)(struct world *world, const struct cv_wire_message *run);
     void (*submit)(struct world *world, const struct cv_wire_message *message);
+    double (*left)(const struct world *world); /* NULL: nobody asks */
 };
 
 extern const struct world_task cv_load_task, cv_reduce_task;
@@ -106,6 +112,10 @@ struct activity *cv_world_activity(struct world *world);
 void cv_world_begin(struct world *world, struct activity *activity);
 /* What computes has had its flops changed: it goes on with these, or has ended. */
 void cv_world_change(struct activity *activity);
+/* What begins with a computation has begun with it. */
+void cv_world_await(const struct activity *activity);
+/* What has ended and was not told is not to be told. */
+void cv_world_drop(struct world *world, struct activity *activity);
 /* The next that ended, after whatever time; false when nothing is under way. */
 bool cv_world_next(struct world *world, struct activity *out);
 

@@ -41,6 +41,16 @@ load helper
     awk -v a="$(bound)" -v b="$closed" 'BEGIN { exit !(a > 0 && a < b) }'
 }
 
+@test "reads: SimGrid takes as long" {
+    [ -x "$(dirname "$CLEAVE")/cleave-simgrid" ] || skip "cleave-simgrid is missing"
+    for more in "" "--hold 200"; do
+        cleave 0 simulate load -p $LAB -l 500 --policy learn --reads mix --runs 1 $more
+        native=$(grep makespan <<<"$output")
+        cleave 0 simulate load -p $LAB -l 500 --policy learn --reads mix --runs 1 $more --engine simgrid
+        [ "$(grep makespan <<<"$output")" = "$native" ]
+    done
+}
+
 @test "reads: what cannot be is refused" {
     refuses "expected commands that read as stream, count, slurp, late or mix do, got 'fast'" \
         plan load -p $LAB -l 2000 --reads fast

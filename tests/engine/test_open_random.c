@@ -10,110 +10,14 @@
 #include <stddef.h>
 #include <cmocka.h>
 
-#include "base/random.h"
-#include "open_scene.h"
+#include "open_chance.h"
 #include "trace_check.h"
 
-enum { WORKERS = 3, MOST_CHUNKS = 4000, SCRIPTS = 200, ROUNDS = 60 };
+enum { MOST_CHUNKS = 4000, SCRIPTS = 200 };
 
 static const double LOAD = 1000;
 static const double NEAR = 1e-6;
 static const double SPEED[WORKERS] = { 10, 40, 13 }, START[WORKERS] = { 1, 0.2, 3 };
-
-/* --- the policy ------------------------------------------------------------------------ */
-
-static struct cv_random chance;
-static uint64_t script_seed;
-static struct {
-    unsigned held; /* chunks that have not ended */
-    bool open, due;
-} hands[WORKERS];
-static int rounds;
-
-static double draw(double below)
-{
-    return below * cv_random_uniform(&chance);
-}
-
-static void note(const struct cleave_event *event)
-{
-    if (event->kind == CLEAVE_START) {
-        cv_random_at(&chance, script_seed, 1, 2, 3);
-        memset(hands, 0, sizeof hands);
-        rounds = 0;
-    } else if (event->kind == CLEAVE_DONE) {
-        hands[event->worker].held--;
-        hands[event->worker].due = false;
-    } else if (event->kind == CLEAVE_EXTENDED) {
-        hands[event->worker].due = false;
-    }
-}
-
-static void begin_something(uint32_t w, const struct cleave_view *view,
-                            struct cleave_orders *orders)
-{
-    const double units = fmin(draw(draw(2) < 1 ? 30 : 300), view->units_left);
-
-    if (!(units > 0))
-        return;
-    hands[w].held++;
-    hands[w].open = draw(5) > 1;
-    if (hands[w].open)
-        cleave_order_open(orders, w, draw(3) < 1 ? 0 : units);
-    else
-        cleave_order_send(orders, w, units);
-}
-
-static void do_something(const struct cleave_view *view, struct cleave_orders *orders)
-{
-    const uint32_t w = (uint32_t)draw(WORKERS);
-    const int what = (int)draw(10);
-
-    if (what == 0)
-        cleave_order_look(orders, w);
-    else if (what == 1)
-        cleave_order_recall(orders, w, draw(200));
-    else if (hands[w].held == 0)
-        begin_something(w, view, orders);
-    else if (hands[w].open && what == 2) {
-        cleave_order_close(orders, w);
-        hands[w].open = false;
-    } else if (hands[w].open && !hands[w].due && view->units_left > 0) {
-        hands[w].due = true;
-        cleave_order_extend(orders, w, fmin(draw(100), view->units_left));
-    }
-}
-
-/* Close what is open, and give the rest away. */
-static void finish(const struct cleave_view *view, struct cleave_orders *orders)
-{
-    for (uint32_t w = 0; w < WORKERS; w++) {
-        if (hands[w].open)
-            cleave_order_close(orders, w);
-        hands[w].open = false;
-    }
-    for (uint32_t w = 0; w < WORKERS; w++)
-        if (hands[w].held == 0 && view->units_left > 0) {
-            hands[w].held++;
-            cleave_order_send(orders, w, fmin(view->units_left, 50));
-        }
-}
-
-static void at_random(const struct cleave_view *view, const struct cleave_event *event,
-                      struct cleave_orders *orders)
-{
-    note(event);
-    if (rounds >= ROUNDS) {
-        finish(view, orders);
-        return;
-    }
-    if (event->kind == CLEAVE_START || event->kind == CLEAVE_WAKE) {
-        rounds++;
-        cleave_order_wake(orders, 0, event->time_s + draw(2));
-    }
-    for (int i = (int)draw(4); i > 0; i--)
-        do_something(view, orders);
-}
 
 #define same(a, b) assert_true(fabs((a) - (b)) < NEAR)
 

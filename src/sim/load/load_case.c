@@ -7,6 +7,7 @@
 #include "policy/compound/registry.h"
 #include "sim/load/forecast.h"
 #include "sim/load/native.h"
+#include "sim/simgrid/simgrid_engine.h"
 
 enum { MOST_STEPS = 80 };
 
@@ -47,9 +48,6 @@ static enum cleave_status set_command(struct cv_load_case *out,
     if (job->reads == NULL)
         return CLEAVE_OK;
     CV_TRY(cv_command_find(job->reads, &out->command, err));
-    if (job->simgrid != NULL)
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "how commands read is simulated by the native engine only");
     out->load.opens = true;
     out->load.ahead = out->command.ahead;
     out->load.hold = job->hold;
@@ -75,8 +73,11 @@ struct cv_run cv_load_case_run(const struct cv_load_case *load_case)
     return run;
 }
 
-const struct cv_engine *cv_load_case_engine(const struct cv_load_case *load_case)
+const struct cv_engine *cv_load_case_engine(const struct cv_load_case *load_case,
+                                            const struct cleave_simgrid *simgrid)
 {
+    if (simgrid != NULL)
+        return load_case->load.opens ? &cv_engine_simgrid_open : &cv_engine_simgrid;
     return load_case->load.opens ? &cv_engine_native_open : &cv_engine_native;
 }
 
@@ -187,7 +188,7 @@ static enum cleave_status makespan_of(const struct cv_load_case *load_case,
     load.units = units;
     load.lifespan_s = 0;
     CV_TRY(plan_load(load_case, job, &load, &planned, err));
-    status = run_once(&planned, cv_load_case_engine(load_case), &run, out_s, err);
+    status = run_once(&planned, cv_load_case_engine(load_case, NULL), &run, out_s, err);
     cv_planned_done(&planned);
     return status;
 }

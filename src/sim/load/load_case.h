@@ -30,9 +30,10 @@ enum cleave_status cv_load_case_plan(const struct cv_load_case *load_case,
                                      struct cv_planned *planned,
                                      struct cleave_error *err);
 
-/* A run of it, and the native engine that makes such runs. */
+/* A run of it, and the engine that makes such runs: native, or SimGrid if that is given. */
 struct cv_run cv_load_case_run(const struct cv_load_case *load_case);
-const struct cv_engine *cv_load_case_engine(const struct cv_load_case *load_case);
+const struct cv_engine *cv_load_case_engine(const struct cv_load_case *load_case,
+                                            const struct cleave_simgrid *simgrid);
 /* What is done in the end: of a stream, what came. */
 double cv_load_case_units(const struct cv_load_case *load_case,
                           const struct cv_planned *planned);

@@ -250,12 +250,9 @@ static enum cleave_status run_once(struct owned_schedule *owned,
     struct cv_outcome outcome;
     enum cleave_status status;
 
-    if (simgrid != NULL)
-        CV_TRY(cv_driver_open(&owned->planned, &cv_engine_simgrid, platform, &source,
-                              &driver, err));
-    else
-        CV_TRY(cv_driver_open(&owned->planned, cv_load_case_engine(&owned->load_case),
-                              platform, NULL, &driver, err));
+    CV_TRY(cv_driver_open(&owned->planned,
+                          cv_load_case_engine(&owned->load_case, simgrid), platform,
+                          simgrid != NULL ? &source : NULL, &driver, err));
     status = cv_driver_run(driver, &run, trace, &outcome, err);
     cv_driver_close(driver);
     CV_TRY(status);
@@ -352,8 +349,7 @@ static enum cleave_status simulate_case(const struct cv_load_case *load_case,
     first.noise.seed = job->seed;
     CV_TRY(cv_load_case_plan(load_case, job, &planned, err));
     status =
-        cv_monte_carlo(&planned,
-                       native ? cv_load_case_engine(load_case) : &cv_engine_simgrid,
+        cv_monte_carlo(&planned, cv_load_case_engine(load_case, job->simgrid),
                        native ? NULL : &source, &first, trial, job->trace, &stats, err);
     if (status == CLEAVE_OK &&
         bounds_of(load_case, &planned, &planned.arena, bounds, &tightest) == 0)

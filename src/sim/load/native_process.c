@@ -165,8 +165,11 @@ static double next_at(const struct native *native, uint32_t worker)
 void cv_native_process_plan(struct native *native, uint32_t worker)
 {
     struct process *process = &native->open->processes[worker];
+    const bool starts = process->key != NO_EVENT && process->next == CLEAVE_STARTED;
     const double at_s = next_at(native, worker);
 
+    if (starts && process->next == CLEAVE_STARTED) /* that it starts does not change */
+        return;
     process->key = isfinite(at_s) ? end_at(native, at_s, ENDS_PROCESS, worker) : NO_EVENT;
 }
 

@@ -29,13 +29,22 @@ static bool is_possible(const struct cleave_event *event,
 
     memcpy(&more, &event->more, 1);
     if (more > 1 || !is_time(event->time_s) || event->time_s < bounds->now_s ||
-        !is_time(event->start_s) || !(isfinite(event->units) && event->units >= 0))
+        !is_time(event->start_s) || !is_time(event->read_s) ||
+        event->read_s > event->time_s || !is_time(event->output) ||
+        !is_time(event->cpu_s) || !(isfinite(event->units) && event->units >= 0))
         return false;
     switch (event->kind) {
+    case CLEAVE_RECALLED:
+    case CLEAVE_SEEN: /* maybe of somebody who has no chunk */
+        return event->worker < bounds->nodes &&
+               (event->chunk < bounds->chunks ||
+                (event->chunk == 0 && event->units == 0));
     case CLEAVE_SENT:
     case CLEAVE_DONE:
     case CLEAVE_RETURNED:
-    case CLEAVE_RECALLED:
+    case CLEAVE_STARTED:
+    case CLEAVE_DRAINED:
+    case CLEAVE_EXTENDED:
         return event->worker < bounds->nodes && event->chunk < bounds->chunks;
     case CLEAVE_ARRIVED:
     case CLEAVE_COMBINED:

@@ -5,6 +5,7 @@
  * factors for chunks, seconds for partials. */
 #include "sim/simgrid/simgrid_engine.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -114,13 +115,23 @@ static enum cleave_status grid_begin(void *engine, const struct cv_run *run,
                                      struct cleave_error *err)
 {
     struct grid *grid = engine;
-    const struct cv_wire_message begin = { .what = CV_WIRE_BEGIN,
-                                           .noisy = cv_noise_any(&run->noise),
-                                           .stream_end_s = run->stream_end_s,
-                                           .stream_rest = run->stream_rest,
-                                           .result_ratio = run->result_ratio };
+    struct cv_wire_message begin = { .what = CV_WIRE_BEGIN,
+                                     .noisy = cv_noise_any(&run->noise),
+                                     .stream_end_s = run->stream_end_s,
+                                     .stream_rest = run->stream_rest,
+                                     .result_ratio = run->result_ratio };
     struct cv_wire_answer answer;
 
+    if (run->command != NULL &&
+        (run->command->pipe_ups > 0 || run->command->start_spread > 0))
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "SimGrid knows neither pipes nor start-ups that vary");
+    if (run->command != NULL) {
+        begin.opens = 1;
+        begin.command = *run->command;
+        begin.units = run->units;
+        begin.hold = run->hold;
+    }
     grid->run = run;
     grid->noisy = begin.noisy != 0;
     grid->numbered = 0;
@@ -167,7 +178,7 @@ static enum cleave_status grid_submit(void *engine, const struct cleave_order *o
     struct grid *grid = engine;
     struct cv_wire_message message = { .what = CV_WIRE_ORDER, .order = *order };
 
-    if (order->kind == CLEAVE_SEND)
+    if (order->kind == CLEAVE_SEND || order->kind == CLEAVE_OPEN)
         draw_factors(grid, &message);
     else if (order->kind == CLEAVE_COMBINE)
         draw_costs(grid, &message);
@@ -189,6 +200,31 @@ static enum cleave_status grid_wait(void *engine, struct cleave_event *out, bool
         grid->under_way = false;
     return CLEAVE_OK;
 }
+
+/* When it does not answer, whoever waits next hears why. */
+static double grid_left(const void *engine)
+{
+    static const struct cv_wire_message left = { .what = CV_WIRE_LEFT };
+    const struct grid *grid = engine;
+    struct cv_wire_answer answer;
+
+    if (cv_simgrid_say(grid->child, &left, NULL) != CLEAVE_OK ||
+        cv_simgrid_hear(grid->child, 1u << CV_WIRE_READY, &answer, NULL) != CLEAVE_OK ||
+        !(answer.seconds[0] >= 0))
+        return INFINITY;
+    return answer.seconds[0];
+}
+
+const struct cv_engine cv_engine_simgrid_open = {
+    .name = "simgrid",
+    .summary = "SimGrid, where commands read as they are fed",
+    .open = grid_open,
+    .begin = grid_begin,
+    .submit = grid_submit,
+    .wait = grid_wait,
+    .left = grid_left,
+    .close = grid_close,
+};
 
 const struct cv_engine cv_engine_simgrid = {
     .name = "simgrid",

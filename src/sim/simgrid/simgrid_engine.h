@@ -18,6 +18,8 @@ struct cv_simgrid_source {
 };
 
 extern const struct cv_engine cv_engine_simgrid;
+/* The same for runs that say how commands read (cv_run.command): it knows what is left. */
+extern const struct cv_engine cv_engine_simgrid_open;
 extern const struct cv_engine cv_engine_simgrid_reduce;
 
 #endif
