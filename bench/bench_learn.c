@@ -255,6 +255,8 @@ static void add_contender(struct bench *bench, char *text)
     struct cleave_error err;
     char *rest = text, *word = strsep(&rest, ":");
 
+    if (word == NULL) /* there is always one */
+        return;
     contender->name = strcmp(word, CLOSED) == 0 ? CLOSED : word;
     check(cv_policy_choose(&(struct cv_policy_request){ .task = CLEAVE_TASK_LOAD,
                                                         .name = contender->name == CLOSED

@@ -592,7 +592,7 @@ void cv_open_begin(struct world *world, const struct cv_wire_message *run,
                    void (*next)(struct world *world, uint32_t worker))
 {
     struct load *load = world->state;
-    const uint32_t n = world->told.nodes;
+    const uint32_t n = world->told.nodes, parts = n + 1 + n / 4; /* as in a real run */
     struct open_load *open;
 
     if (load->open != NULL) {
@@ -608,7 +608,7 @@ void cv_open_begin(struct world *world, const struct cv_wire_message *run,
     open->command = run->command;
     open->units = run->units;
     open->hold = run->hold;
-    open->share = run->hold / (double)(n + 1 + n / 4);
+    open->share = run->hold / parts;
     open->next = next;
     cv_free_ranges_clear(&open->free, GRAIN * run->units, run->command.record);
     arrive(world);

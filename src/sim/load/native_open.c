@@ -109,7 +109,7 @@ double cv_native_left(const void *engine)
 enum cleave_status cv_native_open_begin(struct native *native, struct cleave_error *err)
 {
     struct native_open *open = native->kept_open;
-    const uint32_t n = native->nworkers;
+    const uint32_t n = native->nworkers, parts = n + 1 + n / 4; /* as in a real run */
 
     native->open = NULL;
     if (native->run->command == NULL)
@@ -128,7 +128,7 @@ enum cleave_status cv_native_open_begin(struct native *native, struct cleave_err
     open->wishes = (struct queue){ NONE, NONE };
     open->stream = native->run->hold > 0;
     open->ended = false;
-    open->share = native->run->hold / (double)(n + 1 + n / 4); /* as a real run does it */
+    open->share = native->run->hold / parts;
     cv_free_ranges_clear(&open->free, GRAIN * native->run->units, open->command->record);
     if (!cv_free_ranges_reserve(&open->free))
         return cv_fail_memory(err, "the simulator");
