@@ -1,0 +1,399 @@
+/* test_elastic.c -- learn where chunks stay open: what it orders, how long it takes.
+ * SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "base/random.h"
+#include "engine/driver.h"
+#include "policy/kit/orders.h"
+#include "sim/load/native.h"
+#include "trace_check.h"
+
+enum { MOST_WORKERS = 16 };
+
+static const char *const KINDS[] = { "stream", "count", "slurp", "late", "mix" };
+enum { NKINDS = 5 };
+
+static const struct cleave_policy *learn(void)
+{
+    const struct cleave_policy *policy = NULL;
+
+    assert_int_equal(cleave_policy_find(CLEAVE_TASK_LOAD, "learn", &policy, NULL),
+                     CLEAVE_OK);
+    return policy;
+}
+
+/* Bytes; a worker of speed 1 does 10 MB a second. */
+struct scene {
+    const char *kind;
+    double start_s, work_s;
+    uint32_t n;
+    double speeds[MOST_WORKERS];
+    double hold, record, spread;
+    const struct cleave_setting *settings;
+    size_t nsettings;
+};
+
+/* How long it takes; the driver makes sure that everything is done once. */
+static double play(const struct scene *scene, struct cleave_trace *trace)
+{
+    const double unit = 1e7, load = scene->work_s * unit;
+    const double ahead = fmin(65536, fmax(load / scene->n / 64, 4096));
+    struct cleave_worker workers[MOST_WORKERS], declared[MOST_WORKERS];
+    struct cleave_platform *platform = NULL;
+    struct cv_command_model command;
+    struct cv_run run = { .command = &command, .units = load, .hold = scene->hold };
+    struct cv_outcome outcome = { 0 };
+    struct cv_driver *driver = NULL;
+    struct cv_planned planned;
+    struct cleave_error err;
+
+    for (uint32_t w = 0; w < scene->n; w++) {
+        workers[w] =
+            (struct cleave_worker){ unit * (scene->speeds[w] > 0 ? scene->speeds[w] : 1),
+                                    scene->start_s,
+                                    1e300,
+                                    0,
+                                    1e300,
+                                    0 };
+        declared[w] = (struct cleave_worker){ 1e8, 1e-3, 1e12, 0, 1e12, 0 };
+    }
+    assert_int_equal(cleave_platform_new(CLEAVE_PORT_MULTI, workers, scene->n, &platform,
+                                         NULL),
+                     CLEAVE_OK);
+    run.platform = platform;
+    assert_int_equal(cv_command_find(scene->kind, &command, NULL), CLEAVE_OK);
+    command.pipe_ups = 2e9;
+    command.ahead = ahead;
+    command.record = scene->record;
+    command.start_spread = scene->spread;
+    if (cv_planned_init(&planned, learn(), scene->settings, scene->nsettings, platform,
+                        declared,
+                        &(struct cv_load){ .units = scene->hold > 0 ? INFINITY : load,
+                                           .real = true,
+                                           .opens = true,
+                                           .ahead = ahead,
+                                           .hold = scene->hold,
+                                           .unequal = 30 },
+                        NULL, &err) != CLEAVE_OK ||
+        cv_driver_open(&planned, &cv_engine_native_open, platform, NULL, &driver, &err) !=
+            CLEAVE_OK ||
+        cv_driver_run(driver, &run, trace, &outcome, &err) != CLEAVE_OK)
+        fail_msg("%s, start %g, work %g, %u workers: %s", scene->kind, scene->start_s,
+                 scene->work_s, scene->n, err.text);
+    cv_driver_close(driver);
+    cv_planned_done(&planned);
+    cleave_platform_free(platform);
+    return outcome.makespan_s;
+}
+
+/* --- how long it takes -------------------------------------------------------------------- */
+
+/* Who works as it reads pays one start, however long that is. */
+static void no_start_is_paid_twice(void **state)
+{
+    static const struct {
+        double start_s, work_s;
+        uint32_t n;
+        double most_s;
+    } jobs[] = { { 1, 4, 2, 3.03 },     { 0.3, 4, 2, 2.33 }, { 5, 4, 2, 7.03 },
+                 { 1, 20, 16, 2.28 },   { 0, 1, 4, 0.26 },   { 5, 0.1, 2, 5.06 },
+                 { 1e-3, 10, 16, 0.66 } };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++)
+        for (int kind = 0; kind < 2; kind++) {
+            const double took_s = play(&(struct scene){ .kind = KINDS[kind],
+                                                        .start_s = jobs[i].start_s,
+                                                        .work_s = jobs[i].work_s,
+                                                        .n = jobs[i].n },
+                                       NULL);
+
+            /* Of one whose output comes at the end, a first chunk is a test. */
+            if (took_s > jobs[i].most_s + kind * 0.55 * jobs[i].start_s)
+                fail_msg("%s: %g s to start, %g s of work, %u workers: %g s", KINDS[kind],
+                         jobs[i].start_s, jobs[i].work_s, jobs[i].n, took_s);
+        }
+}
+
+/* Slow workers lose their tails; of commands that read all first, they get little. */
+static void unequal_workers_end_together(void **state)
+{
+    static const double most_s[NKINDS] = { 12.2, 12.8, 15, 16, 15 };
+
+    (void)state;
+    for (int kind = 0; kind < NKINDS; kind++)
+        for (int slow = 0; slow < 2; slow++) {
+            struct scene scene = {
+                .kind = KINDS[kind], .start_s = 1, .work_s = 20, .n = 2
+            };
+            double took_s;
+
+            scene.speeds[slow] = 2.0 / 31;
+            scene.speeds[1 - slow] = 60.0 / 31;
+            took_s = play(&scene, NULL); /* 11 s at best */
+            if (took_s > most_s[kind] + 5 * slow)
+                fail_msg("%s, worker %d is slow: %g s", KINDS[kind], 1 - slow, took_s);
+        }
+}
+
+/* One worker runs the command as if it were run alone. */
+static void one_worker_is_not_in_its_own_way(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < NKINDS; kind++) {
+        const double took_s = play(
+            &(struct scene){ .kind = KINDS[kind], .start_s = 1, .work_s = 10, .n = 1 },
+            NULL);
+
+        assert_true(took_s < 1.01 * 11);
+    }
+}
+
+/* --- every script has an end --------------------------------------------------------------- */
+
+static struct scene some_scene(struct cv_random *random)
+{
+    struct scene scene = {
+        .kind = KINDS[(int)(NKINDS * cv_random_uniform(random))],
+        .start_s = exp(9 * cv_random_uniform(random) - 7),
+        .work_s = exp(9 * cv_random_uniform(random) - 3),
+        .n = 1 + (uint32_t)(MOST_WORKERS * cv_random_uniform(random)),
+        .record = cv_random_uniform(random) < 0.5 ? 0 : 100,
+        .spread = cv_random_uniform(random) < 0.5 ? 0 : 0.8,
+    };
+
+    for (uint32_t w = 0; w < scene.n; w++)
+        scene.speeds[w] = exp(3 * cv_random_uniform(random) - 1.5);
+    if (cv_random_uniform(random) < 0.4)
+        scene.hold = 1e7 * scene.n * exp(3 * cv_random_uniform(random) - 1);
+    return scene;
+}
+
+static void everything_is_done_and_done_again_the_same(void **state)
+{
+    struct cv_random random;
+
+    (void)state;
+    cv_random_at(&random, 7, 1, 2, 3);
+    for (int trial = 0; trial < 300; trial++) {
+        const struct scene scene = some_scene(&random);
+        struct cleave_trace *first, *second;
+
+        assert_int_equal(cleave_trace_new(&first, NULL), CLEAVE_OK);
+        assert_int_equal(cleave_trace_new(&second, NULL), CLEAVE_OK);
+        play(&scene, first);
+        play(&scene, second);
+        assert_true(same_traces(first, second));
+        cleave_trace_free(first);
+        cleave_trace_free(second);
+    }
+}
+
+/* --- parameters ----------------------------------------------------------------------------- */
+
+static void no_chunk_is_larger_than_most(void **state)
+{
+    static const struct cleave_setting most[] = { { "most", "1000000" } };
+
+    (void)state;
+    for (int kind = 0; kind < NKINDS; kind++) {
+        struct cleave_trace *trace;
+        double largest = 0;
+
+        assert_int_equal(cleave_trace_new(&trace, NULL), CLEAVE_OK);
+        play(&(struct scene){ .kind = KINDS[kind],
+                              .start_s = 0.01,
+                              .work_s = 10,
+                              .n = 3,
+                              .settings = most,
+                              .nsettings = 1 },
+             trace);
+        for (size_t i = 0; i < cleave_trace_count(trace); i++) {
+            const struct cleave_entry *entry = cleave_trace_at(trace, i);
+
+            if (!entry->is_order && entry->as.event.kind == CLEAVE_DONE)
+                largest = fmax(largest, entry->as.event.units);
+        }
+        assert_true(largest > 0 && largest <= 1000000);
+        cleave_trace_free(trace);
+    }
+}
+
+/* --- orders ----------------------------------------------------------------------------------- */
+
+/* The policy alone, told what the test likes. */
+struct desk {
+    struct cv_arena arena;
+    struct cleave_worker workers[3];
+    struct cleave_view view;
+    struct cleave_order items[64];
+    struct cleave_orders orders;
+    char state[4096];
+};
+
+static void desk_open(struct desk *desk)
+{
+    struct cleave_setup setup = { .arena = &desk->arena };
+
+    *desk = (struct desk){ .view = { .nworkers = 3,
+                                     .port = CLEAVE_PORT_MULTI,
+                                     .units_total = 768000,
+                                     .units_left = 768000,
+                                     .real = true,
+                                     .opens = true,
+                                     .ahead = 100 } };
+    for (int w = 0; w < 3; w++)
+        desk->workers[w] = (struct cleave_worker){ 1e8, 1e-3, 1e12, 0, 1e12, 0 };
+    desk->view.workers = desk->workers;
+    desk->orders = (struct cleave_orders){ .items = desk->items,
+                                           .capacity = 64,
+                                           .units_left = &desk->view.units_left };
+    assert_true(learn()->state_size <= sizeof desk->state);
+    assert_int_equal(cv_params_store(learn(), NULL, 0, desk->state, NULL), CLEAVE_OK);
+    assert_int_equal(learn()->start(desk->state, &desk->view, &setup, NULL), CLEAVE_OK);
+}
+
+static void desk_tell(struct desk *desk, struct cleave_event event)
+{
+    desk->orders.count = 0;
+    learn()->decide(desk->state, &desk->view, &event, &desk->orders);
+}
+
+/* The order to that worker of that kind, or NULL. */
+static const struct cleave_order *ordered(const struct desk *desk,
+                                          enum cleave_order_kind kind, uint32_t worker)
+{
+    for (size_t i = 0; i < desk->orders.count; i++)
+        if (desk->items[i].kind == kind && desk->items[i].worker == worker)
+            return &desk->items[i];
+    return NULL;
+}
+
+/* All start at once, one of them on a 256th of its share, the others on nothing. */
+static void desk_begin(struct desk *desk)
+{
+    desk_open(desk);
+    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_START });
+    assert_true(ordered(desk, CLEAVE_OPEN, 0)->units == 1000);
+    assert_true(ordered(desk, CLEAVE_OPEN, 1)->units == 0);
+    assert_true(ordered(desk, CLEAVE_OPEN, 2)->units == 0);
+    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_SENT, .units = 1000 });
+    for (uint32_t w = 1; w < 3; w++)
+        desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_SENT, .worker = w });
+}
+
+/* Its output comes while it reads: all get their ranges, and nothing is closed. */
+static void output_shows_that_it_works_as_it_reads(void **state)
+{
+    struct desk *desk = test_malloc(sizeof *desk);
+
+    (void)state;
+    desk_begin(desk);
+    desk_tell(desk,
+              (struct cleave_event){ .kind = CLEAVE_STARTED, .start_s = 0, .time_s = 2 });
+    assert_non_null(ordered(desk, CLEAVE_LOOK, 0));
+    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_SEEN, .time_s = 2 });
+    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_WAKE, .time_s = 2.01 });
+    assert_non_null(ordered(desk, CLEAVE_LOOK, 0));
+    desk_tell(desk,
+              (struct cleave_event){
+                  .kind = CLEAVE_SEEN, .units = 500, .output = 400, .time_s = 2.01 });
+    for (uint32_t w = 0; w < 3; w++) {
+        assert_non_null(ordered(desk, CLEAVE_EXTEND, w));
+        assert_null(ordered(desk, CLEAVE_CLOSE, w));
+        assert_true(fabs(ordered(desk, CLEAVE_EXTEND, w)->units - 256000) < 2000);
+    }
+    cv_arena_done(&desk->arena);
+    test_free(desk);
+}
+
+/* It swallows what it is given: closed, as a test, and the others wait. */
+static void who_swallows_all_is_tested(void **state)
+{
+    struct desk *desk = test_malloc(sizeof *desk);
+
+    (void)state;
+    desk_begin(desk);
+    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_STARTED, .time_s = 2 });
+    desk_tell(desk,
+              (struct cleave_event){ .kind = CLEAVE_SEEN, .units = 1000, .time_s = 2 });
+    desk_tell(desk, (struct cleave_event){
+                        .kind = CLEAVE_DRAINED, .units = 1000, .time_s = 2.000001 });
+    assert_non_null(ordered(desk, CLEAVE_CLOSE, 0));
+    assert_null(ordered(desk, CLEAVE_EXTEND, 1));
+    /* It goes on for long after its end: others get sizes, and are closed with them. */
+    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_DONE,
+                                           .units = 1000,
+                                           .time_s = 2.1,
+                                           .read_s = 2.000001 });
+    for (uint32_t w = 1; w < 3; w++) {
+        assert_non_null(ordered(desk, CLEAVE_EXTEND, w));
+        assert_non_null(ordered(desk, CLEAVE_CLOSE, w));
+    }
+    cv_arena_done(&desk->arena);
+    test_free(desk);
+}
+
+/* What follows is another file: the chunk ends, without a question. */
+static void a_chunk_that_nothing_follows_is_closed(void **state)
+{
+    struct desk *desk = test_malloc(sizeof *desk);
+
+    (void)state;
+    desk_begin(desk);
+    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_STARTED, .time_s = 2 });
+    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_SEEN, .time_s = 2 });
+    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_WAKE, .time_s = 2.01 });
+    desk_tell(desk,
+              (struct cleave_event){
+                  .kind = CLEAVE_SEEN, .units = 500, .output = 400, .time_s = 2.01 });
+    for (uint32_t w = 0; w < 3; w++)
+        desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_EXTENDED,
+                                               .worker = w,
+                                               .units = w == 0 ? 0 : 1000,
+                                               .time_s = 2.01 });
+    desk_tell(desk, (struct cleave_event){
+                        .kind = CLEAVE_DRAINED, .units = 1000, .time_s = 2.02 });
+    assert_non_null(ordered(desk, CLEAVE_CLOSE, 0));
+    assert_null(ordered(desk, CLEAVE_EXTEND, 0));
+    cv_arena_done(&desk->arena);
+    test_free(desk);
+}
+
+/* Whoever had the test is lost: another one begins it. */
+static void a_lost_test_is_begun_again(void **state)
+{
+    struct desk *desk = test_malloc(sizeof *desk);
+
+    (void)state;
+    desk_begin(desk);
+    desk->view.units_left += 1000;
+    desk_tell(desk,
+              (struct cleave_event){ .kind = CLEAVE_LOST, .units = 1000, .time_s = 1 });
+    assert_true(desk->orders.count > 0);
+    assert_true(ordered(desk, CLEAVE_OPEN, 0) != NULL ||
+                ordered(desk, CLEAVE_EXTEND, 1) != NULL);
+    cv_arena_done(&desk->arena);
+    test_free(desk);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_start_is_paid_twice),
+        cmocka_unit_test(unequal_workers_end_together),
+        cmocka_unit_test(one_worker_is_not_in_its_own_way),
+        cmocka_unit_test(everything_is_done_and_done_again_the_same),
+        cmocka_unit_test(no_chunk_is_larger_than_most),
+        cmocka_unit_test(output_shows_that_it_works_as_it_reads),
+        cmocka_unit_test(who_swallows_all_is_tested),
+        cmocka_unit_test(a_chunk_that_nothing_follows_is_closed),
+        cmocka_unit_test(a_lost_test_is_begun_again),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
