@@ -70,7 +70,7 @@ static enum cleave_status measure(const struct contender *contender,
                                   .opens = contender->name != CLOSED,
                                   .ahead = ahead_of(cell),
                                   .hold = run.hold,
-                                  .unequal = 4,
+                                  .unequal = 30,
                                   .seed = 1 };
     struct cv_driver *driver = NULL;
     struct cv_planned planned;
