@@ -43,7 +43,7 @@ static void open_world(struct world *world, const char *reduce)
                             &world->gather, &err));
     for (int i = 0; i < WORKERS; i++) {
         world->names[i] = "w";
-        world->desk[i] = (struct cv_desk){ &world->errands[i], 1 };
+        world->desk[i] = (struct cv_desk){ .errands = &world->errands[i], .nerrands = 1 };
     }
     world->staff = (struct cv_staff){ .names = world->names,
                                       .prefixes = world->prefixes,
