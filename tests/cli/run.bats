@@ -379,7 +379,7 @@ PYTHON
     seq 9 >in
     job -i in -j 2 --block 6 --retries 3 --joblog log -- sh -c '
         x=$(cat); echo "$x"; name=tried${x%%[!0-9]*}
-        if [ ! -e "$name" ]; then touch "$name"; [ "$name" = tried4 ] && kill -9 $$; exit 5; fi'
+        if [ ! -e "$name" ]; then touch "$name"; [ "$name" = tried4 ] && kill -15 $$; exit 5; fi'
     cmp in out
     [ "$(chunks)" -eq 6 ]
     rm -f tried*
