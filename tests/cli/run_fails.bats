@@ -17,7 +17,7 @@ prepare() {
 @test "a worker that only fails costs nothing, under any policy" {
     prepare
     local how names
-    for how in '' '--block 20k' '--policy self' '--policy factoring' '--policy umr' '--policy one-round' '--retries 2'; do
+    for how in '' '--block 20k' '--policy self' '--policy factoring' '--policy umr' '--policy one-round' '--retries 3'; do
         for names in 'good,bad:false' 'bad:false,good' 'bad:false,good,worse:false'; do
             # shellcheck disable=SC2086
             job -i in -j "$names" $how -- cat

@@ -42,6 +42,10 @@ static void others_first(void **state)
 
     (void)state;
     assert_int_equal(cv_again_choose(&again, who, 5), 3);
+    /* Who has succeeded before is to be preferred. */
+    who[4].proven = true;
+    assert_int_equal(cv_again_choose(&again, who, 5), 4);
+    who[4].proven = false;
     /* One of them is busy, the other is not. */
     who[3].can = CV_CAN_LATER;
     assert_int_equal(cv_again_choose(&again, who, 5), 4);

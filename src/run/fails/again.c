@@ -58,6 +58,11 @@ static unsigned rank(const struct cv_again *again, const struct cv_candidate *ca
     return candidate->party != past->parties[past->count - 1] ? 2 : 3;
 }
 
+static bool is_readier(const struct cv_candidate *one, const struct cv_candidate *other)
+{
+    return one->can != other->can ? one->can > other->can : one->proven && !other->proven;
+}
+
 size_t cv_again_choose(const struct cv_again *again, const struct cv_candidate *among,
                        size_t count)
 {
@@ -69,8 +74,7 @@ size_t cv_again_choose(const struct cv_again *again, const struct cv_candidate *
 
         if (among[i].can == CV_CAN_NOT || (again->hurried && among[i].can != CV_CAN_NOW))
             continue;
-        if (at < best_rank || (at == best_rank && among[i].can == CV_CAN_NOW &&
-                               among[best].can != CV_CAN_NOW)) {
+        if (at < best_rank || (at == best_rank && is_readier(&among[i], &among[best]))) {
             best = i;
             best_rank = at;
         }

@@ -43,6 +43,7 @@ enum cv_can {
 struct cv_candidate {
     uint32_t party;
     enum cv_can can;
+    bool proven;  /* it has succeeded before                                           */
     bool suspect; /* it waits for others to try what it failed with itself             */
 };
 

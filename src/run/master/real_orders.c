@@ -104,6 +104,7 @@ static enum cleave_status find_candidates(struct cv_real_run *run,
         const bool serves = cv_staff_serves(&run->staff, w);
 
         at->party = cv_staff_party(&run->staff, w);
+        at->proven = run->staff.trust.items[at->party].proven;
         at->suspect = has_to_wait(run, at->party);
         at->can = serves && !cv_open_chunks_held(run, w) ? CV_CAN_LATER : CV_CAN_NOT;
         if (!serves || find_errand(run, w) == NULL)
