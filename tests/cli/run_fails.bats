@@ -254,6 +254,10 @@ y\""
         fails_with 1 -i in -j 1 --block 50k --joblog log -- sh -c "$hungry$end$fine"
         [ "$(awk -F '\t' 'NR > 1 && ($7 != 0 || $8 != 0)' log | wc -l)" -eq 1 ]
     done
+    # Chunks that stay open do not grow beyond it, either.
+    # shellcheck disable=SC2016
+    job -i in -j 2 --retries 8 -- sh -c "${hungry}kill -9 \$\$$fine"
+    cmp in out
     # Another failure says nothing about sizes.
     fails_with 1 -i in -j 1 --block 50k --retries 2 --joblog log -- sh -c "${hungry}exit 1$fine"
     [ "$(awk -F '\t' 'NR > 1 && $5 > 30000' log | wc -l)" -eq 12 ]

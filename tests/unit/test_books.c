@@ -149,6 +149,13 @@ static void what_was_too_large_is_not_made_again(void **state)
     cv_books_too_large(&books, 399);
     assert_true(cv_books_size(&books, &want) == 400);
     assert_true(cv_books_size(&books, &(struct cv_want){ .units = 7 }) == 7);
+    /* Nor does it become so by and by. */
+    assert_true(cv_books_room(&books, 0, 900) == 400);
+    assert_true(cv_books_room(&books, 390, 900) == 10);
+    assert_true(cv_books_room(&books, 390, 7) == 7);
+    assert_true(cv_books_room(&books, 500, 7) == 0);
+    books.most = 0;
+    assert_true(cv_books_room(&books, 500, 7) == 7);
 }
 
 static void a_lost_chunk_is_left_again(void **state)

@@ -202,6 +202,11 @@ double cv_books_size(const struct cv_books *books, const struct cv_want *want)
     return books->most > 0 ? fmin(want->units, books->most) : want->units;
 }
 
+double cv_books_room(const struct cv_books *books, uint64_t bytes, double units)
+{
+    return books->most > 0 ? fmin(units, fmax(0, books->most - (double)bytes)) : units;
+}
+
 void cv_books_empty(struct cv_books *books, uint32_t worker, const struct cv_want *want)
 {
     const double now_s = cv_clock_s() - books->news->began_s;

@@ -93,6 +93,9 @@ void cv_books_too_large(struct cv_books *books, double units);
 /* The bytes that the piece of an order is to have. */
 double cv_books_size(const struct cv_books *books, const struct cv_want *want);
 
+/* How many of `units` may be added to a piece that has so many bytes. */
+double cv_books_room(const struct cv_books *books, uint64_t bytes, double units);
+
 /* Others had the records: nothing is left for this order, and it is done. */
 void cv_books_empty(struct cv_books *books, uint32_t worker, const struct cv_want *want);
 /* All orders of a worker that is not there come to nothing; the policy is told. */

@@ -121,10 +121,12 @@ static enum cleave_status find_more(struct cv_real_run *run, struct cv_errand *e
 {
     struct cv_source *source = run->books.source;
     const struct cv_slot *slot = &errand->slot;
-    const uint64_t wanted = (uint64_t)errand->due;
+    const uint64_t wanted =
+        (uint64_t)cv_books_room(&run->books, slot->piece.end - slot->piece.begin,
+                                errand->due);
 
     *state = CV_TAKE_END;
-    if (run->halted || run->stopping)
+    if (run->halted || run->stopping || wanted == 0)
         return CLEAVE_OK;
     if (!is_blank(errand))
         return cv_slot_is_open(slot)
