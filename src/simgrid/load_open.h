@@ -1,7 +1,7 @@
 /* load_open.h -- commands that are fed as they read. SPDX-License-Identifier: MIT */
 #ifndef CV_LOAD_OPEN_H
 #define CV_LOAD_OPEN_H
-#include "simgrid/load_lines.h"
+#include "simgrid/load_reader.h"
 
 /* A run begins; `next` begins what is first in a worker's line. */
 void cv_open_begin(struct world *world, const struct cv_wire_message *run,
@@ -11,7 +11,5 @@ void cv_open_send(struct world *world, struct chunk *chunk);
 void cv_open_begin_sent(struct world *world, struct chunk *chunk);
 /* An order to open, extend, close, look or recall. */
 void cv_open_obey(struct world *world, const struct cv_wire_message *message);
-/* Units that nobody was given or promised. */
-double cv_open_left(const struct world *world);
 
 #endif
