@@ -45,8 +45,8 @@ static void keeps_every_byte(void **state)
     write_lines(path_a, 8000);
     all = file_text(path_a);
     for (dance_seed = 1; dance_seed <= 8; dance_seed++) {
-        struct ran ran =
-            run_open((struct cleave_execution){ .command = cat, .input = { file_a, 1 } });
+        struct ran ran = run_open((struct cleave_execution){
+            .command = cat, .input = { .files = file_a, .count = 1 } });
 
         expect_bytes(&ran, all.bytes, all.n);
         assert_true(count_events(ran.trace, CLEAVE_DRAINED, NULL) > 0);
@@ -76,7 +76,8 @@ static void cuts_as_always(void **state)
         n += (size_t)snprintf(rows + n, sizeof rows - n, "%d,\"a\n%d\",b\n", i, i);
     write_file(path_a, rows, n);
     ran = run_open((struct cleave_execution){
-        .command = tail, .input = { file_a, 1, .split = "csv", .header = true } });
+        .command = tail,
+        .input = { .files = file_a, .count = 1, .split = "csv", .header = true } });
     /* Every chunk has lost its first line. */
     expect_bytes(&ran, strchr(rows, '\n') + 1,
                  n - (size_t)(strchr(rows, '\n') + 1 - rows));
@@ -85,7 +86,8 @@ static void cuts_as_always(void **state)
     rows[n - 1] = 'x'; /* no newline at the end of either file */
     write_file(path_a, rows, n);
     write_file(path_b, rows, n);
-    ran = run_open((struct cleave_execution){ .command = cat, .input = { both, 2 } });
+    ran = run_open((struct cleave_execution){ .command = cat,
+                                              .input = { .files = both, .count = 2 } });
     assert_int_equal(ran.out.n, 2 * n + 1);
     assert_memory_equal(ran.out.bytes, rows, n);
     assert_int_equal(ran.out.bytes[n], '\n');
@@ -106,7 +108,7 @@ static void cuts_as_always(void **state)
                               "@r%d\t@q%d\nACGT\tACGGT\n+\t+\nIIII\tIIIII\n", i, i);
     ran = run_open((struct cleave_execution){
         .command = with_mates,
-        .input = { file_a, 1, .split = "fastq", .pairs = path_b } });
+        .input = { .files = file_a, .count = 1, .split = "fastq", .pairs = path_b } });
     expect_bytes(&ran, rows, n);
     forget(&ran);
     dance_grain = 3000;
@@ -144,8 +146,8 @@ static void takes_any_command(void **state)
         struct ran ran;
 
         dance_seed = 20 + i;
-        ran = run_open(
-            (struct cleave_execution){ .command = words, .input = { file_a, 1 } });
+        ran = run_open((struct cleave_execution){
+            .command = words, .input = { .files = file_a, .count = 1 } });
         assert_int_equal(ran.status, CLEAVE_OK); /* failures are counted, not an error */
         assert_int_equal(ran.result->failed > 0, commands[i].does == FAILS);
         assert_int_equal(ran.result->failed_bytes, commands[i].does == FAILS ? all.n : 0);
@@ -195,7 +197,8 @@ static void binds_late(void **state)
     (void)state;
     write_lines(path_a, 1000);
     all = file_text(path_a);
-    ran = RUN_SCRIPT(.command = SH("cat; echo end"), .input = { file_a, 1 });
+    ran = RUN_SCRIPT(.command = SH("cat; echo end"),
+                     .input = { .files = file_a, .count = 1 });
     assert_int_equal(ran.status, CLEAVE_OK);
     assert_int_equal(ran.result->chunks, 2);
     assert_int_equal(ran.out.n, all.n + 8);
@@ -229,7 +232,7 @@ static void hears_the_reader(void **state)
         write_lines(path_a, sizes[i]);
         all = file_text(path_a);
         ran = RUN_SCRIPT(.command = SH("sleep 0.1; cat; sleep 0.1"),
-                         .input = { file_a, 1 });
+                         .input = { .files = file_a, .count = 1 });
         expect_bytes(&ran, all.bytes, all.n);
         started = event_of(ran.trace, CLEAVE_STARTED, 0);
         drained = event_of(ran.trace, CLEAVE_DRAINED, 0);
@@ -266,7 +269,8 @@ static void takes_back_and_gives_again(void **state)
     all = file_text(path_a);
     write_file(path_a, all.bytes, all.n - 1);
     write_file(path_b, all.bytes, all.n);
-    ran = RUN_SCRIPT(.command = SH("sleep 0.1; cat"), .input = { both, 2 });
+    ran = RUN_SCRIPT(.command = SH("sleep 0.1; cat"),
+                     .input = { .files = both, .count = 2 });
     assert_int_equal(ran.status, CLEAVE_OK);
     assert_int_equal(ran.result->chunks, 2);
     assert_int_equal(ran.out.n, 2 * all.n);
@@ -288,7 +292,8 @@ static void names_who_leaves_them_open(void **state)
     write_lines(path_a, 10);
     for (int i = 0; i < 2; i++) {
         struct ran ran = run_script((struct cleave_execution){ .command = cat,
-                                                               .input = { file_a, 1 } },
+                                                               .input = { .files = file_a,
+                                                                          .count = 1 } },
                                     i == 0 ? blank : dry, 1);
 
         assert_int_equal(ran.status, CLEAVE_EPOLICY);
@@ -324,7 +329,7 @@ static void tries_again(void **state)
     ran =
         RUN_SCRIPT(.command = SH(
                        "test -e \"$FLAG\" && exec cat; head -c 1500 >\"$FLAG\"; exit 1"),
-                   .input = { file_a, 1 },
+                   .input = { .files = file_a, .count = 1 },
                    .failing = { .retries = 1, .timeout_s = 0.25 });
     expect_bytes(&ran, all.bytes, all.n);
     assert_int_equal(ran.result->retries, 1);
@@ -351,7 +356,7 @@ static void asks_who_waits(void **state)
     write_lines(path_a, 1000);
     all = file_text(path_a);
     ran = RUN_SCRIPT(.command = SH("cat; test $CLEAVE_WORKER != w0"),
-                     .input = { file_a, 1 });
+                     .input = { .files = file_a, .count = 1 });
     expect_bytes(&ran, all.bytes, all.n);
     assert_int_equal(ran.result->failed, 0);
     assert_int_equal(ran.result->retries, 1);
@@ -375,7 +380,7 @@ static void ends_early(void **state)
     for (size_t i = 0; i < 2; i++) {
         struct ran ran =
             RUN_SCRIPT(.command = SH("cat; test $CLEAVE_WORKER != w0"),
-                       .input = { file_a, 1 },
+                       .input = { .files = file_a, .count = 1 },
                        .failing = { .halt = halts[i], .halt_fails = 1, .strict = true });
 
         assert_int_equal(ran.status, CLEAVE_EENGINE);
@@ -399,7 +404,7 @@ static void is_stopped(void **state)
     write_lines(path_a, 1000);
     snprintf(command, sizeof command, "head -c 100; kill -TERM %d; exec cat",
              (int)getpid());
-    ran = RUN_SCRIPT(.command = SH(command), .input = { file_a, 1 });
+    ran = RUN_SCRIPT(.command = SH(command), .input = { .files = file_a, .count = 1 });
     assert_int_equal(ran.status, CLEAVE_ESTOPPED);
     assert_int_equal(ran.result->chunks, 0);
     forget(&ran);
@@ -427,7 +432,7 @@ static void is_kept_and_reduced(void **state)
             unlink(path_b);
         ran = execute_open((struct cleave_execution){
             .command = SH("test ! -e \"$FLAG\" && cat"),
-            .input = { file_a, 1 },
+            .input = { .files = file_a, .count = 1 },
             .reduce.command = i == 2 ? "cat" : NULL,
             .journal = { .path = i < 2 ? journal : NULL, .resume = i == 1 } });
         expect_bytes(&ran, all.bytes, all.n);
@@ -445,7 +450,7 @@ static void is_kept_and_reduced(void **state)
 /* A stream that a shell writes, and a path to it. */
 static FILE *begin_stream(const char *command, char path[32])
 {
-    FILE *stream = popen(command, "r");
+    FILE *stream = popen(command, "r"); // NOLINT(cert-env33-c): it is written above
 
     assert_non_null(stream);
     snprintf(path, 32, "/dev/fd/%d", fileno(stream));
@@ -469,8 +474,8 @@ static void waits_for_streams(void **state)
         snprintf(command, sizeof command,
                  "head -n 4000 '%s'; sleep 0.1; tail -n 2000 '%s'", path_a, path_a);
         stream = begin_stream(command, path);
-        ran =
-            run_open((struct cleave_execution){ .command = cat, .input = { files, 1 } });
+        ran = run_open((struct cleave_execution){
+            .command = cat, .input = { .files = files, .count = 1 } });
         expect_bytes(&ran, all.bytes, all.n);
         forget(&ran);
         pclose(stream);
@@ -501,7 +506,7 @@ static void gives_what_has_come(void **state)
              path_b);
     stream = begin_stream(command, path);
     ran = RUN_SCRIPT(.command = SH("read x; : >\"$FLAG\"; echo $x; cat"),
-                     .input = { files, 1 });
+                     .input = { .files = files, .count = 1 });
     expect_bytes(&ran, "a\nb\n", 4);
     assert_int_equal(ran.result->chunks, 1);
     assert_int_equal(count_events(ran.trace, CLEAVE_EXTENDED, NULL), 2);
@@ -537,8 +542,10 @@ static void keeps_within_the_hold(void **state)
     const char *const files[] = { path };
     FILE *stream = begin_stream("yes 'one of the lines' | head -n 6000000", path);
     uint64_t lines = 0;
-    struct ran ran = run_open((struct cleave_execution){
-        .command = SH("wc -l"), .input = { files, 1 }, .sharing.own_policy = &hungry });
+    struct ran ran =
+        run_open((struct cleave_execution){ .command = SH("wc -l"),
+                                            .input = { .files = files, .count = 1 },
+                                            .sharing.own_policy = &hungry });
 
     (void)state;
     assert_int_equal(ran.status, CLEAVE_OK);
