@@ -99,9 +99,9 @@ static void no_start_is_paid_twice(void **state)
         double start_s, work_s;
         uint32_t n;
         double most_s;
-    } jobs[] = { { 1, 4, 2, 3.03 },     { 0.3, 4, 2, 2.33 }, { 5, 4, 2, 7.03 },
-                 { 1, 20, 16, 2.28 },   { 0, 1, 4, 0.26 },   { 5, 0.1, 2, 5.06 },
-                 { 1e-3, 10, 16, 0.66 } };
+    } jobs[] = { { 1, 4, 2, 3.03 },      { 0.3, 4, 2, 2.33 }, { 5, 4, 2, 7.03 },
+                 { 1, 20, 16, 2.28 },    { 0, 1, 4, 0.26 },   { 5, 0.1, 2, 5.06 },
+                 { 1e-3, 10, 16, 0.66 }, { 0, 1, 16, 0.07 } };
 
     (void)state;
     for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++)

@@ -247,15 +247,16 @@ static double intercept(const struct cv_post *small, const struct cv_post *large
 static void add_post(struct cv_hand *hand, double units, double time_s)
 {
     const struct cv_post post = { units, time_s };
+    const bool alike =
+        units < APART * hand->small.units && APART * units > hand->large.units;
 
-    if (!(hand->large.units > 0))
+    /* Of one size the newest counts; between two sizes, nothing is learnt. */
+    if (!(hand->large.units > 0) || (alike && hand->small.units == hand->large.units))
         hand->small = hand->large = post;
     else if (units >= APART * hand->small.units)
         hand->large = post;
     else if (APART * units <= hand->large.units)
         hand->small = post;
-    else if (hand->small.units == hand->large.units)
-        hand->small = hand->large = post;
 }
 
 /* A start after the end is the same for all, more or less: from workers that have done two
