@@ -33,6 +33,7 @@ struct scene {
     uint32_t n;
     double speeds[MOST_WORKERS];
     double hold, record, spread;
+    bool measured; /* the policy is told the speeds */
     const struct cleave_setting *settings;
     size_t nsettings;
 };
@@ -60,6 +61,8 @@ static double play(const struct scene *scene, struct cleave_trace *trace)
                                     1e300,
                                     0 };
         declared[w] = (struct cleave_worker){ 1e8, 1e-3, 1e12, 0, 1e12, 0 };
+        if (scene->measured)
+            declared[w].speed_ups = workers[w].speed_ups;
     }
     assert_int_equal(cleave_platform_new(CLEAVE_PORT_MULTI, workers, scene->n, &platform,
                                          NULL),
@@ -74,6 +77,7 @@ static double play(const struct scene *scene, struct cleave_trace *trace)
                         declared,
                         &(struct cv_load){ .units = scene->hold > 0 ? INFINITY : load,
                                            .real = true,
+                                           .measured = scene->measured,
                                            .opens = true,
                                            .ahead = ahead,
                                            .hold = scene->hold,
@@ -138,6 +142,27 @@ static void unequal_workers_end_together(void **state)
             if (took_s > most_s[kind] + 5 * slow)
                 fail_msg("%s, worker %d is slow: %g s", KINDS[kind], 1 - slow, took_s);
         }
+}
+
+/* Speeds that were measured once are the first guess. */
+static void what_was_measured_counts(void **state)
+{
+    (void)state;
+    for (int kind = 0; kind < NKINDS; kind++) {
+        struct scene scene = { .kind = KINDS[kind],
+                               .start_s = 1,
+                               .work_s = 2,
+                               .n = 4,
+                               .speeds = { 2, 0.1, 2, 0.1 } };
+        double unknown_s, measured_s;
+
+        unknown_s = play(&scene, NULL);
+        scene.measured = true;
+        measured_s = play(&scene, NULL);
+        if (measured_s > 0.9 * unknown_s)
+            fail_msg("%s: %g s, %g s if nothing was measured", KINDS[kind], measured_s,
+                     unknown_s);
+    }
 }
 
 /* One worker runs the command as if it were run alone. */
@@ -386,6 +411,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_start_is_paid_twice),
         cmocka_unit_test(unequal_workers_end_together),
+        cmocka_unit_test(what_was_measured_counts),
         cmocka_unit_test(one_worker_is_not_in_its_own_way),
         cmocka_unit_test(everything_is_done_and_done_again_the_same),
         cmocka_unit_test(no_chunk_is_larger_than_most),

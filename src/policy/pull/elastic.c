@@ -18,12 +18,17 @@ enum cleave_status cv_elastic_begin(struct cv_elastic *elastic,
                                     const struct cleave_view *view,
                                     struct cleave_setup *setup, struct cleave_error *err)
 {
+    bool measured = view->measured;
+
     elastic->n = view->nworkers;
     elastic->hands = cv_array(setup->arena, view->nworkers, sizeof *elastic->hands);
     if (elastic->hands == NULL)
         return cv_fail_memory(err, "what is learnt");
+    for (uint32_t w = 0; w < view->nworkers; w++)
+        measured = measured && !cv_is_vacant(&view->workers[w]);
     for (uint32_t w = 0; w < view->nworkers; w++) {
         elastic->hands[w].start_s = elastic->hands[w].pace_ups = -1;
+        elastic->hands[w].prior = measured ? view->workers[w].speed_ups : 1;
         if (cv_is_vacant(&view->workers[w]))
             elastic->hands[w].lost = CV_HAND_LOSSES;
     }

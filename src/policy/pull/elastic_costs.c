@@ -102,7 +102,7 @@ static void pool_starts(struct cv_elastic *elastic)
 
 void cv_elastic_pool(struct cv_elastic *elastic)
 {
-    double sum = 0, sure_sum = 0;
+    double sum = 0, sure_sum = 0, priors = 0;
     uint32_t count = 0, sure = 0;
 
     elastic->sure_ups = 0;
@@ -115,10 +115,12 @@ void cv_elastic_pool(struct cv_elastic *elastic)
         }
         if (speed_ups > 0) {
             sum += speed_ups;
+            priors += elastic->hands[w].prior;
             count++;
         }
     }
     elastic->mean_ups = count > 0 ? sum / count : 0;
+    elastic->scale_ups = count > 0 ? sum / priors : 0;
     elastic->sure_ups = sure > 0 ? sure_sum / sure : 0;
     elastic->unsure = elastic->present > sure ? elastic->present - sure : 0;
     pool_starts(elastic);
@@ -143,7 +145,7 @@ double cv_elastic_speed(const struct cv_elastic *elastic, uint32_t worker)
     /* It has been looked at, and did not read. */
     if (elastic->kind == CV_COMMAND_STREAMS && hand->pace_ups >= 0)
         return 0;
-    return elastic->mean_ups;
+    return elastic->scale_ups * hand->prior;
 }
 
 /* --- when --------------------------------------------------------------------------------- */

@@ -31,14 +31,15 @@ struct cv_post {
 
 struct cv_hand {
     enum cv_hand_state state;
-    double begun_s;      /* its command was started                                  */
-    double bound_s;      /* ... and given its first unit                             */
-    double started_s;    /* it has read since then; below 0: not yet                 */
-    double closed_s;     /* when it was closed                                       */
-    double given, read;  /* units of its chunk; those read at sampled_s              */
-    double sampled_s;    /* the last look                                            */
-    double from_s;       /* beginning of the sample under way; below 0: none         */
-    double from;         /* units read at from_s                                     */
+    double begun_s;     /* its command was started                                  */
+    double bound_s;     /* ... and given its first unit                             */
+    double started_s;   /* it has read since then; below 0: not yet                 */
+    double closed_s;    /* when it was closed                                       */
+    double given, read; /* units of its chunk; those read at sampled_s              */
+    double sampled_s;   /* the last look                                            */
+    double from_s;      /* beginning of the sample under way; below 0: none         */
+    double from;        /* units read at from_s                                     */
+    double prior; /* speed that was measured once, in whatever unit; 1: none            */
     double start_s;      /* what its last start took; below 0: not known             */
     double pace_ups;     /* of reading; below 0: not known                           */
     double done, took_s; /* units of the last chunk that ended, time since it read   */
@@ -78,7 +79,8 @@ struct cv_elastic {
     uint32_t warmed; /* so many commands may have been started before anything is known */
     double warmed_s; /* when that was last more                                        */
     uint32_t unsure; /* workers whose speed is not really known                        */
-    double sure_ups; /* mean speed of those whose chunks were more than a start        */
+    double scale_ups; /* speed of one whose prior is 1                                  */
+    double sure_ups;  /* mean speed of those whose chunks were more than a start        */
     double mean_start_s, usual_start_s, mean_ups; /* over workers: cv_elastic_pool     */
     double piece;    /* units of the first piece                                       */
     double wake_s;   /* asked to be woken then; below 0: not                           */

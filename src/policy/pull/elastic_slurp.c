@@ -14,6 +14,8 @@ static const double START_WORTH = 3, SHARE = 0.02;
 static const double CERTAIN_WORTH = 2;
 /* Workers are that unequal, if nobody has said. */
 static const double UNEQUAL = 30;
+/* Once measured, a speed may be off by so much. */
+static const double AS_MEASURED = 3;
 
 /* The next sizes wait for others than the test for this part of what it took. */
 static const double LINE_WAIT = 0.25;
@@ -43,7 +45,8 @@ static double size_of(const struct cv_turn *turn, uint32_t worker)
     struct cv_elastic *elastic = turn->elastic;
     const struct cleave_view *view = turn->view;
     const double speed_ups = cv_elastic_speed(elastic, worker);
-    const double h = fmax(view->unequal > 0 ? view->unequal : UNEQUAL, 1.5);
+    const double unequal = view->unequal > 0 ? view->unequal : UNEQUAL;
+    const double h = view->measured ? fmin(unequal, AS_MEASURED) : fmax(unequal, 1.5);
     const double start_s =
         cv_elastic_start(elastic, worker) + (elastic->lined ? elastic->late_s : 0);
     double share, size;

@@ -19,6 +19,7 @@ static void renew(const struct cv_turn *turn, struct cv_hand *hand)
                               .begun_s = turn->now_s,
                               .started_s = -1,
                               .from_s = -1,
+                              .prior = hand->prior,
                               .start_s = hand->start_s,
                               .pace_ups = hand->pace_ups,
                               .done = hand->done,
