@@ -16,7 +16,7 @@ static const double TEST_WINDOWS = 4;
 /* Each piece is so many times all before it. */
 static const double PIECE_GROWTH = 3;
 /* Commands that are started at once, and after how long as many again. */
-enum { FEW = 4 };
+enum { FEW = 16 };
 static const double MOMENT_S = 1e-3;
 /* The first pace is taken after this time; of what several pieces took, so much each may
  * have been the way to the worker and back. */
