@@ -158,6 +158,11 @@ static bool may_open(const struct execution *execution)
     for (uint32_t w = 0; w < staff->nworkers; w++)
         if (staff->host_of[w] != NULL || staff->absent[w])
             return false;
+    /* A command may read its mates first, to their end, and of an open chunk there is none yet:
+     * only who knows the command can tell. */
+    if (execution->asked->input.pairs != NULL &&
+        execution->asked->sharing.own_policy == NULL)
+        return false;
     return !execution->asked->persistent;
 }
 
