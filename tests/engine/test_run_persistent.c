@@ -473,7 +473,8 @@ static void test_second_try(void **state)
     assert_int_equal(ran.result->failed, 0);
     assert_int_equal(ran.result->retries, 1);
     assert_string_equal(ran.output, lines);
-    assert_int_equal(ran.starts, 3);
+    /* The one that ended is started again only if the other one leaves it something. */
+    assert_in_range(ran.starts, 2, 3);
     forget(&ran);
     free(lines);
 }
