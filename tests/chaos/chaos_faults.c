@@ -383,7 +383,8 @@ static void full_output(struct trial *trial)
 static void full_file(struct trial *trial)
 {
     with_output(trial);
-    trial->file_size = 1024 + chance_below(&trial->chance, 10000);
+    /* What it says goes to a file, too, and has to fit. */
+    trial->file_size = 8192 + chance_below(&trial->chance, 10000);
 }
 
 /* Anything may not fit: output, what waits for its turn, the journal, the job log. */

@@ -15,7 +15,7 @@ const char *const kind_names[KINDS] = { "lines",     "nul",      "csv",
 static const char begins[KINDS] = { 'L', 'N', 'C', '{', '>', '@', 'P', 'F', 'R' };
 
 const char HEADER[] = "Number,Text,Value\n";
-const char POISON[] = "poison";
+const char POISON[] = "P0ISON"; /* letters that come by chance are small */
 
 static void letters(struct bytes *bytes, const char *alphabet, size_t count,
                     struct chance *chance)
