@@ -433,8 +433,10 @@ void fault_add_another(struct trial *trial)
     struct job *job = &trial->job;
     static const char *const whats[] = { "flip", "cut", "drop", "noise" };
 
+    /* A worker that is stopped for good, behind a link that is cut: nobody can reach it. */
     if (!chance_one_in(&trial->chance, 4) || job->nhosts == 0 ||
-        job->link[0][0] != '\0' || job->work[0] != '\0')
+        job->link[0][0] != '\0' || job->work[0] != '\0' ||
+        (trial->sign == SIGSTOP && !(trial->wake_s > 0)))
         return;
     snprintf(job->link[0], WORD, "do=%s way=%s at=%u once=%s",
              whats[chance_below(&trial->chance, 4)],
