@@ -123,7 +123,8 @@ failures() {
     ranks "$1" 0 -q -i "$NUMBERS" -o "$BATS_TEST_TMPDIR/out" \
         -- sh -c '[ "$OMPI_COMM_WORLD_RANK$PMI_RANK" != 1 ] && tr 0-4 A-E'
     same
-    [[ $stderr == *": was rested: "*"succeeded elsewhere"* ]]
+    # Whether it is rested depends on whether it had a chunk before the others had done all.
+    [[ $stderr != *": bytes "* ]]
     # Without retries it is the work that has failed, not the job: no rank is left behind.
     ranks "$1" 1 -q -i "$NUMBERS" -o "$BATS_TEST_TMPDIR/out" --retries 1 \
         -- "$BATS_TEST_TMPDIR/flaky" "$BATS_TEST_TMPDIR/c" exit
