@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,15 +65,16 @@ static bool move_bytes(int fd, void *bytes, size_t length, bool out)
     return true;
 }
 
-/* The first frame between workers that has these flags is lost. */
-static bool loses;
-static uint16_t lost_flags;
+/* The first frame between workers that has these flags is lost; -1: none is. Threads that
+ * are under way look at it. */
+static atomic_int lost_flags = -1;
 
 static bool is_lost(const struct cv_frame_head *head)
 {
-    const bool lost = loses && head->flags == lost_flags;
+    const bool lost = head->flags == atomic_load(&lost_flags);
 
-    loses = loses && !lost;
+    if (lost)
+        atomic_store(&lost_flags, -1);
     return lost;
 }
 
@@ -596,10 +598,9 @@ static void a_partial_is_lost(void **state)
 
     (void)state;
     open_world(&world);
-    lost_flags = CV_FRAME_LAST;
-    loses = true;
+    atomic_store(&lost_flags, CV_FRAME_LAST);
     run_to_its_end(&world, "cat");
-    assert_false(loses);
+    assert_int_equal(atomic_load(&lost_flags), -1);
     expect_note(&world, "nothing came of a partial result for w.");
     close_world(&world);
 }
