@@ -43,25 +43,6 @@ void cv_open_report(struct world *world, const struct chunk *about, uint32_t wor
 
 /* --- the input -------------------------------------------------------------------------- */
 
-static bool has_all_come(const struct open_load *open)
-{
-    return !(open->arrived < open->units);
-}
-
-static bool take_range(struct open_load *open, struct chunk *chunk)
-{
-    if (open->hold > 0 && !has_all_come(open)) {
-        const double units = fmin(chunk->units, open->share);
-
-        if (open->free.count == 0 ||
-            open->free.items[0].end - open->free.items[0].begin < units)
-            return false;
-        chunk->units = units;
-    }
-    chunk->units = cv_free_ranges_take_first(&open->free, chunk->units, &chunk->begin);
-    return true;
-}
-
 void cv_open_serve(struct world *world)
 {
     struct open_load *open = cv_open_of(world);
@@ -70,10 +51,10 @@ void cv_open_serve(struct world *world)
         struct chunk *chunk = open->wishes.first;
         const double asked = chunk->units;
 
-        if (!take_range(open, chunk))
+        if (!cv_supply_take(&open->supply, &chunk->units, &chunk->begin))
             return;
         cv_line_leave(&open->wishes);
-        open->wished -= asked;
+        open->supply.wished -= asked;
         if (asked > 0 && !(chunk->units > 0)) { /* nothing was left for it */
             cv_open_report(world, chunk, chunk->worker, CLEAVE_SENT, 0, 0);
             cv_open_report(world, chunk, chunk->worker, CLEAVE_DONE, 0, 0);
@@ -82,31 +63,25 @@ void cv_open_serve(struct world *world)
             cv_load_send(world, chunk);
         }
     }
-    open->wished = 0;
+    open->supply.wished = 0;
 }
 
 static void input_ended(struct world *world, struct activity *activity,
                         struct cleave_event *out)
 {
     activity->start_s = activity->end_s;
-    cv_open_of(world)->ended = true;
+    cv_open_of(world)->supply.ended = true;
     out->kind = CLEAVE_ENDED;
     out->units = cv_open_left(world);
 }
 
 void cv_open_arrive(struct world *world)
 {
-    struct open_load *open = cv_open_of(world);
-    const double upto =
-        open->hold > 0 ? fmin(open->units, open->finished + open->hold) : open->units;
+    struct cv_supply *supply = &cv_open_of(world)->supply;
     struct activity *activity;
 
-    if (!(upto > open->arrived))
-        return;
-    cv_open_must(world, cv_free_ranges_reserve(&open->free));
-    cv_free_ranges_add(&open->free, open->arrived, upto);
-    open->arrived = upto;
-    if (!(open->hold > 0) || !has_all_come(open))
+    cv_open_must(world, cv_free_ranges_reserve(&supply->free));
+    if (!cv_supply_arrive(supply))
         return;
     activity = cv_load_activity(world, NULL);
     activity->at_once = true;
@@ -118,7 +93,5 @@ double cv_open_left(const struct world *world)
 {
     const struct open_load *open = cv_open_of(world);
 
-    if (open == NULL || (open->hold > 0 && !open->ended))
-        return INFINITY;
-    return fmax(0, cv_free_ranges_sum(&open->free) - open->wished);
+    return open != NULL ? cv_supply_left(&open->supply) : INFINITY;
 }

@@ -8,15 +8,12 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Less of a load than this part of it is nothing. */
-static const double GRAIN = 1e-12;
-
 void cv_open_send(struct world *world, struct chunk *chunk)
 {
     struct open_load *open = cv_open_of(world);
 
     cv_line_join(&open->wishes, chunk);
-    open->wished += chunk->units;
+    open->supply.wished += chunk->units;
     cv_open_serve(world);
 }
 
@@ -50,7 +47,7 @@ static void piece_arrived(struct world *world, struct chunk *piece,
     activity = reader->activity;
     reader->read = cv_reader_position(world, reader);
     reader->given += piece->units;
-    if (reader->end - reader->given <= open->free.grain)
+    if (reader->end - reader->given <= open->supply.free.grain)
         reader->given = reader->end;
     cv_reader_renew(world, reader);
     if (!reader->started) {
@@ -89,12 +86,12 @@ static double lengthen(struct world *world, struct reader *reader, double units)
     struct open_load *open = cv_open_of(world);
     double begin = 0, taken;
 
-    cv_open_must(world, cv_free_ranges_reserve(&open->free));
+    cv_open_must(world, cv_free_ranges_reserve(&open->supply.free));
     if (!reader->started && !(reader->end > reader->begin)) {
-        taken = cv_free_ranges_take_first(&open->free, units, &begin);
+        taken = cv_free_ranges_take_first(&open->supply.free, units, &begin);
         reader->begin = reader->end = reader->given = reader->read = begin;
     } else {
-        taken = cv_free_ranges_take_at(&open->free, units, reader->end);
+        taken = cv_free_ranges_take_at(&open->supply.free, units, reader->end);
     }
     reader->end += taken;
     if (taken > 0 && reader->stage == READS)
@@ -185,7 +182,7 @@ static void recall(struct world *world, struct reader *reader,
         const double read = cv_reader_position(world, reader);
 
         units = fmin(order->units, reader->end - read - open->command.ahead);
-        if (units < open->free.record)
+        if (units < open->supply.free.record)
             units = 0;
         else if (reader->stage == READS)
             reader->read = read;
@@ -193,10 +190,10 @@ static void recall(struct world *world, struct reader *reader,
     cv_open_report(world, reader->chunk, order->worker, CLEAVE_RECALLED, units, 0);
     if (!(units > 0))
         return;
-    cv_open_must(world, cv_free_ranges_reserve(&open->free));
-    cv_free_ranges_add(&open->free, reader->end - units, reader->end);
+    cv_open_must(world, cv_free_ranges_reserve(&open->supply.free));
+    cv_free_ranges_add(&open->supply.free, reader->end - units, reader->end);
     reader->end -= units;
-    if (reader->end - reader->begin <= open->free.grain)
+    if (reader->end - reader->begin <= open->supply.free.grain)
         reader->end = reader->begin;
     reader->given = reader->end;
     shorten(world, reader);
@@ -234,11 +231,11 @@ void cv_open_begin(struct world *world, const struct cv_wire_message *run,
                    void (*next)(struct world *world, uint32_t worker))
 {
     struct load *load = world->state;
-    const uint32_t n = world->told.nodes, parts = n + 1 + n / 4; /* as in a real run */
+    const uint32_t n = world->told.nodes;
     struct open_load *open;
 
     if (load->open != NULL) {
-        cv_free_ranges_done(&load->open->free);
+        cv_free_ranges_done(&load->open->supply.free);
         free(load->open->readers);
         free(load->open);
         load->open = NULL;
@@ -248,10 +245,7 @@ void cv_open_begin(struct world *world, const struct cv_wire_message *run,
     open = load->open = cv_world_take(world, 1, sizeof *open);
     open->readers = cv_world_take(world, n, sizeof *open->readers);
     open->command = run->command;
-    open->units = run->units;
-    open->hold = run->hold;
-    open->share = run->hold / parts;
     open->next = next;
-    cv_free_ranges_clear(&open->free, GRAIN * run->units, run->command.record);
+    cv_supply_begin(&open->supply, run->units, run->hold, n, run->command.record);
     cv_open_arrive(world);
 }

@@ -5,7 +5,7 @@
  * load_open.c what orders do to them. */
 #ifndef CV_LOAD_READER_H
 #define CV_LOAD_READER_H
-#include "engine/free_ranges.h"
+#include "engine/supply.h"
 #include "simgrid/load_lines.h"
 
 /* What a command does: it waits, starts up, reads, or works after that. */
@@ -25,10 +25,8 @@ struct reader {
 struct open_load {
     struct cv_command_model command;
     struct reader *readers; /* owned: by worker */
-    struct cv_free_ranges free;
-    double units, hold, share, arrived, finished, wished;
-    bool ended;
-    struct line wishes;
+    struct cv_supply supply;
+    struct line wishes; /* chunks that wait for their part of a stream */
     void (*next)(struct world *world, uint32_t worker);
 };
 

@@ -12,32 +12,7 @@
 #include "base/fail.h"
 #include "sim/load/native_queues.h"
 
-/* Less of a load than this part of it is nothing. */
-static const double GRAIN = 1e-12;
-
 /* --- the input -------------------------------------------------------------------------- */
-
-static bool has_all_come(const struct native *native)
-{
-    return !(native->open->arrived < native->run->units);
-}
-
-/* Take the range of a chunk. Returns false while a stream has to go on first. */
-static bool take_range(struct native *native, struct chunk *chunk)
-{
-    struct native_open *open = native->open;
-
-    if (open->stream && !has_all_come(native)) {
-        const double units = fmin(chunk->units, open->share);
-
-        if (open->free.count == 0 ||
-            open->free.items[0].end - open->free.items[0].begin < units)
-            return false;
-        chunk->units = units;
-    }
-    chunk->units = cv_free_ranges_take_first(&open->free, chunk->units, &chunk->begin);
-    return true;
-}
 
 /* One for which nothing was left is over at once. There is room to report it. */
 static void give_nothing(struct native *native, uint32_t index)
@@ -62,46 +37,34 @@ static void serve(struct native *native)
 
     while (open->wishes.first != NONE) {
         const uint32_t index = open->wishes.first;
-        const double asked = native->chunks[index].units;
+        struct chunk *chunk = &native->chunks[index];
+        const double asked = chunk->units;
 
-        if (!take_range(native, &native->chunks[index]))
+        if (!cv_supply_take(&open->supply, &chunk->units, &chunk->begin))
             return;
-        open->wishes.first = native->chunks[index].next;
+        open->wishes.first = chunk->next;
         open->nwishes--;
-        open->wished -= asked;
-        if (asked > 0 && !(native->chunks[index].units > 0))
+        open->supply.wished -= asked;
+        if (asked > 0 && !(chunk->units > 0))
             give_nothing(native, index);
         else
-            join_queue(native, native->queue_each ? native->chunks[index].worker : 0,
-                       index);
+            join_queue(native, native->queue_each ? chunk->worker : 0, index);
     }
-    open->wished = 0;
+    open->supply.wished = 0;
 }
 
 /* More of a stream comes as chunks are done. */
 static void arrive(struct native *native)
 {
-    struct native_open *open = native->open;
-    const double upto = open->stream
-                            ? fmin(native->run->units, open->finished + native->run->hold)
-                            : native->run->units;
-
-    if (!(upto > open->arrived))
-        return;
-    cv_free_ranges_add(&open->free, open->arrived, upto);
-    open->arrived = upto;
-    if (open->stream && has_all_come(native))
+    if (cv_supply_arrive(&native->open->supply))
         end_at(native, native->now_s, ENDS_STREAM, 0);
 }
 
 double cv_native_left(const void *engine)
 {
     const struct native *native = engine;
-    const struct native_open *open = native->open;
 
-    if (open->stream && !open->ended)
-        return INFINITY;
-    return fmax(0, cv_free_ranges_sum(&open->free) - open->wished);
+    return cv_supply_left(&native->open->supply);
 }
 
 /* --- a run ------------------------------------------------------------------------------ */
@@ -109,7 +72,7 @@ double cv_native_left(const void *engine)
 enum cleave_status cv_native_open_begin(struct native *native, struct cleave_error *err)
 {
     struct native_open *open = native->kept_open;
-    const uint32_t n = native->nworkers, parts = n + 1 + n / 4; /* as in a real run */
+    const uint32_t n = native->nworkers;
 
     native->open = NULL;
     if (native->run->command == NULL)
@@ -123,14 +86,11 @@ enum cleave_status cv_native_open_begin(struct native *native, struct cleave_err
     }
     native->open = open;
     open->command = native->run->command;
-    open->arrived = open->finished = open->wished = 0;
     open->nwishes = 0;
     open->wishes = (struct queue){ NONE, NONE };
-    open->stream = native->run->hold > 0;
-    open->ended = false;
-    open->share = native->run->hold / parts;
-    cv_free_ranges_clear(&open->free, GRAIN * native->run->units, open->command->record);
-    if (!cv_free_ranges_reserve(&open->free))
+    cv_supply_begin(&open->supply, native->run->units, native->run->hold, n,
+                    open->command->record);
+    if (!cv_free_ranges_reserve(&open->supply.free))
         return cv_fail_memory(err, "the simulator");
     arrive(native);
     return CLEAVE_OK;
@@ -142,7 +102,7 @@ void cv_native_open_done(struct native *native)
 
     if (open == NULL)
         return;
-    cv_free_ranges_done(&open->free);
+    cv_free_ranges_done(&open->supply.free);
     free(open->processes);
     free(open);
 }
@@ -161,7 +121,7 @@ void cv_native_open_send(struct native *native, uint32_t index)
         native->chunks[open->wishes.last].next = index;
     open->wishes.last = index;
     open->nwishes++;
-    open->wished += chunk->units;
+    open->supply.wished += chunk->units;
     serve(native);
 }
 
@@ -221,10 +181,10 @@ static double lengthen(struct native *native, uint32_t worker, double units)
 
     cv_native_process_catch_up(native, worker);
     if (!process->started && !(process->end > process->begin)) {
-        taken = cv_free_ranges_take_first(&native->open->free, units, &begin);
+        taken = cv_free_ranges_take_first(&native->open->supply.free, units, &begin);
         process->begin = process->end = process->given = process->read = begin;
     } else {
-        taken = cv_free_ranges_take_at(&native->open->free, units, process->end);
+        taken = cv_free_ranges_take_at(&native->open->supply.free, units, process->end);
     }
     process->end += taken;
     if (taken > 0)
@@ -274,15 +234,16 @@ static void recall(struct native *native, const struct cleave_order *order)
         cv_native_process_catch_up(native, order->worker);
         recalled.units = fmin(order->units, process->end - process->read -
                                                 native->open->command->ahead);
-        if (recalled.units < native->open->free.record)
+        if (recalled.units < native->open->supply.free.record)
             recalled.units = 0;
     }
     report(native, order, &recalled);
     if (!(recalled.units > 0))
         return;
-    cv_free_ranges_add(&native->open->free, process->end - recalled.units, process->end);
+    cv_free_ranges_add(&native->open->supply.free, process->end - recalled.units,
+                       process->end);
     process->end -= recalled.units;
-    if (process->end - process->begin <= native->open->free.grain)
+    if (process->end - process->begin <= native->open->supply.free.grain)
         process->end = process->begin; /* but for rounding */
     process->given = process->end;
     cv_native_process_plan(native, order->worker);
@@ -329,14 +290,14 @@ void cv_native_open_arrived(struct native *native, const struct chunk *piece,
 
 void cv_native_open_finished(struct native *native, double units)
 {
-    native->open->finished += units;
+    native->open->supply.finished += units;
     arrive(native);
     serve(native);
 }
 
 void cv_native_open_ended(struct native *native, struct cleave_event *out)
 {
-    native->open->ended = true;
+    native->open->supply.ended = true;
     *out = (struct cleave_event){ .kind = CLEAVE_ENDED,
                                   .units = cv_native_left(native),
                                   .start_s = native->now_s,
@@ -353,7 +314,7 @@ enum cleave_status cv_native_open_room(struct native *native, struct cleave_erro
                                                   2 * (size_t)native->nworkers +
                                                   2 * open->nwishes + 8) ||
         !cv_native_report_room(native, 2 * open->nwishes + 4) ||
-        !cv_free_ranges_reserve(&open->free))
+        !cv_free_ranges_reserve(&open->supply.free))
         return cv_fail_memory(err, "the events of a run");
     return CLEAVE_OK;
 }

@@ -6,7 +6,7 @@
  * has at most one event in the heap; one whose key it does not know any more is stale. */
 #ifndef CV_NATIVE_OPEN_H
 #define CV_NATIVE_OPEN_H
-#include "engine/free_ranges.h"
+#include "engine/supply.h"
 #include "sim/load/native_parts.h"
 
 /* What a worker's command does. */
@@ -27,14 +27,9 @@ struct process {
 struct native_open {
     const struct cv_command_model *command; /* borrowed */
     struct process *processes;              /* owned: by worker                         */
-    struct cv_free_ranges free;
-    double arrived;      /* of the load so much has been there                          */
-    double finished;     /* so much of it is done                                       */
-    double share;        /* of a stream: the largest chunk that is sent                 */
-    bool stream, ended;  /* ended: that has been told                                   */
+    struct cv_supply supply;
     struct queue wishes; /* chunks that wait for their part of a stream                 */
     size_t nwishes;
-    double wished; /* units of them                                                     */
 };
 
 /* --- processes: native_process.c -------------------------------------------------------- */
