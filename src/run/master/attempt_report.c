@@ -1,8 +1,11 @@
 /* attempt_report.c -- what the user is told of commands. SPDX-License-Identifier: MIT */
 #include "run/master/attempt_report.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <time.h>
+
+#include "base/fail.h"
 
 void cv_attempt_report(const struct cleave_execution *asked, const char *worker,
                        const struct cv_errand *errand, enum cv_slot_end end,
@@ -36,68 +39,63 @@ void cv_attempt_report(const struct cleave_execution *asked, const char *worker,
         });
 }
 
-void cv_note_silent(const struct cleave_execution *asked, const char *worker)
+static void tell(const struct cleave_execution *asked, const char *format, ...)
+    CV_PRINTF(2, 3);
+static void tell(const struct cleave_execution *asked, const char *format, ...)
 {
     char text[600];
+    va_list words;
 
     if (asked->tell.note == NULL)
         return;
-    snprintf(text, sizeof text,
-             "%s: no answer to the first chunk yet: is '%s' made to be persistent?",
-             worker, asked->command[0]);
+    va_start(words, format);
+    vsnprintf(text, sizeof text, format, words);
+    va_end(words);
     asked->tell.note(asked->tell.context, text);
+}
+
+void cv_note_silent(const struct cleave_execution *asked, const char *worker)
+{
+    tell(asked, "%s: no answer to the first chunk yet: is '%s' made to be persistent?",
+         worker, asked->command[0]);
 }
 
 void cv_note_held(const struct cleave_execution *asked, const char *worker)
 {
-    char text[600];
-
-    if (asked->tell.note == NULL)
-        return;
-    snprintf(
-        text, sizeof text,
-        "%s: the command has ended, but processes that it started hold its output or "
-        "input: waiting for them, as a shell would; --timeout limits it",
-        worker);
-    asked->tell.note(asked->tell.context, text);
+    tell(asked,
+         "%s: the command has ended, but processes that it started hold its output or "
+         "input: waiting for them, as a shell would; --timeout limits it",
+         worker);
 }
 
 void cv_note_bad_end(const struct cleave_execution *asked, const char *worker,
                      const struct cv_slot *slot)
 {
-    char text[600], how[64];
+    char how[64];
 
-    if (asked->tell.note == NULL)
-        return;
     cv_slot_describe_end(slot, how, sizeof how);
-    snprintf(text, sizeof text, "%s: the command %s after its last chunk", worker, how);
-    asked->tell.note(asked->tell.context, text);
+    tell(asked, "%s: the command %s after its last chunk", worker, how);
 }
 
 void cv_note_refuted(const struct cleave_execution *asked, const char *name,
                      const struct cv_standing *standing)
 {
-    char text[600], reason[200];
+    char reason[200];
 
-    if (asked->tell.note == NULL)
-        return;
     cv_trust_reason(standing, reason, sizeof reason);
-    snprintf(text, sizeof text, "%.200s: left out: %s", name, reason);
-    asked->tell.note(asked->tell.context, text);
+    tell(asked, "%.200s: left out: %s", name, reason);
 }
 
 void cv_note_rests(const struct cleave_execution *asked, const struct cv_staff *staff)
 {
-    char text[600], reason[200];
+    char reason[200];
 
-    for (uint32_t p = 0; p < staff->trust.count && asked->tell.note != NULL; p++) {
+    for (uint32_t p = 0; p < staff->trust.count; p++) {
         const struct cv_standing *at = &staff->trust.items[p];
 
         if (at->rests == 0 || at->out)
             continue;
         cv_trust_reason(at, reason, sizeof reason);
-        snprintf(text, sizeof text, "%.200s: was rested: %s",
-                 cv_staff_party_name(staff, p), reason);
-        asked->tell.note(asked->tell.context, text);
+        tell(asked, "%.200s: was rested: %s", cv_staff_party_name(staff, p), reason);
     }
 }
