@@ -398,6 +398,16 @@ static void tell_sent(struct cv_real_run *run, struct cv_errand *errand,
                                         .units = (double)(piece->end - piece->begin) });
 }
 
+/* Start its command; a piece that does not travel is there. */
+static enum cleave_status start(struct cv_real_run *run, struct cv_errand *errand,
+                                const struct cv_piece *piece, struct cleave_error *err)
+{
+    CV_TRY(cv_slot_start(&errand->slot, piece, err));
+    if (!cv_slot_travels(&errand->slot) && !errand->told && !errand->quiet)
+        tell_sent(run, errand, piece);
+    return CLEAVE_OK;
+}
+
 enum cleave_status cv_chunks_begin(struct cv_real_run *run, struct cv_errand *errand,
                                    uint32_t owner, const struct cv_want *want,
                                    const struct cv_piece *piece, struct cleave_error *err)
@@ -420,8 +430,23 @@ enum cleave_status cv_chunks_begin(struct cv_real_run *run, struct cv_errand *er
         cv_open_chunks_begun(run, errand);
         return CLEAVE_OK;
     }
-    CV_TRY(cv_slot_start(&errand->slot, piece, err));
-    if (!cv_slot_travels(&errand->slot) && !errand->told && !errand->quiet)
-        tell_sent(run, errand, piece);
-    return CLEAVE_OK;
+    return start(run, errand, piece, err);
+}
+
+enum cleave_status cv_chunks_begin_again(struct cv_real_run *run,
+                                         struct cv_errand *errand,
+                                         const struct cv_again *again,
+                                         struct cleave_error *err)
+{
+    errand->owner = again->owner;
+    errand->chunk = again->chunk;
+    errand->told = again->told;
+    errand->quiet = again->quiet;
+    errand->alone = again->alone;
+    errand->attempt = again->attempt;
+    errand->began_s = again->began_s;
+    errand->past = again->past;
+    errand->opened = errand->closes = false; /* all of it is there */
+    errand->due = 0;
+    return start(run, errand, &again->piece, err);
 }

@@ -12,5 +12,10 @@ enum cleave_status cv_chunks_begin(struct cv_real_run *run, struct cv_errand *er
                                    uint32_t owner, const struct cv_want *want,
                                    const struct cv_piece *piece,
                                    struct cleave_error *err);
+/* The same for one that failed, or half of one, and is still under way in the books. */
+enum cleave_status cv_chunks_begin_again(struct cv_real_run *run,
+                                         struct cv_errand *errand,
+                                         const struct cv_again *again,
+                                         struct cleave_error *err);
 
 #endif

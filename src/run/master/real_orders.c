@@ -42,33 +42,6 @@ static bool may_begin(const struct cv_real_run *run, uint32_t worker)
 
 /* --- what failed, before all that is new --------------------------------------------------- */
 
-static enum cleave_status begin_again(struct cv_real_run *run, struct cv_errand *errand,
-                                      const struct cv_again *again,
-                                      struct cleave_error *err)
-{
-    errand->owner = again->owner;
-    errand->chunk = again->chunk;
-    errand->told = again->told;
-    errand->quiet = again->quiet;
-    errand->alone = again->alone;
-    errand->attempt = again->attempt;
-    errand->began_s = again->began_s;
-    errand->past = again->past;
-    errand->opened = errand->closes = false; /* all of it is there */
-    errand->due = 0;
-    CV_TRY(cv_slot_start(&errand->slot, &again->piece, err));
-    if (cv_slot_travels(&errand->slot) || errand->told || errand->quiet)
-        return CLEAVE_OK;
-    errand->told = true;
-    cv_news_tell(&run->news,
-                 (struct cleave_event){
-                     .kind = CLEAVE_SENT,
-                     .worker = errand->owner,
-                     .chunk = errand->chunk,
-                     .units = (double)(again->piece.end - again->piece.begin) });
-    return CLEAVE_OK;
-}
-
 /* Whether a party that may be bad has to wait, for others to try what it failed with or for
  * the one chunk it may have. */
 static bool has_to_wait(const struct cv_real_run *run, uint32_t party)
@@ -145,7 +118,7 @@ static enum cleave_status do_again(struct cv_real_run *run, struct cleave_error 
             continue;
         }
         again = cv_agains_take(&run->agains, i);
-        CV_TRY(begin_again(run, find_errand(run, (uint32_t)w), &again, err));
+        CV_TRY(cv_chunks_begin_again(run, find_errand(run, (uint32_t)w), &again, err));
         if (find_errand(run, (uint32_t)w) == NULL)
             run->candidates[w].can = CV_CAN_LATER;
     }
@@ -168,7 +141,8 @@ enum cleave_status cv_orders_alone(struct cv_real_run *run, struct cleave_error 
     if (w == SIZE_MAX)
         return CLEAVE_OK;
     again = cv_agains_take(agains, i);
-    return begin_again(run, cv_desks_free(&run->desks, (uint32_t)w), &again, err);
+    return cv_chunks_begin_again(run, cv_desks_free(&run->desks, (uint32_t)w), &again,
+                                 err);
 }
 
 /* --- orders -------------------------------------------------------------------------------- */
