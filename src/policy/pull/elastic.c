@@ -22,7 +22,8 @@ enum cleave_status cv_elastic_begin(struct cv_elastic *elastic,
 
     elastic->n = view->nworkers;
     elastic->hands = cv_array(setup->arena, view->nworkers, sizeof *elastic->hands);
-    if (elastic->hands == NULL)
+    elastic->ready = cv_array(setup->arena, view->nworkers, sizeof *elastic->ready);
+    if (elastic->hands == NULL || elastic->ready == NULL)
         return cv_fail_memory(err, "what is learnt");
     for (uint32_t w = 0; w < view->nworkers; w++)
         measured = measured && !cv_is_vacant(&view->workers[w]);

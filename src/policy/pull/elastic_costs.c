@@ -196,40 +196,24 @@ double cv_elastic_rest(const struct cv_elastic *elastic, uint32_t worker, double
 
 double cv_elastic_end(struct cv_elastic *elastic, double units, double now_s)
 {
-    double end_s = INFINITY, before_s;
-
     for (uint32_t w = 0; w < elastic->n; w++) {
-        struct cv_hand *hand = &elastic->hands[w];
+        const struct cv_hand *hand = &elastic->hands[w];
+        struct cv_ready *ready = &elastic->ready[w];
 
+        ready->speed_ups = cv_elastic_speed(elastic, w);
         if (cv_hand_is_out(hand))
-            hand->ready_s = INFINITY;
+            ready->in_s = INFINITY;
         else if (hand->held)
-            hand->ready_s = elastic->late_s;
+            ready->in_s = elastic->late_s;
         else if (w == elastic->goes_on)
-            hand->ready_s = cv_elastic_rest(elastic, w, now_s);
+            ready->in_s = cv_elastic_rest(elastic, w, now_s);
         else if (cv_hand_is_free(hand))
-            hand->ready_s = cv_elastic_ready_in(elastic, w, now_s);
+            ready->in_s = cv_elastic_ready_in(elastic, w, now_s);
         else
-            hand->ready_s = cv_elastic_rest(elastic, w, now_s) +
-                            cv_elastic_start(elastic, w) + elastic->late_s;
+            ready->in_s = cv_elastic_rest(elastic, w, now_s) +
+                          cv_elastic_start(elastic, w) + elastic->late_s;
     }
-    do {
-        double speed = 0, sum = units;
-
-        before_s = end_s;
-        for (uint32_t w = 0; w < elastic->n; w++) {
-            const struct cv_hand *hand = &elastic->hands[w];
-
-            if (hand->ready_s < before_s) {
-                const double speed_ups = cv_elastic_speed(elastic, w);
-
-                speed += speed_ups;
-                sum += speed_ups * hand->ready_s;
-            }
-        }
-        end_s = speed > 0 ? sum / speed : INFINITY;
-    } while (end_s < before_s && isfinite(end_s));
-    return end_s;
+    return cv_end_together(elastic->ready, elastic->n, units);
 }
 
 /* --- lines -------------------------------------------------------------------------------- */

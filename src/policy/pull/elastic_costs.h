@@ -7,6 +7,7 @@
 #ifndef CV_ELASTIC_COSTS_H
 #define CV_ELASTIC_COSTS_H
 #include "policy/kit/setup.h"
+#include "policy/pull/end_together.h"
 
 enum { CV_NOBODY = UINT32_MAX };
 
@@ -45,7 +46,6 @@ struct cv_hand {
     double done, took_s; /* units of the last chunk that ended, time since it read   */
     double after_s;      /* ... of that after it had read the end                    */
     struct cv_post small, large; /* two sizes; equal if only one is known             */
-    double ready_s; /* scratch of cv_elastic_end                                */
     double due;     /* asked to be extended by so much                          */
     uint32_t lost;  /* chunks lost, one after the other                         */
     bool own;       /* the pace is that of the command, not of the pipe         */
@@ -61,6 +61,7 @@ struct cv_hand {
 struct cv_elastic {
     double first, least, most, growth, parts; /* the parameters of learn             */
     struct cv_hand *hands;
+    struct cv_ready *ready; /* of all, as cv_elastic_end has found it last            */
     uint32_t n;       /* places                                                         */
     uint32_t present; /* workers that are there                                         */
     enum cv_command kind;
@@ -127,7 +128,7 @@ double cv_elastic_read(const struct cv_elastic *elastic, uint32_t worker, double
 double cv_elastic_ready_in(const struct cv_elastic *elastic, uint32_t worker,
                            double now_s);
 double cv_elastic_rest(const struct cv_elastic *elastic, uint32_t worker, double now_s);
-/* In how many seconds all could end together, if `units` are left; sets ready_s of all. */
+/* In how many seconds all could end together, if `units` are left; sets `ready`. */
 double cv_elastic_end(struct cv_elastic *elastic, double units, double now_s);
 
 /* A chunk is done: `after_s` of `took_s` came after it had read the end. */

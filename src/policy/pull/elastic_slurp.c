@@ -58,7 +58,7 @@ static double size_of(const struct cv_turn *turn, uint32_t worker)
         return fmin(cv_elastic_share(elastic, view), fmax(size, 16 * elastic->piece));
     }
     share = speed_ups * (cv_elastic_end(elastic, view->units_left, turn->now_s) -
-                         elastic->hands[worker].ready_s);
+                         elastic->ready[worker].in_s);
     if (!(share > 0))
         return 0;
     size = fmax(share / elastic->parts, fmin(share, START_WORTH * start_s * speed_ups));

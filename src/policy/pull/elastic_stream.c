@@ -33,7 +33,7 @@ static double range_of(const struct cv_turn *turn, uint32_t worker, double end_s
                : isfinite(share)                ? share
                                  : fmax(fmax(worth, WINDOWS * view->ahead), 1);
     range = isfinite(end_s) && speed_ups > 0
-                ? speed_ups * (end_s - elastic->hands[worker].ready_s)
+                ? speed_ups * (end_s - elastic->ready[worker].in_s)
                 : view->units_left / elastic->present;
     return fmax(0, fmin(range,
                         fmax(worth, fmax(share * LEAST_PART, WINDOWS * view->ahead))));

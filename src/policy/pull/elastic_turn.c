@@ -27,7 +27,6 @@ static void renew(const struct cv_turn *turn, struct cv_hand *hand)
                               .after_s = hand->after_s,
                               .small = hand->small,
                               .large = hand->large,
-                              .ready_s = hand->ready_s,
                               .lost = hand->lost,
                               .own = hand->own };
 }

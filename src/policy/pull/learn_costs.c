@@ -16,7 +16,8 @@ enum cleave_status cv_known_init(struct cv_known *known, const struct cleave_vie
     known->workers = cv_array(setup->arena, view->nworkers, sizeof *known->workers);
     known->by_bandwidth =
         cv_array(setup->arena, view->nworkers, sizeof *known->by_bandwidth);
-    if (known->workers == NULL || known->by_bandwidth == NULL)
+    known->ready = cv_array(setup->arena, view->nworkers, sizeof *known->ready);
+    if (known->workers == NULL || known->by_bandwidth == NULL || known->ready == NULL)
         return cv_fail_memory(err, "what is learnt");
     for (uint32_t w = 0; w < view->nworkers; w++)
         known->by_bandwidth[w] = w;
@@ -249,25 +250,14 @@ double cv_ready_in(const struct cv_known *known, const struct cv_seen *seen, dou
 double cv_time_left(const struct cv_known *known, const struct cleave_view *view,
                     double now_s)
 {
-    double end_s = INFINITY, before_s;
-
     if (isinf(view->units_left))
         return INFINITY;
-    do {
-        double speed = 0, sum = view->units_left;
+    for (uint32_t w = 0; w < view->nworkers; w++) {
+        const struct cv_seen *seen = &known->workers[w];
 
-        before_s = end_s;
-        for (uint32_t w = 0; w < view->nworkers; w++) {
-            const struct cv_seen *seen = &known->workers[w];
-            const double ready_s =
-                cv_is_out(seen) ? INFINITY : cv_ready_in(known, seen, now_s);
-
-            if (ready_s < before_s) {
-                speed += seen->effective_ups;
-                sum += seen->effective_ups * ready_s;
-            }
-        }
-        end_s = speed > 0 ? sum / speed : INFINITY;
-    } while (end_s < before_s && isfinite(end_s));
-    return end_s;
+        known->ready[w].in_s =
+            cv_is_out(seen) ? INFINITY : cv_ready_in(known, seen, now_s);
+        known->ready[w].speed_ups = seen->effective_ups;
+    }
+    return cv_end_together(known->ready, view->nworkers, view->units_left);
 }

@@ -7,6 +7,7 @@
 #define CV_LEARN_COSTS_H
 #include "policy/kit/fit.h"
 #include "policy/kit/setup.h"
+#include "policy/pull/end_together.h"
 
 /* Chunks a worker may hold, and those it may lose one after the other before it is left
  * out. */
@@ -28,6 +29,7 @@ struct cv_seen {
 struct cv_known {
     struct cv_seen *workers;
     uint32_t *by_bandwidth; /* widest first                                           */
+    struct cv_ready *ready; /* scratch of cv_time_left                                */
     double port_use;        /* part of a shared port that full speed takes            */
     double latency_s;       /* mean over workers that are sure of it; below 0: none   */
     double speed_ups;       /* mean over known workers; 0: none                       */
