@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "io/json_out.h" /* how deep JSON goes */
 
 enum field {
     EVENT,

@@ -118,12 +118,8 @@ static void write_event(struct cv_json *json, const struct cleave_entry *entry,
     cv_json_close(json);
 }
 
-static void write_order(struct cv_json *json, const struct cleave_order *order,
-                        const struct cast *cast)
+void cv_trace_order_fields(struct cv_json *json, const struct cleave_order *order)
 {
-    cv_json_object(json);
-    put_text(json, "order", cv_trace_order_name(order->kind));
-    put_worker(json, cast, order->worker);
     switch (order->kind) {
     case CLEAVE_SEND:
     case CLEAVE_OPEN:
@@ -144,6 +140,15 @@ static void write_order(struct cv_json *json, const struct cleave_order *order,
     case CLEAVE_LOOK:
         break;
     }
+}
+
+static void write_order(struct cv_json *json, const struct cleave_order *order,
+                        const struct cast *cast)
+{
+    cv_json_object(json);
+    put_text(json, "order", cv_trace_order_name(order->kind));
+    put_worker(json, cast, order->worker);
+    cv_trace_order_fields(json, order);
     cv_json_end(json);
     cv_json_close(json);
 }

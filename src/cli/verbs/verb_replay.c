@@ -154,15 +154,7 @@ static void put_order(struct cv_json *json, const char *key,
         cv_json_text(json, header->names[order->worker]);
     else
         cv_json_count(json, order->worker);
-    if (order->kind == CLEAVE_SEND || order->kind == CLEAVE_RECALL ||
-        order->kind == CLEAVE_OPEN || order->kind == CLEAVE_EXTEND)
-        put_number(json, "units", order->units);
-    if (order->kind == CLEAVE_COMBINE)
-        put_count(json, "peer", order->peer);
-    if (order->kind == CLEAVE_RETURN)
-        put_count(json, "chunk", order->chunk);
-    if (order->kind == CLEAVE_WAKE_AT)
-        put_number(json, "time", order->time_s);
+    cv_trace_order_fields(json, order);
     cv_json_end(json);
 }
 
