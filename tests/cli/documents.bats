@@ -197,7 +197,7 @@ END
                 return 1
             }
         done
-        grep -q "^ \* \{3\}.*\<$name\>" src/run/input/split.h || {
+        grep -q "^ \* \{3\}.*\<$name\>" src/run/split/split.h || {
             echo "split.h does not define $name"
             return 1
         }

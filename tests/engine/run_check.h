@@ -12,7 +12,7 @@
 
 #include <cleave/platform.h>
 #include "base/random.h"
-#include "run/input/split.h"
+#include "run/split/split.h"
 
 /* A call whose last argument is &err must succeed. */
 #define assert_ok(call)                                        \

@@ -6,8 +6,8 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "run/input/split_kind.h"
-#include "run/input/split_mask.h"
+#include "run/split/split_kind.h"
+#include "run/split/split_mask.h"
 #include "split_check.h"
 
 static struct cv_splitter *parse(const char *text)

@@ -8,7 +8,7 @@
 #include <string.h>
 #include "cli/kit/output.h"
 #include "cli/kit/trace_output.h"
-#include "run/input/split.h"
+#include "run/split/split.h"
 
 #define FIELD(name) offsetof(struct cv_run_options, name)
 

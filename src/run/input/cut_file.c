@@ -3,7 +3,7 @@
 
 #include "base/arena.h"
 #include "base/fail.h"
-#include "run/input/split_kind.h"
+#include "run/split/split_kind.h"
 
 enum {
     BLOCK = 128 * 1024,   /* read at a time by a count  */

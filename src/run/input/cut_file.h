@@ -6,7 +6,7 @@
  * of cuts and their order, as the boundaries found on the way are remembered. */
 #ifndef CV_CUT_FILE_H
 #define CV_CUT_FILE_H
-#include "run/input/split.h"
+#include "run/split/split.h"
 #include "run/kit/part.h"
 
 struct cv_walk;

@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "run/input/split_kind.h"
+#include "run/split/split_kind.h"
 
 enum {
     ENOUGH = 8,        /* records after which a walk is trusted */

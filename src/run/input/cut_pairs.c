@@ -9,7 +9,7 @@
 #include "base/arena.h"
 #include "base/fail.h"
 #include "base/text.h"
-#include "run/input/split_kind.h"
+#include "run/split/split_kind.h"
 
 enum { GRAIN = 1 << 20, CUTS_MOST = 1 << 14 };
 

@@ -10,7 +10,7 @@
 #include "base/arena.h"
 #include "base/fail.h"
 #include "run/input/cut_file.h"
-#include "run/input/split_kind.h"
+#include "run/split/split_kind.h"
 
 enum {
     NEAR = 4096,        /* read at first around a cut */

@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "base/fail.h"
 #include "run/input/source_inner.h"
-#include "run/input/split_kind.h"
+#include "run/split/split_kind.h"
 
 /* --- opening ---------------------------------------------------------------------------- */
 

@@ -23,7 +23,7 @@
 #include "run/kit/content_hash.h"
 #include "run/kit/part.h"
 #include "run/kit/range_set.h"
-#include "run/input/split.h"
+#include "run/split/split.h"
 
 struct cv_source;
 

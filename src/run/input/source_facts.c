@@ -7,7 +7,7 @@
 
 #include "base/fail.h"
 #include "run/input/source_inner.h"
-#include "run/input/split_kind.h"
+#include "run/split/split_kind.h"
 
 double cv_source_total(const struct cv_source *source)
 {

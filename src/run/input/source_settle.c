@@ -10,7 +10,7 @@
 
 #include "base/fail.h"
 #include "run/input/magic.h"
-#include "run/input/split_kind.h"
+#include "run/split/split_kind.h"
 
 /* Least bytes between marks. A walk over as many takes some 30 microseconds. */
 enum { GRAIN = 64 * 1024 };

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
-#include "run/input/split_kind.h"
+#include "run/split/split_kind.h"
 
 enum {
     READ_MOST = 4 << 20, /* by one call                                       */

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "run/input/magic.h"
 #include "run/input/source_inner.h"
-#include "run/input/split_kind.h"
+#include "run/split/split_kind.h"
 
 /* --- text ---------------------------------------------------------------------------------- */
 

@@ -1,12 +1,12 @@
 /* split_parse.c -- splitters by name. SPDX-License-Identifier: MIT */
-#include "run/input/split.h"
+#include "run/split/split.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/fail.h"
 #include "base/text.h"
-#include "run/input/split_kind.h"
+#include "run/split/split_kind.h"
 
 static const struct cv_split_kind *const kinds[] = {
 #define X(name) &cv_split_##name,

@@ -1,5 +1,5 @@
 /* split_walk.c -- walks over records, and records counted. SPDX-License-Identifier: MIT */
-#include "run/input/split_kind.h"
+#include "run/split/split_kind.h"
 
 void cv_walk_init(struct cv_walk *walk, uint64_t offset)
 {

@@ -4,7 +4,7 @@
  * lines of quality with as many bytes as the sequence. A line of quality may well begin
  * with @ or +; a line of sequence cannot, which is what betrays a walk that began at the
  * wrong @ (cut_near.c). */
-#include "run/input/split_kind.h"
+#include "run/split/split_kind.h"
 
 #include <inttypes.h>
 #include <string.h>

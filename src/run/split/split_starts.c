@@ -1,6 +1,6 @@
 /* split_starts.c -- records that start with a line of some look: fasta, paragraph.
  * SPDX-License-Identifier: MIT */
-#include "run/input/split_kind.h"
+#include "run/split/split_kind.h"
 
 #include <string.h>
 

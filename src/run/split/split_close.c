@@ -2,7 +2,7 @@
  *
  * A file boundary is a record boundary. Who reads one file behind the other sees none
  * there, though, if the last record of the first is not ended: `y` and `z` are `yz`. */
-#include "run/input/split_kind.h"
+#include "run/split/split_kind.h"
 
 /* Whether the last line, which has its newline, is empty. */
 static bool ends_empty(const char *last, size_t length)

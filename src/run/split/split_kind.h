@@ -6,7 +6,7 @@
 #ifndef CV_SPLIT_KIND_H
 #define CV_SPLIT_KIND_H
 #include <regex.h>
-#include "run/input/split.h"
+#include "run/split/split.h"
 
 /* A part of the input in memory. */
 struct cv_view {

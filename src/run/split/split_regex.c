@@ -6,7 +6,7 @@
  * it, which bounds both what has to be read to judge a line and its offsets, which are
  * ints. Most lines are turned down before by the plain text that every match begins with,
  * if RE has some. */
-#include "run/input/split_kind.h"
+#include "run/split/split_kind.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -9,13 +9,13 @@
  *
  * Near a cut one cannot tell whether a newline is within quotes: it takes the parity of
  * all quotes since the last record start that is known. */
-#include "run/input/split_kind.h"
+#include "run/split/split_kind.h"
 
 #include <string.h>
 
 #include "base/fail.h"
 #include "base/text.h"
-#include "run/input/split_mask.h"
+#include "run/split/split_mask.h"
 
 enum { READY, PLAIN, QUOTED };
 enum { STEP = 64 };

@@ -1,6 +1,6 @@
 /* split_bytes.c -- records that end in a byte, or are all of one size.
  * SPDX-License-Identifier: MIT */
-#include "run/input/split_kind.h"
+#include "run/split/split_kind.h"
 
 #include <math.h>
 #include <string.h>
