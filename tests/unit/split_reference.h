@@ -66,11 +66,18 @@ static inline bool reference_fixed7(const char *bytes, size_t n, bool *is)
 static inline bool reference_csv(const char *bytes, size_t n, bool *is)
 {
     enum { FIELD_START, IN_FIELD, IN_QUOTES, QUOTE_IN_QUOTES } state = FIELD_START;
-    size_t i = n >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
 
     is[0] = is[n] = true;
-    for (; i < n; i++) {
-        const char c = bytes[i];
+    for (size_t i = 0; i < n; i++) {
+        char c = bytes[i];
+
+        if (state == FIELD_START && is[i] && n - i >= 3 &&
+            memcmp(bytes + i, "\xef\xbb\xbf", 3) == 0) {
+            i += 3; /* the mark of a file that begins with this record */
+            if (i == n)
+                break;
+            c = bytes[i];
+        }
 
         if (state == IN_QUOTES) {
             state = c == '"' ? QUOTE_IN_QUOTES : IN_QUOTES;

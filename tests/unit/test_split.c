@@ -146,6 +146,7 @@ static void definitions(void **state)
         { "csv", "a,b\n|\"1\n2\",3\r\n|\"say \"\"hi\"\"\n\",4\n|5\" pipe,6\n|,\"\"\n|7" },
         { "csv", "\xef\xbb\xbf\"a\nb\",c\n|d\n" },
         { "csv", "\xef\"a\n|\"b\n" },
+        { "csv", "a\n|\xef\xbb\xbf\"b\nc\",\xef\xbb\xbf\"d\n|\xef\xbb\"e\n|f\n" },
         { "csv", "a, \"b\n|c\"\n|\"d\"e\"\n|f\"\"\n" },
         { "csv", "a,b\n|c,\"never closed\n1,2\n" },
         { "csv:;", "a,\"b\n|c;\"d\ne\"\n" },
@@ -190,6 +191,29 @@ static void definitions(void **state)
         split_input_close(&input);
         cv_splitter_free(splitter);
     }
+}
+
+/* Files with a mark, one after the other: wherever the mark stands in what is done at once. */
+static void marks_of_joined_files(void **state)
+{
+    static const char joined[] = "\n\xef\xbb\xbf\"b\nc\"\nd\n";
+    struct cv_splitter *splitter = parse("csv");
+
+    (void)state;
+    for (size_t before = 0; before < 140; before++) {
+        struct split_input input;
+        char bytes[200];
+        const size_t n = before + sizeof joined - 1;
+
+        memset(bytes, 'a', before);
+        memcpy(bytes + before, joined, sizeof joined - 1);
+        split_input_open(&input, splitter, bytes, n);
+        assert_true(reference_csv(bytes, n, input.is));
+        assert_false(input.is[before + 7]); /* between quotes */
+        check_file(&input, 4096, 1);
+        split_input_close(&input);
+    }
+    cv_splitter_free(splitter);
 }
 
 /* Zero bytes are bytes like others, but for nul. */
@@ -433,6 +457,7 @@ int main(void)
         cmocka_unit_test(unknown_names),
         cmocka_unit_test(mistakes),
         cmocka_unit_test(definitions),
+        cmocka_unit_test(marks_of_joined_files),
         cmocka_unit_test(binary),
         cmocka_unit_test(bad_fastq),
         cmocka_unit_test(bad_fastq_near_a_cut),

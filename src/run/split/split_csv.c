@@ -1,8 +1,9 @@
 /* split_csv.c -- records of comma-separated values. SPDX-License-Identifier: MIT
  *
- * A reader is in one of three states: READY where a quote would open (at the start of a
- * field, or right after a closing quote, where it means a quote within quotes), PLAIN, or
- * QUOTED. As long as quotes stand only where RFC 4180 has them, the state is the parity of
+ * A reader is READY where a quote would open (at the start of a field, or right after a
+ * closing quote, where it means a quote within quotes), PLAIN, or QUOTED. At the START of a
+ * record it is ready, too, and a byte order mark there changes nothing: whoever is given the
+ * records from there on takes it for the mark of a file. As long as quotes stand only where RFC 4180 has them, the state is the parity of
  * the quotes so far, and 64 bytes are done at once: the running parity of all of them is a
  * few shifts of the mask of their quotes. Wherever a quote opens by its parity alone, but
  * not by the byte before it, those 64 bytes are done one by one.
@@ -17,8 +18,10 @@
 #include "base/text.h"
 #include "run/split/split_mask.h"
 
-enum { READY, PLAIN, QUOTED };
+enum { START, READY, PLAIN, QUOTED, MARK_1, MARK_2 }; /* within the mark: as PLAIN */
 enum { STEP = 64 };
+
+static const char byte_order_mark[3] = "\xef\xbb\xbf";
 
 /* Bit i of the result is the parity of the bits 0 to i. */
 static uint64_t running_parity(uint64_t bits)
@@ -26,6 +29,20 @@ static uint64_t running_parity(uint64_t bits)
     for (unsigned shift = 1; shift < 64; shift *= 2)
         bits ^= bits << shift;
     return bits;
+}
+
+/* The phase in which 64 bytes leave off that end outside of quotes. */
+static int phase_after(const char *bytes, uint64_t ends, bool opens_next)
+{
+    if (ends >> 63 != 0)
+        return START;
+    if ((ends >> 62 & 1) != 0 && bytes[63] == byte_order_mark[0])
+        return MARK_1;
+    if ((ends >> 61 & 1) != 0 && memcmp(bytes + 62, byte_order_mark, 2) == 0)
+        return MARK_2;
+    if ((ends >> 60 & 1) != 0 && memcmp(bytes + 61, byte_order_mark, 3) == 0)
+        return READY;
+    return opens_next ? READY : PLAIN;
 }
 
 /* Both take up to 64 bytes from *phase to the phase after them and return, as bits, which
@@ -39,45 +56,49 @@ static bool quick(char separator, int *phase, const char *bytes, uint64_t *ends)
     if (quotes == 0) {
         *ends = *phase == QUOTED ? 0 : newlines;
         if (*phase != QUOTED)
-            *phase = bytes[63] == separator || bytes[63] == '\n' ? READY : PLAIN;
+            *phase = phase_after(bytes, *ends, bytes[63] == separator);
         return true;
     }
     opens_next = cv_mask64(bytes, separator) | newlines | quotes;
     quoted = running_parity(quotes) ^ (*phase == QUOTED ? UINT64_MAX : 0);
     quoted_before = quoted << 1 | (*phase == QUOTED);
-    if ((quotes & ~quoted_before & ~(opens_next << 1 | (*phase == READY))) != 0)
+    if ((quotes & ~quoted_before & ~(opens_next << 1 | (*phase <= READY))) != 0)
         return false;
     *ends = newlines & ~quoted;
-    *phase = quoted >> 63 != 0 ? QUOTED : opens_next >> 63 != 0 ? READY : PLAIN;
+    *phase =
+        quoted >> 63 != 0 ? QUOTED : phase_after(bytes, *ends, opens_next >> 63 != 0);
     return true;
 }
 
-static uint64_t one_by_one(char separator, struct cv_walk *walk, const char *bytes,
-                           size_t length)
+static int phase_of_plain(int phase, char byte)
 {
-    static const char byte_order_mark[3] = "\xef\xbb\xbf";
+    if (phase == START && byte == byte_order_mark[0])
+        return MARK_1;
+    if (phase == MARK_1 && byte == byte_order_mark[1])
+        return MARK_2;
+    return phase == MARK_2 && byte == byte_order_mark[2] ? READY : PLAIN;
+}
+
+static uint64_t one_by_one(char separator, int *phase, const char *bytes, size_t length)
+{
     uint64_t ends = 0;
 
     for (size_t i = 0; i < length; i++) {
         const char byte = bytes[i];
 
-        if (walk->phase == QUOTED) {
+        if (*phase == QUOTED) {
             if (byte == '"')
-                walk->phase = READY;
+                *phase = READY;
         } else if (byte == '"') {
-            if (walk->phase == READY)
-                walk->phase = QUOTED;
+            if (*phase <= READY)
+                *phase = QUOTED;
         } else if (byte == '\n') {
-            walk->phase = READY;
+            *phase = START;
             ends |= UINT64_C(1) << i;
         } else if (byte == separator) {
-            walk->phase = READY;
-        } else if (walk->mark < 3 && walk->mark == walk->at + i &&
-                   byte == byte_order_mark[walk->mark]) {
-            walk->mark++;
-            walk->phase = walk->mark == 3 ? READY : PLAIN; /* the first field begins */
+            *phase = READY;
         } else {
-            walk->phase = PLAIN;
+            *phase = phase_of_plain(*phase, byte);
         }
     }
     return ends;
@@ -93,9 +114,9 @@ static enum cleave_status walk_csv(const struct cv_splitter *splitter,
         uint64_t ends = 0, last;
 
         step = length - done < STEP ? length - done : STEP;
-        if (step < STEP || at < 3 ||
+        if (step < STEP || walk->phase >= MARK_1 ||
             !quick(splitter->byte, &walk->phase, bytes + done, &ends))
-            ends = one_by_one(splitter->byte, walk, bytes + done, step);
+            ends = one_by_one(splitter->byte, &walk->phase, bytes + done, step);
         walk->at = at + step;
         walk->begun = true;
         if (ends == 0)
@@ -108,7 +129,7 @@ static enum cleave_status walk_csv(const struct cv_splitter *splitter,
             last = at + 1 + (unsigned)__builtin_ctzll(ends >> early << early);
             ends &= UINT64_MAX >> (63 - (last - at - 1));
             walk->at = last;
-            walk->phase = READY;
+            walk->phase = START;
         }
         walk->found += (unsigned)__builtin_popcountll(ends);
         walk->boundary = last;

@@ -30,7 +30,6 @@ struct cv_walk {
     bool carriage;              /* the last byte of the line so far was \r        */
     uint64_t line;              /* bytes of the line so far                       */
     uint64_t sequence, quality; /* lengths so far in this record                  */
-    uint64_t mark;              /* bytes of a byte order mark seen at the start   */
 };
 
 struct cv_split_kind {
