@@ -336,6 +336,34 @@ static void output_shows_that_it_works_as_it_reads(void **state)
     test_free(desk);
 }
 
+/* That a command was started on nothing is told late, when it has been given its range. */
+static void a_start_on_nothing_answers_no_range(void **state)
+{
+    struct desk *desk = test_malloc(sizeof *desk);
+
+    (void)state;
+    desk_begin(desk);
+    desk_tell(desk,
+              (struct cleave_event){ .kind = CLEAVE_STARTED, .start_s = 0, .time_s = 2 });
+    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_SEEN, .time_s = 2 });
+    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_WAKE, .time_s = 2.01 });
+    desk_tell(desk,
+              (struct cleave_event){
+                  .kind = CLEAVE_SEEN, .units = 500, .output = 400, .time_s = 2.01 });
+    assert_non_null(ordered(desk, CLEAVE_EXTEND, 1));
+    desk_tell(desk,
+              (struct cleave_event){ .kind = CLEAVE_SENT, .worker = 1, .time_s = 2.01 });
+    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_EXTENDED,
+                                           .worker = 1,
+                                           .units = 255000,
+                                           .time_s = 2.02 });
+    desk_tell(desk, (struct cleave_event){
+                        .kind = CLEAVE_STARTED, .worker = 1, .start_s = 0, .time_s = 3 });
+    assert_non_null(ordered(desk, CLEAVE_LOOK, 1)); /* it has something to read */
+    cv_arena_done(&desk->arena);
+    test_free(desk);
+}
+
 /* It swallows what it is given: closed, as a test, and the others wait. */
 static void who_swallows_all_is_tested(void **state)
 {
@@ -416,6 +444,7 @@ int main(void)
         cmocka_unit_test(everything_is_done_and_done_again_the_same),
         cmocka_unit_test(no_chunk_is_larger_than_most),
         cmocka_unit_test(output_shows_that_it_works_as_it_reads),
+        cmocka_unit_test(a_start_on_nothing_answers_no_range),
         cmocka_unit_test(who_swallows_all_is_tested),
         cmocka_unit_test(a_chunk_that_nothing_follows_is_closed),
         cmocka_unit_test(a_lost_test_is_begun_again),
