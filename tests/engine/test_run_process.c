@@ -394,6 +394,36 @@ static void a_thousand_failed_starts_are_all_told(void **state)
     cv_command_done(&command);
 }
 
+/* More than may be under way: nobody's fault is forgotten before it was asked for. */
+static void failed_starts_that_nobody_asks_about_are_kept(void **state)
+{
+    enum { MANY = 100 };
+    const struct cv_process_files files = with_output(nowhere);
+    struct cv_command command;
+    struct cv_process many[MANY];
+    char path[] = "/tmp/cleave-test-XXXXXX";
+    const int fd = mkstemp(path);
+    int begun = 0, told = 0;
+
+    (void)state;
+    assert_int_equal(fchmod(fd, 0700), 0);
+    close(fd);
+    must(cv_command_init(&command, NULL, WORDS(path), &err));
+    assert_int_equal(unlink(path), 0);
+    for (int i = 0; i < MANY; i++)
+        if (cv_process_start(&many[begun], &command, &files, NULL, NULL) == CLEAVE_OK)
+            begun++;
+        else
+            told++;
+    for (int i = 0; i < begun; i++) {
+        wait_end(&(struct started){ .process = many[i] });
+        assert_true(cv_process_reap(&many[i]));
+        told += many[i].start_error == ENOENT;
+    }
+    assert_int_equal(told, MANY);
+    cv_command_done(&command);
+}
+
 static void no_handler(int signal)
 {
     (void)signal;
@@ -441,6 +471,7 @@ int main(void)
         cmocka_unit_test(standard_descriptors_may_be_closed),
         cmocka_unit_test(a_thousand_processes_leave_no_descriptors),
         cmocka_unit_test(a_thousand_failed_starts_are_all_told),
+        cmocka_unit_test(failed_starts_that_nobody_asks_about_are_kept),
         cmocka_unit_test(signals_are_as_they_should_be),
     };
     int failed;
