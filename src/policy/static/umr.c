@@ -25,9 +25,13 @@
  *
  * The last round is levelled: worker i starts off_i late in round 0 and never waits
  * again, so it gets that much less, and all end at (W + M a + sum S_i off_i) / sigma.
- * One round is cv_level. Links are taken by decreasing bandwidth while rho <= 1; while a
- * chunk is negative the slowest link is left out. Sums over the first n workers are kept
- * for every n, so that leaving out one costs O(M) and a plan O(N log N + chunks).
+ * One round is cv_level. Links are taken by decreasing bandwidth while rho <= 1; where a
+ * chunk is negative, fewer rounds are tried (half as many, then what lies between), and
+ * only if none of these works the slowest link is left out. Leaving out links until the
+ * number of rounds that seemed best works is tried as well, and so is a single round:
+ * whichever ends first is taken.
+ * Sums over the first n workers are kept for every n, so that leaving out one costs O(M)
+ * and a plan O(N log N + chunks).
  *
  * Y. Yang and H. Casanova, Multi-round algorithms for scheduling divisible loads; the
  * formulas for unequal workers, the limit on M and sums from the last round are ours. */
@@ -35,125 +39,9 @@
 
 #include <math.h>
 
-#include "policy/kit/bandwidth_order.h"
 #include "policy/static/one_round.h"
 #include "policy/kit/setup.h"
-#include "policy/static/umr_rounds.h"
-
-/* Allowed for rounding in sums that should not exceed a limit. */
-static const double slack = 1e-12;
-
-struct umr_search {
-    const uint32_t *order;              /* all workers by decreasing bandwidth     */
-    const struct cleave_worker *sorted; /* themselves, next to each other          */
-    const struct cv_umr_sums *sums;     /* sums[n]: of the first n                 */
-    double load;
-    uint32_t round_cap;
-    uint32_t witness; /* place of a worker whose last chunk was negative           */
-};
-
-static uint32_t choose_rounds(const struct umr_search *search,
-                              const struct cv_umr_sums *p)
-{
-    const double eta = cv_umr_eta(p);
-    uint32_t most = search->round_cap, rounds;
-
-    if (cv_umr_theta(p) > 1 && eta > 0) {
-        const double limit = search->load / eta * (1 + slack);
-
-        if (limit < 2)
-            return 1;
-        if (limit < most)
-            most = (uint32_t)limit;
-    }
-    rounds = cv_umr_whole_rounds(p, search->load, most);
-    if (rounds < 1)
-        return 1;
-    if (rounds < most && cv_umr_shape_of(p, search->load, rounds + 1).expected_s <
-                             cv_umr_shape_of(p, search->load, rounds).expected_s)
-        rounds++;
-    return rounds;
-}
-
-/* Is no chunk negative with the first n workers? */
-static bool works(struct umr_search *search, uint32_t n, uint32_t rounds)
-{
-    const struct cv_umr_sums *p = &search->sums[n];
-    struct cv_umr_shape shape;
-    double last_s, tolerance_s;
-
-    if (rounds == 1) {
-        const double end_s = (search->load + p->level_lost) / p->level_rate;
-
-        return p->level_least_s <= end_s * (1 + slack);
-    }
-    shape = cv_umr_shape_of(p, search->load, rounds);
-    if (!(fmin(shape.first_s, shape.second_last_s) >= p->latency_s))
-        return false;
-    tolerance_s = slack * cv_umr_end(p, search->load, rounds, &shape, &last_s);
-    /* Most often the last worker is the one that comes too late, or the one that did
-     * before; only when neither does must all be looked at. */
-    for (uint32_t i = 0; i < n + 2; i++) {
-        const uint32_t place = i == 0 ? n - 1 : i == 1 ? search->witness : i - 2;
-        double late_s;
-
-        if (place >= n)
-            continue;
-        late_s =
-            search->sums[place + 1].kappa + search->sums[place + 1].rho * shape.first_s;
-        if (search->sorted[place].compute_latency_s + late_s > last_s + tolerance_s) {
-            search->witness = place;
-            return false;
-        }
-    }
-    return true;
-}
-
-static enum cleave_status make_sums(struct umr_search *search,
-                                    const struct cleave_worker *workers,
-                                    uint32_t nworkers, struct cv_arena *arena,
-                                    struct cv_umr *out, struct cleave_error *err)
-{
-    struct cv_umr_sums *sums = cv_array(arena, (size_t)nworkers + 1, sizeof *sums);
-    struct cleave_worker *sorted = cv_array(arena, nworkers, sizeof *sorted);
-    struct cv_umr_line line = { 1, 0 };
-    uint32_t n = 0;
-
-    search->order = cv_bandwidth_order(workers, nworkers, arena);
-    if (sums == NULL || sorted == NULL || search->order == NULL)
-        return cv_fail_memory(err, "the sums over workers");
-    while (n < nworkers) {
-        sorted[n] = workers[search->order[n]];
-        sums[n + 1] = cv_umr_add(&sums[n], &sorted[n], &line);
-        out->usage = sums[n + 1].rho;
-        if (n > 0 && sums[n + 1].rho > 1 + slack)
-            break;
-        n++;
-    }
-    search->sums = sums;
-    search->sorted = sorted;
-    out->order = search->order;
-    out->usable = n;
-    return CLEAVE_OK;
-}
-
-/* The most workers, and for them the rounds, for which no chunk is negative. */
-static void choose(struct umr_search *search, uint32_t rounds, struct cv_umr *out)
-{
-    for (uint32_t n = out->usable; n > 0; n--) {
-        out->workers = n;
-        out->rounds = rounds > 0 ? rounds : choose_rounds(search, &search->sums[n]);
-        if (works(search, n, out->rounds))
-            return;
-    }
-    if (rounds > 0) {
-        out->workers = 0;
-        return;
-    }
-    /* A single worker can always be sent everything at once. */
-    while (out->rounds > 1 && !works(search, 1, out->rounds))
-        out->rounds--;
-}
+#include "policy/static/umr_choice.h"
 
 static void fill_rounds(const struct cv_umr_sums *p, const struct cv_umr_shape *shape,
                         uint32_t rounds, double *round_s)
@@ -169,8 +57,8 @@ static void fill_rounds(const struct cv_umr_sums *p, const struct cv_umr_shape *
     }
 }
 
-static void fill_plan(const struct umr_search *search, const struct cv_umr_shape *shape,
-                      double last_s, struct cv_umr *out)
+static void fill_plan(const struct cv_umr_search *search,
+                      const struct cv_umr_shape *shape, double last_s, struct cv_umr *out)
 {
     const uint32_t n = out->workers;
     size_t k = 0;
@@ -188,7 +76,7 @@ static void fill_plan(const struct umr_search *search, const struct cv_umr_shape
         }
 }
 
-static enum cleave_status make_plan(const struct umr_search *search,
+static enum cleave_status make_plan(const struct cv_umr_search *search,
                                     struct cv_arena *arena, struct cv_umr *out,
                                     struct cleave_error *err)
 {
@@ -228,15 +116,15 @@ enum cleave_status cv_umr_plan(const struct cleave_worker *workers, uint32_t nwo
                                struct cv_arena *arena, struct cv_umr *out,
                                struct cleave_error *err)
 {
-    struct umr_search search = {
+    struct cv_umr_search search = {
         .load = load,
         .round_cap = round_cap > 0 ? round_cap : 1,
         .witness = UINT32_MAX,
     };
     struct cv_umr result = { 0 };
 
-    CV_TRY(make_sums(&search, workers, nworkers, arena, &result, err));
-    choose(&search, rounds, &result);
+    CV_TRY(cv_umr_sum_up(&search, workers, nworkers, arena, &result, err));
+    cv_umr_choose(&search, rounds, &result);
     if (result.workers > 0) {
         if ((size_t)result.workers * result.rounds > CV_MAX_CHUNKS)
             return cv_fail(err, CLEAVE_EINPUT,
@@ -297,13 +185,20 @@ static void undo_levelling(const struct cleave_worker *workers, struct cv_umr *p
 }
 
 static void note_left_out(struct cleave_setup *setup, const struct cleave_view *view,
-                          const struct cv_umr *plan)
+                          const struct cv_umr *plan, bool chosen)
 {
     for (uint32_t i = plan->workers; i < plan->usable; i++)
-        cv_note_left_out(setup, plan->order[i],
-                         "its chunk would be negative: the load is too small for more "
-                         "than %u workers",
-                         plan->workers);
+        if (plan->rounds_only)
+            cv_note_left_out(setup, plan->order[i],
+                             "with more than %u workers a chunk would be negative in %u "
+                             "rounds%s",
+                             plan->workers, plan->rounds,
+                             chosen ? ", and fewer rounds end later" : "");
+        else
+            cv_note_left_out(setup, plan->order[i],
+                             "its chunk would be negative: the load is too small for "
+                             "more than %u workers",
+                             plan->workers);
     for (uint32_t i = plan->usable; i < view->nworkers; i++)
         cv_note_left_out(
             setup, plan->order[i],
@@ -332,7 +227,7 @@ static enum cleave_status umr_plan(void *state, const struct cleave_view *view,
                        view->units_total, umr->rounds);
     if (!umr->level)
         undo_levelling(view->workers, &plan);
-    note_left_out(setup, view, &plan);
+    note_left_out(setup, view, &plan, umr->rounds == 0);
     umr->fixed.plan = plan.plan;
     return cv_static_index(&umr->fixed, view, setup, err);
 }

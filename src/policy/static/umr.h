@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #ifndef CV_UMR_H
 #define CV_UMR_H
+#include <stdbool.h>
 #include <cleave/policy.h>
 #include "model/load/plan.h"
 
@@ -11,7 +12,9 @@ struct cv_umr {
     uint32_t workers; /* used: the first of `order`; 0 when there is no plan       */
     uint32_t usable;  /* the first of `order` whose speed/bandwidth sums to 1 or less */
     const uint32_t *order; /* all workers by decreasing bandwidth                       */
-    double usage;          /* sum of speed/bandwidth over usable + 1, or over all       */
+    bool rounds_only; /* more workers would do with fewer rounds, but end later: those
+                         beyond `workers` are left out for the number of rounds alone */
+    double usage;     /* sum of speed/bandwidth over usable + 1, or over all       */
     uint32_t rounds;
     double real_rounds; /* where the expected time is least; INFINITY: never         */
     double theta;       /* growth of a round over the one before                     */
