@@ -181,9 +181,15 @@ static void look_at_phases(struct vector_case *c, const struct cv_planned *plann
     expect_number(c, "cmin", two->tail > 0 ? two->pull.least : NAN);
 }
 
+/* The vectors have one least chunk for all workers. */
+static struct settings alike(void)
+{
+    return (struct settings){ .list = { { "alike", "1" } }, .count = 1 };
+}
+
 static void run_rumr(struct vector_case *c)
 {
-    struct settings settings = { .count = 0 };
+    struct settings settings = alike();
 
     add_setting(&settings, c, "max_rounds", "Mcap");
     add_setting(&settings, c, "prefetch", "prefetch");
@@ -192,7 +198,7 @@ static void run_rumr(struct vector_case *c)
 
 static void run_rx(struct vector_case *c)
 {
-    struct settings settings = { .count = 0 };
+    struct settings settings = alike();
 
     add_setting(&settings, c, "kappa", "kappa");
     add_setting(&settings, c, "prefetch", "prefetch");

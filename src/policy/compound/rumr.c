@@ -3,8 +3,10 @@
  *
  * With an expected error e of the declared costs, min(1, e) of the load goes to weighted
  * factoring, provided that gives each worker at least the units that cover one chunk's
- * overhead, S (alpha + n beta) on average; that is also the least chunk. The tail does
- * the levelling, so that the last round of umr is left as its series has it. With e = 0
+ * overhead, S (alpha + n beta) on average; for each worker by itself that is also its least
+ * chunk, and whoever takes longer to start than the tail lasts gets none of it. (With alike
+ * = 1 all have the mean of it as their least chunk, as it was first read: slow workers get
+ * chunks then that all others wait for.) The tail does the levelling, so that the last round of umr is left as its series has it. With e = 0
  * it is umr.
  * After Yang and Casanova, HPDC-12, 2003, in our reading: that text leaves details open. */
 #include <math.h>
@@ -55,6 +57,8 @@ static const struct cleave_param rumr_params[] = {
     { "max_rounds", CLEAVE_PARAM_COUNT, offsetof(struct rumr, max_rounds), 60, 1, 100000,
       "most rounds of the umr part" },
     CV_PREFETCH_PARAM(struct rumr, two.pull, 1),
+    { "alike", CLEAVE_PARAM_COUNT, offsetof(struct rumr, two.alike), 0, 0, 1,
+      "1: one least chunk for all workers in the second phase, the mean over them" },
     { 0 },
 };
 

@@ -3,7 +3,7 @@
  *
  * As rumr, with the planner made for the platform for the head and min(1, kappa e) of
  * the load for the tail, whose chunks are at least the units that cover one chunk's
- * overhead. (To send the first tail chunk while the last head chunk is computed closes
+ * overhead at that worker. (To send the first tail chunk while the last head chunk is computed closes
  * the gap between the two, but commits too early: 1 to 3 % worse for errors of 0.1 to
  * 0.5.) */
 #include <math.h>
@@ -42,6 +42,8 @@ static const struct cleave_param rx_params[] = {
     { "kappa", CLEAVE_PARAM_REAL, offsetof(struct rx, kappa), 1, 0, 100,
       "share of the load kept for the tail, as a multiple of the expected error" },
     CV_PREFETCH_PARAM(struct rx, two.pull, 1),
+    { "alike", CLEAVE_PARAM_COUNT, offsetof(struct rx, two.alike), 0, 0, 1,
+      "1: one least chunk for all workers in the tail, the mean over them" },
     { 0 },
 };
 

@@ -52,12 +52,16 @@ static bool comes_before(const struct cv_request *a, const struct cv_request *b)
     return a->rank < b->rank;
 }
 
+/* Whoever is no member may have been given chunks of an earlier phase. */
 static void ask(struct cv_pull *pull, uint32_t worker, double now_s)
 {
     struct cv_request request = { now_s, pull->given[worker], pull->rank[worker],
                                   worker };
-    uint32_t at = pull->nrequests++;
+    uint32_t at = pull->nrequests;
 
+    if (pull->member != NULL && !pull->member[worker])
+        return;
+    pull->nrequests++;
     while (at > 0 && comes_before(&request, &pull->heap[(at - 1) / 2])) {
         pull->heap[at] = pull->heap[(at - 1) / 2];
         at = (at - 1) / 2;
@@ -91,7 +95,7 @@ void cv_pull_note(struct cv_pull *pull, const struct cleave_view *view,
     switch (event->kind) {
     case CLEAVE_START:
         for (w = 0; w < view->nworkers; w++)
-            if (pull->held_back[w] == 0 && (pull->member == NULL || pull->member[w]))
+            if (pull->held_back[w] == 0)
                 ask(pull, w, event->time_s);
         break;
     case CLEAVE_SENT:
@@ -130,9 +134,11 @@ void cv_pull_serve(struct cv_pull *pull, void *state, const struct cleave_view *
     while (!pull->port_busy && pull->nrequests > 0 && view->units_left > 0) {
         uint32_t worker = take_first(pull);
         double units = size(state, view, worker);
+        const double least =
+            pull->least_each != NULL ? pull->least_each[worker] : pull->least;
 
-        if (units < pull->least)
-            units = pull->least;
+        if (units < least)
+            units = least;
         if (units >= view->units_left)
             units = view->units_left;
         cleave_order_send(orders, worker, units);

@@ -19,8 +19,9 @@ typedef double cv_pull_size(void *state, const struct cleave_view *view, uint32_
 
 struct cv_pull {
     uint32_t prefetch;
-    double least;       /* smallest chunk handed out                      */
-    const bool *member; /* who may ask; NULL: everyone                    */
+    double least;             /* smallest chunk handed out                      */
+    const double *least_each; /* per worker, instead; NULL: the same for all */
+    const bool *member;       /* who may ask; NULL: everyone                    */
     uint32_t nmembers;
     const uint32_t *rank;    /* by decreasing bandwidth: shared by all runs    */
     uint32_t *given;         /* per worker: chunks sent so far                 */

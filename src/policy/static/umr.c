@@ -29,7 +29,8 @@
  * chunk is negative, fewer rounds are tried (half as many, then what lies between), and
  * only if none of these works the slowest link is left out. Leaving out links until the
  * number of rounds that seemed best works is tried as well, and so is a single round:
- * whichever ends first is taken.
+ * whichever ends first is taken. The same among those alone that have a chunk in one round
+ * (one_round.c): who takes long to start does so whatever its link.
  * Sums over the first n workers are kept for every n, so that leaving out one costs O(M)
  * and a plan O(N log N + chunks).
  *
@@ -119,12 +120,10 @@ enum cleave_status cv_umr_plan(const struct cleave_worker *workers, uint32_t nwo
     struct cv_umr_search search = {
         .load = load,
         .round_cap = round_cap > 0 ? round_cap : 1,
-        .witness = UINT32_MAX,
     };
     struct cv_umr result = { 0 };
 
-    CV_TRY(cv_umr_sum_up(&search, workers, nworkers, arena, &result, err));
-    cv_umr_choose(&search, rounds, &result);
+    CV_TRY(cv_umr_choose(&search, workers, nworkers, rounds, arena, &result, err));
     if (result.workers > 0) {
         if ((size_t)result.workers * result.rounds > CV_MAX_CHUNKS)
             return cv_fail(err, CLEAVE_EINPUT,
@@ -199,7 +198,11 @@ static void note_left_out(struct cleave_setup *setup, const struct cleave_view *
                              "its chunk would be negative: the load is too small for "
                              "more than %u workers",
                              plan->workers);
-    for (uint32_t i = plan->usable; i < view->nworkers; i++)
+    for (uint32_t i = plan->prompt; i < view->nworkers; i++)
+        cv_note_left_out(setup, plan->order[i],
+                         "its chunk would be negative: its latencies alone take so long "
+                         "that the others end sooner without it");
+    for (uint32_t i = plan->usable; i < plan->prompt; i++)
         cv_note_left_out(
             setup, plan->order[i],
             "its link (%g units/s) is not among the %u fastest, which use the "

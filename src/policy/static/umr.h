@@ -11,7 +11,8 @@ extern const struct cleave_policy cleave_policy_umr;
 struct cv_umr {
     uint32_t workers; /* used: the first of `order`; 0 when there is no plan       */
     uint32_t usable;  /* the first of `order` whose speed/bandwidth sums to 1 or less */
-    const uint32_t *order; /* all workers by decreasing bandwidth                       */
+    uint32_t prompt;  /* beyond these of `order` workers take too long to start         */
+    const uint32_t *order; /* by decreasing bandwidth, those that start late at the end */
     bool rounds_only; /* more workers would do with fewer rounds, but end later: those
                          beyond `workers` are left out for the number of rounds alone */
     double usage;     /* sum of speed/bandwidth over usable + 1, or over all       */

@@ -8,6 +8,7 @@
 
 #include "base/fail.h"
 #include "policy/kit/bandwidth_order.h"
+#include "policy/static/one_round.h"
 
 /* Allowed for rounding in sums that should not exceed a limit. */
 static const double slack = 1e-12;
@@ -69,7 +70,8 @@ static bool works(struct cv_umr_search *search, uint32_t n, uint32_t rounds)
     return true;
 }
 
-enum cleave_status cv_umr_sum_up(struct cv_umr_search *search,
+/* Fill in the sums over the first n of the order while they use no more than the port. */
+static enum cleave_status sum_up(struct cv_umr_search *search,
                                  const struct cleave_worker *workers, uint32_t nworkers,
                                  struct cv_arena *arena, struct cv_umr *out,
                                  struct cleave_error *err)
@@ -79,8 +81,7 @@ enum cleave_status cv_umr_sum_up(struct cv_umr_search *search,
     struct cv_umr_line line = { 1, 0 };
     uint32_t n = 0;
 
-    search->order = cv_bandwidth_order(workers, nworkers, arena);
-    if (sums == NULL || sorted == NULL || search->order == NULL)
+    if (sums == NULL || sorted == NULL)
         return cv_fail_memory(err, "the sums over workers");
     while (n < nworkers) {
         sorted[n] = workers[search->order[n]];
@@ -94,6 +95,7 @@ enum cleave_status cv_umr_sum_up(struct cv_umr_search *search,
     search->sorted = sorted;
     out->order = search->order;
     out->usable = n;
+    out->prompt = nworkers;
     return CLEAVE_OK;
 }
 
@@ -167,7 +169,8 @@ static void choose_best(struct cv_umr_search *search, struct cv_umr *out)
     out->rounds_only = out->workers < most || out->workers < once;
 }
 
-void cv_umr_choose(struct cv_umr_search *search, uint32_t rounds, struct cv_umr *out)
+/* The most workers, and for them the rounds, 0: the best, for which no chunk is negative. */
+static void choose(struct cv_umr_search *search, uint32_t rounds, struct cv_umr *out)
 {
     if (rounds == 0) {
         choose_best(search, out);
@@ -178,4 +181,56 @@ void cv_umr_choose(struct cv_umr_search *search, uint32_t rounds, struct cv_umr 
     while (out->workers > 0 && !works(search, out->workers, rounds))
         out->workers--;
     out->rounds_only = true;
+}
+
+/* Search among those who have a chunk in one round: the others take too long to start. */
+static enum cleave_status search_prompt(struct cv_umr_search *search,
+                                        const struct cleave_worker *workers,
+                                        uint32_t nworkers, struct cv_arena *arena,
+                                        struct cv_umr *out, struct cleave_error *err)
+{
+    uint32_t *order = cv_array(arena, nworkers, sizeof *order);
+    struct cv_one_round once = { 0 };
+    uint32_t n = 0, kept;
+
+    if (order == NULL)
+        return cv_fail_memory(err, "the order of the workers");
+    CV_TRY(cv_one_round_plan(workers, nworkers, search->load, arena, &once, err));
+    kept = (uint32_t)once.plan.nchunks;
+    for (uint32_t i = 0; i < nworkers; i++) /* both are by decreasing bandwidth */
+        if (n < kept && search->order[i] == once.plan.worker[n])
+            order[n++] = search->order[i];
+        else
+            order[kept + i - n] = search->order[i];
+    search->order = order;
+    search->witness = UINT32_MAX;
+    CV_TRY(sum_up(search, workers, n, arena, out, err));
+    choose(search, 0, out);
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_umr_choose(struct cv_umr_search *search,
+                                 const struct cleave_worker *workers, uint32_t nworkers,
+                                 uint32_t rounds, struct cv_arena *arena,
+                                 struct cv_umr *out, struct cleave_error *err)
+{
+    struct cv_umr_search other = *search;
+    struct cv_umr result = { 0 };
+
+    search->witness = UINT32_MAX;
+    search->order = cv_bandwidth_order(workers, nworkers, arena);
+    if (search->order == NULL)
+        return cv_fail_memory(err, "the order of the workers");
+    CV_TRY(sum_up(search, workers, nworkers, arena, out, err));
+    choose(search, rounds, out);
+    if (rounds > 0 || out->workers == out->usable)
+        return CLEAVE_OK;
+    other.order = search->order;
+    CV_TRY(search_prompt(&other, workers, nworkers, arena, &result, err));
+    if (end_of(&other, result.workers, result.rounds) <
+        end_of(search, out->workers, out->rounds)) {
+        *search = other;
+        *out = result;
+    }
+    return CLEAVE_OK;
 }
