@@ -176,6 +176,41 @@ static void bisection_finds_the_most_workers(void **state)
     cv_arena_done(&arena);
 }
 
+/* With B = 0.427 S the times of 24 chunks are a difference of numbers 10^6 times as large:
+ * three workers, and 655.39 s by exact arithmetic; with the digits of a double it seemed
+ * that there is a negative chunk. */
+static void narrow_links_are_planned_with_enough_digits(void **state)
+{
+    const struct cleave_worker known = worker_of(1, 44.177, 0.427, 0.243);
+    struct cv_arena arena;
+    struct cleave_error err;
+    struct cv_xmi plan, fixed;
+
+    (void)state;
+    cv_arena_init(&arena);
+    MUST(cv_xmi_plan(&known, 3, 257.99, 8, &arena, &plan, &err));
+    assert_int_equal(plan.workers, 3);
+    assert_near(plan.makespan_s, 655.3884230390063, 1e-13); /* by fractions */
+    check_plan((struct cleave_worker[]){ known, known, known }, 3, &plan.plan, 257.99,
+               plan.makespan_s);
+    MUST(cv_xmi_fixed(&known, 3, 257.99, 8, &arena, &fixed, &err));
+    assert_true(fixed.feasible);
+    assert_near(fixed.makespan_s, plan.makespan_s, 1e-15);
+    for (uint32_t rounds = 2; rounds < 14; rounds++) { /* no worker is dropped early */
+        struct cv_xmi fewer;
+
+        MUST(cv_xmi_plan(&known, 3, 257.99, rounds, &arena, &plan, &err));
+        for (uint32_t n = plan.workers + 1; n <= 3; n++) {
+            MUST(cv_xmi_fixed(&known, n, 257.99, rounds, &arena, &fewer, &err));
+            assert_false(fewer.feasible);
+        }
+        if (plan.workers > 0)
+            check_plan((struct cleave_worker[]){ known, known, known }, 3, &plan.plan,
+                       257.99, plan.makespan_s);
+    }
+    cv_arena_done(&arena);
+}
+
 static void no_number_of_workers_may_work(void **state)
 {
     const struct cleave_worker worker = worker_of(1, 9, 60, 0);
@@ -221,6 +256,7 @@ int main(void)
         cmocka_unit_test(the_recursion_matches_the_closed_form),
         cmocka_unit_test(xmi_is_the_vertex_of_round_robin),
         cmocka_unit_test(bisection_finds_the_most_workers),
+        cmocka_unit_test(narrow_links_are_planned_with_enough_digits),
         cmocka_unit_test(no_number_of_workers_may_work),
         cmocka_unit_test(mi_copes_with_slow_links),
     };

@@ -11,7 +11,8 @@
  * Every g_i is affine in g_0, and the sum fixes g_0: O(chunks). The makespan is
  * chunks beta + load / bandwidth + alpha + g_0. When no chunk is negative this is the
  * optimum of the round-robin order. Too small a load, or latencies too large, make the
- * first or the last chunks negative; then workers are left out.
+ * first or the last chunks negative; then workers are left out. Where R < n slopes and
+ * offsets may cancel to nothing; the recursion is run with twice the digits then.
  *
  * Y. Yang and H. Casanova, Multi-round algorithms for scheduling divisible loads. */
 #include "policy/static/xmi.h"
@@ -19,6 +20,7 @@
 #include <math.h>
 
 #include "policy/kit/setup.h"
+#include "policy/static/wide_recursion.h"
 
 /* When the offsets cancel the slopes to less than this part of the sum, the digits that
  * are left do not say whether a chunk is negative. */
@@ -51,21 +53,73 @@ void cv_recursion_start(struct cv_recursion *recursion,
 bool cv_recursion_feasible(const struct cv_recursion *r, double total_s)
 {
     return r->least * r->sum.slope + r->sum.offset <= total_s &&
-           fabs(r->sum.offset) * cancellation <= total_s && isfinite(r->sum.slope);
+           !cv_recursion_doubtful(r, total_s) && isfinite(r->sum.slope);
+}
+
+bool cv_recursion_doubtful(const struct cv_recursion *r, double total_s)
+{
+    return fabs(r->sum.offset) * cancellation > total_s;
+}
+
+/* Both recursions of a plan: the second is made and run where the digits of the first are
+ * too few. */
+struct recursions {
+    struct cv_recursion plain;
+    struct cv_wide_recursion wide;
+    bool widened; /* the last that was run        */
+    bool short_of_memory;
+    struct cv_arena *arena;
+    size_t chunks; /* most of a plan, and workers */
+    uint32_t workers;
+};
+
+static enum cleave_status init_both(struct recursions *both, struct cv_arena *arena,
+                                    size_t chunks, uint32_t workers,
+                                    struct cleave_error *err)
+{
+    *both = (struct recursions){ .arena = arena, .chunks = chunks, .workers = workers };
+    if (!cv_recursion_init(&both->plain, arena, chunks, workers))
+        return cv_fail_memory(err, "the chunk recursion");
+    return CLEAVE_OK;
+}
+
+/* Up to so many chunks, or until a whole round is not feasible, which is false then. */
+static bool works_wide(struct recursions *both, const struct cleave_worker *worker,
+                       uint32_t n, double load, size_t chunks)
+{
+    struct cv_wide_recursion *wide = &both->wide;
+
+    if (wide->time == NULL &&
+        !cv_wide_init(wide, both->arena, both->chunks, both->workers)) {
+        both->short_of_memory = true;
+        return false;
+    }
+    both->widened = true;
+    cv_wide_start(wide, worker, n);
+    while (wide->count < chunks) {
+        cv_wide_step(wide);
+        if (wide->place == 0 && !cv_wide_feasible(wide, load, worker->speed_ups))
+            return false;
+    }
+    return true;
 }
 
 /* Run the recursion to the end, or until it is certain that a chunk is negative: what
  * the chunks so far need at least only grows. */
-static bool works(struct cv_recursion *recursion, const struct cleave_worker *worker,
-                  uint32_t n, double load, uint32_t rounds)
+static bool works(struct recursions *both, const struct cleave_worker *worker, uint32_t n,
+                  double load, uint32_t rounds)
 {
+    struct cv_recursion *recursion = &both->plain;
     const size_t chunks = (size_t)n * rounds;
     const double total_s = load / worker->speed_ups;
 
+    both->widened = false;
     cv_recursion_start(recursion, worker, n);
     while (recursion->count < chunks) {
         cv_recursion_step(recursion);
         /* What a round made infeasible stays so: once a round is often enough to look. */
+        if (recursion->place == 0 && cv_recursion_doubtful(recursion, total_s))
+            return works_wide(both, worker, n, load, chunks);
         if (recursion->place == 0 && !cv_recursion_feasible(recursion, total_s))
             return false;
     }
@@ -76,7 +130,7 @@ static bool works(struct cv_recursion *recursion, const struct cleave_worker *wo
  * n, as every term of the recursion does. Below that it first grows and then falls (seen
  * in all of many trials, not proved), so that unless the last n works, those that do come
  * first. Either way bisection finds the largest. */
-static uint32_t most_workers(struct cv_recursion *recursion,
+static uint32_t most_workers(struct recursions *recursion,
                              const struct cleave_worker *worker, uint32_t nworkers,
                              double load, uint32_t rounds)
 {
@@ -108,27 +162,41 @@ static uint32_t most_workers(struct cv_recursion *recursion,
     return low;
 }
 
-/* The plan of a recursion that was run to its end. */
-static enum cleave_status make_plan(const struct cv_recursion *recursion,
+/* Computing times of the chunks, the last one sent first. */
+static void fill_times(const struct recursions *both, const struct cleave_worker *worker,
+                       double load, double *time_s)
+{
+    const struct cv_recursion *plain = &both->plain;
+    const double g = (load / worker->speed_ups - plain->sum.offset) / plain->sum.slope;
+
+    if (both->widened) {
+        const struct cv_wide last = cv_wide_last(&both->wide, load, worker->speed_ups);
+
+        for (size_t i = 0; i < both->wide.count; i++)
+            time_s[i] = cv_wide_time(&both->wide, i, last);
+        return;
+    }
+    for (size_t i = 0; i < plain->count; i++)
+        time_s[i] = plain->time[i].offset + plain->time[i].slope * g;
+}
+
+/* The plan of recursions of which one was run to its end. */
+static enum cleave_status make_plan(const struct recursions *both,
                                     const struct cleave_worker *worker, double load,
                                     struct cv_arena *arena, struct cv_xmi *out,
                                     struct cleave_error *err)
 {
-    const size_t chunks = recursion->count;
-    const double total_s = load / worker->speed_ups;
-    double g;
+    const size_t chunks = both->widened ? both->wide.count : both->plain.count;
+    double *time_s = cv_array(arena, chunks, sizeof *time_s);
 
-    if (!cv_plan_init(&out->plan, arena, chunks))
+    if (time_s == NULL || !cv_plan_init(&out->plan, arena, chunks))
         return cv_fail_memory(err, "the plan");
-    g = (total_s - recursion->sum.offset) / recursion->sum.slope;
-    for (size_t i = 0; i < chunks; i++) {
-        const size_t k = chunks - 1 - i;
-
-        out->plan.worker[k] = (uint32_t)(k % recursion->workers);
-        out->plan.units[k] = worker->speed_ups *
-                             (recursion->time[i].offset + recursion->time[i].slope * g);
+    fill_times(both, worker, load, time_s);
+    for (size_t k = 0; k < chunks; k++) {
+        out->plan.worker[k] = (uint32_t)(k % out->workers);
+        out->plan.units[k] = worker->speed_ups * time_s[chunks - 1 - k];
     }
-    out->last_s = recursion->time[0].slope * g; /* g itself unless scaled down */
+    out->last_s = time_s[0];
     out->makespan_s = NAN;
     if (!out->feasible)
         return CLEAVE_OK;
@@ -169,42 +237,50 @@ enum cleave_status cv_xmi_fixed(const struct cleave_worker *worker, uint32_t n,
                                 double load, uint32_t rounds, struct cv_arena *arena,
                                 struct cv_xmi *out, struct cleave_error *err)
 {
-    struct cv_recursion recursion = { 0 };
+    const size_t chunks = (size_t)n * rounds;
+    const double total_s = load / worker->speed_ups;
+    struct recursions both;
+    struct cv_recursion *plain = &both.plain;
     bool prompt;
 
     CV_TRY(check_size(n, rounds, err));
-    if (!cv_recursion_init(&recursion, arena, (size_t)n * rounds, n))
-        return cv_fail_memory(err, "the chunk recursion");
+    CV_TRY(init_both(&both, arena, chunks, n, err));
     *out = (struct cv_xmi){ .workers = n, .rounds = rounds };
     prompt = worker->latency_s == 0 && worker->compute_latency_s == 0;
-    cv_recursion_start(&recursion, worker, n);
-    while (recursion.count < (size_t)n * rounds) {
-        cv_recursion_step(&recursion);
-        if (prompt && recursion.sum.slope > 1e200)
-            scale_down(&recursion);
+    cv_recursion_start(plain, worker, n);
+    while (plain->count < chunks) {
+        cv_recursion_step(plain);
+        if (prompt && plain->sum.slope > 1e200)
+            scale_down(plain);
     }
-    out->feasible = cv_recursion_feasible(&recursion, load / worker->speed_ups);
-    return make_plan(&recursion, worker, load, arena, out, err);
+    out->feasible = cv_recursion_feasible(plain, total_s);
+    if (cv_recursion_doubtful(plain, total_s))
+        out->feasible = works_wide(&both, worker, n, load, chunks);
+    if (both.short_of_memory)
+        return cv_fail_memory(err, "the chunk recursion");
+    while (both.widened && both.wide.count < chunks) /* sizes may be negative */
+        cv_wide_step(&both.wide);
+    return make_plan(&both, worker, load, arena, out, err);
 }
 
 enum cleave_status cv_xmi_plan(const struct cleave_worker *worker, uint32_t nworkers,
                                double load, uint32_t rounds, struct cv_arena *arena,
                                struct cv_xmi *out, struct cleave_error *err)
 {
-    struct cv_recursion recursion = { 0 };
+    struct recursions both;
     uint32_t n;
 
     CV_TRY(check_size(nworkers, rounds, err));
-    if (!cv_recursion_init(&recursion, arena, (size_t)nworkers * rounds, nworkers))
+    CV_TRY(init_both(&both, arena, (size_t)nworkers * rounds, nworkers, err));
+    n = most_workers(&both, worker, nworkers, load, rounds);
+    if (both.short_of_memory)
         return cv_fail_memory(err, "the chunk recursion");
-    n = most_workers(&recursion, worker, nworkers, load, rounds);
     *out = (struct cv_xmi){ .workers = n, .rounds = rounds, .feasible = n > 0 };
     out->last_s = out->makespan_s = NAN;
     if (n == 0)
         return CLEAVE_OK;
-    (void)works(&recursion, worker, n, load,
-                rounds); /* the last one tried may not be n */
-    return make_plan(&recursion, worker, load, arena, out, err);
+    (void)works(&both, worker, n, load, rounds); /* the last one tried may not be n */
+    return make_plan(&both, worker, load, arena, out, err);
 }
 
 struct xmi {

@@ -69,6 +69,9 @@ static inline void cv_recursion_step(struct cv_recursion *r)
  * with none negative. Once false, it is false for every longer series. */
 bool cv_recursion_feasible(const struct cv_recursion *recursion, double total_s);
 
+/* It may be, but the digits that cancel do not say: see wide_recursion.h. */
+bool cv_recursion_doubtful(const struct cv_recursion *recursion, double total_s);
+
 struct cv_xmi {
     uint32_t workers, rounds;
     bool feasible;       /* no chunk is negative                              */

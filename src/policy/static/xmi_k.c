@@ -21,6 +21,7 @@
 
 #include "policy/kit/setup.h"
 #include "policy/static/umr.h"
+#include "policy/static/wide_recursion.h"
 #include "policy/static/xmi.h"
 
 /* A round that shortens the makespan by less than this part of it ends the pass. */
@@ -28,6 +29,10 @@ static const double negligible = 1e-13;
 
 struct search {
     struct cv_recursion recursion;
+    struct cv_wide_recursion wide;
+    bool widened; /* the best was found by the wide one */
+    bool short_of_memory;
+    struct cv_arena *arena;
     const struct cleave_worker *worker;
     uint32_t nworkers;
     double load, total_s;
@@ -49,56 +54,119 @@ static double least_time(const struct search *search, double chunks)
     return fmax(port_s, compute_s);
 }
 
+static bool is_best(struct search *search, size_t chunks, double last_s, double *round_s,
+                    bool whole)
+{
+    const struct cleave_worker *worker = search->worker;
+    const double time_s = (double)chunks * worker->latency_s +
+                          search->load / worker->bandwidth_ups +
+                          worker->compute_latency_s + last_s;
+
+    if (time_s < search->best_s) {
+        search->best_s = time_s;
+        search->best_chunks = chunks;
+    }
+    if (!whole)
+        return true;
+    if (*round_s - search->best_s <= negligible * search->best_s &&
+        time_s > search->best_s)
+        return false; /* not one chunk of a whole round was a gain */
+    *round_s = search->best_s;
+    return true;
+}
+
+/* The same with twice the digits, from the number of chunks on that they are needed for. */
+static void try_wide(struct search *search, size_t from)
+{
+    struct cv_wide_recursion *wide = &search->wide;
+    const double speed_ups = search->worker->speed_ups;
+    double round_s = INFINITY;
+
+    if (!cv_wide_init(wide, search->arena, search->max_chunks, search->nworkers)) {
+        search->short_of_memory = true;
+        return;
+    }
+    cv_wide_start(wide, search->worker, search->nworkers);
+    while (wide->count < search->max_chunks) {
+        const size_t best = search->best_chunks;
+
+        cv_wide_step(wide);
+        if (!cv_wide_feasible(wide, search->load, speed_ups) ||
+            least_time(search, (double)wide->count) >= search->best_s)
+            break;
+        if (wide->count < from)
+            continue;
+        if (!is_best(search, wide->count,
+                     cv_wide_last(wide, search->load, speed_ups).high, &round_s,
+                     wide->place == 0))
+            break;
+        search->widened = search->widened || search->best_chunks != best;
+    }
+}
+
 static void try_all(struct search *search)
 {
     struct cv_recursion *recursion = &search->recursion;
-    const struct cleave_worker *worker = search->worker;
     double round_s = INFINITY;
 
-    cv_recursion_start(recursion, worker, search->nworkers);
+    cv_recursion_start(recursion, search->worker, search->nworkers);
     while (recursion->count < search->max_chunks) {
-        double time_s;
-
         cv_recursion_step(recursion);
+        if (cv_recursion_doubtful(recursion, search->total_s)) {
+            try_wide(search, recursion->count);
+            break;
+        }
         if (!cv_recursion_feasible(recursion, search->total_s) ||
             least_time(search, (double)recursion->count) >= search->best_s)
             break;
-        time_s = (double)recursion->count * worker->latency_s +
-                 search->load / worker->bandwidth_ups + worker->compute_latency_s +
-                 (search->total_s - recursion->sum.offset) / recursion->sum.slope;
-        if (time_s < search->best_s) {
-            search->best_s = time_s;
-            search->best_chunks = recursion->count;
-        }
-        if (recursion->place != 0)
-            continue;
-        if (round_s - search->best_s <= negligible * search->best_s &&
-            time_s > search->best_s)
-            break; /* not one chunk of a whole round was a gain */
-        round_s = search->best_s;
+        if (!is_best(search, recursion->count,
+                     (search->total_s - recursion->sum.offset) / recursion->sum.slope,
+                     &round_s, recursion->place == 0))
+            break;
     }
+}
+
+/* Run the recursion again up to the best number of chunks. */
+static void fill_times(struct search *search, double *time_s)
+{
+    struct cv_recursion *recursion = &search->recursion;
+    struct cv_wide_recursion *wide = &search->wide;
+    double last_s;
+
+    if (search->widened) {
+        struct cv_wide last;
+
+        cv_wide_start(wide, search->worker, search->nworkers);
+        while (wide->count < search->best_chunks)
+            cv_wide_step(wide);
+        last = cv_wide_last(wide, search->load, search->worker->speed_ups);
+        for (size_t i = 0; i < search->best_chunks; i++)
+            time_s[i] = cv_wide_time(wide, i, last);
+        return;
+    }
+    cv_recursion_start(recursion, search->worker, search->nworkers);
+    while (recursion->count < search->best_chunks)
+        cv_recursion_step(recursion);
+    last_s = (search->total_s - recursion->sum.offset) / recursion->sum.slope;
+    for (size_t i = 0; i < search->best_chunks; i++)
+        time_s[i] = recursion->time[i].offset + recursion->time[i].slope * last_s;
 }
 
 static enum cleave_status make_plan(struct search *search, struct cv_arena *arena,
                                     struct cv_plan *plan, struct cleave_error *err)
 {
-    struct cv_recursion *recursion = &search->recursion;
     const size_t chunks = search->best_chunks;
     const size_t workers = chunks < search->nworkers ? chunks : search->nworkers;
-    double last_s;
+    double *time_s = cv_array(arena, chunks, sizeof *time_s);
 
-    if (!cv_plan_init(plan, arena, chunks))
+    if (time_s == NULL || !cv_plan_init(plan, arena, chunks))
         return cv_fail_memory(err, "the plan");
-    cv_recursion_start(recursion, search->worker, search->nworkers);
-    while (recursion->count < chunks)
-        cv_recursion_step(recursion);
-    last_s = (search->total_s - recursion->sum.offset) / recursion->sum.slope;
+    fill_times(search, time_s);
     for (size_t i = 0; i < chunks; i++) {
         const size_t k = chunks - 1 - i;
 
         plan->worker[k] = (uint32_t)(workers - 1 - i % workers);
-        plan->units[k] = search->worker->speed_ups *
-                         (recursion->time[i].offset + recursion->time[i].slope * last_s);
+        plan->units[k] = search->worker->speed_ups * time_s[i];
     }
     cv_plan_settle(plan, search->load);
     return CLEAVE_OK;
@@ -109,6 +177,7 @@ enum cleave_status cv_xmi_k_plan(const struct cleave_worker *worker, uint32_t nw
                                  struct cv_xmi_k *out, struct cleave_error *err)
 {
     struct search search = {
+        .arena = arena,
         .worker = worker,
         .nworkers = nworkers,
         .load = load,
@@ -121,6 +190,8 @@ enum cleave_status cv_xmi_k_plan(const struct cleave_worker *worker, uint32_t nw
     if (!cv_recursion_init(&search.recursion, arena, max_chunks, nworkers))
         return cv_fail_memory(err, "the chunk recursion");
     try_all(&search);
+    if (search.short_of_memory)
+        return cv_fail_memory(err, "the chunk recursion");
     if (search.best_chunks == 0) /* only if everything overflowed */
         search.best_chunks = 1;
     CV_TRY(make_plan(&search, arena, &result.plan, err));
