@@ -87,6 +87,9 @@ struct cleave_input {
     size_t count;
     const char *split; /* NULL: lines                                                  */
     bool header;       /* give the first record to every command                       */
+    /* With `header`, what that is: NULL, "" or "1": the first record; "3": the first three;
+     * other text: all lines at the start that begin with it. */
+    const char *header_how;
     const char *pairs; /* borrowed: file of the mates, as descriptor 3; NULL: none     */
     /* "auto" or NULL: inputs that are no text by their first bytes, as gzip, are refused
      * unless records are of a fixed size; "none": their bytes are taken as they are. */
@@ -96,9 +99,12 @@ struct cleave_input {
 
 /* Where results go. */
 struct cleave_output {
-    int descriptor;        /* to write to                                              */
-    const char *name;      /* borrowed, for messages                                   */
-    bool unordered;        /* as they come                                             */
+    int descriptor;   /* to write to                                              */
+    const char *name; /* borrowed, for messages                                   */
+    bool unordered;   /* as they come                                             */
+    /* Each begins with a header, which is written once: as header_how, but of lines unless
+     * the input is split as csv. NULL: none. */
+    const char *header;
     uint64_t memory;       /* most bytes of output kept in memory; 0: 256 MiB          */
     const char *directory; /* for outputs beyond that; NULL: TMPDIR or /tmp            */
 };

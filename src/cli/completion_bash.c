@@ -91,7 +91,7 @@ static void add_option(struct cv_text *out, const struct cv_option *option,
 {
     struct cv_text words = { NULL, 0, 0, false };
 
-    if (option->argument == NULL)
+    if (!cv_option_takes(option))
         return;
     add_pattern(out, option);
     switch (cv_completes(option, task, &words)) {

@@ -81,15 +81,14 @@ static void zsh_option(struct cv_text *out, const struct cv_option *option,
     for (int turn = option->letter != 0 ? 0 : 1; turn < 2; turn++) {
         cv_text_add(out, "            '%s", repeats ? "*" : "");
         if (turn == 0)
-            cv_text_add(out, "-%c%s", option->letter,
-                        option->argument != NULL ? "+" : "");
+            cv_text_add(out, "-%c%s", option->letter, cv_option_takes(option) ? "+" : "");
         else
-            cv_text_add(out, "%s%s", option->name, option->argument != NULL ? "=" : "");
+            cv_text_add(out, "%s%s", option->name, cv_option_takes(option) ? "=" : "");
         cv_text_add(out, "[");
         if (!help.failed)
             add_quoted(out, help.bytes, sentence(help.bytes, 72), "[]:\\");
         cv_text_add(out, "]");
-        if (option->argument != NULL)
+        if (cv_option_takes(option))
             zsh_action(out, option, task);
         cv_text_add(out, "' \\\n");
     }
@@ -217,7 +216,7 @@ static void fish_option(struct cv_text *out, const struct cv_verb *verb,
     cv_text_add(out, " -l %s", option->name + 2);
     if (option->letter != 0)
         cv_text_add(out, " -s %c", option->letter);
-    if (option->argument != NULL) {
+    if (cv_option_takes(option)) {
         switch (cv_completes(option, task, &words)) {
         case CV_COMPLETES_FILES:
             cv_text_add(out, " -r -F");

@@ -148,10 +148,13 @@ static int store(struct reader *reader, const struct cv_option *option, const ch
 {
     void *field = reader->values + option->offset;
 
-    assert(text != NULL || option->kind == CV_OPTION_FLAG);
+    assert(text != NULL || !cv_option_takes(option));
     switch (option->kind) {
     case CV_OPTION_FLAG:
         *(int *)field = option->value;
+        return CV_EXIT_DONE;
+    case CV_OPTION_MAYBE:
+        *(const char **)field = text != NULL ? text : "";
         return CV_EXIT_DONE;
     case CV_OPTION_TEXT:
         if (text[0] == '\0')
@@ -196,6 +199,15 @@ static int take_argument(struct reader *reader, const struct cv_option *option,
     return CV_EXIT_DONE;
 }
 
+/* Whether a word may be the argument of an option that needs none. What could be a command
+ * may not. */
+static bool fits_maybe(const char *word)
+{
+    if (strchr("#@%;!*", word[0]) != NULL)
+        return word[0] != '\0';
+    return word[0] != '\0' && word[strspn(word, "0123456789")] == '\0';
+}
+
 static int read_long(struct reader *reader, const char *word)
 {
     const char *equals = strchr(word, '=');
@@ -223,7 +235,11 @@ static int read_long(struct reader *reader, const char *word)
         return cv_complain(CV_EXIT_USAGE, "%s: takes no argument", option->name);
     if (option->kind != CV_OPTION_FLAG) {
         text = equals != NULL ? equals + 1 : NULL;
-        if (text == NULL && (status = take_argument(reader, option, &text)) != 0)
+        if (option->kind == CV_OPTION_MAYBE && text == NULL &&
+            reader->next < reader->count && fits_maybe(reader->words[reader->next]))
+            text = reader->words[reader->next++];
+        if (text == NULL && cv_option_takes(option) &&
+            (status = take_argument(reader, option, &text)) != 0)
             return status;
     }
     return store(reader, option, text);
@@ -244,7 +260,7 @@ static int read_letters(struct reader *reader, const char *word)
             return unknown_option(reader, word);
         if (index < sizeof reader->seen / sizeof *reader->seen)
             reader->seen[index] = true;
-        if (option->kind == CV_OPTION_FLAG) {
+        if (!cv_option_takes(option)) {
             store(reader, option, NULL);
             continue;
         }
@@ -279,13 +295,13 @@ static bool wants_argument(const struct cv_option_group *groups, const char *wor
         while ((option = option_at(groups, index)) != NULL &&
                strcmp(option->name, word) != 0)
             index++;
-        return option != NULL && option->kind != CV_OPTION_FLAG;
+        return option != NULL && cv_option_takes(option);
     }
     for (const char *letter = word + 1; *letter != '\0'; letter++) {
         for (index = 0;
              (option = option_at(groups, index)) != NULL && option->letter != *letter;)
             index++;
-        if (option != NULL && option->kind != CV_OPTION_FLAG)
+        if (option != NULL && cv_option_takes(option))
             return letter[1] == '\0';
     }
     return false;
@@ -300,7 +316,7 @@ static bool asks_for_help(const struct cv_option_group *groups,
 
         if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
             return true;
-        if (typed->command && (word[0] != '-' || word[1] == '\0'))
+        if (typed->command && (word[0] != '-' || word[1] == '\0') && !fits_maybe(word))
             return false;
         if (typed->command && wants_argument(groups, word) && i + 1 < typed->count &&
             strcmp(typed->words[i + 1], "--help") != 0 &&
@@ -308,6 +324,11 @@ static bool asks_for_help(const struct cv_option_group *groups,
             i++;
     }
     return false;
+}
+
+bool cv_option_takes(const struct cv_option *option)
+{
+    return option->kind != CV_OPTION_FLAG && option->kind != CV_OPTION_MAYBE;
 }
 
 void cv_option_help(const struct cv_option *option, struct cv_text *out)

@@ -15,6 +15,8 @@
 /* What an option holds, and the type of its field in the verb's values. */
 enum cv_option_kind {
     CV_OPTION_FLAG,    /* int: set to `value`; takes no argument        */
+    CV_OPTION_MAYBE,   /* const char *: a text behind `=`, a next word that is a
+                          number or begins like # or @, else ""         */
     CV_OPTION_TEXT,    /* const char *: any text but an empty one       */
     CV_OPTION_REPEAT,  /* struct cv_strings: all texts given, in order  */
     CV_OPTION_COUNT,   /* uint64_t: a whole number, least..most         */
@@ -71,6 +73,8 @@ struct cv_parsed {
     bool help;   /* --help or -h was given; nothing else was judged */
 };
 
+/* Whether an argument has to follow, in the same word or the next. */
+bool cv_option_takes(const struct cv_option *option);
 /* Add the help of an option, lists included. */
 void cv_option_help(const struct cv_option *option, struct cv_text *out);
 

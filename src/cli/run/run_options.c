@@ -25,8 +25,9 @@ static const struct cv_option input_options[] = {
       .offset = FIELD(split),
       .add_list = cv_split_list, .add_words = cv_split_words,
       .help = "Where the input may be cut: %s." },
-    { .name = "--header", .value = 1, .offset = FIELD(header),
-      .help = "Give the first record of the input to every command, before its chunk. "
+    { .name = "--header", .kind = CV_OPTION_MAYBE, .argument = "[N]", .offset = FIELD(header),
+      .help = "Give the first record of the input, or the first N, to every command, before its "
+              "chunk. '#': all lines at the start that begin so, as of VCF, '@' of SAM. "
               "Several files must have the same." },
     { .name = "--pairs", .kind = CV_OPTION_TEXT, .argument = "FILE",
       .offset = FIELD(pairs),
@@ -125,6 +126,11 @@ static const struct cv_option output_options[] = {
       .help = "Write outputs in the order of the input; this is the default." },
     { .name = "--unordered", .letter = 'u', .value = 1, .offset = FIELD(unordered),
       .help = "Write each output as soon as its command has ended." },
+    { .name = "--header-out", .kind = CV_OPTION_MAYBE, .argument = "[N]",
+      .offset = FIELD(header_out),
+      .help = "Outputs begin with a header, too, of one line, or of N, or of all lines at "
+              "the start that begin with '#' or the like; with --split csv, of records: it is "
+              "written once. It has to be the same in every output that is not empty." },
     { .name = "--reduce", .kind = CV_OPTION_TEXT, .argument = "CMD",
       .offset = FIELD(reduce),
       .help = "Write one result instead of all outputs. The shell runs CMD to make one of "

@@ -22,7 +22,8 @@ struct cv_run_options {
     int commutative, persistent, literal;
     const char *pairs, *decode;
     double max_record;
-    int header, unordered, resume, overwrite, json, quiet, bar, dry_run;
+    const char *header, *header_out;
+    int unordered, resume, overwrite, json, quiet, bar, dry_run;
 };
 
 extern const struct cv_run_options cv_run_presets;

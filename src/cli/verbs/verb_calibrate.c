@@ -20,7 +20,8 @@ struct values {
     const char *split, *output, *hosts, *ssh, *program, *decode;
     double max_record;
     uint64_t workers;
-    int header, push, force;
+    const char *header;
+    int push, force;
     struct cv_topology_options where;
 };
 
@@ -36,8 +37,9 @@ static const struct cv_option options[] = {
     { .name = "--split", .kind = CV_OPTION_TEXT, .argument = "HOW", .offset = FIELD(split),
       .add_words = cv_split_words,
       .help = "Where the input may be cut, as in 'cleave run'. Default lines." },
-    { .name = "--header", .value = 1, .offset = FIELD(header),
-      .help = "Give the first record of the input to every command, before its chunk." },
+    { .name = "--header", .kind = CV_OPTION_MAYBE, .argument = "[N]", .offset = FIELD(header),
+      .help = "Give the first record of the input, or the first N, or all lines at the start "
+              "that begin with '#' or the like, to every command, before its chunk." },
     { .name = "--max-record", .kind = CV_OPTION_UNITS, .argument = "SIZE",
       .offset = FIELD(max_record),
       .help = "A record of more bytes is an error. Default 1 GiB." },
@@ -108,7 +110,8 @@ static int measure(const struct cv_call *call, const char *const *command, doubl
         .input.count = values->inputs.count,
         .output.name = "/dev/null",
         .input.split = values->split,
-        .input.header = values->header != 0,
+        .input.header = values->header != NULL,
+        .input.header_how = values->header,
         .input.decode = values->decode,
         .input.max_record = cv_record_limit(values->max_record),
         .crew.count = 1,
@@ -305,7 +308,8 @@ static int measure_hosts(const struct cv_call *call, const char *const *command)
         .output.descriptor = open("/dev/null", O_WRONLY | O_CLOEXEC),
         .output.name = "/dev/null",
         .input.split = values->split,
-        .input.header = values->header != 0,
+        .input.header = values->header != NULL,
+        .input.header_how = values->header,
         .input.decode = values->decode,
         .input.max_record = cv_record_limit(values->max_record),
         .crew.platform = crew.platform,

@@ -137,7 +137,8 @@ static int fill(const struct cv_call *call, const struct cv_crew *crew,
                            ? values->output
                            : "standard output";
     out->input.split = values->split;
-    out->input.header = values->header != 0;
+    out->input.header = values->header != NULL;
+    out->input.header_how = values->header;
     out->input.pairs = values->pairs;
     out->input.decode = values->decode;
     out->input.max_record = cv_record_limit(values->max_record);
@@ -146,6 +147,7 @@ static int fill(const struct cv_call *call, const struct cv_crew *crew,
     out->crew.prefixes = crew->prefixes;
     out->crew.guard = values->mpi == 0;
     status = status == CV_EXIT_DONE ? fill_hosts(call, crew, report, out) : status;
+    out->output.header = values->header_out;
     out->output.unordered = values->unordered != 0;
     out->reduce.command = values->reduce;
     out->reduce.commutative = values->commutative != 0;

@@ -55,7 +55,11 @@ static enum cleave_status walk_from(struct cv_cut_file *file, uint64_t boundary,
 {
     struct cv_walk walk;
 
-    cv_walk_init(&walk, boundary);
+    cv_walk_init(&walk, boundary > file->lead ? boundary : file->lead);
+    if (walk.boundary >= until) {
+        *out = walk.boundary;
+        return CLEAVE_OK;
+    }
     walk.until = until;
     CV_TRY(cv_cut_file_walk(file, &walk, file->size, err));
     *out = walk.boundary >= until ? walk.boundary : file->size;
@@ -112,14 +116,41 @@ static enum cleave_status find_floor(struct cv_cut_file *file, struct cleave_err
         /* A file that is not FASTQ is told from its first bytes rather than after a
          * search of half of it. */
         struct cv_walk walk;
+        const uint64_t near = file->lead + file->near;
 
-        cv_walk_init(&walk, 0);
-        CV_TRY(cv_cut_file_walk(file, &walk,
-                                file->near < file->size ? file->near : file->size, err));
+        cv_walk_init(&walk, file->lead);
+        CV_TRY(cv_cut_file_walk(file, &walk, near < file->size ? near : file->size, err));
     } else {
-        CV_TRY(search(file, 0, file->near, &first, err));
+        CV_TRY(search(file, file->lead, file->near, &first, err));
     }
     file->floor = first + 1;
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_cut_file_header(struct cv_cut_file *file, uint64_t *out,
+                                      struct cleave_error *err)
+{
+    bool found = false;
+
+    *out = 0;
+    for (size_t least = file->near; !found && file->size > 0; least *= 4) {
+        const char *bytes;
+        size_t length, end = 0;
+
+        CV_TRY(cv_cut_file_read(file, 0, least, least, &bytes, &length, err));
+        CV_TRY(cv_splitter_head(file->splitter, bytes, length, length >= file->size,
+                                &found, &end, err));
+        *out = end;
+    }
+    return CLEAVE_OK;
+}
+
+/* Lines of a header that are no records, if there may be some. Done once. */
+static enum cleave_status find_lead(struct cv_cut_file *file, struct cleave_error *err)
+{
+    if (!file->led && cv_splitter_leads(file->splitter))
+        CV_TRY(cv_cut_file_header(file, &file->lead, err));
+    file->led = true;
     return CLEAVE_OK;
 }
 
@@ -138,6 +169,11 @@ enum cleave_status cv_cut_file_at(struct cv_cut_file *file, uint64_t offset,
         *out = step < file->size - offset ? offset + step : file->size;
         return CLEAVE_OK;
     }
+    CV_TRY(find_lead(file, err));
+    if (offset <= file->lead) {
+        *out = file->lead;
+        return CLEAVE_OK;
+    }
     if (file->splitter->kind->needs_pass)
         return indexed(file, offset, out, err);
     if (file->floor == 0)
@@ -150,12 +186,6 @@ enum cleave_status cv_cut_file_at(struct cv_cut_file *file, uint64_t offset,
         return search(file, offset, file->near, out, err);
     *out = file->size;
     return CLEAVE_OK;
-}
-
-enum cleave_status cv_cut_file_header(struct cv_cut_file *file, uint64_t *out,
-                                      struct cleave_error *err)
-{
-    return cv_cut_file_at(file, 1, out, err);
 }
 
 enum cleave_status cv_cut_file_closing(struct cv_cut_file *file, enum cv_closing *out,
@@ -177,6 +207,7 @@ enum cleave_status cv_cut_file_closing(struct cv_cut_file *file, enum cv_closing
 static enum cleave_status count_ends(struct cv_cut_file *file, uint64_t from, uint64_t to,
                                      uint64_t *out, struct cleave_error *err)
 {
+    const char end = file->splitter->kind->ends_in_byte ? file->splitter->byte : '\n';
     uint64_t count = 1;
 
     for (to--; from < to;) {
@@ -186,7 +217,7 @@ static enum cleave_status count_ends(struct cv_cut_file *file, uint64_t from, ui
         CV_TRY(cv_cut_file_read(file, from, 1, BLOCK, &bytes, &length, err));
         if (length > to - from)
             length = (size_t)(to - from);
-        count += cv_count_byte(bytes, length, file->splitter->byte);
+        count += cv_count_byte(bytes, length, end);
         from += length;
     }
     *out = count;
@@ -214,6 +245,7 @@ enum cleave_status cv_cut_file_count(struct cv_cut_file *file, uint64_t from, ui
                                      uint64_t *out, struct cleave_error *err)
 {
     const struct cv_splitter *splitter = file->splitter;
+    uint64_t lines = 0;
     struct cv_walk walk;
 
     if (from >= to) {
@@ -228,8 +260,14 @@ enum cleave_status cv_cut_file_count(struct cv_cut_file *file, uint64_t from, ui
         return count_ends(file, from, to, out, err);
     if (splitter->kind->walk == NULL)
         return count_starts(file, from, to, out, err);
+    CV_TRY(find_lead(file, err));
+    if (from < file->lead) {
+        CV_TRY(count_ends(file, from, file->lead < to ? file->lead : to, &lines, err));
+        from = file->lead;
+    }
     cv_walk_init(&walk, from);
-    CV_TRY(cv_cut_file_walk(file, &walk, to, err));
-    *out = cv_walk_records(&walk);
+    if (from < to)
+        CV_TRY(cv_cut_file_walk(file, &walk, to, err));
+    *out = lines + cv_walk_records(&walk);
     return CLEAVE_OK;
 }

@@ -17,6 +17,8 @@ struct cv_cut_file {
     const char *name;                   /* borrowed: for messages              */
     int fd;                             /* borrowed: any file that can pread   */
     uint64_t size;
+    uint64_t lead; /* bytes of header that are no records, once `led`              */
+    bool led;
     uint64_t floor; /* least offset past 0 that can be a boundary; 0 = not known yet */
     uint64_t torn;  /* see cv_cut_file_torn */
     size_t near;    /* bytes read at first around a cut */
@@ -38,7 +40,7 @@ void cv_cut_file_done(struct cv_cut_file *file);
 /* The first boundary at or after `offset`; the size when there is none before. */
 enum cleave_status cv_cut_file_at(struct cv_cut_file *file, uint64_t offset,
                                   uint64_t *out, struct cleave_error *err);
-/* The end of the first record, or 0 if there is none: a header to be repeated. */
+/* The end of the header to be repeated: of the first record, unless told. */
 enum cleave_status cv_cut_file_header(struct cv_cut_file *file, uint64_t *out,
                                       struct cleave_error *err);
 /* What the last record lacks of its end; nothing of a file without bytes. */

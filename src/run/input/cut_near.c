@@ -35,7 +35,7 @@ static enum cleave_status try_from(struct cv_cut_file *file, uint64_t start,
     cv_walk_init(&walk, start);
     walk.until = offset;
     status = cv_cut_file_walk(file, &walk, file->size, err);
-    *trusted = start == 0 || walk.found >= ENOUGH;
+    *trusted = start == file->lead || walk.found >= ENOUGH;
     *contradicted = walk.bad;
     if (!*trusted)
         file->torn = torn;
@@ -77,7 +77,8 @@ enum cleave_status cv_cut_near(struct cv_cut_file *file, uint64_t offset, uint64
     uint64_t cut = 0;
     bool trusted = false, contradicted;
 
-    for (uint64_t back = 2 * file->near; back < offset && !trusted; back *= 4) {
+    for (uint64_t back = 2 * file->near; back + file->lead < offset && !trusted;
+         back *= 4) {
         uint64_t start = offset - back;
 
         contradicted = true;
@@ -89,7 +90,7 @@ enum cleave_status cv_cut_near(struct cv_cut_file *file, uint64_t offset, uint64
         }
     }
     if (!trusted)
-        CV_TRY(try_from(file, 0, offset, &cut, &trusted, &contradicted, err));
+        CV_TRY(try_from(file, file->lead, offset, &cut, &trusted, &contradicted, err));
     *out = cut;
     return CLEAVE_OK;
 }

@@ -9,6 +9,21 @@ void cv_cut_window_init(struct cv_cut_window *window, const struct cv_splitter *
     cv_walk_init(&window->walk, 0);
 }
 
+/* The first byte of the window that is of a record. */
+static uint64_t first_byte(const struct cv_cut_window *window)
+{
+    return window->offset > window->lead ? window->offset : window->lead;
+}
+
+void cv_cut_window_lead(struct cv_cut_window *window, uint64_t lead)
+{
+    window->lead = lead;
+    if (window->offset < lead) {
+        window->clear = (size_t)(lead - window->offset);
+        cv_walk_init(&window->walk, lead);
+    }
+}
+
 uint64_t cv_cut_window_torn(const struct cv_cut_window *window)
 {
     return window->torn;
@@ -78,8 +93,8 @@ static enum cleave_status find_walking(struct cv_cut_window *window, const char 
     struct cv_walk *walk = &window->walk;
 
     /* A walk that went too far for this cut begins again. */
-    if (walk->boundary > window->offset && walk->boundary - window->offset > wanted)
-        cv_walk_init(walk, window->offset);
+    if (walk->boundary > first_byte(window) && walk->boundary - window->offset > wanted)
+        cv_walk_init(walk, first_byte(window));
     walk->until = UINT64_MAX;
     CV_TRY(
         walk_to(window, bytes, wanted < length - ahead ? wanted + ahead : length, err));

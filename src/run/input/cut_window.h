@@ -11,6 +11,7 @@
 struct cv_cut_window {
     const struct cv_splitter *splitter; /* borrowed                                   */
     uint64_t offset;     /* of the window in the stream                               */
+    uint64_t lead;       /* of the stream: bytes of header that are no records        */
     bool started;        /* the record at the start of the window has its own start   */
     size_t clear;        /* no boundary is in [1, clear)                              */
     struct cv_walk walk; /* for splitters that are not local                          */
@@ -19,6 +20,10 @@ struct cv_cut_window {
 
 /* At the start of the stream. There is nothing to release. */
 void cv_cut_window_init(struct cv_cut_window *window, const struct cv_splitter *splitter);
+
+/* The first bytes of the stream are no records, but lines of a header. Before the first
+ * search, if the window is where the stream begins. */
+void cv_cut_window_lead(struct cv_cut_window *window, uint64_t lead);
 
 /* Where to cut the `length` bytes of the window: the last boundary at or before `wanted`;
  * without one, the first after it; without that, `length` if the stream has ended and 0

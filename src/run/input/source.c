@@ -143,8 +143,8 @@ static enum cleave_status choose(struct cv_source *source, uint64_t *wanted,
         if (range->end > stretch_end)
             range->end = stretch_end;
     }
-    if (more && range->end == stream->settled && range->end - range->begin < *wanted &&
-        !cv_stream_full(stream))
+    if (more && range->end == stream->settled && !cv_stream_full(stream) &&
+        (range->end - range->begin < *wanted || range->end <= stream->header_end))
         return CLEAVE_OK;
     *state = CV_TAKE_PIECE;
     return CLEAVE_OK;

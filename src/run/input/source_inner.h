@@ -16,8 +16,9 @@ struct cv_source_file {
     uint64_t base; /* address of its first byte                                   */
     int fd;        /* -1: not open now                                            */
     bool borrowed; /* standard input: never closed                                */
-    struct cv_cut_file cut;       /* while fd is open                                   */
-    uint64_t header_end;          /* 0: not known yet                                   */
+    struct cv_cut_file cut; /* while fd is open                                   */
+    bool headed;            /* header_end is known                                */
+    uint64_t header_end;
     uint64_t at_work;             /* bytes taken, neither finished nor put back         */
     uint64_t edge;                /* the last known boundary where a piece begins       */
     uint64_t counted_to, counted; /* so many records are before that boundary     */
@@ -57,12 +58,13 @@ struct cv_stream {
         spool; /* what came and is not finished                              */
     uint64_t device, inode;
     uint64_t hold, piece_most;
-    uint64_t received;   /* bytes that came                                             */
-    uint64_t settled;    /* the last boundary known: all before was made available      */
-    uint64_t finished;   /* bytes                                                       */
-    uint64_t header_end; /* 0: not known yet or not asked for                 */
+    uint64_t received; /* bytes that came                                             */
+    uint64_t settled;  /* the last boundary known: all before was made available      */
+    uint64_t finished; /* bytes                                                       */
+    bool headed;       /* the header is known, or nobody asks                         */
+    uint64_t header_end;
     struct cv_cut_window window; /* from `settled` on                                 */
-    char *header;     /* owned; NULL until it is known                                 */
+    char *header;     /* owned: a copy; NULL until it is known                         */
     uint64_t records; /* before `settled`, with `numbers`                              */
     /* In order, of what is not finished: every 64 KiB or so, so that a cut needs no long
      * walk, and with `numbers` where pieces begin and end. */
@@ -100,8 +102,6 @@ size_t cv_stream_marks_before(const struct cv_stream *stream, uint64_t offset);
 enum cleave_status cv_stream_cut(const struct cv_stream *stream, uint64_t begin,
                                  uint64_t end, uint64_t target, uint64_t *out,
                                  struct cleave_error *err);
-/* Find the header, and keep it: before anything is finished, and when a record is there. */
-enum cleave_status cv_stream_header(struct cv_stream *stream, struct cleave_error *err);
 
 /* --- new ones (source_settle.c) --------------------------------------------------------------- */
 

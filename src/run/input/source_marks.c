@@ -130,6 +130,7 @@ static enum cleave_status cut_from(const struct cv_stream *stream, const char *b
 
     cv_cut_window_init(&window, stream->window.splitter);
     cv_cut_window_take(&window, (size_t)start);
+    cv_cut_window_lead(&window, stream->window.lead);
     CV_TRY(cv_cut_window_find(&window, bytes, length, true, (size_t)(target - start),
                               &cut, err));
     if (start + cut < target) { /* the last one before it: so the next one is behind */
@@ -159,19 +160,4 @@ enum cleave_status cv_stream_cut(const struct cv_stream *stream, uint64_t begin,
     if (status != CLEAVE_OK && err != NULL && err->file[0] == '\0')
         snprintf(err->file, sizeof err->file, "%s", stream->name);
     return status;
-}
-
-/* --- the header -------------------------------------------------------------------------- */
-
-enum cleave_status cv_stream_header(struct cv_stream *stream, struct cleave_error *err)
-{
-    uint64_t end, stretch_end;
-
-    CV_TRY(cv_stream_cut(stream, 0, stream->settled, 1, &end, err));
-    stream->header = malloc((size_t)end);
-    if (stream->header == NULL)
-        return cv_fail_memory(err, "the header");
-    memcpy(stream->header, cv_spool_at(&stream->spool, 0, &stretch_end), (size_t)end);
-    stream->header_end = end;
-    return CLEAVE_OK;
 }

@@ -18,14 +18,16 @@ enum cleave_status cv_source_use(struct cv_source *source, size_t index,
 static enum cleave_status find_header(struct cv_source *source, size_t index,
                                       uint64_t *out, struct cleave_error *err)
 {
-    uint64_t *end = source->stream != NULL ? &source->stream->header_end
-                                           : &source->files[index].header_end;
+    struct cv_source_file *file = source->stream == NULL ? &source->files[index] : NULL;
 
-    if (source->header && *end == 0 && source->stream != NULL)
-        CV_TRY(cv_stream_header(source->stream, err));
-    else if (source->header && *end == 0)
-        CV_TRY(cv_cut_file_header(&source->files[index].cut, end, err));
-    *out = *end;
+    *out = 0;
+    if (!source->header)
+        return CLEAVE_OK;
+    if (file != NULL && !file->headed)
+        CV_TRY(cv_cut_file_header(&file->cut, &file->header_end, err));
+    if (file != NULL)
+        file->headed = true;
+    *out = file != NULL ? file->header_end : source->stream->header_end;
     return CLEAVE_OK;
 }
 

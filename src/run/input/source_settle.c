@@ -7,6 +7,8 @@
 #include "run/input/source_inner.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/fail.h"
 #include "run/input/magic.h"
@@ -161,6 +163,30 @@ static enum cleave_status look(struct cv_stream *stream, struct cleave_error *er
     return CLEAVE_OK;
 }
 
+/* Keep the header, once it has come. Nothing is settled before. */
+static enum cleave_status find_header(struct cv_source *source, struct cleave_error *err)
+{
+    struct cv_stream *stream = source->stream;
+    uint64_t stretch_end;
+    const char *bytes = cv_spool_at(&stream->spool, 0, &stretch_end);
+    bool found;
+    size_t end = 0;
+
+    CV_TRY(cv_splitter_head(source->splitter, bytes, (size_t)stream->received,
+                            stream->ended, &found, &end, err));
+    if (!found)
+        return CLEAVE_OK;
+    stream->header = malloc(end > 0 ? end : 1);
+    if (stream->header == NULL)
+        return cv_fail_memory(err, "the header");
+    memcpy(stream->header, bytes, end);
+    stream->header_end = end;
+    stream->headed = true;
+    if (cv_splitter_leads(source->splitter))
+        cv_cut_window_lead(&stream->window, end);
+    return CLEAVE_OK;
+}
+
 enum cleave_status cv_stream_settle(struct cv_source *source, struct cleave_error *err)
 {
     struct cv_stream *stream = source->stream;
@@ -174,6 +200,9 @@ enum cleave_status cv_stream_settle(struct cv_source *source, struct cleave_erro
         CV_TRY(look(stream, err));
     if (!stream->looked)
         return CLEAVE_OK;
+    if (!stream->headed)
+        status = find_header(source, err);
+    judged = stream->headed;
     while (status == CLEAVE_OK && judged && source->next_judged < source->nknown)
         status = judge(source, &tail, &judged, err);
     if (status == CLEAVE_OK && judged)

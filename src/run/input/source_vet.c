@@ -78,14 +78,17 @@ static enum cleave_status compare_headers(const struct cv_source *source, size_t
                                           struct cleave_error *err)
 {
     const struct cv_place place = { source->files[second].name, 0, 0, NULL };
-    const size_t length = one->end - one->begin;
+    const size_t length = one->end - one->begin, other = two->end - two->begin;
+    const char *a = one->bytes + one->begin, *b = two->bytes + two->begin;
     char shown[3][100];
+    size_t line = 0;
 
-    if (two->end - two->begin == length &&
-        memcmp(one->bytes + one->begin, two->bytes + two->begin, length) == 0)
+    if (other == length && memcmp(a, b, length) == 0)
         return CLEAVE_OK;
-    cv_shown(one->bytes + one->begin, length, shown[0], sizeof shown[0]);
-    cv_shown(two->bytes + two->begin, two->end - two->begin, shown[1], sizeof shown[1]);
+    for (size_t i = 0; i < length && i < other && a[i] == b[i]; i++)
+        line = a[i] == '\n' ? i + 1 : line; /* the first one that differs */
+    cv_shown(a + line, length - line, shown[0], sizeof shown[0]);
+    cv_shown(b + line, other - line, shown[1], sizeof shown[1]);
     cv_shown(source->files[first].name, strlen(source->files[first].name), shown[2],
              sizeof shown[2]);
     return cv_fail_at(err, &place, "expected the header '%s' of %s, got '%s'", shown[0],

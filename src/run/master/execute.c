@@ -29,6 +29,7 @@ struct execution {
     const struct cleave_execution *asked;
     struct cv_muster muster;
     struct cv_splitter *splitter; /* owned               */
+    struct cv_splitter *outputs;  /* owned: of a header that each output has, or NULL */
     struct cv_real_run run;       /* its parts are owned */
     struct cv_planned planned;
     bool is_planned;
@@ -76,6 +77,27 @@ static enum cleave_status read_decode(const char *text, bool *raw,
                    cv_shown(text, strlen(text), shown, sizeof shown));
 }
 
+/* How the input is cut and, if outputs have headers, how these are told. */
+static enum cleave_status open_splitters(struct execution *execution,
+                                         struct cleave_error *err)
+{
+    const struct cleave_execution *asked = execution->asked;
+    const char *split = asked->input.split != NULL ? asked->input.split : "lines";
+
+    CV_TRY(cv_splitter_parse(split, &execution->splitter, err));
+    if (asked->input.header)
+        CV_TRY(cv_splitter_set_header(execution->splitter, asked->input.header_how, err));
+    if (asked->output.header == NULL)
+        return CLEAVE_OK;
+    if (asked->reduce.command != NULL)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "--header-out: with --reduce the headers of outputs are seen by "
+                       "its command, which has to deal with them");
+    CV_TRY(cv_splitter_parse(strncmp(split, "csv", 3) == 0 ? split : "lines",
+                             &execution->outputs, err));
+    return cv_splitter_set_header(execution->outputs, asked->output.header, err);
+}
+
 /* A run can do without a guard, but not without a word. */
 static void guard_failed(void *context, const struct cleave_error *err)
 {
@@ -96,8 +118,7 @@ static enum cleave_status open_parts(struct execution *execution,
     struct cv_real_run *run = &execution->run;
     bool raw;
 
-    CV_TRY(cv_splitter_parse(asked->input.split != NULL ? asked->input.split : "lines",
-                             &execution->splitter, err));
+    CV_TRY(open_splitters(execution, err));
     CV_TRY(read_decode(asked->input.decode, &raw, err));
     CV_TRY(cv_poller_new(&run->poller, err));
     CV_TRY(cv_poller_signals(run->poller, signals, 3, signalled, execution, err));
@@ -123,6 +144,7 @@ static enum cleave_status open_parts(struct execution *execution,
             .sink_name = asked->output.name,
             .memory = asked->output.memory > 0 ? asked->output.memory : CV_GATHER_MEMORY,
             .directory = asked->output.directory,
+            .head = execution->outputs,
             .unordered = asked->output.unordered,
             .separate = cv_outlet_separate(asked),
             .files = asked->reduce.command != NULL || asked->journal.path != NULL },
@@ -343,6 +365,7 @@ static void close_all(struct execution *execution)
     cv_source_free(run->books.source);
     cv_poller_free(run->poller);
     cv_splitter_free(execution->splitter);
+    cv_splitter_free(execution->outputs);
     cv_muster_done(&execution->muster);
 }
 

@@ -70,6 +70,7 @@ void cv_gather_free(struct cv_gather *gather)
     }
     cv_blocks_trim(gather);
     free(gather->heap);
+    free(gather->head);
     free(gather->directory);
     free(gather->sink_name);
     free(gather);
@@ -210,12 +211,19 @@ static enum cleave_status pump(struct cv_gather *gather, uint64_t most,
     if (gather->error != 0)
         return gather->failure.status;
     while (next_store(gather) != NULL) {
+        if (!gather->headed &&
+            cv_gather_head(gather, gather->writing, &gather->failure) != CLEAVE_OK) {
+            gather->error = EINVAL;
+            return gather->failure.status;
+        }
+        gather->headed = true;
         CV_TRY(write_store(gather, &most, out));
         if (*out != CV_GATHER_IDLE)
             break;
         written = gather->writing;
         gather->position = written->end;
         gather->writing = NULL;
+        gather->headed = false;
         cv_store_drop(written);
     }
     return CLEAVE_OK;

@@ -18,6 +18,7 @@
 #include <cleave/error.h>
 
 struct cv_poller;
+struct cv_splitter;
 struct cv_gather;
 struct cv_store; /* the output of one chunk, owned by the gather */
 
@@ -30,6 +31,9 @@ struct cv_gather_options {
     uint64_t memory; /* most bytes kept in memory                                  */
     const char
         *directory; /* borrowed: for what does not fit; NULL: TMPDIR, else /tmp   */
+    const struct cv_splitter
+        *head;      /* borrowed: outputs begin with its header, to be written
+                     * once; NULL: they have none                                  */
     bool unordered; /* write in the order of cv_gather_finish                     */
     bool separate;  /* every output gets a file of its own, from byte 0           */
     bool files;     /* outputs are taken (cv_gather_take): none is kept in blocks */

@@ -69,10 +69,14 @@ struct cv_gather {
     struct cv_store **heap; /* owned array of finished stores, the first on top    */
     size_t count, capacity;
     struct cv_store *writing; /* the one that is being written, or NULL            */
+    bool headed;              /* its header has been looked at                     */
     size_t extent;            /* of it                                             */
     uint64_t position;        /* in the input: all before it is written or skipped;
                                  unordered: how many outputs were written          */
     uint64_t finished, written;
+
+    char *head; /* owned: the header of outputs, once one had it; else NULL       */
+    size_t head_length;
 
     enum cv_sink_kind kind;
     size_t copy_bytes; /* of CV_SINK_OTHER, at a time                              */
@@ -121,6 +125,13 @@ void cv_blocks_trim(struct cv_gather *gather);
 /* What comes next goes to a shelf, in memory or on disk. */
 enum cleave_status cv_store_begin_extent(struct cv_store *store, bool disk,
                                          struct cleave_error *err);
+
+/* --- gather_head.c ------------------------------------------------------------------------ */
+
+/* An output is about to be written: take the header away unless it is the first that has
+ * one. Fails if it is another. */
+enum cleave_status cv_gather_head(struct cv_gather *gather, struct cv_store *store,
+                                  struct cleave_error *err);
 
 /* --- gather_sink.c ------------------------------------------------------------------------ */
 

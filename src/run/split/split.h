@@ -43,7 +43,19 @@ enum cleave_status cv_splitter_parse(const char *text, struct cv_splitter **out,
                                      struct cleave_error *err);
 void cv_splitter_free(struct cv_splitter *splitter);
 
-/* The text that was parsed: borrowed, valid until the splitter is freed. */
+/* What the header is, where one is asked for: the first record ("", NULL), so many ("3"),
+ * or all lines at the start that begin with a text ("#"). */
+enum cleave_status cv_splitter_set_header(struct cv_splitter *splitter, const char *how,
+                                          struct cleave_error *err);
+/* Whether it is such lines: then no record begins before their end. */
+bool cv_splitter_leads(const struct cv_splitter *splitter);
+/* Where the header ends in the first `length` bytes of an input. *found is false if that
+ * takes more of them; never if the input ends there. */
+enum cleave_status cv_splitter_head(const struct cv_splitter *splitter, const char *bytes,
+                                    size_t length, bool ends, bool *found, size_t *out,
+                                    struct cleave_error *err);
+
+/* The text that was parsed, and what else was asked of it: borrowed, valid until the splitter is freed. */
 const char *cv_splitter_text(const struct cv_splitter *splitter);
 /* Whether two inputs can be cut side by side (cut_pairs.h; fastq). */
 bool cv_splitter_pairs(const struct cv_splitter *splitter);

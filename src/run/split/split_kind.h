@@ -40,6 +40,7 @@ struct cv_split_kind {
      * have to be read once (csv). */
     bool needs_pass;
     bool pairs;
+    bool frames;       /* what is given to a command is framed by more than a header */
     bool parted;       /* records are parted by empty lines                */
     bool ends_in_byte; /* a record starts after every splitter->byte       */
     /* Bytes before a position that are looked at to judge it. */
@@ -74,9 +75,11 @@ struct cv_splitter {
     uint64_t record_bytes; /* fixed; else 0                                  */
     char *prefix;          /* owned: with which every match begins; or NULL  */
     size_t prefix_length;
-    bool plain;         /* whether that is the whole expression           */
-    regex_t *regex;     /* owned; of regex alone                          */
-    regex_t *regex_cut; /* owned: the same for lines of which the end is not seen */
+    bool plain;            /* whether that is the whole expression           */
+    regex_t *regex;        /* owned; of regex alone                          */
+    regex_t *regex_cut;    /* owned: the same for lines of which the end is not seen */
+    uint64_t head_records; /* of a header, if one is asked for; 0: one      */
+    char *head_prefix;     /* owned: with which the lines of a header begin; or NULL */
 };
 
 /* All kinds, in the order they are listed to users; the first is the default. The command
@@ -98,6 +101,10 @@ CV_SPLIT_MAP(X)
 
 /* Release what the kind regex has. */
 void cv_split_regex_free(struct cv_splitter *splitter);
+
+/* Add an option to the text of a splitter (split_head.c). */
+enum cleave_status cv_splitter_say(struct cv_splitter *splitter, const char *option,
+                                   const char *argument, struct cleave_error *err);
 
 /* Begin at a record start. */
 void cv_walk_init(struct cv_walk *walk, uint64_t offset);

@@ -1,0 +1,140 @@
+/* gather_head.c -- a header that every output has, and that is written once.
+ * SPDX-License-Identifier: MIT */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "base/text.h"
+#include "run/output/gather_parts.h"
+#include "run/split/split.h"
+
+enum { LOOK = 4096 }; /* bytes that are looked at first */
+
+/* The first `length` bytes of an output that has as many. */
+static enum cleave_status peek(const struct cv_store *store, char *out, size_t length,
+                               struct cleave_error *err)
+{
+    size_t done = 0, skip = store->blocks.begin;
+
+    for (const struct cv_block *block = store->blocks.first;
+         block != NULL && done < length; block = block->next, skip = 0) {
+        const size_t there = block->length - skip;
+        const size_t part = there < length - done ? there : length - done;
+
+        memcpy(out + done, block->bytes + skip, part);
+        done += part;
+    }
+    for (size_t i = 0; i < store->nextents; i++) {
+        const struct cv_extent *extent = &store->extents[i];
+
+        for (uint64_t at = extent->begin; done < length && at < extent->end;) {
+            const size_t left = length - done;
+            const ssize_t got =
+                pread(extent->shelf->fd, out + done,
+                      extent->end - at < left ? (size_t)(extent->end - at) : left,
+                      (off_t)at);
+
+            if (got <= 0)
+                return cv_fail(err, CLEAVE_EENGINE, "cannot read an output again");
+            done += (size_t)got;
+            at += (uint64_t)got;
+        }
+    }
+    return CLEAVE_OK;
+}
+
+static void take_away(struct cv_store *store, size_t length)
+{
+    while (length > 0 && store->blocks.bytes > 0) {
+        size_t part;
+
+        (void)cv_blocks_front(store, &part);
+        part = part < length ? part : length;
+        cv_blocks_gone(store, part);
+        length -= part;
+    }
+    for (size_t i = 0; i < store->nextents && length > 0; i++) {
+        struct cv_extent *extent = &store->extents[i];
+        const uint64_t there = extent->end - extent->begin;
+        const size_t part = there < length ? (size_t)there : length;
+
+        extent->begin += part;
+        length -= part;
+    }
+}
+
+/* The line, without its end. */
+static size_t line_length(const char *bytes, size_t length)
+{
+    const char *newline = memchr(bytes, '\n', length);
+
+    return newline != NULL ? (size_t)(newline - bytes) : length;
+}
+
+/* Compare with the header that was written, or remember it. */
+static enum cleave_status judge(struct cv_gather *gather, struct cv_store *store,
+                                const char *bytes, size_t length,
+                                struct cleave_error *err)
+{
+    char shown[2][100];
+    size_t same = 0;
+
+    if (gather->head == NULL) {
+        gather->head = malloc(length > 0 ? length : 1);
+        if (gather->head == NULL)
+            return cv_fail_memory(err, "the header of outputs");
+        memcpy(gather->head, bytes, length);
+        gather->head_length = length;
+        return CLEAVE_OK;
+    }
+    if (length == gather->head_length && memcmp(bytes, gather->head, length) == 0) {
+        take_away(store, length);
+        return CLEAVE_OK;
+    }
+    /* The first line that differs is of use, not the hundred before it. */
+    for (size_t i = 0; i < length && i < gather->head_length; i++) {
+        if (bytes[i] != gather->head[i])
+            break;
+        same = bytes[i] == '\n' ? i + 1 : same;
+    }
+    return cv_fail(err, CLEAVE_EENGINE,
+                   "--header-out: expected the header '%s', as in the first output, got "
+                   "'%s'",
+                   cv_shown(gather->head + same,
+                            line_length(gather->head + same, gather->head_length - same),
+                            shown[0], sizeof shown[0]),
+                   cv_shown(bytes + same, line_length(bytes + same, length - same),
+                            shown[1], sizeof shown[1]));
+}
+
+enum cleave_status cv_gather_head(struct cv_gather *gather, struct cv_store *store,
+                                  struct cleave_error *err)
+{
+    const uint64_t size = cv_store_size(store);
+    enum cleave_status status = CLEAVE_OK;
+    char *bytes = NULL;
+    bool found = false;
+
+    if (gather->options.head == NULL || size == 0)
+        return CLEAVE_OK;
+    for (size_t look = LOOK; !found && status == CLEAVE_OK; look *= 4) {
+        const size_t length = look < size ? look : (size_t)size;
+        char *larger = realloc(bytes, length);
+        size_t end = 0;
+
+        if (larger == NULL) {
+            status = cv_fail_memory(err, "the header of an output");
+            break;
+        }
+        bytes = larger;
+        status = peek(store, bytes, length, err);
+        if (status == CLEAVE_OK)
+            status = cv_splitter_head(gather->options.head, bytes, length, length == size,
+                                      &found, &end, err);
+        if (status == CLEAVE_OK && found)
+            status = judge(gather, store, bytes, end, err);
+    }
+    free(bytes);
+    return status;
+}

@@ -1,0 +1,113 @@
+# run_headers.bats -- headers of several records, of lines that begin alike, and of outputs.
+# SPDX-License-Identifier: MIT
+
+load helper
+load job
+
+# What a hung run would take; nothing here depends on how long things last.
+LONG=60
+
+prepare() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+# says TEXT -- the last run wrote this one line to standard error, and nothing else.
+says() {
+    printf '%s\n' "$1" | diff - err
+}
+
+# What every command got, with a dot behind each chunk, on one line.
+shown() {
+    tr '\n' ' ' <out
+}
+
+@test "--header N: so many records, of files and of streams" {
+    prepare
+    printf 'a\n"b\nc"\nd\n1\n2\n3\n' >in
+    job -i in --split csv --header 3 --block 1 -j 2 -- sh -c 'cat; echo .'
+    [ "$(shown)" = 'a "b c" d 1 . a "b c" d 2 . a "b c" d 3 . ' ]
+    cat in | job --split csv --header=3 --block 1 -j 2 -- sh -c 'cat; echo .'
+    [ "$(shown)" = 'a "b c" d 1 . a "b c" d 2 . a "b c" d 3 . ' ]
+    # One that comes slowly is waited for.
+    { echo a; sleep 0.1; echo b; sleep 0.1; echo c; echo d; } |
+        job --header 2 --block 1 -j 2 -- sh -c 'cat; echo .'
+    [ "$(shown)" = 'a b c . a b d . ' ]
+    # A file that has no more than its header is one chunk.
+    printf 'a\nb\n' >short
+    job -i short --header 5 --block 1 -- sh -c 'cat; echo .'
+    [ "$(shown)" = 'a b . ' ]
+    # Without a number it is one record, and the command is a command.
+    job -i in --header --block 100 -- head -n 1
+    [ "$(shown)" = 'a ' ]
+    fails_with 2 -i in --header 0 -- cat
+    says "cleave: --header: expected a number of records from 1 to 1000000, or how its lines begin, as '#', got '0'"
+}
+
+@test "--header '#': all lines at the start that begin so, whatever is in them" {
+    prepare
+    printf '# a "quote\n## b\n1,"x\ny"\n2,#\n3,z\n' >in
+    job -i in --split csv --header '#' --block 1 -j 2 -- sh -c 'cat; echo .'
+    [ "$(shown)" = '# a "quote ## b 1,"x y" . # a "quote ## b 2,# . # a "quote ## b 3,z . ' ]
+    cat in | job --split csv --header '#' --block 1 -j 2 -- sh -c 'cat; echo .'
+    [ "$(shown)" = '# a "quote ## b 1,"x y" . # a "quote ## b 2,# . # a "quote ## b 3,z . ' ]
+    # A quote in a comment cuts no last record short, and lines without one have no header.
+    job -i in --split csv --header '#' --header-out '#' -- cat
+    cmp in out
+    printf '1\n2\n' >in
+    job -i in --header '#' --block 1 -j 1 -- sh -c 'cat; echo .'
+    [ "$(shown)" = '1 . 2 . ' ]
+    fails_with 2 -i in --split fixed:2 --header '#' -- cat
+    says "cleave: --header: expected lines that begin with '#', but fixed has no such lines"
+}
+
+@test "--header '#': files have the same, or the first line that differs is shown" {
+    prepare
+    printf '#v\n#a\n1\n' >one
+    printf '#v\n#a\n2\n' >two
+    printf '#v\n#b\n3\n' >three
+    job -i one -i two --header '#' --block 1 -- sh -c 'cat; echo .'
+    [ "$(shown)" = '#v #a 1 . #v #a 2 . ' ]
+    fails_with 2 -i one -i two -i three --header '#' -- cat
+    says "cleave: three: expected the header '#a' of one, got '#b'"
+}
+
+@test "--header-out: the header of outputs is written once" {
+    prepare
+    { echo k,v; seq -f '%.0f,x' 2000; } >in
+    job -i in --split csv --header --header-out --block 500 -j 2 -- cat
+    cmp in out
+    job -i in --split csv --header --header-out --block 500 -j 2 -u -- cat
+    [ "$(sort out)" = "$(sort in)" ]
+    [ "$(head -n 1 out)" = k,v ]
+    # Through a pipe, and with a journal that is resumed.
+    "$CLEAVE" run -q -i in --split csv --header --header-out --block 500 -j 2 -- cat | cmp in
+    job -i in --split csv --header --header-out --block 500 --journal j.db -- cat
+    job -i in --split csv --header --header-out --journal j.db --resume -- cat
+    cmp in out
+    # Of lines that begin alike, and outputs without bytes have none.
+    seq 100 >numbers
+    job -i numbers --header-out '@' --block 30 -j 2 -- \
+        sh -c 'grep 7 >k.$$; [ -s k.$$ ] && { echo @a; echo @b; cat k.$$; }; rm k.$$'
+    { echo @a; echo @b; grep 7 numbers; } | cmp - out
+}
+
+@test "--header-out: hosts give the same; another header is an error that shows both" {
+    prepare
+    { echo k,v; seq -f '%.0f,x' 2000; } >in
+    printf 'port: multi\nworkers:\n  - {name: a, speed: 1e7, bandwidth: 1e8, slots: 2}\n' >h.yaml
+    job -i in --header --header-out --block 2k --hosts h.yaml -- cat
+    cmp in out
+    fails_with 1 -i in --header-out --block 2k -j 1 -- head -n 1
+    grep -q "^cleave: --header-out: expected the header 'k,v', as in the first output, got '" err
+    [ "$(head -n 1 out)" = k,v ]
+    fails_with 2 -i in --header-out --reduce 'sort -m' -- cat
+    says "cleave: --header-out: with --reduce the headers of outputs are seen by its command, which has to deal with them"
+}
+
+@test "a journal of another header is another run's" {
+    prepare
+    seq 10 >in
+    job -i in --header 2 --journal j.db -- cat
+    fails_with 2 -i in --header 3 --journal j.db --resume -- cat
+    says "cleave: j.db: the journal belongs to another run: expected the splitter 'lines --header 2', got 'lines --header 3'"
+}
