@@ -61,6 +61,25 @@ static void set_owner(struct model *model, const struct cv_piece *piece, char fr
     }
 }
 
+/* The bytes before each piece of an array of JSON but the first. */
+static size_t frame_of(const struct split_input *file)
+{
+    size_t head = 0;
+    bool found;
+
+    if (!cv_splitter_frames(file->splitter))
+        return 0;
+    assert_ok(cv_splitter_head(file->splitter, file->bytes, file->n, true, &found, &head,
+                               NULL));
+    return head;
+}
+
+/* Where it is in the input. */
+static struct cv_range place_of(const struct cv_piece *piece)
+{
+    return (struct cv_range){ piece->body.begin - piece->skip, piece->body.end };
+}
+
 /* What is to stand behind the last record of a file when another one with bytes follows. */
 static enum cv_closing closing_of(const struct model *model, const struct cv_piece *piece)
 {
@@ -69,6 +88,8 @@ static enum cv_closing closing_of(const struct model *model, const struct cv_pie
     const char last = file->bytes[file->n - 1];
     size_t back = file->n - 1;
 
+    if (frame_of(file) > 0 && piece->body.end < file->n)
+        return CV_CLOSING_ARRAY;
     if (piece->body.end < file->n ||
         model->base[piece->file + 1] == model->base[model->nfiles] ||
         strncmp(how, "fixed", 5) == 0)
@@ -88,21 +109,25 @@ static enum cv_closing closing_of(const struct model *model, const struct cv_pie
 static void check_piece(struct model *model, const struct cv_piece *piece)
 {
     const struct split_input *file = &model->files[piece->file];
-    const struct cv_range place = piece->body;
+    const struct cv_range place = place_of(piece);
     const struct cv_part body = cv_piece_body(piece), first = cv_piece_header(piece);
-    const size_t header = model->header && place.begin > 0 ? split_at(file, 1) : 0;
+    const size_t frame = frame_of(file);
+    const size_t header = place.begin == 0 ? 0
+                          : model->header  ? split_at(file, 1)
+                                           : frame;
     char bytes[MOST];
     ssize_t n;
 
     assert_true(place.begin < place.end && place.end <= file->n);
     assert_true(file->is[place.begin] && file->is[place.end]);
     assert_int_equal(piece->begin, model->base[piece->file] + place.begin);
-    assert_int_equal(piece->end - piece->begin, piece->body.end - piece->body.begin);
+    assert_int_equal(piece->end - piece->begin, place.end - place.begin);
+    assert_int_equal(piece->skip, frame > 0 && place.begin > 0);
     assert_int_equal(piece->header.begin, 0);
     assert_int_equal(piece->header.end, header);
     n = cv_part_read(&body, body.begin, bytes, sizeof bytes);
     assert_int_equal(n, piece->body.end - piece->body.begin);
-    assert_memory_equal(bytes, file->bytes + place.begin, (size_t)n);
+    assert_memory_equal(bytes, file->bytes + piece->body.begin, (size_t)n);
     assert_int_equal(cv_part_read(&first, 0, bytes, sizeof bytes), header);
     assert_memory_equal(bytes, file->bytes, header);
     assert_int_equal(piece->mate_fd, -1);
@@ -112,7 +137,7 @@ static void check_piece(struct model *model, const struct cv_piece *piece)
 static void check_numbers(struct model *model, const struct cv_piece *piece)
 {
     const struct split_input *file = &model->files[piece->file];
-    const struct cv_range place = piece->body;
+    const struct cv_range place = place_of(piece);
     uint64_t first = 77, count = 77;
 
     assert_ok(cv_source_records(model->source, piece, &first, &count, &err));
@@ -168,7 +193,7 @@ static void take(struct model *model, size_t wanted)
     }
     assert_true(any);
     assert_int_equal(piece.file, file);
-    assert_int_equal(piece.body.begin, offset);
+    assert_int_equal(place_of(&piece).begin, offset);
     most = split_at(&model->files[file], offset + (wanted > 0 ? wanted : 1));
     if (model->header && offset == 0 && split_at(&model->files[file], 1) >= most)
         most = split_at(&model->files[file], most + 1);
@@ -206,7 +231,7 @@ static void part(struct model *model, size_t hand, struct cv_random *random)
     assert_ok(cv_source_part(model->source, &piece, from, &head, &tail, &err));
     assert_int_equal(head.body.begin, begin);
     assert_int_equal(head.body.end, cut);
-    assert_int_equal(tail.body.begin, cut);
+    assert_int_equal(place_of(&tail).begin, cut);
     assert_int_equal(tail.body.end, end);
     assert_int_equal(tail.begin, head.end);
     assert_int_equal(tail.end, piece.end);
@@ -281,7 +306,8 @@ static void try_input(const struct reference_case *test, struct cv_random *rando
     model->nfiles = stream ? 1 : 1 + below(random, FILES);
     model->feed = -1;
     model->stream = stream;
-    model->header = options.header = below(random, 2) == 0;
+    model->header = options.header =
+        below(random, 2) == 0 && !cv_splitter_frames(splitter);
     model->numbers = options.numbers = below(random, 2) == 0;
     options.hold = 1 + below(random, 200);
     options.shares = (unsigned)below(random, 4);

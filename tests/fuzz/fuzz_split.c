@@ -107,8 +107,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
     if (size < 3)
         return 0;
-    made = data[0] % 16 == REFERENCE_CASES;
-    test = &reference_cases[made ? 5 : data[0] % 16 % REFERENCE_CASES];
+    made = data[0] % 32 == 31;
+    test = &reference_cases[made ? 5 : data[0] % 32 % REFERENCE_CASES];
     piece = data[1] + 1U;
     wanted = data[2];
     data += 3;

@@ -164,6 +164,59 @@ static inline bool reference_prefix(const char *bytes, size_t n, bool *is)
     return reference_starts(bytes, n, is, starts_prefix);
 }
 
+/* An array that is the whole input, or values one after the other; `values`: these. */
+static inline bool reference_json(const char *bytes, size_t n, bool *is, bool values)
+{
+    size_t i = n >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0 ? 3 : 0, depth = 0;
+    size_t records = 0;
+    bool array, within = false, closed = false;
+
+    is[0] = is[n] = true;
+    while (i < n && strchr(" \n\r\t", bytes[i]) != NULL && bytes[i] != '\0')
+        i++;
+    array = i < n && !values && bytes[i] == '[';
+    if (i < n && bytes[i] == ',')
+        return false;
+    for (; i < n; i++) {
+        const char c = bytes[i];
+
+        if (c == ' ' || c == '\n' || c == '\r' || c == '\t') {
+            within = false;
+            continue;
+        }
+        if (closed || (depth == 0 && (c == ',' || c == ']' || c == '}')))
+            return false;
+        if (array && depth == 1 && c == ',')
+            is[i] = true;
+        if (!array && depth == 0 && (strchr("\"{[", c) != NULL || !within) &&
+            records++ > 0)
+            is[i] = true;
+        within = depth == 0;
+        if (c == '"') {
+            for (i++; i < n && bytes[i] != '"'; i++)
+                i += bytes[i] == '\\';
+            within = false;
+        } else if (c == '[' || c == '{') {
+            depth++;
+            within = false;
+        } else if (c == ']' || c == '}') {
+            closed = --depth == 0 && array;
+            within = false;
+        }
+    }
+    return true;
+}
+
+static inline bool reference_json_any(const char *bytes, size_t n, bool *is)
+{
+    return reference_json(bytes, n, is, false);
+}
+
+static inline bool reference_json_values(const char *bytes, size_t n, bool *is)
+{
+    return reference_json(bytes, n, is, true);
+}
+
 static inline bool reference_fastq(const char *bytes, size_t n, bool *is)
 {
     struct reference_line *lines = malloc((n + 1) * sizeof *lines);
@@ -224,6 +277,8 @@ static const struct reference_case reference_cases[] = {
     REFERENCE_CASE("fixed:7", reference_fixed7, "a"),
     REFERENCE_CASE("regex:ab|b+$", reference_regex, "ab\n\r\0"),
     REFERENCE_CASE("regex:^ab+c*", reference_prefix, "abc\n\r\0"),
+    REFERENCE_CASE("json", reference_json_any, "[]{},,,,,\"\\1 \n"),
+    REFERENCE_CASE("json:values", reference_json_values, "[]{},\"\"\\1 \n\n"),
 };
 
 enum { REFERENCE_CASES = sizeof reference_cases / sizeof reference_cases[0] };

@@ -26,14 +26,15 @@ static void names(void **state)
                                         "csv:;",   "jsonl",     "csv:tab",
                                         "fasta",   "fastq",     "fixed:64Ki",
                                         "fixed:1", "paragraph", "regex:^(a|b):[0-9]{2}",
-                                        "regex::" };
+                                        "regex::", "json" };
 
     (void)state;
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
         struct cv_splitter *splitter = parse(good[i]);
 
         assert_string_equal(cv_splitter_text(splitter), good[i]);
-        assert_int_equal(splitter->kind->needs_pass, good[i][0] == 'c');
+        assert_int_equal(splitter->kind->needs_pass,
+                         good[i][0] == 'c' || strncmp(good[i], "json", 5) == 0);
         assert_int_equal(cv_splitter_pairs(splitter), strcmp(good[i], "fastq") == 0);
         cv_splitter_free(splitter);
     }
@@ -62,7 +63,7 @@ static void every_kind_has_a_reference(void **state)
 /* Who gets the name wrong is told all there are. */
 static void unknown_names(void **state)
 {
-    static const char *const unknown[] = { "xml", "" };
+    static const char *const unknown[] = { "yaml", "" };
 
     (void)state;
     for (size_t k = 0; k < 2; k++) {
@@ -118,6 +119,7 @@ static void mistakes(void **state)
                          "'\\d', which there is the letter d (a digit is [0-9])" },
         { "regex:(a|\\tb)", "expected an extended regular expression, as of grep -E, got "
                             "'\\t', which there is the letter t (write the tab itself)" },
+        { "json:lines", "expected 'json' or 'json:values', got 'lines'" },
         { "regex:[", "expected an extended regular expression, got '[': " },
     };
 
@@ -165,6 +167,11 @@ static void definitions(void **state)
         { "regex:(.)\\1", "aa\nab\n|bb" },
         { "regex:\\w\\\\n\\.", "a\\n.\nan.\n|b\\n." },
         { "regex:[]n\\]", "x\nn\n|]\n|\\" },
+        { "json", "\n[ 1|, 2\n|, {\"a\": [3, \",]\\\"\"]} |,\"x,y\"|,[4,5]\n]\n" },
+        { "json", "\xef\xbb\xbf[]" },
+        { "json", "{\"a\": 1,\n \"b\": [2, 3]}\n|{}|[4]\n|\"x y\"\t|12 |true|\"\"|{}\n" },
+        { "json:values", "[1, 2]\n|[3,\n4]\n" },
+        { "json", " \n" },
     };
 
     (void)state;
@@ -331,6 +338,9 @@ static void records_cut_short(void **state)
         { "fastq", "@a\nA\n+\nI\n@b\n", 9 },
         { "fastq", "@a\n+", UINT64_MAX },
         { "fastq", "@a\nA\n+\nI\r", UINT64_MAX },
+        { "json", "[1, \"2", 2 },
+        { "json", "[1]\n", UINT64_MAX },
+        { "json", "{} {\"a\": 1", 3 },
         { "lines", "a", UINT64_MAX },
     };
 

@@ -144,8 +144,8 @@ bool cv_remote_ask_cut(struct cv_slot *slot, const struct cv_piece *head)
     struct cv_packer packer = { NULL, 0, 0, false };
 
     if (!slot->busy || slot->remote.cutting || !slot->remote.arrived ||
-        slot->remote.computed)
-        return false;
+        slot->remote.computed || head->closing != CV_CLOSING_NONE)
+        return false; /* what closes a piece is behind what would be cut off */
     cv_pack_number(&packer, head->mate_fd >= 0 ? head->mate.end - head->mate.begin : 0);
     if (packer.failed)
         return false;

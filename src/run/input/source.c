@@ -81,7 +81,7 @@ enum cleave_status cv_source_open(const char *const *paths, size_t npaths,
     if (source == NULL)
         return cv_fail_memory(err, "an input");
     source->splitter = options->splitter;
-    source->header = options->header;
+    source->header = options->header || cv_splitter_frames(options->splitter);
     source->max_record = options->max_record;
     source->raw = options->raw || options->splitter->record_bytes > 0;
     cv_range_set_init(&source->pending);
@@ -232,7 +232,7 @@ enum cleave_status cv_source_take_behind(struct cv_source *source,
                                          enum cv_take *state, struct cv_piece *out,
                                          struct cleave_error *err)
 {
-    const uint64_t base = piece->begin - piece->body.begin;
+    const uint64_t base = piece->begin + piece->skip - piece->body.begin;
     struct cv_piece longer = *piece, added;
     struct cv_range range;
 
@@ -268,8 +268,9 @@ enum cleave_status cv_source_part(struct cv_source *source, const struct cv_piec
     struct cv_range first = piece->body, second = first;
     struct cv_piece one = *piece, two = *piece;
 
-    if (from <= first.begin)
-        from = first.begin + 1;
+    first.begin -= piece->skip;
+    if (from <= piece->body.begin)
+        from = piece->body.begin + 1;
     if (from < first.end)
         CV_TRY(cv_source_cut(source, piece->file, first.begin, first.end, from,
                              &first.end, err));
@@ -280,6 +281,7 @@ enum cleave_status cv_source_part(struct cv_source *source, const struct cv_piec
     } else {
         two.body = (struct cv_range){ piece->body.end, piece->body.end };
         two.begin = piece->end;
+        two.skip = 0;
         two.header = (struct cv_range){ 0, 0 };
         two.closing = CV_CLOSING_NONE;
         two.mate.begin = two.mate.end;

@@ -55,6 +55,7 @@ struct cv_piece {
                       /* -1: a stream, whose bytes are here, until it is finished:    */
     const char *header_bytes, *body_bytes;
     struct cv_range header, body; /* of the file, as users count                      */
+    unsigned skip; /* bytes before `body` that belong to it, and are not given */
     enum cv_closing closing; /* in no file: neither in `body` nor in `end`           */
     int mate_fd;             /* -1: no mates */
     struct cv_range mate;

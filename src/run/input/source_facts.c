@@ -102,7 +102,10 @@ enum cleave_status cv_source_records(struct cv_source *source,
     file = &source->files[piece->file];
     was_open = file->fd >= 0;
     CV_TRY(cv_source_file_use(file, source->splitter, err));
-    status = number_records(file, piece->body, first, count, err);
+    status = number_records(file,
+                            (struct cv_range){ piece->body.begin - piece->skip,
+                                               piece->body.end },
+                            first, count, err);
     if (!was_open)
         cv_source_file_close(file);
     return status;

@@ -25,8 +25,8 @@ static enum cleave_status count(const struct cv_stream *stream, uint64_t begin,
 
         if (stretch_end > end)
             stretch_end = end;
-        CV_TRY(cv_splitter_count(stream->window.splitter, bytes,
-                                 (size_t)(stretch_end - begin), &some, err));
+        CV_TRY(cv_splitter_count_from(stream->window.splitter, begin, bytes,
+                                      (size_t)(stretch_end - begin), &some, err));
         total += some;
     }
     *out = total;

@@ -99,6 +99,22 @@ struct cv_part cv_piece_mate(const struct cv_piece *piece)
                              .name = "the file of the mates" };
 }
 
+/* A piece of an array, to be an array itself. */
+static void frame(const struct cv_source *source, struct cv_piece *piece)
+{
+    const bool last =
+        source->stream == NULL
+            ? piece->body.end == source->files[piece->file].size
+            : source->stream->ended && piece->body.end == source->stream->received;
+
+    piece->skip = piece->body.begin > 0;
+    piece->body.begin += piece->skip;
+    if (piece->body_bytes != NULL)
+        piece->body_bytes += piece->skip;
+    if (!last)
+        piece->closing = CV_CLOSING_ARRAY;
+}
+
 enum cleave_status cv_source_make(struct cv_source *source, size_t index,
                                   struct cv_range body, struct cv_piece *out,
                                   struct cleave_error *err)
@@ -130,6 +146,8 @@ enum cleave_status cv_source_make(struct cv_source *source, size_t index,
             CV_TRY(cv_cut_file_closing(&file->cut, &piece.closing, err));
     }
     piece.end = piece.begin + (body.end - body.begin);
+    if (header > 0 && cv_splitter_frames(source->splitter))
+        frame(source, &piece);
     if (source->mate != NULL) {
         piece.mate_fd = source->mate->fd;
         CV_TRY(find_mate(source, body.begin, &piece.mate.begin, err));

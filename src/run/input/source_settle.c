@@ -61,9 +61,10 @@ static enum cleave_status move_on(struct cv_source *source, const struct tail *t
         CV_TRY(cv_stream_limit(source, tail->bytes + (stream->settled - tail->begin),
                                stream->settled, boundary, err));
     if (stream->numbers)
-        CV_TRY(cv_splitter_count(source->splitter,
-                                 tail->bytes + (stream->settled - tail->begin),
-                                 (size_t)(boundary - stream->settled), &records, err));
+        CV_TRY(cv_splitter_count_from(source->splitter, stream->settled,
+                                      tail->bytes + (stream->settled - tail->begin),
+                                      (size_t)(boundary - stream->settled), &records,
+                                      err));
     stream->records += records;
 
     if (!known)

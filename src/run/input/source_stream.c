@@ -100,7 +100,7 @@ enum cleave_status cv_stream_new(const char *path,
     stream->fd = -1;
     stream->numbers = options->numbers;
     stream->looked = options->raw || options->splitter->record_bytes > 0;
-    stream->headed = !options->header;
+    stream->headed = !options->header && !cv_splitter_frames(options->splitter);
     stream->hold = options->hold > 0 ? options->hold : CV_SOURCE_HOLD;
     stream->piece_most = stream->hold / (options->shares > 0 ? options->shares : SHARES);
     if (stream->piece_most == 0)

@@ -169,5 +169,7 @@ enum cleave_status cv_source_vet(struct cv_source *source, struct cleave_error *
         CV_TRY(vet_text(source, source->mate, err));
         CV_TRY(vet_end(source, source->mate, err));
     }
-    return source->header && source->nfiles > 1 ? vet_headers(source, err) : CLEAVE_OK;
+    return source->header && source->nfiles > 1 && !cv_splitter_frames(splitter)
+               ? vet_headers(source, err)
+               : CLEAVE_OK;
 }

@@ -185,7 +185,8 @@ static bool may_open(const struct execution *execution)
     if (execution->asked->input.pairs != NULL &&
         execution->asked->sharing.own_policy == NULL)
         return false;
-    return !execution->asked->persistent;
+    /* Neither can what frames a chunk be put behind it before it is known to be all. */
+    return !execution->asked->persistent && !cv_splitter_frames(execution->splitter);
 }
 
 /* Whether somebody has declared what all workers cost. */

@@ -202,7 +202,7 @@ static enum cleave_status keep_in_journal(struct cv_real_run *run,
     const struct cv_slot *slot = &errand->slot;
     const struct cv_piece *piece = &slot->piece;
     struct cv_journal_chunk chunk = { .file = piece->file,
-                                      .begin = piece->body.begin,
+                                      .begin = piece->body.begin - piece->skip,
                                       .end = piece->body.end,
                                       .hash = slot->remote.hash,
                                       .seconds = cv_clock_s() - errand->began_s };

@@ -260,6 +260,8 @@ static bool cut_single(struct cv_slot *slot, const struct cv_piece *head)
 
     if (slot->in.fd < 0 || cv_feed_at(&slot->in.feed, slot->body) > head->body.end)
         return false;
+    if (head->closing != CV_CLOSING_NONE && head->closing != slot->piece.closing)
+        return false; /* the last piece of an array has no part that would close it */
     if (mates && (slot->mate.fd < 0 || !cv_feed_cut(&slot->mate.feed, 0, head->mate.end)))
         return false;
     if (!cv_feed_cut(&slot->in.feed, slot->body, head->body.end))

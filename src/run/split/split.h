@@ -10,6 +10,10 @@
  *                  begins, so that one in the middle of 5" pipe is plain text; "" within
  *                  quotes is a quote. csv:; and csv:tab take another separator than a
  *                  comma. A quote that is never closed makes the rest one record.
+ *   json           values of JSON over any number of lines: before each of a sequence, or
+ *                  before each comma of an array that is the whole input. Pieces of an array
+ *                  are arrays: their comma is left out (`frames`). json:values: an array at
+ *                  the start is a value like others
  *   fasta          before every line that begins with >
  *   fastq          before the @ of every record: sequence and quality may run over several
  *                  lines, the quality is as long as the sequence. Anything else is an
@@ -60,10 +64,20 @@ const char *cv_splitter_text(const struct cv_splitter *splitter);
 /* Whether two inputs can be cut side by side (cut_pairs.h; fastq). */
 bool cv_splitter_pairs(const struct cv_splitter *splitter);
 
+/* Whether chunks may need more than their bytes: if the input has a head (cv_splitter_head),
+ * it is put before every chunk but the first, whose first byte is left out, and what closes
+ * it behind every chunk but the last. */
+bool cv_splitter_frames(const struct cv_splitter *splitter);
+
 /* How many records are in `length` bytes that begin and end at boundaries. */
 enum cleave_status cv_splitter_count(const struct cv_splitter *splitter,
                                      const char *bytes, size_t length, uint64_t *out,
                                      struct cleave_error *err);
+/* The same of bytes that begin at `offset` of the input. */
+enum cleave_status cv_splitter_count_from(const struct cv_splitter *splitter,
+                                          uint64_t offset, const char *bytes,
+                                          size_t length, uint64_t *out,
+                                          struct cleave_error *err);
 
 /* What has to be put behind the last bytes of an input, so that its last record is whole
  * and something else can follow: `length` is at least one, and CV_CLOSING_LOOK where the

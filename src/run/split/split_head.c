@@ -35,6 +35,11 @@ enum cleave_status cv_splitter_set_header(struct cv_splitter *splitter, const ch
     char shown[64], *end;
     unsigned long count;
 
+    if (splitter->kind->frames)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "--header: expected records with a header, but %s "
+                       "has none",
+                       splitter->kind->name);
     if (how == NULL || how[0] == '\0' || strcmp(how, "1") == 0)
         return CLEAVE_OK;
     if (how[0] >= '0' && how[0] <= '9') {
@@ -45,8 +50,7 @@ enum cleave_status cv_splitter_set_header(struct cv_splitter *splitter, const ch
                            "its lines begin, as '#', got '%s'",
                            MOST_RECORDS, cv_shown(how, strlen(how), shown, sizeof shown));
         splitter->head_records = count;
-    } else if (strchr(how, '\n') != NULL || splitter->record_bytes > 0 ||
-               splitter->kind->frames) {
+    } else if (strchr(how, '\n') != NULL || splitter->record_bytes > 0) {
         return cv_fail(
             err, CLEAVE_EINPUT,
             "--header: expected lines that begin with '%s', but %s has no such "
@@ -115,6 +119,10 @@ enum cleave_status cv_splitter_head(const struct cv_splitter *splitter, const ch
     struct cv_walk walk;
 
     *found = false;
+    if (splitter->kind->frames) {
+        *found = splitter->kind->head(splitter, bytes, length, out) || ends;
+        return CLEAVE_OK;
+    }
     if (splitter->head_prefix != NULL) {
         *found = find_lines(splitter, bytes, length, ends, out);
     } else if (splitter->record_bytes > 0) {

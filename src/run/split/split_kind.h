@@ -40,7 +40,7 @@ struct cv_split_kind {
      * have to be read once (csv). */
     bool needs_pass;
     bool pairs;
-    bool frames;       /* what is given to a command is framed by more than a header */
+    bool frames;       /* pieces of an array: see cv_splitter_frames              */
     bool parted;       /* records are parted by empty lines                */
     bool ends_in_byte; /* a record starts after every splitter->byte       */
     /* Bytes before a position that are looked at to judge it. */
@@ -64,6 +64,10 @@ struct cv_split_kind {
     enum cleave_status (*walk)(const struct cv_splitter *splitter, struct cv_walk *walk,
                                const char *bytes, size_t length,
                                struct cleave_error *err);
+    /* If `frames`: where the part of an input ends that is given before each chunk; 0 if
+     * what is in chunks needs none. False: the bytes are too few to tell. */
+    bool (*head)(const struct cv_splitter *splitter, const char *bytes, size_t length,
+                 size_t *out);
     /* Whether an input may end where the walk is without cutting a record short. */
     bool (*whole)(const struct cv_walk *walk);
 };
@@ -89,6 +93,7 @@ struct cv_splitter {
     X(nul)              \
     X(csv)              \
     X(jsonl)            \
+    X(json)             \
     X(fasta)            \
     X(fastq)            \
     X(paragraph)        \

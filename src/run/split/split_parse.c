@@ -39,6 +39,11 @@ bool cv_splitter_pairs(const struct cv_splitter *splitter)
     return splitter->kind->pairs;
 }
 
+bool cv_splitter_frames(const struct cv_splitter *splitter)
+{
+    return splitter->kind->frames;
+}
+
 void cv_splitter_free(struct cv_splitter *splitter)
 {
     if (splitter == NULL)

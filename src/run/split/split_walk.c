@@ -20,6 +20,14 @@ enum cleave_status cv_splitter_count(const struct cv_splitter *splitter,
                                      const char *bytes, size_t length, uint64_t *out,
                                      struct cleave_error *err)
 {
+    return cv_splitter_count_from(splitter, 0, bytes, length, out, err);
+}
+
+enum cleave_status cv_splitter_count_from(const struct cv_splitter *splitter,
+                                          uint64_t offset, const char *bytes,
+                                          size_t length, uint64_t *out,
+                                          struct cleave_error *err)
+{
     const struct cv_split_kind *kind = splitter->kind;
     const struct cv_view view = { bytes, length, 0, true };
     uint64_t count = 0;
@@ -30,7 +38,7 @@ enum cleave_status cv_splitter_count(const struct cv_splitter *splitter,
         struct cv_walk walk;
         enum cleave_status status;
 
-        cv_walk_init(&walk, 0);
+        cv_walk_init(&walk, offset);
         status = kind->walk(splitter, &walk, bytes, length, err);
         if (status != CLEAVE_OK)
             return status;
