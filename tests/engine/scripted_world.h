@@ -321,6 +321,7 @@ struct script {
     double silent;    /* chance that it ends by falling silent                       */
     uint32_t lives;   /* connections that may be made; 0: any number                 */
     uint32_t deaths;  /* after so many it lives for ever; 0: never                    */
+    bool says_why;    /* it dies by its own word                                      */
     double early;     /* chance that a connection is cut before it is ready          */
     uint32_t earlies; /* so many of the first ones are                                */
     size_t memory;    /* a command with more bytes is killed; 0: none is                */
@@ -420,6 +421,8 @@ static void break_link(void *context)
     disconnect(machine);
     if (silent)
         cv_fail(&err, CLEAVE_ELOST, "nothing was heard for %g s", link->silence_s);
+    else if (machine->script.says_why)
+        cv_fail(&err, CLEAVE_EREFUSED, "no room is left there");
     else
         cv_fail(&err, CLEAVE_ECLOSED, "the connection was closed");
     link->broken = true;

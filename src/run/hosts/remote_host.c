@@ -17,7 +17,7 @@
 
 enum {
     MOST_TRIES = 20,   /* one after the other, of a host that was ready once; and    */
-    LAST_TRIES = 4,    /* when no other host is there                                */
+    LAST_TRIES = 4,    /* when no other host is there, or it says itself that it fails */
     EXIT_WAIT_MS = 200 /* for the status of a command whose output has ended          */
 };
 
@@ -219,12 +219,14 @@ static void try_again(void *context)
 }
 
 /* Whether it is tried again, and when. Only a chunk that is finished says that it is of use
- * again: one that gets ready and goes, again and again, is given up. */
-static void plan_next_try(struct cv_host *host, bool hopeful)
+ * again: one that gets ready and goes, again and again, is given up, and soon if it says
+ * why it goes (a full disk): that is no loss of a connection which comes back. */
+static void plan_next_try(struct cv_host *host, bool hopeful, bool refuses)
 {
     struct cv_hosts *hosts = host->hosts;
     const double wait_s = host->tries < 5 ? (double)(1u << host->tries) / 2 : 16;
-    const uint32_t most = hosts->nready > 0 && host->was_ready ? MOST_TRIES : LAST_TRIES;
+    const uint32_t most =
+        hosts->nready > 0 && host->was_ready && !refuses ? MOST_TRIES : LAST_TRIES;
 
     if (!hopeful || host->words == NULL || ++host->tries > most ||
         cv_poller_set(hosts->poller, &host->timer, cv_clock_s() + wait_s, try_again, host,
@@ -304,7 +306,8 @@ void cv_host_fail(struct cv_host *host, const struct cleave_error *err)
     if (was_ready)
         host->hosts->pieces_lost(host);
     cv_send_reset(host);
-    plan_next_try(host, host->was_ready || was_cut(host, before, err->status));
+    plan_next_try(host, host->was_ready || was_cut(host, before, err->status),
+                  err->status == CLEAVE_EREFUSED);
     /* A signal from the terminal reaches hosts as well: that they go is no news then. */
     if (host->hosts->stopped_by == NULL || *host->hosts->stopped_by == 0)
         tell_why(host, was_ready);
