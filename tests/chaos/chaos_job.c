@@ -147,7 +147,7 @@ static void make_expected(struct job *job)
         ;
     else if (job->pairs)
         work_pairs(&all, &job->mates, &job->expected);
-    else if (job->reduce == REDUCE_SUM && all.length > 0)
+    else if (job->reduce == REDUCE_SUM && (all.length > 0 || job->header))
         work_sum(all.at, all.length, &job->expected);
     else if (job->reduce != REDUCE_SUM)
         work_map(all.at, all.length, &job->expected);
