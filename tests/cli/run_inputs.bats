@@ -179,13 +179,16 @@ joined() {
 @test "--split regex: what never can match is refused" {
     prepare
     printf 'a\nb\na\nb\n' >in
-    fails_with 2 -i in --split 'regex:a\nb' -- wc -l
-    says "cleave: expected an expression for the first line of a record, which it sees without its end, got one with a newline"
-    fails_with 2 -i in --split 'regex:a
-b' -- wc -l
     fails_with 2 -i in --split 'regex:\d' -- wc -l
     job -i in --split 'regex:a$' --block 1 -- wc -l
     [ "$(tr '\n' ' ' <out)" = '2 2 ' ]
+    # Over lines: as \n, and as it is.
+    printf 'a\nb\na\nc\na\nb\n' >in
+    job -i in --split 'regex:a\nb' --block 1 -- wc -l
+    [ "$(tr '\n' ' ' <out)" = '4 2 ' ]
+    cat in | job --split 'regex:a
+b' --block 1 -- wc -l
+    [ "$(tr '\n' ' ' <out)" = '4 2 ' ]
 }
 
 # --- what is no text --------------------------------------------------------------------------

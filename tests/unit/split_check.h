@@ -108,6 +108,10 @@ static inline void check_answer(const struct split_input *input, size_t start, s
     const size_t first = split_at(input, start + 1);
     size_t limit = wanted < end - start ? start + wanted : end;
 
+    if (input->splitter->many_lines && !ended) {
+        SPLIT_REQUIRE(cut == 0 || input->is[start + cut]);
+        return; /* how far an expression looks is its own business */
+    }
     if (cut == 0) {
         /* Only what cannot be known yet: the next byte may tell whether `end` is a
          * boundary, or a line that began before (its \r, or what an expression needs). */

@@ -165,6 +165,21 @@ static inline bool reference_prefix(const char *bytes, size_t n, bool *is)
 }
 
 /* An array that is the whole input, or values one after the other; `values`: these. */
+/* ab\r?\nb */
+static inline bool reference_two_lines(const char *bytes, size_t n, bool *is)
+{
+    size_t records = 0;
+
+    is[0] = is[n] = true;
+    for (size_t i = 0; i + 3 < n; i++)
+        if ((i == 0 || bytes[i - 1] == '\n') && bytes[i] == 'a' && bytes[i + 1] == 'b' &&
+            ((bytes[i + 2] == '\n' && bytes[i + 3] == 'b') ||
+             (i + 4 < n && memcmp(bytes + i + 2, "\r\nb", 3) == 0)) &&
+            records++ > 0)
+            is[i] = true;
+    return true;
+}
+
 static inline bool reference_json(const char *bytes, size_t n, bool *is, bool values)
 {
     size_t i = n >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0 ? 3 : 0, depth = 0;
@@ -279,6 +294,7 @@ static const struct reference_case reference_cases[] = {
     REFERENCE_CASE("regex:^ab+c*", reference_prefix, "abc\n\r\0"),
     REFERENCE_CASE("json", reference_json_any, "[]{},,,,,\"\\1 \n"),
     REFERENCE_CASE("json:values", reference_json_values, "[]{},\"\"\\1 \n\n"),
+    REFERENCE_CASE("regex:ab\\r?\\nb", reference_two_lines, "abb\n\r"),
 };
 
 enum { REFERENCE_CASES = sizeof reference_cases / sizeof reference_cases[0] };

@@ -23,8 +23,8 @@
  *   fixed:BYTES    at every multiple of BYTES; a last record that is shorter is torn
  *   regex:RE       before every line at whose first byte a match of the POSIX extended
  *                  expression RE begins. RE sees the first 64 KiB of the line, without
- *                  its end (newline, and a carriage return before it), so one that asks
- *                  for a newline is refused
+ *                  its end (newline, and a carriage return before it); one with a newline
+ *                  (\n) sees 64 KiB with all line ends as they are, and . matches none
  *
  * Lines end in \n or \r\n, and the last one need not. Where another file follows, a line
  * that lacks its end gets \n, a paragraph \n and an empty line, a record of nul its zero. What stands before the first record

@@ -79,6 +79,7 @@ struct cv_splitter {
     uint64_t record_bytes; /* fixed; else 0                                  */
     char *prefix;          /* owned: with which every match begins; or NULL  */
     size_t prefix_length;
+    bool many_lines;       /* of regex: it sees more than one line */
     bool plain;            /* whether that is the whole expression           */
     regex_t *regex;        /* owned; of regex alone                          */
     regex_t *regex_cut;    /* owned: the same for lines of which the end is not seen */

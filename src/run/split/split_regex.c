@@ -4,7 +4,7 @@
  * re_match of glibc is used rather than regexec: it takes any bytes with their length, and
  * tries the start of the line alone. Only the first LINE_LOOK bytes of a line are shown to
  * it, which bounds both what has to be read to judge a line and its offsets, which are
- * ints. Most lines are turned down before by the plain text that every match begins with,
+ * ints. An expression with a newline sees the lines behind, too. Most lines are turned down before by the plain text that every match begins with,
  * if RE has some. */
 #include "run/split/split_kind.h"
 
@@ -31,14 +31,16 @@ static enum cv_verdict judge_regex(const struct cv_splitter *splitter,
         return CV_IS_NOT;
     if (left >= splitter->prefix_length && splitter->plain)
         return CV_IS_START;
-    end = memchr(text, '\n', left > LINE_LOOK ? LINE_LOOK + 1 : left);
+    end = splitter->many_lines
+              ? NULL
+              : memchr(text, '\n', left > LINE_LOOK ? LINE_LOOK + 1 : left);
     cut = end == NULL && left > LINE_LOOK;
     if (end == NULL && !cut && !view->ends)
         return CV_NEEDS_MORE;
     if (left == 0)
         return CV_IS_NOT; /* the end of the input is no line */
     seen = cut ? LINE_LOOK : end != NULL ? (size_t)(end - text) : left;
-    if (!cut && seen > 0 && text[seen - 1] == '\r')
+    if (!cut && seen > 0 && text[seen - 1] == '\r' && !splitter->many_lines)
         seen--;
     /* Out of memory, -2, counts as no match: the chunk gets longer, no worse. */
     return re_match(cut ? splitter->regex_cut : splitter->regex, text, (regoff_t)seen, 0,
@@ -77,7 +79,7 @@ static size_t plain_start(const char *expression)
 }
 
 /* Compile an expression, or say why it cannot be. */
-static enum cleave_status compile(const char *expression, regex_t **out,
+static enum cleave_status compile(const char *expression, bool many_lines, regex_t **out,
                                   struct cleave_error *err)
 {
     char shown[128], reason[128];
@@ -86,7 +88,7 @@ static enum cleave_status compile(const char *expression, regex_t **out,
 
     if (regex == NULL)
         return cv_fail_memory(err, "an expression");
-    failure = regcomp(regex, expression, REG_EXTENDED);
+    failure = regcomp(regex, expression, REG_EXTENDED | (many_lines ? REG_NEWLINE : 0));
     if (failure == 0) {
         *out = regex;
         return CLEAVE_OK;
@@ -127,7 +129,7 @@ static const char *vain_escape(const char *expression)
             const char *end = bracket_end(at + 1);
 
             for (; at < end; at++) /* no escapes here: a backslash is one of the set */
-                if (at[0] == '\\' && at[1] != '\0' && strchr("dnrstw", at[1]) != NULL)
+                if (at[0] == '\\' && at[1] != '\0' && strchr("dstw", at[1]) != NULL)
                     return at;
             if (*at == '\0')
                 return NULL;
@@ -142,15 +144,28 @@ static const char *vain_escape(const char *expression)
     return NULL;
 }
 
-/* Whether the expression asks for what it will never see. */
+/* Write \n and \r as the bytes they stand for, in place. */
+static void write_out(char *expression)
+{
+    char *to = expression;
+
+    for (const char *at = expression; *at != '\0'; at++) {
+        if (at[0] == '\\' && (at[1] == 'n' || at[1] == 'r')) {
+            *to++ = *++at == 'n' ? '\n' : '\r';
+        } else {
+            if (at[0] == '\\' && at[1] != '\0')
+                *to++ = *at++;
+            *to++ = *at;
+        }
+    }
+    *to = '\0';
+}
+
+/* Whether something in the expression does not mean what it seems to. */
 static enum cleave_status check_letters(const char *expression, struct cleave_error *err)
 {
     const char *vain = vain_escape(expression);
 
-    if (strchr(expression, '\n') != NULL || (vain != NULL && vain[1] == 'n'))
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "expected an expression for the first line of a record, which it "
-                       "sees without its end, got one with a newline");
     if (vain == NULL)
         return CLEAVE_OK;
     return cv_fail(err, CLEAVE_EINPUT,
@@ -162,21 +177,34 @@ static enum cleave_status check_letters(const char *expression, struct cleave_er
                                     : "classes are [[:alpha:]] and so on");
 }
 
-static enum cleave_status parse_regex(struct cv_splitter *splitter, const char *argument,
-                                      struct cleave_error *err)
+static enum cleave_status set_up(struct cv_splitter *splitter, const char *expression,
+                                 struct cleave_error *err)
 {
-    const char *plain = argument + (argument[0] == '^');
+    const char *plain = expression + (expression[0] == '^');
 
-    CV_TRY(check_letters(argument, err));
-    CV_TRY(compile(argument, &splitter->regex, err));
-    CV_TRY(compile(argument, &splitter->regex_cut, err));
+    CV_TRY(check_letters(expression, err));
+    splitter->many_lines = strchr(expression, '\n') != NULL;
+    CV_TRY(compile(expression, splitter->many_lines, &splitter->regex, err));
+    CV_TRY(compile(expression, splitter->many_lines, &splitter->regex_cut, err));
     splitter->regex_cut->not_eol = 1;
     splitter->prefix_length = plain_start(plain);
     splitter->prefix = strndup(plain, splitter->prefix_length);
     splitter->plain = plain[splitter->prefix_length] == '\0' && plain[0] != '\0';
-    if (splitter->prefix == NULL)
+    return splitter->prefix == NULL ? cv_fail_memory(err, "an expression") : CLEAVE_OK;
+}
+
+static enum cleave_status parse_regex(struct cv_splitter *splitter, const char *argument,
+                                      struct cleave_error *err)
+{
+    char *expression = strdup(argument);
+    enum cleave_status status;
+
+    if (expression == NULL)
         return cv_fail_memory(err, "an expression");
-    return CLEAVE_OK;
+    write_out(expression);
+    status = set_up(splitter, expression, err);
+    free(expression);
+    return status;
 }
 
 void cv_split_regex_free(struct cv_splitter *splitter)
