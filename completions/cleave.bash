@@ -71,7 +71,7 @@ _cleave() {
         --rounds) return ;;
         --send-order) return ;;
         --return-order) return ;;
-        --param) _cleave_words 'send-order= return-order= starts= kicks= exact= rounds= max_rounds= level= prefetch= chunk= least= max_chunks= effort= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
+        --param) _cleave_words 'send-order= return-order= starts= kicks= exact= rounds= max_rounds= level= prefetch= alike= chunk= least= max_chunks= effort= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
         --width) return ;;
         --trace) _cleave_files -f; return ;;
         esac
@@ -124,7 +124,7 @@ _cleave() {
         --rounds) return ;;
         --send-order) return ;;
         --return-order) return ;;
-        --param) _cleave_words 'send-order= return-order= starts= kicks= exact= rounds= max_rounds= level= prefetch= chunk= least= max_chunks= effort= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
+        --param) _cleave_words 'send-order= return-order= starts= kicks= exact= rounds= max_rounds= level= prefetch= alike= chunk= least= max_chunks= effort= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
         --runs | -n) return ;;
         --noise) _cleave_words 'none gamma: normal:'; return ;;
         --threads | -j) return ;;
@@ -179,7 +179,7 @@ _cleave() {
         --horizon | -T) return ;;
         --rest) return ;;
         --declared-error) return ;;
-        --param) _cleave_words 'send-order= return-order= starts= kicks= exact= rounds= max_rounds= level= prefetch= chunk= least= max_chunks= effort= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
+        --param) _cleave_words 'send-order= return-order= starts= kicks= exact= rounds= max_rounds= level= prefetch= alike= chunk= least= max_chunks= effort= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
         --window) return ;;
         --threads | -j) return ;;
         --engine) _cleave_words 'native simgrid'; return ;;
@@ -206,7 +206,7 @@ _cleave() {
         --seed) return ;;
         --policies) _cleave_list 'auto one-round fifo lifo orders small-results best-orders mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
         --rounds) return ;;
-        --param) _cleave_words 'send-order= return-order= starts= kicks= exact= rounds= max_rounds= level= prefetch= chunk= least= max_chunks= effort= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
+        --param) _cleave_words 'send-order= return-order= starts= kicks= exact= rounds= max_rounds= level= prefetch= alike= chunk= least= max_chunks= effort= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
         --sweep) _cleave_words 'latency= bandwidth= speed= compute-latency= latency-factor= bandwidth-factor= speed-factor= compute-latency-factor= workers= load= result-ratio= error='; return ;;
         --runs | -n) return ;;
         --noise) _cleave_words 'none gamma: normal:'; return ;;
@@ -247,10 +247,12 @@ _cleave() {
         esac
         ;;
     'run '*)
-        options='--help -h --input --split --header --pairs --max-record --decode --workers --hosts --mpi --mpi-library --persistent --literal --policy --param --block --ssh --remote --push --shared-input --workdir --env --connect-timeout --host-timeout --output --keep-order --unordered --header-out --reduce --commutative --memory --tmpdir --retries --isolate --timeout --halt --failed --journal --resume --overwrite --joblog --dry-run --bar --progress --trace --json --quiet'
+        options='--help -h --input --split --header --records --together --pairs --max-record --decode --workers --hosts --mpi --mpi-library --persistent --literal --policy --param --block --ssh --remote --push --shared-input --workdir --env --connect-timeout --host-timeout --output --keep-order --unordered --header-out --reduce --commutative --memory --tmpdir --retries --isolate --timeout --halt --failed --journal --resume --overwrite --joblog --dry-run --bar --progress --trace --json --quiet'
         case $option in
         --input | -i) _cleave_files -f; return ;;
         --split) _cleave_words 'lines nul csv jsonl json fasta fastq paragraph fixed: regex:'; return ;;
+        --records) return ;;
+        --together) return ;;
         --pairs) _cleave_files -f; return ;;
         --max-record) return ;;
         --decode) _cleave_words 'auto none'; return ;;
@@ -258,7 +260,7 @@ _cleave() {
         --hosts) _cleave_files -f; return ;;
         --mpi-library) return ;;
         --policy) _cleave_words 'auto one-round fifo lifo orders small-results best-orders mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
-        --param) _cleave_words 'send-order= return-order= starts= kicks= exact= rounds= max_rounds= level= prefetch= chunk= least= max_chunks= effort= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
+        --param) _cleave_words 'send-order= return-order= starts= kicks= exact= rounds= max_rounds= level= prefetch= alike= chunk= least= max_chunks= effort= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
         --block) return ;;
         --ssh) return ;;
         --remote) return ;;

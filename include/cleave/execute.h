@@ -90,6 +90,10 @@ struct cleave_input {
     /* With `header`, what that is: NULL, "" or "1": the first record; "3": the first three;
      * other text: all lines at the start that begin with it. */
     const char *header_how;
+    uint64_t records; /* above 0: chunks are multiples of so many records            */
+    const char
+        *together;     /* neighbours with the same key are in one chunk: a column, or an
+                             expression that matches it; NULL: any may be cut apart   */
     const char *pairs; /* borrowed: file of the mates, as descriptor 3; NULL: none     */
     /* "auto" or NULL: inputs that are no text by their first bytes, as gzip, are refused
      * unless records are of a fixed size; "none": their bytes are taken as they are. */

@@ -95,3 +95,51 @@ array() {
     fails_with 2 -i in --split json --header -- cat
     says "cleave: --header: expected records with a header, but json has none"
 }
+
+# --- records that stay together ---------------------------------------------------------------
+
+@test "--records N: chunks of N records, of files, streams and with a header" {
+    prepare
+    seq 10 >in
+    job -i in --records 4 -j 2 -- sh -c 'tr "\n" " "; echo'
+    printf '1 2 3 4 \n5 6 7 8 \n9 10 \n' | cmp - out
+    cat in | job --records 4 -j 2 -- sh -c 'tr "\n" " "; echo'
+    printf '1 2 3 4 \n5 6 7 8 \n9 10 \n' | cmp - out
+    # A header is none of them, and every file begins anew.
+    { echo h; seq 3; } >a
+    { echo h; seq 4 6; } >b
+    job -i a -i b --header --records 2 -j 2 -- sh -c 'tr "\n" " "; echo'
+    printf 'h 1 2 \nh 3 \nh 4 5 \nh 6 \n' | cmp - out
+    cat a | job --header --records 2 -j 2 -- sh -c 'tr "\n" " "; echo'
+    printf 'h 1 2 \nh 3 \n' | cmp - out
+    # With --block, a multiple of them.
+    seq 1000 1999 >in
+    job -i in --records 7 --block 100 -j 2 -- sh -c 'wc -l'
+    [ "$(sed '$d' out | while read -r n; do echo $((n % 7)); done | sort -u)" = 0 ]
+    [ "$(wc -l <out)" -lt 100 ]
+    fails_with 2 -i in --records 0 -- cat
+    fails_with 2 -i in --records 3 --together 1 -- cat
+    says "cleave: expected --records or --together, got both"
+}
+
+@test "--together: neighbours with the same key are in one chunk" {
+    prepare
+    for key in a bb a c c2; do
+        for i in 1 2 3 4 5; do printf '%s\t%s\n' $key $i; done
+    done >in
+    job -i in --together 1 --block 1 -j 2 -- sh -c 'cut -f 1 | uniq -c'
+    printf '      5 a\n      5 bb\n      5 a\n      5 c\n      5 c2\n' | cmp - out
+    cat in | job --together 1 --block 1 -j 2 -- sh -c 'cut -f 1 | uniq -c'
+    printf '      5 a\n      5 bb\n      5 a\n      5 c\n      5 c2\n' | cmp - out
+    job -i in --together '^[a-z]' --block 1 -j 2 -- wc -l
+    [ "$(tr '\n' ' ' <out)" = '5 5 5 10 ' ]
+    # Whatever the policy, uniq -c over chunks is that of the whole.
+    seq 5000 | sed 's/..$//' | sort | sed 's/.*/"x,&",y/' >in.csv
+    for how in '--block 200' '-j 3' '--policy factoring'; do
+        job -i in.csv --split csv --together 1 $how -- uniq -c
+        uniq -c in.csv | cmp - out
+    done
+    fails_with 2 -i in --together '(' -- cat
+    grep -q "^cleave: --together: expected a column or an extended regular expression, got '(': " err
+    fails_with 2 -i in --split fixed:3 --together 1 -- cat
+}

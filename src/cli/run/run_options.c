@@ -29,6 +29,15 @@ static const struct cv_option input_options[] = {
       .help = "Give the first record of the input, or the first N, to every command, before its "
               "chunk. '#': all lines at the start that begin so, as of VCF, '@' of SAM. "
               "Several files must have the same." },
+    { .name = "--records", .kind = CV_OPTION_COUNT, .argument = "N",
+      .offset = FIELD(records), .least = 1, .most = 1e15,
+      .help = "Every chunk has N records, but for the last of a file; with --block or --policy, "
+              "a multiple of N." },
+    { .name = "--together", .kind = CV_OPTION_TEXT, .argument = "KEY",
+      .offset = FIELD(together),
+      .help = "Neighbouring records with the same key stay in one chunk. The key is a column, "
+              "as 2 (parted by tabs, with --split csv by its separator), or what an extended "
+              "regular expression matches, or its first part in parentheses." },
     { .name = "--pairs", .kind = CV_OPTION_TEXT, .argument = "FILE",
       .offset = FIELD(pairs),
       .help = "Give the records of this file that belong to those of a chunk to its "

@@ -22,7 +22,8 @@ struct cv_run_options {
     int commutative, persistent, literal;
     const char *pairs, *decode;
     double max_record;
-    const char *header, *header_out;
+    const char *header, *header_out, *together;
+    uint64_t records;
     int unordered, resume, overwrite, json, quiet, bar, dry_run;
 };
 

@@ -91,6 +91,8 @@ static int fill_policy(const struct cv_call *call, struct cleave_execution *out)
     out->sharing.settings = settings.items;
     out->sharing.nsettings = settings.count;
     out->sharing.block = values->block;
+    if (values->records > 0 && values->block <= 0 && values->policy == NULL)
+        out->sharing.block = 1; /* the first boundary: a group of records */
     if (status != CV_EXIT_DONE || !(values->block > 0))
         return status;
     if (values->block < 1)
@@ -139,6 +141,8 @@ static int fill(const struct cv_call *call, const struct cv_crew *crew,
     out->input.split = values->split;
     out->input.header = values->header != NULL;
     out->input.header_how = values->header;
+    out->input.records = values->records;
+    out->input.together = values->together;
     out->input.pairs = values->pairs;
     out->input.decode = values->decode;
     out->input.max_record = cv_record_limit(values->max_record);

@@ -81,8 +81,9 @@ static enum cleave_status add_slot(struct cv_cut_file *file, uint64_t boundary,
     return CLEAVE_OK;
 }
 
-static enum cleave_status indexed(struct cv_cut_file *file, uint64_t offset,
-                                  uint64_t *out, struct cleave_error *err)
+enum cleave_status cv_cut_file_indexed(struct cv_cut_file *file, uint64_t offset,
+                                       cv_cut_find *find, uint64_t *out,
+                                       struct cleave_error *err)
 {
     const size_t slot = (size_t)(offset / file->grain);
 
@@ -95,14 +96,14 @@ static enum cleave_status indexed(struct cv_cut_file *file, uint64_t offset,
 
         /* A long record may be the answer for several slots. */
         if (last < start)
-            CV_TRY(walk_from(file, last, start, &boundary, err));
+            CV_TRY(find(file, last, start, &boundary, err));
         CV_TRY(add_slot(file, boundary, err));
     }
     if (file->slots[slot] >= offset) {
         *out = file->slots[slot];
         return CLEAVE_OK;
     }
-    return walk_from(file, file->slots[slot], offset, out, err);
+    return find(file, file->slots[slot], offset, out, err);
 }
 
 /* --- all of them ------------------------------------------------------------------------ */
@@ -145,8 +146,7 @@ enum cleave_status cv_cut_file_header(struct cv_cut_file *file, uint64_t *out,
     return CLEAVE_OK;
 }
 
-/* Lines of a header that are no records, if there may be some. Done once. */
-static enum cleave_status find_lead(struct cv_cut_file *file, struct cleave_error *err)
+enum cleave_status cv_cut_file_lead(struct cv_cut_file *file, struct cleave_error *err)
 {
     if (!file->led && cv_splitter_leads(file->splitter))
         CV_TRY(cv_cut_file_header(file, &file->lead, err));
@@ -154,8 +154,8 @@ static enum cleave_status find_lead(struct cv_cut_file *file, struct cleave_erro
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_cut_file_at(struct cv_cut_file *file, uint64_t offset,
-                                  uint64_t *out, struct cleave_error *err)
+enum cleave_status cv_cut_record_at(struct cv_cut_file *file, uint64_t offset,
+                                    uint64_t *out, struct cleave_error *err)
 {
     const uint64_t record = file->splitter->record_bytes;
 
@@ -169,13 +169,13 @@ enum cleave_status cv_cut_file_at(struct cv_cut_file *file, uint64_t offset,
         *out = step < file->size - offset ? offset + step : file->size;
         return CLEAVE_OK;
     }
-    CV_TRY(find_lead(file, err));
+    CV_TRY(cv_cut_file_lead(file, err));
     if (offset <= file->lead) {
         *out = file->lead;
         return CLEAVE_OK;
     }
     if (file->splitter->kind->needs_pass)
-        return indexed(file, offset, out, err);
+        return cv_cut_file_indexed(file, offset, walk_from, out, err);
     if (file->floor == 0)
         CV_TRY(find_floor(file, err));
     if (file->splitter->kind->walk != NULL)
@@ -260,7 +260,7 @@ enum cleave_status cv_cut_file_count(struct cv_cut_file *file, uint64_t from, ui
         return count_ends(file, from, to, out, err);
     if (splitter->kind->walk == NULL)
         return count_starts(file, from, to, out, err);
-    CV_TRY(find_lead(file, err));
+    CV_TRY(cv_cut_file_lead(file, err));
     if (from < file->lead) {
         CV_TRY(count_ends(file, from, file->lead < to ? file->lead : to, &lines, err));
         from = file->lead;

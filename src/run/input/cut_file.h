@@ -26,7 +26,7 @@ struct cv_cut_file {
     char *block; /* owned */
     size_t capacity, held;
     uint64_t block_at;
-    /* csv: slots[k] is the first boundary at or after k * grain. */
+    /* csv, groups of so many records: slots[k] is the first boundary at or after k * grain. */
     uint64_t *slots; /* owned */
     size_t nslots, slots_capacity;
     uint64_t grain;
@@ -40,6 +40,9 @@ void cv_cut_file_done(struct cv_cut_file *file);
 /* The first boundary at or after `offset`; the size when there is none before. */
 enum cleave_status cv_cut_file_at(struct cv_cut_file *file, uint64_t offset,
                                   uint64_t *out, struct cleave_error *err);
+/* The same for records, be they in groups or not. */
+enum cleave_status cv_cut_record_at(struct cv_cut_file *file, uint64_t offset,
+                                    uint64_t *out, struct cleave_error *err);
 /* The end of the header to be repeated: of the first record, unless told. */
 enum cleave_status cv_cut_file_header(struct cv_cut_file *file, uint64_t *out,
                                       struct cleave_error *err);
@@ -61,6 +64,16 @@ enum cleave_status cv_cut_file_read(struct cv_cut_file *file, uint64_t offset,
                                     size_t *length, struct cleave_error *err);
 enum cleave_status cv_cut_file_walk(struct cv_cut_file *file, struct cv_walk *walk,
                                     uint64_t limit, struct cleave_error *err);
+/* The first boundary at or after `offset` where `find` finds the first at or after `until`
+ * from one before on: its answers are remembered. */
+typedef enum cleave_status cv_cut_find(struct cv_cut_file *file, uint64_t boundary,
+                                       uint64_t until, uint64_t *out,
+                                       struct cleave_error *err);
+enum cleave_status cv_cut_file_indexed(struct cv_cut_file *file, uint64_t offset,
+                                       cv_cut_find *find, uint64_t *out,
+                                       struct cleave_error *err);
+/* Know the lead: lines of a header that are no records, if there may be some. */
+enum cleave_status cv_cut_file_lead(struct cv_cut_file *file, struct cleave_error *err);
 /* cv_cut_file_at for fastq; 0 < offset < size. */
 enum cleave_status cv_cut_near(struct cv_cut_file *file, uint64_t offset, uint64_t *out,
                                struct cleave_error *err);

@@ -29,16 +29,38 @@ uint64_t cv_cut_window_torn(const struct cv_cut_window *window)
     return window->torn;
 }
 
-void cv_cut_window_take(struct cv_cut_window *window, size_t cut)
+static void move(struct cv_cut_window *window, size_t cut)
 {
-    if (cut == 0)
-        return;
     window->offset += cut;
     window->started = true;
     window->clear = 1;
     /* A walk that is further on found no boundary there, and need not begin again. */
     if (window->walk.boundary != window->offset)
         cv_walk_init(&window->walk, window->offset);
+}
+
+/* Look at records from the start of the window on again. */
+static void look_again(struct cv_cut_window *window)
+{
+    window->offset = window->group.start;
+    window->started = window->offset > 0;
+    window->clear = window->started ? 1 : (size_t)window->lead;
+    cv_walk_init(&window->walk, first_byte(window));
+    window->group.best = window->group.start;
+    window->group.state = (struct cv_group_state){ 0 };
+}
+
+void cv_cut_window_take(struct cv_cut_window *window, size_t cut)
+{
+    if (cut == 0)
+        return;
+    if (!cv_splitter_groups(window->splitter)) {
+        move(window, cut);
+        return;
+    }
+    window->group.start += cut;
+    if (window->offset < window->group.start || window->group.best < window->group.start)
+        look_again(window);
 }
 
 /* What stands before the first record start of the stream belongs to the first record. */
@@ -110,7 +132,7 @@ static enum cleave_status find_walking(struct cv_cut_window *window, const char 
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_cut_window_find(struct cv_cut_window *window, const char *bytes,
+static enum cleave_status find_record(struct cv_cut_window *window, const char *bytes,
                                       size_t length, bool ended, size_t wanted,
                                       size_t *out, struct cleave_error *err)
 {
@@ -130,4 +152,55 @@ enum cleave_status cv_cut_window_find(struct cv_cut_window *window, const char *
     cut = find_local(window, &view, wanted);
     *out = cut == 0 && ended ? length : cut;
     return CLEAVE_OK;
+}
+
+/* The same for groups of records: look at one after the other. */
+static enum cleave_status find_group(struct cv_cut_window *window, const char *bytes,
+                                     size_t length, bool ended, size_t wanted,
+                                     size_t *out, struct cleave_error *err)
+{
+    const uint64_t start = window->group.start;
+
+    if (window->group.best - start > wanted && window->group.best > start)
+        look_again(window);
+    for (;;) {
+        const struct cv_group_state before = window->group.state;
+        const uint64_t lead = first_byte(window);
+        size_t record = 0, at;
+        bool first;
+
+        if (lead > window->offset && lead - start < length)
+            move(window, (size_t)(lead - window->offset));
+        at = (size_t)(window->offset - start);
+        first = window->offset <= start || window->offset <= window->lead;
+        if (at < length)
+            CV_TRY(find_record(window, bytes + at, length - at, ended, 1, &record, err));
+        if (record == 0)
+            break;
+        if (cv_group_add(window->splitter, &window->group.state, bytes + at, record) &&
+            !first) {
+            const bool far = at > wanted;
+
+            if (!far || window->group.best == start)
+                window->group.best = window->offset;
+            if (far) { /* it is looked at again when more is wanted */
+                window->group.state = before;
+                break;
+            }
+        }
+        move(window, record);
+    }
+    *out = (size_t)(window->group.best - start);
+    if (ended && window->offset - start == length && (*out == 0 || wanted >= length))
+        *out = length;
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_cut_window_find(struct cv_cut_window *window, const char *bytes,
+                                      size_t length, bool ended, size_t wanted,
+                                      size_t *out, struct cleave_error *err)
+{
+    return cv_splitter_groups(window->splitter)
+               ? find_group(window, bytes, length, ended, wanted, out, err)
+               : find_record(window, bytes, length, ended, wanted, out, err);
 }

@@ -5,7 +5,7 @@
  * the window is not searched again from its start each time the window grows. */
 #ifndef CV_CUT_WINDOW_H
 #define CV_CUT_WINDOW_H
-#include "run/split/split_kind.h"
+#include "run/split/split_group.h"
 
 /* For one thread at a time. The fields are for the functions of this header. */
 struct cv_cut_window {
@@ -16,6 +16,12 @@ struct cv_cut_window {
     size_t clear;        /* no boundary is in [1, clear)                              */
     struct cv_walk walk; /* for splitters that are not local                          */
     uint64_t torn;       /* see cv_cut_window_torn                                    */
+    /* Where records are in groups, all of the above is about the next record to look at, and
+     * the window begins at `start`; `best` is the last group known to begin in it. */
+    struct {
+        uint64_t start, best;
+        struct cv_group_state state;
+    } group;
 };
 
 /* At the start of the stream. There is nothing to release. */

@@ -7,7 +7,7 @@
 #include "base/arena.h"
 #include "base/fail.h"
 #include "run/input/source_inner.h"
-#include "run/split/split_kind.h"
+#include "run/split/split_group.h"
 
 /* --- opening ---------------------------------------------------------------------------- */
 
@@ -24,6 +24,9 @@ static enum cleave_status open_mate(struct cv_source *source, const char *path,
                           source->stream != NULL ? "a stream" : "several files");
     if (source->header)
         return cv_fail_at(err, &place, "expected pairs or a header, got both");
+    if (cv_splitter_groups(source->splitter))
+        return cv_fail_at(err, &place,
+                          "expected pairs or records that stay together, got both");
     source->mate = calloc(1, sizeof *source->mate);
     if (source->mate == NULL)
         return cv_fail_memory(err, "an input");

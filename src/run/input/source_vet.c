@@ -142,7 +142,7 @@ static enum cleave_status vet_end(struct cv_source *source, struct cv_source_fil
     if (file->size < 2 || source->splitter->kind->walk == NULL ||
         source->splitter->kind->needs_pass)
         return CLEAVE_OK;
-    CV_TRY(cv_cut_file_at(&file->cut, file->size - 1, &end, err));
+    CV_TRY(cv_cut_record_at(&file->cut, file->size - 1, &end, err));
     return cv_cut_file_torn(&file->cut) != UINT64_MAX
                ? cv_source_say_torn(file->name, cv_cut_file_torn(&file->cut), err)
                : CLEAVE_OK;

@@ -85,6 +85,8 @@ static enum cleave_status open_splitters(struct execution *execution,
     const char *split = asked->input.split != NULL ? asked->input.split : "lines";
 
     CV_TRY(cv_splitter_parse(split, &execution->splitter, err));
+    CV_TRY(cv_splitter_set_records(execution->splitter, asked->input.records, err));
+    CV_TRY(cv_splitter_set_together(execution->splitter, asked->input.together, err));
     if (asked->input.header)
         CV_TRY(cv_splitter_set_header(execution->splitter, asked->input.header_how, err));
     if (asked->output.header == NULL)

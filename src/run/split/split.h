@@ -47,11 +47,18 @@ enum cleave_status cv_splitter_parse(const char *text, struct cv_splitter **out,
                                      struct cleave_error *err);
 void cv_splitter_free(struct cv_splitter *splitter);
 
+/* Cut only between groups: of so many records (0: any), of neighbours with the same key, a
+ * column ("2": parted by tabs, of csv by its separator) or what an expression matches (NULL:
+ * any). A header is of no group. */
+enum cleave_status cv_splitter_set_records(struct cv_splitter *splitter, uint64_t records,
+                                           struct cleave_error *err);
+enum cleave_status cv_splitter_set_together(struct cv_splitter *splitter,
+                                            const char *text, struct cleave_error *err);
 /* What the header is, where one is asked for: the first record ("", NULL), so many ("3"),
  * or all lines at the start that begin with a text ("#"). */
 enum cleave_status cv_splitter_set_header(struct cv_splitter *splitter, const char *how,
                                           struct cleave_error *err);
-/* Whether it is such lines: then no record begins before their end. */
+/* Whether no record begins before its end: of such lines, and where records are in groups. */
 bool cv_splitter_leads(const struct cv_splitter *splitter);
 /* Where the header ends in the first `length` bytes of an input. *found is false if that
  * takes more of them; never if the input ends there. */

@@ -40,7 +40,8 @@ enum cleave_status cv_splitter_set_header(struct cv_splitter *splitter, const ch
                        "--header: expected records with a header, but %s "
                        "has none",
                        splitter->kind->name);
-    if (how == NULL || how[0] == '\0' || strcmp(how, "1") == 0)
+    splitter->headed = true;
+    if (how == NULL || how[0] == '\0' || strcmp(how, ":") == 0 || strcmp(how, "1") == 0)
         return CLEAVE_OK;
     if (how[0] >= '0' && how[0] <= '9') {
         count = strtoul(how, &end, 10);
@@ -66,7 +67,7 @@ enum cleave_status cv_splitter_set_header(struct cv_splitter *splitter, const ch
 
 bool cv_splitter_leads(const struct cv_splitter *splitter)
 {
-    return splitter->head_prefix != NULL;
+    return splitter->head_prefix != NULL || (splitter->headed && splitter->group != NULL);
 }
 
 /* The lines at the start that begin as they should. */

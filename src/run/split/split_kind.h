@@ -72,6 +72,8 @@ struct cv_split_kind {
     bool (*whole)(const struct cv_walk *walk);
 };
 
+struct cv_split_group; /* split_group.h */
+
 struct cv_splitter {
     const struct cv_split_kind *kind;
     char *text;            /* owned                                          */
@@ -79,12 +81,14 @@ struct cv_splitter {
     uint64_t record_bytes; /* fixed; else 0                                  */
     char *prefix;          /* owned: with which every match begins; or NULL  */
     size_t prefix_length;
-    bool many_lines;       /* of regex: it sees more than one line */
-    bool plain;            /* whether that is the whole expression           */
-    regex_t *regex;        /* owned; of regex alone                          */
-    regex_t *regex_cut;    /* owned: the same for lines of which the end is not seen */
-    uint64_t head_records; /* of a header, if one is asked for; 0: one      */
-    char *head_prefix;     /* owned: with which the lines of a header begin; or NULL */
+    bool many_lines;    /* of regex: it sees more than one line */
+    bool plain;         /* whether that is the whole expression           */
+    regex_t *regex;     /* owned; of regex alone                          */
+    regex_t *regex_cut; /* owned: the same for lines of which the end is not seen */
+    struct cv_split_group *group; /* owned: records that stay together; or NULL */
+    bool headed;                  /* a header was asked for */
+    uint64_t head_records;        /* of a header, if one is asked for; 0: one      */
+    char *head_prefix; /* owned: with which the lines of a header begin; or NULL */
 };
 
 /* All kinds, in the order they are listed to users; the first is the default. The command
@@ -107,6 +111,8 @@ CV_SPLIT_MAP(X)
 
 /* Release what the kind regex has. */
 void cv_split_regex_free(struct cv_splitter *splitter);
+
+void cv_split_group_free(struct cv_splitter *splitter);
 
 /* Add an option to the text of a splitter (split_head.c). */
 enum cleave_status cv_splitter_say(struct cv_splitter *splitter, const char *option,

@@ -49,6 +49,7 @@ void cv_splitter_free(struct cv_splitter *splitter)
     if (splitter == NULL)
         return;
     cv_split_regex_free(splitter);
+    cv_split_group_free(splitter);
     free(splitter->head_prefix);
     free(splitter->text);
     free(splitter);
