@@ -208,6 +208,7 @@ complete -c cleave -n '__fish_seen_subcommand_from compare; and __fish_seen_subc
 complete -c cleave -n '__fish_seen_subcommand_from compare; and __fish_seen_subcommand_from reduce' -l force -s f -d 'Replace that file if it exists'
 complete -c cleave -n '__fish_seen_subcommand_from compare; and __fish_seen_subcommand_from reduce' -l help -s h -d 'Show this help'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l input -s i -r -F -d 'Read this file; may be given several times, the files are read one after'
+complete -c cleave -n '__fish_seen_subcommand_from run' -l recursive -d 'An input that is a folder stands for all files below it, by name'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l split -x -a 'lines nul csv jsonl json fasta fastq paragraph fixed: regex:' -d 'Where the input may be cut: lines (default), nul, csv, jsonl, json,'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l header -d 'Give the first record of the input, or the first N, to every command,'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l records -x -d 'Every chunk has N records, but for the last of a file; with --block or'

@@ -591,7 +591,7 @@ PYTHON
     seq 5 >in
     refuses "expected a command: cleave run -i FILE COMMAND [ARG]..." run -i in
     refuses "no-file: cannot read: No such file or directory" run -i no-file -- cat
-    refuses ".: expected a file, got a directory" run -i . -- cat
+    refuses ".: expected a file, got a directory (--recursive: all files below it)" run -i . -- cat
     refuses "--output: cannot write 'no/where': No such file or directory" run -i in -o no/where -- cat
     refuses "--workers: expected 1 to 4096, +N, -N, N%, 0, or names such as 'fast,slow:nice -n 19', got '2x'" run -i in -j 2x -- cat
     refuses "--workers: expected 1 to 4096, +N, -N, N%, 0, or names such as 'fast,slow:nice -n 19', got ''" run -i in -j a,:nice -- cat

@@ -294,3 +294,42 @@ b' --block 1 -- wc -l
         [ ! -s out ]
     done
 }
+
+# --- many files -------------------------------------------------------------------------------
+
+@test "patterns and folders stand for files, in the order of their names" {
+    prepare
+    mkdir -p d/b d/e
+    echo 2 >d/b/x
+    echo 1 >d/a
+    echo 3 >d/c
+    ln -s "$PWD/d/a" d/link
+    job -i 'd/[ac]*' -i d/b/x -- cat
+    [ "$(tr '\n' ' ' <out)" = '1 3 2 ' ]
+    job -i d --recursive -- cat
+    [ "$(tr '\n' ' ' <out)" = '1 2 3 ' ]
+    job -i d/c -i 'd/*' --recursive -- cat
+    [ "$(tr '\n' ' ' <out)" = '3 1 2 3 1 ' ] || { cat out; false; }
+    # A file of that name is that file.
+    echo 4 >'d/?'
+    job -i 'd/?' -- cat
+    [ "$(cat out)" = 4 ]
+    fails_with 2 -i 'no-*' -- cat
+    says "cleave: --input: 'no-*' matches no file"
+    fails_with 2 -i d/e --recursive -- cat
+    says "cleave: d/e: expected files below it, got none"
+    fails_with 2 -i 'd/*' -- cat
+    says "cleave: d/b: expected a file, got a directory (--recursive: all files below it)"
+    # What is written is none of them.
+    fails_with 2 -i 'd/[ac]*' -o d/c -- cat
+    says "cleave: --output: 'd/c' is the same file as --input 'd/c'"
+}
+
+@test "thousands of files with a few descriptors" {
+    prepare
+    mkdir many
+    seq 3000 | split -a 4 -l 1 - many/f
+    ulimit -n 64
+    job -i many --recursive --persistent -j 2 -- cat
+    seq 3000 | cmp - out
+}

@@ -3,6 +3,7 @@
 #include <string.h>
 #include "cli/kit/file_roles.h"
 #include "cli/kit/help.h"
+#include "cli/kit/input_names.h"
 #include "cli/kit/output.h"
 #include "cli/kit/verb.h"
 
@@ -44,7 +45,9 @@ int cv_verb_call(const struct cv_verb *verb, int count, char *const *words)
                                       .nwords = count,
                                       .words = words };
 
-        status = verb->checks_files ? CV_EXIT_DONE : cv_files_check(&call);
+        status = cv_inputs_expand(verb, &arena, values);
+        if (status == CV_EXIT_DONE && !verb->checks_files)
+            status = cv_files_check(&call);
         if (status == CV_EXIT_DONE)
             status = verb->run(&call);
     }

@@ -20,7 +20,10 @@ static const struct cv_option input_options[] = {
       .offset = FIELD(inputs),
       .file = CV_FILE_INPUT,
       .help = "Read this file; may be given several times, the files are read one after "
-              "the other. Default: standard input." },
+              "the other. A pattern that is no file, as 'part-*.csv', stands for all that "
+              "match. Default: standard input." },
+    { .name = "--recursive", .value = 1, .offset = FIELD(recursive),
+      .help = "An input that is a folder stands for all files below it, by name." },
     { .name = "--split", .kind = CV_OPTION_TEXT, .argument = "HOW",
       .offset = FIELD(split),
       .add_list = cv_split_list, .add_words = cv_split_words,

@@ -24,6 +24,7 @@ struct cv_run_options {
     double max_record;
     const char *header, *header_out, *together;
     uint64_t records;
+    int recursive;
     int unordered, resume, overwrite, json, quiet, bar, dry_run;
 };
 

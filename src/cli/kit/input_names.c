@@ -1,0 +1,154 @@
+/* input_names.c -- the files that patterns and folders stand for. SPDX-License-Identifier: MIT */
+#include "cli/kit/input_names.h"
+
+#include <errno.h>
+#include <fts.h>
+#include <glob.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "cli/kit/output.h"
+
+struct names {
+    const struct cv_option *option;
+    struct cv_arena *arena;
+    struct cv_strings list; /* of the arena */
+    size_t capacity;
+    bool recursive;
+};
+
+static int add_name(struct names *names, const char *name)
+{
+    char *copy = cv_arena_text(names->arena, name);
+
+    if (names->list.count == names->capacity) {
+        const size_t more = names->capacity * 2 + 16;
+        const char **larger = cv_array(names->arena, more, sizeof *larger);
+
+        if (larger == NULL)
+            return cv_complain(CV_EXIT_FAILED, "out of memory for the names of inputs");
+        if (names->list.count > 0)
+            memcpy(larger, names->list.items, names->list.count * sizeof *larger);
+        names->list.items = larger;
+        names->capacity = more;
+    }
+    if (copy == NULL)
+        return cv_complain(CV_EXIT_FAILED, "out of memory for the names of inputs");
+    names->list.items[names->list.count++] = copy;
+    return CV_EXIT_DONE;
+}
+
+/* --- folders ------------------------------------------------------------------------------ */
+
+static int by_name(const FTSENT **one, const FTSENT **other)
+{
+    return strcmp((*one)->fts_name, (*other)->fts_name);
+}
+
+static int add_folder(struct names *names, const char *folder)
+{
+    char *start[] = { (char *)(uintptr_t)folder, NULL }, shown[CV_ECHO_ROOM];
+    FTS *tree = fts_open(start, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
+    int status = CV_EXIT_DONE;
+    FTSENT *entry;
+
+    if (tree == NULL)
+        return cv_complain(CV_EXIT_USAGE, "%s: cannot read: %s", cv_echo(folder, shown),
+                           strerror(errno));
+    while (status == CV_EXIT_DONE && (entry = fts_read(tree)) != NULL) {
+        if (entry->fts_info == FTS_F && S_ISREG(entry->fts_statp->st_mode))
+            status = add_name(names, entry->fts_path);
+        else if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR ||
+                 entry->fts_info == FTS_NS)
+            status =
+                cv_complain(CV_EXIT_USAGE, "%s: cannot read: %s",
+                            cv_echo(entry->fts_path, shown), strerror(entry->fts_errno));
+    }
+    fts_close(tree);
+    return status;
+}
+
+/* --- patterns ----------------------------------------------------------------------------- */
+
+static int add_input(struct names *names, const char *name);
+
+static int add_matches(struct names *names, const char *pattern)
+{
+    char shown[CV_ECHO_ROOM];
+    int status = CV_EXIT_DONE;
+    glob_t found;
+    const int failure = glob(pattern, GLOB_ERR, NULL, &found);
+
+    if (failure == GLOB_NOSPACE)
+        status = cv_complain(CV_EXIT_FAILED, "out of memory for the names of inputs");
+    else if (failure != 0)
+        status = cv_complain(CV_EXIT_USAGE, "%s: '%s' matches no file",
+                             names->option->name, cv_echo(pattern, shown));
+    for (size_t i = 0; status == CV_EXIT_DONE && i < found.gl_pathc; i++)
+        status = add_input(names, found.gl_pathv[i]);
+    if (failure == 0)
+        globfree(&found);
+    return status;
+}
+
+static int add_input(struct names *names, const char *name)
+{
+    char shown[CV_ECHO_ROOM];
+    struct stat info;
+
+    if (strcmp(name, "-") == 0)
+        return add_name(names, name);
+    if (stat(name, &info) != 0)
+        return errno == ENOENT && strpbrk(name, "*?[") != NULL ? add_matches(names, name)
+                                                               : add_name(names, name);
+    if (!S_ISDIR(info.st_mode))
+        return add_name(names, name);
+    return names->recursive
+               ? add_folder(names, name)
+               : cv_complain(CV_EXIT_USAGE,
+                             "%s: expected a file, got a directory (--recursive: all "
+                             "files below it)",
+                             cv_echo(name, shown));
+}
+
+/* --- options ------------------------------------------------------------------------------ */
+
+static bool is_recursive(const struct cv_verb *verb, const char *values)
+{
+    for (const struct cv_option_group *group = verb->groups; group->title != NULL;
+         group++)
+        for (const struct cv_option *o = group->options; o->name != NULL; o++)
+            if (strcmp(o->name, "--recursive") == 0)
+                return *(const int *)(const void *)(values + o->offset) != 0;
+    return false;
+}
+
+int cv_inputs_expand(const struct cv_verb *verb, struct cv_arena *arena, void *values)
+{
+    char *fields = values;
+    const struct cv_option_group *group = verb->groups;
+
+    for (; group != NULL && group->title != NULL; group++)
+        for (const struct cv_option *o = group->options; o->name != NULL; o++) {
+            struct names names = { .option = o, .arena = arena };
+            struct cv_strings *given = (struct cv_strings *)(void *)(fields + o->offset);
+
+            if (o->file != CV_FILE_INPUT || o->kind != CV_OPTION_REPEAT)
+                continue;
+            names.recursive = is_recursive(verb, fields);
+            for (size_t i = 0; i < given->count; i++) {
+                const size_t before = names.list.count;
+                const int status = add_input(&names, given->items[i]);
+                char shown[CV_ECHO_ROOM];
+
+                if (status != CV_EXIT_DONE)
+                    return status;
+                if (names.list.count == before)
+                    return cv_complain(CV_EXIT_USAGE,
+                                       "%s: expected files below it, got none",
+                                       cv_echo(given->items[i], shown));
+            }
+            *given = names.list;
+        }
+    return CV_EXIT_DONE;
+}
