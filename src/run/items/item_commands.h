@@ -1,0 +1,72 @@
+/* item_commands.h -- the commands that items make. SPDX-License-Identifier: MIT
+ *
+ * Rows of the lists, one or several at a time, are the arguments of a command; the template
+ * says where they stand in it. */
+#ifndef CV_ITEM_COMMANDS_H
+#define CV_ITEM_COMMANDS_H
+#include <regex.h>
+#include "run/items/item_lists.h"
+#include "run/items/item_template.h"
+
+struct cv_item_commands {
+    struct cv_item_lists lists;       /* owned, as all here but what is named borrowed */
+    struct cv_item_template template; /* its words are borrowed                        */
+    struct cv_item_rule *rules;
+    size_t nrules;
+    regex_t columns; /* between the columns of a value                                 */
+    bool has_columns;
+    char **names; /* of arguments, from the first values (--header :)                  */
+    size_t nnames, names_room;
+    uint64_t per;   /* rows of a command; 0: those of `cuts`                            */
+    uint64_t *cuts; /* where each command begins, and the end                          */
+    uint64_t *order; /* of rows, if it is another; NULL: as they are                    */
+    uint64_t count;  /* of commands                                                     */
+    char *shell;     /* that reads them; NULL: none is needed                           */
+};
+
+/* How items are read, and what is made of them. */
+struct cv_item_options {
+    const char *const
+        *words;          /* of the command, ended by NULL; borrowed by the commands */
+    const char *whole;   /* -I; NULL: {}                                          */
+    const char *columns; /* --colsep; NULL: none                                  */
+    const char *const *rules; /* --rpl                                                 */
+    size_t nrules;
+    bool header;   /* the first values are names                                       */
+    bool as_words; /* --quote                                                          */
+    uint64_t per;  /* rows of a command; 0: 1                                          */
+    bool many, contexts; /* as many as fit: -m, and with words repeated: -X            */
+    uint32_t spread;     /* over so many commands, if there are fewer: -m, -X; 0: not  */
+    uint64_t shuffle;    /* seed; 0: as they are                                       */
+    bool shown_only;     /* nothing will be run: the program need not be there         */
+};
+
+/* Make commands of lists, which are taken over. Also when it fails. */
+enum cleave_status cv_item_commands_init(struct cv_item_commands *out,
+                                         struct cv_item_lists *lists,
+                                         const struct cv_item_options *options,
+                                         struct cleave_error *err);
+void cv_item_commands_done(struct cv_item_commands *commands);
+
+/* The arguments of command `index`. */
+struct cv_item_arguments {
+    const char **items; /* owned */
+    size_t count, room;
+    char *bytes; /* owned: of columns */
+    size_t bytes_room;
+};
+enum cleave_status cv_item_arguments_get(const struct cv_item_commands *commands,
+                                         uint64_t index, struct cv_item_arguments *out,
+                                         struct cleave_error *err);
+void cv_item_arguments_done(struct cv_item_arguments *arguments);
+
+/* The line of command `index`, as it would be typed. */
+enum cleave_status cv_item_commands_line(const struct cv_item_commands *commands,
+                                         uint64_t index, uint32_t slot,
+                                         struct cv_text *out, struct cleave_error *err);
+/* Its words, with those of the shell if there is one: one block for free(). */
+enum cleave_status cv_item_commands_words(const struct cv_item_commands *commands,
+                                          uint64_t index, uint32_t slot, char ***out,
+                                          struct cleave_error *err);
+
+#endif

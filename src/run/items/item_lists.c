@@ -1,0 +1,127 @@
+/* item_lists.c -- the items of a run: lists of values, and what rows they make.
+ * SPDX-License-Identifier: MIT */
+#include "run/items/item_lists.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/fail.h"
+
+/* More rows than any machine will run; sums of them stay exact in a double. */
+static const uint64_t MOST_ROWS = UINT64_C(1) << 53;
+
+void cv_item_lists_done(struct cv_item_lists *lists)
+{
+    for (size_t i = 0; i < lists->count; i++) {
+        free(lists->items[i].bytes);
+        free(lists->items[i].starts);
+    }
+    free(lists->items);
+    *lists = (struct cv_item_lists){ .items = NULL };
+}
+
+enum cleave_status cv_item_lists_begin(struct cv_item_lists *lists, bool linked,
+                                       struct cleave_error *err)
+{
+    struct cv_item_list *grown =
+        cv_grow(lists->items, &lists->room, lists->count + 1, sizeof *grown);
+
+    if (grown == NULL)
+        return cv_fail_memory(err, "the items");
+    lists->items = grown;
+    grown[lists->count++] = (struct cv_item_list){ .linked = linked };
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_item_lists_add(struct cv_item_lists *lists, const char *bytes,
+                                     size_t length, struct cleave_error *err)
+{
+    struct cv_item_list *list = &lists->items[lists->count - 1];
+    char *text = list->bytes;
+    size_t *starts = list->starts;
+
+    if (list->length + length + 1 > list->room)
+        text = cv_grow(text, &list->room, list->length + length + 1, 1);
+    if (text == NULL)
+        return cv_fail_memory(err, "the items");
+    list->bytes = text;
+    if (list->count + 1 > list->starts_room)
+        starts = cv_grow(starts, &list->starts_room, list->count + 1, sizeof *starts);
+    if (starts == NULL)
+        return cv_fail_memory(err, "the items");
+    list->starts = starts;
+    starts[list->count++] = list->length;
+    if (length > 0)
+        memcpy(text + list->length, bytes, length);
+    text[list->length + length] = '\0';
+    list->length += length + 1;
+    return CLEAVE_OK;
+}
+
+static size_t count_of(const struct cv_item_list *list)
+{
+    return list->count > list->first ? list->count - list->first : 0;
+}
+
+/* The lists from `begin` on that are linked: how many, and how many rows they make. */
+static size_t group_of(const struct cv_item_lists *lists, size_t begin, uint64_t *rows)
+{
+    size_t end = begin;
+    bool empty = false;
+
+    *rows = count_of(&lists->items[begin]);
+    for (;
+         end < lists->count && (end == begin || lists->link || lists->items[end].linked);
+         end++) {
+        const size_t count = count_of(&lists->items[end]);
+
+        empty = empty || count == 0;
+        if (lists->link ? count > *rows : count < *rows)
+            *rows = count;
+    }
+    if (empty)
+        *rows = 0;
+    return end - begin;
+}
+
+enum cleave_status cv_item_lists_close(struct cv_item_lists *lists,
+                                       struct cleave_error *err)
+{
+    uint64_t rows = 0;
+
+    lists->rows = lists->count > 0;
+    for (size_t at = 0; at < lists->count;) {
+        at += group_of(lists, at, &rows);
+        if (rows > 0 && lists->rows > MOST_ROWS / rows)
+            return cv_fail(err, CLEAVE_EINPUT,
+                           "expected at most 2^53 items, got lists that make more");
+        lists->rows *= rows;
+    }
+    return CLEAVE_OK;
+}
+
+const char *cv_item_list_at(const struct cv_item_list *list, size_t index)
+{
+    return list->bytes + list->starts[index];
+}
+
+void cv_item_lists_row(const struct cv_item_lists *lists, uint64_t row, const char **out)
+{
+    uint64_t below = lists->rows, rows;
+
+    for (size_t at = 0, next; at < lists->count; at = next) {
+        uint64_t index;
+
+        next = at + group_of(lists, at, &rows);
+        below /= rows;
+        index = row / below;
+        row %= below;
+        for (size_t i = at; i < next; i++) {
+            const struct cv_item_list *list = &lists->items[i];
+
+            out[i] =
+                cv_item_list_at(list, list->first + (size_t)(index % count_of(list)));
+        }
+    }
+}

@@ -1,0 +1,37 @@
+/* item_rule.h -- places that users define: --rpl '{name} s/from/to/'.
+ * SPDX-License-Identifier: MIT
+ *
+ * GNU parallel takes any expression of Perl. Here it is one or more substitutions,
+ * s/REGEX/TEXT/ with g and i behind, any punctuation in place of the slash and ';' between
+ * them; REGEX is an extended one of POSIX that also knows \d, \s, \w and \t, and TEXT may
+ * have $1 to $9 and $&. */
+#ifndef CV_ITEM_RULE_H
+#define CV_ITEM_RULE_H
+#include <regex.h>
+#include <stdbool.h>
+#include "base/text.h"
+
+struct cv_item_change {
+    regex_t regex;
+    char *text; /* owned: what is put there */
+    bool all;
+};
+
+struct cv_item_rule {
+    char *sign;                     /* owned: what stands for it in a command */
+    struct cv_item_change *changes; /* owned */
+    size_t count, room;
+};
+
+/* Compile an expression as Perl writes it, as far as POSIX has the same. `option` is named in
+ * errors. */
+enum cleave_status cv_item_regex(regex_t *out, const char *expression, int flags,
+                                 const char *option, struct cleave_error *err);
+enum cleave_status cv_item_rule_init(struct cv_item_rule *out, const char *text,
+                                     struct cleave_error *err);
+void cv_item_rule_done(struct cv_item_rule *rule);
+/* Add what becomes of a value. */
+void cv_item_rule_add(struct cv_text *out, const struct cv_item_rule *rule,
+                      const char *value);
+
+#endif

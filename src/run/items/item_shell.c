@@ -1,0 +1,99 @@
+/* item_shell.c -- the shell that reads command lines. SPDX-License-Identifier: MIT */
+#include "run/items/item_shell.h"
+
+#include <limits.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "run/kit/process.h"
+
+extern char **environ;
+
+enum { ANCESTORS = 64 };
+
+/* Whether the shell quotes as Bourne's does. */
+static bool is_bourne(const char *path)
+{
+    static const char *const names[] = { "sh",  "bash", "dash",  "ash",
+                                         "ksh", "zsh",  "ksh93", "mksh" };
+    const char *slash = strrchr(path, '/');
+    const char *name = slash != NULL ? slash + 1 : path;
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* The parent of a process; 0: nobody knows. */
+static long parent_of(long pid)
+{
+    char path[64], line[512];
+    const char *behind;
+    long parent = 0;
+    FILE *file;
+
+    snprintf(path, sizeof path, "/proc/%ld/stat", pid);
+    file = fopen(path, "re");
+    if (file == NULL)
+        return 0;
+    /* The name of the program, in brackets, may hold anything. */
+    if (fgets(line, sizeof line, file) != NULL && (behind = strrchr(line, ')')) != NULL &&
+        sscanf(behind + 1, " %*c %ld", &parent) != 1)
+        parent = 0;
+    fclose(file);
+    return parent;
+}
+
+char *cv_item_shell(void)
+{
+    const char *asked = getenv("SHELL");
+    long pid = getppid();
+
+    for (int i = 0; i < ANCESTORS && pid > 1; i++) {
+        char path[64], program[PATH_MAX];
+        ssize_t length;
+
+        snprintf(path, sizeof path, "/proc/%ld/exe", pid);
+        length = readlink(path, program, sizeof program - 1);
+        if (length > 0) {
+            program[length] = '\0';
+            if (is_bourne(program) && access(program, X_OK) == 0)
+                return strdup(program);
+        }
+        pid = parent_of(pid);
+    }
+    if (asked != NULL && asked[0] == '/' && is_bourne(asked) && access(asked, X_OK) == 0)
+        return strdup(asked);
+    return strdup("/bin/sh");
+}
+
+bool cv_item_is_program(const char *name)
+{
+    const char *const words[] = { name, NULL };
+    struct cv_command command;
+
+    if (cv_command_init(&command, NULL, words, NULL) != CLEAVE_OK)
+        return false;
+    cv_command_done(&command);
+    return true;
+}
+
+bool cv_item_shell_knows(const char *shell, const char *name)
+{
+    static char asks[] = "command -v -- \"$1\" >/dev/null 2>&1", dash_c[] = "-c",
+                self[] = "sh";
+    char *const words[] = { (char *)shell, dash_c, asks, self, (char *)name, NULL };
+    pid_t pid;
+    int status;
+
+    if (posix_spawn(&pid, shell, NULL, NULL, words, environ) != 0)
+        return false;
+    if (waitpid(pid, &status, 0) != pid)
+        return false;
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}

@@ -1,0 +1,205 @@
+/* test_items.c -- lists of items and the commands that they make.
+ * SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "base/random.h"
+#include "run/items/item_commands.h"
+#include "run/items/item_quote.h"
+
+/* --- quoting ------------------------------------------------------------------------------ */
+
+/* A shell gives back what was quoted: 2000 values of any bytes but NUL and the slash, of which
+ * half have only those that mean something to a shell. */
+static void a_shell_reads_what_was_quoted(void **state)
+{
+    enum { VALUES = 2000, MOST = 12 };
+    static const char special[] = " \t\n'\"\\$`*?[]{}()<>|&;#~!=%^-a";
+    char values[VALUES][MOST + 1], path[] = "/tmp/cleave-quote.XXXXXX", command[64];
+    struct cv_text line = { NULL, 0, 0, false };
+    struct cv_random random;
+    const int fd = mkstemp(path);
+    FILE *script = fdopen(fd, "w"), *read;
+
+    (void)state;
+    assert_non_null(script);
+    cv_random_at(&random, 1, 2, 3, 4);
+    for (size_t i = 0; i < VALUES; i++) {
+        const size_t length = cv_random_bits(&random) % (MOST + 1);
+
+        for (size_t k = 0; k < length; k++) {
+            const uint64_t bits = cv_random_bits(&random);
+            const char byte = (char)(1 + bits % 255);
+
+            values[i][k] = i % 2 == 0    ? special[bits % (sizeof special - 1)]
+                           : byte == '/' ? '.'
+                                         : byte;
+        }
+        values[i][length] = '\0';
+        line.length = 0;
+        cv_item_quote(&line, values[i], length);
+        fprintf(script, "printf '%%s\\0' ");
+        fwrite(line.bytes, 1, line.length, script);
+        fputc('\n', script);
+    }
+    cv_text_done(&line);
+    assert_int_equal(fclose(script), 0);
+    snprintf(command, sizeof command, "LC_ALL=C sh %s", path);
+    read = popen(command, "r");
+    assert_non_null(read);
+    for (size_t i = 0; i < VALUES; i++) {
+        char got[MOST + 2] = "";
+        size_t length = 0;
+        int byte;
+
+        while ((byte = getc(read)) != EOF && byte != '\0' && length <= MOST)
+            got[length++] = (char)byte;
+        got[length] = '\0';
+        assert_string_equal(got, values[i]);
+    }
+    assert_int_equal(getc(read), EOF);
+    assert_int_equal(pclose(read), 0);
+    unlink(path);
+}
+
+/* --- lists -------------------------------------------------------------------------------- */
+
+static void add_list(struct cv_item_lists *lists, bool linked, const char *values)
+{
+    assert_int_equal(cv_item_lists_begin(lists, linked, NULL), CLEAVE_OK);
+    for (; *values != '\0'; values++)
+        assert_int_equal(cv_item_lists_add(lists, values, 1, NULL), CLEAVE_OK);
+}
+
+static void expect_rows(struct cv_item_lists *lists, const char *expected)
+{
+    struct cv_text rows = { NULL, 0, 0, false };
+    const char *row[8];
+
+    assert_int_equal(cv_item_lists_close(lists, NULL), CLEAVE_OK);
+    for (uint64_t i = 0; i < lists->rows; i++) {
+        cv_item_lists_row(lists, i, row);
+        for (size_t k = 0; k < lists->count; k++)
+            cv_text_add(&rows, "%s", row[k]);
+        cv_text_add(&rows, " ");
+    }
+    assert_string_equal(rows.bytes != NULL ? rows.bytes : "", expected);
+    cv_text_done(&rows);
+    cv_item_lists_done(lists);
+}
+
+static void rows_are_combinations(void **state)
+{
+    struct cv_item_lists lists = { .items = NULL };
+
+    (void)state;
+    add_list(&lists, false, "ab");
+    add_list(&lists, false, "12");
+    expect_rows(&lists, "a1 a2 b1 b2 ");
+    add_list(&lists, false, "abc");
+    add_list(&lists, true, "12");
+    add_list(&lists, false, "xy");
+    expect_rows(&lists, "a1x a1y b2x b2y ");
+    lists.link = true;
+    add_list(&lists, false, "abc");
+    add_list(&lists, false, "12");
+    expect_rows(&lists, "a1 b2 c1 ");
+    add_list(&lists, false, "ab");
+    add_list(&lists, false, "");
+    expect_rows(&lists, "");
+}
+
+/* Of 2^60 rows none is made before it is asked for; more than 2^53 are refused. */
+static void a_product_takes_no_memory(void **state)
+{
+    struct cv_item_lists lists = { .items = NULL };
+    const char *row[64];
+
+    (void)state;
+    for (int i = 0; i < 53; i++)
+        add_list(&lists, false, "01");
+    assert_int_equal(cv_item_lists_close(&lists, NULL), CLEAVE_OK);
+    assert_true(lists.rows == UINT64_C(1) << 53);
+    cv_item_lists_row(&lists, lists.rows - 2, row);
+    assert_string_equal(row[0], "1");
+    assert_string_equal(row[52], "0");
+    add_list(&lists, false, "01");
+    assert_int_equal(cv_item_lists_close(&lists, NULL), CLEAVE_EINPUT);
+    cv_item_lists_done(&lists);
+}
+
+/* --- commands ----------------------------------------------------------------------------- */
+
+/* The words that the command has, with '|' behind each; what a shell is for is between <>. */
+static void expect_words(const char *const *words, bool as_words, const char *expected)
+{
+    struct cv_item_lists lists = { .items = NULL };
+    struct cv_item_commands commands;
+    struct cv_text got = { NULL, 0, 0, false };
+    char **argv = NULL;
+
+    assert_int_equal(cv_item_lists_begin(&lists, false, NULL), CLEAVE_OK);
+    assert_int_equal(cv_item_lists_add(&lists, "a b", 3, NULL), CLEAVE_OK);
+    assert_int_equal(cv_item_commands_init(&commands, &lists,
+                                           &(struct cv_item_options){
+                                               .words = words, .as_words = as_words },
+                                           NULL),
+                     CLEAVE_OK);
+    assert_int_equal(cv_item_commands_words(&commands, 0, 7, &argv, NULL), CLEAVE_OK);
+    if (commands.shell != NULL)
+        cv_text_add(&got, "<%s>", argv[2]);
+    for (size_t i = 0; commands.shell == NULL && argv[i] != NULL; i++)
+        cv_text_add(&got, "%s|", argv[i]);
+    assert_string_equal(got.bytes, expected);
+    cv_text_done(&got);
+    free(argv);
+    cv_item_commands_done(&commands);
+}
+
+static void a_shell_is_there_when_it_is_needed(void **state)
+{
+    static const struct {
+        const char *words[5];
+        bool as_words;
+        const char *expected;
+    } cases[] = {
+        { { "cat" }, false, "cat|a b|" },
+        { { "cat {} x", "{%}{#}" }, false, "cat|a b|x|71|" },
+        { { " cat  -n", "--x={}" }, false, "cat|-n|--x=a b|" },
+        { { "cat", "{2}", "{}" }, false, "cat|a b|" },
+        { { "cat", "", "{}" }, false, "cat|a b|" },
+        { { "cat", "", "{2}", "b  {}" }, true, "cat|||b  a b|" },
+        { { "cat", ">", "x" }, false, "<cat > x 'a b'>" },
+        { { "x=1", "cat" }, false, "<x=1 cat 'a b'>" },
+        { { "cat", "=ls" }, false, "<cat =ls 'a b'>" },
+        { { "cat", "~" }, false, "<cat ~ 'a b'>" },
+        { { "cat", "a\nb" }, false, "<cat a\nb 'a b'>" },
+        { { "exit", "3" }, false, "<exit 3 'a b'>" },
+        { { "{}" }, false, "<a b>" },
+        { { "cat{}" }, false, "<cata b>" },
+        { { "cat", "$x", "{}" }, true, "cat|$x|a b|" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        expect_words(cases[i].words, cases[i].as_words, cases[i].expected);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_shell_reads_what_was_quoted),
+        cmocka_unit_test(rows_are_combinations),
+        cmocka_unit_test(a_product_takes_no_memory),
+        cmocka_unit_test(a_shell_is_there_when_it_is_needed),
+    };
+
+    return cmocka_run_group_tests_name("items", tests, NULL, NULL);
+}
