@@ -247,7 +247,7 @@ _cleave() {
         esac
         ;;
     'run '*)
-        options='--help -h --input --recursive --split --header --records --together --pairs --max-record --decode --workers --hosts --mpi --mpi-library --persistent --literal --policy --param --block --ssh --remote --push --shared-input --workdir --env --connect-timeout --host-timeout --output --keep-order --unordered --header-out --reduce --commutative --memory --tmpdir --retries --isolate --timeout --halt --failed --journal --resume --overwrite --joblog --dry-run --bar --progress --trace --json --quiet'
+        options='--help -h --input --recursive --split --header --records --together --pairs --max-record --decode --each --arg-file --null --link --colsep --replace --rpl --plus --quote --max-args --max-replace-args --max-lines --fill --fill-words --shuf --workers --hosts --mpi --mpi-library --persistent --literal --policy --param --block --ssh --remote --push --shared-input --workdir --env --connect-timeout --host-timeout --output --keep-order --unordered --header-out --reduce --commutative --memory --tmpdir --retries --isolate --timeout --halt --failed --journal --resume --overwrite --joblog --dry-run --bar --progress --trace --json --quiet'
         case $option in
         --input | -i) _cleave_files -f; return ;;
         --split) _cleave_words 'lines nul csv jsonl json fasta fastq paragraph fixed: regex:'; return ;;
@@ -256,6 +256,13 @@ _cleave() {
         --pairs) _cleave_files -f; return ;;
         --max-record) return ;;
         --decode) _cleave_words 'auto none'; return ;;
+        --arg-file | -a) _cleave_files -f; return ;;
+        --colsep | -C) return ;;
+        --replace | -I) return ;;
+        --rpl) return ;;
+        --max-args | -n) return ;;
+        --max-replace-args | -N) return ;;
+        --max-lines | -L) return ;;
         --workers | -j) return ;;
         --hosts) _cleave_files -f; return ;;
         --mpi-library) return ;;

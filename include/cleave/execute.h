@@ -30,6 +30,7 @@ enum { CLEAVE_HOPELESS = 100 };
 /* One end of the command on a chunk. */
 struct cleave_attempt {
     const char *worker; /* borrowed for the call                                     */
+    uint32_t place;     /* of the worker, from 1                                     */
     uint64_t chunk;     /* number of the chunk                                       */
     uint32_t attempt;   /* from 1                                                    */
     double start_s;     /* since 1970                                                */
@@ -99,6 +100,21 @@ struct cleave_input {
      * unless records are of a fixed size; "none": their bytes are taken as they are. */
     const char *decode;
     uint64_t max_record; /* a longer record is an error; 0: CLEAVE_MAX_RECORD          */
+};
+
+/* One command for each item instead of an input that is shared out. Every command has an
+ * empty standard input. Bytes of the input are then items: in ranges of a result, in
+ * attempts and in progress, and an item is one unit for policies. */
+struct cleave_items {
+    uint64_t count;
+    /* The words of the command for `item`, from 0, by the worker in place `slot`, from 1: one
+     * block that the run releases by free(), ended by NULL. Its first word is that of
+     * `command` in struct cleave_execution. NULL: there are no items. */
+    enum cleave_status (*words)(void *context, uint64_t item, uint32_t slot, char ***out,
+                                struct cleave_error *err);
+    /* What it is called in notes; NULL: by its number. */
+    void (*describe)(void *context, uint64_t item, char *out, size_t size);
+    void *context;
 };
 
 /* Where results go. */
@@ -197,6 +213,7 @@ struct cleave_execution {
     const char *const *command; /* borrowed, ends with NULL                            */
     bool persistent;            /* stay, get many chunks: docs/guide/run.md            */
     struct cleave_input input;
+    struct cleave_items items; /* instead of the input                                 */
     struct cleave_output output;
     struct cleave_crew crew;
     struct cleave_host_list hosts;

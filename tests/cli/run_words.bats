@@ -77,7 +77,7 @@ prepare() {
 
 # place WORD WHAT -- a command with this word is refused, because of WHAT in it.
 place() {
-    refuses "'$2' in the command would be passed on as it is: a command gets its chunk on standard input. One command for each line of the input: cleave run ... -- xargs -I{} COMMAND {}. --literal passes braces on" \
+    refuses "'$2' in the command stands for an item, and there are none: say which behind the command, as in ... {} ::: *.txt, or --each for the records of the input. A chunk comes on standard input. --literal passes braces on" \
         run -i a -- echo "$1"
     cleave 0 run -q -i a --block 1k --literal -- echo "$1"
     [ "$output" = "$1" ]
@@ -90,11 +90,9 @@ place() {
     done
     place 'x {} > {.}.png' '{}'
     place 'out/{/.}.txt' '{/.}'
-    refuses "':::' in the command would be passed on as it is: items are lines of the input here, as in: printf '%s\n' a b c | cleave run -- xargs -n 1 COMMAND. --literal passes it on" \
-        run -- gzip {} ::: a b c
-    for mark in :::: :::+ ::::+; do
+    for mark in ::: :::: :::+ ::::+; do
         cleave 2 run -i a -- gzip $mark list
-        [[ $stderr == "cleave: '$mark' in the command would "* ]]
+        [[ $stderr == "cleave: expected items or an input, got both"* ]]
     done
     [ ! -e a.gz ]
     cleave 0 run -q -i a --block 1k --literal -- echo ::: x

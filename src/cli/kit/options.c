@@ -205,6 +205,8 @@ static bool fits_maybe(const char *word)
 {
     if (strchr("#@%;!*", word[0]) != NULL)
         return word[0] != '\0';
+    if (strcmp(word, ":") == 0) /* as GNU parallel calls one line */
+        return true;
     return word[0] != '\0' && word[strspn(word, "0123456789")] == '\0';
 }
 

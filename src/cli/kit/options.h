@@ -16,7 +16,7 @@
 enum cv_option_kind {
     CV_OPTION_FLAG,    /* int: set to `value`; takes no argument        */
     CV_OPTION_MAYBE,   /* const char *: a text behind `=`, a next word that is a
-                          number or begins like # or @, else ""         */
+                          number or ':', or begins like # or @, else "" */
     CV_OPTION_TEXT,    /* const char *: any text but an empty one       */
     CV_OPTION_REPEAT,  /* struct cv_strings: all texts given, in order  */
     CV_OPTION_COUNT,   /* uint64_t: a whole number, least..most         */

@@ -83,21 +83,44 @@ static void add_name(struct cv_text *out, const char *name)
         cv_shell_word_add(out, name);
 }
 
-void cv_job_log_add(struct cv_job_log *log, const struct cleave_attempt *attempt)
+/* Which part of the input it was, or the command line of an item. */
+static void add_command(struct cv_text *out, const struct cleave_attempt *attempt,
+                        const struct cv_item_commands *items)
 {
-    struct cv_text input = { NULL, 0, 0, false };
+    struct cleave_error ignored;
+
+    if (items != NULL) {
+        (void)cv_item_commands_line(items, attempt->begin, attempt->place, out, &ignored);
+        for (size_t i = 0; !out->failed && i < out->length; i++)
+            if (out->bytes[i] ==
+                '\n') /* a line is an entry; GNU parallel does the same */
+                out->bytes[i] = '\0';
+        return;
+    }
+    add_name(out, attempt->input);
+    cv_text_add(out, ":%llu-%llu", (unsigned long long)attempt->begin,
+                (unsigned long long)attempt->end);
+}
+
+void cv_job_log_add(struct cv_job_log *log, const struct cleave_attempt *attempt,
+                    const struct cv_item_commands *items)
+{
+    struct cv_text command = { NULL, 0, 0, false };
 
     if (log->out.file == NULL || log->failed != CV_EXIT_DONE)
         return;
-    add_name(&input, attempt->input);
-    fprintf(log->out.file, "%llu\t%s\t%.3f\t%.3f\t%llu\t%llu\t%d\t%d\t%s:%llu-%llu\n",
-            (unsigned long long)attempt->chunk + 1, attempt->worker, attempt->start_s,
-            attempt->seconds, (unsigned long long)attempt->sent,
-            (unsigned long long)attempt->received,
-            attempt->exit_code < 0 ? 0 : attempt->exit_code, attempt->signal,
-            input.failed ? "?" : input.bytes, (unsigned long long)attempt->begin,
-            (unsigned long long)attempt->end);
-    cv_text_done(&input);
+    add_command(&command, attempt, items);
+    fprintf(log->out.file, "%llu\t%s\t%.3f\t%.3f\t%llu\t%llu\t%d\t%d\t",
+            (unsigned long long)(items != NULL ? attempt->begin : attempt->chunk) + 1,
+            attempt->worker, attempt->start_s, attempt->seconds,
+            (unsigned long long)attempt->sent, (unsigned long long)attempt->received,
+            attempt->exit_code < 0 ? 0 : attempt->exit_code, attempt->signal);
+    if (command.failed || command.bytes == NULL)
+        fputc('?', log->out.file);
+    else
+        fwrite(command.bytes, 1, command.length, log->out.file);
+    fputc('\n', log->out.file);
+    cv_text_done(&command);
     /* Line by line, so that it can be followed: the log has its name from the first one
      * on. One that cannot be written is told at once, and once. */
     log->failed = cv_output_place(&log->out);

@@ -4,6 +4,7 @@
 #define CV_JOB_LOG_H
 #include <cleave/execute.h>
 #include "cli/kit/output_file.h"
+#include "run/items/item_commands.h"
 
 struct cv_job_log {
     struct cv_output_file out; /* its file is NULL: there is no log    */
@@ -14,7 +15,9 @@ struct cv_job_log {
  * older log, if there is one. Returns an exit status; what is wrong
  * has been told. */
 int cv_job_log_open(struct cv_job_log *log, const char *path, bool resumes);
-void cv_job_log_add(struct cv_job_log *log, const struct cleave_attempt *attempt);
+/* `items`: their commands, by number; NULL: what was attempted is a part of an input. */
+void cv_job_log_add(struct cv_job_log *log, const struct cleave_attempt *attempt,
+                    const struct cv_item_commands *items);
 /* Returns `status`, or that of a log that could not be written. Does nothing the second
  * time. */
 int cv_job_log_close(struct cv_job_log *log, int status);

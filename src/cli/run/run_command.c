@@ -1,9 +1,10 @@
 /* run_command.c -- the command as it was typed, and what was meant instead.
  * SPDX-License-Identifier: MIT
  *
- * A chunk comes on standard input: nothing of the input is ever put between the words of a
- * command. Those who come from tools that do so are told what to type, because a brace that
- * is passed on as it is ends in a file of that name, or in nothing done and no word of it. */
+ * A chunk comes on standard input: only of items something is put between the words of a
+ * command. Those who forgot to say what the items are are told what to type, because a brace
+ * that is passed on as it is ends in a file of that name, or in nothing done and no word of
+ * it. */
 #include "cli/run/run_command.h"
 
 #include <string.h>
@@ -73,30 +74,16 @@ static int refuse_place(const char *place, size_t length)
 {
     return cv_complain(
         CV_EXIT_USAGE,
-        "'%.*s' in the command would be passed on as it is: a command gets "
-        "its chunk on standard input. One command for each line of the "
-        "input: cleave run ... -- xargs -I{} COMMAND {}. --literal passes "
-        "braces on",
+        "'%.*s' in the command stands for an item, and there are none: say which behind "
+        "the command, as in ... {} ::: *.txt, or --each for the records of the input. A "
+        "chunk comes on standard input. --literal passes braces on",
         (int)length, place);
-}
-
-static int refuse_items(const char *word)
-{
-    return cv_complain(CV_EXIT_USAGE,
-                       "'%s' in the command would be passed on as it is: items are lines "
-                       "of the input here, as in: printf '%%s\\n' a b c | cleave run -- "
-                       "xargs -n 1 COMMAND. --literal passes it on",
-                       word);
 }
 
 static int check_items(const struct cv_call *call)
 {
-    static const char *const marks[] = { ":::", "::::", ":::+", "::::+" };
     const bool places = !knows_places(call);
 
-    for (size_t i = 0; i < call->noperands && places; i++)
-        if (is_one_of(call->operands[i], marks, sizeof marks / sizeof *marks))
-            return refuse_items(call->operands[i]);
     for (size_t i = 0; i < call->noperands && places; i++) {
         size_t length = 0;
         const char *place = find_place(call->operands[i], &length);
@@ -152,17 +139,17 @@ static int check_inputs(const struct cv_call *call)
                        shown, shown);
 }
 
-int cv_run_command_check(const struct cv_call *call, bool literal)
+int cv_run_command_check(const struct cv_call *call, bool literal, bool items)
 {
     int status = CV_EXIT_DONE;
 
-    if (call->noperands == 0)
+    if (call->noperands == 0 && !items)
         return cv_complain(CV_EXIT_USAGE,
                            "expected a command: cleave %s -i FILE COMMAND [ARG]...",
                            call->verb->name);
     if (!call->marked)
         status = check_inputs(call);
-    if (status == CV_EXIT_DONE && !literal)
+    if (status == CV_EXIT_DONE && !literal && !items)
         status = check_items(call);
     return status;
 }

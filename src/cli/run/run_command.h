@@ -6,8 +6,9 @@
 #include "cli/kit/verb.h"
 
 /* Check the operands of a call that are a command: there is one, it is no input whose -i
- * was forgotten, and, unless `literal`, it has no places for items ("{}", ":::"). Returns an
+ * was forgotten, and, unless `literal` or there are `items`, it has no places for them
+ * ("{}"). With items it may be missing: they are commands then. Returns an
  * exit status; what is wrong has been told. */
-int cv_run_command_check(const struct cv_call *call, bool literal);
+int cv_run_command_check(const struct cv_call *call, bool literal, bool items);
 
 #endif

@@ -31,7 +31,8 @@ static const struct cv_option input_options[] = {
     { .name = "--header", .kind = CV_OPTION_MAYBE, .argument = "[N]", .offset = FIELD(header),
       .help = "Give the first record of the input, or the first N, to every command, before its "
               "chunk. '#': all lines at the start that begin so, as of VCF, '@' of SAM. "
-              "Several files must have the same." },
+              "Several files must have the same. ':' is one record; with items, it has names "
+              "for {NAME}." },
     { .name = "--records", .kind = CV_OPTION_COUNT, .argument = "N",
       .offset = FIELD(records), .least = 1, .most = 1e15,
       .help = "Every chunk has N records, but for the last of a file; with --block or --policy, "
@@ -54,6 +55,55 @@ static const struct cv_option input_options[] = {
       .help = "What to do with an input that is no text by its first bytes: compressed, an "
               "archive, a program. auto (default): refuse it, and say what to type; none: "
               "cut its bytes as they are. Records of fixed:BYTES may be any bytes." },
+    { .name = NULL },
+};
+
+static const struct cv_option item_options[] = {
+    { .name = "--each", .value = 1, .offset = FIELD(each),
+      .help = "Run a command for each record of the input, which is put in the place of {} or "
+              "behind the command. Standard input of commands is empty." },
+    { .name = "--arg-file", .letter = 'a', .kind = CV_OPTION_REPEAT, .argument = "FILE",
+      .offset = FIELD(item_files),
+      .help = "Run a command for each line of this file, - for standard input. Given several "
+              "times, or with lists behind :::, for each combination." },
+    { .name = "--null", .letter = '0', .value = 1, .offset = FIELD(null),
+      .help = "Items that are read end in NUL, as those of 'find -print0' do." },
+    { .name = "--link", .value = 1, .offset = FIELD(link),
+      .help = "Take lists together: the first of each, the second of each. Those that are "
+              "shorter begin again. :::+ and ::::+ link a list to the one before and end with "
+              "the shorter." },
+    { .name = "--colsep", .letter = 'C', .kind = CV_OPTION_TEXT, .argument = "REGEX",
+      .offset = FIELD(colsep),
+      .help = "Part each item where REGEX matches: {1} is the first column. With --header : "
+              "the first item of each list has names for them: {name}." },
+    { .name = "--replace", .letter = 'I', .kind = CV_OPTION_TEXT, .argument = "SIGN",
+      .offset = FIELD(replace),
+      .help = "What stands for an item instead of {}." },
+    { .name = "--rpl", .kind = CV_OPTION_REPEAT, .argument = "RULE", .offset = FIELD(rules),
+      .help = "Another place, {SIGN} s/REGEX/TEXT/ as one word: where SIGN stands in the command "
+              "there will be the item with this done to it." },
+    { .name = "--plus", .value = 1, .offset = FIELD(plus),
+      .help = "Know {..}, {+/}, {+.} and their like, which are known anyway." },
+    { .name = "--quote", .value = 1, .offset = FIELD(quote),
+      .help = "The words of the command are what they are, no shell reads them. Without it "
+              "they are a line for a shell, which is started if there is something in it "
+              "that only a shell can do." },
+    { .name = "--max-args", .letter = 'n', .kind = CV_OPTION_COUNT, .argument = "N",
+      .offset = FIELD(max_args), .least = 1, .most = 1e9,
+      .help = "Give so many items to each command." },
+    { .name = "--max-replace-args", .letter = 'N', .kind = CV_OPTION_COUNT, .argument = "N",
+      .offset = FIELD(max_args), .least = 1, .most = 1e9,
+      .help = "The same." },
+    { .name = "--max-lines", .letter = 'L', .kind = CV_OPTION_COUNT, .argument = "N",
+      .offset = FIELD(max_lines), .least = 1, .most = 1e9,
+      .help = "The same; items are lines." },
+    { .name = "--fill", .letter = 'm', .value = 1, .offset = FIELD(fill),
+      .help = "Give each command as many items as fit into a line, or an equal part of all of "
+              "them if that is less." },
+    { .name = "--fill-words", .letter = 'X', .value = 1, .offset = FIELD(fill_words),
+      .help = "The same, and repeat the word in which {} stands for each." },
+    { .name = "--shuf", .value = 1, .offset = FIELD(shuffle),
+      .help = "Take the items in a random order." },
     { .name = NULL },
 };
 
@@ -81,8 +131,8 @@ static const struct cv_option worker_options[] = {
               "bytes of length, the highest first, and the chunk; it answers each in the "
               "same form." },
     { .name = "--literal", .value = 1, .offset = FIELD(literal),
-      .help = "Pass {} and ::: in the command on as they are. Without it they are refused, "
-              "because nothing of the input is put between the words of a command." },
+      .help = "Pass {} and ::: in the command on as they are. Without it they stand for "
+              "items." },
     { .name = "--policy", .kind = CV_OPTION_TEXT, .argument = "NAME",
       .offset = FIELD(policy),
       .help = "Who gets how much: one of 'cleave policies'. Default auto, which is learn "
@@ -230,13 +280,10 @@ static const struct cv_option report_options[] = {
 /* clang-format on */
 
 const struct cv_option_group cv_run_groups[] = {
-    { "Input", input_options },
-    { "Workers", worker_options },
-    { "Other machines", host_options },
-    { "Output", output_options },
-    { "Failures", failure_options },
-    { "Reporting", report_options },
-    { NULL, NULL },
+    { "Input", input_options },      { "Items", item_options },
+    { "Workers", worker_options },   { "Other machines", host_options },
+    { "Output", output_options },    { "Failures", failure_options },
+    { "Reporting", report_options }, { NULL, NULL },
 };
 
 void cv_split_list(struct cv_text *out)
@@ -262,6 +309,11 @@ void cv_split_words(struct cv_text *out)
     for (size_t i = 0; i < cv_splitter_kinds(); i++)
         cv_text_add(out, "%s%s%s", i > 0 ? " " : "", cv_splitter_name(i),
                     cv_splitter_needs(i) != NULL ? ":" : "");
+}
+
+const char *cv_header_how(const char *text)
+{
+    return text != NULL && strcmp(text, ":") == 0 ? "" : text;
 }
 
 uint64_t cv_record_limit(double bytes)

@@ -20,6 +20,10 @@ struct cv_run_options {
     uint64_t retries, rounds;
     int isolate;
     int commutative, persistent, literal;
+    struct cv_strings item_files, rules;
+    const char *replace, *colsep;
+    int each, null, plus, link, quote, fill, fill_words, shuffle;
+    uint64_t max_args, max_lines;
     const char *pairs, *decode;
     double max_record;
     const char *header, *header_out, *together;
@@ -43,6 +47,8 @@ struct cv_crew {
 void cv_split_list(struct cv_text *out);
 void cv_split_words(struct cv_text *out);
 void cv_decode_words(struct cv_text *out);
+/* What --header says, where ':' is one record as with GNU parallel. */
+const char *cv_header_how(const char *text);
 /* The bytes of --max-record; 0: it was not given. */
 uint64_t cv_record_limit(double bytes);
 
@@ -63,6 +69,8 @@ struct cv_reach {
 /* Find what is to be pushed, if anything. Returns an exit status. */
 int cv_reach_open(struct cv_reach *reach, struct cv_arena *arena);
 
+/* How many workers there are. */
+uint32_t cv_crew_count(const struct cv_crew *crew);
 /* "4", "+1", "50%", or "fast,slow:nice -n 19". Returns an exit status; what is wrong has been told. */
 int cv_crew_read(const char *text, struct cv_arena *arena, struct cv_crew *out);
 /* The workers of a platform file, with the commands that it puts before ours, and its

@@ -39,7 +39,7 @@ void cv_run_attempted(void *context, const struct cleave_attempt *attempt)
 {
     struct cv_run_report *report = context;
 
-    cv_job_log_add(&report->log, attempt);
+    cv_job_log_add(&report->log, attempt, report->items);
 }
 
 static void add_time(struct cv_text *text, double seconds)
@@ -66,28 +66,32 @@ static void add_bytes(struct cv_text *text, double bytes)
 
 /* What matters most comes first: a line that is too long is cut off. */
 static void add_facts(struct cv_text *text, const struct cleave_progress *progress,
-                      double done, double left_s)
+                      double done, double left_s, bool items)
 {
     const bool known = isfinite(progress->total);
     char chunks[CV_COUNTED_ROOM];
 
     add_time(text, progress->elapsed_s);
     if (known && done >= progress->total) {
-        cv_text_add(text, ", all is read");
+        cv_text_add(text, items ? ", all are begun" : ", all is read");
     } else if (known && !isnan(left_s)) {
         cv_text_add(text, ", ");
         add_time(text, left_s);
         cv_text_add(text, " to go");
     }
     cv_text_add(text, "  ");
-    add_bytes(text, done);
-    if (known) {
-        cv_text_add(text, " of ");
-        add_bytes(text, progress->total);
+    if (items) {
+        cv_text_add(text, "%llu of %.0f commands", (unsigned long long)progress->chunks,
+                    progress->total);
+    } else {
+        add_bytes(text, done);
+        if (known) {
+            cv_text_add(text, " of ");
+            add_bytes(text, progress->total);
+        }
+        cv_text_add(text, "  %s", cv_counted(progress->chunks, "chunk", chunks));
     }
-    cv_text_add(text, "  %s  %u of %u busy",
-                cv_counted(progress->chunks, "chunk", chunks), progress->busy,
-                progress->workers);
+    cv_text_add(text, "  %u of %u busy", progress->busy, progress->workers);
     if (progress->failed > 0)
         cv_text_add(text, "  %llu failed", (unsigned long long)progress->failed);
 }
@@ -137,7 +141,7 @@ void cv_run_progress(void *context, const struct cleave_progress *progress)
     if (progress->elapsed_s < report->shown_s + pause_s)
         return;
     report->shown_s = progress->elapsed_s;
-    add_facts(&text, progress, report->done, left_s);
+    add_facts(&text, progress, report->done, left_s, report->items != NULL);
     if (text.failed)
         return;
     if (!report->plain)

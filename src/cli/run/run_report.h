@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include "cli/run/job_log.h"
 #include "cli/run/run_options.h"
+#include "run/items/item_commands.h"
 #include "report/terminal/pace.h"
 
 struct cv_run_report {
@@ -18,6 +19,7 @@ struct cv_run_report {
     double predicted_s;                     /* by the plan; NAN: none            */
     const struct cleave_platform *platform; /* borrowed: the costs that were declared */
     const char *const *command;             /* borrowed, ends with NULL     */
+    const struct cv_item_commands *items;   /* borrowed; NULL: an input is shared out */
     /* To read the hosts again: */
     const char *hosts;
     struct cv_reach reach;
@@ -40,10 +42,18 @@ enum cleave_status cv_run_more_hosts(void *context, struct cleave_more_hosts *ou
 void cv_run_progress_end(struct cv_run_report *report);
 /* A signal stopped the run: what is done of it, and how to go on. */
 void cv_run_stopped(const struct cleave_execution_result *result,
-                    const struct cv_run_options *values);
+                    const struct cv_run_options *values,
+                    const struct cv_run_report *report);
 /* Why it took longer or less than predicted, if it did by much. */
 void cv_run_predicted_text(const struct cleave_execution_result *result,
                            const struct cv_run_report *report, FILE *file);
+/* From when all that were waited for could be given something, and how much of it a worker
+ * was busy. */
+double cv_run_makespan(const struct cleave_execution_result *result);
+double cv_run_busy_part(const struct cleave_execution_result *result,
+                        const struct cleave_worker_result *worker);
+/* A row for each worker; of many, only those that did something. */
+void cv_run_item_workers(const struct cleave_execution_result *result, FILE *file);
 void cv_run_summary(const struct cleave_execution_result *result,
                     const struct cv_run_options *values, struct cv_run_report *report,
                     int exit_status);

@@ -7,8 +7,10 @@
 #include "report/terminal/table.h"
 
 void cv_run_stopped(const struct cleave_execution_result *result,
-                    const struct cv_run_options *values)
+                    const struct cv_run_options *values,
+                    const struct cv_run_report *report)
 {
+    const bool items = report->items != NULL;
     const uint64_t done = result->chunks - result->failed + result->resumed;
     const double total = result->input_bytes + result->left_bytes;
     char name[CV_SIGNAL_ROOM], chunks[CV_COUNTED_ROOM];
@@ -20,13 +22,13 @@ void cv_run_stopped(const struct cleave_execution_result *result,
                     cv_signal_name(result->stopped_by, name));
         return;
     }
-    cv_text_add(&line, "stopped by %s: %s done, %s",
-                cv_signal_name(result->stopped_by, name),
-                cv_counted(done, "chunk", chunks),
-                cv_show_units(result->input_bytes, bytes));
+    cv_text_add(&line, "stopped by %s: %s done", cv_signal_name(result->stopped_by, name),
+                cv_counted(done, items ? "command" : "chunk", chunks));
+    if (!items)
+        cv_text_add(&line, ", %s", cv_show_units(result->input_bytes, bytes));
     if (!result->left_unread)
         cv_text_add(&line, " of %s", cv_show_units(total, all));
-    cv_text_add(&line, " bytes. ");
+    cv_text_add(&line, "%s. ", items ? "" : " bytes");
     if (values->journal != NULL)
         cv_text_add(&line, "The journal holds them: the same command with --resume goes "
                            "on from there");

@@ -14,12 +14,6 @@ static const double SURELY = 1.05;
 /* In less, nothing can be gained whatever it was spent on. */
 static const double SHORT_S = 0.1;
 
-/* From when all that were waited for could be given something. */
-static double makespan_of(const struct cleave_execution_result *result)
-{
-    return fmax(0, result->seconds - result->connect_s);
-}
-
 static void put_measured(struct cv_json *json, const char *name, double value)
 {
     cv_field_number(json, name, value > 0 ? value : NAN);
@@ -53,7 +47,7 @@ static void put_times(struct cv_json *json, const struct cleave_execution_result
 {
     cv_field_number(json, "elapsed_s", result->seconds);
     cv_field_number(json, "connecting_s", result->connect_s);
-    cv_field_number(json, "makespan_s", makespan_of(result));
+    cv_field_number(json, "makespan_s", cv_run_makespan(result));
     cv_field_number(json, "predicted_s", predicted_s);
     cv_field_number(json, "bound_s", result->bound_s);
     cv_field_number(json, "alone_s", result->alone_s);
@@ -73,7 +67,7 @@ static void put_worker(struct cv_json *json, const struct cleave_execution_resul
     cv_field_count(json, "failed", worker->failures);
     cv_field_count(json, "rests", worker->rests);
     cv_field_number(json, "busy_s", worker->busy_s);
-    cv_field_number(json, "idle_s", fmax(0, makespan_of(result) - worker->busy_s));
+    cv_field_number(json, "idle_s", fmax(0, cv_run_makespan(result) - worker->busy_s));
     cv_field_number(json, "starts_s", worker->starts_s);
     cv_field_number(json, "speed", worker->speed_ups);
     cv_field_number(json, "compute_latency", worker->latency_s);
@@ -92,7 +86,10 @@ static void summary_json(const struct cleave_execution_result *result,
     cv_json_object(&json);
     put_texts(&json, "command", report->command, SIZE_MAX);
     put_texts(&json, "inputs", values->inputs.items, values->inputs.count);
-    cv_field_number(&json, "input_bytes", result->input_bytes);
+    if (report->items != NULL)
+        cv_field_count(&json, "items", report->items->count);
+    cv_field_number(&json, "input_bytes",
+                    report->items == NULL ? result->input_bytes : NAN);
     cv_field_number(&json, "output_bytes", result->output_bytes);
     cv_field_count(&json, "chunks", result->chunks);
     put_times(&json, result, report->predicted_s);
@@ -136,18 +133,24 @@ static void summary_json(const struct cleave_execution_result *result,
 }
 
 /* What is neither done nor failed; the first ranges of it. */
-static void left_text(const struct cleave_execution_result *result, FILE *file)
+static void left_text(const struct cleave_execution_result *result, bool items,
+                      FILE *file)
 {
     enum { SHOWN = 5 };
     const size_t shown = result->nleft_ranges < SHOWN ? result->nleft_ranges : SHOWN;
+    char counted[CV_COUNTED_ROOM];
 
     if (result->nleft_ranges == 0 && !result->left_unread)
         return;
-    fprintf(file, "cleave: left undone: %.0f bytes", result->left_bytes);
+    if (items)
+        fprintf(file, "cleave: left undone: %s",
+                cv_counted((uint64_t)result->left_bytes, "item", counted));
+    else
+        fprintf(file, "cleave: left undone: %.0f bytes", result->left_bytes);
     for (size_t i = 0; i < shown; i++)
-        fprintf(file, "%s%s: %llu to %llu", i == 0 ? " (" : ", ",
-                result->left_ranges[i].input,
-                (unsigned long long)result->left_ranges[i].begin,
+        fprintf(file, "%s%s%s%llu to %llu", i == 0 ? " (" : ", ",
+                items ? "" : result->left_ranges[i].input, items ? "" : ": ",
+                (unsigned long long)result->left_ranges[i].begin + items,
                 (unsigned long long)result->left_ranges[i].end);
     if (result->nleft_ranges > shown)
         fprintf(file, ", and %zu ranges more", result->nleft_ranges - shown);
@@ -155,25 +158,23 @@ static void left_text(const struct cleave_execution_result *result, FILE *file)
             result->left_unread ? ", and what was not read of the input" : "");
 }
 
-static double busy_part_of(const struct cleave_execution_result *result,
-                           const struct cleave_worker_result *worker)
-{
-    return makespan_of(result) > 0 ? fmin(1, worker->busy_s / makespan_of(result)) : 0;
-}
-
 /* The first line: how much in what time, and what else is worth a word. */
 static void head_text(const struct cleave_execution_result *result, double predicted_s,
-                      FILE *file)
+                      bool items, FILE *file)
 {
     char bytes[CV_NUMBER_ROOM], counted[CV_COUNTED_ROOM];
 
-    fprintf(file, "cleave: %s byte%s in %.3f s, %s",
-            cv_show_units(result->input_bytes, bytes),
-            result->input_bytes == 1 ? "" : "s", result->seconds,
-            cv_counted(result->chunks, "chunk", counted));
+    if (items)
+        fprintf(file, "cleave: %s in %.3f s",
+                cv_counted(result->chunks, "command", counted), result->seconds);
+    else
+        fprintf(file, "cleave: %s byte%s in %.3f s, %s",
+                cv_show_units(result->input_bytes, bytes),
+                result->input_bytes == 1 ? "" : "s", result->seconds,
+                cv_counted(result->chunks, "chunk", counted));
     if (result->connect_s > 0)
         fprintf(file, ", %.3f s to connect and %.3f s from then on", result->connect_s,
-                makespan_of(result));
+                cv_run_makespan(result));
     if (isfinite(predicted_s))
         fprintf(file, ", predicted %.3f s", predicted_s);
     if (result->folds > 0)
@@ -326,7 +327,7 @@ static void workers_text(const struct cleave_execution_result *result, FILE *fil
         cv_table_text(&table, worker->name);
         cv_table_number(&table, (double)worker->chunks);
         cv_table_number(&table, worker->units);
-        cv_table_number(&table, busy_part_of(result, worker));
+        cv_table_number(&table, cv_run_busy_part(result, worker));
         cv_table_number(&table, worker->speed_ups / unit);
         cv_table_number(&table, isnan(worker->starts_s)
                                     ? NAN
@@ -351,14 +352,17 @@ static void summary_text(const struct cleave_execution_result *result,
         exit_status != CV_EXIT_DONE && result->chunks == 0 && result->resumed == 0;
 
     if (!empty)
-        head_text(result, report->predicted_s, file);
-    left_text(result, file);
+        head_text(result, report->predicted_s, report->items != NULL, file);
+    left_text(result, report->items != NULL, file);
     if (empty)
         return;
     parts_text(result, file);
     alone_text(result, file);
     cv_run_predicted_text(result, report, file);
-    workers_text(result, file);
+    if (report->items != NULL)
+        cv_run_item_workers(result, file);
+    else
+        workers_text(result, file);
 }
 
 void cv_run_summary(const struct cleave_execution_result *result,

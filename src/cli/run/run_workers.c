@@ -189,3 +189,9 @@ int cv_crew_read(const char *text, struct cv_arena *arena, struct cv_crew *out)
         status = cv_complain(CV_EXIT_USAGE, "--workers: %s", err.text);
     return status;
 }
+
+uint32_t cv_crew_count(const struct cv_crew *crew)
+{
+    return crew->platform != NULL ? cleave_platform_nworkers(crew->platform)
+                                  : (uint32_t)cv_usable_cores();
+}

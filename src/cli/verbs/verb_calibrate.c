@@ -111,7 +111,7 @@ static int measure(const struct cv_call *call, const char *const *command, doubl
         .output.name = "/dev/null",
         .input.split = values->split,
         .input.header = values->header != NULL,
-        .input.header_how = values->header,
+        .input.header_how = cv_header_how(values->header),
         .input.decode = values->decode,
         .input.max_record = cv_record_limit(values->max_record),
         .crew.count = 1,
@@ -309,7 +309,7 @@ static int measure_hosts(const struct cv_call *call, const char *const *command)
         .output.name = "/dev/null",
         .input.split = values->split,
         .input.header = values->header != NULL,
-        .input.header_how = values->header,
+        .input.header_how = cv_header_how(values->header),
         .input.decode = values->decode,
         .input.max_record = cv_record_limit(values->max_record),
         .crew.platform = crew.platform,
@@ -384,7 +384,7 @@ static int run(const struct cv_call *call)
         return cv_complain(CV_EXIT_FAILED, "out of memory for the command");
     if (values->inputs.count == 0)
         return cv_complain(CV_EXIT_USAGE, "--input FILE is required");
-    status = cv_run_command_check(call, true);
+    status = cv_run_command_check(call, true, false);
     if (status != CV_EXIT_DONE)
         return status;
     memcpy(command, call->operands, call->noperands * sizeof *command);

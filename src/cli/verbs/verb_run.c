@@ -8,6 +8,7 @@
 #include "cli/kit/file_roles.h"
 #include "cli/kit/output.h"
 #include "cli/run/run_command.h"
+#include "cli/run/run_items.h"
 #include "cli/run/run_mpi.h"
 #include "cli/run/run_options.h"
 #include "cli/run/run_report.h"
@@ -140,7 +141,7 @@ static int fill(const struct cv_call *call, const struct cv_crew *crew,
                            : "standard output";
     out->input.split = values->split;
     out->input.header = values->header != NULL;
-    out->input.header_how = values->header;
+    out->input.header_how = cv_header_how(values->header);
     out->input.records = values->records;
     out->input.together = values->together;
     out->input.pairs = values->pairs;
@@ -249,8 +250,9 @@ static int execute(const struct cv_call *call, struct cv_run_report *report,
     cv_run_progress_end(report);
     status = judge(done, result, &err);
     if (done == CLEAVE_ESTOPPED && result != NULL)
-        cv_run_stopped(result, values);
-    if (done == CLEAVE_OK && result->failed > 1 && result->failed == result->chunks)
+        cv_run_stopped(result, values, report);
+    if (done == CLEAVE_OK && result->failed > 1 && result->failed == result->chunks &&
+        report->items == NULL)
         cv_complain(status, "all chunks failed: does the command read standard input?");
     /* The result first, as it matters most; and all files before the summary, which says with
      * what status it ends. */
@@ -287,55 +289,87 @@ static int find_crew(const struct cv_call *call, const struct cv_run_mpi *mpi,
                                    : cv_crew_read(values->workers, call->arena, out);
 }
 
-static int lead(const struct cv_call *call, const struct cv_run_mpi *mpi)
+/* All that a run needs. */
+struct whole_run {
+    struct cleave_execution execution;
+    struct cv_run_report report;
+    struct cv_run_sink sink;
+    struct cv_crew crew;
+    struct cv_reach reach;
+    struct cv_item_commands items;
+    bool has_items;
+};
+
+/* Who works, and on which items if there are some. */
+static int prepare(const struct cv_call *call, const struct cv_run_mpi *mpi,
+                   struct whole_run *run)
 {
     const struct cv_run_options *values = call->values;
-    struct cleave_execution execution = { .output.descriptor = -1 };
-    struct cv_run_report report;
-    struct cv_run_sink sink = { .file.fd = -1 };
-    struct cv_crew crew;
-    struct cv_reach reach = { .ssh = values->ssh,
-                              .program = values->program,
-                              .push = values->push != 0,
-                              .connect_timeout_s = values->connect_timeout_s > 0
-                                                       ? values->connect_timeout_s
-                                                       : CLEAVE_HOST_TIMEOUT_S };
-    int status = cv_run_command_check(call, values->literal != 0);
+    int status;
 
+    run->has_items = cv_run_items_asked(call);
+    status = cv_run_command_check(call, values->literal != 0, run->has_items);
     if (status == CV_EXIT_DONE)
         status = cv_files_check(call);
     if (status == CV_EXIT_DONE)
-        status = cv_reach_open(&reach, call->arena);
-    crew = (struct cv_crew){ .platform = NULL };
+        status = cv_reach_open(&run->reach, call->arena);
     if (status == CV_EXIT_DONE)
-        status = find_crew(call, mpi, &reach, &crew);
+        status = find_crew(call, mpi, &run->reach, &run->crew);
+    if (status == CV_EXIT_DONE && run->has_items)
+        status = cv_run_items_open(call, cv_crew_count(&run->crew), &run->items);
+    if (status == CV_EXIT_DONE)
+        status = cv_run_report_open(&run->report, values);
+    return status;
+}
 
+/* Run it, or only say what would be done. */
+static int carry_out(const struct cv_call *call, struct whole_run *run)
+{
+    const struct cv_run_options *values = call->values;
+    struct cleave_execution *execution = &run->execution;
+    int status;
+
+    if (values->dry_run)
+        return run->has_items ? cv_run_items_show(&run->items)
+                              : cv_run_plan(execution, values->hosts, call->arena);
+    if (values->hosts != NULL)
+        run->report.predicted_s = cv_run_predict(execution, call->arena);
+    status = cv_run_sink_open(&run->sink, values->output, &execution->output.descriptor);
+    run->report.result_on_stdout = run->sink.on_stdout;
     if (status == CV_EXIT_DONE)
-        status = cv_run_report_open(&report, values);
-    if (status != CV_EXIT_DONE) {
-        cleave_platform_free(crew.platform);
-        return status;
+        status = execute(call, &run->report, execution, &run->sink);
+    return cv_run_sink_close(&run->sink, false, status); /* where nothing ran */
+}
+
+static int lead(const struct cv_call *call, const struct cv_run_mpi *mpi)
+{
+    const struct cv_run_options *values = call->values;
+    struct whole_run run = { .execution.output.descriptor = -1,
+                             .sink.file.fd = -1,
+                             .reach = { .ssh = values->ssh,
+                                        .program = values->program,
+                                        .push = values->push != 0,
+                                        .connect_timeout_s =
+                                            values->connect_timeout_s > 0
+                                                ? values->connect_timeout_s
+                                                : CLEAVE_HOST_TIMEOUT_S } };
+    int status = prepare(call, mpi, &run);
+
+    if (status == CV_EXIT_DONE) {
+        run.report.reach = run.reach;
+        status = fill(call, &run.crew, &run.report, &run.execution);
+        if (status == CV_EXIT_DONE && run.has_items && !values->dry_run)
+            status = cv_run_items_fill(call, &run.items, &run.execution);
+        run.report.command = run.execution.command;
+        run.report.platform = run.crew.platform;
+        run.report.items = run.has_items ? &run.items : NULL;
+        if (status == CV_EXIT_DONE)
+            status = carry_out(call, &run);
+        status = cv_run_report_close(&run.report, status);
+        cleave_platform_free(run.report.again.platform);
     }
-    report.reach = reach;
-    status = fill(call, &crew, &report, &execution);
-    report.command = execution.command;
-    report.platform = crew.platform;
-    if (status == CV_EXIT_DONE && values->dry_run) {
-        status = cv_run_plan(&execution, values->hosts, call->arena);
-        cleave_platform_free(crew.platform);
-        return cv_run_report_close(&report, status);
-    }
-    if (status == CV_EXIT_DONE && values->hosts != NULL)
-        report.predicted_s = cv_run_predict(&execution, call->arena);
-    if (status == CV_EXIT_DONE)
-        status = cv_run_sink_open(&sink, values->output, &execution.output.descriptor);
-    report.result_on_stdout = sink.on_stdout;
-    if (status == CV_EXIT_DONE)
-        status = execute(call, &report, &execution, &sink);
-    status = cv_run_sink_close(&sink, false, status); /* where nothing ran */
-    status = cv_run_report_close(&report, status);
-    cleave_platform_free(report.again.platform);
-    cleave_platform_free(crew.platform);
+    cleave_platform_free(run.crew.platform);
+    cv_item_commands_done(&run.items);
     return status;
 }
 
@@ -366,8 +400,8 @@ const struct cv_verb cv_verb_run = {
         "cost so far: chunks grow so that starting commands costs little, shrink at the "
         "end, and what a late worker has not read yet is taken from it, so that all end "
         "together. An output is written only when its command has succeeded.",
-    .operands = "[--] COMMAND [ARG]...",
-    .max_operands = 100000,
+    .operands = "[--] COMMAND [ARG]... [::: ITEM...]...",
+    .max_operands = 100000000,
     .command = true,
     .groups = cv_run_groups,
     .examples =

@@ -72,6 +72,11 @@ struct cv_part cv_piece_mate(const struct cv_piece *piece);
 enum cleave_status cv_source_open(const char *const *paths, size_t npaths,
                                   const struct cv_source_options *options,
                                   struct cv_source **out, struct cleave_error *err);
+/* A source of so many items, each of which is a byte at the address that is its number; the
+ * splitter is that of records of one byte. */
+enum cleave_status cv_source_open_items(uint64_t count,
+                                        const struct cv_splitter *splitter,
+                                        struct cv_source **out, struct cleave_error *err);
 void cv_source_free(struct cv_source *source);
 /* Look at the files before anything is given out: they have to be text, unless `raw` or
  * records are of a fixed size (streams are looked at as they come); headers have to be the same, but for a

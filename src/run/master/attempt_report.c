@@ -22,6 +22,7 @@ void cv_attempt_report(const struct cleave_execution *asked, const char *worker,
         asked->tell.context,
         &(struct cleave_attempt){
             .worker = worker,
+            .place = slot->worker + 1,
             .chunk = errand->chunk,
             .attempt = errand->attempt,
             .start_s = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec - seconds,

@@ -40,8 +40,27 @@ static void drop_output(struct cv_errand *errand)
     errand->slot.store = NULL;
 }
 
-/* Its bytes are settled: there is no output of them. */
-static enum cleave_status give_up(struct cv_real_run *run, const struct cv_errand *errand,
+/* What a command wrote before it failed is of no use with the outputs of other chunks. Of an
+ * item it is all that there will be, as in a shell. */
+static bool keeps_output(const struct cv_real_run *run)
+{
+    return run->asked->items.words != NULL && run->asked->reduce.command == NULL;
+}
+
+static enum cleave_status settle_output(struct cv_real_run *run, struct cv_errand *errand,
+                                        struct cleave_error *err)
+{
+    const struct cv_piece piece = errand->slot.piece;
+    struct cv_store *store = errand->slot.store;
+
+    if (store == NULL)
+        return cv_outlet_skip(run->outlet, piece.begin, piece.end, err);
+    errand->slot.store = NULL;
+    return cv_outlet_add(run->outlet, store, &piece, &errand->slot, err);
+}
+
+/* Its bytes are settled. */
+static enum cleave_status give_up(struct cv_real_run *run, struct cv_errand *errand,
                                   struct cleave_error *err)
 {
     struct cv_books *books = &run->books;
@@ -57,7 +76,7 @@ static enum cleave_status give_up(struct cv_real_run *run, const struct cv_erran
     if (errand->past.family == NULL)
         cv_trust_confirmed(&run->staff.trust, &errand->past);
     halt_if_asked(run);
-    CV_TRY(cv_outlet_skip(run->outlet, piece.begin, piece.end, err));
+    CV_TRY(settle_output(run, errand, err));
     CV_TRY(cv_ledger_fail(&books->ledger, piece.begin, piece.end, err));
     CV_TRY(cv_source_finish(books->source, &piece, err));
     return cv_blame_clear(&run->blame, piece.begin, piece.end, err);
@@ -251,7 +270,8 @@ enum cleave_status cv_chunk_failed(struct cv_real_run *run, struct cv_errand *er
 {
     struct cv_books *books = &run->books;
 
-    drop_output(errand);
+    if (sentence->verdict != CV_VERDICT_OVER || !keeps_output(run))
+        drop_output(errand);
     switch (sentence->verdict) {
     case CV_VERDICT_LEFT:
         books->running--;

@@ -64,6 +64,56 @@ static uint64_t hold_for(const struct cleave_execution *asked)
     return bytes > (double)CV_SOURCE_HOLD && bytes < 0x1p62 ? (uint64_t)ceil(bytes) : 0;
 }
 
+/* What is shared out: an input, or items. */
+static enum cleave_status open_source(struct execution *execution, bool raw,
+                                      struct cleave_error *err)
+{
+    const struct cleave_execution *asked = execution->asked;
+
+    if (asked->items.words != NULL)
+        return cv_source_open_items(asked->items.count, execution->splitter,
+                                    &execution->run.books.source, err);
+    CV_TRY(cv_source_open(asked->input.files, asked->input.count,
+                          &(struct cv_source_options){
+                              .splitter = execution->splitter,
+                              .header = asked->input.header,
+                              .pairs = asked->input.pairs,
+                              .raw = raw,
+                              .max_record = asked->input.max_record > 0
+                                                ? asked->input.max_record
+                                                : CLEAVE_MAX_RECORD,
+                              .hold = hold_for(asked),
+                              .shares = shares_of(cv_muster_count(asked)),
+                              .numbers = true },
+                          &execution->run.books.source, err));
+    return cv_source_vet(execution->run.books.source, err);
+}
+
+/* Items are done one at a time, here, by commands that read nothing. */
+static enum cleave_status check_items(const struct cleave_execution *asked,
+                                      struct cleave_error *err)
+{
+    if (asked->items.words == NULL)
+        return CLEAVE_OK;
+    if (asked->hosts.count > 0)
+        return cv_fail(
+            err, CLEAVE_EINPUT,
+            "expected items or hosts, got both: items are done on this machine");
+    if (asked->persistent || asked->input.count > 0 || asked->input.pairs != NULL ||
+        asked->input.header || asked->failing.directory != NULL ||
+        asked->journal.path != NULL)
+        return cv_fail(
+            err, CLEAVE_EINPUT,
+            "expected items or an input with its header, mates, journal, folder "
+            "of what failed or a command that stays, got both");
+    if (asked->sharing.policy != NULL || asked->sharing.own_policy != NULL ||
+        asked->sharing.block != 1)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "expected items without a policy or a block: they are done one at "
+                       "a time");
+    return CLEAVE_OK;
+}
+
 /* What to do about compressed and other binary inputs: whether to take them as they are. */
 static enum cleave_status read_decode(const char *text, bool *raw,
                                       struct cleave_error *err)
@@ -82,7 +132,9 @@ static enum cleave_status open_splitters(struct execution *execution,
                                          struct cleave_error *err)
 {
     const struct cleave_execution *asked = execution->asked;
-    const char *split = asked->input.split != NULL ? asked->input.split : "lines";
+    const char *split = asked->items.words != NULL   ? "fixed:1"
+                        : asked->input.split != NULL ? asked->input.split
+                                                     : "lines";
 
     CV_TRY(cv_splitter_parse(split, &execution->splitter, err));
     CV_TRY(cv_splitter_set_records(execution->splitter, asked->input.records, err));
@@ -120,26 +172,14 @@ static enum cleave_status open_parts(struct execution *execution,
     struct cv_real_run *run = &execution->run;
     bool raw;
 
+    CV_TRY(check_items(asked, err));
     CV_TRY(open_splitters(execution, err));
     CV_TRY(read_decode(asked->input.decode, &raw, err));
     CV_TRY(cv_poller_new(&run->poller, err));
     CV_TRY(cv_poller_signals(run->poller, signals, 3, signalled, execution, err));
     if (asked->crew.guard)
         CV_TRY(cv_poller_set_guard(run->poller, guard_failed, (void *)&asked->tell, err));
-    CV_TRY(cv_source_open(asked->input.files, asked->input.count,
-                          &(struct cv_source_options){
-                              .splitter = execution->splitter,
-                              .header = asked->input.header,
-                              .pairs = asked->input.pairs,
-                              .raw = raw,
-                              .max_record = asked->input.max_record > 0
-                                                ? asked->input.max_record
-                                                : CLEAVE_MAX_RECORD,
-                              .hold = hold_for(asked),
-                              .shares = shares_of(cv_muster_count(asked)),
-                              .numbers = true },
-                          &run->books.source, err));
-    CV_TRY(cv_source_vet(run->books.source, err));
+    CV_TRY(open_source(execution, raw, err));
     CV_TRY(cv_gather_new(
         &(struct cv_gather_options){
             .sink = asked->output.descriptor,
@@ -404,6 +444,8 @@ enum cleave_status cleave_execute(const struct cleave_execution *asked,
         filled.hosts.connect_timeout_s = CLEAVE_HOST_TIMEOUT_S;
     if (!(filled.hosts.timeout_s > 0))
         filled.hosts.timeout_s = CLEAVE_HOST_TIMEOUT_S;
+    if (filled.items.words != NULL && !(filled.sharing.block > 0))
+        filled.sharing.block = 1;
     cv_muster_init(&execution.muster);
     cv_hosts_init(&execution.run.staff.hosts);
     execution.run.asked = &filled;

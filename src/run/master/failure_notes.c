@@ -49,26 +49,43 @@ static uint64_t count_kind(struct cv_failure_notes *notes, const char *how)
     return ++notes->kinds[kind].count;
 }
 
+/* Which part of the input it was, or which item. */
+static void name_piece(const struct cleave_execution *asked, struct cv_source *source,
+                       const struct cv_piece *piece, char *out, size_t size)
+{
+    const struct cleave_items *items = &asked->items;
+    uint64_t first = 0, count = 0;
+    struct cleave_error ignored;
+    char records[80] = "", name[300] = "";
+
+    if (items->words != NULL) {
+        if (items->describe != NULL)
+            items->describe(items->context, piece->begin, name, sizeof name);
+        snprintf(out, size, "item %llu%s%s%s", (unsigned long long)piece->begin + 1,
+                 name[0] != '\0' ? " (" : "", name, name[0] != '\0' ? ")" : "");
+        return;
+    }
+    if (cv_source_records(source, piece, &first, &count, &ignored) == CLEAVE_OK &&
+        count > 0 && first > 0)
+        snprintf(records, sizeof records, " (records %llu to %llu)",
+                 (unsigned long long)first, (unsigned long long)(first + count - 1));
+    snprintf(out, size, "%s: bytes %llu to %llu%s", piece->name,
+             (unsigned long long)piece->body.begin, (unsigned long long)piece->body.end,
+             records);
+}
+
 void cv_note_failure(struct cv_failure_notes *notes, const struct cleave_execution *asked,
                      struct cv_source *source, const struct cv_errand *errand)
 {
-    const struct cv_piece *piece = &errand->slot.piece;
-    uint64_t first = 0, count = 0;
-    struct cleave_error ignored;
-    char text[600], records[80] = "", how[CV_FAILURE_TEXT];
+    char text[600], where[400], how[CV_FAILURE_TEXT];
 
     if (asked->tell.note == NULL)
         return;
     cv_slot_describe_end(&errand->slot, how, sizeof how);
     if (count_kind(notes, how) > CV_FAILURES_TOLD)
         return;
-    if (cv_source_records(source, piece, &first, &count, &ignored) == CLEAVE_OK &&
-        count > 0 && first > 0)
-        snprintf(records, sizeof records, " (records %llu to %llu)",
-                 (unsigned long long)first, (unsigned long long)(first + count - 1));
-    snprintf(text, sizeof text, "%s: bytes %llu to %llu%s: the command %s%s", piece->name,
-             (unsigned long long)piece->body.begin, (unsigned long long)piece->body.end,
-             records, how,
+    name_piece(asked, source, &errand->slot.piece, where, sizeof where);
+    snprintf(text, sizeof text, "%s: the command %s%s", where, how,
              asked->failing.retries > 0 && errand->attempt > 1 ? ", also when tried again"
                                                                : "");
     asked->tell.note(asked->tell.context, text);
@@ -84,8 +101,9 @@ void cv_note_failures_end(const struct cv_failure_notes *notes,
 
         if (count <= CV_FAILURES_TOLD || asked->tell.note == NULL)
             continue;
-        snprintf(text, sizeof text, "%llu more chunk%s failed: the command %s",
+        snprintf(text, sizeof text, "%llu more %s%s failed: the command %s",
                  (unsigned long long)(count - CV_FAILURES_TOLD),
+                 asked->items.words != NULL ? "item" : "chunk",
                  count - CV_FAILURES_TOLD == 1 ? "" : "s", notes->kinds[i].how);
         asked->tell.note(asked->tell.context, text);
     }

@@ -367,6 +367,14 @@ static void set_up(struct cv_real_run *run, uint32_t worker, struct cv_slot *slo
     slot->broke = storing_failed;
     slot->context = run;
     slot->worker = worker;
+    if (run->asked->items.words != NULL) {
+        const char *const *prefix = run->staff.prefixes[worker];
+
+        slot->items = &run->asked->items;
+        slot->base = slot->command;
+        while (prefix != NULL && prefix[slot->nprefix] != NULL)
+            slot->nprefix++;
+    }
     if (host != NULL)
         cv_remote_init(slot, host, worker - host->first);
     else if (run->asked->persistent)

@@ -221,7 +221,9 @@ static enum cleave_status start(struct cv_slot *slot, const struct cv_part *part
 
     slot->busy = true;
     slot->start_s = cv_clock_s();
-    status = launch(slot, parts, count, &pipes, err);
+    status = slot->items != NULL ? cv_slot_tailor(slot, err) : CLEAVE_OK;
+    if (status == CLEAVE_OK)
+        status = launch(slot, parts, count, &pipes, err);
     cv_slot_close_pipes(&pipes);
     if (status != CLEAVE_OK)
         cv_slot_done(slot);
@@ -374,6 +376,7 @@ bool cv_slot_leave(struct cv_slot *slot)
 void cv_slot_done(struct cv_slot *slot)
 {
     slot->kind->done(slot);
+    cv_tailored_done(&slot->tailored);
 }
 
 void cv_slot_describe_end(const struct cv_slot *slot, char *out, size_t size)

@@ -11,6 +11,7 @@
 #include "run/kit/poller.h"
 #include "run/kit/process.h"
 #include "run/input/source.h"
+#include "run/slot/tailor.h"
 
 enum cv_slot_end {
     CV_SLOT_DONE,      /* it has succeeded, all output is in `store`                    */
@@ -73,6 +74,7 @@ struct cv_open_slot {
     double idle_s; /* how long it has waited for more in all                           */
 };
 
+struct cleave_items;
 struct cv_slot_kind;
 
 struct cv_slot {
@@ -80,6 +82,11 @@ struct cv_slot {
     struct cv_poller *poller; /* borrowed, as all here but what is named owned         */
     struct cv_gather *gather;
     const struct cv_command *command;
+    /* Where each piece is an item: what its command is made of; NULL: all have the same. */
+    const struct cleave_items *items;
+    const struct cv_command *base; /* with its program, environment and prefix         */
+    size_t nprefix;                /* words of that                                    */
+    struct cv_tailored tailored;   /* owned: the command of this piece                 */
     double timeout_s;
     bool sends; /* outputs go on over a link                                            */
     void (*ended)(void *context, struct cv_slot *slot, enum cv_slot_end end);

@@ -98,7 +98,11 @@ size_t cv_slot_mate_parts(const struct cv_slot *slot, struct cv_part parts[1])
 enum cleave_status cv_slot_open_pipes(struct cv_slot *slot, struct cv_slot_pipes *pipes,
                                       struct cleave_error *err)
 {
-    CV_TRY(cv_pipe_open(&pipes->in, err));
+    /* Items are between the words of a command: there is nothing to read. */
+    if (slot->items != NULL)
+        CV_TRY(cv_null_open(&pipes->in.read, err));
+    else
+        CV_TRY(cv_pipe_open(&pipes->in, err));
     CV_TRY(cv_pipe_open(&pipes->out, err));
     if (slot->piece.mate_fd >= 0)
         CV_TRY(cv_pipe_open(&pipes->mate, err));

@@ -1,0 +1,281 @@
+/* run_items.c -- one command for each item: what was asked for. SPDX-License-Identifier: MIT
+ *
+ * The words and signs are those of GNU parallel; docs/guide/items.md has them all. */
+#include "cli/run/run_items.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/fail.h"
+#include "cli/kit/output.h"
+#include "run/items/item_read.h"
+#include "run/split/split.h"
+
+/* --- finding them ------------------------------------------------------------------------- */
+
+enum mark { NO_MARK, ITEMS, FILES };
+
+/* ":::" and "::::", with '+' if what follows is linked to the list before. */
+static enum mark mark_of(const char *word, bool *linked)
+{
+    const size_t colons = strspn(word, ":");
+
+    *linked = strcmp(word + colons, "+") == 0;
+    if ((word[colons] != '\0' && !*linked) || (colons != 3 && colons != 4))
+        return NO_MARK;
+    return colons == 3 ? ITEMS : FILES;
+}
+
+/* Operands before the first mark; all if there is none, or if they are another program's. */
+static size_t count_words(const struct cv_call *call)
+{
+    size_t count = 0;
+    bool linked;
+
+    while (count < call->noperands &&
+           mark_of(call->operands[count], &linked) == NO_MARK) {
+        const char *slash = strrchr(call->operands[count], '/');
+
+        if (strcmp(slash != NULL ? slash + 1 : call->operands[count], "parallel") == 0)
+            return call->noperands;
+        count++;
+    }
+    return count;
+}
+
+bool cv_run_items_asked(const struct cv_call *call)
+{
+    const struct cv_run_options *values = call->values;
+
+    return !values->literal && (values->each || values->item_files.count > 0 ||
+                                count_words(call) < call->noperands);
+}
+
+/* --- reading them ------------------------------------------------------------------------- */
+
+static enum cleave_status read_each(const struct cv_run_options *values,
+                                    struct cv_item_lists *lists, struct cleave_error *err)
+{
+    struct cv_splitter *splitter;
+    enum cleave_status status;
+
+    CV_TRY(cv_splitter_parse(values->split != NULL ? values->split
+                             : values->null        ? "nul"
+                                                   : "lines",
+                             &splitter, err));
+    status = cv_item_lists_begin(lists, false, err);
+    if (status == CLEAVE_OK)
+        status = cv_item_read_records(
+            lists, values->inputs.items, values->inputs.count,
+            &(struct cv_source_options){
+                .splitter = splitter,
+                .raw = values->decode != NULL && strcmp(values->decode, "none") == 0,
+                .max_record = values->max_record > 0 ? cv_record_limit(values->max_record)
+                                                     : CLEAVE_MAX_RECORD },
+            err);
+    cv_splitter_free(splitter);
+    return status;
+}
+
+static enum cleave_status read_file(const struct cv_run_options *values, const char *path,
+                                    bool linked, struct cv_item_lists *lists,
+                                    struct cleave_error *err)
+{
+    CV_TRY(cv_item_lists_begin(lists, linked, err));
+    return cv_item_read_file(lists, path, values->null ? '\0' : '\n', err);
+}
+
+/* What stands behind the command: marks, and behind each its items or files. */
+static enum cleave_status read_operands(const struct cv_call *call, size_t from,
+                                        struct cv_item_lists *lists,
+                                        struct cleave_error *err)
+{
+    enum mark mark = NO_MARK;
+    bool linked = false;
+
+    for (size_t i = from; i < call->noperands; i++) {
+        bool next_linked;
+        const enum mark next = mark_of(call->operands[i], &next_linked);
+
+        if (next != NO_MARK) {
+            mark = next;
+            linked = next_linked;
+            if (linked && lists->count == 0)
+                return cv_fail(
+                    err, CLEAVE_EINPUT,
+                    "'%s' links its items to those of a list before, and there "
+                    "is none",
+                    call->operands[i]);
+            if (mark == ITEMS)
+                CV_TRY(cv_item_lists_begin(lists, linked, err));
+        } else if (mark == ITEMS) {
+            CV_TRY(cv_item_lists_add(lists, call->operands[i], strlen(call->operands[i]),
+                                     err));
+        } else {
+            CV_TRY(read_file(call->values, call->operands[i], linked, lists, err));
+        }
+    }
+    return CLEAVE_OK;
+}
+
+static enum cleave_status read_lists(const struct cv_call *call, size_t nwords,
+                                     struct cv_item_lists *lists,
+                                     struct cleave_error *err)
+{
+    const struct cv_run_options *values = call->values;
+
+    lists->link = values->link != 0;
+    if (values->each)
+        CV_TRY(read_each(values, lists, err));
+    for (size_t i = 0; i < values->item_files.count; i++)
+        CV_TRY(read_file(values, values->item_files.items[i], false, lists, err));
+    return read_operands(call, nwords, lists, err);
+}
+
+/* What makes no sense together. */
+static int check(const struct cv_run_options *values)
+{
+    if (!values->each && (values->inputs.count > 0 || values->split != NULL))
+        return cv_complain(CV_EXIT_USAGE,
+                           "expected items or an input, got both: --each makes items of "
+                           "the records of the input");
+    if ((values->fill || values->fill_words) && values->max_lines > 0)
+        return cv_complain(CV_EXIT_USAGE, "expected -L or one of -m and -X, got both");
+    if (values->policy != NULL || values->block > 0)
+        return cv_complain(CV_EXIT_USAGE,
+                           "items are done one at a time: expected neither --policy nor "
+                           "--block; -n N gives N of them to a command");
+    if (values->hosts != NULL || values->mpi)
+        return cv_complain(CV_EXIT_USAGE,
+                           "items are done on this machine: expected neither --hosts nor "
+                           "--mpi");
+    if (values->header != NULL && cv_header_how(values->header)[0] != '\0')
+        return cv_complain(
+            CV_EXIT_USAGE,
+            "--header: of items expected ':', the names in their first row, "
+            "got '%s'",
+            values->header);
+    if (values->persistent || values->header_out != NULL || values->pairs != NULL ||
+        values->isolate || values->failed != NULL || values->journal != NULL)
+        return cv_complain(
+            CV_EXIT_USAGE,
+            "expected items or one of --persistent, --header-out, --pairs, "
+            "--isolate, --failed and --journal, which are for chunks of an input");
+    return CV_EXIT_DONE;
+}
+
+/* A seed of its own for each run that is shuffled. */
+static uint64_t new_seed(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (uint64_t)now.tv_sec * 1000000007 + (uint64_t)now.tv_nsec + 1;
+}
+
+int cv_run_items_open(const struct cv_call *call, uint32_t workers,
+                      struct cv_item_commands *out)
+{
+    const struct cv_run_options *values = call->values;
+    const size_t nwords = count_words(call);
+    const char **words = cv_array(call->arena, nwords + 1, sizeof *words);
+    struct cv_item_lists lists = { .items = NULL };
+    struct cleave_error err;
+    enum cleave_status status;
+
+    if (check(values) != CV_EXIT_DONE)
+        return CV_EXIT_USAGE;
+    if (words == NULL)
+        return cv_complain(CV_EXIT_FAILED, "out of memory for the command");
+    memcpy(words, call->operands, nwords * sizeof *words);
+    status = read_lists(call, nwords, &lists, &err);
+    if (status == CLEAVE_OK)
+        status =
+            cv_item_commands_init(out, &lists,
+                                  &(struct cv_item_options){
+                                      .words = words,
+                                      .whole = values->replace,
+                                      .columns = values->colsep,
+                                      .rules = values->rules.items,
+                                      .nrules = values->rules.count,
+                                      .header = values->header != NULL,
+                                      .as_words = values->quote != 0,
+                                      .per = values->max_args > 0 ? values->max_args
+                                                                  : values->max_lines,
+                                      .many = values->fill || values->fill_words,
+                                      .contexts = values->fill_words != 0,
+                                      .spread = workers,
+                                      .shuffle = values->shuffle ? new_seed() : 0,
+                                      .shown_only = values->dry_run != 0 },
+                                  &err);
+    cv_item_lists_done(&lists);
+    return status == CLEAVE_OK ? CV_EXIT_DONE : cv_complain_error(&err);
+}
+
+/* --- giving them to the run --------------------------------------------------------------- */
+
+static enum cleave_status get_words(void *context, uint64_t item, uint32_t slot,
+                                    char ***out, struct cleave_error *err)
+{
+    return cv_item_commands_words(context, item, slot, out, err);
+}
+
+static void describe(void *context, uint64_t item, char *out, size_t size)
+{
+    struct cv_text line = { NULL, 0, 0, false };
+    struct cleave_error ignored;
+
+    out[0] = '\0';
+    if (cv_item_commands_line(context, item, 1, &line, &ignored) == CLEAVE_OK &&
+        line.bytes != NULL)
+        cv_shown(line.bytes, line.length, out, size < 200 ? size : 200);
+    cv_text_done(&line);
+}
+
+/* The program that all commands have, so that it is looked for once. */
+int cv_run_items_fill(const struct cv_call *call, struct cv_item_commands *commands,
+                      struct cleave_execution *out)
+{
+    const char **words = cv_array(call->arena, 2, sizeof *words);
+    char *program = commands->shell == NULL
+                        ? cv_item_template_program(&commands->template)
+                        : strdup(commands->shell);
+
+    if (words != NULL && program != NULL)
+        words[0] = cv_arena_text(call->arena, program);
+    free(program);
+    if (words == NULL || words[0] == NULL)
+        return cv_complain(CV_EXIT_FAILED, "out of memory for the command");
+    out->command = words;
+    out->items = (struct cleave_items){ .count = commands->count,
+                                        .words = get_words,
+                                        .describe = describe,
+                                        .context = commands };
+    out->input = (struct cleave_input){ .count = 0 };
+    out->sharing.block = 1;
+    /* As in a shell: a command is run once, whatever comes of it. */
+    out->failing.strict = true;
+    if (out->failing.halt == CLEAVE_HALT_HOPELESS)
+        out->failing.halt = CLEAVE_HALT_NEVER;
+    return CV_EXIT_DONE;
+}
+
+int cv_run_items_show(const struct cv_item_commands *commands)
+{
+    struct cleave_error err;
+
+    for (uint64_t i = 0; i < commands->count; i++) {
+        struct cv_text line = { NULL, 0, 0, false };
+
+        if (cv_item_commands_line(commands, i, 1, &line, &err) != CLEAVE_OK) {
+            cv_text_done(&line);
+            return cv_complain_error(&err);
+        }
+        fwrite(line.bytes, 1, line.length, stdout);
+        fputc('\n', stdout);
+        cv_text_done(&line);
+    }
+    return CV_EXIT_DONE;
+}

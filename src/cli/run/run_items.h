@@ -1,0 +1,20 @@
+/* run_items.h -- one command for each item: what was asked for. SPDX-License-Identifier: MIT */
+#ifndef CV_RUN_ITEMS_H
+#define CV_RUN_ITEMS_H
+#include <cleave/execute.h>
+#include "cli/run/run_options.h"
+#include "run/items/item_commands.h"
+
+/* Whether the call has items: ":::" and the like behind the command, -a or --each. */
+bool cv_run_items_asked(const struct cv_call *call);
+/* Read the items and make their commands. Returns an exit status; what is wrong has been
+ * told. */
+int cv_run_items_open(const struct cv_call *call, uint32_t workers,
+                      struct cv_item_commands *out);
+/* Ask for them instead of an input. Returns an exit status. */
+int cv_run_items_fill(const struct cv_call *call, struct cv_item_commands *commands,
+                      struct cleave_execution *out);
+/* --dry-run: the command lines. */
+int cv_run_items_show(const struct cv_item_commands *commands);
+
+#endif

@@ -1,0 +1,64 @@
+/* source_items.c -- a source whose bytes are items. SPDX-License-Identifier: MIT
+ *
+ * Items that are known by their numbers are shared out like the bytes of a file that has as
+ * many: one without content, whose records have one byte. So whoever takes, puts back and
+ * counts pieces does so with items, too. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "run/input/source_inner.h"
+#include "run/split/split_kind.h"
+
+static enum cleave_status make_file(struct cv_source_file *file, uint64_t count,
+                                    struct cleave_error *err)
+{
+    struct stat now;
+
+    *file = (struct cv_source_file){ .fd = memfd_create("items", MFD_CLOEXEC) };
+    if (file->fd < 0 || ftruncate(file->fd, (off_t)count) != 0 ||
+        fstat(file->fd, &now) != 0)
+        return cv_fail(err, CLEAVE_EENGINE, "cannot number the items: %s",
+                       strerror(errno));
+    file->device = (uint64_t)now.st_dev;
+    file->inode = (uint64_t)now.st_ino;
+    file->size = count;
+    file->mtime_ns = (int64_t)now.st_mtim.tv_sec * 1000000000 + now.st_mtim.tv_nsec;
+    file->name = strdup("items");
+    file->path = strdup("items");
+    return file->name != NULL && file->path != NULL ? CLEAVE_OK
+                                                    : cv_fail_memory(err, "the items");
+}
+
+enum cleave_status cv_source_open_items(uint64_t count,
+                                        const struct cv_splitter *splitter,
+                                        struct cv_source **out, struct cleave_error *err)
+{
+    struct cv_source *source = calloc(1, sizeof *source);
+    enum cleave_status status = CLEAVE_OK;
+
+    if (source != NULL)
+        source->files = calloc(1, sizeof *source->files);
+    if (source == NULL || source->files == NULL) {
+        free(source);
+        return cv_fail_memory(err, "the items");
+    }
+    source->splitter = splitter;
+    source->raw = true;
+    source->nfiles = 1; /* it is open from here on, and stays so */
+    source->total = count;
+    cv_range_set_init(&source->pending);
+    status = make_file(source->files, count, err);
+    cv_cut_file_init(&source->files->cut, splitter, "items", source->files->fd, count);
+    if (status == CLEAVE_OK)
+        status = cv_range_set_put(&source->pending, 0, count, err);
+    if (status == CLEAVE_OK)
+        *out = source;
+    else
+        cv_source_free(source);
+    return status;
+}

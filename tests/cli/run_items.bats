@@ -1,0 +1,159 @@
+# run_items.bats -- one command for each item, as GNU parallel would. SPDX-License-Identifier: MIT
+load helper
+
+# What a hung run would take; nothing here depends on how long things last.
+LONG=60
+
+prepare() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    command -v parallel >/dev/null || skip "GNU parallel is not installed"
+    HERE=$CLEAVE
+}
+
+# same ARGUMENT... -- cleave run writes what GNU parallel writes, byte for byte.
+same() {
+    timeout $LONG parallel --will-cite -k "$@" >theirs 2>theirs.err </dev/null || true
+    timeout $LONG "$CLEAVE" run -q "$@" >ours 2>ours.err </dev/null 3>&- || true
+    cmp theirs ours || {
+        printf 'arguments: %q\n' "$*"
+        diff theirs ours
+        cat ours.err
+        return 1
+    }
+}
+
+# --- command lines ------------------------------------------------------------------------
+
+@test "places stand for what they stand for with GNU parallel" {
+    prepare
+    same --dry-run 'x {} {.} {/} {//} {/.} {#} {1} {1/.} {-1//} {2} {x}' ::: \
+        a/b.c.d /a a// / a b/.x .. a//b ./a.b/c 'sp ace/na me.tar.gz' '' -x 'dots...' a.
+    same --plus --dry-run 'x {..} {...} {/..} {+/} {+.} {+..} {1..}' ::: \
+        a/b.c.d /a a// / a b/.x .. a//b ./a.b/c a.b.c.d.e
+    # Names may hold ends of lines; only with --null GNU parallel takes them as they are.
+    same --null --dry-run 'x {} {.} {/} {//} {/.}' ::: $'p/q\nr/s.t' $'p\nr/s.t\n' $'p.x\nr/s' $'\n'
+}
+
+@test "values are quoted as GNU parallel quotes them, the command is not" {
+    prepare
+    same --dry-run echo ::: "a b" "'" "''" "a'b" "a''b" "'a" "a'" " '" "'x'" 'a"b' '$x' '`' '\' '*' '~' \
+        '#' '!' ';' '-n' a=b a,b a:b @ % ^ '{}' é $'\001' $'\377'
+    same --dry-run --quote echo 'a  b' '$x' x{}y '' ::: "a b" ''
+    same --dry-run {} x ::: 'echo a b'
+    same --dry-run ::: 'echo a b' 'ls | wc'
+    same --dry-run 'a{}' ::: 'b c'
+    same --dry-run ' {}' ::: 'b c'
+    same --dry-run 'x={}; echo $x' ::: 'b c'
+}
+
+@test "several lists: combined, linked, in columns, with names" {
+    prepare
+    printf '1\n2 3\n' >l1
+    printf 'x\ty\nz\tw \n' >l2
+    same --dry-run echo x{}y {.} ::: a.b c ::: d.e f
+    same --dry-run echo {2} {1} {3} ::: a b ::: d e
+    same --dry-run --link echo {} ::: a b c ::: d e
+    same --dry-run echo {} ::: a b c :::+ d e ::: 1 2
+    same --dry-run echo {} :::: l1 ::: a ::::+ l2
+    same --dry-run -a l1 -a l2 echo {1}-{2} {-1}
+    same --dry-run --colsep '\t' -a l2 echo {2}{1} {}
+    same --dry-run -C '[,;]' echo {3} {1} ::: 'a,b;c' d ', ,'
+    same --dry-run --header : echo {A}{B/.} {1} ::: A x 'y z' ::: B p/1.x 2
+    same --dry-run --header : --colsep '\t' echo {y} {x} :::: l2
+    same --dry-run -I ,, echo ,, {} ::: a 'b c'
+    same --dry-run --rpl '{t} s:\.[^/.]*$::;s/a/o/g' --rpl '{u} s/(.)(.)/$2$1/' echo {t} {u} x ::: banana.tar xy
+}
+
+@test "many items for a command" {
+    prepare
+    same --dry-run -n 2 echo {} {2} {1} ::: a b c d e
+    same --dry-run -n 2 echo ::: a b c ::: x y
+    same --dry-run -j 2 -X echo x{}y {.} ::: a.b c.d e f g
+    same --dry-run -j 3 -m echo x{}y ::: a b c d e f g
+    seq 60000 >list
+    timeout $LONG "$CLEAVE" run -q -j 1 -m -a list -- 'echo {} | tr " " "\n"' >ours
+    cmp list ours
+}
+
+# --- what is run ----------------------------------------------------------------------------
+
+@test "commands get every byte of a name" {
+    prepare
+    perl -e 'print map { chr } grep { $_ != 47 } 1 .. 255' >expected
+    name=$(cat expected)
+    timeout $LONG "$CLEAVE" run -q -- printf %s {} ::: "$name" >words
+    timeout $LONG "$CLEAVE" run -q -- 'printf %s {} | cat' ::: "$name" >line
+    cmp expected words
+    cmp expected line
+    # Each on its own, at the beginning and at the end.
+    perl -e 'print map { my $c = chr; "$c\0a$c\0${c}b\0$c$c\0" } 1 .. 255' >each
+    timeout $LONG "$CLEAVE" run -q --null -a each -m -- "printf '%s\\0'" >words
+    timeout $LONG "$CLEAVE" run -q --each --split nul -i each -n 100 -- "printf '%s\\0' {} | cat" >line
+    cmp each words
+    cmp each line
+}
+
+@test "a shell is started only where one is needed" {
+    prepare
+    export -f prepare
+    hello() { echo "hello $1"; }
+    export -f hello
+    same hello ::: a 'b c'
+    same 'echo {} | tr a-z A-Z >&2; echo {}' ::: a 'b c'
+    same echo {} '|' wc -c ::: a 'b c'
+    same echo '{}  x' '"a  b"' ::: 1
+    same eval {} ::: 'echo a' 'echo b; echo c'
+    # Nobody but the command itself is there.
+    timeout $LONG "$CLEAVE" run -q -- readlink /proc/self/exe /proc/{}/exe ::: self >out
+    [ "$(sort -u out)" = "$(readlink -f "$(command -v readlink)")" ]
+    cleave 2 run -- no-such-program {} ::: a
+    [[ $stderr == "cleave: cannot run 'no-such-program': not found in PATH" ]]
+}
+
+@test "outputs come in the order of items, also of those that failed" {
+    prepare
+    same -j 3 'sleep 0.{}; echo {}; exit {}' ::: 3 2 1 0
+    timeout $LONG "$CLEAVE" run -j 2 --joblog log -- 'echo {}; exit {}' ::: 0 3 0 >out 2>err || [ $? -eq 1 ]
+    [ "$(cat out)" = $'0\n3\n0' ]
+    grep -qx "cleave: item 2 (echo 3; exit 3): the command exited with status 3" err
+    grep -q "^cleave: 3 commands in .* 1 failed$" err
+    # As with GNU parallel, but the name of the worker.
+    parallel --will-cite -k --joblog theirs 'echo {}; exit {}' ::: 0 3 0 >/dev/null || true
+    [ "$(sort -n log | cut -f 1,6,7,8,9)" = "$(sort -n theirs | cut -f 1,6,7,8,9)" ]
+    # Once, whatever comes of it; with --retries again, and the last output counts.
+    timeout $LONG "$CLEAVE" run -q --retries 3 -- ': {}; echo x >>tried; wc -l <tried; [ $(wc -l <tried) = 3 ]' ::: a >out 2>err
+    [ "$(cat out)" = 3 ]
+    # Nothing new after a failure.
+    timeout $LONG "$CLEAVE" run -q -j 1 --halt soon,fail=1 -- 'echo {}; exit {}' ::: 0 1 2 3 >out 2>err || true
+    [ "$(cat out)" = $'0\n1' ]
+    timeout $LONG "$CLEAVE" run -j 1 --halt soon,fail=1 -- 'exit {}' ::: 0 1 2 3 2>err || true
+    grep -q "^cleave: left undone: 2 items (3 to 4)$" err
+}
+
+@test "the records of an input are items" {
+    prepare
+    printf 'a b\n\nc\n' >in
+    printf '"x\ny",1\nz,2\n' >csv
+    cleave 0 run -q --each -i in -- printf '"<%s>"' {}
+    [ "$output" = '<a b><><c>' ]
+    run bash -c "printf '1\n2' | timeout $LONG $HERE run -q --each echo x"
+    [ "$output" = $'x 1\nx 2' ]
+    cleave 0 run -q --each --split csv -i csv -- printf '"<%s>"' {}
+    [ "$output" = $'<"x\ny",1><z,2>' ]
+    cleave 0 run -q --each -i in --quote -- printf '<%s%s>' {} ::: 1 2
+    [ "$output" = '<a b1><a b2><1><2><c1><c2>' ]
+}
+
+@test "what makes no sense is refused with what to type" {
+    prepare
+    refuses "expected items or an input, got both: --each makes items of the records of the input" run -i x -- cat ::: a
+    refuses "':::+' links its items to those of a list before, and there is none" run -- cat :::+ a
+    refuses "items are done one at a time: expected neither --policy nor --block; -n N gives N of them to a command" run --block 2 -- cat ::: a
+    refuses "--rpl: expected '{SIGN} s/REGEX/TEXT/', several with ';' between, got '{x} \$_=uc'" run --rpl '{x} $_=uc' -- echo {x} ::: a
+    refuses "--colsep: expected an extended regular expression of POSIX, got '(?:x)'" run --colsep '(?:x)' -- echo ::: a
+    cleave 2 run -- echo :::: no-such-file
+    [[ $stderr == "cleave: no-such-file: cannot read: "* ]]
+    # Nothing to do is no failure.
+    cleave 0 run -q -- false :::
+    [ -z "$output" ]
+}
