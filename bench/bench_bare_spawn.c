@@ -1,11 +1,11 @@
 /* bench_bare_spawn.c -- what starting a process costs at the least.
  * SPDX-License-Identifier: MIT
  *
- *     bench_bare_spawn [COUNT [AT_ONCE]]
+ *     bench_bare_spawn [COUNT [AT_ONCE [WORD]]]
  *
  * Starts /bin/true COUNT times (2000), AT_ONCE (2) at a time, by posix_spawn and nothing
  * else: no pipes, no output, no order. This is what a chunk of one record is measured
- * against. Prints least and median time for one process over the repeats after one that
+ * against, and an item with a WORD, as /bin/true does more if it is given one. Prints least and median time for one process over the repeats after one that
  * is dropped. Times vary with the machine; compare programs of one run. */
 #include <errno.h>
 #include <spawn.h>
@@ -18,10 +18,10 @@ enum { REPEATS = 5 };
 
 extern char **environ;
 
-static void start(void)
+static void start(char *word)
 {
     char program[] = "/bin/true";
-    char *words[] = { program, NULL };
+    char *words[] = { program, word, NULL };
     pid_t pid;
     const int error = posix_spawn(&pid, program, NULL, NULL, words, environ);
 
@@ -46,7 +46,7 @@ static void wait_one(void)
     }
 }
 
-static double time_all(long count, long at_once)
+static double time_all(long count, long at_once, char *word)
 {
     const double begin = now_s();
     long running = 0;
@@ -56,7 +56,7 @@ static double time_all(long count, long at_once)
             wait_one();
         else
             running++;
-        start();
+        start(word);
     }
     for (; running > 0; running--)
         wait_one();
@@ -70,11 +70,12 @@ int main(int argc, char **argv)
     double times_s[REPEATS + 1];
 
     if (count < 1 || at_once < 1) {
-        fprintf(stderr, "usage: bench_bare_spawn [COUNT [AT_ONCE]], both at least 1\n");
+        fprintf(stderr, "usage: bench_bare_spawn [COUNT [AT_ONCE [WORD]]], both at least "
+                        "1\n");
         return 2;
     }
     for (int i = 0; i <= REPEATS; i++)
-        times_s[i] = time_all(count, at_once);
+        times_s[i] = time_all(count, at_once, argc > 3 ? argv[3] : NULL);
     qsort(times_s + 1, REPEATS, sizeof *times_s, ascending);
     describe_machine();
     printf(

@@ -192,6 +192,13 @@ small_chunks() {
         "$(best xargs -P 2 -n 1 -a "$folder/records" /bin/true)" 1
     [ -n "$gnu_parallel" ] && each "parallel -j 2 -n 1" \
         "$(repeats=1 best par -n 1 -a "$folder/records" /bin/true)"
+    header "2000 items, /bin/true" "time each"
+    ours=$(best "$cleave" run -q -j 2 -a "$folder/records" -- /bin/true)
+    each "cleave run -a" "$ours"
+    seconds=$("$build/bench_bare_spawn" 2000 2 1234 | awk '/ms each/ { for (i = 2; i <= NF; i++) if ($i == "ms") { print 2 * $(i - 1); exit } }')
+    each "bare posix_spawn, two at once" "$seconds" 0.83
+    have xargs && each "xargs -P 2 -n 1" \
+        "$(best xargs -P 2 -n 1 -a "$folder/records" /bin/true)" 1
     seq 200000 >"$folder/records"
     # cat gives each frame back as it came.
     ours=$(best "$cleave" run -q -i "$folder/records" -j 2 --block 1 --persistent -- \
