@@ -212,6 +212,9 @@ struct cleave_listener {
 struct cleave_execution {
     const char *const *command; /* borrowed, ends with NULL                            */
     bool persistent;            /* stay, get many chunks: docs/guide/run.md            */
+    /* Chunks begin and end when their command starts, so that it can be told of both, and of
+     * its first record. */
+    bool tell_records;
     struct cleave_input input;
     struct cleave_items items; /* instead of the input                                 */
     struct cleave_output output;

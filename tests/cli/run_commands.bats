@@ -209,3 +209,23 @@ guarded() {
     appears self.a
     gone "$(cat self.a)"
 }
+
+@test "every command is told what its chunk is" {
+    cd "$BATS_TEST_TMPDIR"
+    seq 10 >ten
+    tell='echo $CLEAVE_CHUNK $CLEAVE_BEGIN-$CLEAVE_END $CLEAVE_RECORD $CLEAVE_INPUT'
+    # Of what a run around this one has said, nothing is left.
+    export CLEAVE_RECORD=x CLEAVE_CHUNK=x
+    cleave 0 run -q -j 1 -i ten --block 6 -- sh -c "$tell"
+    [ "$output" = $'1 0-6 1 ten\n2 6-12 4 ten\n3 12-18 7 ten\n4 18-21 10 ten' ]
+    cleave 0 run -q -j 1 -i ten --split fixed:7 --block 7 -- sh -c "$tell"
+    [ "$output" = $'1 0-7 1 ten\n2 7-14 2 ten\n3 14-21 3 ten' ]
+    output=$(cat ten | timeout 60 "$CLEAVE" run -q -j 1 --block 12 -- sh -c "$tell" 3>&-)
+    [ "$output" = $'1 0-12 1 standard input\n2 12-21 7 standard input' ]
+    # Whoever decides, chunks that are still open are not begun then.
+    cleave 0 run -q -j 2 -i ten -- env
+    [ "$(grep -c ^CLEAVE_END= <<<"$output")" -eq "$(grep -c ^CLEAVE_BEGIN= <<<"$output")" ]
+    has CLEAVE_RECORD=1
+    cleave 0 run -q -j 2 -- 'echo $CLEAVE_CHUNK {#}, $CLEAVE_SLOT $CLEAVE_BEGIN' ::: a b c
+    [[ $output == $'1 1, '?$'\n2 2, '?$'\n3 3, '? ]]
+}

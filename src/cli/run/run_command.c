@@ -153,3 +153,20 @@ int cv_run_command_check(const struct cv_call *call, bool literal, bool items)
         status = check_items(call);
     return status;
 }
+
+bool cv_run_command_asks(const char *const *words)
+{
+    const char *slash = words[0] != NULL ? strrchr(words[0], '/') : NULL;
+    const char *program = slash != NULL ? slash + 1 : words[0];
+
+    if (program != NULL &&
+        (strcmp(program, "env") == 0 || strcmp(program, "printenv") == 0))
+        return true;
+    /* Who works has a name before it is known what he does. */
+    for (; *words != NULL; words++)
+        for (const char *at = *words; (at = strstr(at, "CLEAVE")) != NULL; at++)
+            if (strncmp(at, "CLEAVE_WORKER", 13) != 0 &&
+                strncmp(at, "CLEAVE_SLOT", 11) != 0)
+                return true;
+    return false;
+}

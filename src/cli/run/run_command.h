@@ -11,4 +11,8 @@
  * exit status; what is wrong has been told. */
 int cv_run_command_check(const struct cv_call *call, bool literal, bool items);
 
+/* Whether a word of it names a variable that commands are told of their chunk by, or it lists
+ * all. */
+bool cv_run_command_asks(const char *const *words);
+
 #endif

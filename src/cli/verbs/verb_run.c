@@ -134,6 +134,7 @@ static int fill(const struct cv_call *call, const struct cv_crew *crew,
     if (status == CV_EXIT_DONE)
         status = cv_halt_read(values->halt, out);
     out->command = command;
+    out->tell_records = cv_run_command_asks(command);
     out->input.files = values->inputs.items;
     out->input.count = values->inputs.count;
     out->output.name = values->output != NULL && strcmp(values->output, "-") != 0

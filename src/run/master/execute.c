@@ -228,7 +228,8 @@ static bool may_open(const struct execution *execution)
         execution->asked->sharing.own_policy == NULL)
         return false;
     /* Neither can what frames a chunk be put behind it before it is known to be all. */
-    return !execution->asked->persistent && !cv_splitter_frames(execution->splitter);
+    return !execution->asked->persistent && !execution->asked->tell_records &&
+           !cv_splitter_frames(execution->splitter);
 }
 
 /* Whether somebody has declared what all workers cost. */

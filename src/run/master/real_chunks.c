@@ -367,11 +367,12 @@ static void set_up(struct cv_real_run *run, uint32_t worker, struct cv_slot *slo
     slot->broke = storing_failed;
     slot->context = run;
     slot->worker = worker;
-    if (run->asked->items.words != NULL) {
+    if (host == NULL && !run->asked->persistent) {
         const char *const *prefix = run->staff.prefixes[worker];
 
-        slot->items = &run->asked->items;
         slot->base = slot->command;
+        slot->items = run->asked->items.words != NULL ? &run->asked->items : NULL;
+        slot->numbers = run->asked->tell_records ? run->books.source : NULL;
         while (prefix != NULL && prefix[slot->nprefix] != NULL)
             slot->nprefix++;
     }
@@ -421,7 +422,7 @@ enum cleave_status cv_chunks_begin(struct cv_real_run *run, struct cv_errand *er
                                    const struct cv_piece *piece, struct cleave_error *err)
 {
     errand->owner = owner;
-    errand->chunk = want->chunk;
+    errand->chunk = errand->slot.number = want->chunk;
     errand->told = want->told;
     errand->quiet = want->quiet;
     errand->alone = false;
@@ -447,7 +448,7 @@ enum cleave_status cv_chunks_begin_again(struct cv_real_run *run,
                                          struct cleave_error *err)
 {
     errand->owner = again->owner;
-    errand->chunk = again->chunk;
+    errand->chunk = errand->slot.number = again->chunk;
     errand->told = again->told;
     errand->quiet = again->quiet;
     errand->alone = again->alone;

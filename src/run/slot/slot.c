@@ -221,7 +221,7 @@ static enum cleave_status start(struct cv_slot *slot, const struct cv_part *part
 
     slot->busy = true;
     slot->start_s = cv_clock_s();
-    status = slot->items != NULL ? cv_slot_tailor(slot, err) : CLEAVE_OK;
+    status = slot->base != NULL ? cv_slot_tailor(slot, err) : CLEAVE_OK;
     if (status == CLEAVE_OK)
         status = launch(slot, parts, count, &pipes, err);
     cv_slot_close_pipes(&pipes);

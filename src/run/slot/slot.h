@@ -82,11 +82,15 @@ struct cv_slot {
     struct cv_poller *poller; /* borrowed, as all here but what is named owned         */
     struct cv_gather *gather;
     const struct cv_command *command;
-    /* Where each piece is an item: what its command is made of; NULL: all have the same. */
-    const struct cleave_items *items;
-    const struct cv_command *base; /* with its program, environment and prefix         */
-    size_t nprefix;                /* words of that                                    */
-    struct cv_tailored tailored;   /* owned: the command of this piece                 */
+    /* What the command of each piece is made of: program, environment and prefix; NULL: all
+     * have the same (tailor.h). */
+    const struct cv_command *base;
+    const struct cleave_items
+        *items;                /* its words, where each piece is an item; or NULL */
+    size_t nprefix;            /* words of the prefix                            */
+    struct cv_source *numbers; /* says which record is its first; NULL: nobody asks     */
+    uint64_t number;           /* of the piece                                          */
+    struct cv_tailored tailored; /* owned: the command of this piece                    */
     double timeout_s;
     bool sends; /* outputs go on over a link                                            */
     void (*ended)(void *context, struct cv_slot *slot, enum cv_slot_end end);

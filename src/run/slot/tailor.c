@@ -1,9 +1,10 @@
-/* tailor.c -- the command of one piece, where not all have the same.
+/* tailor.c -- the command of one piece: what it is told, and for an item its words.
  * SPDX-License-Identifier: MIT */
 #include "run/slot/tailor.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -13,10 +14,20 @@
 #include "base/fail.h"
 #include "run/slot/slot_kind.h"
 
+static void forget(struct cv_tailored *tailored)
+{
+    while (tailored->ntold > 0)
+        free(tailored->told[--tailored->ntold]);
+}
+
 void cv_tailored_done(struct cv_tailored *tailored)
 {
-    free(tailored->command.argv);
-    free(tailored->command.script);
+    forget(tailored);
+    if (tailored->argv_room > 0) {
+        free(tailored->command.argv);
+        free(tailored->command.script);
+    }
+    free(tailored->command.environment);
     free(tailored->words);
     *tailored = (struct cv_tailored){ .words = NULL };
 }
@@ -64,20 +75,114 @@ static enum cleave_status put_words(struct cv_slot *slot, struct cleave_error *e
     return CLEAVE_OK;
 }
 
+/* --- variables ---------------------------------------------------------------------------- */
+
+/* Whether a string of the environment is one of ours: of a run that this one is part of. */
+static bool is_ours(const char *text)
+{
+    static const char *const names[CV_TOLD] = { "CHUNK=", "SLOT=",   "BEGIN=",
+                                                "END=",   "RECORD=", "INPUT=" };
+
+    if (strncmp(text, "CLEAVE_", 7) != 0)
+        return false;
+    for (size_t i = 0; i < CV_TOLD; i++)
+        if (strncmp(text + 7, names[i], strlen(names[i])) == 0)
+            return true;
+    return false;
+}
+
+/* All variables but ours, once: they stay the same. */
+static enum cleave_status keep_variables(struct cv_tailored *own,
+                                         const struct cv_command *base,
+                                         struct cleave_error *err)
+{
+    if (own->command.environment != NULL)
+        return CLEAVE_OK;
+    own->command.environment =
+        calloc(base->nenvironment + CV_TOLD + 1, sizeof *own->command.environment);
+    if (own->command.environment == NULL)
+        return cv_fail_memory(err, "the environment of a command");
+    for (size_t i = 0; i < base->nenvironment; i++)
+        if (!is_ours(base->environment[i]))
+            own->command.environment[own->nkept++] = base->environment[i];
+    return CLEAVE_OK;
+}
+
+static enum cleave_status tell(struct cv_tailored *own, const char *name,
+                               const char *text, struct cleave_error *err)
+{
+    char *variable;
+
+    if (asprintf(&variable, "CLEAVE_%s=%s", name, text) < 0)
+        return cv_fail_memory(err, "the environment of a command");
+    own->told[own->ntold++] = variable;
+    return CLEAVE_OK;
+}
+
+static enum cleave_status tell_number(struct cv_tailored *own, const char *name,
+                                      uint64_t number, struct cleave_error *err)
+{
+    char text[24];
+
+    snprintf(text, sizeof text, "%llu", (unsigned long long)number);
+    return tell(own, name, text, err);
+}
+
+/* Of a part of an input, as far as it is known. */
+static enum cleave_status tell_part(struct cv_slot *slot, struct cleave_error *err)
+{
+    struct cv_tailored *own = &slot->tailored;
+    const struct cv_piece *piece = &slot->piece;
+    uint64_t first = 0, count;
+
+    if (piece->begin == piece->end) /* it gets its bytes later */
+        return CLEAVE_OK;
+    CV_TRY(tell_number(own, "BEGIN", piece->body.begin, err));
+    CV_TRY(tell(own, "INPUT", piece->name, err));
+    if (!slot->open.on)
+        CV_TRY(tell_number(own, "END", piece->body.end, err));
+    if (slot->numbers != NULL)
+        CV_TRY(cv_source_records(slot->numbers, piece, &first, &count, err));
+    return first > 0 ? tell_number(own, "RECORD", first, err) : CLEAVE_OK;
+}
+
+static enum cleave_status tell_all(struct cv_slot *slot, struct cleave_error *err)
+{
+    struct cv_tailored *own = &slot->tailored;
+
+    CV_TRY(keep_variables(own, slot->base, err));
+    forget(own);
+    CV_TRY(tell_number(own, "CHUNK",
+                       slot->items != NULL ? slot->piece.begin + 1 : slot->number + 1,
+                       err));
+    CV_TRY(tell_number(own, "SLOT", (uint64_t)slot->worker + 1, err));
+    if (slot->items == NULL)
+        CV_TRY(tell_part(slot, err));
+    memcpy(own->command.environment + own->nkept, own->told,
+           own->ntold * sizeof *own->told);
+    own->command.nenvironment = own->nkept + own->ntold;
+    own->command.environment[own->command.nenvironment] = NULL;
+    return CLEAVE_OK;
+}
+
 enum cleave_status cv_slot_tailor(struct cv_slot *slot, struct cleave_error *err)
 {
     struct cv_tailored *own = &slot->tailored;
     const struct cleave_items *items = slot->items;
     char **words;
 
-    CV_TRY(
-        items->words(items->context, slot->piece.begin, slot->worker + 1, &words, err));
-    free(own->words);
-    own->words = words;
-    CV_TRY(put_words(slot, err));
     own->command.path = slot->base->path;
-    own->command.environment = slot->base->environment;
-    own->command.nenvironment = slot->base->nenvironment;
+    if (items != NULL) {
+        CV_TRY(items->words(items->context, slot->piece.begin, slot->worker + 1, &words,
+                            err));
+        free(own->words);
+        own->words = words;
+        CV_TRY(put_words(slot, err));
+    } else {
+        own->command.argv = slot->base->argv;
+        own->command.script = slot->base->script;
+    }
+    CV_TRY(tell_all(slot, err));
     slot->command = &own->command;
     return CLEAVE_OK;
 }
