@@ -30,10 +30,12 @@
 CLEAVE_BEGIN_C
 
 /* What a policy is for. In a reduction every worker holds a partial from the beginning,
- * and a worker that has sent its partial away is out. */
+ * and a worker that has sent its partial away is out. Items are a load that comes in units
+ * of given sizes, each of which goes to one worker as a whole: a chunk is an item. */
 enum cleave_task {
     CLEAVE_TASK_LOAD,
     CLEAVE_TASK_REDUCE,
+    CLEAVE_TASK_ITEMS,
 };
 
 enum cleave_event_kind {
@@ -67,6 +69,7 @@ struct cleave_event {
                        read the end of its input; 0: not known                     */
     double output;  /* of CLEAVE_SEEN: units that the command has written so far   */
     double cpu_s;   /* of CLEAVE_SEEN: processor time it took so far; 0: not known */
+    uint64_t item;  /* items: which one the chunk is; set by the driver            */
 };
 
 enum cleave_order_kind {
@@ -88,6 +91,8 @@ struct cleave_order {
     double time_s;
     uint32_t peer;
     uint64_t chunk; /* of CLEAVE_RETURN                                             */
+    uint64_t item;  /* of CLEAVE_SEND of items: which one, numbered from 0; units is its
+                       size                                                          */
 };
 
 /* What a policy knows. Costs are those declared; the true ones may differ. */
@@ -114,6 +119,9 @@ struct cleave_view {
     double transfer_s; /* reductions: declared cost of sending a partial            */
     double compute_s;  /* reductions: declared cost of combining two                */
     const double *compute_each_s; /* the same per node; NULL: alike                 */
+    const double *sizes; /* items: units of each, 0 or more, as far as is known; their sum
+                            is units_total. What an item turns out to cost may differ  */
+    uint64_t nitems;     /* 0: this load is not made of items                        */
 };
 
 struct cleave_policy;
@@ -126,6 +134,9 @@ struct
 /* Ask for `units` to be sent to `worker`. A master that is busy sends it as soon as its
  * port allows, in the order asked for. */
 void cleave_order_send(struct cleave_orders *orders, uint32_t worker, double units);
+/* Ask for `item` to be sent to `worker`, for loads of items. Each is sent once, and again
+ * only if CLEAVE_LOST says that nothing came of it. */
+void cleave_order_item(struct cleave_orders *orders, uint32_t worker, uint64_t item);
 /* Ask for the result of `chunk`, which `worker` has computed, to be sent back. Results wait
  * for the master's port in the order asked for; on port: one they share it with sends. */
 void cleave_order_return(struct cleave_orders *orders, uint32_t worker, uint64_t chunk);

@@ -1,4 +1,4 @@
-/* run.h -- plan and simulate a divisible load.
+/* run.h -- plan and simulate a load, divisible or made of items.
  * SPDX-License-Identifier: MIT
  *
  * A plan is one run of a policy on the native engine with the declared costs exact; a
@@ -44,6 +44,11 @@ struct cleave_job {
     const char *reads;
     double hold; /* with `reads`: above 0: the load is a stream of which so many units may
                     wait or be at work at a time; policies are not told where it ends */
+    /* Not NULL: the load is made of `nitems` items, each of which is done by one worker as
+     * a whole; sizes of 0 or more, in units, borrowed. `load` is 0, or their sum; the
+     * default policy is "items". No lifespan, no `reads`. */
+    const double *sizes;
+    uint64_t nitems;
 };
 
 /* What no schedule can beat: a lower bound on the makespan in seconds or, with a lifespan,
@@ -59,6 +64,7 @@ struct cleave_chunk {
     double units;
     double send_start_s, send_end_s, compute_start_s, compute_end_s;
     double return_start_s, return_end_s; /* NAN when no result is sent back */
+    uint64_t item; /* of a load of items: which one it is, numbered from 0 */
 };
 
 struct cleave_left_out {

@@ -7,6 +7,7 @@
 
 #include "engine/handed_out.h"
 #include "engine/headway.h"
+#include "engine/item_check.h"
 #include "engine/open_check.h"
 #include "engine/reduce_check.h"
 #include "engine/return_check.h"
@@ -28,6 +29,7 @@ struct cv_driver {
     uint64_t chunks;
     struct cv_headway headway;
     struct cv_handed_out handed;    /* units sent                           */
+    struct cv_item_check items;     /* of a load that is made of items      */
     struct cv_open_check open;      /* chunks that may be extended          */
     struct cv_reduce_check reduce;  /* of a reduction                       */
     struct cv_return_check returns; /* when results come back               */
@@ -64,6 +66,7 @@ void cv_driver_close(struct cv_driver *driver)
     cv_arena_done(&driver->arena);
     cv_return_check_done(&driver->returns);
     cv_handed_out_done(&driver->handed);
+    cv_item_check_done(&driver->items);
     free(driver->orders.items);
     free(driver);
 }
@@ -71,6 +74,23 @@ void cv_driver_close(struct cv_driver *driver)
 static bool has_results(const struct cv_driver *driver)
 {
     return driver->view.result_ratio > 0;
+}
+
+/* The driver's own books about a load. */
+static enum cleave_status open_books(struct cv_driver *driver, struct cleave_error *err)
+{
+    const struct cleave_view *view = &driver->view;
+
+    driver->done_s = cv_array(&driver->arena, view->nworkers, sizeof *driver->done_s);
+    if (driver->done_s == NULL ||
+        !cv_open_check_init(&driver->open, &driver->arena, view->nworkers))
+        return cv_fail_memory(err, "the state of a policy");
+    if (!cv_item_check_begin(&driver->items, view->nitems))
+        return cv_fail_memory(err, "the items of a run");
+    driver->headway.items = view->nitems > 0;
+    driver->orders.sizes = view->sizes;
+    driver->orders.nitems = view->nitems;
+    return CLEAVE_OK;
 }
 
 static enum cleave_status start_policy(struct cv_driver *driver, struct cleave_error *err)
@@ -86,19 +106,14 @@ static enum cleave_status start_policy(struct cv_driver *driver, struct cleave_e
     driver->view = driver->planned->view;
     driver->done_s = NULL;
     driver->open.workers = NULL;
-    if (policy->task == CLEAVE_TASK_LOAD) {
-        driver->done_s =
-            cv_array(&driver->arena, driver->view.nworkers, sizeof *driver->done_s);
-        if (driver->done_s == NULL ||
-            !cv_open_check_init(&driver->open, &driver->arena, driver->view.nworkers))
-            return cv_fail_memory(err, "the state of a policy");
-    }
     driver->orders.units_left = &driver->view.units_left;
     driver->orders.out_of_memory = false;
     driver->chunks = 0;
     cv_handed_out_clear(&driver->handed);
     cv_headway_begin(&driver->headway, driver->view.units_total);
     cv_return_check_clear(&driver->returns);
+    if (policy->task != CLEAVE_TASK_REDUCE)
+        CV_TRY(open_books(driver, err));
     if (policy->task == CLEAVE_TASK_REDUCE &&
         !cv_reduce_check_init(&driver->reduce, &driver->arena, driver->view.nworkers,
                               policy->keeps_order))
@@ -157,6 +172,8 @@ static enum cleave_status check_load_order(struct cv_driver *driver,
     if (!(order->units >= 0) || isinf(order->units))
         return cv_fail(err, CLEAVE_EPOLICY, "policy '%s' sent %g units to worker %u",
                        name, order->units, order->worker);
+    if (driver->view.nitems > 0)
+        CV_TRY(cv_item_check_order(&driver->items, name, order, err));
     if (is_about_open(driver, order))
         CV_TRY(check_open_order(driver, order, err));
     if (order->kind == CLEAVE_EXTEND)
@@ -307,6 +324,8 @@ static struct cleave_event as_told(struct cv_driver *driver,
 {
     struct cleave_event told = *event;
 
+    if (driver->view.nitems > 0)
+        told.item = cv_item_check_of(&driver->items, event->chunk);
     if (event->kind == CLEAVE_DONE) {
         told.start_s = fmax(event->start_s, driver->done_s[event->worker]);
         driver->done_s[event->worker] = event->time_s;
@@ -351,6 +370,7 @@ static void note_event(struct cv_driver *driver, const struct cleave_event *even
 {
     outcome->events++;
     note_extension(driver, event);
+    cv_item_check_note(&driver->items, event);
     if (event->kind == CLEAVE_DONE) {
         outcome->busy_s += event->time_s - event->start_s;
         outcome->makespan_s = event->time_s;
@@ -408,6 +428,11 @@ static enum cleave_status check_end(const struct cv_driver *driver,
             return cv_fail(err, CLEAVE_EPOLICY,
                            "policy '%s' stopped with %u partials left", name,
                            view->nworkers - driver->reduce.sent);
+    } else if (driver->items.given < view->nitems) {
+        return cv_fail(err, CLEAVE_EPOLICY,
+                       "policy '%s' stopped with %llu of %llu items left", name,
+                       (unsigned long long)(view->nitems - driver->items.given),
+                       (unsigned long long)view->nitems);
     } else if (view->units_left > SLACK * view->units_total) {
         return cv_fail(err, CLEAVE_EPOLICY,
                        "policy '%s' stopped with %g of %g units left", name,
@@ -435,6 +460,7 @@ enum cleave_status cv_driver_run(struct cv_driver *driver, const struct cv_run *
 
     driver->run = *run;
     driver->run.result_ratio = driver->planned->view.result_ratio;
+    driver->run.items = driver->planned->view.nitems > 0;
     if (isfinite(driver->planned->view.units_total))
         driver->run.units = driver->planned->view.units_total;
     CV_TRY(driver->engine->begin(driver->instance, &driver->run, err));

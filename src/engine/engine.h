@@ -19,6 +19,9 @@ struct cv_load {
     bool measured, opens;
     double ahead, hold, unequal;
     uint64_t seed;
+    const double
+        *sizes; /* borrowed: nitems of them, whose sum is `units`; NULL: not items */
+    uint64_t nitems;
 };
 
 /* One run of a load on a platform. */
@@ -29,6 +32,8 @@ struct cv_run {
     double stream_end_s; /* of a stream: when it ends, and what is left then        */
     double stream_rest;
     double result_ratio; /* set by the driver: units of result per unit of load     */
+    bool items;          /* set by the driver: chunks are items, and what makes a chunk
+                            take longer than modelled belongs to its item            */
     /* Chunks may be opened: how commands read; NULL: they may not. */
     const struct cv_command_model *command; /* borrowed                            */
     double units; /* with a command: all that there is; set by the driver unless it is a

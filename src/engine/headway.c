@@ -42,7 +42,7 @@ static bool gets_on(struct cv_headway *headway, const struct cleave_event *event
         return true;
     case CLEAVE_DONE:
         headway->open -= headway->open > 0;
-        return does_more(headway, event);
+        return does_more(headway, event) || headway->items;
     case CLEAVE_ARRIVED:
     case CLEAVE_COMBINED:
     case CLEAVE_ENDED:

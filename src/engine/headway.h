@@ -17,6 +17,7 @@ enum { CV_CHUNKS_MOST = 10000000 };
 
 struct cv_headway {
     double grain;             /* units that do not count                               */
+    bool items;               /* whatever is done is headway: an item may have no units */
     double given, most_given; /* units that arrived, less those taken back; the most   */
     double done, most_done;   /* units; as many as when it last got on                 */
     uint64_t idle;            /* events since it got on                                */

@@ -6,6 +6,24 @@
 #include "model/platform/equal_workers.h"
 #include "model/reduce/reduce_costs.h"
 
+/* Policies for items get items, and no others do. */
+static enum cleave_status check_items(const struct cleave_policy *policy,
+                                      const struct cleave_view *view,
+                                      struct cleave_error *err)
+{
+    if (policy->task == CLEAVE_TASK_ITEMS && (view->nitems == 0 || view->sizes == NULL))
+        return cv_fail(err, CLEAVE_EINPUT, "policy '%s' is for items, but there are none",
+                       policy->name);
+    if (policy->task != CLEAVE_TASK_ITEMS && view->nitems > 0)
+        return cv_fail(err, CLEAVE_EINPUT, "policy '%s' is not for items", policy->name);
+    for (uint64_t i = 0; i < view->nitems; i++)
+        if (!(view->sizes[i] >= 0) || isinf(view->sizes[i]))
+            return cv_fail(err, CLEAVE_EINPUT,
+                           "expected sizes of 0 or more, got %g for item %llu",
+                           view->sizes[i], (unsigned long long)i);
+    return CLEAVE_OK;
+}
+
 static enum cleave_status check_inputs(const struct cleave_policy *policy,
                                        const struct cleave_platform *platform,
                                        const struct cleave_view *view,
@@ -15,6 +33,7 @@ static enum cleave_status check_inputs(const struct cleave_policy *policy,
     uint32_t other;
     const char *what;
 
+    CV_TRY(check_items(policy, view, err));
     if (view->lifespan_s > 0 && policy->work == NULL)
         return cv_fail(err, CLEAVE_EINPUT, "policy '%s' does not plan for a lifespan",
                        policy->name);
@@ -22,7 +41,7 @@ static enum cleave_status check_inputs(const struct cleave_policy *policy,
         return cv_fail(err, CLEAVE_EINPUT,
                        "policy '%s' needs a load of known size; as4dr takes streams",
                        policy->name);
-    if (!(view->lifespan_s > 0) && !(view->units_total > 0))
+    if (!(view->lifespan_s > 0) && !(view->units_total > 0) && view->nitems == 0)
         return cv_fail(err, CLEAVE_EINPUT, "expected a positive load, got %g",
                        view->units_total);
     if (!(view->result_ratio >= 0) || isinf(view->result_ratio))
@@ -105,6 +124,8 @@ static struct cleave_view load_view(const struct cleave_platform *platform,
         .hold = load->hold,
         .unequal = load->unequal,
         .seed = load->seed,
+        .sizes = load->sizes,
+        .nitems = load->nitems,
     };
 }
 

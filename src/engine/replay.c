@@ -52,7 +52,8 @@ static void tell(const struct replay *replay)
 static bool same_order(const struct cleave_order *a, const struct cleave_order *b)
 {
     return a->kind == b->kind && a->worker == b->worker && a->units == b->units &&
-           a->time_s == b->time_s && a->peer == b->peer && a->chunk == b->chunk;
+           a->time_s == b->time_s && a->peer == b->peer && a->chunk == b->chunk &&
+           a->item == b->item;
 }
 
 /* The first difference: `recorded` or `now` may be missing. */

@@ -25,6 +25,7 @@ enum field {
     READ,
     OUTPUT,
     CPU,
+    ITEM,
     NFIELDS
 };
 
@@ -32,7 +33,7 @@ static const char *const field_names[] = {
     [EVENT] = "event",   [ORDER] = "order", [WORKER] = "worker", [PEER] = "peer",
     [CHUNK] = "chunk",   [UNITS] = "units", [START] = "start",   [END] = "end",
     [TIME] = "time",     [MORE] = "more",   [LEFT] = "left",     [READ] = "read",
-    [OUTPUT] = "output", [CPU] = "cpu",
+    [OUTPUT] = "output", [CPU] = "cpu",     [ITEM] = "item",
 };
 
 #define BIT(field) (1u << (field))
@@ -67,7 +68,7 @@ static const struct kind kinds[] = {
     { "ended", CLEAVE_TASK_LOAD, false, CLEAVE_ENDED, SPAN | BIT(UNITS), ALSO },
     { "wake", CLEAVE_TASK_LOAD, false, CLEAVE_WAKE, SPAN, ALSO | BIT(WORKER) },
     { "send", CLEAVE_TASK_LOAD, true, CLEAVE_SEND, BIT(ORDER) | BIT(WORKER) | BIT(UNITS),
-      0 },
+      BIT(ITEM) },
     { "recall", CLEAVE_TASK_LOAD, true, CLEAVE_RECALL,
       BIT(ORDER) | BIT(WORKER) | BIT(UNITS), 0 },
     { "open", CLEAVE_TASK_LOAD, true, CLEAVE_OPEN, BIT(ORDER) | BIT(WORKER) | BIT(UNITS),
@@ -105,7 +106,7 @@ struct record {
     unsigned seen;
     const struct kind *kind;
     uint32_t worker, peer;
-    uint64_t chunk;
+    uint64_t chunk, item;
     double units, start_s, end_s, time_s, left, read_s, output, cpu_s;
     bool more;
 };
@@ -265,6 +266,8 @@ static enum cleave_status read_value(struct cv_trace_lines *lines, enum field fi
         return cv_trace_worker(lines, field_names[field], &record->peer);
     case CHUNK:
         return cv_json_in_count(&lines->in, &record->chunk, lines->err);
+    case ITEM:
+        return cv_json_in_count(&lines->in, &record->item, lines->err);
     case UNITS:
         return read_positive(lines, field, &record->units);
     case START:
@@ -365,7 +368,8 @@ enum cleave_status cv_trace_entry(struct cv_trace_lines *lines, struct cleave_en
                                    .units = record.units,
                                    .time_s = record.time_s,
                                    .peer = record.peer,
-                                   .chunk = record.chunk };
+                                   .chunk = record.chunk,
+                                   .item = record.item };
     else
         out->as.event =
             (struct cleave_event){ .kind = (enum cleave_event_kind)record.kind->kind,

@@ -29,7 +29,8 @@ int cv_trace_name_compare(const void *left, const void *right);
 /* What an order is called on its line (static). */
 const char *cv_trace_order_name(enum cleave_order_kind kind);
 /* Put what stands there behind its worker: trace_writer.c. */
-void cv_trace_order_fields(struct cv_json *json, const struct cleave_order *order);
+void cv_trace_order_fields(struct cv_json *json, const struct cleave_order *order,
+                           bool items);
 
 /* Fail about the value that begins at `at`: "expected ..., got 'value'". */
 enum cleave_status cv_trace_fail(struct cv_trace_lines *lines, const char *at,

@@ -38,6 +38,17 @@ static void put_opens(struct cv_json *json, const struct cleave_view *view)
     put_number(json, "unequal", view->unequal);
 }
 
+static void put_sizes(struct cv_json *json, const struct cleave_view *view)
+{
+    if (view->nitems == 0)
+        return;
+    cv_json_key(json, "sizes");
+    cv_json_list(json);
+    for (uint64_t i = 0; i < view->nitems; i++)
+        cv_json_number(json, view->sizes[i]);
+    cv_json_end(json);
+}
+
 static void put_settings(struct cv_json *json, const struct cleave_told *told)
 {
     if (told->nsettings == 0)
@@ -94,6 +105,7 @@ void cv_trace_told_write(struct cv_json *json, const struct cleave_told *told)
         put_flag(json, "measured", view->measured);
         put_opens(json, view);
         put_flag(json, "changing", told->changing);
+        put_sizes(json, view);
         put_workers(json, view);
     }
     cv_json_end(json);
@@ -239,6 +251,43 @@ static enum cleave_status read_each(const struct reading *reading)
     return CLEAVE_OK;
 }
 
+/* The sizes of items, as many as there are. */
+static enum cleave_status read_sizes(const struct reading *reading)
+{
+    struct cv_json_in *in = &reading->lines->in;
+    double *sizes = NULL, *kept;
+    enum cleave_status status;
+    bool first = true, more;
+    size_t room = 0, count = 0;
+
+    status = cv_json_in_open(in, '[', reading->lines->err);
+    while (status == CLEAVE_OK) {
+        double *grown;
+
+        status = cv_json_in_more(in, ']', &first, &more, reading->lines->err);
+        if (status != CLEAVE_OK || !more)
+            break;
+        grown = cv_grow(sizes, &room, count + 1, sizeof *grown);
+        if (grown == NULL) {
+            status = short_of_memory(reading);
+            break;
+        }
+        sizes = grown;
+        status = read_cost(reading, "sizes", &sizes[count++]);
+    }
+    kept = status == CLEAVE_OK ? cv_array(reading->arena, count, sizeof *kept) : NULL;
+    if (kept != NULL && count > 0)
+        memcpy(kept, sizes, count * sizeof *kept);
+    else if (kept == NULL && status == CLEAVE_OK)
+        status = short_of_memory(reading);
+    free(sizes);
+    if (status == CLEAVE_OK) {
+        reading->told->view.sizes = kept;
+        reading->told->view.nitems = count;
+    }
+    return status;
+}
+
 static enum cleave_status read_settings(const struct reading *reading)
 {
     struct cv_json_in *in = &reading->lines->in;
@@ -316,6 +365,8 @@ static enum cleave_status read_member(const struct reading *reading, const char 
         return cv_json_in_count(&lines->in, &view->seed, lines->err);
     if (strcmp(key, "params") == 0)
         return read_settings(reading);
+    if (strcmp(key, "sizes") == 0 && lines->task == CLEAVE_TASK_LOAD)
+        return read_sizes(reading);
     if (strcmp(key, "workers") == 0 && lines->task == CLEAVE_TASK_LOAD)
         return read_workers(reading);
     if (strcmp(key, "compute_each") == 0 && lines->task == CLEAVE_TASK_REDUCE)

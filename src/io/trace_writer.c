@@ -14,6 +14,7 @@
 struct cast {
     const struct cleave_platform *platform; /* NULL for a reduction: numbers for names */
     uint32_t count;
+    bool items; /* chunks are items */
 };
 
 static void put_number(struct cv_json *json, const char *key, double value)
@@ -118,10 +119,15 @@ static void write_event(struct cv_json *json, const struct cleave_entry *entry,
     cv_json_close(json);
 }
 
-void cv_trace_order_fields(struct cv_json *json, const struct cleave_order *order)
+void cv_trace_order_fields(struct cv_json *json, const struct cleave_order *order,
+                           bool items)
 {
     switch (order->kind) {
     case CLEAVE_SEND:
+        if (items)
+            put_count(json, "item", order->item);
+        put_number(json, "units", order->units);
+        break;
     case CLEAVE_OPEN:
     case CLEAVE_EXTEND:
     case CLEAVE_RECALL:
@@ -148,7 +154,7 @@ static void write_order(struct cv_json *json, const struct cleave_order *order,
     cv_json_object(json);
     put_text(json, "order", cv_trace_order_name(order->kind));
     put_worker(json, cast, order->worker);
-    cv_trace_order_fields(json, order);
+    cv_trace_order_fields(json, order, cast->items);
     cv_json_end(json);
     cv_json_close(json);
 }
@@ -234,7 +240,7 @@ static const char *find_fault(const struct cleave_entry *entry, const struct cas
 const char *cv_trace_fault(const struct cleave_entry *entry,
                            const struct cleave_platform *platform, uint32_t count)
 {
-    return find_fault(entry, &(struct cast){ platform, count });
+    return find_fault(entry, &(struct cast){ .platform = platform, .count = count });
 }
 
 static enum cleave_status save(const struct cleave_trace *trace, const struct cast *cast,
@@ -268,7 +274,9 @@ enum cleave_status cleave_trace_save(const struct cleave_trace *trace,
                                      const char *policy, double load, FILE *file,
                                      struct cleave_error *err)
 {
-    const struct cast cast = { platform, cleave_platform_nworkers(platform) };
+    const struct cleave_told *told = cleave_trace_facts(trace)->told;
+    const struct cast cast = { platform, cleave_platform_nworkers(platform),
+                               told != NULL && told->view.nitems > 0 };
 
     if (!isfinite(load))
         return cv_fail(err, CLEAVE_EINPUT, "expected a finite load");
@@ -279,7 +287,7 @@ enum cleave_status cleave_trace_save_reduce(const struct cleave_trace *trace,
                                             uint32_t nodes, const char *policy,
                                             FILE *file, struct cleave_error *err)
 {
-    const struct cast cast = { NULL, nodes };
+    const struct cast cast = { .count = nodes };
 
     if (nodes == 0)
         return cv_fail(err, CLEAVE_EINPUT, "expected 1 or more nodes, got 0");

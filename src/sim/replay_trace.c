@@ -34,11 +34,12 @@ static enum cleave_status find_policy(const struct cleave_trace *trace,
         return cv_fail(err, CLEAVE_EINPUT, "the trace does not name its policy");
     again->told = facts->told;
     CV_TRY(cv_policy_choose(
-        &(struct cv_policy_request){ .task = facts->told->view.workers != NULL
-                                                 ? CLEAVE_TASK_LOAD
-                                                 : CLEAVE_TASK_REDUCE,
-                                     .preset = facts->policy,
-                                     .own = own_policy },
+        &(struct cv_policy_request){
+            .task = facts->told->view.workers == NULL ? CLEAVE_TASK_REDUCE
+                    : facts->told->view.nitems > 0    ? CLEAVE_TASK_ITEMS
+                                                      : CLEAVE_TASK_LOAD,
+            .preset = facts->policy,
+            .own = own_policy },
         &again->policy, err));
     if (facts->told->changing && (again->policy->needs & CLEAVE_NEEDS_FORECAST) != 0)
         return cv_fail(err, CLEAVE_EINPUT,
@@ -62,7 +63,9 @@ static enum cleave_status plan_load(struct again *again, struct cleave_error *er
                                   .ahead = view->ahead,
                                   .hold = view->hold,
                                   .unequal = view->unequal,
-                                  .seed = view->seed };
+                                  .seed = view->seed,
+                                  .sizes = view->sizes,
+                                  .nitems = view->nitems };
     struct cv_forecast forecast;
 
     CV_TRY(cleave_platform_new(view->port, view->workers, view->nworkers,

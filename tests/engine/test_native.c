@@ -114,9 +114,9 @@ static const struct cleave_event *nth_event(const struct cleave_trace *trace,
     "  - {name: a, speed: 2, compute_latency: 1, bandwidth: 4, latency: 0.5}\n" \
     "  - {name: b, speed: 1, compute_latency: 2, bandwidth: 10, latency: 0.25}\n"
 
-static const struct cleave_order three_sends[] = { { CLEAVE_SEND, 0, 8, 0, 0, 0 },
-                                                   { CLEAVE_SEND, 1, 10, 0, 0, 0 },
-                                                   { CLEAVE_SEND, 0, 4, 0, 0, 0 } };
+static const struct cleave_order three_sends[] = { { CLEAVE_SEND, 0, 8, 0, 0, 0, 0 },
+                                                   { CLEAVE_SEND, 1, 10, 0, 0, 0, 0 },
+                                                   { CLEAVE_SEND, 0, 4, 0, 0, 0, 0 } };
 
 static void one_port_sends_one_after_the_other(void **state)
 {
@@ -159,9 +159,9 @@ static void multi_port_sends_side_by_side(void **state)
 
 static void equal_times_come_in_the_order_begun(void **state)
 {
-    static const struct cleave_order list[] = { { CLEAVE_WAKE_AT, 0, 0, 1, 0, 0 },
-                                                { CLEAVE_SEND, 0, 1, 0, 0, 0 },
-                                                { CLEAVE_WAKE_AT, 0, 0, 1, 0, 0 } };
+    static const struct cleave_order list[] = { { CLEAVE_WAKE_AT, 0, 0, 1, 0, 0, 0 },
+                                                { CLEAVE_SEND, 0, 1, 0, 0, 0, 0 },
+                                                { CLEAVE_WAKE_AT, 0, 0, 1, 0, 0, 0 } };
     struct cleave_trace *trace;
 
     (void)state;
@@ -179,7 +179,7 @@ static void equal_times_come_in_the_order_begun(void **state)
 
 static void profiles_are_integrated_exactly(void **state)
 {
-    static const struct cleave_order list[] = { { CLEAVE_SEND, 0, 20, 0, 0, 0 } };
+    static const struct cleave_order list[] = { { CLEAVE_SEND, 0, 20, 0, 0, 0, 0 } };
     struct cleave_trace *trace;
 
     (void)state;
@@ -237,8 +237,8 @@ static void results_wait_only_where_the_port_is_shared(void **state)
     static const char workers[] = "workers:\n"
                                   "  - {name: a, speed: 8, bandwidth: 4}\n"
                                   "  - {name: b, speed: 8, bandwidth: 1}\n";
-    static const struct cleave_order list[] = { { CLEAVE_SEND, 0, 8, 0, 0, 0 },
-                                                { CLEAVE_SEND, 1, 8, 0, 0, 0 } };
+    static const struct cleave_order list[] = { { CLEAVE_SEND, 0, 8, 0, 0, 0, 0 },
+                                                { CLEAVE_SEND, 1, 8, 0, 0, 0, 0 } };
     static const struct {
         const char *port;
         double first_start, second_start;
@@ -337,23 +337,23 @@ static void bad_orders_are_refused(void **state)
         double load;
         const char *text;
     } cases[] = {
-        { { CLEAVE_SEND, 2, 5, 0, 0, 0 }, 5, "policy 'scripted' named worker 2 of 2" },
-        { { CLEAVE_SEND, 0, -1, 0, 0, 0 },
+        { { CLEAVE_SEND, 2, 5, 0, 0, 0, 0 }, 5, "policy 'scripted' named worker 2 of 2" },
+        { { CLEAVE_SEND, 0, -1, 0, 0, 0, 0 },
           5,
           "policy 'scripted' sent -1 units to worker 0" },
-        { { CLEAVE_SEND, 0, NAN, 0, 0, 0 },
+        { { CLEAVE_SEND, 0, NAN, 0, 0, 0, 0 },
           5,
           "policy 'scripted' sent nan units to worker 0" },
-        { { CLEAVE_SEND, 0, 6, 0, 0, 0 },
+        { { CLEAVE_SEND, 0, 6, 0, 0, 0, 0 },
           5,
           "policy 'scripted' handed out 1 units more than the load" },
-        { { CLEAVE_SEND, 0, 4, 0, 0, 0 },
+        { { CLEAVE_SEND, 0, 4, 0, 0, 0, 0 },
           5,
           "policy 'scripted' stopped with 1 of 5 units left" },
-        { { CLEAVE_WAKE_AT, 0, 0, -1, 0, 0 },
+        { { CLEAVE_WAKE_AT, 0, 0, -1, 0, 0, 0 },
           5,
           "policy 'scripted' asked to be woken at -1 s, but it is 0 s" },
-        { { CLEAVE_RETURN, 0, 0, 0, 0, 0 },
+        { { CLEAVE_RETURN, 0, 0, 0, 0, 0, 0 },
           5,
           "policy 'scripted' asked worker 0 for the result of chunk 0: this load has "
           "none" },

@@ -143,7 +143,7 @@ static void read_params(const struct cleave_policy *policy, char **words, int co
     if (cv_settings_open(&settings, &params, 0, &arena) == CV_EXIT_DONE) {
         if (policy->task == CLEAVE_TASK_LOAD)
             plan_load(policy, &settings);
-        else
+        else if (policy->task == CLEAVE_TASK_REDUCE)
             plan_reduction(policy, &settings);
     }
     cv_arena_done(&arena);

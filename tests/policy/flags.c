@@ -17,7 +17,7 @@
 #include "policy/kit/vacant.h"
 #include "sim/load/native.h"
 
-enum { WORKERS = 3, LATE = 1 };
+enum { WORKERS = 3, LATE = 1, ITEMS = 100 };
 
 static const double LOAD = 100, JOINS_S = 10;
 
@@ -156,12 +156,19 @@ static void drive(const struct cleave_policy *policy,
                   const void *source, struct cleave_trace *trace)
 {
     const struct cv_run run = { .platform = platform };
-    const struct cv_load load = { .units = LOAD, .real = true };
+    static double ones[ITEMS];
+    const bool items = policy->task == CLEAVE_TASK_ITEMS;
+    const struct cv_load load = { .units = LOAD,
+                                  .real = true,
+                                  .sizes = items ? ones : NULL,
+                                  .nitems = items ? ITEMS : 0 };
     struct cv_planned planned;
     struct cv_driver *driver = NULL;
     struct cv_outcome outcome;
     struct cleave_error err;
 
+    for (int i = 0; i < ITEMS; i++)
+        ones[i] = LOAD / ITEMS;
     if (cv_planned_init(&planned, policy, settings, nsettings, platform, declared, &load,
                         NULL, &err) != CLEAVE_OK)
         fail_msg("%s: %s", policy->name, err.text);
@@ -189,7 +196,7 @@ static void joiners_get_work(void **state)
         if (!policy->takes_joiners)
             continue;
         count++;
-        assert_int_equal(policy->task, CLEAVE_TASK_LOAD);
+        assert_int_not_equal(policy->task, CLEAVE_TASK_REDUCE);
         drive(policy, none, 0, platform, declared, &door_engine, &source, NULL);
         if (door.done[LATE] < 0.7 * (LOAD - 2 * JOINS_S) / WORKERS)
             fail_msg("%s: who joined got %g units", policy->name, door.done[LATE]);

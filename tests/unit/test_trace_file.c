@@ -329,7 +329,7 @@ static const struct {
     { HEADER "{\"order\":\"wake\",\"time\":1,\"time\":1}\n",
       "run.trace:2:26: duplicate field 'time'" },
     { HEADER "{\"order\":\"wake\",\"tiem\":1}\n",
-      "run.trace:2:17: unknown field 'tiem'; did you mean 'time'?" },
+      "run.trace:2:17: unknown field 'tiem'; did you mean 'time' or 'item'?" },
     { HEADER "{\"order\":\"wake\",\"time\":1,}\n",
       "run.trace:2:26: expected a string, got '}'" },
     { HEADER "{\"order\":\"wake\" \"time\":1}\n",

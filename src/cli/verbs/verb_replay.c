@@ -37,16 +37,29 @@ static void add_worker(struct cv_text *out, const struct cv_trace_header *header
 }
 
 /* "send 20 units to node.3" */
-static void add_order(struct cv_text *out, const struct cv_trace_header *header,
-                      bool there, const struct cleave_order *order)
+static bool has_items(const struct cv_trace_file *file)
 {
+    const struct cleave_told *told = cleave_trace_facts(file->trace)->told;
+
+    return told != NULL && told->view.nitems > 0;
+}
+
+static void add_order(struct cv_text *out, const struct cv_trace_file *file, bool there,
+                      const struct cleave_order *order)
+{
+    const struct cv_trace_header *header = &file->header;
+
     if (!there) {
         cv_text_add(out, "no order");
         return;
     }
     switch (order->kind) {
     case CLEAVE_SEND:
-        cv_text_add(out, "send %.17g units to ", order->units);
+        if (has_items(file))
+            cv_text_add(out, "send item %llu of %.17g units to ",
+                        (unsigned long long)order->item, order->units);
+        else
+            cv_text_add(out, "send %.17g units to ", order->units);
         break;
     case CLEAVE_RECALL:
         cv_text_add(out, "recall %.17g units from ", order->units);
@@ -96,14 +109,14 @@ static double unrecorded(const struct cv_trace_file *file)
     return left >= 0.5 ? left : 0;
 }
 
-static int print_text(const struct cv_trace_header *header,
+static int print_text(const struct cv_trace_file *file,
                       const struct cleave_replayed *found, double outside)
 {
     struct cv_text out = { NULL, 0, 0, false };
 
     if (found->same) {
         cv_text_add(&out, "the same: %llu orders of policy %s\n",
-                    (unsigned long long)found->orders, header->policy);
+                    (unsigned long long)found->orders, file->header.policy);
         if (outside > 0)
             cv_text_add(
                 &out,
@@ -113,12 +126,12 @@ static int print_text(const struct cv_trace_header *header,
         return cv_print_take(&out);
     }
     cv_text_add(&out, "different: order %llu of policy %s, at %.6g s (line %zu)\n",
-                (unsigned long long)found->orders + 1, header->policy, found->time_s,
+                (unsigned long long)found->orders + 1, file->header.policy, found->time_s,
                 found->entry + 2);
     cv_text_add(&out, "  recorded: ");
-    add_order(&out, header, found->has_recorded, &found->recorded);
+    add_order(&out, file, found->has_recorded, &found->recorded);
     cv_text_add(&out, "\n  now:      ");
-    add_order(&out, header, found->has_now, &found->now);
+    add_order(&out, file, found->has_now, &found->now);
     cv_text_add(&out, "\n");
     return cv_print_take(&out);
 }
@@ -137,9 +150,11 @@ static void put_count(struct cv_json *json, const char *key, uint64_t value)
 
 /* As on the lines of a trace. */
 static void put_order(struct cv_json *json, const char *key,
-                      const struct cv_trace_header *header, bool there,
+                      const struct cv_trace_file *file, bool there,
                       const struct cleave_order *order)
 {
+    const struct cv_trace_header *header = &file->header;
+
     cv_json_key(json, key);
     if (!there) {
         cv_json_null(json);
@@ -154,11 +169,11 @@ static void put_order(struct cv_json *json, const char *key,
         cv_json_text(json, header->names[order->worker]);
     else
         cv_json_count(json, order->worker);
-    cv_trace_order_fields(json, order);
+    cv_trace_order_fields(json, order, has_items(file));
     cv_json_end(json);
 }
 
-static void print_json(const struct cv_trace_header *header,
+static void print_json(const struct cv_trace_file *file,
                        const struct cleave_replayed *found, double outside)
 {
     struct cv_json json;
@@ -166,7 +181,7 @@ static void print_json(const struct cv_trace_header *header,
     cv_json_init(&json, stdout, true);
     cv_json_object(&json);
     cv_json_key(&json, "policy");
-    cv_json_text(&json, header->policy);
+    cv_json_text(&json, file->header.policy);
     cv_json_key(&json, "same");
     cv_json_bool(&json, found->same);
     put_count(&json, "orders", found->orders);
@@ -179,8 +194,8 @@ static void print_json(const struct cv_trace_header *header,
         put_count(&json, "order", found->orders + 1);
         put_count(&json, "line", found->entry + 2);
         put_number(&json, "time", found->time_s);
-        put_order(&json, "recorded", header, found->has_recorded, &found->recorded);
-        put_order(&json, "now", header, found->has_now, &found->now);
+        put_order(&json, "recorded", file, found->has_recorded, &found->recorded);
+        put_order(&json, "now", file, found->has_now, &found->now);
         cv_json_end(&json);
     }
     cv_json_end(&json);
@@ -201,9 +216,9 @@ static int replay(const char *path, bool json)
         status = cv_complain_error(&err);
     } else {
         if (json)
-            print_json(&file.header, &found, unrecorded(&file));
+            print_json(&file, &found, unrecorded(&file));
         else
-            status = print_text(&file.header, &found, unrecorded(&file));
+            status = print_text(&file, &found, unrecorded(&file));
         if (!found.same)
             status = CV_EXIT_FAILED;
     }

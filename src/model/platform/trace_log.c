@@ -130,7 +130,11 @@ static enum cleave_status keep_told(struct cleave_trace *trace,
     if (told->view.compute_each_s != NULL)
         kept->view.compute_each_s =
             copy_of(trace, told->view.compute_each_s, n, sizeof(double));
-    if ((told->view.workers != NULL && kept->view.workers == NULL) ||
+    if (told->view.sizes != NULL)
+        kept->view.sizes =
+            copy_of(trace, told->view.sizes, (size_t)told->view.nitems, sizeof(double));
+    if ((told->view.sizes != NULL && kept->view.sizes == NULL) ||
+        (told->view.workers != NULL && kept->view.workers == NULL) ||
         (told->view.compute_each_s != NULL && kept->view.compute_each_s == NULL))
         return cv_fail_memory(err, "the facts of a trace");
     trace->facts.told = kept;

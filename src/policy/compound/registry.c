@@ -23,6 +23,15 @@ const struct cleave_policy *cleave_policy_at(size_t index)
     return index < cleave_policy_count() ? policies[index] : NULL;
 }
 
+static const char *task_name(enum cleave_task task)
+{
+    static const char *const names[] = { [CLEAVE_TASK_LOAD] = "a load",
+                                         [CLEAVE_TASK_REDUCE] = "a reduction",
+                                         [CLEAVE_TASK_ITEMS] = "items" };
+
+    return names[task];
+}
+
 /* The index-th policy for a task. */
 static const char *policy_name(const void *context, size_t index)
 {
@@ -46,9 +55,8 @@ enum cleave_status cleave_policy_find(enum cleave_task task, const char *name,
         if (strcmp(policies[i]->name, name) != 0)
             continue;
         if (policies[i]->task != task)
-            return cv_fail(err, CLEAVE_EINPUT, "policy '%s' is for a %s, not for a %s",
-                           name, task == CLEAVE_TASK_LOAD ? "reduction" : "load",
-                           task == CLEAVE_TASK_LOAD ? "load" : "reduction");
+            return cv_fail(err, CLEAVE_EINPUT, "policy '%s' is for %s, not for %s", name,
+                           task_name(policies[i]->task), task_name(task));
         *out = policies[i];
         return CLEAVE_OK;
     }
@@ -103,8 +111,8 @@ static enum cleave_status check_own(enum cleave_task task,
     if (own->decide == NULL)
         return cv_fail(err, CLEAVE_EPOLICY, "policy '%s' decides nothing", own->name);
     if (own->task != task)
-        return cv_fail(err, CLEAVE_EPOLICY, "policy '%s' is not for a %s", own->name,
-                       task == CLEAVE_TASK_LOAD ? "load" : "reduction");
+        return cv_fail(err, CLEAVE_EPOLICY, "policy '%s' is not for %s", own->name,
+                       task_name(task));
     if (own->inner != NULL)
         return cv_fail(err, CLEAVE_EPOLICY,
                        "policy '%s' has inner parts, which are the library's own",

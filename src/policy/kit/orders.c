@@ -30,6 +30,18 @@ void cleave_order_send(struct cleave_orders *orders, uint32_t worker, double uni
     order_units(orders, CLEAVE_SEND, worker, units);
 }
 
+void cleave_order_item(struct cleave_orders *orders, uint32_t worker, uint64_t item)
+{
+    /* An item that is not there is found by whoever checks the order. */
+    const double units = item < orders->nitems ? orders->sizes[item] : 0;
+
+    *orders->units_left -= units;
+    cv_order_add(orders, (struct cleave_order){ .kind = CLEAVE_SEND,
+                                                .worker = worker,
+                                                .units = units,
+                                                .item = item });
+}
+
 void cleave_order_return(struct cleave_orders *orders, uint32_t worker, uint64_t chunk)
 {
     cv_order_add(orders, (struct cleave_order){

@@ -7,7 +7,9 @@
 struct cleave_orders {
     struct cleave_order *items; /* owned by the driver                            */
     size_t count, capacity;
-    double *units_left; /* the view's: falls as orders are given          */
+    double *units_left;  /* the view's: falls as orders are given          */
+    const double *sizes; /* of items, nitems of them                       */
+    uint64_t nitems;
     bool out_of_memory;
 };
 

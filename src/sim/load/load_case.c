@@ -16,8 +16,34 @@ static const double CLOSE = 1e-10;
 /* Less of what all workers could compute is not worth a schedule. */
 static const double NOTHING = 1e-9;
 
+/* Items are what they are. */
+static enum cleave_status check_items(const struct cleave_job *job,
+                                      struct cleave_error *err)
+{
+    if (job->sizes == NULL)
+        return CLEAVE_OK;
+    if (job->nitems == 0)
+        return cv_fail(err, CLEAVE_EINPUT, "expected 1 or more items, got none");
+    if (job->lifespan_s > 0)
+        return cv_fail(err, CLEAVE_EINPUT, "expected items or a lifespan, got both");
+    if (job->reads != NULL)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "expected items or a way in which commands read, got both");
+    return CLEAVE_OK;
+}
+
+static double sum_of(const double *sizes, uint64_t count)
+{
+    double sum = 0;
+
+    for (uint64_t i = 0; i < count; i++)
+        sum += sizes[i];
+    return sum;
+}
+
 static enum cleave_status check(const struct cleave_job *job, struct cleave_error *err)
 {
+    CV_TRY(check_items(job, err));
     if (!(job->result_ratio >= 0) || isinf(job->result_ratio))
         return cv_fail(err, CLEAVE_EINPUT, "expected a result ratio of 0 or more, got %g",
                        job->result_ratio);
@@ -112,18 +138,25 @@ enum cleave_status cv_load_case_open(struct cv_load_case *out,
                                      const struct cleave_job *job,
                                      struct cleave_error *err)
 {
+    const bool items = job->sizes != NULL;
+
     *out = (struct cv_load_case){ .platform = job->platform };
     CV_TRY(check(job, err));
-    CV_TRY(cv_policy_choose(&(struct cv_policy_request){ .task = CLEAVE_TASK_LOAD,
-                                                         .name = job->policy,
-                                                         .preset = "auto",
-                                                         .own = job->own_policy },
-                            &out->policy, err));
-    out->load = (struct cv_load){ .units = job->load,
-                                  .lifespan_s = job->lifespan_s,
-                                  .result_ratio = job->result_ratio,
-                                  .error = job->error,
-                                  .seed = job->seed };
+    CV_TRY(
+        cv_policy_choose(&(struct cv_policy_request){ .task = items ? CLEAVE_TASK_ITEMS
+                                                                    : CLEAVE_TASK_LOAD,
+                                                      .name = job->policy,
+                                                      .preset = items ? "items" : "auto",
+                                                      .own = job->own_policy },
+                         &out->policy, err));
+    out->load =
+        (struct cv_load){ .units = items ? sum_of(job->sizes, job->nitems) : job->load,
+                          .lifespan_s = job->lifespan_s,
+                          .result_ratio = job->result_ratio,
+                          .error = job->error,
+                          .seed = job->seed,
+                          .sizes = job->sizes,
+                          .nitems = items ? job->nitems : 0 };
     CV_TRY(set_command(out, job, err));
     return job->packaging_s > 0 ? pack(out, job, err) : CLEAVE_OK;
 }
@@ -250,7 +283,7 @@ enum cleave_status cv_load_case_plan(const struct cv_load_case *load_case,
                            lifespan_s);
     }
     CV_TRY(plan_load(load_case, job, &load, planned, err));
-    if (planned->view.units_total > 0)
+    if (planned->view.units_total > 0 || planned->view.nitems > 0)
         return CLEAVE_OK;
     cv_planned_done(planned);
     return cv_fail(err, CLEAVE_EINPUT,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "engine/driver.h"
+#include "model/bounds/item_bounds.h"
 #include "model/bounds/load_bounds.h"
 #include "sim/load/load_case.h"
 #include "sim/many/monte_carlo.h"
@@ -25,6 +26,14 @@ struct owned_schedule {
     struct cv_arena arena;           /* owns everything else             */
 };
 
+/* Chunks are numbered in the order in which they are ordered. */
+static void note_item(const struct cleave_order *order, struct cleave_chunk *chunks,
+                      uint64_t *ordered)
+{
+    if (order->kind == CLEAVE_SEND || order->kind == CLEAVE_OPEN)
+        chunks[(*ordered)++].item = order->item;
+}
+
 /* Chunks in the order sent, from the events of a trace. */
 static enum cleave_status gather_chunks(const struct cleave_trace *trace,
                                         size_t first_entry, uint64_t nchunks,
@@ -34,6 +43,7 @@ static enum cleave_status gather_chunks(const struct cleave_trace *trace,
     uint32_t nworkers = owned->planned.view.nworkers;
     struct cleave_chunk *chunks = cv_array(&owned->arena, nchunks, sizeof *chunks);
     uint32_t *rounds = cv_array(&owned->arena, nworkers, sizeof *rounds);
+    uint64_t ordered = 0;
 
     if (chunks == NULL || rounds == NULL)
         return cv_fail_memory(err, "the chunks of a plan");
@@ -41,9 +51,13 @@ static enum cleave_status gather_chunks(const struct cleave_trace *trace,
         const struct cleave_entry *entry = cleave_trace_at(trace, i);
         const struct cleave_event *event = &entry->as.event;
 
-        if (entry->is_order)
+        if (entry->is_order) {
+            note_item(&entry->as.order, chunks, &ordered);
             continue;
+        }
         if (event->kind == CLEAVE_SENT) {
+            const uint64_t item = chunks[event->chunk].item;
+
             chunks[event->chunk] = (struct cleave_chunk){
                 .worker = event->worker,
                 .round = rounds[event->worker]++,
@@ -52,6 +66,7 @@ static enum cleave_status gather_chunks(const struct cleave_trace *trace,
                 .send_end_s = event->time_s,
                 .return_start_s = NAN,
                 .return_end_s = NAN,
+                .item = item,
             };
             if (rounds[event->worker] > owned->schedule.rounds)
                 owned->schedule.rounds = rounds[event->worker];
@@ -181,6 +196,19 @@ static size_t bounds_for(const struct cv_load_case *load_case,
     return workers == NULL ? 0 : cv_load_bounds(&query, arena, out, out_tightest);
 }
 
+static size_t item_bounds(const struct cleave_view *view,
+                          const struct cleave_worker *workers, struct cv_arena *arena,
+                          struct cleave_bound *out, size_t *out_tightest)
+{
+    const struct cv_item_query query = { .workers = workers,
+                                         .nworkers = view->nworkers,
+                                         .port = view->port,
+                                         .sizes = view->sizes,
+                                         .nitems = view->nitems };
+
+    return workers == NULL ? 0 : cv_item_bounds(&query, arena, out, out_tightest);
+}
+
 /* The bounds for what was planned. */
 static size_t bounds_of(const struct cv_load_case *load_case,
                         const struct cv_planned *planned, struct cv_arena *arena,
@@ -193,6 +221,8 @@ static size_t bounds_of(const struct cv_load_case *load_case,
     size_t tightest = 0, nlinks, count;
     bool tighter;
 
+    if (planned->view.nitems > 0)
+        return item_bounds(&planned->view, workers, arena, out, out_tightest);
     if (workers == NULL || !load_case->load.opens)
         return bounds_for(load_case, planned, workers, arena, out, out_tightest);
     nlinks = bounds_for(load_case, planned, as_if_for_nothing(workers, n, true, arena),
@@ -217,6 +247,8 @@ static bool meets_bound(const struct cleave_schedule *schedule)
         return schedule->load >= schedule->bound.value_s * (1 - EQUAL);
     return schedule->makespan_s <= schedule->bound.value_s * (1 + EQUAL);
 }
+
+_Static_assert((int)CV_MAX_ITEM_BOUNDS <= (int)CV_MAX_BOUNDS, "room for all bounds");
 
 static enum cleave_status gather_bounds(struct owned_schedule *owned,
                                         struct cleave_error *err)

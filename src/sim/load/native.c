@@ -166,7 +166,8 @@ static enum cleave_status native_submit(void *engine, const struct cleave_order 
     native->chunks[index].units = order->units;
     native->chunks[index].number = native->numbered++;
     native->chunks[index].worker = order->worker;
-    native->chunks[index].nth = native->nth[order->worker]++;
+    native->chunks[index].nth =
+        native->run->items ? (uint32_t)order->item : native->nth[order->worker]++;
     native->chunks[index].back = false;
     native->chunks[index].piece = CLEAVE_START;
     if (native->open != NULL)

@@ -13,7 +13,8 @@ double cv_native_end_of(const struct native *native, const struct chunk *chunk,
     const struct cleave_step *steps;
 
     if (native->noisy)
-        factor = cv_noise_factor(&native->run->noise, activity, chunk->worker, chunk->nth,
+        factor = cv_noise_factor(&native->run->noise, activity,
+                                 native->run->items ? 0 : chunk->worker, chunk->nth,
                                  chunk->number);
     if (native->steady)
         return native->now_s + factor * (latency_s + work_s);

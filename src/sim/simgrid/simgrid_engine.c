@@ -147,7 +147,9 @@ static enum cleave_status grid_begin(void *engine, const struct cv_run *run,
 /* What the chunk takes beyond its modelled times. */
 static void draw_factors(struct grid *grid, struct cv_wire_message *message)
 {
-    const uint32_t worker = message->order.worker, nth = grid->nth[worker]++;
+    const bool items = grid->run->items; /* factors are theirs, whoever gets them */
+    const uint32_t worker = items ? 0 : message->order.worker;
+    const uint32_t nth = items ? (uint32_t)message->order.item : grid->nth[worker]++;
     const uint64_t number = grid->numbered++;
 
     for (int i = 0; i < 3; i++)
