@@ -32,6 +32,13 @@ struct cleave_step {
     double factor;
 };
 
+/* All steps of a worker in increasing time: 1 before the first, the last one lasts for
+ * ever. A factor of 0 is a pause: the worker is away. */
+struct cleave_profile {
+    const struct cleave_step *steps; /* NULL: constant */
+    uint32_t nsteps;
+};
+
 struct cleave_platform;
 
 /* Most workers a platform may have in all. */

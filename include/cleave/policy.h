@@ -98,6 +98,8 @@ struct cleave_order {
 /* What a policy knows. Costs are those declared; the true ones may differ. */
 struct cleave_view {
     const struct cleave_worker *workers;
+    const struct cleave_profile *profiles; /* per worker: how its speed and bandwidths
+                                              change; NULL: nobody's do               */
     uint32_t nworkers;
     enum cleave_port port;
     double units_total;  /* INFINITY for a stream that has not ended               */
@@ -250,6 +252,7 @@ struct cleave_policy {
                             are declared with next to no speed. Whoever takes one later
                             gets work: what was ordered for the place before, or what
                             is ordered when a CLEAVE_WAKE event names it             */
+    bool uses_profiles;   /* loads: its plan follows from the profiles of the view     */
     const char *one_size; /* loads: the parameter that holds the units of every chunk,
                              the last ones aside; NULL: chunks have many sizes       */
     size_t state_size;

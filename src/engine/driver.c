@@ -11,6 +11,7 @@
 #include "engine/open_check.h"
 #include "engine/reduce_check.h"
 #include "engine/return_check.h"
+#include "model/platform/profile.h"
 #include "policy/kit/orders.h"
 
 /* Sums of chunk sizes may miss the load by rounding: this much of it is forgiven. */
@@ -222,17 +223,6 @@ static enum cleave_status check_order(struct cv_driver *driver,
     return check_load_order(driver, order, err);
 }
 
-/* Whether costs change with time. */
-static bool is_changing(const struct cleave_platform *platform)
-{
-    uint32_t nsteps = 0;
-
-    for (uint32_t w = 0; platform != NULL && w < cleave_platform_nworkers(platform); w++)
-        if (cleave_platform_profile(platform, w, &nsteps) != NULL && nsteps > 0)
-            return true;
-    return false;
-}
-
 /* What the policy was told, so that it can be asked again. */
 static enum cleave_status record_told(const struct cv_driver *driver,
                                       struct cleave_trace *trace,
@@ -242,10 +232,11 @@ static enum cleave_status record_told(const struct cv_driver *driver,
     struct cleave_told told = { .settings = planned->settings,
                                 .nsettings = planned->nsettings,
                                 .view = planned->view,
-                                .changing = is_changing(driver->run.platform) };
+                                .changing = cv_is_changing(driver->run.platform) };
 
     if (trace == NULL || planned->given)
         return CLEAVE_OK;
+    told.view.profiles = NULL;    /* `changing` is all that is written down of them */
     if (told.view.lifespan_s > 0) /* how much that is, the plan says */
         told.view.units_total = told.view.units_left = 0;
     return cleave_trace_describe(trace, &(struct cleave_trace_facts){ .told = &told },

@@ -4,6 +4,7 @@
 
 #include "engine/driver.h"
 #include "model/platform/equal_workers.h"
+#include "model/platform/profile.h"
 #include "model/reduce/reduce_costs.h"
 
 /* Policies for items get items, and no others do. */
@@ -137,10 +138,15 @@ cv_planned_init(struct cv_planned *planned, const struct cleave_policy *policy,
                 const struct cv_forecast *forecast, struct cleave_error *err)
 {
     const struct cleave_view view = load_view(platform, declared, load);
-    enum cleave_status status;
+    enum cleave_status status = CLEAVE_OK;
+    bool enough;
 
     begin(planned, policy, &view);
-    status = check_inputs(policy, platform, &planned->view, forecast, err);
+    planned->view.profiles = cv_profiles(platform, &planned->arena, &enough);
+    if (!enough)
+        status = cv_fail_memory(err, "the profiles of workers");
+    if (status == CLEAVE_OK)
+        status = check_inputs(policy, platform, &planned->view, forecast, err);
     if (status == CLEAVE_OK)
         status = make_plan(planned, settings, nsettings, forecast, err);
     if (status == CLEAVE_OK && load->lifespan_s > 0)

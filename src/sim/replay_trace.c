@@ -46,6 +46,11 @@ static enum cleave_status find_policy(const struct cleave_trace *trace,
                        "policy '%s' had forecasts for workers that change with time, "
                        "which the trace does not hold",
                        again->policy->name);
+    if (facts->told->changing && again->policy->uses_profiles)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "policy '%s' planned for workers that change with time, whose "
+                       "profiles the trace does not hold",
+                       again->policy->name);
     return CLEAVE_OK;
 }
 

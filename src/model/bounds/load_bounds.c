@@ -15,6 +15,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "model/bounds/varied_bounds.h"
+#include "model/platform/profile.h"
 #include "model/returns/returns_bounds.h"
 
 enum { MOST_STEPS = 200 };
@@ -191,8 +193,8 @@ static size_t add_one_round(const struct cv_bound_query *query, struct cv_arena 
     return count;
 }
 
-size_t cv_load_bounds(const struct cv_bound_query *query, struct cv_arena *scratch,
-                      struct cleave_bound out[CV_MAX_BOUNDS], size_t *out_tightest)
+static size_t steady_bounds(const struct cv_bound_query *query, struct cv_arena *scratch,
+                            struct cleave_bound out[CV_MAX_BOUNDS], size_t *out_tightest)
 {
     const bool lives = query->lifespan_s > 0;
     double guess = lives ? query->lifespan_s : query->load;
@@ -227,5 +229,45 @@ size_t cv_load_bounds(const struct cv_bound_query *query, struct cv_arena *scrat
                              : out[i].value_s > out[tightest].value_s))
             tightest = i;
     *out_tightest = tightest;
+    return count;
+}
+
+/* The workers as fast as their profiles ever make them. */
+static const struct cleave_worker *at_their_best(const struct cv_bound_query *query,
+                                                 struct cv_arena *scratch)
+{
+    struct cleave_worker *fastest = cv_array(scratch, query->nworkers, sizeof *fastest);
+
+    for (uint32_t w = 0; fastest != NULL && w < query->nworkers; w++) {
+        const struct cleave_profile *profile = &query->profiles[w];
+        const double most = fmax(1e-9, cv_profile_most(profile->steps, profile->nsteps));
+
+        fastest[w] = query->workers[w];
+        fastest[w].speed_ups *= most;
+        fastest[w].bandwidth_ups *= most;
+        fastest[w].return_bandwidth_ups *= most;
+    }
+    return fastest;
+}
+
+size_t cv_load_bounds(const struct cv_bound_query *query, struct cv_arena *scratch,
+                      struct cleave_bound out[CV_MAX_BOUNDS], size_t *out_tightest)
+{
+    const bool lives = query->lifespan_s > 0;
+    struct cv_bound_query steady = *query;
+    size_t count, tightest = 0;
+
+    if (query->profiles == NULL)
+        return steady_bounds(query, scratch, out, out_tightest);
+    steady.workers = at_their_best(query, scratch);
+    if (steady.workers == NULL)
+        return 0;
+    count = steady_bounds(&steady, scratch, out, &tightest);
+    if (count == 0)
+        return 0;
+    out[0] = (struct cleave_bound){ "steady", out[tightest].value_s };
+    count = add(out, 1, "available", cv_varied_bound(query, scratch));
+    *out_tightest = count == 2 && (lives ? out[1].value_s < out[0].value_s
+                                         : out[1].value_s > out[0].value_s);
     return count;
 }

@@ -7,6 +7,8 @@
 /* What is asked about. */
 struct cv_bound_query {
     const struct cleave_worker *workers;
+    const struct cleave_profile
+        *profiles; /* per worker; NULL: speeds do not change     */
     uint32_t nworkers;
     enum cleave_port port;
     double load;         /* units, when there is no lifespan                        */
@@ -15,7 +17,9 @@ struct cv_bound_query {
     bool one_round;      /* only schedules with at most one chunk per worker        */
 };
 
-/* All bounds there are: those of cv_bounds, which results can only worsen, "results" (what
+/* With profiles there are two: "available", on the integrals of speeds and bandwidths, and
+ * "steady", the tightest for workers that are always as fast as they ever are. Else all
+ * bounds there are: those of cv_bounds, which results can only worsen, "results" (what
  * comes back has to pass the port) and for one round "prefix" and "convex". Bounds on the
  * time for a load, or on the units for a lifespan. As cv_bounds otherwise; *out_tightest is
  * the largest time or the fewest units. */

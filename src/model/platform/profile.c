@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: MIT */
 #include "model/platform/profile.h"
 
+#include <math.h>
+
 /* How many steps have begun at a time. */
 static uint32_t steps_begun(const struct cleave_step *steps, uint32_t nsteps,
                             double time_s)
@@ -49,4 +51,56 @@ double cv_profile_work(const struct cleave_step *steps, uint32_t nsteps, double 
         factor = steps[next++].factor;
     }
     return work_s + (end_s - now) * factor;
+}
+
+double cv_profile_back(const struct cleave_step *steps, uint32_t nsteps, double time_s)
+{
+    uint32_t next = steps_begun(steps, nsteps, time_s);
+
+    if (next == 0 || steps[next - 1].factor > 0)
+        return time_s;
+    while (next < nsteps && !(steps[next].factor > 0))
+        next++;
+    return next < nsteps ? steps[next].from_s : INFINITY;
+}
+
+double cv_profile_most(const struct cleave_step *steps, uint32_t nsteps)
+{
+    double most = nsteps > 0 && !(steps[0].from_s > 0) ? 0 : 1;
+
+    for (uint32_t i = 0; i < nsteps; i++)
+        most = fmax(most, steps[i].factor);
+    return most;
+}
+
+bool cv_is_changing(const struct cleave_platform *platform)
+{
+    uint32_t nsteps = 0;
+
+    for (uint32_t w = 0; platform != NULL && w < cleave_platform_nworkers(platform); w++)
+        if (cleave_platform_profile(platform, w, &nsteps) != NULL && nsteps > 0)
+            return true;
+    return false;
+}
+
+const struct cleave_profile *cv_profiles(const struct cleave_platform *platform,
+                                         struct cv_arena *arena, bool *out_ok)
+{
+    const uint32_t n = cleave_platform_nworkers(platform);
+    struct cleave_profile *all = NULL;
+
+    *out_ok = true;
+    for (uint32_t w = 0; w < n; w++) {
+        struct cleave_profile one = { 0 };
+
+        one.steps = cleave_platform_profile(platform, w, &one.nsteps);
+        if (one.steps == NULL || one.nsteps == 0)
+            continue;
+        if (all == NULL && (all = cv_array(arena, n, sizeof *all)) == NULL) {
+            *out_ok = false;
+            return NULL;
+        }
+        all[w] = one;
+    }
+    return all;
 }

@@ -2,9 +2,11 @@
  * SPDX-License-Identifier: MIT */
 #ifndef CV_PROFILE_H
 #define CV_PROFILE_H
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cleave/platform.h>
+#include "base/arena.h"
 
 /* When work that takes `work_s` seconds at factor 1 ends if it begins at `begin_s`.
  * The factor is 1 before the first step and the last one lasts for ever; it is
@@ -14,5 +16,17 @@ double cv_profile_end(const struct cleave_step *steps, uint32_t nsteps, double b
 /* How many seconds of work at factor 1 are done from begin_s to end_s. */
 double cv_profile_work(const struct cleave_step *steps, uint32_t nsteps, double begin_s,
                        double end_s);
+/* The first time from time_s on when the factor is above 0; INFINITY: never again. */
+double cv_profile_back(const struct cleave_step *steps, uint32_t nsteps, double time_s);
+/* The largest factor that there ever is. */
+double cv_profile_most(const struct cleave_step *steps, uint32_t nsteps);
+
+/* Whether anybody's speed changes with time; NULL: there is no platform. */
+bool cv_is_changing(const struct cleave_platform *platform);
+
+/* The profiles of all workers, NULL if nobody has one; *out_ok is false when memory is
+ * short. */
+const struct cleave_profile *cv_profiles(const struct cleave_platform *platform,
+                                         struct cv_arena *arena, bool *out_ok);
 
 #endif

@@ -13,6 +13,8 @@ const struct cleave_policy *cv_best_planner(const struct cleave_view *view,
     if (view->port == CLEAVE_PORT_MULTI) {
         planner = &cleave_policy_links;
         why = "costs are exact and the links share no port";
+    } else if (view->profiles != NULL) {
+        why = "costs are exact and change with time";
     } else if (cv_workers_equal(view->workers, view->nworkers, view->result_ratio > 0,
                                 NULL, NULL)) {
         planner = &cleave_policy_xmi_k;

@@ -12,11 +12,14 @@
  * up: so they are counted from the first chunk if the link is the bottleneck (B < S) and
  * from the last one if it is not. Worker i does U_i(T) = max_K U_K(T) units by T, and the
  * makespan is the least T for which all of them do the load. Bisection on T: about 60
- * passes over the workers, each over the numbers of chunks worth trying. */
+ * passes over the workers, each over the numbers of chunks worth trying.
+ *
+ * Where speeds change with time (profiles), the plan is that of varied_plan.c. */
 #include <math.h>
 #include <string.h>
 
 #include "policy/kit/setup.h"
+#include "policy/static/varied_plan.h"
 
 struct links {
     struct cv_static fixed;
@@ -177,6 +180,9 @@ static enum cleave_status links_plan(void *state, const struct cleave_view *view
                              .max_chunks = links->max_chunks };
 
     CV_TRY(make_plan(&search, view->units_total, setup, &links->fixed.plan, err));
+    if (view->profiles != NULL)
+        CV_TRY(cv_varied_plan(view, false, &links->fixed.plan, setup->arena,
+                              &links->fixed.plan, &(double){ 0 }, err));
     return cv_static_index(&links->fixed, view, setup, err);
 }
 
@@ -191,6 +197,7 @@ const struct cleave_policy cleave_policy_links = {
     .summary = "every link on its own, ending together: the best for a multi-port master",
     .reference = "cleave",
     .needs = CLEAVE_NEEDS_MULTI_PORT,
+    .uses_profiles = true,
     .state_size = sizeof(struct links),
     .params = links_params,
     .plan = links_plan,

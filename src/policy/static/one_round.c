@@ -10,6 +10,7 @@
  * negative cannot help: its latencies alone end too late. The one with the smallest chunk
  * leaves and the sizes are computed again. O(workers) for each that leaves; on large
  * platforms a sixteenth of them may leave together, which is O(workers log workers).
+ * Where speeds change with time (profiles), the plan is that of varied_plan.c.
  *
  * O. Beaumont, A. Legrand and Y. Robert, Optimal algorithms for scheduling divisible
  * workloads on heterogeneous systems, 2002, for the order. */
@@ -19,6 +20,7 @@
 
 #include "policy/kit/bandwidth_order.h"
 #include "policy/kit/setup.h"
+#include "policy/static/varied_plan.h"
 
 /* From here on several workers may leave together. */
 enum { LARGE = 1024, SHARE = 16 };
@@ -167,6 +169,9 @@ static enum cleave_status one_round_plan(void *state, const struct cleave_view *
         return cv_fail_memory(err, "the plan");
     CV_TRY(cv_one_round_plan(view->workers, view->nworkers, view->units_total,
                              setup->arena, &plan, err));
+    if (view->profiles != NULL)
+        CV_TRY(cv_varied_plan(view, true, &plan.plan, setup->arena, &plan.plan,
+                              &plan.makespan_s, err));
     for (size_t k = 0; k < plan.plan.nchunks; k++)
         served[plan.plan.worker[k]] = true;
     for (uint32_t i = 0; i < view->nworkers; i++)
@@ -183,6 +188,7 @@ const struct cleave_policy cleave_policy_one_round = {
     .name = "one-round",
     .summary = "one chunk per worker, fastest link first, all ending together",
     .reference = "Beaumont, Legrand and Robert 2002",
+    .uses_profiles = true,
     .state_size = sizeof(struct one_round),
     .plan = one_round_plan,
     .decide = cv_static_decide,

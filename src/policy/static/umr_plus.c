@@ -7,6 +7,9 @@
  * K for an n. The best one is then changed chunk by chunk (order_search.c). The plans of
  * `umr` and `one-round` are candidates too, so the result is never worse.
  *
+ * Where speeds change with time (profiles), that plan is one candidate, and those of
+ * varied_plan.c are the others.
+ *
  * Cost: the passes, O(n K) in all or on large platforms those of a few dozen n; then as
  * many steps as `effort` says, about 4 ns each. No optimum is promised: with 2 or 3
  * workers against all orders of few chunks it is found nearly always. */
@@ -20,6 +23,7 @@
 #include "policy/static/order_search.h"
 #include "policy/kit/setup.h"
 #include "policy/static/umr.h"
+#include "policy/static/varied_plan.h"
 
 /* Up to EXHAUSTIVE workers every n is a start; above, GRID of them and halved steps. */
 enum { EXHAUSTIVE = 128, GRID = 16, LEAST_PLACES = 16, UMR_ROUNDS = 60 };
@@ -197,6 +201,9 @@ static enum cleave_status umr_plus_plan(void *state, const struct cleave_view *v
         return cv_fail_memory(err, "the plan");
     CV_TRY(cv_umr_plus_plan(view->workers, view->nworkers, view->units_total, max_chunks,
                             effort, setup->arena, &found, err));
+    if (view->profiles != NULL)
+        CV_TRY(cv_varied_plan(view, false, &found.plan, setup->arena, &found.plan,
+                              &found.makespan_s, err));
     for (size_t k = 0; k < found.plan.nchunks; k++)
         served[found.plan.worker[k]] = true;
     for (uint32_t i = 0; i < view->nworkers; i++)
@@ -225,6 +232,7 @@ const struct cleave_policy cleave_policy_umr_plus = {
     .name = "umr-plus",
     .summary = "the best send order found for unequal workers, sizes without gaps",
     .reference = "cleave; starts from the rounds of Yang and Casanova",
+    .uses_profiles = true,
     .state_size = sizeof(struct umr_plus),
     .params = umr_plus_params,
     .plan = umr_plus_plan,

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "model/platform/profile.h"
 #include "policy/compound/registry.h"
 #include "sim/load/forecast.h"
 #include "sim/load/native.h"
@@ -274,7 +275,9 @@ enum cleave_status cv_load_case_plan(const struct cv_load_case *load_case,
     const double lifespan_s = load_case->load.lifespan_s;
     struct cv_load load = load_case->load;
 
-    if (lifespan_s > 0 && load_case->policy->work == NULL) {
+    /* Those who know how much they do by then know it for speeds that do not change. */
+    if (lifespan_s > 0 &&
+        (load_case->policy->work == NULL || cv_is_changing(load_case->platform))) {
         load.lifespan_s = 0;
         CV_TRY(find_units(load_case, job, &load.units, err));
         if (!(load.units > 0))

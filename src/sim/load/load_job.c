@@ -127,36 +127,6 @@ static enum cleave_status gather_left_out(struct owned_schedule *owned,
     return CLEAVE_OK;
 }
 
-/* The workers as fast as their profiles ever make them: what no schedule can beat then. NULL
- * when memory is short. */
-static const struct cleave_worker *at_their_best(const struct cleave_platform *platform,
-                                                 const struct cleave_view *view,
-                                                 struct cv_arena *arena)
-{
-    struct cleave_worker *fastest = NULL;
-
-    for (uint32_t w = 0; w < view->nworkers; w++) {
-        uint32_t nsteps;
-        const struct cleave_step *steps = cleave_platform_profile(platform, w, &nsteps);
-        double most = 1;
-
-        for (uint32_t i = 0; i < nsteps; i++)
-            most = fmax(most, steps[i].factor);
-        if (most <= 1)
-            continue;
-        if (fastest == NULL) {
-            fastest = cv_array(arena, view->nworkers, sizeof *fastest);
-            if (fastest == NULL)
-                return NULL;
-            memcpy(fastest, view->workers, view->nworkers * sizeof *fastest);
-        }
-        fastest[w].speed_ups *= most;
-        fastest[w].bandwidth_ups *= most;
-        fastest[w].return_bandwidth_ups *= most;
-    }
-    return fastest != NULL ? fastest : view->workers;
-}
-
 /* A command may start up while its input is on its way, and read what has come: then either
  * starts or links cost nothing. NULL when memory is short. */
 static const struct cleave_worker *as_if_for_nothing(const struct cleave_worker *workers,
@@ -185,6 +155,7 @@ static size_t bounds_for(const struct cv_load_case *load_case,
     const struct cleave_view *view = &planned->view;
     const struct cv_bound_query query = {
         .workers = workers,
+        .profiles = view->profiles,
         .nworkers = view->nworkers,
         .port = view->port,
         .load = cv_load_case_units(load_case, planned),
@@ -194,6 +165,36 @@ static size_t bounds_for(const struct cv_load_case *load_case,
     };
 
     return workers == NULL ? 0 : cv_load_bounds(&query, arena, out, out_tightest);
+}
+
+/* The workers as fast as their profiles ever make them: what no schedule of items
+ * can beat then. NULL when memory is short. */
+static const struct cleave_worker *at_their_best(const struct cleave_platform *platform,
+                                                 const struct cleave_view *view,
+                                                 struct cv_arena *arena)
+{
+    struct cleave_worker *fastest = NULL;
+
+    for (uint32_t w = 0; w < view->nworkers; w++) {
+        uint32_t nsteps;
+        const struct cleave_step *steps = cleave_platform_profile(platform, w, &nsteps);
+        double most = 1;
+
+        for (uint32_t i = 0; i < nsteps; i++)
+            most = fmax(most, steps[i].factor);
+        if (most <= 1)
+            continue;
+        if (fastest == NULL) {
+            fastest = cv_array(arena, view->nworkers, sizeof *fastest);
+            if (fastest == NULL)
+                return NULL;
+            memcpy(fastest, view->workers, view->nworkers * sizeof *fastest);
+        }
+        fastest[w].speed_ups *= most;
+        fastest[w].bandwidth_ups *= most;
+        fastest[w].return_bandwidth_ups *= most;
+    }
+    return fastest != NULL ? fastest : view->workers;
 }
 
 static size_t item_bounds(const struct cleave_view *view,
@@ -215,15 +216,16 @@ static size_t bounds_of(const struct cv_load_case *load_case,
                         struct cleave_bound *out, size_t *out_tightest)
 {
     const uint32_t n = planned->view.nworkers;
-    const struct cleave_worker *workers =
-        at_their_best(load_case->platform, &planned->view, arena);
+    const struct cleave_worker *workers = planned->view.workers;
     struct cleave_bound links[CV_MAX_BOUNDS];
     size_t tightest = 0, nlinks, count;
     bool tighter;
 
     if (planned->view.nitems > 0)
-        return item_bounds(&planned->view, workers, arena, out, out_tightest);
-    if (workers == NULL || !load_case->load.opens)
+        return item_bounds(&planned->view,
+                           at_their_best(load_case->platform, &planned->view, arena),
+                           arena, out, out_tightest);
+    if (!load_case->load.opens)
         return bounds_for(load_case, planned, workers, arena, out, out_tightest);
     nlinks = bounds_for(load_case, planned, as_if_for_nothing(workers, n, true, arena),
                         arena, links, &tightest);

@@ -1,0 +1,355 @@
+/* varied_plan.c -- plans for workers whose speed changes, or who are away for a while.
+ * SPDX-License-Identifier: MIT
+ *
+ * For an end T, chunks are handed out from the beginning: the next one goes to whoever runs
+ * dry first (or is back first), and computes for first * growth^k seconds, its k-th; when
+ * little would be left until T it is as large as ends at T exactly. Sending and computing
+ * take what the integrals of the profiles say. So all end together, and the units U(T) that
+ * this does by T say how early T can be: bisection. Rounds that grow are those of umr; how
+ * they begin and grow (`first`, `growth`) is tried on a grid, from many small chunks to one
+ * for each worker. O(chunks log workers) for each T; some hundred of them: 5 ms for 10
+ * workers. No optimum is promised. Results that come back are not planned for. */
+#include "policy/static/varied_plan.h"
+
+#include <math.h>
+
+#include "base/fail.h"
+#include "model/platform/profile.h"
+
+enum { HALVINGS = 9, MOST_STEPS = 60, MOST_SOLVES = 60, MOST_EACH = 24, LARGE = 200 };
+
+static const double growths[] = { 1, 1.25, 1.6, 2.2, 4 };
+/* A chunk that would leave less than this part of its own time until the end is the last. */
+static const double REST = 0.5;
+/* A better T must be so much better, and T is found so well. */
+static const double GAIN = 1e-6, CLOSE = 1e-13;
+/* So much of the load is all of it, rounding aside. */
+static const double ENOUGH = 1 - 1e-12;
+
+/* How chunks begin and grow. */
+struct shape {
+    double first_s, growth;
+};
+
+struct fill {
+    const struct cleave_view *view;
+    double *ready, *port, *next_s, *need; /* per worker                             */
+    uint32_t *heap, nheap;                /* who may be given more, by need         */
+    struct cv_plan plan;                  /* room for so many chunks as it says     */
+    size_t room;
+    bool one_round;
+};
+
+static double send_end(const struct cleave_view *view, uint32_t w, double begin_s,
+                       double units)
+{
+    const struct cleave_profile *profile = &view->profiles[w];
+
+    return cv_profile_end(profile->steps, profile->nsteps,
+                          begin_s + view->workers[w].latency_s,
+                          units / view->workers[w].bandwidth_ups);
+}
+
+static double compute_end(const struct cleave_view *view, uint32_t w, double begin_s,
+                          double units)
+{
+    const struct cleave_profile *profile = &view->profiles[w];
+
+    return cv_profile_end(profile->steps, profile->nsteps,
+                          begin_s + view->workers[w].compute_latency_s,
+                          units / view->workers[w].speed_ups);
+}
+
+/* Units that a worker computes from begin_s, its start-up included, to end_s. */
+static double units_between(const struct cleave_view *view, uint32_t w, double begin_s,
+                            double end_s)
+{
+    const struct cleave_profile *profile = &view->profiles[w];
+    const double from_s = begin_s + view->workers[w].compute_latency_s;
+
+    return from_s < end_s
+               ? view->workers[w].speed_ups *
+                     cv_profile_work(profile->steps, profile->nsteps, from_s, end_s)
+               : 0;
+}
+
+double cv_varied_makespan(const struct cleave_view *view, const struct cv_plan *plan,
+                          double *ready, double *port)
+{
+    const bool multi = view->port == CLEAVE_PORT_MULTI;
+    double end_s = 0;
+
+    for (uint32_t w = 0; w < view->nworkers; w++)
+        ready[w] = port[w] = 0;
+    for (size_t k = 0; k < plan->nchunks; k++) {
+        const uint32_t w = plan->worker[k];
+        double *free_s = &port[multi ? w : 0];
+
+        *free_s = send_end(view, w, *free_s, plan->units[k]);
+        ready[w] = compute_end(view, w, fmax(ready[w], *free_s), plan->units[k]);
+        end_s = fmax(end_s, ready[w]);
+    }
+    return end_s;
+}
+
+/* --- who is next ------------------------------------------------------------------------ */
+
+static bool before(const struct fill *fill, uint32_t a, uint32_t b)
+{
+    const struct cleave_worker *workers = fill->view->workers;
+
+    if (fill->need[a] != fill->need[b])
+        return fill->need[a] < fill->need[b];
+    if (workers[a].bandwidth_ups != workers[b].bandwidth_ups)
+        return workers[a].bandwidth_ups > workers[b].bandwidth_ups;
+    return a < b;
+}
+
+/* Someone runs dry when all of its chunks are done, or needs nothing until it is back. */
+static void push(struct fill *fill, uint32_t w)
+{
+    const struct cleave_profile *profile = &fill->view->profiles[w];
+    uint32_t at = fill->nheap++;
+
+    fill->need[w] = cv_profile_back(profile->steps, profile->nsteps, fill->ready[w]);
+    while (at > 0 && before(fill, w, fill->heap[(at - 1) / 2])) {
+        fill->heap[at] = fill->heap[(at - 1) / 2];
+        at = (at - 1) / 2;
+    }
+    fill->heap[at] = w;
+}
+
+static uint32_t pop(struct fill *fill)
+{
+    const uint32_t first = fill->heap[0], last = fill->heap[--fill->nheap];
+    uint32_t at = 0, child;
+
+    while ((child = 2 * at + 1) < fill->nheap) {
+        if (child + 1 < fill->nheap &&
+            before(fill, fill->heap[child + 1], fill->heap[child]))
+            child++;
+        if (!before(fill, fill->heap[child], last))
+            break;
+        fill->heap[at] = fill->heap[child];
+        at = child;
+    }
+    fill->heap[at] = last;
+    return first;
+}
+
+/* --- sizes ------------------------------------------------------------------------------ */
+
+static double end_with(const struct fill *fill, uint32_t w, double port_s, double units)
+{
+    return compute_end(fill->view, w,
+                       fmax(fill->ready[w], send_end(fill->view, w, port_s, units)),
+                       units);
+}
+
+/* The most units, up to `most`, that end by T. */
+static double last_chunk(const struct fill *fill, uint32_t w, double port_s, double most,
+                         double end_s)
+{
+    double low = 0, high = most;
+
+    if (end_with(fill, w, port_s, most) <= end_s)
+        return most;
+    for (int i = 0; i < MOST_SOLVES && high - low > 1e-15 * high; i++) {
+        const double middle = low + (high - low) / 2;
+
+        if (end_with(fill, w, port_s, middle) <= end_s)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Units for the next chunk of a worker; *out_last: it is its last. */
+static double size_of(const struct fill *fill, uint32_t w, double port_s, double end_s,
+                      bool *out_last)
+{
+    const struct cleave_view *view = fill->view;
+    const struct cleave_profile *profile = &view->profiles[w];
+    const double begin_s =
+        fmax(fill->ready[w], cv_profile_back(profile->steps, profile->nsteps,
+                                             port_s + view->workers[w].latency_s));
+    const double from_s = begin_s + view->workers[w].compute_latency_s;
+    const double most = units_between(view, w, begin_s, end_s);
+    double units;
+
+    *out_last = true;
+    if (!(most > 0))
+        return 0;
+    if (!fill->one_round && from_s + (1 + REST) * fill->next_s[w] < end_s) {
+        units = units_between(view, w, begin_s, from_s + fill->next_s[w]);
+        if (units > 0 && end_with(fill, w, port_s, units) < end_s) {
+            *out_last = false;
+            return units;
+        }
+    }
+    return last_chunk(fill, w, port_s, most, end_s);
+}
+
+/* Hand out chunks so that all end by T, the load at most: units of it. */
+static double hand_out(struct fill *fill, const struct shape *shape, double end_s)
+{
+    const struct cleave_view *view = fill->view;
+    const bool multi = view->port == CLEAVE_PORT_MULTI;
+    const double load = view->units_total;
+    double left = load;
+
+    fill->plan.nchunks = fill->nheap = 0;
+    for (uint32_t w = 0; w < view->nworkers; w++)
+        fill->ready[w] = fill->port[w] = 0;
+    for (uint32_t w = 0; w < view->nworkers; w++) {
+        fill->next_s[w] = shape->first_s;
+        push(fill, w);
+    }
+    while (fill->nheap > 0 && left > 0 && fill->plan.nchunks < fill->room) {
+        const uint32_t w = pop(fill);
+        double *port = &fill->port[multi ? w : 0];
+        bool last;
+        const double units = fmin(left, size_of(fill, w, *port, end_s, &last));
+
+        if (!(units > 1e-13 * load))
+            continue;
+        *port = send_end(view, w, *port, units);
+        fill->ready[w] = compute_end(view, w, fmax(fill->ready[w], *port), units);
+        fill->next_s[w] *= shape->growth;
+        fill->plan.worker[fill->plan.nchunks] = w;
+        fill->plan.units[fill->plan.nchunks++] = units;
+        left -= units;
+        if (!last)
+            push(fill, w);
+    }
+    return load - fmax(0, left);
+}
+
+static bool does_it(struct fill *fill, const struct shape *shape, double end_s)
+{
+    return hand_out(fill, shape, end_s) >= fill->view->units_total * ENOUGH;
+}
+
+/* --- the search ------------------------------------------------------------------------- */
+
+/* A time at which some worker alone has done it, or after which nothing changes. */
+static double late_enough(const struct fill *fill)
+{
+    const struct cleave_view *view = fill->view;
+    double best_s = INFINITY, last_s = 0;
+
+    for (uint32_t w = 0; w < view->nworkers; w++)
+        best_s =
+            fmin(best_s, compute_end(view, w, send_end(view, w, 0, view->units_total),
+                                     view->units_total));
+    for (uint32_t w = 0; w < view->nworkers; w++)
+        if (view->profiles[w].nsteps > 0)
+            last_s = fmax(last_s,
+                          view->profiles[w].steps[view->profiles[w].nsteps - 1].from_s);
+    return isinf(best_s) ? last_s : best_s;
+}
+
+/* Try a shape; it is kept if all can end sooner than *end_s, which it is set to then. Below
+ * the root lines through the last two points are followed to a little above it, and the
+ * bracket halved now and then. */
+static bool try_shape(struct fill *fill, const struct shape *shape, double *end_s)
+{
+    const double load = fill->view->units_total;
+    double low = 0, low_units = 0, high = *end_s * (1 - GAIN), slope = load / high;
+
+    if (!does_it(fill, shape, high))
+        return false;
+    for (int i = 1; i < MOST_STEPS && high - low > CLOSE * high; i++) {
+        double guess = low + 1.0001 * (load - low_units) / slope, units;
+
+        if (i % 4 == 0 || !(guess > low && guess < high))
+            guess = low + (high - low) / 2;
+        units = hand_out(fill, shape, guess);
+        if (units >= load * ENOUGH) {
+            high = guess;
+            continue;
+        }
+        if (units > low_units)
+            slope = (units - low_units) / (guess - low);
+        low = guess;
+        low_units = units;
+    }
+    *end_s = high;
+    return true;
+}
+
+static struct shape best_shape(struct fill *fill, double *end_s)
+{
+    struct shape best = { *end_s, 1 };
+    const int halvings = fill->one_round                ? 0
+                         : fill->view->nworkers > LARGE ? 4
+                                                        : HALVINGS;
+    const double longest_s = *end_s;
+
+    for (int i = 0; i <= halvings; i++)
+        for (size_t g = 0; g < sizeof growths / sizeof *growths; g++) {
+            const struct shape shape = { ldexp(longest_s, -i), growths[g] };
+
+            if (i == 0 && g > 0)
+                break; /* one chunk for each */
+            if (try_shape(fill, &shape, end_s))
+                best = shape;
+        }
+    for (double factor = 1.3; factor > 1.02 && !fill->one_round; factor = sqrt(factor)) {
+        const struct shape tries[] = { { best.first_s * factor, best.growth },
+                                       { best.first_s / factor, best.growth },
+                                       { best.first_s, best.growth * factor },
+                                       { best.first_s, fmax(1, best.growth / factor) } };
+
+        for (size_t i = 0; i < sizeof tries / sizeof *tries; i++)
+            if (try_shape(fill, &tries[i], end_s))
+                best = tries[i];
+    }
+    return best;
+}
+
+static bool make_room(struct fill *fill, struct cv_arena *arena)
+{
+    const uint32_t n = fill->view->nworkers;
+
+    fill->ready = cv_array(arena, n, sizeof *fill->ready);
+    fill->port = cv_array(arena, n, sizeof *fill->port);
+    fill->next_s = cv_array(arena, n, sizeof *fill->next_s);
+    fill->need = cv_array(arena, n, sizeof *fill->need);
+    fill->heap = cv_array(arena, n, sizeof *fill->heap);
+    fill->room = 64 + (size_t)n * MOST_EACH; /* more are hardly ever worth their search */
+    return fill->ready != NULL && fill->port != NULL && fill->next_s != NULL &&
+           fill->need != NULL && fill->heap != NULL &&
+           cv_plan_init(&fill->plan, arena, fill->room);
+}
+
+enum cleave_status cv_varied_plan(const struct cleave_view *view, bool one_round,
+                                  const struct cv_plan *other, struct cv_arena *arena,
+                                  struct cv_plan *out, double *out_s,
+                                  struct cleave_error *err)
+{
+    struct fill fill = { .view = view, .one_round = one_round };
+    struct shape best;
+    double end_s, other_s = INFINITY;
+
+    if (!make_room(&fill, arena))
+        return cv_fail_memory(err, "a plan");
+    if (other != NULL)
+        other_s = cv_varied_makespan(view, other, fill.ready, fill.port);
+    end_s = late_enough(&fill) * (1 + 2 * GAIN);
+    best = best_shape(&fill, &end_s);
+    if (!does_it(&fill, &best, end_s) && isinf(other_s))
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "no plan was found for %g units while workers are there: expected "
+                       "less, or longer times",
+                       view->units_total);
+    cv_plan_settle(&fill.plan, view->units_total);
+    *out_s = cv_varied_makespan(view, &fill.plan, fill.ready, fill.port);
+    *out = fill.plan;
+    if (other_s <= *out_s) {
+        *out = *other;
+        *out_s = other_s;
+    }
+    return CLEAVE_OK;
+}

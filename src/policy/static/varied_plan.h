@@ -1,0 +1,21 @@
+/* varied_plan.h -- plans for workers whose speed changes, or who are away for a while.
+ * SPDX-License-Identifier: MIT */
+#ifndef CV_VARIED_PLAN_H
+#define CV_VARIED_PLAN_H
+#include <cleave/policy.h>
+#include "model/load/plan.h"
+
+/* When the last worker ends, on any master, results left aside: as cv_plan_makespan with
+ * the profiles of the view. `ready` has room for a double per worker, `port` as well. */
+double cv_varied_makespan(const struct cleave_view *view, const struct cv_plan *plan,
+                          double *ready, double *port);
+
+/* The best plan found for the whole load of the view, which has profiles; with
+ * `one_round` a worker has one chunk at most. `other`, if not NULL, is a plan made
+ * without profiles that the result is never worse than. *out_s is its makespan. */
+enum cleave_status cv_varied_plan(const struct cleave_view *view, bool one_round,
+                                  const struct cv_plan *other, struct cv_arena *arena,
+                                  struct cv_plan *out, double *out_s,
+                                  struct cleave_error *err);
+
+#endif
