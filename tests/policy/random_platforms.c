@@ -1,0 +1,197 @@
+/* random_platforms.c -- every policy on platforms drawn at random: it ends, no bound is beaten,
+ * and auto is at least as good as each of them.
+ * SPDX-License-Identifier: MIT
+ *
+ * Workers from alike to a thousand times as fast as others, latencies or none, links from far
+ * wider to far narrower than speeds, results or none, three ports, speeds that change and
+ * workers that are away for a while, lifespans, errors. CLEAVE_PLATFORMS=10000 tries more of
+ * them than the few hundred by default, CLEAVE_FIRST_PLATFORM=17 begins with that one. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cleave/policy.h>
+#include <cleave/run.h>
+#include "base/random.h"
+
+enum { PLATFORMS = 40 };
+
+/* What auto may be worse by, and bounds be beaten by rounding. */
+static const double AUTO = 1.001, ROUNDING = 1e-9;
+
+struct draw {
+    struct cv_random random;
+    struct cleave_platform *platform;
+    struct cleave_job job;
+    char text[16384];
+};
+
+static double between(struct cv_random *random, double low, double high)
+{
+    return low + (high - low) * cv_random_uniform(random);
+}
+
+static double scale(struct cv_random *random, double low, double high)
+{
+    return exp(between(random, log(low), log(high)));
+}
+
+static bool chance(struct cv_random *random, double of)
+{
+    return cv_random_uniform(random) < of;
+}
+
+static int put_profile(struct cv_random *random, double time_s, char *text, size_t room)
+{
+    const double from = time_s * between(random, 0, 0.6);
+
+    if (chance(random, 0.3)) /* there from then on */
+        return snprintf(text, room, ", profile: [[0, 0], [%.17g, 1]]", from);
+    return snprintf(text, room,
+                    ", profile: [[%.17g, %.17g], [%.17g, %.17g], [%.17g, %.17g]]", from,
+                    chance(random, 0.4) ? 0 : between(random, 0.1, 1),
+                    from + time_s * between(random, 0.1, 0.5), between(random, 0.3, 1.5),
+                    from + time_s * 0.8, between(random, 0.2, 1.2));
+}
+
+/* Everything follows from the number. */
+static void draw(struct draw *out, uint32_t number)
+{
+    struct cv_random *random = &out->random;
+    const char *const ports[] = { "one", "duplex", "multi" };
+    uint32_t n;
+    double speeds = 0, spread, link, start, load;
+    bool results, profiles;
+    struct cleave_error err;
+    size_t at;
+
+    cv_random_at(random, 77, number, 0, 0);
+    n = 2 + (uint32_t)(cv_random_uniform(random) * cv_random_uniform(random) * 29);
+    results = chance(random, 0.4);
+    if (results && n > 6) /* searches for orders of results take seconds beyond */
+        n = 6;
+    profiles = chance(random, 0.3);
+    spread = chance(random, 0.2) ? 1 : scale(random, 1.2, 30);
+    link = scale(random, 0.3, 50) * sqrt((double)n);
+    start = chance(random, 0.2) ? 0 : scale(random, 0.001, 3);
+    load = scale(random, 5, 500) * n;
+    at = (size_t)snprintf(out->text, sizeof out->text, "port: %s\nworkers:\n",
+                          ports[(int)(3 * cv_random_uniform(random))]);
+    for (uint32_t w = 0; w < n; w++) {
+        const double speed = scale(random, 1, spread);
+
+        speeds += speed;
+        at += (size_t)snprintf(
+            out->text + at, sizeof out->text - at,
+            "  - { name: w%u, speed: %.17g, compute_latency: %.17g, bandwidth: %.17g, "
+            "latency: %.17g, return_bandwidth: %.17g, return_latency: %.17g",
+            w, speed, start * scale(random, 1, spread), link * scale(random, 1, spread),
+            start * scale(random, 0.1, 1), link * scale(random, 0.5, spread + 0.5),
+            start * scale(random, 0.1, 1));
+        if (profiles && chance(random, 0.7))
+            at += (size_t)put_profile(random, load / speeds * (w + 1) / n, out->text + at,
+                                      sizeof out->text - at);
+        at += (size_t)snprintf(out->text + at, sizeof out->text - at, " }\n");
+    }
+    if (cleave_platform_parse("drawn", out->text, at, &out->platform, &err) != CLEAVE_OK)
+        fail_msg("%s: %s", err.field, err.text);
+    out->job =
+        (struct cleave_job){ .platform = out->platform, .load = load, .seed = number };
+    if (results)
+        out->job.result_ratio = scale(random, 0.05, 3);
+    if (chance(random, 0.1)) {
+        out->job.lifespan_s = load / speeds * between(random, 1, 3) + 5 * start;
+        out->job.load = 0;
+    }
+}
+
+/* Time for the load, or what is left of the bound in a lifespan: less is better. INFINITY
+ * when the policy does not take it. */
+static double judge(const struct draw *drawn, const char *policy, uint32_t number)
+{
+    struct cleave_job job = drawn->job;
+    struct cleave_schedule *schedule = NULL;
+    struct cleave_error err;
+    enum cleave_status status;
+    double value;
+
+    job.policy = policy;
+    status = cleave_plan_load(&job, &schedule, &err);
+    if (status == CLEAVE_EINPUT)
+        return INFINITY;
+    if (status != CLEAVE_OK)
+        fail_msg("platform %u, %s: %s\n%s", number, policy, err.text, drawn->text);
+    if (job.lifespan_s > 0) {
+        if (schedule->load > schedule->bound.value_s * (1 + 1e-6))
+            fail_msg(
+                "platform %u, %s: %.17g units by %g s, more than the bound %.17g\n%s",
+                number, policy, schedule->load, job.lifespan_s, schedule->bound.value_s,
+                drawn->text);
+        value = 1 / schedule->load;
+    } else {
+        if (schedule->makespan_s < schedule->bound.value_s * (1 - ROUNDING))
+            fail_msg("platform %u, %s: %.17g s, less than the bound '%s' %.17g\n%s",
+                     number, policy, schedule->makespan_s, schedule->bound.name,
+                     schedule->bound.value_s, drawn->text);
+        value = schedule->makespan_s;
+    }
+    cleave_schedule_free(schedule);
+    return value;
+}
+
+static void one_platform(uint32_t number)
+{
+    struct draw drawn;
+    double automatic;
+
+    draw(&drawn, number);
+    automatic = judge(&drawn, "auto", number);
+    for (size_t p = 0; p < cleave_policy_count(); p++) {
+        const struct cleave_policy *policy = cleave_policy_at(p);
+        double other;
+
+        /* auto, and who would try the same as auto does */
+        if (policy->task != CLEAVE_TASK_LOAD ||
+            (policy->needs & CLEAVE_NEEDS_FORECAST) != 0 ||
+            (policy->orders_returns && policy->one_round && drawn.job.result_ratio == 0))
+            continue;
+        other = judge(&drawn, policy->name, number);
+        if (automatic > other * AUTO)
+            fail_msg("platform %u: auto %.9g, %s %.9g: %.3g %% better (load %.17g, "
+                     "lifespan %g, ratio %.17g)\n%s",
+                     number, automatic, policy->name, other,
+                     100 * (automatic / other - 1), drawn.job.load, drawn.job.lifespan_s,
+                     drawn.job.result_ratio, drawn.text);
+    }
+    cleave_platform_free(drawn.platform);
+}
+
+static uint32_t setting(const char *name, uint32_t preset)
+{
+    const char *text = getenv(name);
+
+    return text != NULL ? (uint32_t)strtoul(text, NULL, 10) : preset;
+}
+
+static void nothing_is_beaten(void **state)
+{
+    const uint32_t first = setting("CLEAVE_FIRST_PLATFORM", 0);
+    const uint32_t count = setting("CLEAVE_PLATFORMS", PLATFORMS);
+
+    (void)state;
+    for (uint32_t i = 0; i < count; i++)
+        one_platform(first + i);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(nothing_is_beaten) };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
