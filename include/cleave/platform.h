@@ -74,6 +74,8 @@ const char *cleave_platform_worker_name(const struct cleave_platform *platform,
 /* Steps of worker `index` in increasing time, *out_n of them: borrowed, or NULL. */
 const struct cleave_step *cleave_platform_profile(const struct cleave_platform *platform,
                                                   uint32_t index, uint32_t *out_n);
+/* Units of the largest chunk that worker `index` can take; INFINITY: any. */
+double cleave_platform_memory(const struct cleave_platform *platform, uint32_t index);
 /* The name of a port rule, as platform files spell it: borrowed, static. */
 const char *cleave_port_name(enum cleave_port port);
 

@@ -100,6 +100,8 @@ struct cleave_view {
     const struct cleave_worker *workers;
     const struct cleave_profile *profiles; /* per worker: how its speed and bandwidths
                                               change; NULL: nobody's do               */
+    const double *memory; /* per worker: units of the largest chunk it takes, INFINITY:
+                             any; NULL: any for all. A larger one is refused         */
     uint32_t nworkers;
     enum cleave_port port;
     double units_total;  /* INFINITY for a stream that has not ended               */

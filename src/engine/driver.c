@@ -175,6 +175,13 @@ static enum cleave_status check_load_order(struct cv_driver *driver,
                        name, order->units, order->worker);
     if (driver->view.nitems > 0)
         CV_TRY(cv_item_check_order(&driver->items, name, order, err));
+    if (driver->view.memory != NULL &&
+        order->units > driver->view.memory[order->worker] * (1 + SLACK))
+        return cv_fail(
+            err, CLEAVE_EINPUT,
+            "policy '%s' sends %g units to worker %u at once, which has memory "
+            "for %g",
+            name, order->units, order->worker, driver->view.memory[order->worker]);
     if (is_about_open(driver, order))
         CV_TRY(check_open_order(driver, order, err));
     if (order->kind == CLEAVE_EXTEND)

@@ -105,6 +105,30 @@ static void begin(struct cv_planned *planned, const struct cleave_policy *policy
     planned->view = *view;
 }
 
+/* What each worker can take at most, if anybody has a limit. */
+static enum cleave_status tell_memory(struct cv_planned *planned,
+                                      const struct cleave_platform *platform,
+                                      struct cleave_error *err)
+{
+    const uint32_t n = cleave_platform_nworkers(platform);
+    double *memory = NULL;
+
+    for (uint32_t w = 0; w < n; w++) {
+        if (memory == NULL && isinf(cleave_platform_memory(platform, w)))
+            continue;
+        if (memory == NULL) {
+            memory = cv_array(&planned->arena, n, sizeof *memory);
+            if (memory == NULL)
+                return cv_fail_memory(err, "what workers can take");
+            for (uint32_t before = 0; before < w; before++)
+                memory[before] = INFINITY;
+        }
+        memory[w] = cleave_platform_memory(platform, w);
+    }
+    planned->view.memory = memory;
+    return CLEAVE_OK;
+}
+
 static struct cleave_view load_view(const struct cleave_platform *platform,
                                     const struct cleave_worker *declared,
                                     const struct cv_load *load)
@@ -145,6 +169,8 @@ cv_planned_init(struct cv_planned *planned, const struct cleave_policy *policy,
     planned->view.profiles = cv_profiles(platform, &planned->arena, &enough);
     if (!enough)
         status = cv_fail_memory(err, "the profiles of workers");
+    if (status == CLEAVE_OK)
+        status = tell_memory(planned, platform, err);
     if (status == CLEAVE_OK)
         status = check_inputs(policy, platform, &planned->view, forecast, err);
     if (status == CLEAVE_OK)

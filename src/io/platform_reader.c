@@ -27,6 +27,7 @@ struct draft {
     struct cv_group group;
     unsigned line, column;             /* of its name                        */
     unsigned count_line, count_column; /* of its count, 0 if there was none  */
+    double from_s, until_s;            /* when it is there                   */
 };
 
 struct reader {
@@ -39,7 +40,7 @@ struct reader {
     uint64_t total; /* workers so far */
 };
 
-enum field_kind { NAME, TEXT, COUNT, SLOTS, PROFILE };
+enum field_kind { NAME, TEXT, COUNT, SLOTS, PROFILE, TIME, UNITS };
 
 /* What a worker has besides its costs, which model/platform/worker_fields.h lists. */
 struct field {
@@ -55,6 +56,9 @@ static const struct field before[] = {
 };
 static const struct field behind[] = {
     { "profile", PROFILE, false, 0 },
+    { "from", TIME, false, offsetof(struct draft, from_s) },
+    { "until", TIME, false, offsetof(struct draft, until_s) },
+    { "memory", UNITS, false, offsetof(struct draft, group.memory) },
     { "ssh", TEXT, false, offsetof(struct draft, group.ssh) },
     { "slots", SLOTS, false, offsetof(struct draft, group.slots) },
     { "command", TEXT, false, offsetof(struct draft, group.command) },
@@ -126,6 +130,10 @@ static enum cleave_status take_field(struct reader *reader, const struct field *
     case PROFILE:
         return cv_read_profile(&reader->in, token, &draft->group.steps,
                                &draft->group.nsteps);
+    case TIME:
+        return cv_read_ranged(&reader->in, token, CV_SECONDS, false, target);
+    case UNITS:
+        return cv_read_ranged(&reader->in, token, CV_UNITS, true, target);
     }
     return CLEAVE_OK;
 }
@@ -210,6 +218,48 @@ static void fill_in(struct draft *draft, const unsigned seen[NFIELDS])
     }
 }
 
+static size_t index_of(const char *name)
+{
+    size_t i = 0;
+
+    while (strcmp(field_name(NULL, i), name) != 0)
+        i++;
+    return i;
+}
+
+/* `from` and `until` are short for a profile: away before, and away for good after. */
+static enum cleave_status fill_times(struct reader *reader, const struct cv_token *token,
+                                     struct draft *draft, const unsigned seen[NFIELDS])
+{
+    const bool from = seen[index_of("from")] != 0 && draft->from_s > 0,
+               until = seen[index_of("until")] != 0;
+    struct cv_place place = cv_read_place(&reader->in, token);
+    struct cleave_step *steps;
+    uint32_t n = 0;
+
+    if (seen[index_of("profile")] != 0 && (seen[index_of("from")] != 0 || until))
+        return cv_fail_at(reader->in.err, &place,
+                          "expected a profile, or from and until, got both");
+    if (until && !(draft->until_s > draft->from_s))
+        return cv_fail_at(reader->in.err, &place,
+                          "expected until to be after %s, got %g s",
+                          from ? "from" : "the beginning", draft->until_s);
+    if (!from && !until)
+        return CLEAVE_OK;
+    steps = cv_array(&reader->in.arena, 3, sizeof *steps);
+    if (steps == NULL)
+        return cv_fail_memory(reader->in.err, "a profile");
+    if (from) {
+        steps[n++] = (struct cleave_step){ 0, 0 };
+        steps[n++] = (struct cleave_step){ draft->from_s, 1 };
+    }
+    if (until)
+        steps[n++] = (struct cleave_step){ draft->until_s, 0 };
+    draft->group.steps = steps;
+    draft->group.nsteps = n;
+    return CLEAVE_OK;
+}
+
 /* One entry of the list; reader->in.field is its path. */
 static enum cleave_status take_worker(struct reader *reader, const struct cv_token *token)
 {
@@ -245,6 +295,7 @@ static enum cleave_status take_worker(struct reader *reader, const struct cv_tok
                               field_name(NULL, i));
         }
     fill_in(&draft, seen);
+    CV_TRY(fill_times(reader, token, &draft, seen));
     return keep_worker(reader, token, &draft);
 }
 

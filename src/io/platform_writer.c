@@ -75,6 +75,13 @@ static void write_steps(const struct cv_group *group, FILE *file)
 {
     char from[CV_NUMBER_SIZE], factor[CV_NUMBER_SIZE];
 
+    /* Only `until` makes somebody go for good. */
+    if (!(group->steps[group->nsteps - 1].factor > 0)) {
+        if (group->nsteps > 1)
+            write_number("from", group->steps[1].from_s, file);
+        write_number("until", group->steps[group->nsteps - 1].from_s, file);
+        return;
+    }
     fputs("    profile: [", file);
     for (uint32_t i = 0; i < group->nsteps; i++)
         fprintf(file, "%s[%s, %s]", i > 0 ? ", " : "",
@@ -101,6 +108,8 @@ static void write_worker(const char *name, const struct cleave_worker *worker,
         return;
     if (group->nsteps > 0)
         write_steps(group, file);
+    if (group->memory > 0)
+        write_number("memory", group->memory, file);
     if (group->ssh != NULL)
         write_text("    ssh", group->ssh, file);
     if (group->slots > 0)

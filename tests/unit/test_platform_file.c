@@ -368,6 +368,7 @@ static void written_text_is_as_expected(void **state)
     static const char text[] =
         "workers: [{name: new, count: 2, speed: 3.5, bandwidth: 8e1, "
         "return_latency: 1ms, profile: [[0, 1], [60, 0.4]]},"
+        "{name: gone, speed: 1, bandwidth: 1, from: 2, until: 9, memory: 3k},"
         "{name: 'no', speed: 1, bandwidth: 1, ssh: 'a \"b\" \\'}]";
     static const char expected[] = "# two\n"
                                    "#\n"
@@ -382,6 +383,14 @@ static void written_text_is_as_expected(void **state)
                                    "    latency: 0\n"
                                    "    return_latency: 0.001\n"
                                    "    profile: [[0, 1], [60, 0.4]]\n"
+                                   "  - name: gone\n"
+                                   "    speed: 1\n"
+                                   "    compute_latency: 0\n"
+                                   "    bandwidth: 1\n"
+                                   "    latency: 0\n"
+                                   "    from: 2\n"
+                                   "    until: 9\n"
+                                   "    memory: 3000\n"
                                    "  - name: \"no\"\n"
                                    "    speed: 1\n"
                                    "    compute_latency: 0\n"

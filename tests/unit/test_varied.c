@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <cleave/policy.h>
 #include <cleave/run.h>
 #include "model/platform/profile.h"
 
@@ -73,6 +74,79 @@ static void factors_are_integrated(void **state)
           40, 0, "auto", 30, 30);
 }
 
+/* `from` and `until` are short for profiles. Who goes for good is given nothing that it could not
+ * end before; a policy that does not know that is told so, and a load that is too large, too. */
+static void who_leaves_is_given_what_ends_before(void **state)
+{
+    static const char text[] = "workers:\n"
+                               "  - { name: a, speed: 1, bandwidth: 1e9, until: 40 }\n"
+                               "  - { name: b, speed: 1, bandwidth: 1e9, from: 10 }\n";
+    static const char both[] =
+        "workers:\n"
+        "  - { name: a, speed: 1, bandwidth: 1e9, until: 40 }\n"
+        "  - { name: b, speed: 1, bandwidth: 1e9, from: 10, until: 30 }\n";
+    struct cleave_job job = { .load = 100, .policy = "self" };
+    struct cleave_schedule *schedule = NULL;
+    struct cleave_platform *platform;
+    struct cleave_error err;
+
+    (void)state;
+    check(text, 100, 0, "auto", 70, 70);
+    check(text, 70, 0, "one-round", 40, 40);
+    check(both, 59, 0, "auto", 39, 39);
+    job.platform = platform = parse(text);
+    assert_int_equal(cleave_plan_load(&job, &schedule, &err), CLEAVE_EINPUT);
+    assert_non_null(strstr(err.text, "worker 'a' is away for good"));
+    cleave_platform_free(platform);
+    job = (struct cleave_job){ .load = 61 };
+    job.platform = platform = parse(both);
+    assert_int_equal(cleave_plan_load(&job, &schedule, &err), CLEAVE_EINPUT);
+    assert_non_null(strstr(err.text, "no plan was found for 61 units"));
+    cleave_platform_free(platform);
+}
+
+/* Nobody is sent a chunk that it has no memory for, by whatever policy; who cannot keep to
+ * that is refused. */
+static void memory_limits_chunks(void **state)
+{
+    static const char text[] =
+        "workers:\n"
+        "  - { name: a, speed: 1, bandwidth: 10, latency: 0.1, memory: 7 }\n"
+        "  - { name: b, speed: 2, bandwidth: 20, compute_latency: 0.2 }\n"
+        "  - { name: c, speed: 2, bandwidth: 20, memory: 11, from: 3 }\n";
+    struct cleave_platform *platform = parse(text);
+    unsigned planned = 0, cut = 0;
+
+    (void)state;
+    for (size_t p = 0; p < cleave_policy_count(); p++) {
+        const struct cleave_policy *policy = cleave_policy_at(p);
+        const struct cleave_job job = { .platform = platform,
+                                        .load = 100,
+                                        .policy = policy->name };
+        struct cleave_schedule *schedule;
+        struct cleave_error err;
+
+        if (policy->task != CLEAVE_TASK_LOAD)
+            continue;
+        if (cleave_plan_load(&job, &schedule, &err) != CLEAVE_OK) {
+            assert_int_equal(err.status, CLEAVE_EINPUT);
+            continue;
+        }
+        planned++;
+        for (size_t k = 0; k < schedule->nchunks; k++) {
+            const struct cleave_chunk *chunk = &schedule->chunks[k];
+
+            assert_true(chunk->units <=
+                        cleave_platform_memory(platform, chunk->worker) * (1 + 1e-9));
+            cut += chunk->units > 6.9 && chunk->worker == 0;
+        }
+        cleave_schedule_free(schedule);
+    }
+    assert_true(planned >= 8);
+    assert_true(cut > 0);
+    cleave_platform_free(platform);
+}
+
 static void profiles_tell_when_someone_is_back(void **state)
 {
     const struct cleave_step steps[] = { { 5, 0 }, { 7, 0 }, { 9, 0.5 }, { 20, 0 } };
@@ -93,6 +167,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(who_comes_later_is_waited_for_as_long_as_it_pays),
         cmocka_unit_test(factors_are_integrated),
+        cmocka_unit_test(who_leaves_is_given_what_ends_before),
+        cmocka_unit_test(memory_limits_chunks),
         cmocka_unit_test(profiles_tell_when_someone_is_back),
     };
 

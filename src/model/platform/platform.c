@@ -82,6 +82,16 @@ const struct cleave_step *cleave_platform_profile(const struct cleave_platform *
     return group->steps;
 }
 
+double cleave_platform_memory(const struct cleave_platform *platform, uint32_t index)
+{
+    const struct cv_group *group;
+
+    if (platform->group_of == NULL)
+        return INFINITY;
+    group = &platform->groups[platform->group_of[index]];
+    return group->memory > 0 ? group->memory : INFINITY;
+}
+
 void cleave_platform_free(struct cleave_platform *platform)
 {
     if (platform == NULL)
@@ -407,7 +417,7 @@ static enum cleave_status fill(struct cleave_platform *platform,
 {
     char *letters = platform->letters;
     uint32_t first = 0;
-    bool steps = false;
+    bool special = false;
 
     platform->groups = malloc(ngroups * sizeof *groups);
     if (platform->groups == NULL)
@@ -415,8 +425,8 @@ static enum cleave_status fill(struct cleave_platform *platform,
     platform->ngroups = ngroups;
     memcpy(platform->groups, groups, ngroups * sizeof *groups);
     for (uint32_t g = 0; g < ngroups; g++)
-        steps = steps || groups[g].nsteps > 0;
-    if (steps) {
+        special = special || groups[g].nsteps > 0 || groups[g].memory > 0;
+    if (special) {
         platform->group_of = malloc(platform->nworkers * sizeof *platform->group_of);
         if (platform->group_of == NULL)
             return cv_fail_memory(err, "a platform");

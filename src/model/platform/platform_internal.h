@@ -22,6 +22,7 @@ struct cv_group {
     uint32_t first, count;
     const struct cleave_step *steps; /* NULL: constant                        */
     uint32_t nsteps;
+    double memory;             /* units of the largest chunk that one can take; 0: any */
     uint32_t slots;            /* how to reach them in a real run: 0 or */
     const char *ssh, *command; /* NULL when the file does not say       */
 };
@@ -34,7 +35,7 @@ struct cleave_platform {
     const char **names;
     char *letters;           /* all names, one after the other                       */
     struct cv_group *groups; /* in worker order; none if made by cleave_platform_new */
-    uint32_t *group_of;      /* worker -> group; NULL when no group has steps        */
+    uint32_t *group_of;      /* worker -> group; NULL when none has steps or a memory */
     struct cv_arena arena;   /* steps and texts of the groups                        */
 };
 

@@ -139,6 +139,8 @@ void cv_pull_serve(struct cv_pull *pull, void *state, const struct cleave_view *
 
         if (units < least)
             units = least;
+        if (view->memory != NULL)
+            units = fmin(units, view->memory[worker]);
         if (units >= view->units_left)
             units = view->units_left;
         cleave_order_send(orders, worker, units);

@@ -4,7 +4,42 @@
  * arrived. On a multi-port master each worker has its own line of chunks. */
 #include "policy/kit/setup.h"
 
+#include <math.h>
+
 enum { NO_CHUNK = UINT32_MAX };
+
+/* Chunks that are too large for the memory of their worker are sent in equal parts. */
+static enum cleave_status cut_to_memory(struct cv_plan *plan,
+                                        const struct cleave_view *view,
+                                        struct cleave_setup *setup,
+                                        struct cleave_error *err)
+{
+    struct cv_plan cut;
+    double chunks = 0;
+    size_t at = 0;
+
+    for (size_t k = 0; k < plan->nchunks; k++)
+        chunks += ceil(plan->units[k] / view->memory[plan->worker[k]] * (1 - 1e-12));
+    chunks += (double)plan->nchunks; /* those without a limit count none above */
+    if (chunks > CV_MAX_CHUNKS)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "workers have so little memory that there would be %g chunks",
+                       chunks);
+    if (!cv_plan_init(&cut, setup->arena, (size_t)chunks))
+        return cv_fail_memory(err, "the parts of chunks");
+    for (size_t k = 0; k < plan->nchunks; k++) {
+        const double most = view->memory[plan->worker[k]];
+        const size_t parts = (size_t)fmax(1, ceil(plan->units[k] / most * (1 - 1e-12)));
+
+        for (size_t i = 0; i < parts; i++, at++) {
+            cut.worker[at] = plan->worker[k];
+            cut.units[at] = plan->units[k] / (double)parts;
+        }
+    }
+    cut.nchunks = at;
+    *plan = cut;
+    return CLEAVE_OK;
+}
 
 enum cleave_status cv_static_index(struct cv_static *fixed,
                                    const struct cleave_view *view,
@@ -14,6 +49,8 @@ enum cleave_status cv_static_index(struct cv_static *fixed,
     uint32_t *next_same, *first;
 
     fixed->next = 0;
+    if (view->memory != NULL)
+        CV_TRY(cut_to_memory(&fixed->plan, view, setup, err));
     if (view->port != CLEAVE_PORT_MULTI)
         return CLEAVE_OK;
     if (plan->nchunks >= NO_CHUNK)

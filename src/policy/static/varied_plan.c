@@ -23,6 +23,8 @@ static const double growths[] = { 1, 1.25, 1.6, 2.2, 4 };
 static const double REST = 0.5;
 /* A better T must be so much better, and T is found so well. */
 static const double GAIN = 1e-6, CLOSE = 1e-13;
+/* So much of what can be done before leaving is done for sure. */
+static const double SAFE = 1 - 1e-9;
 /* So much of the load is all of it, rounding aside. */
 static const double ENOUGH = 1 - 1e-12;
 
@@ -165,6 +167,12 @@ static double last_chunk(const struct fill *fill, uint32_t w, double port_s, dou
     return low;
 }
 
+/* What is not done when somebody leaves for good is never done, not even by rounding. */
+static bool leaves(const struct cleave_profile *profile)
+{
+    return profile->nsteps > 0 && !(profile->steps[profile->nsteps - 1].factor > 0);
+}
+
 /* Units for the next chunk of a worker; *out_last: it is its last. */
 static double size_of(const struct fill *fill, uint32_t w, double port_s, double end_s,
                       bool *out_last)
@@ -188,7 +196,7 @@ static double size_of(const struct fill *fill, uint32_t w, double port_s, double
             return units;
         }
     }
-    return last_chunk(fill, w, port_s, most, end_s);
+    return last_chunk(fill, w, port_s, most, end_s) * (leaves(profile) ? SAFE : 1);
 }
 
 /* Hand out chunks so that all end by T, the load at most: units of it. */
@@ -210,7 +218,12 @@ static double hand_out(struct fill *fill, const struct shape *shape, double end_
         const uint32_t w = pop(fill);
         double *port = &fill->port[multi ? w : 0];
         bool last;
-        const double units = fmin(left, size_of(fill, w, *port, end_s, &last));
+        double units = fmin(left, size_of(fill, w, *port, end_s, &last));
+
+        if (view->memory != NULL && units > view->memory[w]) {
+            units = view->memory[w];
+            last = false;
+        }
 
         if (!(units > 1e-13 * load))
             continue;

@@ -12,6 +12,7 @@
  * first, and of two that began at the same time, the one that was started first. */
 #include "sim/load/native.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/fail.h"
@@ -241,6 +242,24 @@ static enum cleave_status look_ahead(struct native *native, struct cleave_event 
     return cv_native_open_room(native, err);
 }
 
+/* Somebody has gone for good with something to do. */
+static enum cleave_status never_ends(const struct native *native,
+                                     const struct cv_pending *pending,
+                                     struct cleave_error *err)
+{
+    const uint32_t place =
+        (uint32_t)(pending->key >> KIND_BITS) & ((1u << PLACE_BITS) - 1);
+    const bool moves = (pending->key & ((1u << KIND_BITS) - 1)) == ENDS_TRANSFER;
+    const uint32_t chunk =
+        moves ? native->transfers[place].first : native->processors[place].first;
+    const uint32_t worker = chunk != NONE ? native->chunks[chunk].worker : place;
+
+    return cv_fail(err, CLEAVE_EINPUT,
+                   "worker '%s' is away for good while it is sent or computes a chunk: "
+                   "expected a policy that knows until when it is there, as umr-plus",
+                   cleave_platform_worker_name(native->platform, worker));
+}
+
 static enum cleave_status native_wait(void *engine, struct cleave_event *out,
                                       bool *out_any, struct cleave_error *err)
 {
@@ -254,6 +273,8 @@ static enum cleave_status native_wait(void *engine, struct cleave_event *out,
         return CLEAVE_OK;
     first = cv_event_heap_take(&native->heap);
     native->now_s = out->time_s = cv_pending_time(&first);
+    if (!native->steady && isinf(native->now_s))
+        return never_ends(native, &first, err);
     place = (uint32_t)(first.key >> KIND_BITS) & ((1u << PLACE_BITS) - 1);
     switch (first.key & ((1u << KIND_BITS) - 1)) {
     case ENDS_TRANSFER:

@@ -42,16 +42,24 @@ static enum cleave_status start(struct grid *grid, struct cleave_error *err)
 static enum cleave_status check_profiles(const struct grid *grid,
                                          struct cleave_error *err)
 {
-    uint32_t count;
+    const bool star = grid->source.where == NULL || grid->source.where->topology == NULL;
 
-    if (grid->source.where == NULL || grid->source.where->topology == NULL)
-        return CLEAVE_OK;
-    for (uint32_t w = 0; w < grid->n; w++)
-        if (cleave_platform_profile(grid->platform, w, &count) != NULL)
+    for (uint32_t w = 0; w < grid->n; w++) {
+        uint32_t count;
+        const struct cleave_step *steps =
+            cleave_platform_profile(grid->platform, w, &count);
+
+        if (steps != NULL && star && !(steps[count - 1].factor > 0))
+            return cv_fail(err, CLEAVE_EINPUT,
+                           "worker '%s' leaves for good (until), which SimGrid does not "
+                           "simulate: expected --engine native",
+                           cleave_platform_worker_name(grid->platform, w));
+        if (steps != NULL && !star)
             return cv_fail(err, CLEAVE_EINPUT,
                            "worker '%s' has a profile, but on a topology speeds are "
                            "those of the topology's file",
                            cleave_platform_worker_name(grid->platform, w));
+    }
     return CLEAVE_OK;
 }
 
