@@ -77,7 +77,7 @@ _cleave() {
         esac
         ;;
     'plan reduce')
-        options='--help -h --nodes --transfer --compute --costs --cluster-size --remote --policy --max-transfers --max-reducers --ordered --param --seed --length-only --explain --json --tree --no-tree --width --trace'
+        options='--help -h --nodes --transfer --compute --costs --cluster-size --remote --ready --ready-model --policy --max-transfers --max-reducers --ordered --root --param --seed --length-only --explain --json --tree --no-tree --width --trace'
         case $option in
         --nodes | -N) return ;;
         --transfer | -d) return ;;
@@ -85,10 +85,13 @@ _cleave() {
         --costs) _cleave_files -f; return ;;
         --cluster-size) return ;;
         --remote) return ;;
-        --policy) _cleave_words 'greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt'; return ;;
+        --ready) return ;;
+        --ready-model) return ;;
+        --policy) _cleave_words 'greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt ready'; return ;;
         --max-transfers) return ;;
         --max-reducers) return ;;
-        --param) _cleave_words 'max_transfers= max_reducers= ordered= buffer= cluster= prefer= overlap= speeds= ratio= spread= guard= wait='; return ;;
+        --root) return ;;
+        --param) _cleave_words 'max_transfers= max_reducers= ordered= buffer= cluster= prefer= overlap= speeds= ratio= spread= guard= wait= root='; return ;;
         --seed) return ;;
         --width) return ;;
         --trace) _cleave_files -f; return ;;
@@ -140,7 +143,7 @@ _cleave() {
         esac
         ;;
     'simulate reduce')
-        options='--help -h --nodes --transfer --compute --costs --cluster-size --remote --policy --max-transfers --max-reducers --ordered --param --runs --seed --compute-model --threads --engine --topology --worker-hosts --partial --json --width --trace'
+        options='--help -h --nodes --transfer --compute --costs --cluster-size --remote --ready --ready-model --policy --max-transfers --max-reducers --ordered --root --param --runs --seed --compute-model --threads --engine --topology --worker-hosts --partial --json --width --trace'
         case $option in
         --nodes | -N) return ;;
         --transfer | -d) return ;;
@@ -148,10 +151,13 @@ _cleave() {
         --costs) _cleave_files -f; return ;;
         --cluster-size) return ;;
         --remote) return ;;
-        --policy) _cleave_words 'greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt'; return ;;
+        --ready) return ;;
+        --ready-model) return ;;
+        --policy) _cleave_words 'greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt ready'; return ;;
         --max-transfers) return ;;
         --max-reducers) return ;;
-        --param) _cleave_words 'max_transfers= max_reducers= ordered= buffer= cluster= prefer= overlap= speeds= ratio= spread= guard= wait='; return ;;
+        --root) return ;;
+        --param) _cleave_words 'max_transfers= max_reducers= ordered= buffer= cluster= prefer= overlap= speeds= ratio= spread= guard= wait= root='; return ;;
         --runs | -n) return ;;
         --seed) return ;;
         --compute-model) _cleave_words 'fresh fixed'; return ;;
@@ -222,7 +228,7 @@ _cleave() {
         esac
         ;;
     'compare reduce')
-        options='--help -h --nodes --transfer --compute --costs --cluster-size --remote --policies --max-transfers --max-reducers --param --sweep --runs --seed --compute-model --threads --engine --topology --worker-hosts --partial --json --csv --output --force'
+        options='--help -h --nodes --transfer --compute --costs --cluster-size --remote --ready --ready-model --policies --max-transfers --max-reducers --param --sweep --runs --seed --compute-model --threads --engine --topology --worker-hosts --partial --json --csv --output --force'
         case $option in
         --nodes | -N) return ;;
         --transfer | -d) return ;;
@@ -230,10 +236,12 @@ _cleave() {
         --costs) _cleave_files -f; return ;;
         --cluster-size) return ;;
         --remote) return ;;
-        --policies) _cleave_list 'greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt'; return ;;
+        --ready) return ;;
+        --ready-model) return ;;
+        --policies) _cleave_list 'greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt ready'; return ;;
         --max-transfers) return ;;
         --max-reducers) return ;;
-        --param) _cleave_words 'max_transfers= max_reducers= ordered= buffer= cluster= prefer= overlap= speeds= ratio= spread= guard= wait='; return ;;
+        --param) _cleave_words 'max_transfers= max_reducers= ordered= buffer= cluster= prefer= overlap= speeds= ratio= spread= guard= wait= root='; return ;;
         --sweep) _cleave_words 'cv= transfer= compute= nodes='; return ;;
         --runs | -n) return ;;
         --seed) return ;;
@@ -344,7 +352,7 @@ _cleave() {
         ;;
     'policies '*)
         options='--help -h --json'
-        operands='auto one-round fifo lifo orders small-results best-orders mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt'
+        operands='auto one-round fifo lifo orders small-results best-orders mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt ready'
         case $option in
         esac
         ;;

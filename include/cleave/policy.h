@@ -30,12 +30,20 @@
 CLEAVE_BEGIN_C
 
 /* What a policy is for. In a reduction every worker holds a partial from the beginning,
- * and a worker that has sent its partial away is out. Items are a load that comes in units
- * of given sizes, each of which goes to one worker as a whole: a chunk is an item. */
+ * or from its CLEAVE_READY on, and a worker that has sent its partial away is out. Items
+ * are a load that comes in units of given sizes, each of which goes to one worker as a
+ * whole: a chunk is an item. */
 enum cleave_task {
     CLEAVE_TASK_LOAD,
     CLEAVE_TASK_REDUCE,
     CLEAVE_TASK_ITEMS,
+};
+
+/* What a node of a reduction may do before its own partial is ready. */
+enum cleave_ready_model {
+    CLEAVE_READY_ABSENT, /* nothing: it is not there                                   */
+    CLEAVE_READY_EARLY,  /* receive, but not combine                                   */
+    CLEAVE_READY_MERGE,  /* nothing, and later one thing at a time: no overlap         */
 };
 
 enum cleave_event_kind {
@@ -54,6 +62,7 @@ enum cleave_event_kind {
     CLEAVE_DRAINED,  /* the command has read all that its open chunk was given so far */
     CLEAVE_EXTENDED, /* so many units were added to the open chunk, maybe none        */
     CLEAVE_SEEN,     /* answers CLEAVE_LOOK: so many units of the chunk have been read */
+    CLEAVE_READY,    /* worker has its own partial, in a reduction with ready times     */
 };
 
 struct cleave_event {
@@ -126,6 +135,10 @@ struct cleave_view {
     const double *sizes; /* items: units of each, 0 or more, as far as is known; their sum
                             is units_total. What an item turns out to cost may differ  */
     uint64_t nitems;     /* 0: this load is not made of items                        */
+    const double *ready_s; /* reductions: when each node has its partial, which nobody
+                              does at CLEAVE_START; a policy that must not know looks
+                              at nothing but whether it is NULL: all are there       */
+    enum cleave_ready_model ready_model;
 };
 
 struct cleave_policy;
@@ -241,6 +254,8 @@ struct cleave_policy {
     unsigned needs;       /* CLEAVE_NEEDS_..., checked before `plan`                    */
     bool keeps_order;     /* reductions: combines neighbouring intervals only        */
     bool hears_arrivals;  /* reductions: is told of CLEAVE_ARRIVED                   */
+    bool hears_ready;     /* reductions: is told of CLEAVE_READY; without it, all nodes
+                            must have their partials at the start                   */
     bool one_round;       /* loads: at most one chunk per worker, whatever happens   */
     bool takes_streams;   /* loads: the load may be without a known end              */
     bool orders_returns;  /* loads: says when results come back. Those of other

@@ -5,6 +5,7 @@
  * sends its own once, after all its combinations. */
 #ifndef CLEAVE_REDUCE_H
 #define CLEAVE_REDUCE_H
+#include <cleave/policy.h>
 #include <cleave/run.h>
 
 CLEAVE_BEGIN_C
@@ -32,8 +33,13 @@ struct cleave_reduction {
     const struct cleave_costs
         *costs; /* instead of laws; borrowed                        */
     enum cleave_compute_model model;
-    uint32_t cluster;   /* with laws: nodes per cluster, in a row; 0: none  */
-    double remote;      /* factor on transfers between clusters, positive   */
+    uint32_t cluster; /* with laws: nodes per cluster, in a row; 0: none  */
+    double remote;    /* factor on transfers between clusters, positive   */
+    /* When partials become ready: a law, or known times, one per node; borrowed. Both NULL:
+     * all are there from the beginning. SimGrid knows nothing of it. */
+    const char *ready;
+    const double *ready_s;
+    enum cleave_ready_model ready_model;
     const char *policy; /* NULL: "greedy" for a plan, "tree-adapt" else     */
     const struct cleave_policy *own_policy; /* borrowed: instead of a name; NULL: none */
     const struct cleave_setting *settings;

@@ -105,6 +105,10 @@ static enum cleave_status start_policy(struct cv_driver *driver, struct cleave_e
         return cv_fail_memory(err, "the state of a policy");
     memcpy(driver->state, driver->planned->state, policy->state_size);
     driver->view = driver->planned->view;
+    if (policy->task == CLEAVE_TASK_REDUCE) {
+        driver->view.ready_s = driver->run.ready_s;
+        driver->view.ready_model = driver->run.ready_model;
+    }
     driver->done_s = NULL;
     driver->open.workers = NULL;
     driver->orders.units_left = &driver->view.units_left;
@@ -117,7 +121,7 @@ static enum cleave_status start_policy(struct cv_driver *driver, struct cleave_e
         CV_TRY(open_books(driver, err));
     if (policy->task == CLEAVE_TASK_REDUCE &&
         !cv_reduce_check_init(&driver->reduce, &driver->arena, driver->view.nworkers,
-                              policy->keeps_order))
+                              policy->keeps_order, driver->view.ready_s == NULL))
         return cv_fail_memory(err, "the state of a reduction");
     return policy->start == NULL
                ? CLEAVE_OK
@@ -244,6 +248,8 @@ static enum cleave_status record_told(const struct cv_driver *driver,
     if (trace == NULL || planned->given)
         return CLEAVE_OK;
     told.view.profiles = NULL;    /* `changing` is all that is written down of them */
+    told.view.ready_s = driver->view.ready_s;
+    told.view.ready_model = driver->view.ready_model;
     if (told.view.lifespan_s > 0) /* how much that is, the plan says */
         told.view.units_total = told.view.units_left = 0;
     return cleave_trace_describe(trace, &(struct cleave_trace_facts){ .told = &told },
@@ -388,6 +394,9 @@ static void note_event(struct cv_driver *driver, const struct cleave_event *even
         cv_handed_out_note(&driver->handed, event);
     } else if (event->kind == CLEAVE_COMBINED) {
         cv_reduce_check_combined(&driver->reduce, event->worker);
+        outcome->makespan_s = event->time_s;
+    } else if (event->kind == CLEAVE_READY) {
+        cv_reduce_check_ready(&driver->reduce, event->worker);
         outcome->makespan_s = event->time_s;
     }
 }

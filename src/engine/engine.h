@@ -40,6 +40,9 @@ struct cv_run {
                      stream                                                          */
     double hold;  /* with a command: above 0: a stream, of which so many units may wait
                      or be at work at a time                                         */
+    const double *ready_s; /* of a reduction: when each node has its partial; borrowed;
+                              NULL: all are there from the beginning                 */
+    enum cleave_ready_model ready_model;
 };
 
 struct cv_engine {

@@ -45,6 +45,7 @@ static bool gets_on(struct cv_headway *headway, const struct cleave_event *event
         return does_more(headway, event) || headway->items;
     case CLEAVE_ARRIVED:
     case CLEAVE_COMBINED:
+    case CLEAVE_READY:
     case CLEAVE_ENDED:
         return true;
     default:

@@ -214,6 +214,15 @@ enum cleave_status cv_planned_reduce_costs(struct cv_planned *planned,
     for (uint32_t i = 1; costs->exact != NULL && i < costs->nodes; i++)
         if (costs->exact->compute[i] != costs->exact->compute[0])
             view.compute_each_s = costs->exact->compute;
+    if (costs->has_ready) {
+        view.ready_s = costs->ready_s != NULL ? costs->ready_s : costs->mean_ready_s;
+        view.ready_model = costs->ready_model;
+        if (!policy->hears_ready)
+            return cv_fail(err, CLEAVE_EINPUT,
+                           "policy '%s' expects all partials at the start: it cannot "
+                           "be given ready times",
+                           policy->name);
+    }
     return cv_planned_reduce_view(planned, policy, settings, nsettings, &view, err);
 }
 

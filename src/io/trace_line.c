@@ -82,6 +82,7 @@ static const struct kind kinds[] = {
     { "wake", CLEAVE_TASK_LOAD, true, CLEAVE_WAKE_AT, BIT(ORDER) | BIT(TIME),
       BIT(WORKER) },
     { "start", CLEAVE_TASK_REDUCE, false, CLEAVE_START, SPAN, BIT(MORE) },
+    { "ready", CLEAVE_TASK_REDUCE, false, CLEAVE_READY, SPAN | BIT(WORKER), BIT(MORE) },
     { "arrived", CLEAVE_TASK_REDUCE, false, CLEAVE_ARRIVED, PAIR_SPAN, BIT(MORE) },
     { "combined", CLEAVE_TASK_REDUCE, false, CLEAVE_COMBINED, PAIR_SPAN, BIT(MORE) },
     { "wake", CLEAVE_TASK_REDUCE, false, CLEAVE_WAKE, SPAN | BIT(WORKER), BIT(MORE) },

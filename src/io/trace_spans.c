@@ -37,6 +37,7 @@ bool cv_span_at(const struct cleave_trace *trace, size_t i, struct cv_span *out)
         [CLEAVE_DRAINED] = { false, CV_SPAN_KINDS },
         [CLEAVE_EXTENDED] = { true, CV_SPAN_SEND },
         [CLEAVE_SEEN] = { false, CV_SPAN_KINDS },
+        [CLEAVE_READY] = { false, CV_SPAN_KINDS },
     };
     const struct cleave_entry *entry = cleave_trace_at(trace, i);
     const struct cleave_event *event = &entry->as.event;

@@ -62,6 +62,19 @@ static void put_settings(struct cv_json *json, const struct cleave_told *told)
     cv_json_end(json);
 }
 
+/* One number per node, if there are such numbers. */
+static void put_each(struct cv_json *json, const char *key, uint32_t n,
+                     const double *each_s)
+{
+    if (each_s == NULL)
+        return;
+    cv_json_key(json, key);
+    cv_json_list(json);
+    for (uint32_t i = 0; i < n; i++)
+        cv_json_number(json, each_s[i]);
+    cv_json_end(json);
+}
+
 static void put_workers(struct cv_json *json, const struct cleave_view *view)
 {
     cv_json_key(json, "workers");
@@ -88,12 +101,11 @@ void cv_trace_told_write(struct cv_json *json, const struct cleave_told *told)
     if (view->workers == NULL) {
         put_number(json, "transfer", view->transfer_s);
         put_number(json, "compute", view->compute_s);
-        if (view->compute_each_s != NULL) {
-            cv_json_key(json, "compute_each");
-            cv_json_list(json);
-            for (uint32_t i = 0; i < view->nworkers; i++)
-                cv_json_number(json, view->compute_each_s[i]);
-            cv_json_end(json);
+        put_each(json, "compute_each", view->nworkers, view->compute_each_s);
+        put_each(json, "ready", view->nworkers, view->ready_s);
+        if (view->ready_s != NULL) {
+            cv_json_key(json, "ready_model");
+            cv_json_count(json, view->ready_model);
         }
     } else {
         if (isfinite(view->units_total))
@@ -229,7 +241,8 @@ static enum cleave_status read_workers(const struct reading *reading)
     return keep_workers(reading, workers, count, status);
 }
 
-static enum cleave_status read_each(const struct reading *reading)
+static enum cleave_status read_each(const struct reading *reading, const char *key,
+                                    const double **out)
 {
     const struct cv_json_in *in = &reading->lines->in;
     const uint32_t count = reading->lines->nworkers;
@@ -239,15 +252,30 @@ static enum cleave_status read_each(const struct reading *reading)
     if ((size_t)(in->end - in->at) / 2 < count) {
         struct cv_place place = cv_json_in_place(in, in->at);
 
-        place.field = "compute_each";
+        place.field = key;
         return cv_fail_at(reading->lines->err, &place, "expected %u numbers, got fewer",
                           count);
     }
     each_s = cv_array(reading->arena, count, sizeof *each_s);
     if (each_s == NULL)
         return short_of_memory(reading);
-    CV_TRY(read_costs(reading, "compute_each", count, each_s));
-    reading->told->view.compute_each_s = each_s;
+    CV_TRY(read_costs(reading, key, count, each_s));
+    *out = each_s;
+    return CLEAVE_OK;
+}
+
+/* A number that a later version may have more of is a mistake here. */
+static enum cleave_status read_ready_model(const struct reading *reading)
+{
+    struct cv_json_in *in = &reading->lines->in;
+    struct cv_place place = cv_json_in_place(in, in->at);
+    uint64_t model = 0;
+
+    CV_TRY(cv_json_in_count(in, &model, reading->lines->err));
+    place.field = "ready_model";
+    if (model > CLEAVE_READY_MERGE)
+        return cv_fail_at(reading->lines->err, &place, "expected 0, 1 or 2");
+    reading->told->view.ready_model = (enum cleave_ready_model)model;
     return CLEAVE_OK;
 }
 
@@ -370,7 +398,11 @@ static enum cleave_status read_member(const struct reading *reading, const char 
     if (strcmp(key, "workers") == 0 && lines->task == CLEAVE_TASK_LOAD)
         return read_workers(reading);
     if (strcmp(key, "compute_each") == 0 && lines->task == CLEAVE_TASK_REDUCE)
-        return read_each(reading);
+        return read_each(reading, "compute_each", &view->compute_each_s);
+    if (strcmp(key, "ready") == 0 && lines->task == CLEAVE_TASK_REDUCE)
+        return read_each(reading, "ready", &view->ready_s);
+    if (strcmp(key, "ready_model") == 0)
+        return read_ready_model(reading);
     return cv_trace_skip(lines, 0);
 }
 

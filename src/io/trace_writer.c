@@ -85,6 +85,7 @@ static void write_event(struct cv_json *json, const struct cleave_entry *entry,
         [CLEAVE_RECALLED] = "recalled", [CLEAVE_LOST] = "lost",
         [CLEAVE_STARTED] = "started",   [CLEAVE_DRAINED] = "drained",
         [CLEAVE_EXTENDED] = "extended", [CLEAVE_SEEN] = "seen",
+        [CLEAVE_READY] = "ready",
     };
     const struct cleave_event *event = &entry->as.event;
 
@@ -98,7 +99,7 @@ static void write_event(struct cv_json *json, const struct cleave_entry *entry,
         put_number(json, "units", event->units);
     } else if (event->kind != CLEAVE_START) {
         put_worker(json, cast, event->worker);
-        if (event->kind != CLEAVE_WAKE)
+        if (event->kind != CLEAVE_WAKE && event->kind != CLEAVE_READY)
             put_count(json, "peer", event->peer);
     }
     put_number(json, "start", event->start_s);
@@ -229,6 +230,9 @@ static const char *find_fault(const struct cleave_entry *entry, const struct cas
     case CLEAVE_ARRIVED:
     case CLEAVE_COMBINED:
         return find_pair_fault(event->worker, event->peer, cast);
+    case CLEAVE_READY:
+        return cast->platform == NULL ? find_wake_fault(event->worker, cast)
+                                      : "a partial in a trace of a load";
     case CLEAVE_WAKE:
         return find_wake_fault(event->worker, cast);
     case CLEAVE_START:

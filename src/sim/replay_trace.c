@@ -103,7 +103,9 @@ static enum cleave_status drive(const struct again *again,
                                 struct cleave_replayed *out, struct cleave_error *err)
 {
     const struct cv_replay_source source = { trace, again->told->view.nworkers, out };
-    const struct cv_run run = { .platform = again->platform };
+    const struct cv_run run = { .platform = again->platform,
+                                .ready_s = again->told->view.ready_s,
+                                .ready_model = again->told->view.ready_model };
     /* Only the engine knew what was left. */
     const bool knew = again->told->view.real || again->told->view.opens;
     struct cv_driver *driver = NULL;

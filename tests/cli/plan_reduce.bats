@@ -148,7 +148,7 @@ start " ]
     refuses "policy 'greedy' is for a reduction, not for a load" \
         plan load -p $LAB -l 5 --policy greedy
     cleave 2 plan reduce -N 5 -d 1 -c 1 --policy gredy
-    [[ $stderr == "cleave: unknown policy 'gredy'; did you mean 'greedy'?" ]]
+    [[ $stderr == "cleave: unknown policy 'gredy'; did you mean 'greedy' or 'ready'?" ]]
 }
 
 @test "bad files of costs are told with their place" {

@@ -86,6 +86,12 @@ static void compare_runs(const struct how *how, const struct cv_planned *planned
     for (uint32_t i = 0; i < RUNS; i++) {
         struct cv_run run = { .number = (uint32_t)first + i };
         struct cv_outcome outcome;
+        double ready_s[256];
+
+        for (uint32_t k = 0; costs->has_ready && k < costs->nodes; k++)
+            ready_s[k] = cv_ready_time(costs, run.number, k);
+        run.ready_s = costs->has_ready ? ready_s : NULL;
+        run.ready_model = costs->ready_model;
 
         assert_int_equal(cv_driver_run(driver, &run, NULL, &outcome, &err), CLEAVE_OK);
         if (results[i].makespan_s != outcome.makespan_s ||
@@ -103,14 +109,15 @@ static void compare_runs(const struct how *how, const struct cv_planned *planned
     cv_driver_close(driver);
 }
 
-static void compare(const struct how *how, struct cv_reduce_costs *costs, uint64_t seed)
+static void compare(const struct how *how, struct cv_reduce_costs *costs, size_t step,
+                    uint64_t seed)
 {
     const struct cleave_policy *policy = NULL;
     struct cleave_error err;
 
     assert_int_equal(cleave_policy_find(CLEAVE_TASK_REDUCE, how->policy, &policy, &err),
                      CLEAVE_OK);
-    for (size_t i = 0; i < COUNT(sizes); i++) {
+    for (size_t i = 0; i < COUNT(sizes); i += step) {
         struct cv_planned planned;
 
         costs->nodes = sizes[i];
@@ -137,9 +144,40 @@ static void test_same_lengths(void **unused)
                              CLEAVE_OK);
             cv_reduce_costs_seed(&costs, 7 * t + c);
             for (size_t h = 0; h < COUNT(hows); h++)
-                compare(&hows[h], &costs, 7 * t + c);
+                compare(&hows[h], &costs, 1, 7 * t + c);
         }
     assert_true(compared > 100000);
+}
+
+/* The same with ready times, some of which are equal. */
+static void test_same_lengths_ready(void **unused)
+{
+    static const char *const laws[] = { "uniform:0,4", "bernoulli:1,3,0.5", "exp:2" };
+    static const char *const costs_of[] = { "gamma:1,1", "1", "bernoulli:0,1,0.5" };
+    static double means[256];
+    const struct how more[] = { { "ready", { { 0 } }, 0 },
+                                { "ready", { { "ordered", "1" } }, 1 },
+                                { "ready", { { "root", "0" } }, 1 } };
+    struct cleave_error err;
+
+    (void)unused;
+    for (size_t t = 0; t < COUNT(laws); t++)
+        for (int m = CLEAVE_READY_ABSENT; m <= CLEAVE_READY_MERGE; m++) {
+            struct cv_reduce_costs costs = { .has_ready = true,
+                                             .ready_model = (enum cleave_ready_model)m,
+                                             .mean_ready_s = means };
+            const size_t other = (t + (size_t)m) % COUNT(costs_of);
+
+            assert_int_equal(cv_law_parse(costs_of[t], &costs.transfer, &err), CLEAVE_OK);
+            assert_int_equal(cv_law_parse(costs_of[other], &costs.compute, &err),
+                             CLEAVE_OK);
+            assert_int_equal(cv_law_parse(laws[t], &costs.ready, &err), CLEAVE_OK);
+            cv_reduce_costs_seed(&costs, 7 * t);
+            for (size_t h = 0; h < COUNT(hows); h++)
+                compare(&hows[h], &costs, 3, 7 * t);
+            for (size_t h = 0; h < COUNT(more); h++)
+                compare(&more[h], &costs, 3, 7 * t);
+        }
 }
 
 /* With costs that never meet, nothing up to 128 nodes is left to the driver. */
@@ -173,6 +211,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_same_lengths),
+        cmocka_unit_test(test_same_lengths_ready),
         cmocka_unit_test(test_nothing_left),
     };
 

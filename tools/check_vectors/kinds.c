@@ -13,6 +13,7 @@ const struct case_format case_formats[] = {
     { "dls-vectors-1", load_kinds },
     { "1", reduce_dynamic_kinds },
     { "1", reduce_kinds },
+    { "1", ready_kinds },
     { "Link-Heterogeneity vs. Node-Heterogeneity in Clusters (Beaumont, Rosenberg)",
       returns_kinds },
     { several_streams, streams_kinds },

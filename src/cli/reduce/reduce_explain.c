@@ -3,6 +3,7 @@
 #include "cli/reduce/reduce_explain.h"
 
 #include <math.h>
+#include "cli/reduce/ready_explain.h"
 #include "model/reduce/reduce_bounds.h"
 #include "model/reduce/reduce_costs.h"
 #include "policy/compound/registry.h"
@@ -123,6 +124,15 @@ void cv_reduce_explain(const struct cleave_tree *tree,
     const struct range range = find_range(reduce);
     const enum cv_reduce_method method = cv_policy_proof(tree->policy);
 
+    if (reduce->job.ready != NULL || reduce->job.ready_s != NULL) {
+        cv_ready_explain(tree, reduce, range.least_d, range.least_c, out);
+        return;
+    }
+    if (method == CV_METHOD_READY) {
+        cv_text_add(out, "All partials are there from the beginning: the tree is one of "
+                         "the shortest, as that of 'greedy'.");
+        return;
+    }
     if (method == CV_METHOD_OPTIMAL) {
         explain_greedy(tree, options, &range, out);
         return;

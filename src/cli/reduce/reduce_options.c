@@ -4,11 +4,13 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cleave/trace.h>
 #include "cli/kit/output.h"
 #include "cli/kit/settings.h"
 #include "cli/kit/trace_output.h"
+#include "cli/reduce/ready_options.h"
 #include "model/reduce/law.h"
 
 #define FIELD(name) offsetof(struct cv_reduce_options, name)
@@ -46,14 +48,26 @@ const struct cv_option cv_reduce_job_options[] = {
     { .name = "--remote", .kind = CV_OPTION_NUMBER, .argument = "FACTOR",
       .offset = FIELD(remote), .least = 1e-9, .most = 1e9,
       .help = "Between clusters a transfer takes FACTOR times as long. Default 1." },
+    { .name = "--ready", .kind = CV_OPTION_TEXT, .argument = "FILE|LAW",
+      .offset = FIELD(ready),
+      .file = CV_FILE_READ,
+      .help = "Partials become ready at different times: a file with one time per node, "
+              "separated by white space or commas (a list in JSON will do; - reads "
+              "standard input), or a law as for --transfer, drawn anew in every run. "
+              "Default: all are there from the beginning." },
+    { .name = "--ready-model", .kind = CV_OPTION_TEXT, .argument = "MODEL",
+      .offset = FIELD(ready_model),
+      .help = "What a node may do before its own partial is ready. absent: nothing. "
+              "early: receive, but not combine. merge: nothing, and later one thing at a "
+              "time, without overlap. Default absent." },
     { .name = NULL },
 };
 
 const struct cv_option cv_reduce_policy_options[] = {
     { .name = "--policy", .kind = CV_OPTION_TEXT, .argument = "NAME",
       .offset = FIELD(policy),
-      .help = "Who sends to whom: one of 'cleave policies'. Default greedy for a plan, "
-              "tree-adapt for a simulation." },
+      .help = "Who sends to whom: one of 'cleave policies'. Default greedy for a plan, or "
+              "ready with --ready; tree-adapt for a simulation." },
     { .name = "--max-transfers", .kind = CV_OPTION_COUNT, .argument = "K",
       .offset = FIELD(max_transfers), .least = 1, .most = 4294967295.0,
       .help = "At most K transfers at the same time; the same as --param "
@@ -64,6 +78,10 @@ const struct cv_option cv_reduce_policy_options[] = {
     { .name = "--ordered", .value = 1, .offset = FIELD(ordered),
       .help = "Number the nodes of the tree so that only neighbours are combined, for an "
               "operation that does not commute; the same as --param ordered=1." },
+    { .name = "--root", .kind = CV_OPTION_TEXT, .argument = "NODE",
+      .offset = FIELD(root),
+      .help = "The node that has the result in the end, for policy ready; the same as "
+              "--param root=NODE." },
     { .name = "--param", .kind = CV_OPTION_REPEAT, .argument = "KEY=VALUE",
       .offset = FIELD(params),
       .help = "Set a parameter of the policy, as 'cleave policies NAME' lists them. May "
@@ -107,7 +125,7 @@ static int read_settings(const struct cv_reduce_options *options, struct cv_aren
                          struct cleave_reduction *job)
 {
     struct cv_settings settings;
-    int status = cv_settings_open(&settings, &options->params, 3, arena);
+    int status = cv_settings_open(&settings, &options->params, 4, arena);
 
     if (status == CV_EXIT_DONE)
         status =
@@ -118,6 +136,8 @@ static int read_settings(const struct cv_reduce_options *options, struct cv_aren
     if (status == CV_EXIT_DONE)
         status =
             cv_settings_count(&settings, "ordered", (uint64_t)options->ordered, arena);
+    if (status == CV_EXIT_DONE)
+        status = cv_settings_text(&settings, "root", options->root, arena);
     job->settings = settings.items;
     job->nsettings = settings.count;
     return status;
@@ -192,7 +212,8 @@ static int read_laws(const struct cv_reduce_options *options, const char *swept,
     if (status == CV_EXIT_DONE)
         status = read_law("--compute", options->compute);
     if (job->transfer == NULL) {
-        job->nodes = (uint32_t)options->nodes;
+        if (job->nodes == 0)
+            job->nodes = (uint32_t)options->nodes;
         job->transfer = options->transfer;
     }
     job->compute = options->compute;
@@ -246,9 +267,12 @@ int cv_reduce_job_open(const struct cv_reduce_options *options, const char *swep
             cv_topology_open(options->engine, &options->where, arena, &out->job.simgrid);
     if (status == CV_EXIT_DONE && options->where.file != NULL)
         status = read_transfers(options, arena, &out->job);
+    if (status == CV_EXIT_DONE && options->costs != NULL)
+        status = read_costs(options, out);
     if (status == CV_EXIT_DONE)
-        status = options->costs != NULL ? read_costs(options, out)
-                                        : read_laws(options, swept, &out->job);
+        status = cv_ready_read(options, out);
+    if (status == CV_EXIT_DONE && options->costs == NULL)
+        status = read_laws(options, swept, &out->job);
     if (status != CV_EXIT_DONE)
         return status;
     if (options->trace != NULL && cleave_trace_new(&out->job.trace, &err) != CLEAVE_OK)
@@ -262,6 +286,7 @@ void cv_reduce_job_close(struct cv_reduce_job *reduce)
 {
     cleave_trace_free(reduce->job.trace);
     cleave_costs_free(reduce->costs);
+    free(reduce->ready_s);
     memset(reduce, 0, sizeof *reduce);
 }
 
@@ -274,6 +299,8 @@ bool cv_reduce_exact(const struct cleave_reduction *job)
 {
     struct cv_law transfer, compute;
 
+    if (cv_ready_is_random(job))
+        return false;
     return job->costs != NULL ||
            (cv_law_parse(job->transfer, &transfer, NULL) == CLEAVE_OK &&
             cv_law_parse(job->compute, &compute, NULL) == CLEAVE_OK &&
@@ -288,6 +315,10 @@ int cv_reduce_bound(const struct cleave_reduction *job, double *out)
     struct cleave_error err;
     char least[32];
 
+    if (cv_ready_is_random(job)) {
+        *out = cv_ready_mean_bound(job);
+        return CV_EXIT_DONE;
+    }
     plain.policy = "greedy";
     plain.settings = NULL;
     plain.nsettings = 0;

@@ -16,6 +16,9 @@ struct cv_reduce_options {
     uint64_t cluster;                     /* nodes per cluster; 0: none               */
     double remote;                        /* factor between clusters                  */
     const char *model;                    /* fresh or fixed                           */
+    const char *ready;                    /* a file or a law; NULL: all at the start  */
+    const char *ready_model;              /* NULL: absent                             */
+    const char *root;                     /* NULL: any                                */
     const char *policy;                   /* NULL: what the verb presets              */
     const char *policies;                 /* compare: NULL for all                    */
     uint64_t max_transfers, max_reducers; /* 0: not given                       */
@@ -43,6 +46,7 @@ extern const struct cv_option cv_reduce_seed_option[];    /* seed alone         
 /* A reduction made from options: its costs and, with --trace, its trace are owned. */
 struct cv_reduce_job {
     struct cleave_costs *costs; /* NULL: laws */
+    double *ready_s;            /* NULL: none, or a law */
     struct cleave_reduction job;
 };
 

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 #include "cli/kit/counted.h"
+#include "cli/reduce/ready_options.h"
 #include "report/terminal/table.h"
 #include "report/terminal/terminal_tree.h"
 
@@ -20,6 +21,12 @@ void cv_reduce_headline(const struct cv_reduce_job *reduce, const char *before,
         cv_text_add(out, ", transfer %s, compute %s",
                     cv_echo(reduce->job.transfer, transfer),
                     cv_echo(reduce->job.compute, compute));
+    if (reduce->job.ready != NULL)
+        cv_text_add(out, ", ready %s (%s)", cv_echo(reduce->job.ready, transfer),
+                    cv_ready_model_name(reduce->job.ready_model));
+    else if (reduce->job.ready_s != NULL)
+        cv_text_add(out, ", ready at times from a file (%s)",
+                    cv_ready_model_name(reduce->job.ready_model));
     cv_text_add(out, "%s\n", screen->colour ? "\033[0m" : "");
 }
 

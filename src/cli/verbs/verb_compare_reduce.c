@@ -7,6 +7,7 @@
 #include "cli/kit/json_fields.h"
 #include "cli/kit/output.h"
 #include "cli/kit/counted.h"
+#include "cli/reduce/ready_options.h"
 #include "cli/reduce/reduce_json.h"
 #include "cli/reduce/reduce_options.h"
 #include "cli/reduce/reduce_rows.h"
@@ -111,6 +112,10 @@ static int show_json(const struct cv_comparison *found,
     cv_field_text(&json, "transfer", values->transfer);
     cv_field_text(&json, "compute", values->compute);
     cv_field_text(&json, "compute_model", reduce->costs != NULL ? NULL : values->model);
+    if (values->ready != NULL) {
+        cv_field_text(&json, "ready", values->ready);
+        cv_field_text(&json, "ready_model", cv_ready_model_name(reduce->job.ready_model));
+    }
     cv_field_count(&json, "runs", found->runs);
     cv_field_count(&json, "seed", values->seed);
     if (sweep)
@@ -269,7 +274,10 @@ static int check(const struct compare_options *values)
     if (options->where.file != NULL && options->sweep != NULL &&
         strncmp(options->sweep, "compute=", 8) != 0)
         return cv_complain(CV_EXIT_USAGE, "--sweep: on a topology only compute can vary");
-    if (options->runs > 1 && options->costs != NULL)
+    if (options->sweep != NULL && options->ready != NULL)
+        return cv_complain(CV_EXIT_USAGE,
+                           "--sweep: compares without ready times; leave out --ready");
+    if (options->runs > 1 && options->costs != NULL && options->ready == NULL)
         return cv_complain(CV_EXIT_USAGE,
                            "--runs: the costs of a file do not vary, so that "
                            "all runs are the same; leave out --runs");

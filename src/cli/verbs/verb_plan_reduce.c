@@ -4,6 +4,8 @@
 #include "cli/kit/json_fields.h"
 #include "cli/kit/output.h"
 #include "cli/kit/counted.h"
+#include "cli/reduce/ready_explain.h"
+#include "cli/reduce/ready_options.h"
 #include "cli/reduce/reduce_explain.h"
 #include "cli/reduce/reduce_json.h"
 #include "cli/reduce/reduce_options.h"
@@ -51,7 +53,24 @@ static const struct cv_option_group groups[] = {
     { NULL, NULL },
 };
 
-static int show_json(const struct cleave_tree *tree, const char *explanation)
+/* Which model of ready times, and the bound that goes with it, if there are such times. */
+static void ready_fields(struct cv_json *json, const struct cv_reduce_job *reduce)
+{
+    struct cv_law d, c;
+
+    if (reduce->job.ready == NULL && reduce->job.ready_s == NULL)
+        return;
+    cv_field_text(json, "ready_model", cv_ready_model_name(reduce->job.ready_model));
+    if (reduce->costs != NULL ||
+        cv_law_parse(reduce->job.transfer, &d, NULL) != CLEAVE_OK ||
+        cv_law_parse(reduce->job.compute, &c, NULL) != CLEAVE_OK)
+        return;
+    cv_field_number(json, "kraft_bound",
+                    cv_ready_shown_bound(reduce, cv_law_mean(&d), cv_law_mean(&c)));
+}
+
+static int show_json(const struct cleave_tree *tree, const struct cv_reduce_job *reduce,
+                     const char *explanation)
 {
     struct cv_json json;
 
@@ -61,6 +80,7 @@ static int show_json(const struct cleave_tree *tree, const char *explanation)
     cv_field_number(&json, "length", tree->length_s);
     cv_field_count(&json, "root", tree->root);
     cv_field_bounds(&json, tree);
+    ready_fields(&json, reduce);
     if (explanation != NULL)
         cv_field_text(&json, "explanation", explanation);
     cv_field_tree(&json, tree);
@@ -78,7 +98,7 @@ static int show_tree(const struct cleave_tree *tree, const struct cv_reduce_job 
     if (values->explain)
         cv_reduce_explain(tree, values, reduce, &why);
     if (values->json) {
-        status = show_json(tree, why.bytes);
+        status = show_json(tree, reduce, why.bytes);
     } else {
         cv_screen_narrow(&screen, values->width);
         cv_tree_text(tree, reduce, values->tree ? trace : NULL, why.bytes, &screen,
@@ -127,6 +147,8 @@ static const char *length_conflict(const struct cv_reduce_options *values)
         return "costs that differ; leave out --costs";
     if (values->max_transfers > 0 || values->max_reducers > 0)
         return "a limit; leave out --max-transfers and --max-reducers";
+    if (values->ready != NULL)
+        return "ready times; leave out --ready";
     if (values->params.count > 0)
         return "parameters; leave out --param";
     if (values->policy != NULL && cv_policy_proof(values->policy) != CV_METHOD_OPTIMAL)
@@ -231,6 +253,7 @@ const struct cv_verb cv_verb_plan_reduce = {
         "cleave plan reduce --nodes 16 --transfer 1 --compute 500ms\n"
         "cleave plan reduce -N 1e6 -d 1 -c 1 --max-transfers 1000 --no-tree\n"
         "cleave plan reduce --costs examples/costs.json --policy tree-dyn --explain\n"
+        "cleave plan reduce --ready examples/ready.txt -d 2 -c 1 --explain\n"
         "cleave plan reduce -N 1e18 -d 1 -c 0.3 --length-only --json",
     .presets = &cv_reduce_presets,
     .values_size = sizeof(struct cv_reduce_options),

@@ -58,6 +58,11 @@ static void json_head(struct cv_json *json, const char *policy, uint32_t nodes,
     cv_field_text(json, "transfer", transfer);
     cv_field_text(json, "compute", values->compute);
     cv_field_text(json, "compute_model", values->costs != NULL ? NULL : values->model);
+    if (values->ready != NULL) {
+        cv_field_text(json, "ready", values->ready);
+        cv_field_text(json, "ready_model",
+                      values->ready_model != NULL ? values->ready_model : "absent");
+    }
     cv_field_text(json, "engine", cv_engine_used(values->engine, &values->where));
     if (values->where.file != NULL)
         cv_field_text(json, "topology", values->where.file);
@@ -139,7 +144,8 @@ static bool closed_form(const struct cleave_reduction *job, struct cv_markov *ou
     enum { MOST_STATES = 5000 };
     struct cv_law transfer, compute;
 
-    if (job->simgrid != NULL || cv_policy_proof(job->policy) != CV_METHOD_TREE_DYN ||
+    if (job->simgrid != NULL || job->costs != NULL || job->ready != NULL ||
+        job->ready_s != NULL || cv_policy_proof(job->policy) != CV_METHOD_TREE_DYN ||
         job->nsettings > 0 || job->cluster != 0 ||
         cv_law_parse(job->transfer, &transfer, NULL) != CLEAVE_OK ||
         cv_law_parse(job->compute, &compute, NULL) != CLEAVE_OK ||
@@ -164,7 +170,7 @@ static int show_stats(const struct cleave_stats *stats, double bound_s,
     struct cv_json json;
 
     if (values->json) {
-        json_head(&json, reduce->job.policy, reduce->job.nodes, stats->runs,
+        json_head(&json, reduce->job.policy, cv_reduce_nodes(reduce), stats->runs,
                   reduce->job.transfer, values);
         cv_field_stats(&json, stats);
         cv_field_number(&json, "lower_bound", bound_s);
@@ -234,8 +240,9 @@ static int run(const struct cv_call *call)
     if (status == CV_EXIT_DONE)
         status = cv_trace_call(reduce.job.trace, call);
     if (status == CV_EXIT_DONE)
-        status = reduce.costs != NULL ? run_instance(&reduce, values)
-                                      : simulate(&reduce, values);
+        status = reduce.costs != NULL && cv_reduce_exact(&reduce.job)
+                     ? run_instance(&reduce, values)
+                     : simulate(&reduce, values);
     cv_reduce_job_close(&reduce);
     return status;
 }

@@ -133,9 +133,12 @@ static enum cleave_status keep_told(struct cleave_trace *trace,
     if (told->view.sizes != NULL)
         kept->view.sizes =
             copy_of(trace, told->view.sizes, (size_t)told->view.nitems, sizeof(double));
+    if (told->view.ready_s != NULL)
+        kept->view.ready_s = copy_of(trace, told->view.ready_s, n, sizeof(double));
     if ((told->view.sizes != NULL && kept->view.sizes == NULL) ||
         (told->view.workers != NULL && kept->view.workers == NULL) ||
-        (told->view.compute_each_s != NULL && kept->view.compute_each_s == NULL))
+        (told->view.compute_each_s != NULL && kept->view.compute_each_s == NULL) ||
+        (told->view.ready_s != NULL && kept->view.ready_s == NULL))
         return cv_fail_memory(err, "the facts of a trace");
     trace->facts.told = kept;
     return CLEAVE_OK;

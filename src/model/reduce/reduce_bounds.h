@@ -19,15 +19,17 @@ double cv_reduce_upper(uint64_t n, double d, double c);
  * (l + ceil((n - 2^l) / k)) (d + c). A k above n / 2 is of no more use than n / 2. */
 double cv_reduce_upper_limited(uint64_t n, double d, double c, uint64_t k);
 
-/* What is proved of a policy: nothing, that its tree is optimal for equal costs, or the
- * guarantee of an algorithm that does not know the costs. */
+/* What is proved of a policy: nothing, that its tree is optimal for equal costs, the
+ * guarantee of an algorithm that does not know the costs, or that it is optimal for known
+ * ready times. */
 enum cv_reduce_method {
     CV_METHOD_UNPROVED,
     CV_METHOD_OPTIMAL,
     CV_METHOD_BINOMIAL_STAT,
     CV_METHOD_FIBONACCI_STAT,
     CV_METHOD_TREE_DYN,
-    CV_METHOD_ORDERED_TREE_DYN
+    CV_METHOD_ORDERED_TREE_DYN,
+    CV_METHOD_READY
 };
 
 /* The time within which the ordered dynamic algorithm ends, transfers costing at most

@@ -65,6 +65,7 @@ void cv_reduce_costs_seed(struct cv_reduce_costs *costs, uint64_t seed)
 {
     costs->transfer_seed = cv_random_derive(seed, 0);
     costs->compute_seed = cv_random_derive(seed, 1);
+    costs->ready_seed = cv_random_derive(seed, 2);
 }
 
 /* By how much transfers between clusters raise the mean over all pairs. */

@@ -23,6 +23,13 @@ struct cv_reduce_costs {
     struct cv_law transfer, compute;
     enum cleave_compute_model model;
     uint64_t transfer_seed, compute_seed; /* of a seed: cv_reduce_costs_seed */
+    /* When partials become ready: known times, or a law, if there are such times. */
+    bool has_ready;
+    const double *ready_s;      /* borrowed; NULL: the law */
+    const double *mean_ready_s; /* borrowed: what a plan goes by if the law varies */
+    struct cv_law ready;
+    enum cleave_ready_model ready_model;
+    uint64_t ready_seed;
     uint32_t cluster; /* laws only: nodes per cluster, in a row; 0: none */
     double remote;    /* factor on transfers between clusters            */
 };
@@ -49,6 +56,21 @@ static inline double cv_compute_cost(const struct cv_reduce_costs *costs, uint32
         return costs->exact->compute[node];
     return cv_law_draw(&costs->compute, costs->compute_seed, run, node,
                        costs->model == CLEAVE_COMPUTE_FIXED ? 0 : nth);
+}
+
+/* When a node has its partial, if there are ready times. */
+static inline double cv_ready_time(const struct cv_reduce_costs *costs, uint32_t run,
+                                   uint32_t node)
+{
+    return costs->ready_s != NULL
+               ? costs->ready_s[node]
+               : cv_law_draw(&costs->ready, costs->ready_seed, run, node, 0);
+}
+
+/* Whether they are others in every run. */
+static inline bool cv_ready_varies(const struct cv_reduce_costs *costs)
+{
+    return costs->has_ready && costs->ready_s == NULL && costs->ready.cv > 0;
 }
 
 /* Every combination costs costs->compute.mean. */

@@ -18,7 +18,10 @@ struct cv_tree_shape {
     uint32_t *parent; /* per node; CV_NO_NODE for the root                           */
     bool in_turn;     /* senders are received in the order of their numbers; else
                          first come, first served                                   */
-    uint32_t ahead;   /* at most so many partials wait or are being combined when
+    uint32_t *turn;   /* per node, room of the caller: if in_turn, the order may be by
+                         these instead, from 0 at every receiver                    */
+    bool by_turn;
+    uint32_t ahead; /* at most so many partials wait or are being combined when
                          the next transfer begins: 0, 1, or UINT32_MAX for any      */
 };
 
@@ -31,6 +34,9 @@ struct cv_policy_inner {
     /* Optional: the inner loop of simulated reductions with `decide` compiled into it;
      * row_lane.h says how. */
     void (*go)(struct cv_row_lane *lane);
+    bool knows_ready; /* looks at the ready times of a run when it starts            */
+    /* Then, optional: whether its tree is the best of all where that is proved. */
+    bool (*is_best)(const void *state);
 };
 
 #endif

@@ -65,9 +65,14 @@ static void binomial_decide(void *state, const struct cleave_view *view,
         binomial->busy[event->worker] = false;
         binomial->round[event->worker]++;
         becomes_idle(binomial, event->worker, view->nworkers, orders);
+    } else if (event->kind == CLEAVE_READY) {
+        binomial->busy[event->worker] = false;
+        becomes_idle(binomial, event->worker, view->nworkers, orders);
     } else if (event->kind == CLEAVE_START) {
-        for (uint32_t i = 0; i < view->nworkers; i++)
+        for (uint32_t i = 0; i < view->nworkers; i++) {
             next_partner(binomial, i, view->nworkers);
+            binomial->busy[i] = view->ready_s != NULL; /* until it is ready */
+        }
         for (uint32_t i = 0; i < view->nworkers; i++)
             if (!binomial->busy[i])
                 becomes_idle(binomial, i, view->nworkers, orders);
@@ -99,6 +104,7 @@ const struct cleave_policy cleave_policy_binomial = {
     .reference = "Benoit, Canon and Marchal 2013",
     .task = CLEAVE_TASK_REDUCE,
     .keeps_order = true,
+    .hears_ready = true,
     .state_size = sizeof(struct binomial),
     .start = binomial_start,
     .decide = binomial_decide,

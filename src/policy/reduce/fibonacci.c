@@ -79,7 +79,7 @@ static enum cleave_status fibonacci_start(void *state, const struct cleave_view 
         fib->complete == NULL)
         return cv_fail_memory(err, "the tree");
     for (uint32_t i = 0; i < n; i++)
-        fib->complete[i] = !has_sender(fib, i, 0, n);
+        fib->complete[i] = view->ready_s == NULL && !has_sender(fib, i, 0, n);
     return CLEAVE_OK;
 }
 
@@ -100,15 +100,21 @@ static void try_receive(struct fibonacci *fib, uint32_t node, uint32_t n,
     cleave_order_combine(orders, node, sender);
 }
 
+static void is_complete(struct fibonacci *fib, uint32_t node, uint32_t n,
+                        struct cleave_orders *orders)
+{
+    fib->complete[node] = true;
+    if (node != 0)
+        try_receive(fib, node - fib->number[fib->term[node]], n, orders);
+}
+
 static void combined(struct fibonacci *fib, uint32_t node, uint32_t n,
                      struct cleave_orders *orders)
 {
     fib->waiting[node]--;
     if (fib->waiting[node] == 0 && !fib->port_busy[node] &&
         !has_sender(fib, node, fib->next[node], n)) {
-        fib->complete[node] = true;
-        if (node != 0)
-            try_receive(fib, node - fib->number[fib->term[node]], n, orders);
+        is_complete(fib, node, n, orders);
         return;
     }
     try_receive(fib, node, n, orders);
@@ -125,6 +131,10 @@ static void fibonacci_decide(void *state, const struct cleave_view *view,
     case CLEAVE_START:
         for (uint32_t i = 0; i < n; i++)
             try_receive(fib, i, n, orders);
+        break;
+    case CLEAVE_READY:
+        if (!has_sender(fib, event->worker, 0, n))
+            is_complete(fib, event->worker, n, orders);
         break;
     case CLEAVE_ARRIVED:
         fib->port_busy[event->worker] = false;
@@ -174,6 +184,7 @@ const struct cleave_policy cleave_policy_fibonacci = {
     .task = CLEAVE_TASK_REDUCE,
     .keeps_order = true,
     .hears_arrivals = true,
+    .hears_ready = true,
     .state_size = sizeof(struct fibonacci),
     .params = fibonacci_params,
     .plan = fibonacci_plan,

@@ -135,7 +135,8 @@ static enum cleave_status greedy_start(void *state, const struct cleave_view *vi
     if (greedy->due == NULL || greedy->port_busy == NULL)
         return cv_fail_memory(err, "a tree");
     for (uint32_t i = 0; i < view->nworkers; i++)
-        greedy->due[i] = greedy->senders[i];
+        greedy->due[i] = greedy->senders[i] + (view->ready_s != NULL); /* its own */
+    greedy->late = view->ready_s != NULL;
     if (greedy->received == NULL)
         return CLEAVE_OK;
     greedy->next_sender =
@@ -206,12 +207,12 @@ static void greedy_decide(void *state, const struct cleave_view *view,
         greedy->port_busy[event->worker] = false;
         greedy->active--;
         greedy->late |= fabs(took_s - view->transfer_s) > 1e-9 * view->transfer_s;
-    } else if (event->kind == CLEAVE_COMBINED) {
+    } else if (event->kind == CLEAVE_COMBINED || event->kind == CLEAVE_READY) {
         greedy->due[event->worker]--;
     }
     if (greedy->planned != NULL) {
         go_on(greedy, view->nworkers, event->time_s, orders);
-    } else if (event->kind == CLEAVE_COMBINED) {
+    } else if (event->kind == CLEAVE_COMBINED || event->kind == CLEAVE_READY) {
         if (greedy->due[event->worker] == 0)
             is_complete(greedy, event->worker, orders);
     } else if (event->kind == CLEAVE_ARRIVED) {
@@ -270,6 +271,7 @@ const struct cleave_policy cleave_policy_greedy = {
     .reference = "Canon and Antoniu 2012",
     .task = CLEAVE_TASK_REDUCE,
     .hears_arrivals = true,
+    .hears_ready = true,
     .state_size = sizeof(struct greedy),
     .params = greedy_params,
     .plan = greedy_plan,

@@ -23,7 +23,7 @@ static enum cleave_status adapt_plan(void *state, const struct cleave_view *view
     struct ordered_adapt *adapt = state;
 
     adapt->buddies = NULL;
-    if (view->compute_s > 0 || view->nworkers > 2 * LEAN_PAIRS)
+    if (view->compute_s > 0 || view->nworkers > 2 * LEAN_PAIRS || view->ready_s != NULL)
         return CLEAVE_OK;
     adapt->buddies =
         cv_lean_buddies(setup->arena, (view->nworkers + 1) / 2, adapt->wait > 0);
@@ -316,8 +316,13 @@ static void adapt_decide(void *state, const struct cleave_view *view,
 
     adapt->now_s = event->time_s;
     switch (event->kind) {
+    case CLEAVE_READY:
+        adapt->nodes[event->worker].receives = false;
+        adapt->nodes[event->worker].began_s = adapt->now_s;
+        settle(adapt, event->worker, orders);
+        break;
     case CLEAVE_START:
-        for (uint32_t i = 0; i < view->nworkers; i++) {
+        for (uint32_t i = 0; i < view->nworkers && view->ready_s == NULL; i++) {
             adapt->nodes[i].receives = false;
             consider(adapt, i, orders);
         }
@@ -372,6 +377,7 @@ const struct cleave_policy cleave_policy_ordered_adapt = {
     .task = CLEAVE_TASK_REDUCE,
     .keeps_order = true,
     .hears_arrivals = true,
+    .hears_ready = true,
     .state_size = sizeof(struct ordered_adapt),
     .params = adapt_params,
     .plan = adapt_plan,

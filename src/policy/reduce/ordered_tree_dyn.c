@@ -84,9 +84,9 @@ static void ordered_decide(void *state, const struct cleave_view *view,
 {
     struct ordered *ordered = state;
 
-    if (event->kind == CLEAVE_COMBINED)
+    if (event->kind == CLEAVE_COMBINED || event->kind == CLEAVE_READY)
         look_at(ordered, event->worker, event->time_s, orders);
-    else if (event->kind == CLEAVE_START)
+    else if (event->kind == CLEAVE_START && view->ready_s == NULL)
         for (uint32_t i = 0; i < view->nworkers; i++)
             look_at(ordered, i, event->time_s, orders);
 }
@@ -142,6 +142,7 @@ const struct cleave_policy cleave_policy_ordered_tree_dyn = {
     .reference = "Benoit, Canon and Marchal 2013",
     .task = CLEAVE_TASK_REDUCE,
     .keeps_order = true,
+    .hears_ready = true,
     .state_size = sizeof(struct ordered),
     .params = ordered_params,
     .start = ordered_start,

@@ -30,6 +30,8 @@ enum {
     CV_LANE_NUMBERS = 1 << CV_LANE_BITS,
 };
 enum { CV_LANE_TRANSFER, CV_LANE_COMBINATION, CV_LANE_WAKE };
+/* While a node has no partial yet, its last wake is for that. */
+enum { CV_LANE_READY = CV_LANE_WAKE + CV_LANE_WAKES - 1 };
 #define CV_LANE_NOBODY UINT32_MAX
 #define CV_LANE_NONE UINT16_MAX /* in a queue */
 
@@ -65,6 +67,7 @@ struct cv_lane_node {
     uint8_t due;                          /* ordered to be sent here, not combined  */
     bool gone;
     bool asleep[CV_LANE_WAKES];
+    bool unready; /* its own partial is to come: until then its last wake is that    */
 };
 
 /* Something that begins now and whose cost is to be drawn. */
@@ -228,8 +231,12 @@ static inline void cv_lane_take(struct cv_row_lane *lane, struct cleave_event *e
     } else if (kind == CV_LANE_TRANSFER) {
         cv_lane_end_transfer(lane, event, how);
     } else {
-        event->kind = CLEAVE_WAKE;
+        const bool ready = kind == CV_LANE_READY && lane->nodes[event->worker].unready;
+
+        event->kind = ready ? CLEAVE_READY : CLEAVE_WAKE;
         event->start_s = event->time_s;
+        lane->nodes[event->worker].unready &= !ready;
+        lane->length_s = ready ? lane->now_s : lane->length_s;
         cv_lane_woken(lane, event->worker, kind);
     }
 }
@@ -263,6 +270,7 @@ static inline void cv_lane_obey(struct cv_row_lane *lane,
             to->due++;
         }
         lane->sent++;
+        lane->undecided |= to->unready; /* the driver knows what that means */
         if (cv_lane_enqueue(lane, &to->port, order->peer))
             cv_lane_begin_transfer(lane, order->worker, order->peer, how);
     }

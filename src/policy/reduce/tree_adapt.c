@@ -195,7 +195,9 @@ static void adapt_decide(void *state, const struct cleave_view *view,
         combined(adapt, event, orders);
     else if (event->kind == CLEAVE_ARRIVED)
         arrived(adapt, event, orders);
-    else if (event->kind == CLEAVE_START)
+    else if (event->kind == CLEAVE_READY)
+        becomes_idle(adapt, event->worker, orders);
+    else if (event->kind == CLEAVE_START && view->ready_s == NULL)
         for (uint32_t i = 0; i < view->nworkers; i++)
             becomes_idle(adapt, i, orders);
 }
@@ -237,6 +239,7 @@ const struct cleave_policy cleave_policy_tree_adapt = {
     .reference = "cleave",
     .task = CLEAVE_TASK_REDUCE,
     .hears_arrivals = true,
+    .hears_ready = true,
     .state_size = sizeof(struct tree_adapt),
     .params = adapt_params,
     .start = adapt_start,

@@ -68,9 +68,9 @@ static void tree_dyn_decide(void *state, const struct cleave_view *view,
 {
     struct tree_dyn *dyn = state;
 
-    if (event->kind == CLEAVE_COMBINED)
+    if (event->kind == CLEAVE_COMBINED || event->kind == CLEAVE_READY)
         becomes_idle(dyn, event->worker, orders);
-    else if (event->kind == CLEAVE_START)
+    else if (event->kind == CLEAVE_START && view->ready_s == NULL)
         for (uint32_t i = 0; i < view->nworkers; i++)
             becomes_idle(dyn, i, orders);
 }
@@ -112,6 +112,7 @@ const struct cleave_policy cleave_policy_tree_dyn = {
     .summary = "whoever is done sends to whoever waits in the slot; operator commutes",
     .reference = "Benoit, Canon and Marchal 2013",
     .task = CLEAVE_TASK_REDUCE,
+    .hears_ready = true,
     .state_size = sizeof(struct tree_dyn),
     .params = tree_dyn_params,
     .start = tree_dyn_start,

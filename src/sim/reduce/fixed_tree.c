@@ -8,9 +8,10 @@
 #include "policy/kit/short_cuts.h"
 
 /* Receivers from the root down, then turned round: every node stands behind all below it. */
-static void lay_out(struct cv_fixed_tree *tree, const uint32_t *parent, uint32_t *count,
-                    uint32_t *place)
+static void lay_out(struct cv_fixed_tree *tree, const struct cv_tree_shape *shape,
+                    uint32_t *count, uint32_t *place)
 {
+    const uint32_t *parent = shape->parent;
     uint32_t n = tree->nodes, found = 0, at = 0;
 
     for (uint32_t i = 0; i < n; i++) {
@@ -47,8 +48,11 @@ static void lay_out(struct cv_fixed_tree *tree, const uint32_t *parent, uint32_t
 
         tree->begin[g] = at;
         for (uint32_t k = place[node] - count[node]; k < place[node]; k++) {
-            tree->to[at] = node;
-            tree->senders[at++] = tree->queue[k];
+            const uint32_t sender = tree->queue[k];
+
+            tree->senders[shape->by_turn ? tree->begin[g] + shape->turn[sender] : at] =
+                sender;
+            tree->to[at++] = node;
         }
     }
     tree->begin[found] = at;
@@ -62,7 +66,8 @@ enum cleave_status cv_fixed_tree_init(struct cv_fixed_tree *tree,
                                       struct cleave_error *err)
 {
     const size_t n = view->nworkers;
-    struct cv_tree_shape shape = { .parent = cv_array(arena, n, sizeof(uint32_t)) };
+    struct cv_tree_shape shape = { .parent = cv_array(arena, n, sizeof(uint32_t)),
+                                   .turn = cv_array(arena, n, sizeof(uint32_t)) };
     uint32_t *count = cv_array(arena, n, sizeof *count);
     uint32_t *place = cv_array(arena, n, sizeof *place);
 
@@ -78,19 +83,27 @@ enum cleave_status cv_fixed_tree_init(struct cv_fixed_tree *tree,
         .done_s = cv_array(arena, n, sizeof(double)),
         .queue = cv_array(arena, n, sizeof(uint32_t)),
     };
-    if (shape.parent == NULL || count == NULL || place == NULL ||
+    if (shape.parent == NULL || shape.turn == NULL || count == NULL || place == NULL ||
         tree->receiver == NULL || tree->begin == NULL || tree->senders == NULL ||
         tree->to == NULL || tree->transfer_s == NULL || tree->compute_s == NULL ||
         tree->done_s == NULL || tree->queue == NULL)
         return cv_fail_memory(err, "a tree");
     *out_any = policy->inner != NULL && policy->inner->fixed != NULL &&
+               !(policy->inner->knows_ready && cv_ready_varies(costs)) &&
                policy->inner->fixed(state, view, &shape) &&
                (shape.ahead <= 1 || shape.ahead == UINT32_MAX);
     if (!*out_any)
         return CLEAVE_OK;
     tree->in_turn = shape.in_turn;
     tree->ahead = shape.ahead;
-    lay_out(tree, shape.parent, count, place);
+    if (costs->has_ready) {
+        tree->ready_s = cv_array(arena, n, sizeof(double));
+        if (tree->ready_s == NULL)
+            return cv_fail_memory(err, "a tree");
+        if (costs->ready_model == CLEAVE_READY_MERGE)
+            tree->ahead = 0; /* one thing at a time */
+    }
+    lay_out(tree, &shape, count, place);
     for (size_t k = 0; k < n; k++) {
         tree->compute_s[k] = cv_mean_compute(costs);
         tree->done_s[k] = -1;
@@ -103,6 +116,8 @@ static void draw(struct cv_fixed_tree *tree, uint32_t run)
 {
     const struct cv_reduce_costs *costs = tree->costs;
 
+    for (uint32_t i = 0; tree->ready_s != NULL && i < tree->nodes; i++)
+        tree->done_s[i] = tree->ready_s[i] = cv_ready_time(costs, run, i);
     for (uint32_t k = 0; k + 1 < tree->nodes; k++)
         tree->transfer_s[k] = cv_transfer_cost(costs, run, tree->senders[k], tree->to[k]);
     if (cv_compute_is_constant(costs))
@@ -122,8 +137,23 @@ static inline double later(double a, double b)
 struct receiver {
     double port_s;              /* its port is free from then on            */
     double end_s, end_before_s; /* of the last combination, the one before  */
+    double own_s;               /* it combines nothing before               */
     bool instant;               /* something arrived when it was sent       */
 };
+
+/* At the start, or when its own partial is ready. */
+static inline struct receiver begin_receiver(const struct cv_fixed_tree *tree,
+                                             uint32_t node)
+{
+    struct receiver to = { 0 };
+
+    if (tree->ready_s == NULL)
+        return to;
+    to.own_s = tree->ready_s[node];
+    if (tree->costs->ready_model != CLEAVE_READY_EARLY || tree->ahead == 0)
+        to.port_s = to.own_s;
+    return to;
+}
 
 static inline void receive(struct receiver *to, uint32_t ahead, double ready_s,
                            double transfer_s, double compute_s)
@@ -136,20 +166,20 @@ static inline void receive(struct receiver *to, uint32_t ahead, double ready_s,
     to->instant |= arrived_s == start_s;
     to->port_s = arrived_s;
     to->end_before_s = to->end_s;
-    to->end_s = later(arrived_s, to->end_s) + compute_s;
+    to->end_s = later(later(arrived_s, to->own_s), to->end_s) + compute_s;
 }
 
 static double run_in_turn(const struct cv_fixed_tree *tree)
 {
-    double end_s = 0;
+    double end_s = tree->ready_s != NULL ? tree->ready_s[0] : 0; /* of a single node */
 
     for (uint32_t g = 0; g < tree->groups; g++) {
-        struct receiver to = { 0 };
+        struct receiver to = begin_receiver(tree, tree->receiver[g]);
 
         for (uint32_t k = tree->begin[g]; k < tree->begin[g + 1]; k++)
             receive(&to, tree->ahead, tree->done_s[tree->senders[k]], tree->transfer_s[k],
                     tree->compute_s[k]);
-        end_s = tree->done_s[tree->receiver[g]] = to.end_s;
+        end_s = tree->done_s[tree->receiver[g]] = later(to.own_s, to.end_s);
     }
     return end_s;
 }
@@ -180,11 +210,11 @@ static bool line_up(const struct cv_fixed_tree *tree, uint32_t g)
 static double run_first_come(const struct cv_fixed_tree *tree)
 {
     bool clear = true, instant = false;
-    double end_s = 0;
+    double end_s = tree->ready_s != NULL ? tree->ready_s[0] : 0; /* of a single node */
 
     for (uint32_t g = 0; g < tree->groups; g++) {
         const uint32_t begin = tree->begin[g], count = tree->begin[g + 1] - begin;
-        struct receiver to = { 0 };
+        struct receiver to = begin_receiver(tree, tree->receiver[g]);
 
         clear &= line_up(tree, g);
         for (uint32_t k = 0; k < count; k++) {
@@ -194,7 +224,7 @@ static double run_first_come(const struct cv_fixed_tree *tree)
                     tree->transfer_s[at], tree->compute_s[begin + k]);
         }
         instant |= to.instant;
-        end_s = tree->done_s[tree->receiver[g]] = to.end_s;
+        end_s = tree->done_s[tree->receiver[g]] = later(to.own_s, to.end_s);
     }
     return clear || !instant ? end_s : NAN;
 }

@@ -26,7 +26,8 @@ struct cv_fixed_tree {
     uint32_t *senders, *to;              /* by number; the receiver of each           */
     double *transfer_s, *compute_s;      /* of the run, beside senders                */
     double *done_s;                      /* per node: has combined all; negative if it
-                                            receives nothing                          */
+                                            receives nothing and was there at the start */
+    double *ready_s;                     /* per node: of the run; NULL: all are there  */
     uint32_t *queue;                     /* room for the senders of one receiver      */
 };
 
@@ -38,7 +39,7 @@ enum cleave_status cv_fixed_tree_init(struct cv_fixed_tree *tree,
                                       const struct cv_reduce_costs *costs,
                                       struct cv_arena *arena, bool *out_any,
                                       struct cleave_error *err);
-/* The length of a run; NAN if undecided. */
+/* The length of a run; NAN if undecided. Draws the ready times of the run, if any. */
 double cv_fixed_tree_run(struct cv_fixed_tree *tree, uint32_t run);
 
 #endif

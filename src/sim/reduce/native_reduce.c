@@ -48,7 +48,7 @@ static enum cleave_status reduce_begin(void *engine, const struct cv_run *run,
                                        struct cleave_error *err)
 {
     (void)err;
-    cv_reduce_core_begin(engine, run->number);
+    cv_reduce_core_begin(engine, run->number, run->ready_s, run->ready_model);
     return CLEAVE_OK;
 }
 

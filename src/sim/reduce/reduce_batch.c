@@ -12,12 +12,26 @@
 
 struct cv_reduce_batch {
     bool is_fixed;
-    struct cv_fixed_tree tree; /* if fixed                                 */
-    struct cv_arena arena;     /* of the tree                              */
-    struct cv_row_lanes *rows; /* owned; NULL if fixed or large            */
-    struct cv_driver *driver;  /* owned: for what is left                  */
+    struct cv_fixed_tree tree;           /* if fixed                                 */
+    struct cv_arena arena;               /* of the tree                              */
+    struct cv_row_lanes *rows;           /* owned; NULL if fixed or large            */
+    struct cv_driver *driver;            /* owned: for what is left                  */
+    const struct cv_reduce_costs *costs; /* borrowed                       */
+    double *ready_s;                     /* in the arena: of a run         */
     uint64_t left;
 };
+
+/* One thing at a time, for a policy that hears of arrivals: only the driver does that. And
+ * a plan for the times of every run is made by the driver too. */
+static bool needs_driver(const struct cv_planned *planned,
+                         const struct cv_reduce_costs *costs)
+{
+    const struct cv_policy_inner *inner = planned->policy->inner;
+
+    return costs->has_ready && ((costs->ready_model == CLEAVE_READY_MERGE &&
+                                 planned->policy->hears_arrivals) ||
+                                (inner != NULL && inner->knows_ready));
+}
 
 enum cleave_status cv_reduce_batch_open(const struct cv_planned *planned,
                                         const struct cv_reduce_costs *costs,
@@ -31,13 +45,21 @@ enum cleave_status cv_reduce_batch_open(const struct cv_planned *planned,
     if (batch == NULL)
         return cv_fail_memory(err, "the runs side by side");
     cv_arena_init(&batch->arena);
+    batch->costs = costs;
+    if (costs->has_ready) {
+        batch->ready_s = cv_array(&batch->arena, costs->nodes, sizeof(double));
+        if (batch->ready_s == NULL) {
+            cv_reduce_batch_close(batch);
+            return cv_fail_memory(err, "the ready times");
+        }
+    }
     status = cv_driver_open(planned, engine, NULL, costs, &batch->driver, err);
     if (status == CLEAVE_OK)
         status = cv_fixed_tree_init(&batch->tree, planned->policy, planned->state,
                                     &planned->view, costs, &batch->arena,
                                     &batch->is_fixed, err);
     if (status == CLEAVE_OK && !batch->is_fixed && costs->exact == NULL &&
-        costs->nodes <= CV_LANE_NODES)
+        costs->nodes <= CV_LANE_NODES && !needs_driver(planned, costs))
         status = cv_row_lanes_open(planned, costs, &batch->rows, err);
     if (status != CLEAVE_OK)
         cv_reduce_batch_close(batch);
@@ -65,9 +87,13 @@ static enum cleave_status run_by_driver(struct cv_reduce_batch *batch, uint64_t 
                                         struct cv_run_result *result,
                                         struct cleave_error *err)
 {
-    struct cv_run run = { .number = (uint32_t)number };
+    struct cv_run run = { .number = (uint32_t)number,
+                          .ready_s = batch->ready_s,
+                          .ready_model = batch->costs->ready_model };
     struct cv_outcome outcome;
 
+    for (uint32_t i = 0; batch->ready_s != NULL && i < batch->costs->nodes; i++)
+        batch->ready_s[i] = cv_ready_time(batch->costs, run.number, i);
     CV_TRY(cv_driver_run(batch->driver, &run, NULL, &outcome, err));
     *result = (struct cv_run_result){ outcome.makespan_s, 0, (double)outcome.chunks };
     batch->left++;

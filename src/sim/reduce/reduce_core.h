@@ -3,7 +3,11 @@
  * A transfer begun at t from p to q arrives at t + D(p, q); the combination on q begins
  * when q is done with those that arrived before, and takes C(q). A node receives one
  * partial at a time, in the order they were asked for. When `plain`, a node does one thing
- * at a time, and a transfer and the combination after it are one event.
+ * at a time, and a transfer and the combination after it are one event; when `serial`, too,
+ * but they are two.
+ *
+ * With ready times a node receives from its own on, or, if it may do so early, combines
+ * from then on.
  *
  * Events come in time order; of two at the same time, that on the node with the lower
  * index first, an arrival before a combination. Inline: native_reduce.c makes an engine
@@ -17,7 +21,13 @@
 #include "sim/load/event_heap.h"
 
 #define CV_NO_SENDER UINT32_MAX
-enum { CV_ENDS_TRANSFER, CV_ENDS_COMBINATION, CV_ENDS_SLEEP, CV_ENDS_BITS = 2 };
+enum {
+    CV_ENDS_TRANSFER,
+    CV_ENDS_COMBINATION,
+    CV_ENDS_SLEEP,
+    CV_ENDS_WORK, /* of its own: the node has its partial */
+    CV_ENDS_BITS = 2
+};
 
 /* Heap keys: the node where it ends, what ends, the sender. */
 static inline uint64_t cv_reduce_key(uint32_t node, unsigned kind, uint32_t sender)
@@ -36,12 +46,13 @@ struct cv_reduce_node {
     uint32_t next;                          /* as a sender: behind it in a queue      */
     uint32_t target;                        /* as a sender                            */
     double start_s;                         /* as a sender: of what is under way      */
+    bool ready;                             /* has its own partial                    */
 };
 
 struct cv_reduce_core {
     const struct cv_reduce_costs *costs; /* borrowed */
     uint32_t run;
-    bool plain;
+    bool plain, serial, early; /* early: receives before its partial is ready */
     double now_s;
     struct cv_event_heap heap;
     struct cv_reduce_node *nodes; /* owned */
@@ -52,9 +63,9 @@ static inline bool cv_reduce_core_init(struct cv_reduce_core *core,
 {
     *core = (struct cv_reduce_core){ .costs = costs, .plain = plain };
     core->nodes = calloc(costs->nodes, sizeof *core->nodes);
-    /* Each node receives one thing and combines one thing at a time. */
+    /* Each node receives one thing and combines one thing at a time, or is not ready. */
     return core->nodes != NULL &&
-           cv_event_heap_reserve(&core->heap, 2 * (size_t)costs->nodes);
+           cv_event_heap_reserve(&core->heap, 3 * (size_t)costs->nodes);
 }
 
 static inline void cv_reduce_core_done(struct cv_reduce_core *core)
@@ -64,20 +75,29 @@ static inline void cv_reduce_core_done(struct cv_reduce_core *core)
     core->nodes = NULL;
 }
 
-static inline void cv_reduce_core_begin(struct cv_reduce_core *core, uint32_t run)
+/* ready_s: when each node has its partial, or NULL: from the beginning. */
+static inline void cv_reduce_core_begin(struct cv_reduce_core *core, uint32_t run,
+                                        const double *ready_s,
+                                        enum cleave_ready_model model)
 {
     const struct cv_reduce_node fresh = { { CV_NO_SENDER, CV_NO_SENDER },
                                           { CV_NO_SENDER, CV_NO_SENDER },
                                           0,
                                           CV_NO_SENDER,
                                           CV_NO_SENDER,
-                                          0 };
+                                          0,
+                                          ready_s == NULL };
 
     core->run = run;
+    core->serial = ready_s != NULL && model == CLEAVE_READY_MERGE && !core->plain;
+    core->early = ready_s != NULL && model == CLEAVE_READY_EARLY && !core->plain;
     core->now_s = 0;
     cv_event_heap_clear(&core->heap);
     for (uint32_t i = 0; i < core->costs->nodes; i++)
         core->nodes[i] = fresh;
+    for (uint32_t i = 0; ready_s != NULL && i < core->costs->nodes; i++)
+        cv_event_heap_add(&core->heap,
+                          cv_pending_at(ready_s[i], cv_reduce_key(i, CV_ENDS_WORK, 0)));
 }
 
 static inline bool cv_sender_enqueue(struct cv_reduce_core *core,
@@ -130,13 +150,21 @@ static inline void cv_begin_combination(struct cv_reduce_core *core, uint32_t se
                                     cv_reduce_key(target, CV_ENDS_COMBINATION, sender)));
 }
 
+/* Whether a transfer to a node may begin, if its port is free. */
+static inline bool cv_takes_part(const struct cv_reduce_core *core,
+                                 const struct cv_reduce_node *node)
+{
+    return (node->ready || core->early) &&
+           !(core->serial && node->processor.first != CV_NO_SENDER);
+}
+
 /* False when memory is short, which only sleeping can run into. */
 static inline bool cv_reduce_core_submit(struct cv_reduce_core *core,
                                          const struct cleave_order *order)
 {
     if (order->kind == CLEAVE_WAKE_AT) {
         if (!cv_event_heap_reserve(&core->heap,
-                                   core->heap.count + 2 * (size_t)core->costs->nodes + 1))
+                                   core->heap.count + 3 * (size_t)core->costs->nodes + 1))
             return false;
         cv_event_heap_add(&core->heap,
                           cv_pending_at(order->time_s,
@@ -144,7 +172,8 @@ static inline bool cv_reduce_core_submit(struct cv_reduce_core *core,
         return true;
     }
     core->nodes[order->peer].target = order->worker;
-    if (cv_sender_enqueue(core, &core->nodes[order->worker].port, order->peer))
+    if (cv_sender_enqueue(core, &core->nodes[order->worker].port, order->peer) &&
+        cv_takes_part(core, &core->nodes[order->worker]))
         cv_begin_transfer(core, order->peer);
     return true;
 }
@@ -155,10 +184,22 @@ static inline void cv_end_transfer(struct cv_reduce_core *core, uint32_t node,
     struct cv_reduce_node *to = &core->nodes[node];
     uint32_t next = cv_sender_dequeue(core, &to->port);
 
-    if (cv_sender_enqueue(core, &to->processor, sender))
+    if (cv_sender_enqueue(core, &to->processor, sender) && to->ready)
         cv_begin_combination(core, sender);
-    if (next != CV_NO_SENDER)
+    if (next != CV_NO_SENDER && !core->serial)
         cv_begin_transfer(core, next);
+}
+
+/* A node has its own partial: what waited for that begins. */
+static inline void cv_end_work(struct cv_reduce_core *core, uint32_t node)
+{
+    struct cv_reduce_node *self = &core->nodes[node];
+
+    self->ready = true;
+    if (core->early && self->processor.first != CV_NO_SENDER)
+        cv_begin_combination(core, self->processor.first);
+    else if (!core->early && self->port.first != CV_NO_SENDER)
+        cv_begin_transfer(core, self->port.first);
 }
 
 static inline void cv_end_combination(struct cv_reduce_core *core, uint32_t node)
@@ -166,6 +207,8 @@ static inline void cv_end_combination(struct cv_reduce_core *core, uint32_t node
     struct cv_reduce_node *to = &core->nodes[node];
     uint32_t next = cv_sender_dequeue(core, core->plain ? &to->port : &to->processor);
 
+    if (core->serial && to->port.first != CV_NO_SENDER)
+        cv_begin_transfer(core, to->port.first);
     if (next == CV_NO_SENDER)
         return;
     if (core->plain)
@@ -196,6 +239,10 @@ static inline bool cv_reduce_core_wait(struct cv_reduce_core *core,
         out->kind = CLEAVE_ARRIVED;
         out->start_s = core->nodes[out->peer].start_s;
         cv_end_transfer(core, out->worker, out->peer);
+    } else if (kind == CV_ENDS_WORK) {
+        out->kind = CLEAVE_READY;
+        out->peer = 0;
+        cv_end_work(core, out->worker);
     } else {
         out->kind = CLEAVE_WAKE;
     }

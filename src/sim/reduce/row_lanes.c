@@ -39,6 +39,7 @@ struct cv_row_lanes {
     struct cv_lane_begin start_begins[CV_LANE_NODES];
     struct wake start_wakes[CV_LANE_WAKES * CV_LANE_NODES];
     uint32_t nstart_begins, nstart_wakes, start_sent;
+    uint32_t nready;             /* nodes whose partials come later: all or none */
     struct cv_row_pair *network; /* owned: sorts as many keys as begin           */
     size_t network_wide, network_size;
     struct place place[LANES];
@@ -146,8 +147,12 @@ CV_FLATTEN static void lay_out_start(const struct cv_row_lanes *all, struct plac
 
         *keys++ = cv_lane_key(lane, wake->node, wake->kind, wake->time_s);
     }
-    cv_row_sort(&lane->row, lane->keys, all->nstart_begins + all->nstart_wakes,
-                all->network, all->network_wide, all->network_size);
+    for (uint32_t i = 0; i < all->nready; i++)
+        *keys++ =
+            cv_lane_key(lane, i, CV_LANE_READY, cv_ready_time(all->costs, place->run, i));
+    cv_row_sort(&lane->row, lane->keys,
+                all->nstart_begins + all->nstart_wakes + all->nready, all->network,
+                all->network_wide, all->network_size);
 }
 
 /* The rest that begins in a lane is drawn on the way. */
@@ -290,8 +295,11 @@ static enum cleave_status start_policy(const struct cv_row_lanes *all,
     if (lane->state == NULL)
         return cv_fail_memory(err, "the state of a reduction");
     for (uint32_t i = 0; i < lane->view.nworkers; i++)
-        lane->nodes[i] = (struct cv_lane_node){ .port.first = CV_LANE_NONE,
-                                                .processor.first = CV_LANE_NONE };
+        lane->nodes[i] =
+            (struct cv_lane_node){ .port.first = CV_LANE_NONE,
+                                   .processor.first = CV_LANE_NONE,
+                                   .asleep[CV_LANE_WAKES - 1] = all->nready > 0,
+                                   .unready = all->nready > 0 };
     memcpy(lane->state, all->planned->state, policy->state_size);
     if (policy->start != NULL)
         CV_TRY(policy->start(lane->state, &lane->view, &setup, err));
@@ -337,7 +345,7 @@ static enum cleave_status prepare(struct cv_row_lanes *all, struct place *place,
 
 static enum cleave_status plan_sort(struct cv_row_lanes *all, struct cleave_error *err)
 {
-    uint32_t count = all->nstart_begins + all->nstart_wakes;
+    uint32_t count = all->nstart_begins + all->nstart_wakes + all->nready;
 
     all->network_size = cv_row_network(count, NULL, &all->network_wide);
     all->network = calloc(all->network_size + 1, sizeof *all->network);
@@ -360,6 +368,7 @@ enum cleave_status cv_row_lanes_open(const struct cv_planned *planned,
     all->costs = costs;
     all->plain = !planned->policy->hears_arrivals;
     all->simple = cv_compute_is_constant(costs);
+    all->nready = costs->has_ready ? costs->nodes : 0;
     if (costs->transfer.kind == CV_LAW_GAMMA)
         all->usual =
             costs->transfer.gamma.method == CV_GAMMA_EXPONENTIAL ? EXPONENTIAL : GAMMA;

@@ -1,0 +1,394 @@
+/* ready_tree.c -- the shortest tree for known ready times. SPDX-License-Identifier: MIT */
+#include "model/ready/ready_tree.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "model/ready/ready_inner.h"
+#include "model/reduce/reduce_tree.h"
+
+/* --- room ------------------------------------------------------------------------------ */
+
+struct cv_ready_planner *cv_ready_planner_new(struct cv_arena *arena, uint32_t n,
+                                              bool exact)
+{
+    /* At most 2 n slots grow. What the heuristic may use is arbitrary. */
+    const size_t chains = exact ? 2 * (size_t)n + 2 : 4 * (size_t)n + 4096;
+    struct cv_ready_planner *planner = cv_array(arena, 1, sizeof *planner);
+
+    if (planner == NULL)
+        return NULL;
+    planner->most = n;
+    planner->chains_most = (uint32_t)chains;
+    planner->order = cv_array(arena, n, sizeof *planner->order);
+    planner->sorted = cv_array(arena, 2 * (size_t)n, sizeof *planner->sorted);
+    planner->spare = cv_array(arena, n, sizeof *planner->spare);
+    planner->second = cv_array(arena, n, sizeof *planner->second);
+    planner->above = cv_array(arena, chains + n, sizeof *planner->above);
+    planner->owner = cv_array(arena, chains + n, sizeof *planner->owner);
+    if (planner->order == NULL || planner->sorted == NULL || planner->spare == NULL ||
+        planner->second == NULL || planner->above == NULL || planner->owner == NULL)
+        return NULL;
+    for (int i = 0; i < CV_READY_QUEUES; i++) {
+        planner->queue[i].at = cv_array(arena, i == CV_READY_ROOT ? n : chains,
+                                        sizeof *planner->queue[i].at);
+        if (planner->queue[i].at == NULL)
+            return NULL;
+    }
+    if (!exact) {
+        planner->late = cv_ready_late_new(arena, planner->chains_most);
+        if (planner->late == NULL)
+            return NULL;
+    }
+    return planner;
+}
+
+/* --- order by decreasing ready time ------------------------------------------------------ */
+
+static bool later(const double *ready_s, uint32_t a, uint32_t b)
+{
+    return ready_s[a] > ready_s[b] || (ready_s[a] == ready_s[b] && a < b);
+}
+
+/* By merging, from `from` to `to` and back: nodes are many and nothing is allocated. */
+static void sort_nodes(struct cv_ready_planner *planner, const struct cv_ready_job *job)
+{
+    const uint32_t n = job->n;
+    uint32_t *from = planner->order, *to = planner->spare, *swap;
+
+    for (uint32_t i = 0; i < n; i++)
+        from[i] = i;
+    for (size_t width = 1; width < n; width *= 2) {
+        for (size_t begin = 0; begin < n; begin += 2 * width) {
+            const size_t middle = begin + width < n ? begin + width : n;
+            const size_t end = middle + width < n ? middle + width : n;
+            size_t left = begin, right = middle;
+
+            for (size_t k = begin; k < end; k++)
+                to[k] = right == end || (left < middle &&
+                                         later(job->ready_s, from[left], from[right]))
+                            ? from[left++]
+                            : from[right++];
+        }
+        swap = from;
+        from = to;
+        to = swap;
+    }
+    if (from != planner->order)
+        memcpy(planner->order, from, n * sizeof *from);
+    for (uint32_t i = 0; i < n; i++)
+        planner->sorted[i] = job->ready_s[planner->order[i]];
+    planner->amin_s = planner->sorted[n - 1];
+}
+
+/* --- one length ------------------------------------------------------------------------- */
+
+static void add_slot(struct cv_ready_queue *queue, double t, uint32_t chain)
+{
+    queue->at[queue->end++] = (struct cv_ready_slot){ t, chain };
+}
+
+/* How many slots may be had at deadline D, once those that wait have been looked at. */
+static uint32_t admit(struct cv_ready_planner *planner,
+                      const struct cv_ready_steps *steps, double deadline,
+                      double last_deadline)
+{
+    uint32_t count = 0;
+
+    for (int i = 0; i < CV_READY_QUEUES; i++) {
+        struct cv_ready_queue *queue = &planner->queue[i];
+
+        for (; queue->waiting < queue->end &&
+               queue->at[queue->waiting].t + queue->above <= deadline;
+             queue->waiting++) {
+            const struct cv_ready_slot slot = queue->at[queue->waiting];
+
+            /* If it grew, the child would be born too late for all. */
+            if (slot.t + steps->b > last_deadline)
+                cv_ready_note(planner, slot.t + steps->b + planner->amin_s);
+            queue->at[queue->back++] = slot;
+        }
+        count += queue->back - queue->front;
+    }
+    return count;
+}
+
+/* The queue whose front has the least time, or NULL if there is none or its child would be
+ * born too late for all. */
+static struct cv_ready_queue *first_to_grow(struct cv_ready_planner *planner,
+                                            const struct cv_ready_steps *steps,
+                                            double last_deadline)
+{
+    struct cv_ready_queue *first = NULL;
+
+    for (int i = 0; i < CV_READY_QUEUES; i++) {
+        struct cv_ready_queue *queue = &planner->queue[i];
+
+        if (queue->front < queue->back &&
+            (first == NULL || queue->at[queue->front].t < first->at[first->front].t))
+            first = queue;
+    }
+    return first != NULL && first->at[first->front].t + steps->b <= last_deadline ? first
+                                                                                  : NULL;
+}
+
+static void grow(struct cv_ready_planner *planner, const struct cv_ready_steps *steps,
+                 struct cv_ready_queue *queue)
+{
+    const struct cv_ready_slot slot = queue->at[queue->front++];
+
+    add_slot(&planner->queue[CV_READY_GROWN], slot.t + steps->a, slot.chain);
+    add_slot(&planner->queue[CV_READY_FRESH], slot.t + steps->b,
+             cv_ready_chain(planner, slot.chain));
+}
+
+/* Of the slots that may be had the one with the greatest time; of equal ones that whose
+ * level is higher. NULL: there is none. */
+static struct cv_ready_queue *last_to_give(struct cv_ready_planner *planner)
+{
+    struct cv_ready_queue *last = NULL;
+
+    for (int i = 0; i < CV_READY_QUEUES; i++) {
+        struct cv_ready_queue *queue = &planner->queue[i];
+
+        if (queue->front == queue->back)
+            continue;
+        if (last == NULL || queue->at[queue->back - 1].t > last->at[last->back - 1].t ||
+            (queue->at[queue->back - 1].t == last->at[last->back - 1].t &&
+             queue->above > last->above))
+            last = queue;
+    }
+    return last;
+}
+
+/* As many slots as nodes: chains that have grown must have an owner. Of the others the
+ * earliest are given. */
+static void give_rest(struct cv_ready_planner *planner, const struct cv_ready_job *job,
+                      uint32_t root, uint32_t from)
+{
+    struct cv_ready_queue *grown = &planner->queue[CV_READY_GROWN];
+    struct cv_ready_queue *fresh = &planner->queue[CV_READY_FRESH];
+    struct cv_ready_queue *roots = &planner->queue[CV_READY_ROOT];
+
+    for (uint32_t k = from; k < job->n; k++) {
+        struct cv_ready_queue *queue;
+        struct cv_ready_slot slot;
+
+        if (planner->order[k] == root)
+            continue;
+        if (grown->front < grown->back)
+            queue = grown;
+        else if (roots->front == roots->back ||
+                 (fresh->front < fresh->back &&
+                  fresh->at[fresh->front].t <= roots->at[roots->front].t))
+            queue = fresh;
+        else
+            queue = roots;
+        slot = queue->at[queue->front++];
+        cv_ready_give(planner, job, slot.chain, planner->order[k], slot.t + queue->above);
+    }
+}
+
+double cv_ready_root_needs(const struct cv_ready_job *job,
+                           const struct cv_ready_steps *steps, uint32_t k)
+{
+    return job->model == CLEAVE_READY_EARLY ? (k + 1.0) * job->c
+                                            : steps->b + k * steps->a;
+}
+
+/* The first slot, or, if the root is given, all that it can receive at. False if it cannot
+ * even hold the result in time. */
+static bool begin(struct cv_ready_planner *planner, const struct cv_ready_job *job,
+                  const struct cv_ready_steps *steps, uint32_t root, double time_s)
+{
+    for (int i = 0; i < CV_READY_QUEUES; i++) {
+        struct cv_ready_queue *queue = &planner->queue[i];
+
+        queue->front = queue->back = queue->waiting = queue->end = 0;
+        queue->above = i == CV_READY_GROWN ? steps->mu : 0;
+    }
+    planner->nchains = 0;
+    planner->next_s = INFINITY;
+    planner->needed_s = 0;
+    cv_ready_chain(planner, CV_NO_NODE);
+    if (root == CV_NO_NODE) {
+        add_slot(&planner->queue[CV_READY_FRESH], 0, 0);
+        return true;
+    }
+    cv_ready_give(planner, job, 0, root, 0);
+    for (uint32_t k = 0; k + 1 < job->n; k++) {
+        const double needs = cv_ready_root_needs(job, steps, k);
+
+        if (needs > time_s - job->ready_s[root]) {
+            cv_ready_note(planner, needs + job->ready_s[root]);
+            break;
+        }
+        add_slot(&planner->queue[CV_READY_ROOT], steps->b + k * steps->a,
+                 cv_ready_chain(planner, 0));
+    }
+    return job->ready_s[root] <= time_s;
+}
+
+static bool decide_exact(struct cv_ready_planner *planner, const struct cv_ready_job *job,
+                         uint32_t root, double time_s)
+{
+    const struct cv_ready_steps steps = cv_ready_steps(job);
+    /* What a chain needs to have grown once more, above its time. */
+    const double grown = job->model == CLEAVE_READY_EARLY ? steps.a : steps.b;
+    const double last_deadline = time_s - planner->amin_s;
+    uint32_t left = job->n - (root != CV_NO_NODE);
+
+    if (!begin(planner, job, &steps, root, time_s)) {
+        cv_ready_note(planner, job->ready_s[root]);
+        return false;
+    }
+    for (uint32_t k = 0; k < job->n && left > 0; k++) {
+        const double ready_s = planner->sorted[k], deadline = time_s - ready_s;
+        struct cv_ready_queue *queue;
+        uint32_t count;
+
+        if (planner->order[k] == root)
+            continue;
+        count = admit(planner, &steps, deadline, last_deadline);
+        queue = first_to_grow(planner, &steps, last_deadline);
+        while (count < left && queue != NULL &&
+               queue->at[queue->front].t + grown <= deadline) {
+            grow(planner, &steps, queue);
+            count = admit(planner, &steps, deadline, last_deadline);
+            queue = first_to_grow(planner, &steps, last_deadline);
+        }
+        if (count >= left) {
+            give_rest(planner, job, root, k);
+            return true;
+        }
+        if (queue != NULL)
+            cv_ready_note(planner, queue->at[queue->front].t + grown + ready_s);
+        for (int i = 0; i < CV_READY_QUEUES; i++) {
+            const struct cv_ready_queue *waits = &planner->queue[i];
+
+            if (waits->waiting < waits->end)
+                cv_ready_note(planner,
+                              waits->at[waits->waiting].t + waits->above + ready_s);
+        }
+        queue = last_to_give(planner);
+        if (queue == NULL)
+            return false;
+        queue->back--;
+        cv_ready_give(planner, job, queue->at[queue->back].chain, planner->order[k],
+                      queue->at[queue->back].t + queue->above);
+        left--;
+    }
+    return true;
+}
+
+/* Who owns the chain that a node's own was born from. */
+static void find_parents(const struct cv_ready_planner *planner, uint32_t *parent)
+{
+    for (uint32_t chain = 0; chain < planner->nchains; chain++) {
+        const uint32_t node = planner->owner[chain], above = planner->above[chain];
+
+        if (node != CV_NO_NODE)
+            parent[node] = above == CV_NO_NODE ? CV_NO_NODE : planner->owner[above];
+    }
+}
+
+/* What a given root needs for those that it receives. */
+static void note_root(struct cv_ready_planner *planner, const struct cv_ready_job *job,
+                      uint32_t root)
+{
+    const struct cv_ready_steps steps = cv_ready_steps(job);
+    uint32_t received = 0;
+
+    for (uint32_t chain = 1; chain < planner->nchains; chain++)
+        received += planner->above[chain] == 0 && planner->owner[chain] != CV_NO_NODE;
+    if (received > 0)
+        planner->needed_s =
+            fmax(planner->needed_s,
+                 job->ready_s[root] + cv_ready_root_needs(job, &steps, received - 1));
+}
+
+/* parent may be NULL: only whether there is a tree. */
+static bool decide(struct cv_ready_planner *planner, const struct cv_ready_job *job,
+                   uint32_t root, double time_s, bool by_level, uint32_t *parent,
+                   double *out_s)
+{
+    const bool found = cv_ready_is_exact(job)
+                           ? decide_exact(planner, job, root, time_s)
+                           : cv_ready_decide_late(planner, job, root, time_s, by_level);
+
+    if (found && root != CV_NO_NODE)
+        note_root(planner, job, root);
+    if (found && parent != NULL)
+        find_parents(planner, parent);
+    *out_s = found ? planner->needed_s : planner->next_s;
+    return found;
+}
+
+bool cv_ready_decide(struct cv_ready_planner *planner, const struct cv_ready_job *job,
+                     uint32_t root, double time_s, uint32_t *parent, double *out_s)
+{
+    sort_nodes(planner, job);
+    if (decide(planner, job, root, time_s, false, parent, out_s))
+        return true;
+    return !cv_ready_is_exact(job) &&
+           decide(planner, job, root, time_s, true, parent, out_s);
+}
+
+/* --- the least length --------------------------------------------------------------------- */
+
+static double search(struct cv_ready_planner *planner, const struct cv_ready_job *job,
+                     uint32_t root, bool by_level, double low_s, uint32_t *parent,
+                     unsigned *steps)
+{
+    const bool exact = cv_ready_is_exact(job);
+    double step_s = job->d + job->c, try_s = low_s, high_s = INFINITY, got_s;
+
+    while (!decide(planner, job, root, try_s, by_level, NULL, &high_s)) {
+        ++*steps;
+        low_s = try_s;
+        try_s += step_s;
+        step_s = step_s > 0 ? 2 * step_s : 1;
+    }
+    ++*steps;
+    while (low_s < high_s && high_s - low_s > 1e-12 * (1 + fabs(high_s))) {
+        const double middle_s = low_s + (high_s - low_s) / 2;
+
+        if (!(middle_s < high_s))
+            break;
+        ++*steps;
+        if (decide(planner, job, root, middle_s, by_level, NULL, &got_s)) {
+            try_s = middle_s; /* the tree is the one for this length */
+            high_s = got_s;
+        } else {
+            low_s = exact && got_s > middle_s ? got_s : middle_s;
+        }
+    }
+    decide(planner, job, root, try_s, by_level, parent, &high_s);
+    return high_s;
+}
+
+double cv_ready_tree(struct cv_ready_planner *planner, const struct cv_ready_job *job,
+                     uint32_t root, uint32_t *parent, unsigned *out_steps)
+{
+    double low_s, kraft_s, length_s;
+    unsigned steps = 0;
+
+    sort_nodes(planner, job);
+    low_s = cv_ready_prefix(job, planner->sorted, planner->sorted + job->n);
+    kraft_s = cv_ready_kraft(job);
+    low_s = fmax(low_s, kraft_s - 1e-9 * (1 + fabs(kraft_s)));
+    length_s = search(planner, job, root, false, low_s, parent, &steps);
+    if (!cv_ready_is_exact(job)) {
+        const double other_s =
+            search(planner, job, root, true, low_s, planner->second, &steps);
+
+        if (other_s < length_s) {
+            memcpy(parent, planner->second, job->n * sizeof *parent);
+            length_s = other_s;
+        }
+    }
+    if (out_steps != NULL)
+        *out_steps = steps;
+    return length_s;
+}
