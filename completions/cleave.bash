@@ -87,11 +87,11 @@ _cleave() {
         --remote) return ;;
         --ready) return ;;
         --ready-model) return ;;
-        --policy) _cleave_words 'greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt ready'; return ;;
+        --policy) _cleave_words 'greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt ready tree-replan'; return ;;
         --max-transfers) return ;;
         --max-reducers) return ;;
         --root) return ;;
-        --param) _cleave_words 'max_transfers= max_reducers= ordered= buffer= cluster= prefer= overlap= speeds= ratio= spread= guard= wait= root='; return ;;
+        --param) _cleave_words 'max_transfers= max_reducers= ordered= buffer= cluster= prefer= overlap= speeds= ratio= spread= guard= near= wait= root='; return ;;
         --seed) return ;;
         --width) return ;;
         --trace) _cleave_files -f; return ;;
@@ -153,11 +153,11 @@ _cleave() {
         --remote) return ;;
         --ready) return ;;
         --ready-model) return ;;
-        --policy) _cleave_words 'greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt ready'; return ;;
+        --policy) _cleave_words 'greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt ready tree-replan'; return ;;
         --max-transfers) return ;;
         --max-reducers) return ;;
         --root) return ;;
-        --param) _cleave_words 'max_transfers= max_reducers= ordered= buffer= cluster= prefer= overlap= speeds= ratio= spread= guard= wait= root='; return ;;
+        --param) _cleave_words 'max_transfers= max_reducers= ordered= buffer= cluster= prefer= overlap= speeds= ratio= spread= guard= near= wait= root='; return ;;
         --runs | -n) return ;;
         --seed) return ;;
         --compute-model) _cleave_words 'fresh fixed'; return ;;
@@ -238,10 +238,10 @@ _cleave() {
         --remote) return ;;
         --ready) return ;;
         --ready-model) return ;;
-        --policies) _cleave_list 'greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt ready'; return ;;
+        --policies) _cleave_list 'greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt ready tree-replan'; return ;;
         --max-transfers) return ;;
         --max-reducers) return ;;
-        --param) _cleave_words 'max_transfers= max_reducers= ordered= buffer= cluster= prefer= overlap= speeds= ratio= spread= guard= wait= root='; return ;;
+        --param) _cleave_words 'max_transfers= max_reducers= ordered= buffer= cluster= prefer= overlap= speeds= ratio= spread= guard= near= wait= root='; return ;;
         --sweep) _cleave_words 'cv= transfer= compute= nodes='; return ;;
         --runs | -n) return ;;
         --seed) return ;;
@@ -352,7 +352,7 @@ _cleave() {
         ;;
     'policies '*)
         options='--help -h --json'
-        operands='auto one-round fifo lifo orders small-results best-orders mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt ready'
+        operands='auto one-round fifo lifo orders small-results best-orders mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt ready tree-replan'
         case $option in
         esac
         ;;

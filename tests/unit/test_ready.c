@@ -293,6 +293,55 @@ static void tree_dyn_is_optimal_without_overlap(void **state)
     }
 }
 
+/* --- on line ---------------------------------------------------------------------------- */
+
+/* The mean over the same random ready times for all: uniform over `spread` times d + c. */
+static double mean_of(const char *policy, bool ordered, double c, double spread)
+{
+    const struct cleave_setting setting = { "ordered", "1" };
+    const struct cleave_trial trial = { .runs = 40, .threads = 1 };
+    struct cleave_reduction job = { .nodes = 64,
+                                    .transfer = "1",
+                                    .policy = policy,
+                                    .settings = &setting,
+                                    .nsettings = ordered,
+                                    .seed = 11 };
+    char compute[32], ready[64];
+    struct cleave_stats stats;
+    struct cleave_error err;
+
+    snprintf(compute, sizeof compute, "%g", c);
+    snprintf(ready, sizeof ready, "uniform:0,%g", spread * (1 + c));
+    job.compute = compute;
+    job.ready = ready;
+    assert_ok(cleave_simulate_reduce(&job, &trial, &stats, &err), &err);
+    return stats.mean_s;
+}
+
+/* Who sends to a node that combines only when it has at most a transfer to go is close to
+ * those who know everything, where overlap is worth little; and plans made anew on every
+ * arrival are where it is worth much. */
+static void overlap_comes_close(void **state)
+{
+    static const double spreads[] = { 1, 2, 4, 8 };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof spreads / sizeof *spreads; i++) {
+        const double w = spreads[i];
+
+        assert_true(mean_of("tree-adapt", false, 10, w) <=
+                    1.01 * mean_of("ready", false, 10, w));
+        assert_true(mean_of("tree-adapt", false, 0.1, w) <=
+                    1.01 * mean_of("ready", false, 0.1, w));
+        assert_true(mean_of("tree-replan", false, 1, w) <=
+                    1.06 * mean_of("ready", false, 1, w));
+        assert_true(mean_of("ordered-adapt", false, 10, w) <=
+                    1.10 * mean_of("ready", true, 10, w));
+        assert_true(mean_of("ordered-adapt", false, 0.3, w) <=
+                    1.10 * mean_of("ready", true, 0.3, w));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -302,6 +351,7 @@ int main(void)
         cmocka_unit_test(shortest_of_ordered_trees),
         cmocka_unit_test(no_policy_is_shorter),
         cmocka_unit_test(tree_dyn_is_optimal_without_overlap),
+        cmocka_unit_test(overlap_comes_close),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -37,7 +37,8 @@
     X(ordered_tree_dyn)   \
     X(tree_adapt)         \
     X(ordered_adapt)      \
-    X(ready)
+    X(ready)              \
+    X(tree_replan)
 
 /* The policy that a job asks for: `own`, which the caller made, or the one called `name`
  * or, if that is NULL, `preset`. What is wrong with `own` gives CLEAVE_EPOLICY. */

@@ -34,6 +34,8 @@ struct cv_policy_inner {
     /* Optional: the inner loop of simulated reductions with `decide` compiled into it;
      * row_lane.h says how. */
     void (*go)(struct cv_row_lane *lane);
+    bool by_driver;   /* decides by whether more events of the instant follow, which only
+                         the driver says                                            */
     bool knows_ready; /* looks at the ready times of a run when it starts            */
     /* Then, optional: whether its tree is the best of all where that is proved. */
     bool (*is_best)(const void *state);

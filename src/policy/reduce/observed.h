@@ -50,12 +50,32 @@ static inline bool cv_combinations_vary(const struct cv_observed *seen, double c
            seen->squares_s2 / seen->ncombinations > (1 + cv * cv) * mean_s * mean_s;
 }
 
+/* Combinations take about as long as expected: how much of one is to go can be told. */
+static inline bool cv_combinations_steady(const struct cv_observed *seen)
+{
+    static const double STEADY = 0.5;
+
+    return !cv_combinations_vary(seen, STEADY);
+}
+
 /* The smaller of the two means over the greater; 0 when one has not been seen. */
 static inline double cv_ratio_seen(const struct cv_observed *seen)
 {
     double a = cv_mean_transfer_seen(seen), b = cv_mean_combination_seen(seen);
 
     return a > 0 && b > 0 ? fmin(a, b) / fmax(a, b) : 0;
+}
+
+/* Whether a node's own cost need not be known before something is sent to it while it
+ * combines: enough were seen, all were the same, and there is little to lose, as the
+ * smaller mean is below `ratio` of the greater. */
+static inline bool cv_need_not_know(const struct cv_observed *seen, double ratio)
+{
+    enum { ENOUGH = 8 };
+    static const double EQUAL = 0.1;
+
+    return seen->ncombinations >= ENOUGH && cv_ratio_seen(seen) < ratio &&
+           !cv_combinations_vary(seen, EQUAL);
 }
 
 #endif

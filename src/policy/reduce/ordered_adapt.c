@@ -5,17 +5,23 @@
  *
  * - Overlap: an idle node without an idle neighbour sends to a neighbour that is
  *   combining and whose port is free, if that one's cost is known and not above its own
- *   expected cost by more than `guard` mean transfers.
+ *   expected cost by more than `guard` mean transfers; and, while combinations are steady,
+ *   once it has at most `near` transfers to go, so that nobody waits there.
  * - Speeds: of two idle neighbours the one with the smaller expected cost receives.
  * - Waiting: while transfers and combinations cost very differently (ratio of the means
  *   below `ratio`), overlap gains little and the loss comes from nodes stranded between
  *   pairs; then a node whose binomial buddy block is whole but busy waits for it, at most
  *   `wait` times the duration of its own last operation, before it merges the other way.
+ *   Who has just become ready may wait as long as a combination with its transfer takes.
  *
  * A node's expected cost is that of its last combination, else the mean of all seen. The
  * rules are looked at when a node becomes idle, when a neighbour becomes idle or begins
  * to combine, and when a wait is over. */
 #include "policy/reduce/ordered_adapt.h"
+
+/* When partials become ready one by one, more of them are stranded: then waiting pays from
+ * such a ratio of the means on. */
+static const double READY_RATIO = 0.5;
 
 static enum cleave_status adapt_plan(void *state, const struct cleave_view *view,
                                      struct cleave_setup *setup, struct cleave_error *err)
@@ -37,6 +43,8 @@ static enum cleave_status adapt_start(void *state, const struct cleave_view *vie
     struct ordered_adapt *adapt = state;
 
     adapt->combining_takes_time = view->compute_s > 0;
+    if (view->ready_s != NULL && adapt->ratio < READY_RATIO)
+        adapt->ratio = READY_RATIO;
     adapt->lean = NULL;
     if (adapt->buddies != NULL) {
         setup->take = cv_lean_take;
@@ -75,6 +83,23 @@ static double expected_cost(const struct ordered_adapt *adapt, uint32_t node)
                : mean_s;
 }
 
+/* When a node that combines will have at most `near` transfers to go. */
+static double near_from(const struct ordered_adapt *adapt, uint32_t receiver)
+{
+    const double known_s = adapt->seen.known_s[receiver];
+
+    return adapt->nodes[receiver].combines_since_s +
+           (known_s >= 0 ? known_s : cv_mean_combination_seen(&adapt->seen)) -
+           adapt->near * cv_mean_transfer_seen(&adapt->seen);
+}
+
+/* Whether somebody who sends now to a node that combines would wait there. */
+static bool is_early(const struct ordered_adapt *adapt, uint32_t receiver)
+{
+    return adapt->near > 0 && cv_combinations_steady(&adapt->seen) &&
+           adapt->now_s < near_from(adapt, receiver) * (1 - 1e-12);
+}
+
 static bool may_overlap(const struct ordered_adapt *adapt, uint32_t sender,
                         uint32_t receiver)
 {
@@ -83,9 +108,11 @@ static bool may_overlap(const struct ordered_adapt *adapt, uint32_t sender,
     if (receiver == CV_NOBODY || !adapt->overlap ||
         !is_combining(&adapt->nodes[receiver]))
         return false;
-    if (!adapt->speeds)
-        return true;
+    if (is_early(adapt, receiver))
+        return false;
     known_s = adapt->seen.known_s[receiver];
+    if (!adapt->speeds || (known_s < 0 && cv_need_not_know(&adapt->seen, adapt->ratio)))
+        return true;
     return known_s >= 0 &&
            known_s <= expected_cost(adapt, sender) +
                           adapt->guard * cv_mean_transfer_seen(&adapt->seen);
@@ -261,7 +288,10 @@ static void settle(struct ordered_adapt *adapt, uint32_t node,
         if (adapt->sent == before)
             wake_neighbours(adapt, node, orders);
     } else if (adapt->overlap && is_combining(self)) {
-        wake_neighbours(adapt, node, orders);
+        if (is_early(adapt, node))
+            cleave_order_wake(orders, node, near_from(adapt, node));
+        else
+            wake_neighbours(adapt, node, orders);
     }
 }
 
@@ -306,7 +336,18 @@ static void wait_is_over(struct ordered_adapt *adapt, uint32_t node,
         self->waited = true;
         self->waits = false;
         consider(adapt, node, orders);
+    } else if (adapt->overlap && is_combining(self) && !is_early(adapt, node)) {
+        wake_neighbours(adapt, node, orders);
     }
+}
+
+/* What a combination with its transfer takes: as long as that somebody who has just become
+ * ready may hope for a neighbour that comes soon. */
+static double one_more(const struct ordered_adapt *adapt, const struct cleave_view *view)
+{
+    if (adapt->seen.ncombinations == 0)
+        return view->transfer_s + view->compute_s;
+    return cv_mean_transfer_seen(&adapt->seen) + cv_mean_combination_seen(&adapt->seen);
 }
 
 static void adapt_decide(void *state, const struct cleave_view *view,
@@ -318,7 +359,7 @@ static void adapt_decide(void *state, const struct cleave_view *view,
     switch (event->kind) {
     case CLEAVE_READY:
         adapt->nodes[event->worker].receives = false;
-        adapt->nodes[event->worker].began_s = adapt->now_s;
+        adapt->nodes[event->worker].began_s = adapt->now_s - one_more(adapt, view);
         settle(adapt, event->worker, orders);
         break;
     case CLEAVE_START:
@@ -367,6 +408,8 @@ static const struct cleave_param adapt_params[] = {
       "wait while the smaller mean cost is below this part of the greater" },
     { "guard", CLEAVE_PARAM_REAL, offsetof(struct ordered_adapt, guard), 0.5, 0, 100,
       "overlap towards nodes slower by up to so many mean transfers" },
+    { "near", CLEAVE_PARAM_REAL, offsetof(struct ordered_adapt, near), 1, 0, 100,
+      "overlap towards nodes that have at most so many mean transfers to go; 0: any" },
     { 0 },
 };
 

@@ -59,7 +59,7 @@ struct lean {
 };
 
 struct ordered_adapt {
-    double guard, ratio, wait;
+    double guard, ratio, wait, near;
     uint32_t overlap, speeds;
     struct cv_intervals intervals;
     struct cv_observed seen;

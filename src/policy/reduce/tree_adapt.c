@@ -7,11 +7,17 @@
  *   expected cost is that of its last combination, else the mean of all seen.
  * - Overlap: an idle node that finds no idle partner sends to the node that has been
  *   combining longest with its port free, if that one's cost is known and not above its
- *   own expected cost by more than `guard` mean transfers. It only does so while transfers
- *   and combinations cost about the same (ratio of the means at least `ratio`): when one
- *   of them is cheap there is little to overlap, and a partner comes along soon. Nor
- *   while combinations are dear and vary by more than `spread`: what is sent ahead may
- *   then wait long behind a slow one. */
+ *   own expected cost by more than `guard` mean transfers; to any while all cost the same
+ *   and there is little to lose.
+ *   It does so when that one has at most `near` transfers to go, or as soon as it has: then
+ *   what is sent arrives when the processor gets free, so that nobody waits, and nobody is
+ *   bound before there is need.
+ *
+ * When combinations vary by more than half of their mean nobody can tell how much is to go.
+ * Then it sends at once, but only while transfers and combinations cost about the same
+ * (ratio of the means at least `ratio`): when one of them is cheap there is little to
+ * overlap, and a partner comes along soon. Nor while combinations are dear and vary by more
+ * than `spread`: what is sent ahead may then wait long behind a slow one. */
 #include "policy/reduce/observed.h"
 #include "policy/reduce/row_lane.h"
 
@@ -28,7 +34,7 @@ struct tree_node {
 };
 
 struct tree_adapt {
-    double guard, ratio, spread;
+    double guard, ratio, spread, near;
     uint32_t overlap, speeds;
     struct cv_observed seen;
     struct tree_node *nodes;
@@ -84,12 +90,34 @@ static double expected_cost(const struct tree_adapt *adapt, uint32_t node)
                                           : cv_mean_combination_seen(&adapt->seen);
 }
 
+/* Combinations take about as long as expected. */
+static bool is_steady(const struct tree_adapt *adapt)
+{
+    return adapt->near > 0 && cv_combinations_steady(&adapt->seen);
+}
+
+/* When a node that combines will have at most `near` transfers to go. */
+static double near_from(const struct tree_adapt *adapt, uint32_t receiver)
+{
+    return adapt->nodes[receiver].combines_since_s + expected_cost(adapt, receiver) -
+           adapt->near * cv_mean_transfer_seen(&adapt->seen);
+}
+
+/* Whether somebody who sends now to a node that combines would wait there. Who knows that
+ * when costs vary? */
+static bool is_early(const struct tree_adapt *adapt, uint32_t receiver, double now_s)
+{
+    return is_steady(adapt) && now_s < near_from(adapt, receiver) * (1 - 1e-12);
+}
+
 static bool may_overlap(const struct tree_adapt *adapt, uint32_t sender,
-                        uint32_t receiver)
+                        uint32_t receiver, double now_s)
 {
     double known_s = adapt->seen.known_s[receiver];
 
-    if (!adapt->speeds)
+    if (is_early(adapt, receiver, now_s))
+        return false;
+    if (!adapt->speeds || (known_s < 0 && cv_need_not_know(&adapt->seen, adapt->ratio)))
         return true;
     return known_s >= 0 &&
            known_s <= expected_cost(adapt, sender) +
@@ -106,14 +134,15 @@ static void send(struct tree_adapt *adapt, uint32_t sender, uint32_t receiver,
 
 static bool overlap_pays(const struct tree_adapt *adapt)
 {
-    return adapt->overlap && adapt->seen.ncombinations > 0 &&
-           cv_ratio_seen(&adapt->seen) >= adapt->ratio &&
-           !(cv_mean_combination_seen(&adapt->seen) >
-                 DEARER * cv_mean_transfer_seen(&adapt->seen) &&
-             cv_combinations_vary(&adapt->seen, adapt->spread));
+    if (!adapt->overlap || adapt->seen.ncombinations == 0)
+        return false;
+    return is_steady(adapt) || (cv_ratio_seen(&adapt->seen) >= adapt->ratio &&
+                                !(cv_mean_combination_seen(&adapt->seen) >
+                                      DEARER * cv_mean_transfer_seen(&adapt->seen) &&
+                                  cv_combinations_vary(&adapt->seen, adapt->spread)));
 }
 
-static void becomes_idle(struct tree_adapt *adapt, uint32_t node,
+static void becomes_idle(struct tree_adapt *adapt, uint32_t node, double now_s,
                          struct cleave_orders *orders)
 {
     if (adapt->slot != NOBODY) {
@@ -128,11 +157,23 @@ static void becomes_idle(struct tree_adapt *adapt, uint32_t node,
     }
     if (overlap_pays(adapt))
         for (uint32_t to = adapt->first; to != NOBODY; to = adapt->nodes[to].after)
-            if (may_overlap(adapt, node, to)) {
+            if (may_overlap(adapt, node, to, now_s)) {
                 send(adapt, node, to, orders);
                 return;
             }
     adapt->slot = node;
+}
+
+/* Whoever is in the slot may send to a node that combines and can receive. */
+static void gets_near(struct tree_adapt *adapt, uint32_t node, double now_s,
+                      struct cleave_orders *orders)
+{
+    const uint32_t sender = adapt->slot;
+
+    if (sender == NOBODY || !may_overlap(adapt, sender, node, now_s))
+        return;
+    adapt->slot = NOBODY;
+    send(adapt, sender, node, orders);
 }
 
 /* A node combines and could receive: whoever is in the slot may want to send. */
@@ -143,13 +184,20 @@ static void begins_to_combine(struct tree_adapt *adapt, uint32_t node, double no
     if (!adapt->combining_takes_time)
         return;
     list_combining(adapt, node);
-    if (adapt->slot != NOBODY && overlap_pays(adapt) &&
-        may_overlap(adapt, adapt->slot, node)) {
-        uint32_t sender = adapt->slot;
+    if (!overlap_pays(adapt))
+        return;
+    if (is_early(adapt, node, now_s))
+        cleave_order_wake(orders, node, near_from(adapt, node));
+    else
+        gets_near(adapt, node, now_s, orders);
+}
 
-        adapt->slot = NOBODY;
-        send(adapt, sender, node, orders);
-    }
+/* The time has come that was asked for when it began to combine. */
+static void woken(struct tree_adapt *adapt, uint32_t node, double now_s,
+                  struct cleave_orders *orders)
+{
+    if (adapt->nodes[node].listed && overlap_pays(adapt))
+        gets_near(adapt, node, now_s, orders);
 }
 
 static void arrived(struct tree_adapt *adapt, const struct cleave_event *event,
@@ -183,7 +231,7 @@ static void combined(struct tree_adapt *adapt, const struct cleave_event *event,
     }
     unlist(adapt, event->worker);
     if (!self->receives)
-        becomes_idle(adapt, event->worker, orders);
+        becomes_idle(adapt, event->worker, event->time_s, orders);
 }
 
 static void adapt_decide(void *state, const struct cleave_view *view,
@@ -196,10 +244,12 @@ static void adapt_decide(void *state, const struct cleave_view *view,
     else if (event->kind == CLEAVE_ARRIVED)
         arrived(adapt, event, orders);
     else if (event->kind == CLEAVE_READY)
-        becomes_idle(adapt, event->worker, orders);
+        becomes_idle(adapt, event->worker, event->time_s, orders);
+    else if (event->kind == CLEAVE_WAKE)
+        woken(adapt, event->worker, event->time_s, orders);
     else if (event->kind == CLEAVE_START && view->ready_s == NULL)
         for (uint32_t i = 0; i < view->nworkers; i++)
-            becomes_idle(adapt, i, orders);
+            becomes_idle(adapt, i, event->time_s, orders);
 }
 
 CV_FLATTEN static void go_by_events(struct cv_row_lane *lane)
@@ -230,6 +280,8 @@ static const struct cleave_param adapt_params[] = {
       "no overlap while dear combinations vary by more, standard deviation over mean" },
     { "guard", CLEAVE_PARAM_REAL, offsetof(struct tree_adapt, guard), 0.5, 0, 100,
       "overlap towards nodes slower by up to so many mean transfers" },
+    { "near", CLEAVE_PARAM_REAL, offsetof(struct tree_adapt, near), 1, 0, 100,
+      "overlap towards nodes that have at most so many mean transfers to go; 0: any" },
     { 0 },
 };
 

@@ -21,16 +21,17 @@ struct cv_reduce_batch {
     uint64_t left;
 };
 
-/* One thing at a time, for a policy that hears of arrivals: only the driver does that. And
- * a plan for the times of every run is made by the driver too. */
+/* One thing at a time, for a policy that hears of arrivals, and a plan for the times of
+ * every run: the driver does that. */
 static bool needs_driver(const struct cv_planned *planned,
                          const struct cv_reduce_costs *costs)
 {
     const struct cv_policy_inner *inner = planned->policy->inner;
 
-    return costs->has_ready && ((costs->ready_model == CLEAVE_READY_MERGE &&
-                                 planned->policy->hears_arrivals) ||
-                                (inner != NULL && inner->knows_ready));
+    if (inner != NULL && (inner->by_driver || (inner->knows_ready && costs->has_ready)))
+        return true;
+    return costs->has_ready && costs->ready_model == CLEAVE_READY_MERGE &&
+           planned->policy->hears_arrivals;
 }
 
 enum cleave_status cv_reduce_batch_open(const struct cv_planned *planned,
