@@ -10,13 +10,13 @@ SEED ?= 1
 TESTS_ON = -DCLEAVE_TESTS=ON -DCLEAVE_WITH_CLP=ON
 # These spend their time in a browser, in ssh, in a solver or in SimGrid, or do not start a
 # program of ours, or take minutes for what others go through as well.
-NOT_UNDER_ASAN = cli/report_page|cli/run_ssh|vectors/returns_open|^layers$$|^man/|^mutants$$|cli/mutants|cli/figures|cli/documents|parity_simgrid|cli/chaos|unit/test_returns_search
+NOT_UNDER_ASAN = cli/report_page|cli/run_ssh|vectors/returns_open|vectors/rounds_open|^layers$$|^man/|^mutants$$|cli/mutants|cli/figures|cli/documents|parity_simgrid|cli/chaos|unit/test_returns_search
 CONFIGURE = cmake >/dev/null --preset
 
 .NOTPARALLEL:
 .PHONY: build demo check check-asan check-tsan check-threads \
         check-clang check-fuzz chaos mutants lint lint-changed format benches bench-plan bench-reduce \
-	bench-returns bench-learn bench-streams bench-run bench-sim bench-hosts bench-mpi bench-smpi bench-mpi-run accept \
+	bench-returns bench-rounds bench-learn bench-streams bench-run bench-sim bench-hosts bench-mpi bench-smpi bench-mpi-run accept \
         install deb check-deb dist clean help tests
 
 build: ## the command build/cleave, the libraries in build/lib/ (the default)
@@ -100,6 +100,9 @@ bench-reduce: benches ## how fast reductions are simulated and planned
 
 bench-returns: benches ## how fast and how good rounds with results are planned
 	@build/bench_returns
+
+bench-rounds: benches ## how fast and how good several rounds with results, and their bound, are
+	@build/bench_rounds
 
 bench-learn: benches ## sizes learnt on the way, against what nobody can beat (BENCH_LEARN=quick: a part)
 	@build/bench_learn

@@ -67,17 +67,17 @@ _cleave() {
         --hold) return ;;
         --error) return ;;
         --seed) return ;;
-        --policy) _cleave_words 'auto one-round fifo lifo orders small-results best-orders mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
+        --policy) _cleave_words 'auto one-round fifo lifo orders small-results best-orders rounds mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
         --rounds) return ;;
         --send-order) return ;;
         --return-order) return ;;
-        --param) _cleave_words 'send-order= return-order= starts= kicks= exact= rounds= max_rounds= level= prefetch= alike= chunk= least= max_chunks= effort= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
+        --param) _cleave_words 'send-order= return-order= starts= kicks= exact= effort= rounds= max_rounds= level= prefetch= chunk= least= max_chunks= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
         --width) return ;;
         --trace) _cleave_files -f; return ;;
         esac
         ;;
     'plan reduce')
-        options='--help -h --nodes --transfer --compute --costs --cluster-size --remote --ready --ready-model --policy --max-transfers --max-reducers --ordered --root --param --seed --length-only --explain --json --tree --no-tree --width --trace'
+        options='--help -h --nodes --transfer --compute --costs --cluster-size --remote --policy --max-transfers --max-reducers --ordered --param --seed --length-only --explain --json --tree --no-tree --width --trace'
         case $option in
         --nodes | -N) return ;;
         --transfer | -d) return ;;
@@ -85,13 +85,10 @@ _cleave() {
         --costs) _cleave_files -f; return ;;
         --cluster-size) return ;;
         --remote) return ;;
-        --ready) return ;;
-        --ready-model) return ;;
-        --policy) _cleave_words 'greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt ready tree-replan'; return ;;
+        --policy) _cleave_words 'greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt'; return ;;
         --max-transfers) return ;;
         --max-reducers) return ;;
-        --root) return ;;
-        --param) _cleave_words 'max_transfers= max_reducers= ordered= buffer= cluster= prefer= overlap= speeds= ratio= spread= guard= near= wait= root='; return ;;
+        --param) _cleave_words 'max_transfers= max_reducers= ordered= buffer= cluster= prefer= overlap= speeds= ratio= spread= guard= wait='; return ;;
         --seed) return ;;
         --width) return ;;
         --trace) _cleave_files -f; return ;;
@@ -123,11 +120,11 @@ _cleave() {
         --hold) return ;;
         --error) return ;;
         --seed) return ;;
-        --policy) _cleave_words 'auto one-round fifo lifo orders small-results best-orders mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
+        --policy) _cleave_words 'auto one-round fifo lifo orders small-results best-orders rounds mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
         --rounds) return ;;
         --send-order) return ;;
         --return-order) return ;;
-        --param) _cleave_words 'send-order= return-order= starts= kicks= exact= rounds= max_rounds= level= prefetch= alike= chunk= least= max_chunks= effort= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
+        --param) _cleave_words 'send-order= return-order= starts= kicks= exact= effort= rounds= max_rounds= level= prefetch= chunk= least= max_chunks= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
         --runs | -n) return ;;
         --noise) _cleave_words 'none gamma: normal:'; return ;;
         --threads | -j) return ;;
@@ -143,7 +140,7 @@ _cleave() {
         esac
         ;;
     'simulate reduce')
-        options='--help -h --nodes --transfer --compute --costs --cluster-size --remote --ready --ready-model --policy --max-transfers --max-reducers --ordered --root --param --runs --seed --compute-model --threads --engine --topology --worker-hosts --partial --json --width --trace'
+        options='--help -h --nodes --transfer --compute --costs --cluster-size --remote --policy --max-transfers --max-reducers --ordered --param --runs --seed --compute-model --threads --engine --topology --worker-hosts --partial --json --width --trace'
         case $option in
         --nodes | -N) return ;;
         --transfer | -d) return ;;
@@ -151,13 +148,10 @@ _cleave() {
         --costs) _cleave_files -f; return ;;
         --cluster-size) return ;;
         --remote) return ;;
-        --ready) return ;;
-        --ready-model) return ;;
-        --policy) _cleave_words 'greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt ready tree-replan'; return ;;
+        --policy) _cleave_words 'greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt'; return ;;
         --max-transfers) return ;;
         --max-reducers) return ;;
-        --root) return ;;
-        --param) _cleave_words 'max_transfers= max_reducers= ordered= buffer= cluster= prefer= overlap= speeds= ratio= spread= guard= near= wait= root='; return ;;
+        --param) _cleave_words 'max_transfers= max_reducers= ordered= buffer= cluster= prefer= overlap= speeds= ratio= spread= guard= wait='; return ;;
         --runs | -n) return ;;
         --seed) return ;;
         --compute-model) _cleave_words 'fresh fixed'; return ;;
@@ -185,7 +179,7 @@ _cleave() {
         --horizon | -T) return ;;
         --rest) return ;;
         --declared-error) return ;;
-        --param) _cleave_words 'send-order= return-order= starts= kicks= exact= rounds= max_rounds= level= prefetch= alike= chunk= least= max_chunks= effort= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
+        --param) _cleave_words 'send-order= return-order= starts= kicks= exact= effort= rounds= max_rounds= level= prefetch= chunk= least= max_chunks= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
         --window) return ;;
         --threads | -j) return ;;
         --engine) _cleave_words 'native simgrid'; return ;;
@@ -210,9 +204,9 @@ _cleave() {
         --hold) return ;;
         --error) return ;;
         --seed) return ;;
-        --policies) _cleave_list 'auto one-round fifo lifo orders small-results best-orders mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
+        --policies) _cleave_list 'auto one-round fifo lifo orders small-results best-orders rounds mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
         --rounds) return ;;
-        --param) _cleave_words 'send-order= return-order= starts= kicks= exact= rounds= max_rounds= level= prefetch= alike= chunk= least= max_chunks= effort= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
+        --param) _cleave_words 'send-order= return-order= starts= kicks= exact= effort= rounds= max_rounds= level= prefetch= chunk= least= max_chunks= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
         --sweep) _cleave_words 'latency= bandwidth= speed= compute-latency= latency-factor= bandwidth-factor= speed-factor= compute-latency-factor= workers= load= result-ratio= error='; return ;;
         --runs | -n) return ;;
         --noise) _cleave_words 'none gamma: normal:'; return ;;
@@ -228,7 +222,7 @@ _cleave() {
         esac
         ;;
     'compare reduce')
-        options='--help -h --nodes --transfer --compute --costs --cluster-size --remote --ready --ready-model --policies --max-transfers --max-reducers --param --sweep --runs --seed --compute-model --threads --engine --topology --worker-hosts --partial --json --csv --output --force'
+        options='--help -h --nodes --transfer --compute --costs --cluster-size --remote --policies --max-transfers --max-reducers --param --sweep --runs --seed --compute-model --threads --engine --topology --worker-hosts --partial --json --csv --output --force'
         case $option in
         --nodes | -N) return ;;
         --transfer | -d) return ;;
@@ -236,12 +230,10 @@ _cleave() {
         --costs) _cleave_files -f; return ;;
         --cluster-size) return ;;
         --remote) return ;;
-        --ready) return ;;
-        --ready-model) return ;;
-        --policies) _cleave_list 'greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt ready tree-replan'; return ;;
+        --policies) _cleave_list 'greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt'; return ;;
         --max-transfers) return ;;
         --max-reducers) return ;;
-        --param) _cleave_words 'max_transfers= max_reducers= ordered= buffer= cluster= prefer= overlap= speeds= ratio= spread= guard= near= wait= root='; return ;;
+        --param) _cleave_words 'max_transfers= max_reducers= ordered= buffer= cluster= prefer= overlap= speeds= ratio= spread= guard= wait='; return ;;
         --sweep) _cleave_words 'cv= transfer= compute= nodes='; return ;;
         --runs | -n) return ;;
         --seed) return ;;
@@ -255,27 +247,18 @@ _cleave() {
         esac
         ;;
     'run '*)
-        options='--help -h --input --recursive --split --header --records --together --pairs --max-record --decode --each --arg-file --null --link --colsep --replace --rpl --plus --quote --max-args --max-replace-args --max-lines --fill --fill-words --shuf --workers --hosts --mpi --mpi-library --persistent --literal --policy --param --block --ssh --remote --push --shared-input --workdir --env --connect-timeout --host-timeout --output --keep-order --unordered --header-out --reduce --commutative --memory --tmpdir --retries --isolate --timeout --halt --failed --journal --resume --overwrite --joblog --dry-run --bar --progress --trace --json --quiet'
+        options='--help -h --input --split --header --pairs --max-record --decode --workers --hosts --mpi --mpi-library --persistent --literal --policy --param --block --ssh --remote --push --shared-input --workdir --env --connect-timeout --host-timeout --output --keep-order --unordered --reduce --commutative --memory --tmpdir --retries --isolate --timeout --halt --failed --journal --resume --overwrite --joblog --dry-run --bar --progress --trace --json --quiet'
         case $option in
         --input | -i) _cleave_files -f; return ;;
-        --split) _cleave_words 'lines nul csv jsonl json fasta fastq paragraph fixed: regex:'; return ;;
-        --records) return ;;
-        --together) return ;;
+        --split) _cleave_words 'lines nul csv jsonl fasta fastq paragraph fixed: regex:'; return ;;
         --pairs) _cleave_files -f; return ;;
         --max-record) return ;;
         --decode) _cleave_words 'auto none'; return ;;
-        --arg-file | -a) _cleave_files -f; return ;;
-        --colsep | -C) return ;;
-        --replace | -I) return ;;
-        --rpl) return ;;
-        --max-args | -n) return ;;
-        --max-replace-args | -N) return ;;
-        --max-lines | -L) return ;;
         --workers | -j) return ;;
         --hosts) _cleave_files -f; return ;;
         --mpi-library) return ;;
-        --policy) _cleave_words 'auto one-round fifo lifo orders small-results best-orders mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
-        --param) _cleave_words 'send-order= return-order= starts= kicks= exact= rounds= max_rounds= level= prefetch= alike= chunk= least= max_chunks= effort= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
+        --policy) _cleave_words 'auto one-round fifo lifo orders small-results best-orders rounds mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
+        --param) _cleave_words 'send-order= return-order= starts= kicks= exact= effort= rounds= max_rounds= level= prefetch= chunk= least= max_chunks= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
         --block) return ;;
         --ssh) return ;;
         --remote) return ;;
@@ -307,7 +290,7 @@ _cleave() {
         options='--help -h --input --split --header --max-record --decode --workers --hosts --ssh --remote --push --output --force --topology --master --worker-hosts --port --unit-bytes --unit-flops'
         case $option in
         --input | -i) _cleave_files -f; return ;;
-        --split) _cleave_words 'lines nul csv jsonl json fasta fastq paragraph fixed: regex:'; return ;;
+        --split) _cleave_words 'lines nul csv jsonl fasta fastq paragraph fixed: regex:'; return ;;
         --max-record) return ;;
         --decode) _cleave_words 'auto none'; return ;;
         --workers | -j) return ;;
@@ -352,7 +335,7 @@ _cleave() {
         ;;
     'policies '*)
         options='--help -h --json'
-        operands='auto one-round fifo lifo orders small-results best-orders mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt ready tree-replan'
+        operands='auto one-round fifo lifo orders small-results best-orders rounds mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt'
         case $option in
         esac
         ;;

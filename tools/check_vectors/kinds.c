@@ -16,6 +16,7 @@ const struct case_format case_formats[] = {
     { "1", ready_kinds },
     { "Link-Heterogeneity vs. Node-Heterogeneity in Clusters (Beaumont, Rosenberg)",
       returns_kinds },
+    { "none: several rounds with results, this folder", rounds_kinds },
     { several_streams, streams_kinds },
     { several_streams, streams_select_kinds },
     { several_streams, streams_sim_kinds },

@@ -15,7 +15,7 @@ struct case_format {
 extern const struct case_format case_formats[];
 
 extern const struct case_kind load_kinds[], load_dynamic_kinds[], reduce_dynamic_kinds[];
-extern const struct case_kind reduce_kinds[], returns_kinds[];
+extern const struct case_kind reduce_kinds[], returns_kinds[], rounds_kinds[];
 extern const struct case_kind streams_kinds[], streams_select_kinds[];
 extern const struct case_kind streams_sim_kinds[], ready_kinds[];
 

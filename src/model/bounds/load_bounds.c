@@ -1,6 +1,9 @@
 /* load_bounds.c -- what no schedule can beat, results included.
  * SPDX-License-Identifier: MIT
  *
+ * rounds: model/rounds/rounds_bound.h, for any number of rounds whose results come back.
+ * Schedules of one round have bounds of their own, whose names say so.
+ *
  * results: whatever the rounds, a worker computes at most while its latencies leave time,
  * x_i <= (T - latencies_i) S_i, and every unit passes the port on its way out and its result
  * on its way back. A master that handles one message at a time has sum x_i (1/B_i + ratio /
@@ -18,6 +21,7 @@
 #include "model/bounds/varied_bounds.h"
 #include "model/platform/profile.h"
 #include "model/returns/returns_bounds.h"
+#include "model/rounds/rounds_bound.h"
 
 enum { MOST_STEPS = 200 };
 /* Up to so many workers the convex bound takes milliseconds. */
@@ -173,8 +177,8 @@ static size_t add_one_round(const struct cv_bound_query *query, struct cv_arena 
         work_bound *bound;
         uint32_t most;
     } bounds[] = {
-        { "prefix", cv_returns_bound_prefix, UINT32_MAX },
-        { "convex", cv_returns_bound_convex, CONVEX_QUICK },
+        { "prefix, one round", cv_returns_bound_prefix, UINT32_MAX },
+        { "convex, one round", cv_returns_bound_convex, CONVEX_QUICK },
     };
     struct cv_returns returns = { .n = query->nworkers,
                                   .single = query->port == CLEAVE_PORT_ONE };
@@ -191,6 +195,25 @@ static size_t add_one_round(const struct cv_bound_query *query, struct cv_arena 
                         ? bounds[i].bound(&returns, query->lifespan_s, scratch)
                         : time_bound(bounds[i].bound, &returns, query->load, scratch));
     return count;
+}
+
+/* The bound for any number of rounds with results. */
+static size_t add_rounds(const struct cv_bound_query *query, struct cv_arena *scratch,
+                         struct cleave_bound *out, size_t count)
+{
+    const struct cv_rounds rounds = {
+        { cv_trips(query->workers, query->nworkers, query->result_ratio, 0, scratch),
+          query->nworkers, query->port == CLEAVE_PORT_ONE },
+        query->load,
+    };
+    double bound;
+
+    if (rounds.returns.trips == NULL)
+        return 0;
+    bound = query->lifespan_s > 0
+                ? cv_rounds_bound_work(&rounds.returns, query->lifespan_s, scratch)
+                : cv_rounds_bound(&rounds, scratch);
+    return bound < 0 ? 0 : add(out, count, "rounds", bound);
 }
 
 static size_t steady_bounds(const struct cv_bound_query *query, struct cv_arena *scratch,
@@ -224,6 +247,8 @@ static size_t steady_bounds(const struct cv_bound_query *query, struct cv_arena 
     }
     if (query->one_round && query->port != CLEAVE_PORT_MULTI)
         count = add_one_round(query, scratch, out, count);
+    else if (query->result_ratio > 0 && query->port != CLEAVE_PORT_MULTI)
+        count = add_rounds(query, scratch, out, count);
     for (size_t i = 0; i < count; i++)
         if (i == 0 || (lives ? out[i].value_s < out[tightest].value_s
                              : out[i].value_s > out[tightest].value_s))

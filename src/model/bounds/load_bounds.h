@@ -20,7 +20,8 @@ struct cv_bound_query {
 /* With profiles there are two: "available", on the integrals of speeds and bandwidths, and
  * "steady", the tightest for workers that are always as fast as they ever are. Else all
  * bounds there are: those of cv_bounds, which results can only worsen, "results" (what
- * comes back has to pass the port) and for one round "prefix" and "convex". Bounds on the
+ * comes back has to pass the port), for any number of rounds behind a shared port "rounds",
+ * and for one round "prefix, one round" and "convex, one round". Bounds on the
  * time for a load, or on the units for a lifespan. As cv_bounds otherwise; *out_tightest is
  * the largest time or the fewest units. */
 size_t cv_load_bounds(const struct cv_bound_query *query, struct cv_arena *scratch,

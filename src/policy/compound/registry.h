@@ -15,6 +15,7 @@
     X(orders)             \
     X(small_results)      \
     X(best_orders)        \
+    X(rounds)             \
     X(mi)                 \
     X(xmi)                \
     X(umr)                \

@@ -1,0 +1,458 @@
+/* rounds_bound.c -- what no schedule with results can beat, in any number of rounds.
+ * SPDX-License-Identifier: MIT
+ *
+ * With prices on the port's time, falling for sends and rising for returns, all messages of a
+ * schedule that ends by T cost at most what the port's time is worth, and each worker makes
+ * at most its best response of the rest. If both together are less than the load, no
+ * schedule ends by T. Prices come from a good plan (rounds_guide.c), plus a floor: a plan
+ * that leaves the port a little time does not see that it is scarce. The floor, one for
+ * each way on a duplex port, and a factor on the guide's prices are searched for. */
+#include "model/rounds/rounds_bound.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "model/rounds/rounds_guide.h"
+#include "model/rounds/rounds_price.h"
+
+enum { COARSE = 32, FINE = 160 };
+/* Up to so many workers the program of a plan guides as well. */
+enum { FEW = 6 };
+enum { LETTERS_EACH = 26, LETTERS_MORE = 64, GUIDE_CHANGES = 1500, FREE_CHANGES = 3000 };
+static const double POLISH_WORK = 1e6;
+/* What rounding can do to a bound. */
+static const double SPACING = 0.5;
+static const double SAFE = 1 - 1e-9;
+
+/* Floors of sends and returns and the factor on the guide's prices. */
+struct mix {
+    double send, back, guide;
+};
+
+struct bounding {
+    const struct cv_rounds *rounds;
+    struct cv_arena *arena;
+    struct cv_kinds kinds;
+    struct cv_rounds_guide guide;
+    struct cv_tariff shape, tariff; /* of the guide, from 0 to 1; of a value */
+    double *room;
+    double send_scale, back_scale; /* floors that matter */
+    double send_until, back_from;  /* the guide sends until, and returns from */
+    double end_s;                  /* of the plan that guides                 */
+};
+
+/* --- cells ------------------------------------------------------------------------------ */
+
+static int by_time(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+/* Edges where messages of the guide end, not too near to each other, and equal cells. */
+static bool set_cells(struct bounding *b, uint32_t cells)
+{
+    const struct cv_rounds_guide *guide = &b->guide;
+    const size_t most = (size_t)guide->nsend + guide->nback + cells + 4;
+    double *times = cv_array(b->arena, most, sizeof *times);
+    struct cv_tariff *shape = &b->shape;
+    size_t count = 0;
+
+    if (times == NULL || !cv_tariff_init(shape, (uint32_t)most, b->arena) ||
+        !cv_tariff_init(&b->tariff, (uint32_t)most, b->arena))
+        return false;
+    b->room = cv_array(b->arena, most + 1, sizeof *b->room);
+    for (uint32_t k = 0; k < guide->nsend; k++)
+        times[count++] = guide->send[k].to;
+    for (uint32_t k = 0; k < guide->nback; k++)
+        times[count++] = guide->back[k].from;
+    for (uint32_t k = 1; k <= cells / 2; k++)
+        times[count++] = (double)k / (cells / 2);
+    qsort(times, count, sizeof *times, by_time);
+    shape->cells = 0;
+    shape->edge[0] = 0;
+    for (size_t k = 0; k < count; k++)
+        if (times[k] - shape->edge[shape->cells] > SPACING / cells && times[k] < 1)
+            shape->edge[++shape->cells] = times[k];
+    if (1 - shape->edge[shape->cells] > SPACING / cells || shape->cells == 0)
+        shape->cells++;
+    shape->edge[shape->cells] = 1;
+    return b->room != NULL;
+}
+
+/* The guide's prices in the middle of each cell. */
+static void set_shape(struct bounding *b)
+{
+    const struct cv_rounds_guide *guide = &b->guide;
+    struct cv_tariff *shape = &b->shape;
+    uint32_t s = 0, r = 0;
+
+    for (uint32_t i = 0; i < shape->cells; i++) {
+        const double middle = 0.5 * (shape->edge[i] + shape->edge[i + 1]);
+
+        while (s < guide->nsend && guide->send[s].to < middle)
+            s++;
+        while (r + 1 < guide->nback && guide->back[r].to < middle)
+            r++;
+        shape->send[i] = s < guide->nsend ? guide->send[s].price : 0;
+        shape->back[i] = guide->back[r].from <= middle ? guide->back[r].price : 0;
+    }
+}
+
+/* --- values ----------------------------------------------------------------------------- */
+
+static double value_at(struct bounding *b, const struct mix *mix, double time_s)
+{
+    const struct cv_tariff *shape = &b->shape;
+    struct cv_tariff *tariff = &b->tariff;
+
+    tariff->cells = shape->cells;
+    tariff->edge[0] = 0;
+    for (uint32_t i = 0; i < shape->cells; i++) {
+        const double middle = 0.5 * (shape->edge[i] + shape->edge[i + 1]);
+
+        tariff->edge[i + 1] = shape->edge[i + 1] * time_s;
+        tariff->send[i] =
+            mix->guide * shape->send[i] + (middle < b->send_until ? mix->send : 0);
+        tariff->back[i] =
+            mix->guide * shape->back[i] + (middle > b->back_from ? mix->back : 0);
+    }
+    cv_tariff_sum(tariff);
+    return cv_rounds_lagrangian(b->rounds, &b->kinds, tariff, b->room);
+}
+
+/* Times at which these prices do and do not prove that it is too short. */
+struct bracket {
+    double low, low_value, high, high_value;
+};
+
+static void narrow(struct bounding *b, const struct mix *mix, double time_s,
+                   struct bracket *bracket)
+{
+    const double value = value_at(b, mix, time_s);
+
+    if (value < 0) {
+        bracket->low = time_s;
+        bracket->low_value = value;
+    } else {
+        bracket->high = time_s;
+        bracket->high_value = value;
+    }
+}
+
+/* The root from below: secant steps that stay inside the bracket. */
+static void find_root(struct bounding *b, const struct mix *mix, unsigned steps,
+                      double close, struct bracket *bracket)
+{
+    for (unsigned i = 0; i < steps; i++) {
+        const double width = bracket->high - bracket->low;
+        double time_s = bracket->high - width * bracket->high_value /
+                                            (bracket->high_value - bracket->low_value);
+
+        if (width <= close * bracket->high ||
+            (bracket->low > 0 && time_s - bracket->low <= close * bracket->high))
+            return;
+        time_s -= 0.1 * close * bracket->high;
+        narrow(b, mix,
+               fmin(fmax(time_s, bracket->low + 0.05 * width),
+                    bracket->high - 0.02 * width),
+               bracket);
+    }
+}
+
+/* A root with finer cells, from one with coarse ones: values are lower then, and the slope is
+ * about the same. */
+static double refine(struct bounding *b, const struct mix *mix, unsigned steps,
+                     double slope, double low)
+{
+    double time_s = low;
+
+    for (unsigned i = 0; i < steps; i++) {
+        const double value = value_at(b, mix, time_s);
+        const double step_s = value / slope;
+
+        if (value < 0)
+            low = fmax(low, time_s);
+        if (value < 0 && -step_s <= 2e-4 * low)
+            break;
+        time_s -= value < 0 ? 0.98 * step_s : 1.05 * step_s;
+        if (value >= 0 && time_s <= low)
+            break;
+    }
+    return low;
+}
+
+/* --- floors ----------------------------------------------------------------------------- */
+
+struct look {
+    struct mix mix;
+    double value;
+};
+
+static void look_at(struct bounding *b, struct mix mix, double time_s, struct look *best)
+{
+    const double value = value_at(b, &mix, time_s);
+
+    if (value < best->value)
+        *best = (struct look){ mix, value };
+}
+
+static void look_around(struct bounding *b, double time_s, struct look *best)
+{
+    static const double ways[6][3] = { { 1, 0, 0 },  { -1, 0, 0 }, { 0, 0, 1 },
+                                       { 0, 0, -1 }, { 0, 1, 0 },  { 0, -1, 0 } };
+    const bool single = b->rounds->returns.single, few = b->rounds->returns.n <= FEW;
+    double step = 0.3;
+
+    for (unsigned turn = 0; step > (few ? 0.015 : 0.05) && turn < (few ? 20 : 8);
+         turn++) {
+        const double before = best->value;
+
+        for (unsigned i = 0; i < (single ? 4 : 6); i++) {
+            struct mix mix = best->mix;
+
+            mix.send += ways[i][0] * step * fmax(mix.send, 0.1 * b->send_scale);
+            mix.back += ways[i][1] * step * fmax(mix.back, 0.1 * b->back_scale);
+            mix.guide *= 1 + ways[i][2] * step;
+            mix.send = fmax(0, mix.send);
+            mix.back = single ? mix.send : fmax(0, mix.back);
+            look_at(b, mix, time_s, best);
+        }
+        if (!(best->value < before))
+            step /= 2;
+    }
+}
+
+static void look_first(struct bounding *b, double time_s, struct look *best)
+{
+    static const double single[][2] = {
+        { 0.08, 0.08 }, { 0.2, 0.2 }, { 0.35, 0.35 }, { 0.5, 0.5 }, { 0.65, 0.65 }
+    };
+    static const double duplex[][2] = { { 0.1, 0 }, { 0.4, 0 },   { 0, 0.1 },
+                                        { 0, 0.4 }, { 0.2, 0.2 }, { 0.4, 0.4 } };
+    const bool one = b->rounds->returns.single;
+
+    best->mix = (struct mix){ 0, 0, 1 };
+    best->value = value_at(b, &best->mix, time_s);
+    for (unsigned i = 0; i < (one ? 5 : 6); i++) {
+        const double *parts = one ? single[i] : duplex[i];
+
+        look_at(b,
+                (struct mix){ parts[0] * b->send_scale, parts[1] * b->back_scale,
+                              one ? fmax(0.3, 1 - parts[0]) : 1 },
+                time_s, best);
+    }
+}
+
+/* --- all of it -------------------------------------------------------------------------- */
+
+/* The middle one of what a second of the port can carry. */
+static double middle_of(const struct cv_rounds *rounds, bool send, bool back,
+                        double *room)
+{
+    const uint32_t n = rounds->returns.n;
+
+    for (uint32_t i = 0; i < n; i++) {
+        const struct cv_trip *t = &rounds->returns.trips[i];
+
+        room[i] = 1 / ((send ? t->send_s : 0) + (back ? t->back_s : 0));
+    }
+    qsort(room, n, sizeof *room, by_time);
+    return room[n / 2];
+}
+
+/* The plan of the best chain; of few workers, what free words and their programs make of it. */
+static enum cleave_status make_plan(struct bounding *b, struct cv_rounds_search *search,
+                                    struct cv_rounds_plan *out, struct cleave_error *err)
+{
+    struct cv_candidate *best = &search->best;
+
+    if (b->rounds->returns.n > FEW) {
+        (void)cv_rounds_chain(search->room, &best->words, best->chain, best->lifo);
+        return cv_rounds_take(search->room, best->end_s, b->arena, out, err);
+    }
+    best->chain = 0;
+    cv_rounds_change(search, FREE_CHANGES, 0);
+    (void)cv_rounds_dense(search->room, &best->words);
+    CV_TRY(cv_rounds_take(search->room, best->end_s, b->arena, out, err));
+    CV_TRY(cv_rounds_lp(b->rounds, out, b->arena, err));
+    return cv_rounds_polish(search, POLISH_WORK, b->arena, out, err);
+}
+
+/* A good chain, prices from its closed form and, if that is small, from its program. */
+static enum cleave_status make_guides(struct bounding *b,
+                                      struct cv_rounds_guide guides[2], uint32_t *out_n,
+                                      struct cleave_error *err)
+{
+    const uint32_t n = b->rounds->returns.n;
+    struct cv_rounds_room room;
+    struct cv_rounds_search search;
+    struct cv_rounds_plan plan;
+    bool known = false;
+
+    if (!cv_rounds_room_init(&room, b->rounds, LETTERS_EACH * n + LETTERS_MORE, n <= FEW,
+                             b->arena) ||
+        !cv_rounds_search_init(&search, &room, 1, b->arena) ||
+        !cv_rounds_start_by(&search, CV_BY_PASSAGE, false, b->arena))
+        return cv_fail_memory(err, "the bound");
+    cv_rounds_leave_out(&search);
+    cv_rounds_change(&search, GUIDE_CHANGES, 0);
+    if (isinf(search.best.end_s))
+        return cv_fail(err, CLEAVE_EINPUT, "no plan guides the bound");
+    b->end_s = search.best.end_s;
+    CV_TRY(cv_rounds_guide(&room, &search.best, b->arena, &guides[0], err));
+    *out_n = 1;
+    if (n > FEW && b->rounds->returns.single)
+        return CLEAVE_OK;
+    CV_TRY(make_plan(b, &search, &plan, err));
+    b->end_s = fmin(b->end_s, plan.makespan_s);
+    CV_TRY(cv_rounds_guide_lp(b->rounds, &plan, b->arena, &guides[1], &known, err));
+    *out_n = known ? 2 : 1;
+    return CLEAVE_OK;
+}
+
+static bool set_up(struct bounding *b)
+{
+    const struct cv_rounds *rounds = b->rounds;
+    const bool single = rounds->returns.single;
+    double *room = cv_array(b->arena, rounds->returns.n, sizeof *room);
+
+    if (room == NULL)
+        return false;
+    b->send_scale = middle_of(rounds, true, single, room);
+    b->back_scale = middle_of(rounds, single, true, room);
+    if (isinf(b->back_scale))
+        b->back_scale = 0;
+    return true;
+}
+
+/* A value takes as many steps as kinds of workers times cells squared: few of them can have
+ * more cells. */
+static uint32_t cells_for(const struct bounding *b, uint32_t cells)
+{
+    const double more = sqrt(10.0 / b->kinds.n);
+
+    return (uint32_t)(cells * fmin(fmax(more, 0.7), 2.5));
+}
+
+/* Go on with the prices of a guide, on cells of such a size. */
+static bool take_guide(struct bounding *b, const struct cv_rounds_guide *guide,
+                       uint32_t cells)
+{
+    const bool single = b->rounds->returns.single;
+
+    b->guide = *guide;
+    b->send_until = single ? 2 : guide->send[guide->nsend - 1].to;
+    b->back_from = single ? -1 : guide->back[0].from;
+    if (!set_cells(b, cells))
+        return false;
+    set_shape(b);
+    return true;
+}
+
+/* The best mix for a guide, from one that is good, and a bracket of its root. */
+static void search_mix(struct bounding *b, struct look *best, struct bracket *bracket)
+{
+    for (int turn = 0; turn < 2; turn++) {
+        if (turn > 0) {
+            best->value = value_at(b, &best->mix, 1.004 * bracket->low);
+            look_around(b, 1.004 * bracket->low, best);
+        }
+        *bracket = (struct bracket){ 0, -b->rounds->load, b->end_s, INFINITY };
+        bracket->high_value = value_at(b, &best->mix, bracket->high);
+        if (bracket->high_value < 0)
+            bracket->low = bracket->high;
+        else
+            find_root(b, &best->mix, 4, 1e-3, bracket);
+    }
+}
+
+/* Kinds of workers, guides, and the better one of them with coarse cells and a good mix for
+ * a time of `part` of the plan's. 1, or 0: there is no bound; negative: memory is short. */
+static int begin(struct bounding *b, double part, struct look *out,
+                 struct cv_rounds_guide *out_guide)
+{
+    const bool few = b->rounds->returns.n <= FEW;
+    struct cv_rounds_guide guides[2];
+    struct cleave_error err;
+    uint32_t n = 0, which = 0;
+    enum cleave_status status;
+
+    if (!cv_kinds_init(&b->kinds, &b->rounds->returns, b->arena))
+        return -1;
+    if (b->kinds.n > CV_ROUNDS_BOUND_MOST)
+        return 0;
+    status = make_guides(b, guides, &n, &err);
+    if (status != CLEAVE_OK)
+        return status == CLEAVE_ENOMEM ? -1 : 0;
+    if (!set_up(b))
+        return -1;
+    out->value = INFINITY;
+    for (uint32_t i = 0; i < n; i++) {
+        struct look look;
+
+        if (!take_guide(b, &guides[i], cells_for(b, COARSE)))
+            return -1;
+        look_first(b, part * b->end_s, &look);
+        if (few)
+            look_around(b, part * b->end_s, &look);
+        if (look.value < out->value) {
+            *out = look;
+            which = i;
+        }
+    }
+    if (which + 1 < n && !take_guide(b, &guides[which], cells_for(b, COARSE)))
+        return -1;
+    *out_guide = guides[which];
+    return 1;
+}
+
+double cv_rounds_bound(const struct cv_rounds *rounds, struct cv_arena *scratch)
+{
+    struct bounding b = { .rounds = rounds, .arena = scratch };
+    struct cv_rounds_guide guide;
+    struct bracket found = { 0 };
+    struct look mix;
+    const int begun = begin(&b, 0.98, &mix, &guide);
+
+    if (begun <= 0)
+        return begun;
+    search_mix(&b, &mix, &found);
+    if (!(found.low > 0) || found.low >= b.end_s)
+        return found.low * SAFE;
+    if (!take_guide(&b, &guide, cells_for(&b, FINE)))
+        return -1;
+    return SAFE * refine(&b, &mix.mix, 4,
+                         (found.high_value - found.low_value) / (found.high - found.low),
+                         found.low);
+}
+
+double cv_rounds_bound_work(const struct cv_returns *returns, double lifespan_s,
+                            struct cv_arena *scratch)
+{
+    struct cv_rounds rounds = { *returns, 0 };
+    struct bounding b = { .rounds = &rounds, .arena = scratch };
+    struct cv_rounds_guide guide;
+    struct cv_rounds_plan plan;
+    struct cleave_error err;
+    struct look mix;
+    int begun;
+
+    if (cv_rounds_for_lifespan(returns, lifespan_s, CV_ROUNDS_FAST, 1, scratch, &plan,
+                               &rounds.load, &err) != CLEAVE_OK)
+        return -1;
+    if (!(rounds.load > 0))
+        return INFINITY;
+    begun = begin(&b, 1, &mix, &guide);
+    if (begun <= 0)
+        return begun < 0 ? -1 : INFINITY;
+    mix.value = value_at(&b, &mix.mix, lifespan_s);
+    look_around(&b, lifespan_s, &mix);
+    if (!take_guide(&b, &guide, cells_for(&b, FINE)))
+        return -1;
+    /* Whatever the load: all that the port's time and the workers are worth. */
+    return (rounds.load + value_at(&b, &mix.mix, lifespan_s)) / SAFE;
+}

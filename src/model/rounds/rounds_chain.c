@@ -1,0 +1,311 @@
+/* rounds_chain.c -- the closed form of words whose pivots stand together.
+ * SPDX-License-Identifier: MIT
+ *
+ * All pivots end the send word, in some order, and begin the return word in the same order
+ * or in the reverse one. Then the rows of neighbours differ by messages of these two only:
+ * the size of a pivot tells that of the next one. So every time and size is linear in the
+ * first pivot, and in one that waits where the port is full: O(K) for K letters, however
+ * many workers there are. */
+#include <math.h>
+#include <string.h>
+
+#include "model/rounds/rounds_room.h"
+
+enum { NONE = UINT32_MAX };
+
+/* a first + b waiting + c. */
+struct line {
+    double a, b, c;
+};
+
+struct chain {
+    struct cv_rounds_room *room;
+    const struct cv_words *words;
+    uint32_t n, growing, waits; /* waits: place among the pivots                 */
+    bool lifo;
+    struct line sum, port, end; /* units, time of all messages, T                */
+};
+
+static struct line plus(struct line x, struct line y, double times)
+{
+    return (struct line){ x.a + y.a * times, x.b + y.b * times, x.c + y.c * times };
+}
+
+/* speed (from - to - fixed) */
+static struct line between(struct line from, struct line to,
+                           const struct cv_rounds_cost *c)
+{
+    const struct line gap = plus(from, to, -1);
+
+    return (struct line){ gap.a * c->speed, gap.b * c->speed,
+                          (gap.c - c->compute_fixed_s) * c->speed };
+}
+
+static double value(struct line x, double first, double waiting)
+{
+    return x.a * first + x.b * waiting + x.c;
+}
+
+static struct line *lines(double *array)
+{
+    return (struct line *)(void *)array;
+}
+
+static const struct cv_rounds_cost *pivot_cost(const struct chain *chain, uint32_t i)
+{
+    return &chain->room->costs[chain->words->send[chain->growing + i]];
+}
+
+static void count_in(struct chain *chain, struct line x, const struct cv_rounds_cost *c)
+{
+    chain->sum = plus(chain->sum, x, 1);
+    chain->port = plus(chain->port, x, c->send_s + c->back_s);
+    chain->port.c += c->send_fixed_s + c->back_fixed_s;
+}
+
+/* What the arrival of a pivot is later than that of the one before, less what its result may
+ * leave later, by messages of both but its own size: `gap` has those passed by so far. */
+static void pass(struct line *gap, struct line x, const struct cv_rounds_cost *c,
+                 bool sends, bool returns, double sense)
+{
+    if (sends) {
+        *gap = plus(*gap, x, c->send_s);
+        gap->c += c->send_fixed_s;
+    }
+    if (returns) {
+        *gap = plus(*gap, x, sense * c->back_s);
+        gap->c += sense * c->back_fixed_s;
+    }
+}
+
+/* Sizes of all pivots. Rows u and w that follow each other, with one that waits between or
+ * not: what is sent after u up to w, and computed, less what is returned from u up to w
+ * (fifo) or more by what is returned after w up to it (lifo), is the same for both. */
+static void set_pivots(struct chain *chain)
+{
+    struct line *x = lines(chain->room->xs) + chain->growing;
+    struct line gap = { 0, 0, 0 };
+    uint32_t before = NONE;
+
+    for (uint32_t i = 0; i < chain->n; i++) {
+        const struct cv_rounds_cost *c = pivot_cost(chain, i);
+
+        if (i == chain->waits) {
+            x[i] = (struct line){ 0, 1, 0 };
+            pass(&gap, x[i], c, true, true, chain->lifo ? 1 : -1);
+        } else if (before == NONE) {
+            x[i] = (struct line){ 1, 0, 0 };
+        } else {
+            /* gap + send + compute (+ return, lifo) of this one = compute (+ return, fifo) of
+             * the one before, which is in the gap already. */
+            const double own = c->send_s + c->compute_s + (chain->lifo ? c->back_s : 0);
+            const double fixed = c->send_fixed_s + c->compute_fixed_s +
+                                 (chain->lifo ? c->back_fixed_s : 0);
+
+            x[i] = (struct line){ -gap.a / own, -gap.b / own, -(gap.c + fixed) / own };
+        }
+        if (i != chain->waits) {
+            gap = (struct line){ -x[i].a * c->compute_s, -x[i].b * c->compute_s,
+                                 -x[i].c * c->compute_s - c->compute_fixed_s };
+            pass(&gap, x[i], c, false, !chain->lifo, -1);
+            before = i;
+        }
+    }
+}
+
+static void go_back(struct chain *chain)
+{
+    struct cv_rounds_room *room = chain->room;
+    const struct cv_words *words = chain->words;
+    struct line *z = lines(room->z), *x = lines(room->xs);
+
+    z[words->nsend] = (struct line){ 0, 0, 0 };
+    for (uint32_t k = words->nsend; k-- > 0;) {
+        const uint32_t w = words->send[k];
+        const struct cv_rounds_cost *c = &room->costs[w];
+
+        room->pivot[k] = k >= chain->growing;
+        if (!room->pivot[k])
+            x[k] = between(z[k + 1], z[room->next[w] + 1], c);
+        else
+            room->place[w] = k;
+        z[k] = plus(z[k + 1], x[k], c->send_s);
+        z[k].c += c->send_fixed_s;
+        count_in(chain, x[k], c);
+        room->next[w] = k;
+    }
+}
+
+static void go_on(struct chain *chain)
+{
+    struct cv_rounds_room *room = chain->room;
+    const struct cv_words *words = chain->words;
+    struct line *y = lines(room->y), *x = lines(room->xr);
+
+    y[0] = (struct line){ 0, 0, 0 };
+    room->nchunks = words->nsend;
+    for (uint32_t k = 0; k < words->nback; k++) {
+        const uint32_t w = words->back[k];
+        const struct cv_rounds_cost *c = &room->costs[w];
+
+        if (k < chain->n) {
+            room->back_id[k] = room->place[w];
+            x[k] = lines(room->xs)[room->place[w]];
+        } else {
+            x[k] = between(y[k], y[room->next[w]], c);
+            count_in(chain, x[k], c);
+            room->before[room->nchunks - words->nsend] = room->next[w];
+            room->back_id[k] = room->nchunks++;
+        }
+        y[k + 1] = plus(y[k], x[k], c->back_s);
+        y[k + 1].c += c->back_fixed_s;
+        room->next[w] = k;
+    }
+}
+
+/* T from the row of the first pivot that does not wait. */
+static void set_end(struct chain *chain)
+{
+    struct cv_rounds_room *room = chain->room;
+    const uint32_t i = chain->waits == 0 ? 1 : 0;
+    const uint32_t k = chain->growing + i, j = chain->lifo ? chain->n - 1 - i : i;
+    const struct cv_rounds_cost *c = pivot_cost(chain, i);
+    const struct line *z = lines(room->z), *y = lines(room->y);
+    struct line end = plus(z[0], z[k + 1], -1);
+
+    end = plus(end, lines(room->xs)[k], c->compute_s);
+    end.c += c->compute_fixed_s;
+    end = plus(end, y[chain->words->nback], 1);
+    chain->end = plus(end, y[j], -1);
+}
+
+/* The unknowns, and sizes; false if one is negative. */
+static bool set_units(struct chain *chain, double *out_end_s)
+{
+    struct cv_rounds_room *room = chain->room;
+    const uint32_t nsend = chain->words->nsend;
+    const struct line *xs = lines(room->xs), *xr = lines(room->xr), *y = lines(room->y);
+    const double left = room->rounds->load - chain->sum.c;
+    double first, waiting = 0;
+
+    if (chain->waits == NONE) {
+        first = left / chain->sum.a;
+    } else {
+        const struct line full = plus(chain->port, chain->end, -1);
+        const double det = chain->sum.a * full.b - chain->sum.b * full.a;
+
+        first = (left * full.b + chain->sum.b * full.c) / det;
+        waiting = (-chain->sum.a * full.c - left * full.a) / det;
+    }
+    *out_end_s = value(chain->end, first, waiting);
+    room->port_s = value(chain->port, first, waiting);
+    for (uint32_t k = 0; k < nsend; k++) {
+        room->units[k] = value(xs[k], first, waiting);
+        if (!(room->units[k] >= 0))
+            return false;
+    }
+    for (uint32_t k = chain->n; k < chain->words->nback; k++) {
+        const uint32_t id = room->back_id[k];
+
+        room->units[id] = value(xr[k], first, waiting);
+        if (!(room->units[id] >= 0))
+            return false;
+        room->need_s[id] = value(y[room->before[id - nsend]], first, waiting);
+    }
+    return true;
+}
+
+static bool solve(struct chain *chain, double *out_end_s)
+{
+    chain->sum = chain->port = (struct line){ 0, 0, 0 };
+    set_pivots(chain);
+    go_back(chain);
+    go_on(chain);
+    set_end(chain);
+    return set_units(chain, out_end_s);
+}
+
+static double evaluate(struct chain *chain, bool *out_full)
+{
+    struct cv_rounds_room *room = chain->room;
+    double closed_s;
+    const bool fits = solve(chain, &closed_s);
+
+    *out_full = room->port_s > closed_s * (1 + 1e-12) && closed_s > 0;
+    room->steps += chain->words->nsend + chain->words->nback;
+    if (!fits)
+        return INFINITY;
+    room->closed_s = closed_s;
+    /* A pivot's row is a path through the schedule, so is the port. */
+    if (closed_s >= room->limit_s)
+        return closed_s;
+    if (room->rounds->returns.single && room->port_s >= room->limit_s)
+        return room->port_s;
+    room->steps += chain->words->nsend + chain->words->nback;
+    return cv_rounds_orders(room, chain->words);
+}
+
+bool cv_rounds_chain_tight(struct cv_rounds_room *room, const struct cv_words *words,
+                           uint32_t n, bool lifo)
+{
+    struct chain chain = { .room = room,
+                           .words = words,
+                           .n = n,
+                           .growing = words->nsend - n,
+                           .waits = NONE,
+                           .lifo = lifo };
+    const bool fits = solve(&chain, &room->closed_s);
+
+    if (fits)
+        (void)cv_rounds_orders(room, words);
+    cv_rounds_keep(room);
+    return fits;
+}
+
+/* Places of the slowest links among the pivots. */
+static uint32_t slowest(const struct chain *chain, uint32_t out[CV_WAITING_MOST])
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < chain->n; i++) {
+        const double own = pivot_cost(chain, i)->send_s;
+        uint32_t at = count < CV_WAITING_MOST ? count++ : CV_WAITING_MOST;
+
+        for (; at > 0 && pivot_cost(chain, out[at - 1])->send_s < own; at--)
+            if (at < CV_WAITING_MOST)
+                out[at] = out[at - 1];
+        if (at < CV_WAITING_MOST)
+            out[at] = i;
+    }
+    return count;
+}
+
+double cv_rounds_chain(struct cv_rounds_room *room, const struct cv_words *words,
+                       uint32_t n, bool lifo)
+{
+    struct chain chain = { .room = room,
+                           .words = words,
+                           .n = n,
+                           .growing = words->nsend - n,
+                           .waits = NONE,
+                           .lifo = lifo };
+    uint32_t waiting[CV_WAITING_MOST], count = 0;
+    bool full, ignored;
+    double best_s = evaluate(&chain, &full);
+
+    if (best_s < INFINITY)
+        cv_rounds_keep(room);
+    if (full && n > 1 && room->rounds->returns.single)
+        count = slowest(&chain, waiting);
+    for (uint32_t v = 0; v < count; v++) {
+        double end_s;
+
+        chain.waits = waiting[v];
+        end_s = evaluate(&chain, &ignored);
+        if (end_s < best_s) {
+            best_s = end_s;
+            cv_rounds_keep(room);
+        }
+    }
+    return best_s;
+}

@@ -1,0 +1,365 @@
+/* rounds_dense.c -- the closed form of two words with one unknown per worker.
+ * SPDX-License-Identifier: MIT
+ *
+ * Times are linear in the pivots: each is a row of coefficients and a constant. Backwards over
+ * the send word Z counts from the arrival of a letter to that of the last one, forwards over
+ * the return word Y from the first return to that of a letter. A growing chunk fills the time
+ * between two Z of its worker, a shrinking one that between two Y, and each pivot has its
+ * row: arrival, computation and all returns from its own on take T. With P workers and K
+ * letters O(K P + P^3).
+ *
+ * On a single port that is full one row is replaced by the port's, and that worker waits. */
+#include <math.h>
+#include <string.h>
+
+#include "model/rounds/rounds_room.h"
+
+enum { NONE = UINT32_MAX };
+
+/* The workers in the words and their pivots; false if there are too many. */
+static bool find_pivots(struct cv_rounds_room *room, const struct cv_words *words,
+                        uint32_t *out_n)
+{
+    uint32_t n = 0;
+
+    for (uint32_t k = 0; k < words->nsend; k++)
+        room->index[words->send[k]] = NONE;
+    for (uint32_t k = 0; k < words->nback; k++)
+        room->index[words->back[k]] = NONE;
+    for (uint32_t k = words->nsend; k-- > 0;) {
+        const uint32_t w = words->send[k];
+
+        room->pivot[k] = room->index[w] == NONE;
+        if (!room->pivot[k])
+            continue;
+        if (n == room->most_workers)
+            return false;
+        room->unknown[n] = w;
+        room->index[w] = n++;
+        room->place[w] = k;
+        room->back_place[w] = NONE;
+    }
+    *out_n = room->nunknown = n;
+    return n > 0;
+}
+
+/* x = speed (from - to - fixed); then sum and port get it. */
+static void between(const double *from, const double *to, const struct cv_rounds_cost *c,
+                    uint32_t n, double *x)
+{
+    for (uint32_t j = 0; j <= n; j++)
+        x[j] = c->speed * (from[j] - to[j]);
+    x[n] -= c->speed * c->compute_fixed_s;
+}
+
+static void count_in(struct cv_rounds_room *room, const double *x,
+                     const struct cv_rounds_cost *c, uint32_t n)
+{
+    const double port_s = c->send_s + c->back_s;
+
+    for (uint32_t j = 0; j <= n; j++) {
+        room->sum[j] += x[j];
+        room->port[j] += x[j] * port_s;
+    }
+    room->port[n] += c->send_fixed_s + c->back_fixed_s;
+}
+
+/* Row 0 is the beginning of the word, row k + 1 the arrival of letter k. */
+static void go_back(struct cv_rounds_room *room, const struct cv_words *words, uint32_t n)
+{
+    const uint32_t m = n + 1;
+
+    memset(room->z + (size_t)words->nsend * m, 0, m * sizeof *room->z);
+    for (uint32_t k = words->nsend; k-- > 0;) {
+        const uint32_t w = words->send[k];
+        const struct cv_rounds_cost *c = &room->costs[w];
+        const double *z = room->z + (size_t)(k + 1) * m;
+        double *before = room->z + (size_t)k * m, *x = room->xs + (size_t)k * m;
+
+        if (room->pivot[k]) {
+            memset(x, 0, m * sizeof *x);
+            x[room->index[w]] = 1;
+        } else {
+            between(z, room->z + (size_t)(room->next[w] + 1) * m, c, n, x);
+        }
+        for (uint32_t j = 0; j < m; j++)
+            before[j] = z[j] + x[j] * c->send_s;
+        before[n] += c->send_fixed_s;
+        count_in(room, x, c, n);
+        room->next[w] = k;
+    }
+}
+
+/* Row k is the start of the return of letter k. False: the words do not fit. */
+static bool go_on(struct cv_rounds_room *room, const struct cv_words *words, uint32_t n)
+{
+    const uint32_t m = n + 1;
+    uint32_t seen = 0;
+
+    memset(room->y, 0, m * sizeof *room->y);
+    room->nchunks = words->nsend;
+    for (uint32_t k = 0; k < words->nback; k++) {
+        const uint32_t w = words->back[k];
+        const struct cv_rounds_cost *c = &room->costs[w];
+        const double *y = room->y + (size_t)k * m;
+        double *behind = room->y + (size_t)(k + 1) * m, *x = room->xr + (size_t)k * m;
+
+        if (room->index[w] == NONE)
+            return false;
+        if (room->back_place[w] == NONE) {
+            room->back_place[w] = k;
+            room->back_id[k] = room->place[w];
+            memcpy(behind, y, m * sizeof *y);
+            behind[room->index[w]] += c->back_s;
+            seen++;
+        } else {
+            between(y, room->y + (size_t)room->next[w] * m, c, n, x);
+            for (uint32_t j = 0; j < m; j++)
+                behind[j] = y[j] + x[j] * c->back_s;
+            count_in(room, x, c, n);
+            room->before[room->nchunks - words->nsend] = room->next[w];
+            room->back_id[k] = room->nchunks++;
+        }
+        behind[n] += c->back_fixed_s;
+        room->next[w] = k;
+    }
+    return seen == n;
+}
+
+/* Rows of n + 2 numbers: pivots, T, right side. */
+static void set_rows(struct cv_rounds_room *room, const struct cv_words *words,
+                     uint32_t n)
+{
+    const uint32_t m = n + 1, width = n + 2;
+    const double *u = room->z, *v = room->y + (size_t)words->nback * m;
+    double *last = room->matrix + (size_t)n * width;
+
+    for (uint32_t i = 0; i < n; i++) {
+        const uint32_t w = room->unknown[i];
+        const double *z = room->z + (size_t)(room->place[w] + 1) * m;
+        const double *y = room->y + (size_t)room->back_place[w] * m;
+        double *row = room->matrix + (size_t)i * width;
+
+        for (uint32_t j = 0; j < n; j++)
+            row[j] = u[j] - z[j] + v[j] - y[j];
+        row[i] += room->costs[w].compute_s;
+        row[n] = -1;
+        row[m] = -(u[n] - z[n] + v[n] - y[n] + room->costs[w].compute_fixed_s);
+    }
+    memcpy(last, room->sum, n * sizeof *last);
+    last[n] = 0;
+    last[m] = room->rounds->load - room->sum[n];
+}
+
+/* Gauss with row pivots on a copy in room->lu; the solution is in room->solved. */
+static bool solve(struct cv_rounds_room *room, uint32_t n)
+{
+    const uint32_t m = n + 1, width = n + 2;
+    double *a = room->lu, *x = room->solved;
+
+    for (uint32_t k = 0; k < m; k++) {
+        double *top = a + (size_t)k * width;
+        uint32_t best = k;
+
+        for (uint32_t i = k + 1; i < m; i++)
+            if (fabs(a[(size_t)i * width + k]) > fabs(a[(size_t)best * width + k]))
+                best = i;
+        if (!(fabs(a[(size_t)best * width + k]) > 1e-300))
+            return false;
+        for (uint32_t j = k; best != k && j < width; j++) {
+            const double kept = top[j];
+
+            top[j] = a[(size_t)best * width + j];
+            a[(size_t)best * width + j] = kept;
+        }
+        for (uint32_t i = k + 1; i < m; i++) {
+            double *row = a + (size_t)i * width;
+            const double factor = row[k] / top[k];
+
+            if (factor == 0)
+                continue;
+            for (uint32_t j = k + 1; j < width; j++)
+                row[j] -= factor * top[j];
+        }
+    }
+    for (uint32_t k = m; k-- > 0;) {
+        const double *row = a + (size_t)k * width;
+        double value = row[m];
+
+        for (uint32_t j = k + 1; j < m; j++)
+            value -= row[j] * x[j];
+        x[k] = value / row[k];
+    }
+    return true;
+}
+
+static double at(const double *row, const double *x, uint32_t n)
+{
+    double value = row[n];
+
+    for (uint32_t j = 0; j < n; j++)
+        value += row[j] * x[j];
+    return value;
+}
+
+/* Sizes from the solution; false as soon as one is negative, unless all are asked for. */
+static bool set_units(struct cv_rounds_room *room, const struct cv_words *words,
+                      uint32_t n, bool all)
+{
+    const uint32_t m = n + 1;
+    const double *x = room->solved;
+    bool fits = true;
+
+    for (uint32_t i = 0; i < n && fits; i++)
+        fits = x[i] >= 0 || all;
+    for (uint32_t k = 0; k < words->nsend && fits; k++) {
+        room->units[k] = room->pivot[k] ? x[room->index[words->send[k]]]
+                                        : at(room->xs + (size_t)k * m, x, n);
+        fits = room->units[k] >= 0 || all;
+    }
+    for (uint32_t k = 0; k < words->nback && fits; k++) {
+        const uint32_t id = room->back_id[k];
+
+        if (id < words->nsend)
+            continue;
+        room->units[id] = at(room->xr + (size_t)k * m, x, n);
+        fits = room->units[id] >= 0 || all;
+        room->need_s[id] =
+            at(room->y + (size_t)room->before[id - words->nsend] * m, x, n);
+    }
+    return fits;
+}
+
+/* The unknowns of the slowest links, which are the ones to wait. */
+static uint32_t slowest(const struct cv_rounds_room *room, uint32_t n,
+                        uint32_t out[CV_WAITING_MOST])
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < n; i++) {
+        const double own = room->costs[room->unknown[i]].send_s;
+        uint32_t at = count < CV_WAITING_MOST ? count++ : CV_WAITING_MOST;
+
+        for (; at > 0 && room->costs[room->unknown[out[at - 1]]].send_s < own; at--)
+            if (at < CV_WAITING_MOST)
+                out[at] = out[at - 1];
+        if (at < CV_WAITING_MOST)
+            out[at] = i;
+    }
+    return count;
+}
+
+static bool prepare(struct cv_rounds_room *room, const struct cv_words *words,
+                    uint32_t *out_n)
+{
+    if (!find_pivots(room, words, out_n))
+        return false;
+    memset(room->sum, 0, (*out_n + 1) * sizeof *room->sum);
+    memset(room->port, 0, (*out_n + 1) * sizeof *room->port);
+    go_back(room, words, *out_n);
+    if (!go_on(room, words, *out_n))
+        return false;
+    set_rows(room, words, *out_n);
+    return true;
+}
+
+/* Solve with the row of an unknown replaced by the port's, or as it is. */
+static bool solve_variant(struct cv_rounds_room *room, uint32_t n, uint32_t waits)
+{
+    const uint32_t width = n + 2;
+
+    memcpy(room->lu, room->matrix, (size_t)(n + 1) * width * sizeof *room->lu);
+    if (waits != NONE) {
+        double *row = room->lu + (size_t)waits * width;
+
+        memcpy(row, room->port, n * sizeof *row);
+        row[n] = -1;
+        row[n + 1] = -room->port[n];
+    }
+    return solve(room, n);
+}
+
+static void keep_variant(struct cv_rounds_room *room, uint32_t waits, uint32_t n)
+{
+    cv_rounds_keep(room);
+    room->waits = waits;
+    room->closed_s = room->solved[n];
+    room->port_s = at(room->port, room->solved, n);
+}
+
+bool cv_rounds_tight(struct cv_rounds_room *room, const struct cv_words *words,
+                     double *out_s)
+{
+    uint32_t n;
+
+    if (!prepare(room, words, &n) || !solve_variant(room, n, NONE))
+        return false;
+    (void)set_units(room, words, n, true);
+    *out_s = cv_rounds_orders(room, words);
+    keep_variant(room, NONE, n);
+    return true;
+}
+
+double cv_rounds_dense(struct cv_rounds_room *room, const struct cv_words *words)
+{
+    uint32_t n, waiting[CV_WAITING_MOST], count = 0;
+    double best_s = INFINITY;
+
+    if (!prepare(room, words, &n))
+        return INFINITY;
+    room->steps += (words->nsend + words->nback) * (1 + 0.1 * n);
+    for (uint32_t v = 0; v <= count; v++) {
+        const uint32_t waits = v == 0 ? NONE : waiting[v - 1];
+        double end_s;
+
+        room->steps += 0.04 * n * n * n + words->nsend + words->nback;
+        if (!solve_variant(room, n, waits))
+            continue;
+        if (v == 0 && room->rounds->returns.single && n > 1 && room->solved[n] > 0 &&
+            at(room->port, room->solved, n) > room->solved[n] * (1 + 1e-12))
+            count = slowest(room, n, waiting);
+        if (!set_units(room, words, n, false))
+            continue;
+        /* A pivot's row is a path through the schedule. */
+        end_s = room->solved[n] >= room->limit_s ? room->solved[n]
+                                                 : cv_rounds_orders(room, words);
+        if (end_s < best_s) {
+            best_s = end_s;
+            keep_variant(room, waits, n);
+        }
+    }
+    return best_s;
+}
+
+enum cleave_status cv_rounds_evaluate(const struct cv_rounds *rounds,
+                                      const struct cv_words *words, bool tight,
+                                      struct cv_arena *arena, struct cv_closed_form *out,
+                                      struct cleave_error *err)
+{
+    const uint32_t most = words->nsend > words->nback ? words->nsend : words->nback;
+    struct cv_rounds_room *room = cv_array(arena, 1, sizeof *room);
+    struct cv_closed_form form = { .makespan_s = INFINITY };
+
+    if (room == NULL || !cv_rounds_room_init(room, rounds, most, true, arena))
+        return cv_fail_memory(err, "the closed form");
+    if (tight) {
+        if (!cv_rounds_tight(room, words, &form.makespan_s))
+            return cv_fail(err, CLEAVE_EINPUT, "these words tell no sizes");
+    } else {
+        form.makespan_s = cv_rounds_dense(room, words);
+        if (isinf(form.makespan_s))
+            return cv_fail(err, CLEAVE_EINPUT, "these words tell no sizes");
+    }
+    form.nonnegative = true;
+    for (uint32_t k = 0; k < room->nchunks; k++)
+        form.nonnegative = form.nonnegative && room->best_units[k] >= 0;
+    form.nchunks = room->nchunks;
+    form.worker = room->worker;
+    form.units = room->best_units;
+    form.send_order = room->best_send;
+    form.back_order = room->best_back;
+    form.closed_s = room->closed_s;
+    form.port_s = room->port_s;
+    *out = form;
+    return CLEAVE_OK;
+}

@@ -1,0 +1,111 @@
+/* rounds_lifespan.c -- the most work in a lifespan, in several rounds.
+ * SPDX-License-Identifier: MIT
+ *
+ * The makespan grows with the load, nearly along a line: loads are planned for until the
+ * makespan is near the lifespan, at the wanted effort in the end, and then all sizes of the
+ * last plan are scaled so that it ends in time, to the last digits. */
+#include <math.h>
+
+#include "base/fail.h"
+#include "model/rounds/rounds.h"
+
+enum { MOST_PLANS = 12, MOST_HALVES = 60 };
+/* Near enough to scale. */
+static const double NEAR = 1e-3;
+/* Less of what all workers could compute is nothing. */
+static const double NOTHING = 1e-9;
+
+/* The makespan of a plan with all sizes scaled. */
+static double scaled_s(const struct cv_returns *returns,
+                       const struct cv_rounds_plan *plan, double scale, double *units,
+                       uint32_t *order, double *room)
+{
+    for (uint32_t k = 0; k < plan->nchunks; k++) {
+        units[k] = plan->units[k] * scale;
+        order[k] = k;
+    }
+    return cv_rounds_replay(returns, plan->worker, units, order, plan->back,
+                            plan->nchunks, room, room + plan->nchunks);
+}
+
+/* Scale the plan so that it ends by the lifespan; false: not even without units. */
+static bool fit(const struct cv_returns *returns, double lifespan_s,
+                struct cv_rounds_plan *plan, struct cv_arena *arena, double *out_scale)
+{
+    double *units = cv_array(arena, plan->nchunks, sizeof *units);
+    double *room = cv_array(arena, (size_t)plan->nchunks + returns->n, sizeof *room);
+    uint32_t *order = cv_array(arena, plan->nchunks, sizeof *order);
+    double low = 0, high = 2;
+
+    if (units == NULL || room == NULL || order == NULL)
+        return false;
+    for (int i = 0; i < MOST_HALVES; i++) {
+        const double middle = low + (high - low) / 2;
+
+        if (scaled_s(returns, plan, middle, units, order, room) <= lifespan_s)
+            low = middle;
+        else
+            high = middle;
+    }
+    plan->makespan_s = scaled_s(returns, plan, low, units, order, room);
+    plan->units = units;
+    *out_scale = low;
+    return low > 0 && plan->makespan_s <= lifespan_s;
+}
+
+/* Two loads and when they end. */
+struct bracket {
+    double low, low_s, high, high_s;
+};
+
+/* The next load to plan for, on the line between both ends of the bracket. */
+static double next_load(const struct bracket *bracket, double lifespan_s)
+{
+    double load;
+
+    if (isinf(bracket->high))
+        return 2 * bracket->low;
+    load = bracket->low + (bracket->high - bracket->low) * (lifespan_s - bracket->low_s) /
+                              (bracket->high_s - bracket->low_s);
+    return fmax(load, bracket->low + 0.01 * (bracket->high - bracket->low));
+}
+
+enum cleave_status cv_rounds_for_lifespan(const struct cv_returns *returns,
+                                          double lifespan_s, enum cv_rounds_effort effort,
+                                          uint64_t seed, struct cv_arena *arena,
+                                          struct cv_rounds_plan *out, double *out_load,
+                                          struct cleave_error *err)
+{
+    struct bracket bracket = { 0, 0, INFINITY, INFINITY };
+    struct cv_rounds rounds = { *returns, 0 };
+    double least, scale = 1;
+
+    for (uint32_t i = 0; i < returns->n; i++)
+        rounds.load += lifespan_s / returns->trips[i].compute_s;
+    least = NOTHING * rounds.load;
+    *out_load = 0;
+    for (int i = 0; i < MOST_PLANS && rounds.load > least; i++) {
+        CV_TRY(cv_rounds_best(&rounds, CV_ROUNDS_FAST, seed, arena, out, NULL, err));
+        if (fabs(out->makespan_s / lifespan_s - 1) < NEAR)
+            break;
+        if (out->makespan_s > lifespan_s) {
+            bracket.high = rounds.load;
+            bracket.high_s = out->makespan_s;
+        } else {
+            bracket.low = rounds.load;
+            bracket.low_s = out->makespan_s;
+        }
+        rounds.load = next_load(&bracket, lifespan_s);
+    }
+    if (!(rounds.load > least)) {
+        out->nchunks = 0;
+        return CLEAVE_OK;
+    }
+    if (effort != CV_ROUNDS_FAST)
+        CV_TRY(cv_rounds_best(&rounds, effort, seed, arena, out, NULL, err));
+    if (!fit(returns, lifespan_s, out, arena, &scale))
+        out->nchunks = 0;
+    else
+        *out_load = rounds.load * scale;
+    return CLEAVE_OK;
+}

@@ -1,0 +1,342 @@
+/* rounds_price.c -- prices on the time of the port, and what workers make of them.
+ * SPDX-License-Identifier: MIT
+ *
+ * A chunk computed within [u, v] has at most speed (v - u - latency) units. Its send ends at u
+ * and its return starts at v, which is cheapest. Price x time of sends is concave in the time,
+ * that of returns convex: tangents bound what a chunk is worth by a function that is convex
+ * in u and v (and so does the price of the cells of u and v, where these are near). One such
+ * bound is chosen for every pair of cells. Chunks of a worker follow each other, so the sum
+ * is largest with every u and v on an edge: a recursion over the edges, from the last one.
+ * docs/theory/rounds.md proves it. */
+#include "model/rounds/rounds_price.h"
+
+#include <math.h>
+#include <string.h>
+
+bool cv_tariff_init(struct cv_tariff *tariff, uint32_t most, struct cv_arena *arena)
+{
+    *tariff = (struct cv_tariff){ .edge = cv_array(arena, most + 1, sizeof(double)),
+                                  .send = cv_array(arena, most + 1, sizeof(double)),
+                                  .back = cv_array(arena, most + 1, sizeof(double)),
+                                  .send_sum = cv_array(arena, most + 1, sizeof(double)),
+                                  .back_sum = cv_array(arena, most + 1, sizeof(double)) };
+    return tariff->edge != NULL && tariff->send != NULL && tariff->back != NULL &&
+           tariff->send_sum != NULL && tariff->back_sum != NULL;
+}
+
+void cv_tariff_sum(struct cv_tariff *tariff)
+{
+    tariff->send_sum[0] = tariff->back_sum[0] = 0;
+    for (uint32_t i = 0; i < tariff->cells; i++) {
+        const double length_s = tariff->edge[i + 1] - tariff->edge[i];
+
+        tariff->send_sum[i + 1] = tariff->send_sum[i] + tariff->send[i] * length_s;
+        tariff->back_sum[i + 1] = tariff->back_sum[i] + tariff->back[i] * length_s;
+    }
+}
+
+/* A bound on what a chunk from u to v is worth:
+ * part speed (v - u - latency)+ + slope_u u - slope_v v + fixed, and if `tangent` price x
+ * time of returns up to v less that of sends up to u. */
+struct worth {
+    double part, slope_u, slope_v, fixed;
+    bool tangent;
+};
+
+struct response {
+    const struct cv_tariff *tariff;
+    const struct cv_trip *trip;
+    double speed, end_s;
+    uint32_t
+        send_cell; /* the cell in which a send of nothing that ends mid-cell begins */
+};
+
+static double rest(double part)
+{
+    return part > 0 ? part : 0;
+}
+
+/* The four corners of a pair of cells: from the first or last edge of cell k to the first or
+ * last edge of cell q. */
+struct corners {
+    double at[2][2];
+};
+
+static struct corners corners_of(const struct response *r, const struct worth *worth,
+                                 uint32_t k, uint32_t q)
+{
+    const struct cv_tariff *t = r->tariff;
+    const double rate = worth->part * r->speed, fixed_s = r->trip->compute_fixed_s;
+    struct corners out;
+
+    for (uint32_t i = 0; i < 2; i++) {
+        const double u = t->edge[k + i];
+        const double from =
+            worth->slope_u * u + worth->fixed - (worth->tangent ? t->send_sum[k + i] : 0);
+
+        for (uint32_t j = 0; j < 2; j++) {
+            const double v = t->edge[q + j];
+
+            out.at[i][j] = rate * rest(v - u - fixed_s) + from - worth->slope_v * v +
+                           (worth->tangent ? t->back_sum[q + j] : 0);
+        }
+    }
+    return out;
+}
+
+/* Where the tangents touch: a price and a time for sends, and for returns. */
+struct touch {
+    double send, send_at_s, send_sum, back, back_at_s, back_sum;
+};
+
+/* The units worth sending for mid-cell times, and the tangents there: prices rise with the
+ * units on both sides, cell by cell. */
+static struct touch find_touch(const struct response *r, uint32_t back_cell, double u,
+                               double v, double most)
+{
+    const struct cv_tariff *t = r->tariff;
+    const struct cv_trip *w = r->trip;
+    const double until = t->edge[t->cells];
+    double early = (u - w->send_fixed_s) / w->send_s, late = INFINITY;
+    uint32_t a = r->send_cell, c = back_cell;
+    bool by_send = false, by_back = false;
+
+    if (w->back_s > 0)
+        late = (until - v - w->back_fixed_s) / w->back_s;
+    if (early < most) {
+        most = early;
+        by_send = true;
+    }
+    if (late < most) {
+        most = late;
+        by_back = true;
+        by_send = false;
+    }
+    for (;;) {
+        const double left = 1 - t->send[a] * w->send_s - t->back[c] * w->back_s;
+        const double next_a =
+            a > 0 ? (u - w->send_fixed_s - t->edge[a]) / w->send_s : INFINITY;
+        const double next_c = c + 1 < t->cells && w->back_s > 0
+                                  ? (t->edge[c + 1] - v - w->back_fixed_s) / w->back_s
+                                  : INFINITY;
+        struct touch touch = { t->send[a], t->edge[a], t->send_sum[a],
+                               t->back[c], t->edge[c], t->back_sum[c] };
+
+        if (left < 0) /* not worth it from the first unit on */
+            return touch;
+        if (next_a >= most && next_c >= most) {
+            if (by_send) {
+                const double price = (1 - touch.back * w->back_s) / w->send_s;
+
+                if (price >= t->send[0]) {
+                    touch.send = price;
+                    touch.send_at_s = touch.send_sum = 0;
+                }
+            } else if (by_back) {
+                const double price = (1 - touch.send * w->send_s) / w->back_s;
+
+                if (price >= t->back[t->cells - 1]) {
+                    touch.back = price;
+                    touch.back_at_s = until;
+                    touch.back_sum = t->back_sum[t->cells];
+                }
+            }
+            return touch;
+        }
+        if (next_a <= next_c) {
+            if (1 - t->send[a - 1] * w->send_s - t->back[c] * w->back_s < 0) {
+                touch.send = (1 - touch.back * w->back_s) / w->send_s;
+                return touch; /* between the prices on both sides of this edge */
+            }
+            a--;
+        } else {
+            if (1 - t->send[a] * w->send_s - t->back[c + 1] * w->back_s < 0) {
+                touch.back = (1 - touch.send * w->send_s) / w->back_s;
+                touch.back_at_s = t->edge[c + 1];
+                touch.back_sum = t->back_sum[c + 1];
+                return touch;
+            }
+            c++;
+        }
+    }
+}
+
+static struct worth flat_worth(const struct response *r, uint32_t k, uint32_t q)
+{
+    const struct cv_tariff *t = r->tariff;
+    const struct cv_trip *w = r->trip;
+
+    return (struct worth){
+        .part = rest(1 - t->send[k] * w->send_s - t->back[q] * w->back_s),
+        .fixed = -t->send[k] * w->send_fixed_s - t->back[q] * w->back_fixed_s,
+    };
+}
+
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* The bound by tangents where they touch for the middle of cells k and q. */
+static struct worth tangent_worth(const struct response *r, uint32_t k, uint32_t q,
+                                  uint32_t back_cell)
+{
+    const struct cv_tariff *t = r->tariff;
+    const struct cv_trip *w = r->trip;
+    const double u = 0.5 * (t->edge[k] + t->edge[k + 1]);
+    const double v = 0.5 * (t->edge[q] + t->edge[q + 1]);
+    const double most = r->speed * (v - u - w->compute_fixed_s);
+    const struct touch touch = find_touch(r, back_cell, u, v, rest(most));
+
+    return (struct worth){
+        .part = rest(1 - touch.send * w->send_s - touch.back * w->back_s),
+        .slope_u = touch.send,
+        .slope_v = touch.back,
+        .fixed = touch.send_sum - touch.send * (w->send_fixed_s + touch.send_at_s) -
+                 touch.back_sum - touch.back * (w->back_fixed_s - touch.back_at_s),
+        .tangent = true,
+    };
+}
+
+/* What chunks that begin in a cell are worth with all that follows: from its first and from
+ * its last edge; from the first edge to the last, without what follows. */
+struct begin {
+    double first, last, one;
+};
+
+/* Chunks that end in cell q. */
+static struct begin with(struct begin begin, const struct corners *corners, uint32_t k,
+                         uint32_t q, const double *best)
+{
+    if (q > k) {
+        begin.last = larger(begin.last, corners->at[1][1] + best[q + 1]);
+        begin.first = larger(begin.first, corners->at[0][1] + best[q + 1]);
+    } else {
+        begin.one = larger(begin.one, corners->at[0][1]);
+    }
+    if (q > k + 1) {
+        begin.last = larger(begin.last, corners->at[1][0] + best[q]);
+        begin.first = larger(begin.first, corners->at[0][0] + best[q]);
+    } else if (q > k) {
+        begin.one = larger(begin.one, corners->at[0][0]);
+    }
+    return begin;
+}
+
+static bool same(const struct begin *a, const struct begin *b)
+{
+    return !(a->first > b->first) && !(a->last > b->last) && !(a->one > b->one);
+}
+
+static double highest(const struct corners *corners)
+{
+    return larger(larger(corners->at[0][0], corners->at[0][1]),
+                  larger(corners->at[1][0], corners->at[1][1]));
+}
+
+/* Chunks that begin in cell k: best[k + 1], best[k] become what is worth from there on. */
+static void best_from(const struct response *r, uint32_t k, double *best)
+{
+    const struct cv_tariff *t = r->tariff;
+    const struct cv_trip *w = r->trip;
+    struct begin begin = { best[k + 1], best[k + 1], 0 };
+    struct worth tangent = { .tangent = false };
+    uint32_t back_cell = k;
+
+    for (uint32_t q = k; q < t->cells && t->edge[q] + w->back_fixed_s <= r->end_s; q++) {
+        const double returns_s = 0.5 * (t->edge[q] + t->edge[q + 1]) + w->back_fixed_s;
+        const double longest = t->edge[q + 1] - t->edge[k] - w->compute_fixed_s;
+        const struct worth flat = flat_worth(r, k, q);
+        const double most = flat.part * r->speed * rest(longest) + flat.fixed;
+        struct corners corners;
+        struct begin old, new;
+
+        while (back_cell + 1 < t->cells && t->edge[back_cell + 1] <= returns_s)
+            back_cell++;
+        /* No corner is worth more than the flat one of the longest chunk. */
+        if (longest <= 0 || most + best[q > k ? q : k + 1] <= best[k + 1])
+            continue;
+        if (q <= k + 1) {
+            corners = corners_of(r, &flat, k, q);
+            begin = with(begin, &corners, k, q, best);
+            continue;
+        }
+        if (tangent.tangent) { /* that of another pair holds for this one, too */
+            corners = corners_of(r, &tangent, k, q);
+            old = with(begin, &corners, k, q, best);
+            if (same(&old, &begin))
+                continue;
+        }
+        tangent = tangent_worth(r, k, q, back_cell);
+        corners = corners_of(r, &tangent, k, q);
+        new = with(begin, &corners, k, q, best);
+        if (most < highest(&corners)) {
+            corners = corners_of(r, &flat, k, q);
+            new = with(begin, &corners, k, q, best);
+        }
+        begin = new;
+    }
+    best[k + 1] = begin.last;
+    best[k] = larger(larger(begin.first, begin.one + begin.last), begin.last);
+}
+
+double cv_rounds_response(const struct cv_tariff *tariff, const struct cv_trip *trip,
+                          double *room)
+{
+    struct response r = { .tariff = tariff,
+                          .trip = trip,
+                          .speed = 1 / trip->compute_s,
+                          .end_s = tariff->edge[tariff->cells] };
+
+    memset(room, 0, (tariff->cells + 1) * sizeof *room);
+    r.send_cell = tariff->cells - 1;
+    for (uint32_t k = tariff->cells; k-- > 0;) {
+        const double starts_s =
+            0.5 * (tariff->edge[k] + tariff->edge[k + 1]) - trip->send_fixed_s;
+
+        while (r.send_cell > 0 && tariff->edge[r.send_cell] > starts_s)
+            r.send_cell--;
+        room[k] = room[k + 1];
+        if (tariff->edge[k + 1] >= trip->send_fixed_s)
+            best_from(&r, k, room);
+    }
+    return fmax(0, room[0]);
+}
+
+bool cv_kinds_init(struct cv_kinds *kinds, const struct cv_returns *returns,
+                   struct cv_arena *arena)
+{
+    kinds->n = 0;
+    kinds->trips = cv_array(arena, returns->n, sizeof *kinds->trips);
+    kinds->count = cv_array(arena, returns->n, sizeof *kinds->count);
+    if (kinds->trips == NULL || kinds->count == NULL)
+        return false;
+    for (uint32_t i = 0; i < returns->n; i++) {
+        uint32_t k = 0;
+
+        while (k < kinds->n &&
+               memcmp(&kinds->trips[k], &returns->trips[i], sizeof *kinds->trips) != 0)
+            k++;
+        if (k == kinds->n)
+            kinds->trips[kinds->n++] = returns->trips[i];
+        kinds->count[k]++;
+    }
+    return true;
+}
+
+double cv_rounds_lagrangian(const struct cv_rounds *rounds, const struct cv_kinds *kinds,
+                            const struct cv_tariff *tariff, double *room)
+{
+    double value = -rounds->load;
+
+    for (uint32_t i = 0; i < tariff->cells; i++) {
+        const double length_s = tariff->edge[i + 1] - tariff->edge[i];
+
+        value +=
+            length_s * (rounds->returns.single ? fmax(tariff->send[i], tariff->back[i])
+                                               : tariff->send[i] + tariff->back[i]);
+    }
+    for (uint32_t k = 0; k < kinds->n; k++)
+        value += kinds->count[k] * cv_rounds_response(tariff, &kinds->trips[k], room);
+    return value;
+}

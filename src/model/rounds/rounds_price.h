@@ -1,0 +1,40 @@
+/* rounds_price.h -- prices on the time of the port, and what workers make of them.
+ * SPDX-License-Identifier: MIT */
+#ifndef CV_ROUNDS_PRICE_H
+#define CV_ROUNDS_PRICE_H
+#include "model/rounds/rounds.h"
+
+/* Prices in units per second on cells of time from 0 to edge[cells]: of sends they do not
+ * rise, of returns they do not fall. */
+struct cv_tariff {
+    uint32_t cells;
+    double *edge;                /* cells + 1                       */
+    double *send, *back;         /* per cell                        */
+    double *send_sum, *back_sum; /* cells + 1: price x time up to an edge */
+};
+
+/* For up to so many cells; false when memory is short. */
+bool cv_tariff_init(struct cv_tariff *tariff, uint32_t most, struct cv_arena *arena);
+/* After edges and prices are set: the sums. */
+void cv_tariff_sum(struct cv_tariff *tariff);
+
+/* No less than the most that units, less the price of their messages, can come to for one
+ * worker who has the port for itself. `room`: numbers, as many as edges. */
+double cv_rounds_response(const struct cv_tariff *tariff, const struct cv_trip *trip,
+                          double *room);
+
+/* Kinds of workers of an instance. */
+struct cv_kinds {
+    uint32_t n;
+    struct cv_trip *trips;
+    double *count;
+};
+bool cv_kinds_init(struct cv_kinds *kinds, const struct cv_returns *returns,
+                   struct cv_arena *arena);
+
+/* What the port's time and all workers are worth less the load. Negative: no schedule ends
+ * by the last edge. */
+double cv_rounds_lagrangian(const struct cv_rounds *rounds, const struct cv_kinds *kinds,
+                            const struct cv_tariff *tariff, double *room);
+
+#endif
