@@ -121,6 +121,8 @@ struct cleave_view {
     double error;        /* expected relative error of declared costs, 0 = exact   */
     bool real;           /* not simulated: declared costs are a first guess        */
     bool measured;       /* the declared costs were measured, if long ago          */
+    bool sends_first;    /* port: one, the policy says so too: sends overtake results that
+                            wait                                                   */
     bool opens;          /* chunks may be opened: see cleave_order_open            */
     double ahead;        /* units that a command is given before it reads them, which
                             cannot be recalled                                     */
@@ -260,6 +262,8 @@ struct cleave_policy {
     bool takes_streams;   /* loads: the load may be without a known end              */
     bool orders_returns;  /* loads: says when results come back. Those of other
                             policies come back as they get ready                    */
+    bool sends_first;     /* loads: on port: one sends go before results that wait, unless the
+                            job says otherwise; else messages go in the order asked for */
     bool hears_losses;    /* loads: is told of CLEAVE_LOST when a worker has gone; for
                             other policies somebody else stands in for it           */
     bool opens_chunks;    /* loads: gives orders about open chunks where it may, and is

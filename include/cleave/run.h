@@ -27,6 +27,8 @@ struct cleave_job {
     double result_ratio; /* units of result that come back per unit of load         */
     double packaging_s;  /* what a worker takes to unpack a unit of load or to pack
                             a unit of result, on top of computing                   */
+    bool in_turn;        /* port: one: no send overtakes results that wait, messages go
+                            in the order asked for, as in the papers                */
     const char *policy;  /* NULL: "auto"                                            */
     const struct cleave_policy *own_policy; /* borrowed: instead of a name, one that is
                                                not in the library; NULL: none          */

@@ -7,6 +7,7 @@
 
 #include "engine/handed_out.h"
 #include "engine/headway.h"
+#include "engine/held_returns.h"
 #include "engine/item_check.h"
 #include "engine/open_check.h"
 #include "engine/reduce_check.h"
@@ -34,6 +35,7 @@ struct cv_driver {
     struct cv_open_check open;      /* chunks that may be extended          */
     struct cv_reduce_check reduce;  /* of a reduction                       */
     struct cv_return_check returns; /* when results come back               */
+    struct cv_held_returns held;    /* those that sends overtake            */
 };
 
 enum cleave_status cv_driver_open(const struct cv_planned *planned,
@@ -66,6 +68,7 @@ void cv_driver_close(struct cv_driver *driver)
     driver->engine->close(driver->instance);
     cv_arena_done(&driver->arena);
     cv_return_check_done(&driver->returns);
+    cv_held_returns_done(&driver->held);
     cv_handed_out_done(&driver->handed);
     cv_item_check_done(&driver->items);
     free(driver->orders.items);
@@ -119,6 +122,7 @@ static enum cleave_status start_policy(struct cv_driver *driver, struct cleave_e
     cv_return_check_clear(&driver->returns);
     if (policy->task != CLEAVE_TASK_REDUCE)
         CV_TRY(open_books(driver, err));
+    cv_held_returns_clear(&driver->held, driver->view.sends_first);
     if (policy->task == CLEAVE_TASK_REDUCE &&
         !cv_reduce_check_init(&driver->reduce, &driver->arena, driver->view.nworkers,
                               policy->keeps_order, driver->view.ready_s == NULL))
@@ -311,13 +315,32 @@ static enum cleave_status submit_orders(struct cv_driver *driver, double now_s,
         const struct cleave_order *order = &orders->items[i];
 
         CV_TRY(check_order(driver, order, now_s, err));
+        if (driver->held.on && order->kind == CLEAVE_RETURN) {
+            if (!cv_held_returns_add(&driver->held, order))
+                return cv_fail_memory(err, "the results of a run");
+            continue;
+        }
         CV_TRY(record_order(trace, order, err));
         CV_TRY(driver->engine->submit(driver->instance, order, err));
+        driver->held.sends += order->kind == CLEAVE_SEND;
         driver->chunks += order->kind == CLEAVE_SEND || order->kind == CLEAVE_OPEN ||
                           order->kind == CLEAVE_COMBINE;
     }
     ask_left(driver);
     return CLEAVE_OK;
+}
+
+/* Results that wait may go when no send does. */
+static enum cleave_status release_return(struct cv_driver *driver,
+                                         struct cleave_trace *trace,
+                                         struct cleave_error *err)
+{
+    struct cleave_order order;
+
+    if (!cv_held_returns_next(&driver->held, &order))
+        return CLEAVE_OK;
+    CV_TRY(record_order(trace, &order, err));
+    return driver->engine->submit(driver->instance, &order, err);
 }
 
 /* Where an output comes back by itself, a chunk is done when it is here, and the worker is
@@ -351,9 +374,9 @@ static enum cleave_status step(struct cv_driver *driver, const struct cleave_eve
     driver->planned->policy->decide(driver->state, &driver->view, &told, &driver->orders);
     if (has_results(driver) && !driver->planned->policy->orders_returns)
         cv_return_when_done(&driver->view, event, &driver->orders);
-    if (driver->orders.count == 0 && !driver->orders.out_of_memory)
-        return CLEAVE_OK;
-    return submit_orders(driver, event->time_s, trace, err);
+    if (driver->orders.count > 0 || driver->orders.out_of_memory)
+        CV_TRY(submit_orders(driver, event->time_s, trace, err));
+    return driver->held.on ? release_return(driver, trace, err) : CLEAVE_OK;
 }
 
 /* What an open chunk was to be given and was not is left. */
@@ -373,6 +396,8 @@ static void note_event(struct cv_driver *driver, const struct cleave_event *even
                        struct cv_outcome *outcome)
 {
     outcome->events++;
+    if (driver->held.on)
+        cv_held_returns_note(&driver->held, event);
     note_extension(driver, event);
     cv_item_check_note(&driver->items, event);
     if (event->kind == CLEAVE_DONE) {

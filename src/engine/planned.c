@@ -131,8 +131,11 @@ static enum cleave_status tell_memory(struct cv_planned *planned,
 
 static struct cleave_view load_view(const struct cleave_platform *platform,
                                     const struct cleave_worker *declared,
-                                    const struct cv_load *load)
+                                    const struct cv_load *load,
+                                    const struct cleave_policy *policy)
 {
+    const bool one = cleave_platform_port(platform) == CLEAVE_PORT_ONE;
+
     return (struct cleave_view){
         .workers = declared,
         .nworkers = cleave_platform_nworkers(platform),
@@ -143,6 +146,8 @@ static struct cleave_view load_view(const struct cleave_platform *platform,
         .result_ratio = load->result_ratio,
         .lifespan_s = load->lifespan_s,
         .error = load->error,
+        .sends_first =
+            load->sends_first && policy->sends_first && one && load->result_ratio > 0,
         .measured = load->measured,
         .opens = load->opens,
         .ahead = load->ahead,
@@ -161,7 +166,7 @@ cv_planned_init(struct cv_planned *planned, const struct cleave_policy *policy,
                 const struct cleave_worker *declared, const struct cv_load *load,
                 const struct cv_forecast *forecast, struct cleave_error *err)
 {
-    const struct cleave_view view = load_view(platform, declared, load);
+    const struct cleave_view view = load_view(platform, declared, load, policy);
     enum cleave_status status = CLEAVE_OK;
     bool enough;
 
@@ -256,8 +261,9 @@ enum cleave_status cv_planned_fixed(struct cv_planned *planned,
                                     const struct cleave_platform *platform, double load,
                                     struct cleave_error *err)
 {
-    const struct cleave_view view = load_view(platform, cleave_platform_workers(platform),
-                                              &(struct cv_load){ .units = load });
+    const struct cleave_view view =
+        load_view(platform, cleave_platform_workers(platform),
+                  &(struct cv_load){ .units = load }, &given_plan);
     enum cleave_status status;
 
     begin(planned, &given_plan, &view);

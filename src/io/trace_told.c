@@ -113,6 +113,7 @@ void cv_trace_told_write(struct cv_json *json, const struct cleave_told *told)
         put_number(json, "result_ratio", view->result_ratio);
         put_number(json, "lifespan", view->lifespan_s);
         put_number(json, "error", view->error);
+        put_flag(json, "sends_first", view->sends_first);
         put_flag(json, "real", view->real);
         put_flag(json, "measured", view->measured);
         put_opens(json, view);
@@ -377,6 +378,7 @@ static enum cleave_status read_member(const struct reading *reading, const char 
         const char *key;
         bool *value;
     } flags[] = {
+        { "sends_first", &view->sends_first },
         { "real", &view->real },
         { "measured", &view->measured },
         { "opens", &view->opens },

@@ -62,6 +62,7 @@ static enum cleave_status plan_load(struct again *again, struct cleave_error *er
                                   .lifespan_s = view->lifespan_s,
                                   .result_ratio = view->result_ratio,
                                   .error = view->error,
+                                  .sends_first = view->sends_first,
                                   .real = view->real,
                                   .measured = view->measured,
                                   .opens = view->opens,

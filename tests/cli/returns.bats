@@ -23,7 +23,7 @@ END
 
 @test "json: a lifespan gives work instead of load, and ends at it" {
     pair duplex >"$BATS_TEST_TMPDIR/pair.yaml"
-    for policy in fifo lifo small-results best-orders auto one-round umr; do
+    for policy in fifo lifo small-results best-orders rounds auto one-round umr; do
         cleave 0 plan load -p "$BATS_TEST_TMPDIR/pair.yaml" --lifespan 10 \
             --result-ratio 0.5 --policy $policy --json
         has '"lifespan": 10,'
@@ -163,4 +163,34 @@ return_bandwidth; umr-plus and auto take unequal ones" \
             plan load -p "$BATS_TEST_TMPDIR/back.yaml" -l 100 --policy $policy --result-ratio 0.5
     done
     cleave 0 plan load -p "$BATS_TEST_TMPDIR/back.yaml" -l 100 --policy auto --result-ratio 0.5
+}
+
+@test "rounds: plans, simulates and runs again; thorough is no worse; other efforts are refused" {
+    cleave 0 plan load -p $LAB -l 2000 --result-ratio 0.5 --policy rounds --json \
+        --trace "$BATS_TEST_TMPDIR/rounds.jsonl"
+    fast=$(number makespan)
+    awk -v t="$fast" -v b="$(number value)" 'BEGIN { exit !(t <= 29.3 && b >= 28.99 && b <= t) }'
+    has '"bound": {"name": "rounds"'
+    cleave 0 replay "$BATS_TEST_TMPDIR/rounds.jsonl"
+    has 'the same'
+    cleave 0 plan load -p $LAB -l 2000 --result-ratio 0.5 --policy rounds --param effort=thorough --json
+    awk -v t="$(number makespan)" -v f="$fast" 'BEGIN { exit !(t <= f && t <= 29.2) }'
+    cleave 0 simulate load -p $LAB -l 2000 --result-ratio 0.5 --policy rounds --noise normal:0.2 --runs 5
+    refuses "policy 'rounds': parameter 'effort': expected fast or thorough, got 'long'" \
+        plan load -p $LAB -l 2000 --result-ratio 0.5 --policy rounds --param effort=long
+}
+
+@test "sends overtake results that wait, unless they go in turn; a replay knows which" {
+    cleave 0 plan load -p $LAB -l 2000 --result-ratio 0.5 --policy umr-plus --json \
+        --trace "$BATS_TEST_TMPDIR/first.jsonl"
+    first=$(number makespan)
+    cleave 0 plan load -p $LAB -l 2000 --result-ratio 0.5 --policy umr-plus --in-turn --json \
+        --trace "$BATS_TEST_TMPDIR/turn.jsonl"
+    awk -v f="$first" -v t="$(number makespan)" 'BEGIN { exit !(f < 33 && t > 35) }'
+    for trace in first turn; do
+        cleave 0 replay "$BATS_TEST_TMPDIR/$trace.jsonl"
+        has 'the same'
+    done
+    grep -q '"sends_first": *true' "$BATS_TEST_TMPDIR/first.jsonl"
+    [ "$(grep -c '"sends_first"' "$BATS_TEST_TMPDIR/turn.jsonl")" -eq 0 ]
 }

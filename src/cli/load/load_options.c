@@ -36,6 +36,9 @@ const struct cv_load_options cv_load_presets = {
       .offset = FIELD(packaging_s),                                                     \
       .help = "What a worker takes to unpack a unit of load or to pack a unit of result, "\
               "on top of computing. Default 0." },                                      \
+    { .name = "--in-turn", .kind = CV_OPTION_FLAG, .offset = FIELD(in_turn), .value = 1,\
+      .help = "On a master with port: one let no send overtake results that wait: "     \
+              "messages go in the order asked for, as in the papers." },                \
     { .name = "--reads", .kind = CV_OPTION_TEXT, .argument = "KIND",                    \
       .offset = FIELD(reads),                                                           \
       .help = "Workers run commands that are fed as they read, so that a chunk may stay "\
@@ -189,6 +192,7 @@ int cv_load_job_open(const struct cv_load_options *options, struct cv_arena *are
     out->job.lifespan_s = options->lifespan_s;
     out->job.result_ratio = options->result_ratio;
     out->job.packaging_s = options->packaging_s;
+    out->job.in_turn = options->in_turn != 0;
     out->job.policy = options->policy;
     out->job.error = options->error;
     out->job.seed = options->seed;

@@ -13,6 +13,7 @@ struct cv_load_options {
     const char *platform;
     double load, lifespan_s; /* one of them                            */
     double result_ratio, packaging_s;
+    int in_turn;       /* no send overtakes results                 */
     const char *reads; /* NULL: chunks cannot be opened             */
     double hold;       /* 0: not a stream                           */
     const char *send_order, *return_order;

@@ -84,6 +84,7 @@ const struct cleave_policy cleave_policy_auto = {
     .reference = "cleave",
     .needs = CLEAVE_NEEDS_FORECAST,
     .orders_returns = true,
+    .sends_first = true,
     .state_size = sizeof(struct automatic),
     .plan = auto_plan,
     .start = auto_start,

@@ -54,6 +54,7 @@ const struct cleave_policy cleave_policy_portfolio = {
     .reference = "cleave",
     .needs = CLEAVE_NEEDS_FORECAST,
     .orders_returns = true,
+    .sends_first = true,
     .state_size = sizeof(struct portfolio),
     .params = portfolio_params,
     .plan = portfolio_plan,

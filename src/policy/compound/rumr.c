@@ -66,6 +66,7 @@ const struct cleave_policy cleave_policy_rumr = {
     .name = "rumr",
     .summary = "umr for what the expected error leaves certain, then weighted factoring",
     .reference = "Yang and Casanova 2003",
+    .sends_first = true,
     .state_size = sizeof(struct rumr),
     .params = rumr_params,
     .plan = rumr_plan,

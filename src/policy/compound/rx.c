@@ -52,6 +52,7 @@ const struct cleave_policy cleave_policy_rx = {
     .summary = "the best plan for what is certain, then factoring",
     .reference = "cleave",
     .uses_profiles = true,
+    .sends_first = true,
     .state_size = sizeof(struct rx),
     .params = rx_params,
     .plan = rx_plan,

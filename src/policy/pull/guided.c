@@ -51,6 +51,7 @@ const struct cleave_policy cleave_policy_guided = {
     .name = "guided",
     .summary = "guided self-scheduling: whoever asks takes 1/N of what is left",
     .reference = "Polychronopoulos and Kuck 1987",
+    .sends_first = true,
     .state_size = sizeof(struct guided),
     .params = guided_params,
     .plan = guided_plan,

@@ -423,6 +423,7 @@ const struct cleave_policy cleave_policy_learn = {
     .hears_losses = true,
     .opens_chunks = true,
     .takes_joiners = true,
+    .sends_first = true,
     .state_size = sizeof(struct learn),
     .params = learn_params,
     .plan = learn_plan,

@@ -59,6 +59,7 @@ const struct cleave_policy cleave_policy_self = {
     .takes_streams = true,
     .takes_joiners = true,
     .one_size = "chunk",
+    .sends_first = true,
     .state_size = sizeof(struct self),
     .params = self_params,
     .plan = self_plan,

@@ -86,6 +86,7 @@ const struct cleave_policy cleave_policy_mi = {
     .summary = "multi-installment: sizes for a number of rounds, latencies ignored",
     .reference = "Bharadwaj, Ghose and Mani 1995",
     .needs = CLEAVE_NEEDS_EQUAL_WORKERS,
+    .sends_first = true,
     .state_size = sizeof(struct mi),
     .params = mi_params,
     .plan = mi_plan,

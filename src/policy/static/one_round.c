@@ -189,6 +189,7 @@ const struct cleave_policy cleave_policy_one_round = {
     .summary = "one chunk per worker, fastest link first, all ending together",
     .reference = "Beaumont, Legrand and Robert 2002",
     .uses_profiles = true,
+    .sends_first = true,
     .state_size = sizeof(struct one_round),
     .plan = one_round_plan,
     .decide = cv_static_decide,

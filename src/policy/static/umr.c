@@ -249,6 +249,7 @@ const struct cleave_policy cleave_policy_umr = {
     .name = "umr",
     .summary = "uniform multi-round: growing rounds, their number near-optimal",
     .reference = "Yang and Casanova, multi-round algorithms, section 5",
+    .sends_first = true,
     .state_size = sizeof(struct umr),
     .params = umr_params,
     .plan = umr_plan,

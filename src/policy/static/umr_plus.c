@@ -233,6 +233,7 @@ const struct cleave_policy cleave_policy_umr_plus = {
     .summary = "the best send order found for unequal workers, sizes without gaps",
     .reference = "cleave; starts from the rounds of Yang and Casanova",
     .uses_profiles = true,
+    .sends_first = true,
     .state_size = sizeof(struct umr_plus),
     .params = umr_plus_params,
     .plan = umr_plus_plan,

@@ -330,6 +330,7 @@ const struct cleave_policy cleave_policy_xmi = {
     .summary = "multi-installment with latencies: optimal sizes for a number of rounds",
     .reference = "Yang and Casanova, multi-round algorithms, section 4",
     .needs = CLEAVE_NEEDS_EQUAL_WORKERS,
+    .sends_first = true,
     .state_size = sizeof(struct xmi),
     .params = xmi_params,
     .plan = xmi_plan,

@@ -260,6 +260,7 @@ const struct cleave_policy cleave_policy_xmi_k = {
     .summary = "multi-installment with the best number of workers and chunks",
     .reference = "search over the recursion of Yang and Casanova, section 4",
     .needs = CLEAVE_NEEDS_EQUAL_WORKERS,
+    .sends_first = true,
     .state_size = sizeof(struct xmi_k),
     .params = xmi_k_params,
     .plan = xmi_k_plan,

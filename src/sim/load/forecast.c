@@ -45,6 +45,7 @@ static enum cleave_status forecast_mean(void *context, const struct cleave_polic
     const struct cleave_platform *platform = context;
     const struct cv_load load = { .units = view->units_total,
                                   .result_ratio = view->result_ratio,
+                                  .sends_first = view->sends_first,
                                   .error = view->error,
                                   .seed = view->seed };
     struct cv_planned planned;

@@ -1,0 +1,54 @@
+/* held_returns.c -- results that wait until no send does. SPDX-License-Identifier: MIT */
+#include "engine/held_returns.h"
+
+#include <stdlib.h>
+
+#include "base/arena.h"
+
+void cv_held_returns_clear(struct cv_held_returns *held, bool on)
+{
+    held->on = on;
+    held->under_way = false;
+    held->sends = 0;
+    held->first = held->count = 0;
+}
+
+void cv_held_returns_done(struct cv_held_returns *held)
+{
+    free(held->items);
+    held->items = NULL;
+    held->first = held->count = held->room = 0;
+}
+
+bool cv_held_returns_add(struct cv_held_returns *held, const struct cleave_order *order)
+{
+    struct cleave_order *grown;
+
+    if (held->first == held->count)
+        held->first = held->count = 0;
+    if (held->count == held->room) {
+        grown = cv_grow(held->items, &held->room, held->count + 1, sizeof *grown);
+        if (grown == NULL)
+            return false;
+        held->items = grown;
+    }
+    held->items[held->count++] = *order;
+    return true;
+}
+
+void cv_held_returns_note(struct cv_held_returns *held, const struct cleave_event *event)
+{
+    if (event->kind == CLEAVE_SENT)
+        held->sends--;
+    else if (event->kind == CLEAVE_RETURNED)
+        held->under_way = false;
+}
+
+bool cv_held_returns_next(struct cv_held_returns *held, struct cleave_order *out)
+{
+    if (held->sends > 0 || held->under_way || held->first == held->count)
+        return false;
+    *out = held->items[held->first++];
+    held->under_way = true;
+    return true;
+}
