@@ -75,6 +75,8 @@ static enum cleave_status go_on(struct cv_drain *drain, struct cleave_error *err
     cv_drain_note(drain);
     if (drain->waits) {
         read = cv_feed_unread(drain->feed) == 0;
+        if (read) /* it may have begun just now */
+            cv_drain_note(drain);
         if (read || is_deserted(drain)) {
             cv_drain_rest(drain);
             drain->empty(drain->context, read);
