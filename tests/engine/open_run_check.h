@@ -15,7 +15,7 @@ enum { SEATS = 3 };
 /* --- a policy that tries everything ------------------------------------------------------- */
 
 struct dance_seat {
-    bool there, open, due;
+    bool there, open, due, gone;
 };
 
 struct dance {
@@ -67,13 +67,16 @@ static void dance_decide(void *state, const struct cleave_view *view,
     assert_true(view->opens && view->nworkers == SEATS);
     if (event->kind == CLEAVE_START)
         dance->dice = dance_seed;
-    if (event->kind == CLEAVE_DONE)
-        dance->seats[event->worker] = (struct dance_seat){ .there = false };
+    if (event->kind == CLEAVE_DONE || event->kind == CLEAVE_LOST)
+        dance->seats[event->worker] =
+            (struct dance_seat){ .gone = event->kind == CLEAVE_LOST };
+    if (event->kind == CLEAVE_WAKE) /* it is there again */
+        dance->seats[event->worker].gone = false;
     if (event->kind == CLEAVE_EXTENDED)
         dance->seats[event->worker].due = false;
     dance_step(dance, event, orders);
     for (uint32_t w = 0; w < view->nworkers; w++) {
-        if (dance->seats[w].there || !(view->units_left > 0))
+        if (dance->seats[w].there || dance->seats[w].gone || !(view->units_left > 0))
             continue;
         dance->seats[w] = (struct dance_seat){ .there = true, .open = true };
         cleave_order_open(orders, w,
@@ -101,6 +104,7 @@ struct script_step {
 
 static const struct script_step *script;
 static size_t script_steps;
+static const char *script_flag; /* a file that is made behind the last step; NULL: none */
 
 static void script_decide(void *state, const struct cleave_view *view,
                           const struct cleave_event *event, struct cleave_orders *orders)
@@ -139,6 +143,8 @@ static void script_decide(void *state, const struct cleave_view *view,
             break;
         }
     }
+    if (script_flag != NULL)
+        write_file(script_flag, "", 0);
 }
 
 static const struct cleave_policy script_policy = { .name = "script",
@@ -173,6 +179,12 @@ static inline void read_all(int fd, struct text *out)
     } while (got > 0);
 }
 
+static inline void note(void *context, const char *text)
+{
+    (void)context;
+    print_message("note: %s\n", text);
+}
+
 static inline struct ran execute_open(struct cleave_execution execution)
 {
     struct ran ran = { .status = CLEAVE_OK };
@@ -187,6 +199,7 @@ static inline struct ran execute_open(struct cleave_execution execution)
         execution.sharing.own_policy = &dance_policy;
     assert_ok(cleave_trace_new(&ran.trace, &err));
     execution.tell.trace = ran.trace;
+    execution.tell.note = note;
     ran.status = cleave_execute(&execution, &ran.result, &ran.err);
     if (ran.result == NULL)
         fail_msg("%s: %s", ran.err.file, ran.err.text);
@@ -254,6 +267,68 @@ static inline struct cleave_event event_of(const struct cleave_trace *trace,
     }
     assert_int_equal(found.kind, kind);
     return found;
+}
+
+/* --- what tests share -------------------------------------------------------------------- */
+
+static char dir[] = "/tmp/cleave-open-XXXXXX";
+static char path_a[64], path_b[64];
+
+static const char *const cat[] = { "cat", NULL };
+static const char *const file_a[] = { path_a }, *const both[] = { path_a, path_b };
+
+static inline void expect_bytes(const struct ran *ran, const char *bytes, size_t n)
+{
+    if (ran->status != CLEAVE_OK)
+        fail_msg("%s: %s", ran->err.file, ran->err.text);
+    assert_int_equal(ran->out.n, n);
+    assert_memory_equal(ran->out.bytes, bytes, n);
+}
+
+static inline struct text file_text(const char *path)
+{
+    struct text text = { .bytes = NULL };
+    const int fd = open(path, O_RDONLY);
+
+    assert_true(fd >= 0);
+    read_all(fd, &text);
+    close(fd);
+    return text;
+}
+
+#define RUN_SCRIPT(...)                                         \
+    run_script((struct cleave_execution){ __VA_ARGS__ }, steps, \
+               sizeof steps / sizeof *steps)
+
+static inline struct ran run_script(struct cleave_execution execution,
+                                    const struct script_step *steps, size_t nsteps)
+{
+    script = steps;
+    script_steps = nsteps;
+    execution.sharing.own_policy = &script_policy;
+    return run_open(execution);
+}
+
+#define SH(text)               \
+    (const char *const[])      \
+    {                          \
+        "sh", "-c", text, NULL \
+    }
+
+/* In a directory of their own. */
+static inline int run_all(int (*tests)(void))
+{
+    int failed;
+
+    if (mkdtemp(dir) == NULL)
+        return 1;
+    snprintf(path_a, sizeof path_a, "%s/a", dir);
+    snprintf(path_b, sizeof path_b, "%s/b", dir);
+    failed = tests();
+    unlink(path_a);
+    unlink(path_b);
+    rmdir(dir);
+    return failed;
 }
 
 #endif

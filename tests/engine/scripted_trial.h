@@ -11,6 +11,7 @@
 
 #include <cleave/execute.h>
 #include <cleave/policy.h>
+#include <cleave/trace.h>
 
 #include "base/text.h"
 #include "run_check.h"
@@ -141,10 +142,13 @@ static void run(struct trial *trial, struct cleave_execution_result **out)
     struct cleave_error err = { .status = CLEAVE_OK };
     struct cv_text yaml = { NULL, 0, 0, false };
     struct cleave_failing failing = trial->failing;
+    struct cleave_trace *trace = NULL;
     uint32_t first = 0;
     enum cleave_status status;
 
     assert_true(sink >= 0);
+    if (getenv("CLEAVE_SCRIPT") != NULL)
+        assert_int_equal(cleave_trace_new(&trace, &err), CLEAVE_OK);
     /* Who never says that a chunk has ended is found out by its time. */
     failing.timeout_s = trial->honest ? 0 : 100;
     world.said = trial->said;
@@ -173,8 +177,12 @@ static void run(struct trial *trial, struct cleave_execution_result **out)
                          .own_policy = trial->own,
                          .block = trial->block },
             .failing = failing,
-            .tell = { .note = note, .context = trial } },
+            .tell = { .note = note, .context = trial, .trace = trace } },
         &result, &err);
+    if (trace != NULL)
+        cleave_trace_save(trace, platform, trial->policy, (double)trial->length, stderr,
+                          NULL);
+    cleave_trace_free(trace);
     check(trial, status, result, &err, sink);
     if (out != NULL)
         *out = result;

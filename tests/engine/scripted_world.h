@@ -326,6 +326,7 @@ struct script {
     uint32_t earlies; /* so many of the first ones are                                */
     size_t memory;    /* a command with more bytes is killed; 0: none is                */
     uint32_t fails;   /* so many of its first commands fail                             */
+    bool mute;        /* of pieces it only says what of them has come                   */
     double twice, late, untrue, dropped; /* of frames: said twice, behind the next ... */
 };
 
@@ -335,7 +336,11 @@ struct task {
     unsigned char *bytes; /* owned                                                     */
     size_t length, room;
     bool complete, running, ended, killed;
-    double end_s;
+    bool open;      /* its command does not wait for all of it                          */
+    bool begun;     /* ... and has read something                                       */
+    double end_s;   /* when it is done with all that has come                           */
+    uint64_t fed;   /* ... and was said to have been given so much */
+    double began_s; /* it was started                                                  */
     struct task *next;
 };
 
@@ -512,6 +517,18 @@ static void post(struct machine *machine, bool to_master,
                   deliver, mail, NULL);
 }
 
+/* Of a frame that workers send about pieces. */
+static uint8_t any_type(struct cv_random *random)
+{
+    static const uint8_t types[] = { CV_FRAME_GOT,      CV_FRAME_COMPUTED,
+                                     CV_FRAME_OUTPUT,   CV_FRAME_END,
+                                     CV_FRAME_CUT_DONE, CV_FRAME_STARTED,
+                                     CV_FRAME_DRAINED,  CV_FRAME_FED,
+                                     CV_FRAME_SEEN };
+
+    return types[cv_random_bits(random) % sizeof types];
+}
+
 /* What the worker says, as it gets there. */
 static void say(struct machine *machine, struct cv_frame_head head, const void *payload,
                 size_t length)
@@ -520,7 +537,7 @@ static void say(struct machine *machine, struct cv_frame_head head, const void *
     const double luck = chance(machine);
     double extra_s = 0;
 
-    if (luck < script->dropped)
+    if (luck < script->dropped || (script->mute && head.type != CV_FRAME_GOT))
         return;
     if (luck < script->dropped + script->late)
         extra_s = 0.2 * chance(machine);
@@ -532,7 +549,7 @@ static void say(struct machine *machine, struct cv_frame_head head, const void *
         else if (which == 1)
             head.value = head.value == 0 ? 1 : head.value - 1;
         else if (which == 2)
-            head.type = (uint8_t)(CV_FRAME_GOT + cv_random_bits(&machine->random) % 5);
+            head.type = any_type(&machine->random);
         else
             head.peer ^= 1;
     } else if (luck < script->dropped + script->late + script->untrue + script->twice) {
@@ -575,6 +592,7 @@ static void end_task(struct machine *machine, struct task *task, uint64_t flags)
                              .exit_code = end_status(task, flags),
                              .signal = task->killed ? SIGKILL : 0,
                              .compute_s = task->running ? 0.001 : 0,
+                             .after_s = task->begun ? 1e-6 : 0,
                              .come = task->come,
                              .come_sum = task->come_sum,
                              .given = task->length,
@@ -613,12 +631,42 @@ static bool holds(const struct task *task, const char *word)
     return word != NULL && memmem(task->bytes, task->length, word, strlen(word)) != NULL;
 }
 
+static void work_ends(void *context);
+
+/* The timer of an open piece: its command begins to read, or waits for more. False: it has
+ * come to an end. */
+static bool wait_for_more(struct machine *machine, struct task *task)
+{
+    const struct cv_frame_head about = { .peer = task->seat, .chunk = task->number };
+    struct cv_frame_head head = about;
+
+    if (!task->begun) {
+        task->begun = true;
+        head.type = CV_FRAME_STARTED;
+        head.value = (uint64_t)(1e6 * (world.now_s - task->began_s));
+        say(machine, head, NULL, 0);
+        if (machine->failed < machine->script.fails)
+            return false;
+        cv_poller_set(world.poller, &machine->works[task->seat], task->end_s, work_ends,
+                      &seats[machine - machines][task->seat], NULL);
+        return true;
+    }
+    if (task->complete || holds(task, world_poison))
+        return false;
+    head.type = CV_FRAME_DRAINED;
+    head.value = task->fed = task->length;
+    say(machine, head, NULL, 0);
+    return true;
+}
+
 static void work_ends(void *context)
 {
     const struct seat_of *seat = context;
     struct task *task = running_at(seat->machine, seat->seat);
 
     assert_non_null(task);
+    if (task->open && wait_for_more(seat->machine, task))
+        return;
     if (holds(task, world_poison)) {
         seat->machine->silent = false;
         break_link(seat->machine);
@@ -638,6 +686,19 @@ static void work_ends(void *context)
     work_next(seat->machine, seat->seat);
 }
 
+/* The command of an open piece reads what has come. */
+static void read_on(struct machine *machine, struct task *task, size_t length)
+{
+    const double from_s = fmax(world.now_s, task->began_s + machine->script.latency_s);
+
+    if (task->length == 0)
+        return;
+    task->end_s = fmax(task->end_s, from_s) + (double)length / machine->script.speed_Bps;
+    cv_poller_set(world.poller, &machine->works[task->seat],
+                  task->begun ? task->end_s : from_s, work_ends,
+                  &seats[machine - machines][task->seat], NULL);
+}
+
 static void work_next(struct machine *machine, uint32_t seat)
 {
     struct task *task = machine->tasks;
@@ -646,9 +707,14 @@ static void work_next(struct machine *machine, uint32_t seat)
         return;
     while (task != NULL && task->seat != seat)
         task = task->next;
-    if (task == NULL || !task->complete)
+    if (task == NULL || (!task->complete && !task->open))
         return;
     task->running = true;
+    task->began_s = world.now_s;
+    if (task->open) {
+        read_on(machine, task, task->length);
+        return;
+    }
     task->end_s = world.now_s + machine->script.latency_s +
                   (double)task->length / machine->script.speed_Bps;
     cv_poller_set(world.poller, &machine->works[seat], task->end_s, work_ends,
@@ -681,6 +747,9 @@ static void take_piece(struct machine *machine, const struct cv_frame_head *head
     while (*at != NULL)
         at = &(*at)->next;
     *at = task;
+    task->open = head->value == 1;
+    if (task->open)
+        work_next(machine, task->seat);
 }
 
 static void take_data(struct machine *machine, struct task *task,
@@ -690,6 +759,11 @@ static void take_data(struct machine *machine, struct task *task,
 
     if (task == NULL)
         return;
+    if (task->open && task->length + head->length > task->room) {
+        task->room = 2 * (task->length + head->length);
+        task->bytes = realloc(task->bytes, task->room);
+        assert_non_null(task->bytes);
+    }
     assert_true(task->length + head->length <= task->room);
     memcpy(task->bytes + task->length, payload, head->length);
     task->length += head->length;
@@ -703,7 +777,31 @@ static void take_data(struct machine *machine, struct task *task,
                                 .value = task->come },
         NULL, 0);
     task->complete = last;
-    work_next(machine, head->peer);
+    if (task->open && task->running)
+        read_on(machine, task, head->length);
+    else
+        work_next(machine, head->peer);
+}
+
+/* How far it is, and how much of it has been given to its command. */
+static void look(struct machine *machine, struct task *task)
+{
+    const double unread = fmax(0, task->end_s - world.now_s) * machine->script.speed_Bps;
+    const uint64_t read =
+        task->begun ? (uint64_t)fmax(0, (double)task->length - unread) : 0;
+    struct cv_frame_head head = { .peer = task->seat, .chunk = task->number };
+    struct cv_packer packer = { NULL, 0, 0, false };
+
+    head.type = CV_FRAME_FED;
+    task->fed = read > task->fed ? read : task->fed;
+    head.value = task->fed;
+    say(machine, head, NULL, 0);
+    cv_pack_seen(&packer, &(struct cv_remote_seen){ .read = read, .output = read });
+    assert_false(packer.failed);
+    head.type = CV_FRAME_SEEN;
+    head.value = 0;
+    say(machine, head, packer.bytes, packer.length);
+    cv_pack_done(&packer);
 }
 
 /* What has not been come to can be cut off. */
@@ -714,13 +812,14 @@ static void cut(struct machine *machine, struct task *task,
                             ? (double)task->length -
                                   (task->end_s - world.now_s) * machine->script.speed_Bps
                             : 0;
-    const bool done = task != NULL && task->complete && head->value < task->length &&
-                      (double)head->value > read;
+    const bool done = task != NULL && (task->complete || task->open) &&
+                      head->value < task->length && (double)head->value > read &&
+                      head->value >= task->fed;
 
     if (done) {
         task->end_s -= (double)(task->length - head->value) / machine->script.speed_Bps;
         task->length = (size_t)head->value;
-        if (task->running)
+        if (task->running && (!task->open || task->begun))
             cv_poller_set(world.poller, &machine->works[task->seat], task->end_s,
                           work_ends, &seats[machine - machines][task->seat], NULL);
     }
@@ -776,6 +875,10 @@ static void hear(struct machine *machine, const struct cv_frame_head *head,
         break;
     case CV_FRAME_CUT:
         cut(machine, task, head);
+        break;
+    case CV_FRAME_LOOK:
+        if (task != NULL)
+            look(machine, task);
         break;
     case CV_FRAME_STOP:
         if (task != NULL)

@@ -8,31 +8,6 @@
 #include "open_run_check.h"
 #include "run/input/source.h"
 
-static char dir[] = "/tmp/cleave-open-XXXXXX";
-static char path_a[64], path_b[64];
-
-static const char *const cat[] = { "cat", NULL };
-static const char *const file_a[] = { path_a }, *const both[] = { path_a, path_b };
-
-static void expect_bytes(const struct ran *ran, const char *bytes, size_t n)
-{
-    if (ran->status != CLEAVE_OK)
-        fail_msg("%s: %s", ran->err.file, ran->err.text);
-    assert_int_equal(ran->out.n, n);
-    assert_memory_equal(ran->out.bytes, bytes, n);
-}
-
-static struct text file_text(const char *path)
-{
-    struct text text = { .bytes = NULL };
-    const int fd = open(path, O_RDONLY);
-
-    assert_true(fd >= 0);
-    read_all(fd, &text);
-    close(fd);
-    return text;
-}
-
 /* --- everything at once ------------------------------------------------------------------- */
 
 /* Whatever a policy does with chunks: the output is that of the input, in its order. */
@@ -162,25 +137,6 @@ static void takes_any_command(void **state)
 }
 
 /* --- one order after the other ------------------------------------------------------------ */
-
-#define RUN_SCRIPT(...)                                         \
-    run_script((struct cleave_execution){ __VA_ARGS__ }, steps, \
-               sizeof steps / sizeof *steps)
-
-static struct ran run_script(struct cleave_execution execution,
-                             const struct script_step *steps, size_t nsteps)
-{
-    script = steps;
-    script_steps = nsteps;
-    execution.sharing.own_policy = &script_policy;
-    return run_open(execution);
-}
-
-#define SH(text)               \
-    (const char *const[])      \
-    {                          \
-        "sh", "-c", text, NULL \
-    }
 
 /* Where a command reads is decided with its first byte; those that get none leave no trace. */
 static void binds_late(void **state)
@@ -566,7 +522,7 @@ static void keeps_within_the_hold(void **state)
     pclose(stream);
 }
 
-int main(void)
+static int test(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keeps_every_byte),
@@ -585,15 +541,11 @@ int main(void)
         cmocka_unit_test(gives_what_has_come),
         cmocka_unit_test(keeps_within_the_hold),
     };
-    int failed;
 
-    if (mkdtemp(dir) == NULL)
-        return 1;
-    snprintf(path_a, sizeof path_a, "%s/a", dir);
-    snprintf(path_b, sizeof path_b, "%s/b", dir);
-    failed = cmocka_run_group_tests(tests, NULL, NULL);
-    unlink(path_a);
-    unlink(path_b);
-    rmdir(dir);
-    return failed;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
+
+int main(void)
+{
+    return run_all(test);
 }

@@ -249,6 +249,32 @@ static void too_late_is_no_hope(void **state)
     }
 }
 
+/* Who only says that he is there is held to --timeout, also while a chunk is open: be it that
+ * nothing of it comes, or that nothing comes of it. */
+static void idlers_are_held_to_the_timeout(void **state)
+{
+    static const char end[] = ": lost, its chunks go elsewhere: a chunk has not ended "
+                              "within 100 s (--timeout) and 5 s more\n";
+
+    (void)state;
+    for (uint32_t i = 0; i < PORTS * POLICIES * 2; i++) {
+        struct trial trial = calm(i, 2 + i % 2, every_port[i % PORTS],
+                                  some_policies[i / PORTS % POLICIES], SIZE_MAX);
+        struct script *script = &machines[trial.nhosts - 1].script;
+
+        script->dropped = i % 2;
+        script->mute = i % 2 == 0;
+        script->lives = 1;
+        trial.steady = true;
+        trial.honest = false;
+        run(&trial, NULL);
+        /* With one port, learn may have had it do nothing at all. */
+        if (strstr(trial.said, end) == NULL && strcmp(trial.policy, "learn") != 0)
+            complain(&trial, "it was waited for");
+        free(trial.bytes);
+    }
+}
+
 static uint32_t wakes;
 
 static void count_wakes(void *state, const struct cleave_view *view,
@@ -290,6 +316,7 @@ int main(void)
         cmocka_unit_test(neighbours_of_poison_are_innocent),
         cmocka_unit_test(a_bad_host_is_given_up),
         cmocka_unit_test(hosts_come_and_go),
+        cmocka_unit_test(idlers_are_held_to_the_timeout),
         cmocka_unit_test(only_who_asked_is_woken),
         cmocka_unit_test(too_late_is_no_hope),
     };

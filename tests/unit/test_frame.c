@@ -16,10 +16,10 @@ static void a_head_has_its_place(void **state)
 {
     /* The last 8 bytes are what xxhsum -H3 says of those before. */
     static const unsigned char expected[CV_FRAME_HEAD] = {
-        'C', 'L', 'V', 'E', 3,    5,    3,    0,    4,    3,    2,    0,
+        'C', 'L', 'V', 'E', 4,    5,    3,    0,    4,    3,    2,    0,
         8,   7,   6,   5,   16,   15,   14,   13,   12,   11,   10,   9,
         1,   0,   0,   0,   0,    0,    0,    0,    2,    0,    0,    0,
-        0,   0,   0,   255, 0xE0, 0x3F, 0x97, 0x1D, 0x03, 0xF8, 0x16, 0x57
+        0,   0,   0,   255, 0x98, 0x32, 0x5C, 0x17, 0x2F, 0x4C, 0x3D, 0x10
     };
     const struct cv_frame_head head = { .type = CV_FRAME_DATA,
                                         .flags = 3,
@@ -62,10 +62,10 @@ static void other_heads_are_refused(void **state)
                           "\\x0a\\x0a............................'");
     memcpy(bytes, ours, sizeof ours);
     bytes[4] = 2;
-    assert_refused(bytes, "expected frames of version 3, as cleave " CLEAVE_VERSION
+    assert_refused(bytes, "expected frames of version 4, as cleave " CLEAVE_VERSION
                           " has them, got version 2: install the same cleave on both "
                           "sides, or let --push bring it");
-    bytes[4] = 3;
+    bytes[4] = 4;
     assert_refused(bytes, "the head of a frame was damaged on its way");
 }
 
@@ -144,7 +144,7 @@ static void lengths_and_flags_are_those_of_the_kind(void **state)
                 assert_int_equal(decode(kind->type, (uint16_t)flag, kind->least, &err),
                                  CLEAVE_EINPUT);
     }
-    assert_int_equal(known, 29);
+    assert_int_equal(known, 35);
     assert_int_equal(decode(CV_FRAME_GOT, 0, 1, &err), CLEAVE_EINPUT);
     assert_string_equal(err.text, "expected GOT of at most 0 bytes, got one of 1");
     assert_int_equal(decode(CV_FRAME_PING, CV_FRAME_LAST, 0, &err), CLEAVE_EINPUT);
@@ -226,7 +226,7 @@ static void pieces_and_ends_come_out_as_they_went_in(void **state)
                                            4,        { 0, 10 },      { 100, 200 },
                                            { 7, 9 }, CV_CLOSING_ZERO };
     const struct cv_remote_end end = {
-        CV_END_TIMED_OUT, -1,          9, 1.5, 101, 102, 103, 200, 201, 0.5, 0.25,
+        CV_END_TIMED_OUT, -1,          9, 1.5, 101, 102, 103, 200, 201, 0.5, 0.25, 0.125,
         { 5, 6 },         "took a nap"
     };
     struct cv_packer packer = { NULL, 0, 0, false };
@@ -256,11 +256,12 @@ static void pieces_and_ends_come_out_as_they_went_in(void **state)
     assert_int_equal(packer.length,
                      cv_frame_kind(CV_FRAME_END)->least + strlen(end.fault));
     assert_true(cv_unpack_end(packer.bytes, packer.length, &arena, &got_end));
-    assert_true(
-        got_end.flags == CV_END_TIMED_OUT && got_end.exit_code == -1 &&
-        got_end.signal == 9 && got_end.compute_s == 1.5 && got_end.hash.high == 5 &&
-        got_end.come == 101 && got_end.come_sum == 102 && got_end.given == 103 &&
-        got_end.output == 200 && got_end.output_sum == 201 && got_end.system_s == 0.25);
+    assert_true(got_end.flags == CV_END_TIMED_OUT && got_end.exit_code == -1 &&
+                got_end.signal == 9 && got_end.compute_s == 1.5 &&
+                got_end.hash.high == 5 && got_end.come == 101 &&
+                got_end.come_sum == 102 && got_end.given == 103 &&
+                got_end.output == 200 && got_end.output_sum == 201 &&
+                got_end.system_s == 0.25 && got_end.after_s == 0.125);
     assert_string_equal(got_end.fault, "took a nap");
     for (size_t n = 0; n < packer.length; n++)
         assert_false(cv_unpack_end(packer.bytes, n, &arena, &got_end));

@@ -24,10 +24,12 @@ static const char *const from_hosts[CV_STAGES] = {
     [CV_STAGE_SENDING] = "GOT",
     [CV_STAGE_SENT] = "GOT",
     [CV_STAGE_ARRIVED] = "COMPUTED",
-    [CV_STAGE_STOPPING] = "COMPUTED END",
+    [CV_STAGE_OPEN] = "GOT STARTED FED DRAINED SEEN COMPUTED",
+    [CV_STAGE_SHUT] = "STARTED FED SEEN COMPUTED",
+    [CV_STAGE_STOPPING] = "STARTED FED SEEN COMPUTED END",
     [CV_STAGE_COMPUTED] = "OUTPUT END",
     [CV_STAGE_KEEPING] = "END",
-    [CV_STAGE_GIVEN_UP] = "GOT COMPUTED OUTPUT END",
+    [CV_STAGE_GIVEN_UP] = "GOT STARTED FED DRAINED SEEN COMPUTED OUTPUT END",
     [CV_STAGE_CUT_DUE] = "CUT_DONE",
     [CV_STAGE_NO_SEAT] = "",
     [CV_STAGE_PLAIN] = "",
@@ -49,8 +51,10 @@ static const char *const from_masters[CV_WORKER_STAGES] = {
     [CV_WORKER_SEAT] = "LEAVE",
     [CV_WORKER_UNHEARD] = "PIECE",
     [CV_WORKER_COMING] = "DATA STOP",
-    [CV_WORKER_COMPLETE] = "CUT STOP",
-    [CV_WORKER_OVER] = "CUT STOP",
+    [CV_WORKER_OPEN] = "DATA MORE CUT STOP LOOK",
+    [CV_WORKER_COMPLETE] = "CUT STOP LOOK",
+    [CV_WORKER_OVER] = "CUT STOP LOOK",
+    [CV_WORKER_CUT_SHORT] = "DATA MORE CUT STOP LOOK",
     [CV_WORKER_ALONE] = "",
     [CV_WORKER_NO_FOLD] = "REDUCE",
     [CV_WORKER_FOLDS] = "GIVE FOLD FOLD_OFF FORGET FETCH FOLD_STOP",
@@ -162,6 +166,33 @@ static void a_piece_goes_from_stage_to_stage(void **state)
     assert_int_equal(stage_of(&host, CV_FRAME_PARTIAL, 1, 5), CV_STAGE_NO_FOLD);
 }
 
+static void an_open_piece_has_stages_of_its_own(void **state)
+{
+    struct cv_hosts hosts = { .nready = 1 };
+    struct cv_host_seat seats[1] = { { 0 } };
+    struct cv_slot slot = { .busy = true, .open = { .on = true, .more = true } };
+    struct cv_host host = {
+        .hosts = &hosts, .slots = 1, .seats = seats, .state = CV_HOST_READY
+    };
+
+    (void)state;
+    host.first_slot = &slot;
+    slot.remote.host = &host;
+    slot.remote.number = 5;
+    assert_int_equal(stage_of(&host, CV_FRAME_STARTED, 0, 5), CV_STAGE_NO_PIECE);
+    slot.remote.announced = true;
+    assert_int_equal(stage_of(&host, CV_FRAME_STARTED, 0, 5), CV_STAGE_OPEN);
+    slot.remote.queued = true;
+    assert_int_equal(stage_of(&host, CV_FRAME_GOT, 0, 5), CV_STAGE_OPEN);
+    slot.remote.queued = false;
+    slot.remote.arrived = true;
+    assert_int_equal(stage_of(&host, CV_FRAME_SEEN, 0, 5), CV_STAGE_SHUT);
+    slot.remote.computed = true;
+    assert_int_equal(stage_of(&host, CV_FRAME_END, 0, 5), CV_STAGE_COMPUTED);
+    slot.remote.arrived = false; /* its command has ended before all of it was there */
+    assert_int_equal(stage_of(&host, CV_FRAME_END, 0, 5), CV_STAGE_COMPUTED);
+}
+
 /* What is still to be heard of a piece is heard once. */
 static void what_is_owed_is_paid_once(void **state)
 {
@@ -254,6 +285,14 @@ static void a_worker_knows_which_pieces_it_has_heard_of(void **state)
     cv_tasks_add(&seats[0].tasks, &coming);
     cv_tasks_add(&seats[0].tasks, &complete);
     worker.next_chunk = 5;
+    complete.open = true;
+    assert_int_equal(worker_stage(&worker, CV_FRAME_DATA, 0, 4), CV_WORKER_OPEN);
+    complete.shut = true;
+    assert_int_equal(worker_stage(&worker, CV_FRAME_DATA, 0, 4), CV_WORKER_COMPLETE);
+    seats[0].cut_short = 3;
+    assert_int_equal(worker_stage(&worker, CV_FRAME_DATA, 0, 2), CV_WORKER_CUT_SHORT);
+    assert_int_equal(worker_stage(&worker, CV_FRAME_DATA, 1, 2), CV_WORKER_OVER);
+    seats[0].cut_short = 0;
     assert_int_equal(worker_stage(&worker, CV_FRAME_PIECE, 0, 2), CV_WORKER_OVER);
     assert_int_equal(worker_stage(&worker, CV_FRAME_DATA, 0, 3), CV_WORKER_COMING);
     assert_int_equal(worker_stage(&worker, CV_FRAME_DATA, 1, 3), CV_WORKER_OVER);
@@ -269,6 +308,7 @@ int main(void)
         cmocka_unit_test(every_frame_of_a_host_in_every_stage),
         cmocka_unit_test(every_frame_of_a_master_in_every_stage),
         cmocka_unit_test(a_piece_goes_from_stage_to_stage),
+        cmocka_unit_test(an_open_piece_has_stages_of_its_own),
         cmocka_unit_test(what_is_owed_is_paid_once),
         cmocka_unit_test(commands_that_stay_have_stages_as_well),
         cmocka_unit_test(a_worker_knows_which_pieces_it_has_heard_of),

@@ -89,6 +89,10 @@ static void done(const struct cv_turn *turn, const struct cleave_event *event)
     if (!(event->units > 0))
         return;
     elastic->recalls = 0;
+    if (turn->view->real && !(event->read_s > 0)) {
+        cv_kind_unread(turn, event->worker);
+        return;
+    }
     cv_kind_done(turn, event->worker, event->units, end_s - from_s,
                  event->time_s - end_s);
     cv_elastic_learn(elastic, event->worker, event->units, event->time_s - from_s,
@@ -145,6 +149,21 @@ static void drained(const struct cv_turn *turn, const struct cleave_event *event
     hand->drained = true;
 }
 
+static void lost(struct cv_elastic *elastic, uint32_t worker)
+{
+    struct cv_hand *hand = &elastic->hands[worker];
+
+    over(elastic, hand, worker);
+    hand->lost++;
+    if (elastic->tester == worker) {
+        elastic->tester = CV_NOBODY;
+        /* Nobody will tell what the command is like: another one is to begin. */
+        elastic->judged = elastic->judged && elastic->kind != CV_COMMAND_UNKNOWN;
+    }
+    /* Nor will those that it is in doubt about be done. */
+    elastic->doubt = elastic->doubt && cv_elastic_busy(elastic);
+}
+
 static void note(const struct cv_turn *turn, const struct cleave_event *event)
 {
     struct cv_elastic *elastic = turn->elastic;
@@ -174,10 +193,7 @@ static void note(const struct cv_turn *turn, const struct cleave_event *event)
         done(turn, event);
         break;
     case CLEAVE_LOST:
-        over(elastic, hand, event->worker);
-        hand->lost++;
-        if (elastic->tester == event->worker)
-            elastic->tester = CV_NOBODY;
+        lost(elastic, event->worker);
         break;
     case CLEAVE_WAKE:
         if (event->time_s >= elastic->wake_s)

@@ -47,6 +47,8 @@ void cv_kind_seen(const struct cv_turn *turn, uint32_t worker);
 /* A chunk is done, which read for read_s and went on for after_s. */
 void cv_kind_done(const struct cv_turn *turn, uint32_t worker, double units,
                   double read_s, double after_s);
+/* A chunk is over that failed, was tried again as a whole, or did not read to its end. */
+void cv_kind_unread(const struct cv_turn *turn, uint32_t worker);
 /* It was thought to work as it reads: is it certain that it does not? */
 bool cv_kind_doubt(const struct cv_turn *turn);
 /* The test is under way: those that wait need not wait for ever. */

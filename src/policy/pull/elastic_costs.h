@@ -75,6 +75,7 @@ struct cv_elastic {
     uint32_t goes_on; /* asks for more and needs no new start, or CV_NOBODY             */
     uint32_t thief;   /* for whom something is recalled, or CV_NOBODY                   */
     uint32_t waits;   /* looks and recalls that are not answered yet                    */
+    uint32_t unread;  /* chunks that showed nothing of the command                      */
     uint32_t rounds;  /* pieces that the first one was given after its first            */
     uint32_t recalls; /* since a chunk was last finished                                */
     uint32_t warmed; /* so many commands may have been started before anything is known */

@@ -30,6 +30,9 @@ static const double DOUBT = 0.1, DOUBT_S = 3e-3;
 /* The others wait for the test for so many starts, and then take this part of a share. */
 static const double PATIENCE = 2, MEANWHILE = 1.0 / 16;
 
+/* So many first chunks that show nothing, and it is not asked again what the command is like. */
+enum { UNREAD = 3 };
+
 /* Whoever is said to be the fastest, if that was measured; else the first. */
 static uint32_t first_tester(const struct cv_turn *turn)
 {
@@ -261,6 +264,24 @@ void cv_kind_done(const struct cv_turn *turn, uint32_t worker, double units,
         elastic->tested_s = turn->now_s;
         elastic->test_s = after_s;
     }
+}
+
+/* That shows nothing of it: another one is to begin. A command that never reads to its end can
+ * be given anything. */
+void cv_kind_unread(const struct cv_turn *turn, uint32_t worker)
+{
+    struct cv_elastic *elastic = turn->elastic;
+
+    elastic->doubt = false;
+    if (worker == elastic->tester)
+        elastic->tester = CV_NOBODY;
+    if (elastic->kind != CV_COMMAND_UNKNOWN)
+        return;
+    elastic->judged = ++elastic->unread >= UNREAD;
+    if (!elastic->judged)
+        return;
+    now_streams(turn);
+    cv_stream_first(turn);
 }
 
 void cv_kind_meanwhile(const struct cv_turn *turn)

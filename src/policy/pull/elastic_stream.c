@@ -152,6 +152,7 @@ static bool steal(const struct cv_turn *turn, uint32_t worker, double *again_s)
     const double ready_s = thief_ready_in(turn, worker);
     double speed_ups = cv_elastic_speed(elastic, worker), rest_s, late_ups, units, gain_s;
     const uint32_t late = latest(turn, &rest_s);
+    const struct cv_hand *hand = &elastic->hands[late == CV_NOBODY ? worker : late];
 
     if (!(speed_ups > 0))
         speed_ups = elastic->mean_ups;
@@ -162,8 +163,11 @@ static bool steal(const struct cv_turn *turn, uint32_t worker, double *again_s)
         isfinite(rest_s) && late_ups > 0
             ? fmin((rest_s - ready_s) / (1 / late_ups + 1 / speed_ups), unfed(turn, late))
             : unfed(turn, late);
-    gain_s = fmin(isfinite(rest_s) ? units / fmax(late_ups, 1e-12) : INFINITY,
-                  rest_s - ready_s - units / speed_ups);
+    gain_s = rest_s - ready_s - units / speed_ups;
+    /* Who has not even begun, and should have long ago, can lose all of it; else it has to be
+     * waited for, and only does what is left sooner. */
+    if (isfinite(rest_s) && !(hand->started_s < 0 && units >= unfed(turn, late)))
+        gain_s = fmin(gain_s, units / fmax(late_ups, 1e-12));
     if (units > fmax(cv_elastic_grain(turn->view), elastic->least) &&
         gain_s > fmax(STEAL * ready_s, turn->view->ahead / speed_ups) &&
         elastic->recalls < RECALLS * elastic->present) {

@@ -115,11 +115,16 @@ void cv_turn_look(const struct cv_turn *turn, uint32_t worker)
 
 void cv_turn_wake(const struct cv_turn *turn, double time_s)
 {
+    uint32_t worker = 0;
+
     time_s = fmax(time_s, turn->now_s + SOON_S); /* what is asked for now comes later */
     if (turn->elastic->wake_s > turn->now_s && turn->elastic->wake_s <= time_s)
         return;
+    /* That somebody who was lost is woken means that it is there again. */
+    while (worker + 1 < turn->elastic->n && cv_hand_is_out(&turn->elastic->hands[worker]))
+        worker++;
     turn->elastic->wake_s = time_s;
-    cleave_order_wake(turn->orders, 0, time_s);
+    cleave_order_wake(turn->orders, worker, time_s);
 }
 
 void cv_turn_sample(const struct cv_turn *turn, uint32_t worker, double read)

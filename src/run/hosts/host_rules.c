@@ -17,8 +17,12 @@ static const uint32_t rules[256] = {
     [CV_FRAME_REFUSED] = ~(uint32_t)0,
     [CV_FRAME_HELLO] = IN(CONNECTING),
     [CV_FRAME_READY] = IN(GREETED),
-    [CV_FRAME_GOT] = IN(SENDING) | IN(SENT) | IN(GIVEN_UP),
-    [CV_FRAME_COMPUTED] = IN(ARRIVED) | IN(STOPPING) | IN(GIVEN_UP),
+    [CV_FRAME_GOT] = IN(SENDING) | IN(SENT) | IN(OPEN) | IN(GIVEN_UP),
+    [CV_FRAME_STARTED] = IN(OPEN) | IN(SHUT) | IN(STOPPING) | IN(GIVEN_UP),
+    [CV_FRAME_FED] = IN(OPEN) | IN(SHUT) | IN(STOPPING) | IN(GIVEN_UP),
+    [CV_FRAME_DRAINED] = IN(OPEN) | IN(GIVEN_UP),
+    [CV_FRAME_SEEN] = IN(OPEN) | IN(SHUT) | IN(STOPPING) | IN(GIVEN_UP),
+    [CV_FRAME_COMPUTED] = IN(ARRIVED) | IN(OPEN) | IN(SHUT) | IN(STOPPING) | IN(GIVEN_UP),
     [CV_FRAME_OUTPUT] = IN(COMPUTED) | IN(GIVEN_UP),
     [CV_FRAME_END] = IN(COMPUTED) | IN(KEEPING) | IN(STOPPING) | IN(GIVEN_UP),
     [CV_FRAME_CUT_DONE] = IN(CUT_DUE),
@@ -38,6 +42,8 @@ static const char *const texts[CV_STAGES] = {
     [CV_STAGE_SENDING] = "while the piece is being sent",
     [CV_STAGE_SENT] = "while the piece is on its way",
     [CV_STAGE_ARRIVED] = "while its command is at work",
+    [CV_STAGE_OPEN] = "while the piece is open",
+    [CV_STAGE_SHUT] = "while the piece has been closed",
     [CV_STAGE_STOPPING] = "while its command is being stopped",
     [CV_STAGE_COMPUTED] = "while its output is coming",
     [CV_STAGE_KEEPING] = "while it keeps its output",
@@ -101,7 +107,9 @@ static enum cv_stage piece_stage(const struct cv_host *host,
         return CV_STAGE_CUT_DUE;
     if (slot == NULL)
         return owed != NULL && owed->end ? CV_STAGE_GIVEN_UP : CV_STAGE_NO_PIECE;
-    if (!slot->remote.arrived)
+    if (slot->open.on && !slot->remote.computed && !slot->stopping)
+        return slot->remote.arrived ? CV_STAGE_SHUT : CV_STAGE_OPEN;
+    if (!slot->remote.arrived && !slot->open.on)
         return slot->remote.queued ? CV_STAGE_SENDING : CV_STAGE_SENT;
     if (slot->remote.computed)
         return host->hosts->keeps ? CV_STAGE_KEEPING : CV_STAGE_COMPUTED;

@@ -19,6 +19,8 @@ enum cv_stage {
     CV_STAGE_SENDING,
     CV_STAGE_SENT, /* not acknowledged                                                  */
     CV_STAGE_ARRIVED,
+    CV_STAGE_OPEN,     /* at work, and more of it may be sent                           */
+    CV_STAGE_SHUT,     /* it was open, and all of it has arrived                        */
     CV_STAGE_STOPPING, /* arrived, and told to stop                                     */
     CV_STAGE_COMPUTED,
     CV_STAGE_KEEPING,  /* computed, and its output stays there                         */

@@ -168,6 +168,13 @@ enum cleave_status cv_host_send_job(struct cv_host *host, struct cleave_error *e
 void cv_send_ask(struct cv_slot *slot);
 /* It needs no sending any more: it has arrived or was given up. */
 void cv_send_over(struct cv_slot *slot);
+/* Send nothing more of it for now. */
+void cv_send_pause(struct cv_slot *slot);
+/* Whether more of an open piece may be sent: no more is than its command may want before the
+ * host has said that it wants more. */
+bool cv_send_has_room(const struct cv_slot *slot);
+/* PIECE or MORE: what the piece is. */
+void cv_send_piece(struct cv_slot *slot, uint8_t type, uint16_t flags);
 /* The next frame for the host; false: nothing may be sent now. */
 bool cv_send_more(void *context);
 /* The host has so many bytes of the slot's piece: no fewer than before, no more than were

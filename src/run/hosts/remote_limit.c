@@ -40,6 +40,21 @@ static bool has_its_turn(const struct cv_slot *slot)
     return true;
 }
 
+/* The same of an open piece: its command has its time from its first byte on, whatever it waits
+ * for. Until then it may be waiting for us. */
+static double open_since(const struct cv_slot *slot, double now_s)
+{
+    const struct cv_remote *remote = &slot->remote;
+    const struct cv_host *host = remote->host;
+
+    if (remote->bound_s > 0)
+        return has_its_turn(slot)
+                   ? fmax(remote->bound_s, host->seats[remote->seat].free_s)
+                   : now_s;
+    return remote->sent > remote->acked ? fmax(remote->granted_s, host->progress_s)
+                                        : now_s;
+}
+
 static double due_s(const struct cv_slot *slot, double now_s)
 {
     const struct cv_remote *remote = &slot->remote;
@@ -48,6 +63,8 @@ static double due_s(const struct cv_slot *slot, double now_s)
 
     if (!slot->busy || slot->stopping)
         since_s = remote->stopped_s;
+    else if (slot->open.on && !remote->arrived && !remote->computed)
+        since_s = open_since(slot, now_s);
     else if (remote->computed)
         since_s = fmax(remote->computed_s, host->progress_s);
     else if (remote->arrived && has_its_turn(slot))

@@ -17,6 +17,9 @@ enum {
     FRAME_LEAST = 16 * 1024,
     FRAME_FIRST = 32 * 1024, /* while the rate is not known */
     FRAME_MOST = 256 * 1024,
+    /* Of an open piece, what its command has not been fed. */
+    AHEAD_LEAST = 1 << 20,
+    AHEAD_MOST = 64 << 20,
 };
 
 /* Seconds of sending that a window and a frame are worth, and that a rate is measured over. */
@@ -33,6 +36,10 @@ static void grant(struct cv_slot *slot)
     slot->remote.waiting = false;
     slot->remote.queued = true;
     slot->remote.granted_s = cv_clock_s();
+    if (slot->remote.burst_s <= 0) {
+        slot->remote.burst_s = slot->remote.granted_s;
+        slot->remote.burst_from = slot->remote.sent;
+    }
     slot->remote.next_sending = NULL;
     *host->end = slot;
     host->end = &slot->remote.next_sending;
@@ -50,11 +57,18 @@ static void serve_port(struct cv_hosts *hosts)
     grant(hosts->port);
 }
 
+static void announce(struct cv_slot *slot);
+
 void cv_send_ask(struct cv_slot *slot)
 {
     struct cv_hosts *hosts = slot->remote.host->hosts;
 
-    if (!hosts->one_port) {
+    if (slot->open.on && !slot->remote.announced &&
+        (slot->remote.host->shares || !slot->open.bound)) {
+        announce(slot); /* nothing goes with it: it needs no port */
+        return;
+    }
+    if (!hosts->one_port || hosts->port == slot) { /* it may not have let go of it */
         grant(slot);
         return;
     }
@@ -88,24 +102,30 @@ static void leave_queue(struct cv_slot *slot)
     slot->remote.queued = false;
 }
 
-void cv_send_over(struct cv_slot *slot)
+void cv_send_pause(struct cv_slot *slot)
 {
-    struct cv_host *host = slot->remote.host;
-    struct cv_hosts *hosts = host->hosts;
+    struct cv_hosts *hosts = slot->remote.host->hosts;
 
     leave_queue(slot);
     if (slot->remote.waiting)
         take_out(&hosts->waiting, &hosts->waiting_end, slot);
     slot->remote.waiting = false;
+    if (hosts->port == slot) {
+        hosts->port = NULL;
+        serve_port(hosts);
+    }
+}
+
+void cv_send_over(struct cv_slot *slot)
+{
+    struct cv_host *host = slot->remote.host;
+
     /* What was on its way will not be acknowledged. */
     host->in_flight -= slot->remote.sent - slot->remote.acked;
     slot->remote.acked = slot->remote.sent;
     if (host->in_flight == 0)
         host->since_s = 0;
-    if (hosts->port == slot) {
-        hosts->port = NULL;
-        serve_port(hosts);
-    }
+    cv_send_pause(slot);
     cv_link_wake(&host->link);
 }
 
@@ -129,7 +149,18 @@ static size_t frame_size(const struct cv_host *host)
                                 : (size_t)bytes;
 }
 
-static void announce(struct cv_slot *slot)
+bool cv_send_has_room(const struct cv_slot *slot)
+{
+    const struct cv_remote *remote = &slot->remote;
+    const uint64_t ahead = 2 * window(remote->host);
+    const uint64_t unread = remote->sent - remote->dropped - remote->fed;
+
+    return !slot->open.on || unread < (ahead < AHEAD_LEAST  ? AHEAD_LEAST
+                                       : ahead > AHEAD_MOST ? AHEAD_MOST
+                                                            : ahead);
+}
+
+void cv_send_piece(struct cv_slot *slot, uint8_t type, uint16_t flags)
 {
     struct cv_host *host = slot->remote.host;
     const struct cv_piece *piece = &slot->piece;
@@ -152,11 +183,21 @@ static void announce(struct cv_slot *slot)
         slot->broke(slot->context, &err);
     }
     cv_link_send(&host->link,
-                 &(struct cv_frame_head){ .type = CV_FRAME_PIECE,
+                 &(struct cv_frame_head){ .type = type,
+                                          .flags = flags,
                                           .peer = slot->remote.seat,
-                                          .chunk = slot->remote.number },
+                                          .chunk = slot->remote.number,
+                                          .value = slot->open.on },
                  packer.bytes, packer.failed ? 0 : packer.length);
     cv_pack_done(&packer);
+}
+
+static void announce(struct cv_slot *slot)
+{
+    struct cv_host *host = slot->remote.host;
+
+    slot->remote.number = host->numbered++; /* they are announced in this order */
+    cv_send_piece(slot, CV_FRAME_PIECE, 0);
     slot->remote.announced = true;
     host->seats[slot->remote.seat].given++;
     if (host->shares)
@@ -171,7 +212,7 @@ static enum cv_remote_part find_next(const struct cv_slot *slot, struct cv_part 
     const uint64_t header = piece->header.end - piece->header.begin;
     const uint64_t body = piece->body.end - piece->body.begin;
     const struct cv_part closing = cv_piece_closing(piece);
-    uint64_t at = slot->remote.sent;
+    uint64_t at = slot->remote.sent - slot->remote.dropped;
 
     if (at < header) {
         *part = cv_piece_header(piece);
@@ -218,7 +259,7 @@ static bool send_data(struct cv_host *host, struct cv_slot *slot)
     const enum cv_remote_part part = find_next(slot, &from, &offset);
     const ssize_t got = cv_part_read(&from, offset, bytes, most);
     struct cv_frame_head head;
-    bool last;
+    bool all;
 
     if (got < 0 || (got == 0 && offset < from.end)) {
         read_failed(slot, got);
@@ -235,11 +276,15 @@ static bool send_data(struct cv_host *host, struct cv_slot *slot)
         host->probe_chunk = slot->remote.number;
         host->probe_bytes = slot->remote.sent;
     }
-    last = slot->remote.sent == cv_slot_whole(&slot->piece);
-    if (last)
+    all = slot->remote.sent - slot->remote.dropped == cv_slot_whole(&slot->piece);
+    slot->remote.burst_to = slot->remote.sent;
+    if (all)
         leave_queue(slot);
+    else if (!cv_send_has_room(slot))
+        cv_send_pause(slot); /* until more of it has been read */
+    slot->remote.last_sent = all && !slot->open.more;
     head = (struct cv_frame_head){ .type = CV_FRAME_DATA,
-                                   .flags = last ? CV_FRAME_LAST : 0,
+                                   .flags = slot->remote.last_sent ? CV_FRAME_LAST : 0,
                                    .length = (uint32_t)got,
                                    .peer = slot->remote.seat,
                                    .chunk = slot->remote.number,
@@ -287,6 +332,19 @@ static void measure(struct cv_host *host, double now_s, uint64_t bytes)
     host->delivered = 0;
 }
 
+/* What was sent of an open piece at a time has all come. */
+static void note_burst(struct cv_slot *slot, double now_s)
+{
+    struct cv_remote *remote = &slot->remote;
+
+    if (!slot->open.on || remote->queued || remote->waiting || remote->burst_s <= 0 ||
+        remote->acked < remote->burst_to || slot->carried == NULL)
+        return;
+    slot->carried(slot->context, slot, remote->burst_to - remote->burst_from,
+                  now_s - remote->burst_s);
+    remote->burst_s = 0;
+}
+
 void cv_send_got(struct cv_slot *slot, uint64_t bytes)
 {
     struct cv_host *host = slot->remote.host;
@@ -306,6 +364,7 @@ void cv_send_got(struct cv_slot *slot, uint64_t bytes)
     if (host->since_s > 0)
         measure(host, now_s, news);
     host->in_flight -= news;
+    note_burst(slot, now_s);
     cv_link_wake(&host->link);
 }
 

@@ -7,6 +7,7 @@
 #include "base/fail.h"
 #include "base/text.h"
 #include "run/hosts/remote_host.h"
+#include "run/hosts/remote_open.h"
 #include "run/slot/slot_kind.h"
 
 static void send_word(struct cv_slot *slot, enum cv_frame_type type)
@@ -38,11 +39,16 @@ static enum cleave_status start_remote(struct cv_slot *slot, struct cleave_error
     slot->fault = NULL;
     slot->process.exit_code = -1;
     slot->process.signal = 0;
-    remote->number = remote->host->numbered++;
     remote->sent = remote->acked = remote->sent_sum = remote->output_sum = 0;
+    remote->dropped = remote->shown = remote->fed = remote->drained = 0;
+    remote->last_sent = false;
+    remote->looks = 0;
+    remote->bound_s = remote->burst_s = 0;
     remote->announced = remote->arrived = remote->computed = remote->cutting = false;
     remote->has_left = remote->hashed = false;
     cv_send_ask(slot);
+    if (slot->open.on && remote->host->shares)
+        cv_remote_open_announced(slot);
     cv_limit_set(slot);
     return CLEAVE_OK;
 }
@@ -52,7 +58,8 @@ static uint64_t fed_remote(const struct cv_slot *slot)
     const struct cv_piece *piece = &slot->piece;
     const uint64_t header = piece->header.end - piece->header.begin;
     const uint64_t body = piece->body.end - piece->body.begin;
-    const uint64_t sent = slot->remote.sent > header ? slot->remote.sent - header : 0;
+    const uint64_t all = slot->remote.sent - slot->remote.dropped;
+    const uint64_t sent = all > header ? all - header : 0;
 
     if (slot->remote.arrived || (slot->remote.host->shares && slot->remote.announced))
         return piece->body.end;
@@ -63,10 +70,12 @@ static uint64_t fed_remote(const struct cv_slot *slot)
 static bool cut_remote(struct cv_slot *slot, const struct cv_piece *head)
 {
     if (fed_remote(slot) > head->body.end || slot->remote.arrived ||
-        (slot->remote.announced && !slot->remote.queued) ||
+        (slot->remote.announced && !slot->remote.queued && !slot->open.on) ||
         (slot->remote.announced && slot->remote.host->shares))
         return false;
     slot->piece = *head;
+    if (slot->open.on)
+        cv_remote_open_shorter(slot);
     return true;
 }
 
@@ -128,6 +137,9 @@ static const struct cv_slot_kind remote_kind = {
     .stop = stop_remote,
     .leave = leave_remote,
     .done = cv_remote_forget,
+    .is_open = cv_remote_is_open,
+    .extend = cv_remote_extend,
+    .shut = cv_remote_shut,
     .travels = true,
 };
 
@@ -143,14 +155,17 @@ bool cv_remote_ask_cut(struct cv_slot *slot, const struct cv_piece *head)
 {
     struct cv_packer packer = { NULL, 0, 0, false };
 
-    if (!slot->busy || slot->remote.cutting || !slot->remote.arrived ||
-        slot->remote.computed || head->closing != CV_CLOSING_NONE)
-        return false; /* what closes a piece is behind what would be cut off */
+    if (!slot->busy || slot->remote.cutting || slot->remote.computed ||
+        head->closing != CV_CLOSING_NONE || /* that is behind what would be cut off */
+        (!slot->remote.arrived && (!slot->open.on || !slot->remote.announced)))
+        return false;
     cv_pack_number(&packer, head->mate_fd >= 0 ? head->mate.end - head->mate.begin : 0);
     if (packer.failed)
         return false;
     slot->remote.cutting = true;
     slot->remote.shorter = *head;
+    if (slot->open.on) /* what is sent meanwhile would come behind the cut */
+        cv_send_pause(slot);
     cv_link_send(&slot->remote.host->link,
                  &(struct cv_frame_head){ .type = CV_FRAME_CUT,
                                           .peer = slot->remote.seat,
@@ -178,17 +193,21 @@ static bool check_end(struct cv_host *host, const struct cv_slot *slot,
 {
     const struct cv_remote *remote = &slot->remote;
     const uint64_t output = cv_store_size(slot->store);
+    /* Its command has ended before it had all of it; that is for it to decide. */
+    const bool cut_short = slot->open.on && !remote->arrived;
 
     if (!remote->computed && (end->flags & CV_END_STOPPED) != 0)
         return true;
     if (!remote->computed)
         cv_host_accuse(host, "END of a command that has not ended");
-    else if (end->come != remote->sent || end->come_sum != remote->sent_sum)
+    else if (!(cut_short && end->come < remote->sent) &&
+             (end->come != remote->sent || end->come_sum != remote->sent_sum))
         cv_host_accuse(host,
                        "%llu bytes of a piece were sent there, and %llu%s have come",
                        (unsigned long long)remote->sent, (unsigned long long)end->come,
                        end->come == remote->sent ? " others" : "");
-    else if (end->given != cv_slot_whole(&slot->piece))
+    else if (cut_short ? end->given > cv_slot_whole(&slot->piece)
+                       : end->given != cv_slot_whole(&slot->piece))
         cv_host_accuse(host, "a piece has %llu bytes, and its command was given %llu",
                        (unsigned long long)cv_slot_whole(&slot->piece),
                        (unsigned long long)end->given);
@@ -213,10 +232,15 @@ static void apply_end(struct cv_host *host, struct cv_slot *slot,
     slot->remote.compute_s = fmin(end->compute_s, cv_clock_s() - slot->start_s);
     slot->remote.kept = host->hosts->keeps ? end->output : 0;
     slot->remote.hash = end->hash;
-    slot->remote.hashed = host->shares;
+    /* A command may end before all of an open piece was there. */
+    slot->remote.hashed = host->shares && end->given == cv_slot_whole(&slot->piece);
+    if (slot->open.on && end->after_s > 0)
+        slot->open.read_s = fmax(slot->start_s, slot->remote.computed_s - end->after_s);
     cv_host_owes(host, slot, false, slot->remote.cutting);
     answer_cut(slot, false);
     slot->busy = false;
+    if (!slot->remote.arrived) /* it was open, and some of it may be on its way */
+        cv_send_over(slot);
     cv_limit_over(slot);
     if ((end->flags & CV_END_STOPPED) == 0)
         host->tries = 0; /* it is of use */
@@ -248,7 +272,8 @@ static void take_got(struct cv_host *host, struct cv_slot *slot,
     const struct cv_remote *remote = &slot->remote;
 
     if (head->value > remote->sent || head->value < remote->acked ||
-        (last && (remote->queued || head->value != remote->sent))) {
+        (last && (remote->queued || head->value != remote->sent ||
+                  (slot->open.on && !remote->last_sent)))) {
         cv_host_accuse(host, "GOT of %llu bytes where %llu were sent",
                        (unsigned long long)head->value, (unsigned long long)remote->sent);
         return;
@@ -256,6 +281,13 @@ static void take_got(struct cv_host *host, struct cv_slot *slot,
     if (last || head->value > remote->acked)
         host->progress_s = cv_clock_s();
     cv_send_got(slot, head->value);
+    if (slot->open.on && remote->bound_s <= 0) {
+        slot->remote.bound_s = cv_clock_s();
+        cv_limit_set(slot);
+    }
+    if (!last && slot->open.on && !remote->queued && !remote->waiting &&
+        head->value == remote->sent)
+        cv_send_over(slot); /* others may use the port until there is more */
     if (!last)
         return;
     slot->remote.arrived = true;
@@ -338,6 +370,8 @@ static void take_cut_done(struct cv_slot *slot, const struct cv_frame_head *head
     if (head->value != 0)
         slot->piece = slot->remote.shorter;
     answer_cut(slot, head->value != 0);
+    if (slot->busy && slot->open.on && !slot->remote.computed)
+        cv_remote_open_cut(slot, head->value != 0);
 }
 
 void cv_remote_frame(struct cv_host *host, struct cv_slot *slot,
@@ -365,21 +399,29 @@ void cv_remote_frame(struct cv_host *host, struct cv_slot *slot,
         take_end(host, slot, payload, head->length);
     } else if (head->type == CV_FRAME_CUT_DONE) {
         take_cut_done(slot, head);
+    } else {
+        cv_remote_open_frame(host, slot, head, payload);
     }
+}
+
+/* Whether its piece has a command, or waits for its turn to have one. */
+static bool is_there(const struct cv_slot *slot)
+{
+    return slot->busy && !slot->remote.computed &&
+           (slot->remote.arrived || (slot->open.on && slot->remote.announced));
 }
 
 /* Whether the command of its piece is running: there is one for each seat, and the pieces
  * behind it wait for it. */
 static bool is_at_work(const struct cv_slot *slot)
 {
-    const struct cv_remote *remote = &slot->remote;
+    const struct cv_slot *other = slot->remote.host->first_slot;
 
-    if (!slot->busy || !remote->arrived || remote->computed)
+    if (!is_there(slot))
         return false;
-    for (const struct cv_slot *other = remote->host->first_slot; other != NULL;
-         other = other->remote.next_slot)
-        if (other->busy && other->remote.seat == remote->seat && other->remote.arrived &&
-            !other->remote.computed && other->remote.number < remote->number)
+    for (; other != NULL; other = other->remote.next_slot)
+        if (is_there(other) && other->remote.seat == slot->remote.seat &&
+            other->remote.number < slot->remote.number)
             return false;
     return true;
 }

@@ -86,7 +86,11 @@ static void turn(struct cv_inlet *inlet, bool slept)
     if (go_on(inlet, slept, &err) != CLEAVE_OK) {
         cv_poller_remove(inlet->poller, &inlet->watch);
         inlet->broke(inlet->context, &err);
-    } else if (!inlet->feeding) {
+        return;
+    }
+    if (inlet->moved != NULL)
+        inlet->moved(inlet->context, inlet);
+    if (!inlet->feeding) {
         cv_poller_remove(inlet->poller, &inlet->watch);
         inlet->over(inlet->context, inlet);
     }

@@ -15,6 +15,8 @@ struct cv_inlet {
     struct cv_poller *poller; /* borrowed                                             */
     /* All has been fed, or the command does not want it. Not called by cv_inlet_begin. */
     void (*over)(void *context, struct cv_inlet *inlet);
+    /* Some was fed, and the pipe had no room before. May be NULL. */
+    void (*moved)(void *context, struct cv_inlet *inlet);
     void (*broke)(void *context, const struct cleave_error *err); /* reading failed    */
     void *context;                                                /* borrowed          */
 

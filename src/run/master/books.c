@@ -238,6 +238,8 @@ void cv_books_lose_orders(struct cv_books *books, uint32_t worker)
     while (cv_books_next(books, worker) != NULL) {
         const struct cv_want want = cv_books_take(books, worker);
 
+        if (want.more > 0)
+            cv_books_got_more(books, want.more);
         tell_lost(books, worker, &want);
     }
 }

@@ -6,7 +6,6 @@
 #include "run/fails/memory_kill.h"
 #include "run/master/attempt_report.h"
 #include "run/master/failed_input.h"
-#include "run/master/open_chunks.h"
 
 /* It would be the same with a million of them. */
 static bool is_hopeless(const struct cv_real_run *run)
@@ -89,7 +88,6 @@ static bool others_serve(const struct cv_real_run *run, const struct cv_history 
 {
     for (uint32_t w = 0; w < run->staff.nworkers; w++)
         if (cv_staff_serves(&run->staff, w) &&
-            !(run->staff.host_of[w] != NULL && cv_open_chunks_held(run, w)) &&
             !cv_history_has(past, cv_staff_party(&run->staff, w)))
             return true;
     return false;

@@ -214,21 +214,23 @@ static enum cleave_status heed_signals(struct cv_real_run *run, struct cleave_er
     return run->stopped_by != 0 ? cv_fail_stopped(err) : CLEAVE_OK;
 }
 
-/* Whether chunks may stay open: commands that are started for each, on this machine. */
-static bool may_open(const struct execution *execution)
+/* Whether chunks may stay open: commands are started for each. To other machines all that
+ * is given is sent, and what they make of it comes back. */
+static bool may_open(const struct execution *execution,
+                     const struct cleave_policy *policy)
 {
-    const struct cv_staff *staff = &execution->run.staff;
+    const struct cleave_execution *asked = execution->asked;
+    const struct cv_hosts *hosts = &execution->run.staff.hosts;
 
-    for (uint32_t w = 0; w < staff->nworkers; w++)
-        if (staff->host_of[w] != NULL || staff->absent[w])
-            return false;
     /* A command may read its mates first, to their end, and of an open chunk there is none yet:
      * only who knows the command can tell. */
-    if (execution->asked->input.pairs != NULL &&
-        execution->asked->sharing.own_policy == NULL)
+    if (asked->input.pairs != NULL && asked->sharing.own_policy == NULL)
+        return false;
+    if (hosts->count > 0 &&
+        (!policy->hears_losses || hosts->keeps || asked->input.pairs != NULL))
         return false;
     /* Neither can what frames a chunk be put behind it before it is known to be all. */
-    return !execution->asked->persistent && !execution->asked->tell_records &&
+    return !asked->persistent && !asked->tell_records &&
            !cv_splitter_frames(execution->splitter);
 }
 
@@ -254,7 +256,7 @@ static struct cv_load describe(const struct execution *execution,
     load.measured = is_measured(execution->muster.platform);
     load.unequal = execution->run.staff.hosts.count > 0 ? UNEQUAL_AWAY : UNEQUAL_HERE;
     load.hold = cv_source_hold(execution->run.books.source);
-    load.opens = policy->hears_losses && may_open(execution);
+    load.opens = policy->hears_losses && may_open(execution, policy);
     /* As much is in the pipe of a command that has not shown how fast it reads. */
     load.ahead = load.opens ? (double)sysconf(_SC_PAGESIZE) : 0;
     return load;

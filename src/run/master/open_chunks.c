@@ -3,6 +3,7 @@
 #include "run/master/open_chunks.h"
 
 #include "base/fail.h"
+#include "run/hosts/remote_open.h"
 #include "run/slot/open_slot.h"
 
 static void tell(struct cv_real_run *run, const struct cv_errand *errand,
@@ -31,7 +32,7 @@ void cv_open_chunks_began(void *context, struct cv_slot *slot)
     tell(run, errand,
          (struct cleave_event){ .kind = CLEAVE_STARTED,
                                 .units = (double)(slot->piece.end - slot->piece.begin),
-                                .start_s = slot->start_s - run->news.began_s });
+                                .start_s = slot->open.spawn_s - run->news.began_s });
 }
 
 void cv_open_chunks_drained(void *context, struct cv_slot *slot)
@@ -39,6 +40,23 @@ void cv_open_chunks_drained(void *context, struct cv_slot *slot)
     tell(context, cv_errand_of(slot),
          (struct cleave_event){ .kind = CLEAVE_DRAINED,
                                 .units = (double)(slot->piece.end - slot->piece.begin) });
+}
+
+static void tell_seen(struct cv_real_run *run, const struct cv_errand *errand,
+                      const struct cv_slot_seen *seen)
+{
+    tell(run, errand,
+         (struct cleave_event){ .kind = CLEAVE_SEEN,
+                                .units = (double)seen->read,
+                                .output = (double)seen->output,
+                                .cpu_s = seen->cpu_s });
+}
+
+void cv_open_chunks_seen(void *context, struct cv_slot *slot,
+                         const struct cv_slot_seen *seen)
+{
+    slot->remote.looks--;
+    tell_seen(context, cv_errand_of(slot), seen);
 }
 
 /* --- its end ------------------------------------------------------------------------------ */
@@ -49,27 +67,31 @@ void cv_open_chunks_over(struct cv_real_run *run, struct cv_errand *errand)
         cv_books_got_more(&run->books, errand->due);
     errand->due = 0;
     errand->opened = errand->closes = false;
+    for (; errand->slot.remote.looks > 0; errand->slot.remote.looks--)
+        tell_seen(run, errand, &(struct cv_slot_seen){ .read = 0 });
 }
 
 /* It never had anything. */
-static void drop(struct cv_real_run *run, struct cv_errand *errand)
+static void drop(struct cv_real_run *run, struct cv_errand *errand, bool lost)
 {
     cv_open_chunks_over(run, errand);
     run->books.running--;
+    run->books.lost += lost;
     tell(run, errand,
-         (struct cleave_event){ .kind = CLEAVE_DONE,
+         (struct cleave_event){ .kind = lost ? CLEAVE_LOST : CLEAVE_DONE,
                                 .start_s = errand->began_s - run->news.began_s });
 }
 
-bool cv_open_chunks_hollow(struct cv_real_run *run, struct cv_errand *errand)
+bool cv_open_chunks_hollow(struct cv_real_run *run, struct cv_errand *errand,
+                           enum cv_slot_end end)
 {
     if (!errand->opened || !is_blank(errand))
         return false;
     if (errand->slot.store != NULL)
         cv_store_drop(errand->slot.store);
     errand->slot.store = NULL;
-    if (errand->closes)
-        drop(run, errand);
+    if (errand->closes || end == CV_SLOT_LOST)
+        drop(run, errand, end == CV_SLOT_LOST);
     return true;
 }
 
@@ -81,7 +103,7 @@ static void close_now(struct cv_real_run *run, struct cv_errand *errand)
     if (errand->slot.busy)
         cv_slot_shut(&errand->slot);
     else
-        drop(run, errand);
+        drop(run, errand, false);
 }
 
 void cv_open_chunks_begun(struct cv_real_run *run, struct cv_errand *errand)
@@ -128,6 +150,10 @@ static enum cleave_status find_more(struct cv_real_run *run, struct cv_errand *e
     *state = CV_TAKE_END;
     if (run->halted || run->stopping || wanted == 0)
         return CLEAVE_OK;
+    if (slot->remote.cutting) {
+        *state = CV_TAKE_WAIT;
+        return CLEAVE_OK;
+    }
     if (!is_blank(errand))
         return cv_slot_is_open(slot)
                    ? cv_source_take_behind(source, &slot->piece, wanted, state, out, err)
@@ -148,6 +174,10 @@ static enum cleave_status grow_one(struct cv_real_run *run, struct cv_errand *er
     struct cv_piece longer = slot->piece;
     enum cv_take state;
 
+    if (!slot->busy && !cv_staff_there(&run->staff, slot->worker)) {
+        drop(run, errand, true); /* nobody is left who could do it */
+        return CLEAVE_OK;
+    }
     CV_TRY(find_more(run, errand, &state, &longer, err));
     if (state == CV_TAKE_WAIT)
         return CLEAVE_OK;
@@ -160,7 +190,7 @@ static enum cleave_status grow_one(struct cv_real_run *run, struct cv_errand *er
         CV_TRY(cv_slot_extend(slot, &longer, err));
     } else if (state == CV_TAKE_PIECE) {
         errand->began_s = cv_clock_s();
-        CV_TRY(cv_slot_start(slot, &longer, err));
+        CV_TRY(cv_slot_open(slot, &longer, err));
     }
     if (errand->closes)
         close_now(run, errand);
@@ -198,20 +228,21 @@ enum cleave_status cv_open_chunks_extend(struct cv_real_run *run, uint32_t worke
 
 void cv_open_chunks_look(struct cv_real_run *run, uint32_t worker)
 {
-    const struct cv_errand *errand = cv_desks_last(&run->desks, worker);
-    struct cv_slot_seen seen;
+    struct cv_errand *errand = cv_desks_last(&run->desks, worker);
+    struct cv_slot_seen seen = { .read = 0 };
 
     if (errand == NULL) {
         cv_news_tell(&run->news,
                      (struct cleave_event){ .kind = CLEAVE_SEEN, .worker = worker });
         return;
     }
-    seen = cv_slot_look(&errand->slot);
-    tell(run, errand,
-         (struct cleave_event){ .kind = CLEAVE_SEEN,
-                                .units = (double)seen.read,
-                                .output = (double)seen.output,
-                                .cpu_s = seen.cpu_s });
+    if (cv_slot_travels(&errand->slot) && errand->slot.open.on) {
+        cv_remote_look(&errand->slot);
+        return;
+    }
+    if (!cv_slot_travels(&errand->slot))
+        seen = cv_slot_look(&errand->slot);
+    tell_seen(run, errand, &seen);
 }
 
 void cv_open_chunks_end(struct cv_real_run *run)
@@ -229,7 +260,8 @@ static bool waits_for_order(const struct cv_errand *errand)
 {
     const struct cv_slot *slot = &errand->slot;
 
-    return errand->opened && !errand->closes &&
+    return errand->opened && !errand->closes && slot->remote.looks == 0 &&
+           !slot->remote.cutting &&
            (is_blank(errand) || (slot->open.more && slot->open.dry_s > 0));
 }
 
@@ -238,6 +270,19 @@ bool cv_open_chunks_held(const struct cv_real_run *run, uint32_t worker)
     const struct cv_errand *errand = cv_desks_opened(&run->desks, worker);
 
     return errand != NULL && waits_for_order(errand);
+}
+
+void cv_open_chunks_give_way(struct cv_real_run *run, uint32_t worker)
+{
+    struct cv_errand *errand = cv_desks_opened(&run->desks, worker);
+
+    if (errand == NULL || !errand->slot.busy || !waits_for_order(errand) ||
+        !cv_slot_travels(&errand->slot))
+        return;
+    if (is_blank(errand))
+        cv_slot_stop(&errand->slot);
+    else
+        close_now(run, errand);
 }
 
 bool cv_open_chunks_wait(const struct cv_real_run *run)

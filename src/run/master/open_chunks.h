@@ -1,7 +1,7 @@
 /* open_chunks.h -- chunks that stay open: more is added to them, until they are closed.
  * SPDX-License-Identifier: MIT
  *
- * Only on this machine, with a command for each chunk. What is added is what directly
+ * Only with a command for each chunk. What is added is what directly
  * follows, so that in the end the chunk is one piece of the input like any other. When its
  * command fails, all that it was given is tried again as a whole, and nothing is added any
  * more. */
@@ -30,16 +30,23 @@ enum cleave_status cv_open_chunks_grow(struct cv_real_run *run, struct cleave_er
 void cv_open_chunks_end(struct cv_real_run *run);
 /* Whether the worker has an open chunk that waits for an order; who knows when it comes. */
 bool cv_open_chunks_held(const struct cv_real_run *run, uint32_t worker);
+/* Something else is to be done by the worker that has such a chunk. Here, commands can run side
+ * by side; on another machine one does after the other, so that one without bytes is started
+ * again when it has some, and one that has some ends with them. */
+void cv_open_chunks_give_way(struct cv_real_run *run, uint32_t worker);
 /* Whether chunks are under way, and all of them wait for an order. */
 bool cv_open_chunks_wait(const struct cv_real_run *run);
 
 /* The slot of a chunk has ended before the chunk had any bytes: then it is no failure, and
  * nobody is told. True if it was that. */
-bool cv_open_chunks_hollow(struct cv_real_run *run, struct cv_errand *errand);
+bool cv_open_chunks_hollow(struct cv_real_run *run, struct cv_errand *errand,
+                           enum cv_slot_end end);
 /* The chunk has ended: forget what was to be added. */
 void cv_open_chunks_over(struct cv_real_run *run, struct cv_errand *errand);
-/* Fit `began` and `drained` of a slot, with the run as context. */
+/* Fit `began`, `drained` and `seen` of a slot, with the run as context. */
 void cv_open_chunks_began(void *context, struct cv_slot *slot);
 void cv_open_chunks_drained(void *context, struct cv_slot *slot);
+void cv_open_chunks_seen(void *context, struct cv_slot *slot,
+                         const struct cv_slot_seen *seen);
 
 #endif

@@ -90,6 +90,16 @@ static void tell_returned(struct cv_real_run *run, const struct cv_errand *erran
                                                        run->news.began_s });
 }
 
+/* When its command had read all, if it has ended well; 0: that is not known. The way back of an
+ * output is none of its work. */
+static double read_until(const struct cv_real_run *run, const struct cv_slot *slot)
+{
+    const double back_s =
+        slot->remote.computed ? cv_clock_s() - slot->remote.computed_s : 0;
+
+    return slot->open.read_s > 0 ? slot->open.read_s + back_s - run->news.began_s : 0;
+}
+
 /* The policy hears of it, whether its command succeeded or not. */
 static void tell_over(struct cv_real_run *run, const struct cv_errand *errand)
 {
@@ -100,15 +110,13 @@ static void tell_over(struct cv_real_run *run, const struct cv_errand *errand)
         return;
     tell_returned(run, errand, units);
     cv_news_tell(&run->news,
-                 (struct cleave_event){
-                     .kind = CLEAVE_DONE,
-                     .worker = errand->owner,
-                     .chunk = errand->chunk,
-                     .units = units,
-                     .start_s = computed_from(run, errand) - run->news.began_s,
-                     .read_s = slot->open.read_s > 0
-                                   ? slot->open.read_s - run->news.began_s
-                                   : 0 });
+                 (struct cleave_event){ .kind = CLEAVE_DONE,
+                                        .worker = errand->owner,
+                                        .chunk = errand->chunk,
+                                        .units = units,
+                                        .start_s = computed_from(run, errand) -
+                                                   run->news.began_s,
+                                        .read_s = read_until(run, slot) });
 }
 
 static void chunk_over(struct cv_real_run *run, const struct cv_errand *errand)
@@ -252,6 +260,11 @@ static enum cleave_status chunk_failed(struct cv_real_run *run, struct cv_errand
     cv_attempt_report(run->asked, worker, errand, end, *out_over);
     if (sentence.verdict == CV_VERDICT_HALVES) /* what comes of them is up to us */
         tell_over(run, errand);
+    if (sentence.verdict == CV_VERDICT_AGAIN && errand->opened) {
+        /* It may be a large part of all, and others do it: its worker need not wait. */
+        tell_over(run, errand);
+        errand->quiet = true;
+    }
     return cv_chunk_failed(run, errand, &sentence, err);
 }
 
@@ -269,9 +282,11 @@ static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end
         cv_news_broke(&run->news, &err);
         return;
     }
-    if (cv_open_chunks_hollow(run, errand))
+    if (cv_open_chunks_hollow(run, errand, end))
         return;
     errand->output = slot->store != NULL ? (double)cv_store_size(slot->store) : 0;
+    if (end != CV_SLOT_DONE)
+        slot->open.read_s = 0;
     if (end == CV_SLOT_DONE) {
         cv_attempt_report(run->asked, worker, errand, end, false);
         status = accept_output(run, errand, &err);
@@ -296,6 +311,8 @@ static void slot_arrived(void *context, struct cv_slot *slot)
     const double units = (double)(slot->piece.end - slot->piece.begin);
     const double from_s = sent_from(run, errand);
 
+    if (slot->open.on) /* it went as it was given */
+        return;
     cv_time_fit_add(&run->staff.tallies[slot->worker].link, units, cv_clock_s() - from_s);
     if (errand->told || errand->quiet)
         return;
@@ -306,6 +323,14 @@ static void slot_arrived(void *context, struct cv_slot *slot)
                                         .chunk = errand->chunk,
                                         .units = units,
                                         .start_s = from_s - run->news.began_s });
+}
+
+static void slot_carried(void *context, struct cv_slot *slot, uint64_t bytes,
+                         double time_s)
+{
+    struct cv_real_run *run = context;
+
+    cv_time_fit_add(&run->staff.tallies[slot->worker].link, (double)bytes, time_s);
 }
 
 /* A command that stays does not answer its first chunk. */
@@ -364,6 +389,8 @@ static void set_up(struct cv_real_run *run, uint32_t worker, struct cv_slot *slo
     slot->cut_answered = cv_recall_answered;
     slot->began = cv_open_chunks_began;
     slot->drained = cv_open_chunks_drained;
+    slot->seen = cv_open_chunks_seen;
+    slot->carried = slot_carried;
     slot->broke = storing_failed;
     slot->context = run;
     slot->worker = worker;

@@ -58,12 +58,21 @@ static bool has_to_wait(const struct cv_real_run *run, uint32_t party)
 }
 
 /* An errand for what failed: who has an open chunk that waits for an order, of which nobody
- * knows when it comes, is free to do something else. On another machine it is not. */
+ * knows when it comes, is free to do something else. */
 static struct cv_errand *find_errand(const struct cv_real_run *run, uint32_t worker)
 {
-    return cv_open_chunks_held(run, worker) && run->staff.host_of[worker] == NULL
-               ? cv_desks_spare(&run->desks, worker)
-               : cv_desks_free(&run->desks, worker);
+    return cv_open_chunks_held(run, worker) ? cv_desks_spare(&run->desks, worker)
+                                            : cv_desks_free(&run->desks, worker);
+}
+
+static enum cleave_status begin_again(struct cv_real_run *run, uint32_t worker,
+                                      const struct cv_again *again,
+                                      struct cleave_error *err)
+{
+    struct cv_errand *errand = find_errand(run, worker);
+
+    cv_open_chunks_give_way(run, worker);
+    return cv_chunks_begin_again(run, errand, again, err);
 }
 
 /* Who could do something now. */
@@ -118,7 +127,7 @@ static enum cleave_status do_again(struct cv_real_run *run, struct cleave_error 
             continue;
         }
         again = cv_agains_take(&run->agains, i);
-        CV_TRY(cv_chunks_begin_again(run, find_errand(run, (uint32_t)w), &again, err));
+        CV_TRY(begin_again(run, (uint32_t)w, &again, err));
         if (find_errand(run, (uint32_t)w) == NULL)
             run->candidates[w].can = CV_CAN_LATER;
     }
@@ -141,8 +150,7 @@ enum cleave_status cv_orders_alone(struct cv_real_run *run, struct cleave_error 
     if (w == SIZE_MAX)
         return CLEAVE_OK;
     again = cv_agains_take(agains, i);
-    return cv_chunks_begin_again(run, cv_desks_free(&run->desks, (uint32_t)w), &again,
-                                 err);
+    return begin_again(run, (uint32_t)w, &again, err);
 }
 
 /* --- orders -------------------------------------------------------------------------------- */

@@ -4,7 +4,10 @@
 #include <math.h>
 
 #include "base/fail.h"
+#include "run/hosts/remote_open.h"
 #include "run/hosts/remote_slot.h"
+#include "run/master/open_chunks.h"
+#include "run/slot/open_slot.h"
 
 static void tell_recalled(struct cv_real_run *run, const struct cv_errand *errand,
                           double units)
@@ -15,19 +18,7 @@ static void tell_recalled(struct cv_real_run *run, const struct cv_errand *erran
                                                     .units = units });
 }
 
-void cv_recall_answered(void *context, struct cv_slot *slot, bool done)
-{
-    struct cv_real_run *run = context;
-    const struct cv_errand *errand = cv_errand_of(slot);
-    const struct cv_piece *tail = &errand->tail;
-    struct cleave_error err;
-
-    if (done && cv_source_put_back(run->books.source, tail, &err) != CLEAVE_OK)
-        cv_news_broke(&run->news, &err);
-    tell_recalled(run, errand, done ? (double)(tail->end - tail->begin) : 0);
-}
-
-/* A piece that is still on its way, and of which more is wanted than has not been sent, is
+/* A piece of which nothing, or not all, is there, and more is wanted than has not been sent, is
  * taken back as a whole. */
 static enum cleave_status take_all(struct cv_real_run *run, struct cv_errand *errand,
                                    struct cleave_error *err)
@@ -36,6 +27,7 @@ static enum cleave_status take_all(struct cv_real_run *run, struct cv_errand *er
     const struct cv_want want = { .chunk = errand->chunk, .told = errand->told };
 
     cv_remote_forget(&errand->slot);
+    cv_open_chunks_over(run, errand);
     run->staff.tallies[errand->slot.worker].taken_back++;
     run->books.running--;
     CV_TRY(cv_source_put_back(run->books.source, &piece, err));
@@ -57,6 +49,51 @@ static enum cleave_status part(struct cv_source *source, const struct cv_slot *s
     return cv_source_part(source, &slot->piece, at, head, tail, err);
 }
 
+/* Take back what was not fed or, of another machine, not sent of it, if that is anything. */
+static enum cleave_status take_unsent(struct cv_real_run *run, struct cv_errand *errand,
+                                      double units, struct cleave_error *err)
+{
+    struct cv_slot *slot = &errand->slot;
+    struct cv_piece head, tail;
+    double taken = 0;
+
+    CV_TRY(part(run->books.source, slot, units, cv_slot_fed(slot), &head, &tail, err));
+    if (tail.end > tail.begin && cv_slot_cut(slot, &head)) {
+        CV_TRY(cv_source_put_back(run->books.source, &tail, err));
+        taken = (double)(tail.end - tail.begin);
+    }
+    tell_recalled(run, errand, taken);
+    return CLEAVE_OK;
+}
+
+void cv_recall_answered(void *context, struct cv_slot *slot, bool done)
+{
+    struct cv_real_run *run = context;
+    struct cv_errand *errand = cv_errand_of(slot);
+    const struct cv_piece tail = errand->tail;
+    const double units = (double)(tail.end - tail.begin);
+    enum cleave_status status = CLEAVE_OK;
+    struct cleave_error err;
+
+    if (!done && cv_slot_is_open(slot)) { /* it has been fed more meanwhile */
+        status = take_unsent(run, errand, units, &err);
+    } else {
+        if (done)
+            status = cv_source_put_back(run->books.source, &tail, &err);
+        tell_recalled(run, errand, done ? units : 0);
+    }
+    if (status != CLEAVE_OK)
+        cv_news_broke(&run->news, &err);
+}
+
+/* From where on it can be cut, perhaps after asking. */
+static uint64_t asked_from(const struct cv_slot *slot)
+{
+    if (slot->open.on)
+        return slot->piece.body.begin + cv_remote_open_fed(slot);
+    return slot->remote.arrived ? slot->piece.body.begin : cv_slot_fed(slot);
+}
+
 static enum cleave_status recall_remote(struct cv_real_run *run, struct cv_errand *errand,
                                         double units, struct cleave_error *err)
 {
@@ -66,12 +103,12 @@ static enum cleave_status recall_remote(struct cv_real_run *run, struct cv_erran
     const uint64_t fed = cv_slot_fed(slot);
     struct cv_piece head, tail;
 
-    if (!slot->remote.arrived && units > (double)(body.end - fed) &&
-        units > 0.5 * (double)(body.end - body.begin))
+    if (!slot->remote.arrived && slot->remote.bound_s <= 0 &&
+        units > (double)(body.end - fed) && units > 0.5 * (double)(body.end - body.begin))
         return take_all(run, errand, err);
-    CV_TRY(part(source, slot, units, slot->remote.arrived ? body.begin : fed, &head,
-                &tail, err));
-    if (tail.end > tail.begin && slot->remote.arrived) {
+    CV_TRY(part(source, slot, units, asked_from(slot), &head, &tail, err));
+    if (tail.end > tail.begin &&
+        (slot->remote.arrived || (slot->open.on && head.body.end < fed))) {
         errand->tail = tail;
         if (cv_remote_ask_cut(slot, &head))
             return CLEAVE_OK; /* the answer will come */
@@ -81,23 +118,6 @@ static enum cleave_status recall_remote(struct cv_real_run *run, struct cv_erran
         return CLEAVE_OK;
     }
     tell_recalled(run, errand, 0);
-    return CLEAVE_OK;
-}
-
-static enum cleave_status recall_here(struct cv_real_run *run, struct cv_errand *errand,
-                                      double units, struct cleave_error *err)
-{
-    struct cv_source *source = run->books.source;
-    struct cv_slot *slot = &errand->slot;
-    struct cv_piece head, tail;
-    double taken = 0;
-
-    CV_TRY(part(source, slot, units, cv_slot_fed(slot), &head, &tail, err));
-    if (tail.end > tail.begin && cv_slot_cut(slot, &head)) {
-        CV_TRY(cv_source_put_back(source, &tail, err));
-        taken = (double)(tail.end - tail.begin);
-    }
-    tell_recalled(run, errand, taken);
     return CLEAVE_OK;
 }
 
@@ -111,9 +131,9 @@ enum cleave_status cv_recall(struct cv_real_run *run, uint32_t worker, double un
                      (struct cleave_event){ .kind = CLEAVE_RECALLED, .worker = worker });
         return CLEAVE_OK;
     }
-    if (units >= 1)
+    if (units >= 1 && errand->slot.piece.end > errand->slot.piece.begin)
         return cv_slot_travels(&errand->slot) ? recall_remote(run, errand, units, err)
-                                              : recall_here(run, errand, units, err);
+                                              : take_unsent(run, errand, units, err);
     tell_recalled(run, errand, 0);
     return CLEAVE_OK;
 }

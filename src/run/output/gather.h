@@ -135,4 +135,9 @@ struct cv_gather_usage {
 };
 struct cv_gather_usage cv_gather_usage(const struct cv_gather *gather);
 
+/* A file without a name where outputs are kept that memory has no room for. *out is owned by
+ * the caller. */
+enum cleave_status cv_gather_file(const struct cv_gather *gather, int *out,
+                                  struct cleave_error *err);
+
 #endif

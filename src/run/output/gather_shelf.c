@@ -48,6 +48,13 @@ static int open_nameless(const char *directory)
     return fd;
 }
 
+enum cleave_status cv_gather_file(const struct cv_gather *gather, int *out,
+                                  struct cleave_error *err)
+{
+    *out = open_nameless(gather->directory);
+    return *out >= 0 ? CLEAVE_OK : cv_shelf_fail(gather, true, errno, err);
+}
+
 static enum cleave_status new_shelf(struct cv_gather *gather, bool disk,
                                     struct cv_shelf **out, struct cleave_error *err)
 {

@@ -12,6 +12,7 @@ static void began(void *context)
 {
     struct cv_slot *slot = context;
 
+    slot->open.spawn_s = slot->start_s;
     slot->began(slot->context, slot);
 }
 
@@ -22,8 +23,7 @@ static void broke(void *context, const struct cleave_error *err)
     slot->broke(slot->context, err);
 }
 
-/* It waits no longer. */
-static void end_wait(struct cv_slot *slot)
+void cv_open_end_wait(struct cv_slot *slot)
 {
     if (slot->open.dry_s > 0)
         slot->open.idle_s += cv_clock_s() - slot->open.dry_s;
@@ -97,25 +97,12 @@ void cv_open_ended(struct cv_slot *slot)
         cv_inlet_close(&slot->mate);
 }
 
-/* --- what users call ---------------------------------------------------------------------- */
-
-enum cleave_status cv_slot_open(struct cv_slot *slot, const struct cv_piece *piece,
-                                struct cleave_error *err)
+bool cv_open_is_open(const struct cv_slot *slot)
 {
-    slot->piece = *piece;
-    slot->open = (struct cv_open_slot){ .on = true,
-                                        .more = true,
-                                        .bound = piece->end > piece->begin };
-    return slot->kind->start(slot, err);
+    return slot->in.fd >= 0 && !slot->exited;
 }
 
-bool cv_slot_is_open(const struct cv_slot *slot)
-{
-    return slot->busy && slot->open.more && slot->in.fd >= 0 && !slot->exited &&
-           !slot->stopping && !slot->timed_out;
-}
-
-enum cleave_status cv_slot_extend(struct cv_slot *slot, const struct cv_piece *longer,
+enum cleave_status cv_open_extend(struct cv_slot *slot, const struct cv_piece *longer,
                                   struct cleave_error *err)
 {
     struct cv_part parts[CV_SLOT_PARTS], mates[1];
@@ -127,18 +114,13 @@ enum cleave_status cv_slot_extend(struct cv_slot *slot, const struct cv_piece *l
     if (!slot->open.bound)
         CV_TRY(listen(slot, err));
     slot->open.bound = true;
-    end_wait(slot);
     if (slot->mate.fd >= 0)
         CV_TRY(cv_inlet_grow(&slot->mate, mates, nmates, err));
     return cv_inlet_grow(&slot->in, parts, count, err);
 }
 
-void cv_slot_shut(struct cv_slot *slot)
+void cv_open_shut(struct cv_slot *slot)
 {
-    if (!slot->busy || !slot->open.more)
-        return;
-    slot->open.more = false;
-    end_wait(slot);
     if (!slot->open.bound) {
         slot->kind->stop(slot);
         return;
@@ -149,6 +131,40 @@ void cv_slot_shut(struct cv_slot *slot)
         slot->kind->check_over(slot);
     else if (!slot->in.feeding && !slot->in.drain.waits)
         run_dry(slot, true);
+}
+
+/* --- what users call ---------------------------------------------------------------------- */
+
+enum cleave_status cv_slot_open(struct cv_slot *slot, const struct cv_piece *piece,
+                                struct cleave_error *err)
+{
+    slot->piece = *piece;
+    slot->open = (struct cv_open_slot){ .on = true,
+                                        .more = true,
+                                        .bound = piece->body.end > piece->body.begin };
+    return slot->kind->start(slot, err);
+}
+
+bool cv_slot_is_open(const struct cv_slot *slot)
+{
+    return slot->busy && slot->open.more && !slot->stopping && !slot->timed_out &&
+           slot->kind->is_open(slot);
+}
+
+enum cleave_status cv_slot_extend(struct cv_slot *slot, const struct cv_piece *longer,
+                                  struct cleave_error *err)
+{
+    cv_open_end_wait(slot);
+    return slot->kind->extend(slot, longer, err);
+}
+
+void cv_slot_shut(struct cv_slot *slot)
+{
+    if (!slot->busy || !slot->open.more)
+        return;
+    slot->open.more = false;
+    cv_open_end_wait(slot);
+    slot->kind->shut(slot);
 }
 
 static double processor_time(const struct cv_slot *slot)

@@ -6,7 +6,7 @@
  * is. So that little is in the pipe which cannot be taken back, that is narrow until the
  * command proves to be fast.
  *
- * Only for slots of this machine that start a command for each piece. */
+ * Only for slots that start a command for each piece. */
 #ifndef CV_OPEN_SLOT_H
 #define CV_OPEN_SLOT_H
 #include "run/slot/slot.h"
@@ -29,7 +29,7 @@ enum cleave_status cv_slot_extend(struct cv_slot *slot, const struct cv_piece *l
 /* That is all: the command reads the end behind it. One that was given nothing is
  * stopped. */
 void cv_slot_shut(struct cv_slot *slot);
-/* Of any slot that is busy. */
+/* Of any slot of this machine that is busy. */
 struct cv_slot_seen cv_slot_look(const struct cv_slot *slot);
 
 #endif

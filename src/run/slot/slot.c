@@ -160,6 +160,14 @@ static void all_fed(void *context, struct cv_inlet *inlet)
     check_over(slot);
 }
 
+static void some_fed(void *context, struct cv_inlet *inlet)
+{
+    struct cv_slot *slot = context;
+
+    if (slot->moved != NULL && inlet == &slot->in)
+        slot->moved(slot->context, slot);
+}
+
 /* Whoever holds the output now is in a session of his own. */
 static void abandon_single(struct cv_slot *slot)
 {
@@ -175,6 +183,7 @@ static enum cleave_status fill(struct cv_slot *slot, struct cv_inlet *inlet,
                                struct cleave_error *err)
 {
     inlet->over = all_fed;
+    inlet->moved = slot->open.on ? some_fed : NULL;
     inlet->narrow = slot->open.on;
     if (inlet->fd < 0)
         return CLEAVE_OK;
@@ -311,6 +320,9 @@ static const struct cv_slot_kind single = {
     .leave = leave_single,
     .done = done_single,
     .abandon = abandon_single,
+    .is_open = cv_open_is_open,
+    .extend = cv_open_extend,
+    .shut = cv_open_shut,
     .check_over = check_over,
     .starts_each = true,
 };

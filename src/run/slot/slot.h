@@ -48,15 +48,26 @@ struct cv_remote {
     uint64_t number;                          /* of the piece, on its link              */
     uint64_t sent, acked; /* bytes of header, body and mates, one behind the other    */
     uint64_t sent_sum, output_sum; /* of the frames with them, and with its output     */
-    double granted_s;     /* since then it may be sent                                */
-    double arrived_s;     /* it was there; of this piece or the one before            */
+    /* Of an open piece: bytes that were sent and have been cut off since; how long it is, as
+     * far as the host knows, if that reads it itself; how much of it the command has been
+     * given, as far as is known here; how long it was when last all of it had been read; and
+     * questions how far it is that were not answered. */
+    uint64_t dropped, shown, fed, drained;
+    uint32_t looks;
+    /* What is being sent of it at a time: from and to which byte, and since when; 0: nothing. */
+    uint64_t burst_from, burst_to;
+    double burst_s;
+    double bound_s;   /* when the host had the first byte of it; 0: not yet             */
+    double granted_s; /* since then it may be sent                                */
+    double arrived_s; /* it was there; of this piece or the one before            */
     double computed_s;    /* its command had ended; the same                          */
     double stopped_s;     /* it was told to stop                                      */
     double compute_s;     /* what the command took, by the clock of that machine      */
     bool waiting, queued; /* for the port, for the link                               */
     bool announced, arrived, computed;
-    bool at_work; /* when it was lost: its command was running                        */
-    bool cutting; /* an answer is due whether it was cut                     */
+    bool last_sent; /* of an open piece: the word that nothing more of it comes        */
+    bool at_work;   /* when it was lost: its command was running                        */
+    bool cutting;   /* an answer is due whether it was cut                     */
     struct cv_piece shorter; /* what it becomes then                                    */
     bool has_left;           /* the command that stays                                  */
     bool hashed;
@@ -66,16 +77,18 @@ struct cv_remote {
 
 /* What is known of a piece that may grow; see open_slot.h. */
 struct cv_open_slot {
-    bool on;       /* it was opened                                                    */
-    bool more;     /* ... and not closed: when all is fed, it is not the end           */
-    bool bound;    /* it has bytes: until then, the command waits for its first        */
-    double read_s; /* when the command had read all, and was given the end; 0: not yet */
-    double dry_s;  /* since when it waits for more; 0: it does not                     */
-    double idle_s; /* how long it has waited for more in all                           */
+    bool on;        /* it was opened                                                    */
+    bool more;      /* ... and not closed: when all is fed, it is not the end           */
+    bool bound;     /* it has bytes: until then, the command waits for its first        */
+    double spawn_s; /* when the command was started, once it has begun to read          */
+    double read_s;  /* when the command had read all, and was given the end; 0: not yet */
+    double dry_s;   /* since when it waits for more; 0: it does not                     */
+    double idle_s;  /* how long it has waited for more in all                           */
 };
 
 struct cleave_items;
 struct cv_slot_kind;
+struct cv_slot_seen;
 
 struct cv_slot {
     const struct cv_slot_kind *kind;
@@ -109,6 +122,13 @@ struct cv_slot {
      * is. */
     void (*began)(void *context, struct cv_slot *slot);
     void (*drained)(void *context, struct cv_slot *slot);
+    /* Some more of it has been fed. May be NULL. */
+    void (*moved)(void *context, struct cv_slot *slot);
+    /* Of an open piece of another machine: so many bytes have got there in so many seconds. May
+     * be NULL. */
+    void (*carried)(void *context, struct cv_slot *slot, uint64_t bytes, double time_s);
+    /* Of another machine: how far it is, which was asked for. */
+    void (*seen)(void *context, struct cv_slot *slot, const struct cv_slot_seen *seen);
     void *context;
     uint32_t worker;
 

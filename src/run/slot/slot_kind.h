@@ -13,6 +13,11 @@ struct cv_slot_kind {
     /* It was killed some time ago, and somebody whom that did not reach holds its output:
      * give up. NULL: nobody is waited for but the process itself. */
     void (*abandon)(struct cv_slot *slot);
+    /* Of pieces that may grow: see open_slot.h. NULL: they do not. */
+    bool (*is_open)(const struct cv_slot *slot);
+    enum cleave_status (*extend)(struct cv_slot *slot, const struct cv_piece *longer,
+                                 struct cleave_error *err);
+    void (*shut)(struct cv_slot *slot);
     /* It is over if the process has ended and nobody reads or writes any more. NULL: pieces
      * do not grow. */
     void (*check_over)(struct cv_slot *slot);
@@ -56,6 +61,12 @@ void cv_slot_kill_soon(struct cv_slot *slot);
 enum cleave_status cv_open_watch(struct cv_slot *slot, struct cleave_error *err);
 void cv_open_fed(struct cv_slot *slot, struct cv_inlet *inlet);
 void cv_open_ended(struct cv_slot *slot);
+bool cv_open_is_open(const struct cv_slot *slot);
+enum cleave_status cv_open_extend(struct cv_slot *slot, const struct cv_piece *longer,
+                                  struct cleave_error *err);
+void cv_open_shut(struct cv_slot *slot);
+/* It waits for more no longer. */
+void cv_open_end_wait(struct cv_slot *slot);
 
 /* Give the piece to the process that stays, from its beginning (steady_give.c). */
 enum cleave_status cv_steady_give(struct cv_slot *slot, struct cleave_error *err);

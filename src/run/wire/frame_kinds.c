@@ -13,8 +13,9 @@ enum {
     MOST = CV_FRAME_MOST,               /* of things that go in as many as it takes    */
     HELLO_MOST = 3 * NUMBER + 2 * 256,  /* two texts, a number                         */
     PIECE = 11 * NUMBER,                /* exactly: struct cv_remote_piece             */
-    END_LEAST = 14 * NUMBER,            /* struct cv_remote_end                        */
+    END_LEAST = 15 * NUMBER,            /* struct cv_remote_end                        */
     END_MOST = END_LEAST + 256,         /* and what was wrong                          */
+    SEEN = 3 * NUMBER,                  /* exactly: struct cv_remote_seen              */
     NAMES_MOST = (1 + CV_FOLD_STEP_MOST) * NUMBER,
     ANY_SIZE = CV_FRAME_ZSTD, /* as a flag: it may be compressed             */
 };
@@ -45,6 +46,13 @@ static const struct cv_frame_kind kinds[] = {
     KIND(LEFT, CV_FROM_WORKER, 0, END_LEAST, END_MOST),
     KIND(HAS_LEFT, CV_FROM_WORKER, 0, 0, 0),
     KIND(SILENT, CV_FROM_WORKER, 0, 0, 0),
+
+    KIND(LOOK, CV_FROM_MASTER, 0, 0, 0),
+    KIND(MORE, CV_FROM_MASTER, CV_FRAME_LAST, PIECE, PIECE),
+    KIND(STARTED, CV_FROM_WORKER, 0, 0, 0),
+    KIND(FED, CV_FROM_WORKER, 0, 0, 0),
+    KIND(DRAINED, CV_FROM_WORKER, 0, 0, 0),
+    KIND(SEEN, CV_FROM_WORKER, 0, SEEN, SEEN),
 
     KIND(REDUCE, CV_FROM_MASTER, ANY_SIZE, 3 * NUMBER, MOST),
     KIND(GIVE, CV_FROM_MASTER, 0, NUMBER, NUMBER),

@@ -202,6 +202,7 @@ void cv_pack_end(struct cv_packer *packer, const struct cv_remote_end *end)
     cv_pack_number(packer, end->output_sum);
     cv_pack_real(packer, end->user_s);
     cv_pack_real(packer, end->system_s);
+    cv_pack_real(packer, end->after_s);
     pack_hash(packer, end->hash);
     cv_pack_text(packer, end->fault);
 }
@@ -228,12 +229,30 @@ bool cv_unpack_end(const void *bytes, size_t length, struct cv_arena *arena,
     out->output_sum = cv_unpack_number(&unpacker);
     out->user_s = cv_unpack_real(&unpacker);
     out->system_s = cv_unpack_real(&unpacker);
+    out->after_s = cv_unpack_real(&unpacker);
     out->hash = unpack_hash(&unpacker);
     out->fault = cv_unpack_text(&unpacker, arena);
     return cv_unpack_good(&unpacker) && (out->flags & ~known) == 0 &&
            out->exit_code >= -1 && out->exit_code < 256 && out->signal >= 0 &&
            out->signal < 128 && can_be(out->compute_s) && can_be(out->user_s) &&
-           can_be(out->system_s);
+           can_be(out->system_s) && can_be(out->after_s);
+}
+
+void cv_pack_seen(struct cv_packer *packer, const struct cv_remote_seen *seen)
+{
+    cv_pack_number(packer, seen->read);
+    cv_pack_number(packer, seen->output);
+    cv_pack_real(packer, seen->cpu_s);
+}
+
+bool cv_unpack_seen(const void *bytes, size_t length, struct cv_remote_seen *out)
+{
+    struct cv_unpacker unpacker = { bytes, length, false };
+
+    out->read = cv_unpack_number(&unpacker);
+    out->output = cv_unpack_number(&unpacker);
+    out->cpu_s = cv_unpack_real(&unpacker);
+    return cv_unpack_good(&unpacker) && can_be(out->cpu_s);
 }
 
 /* --- files -------------------------------------------------------------------------------- */

@@ -28,7 +28,9 @@ enum cv_frame_type {
 
     /* From the master. */
     CV_FRAME_JOB,   /* payload: struct cv_remote_job, in frames up to CV_FRAME_LAST     */
-    CV_FRAME_PIECE, /* payload: struct cv_remote_piece; then, unless it is shared, DATA */
+    CV_FRAME_PIECE, /* payload: struct cv_remote_piece; then, unless it is shared, DATA.
+                       value 1: it is open, its command is started at once, and how long
+                       its body will be is not known; shared, MORE follows               */
     CV_FRAME_DATA,  /* bytes of it; value: enum cv_remote_part, in that order. LAST: all
                        has been sent, be it less than was announced                     */
     CV_FRAME_CUT,   /* let the body of a piece that has been sent end after `value` bytes
@@ -47,6 +49,16 @@ enum cv_frame_type {
     CV_FRAME_LEFT, /* the command that stayed has ended; payload: struct cv_remote_end */
     CV_FRAME_HAS_LEFT, /* answer to LEAVE: the slot has no command any more             */
     CV_FRAME_SILENT,   /* the command that stays does not answer its first piece        */
+
+    /* From the master, of an open piece. */
+    CV_FRAME_LOOK, /* say SEEN, unless it is over                                       */
+    CV_FRAME_MORE, /* shared: what it is now, as of PIECE. LAST: that is all             */
+
+    /* From the worker, of an open piece; `value` counts header and body of what it is now. */
+    CV_FRAME_STARTED, /* its command reads; value: microseconds since it was started    */
+    CV_FRAME_FED, /* its command has been given so many bytes                        */
+    CV_FRAME_DRAINED, /* it has read all there is, so many bytes, and waits for more    */
+    CV_FRAME_SEEN,    /* answer to LOOK; payload: struct cv_remote_seen                 */
 
     CV_FRAME_OTHERS = 64, /* from here on: for other transports                         */
 };
@@ -100,8 +112,17 @@ struct cv_remote_end {
      * those of their frames (cv_frame_sum). */
     uint64_t come, come_sum, given, output, output_sum;
     double user_s, system_s;
+    double after_s; /* of an open piece: what it took behind the end of its input; 0: not
+                       known                                                            */
     struct cv_content_hash hash; /* of what the command was given, if asked for        */
     const char *fault;           /* as of a slot; ""                                   */
+};
+
+/* How far the command of an open piece is. */
+struct cv_remote_seen {
+    uint64_t read; /* bytes of the body                                                */
+    uint64_t output;
+    double cpu_s; /* 0: not known                                                      */
 };
 
 void cv_pack_hello(struct cv_packer *packer, const struct cv_hello *hello);
@@ -119,6 +140,9 @@ bool cv_unpack_piece(const void *bytes, size_t length, struct cv_remote_piece *o
 void cv_pack_end(struct cv_packer *packer, const struct cv_remote_end *end);
 bool cv_unpack_end(const void *bytes, size_t length, struct cv_arena *arena,
                    struct cv_remote_end *out);
+
+void cv_pack_seen(struct cv_packer *packer, const struct cv_remote_seen *seen);
+bool cv_unpack_seen(const void *bytes, size_t length, struct cv_remote_seen *out);
 
 /* Hash of the first and last 64 KiB of a file of `size` bytes. */
 enum cleave_status cv_remote_ends(int fd, uint64_t size, const char *name,

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fail.h"
+
 /* --- words -------------------------------------------------------------------------------- */
 
 void cv_worker_send(struct cv_worker *worker, enum cv_frame_type type, uint32_t seat,
@@ -68,5 +70,39 @@ void cv_task_free(struct cv_task *task)
     cv_store_drop(task->spool);
     cv_store_drop(task->mates);
     cv_store_drop(task->output);
+    cv_close(&task->file);
     free(task);
+}
+
+/* --- pieces ------------------------------------------------------------------------------- */
+
+enum cleave_status cv_worker_place(struct cv_worker *worker, struct cv_task *task,
+                                   struct cleave_error *err)
+{
+    struct cv_piece *piece = &task->piece;
+    struct cv_taken taken;
+
+    *piece = (struct cv_piece){ .name = "the piece", .mate_fd = -1 };
+    if (task->asked.shared) {
+        piece->fd = worker->files[task->asked.file];
+        piece->name = worker->job.files[task->asked.file].path;
+        piece->header = task->asked.header;
+        piece->body = task->asked.body;
+        piece->mate = task->asked.mate;
+        piece->closing = task->asked.closing;
+        if (task->asked.mates)
+            piece->mate_fd = worker->files[task->asked.mate_file];
+        return CLEAVE_OK;
+    }
+    CV_TRY(cv_gather_take(task->spool, &taken, err));
+    piece->fd = taken.fd;
+    piece->header =
+        (struct cv_range){ taken.begin, taken.begin + task->bytes[CV_PART_HEADER] };
+    piece->body = (struct cv_range){ piece->header.end, taken.end };
+    if (!task->asked.mates)
+        return CLEAVE_OK;
+    CV_TRY(cv_gather_take(task->mates, &taken, err));
+    piece->mate_fd = taken.fd;
+    piece->mate = (struct cv_range){ taken.begin, taken.end };
+    return CLEAVE_OK;
 }

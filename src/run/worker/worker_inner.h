@@ -16,6 +16,12 @@ struct cv_task {
     uint64_t bytes[CV_PARTS];                /* that have come, by part                 */
     struct cv_piece piece;                   /* once it is complete                     */
     bool complete, running, stopped;
+    bool open; /* more of it may come, and its command does not wait for that          */
+    bool shut; /* ... no more                                                          */
+    int file;  /* owned, if it is open and not shared: what came; -1                   */
+    uint64_t told_fed,
+        freed; /* bytes of it that the master knows to have been fed; of the
+                                 file that were given back                              */
     struct cv_remote_end end;
     char fault[200];
     struct cv_task *next;
@@ -29,6 +35,8 @@ struct cv_tasks {
 struct cv_seat {
     struct cv_slot slot;
     struct cv_tasks tasks; /* the first one may be running                              */
+    uint64_t
+        cut_short; /* the last open piece that ended before all of it had come, + 1 */
     bool leaving;
 };
 
@@ -70,6 +78,10 @@ enum cleave_status cv_worker_prepare(struct cv_worker *worker, bool *out_shared,
                                      char *why, size_t size, struct cleave_error *err);
 void cv_worker_release(struct cv_worker *worker);
 
+/* worker_inner.c: where the bytes of the piece are. */
+enum cleave_status cv_worker_place(struct cv_worker *worker, struct cv_task *task,
+                                   struct cleave_error *err);
+
 /* worker_tasks.c: pieces. The frames may come now (worker_rules.h); the task is the one that
  * they are about, NULL if it is over. */
 void cv_worker_piece(struct cv_worker *worker, const struct cv_frame_head *head,
@@ -80,6 +92,24 @@ void cv_worker_cut(struct cv_worker *worker, struct cv_task *task,
                    const struct cv_frame_head *head, const unsigned char *payload);
 void cv_worker_stop(struct cv_worker *worker, struct cv_task *task);
 void cv_worker_seat_init(struct cv_worker *worker, uint32_t index);
+
+/* worker_open.c: pieces whose command is started before all of them has come. */
+enum cleave_status cv_worker_open_piece(struct cv_worker *worker, struct cv_task *task,
+                                        struct cleave_error *err);
+/* Keep bytes of it; and, when they have been counted, let its command have them. */
+enum cleave_status cv_worker_open_keep(struct cv_task *task, uint64_t part,
+                                       const void *bytes, size_t length,
+                                       struct cleave_error *err);
+enum cleave_status cv_worker_open_feed(struct cv_worker *worker, struct cv_task *task,
+                                       bool last, struct cleave_error *err);
+/* MORE and LOOK. */
+void cv_worker_open_more(struct cv_worker *worker, struct cv_task *task,
+                         const struct cv_frame_head *head, const unsigned char *payload);
+void cv_worker_look(struct cv_worker *worker, const struct cv_task *task);
+/* Fit those of a slot, with the worker as context. */
+void cv_worker_began(void *context, struct cv_slot *slot);
+void cv_worker_moved(void *context, struct cv_slot *slot);
+void cv_worker_drained(void *context, struct cv_slot *slot);
 
 /* worker_output.c: what becomes of those that have ended. */
 

@@ -85,6 +85,7 @@ void cv_worker_send_away(struct cv_worker *worker, struct cv_task *task)
     cv_store_drop(task->spool);
     cv_store_drop(task->mates);
     task->spool = task->mates = NULL;
+    cv_close(&task->file);
     if (task->output != NULL && task->end.flags != 0) {
         cv_store_drop(task->output);
         task->output = NULL;

@@ -13,9 +13,11 @@ static const uint16_t rules[256] = {
     [CV_FRAME_HELLO] = IN(NEW),
     [CV_FRAME_JOB] = IN(GREETED),
     [CV_FRAME_PIECE] = IN(UNHEARD),
-    [CV_FRAME_DATA] = IN(COMING),
-    [CV_FRAME_CUT] = IN(COMPLETE) | IN(OVER),
-    [CV_FRAME_STOP] = IN(COMING) | IN(COMPLETE) | IN(OVER),
+    [CV_FRAME_DATA] = IN(COMING) | IN(OPEN) | IN(CUT_SHORT),
+    [CV_FRAME_CUT] = IN(OPEN) | IN(COMPLETE) | IN(OVER) | IN(CUT_SHORT),
+    [CV_FRAME_STOP] = IN(COMING) | IN(OPEN) | IN(COMPLETE) | IN(OVER) | IN(CUT_SHORT),
+    [CV_FRAME_MORE] = IN(OPEN) | IN(CUT_SHORT),
+    [CV_FRAME_LOOK] = IN(OPEN) | IN(COMPLETE) | IN(OVER) | IN(CUT_SHORT),
     [CV_FRAME_LEAVE] = IN(SEAT),
     [CV_FRAME_REDUCE] = IN(NO_FOLD),
     [CV_FRAME_GIVE] = IN(FOLDS),
@@ -33,8 +35,10 @@ static const char *const texts[CV_WORKER_STAGES] = {
     [CV_WORKER_SEAT] = "while that is no slot's matter",
     [CV_WORKER_UNHEARD] = "while there is no such piece",
     [CV_WORKER_COMING] = "while the piece is coming",
+    [CV_WORKER_OPEN] = "while the piece is open",
     [CV_WORKER_COMPLETE] = "while all of the piece is here",
     [CV_WORKER_OVER] = "while that piece is over",
+    [CV_WORKER_CUT_SHORT] = "while the command of that open piece has ended",
     [CV_WORKER_ALONE] = "while this worker reduces nothing",
     [CV_WORKER_NO_FOLD] = "while nothing is reduced here",
     [CV_WORKER_FOLDS] = "while it is known what reduces",
@@ -66,8 +70,12 @@ enum cv_worker_stage cv_worker_stage(const struct cv_worker *worker,
     if (head->chunk >= worker->next_chunk)
         return CV_WORKER_UNHEARD;
     *out_task = cv_tasks_find(&worker->seats[head->peer].tasks, head->chunk);
+    if (*out_task == NULL && worker->seats[head->peer].cut_short == head->chunk + 1)
+        return CV_WORKER_CUT_SHORT;
     if (*out_task == NULL)
         return CV_WORKER_OVER;
+    if ((*out_task)->open && !(*out_task)->shut)
+        return CV_WORKER_OPEN;
     return (*out_task)->complete ? CV_WORKER_COMPLETE : CV_WORKER_COMING;
 }
 

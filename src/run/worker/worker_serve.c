@@ -116,8 +116,12 @@ static void take_frame(void *context, const struct cv_frame_head *head,
         take_job(worker, head, payload);
     else if (head->type == CV_FRAME_PIECE)
         cv_worker_piece(worker, head, payload);
-    else if (head->type == CV_FRAME_DATA)
+    else if (head->type == CV_FRAME_DATA && task != NULL)
         cv_worker_data(worker, task, head, payload);
+    else if (head->type == CV_FRAME_MORE && task != NULL)
+        cv_worker_open_more(worker, task, head, payload);
+    else if (head->type == CV_FRAME_LOOK && task != NULL && task->open)
+        cv_worker_look(worker, task);
     else if (head->type == CV_FRAME_CUT)
         cv_worker_cut(worker, task, head, payload);
     else if (head->type == CV_FRAME_STOP && task != NULL)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "run/slot/open_slot.h"
 #include "run/slot/steady_slot.h"
 #include "run/worker/worker_inner.h"
 
@@ -25,7 +26,12 @@ static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end
     cv_tasks_remove(&seat->tasks, task);
     task->output = slot->store;
     slot->store = NULL;
-    task->piece = slot->piece;
+    if (!task->open) /* it may have been cut; one that is open may also have grown in vain */
+        task->piece = slot->piece;
+    if (task->open && !task->shut)
+        seat->cut_short = task->chunk + 1;
+    if (slot->open.read_s > 0)
+        task->end.after_s = cv_clock_s() - slot->open.read_s;
     task->end.flags = end == CV_SLOT_TIMED_OUT ? CV_END_TIMED_OUT
                       : end == CV_SLOT_STOPPED ? CV_END_STOPPED
                       : end == CV_SLOT_FAILED  ? CV_END_FAILED
@@ -89,44 +95,15 @@ void cv_worker_seat_init(struct cv_worker *worker, uint32_t index)
     slot->broke = slot_broke;
     slot->left = slot_left;
     slot->silent = slot_silent;
+    slot->began = cv_worker_began;
+    slot->moved = cv_worker_moved;
+    slot->drained = cv_worker_drained;
     slot->context = worker;
     slot->worker = index;
     slot->sends = true;
 }
 
 /* --- their beginning ---------------------------------------------------------------------- */
-
-/* Where the bytes of the piece are. */
-static enum cleave_status place(struct cv_worker *worker, struct cv_task *task,
-                                struct cleave_error *err)
-{
-    struct cv_piece *piece = &task->piece;
-    struct cv_taken taken;
-
-    *piece = (struct cv_piece){ .name = "the piece", .mate_fd = -1 };
-    if (task->asked.shared) {
-        piece->fd = worker->files[task->asked.file];
-        piece->name = worker->job.files[task->asked.file].path;
-        piece->header = task->asked.header;
-        piece->body = task->asked.body;
-        piece->mate = task->asked.mate;
-        piece->closing = task->asked.closing;
-        if (task->asked.mates)
-            piece->mate_fd = worker->files[task->asked.mate_file];
-        return CLEAVE_OK;
-    }
-    CV_TRY(cv_gather_take(task->spool, &taken, err));
-    piece->fd = taken.fd;
-    piece->header =
-        (struct cv_range){ taken.begin, taken.begin + task->bytes[CV_PART_HEADER] };
-    piece->body = (struct cv_range){ piece->header.end, taken.end };
-    if (!task->asked.mates)
-        return CLEAVE_OK;
-    CV_TRY(cv_gather_take(task->mates, &taken, err));
-    piece->mate_fd = taken.fd;
-    piece->mate = (struct cv_range){ taken.begin, taken.end };
-    return CLEAVE_OK;
-}
 
 static void start_next(struct cv_worker *worker, struct cv_seat *seat)
 {
@@ -136,7 +113,9 @@ static void start_next(struct cv_worker *worker, struct cv_seat *seat)
         struct cleave_error err;
 
         task->running = true;
-        if (cv_slot_start(&seat->slot, &task->piece, &err) == CLEAVE_OK)
+        if ((task->open && !task->shut ? cv_slot_open : cv_slot_start)(&seat->slot,
+                                                                       &task->piece,
+                                                                       &err) == CLEAVE_OK)
             return;
         /* As if the command had failed; the master decides what to do about it. */
         cv_tasks_remove(&seat->tasks, task);
@@ -152,7 +131,7 @@ static void completed(struct cv_worker *worker, struct cv_task *task)
     struct cleave_error err;
 
     task->complete = true;
-    if (place(worker, task, &err) != CLEAVE_OK)
+    if (cv_worker_place(worker, task, &err) != CLEAVE_OK)
         cv_worker_fail(worker, &err);
     else
         start_next(worker, &worker->seats[task->seat]);
@@ -183,7 +162,8 @@ void cv_worker_piece(struct cv_worker *worker, const struct cv_frame_head *head,
     struct cleave_error err;
     struct cv_task *task;
 
-    if (head->chunk == UINT64_MAX || !cv_unpack_piece(payload, head->length, &asked) ||
+    if (head->chunk == UINT64_MAX || head->value > 1 ||
+        !cv_unpack_piece(payload, head->length, &asked) ||
         (asked.shared && (worker->files == NULL || asked.file >= worker->job.nfiles ||
                           (asked.mates && asked.mate_file >= worker->job.nfiles)))) {
         complain(worker, "expected a piece of the input, got something else");
@@ -199,9 +179,16 @@ void cv_worker_piece(struct cv_worker *worker, const struct cv_frame_head *head,
     task->chunk = head->chunk;
     task->seat = head->peer;
     task->asked = asked;
+    task->file = -1;
     cv_tasks_add(&worker->seats[head->peer].tasks, task);
-    if (open_stores(worker, task, &err) != CLEAVE_OK) {
+    task->open = head->value == 1;
+    if ((task->open ? cv_worker_open_piece : open_stores)(worker, task, &err) !=
+        CLEAVE_OK) {
         cv_worker_fail(worker, &err);
+        return;
+    }
+    if (task->open) {
+        start_next(worker, &worker->seats[task->seat]);
         return;
     }
     if (!asked.shared)
@@ -226,6 +213,8 @@ static bool can_come(const struct cv_task *task, uint64_t part, uint64_t length)
     for (uint64_t later = part + 1; later < CV_PARTS; later++)
         if (task->bytes[later] > 0)
             return false;
+    if (task->open)
+        return !task->asked.shared && part <= CV_PART_BODY;
     return !task->asked.shared && part < CV_PARTS &&
            (part != CV_PART_MATE || task->asked.mates) &&
            length <= ranges[part].end - ranges[part].begin +
@@ -235,14 +224,19 @@ static bool can_come(const struct cv_task *task, uint64_t part, uint64_t length)
 void cv_worker_data(struct cv_worker *worker, struct cv_task *task,
                     const struct cv_frame_head *head, const unsigned char *payload)
 {
+    const bool last = (head->flags & CV_FRAME_LAST) != 0;
     struct cleave_error err;
+    enum cleave_status status;
 
     if (!can_come(task, head->value, head->length)) {
         complain(worker, "got bytes that belong to no piece");
         return;
     }
-    if (cv_store_write(head->value == CV_PART_MATE ? task->mates : task->spool, payload,
-                       head->length, &err) != CLEAVE_OK) {
+    status = task->open
+                 ? cv_worker_open_keep(task, head->value, payload, head->length, &err)
+                 : cv_store_write(head->value == CV_PART_MATE ? task->mates : task->spool,
+                                  payload, head->length, &err);
+    if (status != CLEAVE_OK) {
         cv_worker_fail(worker, &err);
         return;
     }
@@ -256,7 +250,9 @@ void cv_worker_data(struct cv_worker *worker, struct cv_task *task,
                                           .chunk = task->chunk,
                                           .value = task->end.come },
                  NULL, 0);
-    if ((head->flags & CV_FRAME_LAST) != 0)
+    if (task->open && cv_worker_open_feed(worker, task, last, &err) != CLEAVE_OK)
+        cv_worker_fail(worker, &err);
+    else if (!task->open && last)
         completed(worker, task);
 }
 
@@ -281,6 +277,11 @@ void cv_worker_cut(struct cv_worker *worker, struct cv_task *task,
             task->running ? cv_slot_cut(&worker->seats[task->seat].slot, &shorter) : true;
         if (done)
             task->piece = shorter;
+        if (done && task->open) {
+            task->bytes[CV_PART_BODY] = head->value;
+            task->asked.body.end = task->asked.body.begin + head->value;
+            task->asked.closing = CV_CLOSING_NONE;
+        }
     }
     cv_worker_send(worker, CV_FRAME_CUT_DONE, head->peer, head->chunk, done);
 }
