@@ -10,7 +10,9 @@
 #include <cleave/execute.h>
 #include <cleave/version.h>
 #include "run/hosts/hosts.h"
+#include "run/hosts/remote_open.h"
 #include "run/hosts/remote_slot.h"
+#include "run/slot/open_slot.h"
 #include "run/wire/fold_frames.h"
 #include "wire_feed.h"
 
@@ -23,6 +25,9 @@ struct place {
     bool busy;  /* as this test sees it                                           */
     bool asked; /* for a cut                                                      */
     bool arrived;
+    bool open;      /* it was opened, so that it may grow                               */
+    bool begun;     /* its command reads                                                */
+    uint32_t looks; /* questions how far it is                                          */
     uint64_t shorter; /* if it is cut                                                   */
     uint64_t length; /* of the piece, as far as it was cut                              */
     uint64_t output; /* bytes that were sent for it                                    */
@@ -34,6 +39,7 @@ static struct cv_gather *gather;
 static struct feed feed;
 static struct place places[SLOTS];
 static uint64_t given, silents, lefts;
+static bool opens; /* pieces may be open                                               */
 static bool
     pending[MANY]; /* by number: something may be heard of a piece that is over    */
 
@@ -54,8 +60,9 @@ static void ended(void *context, struct cv_slot *slot, enum cv_slot_end end)
     place->busy = false;
     if (end == CV_SLOT_DONE) {
         require(slot->piece.body.end == place->length);
-        require(place->arrived && slot->remote.computed);
-        require(slot->remote.sent >= cv_slot_whole(&slot->piece)); /* it may be cut */
+        require((place->arrived || place->open) && slot->remote.computed);
+        require(slot->remote.sent >= cv_slot_whole(&slot->piece) || /* it may be cut */
+                !place->arrived);
         require(cv_store_size(slot->store) == place->output);
     }
     require(end != CV_SLOT_LOST || slot->store == NULL);
@@ -70,8 +77,37 @@ static void arrived(void *context, struct cv_slot *slot)
 
     (void)context;
     require(place->busy && !place->arrived);
-    require(slot->remote.sent == cv_slot_whole(&slot->piece));
+    require(slot->remote.sent - slot->remote.dropped == cv_slot_whole(&slot->piece));
+    require(!place->open || !slot->open.more);
     place->arrived = true;
+}
+
+static void began(void *context, struct cv_slot *slot)
+{
+    struct place *place = place_of(slot);
+
+    (void)context;
+    require(place->busy && place->open && !place->begun && place->length > 0);
+    place->begun = true;
+}
+
+static void drained(void *context, struct cv_slot *slot)
+{
+    const struct place *place = place_of(slot);
+
+    (void)context;
+    require(place->busy && place->begun && slot->open.more);
+    require(slot->remote.drained == cv_slot_whole(&slot->piece));
+}
+
+static void seen(void *context, struct cv_slot *slot, const struct cv_slot_seen *how)
+{
+    struct place *place = place_of(slot);
+
+    (void)context;
+    require(place->busy && place->looks > 0 && how->read <= slot->remote.sent);
+    place->looks--;
+    slot->remote.looks--;
 }
 
 static void cut_answered(void *context, struct cv_slot *slot, bool done)
@@ -121,33 +157,68 @@ static void changed(void *context, struct cv_host *host)
 
 /* --- what the master does ----------------------------------------------------------------- */
 
-static void start(struct place *place, size_t length)
+static struct cv_piece piece_of(size_t length)
 {
     static char input[LONGEST];
-    const struct cv_piece piece = { .end = length,
-                                    .name = "fuzz",
-                                    .fd = -1,
-                                    .body_bytes = input,
-                                    .body = { 0, length },
-                                    .mate_fd = -1 };
+
+    return (struct cv_piece){ .end = length,
+                              .name = "fuzz",
+                              .fd = -1,
+                              .body_bytes = input,
+                              .body = { 0, length },
+                              .mate_fd = -1 };
+}
+
+static void start(struct place *place, size_t length, bool open)
+{
+    const struct cv_piece piece = piece_of(length);
 
     place->busy = true;
-    place->asked = place->arrived = false;
+    place->asked = place->arrived = place->begun = false;
+    place->open = open;
+    place->looks = 0;
     place->output = place->sum = 0;
     place->length = length;
     given++;
-    require(cv_slot_start(&place->slot, &piece, NULL) == CLEAVE_OK);
+    require((open ? cv_slot_open : cv_slot_start)(&place->slot, &piece, NULL) ==
+            CLEAVE_OK);
+}
+
+/* More of an open piece, or its end, or a question. */
+static void change(struct place *place, struct bytes *bytes)
+{
+    const uint8_t what = next_byte(bytes) % 8;
+    const struct cv_piece longer =
+        piece_of((size_t)place->length + 1 + (size_t)next_byte(bytes) * 16);
+
+    if (what < 4 && cv_slot_is_open(&place->slot) && longer.end <= LONGEST) {
+        place->length = longer.end;
+        require(cv_slot_extend(&place->slot, &longer, NULL) == CLEAVE_OK);
+    } else if (what < 6) {
+        pending[place->slot.remote.number % MANY] |= place->length == 0;
+        cv_slot_shut(&place->slot);
+    } else if (!place->slot.remote.computed) {
+        place->looks++;
+        cv_remote_look(&place->slot);
+    }
 }
 
 static void cut(struct place *place, uint64_t at)
 {
     struct cv_piece head = place->slot.piece;
 
+    if (place->open && place->length == 0)
+        return;
     head.body.end = head.end = at % (head.body.end + 1);
+    if (place->open && head.end == 0)
+        return;
     place->shorter = place->asked ? place->shorter : head.body.end;
-    if (place->slot.remote.arrived && cv_remote_ask_cut(&place->slot, &head))
+    if ((place->slot.remote.arrived ||
+         (place->open && head.end < cv_slot_fed(&place->slot))) &&
+        cv_remote_ask_cut(&place->slot, &head))
         place->asked = true;
-    else if (!place->slot.remote.arrived && cv_slot_cut(&place->slot, &head))
+    else if (!place->slot.remote.arrived && !place->asked &&
+             cv_slot_cut(&place->slot, &head))
         place->length = head.body.end;
 }
 
@@ -158,10 +229,14 @@ static void act(struct cv_host *host, struct bytes *bytes)
 
     if (host->state != CV_HOST_READY)
         return;
-    if (!place->busy && what < 4) {
-        start(place, 1 + (size_t)next_byte(bytes) * next_byte(bytes) * 3);
+    if (!place->busy && what < 4 && opens && what < 2) {
+        start(place, (size_t)next_byte(bytes) * 3, true);
+    } else if (!place->busy && what < 4) {
+        start(place, 1 + (size_t)next_byte(bytes) * next_byte(bytes) * 3, false);
     } else if (!place->busy) {
         (void)cv_slot_leave(&place->slot);
+    } else if (what < 3 && place->open) {
+        change(place, bytes);
     } else if (what < 4) {
         cut(place, (uint64_t)next_byte(bytes) << 8 | next_byte(bytes));
     } else if (what < 6) {
@@ -178,13 +253,29 @@ static void act(struct cv_host *host, struct bytes *bytes)
 
 /* --- what the host says ------------------------------------------------------------------- */
 
+static bool is_open_lie(const struct place *place, const struct cv_frame_head *head)
+{
+    const struct cv_remote *remote = &place->slot.remote;
+    const uint64_t there = remote->sent - remote->dropped;
+
+    if (!place->open || remote->computed)
+        return true;
+    if (head->type == CV_FRAME_STARTED)
+        return place->begun || place->length == 0;
+    if (head->type == CV_FRAME_SEEN)
+        return place->looks == 0;
+    return head->value > there || head->value < remote->fed ||
+           (head->type == CV_FRAME_DRAINED && (place->arrived || !place->begun));
+}
+
 /* Whether the host cannot say this of a piece, by what this test knows of it. */
 static bool is_lie(const struct cv_host *host, const struct cv_frame_head *head)
 {
     const struct place *place = NULL;
 
-    if (host->state != CV_HOST_READY || head->type < CV_FRAME_GOT ||
-        head->type > CV_FRAME_CUT_DONE)
+    if (host->state != CV_HOST_READY ||
+        ((head->type < CV_FRAME_GOT || head->type > CV_FRAME_CUT_DONE) &&
+         (head->type < CV_FRAME_STARTED || head->type > CV_FRAME_SEEN)))
         return false;
     for (int i = 0; i < SLOTS; i++)
         if (places[i].busy && places[i].slot.remote.announced &&
@@ -198,7 +289,9 @@ static bool is_lie(const struct cv_host *host, const struct cv_frame_head *head)
     if (head->type == CV_FRAME_GOT)
         return place->arrived || head->value > place->slot.remote.sent;
     if (head->type == CV_FRAME_COMPUTED)
-        return !place->arrived || place->slot.remote.computed;
+        return (!place->arrived && !place->open) || place->slot.remote.computed;
+    if (head->type >= CV_FRAME_STARTED)
+        return is_open_lie(place, head);
     return !place->slot.remote.computed &&
            (head->type == CV_FRAME_OUTPUT || !place->slot.stopping);
 }
@@ -259,6 +352,34 @@ static void say_end(struct cv_host *host, const struct place *place, struct byte
     cv_pack_done(&packer);
 }
 
+/* Of a piece whose command has not ended. */
+static void say_of_open(struct cv_host *host, const struct place *place,
+                        struct bytes *bytes)
+{
+    const struct cv_remote *remote = &place->slot.remote;
+    struct cv_frame_head head = { .peer = remote->seat, .chunk = remote->number };
+    struct cv_packer packer = { NULL, 0, 0, false };
+    const uint64_t there = remote->sent - remote->dropped;
+
+    if (place->asked && (next_byte(bytes) & 1) != 0) {
+        head.type = CV_FRAME_CUT_DONE;
+        head.value = place->shorter >= remote->fed && (next_byte(bytes) & 1) != 0;
+    } else if (place->looks > 0) {
+        cv_pack_seen(&packer, &(struct cv_remote_seen){ .read = remote->fed });
+        head.type = CV_FRAME_SEEN;
+    } else if (!place->begun) {
+        head.type = CV_FRAME_STARTED;
+    } else if (!place->arrived && (next_byte(bytes) & 1) != 0) {
+        head.type = CV_FRAME_DRAINED;
+        head.value = there;
+    } else {
+        head.type = CV_FRAME_FED;
+        head.value = there;
+    }
+    hear(host, head, packer.bytes, packer.length);
+    cv_pack_done(&packer);
+}
+
 /* What an honest host would say next. */
 static void say_next(struct cv_host *host, struct bytes *bytes)
 {
@@ -276,6 +397,13 @@ static void say_next(struct cv_host *host, struct bytes *bytes)
         head = (struct cv_frame_head){ .type = CV_FRAME_READY };
     } else if (!place->slot.busy || !remote->announced) {
         return;
+    } else if (place->open && !remote->computed && (next_byte(bytes) & 3) != 0) {
+        say_of_open(host, place, bytes);
+        return;
+    } else if (!remote->arrived && place->open) {
+        head.type = CV_FRAME_GOT;
+        head.value = remote->sent;
+        head.flags = remote->last_sent && !remote->queued ? CV_FRAME_LAST : 0;
     } else if (!remote->arrived) {
         head.type = CV_FRAME_GOT;
         head.value = remote->sent;
@@ -364,6 +492,9 @@ static void open_slots(struct cv_host *host)
         slot->ended = ended;
         slot->arrived = arrived;
         slot->cut_answered = cut_answered;
+        slot->began = began;
+        slot->drained = drained;
+        slot->seen = seen;
         slot->left = left;
         slot->silent = silent;
         slot->broke = broke;
@@ -389,6 +520,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     feed_open(&feed);
     host = open_host(&hosts, names, (mode & 1) != 0);
     hosts.one_port = (mode & 2) != 0;
+    opens = (mode & 8) != 0 && (mode & 1) == 0;
     open_slots(host);
     cv_host_connect(host);
     if ((mode & 4) == 0) {

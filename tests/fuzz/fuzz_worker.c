@@ -34,7 +34,8 @@ static enum cleave_status start_nothing(struct cv_slot *slot, struct cleave_erro
     const struct cv_task *task = worker->seats[slot->worker].tasks.first;
 
     require(!slot->busy && task->complete && task->running);
-    require(task->end.come == task->bytes[0] + task->bytes[1] + task->bytes[2]);
+    require(task->open || /* it may have been cut, and more have come */
+            task->end.come == task->bytes[0] + task->bytes[1] + task->bytes[2]);
     CV_TRY(cv_store_open(slot->gather, &slot->store, err));
     cv_store_use_blocks(slot->store);
     slot->busy = true;
@@ -75,6 +76,27 @@ static void done_nothing(struct cv_slot *slot)
     slot->busy = false;
 }
 
+static bool is_open_nothing(const struct cv_slot *slot)
+{
+    return slot->busy;
+}
+
+static enum cleave_status extend_nothing(struct cv_slot *slot,
+                                         const struct cv_piece *longer,
+                                         struct cleave_error *err)
+{
+    (void)err;
+    require(longer->body.end > slot->piece.body.end && slot->open.more);
+    slot->piece = *longer;
+    slot->open.bound = true;
+    return CLEAVE_OK;
+}
+
+static void shut_nothing(struct cv_slot *slot)
+{
+    require(slot->busy && slot->open.on && !slot->open.more);
+}
+
 static const struct cv_slot_kind nothing = {
     .start = start_nothing,
     .fed = fed_nothing,
@@ -82,6 +104,9 @@ static const struct cv_slot_kind nothing = {
     .stop = stop_nothing,
     .leave = leave_nothing,
     .done = done_nothing,
+    .is_open = is_open_nothing,
+    .extend = extend_nothing,
+    .shut = shut_nothing,
 };
 
 static enum cleave_status ready(void *context, struct cv_worker *ours,
@@ -126,6 +151,23 @@ static void end_command(void)
                                    : CV_SLOT_DONE);
 }
 
+/* The command of an open piece reads, or has read all. */
+static void read_some(void)
+{
+    const uint8_t how = next_byte(&bytes);
+    struct cv_slot *slot;
+
+    if (worker == NULL || worker->nseats == 0 || worker->ended)
+        return;
+    slot = &worker->seats[how % worker->nseats].slot;
+    if (!slot->busy || !slot->open.on || !slot->open.bound)
+        return;
+    if ((how & 64) != 0)
+        slot->began(slot->context, slot);
+    else
+        slot->drained(slot->context, slot);
+}
+
 /* --- what the master says ----------------------------------------------------------------- */
 
 static void say_packed(uint8_t type, uint16_t flags, struct cv_packer *packer)
@@ -154,10 +196,12 @@ static void say_job(void)
 static void say_piece(void)
 {
     const uint64_t length = next_byte(&bytes), header = next_byte(&bytes) % 4;
+    const uint8_t where = next_byte(&bytes);
     struct cv_packer packer = { NULL, 0, 0, false };
     struct cv_frame_head head = { .type = CV_FRAME_PIECE,
-                                  .peer = next_byte(&bytes) % SEATS,
-                                  .chunk = numbered++ };
+                                  .peer = where % SEATS,
+                                  .chunk = numbered++,
+                                  .value = where >= 128 && (length & 1) == 0 };
 
     cv_pack_piece(&packer, &(struct cv_remote_piece){ .mates = (length & 1) != 0,
                                                       .header = { 0, header },
@@ -184,7 +228,7 @@ static void say_of_piece(void)
     if (task == NULL)
         return;
     head.chunk = task->chunk;
-    if (!task->complete && what < 200) {
+    if ((!task->complete || (task->open && !task->shut)) && what < 200) {
         head.type = CV_FRAME_DATA;
         head.flags = (what & 4) != 0 ? CV_FRAME_LAST : 0;
         head.value =
@@ -192,6 +236,8 @@ static void say_of_piece(void)
         some = next_some(&bytes, what % 64, &length);
     } else if (what < 100) {
         head.type = CV_FRAME_STOP;
+    } else if (what >= 250) {
+        head.type = CV_FRAME_LOOK;
     } else {
         head.type = CV_FRAME_CUT;
         head.value = what % 50;
@@ -257,8 +303,10 @@ static bool is_lie(const struct cv_frame_head *head)
     task = worker->seats[head->peer].tasks.first;
     while (task != NULL && task->chunk != head->chunk)
         task = task->next;
-    if (head->type == CV_FRAME_DATA)
-        return task == NULL || task->complete;
+    if ((head->type == CV_FRAME_DATA || head->type == CV_FRAME_MORE) && task == NULL)
+        return worker->seats[head->peer].cut_short != head->chunk + 1;
+    if (head->type == CV_FRAME_DATA || head->type == CV_FRAME_MORE)
+        return task->open ? task->shut : task->complete || head->type == CV_FRAME_MORE;
     if (head->type == CV_FRAME_CUT)
         return task != NULL && !task->complete;
     return head->type == CV_FRAME_PIECE && (task != NULL || head->chunk < heard);
@@ -303,6 +351,8 @@ static void next(void *context)
             say_piece();
         } else if (what % 16 < 11) {
             say_of_piece();
+        } else if (what % 32 == 30) {
+            read_some();
         } else {
             end_command();
         }

@@ -6,6 +6,7 @@
 #include "run/hosts/remote_host.h"
 #include "run/slot/open_slot.h"
 #include "run/slot/slot_kind.h"
+#include "run/wire/frame_kinds.h"
 
 /* Bytes of the piece, as it is now, that the host has or is about to have. */
 static uint64_t position(const struct cv_slot *slot)
@@ -216,7 +217,10 @@ void cv_remote_open_frame(struct cv_host *host, struct cv_slot *slot,
                           const struct cv_frame_head *head, const unsigned char *payload)
 {
     host->progress_s = cv_clock_s();
-    if (head->type == CV_FRAME_STARTED) {
+    if (!slot->open.on) {
+        cv_host_accuse(host, "%s of a piece that was not open",
+                       cv_frame_name(head->type));
+    } else if (head->type == CV_FRAME_STARTED) {
         take_started(host, slot, head->value);
     } else if (head->type == CV_FRAME_DRAINED) {
         take_drained(host, slot, head);

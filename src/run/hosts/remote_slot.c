@@ -95,6 +95,14 @@ void cv_remote_forget(struct cv_slot *slot)
     send_word(slot, CV_FRAME_STOP);
 }
 
+static void answer_cut(struct cv_slot *slot, bool done)
+{
+    if (!slot->remote.cutting)
+        return;
+    slot->remote.cutting = false;
+    slot->cut_answered(slot->context, slot, done);
+}
+
 static void stop_remote(struct cv_slot *slot)
 {
     if (!slot->busy || slot->stopping)
@@ -107,6 +115,7 @@ static void stop_remote(struct cv_slot *slot)
         return;
     }
     cv_remote_forget(slot);
+    answer_cut(slot, false);
     slot->ended(slot->context, slot, CV_SLOT_STOPPED);
 }
 
@@ -177,14 +186,6 @@ bool cv_remote_ask_cut(struct cv_slot *slot, const struct cv_piece *head)
 }
 
 /* --- what is heard ------------------------------------------------------------------------ */
-
-static void answer_cut(struct cv_slot *slot, bool done)
-{
-    if (!slot->remote.cutting)
-        return;
-    slot->remote.cutting = false;
-    slot->cut_answered(slot->context, slot, done);
-}
 
 /* Whether it is about all that was sent and all that has come, and says what can be; if not,
  * the host is closed for it. */
