@@ -20,6 +20,14 @@ cleave_need(YAML yaml-0.1 libyaml-dev)
 cleave_need(SQLITE sqlite3 libsqlite3-dev)
 cleave_need(XXHASH libxxhash libxxhash-dev)
 cleave_need(ZSTD libzstd libzstd-dev)
+cleave_need(LZMA liblzma liblzma-dev)
+cleave_need(LZ4 liblz4 liblz4-dev)
+# bzip2 is not known to pkg-config everywhere.
+check_include_file(bzlib.h CLEAVE_HAS_BZIP2)
+if(NOT CLEAVE_HAS_BZIP2)
+    unset(CLEAVE_HAS_BZIP2 CACHE)
+    message(FATAL_ERROR "bzlib.h not found (Debian package libbz2-dev)")
+endif()
 check_include_file(Random123/philox.h CLEAVE_HAS_RANDOM123)
 if(NOT CLEAVE_HAS_RANDOM123)
     unset(CLEAVE_HAS_RANDOM123 CACHE) # look again next time
@@ -29,4 +37,5 @@ endif()
 add_library(cleave-inside INTERFACE)
 target_include_directories(cleave-inside INTERFACE include src)
 target_link_libraries(cleave-inside INTERFACE
-    PkgConfig::YAML PkgConfig::SQLITE PkgConfig::XXHASH PkgConfig::ZSTD Threads::Threads m)
+    PkgConfig::YAML PkgConfig::SQLITE PkgConfig::XXHASH PkgConfig::ZSTD PkgConfig::LZMA
+    PkgConfig::LZ4 bz2 Threads::Threads m)

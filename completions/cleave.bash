@@ -253,7 +253,7 @@ _cleave() {
         --split) _cleave_words 'lines nul csv jsonl fasta fastq paragraph fixed: regex:'; return ;;
         --pairs) _cleave_files -f; return ;;
         --max-record) return ;;
-        --decode) _cleave_words 'auto none'; return ;;
+        --decode) _cleave_words 'auto none gzip bgzf zstd xz bzip2 lz4'; return ;;
         --workers | -j) return ;;
         --hosts) _cleave_files -f; return ;;
         --mpi-library) return ;;
@@ -292,7 +292,7 @@ _cleave() {
         --input | -i) _cleave_files -f; return ;;
         --split) _cleave_words 'lines nul csv jsonl fasta fastq paragraph fixed: regex:'; return ;;
         --max-record) return ;;
-        --decode) _cleave_words 'auto none'; return ;;
+        --decode) _cleave_words 'auto none gzip bgzf zstd xz bzip2 lz4'; return ;;
         --workers | -j) return ;;
         --hosts) _cleave_files -f; return ;;
         --ssh) return ;;

@@ -96,8 +96,9 @@ struct cleave_input {
         *together;     /* neighbours with the same key are in one chunk: a column, or an
                              expression that matches it; NULL: any may be cut apart   */
     const char *pairs; /* borrowed: file of the mates, as descriptor 3; NULL: none     */
-    /* "auto" or NULL: inputs that are no text by their first bytes, as gzip, are refused
-     * unless records are of a fixed size; "none": their bytes are taken as they are. */
+    /* "auto" or NULL: inputs that are compressed by their first bytes are decoded, and
+     * others that are no text refused, unless records are of a fixed size; "gzip", "bgzf",
+     * "zstd", "xz", "bzip2", "lz4": all are decoded so; "none": they are taken as they are. */
     const char *decode;
     uint64_t max_record; /* a longer record is an error; 0: CLEAVE_MAX_RECORD          */
 };

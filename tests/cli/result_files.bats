@@ -112,7 +112,9 @@ beside() {
 @test "calibrate takes the samples that run takes, and ends as it does" {
     cd "$BATS_TEST_TMPDIR"
     seq 1000 | gzip >sample.gz
-    cleave 2 calibrate -i sample.gz -j 2 -- cat
+    cleave 0 calibrate -i sample.gz -j 2 -- grep -c 1
+    printf 'LZIP\001' >sample.lz
+    cleave 2 calibrate -i sample.lz -j 2 -- cat
     [[ $stderr == *"--decode none"* ]]
     cleave 0 calibrate -i sample.gz -j 2 --decode none -- cat
     seq 1000 >sample

@@ -8,6 +8,7 @@
 #include <string.h>
 #include "cli/kit/output.h"
 #include "cli/kit/trace_output.h"
+#include "run/decode/codec.h"
 #include "run/split/split.h"
 
 #define FIELD(name) offsetof(struct cv_run_options, name)
@@ -52,9 +53,10 @@ static const struct cv_option input_options[] = {
               "end has come. Default 1 GiB." },
     { .name = "--decode", .kind = CV_OPTION_TEXT, .argument = "HOW",
       .offset = FIELD(decode), .add_words = cv_decode_words,
-      .help = "What to do with an input that is no text by its first bytes: compressed, an "
-              "archive, a program. auto (default): refuse it, and say what to type; none: "
-              "cut its bytes as they are. Records of fixed:BYTES may be any bytes." },
+      .help = "How inputs are decoded: auto (default): by their first bytes; gzip, bgzf, zstd, "
+              "xz, bzip2, lz4: all of them so; none: not at all. With auto, an archive, a "
+              "program and other inputs that are no text are refused, with what to type, and "
+              "records of fixed:BYTES may be any bytes." },
     { .name = NULL },
 };
 
@@ -323,9 +325,11 @@ uint64_t cv_record_limit(double bytes)
     return bytes < 1 ? 1 : bytes < 0x1p62 ? (uint64_t)bytes : UINT64_C(1) << 62;
 }
 
+#define CODEC_WORD(upper, lower) " " #lower
+
 void cv_decode_words(struct cv_text *out)
 {
-    cv_text_add(out, "auto none");
+    cv_text_add(out, "auto none" CV_CODEC_MAP(CODEC_WORD));
 }
 
 int cv_halt_read(const char *text, struct cleave_execution *out)

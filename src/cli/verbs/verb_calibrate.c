@@ -45,8 +45,8 @@ static const struct cv_option options[] = {
       .help = "A record of more bytes is an error. Default 1 GiB." },
     { .name = "--decode", .kind = CV_OPTION_TEXT, .argument = "HOW",
       .offset = FIELD(decode), .add_words = cv_decode_words,
-      .help = "What to do with a sample that is no text, as in 'cleave run': auto "
-              "(default) or none." },
+      .help = "How a sample is decoded, as in 'cleave run': auto (default), none or a "
+              "form." },
     { .name = "--workers", .letter = 'j', .kind = CV_OPTION_COUNT, .argument = "N",
       .offset = FIELD(workers), .least = 1, .most = 4096,
       .help = "Write a platform of so many workers. Default: one per core that this "

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "run/decode/decoder.h"
 
 struct cv_magic {
     const char *name;
@@ -18,6 +19,7 @@ struct cv_magic {
     const char *bytes;
     uint32_t
         any; /* bit i: byte i may be any                                            */
+    const char *codec; /* what decodes it, as of --decode; NULL: nothing                */
 };
 
 #define BYTES(text) sizeof(text) - 1, text
@@ -27,37 +29,39 @@ enum { NAMES = 100 }; /* bytes of the name that a tar archive begins with */
 static const struct cv_magic table[] = {
     /* Before gzip, which it is, too: with a field BC, as bgzip and samtools write it. */
     { "BGZF (gzip in blocks, as of BAM)", "zcat", NULL, 0,
-      BYTES("\x1f\x8b\x08\x04????????BC"), 0xff0 },
-    { "gzip", "zcat", NULL, 0, BYTES("\x1f\x8b\x08"), 0 },
-    { "compress", "zcat", NULL, 0, BYTES("\x1f\x9d\x90"), 0 },
-    { "zstd", "zstdcat", NULL, 0, BYTES("\x28\xb5\x2f\xfd"), 0 },
-    { "zstd or lz4", "zstdcat", NULL, 0, BYTES("?\x2a\x4d\x18"), 1 }, /* a frame to skip */
-    { "xz", "xzcat", NULL, 0, BYTES("\xfd" "7zXZ\0"), 0 },
-    { "lzip", "lzip -dc", NULL, 0, BYTES("LZIP\x01"), 0 },
-    { "bzip2", "bzcat", NULL, 0, BYTES("BZh?1AY&SY"), 1 << 3 },
-    { "bzip2", "bzcat", NULL, 0, BYTES("BZh?\x17\x72\x45\x38\x50\x90"), 1 << 3 },
-    { "lz4", "lz4cat", NULL, 0, BYTES("\x04\x22\x4d\x18"), 0 },
-    { "lz4", "lz4cat", NULL, 0, BYTES("\x02\x21\x4c\x18"), 0 },
-    { "zip", "unzip -p", "funzip", 0, BYTES("PK\x03\x04"), 0 },
-    { "zip", "unzip -p", "funzip", 0, BYTES("PK\x05\x06"), 0 },
-    { "7-Zip", "7z x -so", NULL, 0, BYTES("7z\xbc\xaf\x27\x1c"), 0 },
-    { "RAR", "unrar p -inul", NULL, 0, BYTES("Rar!\x1a\x07"), 0 },
-    { "tar", "tar -xOf", "tar -xO", 257, BYTES("ustar"), 0 },
-    { "CRAM", "samtools view", NULL, 0, BYTES("CRAM\x03"), 0 },
-    { "CRAM", "samtools view", NULL, 0, BYTES("CRAM\x02"), 0 },
-    { "Parquet", NULL, NULL, 0, BYTES("PAR1\x15"), 0 },
-    { "Arrow", NULL, NULL, 0, BYTES("ARROW1\0\0"), 0 },
-    { "Arrow", NULL, NULL, 0, BYTES("\xff\xff\xff\xff??\0\0\x10\0\0\0"), 0x30 },
-    { "Avro", NULL, NULL, 0, BYTES("Obj\x01"), 0 },
-    { "HDF5", NULL, NULL, 0, BYTES("\x89HDF\r\n\x1a\n"), 0 },
-    { "NumPy", NULL, NULL, 0, BYTES("\x93NUMPY"), 0 },
-    { "SQLite", NULL, NULL, 0, BYTES("SQLite format 3\0"), 0 },
-    { "ELF", NULL, NULL, 0, BYTES("\x7f" "ELF"), 0 },
-    { "PNG", NULL, NULL, 0, BYTES("\x89PNG\r\n\x1a\n"), 0 },
-    { "JPEG", NULL, NULL, 0, BYTES("\xff\xd8\xff"), 0 },
-    { "PDF", NULL, NULL, 0, BYTES("%PDF-1."), 0 },
-    { "UTF-16", "iconv -f UTF-16 -t UTF-8", NULL, 0, BYTES("\xff\xfe?\0"), 1 << 2 },
-    { "UTF-16", "iconv -f UTF-16 -t UTF-8", NULL, 0, BYTES("\xfe\xff\0"), 0 },
+      BYTES("\x1f\x8b\x08\x04????????BC"), 0xff0, "bgzf" },
+    { "gzip", "zcat", NULL, 0, BYTES("\x1f\x8b\x08"), 0, "gzip" },
+    { "compress", "zcat", NULL, 0, BYTES("\x1f\x9d\x90"), 0, NULL },
+    { "zstd", "zstdcat", NULL, 0, BYTES("\x28\xb5\x2f\xfd"), 0, "zstd" },
+    { "zstd or lz4", "zstdcat", NULL, 0, BYTES("?\x2a\x4d\x18"), 1, "zstd" }, /* a frame to skip */
+    { "xz", "xzcat", NULL, 0, BYTES("\xfd" "7zXZ\0"), 0, "xz" },
+    { "lzip", "lzip -dc", NULL, 0, BYTES("LZIP\x01"), 0, NULL },
+    { "bzip2", "bzcat", NULL, 0, BYTES("BZh?1AY&SY"), 1 << 3, "bzip2" },
+    { "bzip2", "bzcat", NULL, 0, BYTES("BZh?\x17\x72\x45\x38\x50\x90"), 1 << 3, "bzip2" },
+    { "lz4", "lz4cat", NULL, 0, BYTES("\x04\x22\x4d\x18"), 0, "lz4" },
+    { "lz4", "lz4cat", NULL, 0, BYTES("\x02\x21\x4c\x18"), 0, NULL },
+    { "zip", "unzip -p", "funzip", 0, BYTES("PK\x03\x04"), 0, NULL },
+    { "zip", "unzip -p", "funzip", 0, BYTES("PK\x05\x06"), 0, NULL },
+    { "7-Zip", "7z x -so", NULL, 0, BYTES("7z\xbc\xaf\x27\x1c"), 0, NULL },
+    { "RAR", "unrar p -inul", NULL, 0, BYTES("Rar!\x1a\x07"), 0, NULL },
+    { "tar", "tar -xOf", "tar -xO", 257, BYTES("ustar"), 0, NULL },
+    { "CRAM", "samtools view", NULL, 0, BYTES("CRAM\x03"), 0, NULL },
+    { "CRAM", "samtools view", NULL, 0, BYTES("CRAM\x02"), 0, NULL },
+    { "BAM", "samtools view", "samtools view -", 0, BYTES("BAM\x01"), 0, NULL },
+    { "BCF", "bcftools view", "bcftools view -", 0, BYTES("BCF\x02"), 0, NULL },
+    { "Parquet", NULL, NULL, 0, BYTES("PAR1\x15"), 0, NULL },
+    { "Arrow", NULL, NULL, 0, BYTES("ARROW1\0\0"), 0, NULL },
+    { "Arrow", NULL, NULL, 0, BYTES("\xff\xff\xff\xff??\0\0\x10\0\0\0"), 0x30, NULL },
+    { "Avro", NULL, NULL, 0, BYTES("Obj\x01"), 0, NULL },
+    { "HDF5", NULL, NULL, 0, BYTES("\x89HDF\r\n\x1a\n"), 0, NULL },
+    { "NumPy", NULL, NULL, 0, BYTES("\x93NUMPY"), 0, NULL },
+    { "SQLite", NULL, NULL, 0, BYTES("SQLite format 3\0"), 0, NULL },
+    { "ELF", NULL, NULL, 0, BYTES("\x7f" "ELF"), 0, NULL },
+    { "PNG", NULL, NULL, 0, BYTES("\x89PNG\r\n\x1a\n"), 0, NULL },
+    { "JPEG", NULL, NULL, 0, BYTES("\xff\xd8\xff"), 0, NULL },
+    { "PDF", NULL, NULL, 0, BYTES("%PDF-1."), 0, NULL },
+    { "UTF-16", "iconv -f UTF-16 -t UTF-8", NULL, 0, BYTES("\xff\xfe?\0"), 1 << 2, NULL },
+    { "UTF-16", "iconv -f UTF-16 -t UTF-8", NULL, 0, BYTES("\xfe\xff\0"), 0, NULL },
 };
 /* clang-format on */
 
@@ -120,11 +124,9 @@ static bool plain(const char *path)
            strlen(path) < 100;
 }
 
-static bool ends_in(const char *text, const char *end)
+const struct cv_codec *cv_magic_codec(const struct cv_magic *magic)
 {
-    const size_t length = strlen(text), more = strlen(end);
-
-    return length >= more && strcmp(text + length - more, end) == 0;
+    return magic->codec != NULL ? cv_codec_named(magic->codec) : NULL;
 }
 
 enum cleave_status cv_magic_refuse(const struct cv_magic *magic, const char *name,
@@ -138,8 +140,6 @@ enum cleave_status cv_magic_refuse(const struct cv_magic *magic, const char *nam
                           "expected text records, got %s: make CSV or lines of it first, "
                           "or say --decode none to cut the bytes as they are",
                           magic->name);
-    if (path != NULL && magic == &table[0] && ends_in(path, ".bam"))
-        reads = "samtools view";
     if (path == NULL)
         return cv_fail_at(
             err, &place,
@@ -150,4 +150,37 @@ enum cleave_status cv_magic_refuse(const struct cv_magic *magic, const char *nam
                       "expected text records, got %s: type '%s %s | cleave run ...', or "
                       "say --decode none to cut the bytes as they are",
                       magic->name, reads, plain(path) ? path : "FILE");
+}
+
+/* Tools for these read the compressed form themselves. */
+static bool decodes_itself(const char *reads)
+{
+    return strncmp(reads, "samtools", 8) == 0 || strncmp(reads, "bcftools", 8) == 0;
+}
+
+enum cleave_status cv_magic_refuse_inside(const struct cv_magic *magic,
+                                          const struct cv_magic *around, const char *name,
+                                          const char *path, struct cleave_error *err)
+{
+    const struct cv_place place = { name, 0, 0, NULL };
+    const char *file = path == NULL ? "" : plain(path) ? path : "FILE";
+    const char *pipes = magic->pipes != NULL ? magic->pipes : magic->reads;
+
+    if (magic->reads == NULL)
+        return cv_fail_at(err, &place,
+                          "expected text records inside %s, got %s: make CSV or lines of "
+                          "it first, or say --decode none to cut the bytes as they are",
+                          around->name, magic->name);
+    if (decodes_itself(magic->reads))
+        return cv_fail_at(err, &place,
+                          "expected text records inside %s, got %s: type '%s %s | cleave "
+                          "run ...', or say --decode none to cut the bytes as they are",
+                          around->name, magic->name, magic->reads,
+                          path == NULL ? "-" : file);
+    return cv_fail_at(
+        err, &place,
+        "expected text records inside %s, got %s: type '%s %s%s%s | cleave run "
+        "...', or say --decode none to cut the bytes as they are",
+        around->name, magic->name, around->reads, file, path == NULL ? "| " : " | ",
+        pipes);
 }

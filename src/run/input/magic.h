@@ -11,16 +11,23 @@
 
 enum { CV_MAGIC_LOOK = 512 }; /* bytes that are enough to tell */
 
+struct cv_codec;
 struct cv_magic;
 
 /* What an input is that begins with these bytes; NULL: nothing of the kind. *undecided, if
  * it is NULL and there are fewer than CV_MAGIC_LOOK of them: more of them may tell. */
 const struct cv_magic *cv_magic_find(const char *bytes, size_t length, bool *undecided);
 const char *cv_magic_name(const struct cv_magic *magic);
+/* What decodes it (run/decode/codec.h); NULL: nothing here does. */
+const struct cv_codec *cv_magic_codec(const struct cv_magic *magic);
 
 /* The error that it is no text records, with what to type instead. `name` is that of the
  * file, `path` what to call it on a command line, NULL for standard input. */
 enum cleave_status cv_magic_refuse(const struct cv_magic *magic, const char *name,
                                    const char *path, struct cleave_error *err);
+/* The same of what is inside another one, which can be decoded. */
+enum cleave_status cv_magic_refuse_inside(const struct cv_magic *magic,
+                                          const struct cv_magic *around, const char *name,
+                                          const char *path, struct cleave_error *err);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/fail.h"
+#include "run/decode/codec.h"
 #include "run/input/source_inner.h"
 #include "run/split/split_group.h"
 
@@ -53,10 +54,21 @@ static enum cleave_status open_files(struct cv_source *source, const char *const
     for (size_t i = 0; i < npaths; i++) {
         struct cv_source_file *file = &source->files[i];
         const struct cv_place place = { paths[i], 0, 0, NULL };
+        const struct cv_codec *codec = NULL;
         bool is_stream = false;
 
         source->nfiles = i + 1;
         CV_TRY(cv_source_file_init(file, paths[i], &is_stream, err));
+        if (!is_stream)
+            CV_TRY(cv_source_packed(paths[i], options, &codec, err));
+        if (codec != NULL && (npaths > 1 || options->pairs != NULL))
+            return cv_fail_at(err, &place,
+                              "expected one input that is to be decoded, got several of "
+                              "which this is %s",
+                              codec->name);
+        if (codec != NULL)
+            cv_source_file_done(file);
+        is_stream = is_stream || codec != NULL;
         if (is_stream && npaths > 1)
             return cv_fail_at(err, &place,
                               "expected regular files or one stream, got %zu inputs of "
@@ -86,7 +98,8 @@ enum cleave_status cv_source_open(const char *const *paths, size_t npaths,
     source->splitter = options->splitter;
     source->header = options->header || cv_splitter_frames(options->splitter);
     source->max_record = options->max_record;
-    source->raw = options->raw || options->splitter->record_bytes > 0;
+    source->raw =
+        options->raw || (options->splitter->record_bytes > 0 && options->codec == NULL);
     cv_range_set_init(&source->pending);
     status = open_files(source, npaths > 0 ? paths : standard, npaths > 0 ? npaths : 1,
                         options, err);

@@ -25,6 +25,7 @@
 #include "run/kit/range_set.h"
 #include "run/split/split.h"
 
+struct cv_codec;
 struct cv_source;
 
 /* The master is to stay below 64 MiB, and this and some megabytes more are resident. */
@@ -40,7 +41,9 @@ struct cv_source_options {
     unsigned
         shares; /* a piece of a stream has at most hold / shares bytes; 0: 4        */
     uint64_t max_record; /* a longer record is an error; 0: none is                     */
-    bool raw;     /* take compressed and other binary inputs (magic.h) as they are     */
+    bool raw; /* decode nothing: take compressed and other binary inputs as they are */
+    const struct cv_codec *
+        codec; /* inputs have this form (run/decode/codec.h); NULL: that of their bytes */
     bool numbers; /* let cv_source_records number the records of a stream             */
 };
 

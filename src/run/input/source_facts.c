@@ -164,8 +164,10 @@ enum cleave_status cv_source_torn(struct cv_source *source, bool *out,
     if (source->stream != NULL) {
         const uint64_t offset = torn_stream(source->stream, source->splitter);
 
-        torn = source->stream->ended && offset != UINT64_MAX;
+        torn = source->stream->damaged;
         if (torn)
+            *note = source->stream->damage;
+        else if ((torn = source->stream->ended && offset != UINT64_MAX))
             cv_source_say_torn(source->stream->name, offset, note);
     } else if (source->splitter->kind->walk != NULL) {
         for (size_t i = 0; i < source->nfiles && !torn; i++)

@@ -54,6 +54,13 @@ struct cv_stream {
     bool numbers;
     bool ended;
     bool looked; /* at what it is (magic.h), or nobody asks                     */
+    const struct cv_codec *codec;   /* what it has to be; NULL: whatever it is        */
+    const struct cv_magic *around;  /* what it was before it was decoded; NULL        */
+    struct cv_unpacking *unpacking; /* owned; NULL: it comes as it is                 */
+    int packed_fd;                  /* then: what is decoded                          */
+    bool damaged;                   /* it could not be decoded to its end: why        */
+    bool stunted;                   /* ... and its last record has bytes missing      */
+    struct cleave_error damage;
     struct cv_spool
         spool; /* what came and is not finished                              */
     uint64_t device, inode;
@@ -107,6 +114,18 @@ enum cleave_status cv_stream_cut(const struct cv_stream *stream, uint64_t begin,
 
 /* Find new boundaries in what came, and let it be taken. */
 enum cleave_status cv_stream_settle(struct cv_source *source, struct cleave_error *err);
+
+/* --- streams that are decoded (source_unpack.c) ------------------------------------------------- */
+
+/* Look at the first bytes that came: whether it is text, to be decoded, or neither. */
+enum cleave_status cv_stream_look(struct cv_stream *stream, struct cleave_error *err);
+/* What is decoded has ended: well, or `damaged`. */
+void cv_stream_unpacked(struct cv_stream *stream);
+/* What decodes a regular file: *out is NULL if it is taken as it is. */
+enum cleave_status cv_source_packed(const char *path,
+                                    const struct cv_source_options *options,
+                                    const struct cv_codec **out,
+                                    struct cleave_error *err);
 
 /* --- records that are too long (source_limit.c) ------------------------------------------------ */
 

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "run/input/magic.h"
 #include "run/split/split_kind.h"
 
 /* Least bytes between marks. A walk over as many takes some 30 microseconds. */
@@ -43,8 +42,8 @@ static enum cleave_status find(struct cv_stream *stream, const struct tail *tail
     if (length == 0)
         return CLEAVE_OK;
     CV_TRY(cv_cut_window_find(&stream->window, tail->bytes + (from - tail->begin), length,
-                              stream->ended, wanted < length ? (size_t)wanted : length,
-                              &cut, err));
+                              stream->ended && !stream->stunted,
+                              wanted < length ? (size_t)wanted : length, &cut, err));
     *out = from + cut;
     return CLEAVE_OK;
 }
@@ -146,24 +145,6 @@ static enum cleave_status limit_rest(struct cv_source *source, const struct tail
     return cv_stream_limit_rest(source, last, err);
 }
 
-/* Whether it may be text, once enough has come to tell. */
-static enum cleave_status look(struct cv_stream *stream, struct cleave_error *err)
-{
-    const size_t length =
-        stream->received < CV_MAGIC_LOOK ? (size_t)stream->received : CV_MAGIC_LOOK;
-    const struct cv_magic *magic;
-    uint64_t stretch_end;
-    bool undecided;
-
-    magic =
-        cv_magic_find(cv_spool_at(&stream->spool, 0, &stretch_end), length, &undecided);
-    if (magic != NULL)
-        return cv_magic_refuse(magic, stream->name,
-                               stream->borrowed ? NULL : stream->name, err);
-    stream->looked = !undecided || stream->ended;
-    return CLEAVE_OK;
-}
-
 /* Keep the header, once it has come. Nothing is settled before. */
 static enum cleave_status find_header(struct cv_source *source, struct cleave_error *err)
 {
@@ -188,7 +169,8 @@ static enum cleave_status find_header(struct cv_source *source, struct cleave_er
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_stream_settle(struct cv_source *source, struct cleave_error *err)
+/* What is in place now is looked at; where it is decoded, nothing is. */
+static enum cleave_status settle(struct cv_source *source, struct cleave_error *err)
 {
     struct cv_stream *stream = source->stream;
     uint64_t stretch_end;
@@ -197,10 +179,6 @@ enum cleave_status cv_stream_settle(struct cv_source *source, struct cleave_erro
     enum cleave_status status = CLEAVE_OK;
     bool judged = true;
 
-    if (!stream->looked)
-        CV_TRY(look(stream, err));
-    if (!stream->looked)
-        return CLEAVE_OK;
     if (!stream->headed)
         status = find_header(source, err);
     judged = stream->headed;
@@ -210,6 +188,22 @@ enum cleave_status cv_stream_settle(struct cv_source *source, struct cleave_erro
         status = settle_some(source, &tail, UINT64_MAX, err);
     if (status == CLEAVE_OK && !stream->ended)
         status = limit_rest(source, &tail, err);
+    /* Nobody knows where the record ends that the damage is in. */
+    if (status == CLEAVE_OK && stream->stunted)
+        stream->received = stream->settled;
+    return status;
+}
+
+enum cleave_status cv_stream_settle(struct cv_source *source, struct cleave_error *err)
+{
+    struct cv_stream *stream = source->stream;
+    enum cleave_status status;
+
+    if (!stream->looked)
+        CV_TRY(cv_stream_look(stream, err));
+    if (!stream->looked)
+        return CLEAVE_OK;
+    status = settle(source, err);
     if (status != CLEAVE_OK && err != NULL && err->file[0] == '\0')
         snprintf(err->file, sizeof err->file, "%s", stream->name);
     return status;

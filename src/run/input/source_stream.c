@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "run/decode/unpacking.h"
 #include "run/split/split_kind.h"
 
 enum {
@@ -99,7 +100,10 @@ enum cleave_status cv_stream_new(const char *path,
         return cv_fail_memory(err, "an input");
     stream->fd = -1;
     stream->numbers = options->numbers;
-    stream->looked = options->raw || options->splitter->record_bytes > 0;
+    stream->packed_fd = -1;
+    stream->codec = options->codec;
+    stream->looked =
+        options->raw || (options->splitter->record_bytes > 0 && options->codec == NULL);
     stream->headed = !options->header && !cv_splitter_frames(options->splitter);
     stream->hold = options->hold > 0 ? options->hold : CV_SOURCE_HOLD;
     stream->piece_most = stream->hold / (options->shares > 0 ? options->shares : SHARES);
@@ -118,6 +122,10 @@ void cv_stream_free(struct cv_stream *stream)
 {
     if (stream == NULL)
         return;
+    if (stream->unpacking != NULL) {
+        cv_unpacking_free(stream->unpacking);
+        stream->fd = stream->packed_fd;
+    }
     if (stream->fd >= 0 && !stream->borrowed)
         close(stream->fd);
     cv_spool_done(&stream->spool);
@@ -154,6 +162,8 @@ static enum cleave_status read_once(struct cv_stream *stream, size_t *got,
     if (length < 0)
         return cannot(stream, "read", err);
     stream->ended = length == 0;
+    if (stream->ended && stream->unpacking != NULL)
+        cv_stream_unpacked(stream);
     stream->received += (uint64_t)length;
     *got = (size_t)length;
     return CLEAVE_OK;

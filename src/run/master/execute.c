@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "engine/driver.h"
 #include "model/platform/nominal.h"
+#include "run/decode/decoder.h"
 #include "run/master/attempt_report.h"
 #include "run/master/real_engine.h"
 #include "run/master/muster.h"
@@ -23,6 +24,8 @@
 /* Of workers that nothing is known of: how many times faster one may be than another, here
  * and on several machines. */
 static const double UNEQUAL_HERE = 4, UNEQUAL_AWAY = 30;
+
+#define CV_CODEC_WORD(upper, lower) ", " #lower
 
 /* All that a run needs; closed in reverse. */
 struct execution {
@@ -66,6 +69,7 @@ static uint64_t hold_for(const struct cleave_execution *asked)
 
 /* What is shared out: an input, or items. */
 static enum cleave_status open_source(struct execution *execution, bool raw,
+                                      const struct cv_codec *codec,
                                       struct cleave_error *err)
 {
     const struct cleave_execution *asked = execution->asked;
@@ -79,6 +83,7 @@ static enum cleave_status open_source(struct execution *execution, bool raw,
                               .header = asked->input.header,
                               .pairs = asked->input.pairs,
                               .raw = raw,
+                              .codec = codec,
                               .max_record = asked->input.max_record > 0
                                                 ? asked->input.max_record
                                                 : CLEAVE_MAX_RECORD,
@@ -114,16 +119,24 @@ static enum cleave_status check_items(const struct cleave_execution *asked,
     return CLEAVE_OK;
 }
 
-/* What to do about compressed and other binary inputs: whether to take them as they are. */
+/* What to do about compressed and other binary inputs: whether to take them as they are,
+ * or how all of them are to be decoded. */
 static enum cleave_status read_decode(const char *text, bool *raw,
+                                      const struct cv_codec **codec,
                                       struct cleave_error *err)
 {
     char shown[64];
 
     *raw = text != NULL && strcmp(text, "none") == 0;
+    *codec = NULL;
     if (text == NULL || *raw || strcmp(text, "auto") == 0)
         return CLEAVE_OK;
-    return cv_fail(err, CLEAVE_EINPUT, "--decode: expected auto or none, got '%s'",
+    *codec = cv_codec_named(text);
+    if (*codec != NULL)
+        return CLEAVE_OK;
+    return cv_fail(err, CLEAVE_EINPUT,
+                   "--decode: expected auto, none" CV_CODEC_MAP(
+                       CV_CODEC_WORD) ", got '%s'",
                    cv_shown(text, strlen(text), shown, sizeof shown));
 }
 
@@ -170,16 +183,17 @@ static enum cleave_status open_parts(struct execution *execution,
     static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
     const struct cleave_execution *asked = execution->asked;
     struct cv_real_run *run = &execution->run;
+    const struct cv_codec *codec;
     bool raw;
 
     CV_TRY(check_items(asked, err));
     CV_TRY(open_splitters(execution, err));
-    CV_TRY(read_decode(asked->input.decode, &raw, err));
+    CV_TRY(read_decode(asked->input.decode, &raw, &codec, err));
     CV_TRY(cv_poller_new(&run->poller, err));
     CV_TRY(cv_poller_signals(run->poller, signals, 3, signalled, execution, err));
     if (asked->crew.guard)
         CV_TRY(cv_poller_set_guard(run->poller, guard_failed, (void *)&asked->tell, err));
-    CV_TRY(open_source(execution, raw, err));
+    CV_TRY(open_source(execution, raw, codec, err));
     CV_TRY(cv_gather_new(
         &(struct cv_gather_options){
             .sink = asked->output.descriptor,

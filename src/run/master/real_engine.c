@@ -34,6 +34,7 @@ struct engine {
     struct cv_watch input;
     double shown_s;  /* when the progress was shown last                               */
     bool listening;  /* to the stream                                                  */
+    int input_fd;    /* ... whose descriptor is another from when on it is decoded    */
     bool open_ended; /* a stream, of which nobody has said that it has ended           */
 };
 
@@ -57,6 +58,11 @@ static enum cleave_status attend_stream(struct engine *engine, struct cleave_err
     const int fd = cv_source_poll_fd(source);
     const bool wants = fd >= 0 && cv_source_wants(source);
 
+    if (engine->listening && fd != engine->input_fd) {
+        cv_poller_remove(run->poller, &engine->input);
+        engine->listening = false;
+    }
+    engine->input_fd = fd;
     if (wants && !engine->listening)
         CV_TRY(cv_poller_add(run->poller, &engine->input, fd, CV_READABLE, input_ready,
                              run, err));

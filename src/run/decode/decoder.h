@@ -1,0 +1,38 @@
+/* decoder.h -- the bytes of a compressed input. SPDX-License-Identifier: MIT
+ *
+ * All members that are there, one behind the other, as gzip, xz and zstd do it. Zeros behind
+ * the last one, as tapes and disks add them, are nothing; anything else is an
+ * error, and so is an end inside a member. What was made before is right in any case. */
+#ifndef CV_DECODER_H
+#define CV_DECODER_H
+#include <sys/types.h>
+#include <cleave/error.h>
+#include "run/decode/codec.h"
+
+struct cv_decoder;
+
+/* Where the compressed bytes come from. */
+struct cv_decoder_input {
+    /* As read(2): 0 at the end. */
+    ssize_t (*read)(void *context, void *to, size_t most);
+    void *context;    /* borrowed                                       */
+    const char *name; /* borrowed, for messages                         */
+    uint64_t offset;  /* in the file, of the first byte                 */
+};
+
+/* The row of a name, as in --decode; NULL: there is none. */
+const struct cv_codec *cv_codec_named(const char *name);
+
+/* *out is owned by the caller. */
+enum cleave_status cv_decoder_open(const struct cv_codec *codec,
+                                   const struct cv_decoder_input *input,
+                                   struct cv_decoder **out, struct cleave_error *err);
+void cv_decoder_free(struct cv_decoder *decoder);
+/* The next bytes, borrowed until the next call; none at the end. */
+enum cleave_status cv_decoder_next(struct cv_decoder *decoder, const void **bytes,
+                                   size_t *length, struct cleave_error *err);
+
+/* After a failure: whether it was inside a member, of which bytes are missing then. */
+bool cv_decoder_inside(const struct cv_decoder *decoder);
+
+#endif

@@ -1,0 +1,145 @@
+# run_decode.bats -- compressed inputs. SPDX-License-Identifier: MIT
+load helper
+load job
+
+# What a hung run would take; nothing here depends on how long things last.
+LONG=60
+FORMS="gz bgz zst xz bz2 lz4"
+
+# Compressed files of `seq 3000`, made by the tools of each form: $P/seq.FORM.
+prepare() {
+    T=$BATS_TEST_TMPDIR
+    P=$CLEAVE_SOURCE_DIR/tests/packed
+    cd "$T" || return 1
+    seq 3000 >seq
+}
+
+# says TEXT -- the last run wrote this one line to standard error, and nothing else.
+says() {
+    printf '%s\n' "$1" | diff - err
+}
+
+@test "every form is decoded, of a file, of standard input and of a pipe" {
+    prepare
+    for form in $FORMS; do
+        job -i "$P/seq.$form" --block 1k -- cat
+        cmp seq out
+        job --block 1k -- cat <"$P/seq.$form"
+        cmp seq out
+        job -i - --block 1k -- cat < <(cat "$P/seq.$form")
+        cmp seq out
+    done
+    job -i "$P/seq-unsized.zst" -- cat
+    cmp seq out
+    job -i "$P/seq.bz2" --decode bzip2 -- cat
+    cmp seq out
+    fails_with 2 -i seq --decode xz -- cat
+    says "cleave: seq: expected xz (--decode xz), got other bytes"
+    fails_with 2 --decode xz -- cat < <(cat seq)
+    says "cleave: standard input: expected xz (--decode xz), got other bytes"
+}
+
+@test "members one behind the other, empty ones and zeros at the end are one input" {
+    prepare
+    cat seq seq seq >thrice
+    for form in $FORMS; do
+        cat "$P/seq.$form" "$P/seq.$form" "$P/seq.$form" >many
+        for input in "-i many" ""; do
+            job $input -- cat < <(cat many)
+            cmp thrice out
+        done
+    done
+    : | gzip >none.gz
+    cat none.gz "$P/seq.gz" none.gz none.gz "$P/seq.bgz" >many
+    head -c 700 /dev/zero >>many
+    job -i many -- cat
+    cat seq seq | cmp - out
+    cat "$P/seq.bgz" "$P/seq.gz" >many
+    job -i many -- cat
+    cat seq seq | cmp - out
+    job -i none.gz -- cat
+    [ ! -s out ]
+    : >empty
+    job -i empty --decode gzip -- cat
+    [ ! -s out ]
+}
+
+@test "what stands behind the last member is an error, and all before is done" {
+    prepare
+    for form in $FORMS; do
+        { cat "$P/seq.$form"; echo more; } >behind
+        size=$(wc -c <"$P/seq.$form")
+        for input in "-i behind" ""; do
+            fails_with 2 $input -- cat < <(cat behind)
+            cmp seq out
+            grep -Eq ": expected [a-z0-9]+ or the end at byte $size of the file, got bytes that are neither; 13893 bytes were decoded before" err
+        done
+    done
+}
+
+@test "what is cut short is an error with its place, and whole records before are done" {
+    prepare
+    for form in $FORMS; do
+        size=$(wc -c <"$P/seq.$form")
+        { cat "$P/seq.$form"; head -c $((size - 9)) "$P/seq.$form"; } >short
+        for input in "-i short" ""; do
+            fails_with 2 $input -- cat < <(cat short)
+            grep -Eq ": (cut short: the file ends at byte $((2 * size - 9)), inside what begins as [a-z0-9]+ at byte [0-9]+|damaged at about byte [0-9]+ of the file: .*); [0-9]+ bytes were decoded before" err
+            cat seq seq >twice
+            # Not less than the first, and of the second a part, in whole lines.
+            [ "$(wc -c <out)" -ge "$(wc -c <seq)" ]
+            cmp -n "$(wc -c <out)" out twice
+            tail -c 1 out | od -An -c | grep -q '\\n'
+        done
+    done
+}
+
+@test "a damaged block is an error with its place" {
+    prepare
+    for form in $FORMS; do
+        size=$(wc -c <"$P/seq.$form")
+        cat "$P/seq.$form" "$P/seq.$form" "$P/seq.$form" >bad
+        printf 'XXXX' | dd of=bad bs=1 seek=$((size + size / 2)) conv=notrunc status=none
+        fails_with 2 -i bad -- cat
+        [ "$(wc -l <err)" = 1 ]
+        grep -q "^cleave: bad: damaged at about byte" err
+        [ "$(wc -c <out)" -ge "$(wc -c <seq)" ]
+        cmp -n "$(wc -c <seq)" out seq
+    done
+}
+
+@test "splitters, headers and record numbers see what is decoded" {
+    prepare
+    { echo id,text; seq 500 | sed 's/.*/&,"a\n""&"""/'; } >in.csv
+    gzip -k in.csv
+    job -i in.csv.gz --split csv --header --block 500 -- cat
+    grep -vx id,text out | cmp - <(tail -n +2 in.csv)
+    seq 300 | sed 's/.*/@r&\nACGT\n+\n@@@@/' >in.fq
+    gzip -k in.fq
+    zcat in.fq.gz | job --split fastq --block 100 -- md5sum
+    cp out expected
+    job -i in.fq.gz --split fastq --block 100 -- md5sum
+    cmp expected out
+    fails_with 1 -i "$P/seq.gz" --block 100 -- sh -c '! grep -x 2000'
+    grep -q 'record' err
+}
+
+@test "a run on a compressed input is resumed" {
+    prepare
+    touch fail
+    fails_with 1 -i "$P/seq.gz" --block 2k --journal j --halt never -- sh -c 'tee x.$$ | cat; ! { [ -e fail ] && grep -qx 2500 x.$$; }'
+    rm fail
+    job -i "$P/seq.gz" --block 2k --journal j --resume -- sh -c 'tee x.$$ | cat; ! { [ -e fail ] && grep -qx 2500 x.$$; }'
+    cmp seq out
+    job -i "$P/seq.gz" --block 2k --journal j --resume -- sh -c 'tee x.$$ | cat; ! { [ -e fail ] && grep -qx 2500 x.$$; }'
+    cmp seq out
+}
+
+@test "an input that is no more wanted stops its decoder" {
+    prepare
+    mkfifo slow
+    { cat "$P/seq.gz"; sleep 100; } >slow &
+    writer=$!
+    fails_with 1 -i slow --block 1k --halt now,fail=1 -- false
+    kill $writer
+}

@@ -1,0 +1,262 @@
+/* test_decoder.c -- every form, however its bytes come, and whatever happens to them.
+ * SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/random.h"
+#include "run/decode/crc32.h"
+#include "run/decode/decoder.h"
+#include "run/decode/inflate.h"
+
+static const struct {
+    const char *codec, *file;
+} forms[] = {
+    { "gzip", "seq.gz" },          { "bgzf", "seq.bgz" },
+    { "zstd", "seq.zst" },         { "xz", "seq.xz" },
+    { "bzip2", "seq.bz2" },        { "lz4", "seq.lz4" },
+    { "zstd", "seq-unsized.zst" },
+};
+enum { FORMS = sizeof forms / sizeof *forms, MOST = 64 * 1024 };
+
+/* Bytes in memory that are read a few at a time. */
+struct tape {
+    uint8_t bytes[MOST];
+    size_t length, at, step;
+};
+
+static ssize_t read_tape(void *context, void *to, size_t most)
+{
+    struct tape *tape = context;
+    size_t some = tape->length - tape->at;
+
+    some = some < most ? some : most;
+    some = some < tape->step ? some : tape->step;
+    memcpy(to, tape->bytes + tape->at, some);
+    tape->at += some;
+    return (ssize_t)some;
+}
+
+static void load(struct tape *tape, size_t form)
+{
+    char path[512];
+    FILE *file;
+
+    snprintf(path, sizeof path, "%s/tests/packed/%s", CLEAVE_SOURCE_DIR,
+             forms[form].file);
+    file = fopen(path, "rb");
+    assert_non_null(file);
+    tape->length = fread(tape->bytes, 1, sizeof tape->bytes, file);
+    fclose(file);
+    assert_true(tape->length > 100);
+    tape->at = 0;
+    tape->step = MOST;
+}
+
+static char truth[MOST];
+static size_t ntruth;
+
+static int make_truth(void **state)
+{
+    (void)state;
+    for (int i = 1; i <= 3000; i++)
+        ntruth += (size_t)sprintf(truth + ntruth, "%d\n", i);
+    return 0;
+}
+
+/* Decode all; how many bytes came, which are the same as `times` times the truth. */
+static enum cleave_status decode(struct tape *tape, size_t form, bool compare,
+                                 size_t *out, struct cleave_error *err)
+{
+    const struct cv_decoder_input input = { read_tape, tape, "tape", 0 };
+    struct cv_decoder *decoder;
+    enum cleave_status status;
+    size_t length, made = 0;
+    const void *bytes;
+
+    assert_int_equal(cv_decoder_open(cv_codec_named(forms[form].codec), &input, &decoder,
+                                     err),
+                     CLEAVE_OK);
+    do {
+        status = cv_decoder_next(decoder, &bytes, &length, err);
+        for (size_t i = 0; status == CLEAVE_OK && compare && i < length; i++)
+            assert_true(((const char *)bytes)[i] == truth[(made + i) % ntruth]);
+        made += length;
+    } while (status == CLEAVE_OK && length > 0);
+    cv_decoder_free(decoder);
+    *out = made;
+    return status;
+}
+
+static void all_forms_however_they_come(void **state)
+{
+    static const size_t steps[] = { 1, 2, 7, 100, MOST };
+    struct tape *tape = malloc(sizeof *tape);
+    size_t made;
+
+    (void)state;
+    for (size_t form = 0; form < FORMS; form++)
+        for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
+            load(tape, form);
+            memcpy(tape->bytes + tape->length, tape->bytes, tape->length);
+            tape->length *= 2;
+            tape->step = steps[i];
+            assert_int_equal(decode(tape, form, true, &made, NULL), CLEAVE_OK);
+            assert_int_equal(made, 2 * ntruth);
+        }
+    free(tape);
+}
+
+static void an_end_before_the_end_is_told(void **state)
+{
+    struct tape *tape = malloc(sizeof *tape);
+    struct cleave_error err;
+    char text[64];
+    size_t made;
+
+    (void)state;
+    for (size_t form = 0; form < FORMS; form++) {
+        size_t whole;
+
+        load(tape, form);
+        whole = tape->length;
+        if (strcmp(forms[form].codec, "bgzf") == 0)
+            whole -= 28; /* its last block is empty */
+        for (size_t length = 1; length < whole; length += 1 + length / 7) {
+            load(tape, form);
+            tape->length = length;
+            assert_int_equal(decode(tape, form, true, &made, &err), CLEAVE_EINPUT);
+            assert_true(made <= ntruth);
+            snprintf(text, sizeof text, "; %zu bytes were decoded before", made);
+            assert_non_null(strstr(err.text, text));
+            assert_string_equal(err.file, "tape");
+        }
+    }
+    free(tape);
+}
+
+/* Nothing but an error may come of it; forms that check everything never let a change pass. */
+static void changed_bytes_are_noticed(void **state)
+{
+    struct tape *tape = malloc(sizeof *tape);
+    struct cv_random random;
+    size_t made;
+
+    (void)state;
+    cv_random_at(&random, 5, 0, 0, 0);
+    for (size_t form = 0; form < FORMS; form++)
+        for (unsigned turn = 0; turn < 200; turn++) {
+            size_t at;
+
+            load(tape, form);
+            at = 20 + cv_random_bits(&random) % (tape->length - 40);
+            tape->bytes[at] ^= (uint8_t)(1 + cv_random_bits(&random) % 255);
+            tape->step = turn % 2 == 0 ? MOST : 61;
+            if (decode(tape, form, false, &made, NULL) == CLEAVE_OK)
+                assert_true(strcmp(forms[form].codec, "lz4") == 0 ||
+                            strcmp(forms[form].codec, "bgzf") == 0);
+        }
+    free(tape);
+}
+
+static void zeros_behind_are_nothing_and_others_are_not(void **state)
+{
+    struct tape *tape = malloc(sizeof *tape);
+    struct cleave_error err;
+    size_t made;
+
+    (void)state;
+    for (size_t form = 0; form < FORMS; form++) {
+        const bool pads = cv_codec_named(forms[form].codec)->pads;
+
+        load(tape, form);
+        memset(tape->bytes + tape->length, 0, 512);
+        tape->length += 512;
+        assert_int_equal(decode(tape, form, true, &made, &err),
+                         pads ? CLEAVE_OK : CLEAVE_EINPUT);
+        assert_int_equal(made, ntruth);
+        tape->at = 0;
+        tape->bytes[tape->length - 1] = 'x';
+        assert_int_equal(decode(tape, form, true, &made, &err), CLEAVE_EINPUT);
+        assert_int_equal(made, ntruth);
+        assert_non_null(strstr(err.text, "or the end at byte"));
+    }
+    free(tape);
+}
+
+static void check_is_that_of_gzip(void **state)
+{
+    const char *text = "123456789";
+    uint32_t crc = 0;
+
+    (void)state;
+    assert_int_equal(cv_crc32(0, text, 9), 0xCBF43926u);
+    for (size_t i = 0; i < 9; i++)
+        crc = cv_crc32(crc, text + i, 1);
+    assert_int_equal(crc, 0xCBF43926u);
+    assert_int_equal(cv_crc32(cv_crc32(0, truth, 1001), truth + 1001, ntruth - 1001),
+                     cv_crc32(0, truth, ntruth));
+}
+
+/* Blocks by hand, as RFC 1951 has them, and what they may not be. */
+static void deflate_by_hand(void **state)
+{
+    static const struct {
+        size_t length;
+        const char *bytes, *text; /* NULL: an error */
+    } cases[] = {
+        { 5 + 3,
+          "\x01\x03\x00\xfc\xff"
+          "abc",
+          "abc" },                         /* stored            */
+        { 5, "\x01\x00\x00\xff\xff", "" }, /* stored, empty     */
+        { 8,
+          "\x01\x03\x00\xfc\xfe"
+          "abc",
+          NULL },                                /* ... not sure      */
+        { 2, "\x03\x00", "" },                   /* fixed, empty      */
+        { 5, "\x4b\x4c\x4a\x06\x00", "abc" },    /* fixed             */
+        { 3, "\x4b\x4c\x4a", NULL },     /* ... cut short     */
+        { 1, "\x07", NULL },                     /* of no known kind  */
+        { 4, "\x03\x02\x00\x00", NULL },         /* from before       */
+        { 6, "\xfd\xff\xff\xff\xff\xff", NULL }, /* too many codes    */
+    };
+    struct cv_inflate *inflate = malloc(sizeof *inflate);
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const uint8_t *in = (const uint8_t *)cases[i].bytes;
+        size_t length = cases[i].length, at = 0;
+        uint8_t out[400];
+        enum cv_inflate_state got;
+
+        cv_inflate_init(inflate);
+        got = cv_inflate_run(inflate, &in, &length, out, &at, sizeof out);
+        assert_true((got == CV_INFLATE_END) == (cases[i].text != NULL));
+        if (cases[i].text != NULL) {
+            assert_int_equal(at, strlen(cases[i].text));
+            assert_memory_equal(out, cases[i].text, at);
+        }
+    }
+    free(inflate);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_forms_however_they_come),
+        cmocka_unit_test(an_end_before_the_end_is_told),
+        cmocka_unit_test(changed_bytes_are_noticed),
+        cmocka_unit_test(zeros_behind_are_nothing_and_others_are_not),
+        cmocka_unit_test(check_is_that_of_gzip),
+        cmocka_unit_test(deflate_by_hand),
+    };
+
+    return cmocka_run_group_tests(tests, make_truth, NULL);
+}
