@@ -2,7 +2,7 @@
 # bench_run.sh -- cleave run beside what people use, in one run. SPDX-License-Identifier: MIT
 #
 # usage: bench/bench_run.sh [MEGABYTES [BUILD [PARTS]]]     2000 MB, build, all parts:
-#        lines bytes small_chunks start_up unequal memory
+#        lines bytes small_chunks start_up unequal memory files
 #
 # Everything is measured on the same file in the page cache, with two workers, tool after
 # tool, the best of a few repeats each. Figures vary with the machine and with what else it
@@ -297,6 +297,27 @@ memory() {
     done
 }
 
+# --- pieces as files ----------------------------------------------------------------------------
+
+# in_pieces COMMAND... -- in a folder of its own, which is emptied before.
+in_pieces() {
+    rm -rf "$folder/pieces"
+    mkdir "$folder/pieces" && (cd "$folder/pieces" && "$@")
+}
+files() {
+    local program
+    program=$(realpath "$cleave")
+    header "40 files, cut between lines" throughput
+    ours=$(best in_pieces "$program" split -q -i "$big" -n 40 -o 'p-{}')
+    rate "cleave split -n 40" "$ours"
+    have split && rate "split -n l/40" "$(best in_pieces split -n l/40 "$big")" 3
+    have split && rate "split -C, bytes / 40" "$(best in_pieces split -C $((bytes / 40)) "$big")"
+    ours=$(best in_pieces "$program" split -q -i "$big" --records $((lines / 40)) -o 'p-{}')
+    rate "cleave split --records" "$ours"
+    have split && rate "split -l" "$(best in_pieces split -l $((lines / 40)) "$big")" 3
+    rm -rf "$folder/pieces"
+}
+
 # --- all ---------------------------------------------------------------------------------------
 
 "$cleave" version | head -n 1
@@ -304,11 +325,11 @@ uname -srm
 echo "$(nproc) cores, load $(cut -d ' ' -f 1 /proc/loadavg); $bytes bytes, $lines lines, best of $repeats"
 counted=$("$cleave" run -q -i "$big" -j 2 -- wc -l | awk '{ s += $1 } END { print s }')
 [ "$counted" = "$lines" ] || { say "cleave counts $counted lines, wc $lines"; exit 1; }
-for part in ${3:-lines bytes small_chunks start_up unequal memory}; do
+for part in ${3:-lines bytes small_chunks start_up unequal memory files}; do
     case $part in
     lines) throughput "wc -l" "wc -l" wc -l ;;
     bytes) throughput "cat >/dev/null" "cat >/dev/null" sh -c 'exec cat >/dev/null' ;;
-    small_chunks | start_up | unequal | memory) $part ;;
-    *) say "expected lines, bytes, small_chunks, start_up, unequal or memory, got '$part'"; exit 2 ;;
+    small_chunks | start_up | unequal | memory | files) $part ;;
+    *) say "expected lines, bytes, small_chunks, start_up, unequal, memory or files, got '$part'"; exit 2 ;;
     esac
 done

@@ -44,7 +44,7 @@ _cleave() {
         fi
     done
     if ((COMP_CWORD == 1)); then
-        _cleave_words ' plan simulate compare run worker calibrate report replay platform policies engines figures completions version help --help --version'
+        _cleave_words ' plan simulate compare run split worker calibrate report replay platform policies engines figures completions version help --help --version'
         return
     fi
     if ((COMP_CWORD == 2)); then
@@ -280,6 +280,20 @@ _cleave() {
         --trace) _cleave_files -f; return ;;
         esac
         ;;
+    'split '*)
+        options='--help -h --input --recursive --split --header --together --max-record --decode --number --size --records --output --force --json --quiet'
+        case $option in
+        --input | -i) _cleave_files -f; return ;;
+        --split) _cleave_words 'lines nul csv jsonl json fasta fastq paragraph fixed: regex:'; return ;;
+        --together) return ;;
+        --max-record) return ;;
+        --decode) _cleave_words 'auto none'; return ;;
+        --number | -n) return ;;
+        --size) return ;;
+        --records) return ;;
+        --output | -o) return ;;
+        esac
+        ;;
     'worker '*)
         options='--help -h --hash'
         case $option in
@@ -365,7 +379,7 @@ _cleave() {
         ;;
     'help '*)
         options='--help -h --man --commands'
-        operands='plan simulate compare run worker calibrate report replay platform policies engines figures completions version help'
+        operands='plan simulate compare run split worker calibrate report replay platform policies engines figures completions version help'
         case $option in
         esac
         ;;

@@ -20,6 +20,7 @@
     X(compare_load)     \
     X(compare_reduce)   \
     X(run)              \
+    X(split)            \
     X(worker)           \
     X(calibrate)        \
     X(report)           \

@@ -11,6 +11,8 @@
 
 struct cv_walk;
 
+enum { CV_CUT_NEAR = 4096 }; /* bytes read at first around a cut */
+
 /* For one thread at a time. The fields are for the functions of this header. */
 struct cv_cut_file {
     const struct cv_splitter *splitter; /* borrowed                            */

@@ -3,11 +3,17 @@
  * Where neighbours with one key end can be told from the records around a cut. Groups of so
  * many records are counted from the start of the file, once for all cuts, as the boundaries
  * found on the way are remembered. */
+#include <string.h>
+
 #include "base/fail.h"
 #include "run/input/cut_file.h"
 #include "run/split/split_group.h"
 
-enum { STEP = 64 }; /* how far back a record is looked for at first */
+enum {
+    STEP = 64,          /* how far back a record is looked for at first      */
+    BLOCK = 128 * 1024, /* read at a time where all records are looked at    */
+    COUNTED = 4096,     /* bytes whose records are counted at a time         */
+};
 
 /* A row of records: where the last one begins, and how its end is found. */
 struct row {
@@ -59,6 +65,45 @@ static enum cleave_status next_record(struct row *row, struct cv_group_state *st
     return CLEAVE_OK;
 }
 
+/* Where so many records end that are told by their last byte: they need not be looked at
+ * one after the other. */
+static enum cleave_status skip_ended(struct cv_cut_file *file, uint64_t at,
+                                     uint64_t records, uint64_t *out,
+                                     struct cleave_error *err)
+{
+    const char ending = file->splitter->byte;
+
+    while (records > 0 && at < file->size) {
+        const char *bytes, *end;
+        size_t length;
+        uint64_t count;
+
+        CV_TRY(cv_cut_file_read(file, at, 1, BLOCK, &bytes, &length, err));
+        length = length < COUNTED ? length : COUNTED;
+        count = cv_count_byte(bytes, length, ending);
+        end = bytes + length;
+        if (count >= records)
+            for (end = bytes; records > 0; records--)
+                end =
+                    (const char *)memchr(end, ending, length - (size_t)(end - bytes)) + 1;
+        else
+            records -= count;
+        at += (uint64_t)(end - bytes);
+    }
+    *out = at;
+    return CLEAVE_OK;
+}
+
+static enum cleave_status find_counted(struct cv_cut_file *file, uint64_t at,
+                                       uint64_t until, uint64_t *out,
+                                       struct cleave_error *err)
+{
+    while (at < until)
+        CV_TRY(skip_ended(file, at, cv_group_records(file->splitter), &at, err));
+    *out = at;
+    return CLEAVE_OK;
+}
+
 /* The first group that begins at or after `until`, given one that begins before. */
 static enum cleave_status find_group(struct cv_cut_file *file, uint64_t begin,
                                      uint64_t until, uint64_t *out,
@@ -72,6 +117,8 @@ static enum cleave_status find_group(struct cv_cut_file *file, uint64_t begin,
         *out = row.at;
         return CLEAVE_OK;
     }
+    if (cv_group_records(file->splitter) > 0 && file->splitter->kind->ends_in_byte)
+        return find_counted(file, row.at, until, out, err);
     while (row.at < file->size) {
         const uint64_t record = row.at;
         bool starts;
@@ -112,6 +159,8 @@ static enum cleave_status group_at(struct cv_cut_file *file, uint64_t offset,
 {
     uint64_t boundary, before = 0;
 
+    if (cv_group_records(file->splitter) > 0 && file->near == CV_CUT_NEAR)
+        file->near = BLOCK; /* all of the file is read */
     if (cv_group_records(file->splitter) > 0)
         return cv_cut_file_indexed(file, offset, find_group, out, err);
     CV_TRY(cv_cut_record_at(file, offset, &boundary, err));

@@ -13,7 +13,6 @@
 #include "run/split/split_kind.h"
 
 enum {
-    NEAR = 4096,        /* read at first around a cut */
     BLOCK = 128 * 1024, /* read at a time by a walk   */
     GRAIN = 64 * 1024,  /* least bytes between slots  */
     SLOTS_MOST = 1 << 16,
@@ -28,7 +27,7 @@ void cv_cut_file_init(struct cv_cut_file *file, const struct cv_splitter *splitt
         .fd = fd,
         .size = size,
         .torn = UINT64_MAX,
-        .near = NEAR,
+        .near = CV_CUT_NEAR,
         .grain = size / SLOTS_MOST > GRAIN ? size / SLOTS_MOST : GRAIN,
     };
 }

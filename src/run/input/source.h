@@ -142,6 +142,10 @@ enum cleave_status cv_source_records(struct cv_source *source,
                                      const struct cv_piece *piece, uint64_t *first,
                                      uint64_t *count, struct cleave_error *err);
 
+/* Where the header of a file ends; 0 without one. The file is opened for it. */
+enum cleave_status cv_source_header_end(struct cv_source *source, size_t file,
+                                        uint64_t *out, struct cleave_error *err);
+
 /* --- sizes ------------------------------------------------------------------------------ */
 
 /* Bytes in all, and bytes that wait to be taken: INFINITY while a stream may have more. */

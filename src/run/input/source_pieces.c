@@ -31,6 +31,14 @@ static enum cleave_status find_header(struct cv_source *source, size_t index,
     return CLEAVE_OK;
 }
 
+enum cleave_status cv_source_header_end(struct cv_source *source, size_t file,
+                                        uint64_t *out, struct cleave_error *err)
+{
+    if (source->stream == NULL)
+        CV_TRY(cv_source_use(source, file, err));
+    return find_header(source, file, out, err);
+}
+
 enum cleave_status cv_source_cut(struct cv_source *source, size_t index, uint64_t begin,
                                  uint64_t end, uint64_t target, uint64_t *out,
                                  struct cleave_error *err)

@@ -1,0 +1,258 @@
+/* verb_split.c -- cleave split. SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cli/kit/counted.h"
+#include "cli/kit/output.h"
+#include "cli/kit/verb.h"
+#include "cli/run/run_options.h"
+#include "io/json_out.h"
+#include "run/kit/usable_cores.h"
+#include "run/pieces/pieces.h"
+#include <cleave/execute.h>
+
+struct split_options {
+    struct cv_strings inputs;
+    const char *split, *header, *together, *decode, *output;
+    double size, max_record;
+    uint64_t number, records;
+    int recursive, force, json, quiet;
+};
+
+#define FIELD(name) offsetof(struct split_options, name)
+
+/* clang-format off */
+static const struct cv_option input_options[] = {
+    { .name = "--input", .letter = 'i', .kind = CV_OPTION_REPEAT, .argument = "FILE",
+      .offset = FIELD(inputs), .file = CV_FILE_INPUT,
+      .help = "Cut this file; may be given several times, the files are one input. A pattern "
+              "that is no file, as 'part-*.csv', stands for all that match. Default: standard "
+              "input." },
+    { .name = "--recursive", .value = 1, .offset = FIELD(recursive),
+      .help = "An input that is a folder stands for all files below it, by name." },
+    { .name = "--split", .kind = CV_OPTION_TEXT, .argument = "HOW", .offset = FIELD(split),
+      .add_list = cv_split_list, .add_words = cv_split_words,
+      .help = "Where the input may be cut: %s." },
+    { .name = "--header", .kind = CV_OPTION_MAYBE, .argument = "[N]", .offset = FIELD(header),
+      .help = "Begin every piece with the first record of the input, or the first N, or all "
+              "lines at the start that begin with '#' or the like." },
+    { .name = "--together", .kind = CV_OPTION_TEXT, .argument = "KEY",
+      .offset = FIELD(together),
+      .help = "Neighbouring records with the same key stay in one piece, a column or what an "
+              "expression matches. Without a number or a size of pieces: each such group is a piece." },
+    { .name = "--max-record", .kind = CV_OPTION_UNITS, .argument = "SIZE",
+      .offset = FIELD(max_record),
+      .help = "A record of more bytes is an error. Default 1 GiB." },
+    { .name = "--decode", .kind = CV_OPTION_TEXT, .argument = "HOW",
+      .offset = FIELD(decode), .add_words = cv_decode_words,
+      .help = "What to do with an input that is no text, as in 'cleave run': auto (default) "
+              "or none." },
+    { .name = NULL },
+};
+
+static const struct cv_option piece_options[] = {
+    { .name = "--number", .letter = 'n', .kind = CV_OPTION_COUNT, .argument = "N",
+      .offset = FIELD(number), .least = 1, .most = 1e9,
+      .help = "Make N pieces of about as many bytes each; some may be empty." },
+    { .name = "--size", .kind = CV_OPTION_UNITS, .argument = "SIZE", .offset = FIELD(size),
+      .help = "Make pieces of so many bytes, and what is missing of the last record." },
+    { .name = "--records", .kind = CV_OPTION_COUNT, .argument = "N",
+      .offset = FIELD(records), .least = 1, .most = 1e15,
+      .help = "Make pieces of N records, the last of a file of what is left; with --number or "
+              "--size, of a multiple of N." },
+    { .name = NULL },
+};
+
+static const struct cv_option output_options[] = {
+    { .name = "--output", .letter = 'o', .kind = CV_OPTION_TEXT, .argument = "NAME",
+      .offset = FIELD(output), .required = true,
+      .help = "Names of pieces, with {} for their number, from 001 on: 'parts/p-{}.fa'. One "
+              "that ends in .zst is compressed. Files that exist are kept." },
+    { .name = "--force", .value = 1, .offset = FIELD(force),
+      .help = "Replace files that exist." },
+    { .name = "--json", .value = 1, .offset = FIELD(json),
+      .help = "Write what was made as JSON." },
+    { .name = "--quiet", .letter = 'q', .value = 1, .offset = FIELD(quiet),
+      .help = "Write nothing but errors." },
+    { .name = NULL },
+};
+/* clang-format on */
+
+static const struct cv_option_group groups[] = {
+    { "Input", input_options },
+    { "Pieces", piece_options },
+    { "Output", output_options },
+    { NULL, NULL },
+};
+
+/* --- what is said ------------------------------------------------------------------------- */
+
+struct told {
+    struct cv_json json;
+    bool as_json;
+    uint64_t pieces, bytes;
+};
+
+static void put_count(struct cv_json *json, const char *key, uint64_t value)
+{
+    cv_json_key(json, key);
+    cv_json_count(json, value);
+}
+
+static void written(void *context, const struct cv_piece_file *file)
+{
+    struct told *told = context;
+
+    told->pieces++;
+    told->bytes += file->bytes;
+    if (!told->as_json)
+        return;
+    cv_json_object(&told->json);
+    cv_json_on_line(&told->json);
+    cv_json_key(&told->json, "name");
+    cv_json_text(&told->json, file->name);
+    put_count(&told->json, "begin", file->begin);
+    put_count(&told->json, "end", file->end);
+    put_count(&told->json, "bytes", file->bytes);
+    cv_json_end(&told->json);
+}
+
+/* --- what is done ------------------------------------------------------------------------- */
+
+static enum cleave_status open_splitter(const struct split_options *values,
+                                        struct cv_splitter **out,
+                                        struct cleave_error *err)
+{
+    enum cleave_status status =
+        cv_splitter_parse(values->split != NULL ? values->split : "lines", out, err);
+
+    if (status == CLEAVE_OK)
+        status = cv_splitter_set_records(*out, values->records, err);
+    if (status == CLEAVE_OK)
+        status = cv_splitter_set_together(*out, values->together, err);
+    if (status == CLEAVE_OK && values->header != NULL)
+        status = cv_splitter_set_header(*out, values->header, err);
+    return status;
+}
+
+static enum cleave_status open_source(const struct split_options *values,
+                                      const struct cv_splitter *splitter,
+                                      struct cv_source **out, struct cleave_error *err)
+{
+    const uint64_t size = (uint64_t)values->size;
+    struct cv_source_options options = {
+        .splitter = splitter,
+        .header = values->header != NULL,
+        .raw = values->decode != NULL && strcmp(values->decode, "none") == 0,
+        .max_record = values->max_record > 0 ? cv_record_limit(values->max_record)
+                                             : CLEAVE_MAX_RECORD,
+    };
+    enum cleave_status status;
+
+    if (cv_splitter_frames(splitter)) { /* a piece of a stream is one array */
+        options.hold = CV_SOURCE_HOLD + size;
+        options.shares = 1;
+    }
+    status =
+        cv_source_open(values->inputs.items, values->inputs.count, &options, out, err);
+    return status == CLEAVE_OK ? cv_source_vet(*out, err) : status;
+}
+
+static enum cleave_status split(const struct split_options *values, struct told *told,
+                                uint64_t *input_bytes, struct cleave_error *err)
+{
+    struct cv_splitter *splitter = NULL;
+    struct cv_source *source = NULL;
+    enum cleave_status status = cv_pieces_check(values->output, err);
+
+    if (status == CLEAVE_OK)
+        status = open_splitter(values, &splitter, err);
+    if (status == CLEAVE_OK)
+        status = open_source(values, splitter, &source, err);
+    if (status == CLEAVE_OK)
+        status =
+            cv_pieces_write(&(struct cv_pieces_options){ .source = source,
+                                                         .pattern = values->output,
+                                                         .header = values->header != NULL,
+                                                         .count = values->number,
+                                                         .size = (uint64_t)values->size,
+                                                         .force = values->force != 0,
+                                                         .threads = cv_usable_cores(),
+                                                         .written = written,
+                                                         .context = told },
+                            err);
+    if (source != NULL)
+        *input_bytes = cv_source_extent(source);
+    cv_source_free(source);
+    cv_splitter_free(splitter);
+    return status;
+}
+
+static int run(const struct cv_call *call)
+{
+    const struct split_options *values = call->values;
+    struct told told = { .as_json = values->json != 0 };
+    struct cleave_error err;
+    uint64_t input_bytes = 0;
+    char shown[CV_ECHO_ROOM];
+    int status = CV_EXIT_DONE;
+
+    if ((values->number > 0) + (values->size > 0) > 1)
+        return cv_complain(CV_EXIT_USAGE, "expected --number or --size, got both");
+    if (values->number == 0 && !(values->size > 0) && values->records == 0 &&
+        values->together == NULL)
+        return cv_complain(
+            CV_EXIT_USAGE,
+            "expected --number, --size, --records or --together: how large "
+            "are pieces?");
+    if (values->size > 0 && !(values->size >= 1 && values->size < 0x1p62))
+        return cv_complain(CV_EXIT_USAGE, "--size: expected at least 1 byte, got %g",
+                           values->size);
+    if (values->decode != NULL && strcmp(values->decode, "auto") != 0 &&
+        strcmp(values->decode, "none") != 0)
+        return cv_complain(CV_EXIT_USAGE, "--decode: expected auto or none, got '%s'",
+                           cv_echo(values->decode, shown));
+    if (told.as_json) {
+        cv_json_init(&told.json, stdout, true);
+        cv_json_object(&told.json);
+        cv_json_key(&told.json, "pieces");
+        cv_json_list(&told.json);
+    }
+    if (split(values, &told, &input_bytes, &err) != CLEAVE_OK) {
+        status = cv_complain_error(&err);
+        if (err.status == CLEAVE_EENGINE) /* a full disk, say */
+            status = CV_EXIT_FAILED;
+    }
+    if (told.as_json) {
+        cv_json_end(&told.json);
+        put_count(&told.json, "input_bytes", input_bytes);
+        put_count(&told.json, "bytes", told.bytes);
+        cv_json_key(&told.json, "done");
+        cv_json_bool(&told.json, status == CV_EXIT_DONE);
+        cv_json_end(&told.json);
+        cv_json_close(&told.json);
+    } else if (status == CV_EXIT_DONE && values->quiet == 0) {
+        fprintf(stderr, "%" PRIu64 " bytes in %" PRIu64 " %s\n", input_bytes, told.pieces,
+                told.pieces == 1 ? "piece" : "pieces");
+    }
+    return status;
+}
+
+const struct cv_verb cv_verb_split = {
+    .name = "split",
+    .summary = "cut an input into files at record boundaries",
+    .description = "Writes the input as files that begin and end where records do, one "
+                   "after the other "
+                   "the input again; with --header each is a file of its own. Bytes are "
+                   "copied by the "
+                   "kernel, by one thread per core; file systems that can share them "
+                   "between files do.",
+    .examples =
+        "cleave split -i examples/unequal.yaml -n 3 -o unequal-{}.yaml -q\n"
+        "cleave split -i examples/costs.json --split json --size 1k -o costs-{}.json "
+        "--json",
+    .groups = groups,
+    .values_size = sizeof(struct split_options),
+    .run = run,
+};

@@ -1,0 +1,314 @@
+/* pieces.c -- write an input as files. SPDX-License-Identifier: MIT */
+#include "run/pieces/pieces.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "run/pieces/piece_list.h"
+
+/* --- regular files: several threads --------------------------------------------------------- */
+
+/* What threads share; `lock` is for all that changes. */
+struct crew {
+    const struct cv_pieces_options *options;
+    const struct cv_piece_list *list;
+    unsigned digits;
+    pthread_mutex_t lock;
+    size_t next;
+    bool failed;
+    struct cleave_error err; /* the first one */
+};
+
+/* Open an input that must be what it was when it was cut. */
+static enum cleave_status open_input(const struct cv_source *source, size_t index,
+                                     int *out, struct cleave_error *err)
+{
+    const struct cv_input input = cv_source_input(source, index);
+    const struct cv_place place = { input.path, 0, 0, NULL };
+    const bool standard = strcmp(input.path, "-") == 0;
+    struct stat now;
+    int fd = standard ? dup(STDIN_FILENO) : open(input.path, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        return cv_fail_at(err, &place, "cannot read: %s", strerror(errno));
+    if (fstat(fd, &now) == 0 && (uint64_t)now.st_dev == input.device &&
+        (uint64_t)now.st_ino == input.inode && now.st_size == input.size &&
+        now.st_mtim.tv_sec * INT64_C(1000000000) + now.st_mtim.tv_nsec ==
+            input.mtime_ns) {
+        *out = fd;
+        return CLEAVE_OK;
+    }
+    close(fd);
+    return cv_fail_at(err, &place, "changed while it was in use");
+}
+
+static enum cleave_status copy_part(const struct cv_source *source,
+                                    const struct cv_piece_part *part,
+                                    struct cv_piece_writer *writer,
+                                    struct cleave_error *err)
+{
+    const struct cv_part closing = cv_closing_part(part->closing);
+    const char *name = cv_source_input(source, part->file).path;
+    int fd = -1, after = -1;
+    struct cv_part header = { .begin = part->header.begin, .end = part->header.end };
+    struct cv_part body = { .begin = part->body.begin, .end = part->body.end };
+    enum cleave_status status = open_input(source, part->file, &fd, err);
+
+    header.fd = body.fd = fd;
+    header.name = body.name = name;
+    if (status == CLEAVE_OK)
+        status = cv_piece_writer_add(writer, &header, err);
+    if (status == CLEAVE_OK)
+        status = cv_piece_writer_add(writer, &body, err);
+    if (status == CLEAVE_OK)
+        status = cv_piece_writer_add(writer, &closing, err);
+    if (status == CLEAVE_OK) /* and it still is what it was */
+        status = open_input(source, part->file, &after, err);
+    if (fd >= 0)
+        close(fd);
+    if (after >= 0)
+        close(after);
+    return status;
+}
+
+static enum cleave_status write_file(const struct crew *crew, size_t index,
+                                     struct cleave_error *err)
+{
+    const struct cv_planned_file *file = &crew->list->files[index];
+    const struct cv_pieces_options *options = crew->options;
+    char *name = cv_piece_name(options->pattern, index + 1, crew->digits);
+    struct cv_piece_writer *writer = NULL;
+    enum cleave_status status;
+
+    if (name == NULL)
+        return cv_fail_memory(err, "a name");
+    status = cv_piece_writer_open(options->source, name, options->force, &writer, err);
+    for (size_t i = 0; i < file->count && status == CLEAVE_OK; i++)
+        status =
+            copy_part(options->source, &crew->list->parts[file->first + i], writer, err);
+    if (status == CLEAVE_OK)
+        status = cv_piece_writer_place(writer, err);
+    else
+        cv_piece_writer_drop(writer);
+    free(name);
+    return status;
+}
+
+static void *work(void *context)
+{
+    struct crew *crew = context;
+
+    pthread_mutex_lock(&crew->lock);
+    while (!crew->failed && crew->next < crew->list->nfiles) {
+        const size_t index = crew->next++;
+        struct cleave_error err = { .status = CLEAVE_OK };
+        enum cleave_status status;
+
+        pthread_mutex_unlock(&crew->lock);
+        status = write_file(crew, index, &err);
+        pthread_mutex_lock(&crew->lock);
+        if (status != CLEAVE_OK && !crew->failed) {
+            crew->failed = true;
+            crew->err = err;
+        }
+    }
+    pthread_mutex_unlock(&crew->lock);
+    return NULL;
+}
+
+static enum cleave_status write_files(const struct cv_pieces_options *options,
+                                      const struct cv_piece_list *list,
+                                      struct cleave_error *err)
+{
+    struct crew crew = { .options = options,
+                         .list = list,
+                         .digits = cv_piece_digits(list->nfiles),
+                         .lock = PTHREAD_MUTEX_INITIALIZER };
+    const unsigned most = options->threads > 1 ? options->threads - 1 : 0;
+    pthread_t *threads = calloc(most + 1, sizeof *threads);
+    unsigned count = 0;
+
+    if (threads == NULL)
+        return cv_fail_memory(err, "threads");
+    while (count < most && count + 1 < list->nfiles &&
+           pthread_create(&threads[count], NULL, work, &crew) == 0)
+        count++;
+    work(&crew);
+    for (unsigned i = 0; i < count; i++)
+        pthread_join(threads[i], NULL);
+    free(threads);
+    pthread_mutex_destroy(&crew.lock);
+    if (crew.failed && err != NULL)
+        *err = crew.err;
+    return crew.failed ? crew.err.status : CLEAVE_OK;
+}
+
+/* Before they are written: whether each of them can be. After: tell of each. */
+static enum cleave_status go_through(const struct cv_pieces_options *options,
+                                     const struct cv_piece_list *list, bool after,
+                                     struct cleave_error *err)
+{
+    enum cleave_status status = CLEAVE_OK;
+
+    for (size_t i = 0; i < list->nfiles && status == CLEAVE_OK; i++) {
+        const struct cv_planned_file *file = &list->files[i];
+        char *name =
+            cv_piece_name(options->pattern, i + 1, cv_piece_digits(list->nfiles));
+        const struct cv_piece_file told = { name, file->begin, file->end, file->bytes };
+
+        if (name == NULL)
+            status = cv_fail_memory(err, "a name");
+        else if (!after)
+            status = cv_piece_check(options->source, name, options->force, err);
+        else if (options->written != NULL)
+            options->written(options->context, &told);
+        free(name);
+    }
+    return status;
+}
+
+static enum cleave_status write_from_files(const struct cv_pieces_options *options,
+                                           struct cleave_error *err)
+{
+    struct cv_piece_list list;
+    enum cleave_status status = cv_piece_list_find(options, &list, err);
+
+    if (status == CLEAVE_OK)
+        status = go_through(options, &list, false, err);
+    if (status == CLEAVE_OK)
+        status = write_files(options, &list, err);
+    if (status == CLEAVE_OK)
+        status = go_through(options, &list, true, err);
+    cv_piece_list_done(&list);
+    return status;
+}
+
+/* --- a stream: as it comes ------------------------------------------------------------------ */
+
+/* The file that is being written. */
+struct current {
+    struct cv_piece_writer *writer;
+    char *name;
+    uint64_t number, begin, end, bytes;
+};
+
+static enum cleave_status open_current(const struct cv_pieces_options *options,
+                                       struct current *current, struct cleave_error *err)
+{
+    if (current->writer != NULL)
+        return CLEAVE_OK;
+    current->begin = current->end;
+    current->bytes = 0;
+    current->name =
+        cv_piece_name(options->pattern, ++current->number, cv_piece_digits(UINT64_MAX));
+    if (current->name == NULL)
+        return cv_fail_memory(err, "a name");
+    return cv_piece_writer_open(options->source, current->name, options->force,
+                                &current->writer, err);
+}
+
+static enum cleave_status place_current(const struct cv_pieces_options *options,
+                                        struct current *current, struct cleave_error *err)
+{
+    struct cv_piece_writer *writer = current->writer;
+    enum cleave_status status;
+
+    if (writer == NULL)
+        return CLEAVE_OK;
+    current->writer = NULL;
+    status = cv_piece_writer_place(writer, err);
+    if (status == CLEAVE_OK && options->written != NULL)
+        options->written(options->context,
+                         &(struct cv_piece_file){ current->name, current->begin,
+                                                  current->end, current->bytes });
+    free(current->name);
+    current->name = NULL;
+    return status;
+}
+
+static enum cleave_status add_piece(const struct cv_pieces_options *options,
+                                    struct current *current, const struct cv_piece *piece,
+                                    struct cleave_error *err)
+{
+    const struct cv_part parts[] = { cv_piece_header(piece), cv_piece_body(piece),
+                                     cv_piece_closing(piece) };
+
+    CV_TRY(open_current(options, current, err));
+    for (size_t i = current->bytes > 0 && options->header; i < 3; i++) {
+        CV_TRY(cv_piece_writer_add(current->writer, &parts[i], err));
+        current->bytes += parts[i].end - parts[i].begin;
+    }
+    current->end = piece->end;
+    CV_TRY(cv_source_finish(options->source, piece, err));
+    return current->end - current->begin >= options->size
+               ? place_current(options, current, err)
+               : CLEAVE_OK;
+}
+
+static enum cleave_status wait_for(struct cv_source *source, struct cleave_error *err)
+{
+    struct pollfd wait = { .fd = cv_source_poll_fd(source), .events = POLLIN };
+
+    while (wait.fd >= 0 && poll(&wait, 1, -1) < 0)
+        if (errno != EINTR)
+            return cv_fail(err, CLEAVE_EENGINE, "cannot wait: %s", strerror(errno));
+    return cv_source_pump(source, err);
+}
+
+static enum cleave_status write_stream(const struct cv_pieces_options *options,
+                                       struct current *current, struct cleave_error *err)
+{
+    for (;;) {
+        const uint64_t there =
+            current->writer != NULL ? current->end - current->begin : 0;
+        enum cv_take state;
+        struct cv_piece piece;
+
+        CV_TRY(cv_source_take(options->source,
+                              options->size > there ? options->size - there : 1, &state,
+                              &piece, err));
+        if (state == CV_TAKE_END)
+            return place_current(options, current, err);
+        CV_TRY(state == CV_TAKE_PIECE ? add_piece(options, current, &piece, err)
+                                      : wait_for(options->source, err));
+    }
+}
+
+static enum cleave_status write_from_stream(const struct cv_pieces_options *options,
+                                            struct cleave_error *err)
+{
+    struct current current = { .number = 0 };
+    enum cleave_status status;
+
+    if (options->count > 0)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "expected a regular file for a number of pieces, got a stream, "
+                       "whose length is not known (--size or --records)");
+    status = write_stream(options, &current, err);
+    cv_piece_writer_drop(current.writer);
+    free(current.name);
+    return status;
+}
+
+enum cleave_status cv_pieces_write(const struct cv_pieces_options *options,
+                                   struct cleave_error *err)
+{
+    struct cleave_error note;
+    bool torn;
+
+    CV_TRY(cv_pieces_check(options->pattern, err));
+    CV_TRY(cv_source_hold(options->source) > 0 ? write_from_stream(options, err)
+                                               : write_from_files(options, err));
+    CV_TRY(cv_source_torn(options->source, &torn, &note, err));
+    if (torn && err != NULL)
+        *err = note;
+    return torn ? CLEAVE_EINPUT : CLEAVE_OK;
+}

@@ -1,0 +1,122 @@
+# split.bats -- cleave split: an input as files. SPDX-License-Identifier: MIT
+load helper
+
+# What a hung call would take; nothing here depends on how long things last.
+LONG=60
+
+prepare() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+}
+
+# cut ARGUMENT... -- cleave split -q; the status must be 0.
+cut_up() {
+    timeout $LONG "$CLEAVE" split -q "$@" >out 2>err || {
+        echo "cleave split $*: exit status $?"
+        cat err
+        return 1
+    }
+}
+
+# refuses STATUS TEXT ARGUMENT... -- it ends so, with this one line.
+refuses() {
+    local expected=$1 text=$2 got=0
+    shift 2
+    timeout $LONG "$CLEAVE" split -q "$@" >out 2>err || got=$?
+    printf 'cleave: %s\n' "$text" | diff - err
+    [ "$got" -eq "$expected" ]
+}
+
+@test "pieces one behind the other are the input, whatever they are cut by" {
+    prepare
+    seq 2000 >in
+    for how in '-n 7' '--size 1k' '--records 123' '--size 100 --records 7' '-n 40 --together .$' \
+        '-n 3 --split paragraph' '-n 5 --split fixed:3'; do
+        rm -rf parts
+        mkdir parts
+        head -c 8892 in >cut
+        cut_up -i cut $how -o 'parts/p-{}.txt'
+        cat parts/* | cmp - cut
+    done
+    rm -rf parts
+    mkdir parts
+    cut_up -i in -n 7 -o 'parts/p-{}'
+    [ "$(ls parts | tr '\n' ' ')" = 'p-001 p-002 p-003 p-004 p-005 p-006 p-007 ' ]
+    # About as many bytes each, and whole lines.
+    [ "$(wc -c parts/p-* | sort -n | sed -n '1s/ p.*//p')" -gt 1200 ]
+    for part in parts/*; do [ "$(tail -c 1 "$part" | od -An -c | tr -d ' ')" = '\n' ]; done
+    # More pieces than records: some are empty.
+    printf 'a\nb\n' >two
+    cut_up -i two -n 5 -o 't-{}'
+    [ "$(cat t-* | tr '\n' ' ')" = 'a b ' ]
+    [ "$(ls t-* | wc -l)" -eq 5 ]
+}
+
+@test "a stream is cut by bytes, records and keys" {
+    prepare
+    seq 2000 >in
+    cat in | cut_up --records 600 -o 'r-{}'
+    [ "$(wc -l <r-000004)" -eq 200 ]
+    cat r-* | cmp - in
+    cat in | cut_up --size 3k -o 's-{}'
+    [ "$(ls s-* | wc -l)" -eq 3 ]
+    cat s-* | cmp - in
+    cat in | cut_up --together '^.' -o 'k-{}'
+    cat k-* | cmp - in
+    [ "$(ls k-* | wc -l)" -eq 29 ]
+    refuses 2 "expected a regular file for a number of pieces, got a stream, whose length is not known (--size or --records)" \
+        -n 3 -o 'n-{}' < <(cat in)
+}
+
+@test "with --header every piece is a file of its own, of one input or of several" {
+    prepare
+    { echo id; seq 100; } >a
+    { echo id; seq 101 200; } >b
+    cut_up -i a -i b --split csv --header -n 4 -o 'h-{}.csv'
+    for part in h-*; do [ "$(grep -c id "$part")" -eq 1 ] && [ "$(head -n 1 "$part")" = id ]; done
+    grep -hv id h-* | cmp - <(seq 200)
+    cat a | cut_up --header --records 30 -o 'g-{}'
+    [ "$(wc -l g-* | tr -s ' \n' ' ')" = ' 31 g-000001 31 g-000002 31 g-000003 11 g-000004 104 total ' ]
+    # Pieces of an array are arrays.
+    printf '[1, 2,\n3]\n' >in.json
+    cut_up -i in.json --split json --size 1 -o 'j-{}'
+    [ "$(cat j-* | tr '\n' ' ')" = '[1] [ 2] [ 3] ' ]
+    # The end of a file is the end of a record.
+    printf 'x\ny' >one
+    printf 'z\n' >two
+    cut_up -i one -i two -n 1 -o 'e-{}'
+    [ "$(cat e-001)" = "$(printf 'x\ny\nz')" ]
+}
+
+@test "files that exist, inputs, and what cannot be written are refused" {
+    prepare
+    seq 100 >in
+    echo old >p-002
+    refuses 2 "cannot write 'p-002': it exists; use --force to replace it" -i in -n 2 -o 'p-{}'
+    [ "$(cat p-002)" = old ]
+    [ ! -e p-001 ]
+    cut_up -i in -n 2 -o 'p-{}' --force
+    cat p-001 p-002 | cmp - in
+    refuses 2 "cannot write 'p-002': it is an input" -i p-002 -n 2 -o 'p-{}' --force
+    [ "$(ls -A | grep -c part)" -eq 0 ]
+    refuses 2 "--output: expected a name with one {}, where the number goes, as in part-{}, got 'p'" -i in -n 2 -o p
+    refuses 2 "--output: cannot write 'p-{}.gz': pieces are written as they are, or as .zst (compress them by cleave run -- gzip ..., or later)" \
+        -i in -n 2 -o 'p-{}.gz'
+    refuses 2 "expected --number, --size, --records or --together: how large are pieces?" -i in -o 'p-{}'
+    refuses 2 "expected --number or --size, got both" -i in -n 2 --size 3 -o 'p-{}'
+    refuses 2 "cannot write 'no/p-001': No such file or directory" -i in -n 1 -o 'no/p-{}'
+    printf 'a,"b\n' >torn
+    refuses 2 "torn: the last record, from byte 0 on, is cut short by the end" -i torn --split csv -n 1 -o 'torn-{}'
+}
+
+@test "pieces are compressed if their name says so, and what was made is told as JSON" {
+    prepare
+    seq 3000 >in
+    cut_up -i in -n 3 -o 'z-{}.zst'
+    for part in z-*; do [ "$(head -c 4 "$part" | od -An -tx1 | tr -d ' ')" = 28b52ffd ]; done
+    [ "$(cat z-* | wc -c)" -lt 9000 ]
+    printf 'a\n' >one
+    timeout $LONG "$CLEAVE" split -i one -n 1 -o 'o-{}' --json >json
+    [ "$(tr -d ' \n' <json)" = '{"pieces":[{"name":"o-001","begin":0,"end":2,"bytes":2}],"input_bytes":2,"bytes":2,"done":true}' ]
+    timeout $LONG "$CLEAVE" split -i in -n 2 -o 'q-{}' 2>err
+    [ "$(cat err)" = '13893 bytes in 2 pieces' ]
+}
