@@ -56,7 +56,7 @@ _cleave() {
     fi
     case "${COMP_WORDS[1]} ${COMP_WORDS[2]}" in
     'plan load')
-        options='--help -h --platform --load --lifespan --result-ratio --packaging --in-turn --reads --hold --error --seed --policy --rounds --send-order --return-order --param --json --chunks --all-workers --gantt --no-gantt --width --trace'
+        options='--help -h --platform --load --lifespan --result-ratio --packaging --reads --hold --error --seed --policy --rounds --send-order --return-order --param --json --chunks --all-workers --gantt --no-gantt --width --trace'
         case $option in
         --platform | -p) _cleave_files -f; return ;;
         --load | -l) return ;;
@@ -67,11 +67,11 @@ _cleave() {
         --hold) return ;;
         --error) return ;;
         --seed) return ;;
-        --policy) _cleave_words 'auto one-round fifo lifo orders small-results best-orders rounds mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
+        --policy) _cleave_words 'auto one-round fifo lifo orders small-results best-orders mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
         --rounds) return ;;
         --send-order) return ;;
         --return-order) return ;;
-        --param) _cleave_words 'send-order= return-order= starts= kicks= exact= effort= rounds= max_rounds= level= prefetch= chunk= least= max_chunks= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
+        --param) _cleave_words 'send-order= return-order= starts= kicks= exact= rounds= max_rounds= level= prefetch= alike= chunk= least= max_chunks= effort= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
         --width) return ;;
         --trace) _cleave_files -f; return ;;
         esac
@@ -109,7 +109,7 @@ _cleave() {
         esac
         ;;
     'simulate load')
-        options='--help -h --platform --load --lifespan --result-ratio --packaging --in-turn --reads --hold --error --seed --policy --rounds --send-order --return-order --param --runs --noise --threads --engine --topology --master --worker-hosts --port --unit-bytes --unit-flops --json --width --trace'
+        options='--help -h --platform --load --lifespan --result-ratio --packaging --reads --hold --error --seed --policy --rounds --send-order --return-order --param --runs --noise --threads --engine --topology --master --worker-hosts --port --unit-bytes --unit-flops --json --width --trace'
         case $option in
         --platform | -p) _cleave_files -f; return ;;
         --load | -l) return ;;
@@ -120,11 +120,11 @@ _cleave() {
         --hold) return ;;
         --error) return ;;
         --seed) return ;;
-        --policy) _cleave_words 'auto one-round fifo lifo orders small-results best-orders rounds mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
+        --policy) _cleave_words 'auto one-round fifo lifo orders small-results best-orders mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
         --rounds) return ;;
         --send-order) return ;;
         --return-order) return ;;
-        --param) _cleave_words 'send-order= return-order= starts= kicks= exact= effort= rounds= max_rounds= level= prefetch= chunk= least= max_chunks= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
+        --param) _cleave_words 'send-order= return-order= starts= kicks= exact= rounds= max_rounds= level= prefetch= alike= chunk= least= max_chunks= effort= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
         --runs | -n) return ;;
         --noise) _cleave_words 'none gamma: normal:'; return ;;
         --threads | -j) return ;;
@@ -179,7 +179,7 @@ _cleave() {
         --horizon | -T) return ;;
         --rest) return ;;
         --declared-error) return ;;
-        --param) _cleave_words 'send-order= return-order= starts= kicks= exact= effort= rounds= max_rounds= level= prefetch= chunk= least= max_chunks= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
+        --param) _cleave_words 'send-order= return-order= starts= kicks= exact= rounds= max_rounds= level= prefetch= alike= chunk= least= max_chunks= effort= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
         --window) return ;;
         --threads | -j) return ;;
         --engine) _cleave_words 'native simgrid'; return ;;
@@ -193,7 +193,7 @@ _cleave() {
         esac
         ;;
     'compare load')
-        options='--help -h --platform --load --lifespan --result-ratio --packaging --in-turn --reads --hold --error --seed --policies --rounds --param --sweep --runs --noise --threads --engine --topology --master --worker-hosts --port --unit-bytes --unit-flops --json --csv --output --force'
+        options='--help -h --platform --load --lifespan --result-ratio --packaging --reads --hold --error --seed --policies --rounds --param --sweep --runs --noise --threads --engine --topology --master --worker-hosts --port --unit-bytes --unit-flops --json --csv --output --force'
         case $option in
         --platform | -p) _cleave_files -f; return ;;
         --load | -l) return ;;
@@ -204,9 +204,9 @@ _cleave() {
         --hold) return ;;
         --error) return ;;
         --seed) return ;;
-        --policies) _cleave_list 'auto one-round fifo lifo orders small-results best-orders rounds mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
+        --policies) _cleave_list 'auto one-round fifo lifo orders small-results best-orders mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
         --rounds) return ;;
-        --param) _cleave_words 'send-order= return-order= starts= kicks= exact= effort= rounds= max_rounds= level= prefetch= chunk= least= max_chunks= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
+        --param) _cleave_words 'send-order= return-order= starts= kicks= exact= rounds= max_rounds= level= prefetch= alike= chunk= least= max_chunks= effort= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
         --sweep) _cleave_words 'latency= bandwidth= speed= compute-latency= latency-factor= bandwidth-factor= speed-factor= compute-latency-factor= workers= load= result-ratio= error='; return ;;
         --runs | -n) return ;;
         --noise) _cleave_words 'none gamma: normal:'; return ;;
@@ -247,18 +247,27 @@ _cleave() {
         esac
         ;;
     'run '*)
-        options='--help -h --input --split --header --pairs --max-record --decode --workers --hosts --mpi --mpi-library --persistent --literal --policy --param --block --ssh --remote --push --shared-input --workdir --env --connect-timeout --host-timeout --output --keep-order --unordered --reduce --commutative --memory --tmpdir --retries --isolate --timeout --halt --failed --journal --resume --overwrite --joblog --dry-run --bar --progress --trace --json --quiet'
+        options='--help -h --input --recursive --split --header --records --together --pairs --max-record --decode --each --arg-file --null --link --colsep --replace --rpl --plus --quote --max-args --max-replace-args --max-lines --fill --fill-words --shuf --workers --hosts --mpi --mpi-library --persistent --literal --policy --param --block --ssh --remote --push --shared-input --workdir --env --connect-timeout --host-timeout --output --keep-order --unordered --header-out --reduce --commutative --memory --tmpdir --retries --isolate --timeout --halt --failed --journal --resume --overwrite --joblog --dry-run --bar --progress --trace --json --quiet'
         case $option in
         --input | -i) _cleave_files -f; return ;;
-        --split) _cleave_words 'lines nul csv jsonl fasta fastq paragraph fixed: regex:'; return ;;
+        --split) _cleave_words 'lines nul csv jsonl json fasta fastq paragraph warc fixed: regex:'; return ;;
+        --records) return ;;
+        --together) return ;;
         --pairs) _cleave_files -f; return ;;
         --max-record) return ;;
-        --decode) _cleave_words 'auto none gzip bgzf zstd xz bzip2 lz4'; return ;;
+        --decode) _cleave_words 'auto none'; return ;;
+        --arg-file | -a) _cleave_files -f; return ;;
+        --colsep | -C) return ;;
+        --replace | -I) return ;;
+        --rpl) return ;;
+        --max-args | -n) return ;;
+        --max-replace-args | -N) return ;;
+        --max-lines | -L) return ;;
         --workers | -j) return ;;
         --hosts) _cleave_files -f; return ;;
         --mpi-library) return ;;
-        --policy) _cleave_words 'auto one-round fifo lifo orders small-results best-orders rounds mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
-        --param) _cleave_words 'send-order= return-order= starts= kicks= exact= effort= rounds= max_rounds= level= prefetch= chunk= least= max_chunks= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
+        --policy) _cleave_words 'auto one-round fifo lifo orders small-results best-orders mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
+        --param) _cleave_words 'send-order= return-order= starts= kicks= exact= rounds= max_rounds= level= prefetch= alike= chunk= least= max_chunks= effort= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
         --block) return ;;
         --ssh) return ;;
         --remote) return ;;
@@ -284,7 +293,7 @@ _cleave() {
         options='--help -h --input --recursive --split --header --together --max-record --decode --number --size --records --output --force --json --quiet'
         case $option in
         --input | -i) _cleave_files -f; return ;;
-        --split) _cleave_words 'lines nul csv jsonl json fasta fastq paragraph fixed: regex:'; return ;;
+        --split) _cleave_words 'lines nul csv jsonl json fasta fastq paragraph warc fixed: regex:'; return ;;
         --together) return ;;
         --max-record) return ;;
         --decode) _cleave_words 'auto none'; return ;;
@@ -304,9 +313,9 @@ _cleave() {
         options='--help -h --input --split --header --max-record --decode --workers --hosts --ssh --remote --push --output --force --topology --master --worker-hosts --port --unit-bytes --unit-flops'
         case $option in
         --input | -i) _cleave_files -f; return ;;
-        --split) _cleave_words 'lines nul csv jsonl fasta fastq paragraph fixed: regex:'; return ;;
+        --split) _cleave_words 'lines nul csv jsonl json fasta fastq paragraph warc fixed: regex:'; return ;;
         --max-record) return ;;
-        --decode) _cleave_words 'auto none gzip bgzf zstd xz bzip2 lz4'; return ;;
+        --decode) _cleave_words 'auto none'; return ;;
         --workers | -j) return ;;
         --hosts) _cleave_files -f; return ;;
         --ssh) return ;;
@@ -349,7 +358,7 @@ _cleave() {
         ;;
     'policies '*)
         options='--help -h --json'
-        operands='auto one-round fifo lifo orders small-results best-orders rounds mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt'
+        operands='auto one-round fifo lifo orders small-results best-orders mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt'
         case $option in
         esac
         ;;

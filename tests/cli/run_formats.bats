@@ -143,3 +143,24 @@ array() {
     grep -q "^cleave: --together: expected a column or an extended regular expression, got '(': " err
     fails_with 2 -i in --split fixed:3 --together 1 -- cat
 }
+
+# --- web archives -----------------------------------------------------------------------------
+
+@test "--split warc: records of archives, whatever their blocks look like" {
+    prepare
+    for i in 1 2 3 4; do
+        printf 'WARC/1.0\r\nX-Number: %s\r\nContent-Length: 12\r\n\r\nWARC/1.0\r\n%s\n\r\n\r\n' $i $i
+    done >in
+    job -i in --split warc --block 1 -j 2 -- grep -c Number
+    [ "$(tr '\n' ' ' <out)" = '1 1 1 1 ' ]
+    cat in | job --split warc --block 1 -j 2 -- cat
+    cmp in out
+    job -i in --split warc --header --block 1 -j 2 -- grep -c Number
+    [ "$(tr '\n' ' ' <out)" = '2 2 2 ' ]
+    head -c 100 in >short
+    fails_with 2 -i short --split warc -- cat
+    says "cleave: short: the last record, from byte 61 on, is cut short by the end"
+    echo 2 >none
+    fails_with 2 -i none --split warc --block 1 -- cat
+    says "cleave: none: byte 0: expected 'WARC/' at the start of a record, got '2'"
+}

@@ -71,8 +71,11 @@ refuses() {
     prepare
     { echo id; seq 100; } >a
     { echo id; seq 101 200; } >b
-    cut_up -i a -i b --split csv --header -n 4 -o 'h-{}.csv'
-    for part in h-*; do [ "$(grep -c id "$part")" -eq 1 ] && [ "$(head -n 1 "$part")" = id ]; done
+    cut_up -i a -i b --split csv --header -n 3 -o 'h-{}.csv'
+    for part in h-*; do
+        [ "$(head -n 1 "$part")" = id ]
+        [ "$(grep -c id "$part")" -eq 1 ]
+    done
     grep -hv id h-* | cmp - <(seq 200)
     cat a | cut_up --header --records 30 -o 'g-{}'
     [ "$(wc -l g-* | tr -s ' \n' ' ')" = ' 31 g-000001 31 g-000002 31 g-000003 11 g-000004 104 total ' ]

@@ -6,6 +6,7 @@
 #define SPLIT_REFERENCE_H
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -269,6 +270,36 @@ static inline bool reference_fastq(const char *bytes, size_t n, bool *is)
     return good;
 }
 
+/* Records that begin with WARC/, as long as they say. */
+static inline bool reference_warc(const char *bytes, size_t n, bool *is)
+{
+    size_t i = 0, records = 0;
+
+    is[0] = is[n] = true;
+    for (;;) {
+        size_t length = 0, line = 0, known = 0;
+
+        while (i < n && (bytes[i] == '\r' || bytes[i] == '\n'))
+            i++;
+        if (i >= n)
+            return true;
+        if (n - i < 5 || memcmp(bytes + i, "WARC/", 5) != 0)
+            return false;
+        is[i] = records++ > 0 || i == 0; /* what is before belongs to the first */
+        for (line = 0; i < n; i++) {
+            if (line == 0 && n - i > 15 &&
+                strncasecmp(bytes + i, "content-length:", 15) == 0)
+                known = sscanf(bytes + i + 15, "%zu", &length) == 1;
+            if (bytes[i] == '\n' && line == 0)
+                break;
+            line = bytes[i] == '\n' ? 0 : line + (bytes[i] != '\r');
+        }
+        if (i >= n || known == 0 || length > n - i - 1)
+            return false; /* cut short */
+        i += 1 + length;
+    }
+}
+
 struct reference_case {
     const char *splitter;
     reference *reference;
@@ -295,6 +326,7 @@ static const struct reference_case reference_cases[] = {
     REFERENCE_CASE("json", reference_json_any, "[]{},,,,,\"\\1 \n"),
     REFERENCE_CASE("json:values", reference_json_values, "[]{},\"\"\\1 \n\n"),
     REFERENCE_CASE("regex:ab\\r?\\nb", reference_two_lines, "abb\n\r"),
+    REFERENCE_CASE("warc", reference_warc, "WA"),
 };
 
 enum { REFERENCE_CASES = sizeof reference_cases / sizeof reference_cases[0] };

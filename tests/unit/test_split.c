@@ -26,7 +26,7 @@ static void names(void **state)
                                         "csv:;",   "jsonl",     "csv:tab",
                                         "fasta",   "fastq",     "fixed:64Ki",
                                         "fixed:1", "paragraph", "regex:^(a|b):[0-9]{2}",
-                                        "regex::", "json" };
+                                        "regex::", "json",      "warc" };
 
     (void)state;
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
@@ -34,7 +34,8 @@ static void names(void **state)
 
         assert_string_equal(cv_splitter_text(splitter), good[i]);
         assert_int_equal(splitter->kind->needs_pass,
-                         good[i][0] == 'c' || strncmp(good[i], "json", 5) == 0);
+                         good[i][0] == 'c' || strncmp(good[i], "json", 5) == 0 ||
+                             strcmp(good[i], "warc") == 0);
         assert_int_equal(cv_splitter_pairs(splitter), strcmp(good[i], "fastq") == 0);
         cv_splitter_free(splitter);
     }
@@ -166,6 +167,9 @@ static void definitions(void **state)
         { "json", "{\"a\": 1,\n \"b\": [2, 3]}\n|{}|[4]\n|\"x y\"\t|12 |true|\"\"|{}\n" },
         { "json:values", "[1, 2]\n|[3,\n4]\n" },
         { "json", " \n" },
+        { "warc",
+          "WARC/1.0\r\nContent-Length: 9\r\n\r\nWARC/1.0\n\r\n\r\n|WARC/1.1\n"
+          "A: b\ncontent-length:0\n\n\n\n|WARC/1.0\nContent-Length: 3\nX: y\n\nabc" },
     };
 
     (void)state;
@@ -332,6 +336,8 @@ static void records_cut_short(void **state)
         { "fastq", "@a\nA\n+\nI\n@b\n", 9 },
         { "fastq", "@a\n+", UINT64_MAX },
         { "fastq", "@a\nA\n+\nI\r", UINT64_MAX },
+        { "warc", "WARC/1.0\nContent-Length: 3\n\nab", 0 },
+        { "warc", "WARC/1.0\nContent-Length: 2\n\nab\n\nWARC", 32 },
         { "json", "[1, \"2", 2 },
         { "json", "[1]\n", UINT64_MAX },
         { "json", "{} {\"a\": 1", 3 },

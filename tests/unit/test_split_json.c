@@ -1,4 +1,4 @@
-/* test_split_json.c -- values of JSON cut apart, whatever they are made of.
+/* test_split_json.c -- values of JSON and records of archives cut apart, whatever is in them.
  * SPDX-License-Identifier: MIT */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -153,11 +153,78 @@ static void no_values(void **state)
     cv_splitter_free(splitter);
 }
 
+/* Blocks of archives hold anything; what they are is not looked at. */
+static void any_blocks(void **state)
+{
+    (void)state;
+    for (unsigned turn = 0; turn < 100; turn++) {
+        struct cv_splitter *splitter = NULL;
+        struct split_input input;
+        struct cv_random random;
+        static struct text text;
+
+        cv_random_at(&random, 22, turn, 0, 0);
+        text.n = 0;
+        while (text.n < MOST / 3) {
+            static const char *const blocks[] = { "", "\r\n\r\nWARC/1.0\r\n", "a\nb",
+                                                  "WARC/1.0\nContent-Length: 9\n\n" };
+            const char *block = blocks[chance(&random, 4)];
+            const char *end = chance(&random, 2) == 0 ? "\n" : "\r\n";
+            char line[100];
+
+            snprintf(line, sizeof line, "WARC/1.0%sType: x%scontent-LENGTH: %zu%s%s", end,
+                     end, strlen(block), end, end);
+            add(&text, line);
+            add(&text, block);
+            add(&text, "\r\n\r\n");
+        }
+        assert_int_equal(cv_splitter_parse("warc", &splitter, NULL), CLEAVE_OK);
+        split_input_open(&input, splitter, text.bytes, text.n);
+        assert_true(reference_warc(text.bytes, text.n, input.is));
+        check_file(&input, 4096, 1 + text.n / 50);
+        check_file(&input, 30, 1 + text.n / 200);
+        check_stream(&input, 1 + chance(&random, 300), chance(&random, 500));
+        split_input_close(&input);
+        cv_splitter_free(splitter);
+    }
+}
+
+static void no_archives(void **state)
+{
+    static const struct {
+        const char *text, *message;
+    } cases[] = {
+        { "GET /", "byte 0: expected 'WARC/' at the start of a record, got 'G'" },
+        { "WARC/1.0\nContent-Length: 0\n\nx",
+          "byte 28: expected 'WARC/' at the start of a record, got 'x'" },
+        { "WARC/1.0\nA: b\n\n",
+          "the WARC record at byte 0: expected a field Content-Length, got none" },
+        { "WARC/1.0\nContent-Length: 0x9\n\n",
+          "byte 26: expected a number of bytes as Content-Length, got 'x'" },
+    };
+    struct cv_splitter *splitter = NULL;
+
+    (void)state;
+    assert_int_equal(cv_splitter_parse("warc", &splitter, NULL), CLEAVE_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct cleave_error err;
+        uint64_t records;
+
+        assert_int_equal(cv_splitter_count(splitter, cases[i].text, strlen(cases[i].text),
+                                           &records, &err),
+                         CLEAVE_EINPUT);
+        assert_string_equal(err.text, cases[i].message);
+    }
+    cv_splitter_free(splitter);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_values),
         cmocka_unit_test(no_values),
+        cmocka_unit_test(any_blocks),
+        cmocka_unit_test(no_archives),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

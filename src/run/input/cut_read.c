@@ -107,7 +107,8 @@ enum cleave_status cv_cut_file_walk(struct cv_cut_file *file, struct cv_walk *wa
         size_t length;
         enum cleave_status status;
 
-        CV_TRY(cv_cut_file_read(file, walk->at, 1, BLOCK, &bytes, &length, err));
+        CV_TRY(cv_cut_file_read(file, walk->at, 1, kind->leaps ? CV_CUT_NEAR : BLOCK,
+                                &bytes, &length, err));
         if (length > limit - walk->at)
             length = (size_t)(limit - walk->at);
         status = kind->walk(file->splitter, walk, bytes, length, err);
@@ -117,7 +118,7 @@ enum cleave_status cv_cut_file_walk(struct cv_cut_file *file, struct cv_walk *wa
             return status;
         }
     }
-    if (walk->at == file->size && !kind->whole(walk))
+    if (walk->at > file->size || (walk->at == file->size && !kind->whole(walk)))
         file->torn = walk->boundary;
     return CLEAVE_OK;
 }

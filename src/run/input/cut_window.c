@@ -123,8 +123,8 @@ static enum cleave_status find_walking(struct cv_cut_window *window, const char 
     walk->until = window->offset + 1;
     CV_TRY(walk_to(window, bytes, length, err));
     *out = (size_t)(walk->boundary - window->offset);
-    if (ended && walk->at == window->offset + length) {
-        if (!window->splitter->kind->whole(walk))
+    if (ended && walk->at >= window->offset + length) {
+        if (walk->at > window->offset + length || !window->splitter->kind->whole(walk))
             window->torn = walk->boundary;
         if (*out == 0 || wanted >= length)
             *out = length;

@@ -20,6 +20,8 @@
  *                  error, but for empty lines between records and a last record that the
  *                  end of the input cuts short.
  *   paragraph      before a line that is not empty and follows an empty one
+ *   warc           before every record of a web archive; the bytes of its block, as many as
+ *                  Content-Length says, are leapt over
  *   fixed:BYTES    at every multiple of BYTES; a last record that is shorter is torn
  *   regex:RE       before every line at whose first byte a match of the POSIX extended
  *                  expression RE begins. RE sees the first 64 KiB of the line, without

@@ -39,6 +39,8 @@ struct cv_split_kind {
     /* A boundary of a file cannot be told from the bytes near it: all bytes before it
      * have to be read once (csv). */
     bool needs_pass;
+    bool
+        leaps; /* a walk may end behind the bytes it was given: those between are not read */
     bool pairs;
     bool frames;       /* pieces of an array: see cv_splitter_frames              */
     bool parted;       /* records are parted by empty lines                */
@@ -59,7 +61,7 @@ struct cv_split_kind {
      * record starts in [from, *out). */
     bool (*last)(const struct cv_splitter *splitter, const struct cv_view *view,
                  size_t from, size_t to, size_t *out);
-    /* Look at `length` bytes that begin at walk->at, all or as far as `until` and `most`
+    /* Look at `length` bytes that begin at walk->at, all or (`leaps`: or more) as far as `until` and `most`
      * tell. */
     enum cleave_status (*walk)(const struct cv_splitter *splitter, struct cv_walk *walk,
                                const char *bytes, size_t length,
@@ -102,6 +104,7 @@ struct cv_splitter {
     X(fasta)            \
     X(fastq)            \
     X(paragraph)        \
+    X(warc)             \
     X(fixed)            \
     X(regex)
 
