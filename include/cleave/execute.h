@@ -27,6 +27,13 @@ enum cleave_halt {
 
 enum { CLEAVE_HOPELESS = 100 };
 
+/* What is counted for it. */
+enum cleave_halt_on {
+    CLEAVE_HALT_ON_FAILURES,  /* chunks that failed for good */
+    CLEAVE_HALT_ON_SUCCESSES, /* chunks that were done       */
+    CLEAVE_HALT_ON_ENDS,      /* both                        */
+};
+
 /* One end of the command on a chunk. */
 struct cleave_attempt {
     const char *worker; /* borrowed for the call                                     */
@@ -189,7 +196,8 @@ struct cleave_failing {
     bool
         isolate; /* part what failed in halves until the records that make it fail are left */
     enum cleave_halt halt;
-    uint64_t halt_fails;   /* after so many failed chunks                              */
+    enum cleave_halt_on halt_on;
+    uint64_t halt_fails;   /* after so many of them                                    */
     double halt_share;     /* or this part of all chunks finished; 0: not              */
     const char *directory; /* inputs of failed chunks are kept here; NULL: not         */
 };

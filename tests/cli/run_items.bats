@@ -130,6 +130,17 @@ same() {
     grep -q "^cleave: left undone: 2 items (3 to 4)$" err
 }
 
+@test "enough successes or ends are enough" {
+    prepare
+    # What was done before is written, also behind what was not.
+    cleave 0 run -q -j 2 --halt now,success=1 -- 'sleep {}; echo {}' ::: 30 0
+    [ "$output" = 0 ]
+    cleave 1 run -j 1 --halt now,success=2 -- 'exit {}' ::: 1 0 0 3 4
+    [[ $stderr == *"left undone: 2 items (4 to 5)"* ]]
+    cleave 0 run -q -j 1 --halt soon,done=2 -- echo ::: 1 2 3
+    [ "$output" = $'1\n2' ]
+}
+
 @test "the records of an input are items" {
     prepare
     printf 'a b\n\nc\n' >in

@@ -234,7 +234,7 @@ static const struct cv_option failure_options[] = {
       .offset = FIELD(halt),
       .help = "never: do the rest all the same. soon,fail=N or soon,fail=N%: start "
               "nothing new after so many failed chunks. now,fail=N: stop what is running, "
-              "too. Default: soon, when 100 chunks have failed and none has succeeded, else "
+              "too. success=N and done=N count those that did not fail, and all. Default: soon, when 100 chunks have failed and none has succeeded, else "
               "never." },
     { .name = "--failed", .kind = CV_OPTION_TEXT, .argument = "DIR",
       .offset = FIELD(failed),
@@ -332,9 +332,31 @@ void cv_decode_words(struct cv_text *out)
     cv_text_add(out, "auto none" CV_CODEC_MAP(CODEC_WORD));
 }
 
+/* "soon,fail=", "now,success=", "soon,done=": where the number begins; NULL: it is none. */
+static const char *read_halt_words(const char *text, struct cleave_failing *out)
+{
+    static const struct {
+        const char *word;
+        enum cleave_halt_on what;
+    } counted[] = { { "fail=", CLEAVE_HALT_ON_FAILURES },
+                    { "success=", CLEAVE_HALT_ON_SUCCESSES },
+                    { "done=", CLEAVE_HALT_ON_ENDS } };
+    const bool now = strncmp(text, "now,", 4) == 0;
+
+    if (!now && strncmp(text, "soon,", 5) != 0)
+        return NULL;
+    text += now ? 4 : 5;
+    out->halt = now ? CLEAVE_HALT_NOW : CLEAVE_HALT_SOON;
+    for (size_t i = 0; i < sizeof counted / sizeof *counted; i++)
+        if (strncmp(text, counted[i].word, strlen(counted[i].word)) == 0) {
+            out->halt_on = counted[i].what;
+            return text + strlen(counted[i].word);
+        }
+    return NULL;
+}
+
 int cv_halt_read(const char *text, struct cleave_execution *out)
 {
-    static const char *const words[] = { "now,fail=", "soon,fail=" };
     unsigned long long number = 0;
     const char *digits = NULL;
     char *rest = NULL;
@@ -346,9 +368,7 @@ int cv_halt_read(const char *text, struct cleave_execution *out)
         out->failing.halt = CLEAVE_HALT_NEVER;
         return CV_EXIT_DONE;
     }
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strncmp(text, words[i], strlen(words[i])) == 0)
-            digits = text + strlen(words[i]);
+    digits = read_halt_words(text, &out->failing);
     errno = 0;
     if (digits != NULL && isdigit((unsigned char)*digits))
         number = strtoull(digits, &rest, 10);
@@ -356,10 +376,9 @@ int cv_halt_read(const char *text, struct cleave_execution *out)
     if (rest == NULL || errno != 0 || number < 1 || (!share && *rest != '\0') ||
         (share && number > 100))
         return cv_complain(CV_EXIT_USAGE,
-                           "--halt: expected never, now,fail=N, soon,fail=N or N%%, got "
-                           "'%s'",
+                           "--halt: expected never, now,fail=N, soon,fail=N or N%%, or "
+                           "success= or done= instead of fail=, got '%s'",
                            text);
-    out->failing.halt = text[0] == 'n' ? CLEAVE_HALT_NOW : CLEAVE_HALT_SOON;
     if (share)
         out->failing.halt_share = (double)number / 100;
     else

@@ -175,7 +175,7 @@ static int fill(const struct cv_call *call, const struct cv_crew *crew,
 }
 
 /* Why the run failed, as an exit status. Without a result nothing has run. */
-static int judge_failure(enum cleave_status status,
+static int judge_failure(const struct cleave_failing *asked, enum cleave_status status,
                          const struct cleave_execution_result *result,
                          const struct cleave_error *err)
 {
@@ -185,6 +185,9 @@ static int judge_failure(enum cleave_status status,
         return CV_EXIT_BY_SIGNAL + result->stopped_by;
     if (status == CLEAVE_ECLOSED && result != NULL && result->output_closed)
         return CV_EXIT_UNREAD;
+    if (result != NULL && result->halted && asked->halt_on != CLEAVE_HALT_ON_FAILURES &&
+        status == CLEAVE_EENGINE && !result->reduce_failed)
+        return result->failed > 0 ? CV_EXIT_FAILED : CV_EXIT_DONE; /* it was wanted */
     if (result != NULL && (result->halted || result->reduce_failed))
         return cv_complain(CV_EXIT_FAILED, "%s", err->text);
     /* Once it has begun, what stops a run is that the work failed, not that there is no
@@ -194,11 +197,12 @@ static int judge_failure(enum cleave_status status,
 }
 
 /* How the run ended, as an exit status. */
-static int judge(enum cleave_status status, const struct cleave_execution_result *result,
+static int judge(const struct cleave_failing *asked, enum cleave_status status,
+                 const struct cleave_execution_result *result,
                  const struct cleave_error *err)
 {
     if (status != CLEAVE_OK || result == NULL)
-        return judge_failure(status, result, err);
+        return judge_failure(asked, status, result, err);
     if (result->stopped_by != 0) /* too late to stop anything */
         return CV_EXIT_BY_SIGNAL + result->stopped_by;
     return result->failed > 0 || result->bad_ends > 0 ? CV_EXIT_FAILED : CV_EXIT_DONE;
@@ -249,7 +253,7 @@ static int execute(const struct cv_call *call, struct cv_run_report *report,
         return cv_complain_error(&err);
     done = cleave_execute(execution, &result, &err);
     cv_run_progress_end(report);
-    status = judge(done, result, &err);
+    status = judge(&execution->failing, done, result, &err);
     if (done == CLEAVE_ESTOPPED && result != NULL)
         cv_run_stopped(result, values, report);
     if (done == CLEAVE_OK && result->failed > 1 && result->failed == result->chunks &&

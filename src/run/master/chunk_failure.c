@@ -14,22 +14,40 @@ static bool is_hopeless(const struct cv_real_run *run)
            run->books.resumed == 0;
 }
 
+/* How many there are of what is counted, the one that has just ended among them. */
+static double count_ends(const struct cv_real_run *run, double over)
+{
+    switch (run->asked->failing.halt_on) {
+    case CLEAVE_HALT_ON_SUCCESSES:
+        return over - (double)run->books.failed;
+    case CLEAVE_HALT_ON_ENDS:
+        return over;
+    default:
+        return (double)run->books.failed;
+    }
+}
+
 static void halt_if_asked(struct cv_real_run *run)
 {
-    const struct cleave_execution *execution = run->asked;
-    const double over = (double)run->books.chunks + 1;
-    const bool many = (execution->failing.halt_fails > 0 &&
-                       run->books.failed >= execution->failing.halt_fails) ||
-                      (execution->failing.halt_share > 0 && over >= 3 &&
-                       (double)run->books.failed >= execution->failing.halt_share * over);
+    const struct cleave_failing *failing = &run->asked->failing;
+    const double over = (double)run->books.chunks + 1, count = count_ends(run, over);
+    const bool many =
+        (failing->halt_fails > 0 && count >= (double)failing->halt_fails) ||
+        (failing->halt_share > 0 && over >= 3 && count >= failing->halt_share * over);
 
-    if (execution->failing.halt == CLEAVE_HALT_HOPELESS)
+    if (failing->halt == CLEAVE_HALT_HOPELESS)
         run->halted = run->hopeless = is_hopeless(run);
-    if (execution->failing.halt < CLEAVE_HALT_SOON || !many)
+    if (failing->halt < CLEAVE_HALT_SOON || !many)
         return;
     run->halted = true;
-    if (execution->failing.halt == CLEAVE_HALT_NOW)
+    if (failing->halt == CLEAVE_HALT_NOW)
         cv_desks_stop(&run->desks);
+}
+
+void cv_chunk_succeeded(struct cv_real_run *run)
+{
+    if (run->asked->failing.halt_on != CLEAVE_HALT_ON_FAILURES)
+        halt_if_asked(run);
 }
 
 static void drop_output(struct cv_errand *errand)

@@ -334,6 +334,29 @@ static enum cleave_status flush(struct execution *execution, struct cleave_error
     }
 }
 
+/* Items do not hang together: after a halt, outputs behind those that are left are wanted all
+ * the same. */
+static enum cleave_status pass_over_left(struct execution *execution,
+                                         struct cleave_error *err)
+{
+    struct cv_real_run *run = &execution->run;
+    struct cv_range_set left;
+    enum cleave_status status;
+
+    if (!run->halted || run->stopped_by != 0 || run->asked->items.words == NULL ||
+        run->asked->reduce.command != NULL)
+        return CLEAVE_OK;
+    cv_range_set_init(&left);
+    status = cv_ledger_left(&run->books.ledger, run->asked->items.count, &left, err);
+    for (size_t i = 0; status == CLEAVE_OK && i < cv_range_set_count(&left); i++) {
+        const struct cv_range range = cv_range_set_at(&left, i);
+
+        status = cv_outlet_skip(run->outlet, range.begin, range.end, err);
+    }
+    cv_range_set_done(&left);
+    return status;
+}
+
 /* A record that the end of the input cuts short: something is missing there, and though all
  * that came was done, the result is not that of whole records. */
 static enum cleave_status check_torn(const struct execution *execution,
@@ -377,9 +400,11 @@ static enum cleave_status run_all(struct execution *execution, struct cleave_err
     if (status == CLEAVE_OK)
         status = cv_real_run_settle(run, err);
     if (status == CLEAVE_OK || run->halted) {
-        const enum cleave_status written =
-            flush(execution, status == CLEAVE_OK ? err : NULL);
+        struct cleave_error *told = status == CLEAVE_OK ? err : NULL;
+        enum cleave_status written = pass_over_left(execution, told);
 
+        if (written == CLEAVE_OK)
+            written = flush(execution, told);
         status = written == CLEAVE_OK ? status : written;
     }
     if (status == CLEAVE_OK)

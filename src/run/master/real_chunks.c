@@ -290,6 +290,7 @@ static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end
     if (end == CV_SLOT_DONE) {
         cv_attempt_report(run->asked, worker, errand, end, false);
         status = accept_output(run, errand, &err);
+        cv_chunk_succeeded(run);
     } else if (end == CV_SLOT_LOST) {
         status = chunk_lost(run, errand, &over, &err);
     } else {

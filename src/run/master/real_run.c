@@ -46,6 +46,8 @@ enum cleave_status cv_real_run_check(struct cv_real_run *run, struct cleave_erro
                        "halted: %llu chunks failed and none succeeded: does the command "
                        "read standard input? (--halt never: do the rest all the same)",
                        (unsigned long long)run->books.failed);
+    if (run->halted && run->asked->failing.halt_on != CLEAVE_HALT_ON_FAILURES)
+        return cv_fail(err, CLEAVE_EENGINE, "halted, as asked for");
     return run->halted ? cv_fail(err, CLEAVE_EENGINE, "halted after %llu failed chunk%s",
                                  (unsigned long long)run->books.failed,
                                  run->books.failed == 1 ? "" : "s")
