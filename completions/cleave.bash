@@ -44,7 +44,7 @@ _cleave() {
         fi
     done
     if ((COMP_CWORD == 1)); then
-        _cleave_words ' plan simulate compare run split worker calibrate report replay platform policies engines figures completions version help --help --version'
+        _cleave_words ' plan simulate compare run worker calibrate report replay platform policies engines figures completions version help --help --version'
         return
     fi
     if ((COMP_CWORD == 2)); then
@@ -247,10 +247,10 @@ _cleave() {
         esac
         ;;
     'run '*)
-        options='--help -h --input --recursive --split --header --records --together --pairs --max-record --decode --each --arg-file --null --link --colsep --replace --rpl --plus --quote --max-args --max-replace-args --max-lines --fill --fill-words --shuf --workers --hosts --mpi --mpi-library --persistent --literal --policy --param --block --ssh --remote --push --shared-input --workdir --env --connect-timeout --host-timeout --output --keep-order --unordered --header-out --reduce --commutative --memory --tmpdir --retries --isolate --timeout --halt --failed --journal --resume --overwrite --joblog --dry-run --bar --progress --trace --json --quiet'
+        options='--help -h --input --recursive --split --header --records --together --pairs --max-record --decode --each --arg-file --null --link --colsep --replace --rpl --plus --quote --max-args --max-replace-args --max-lines --fill --fill-words --tag --tagstring --results --files --shuf --workers --hosts --mpi --mpi-library --persistent --literal --policy --param --block --ssh --remote --push --shared-input --workdir --env --connect-timeout --host-timeout --output --keep-order --unordered --header-out --reduce --commutative --memory --tmpdir --retries --isolate --timeout --halt --failed --journal --resume --overwrite --joblog --dry-run --bar --progress --trace --json --quiet'
         case $option in
         --input | -i) _cleave_files -f; return ;;
-        --split) _cleave_words 'lines nul csv jsonl json fasta fastq paragraph warc fixed: regex:'; return ;;
+        --split) _cleave_words 'lines nul csv jsonl json fasta fastq paragraph fixed: regex:'; return ;;
         --records) return ;;
         --together) return ;;
         --pairs) _cleave_files -f; return ;;
@@ -263,6 +263,8 @@ _cleave() {
         --max-args | -n) return ;;
         --max-replace-args | -N) return ;;
         --max-lines | -L) return ;;
+        --tagstring) return ;;
+        --results) _cleave_files -d; return ;;
         --workers | -j) return ;;
         --hosts) _cleave_files -f; return ;;
         --mpi-library) return ;;
@@ -289,20 +291,6 @@ _cleave() {
         --trace) _cleave_files -f; return ;;
         esac
         ;;
-    'split '*)
-        options='--help -h --input --recursive --split --header --together --max-record --decode --number --size --records --output --force --json --quiet'
-        case $option in
-        --input | -i) _cleave_files -f; return ;;
-        --split) _cleave_words 'lines nul csv jsonl json fasta fastq paragraph warc fixed: regex:'; return ;;
-        --together) return ;;
-        --max-record) return ;;
-        --decode) _cleave_words 'auto none'; return ;;
-        --number | -n) return ;;
-        --size) return ;;
-        --records) return ;;
-        --output | -o) return ;;
-        esac
-        ;;
     'worker '*)
         options='--help -h --hash'
         case $option in
@@ -313,7 +301,7 @@ _cleave() {
         options='--help -h --input --split --header --max-record --decode --workers --hosts --ssh --remote --push --output --force --topology --master --worker-hosts --port --unit-bytes --unit-flops'
         case $option in
         --input | -i) _cleave_files -f; return ;;
-        --split) _cleave_words 'lines nul csv jsonl json fasta fastq paragraph warc fixed: regex:'; return ;;
+        --split) _cleave_words 'lines nul csv jsonl json fasta fastq paragraph fixed: regex:'; return ;;
         --max-record) return ;;
         --decode) _cleave_words 'auto none'; return ;;
         --workers | -j) return ;;
@@ -388,7 +376,7 @@ _cleave() {
         ;;
     'help '*)
         options='--help -h --man --commands'
-        operands='plan simulate compare run split worker calibrate report replay platform policies engines figures completions version help'
+        operands='plan simulate compare run worker calibrate report replay platform policies engines figures completions version help'
         case $option in
         esac
         ;;

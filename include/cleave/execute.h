@@ -120,6 +120,17 @@ struct cleave_items {
      * `command` in struct cleave_execution. NULL: there are no items. */
     enum cleave_status (*words)(void *context, uint64_t item, uint32_t slot, char ***out,
                                 struct cleave_error *err);
+    /* All below may be NULL. Where its standard error goes: a descriptor, which the run
+     * closes. */
+    enum cleave_status (*errors)(void *context, uint64_t item, int *out,
+                                 struct cleave_error *err);
+    /* Its output is bytes [begin, end) of `fd`: keep it, as it is not written. *out, for
+     * free(), is written instead; NULL: nothing. */
+    enum cleave_status (*keep)(void *context, uint64_t item, int fd, uint64_t begin,
+                               uint64_t end, char **out, struct cleave_error *err);
+    /* What is put before each line of its output, for free(); not with `keep`. */
+    enum cleave_status (*tag)(void *context, uint64_t item, uint32_t slot, char **out,
+                              struct cleave_error *err);
     /* What it is called in notes; NULL: by its number. */
     void (*describe)(void *context, uint64_t item, char *out, size_t size);
     void *context;

@@ -130,6 +130,35 @@ same() {
     grep -q "^cleave: left undone: 2 items (3 to 4)$" err
 }
 
+# shape FOLDER -- names and contents of all files in it.
+shape() {
+    (cd "$1" && find . -type f -print0 | sort -z | xargs -0 tail -v -n +1)
+}
+
+@test "outputs are tagged, or kept in files as GNU parallel keeps them" {
+    prepare
+    same --tag 'printf "x\n\ny"' ::: 'a b' c ::: 1
+    same --tagstring 'T{1/.} {#}:' 'printf "{}\n"; exit {2}' ::: a/b.c ::: 0 1
+    same --tag true ::: a
+    for results in kept 'at/{1}x{2}' 'in/{#}/'; do
+        rm -rf kept at in
+        parallel --will-cite --results "$results" 'echo out {}; echo err {1} >&2; exit 3' ::: a/b 'c d' '\' ::: 1 >/dev/null 2>&1 || true
+        mkdir -p theirs.d
+        mv kept at in theirs.d/ 2>/dev/null || true
+        cleave 1 run -q --results "$results" -- 'echo out {}; echo err {1} >&2; exit 3' ::: a/b 'c d' '\' ::: 1
+        [ -z "$output" ]
+        mkdir -p ours.d
+        mv kept at in ours.d/ 2>/dev/null || true
+    done
+    [ "$(shape ours.d)" = "$(shape theirs.d)" ]
+    [ "$(find ours.d -type f | wc -l)" -eq 27 ]
+    cleave 0 run -q --header : --results named -- echo {b} ::: b 1 ::: a 2
+    [ "$(cat named/a/2/b/1/stdout)" = 1 ]
+    cleave 0 run -q --files --tmpdir "$PWD" -- echo ::: x y
+    [ "$(cat $output)" = $'x\ny' ]
+    refuses "--results: expected a folder, got 'all.csv': of all commands in one file there is --joblog" run --results all.csv -- echo ::: a
+}
+
 @test "enough successes or ends are enough" {
     prepare
     # What was done before is written, also behind what was not.
@@ -162,6 +191,7 @@ same() {
     refuses "items are done one at a time: expected neither --policy nor --block; -n N gives N of them to a command" run --block 2 -- cat ::: a
     refuses "--rpl: expected '{SIGN} s/REGEX/TEXT/', several with ';' between, got '{x} \$_=uc'" run --rpl '{x} $_=uc' -- echo {x} ::: a
     refuses "--colsep: expected an extended regular expression of POSIX, got '(?:x)'" run --colsep '(?:x)' -- echo ::: a
+    refuses "--tag is for items, and there are none: say which behind the command, as in ... {} ::: *.txt, or --each for the records of the input" run --tag -- cat
     cleave 2 run -- echo :::: no-such-file
     [[ $stderr == "cleave: no-such-file: cannot read: "* ]]
     # Nothing to do is no failure.

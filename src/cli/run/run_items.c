@@ -53,6 +53,34 @@ bool cv_run_items_asked(const struct cv_call *call)
                                 count_words(call) < call->noperands);
 }
 
+int cv_run_items_missed(const struct cv_run_options *values)
+{
+    const char *name = values->null                ? "--null"
+                       : values->link              ? "--link"
+                       : values->colsep != NULL    ? "--colsep"
+                       : values->replace != NULL   ? "--replace"
+                       : values->rules.count > 0   ? "--rpl"
+                       : values->quote             ? "--quote"
+                       : values->max_args > 0      ? "--max-args"
+                       : values->max_lines > 0     ? "--max-lines"
+                       : values->fill              ? "--fill"
+                       : values->fill_words        ? "--fill-words"
+                       : values->shuffle           ? "--shuf"
+                       : values->tag               ? "--tag"
+                       : values->tagstring != NULL ? "--tagstring"
+                       : values->results != NULL   ? "--results"
+                       : values->files             ? "--files"
+                                                   : NULL;
+
+    if (name == NULL)
+        return CV_EXIT_DONE;
+    return cv_complain(
+        CV_EXIT_USAGE,
+        "%s is for items, and there are none: say which behind the command, "
+        "as in ... {} ::: *.txt, or --each for the records of the input",
+        name);
+}
+
 /* --- reading them ------------------------------------------------------------------------- */
 
 static enum cleave_status read_each(const struct cv_run_options *values,
@@ -176,7 +204,7 @@ static uint64_t new_seed(void)
 }
 
 int cv_run_items_open(const struct cv_call *call, uint32_t workers,
-                      struct cv_item_commands *out)
+                      struct cv_run_items *out)
 {
     const struct cv_run_options *values = call->values;
     const size_t nwords = count_words(call);
@@ -193,7 +221,7 @@ int cv_run_items_open(const struct cv_call *call, uint32_t workers,
     status = read_lists(call, nwords, &lists, &err);
     if (status == CLEAVE_OK)
         status =
-            cv_item_commands_init(out, &lists,
+            cv_item_commands_init(&out->commands, &lists,
                                   &(struct cv_item_options){
                                       .words = words,
                                       .whole = values->replace,
@@ -211,7 +239,7 @@ int cv_run_items_open(const struct cv_call *call, uint32_t workers,
                                       .shown_only = values->dry_run != 0 },
                                   &err);
     cv_item_lists_done(&lists);
-    return status == CLEAVE_OK ? CV_EXIT_DONE : cv_complain_error(&err);
+    return status == CLEAVE_OK ? cv_run_results_open(call, out) : cv_complain_error(&err);
 }
 
 /* --- giving them to the run --------------------------------------------------------------- */
@@ -219,25 +247,29 @@ int cv_run_items_open(const struct cv_call *call, uint32_t workers,
 static enum cleave_status get_words(void *context, uint64_t item, uint32_t slot,
                                     char ***out, struct cleave_error *err)
 {
-    return cv_item_commands_words(context, item, slot, out, err);
+    const struct cv_run_items *items = context;
+
+    return cv_item_commands_words(&items->commands, item, slot, out, err);
 }
 
 static void describe(void *context, uint64_t item, char *out, size_t size)
 {
+    const struct cv_run_items *items = context;
     struct cv_text line = { NULL, 0, 0, false };
     struct cleave_error ignored;
 
     out[0] = '\0';
-    if (cv_item_commands_line(context, item, 1, &line, &ignored) == CLEAVE_OK &&
+    if (cv_item_commands_line(&items->commands, item, 1, &line, &ignored) == CLEAVE_OK &&
         line.bytes != NULL)
         cv_shown(line.bytes, line.length, out, size < 200 ? size : 200);
     cv_text_done(&line);
 }
 
 /* The program that all commands have, so that it is looked for once. */
-int cv_run_items_fill(const struct cv_call *call, struct cv_item_commands *commands,
+int cv_run_items_fill(const struct cv_call *call, struct cv_run_items *items,
                       struct cleave_execution *out)
 {
+    const struct cv_item_commands *commands = &items->commands;
     const char **words = cv_array(call->arena, 2, sizeof *words);
     char *program = commands->shell == NULL
                         ? cv_item_template_program(&commands->template)
@@ -252,7 +284,8 @@ int cv_run_items_fill(const struct cv_call *call, struct cv_item_commands *comma
     out->items = (struct cleave_items){ .count = commands->count,
                                         .words = get_words,
                                         .describe = describe,
-                                        .context = commands };
+                                        .context = items };
+    cv_run_results_fill(items, &out->items);
     out->input = (struct cleave_input){ .count = 0 };
     out->sharing.block = 1;
     /* As in a shell: a command is run once, whatever comes of it. */
@@ -262,8 +295,9 @@ int cv_run_items_fill(const struct cv_call *call, struct cv_item_commands *comma
     return CV_EXIT_DONE;
 }
 
-int cv_run_items_show(const struct cv_item_commands *commands)
+int cv_run_items_show(const struct cv_run_items *items)
 {
+    const struct cv_item_commands *commands = &items->commands;
     struct cleave_error err;
 
     for (uint64_t i = 0; i < commands->count; i++) {

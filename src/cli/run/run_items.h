@@ -3,18 +3,21 @@
 #define CV_RUN_ITEMS_H
 #include <cleave/execute.h>
 #include "cli/run/run_options.h"
-#include "run/items/item_commands.h"
+#include "cli/run/run_results.h"
 
 /* Whether the call has items: ":::" and the like behind the command, -a or --each. */
 bool cv_run_items_asked(const struct cv_call *call);
+/* Without items: whether there are options that only they have use for. Returns an exit
+ * status. */
+int cv_run_items_missed(const struct cv_run_options *values);
 /* Read the items and make their commands. Returns an exit status; what is wrong has been
  * told. */
 int cv_run_items_open(const struct cv_call *call, uint32_t workers,
-                      struct cv_item_commands *out);
+                      struct cv_run_items *out);
 /* Ask for them instead of an input. Returns an exit status. */
-int cv_run_items_fill(const struct cv_call *call, struct cv_item_commands *commands,
+int cv_run_items_fill(const struct cv_call *call, struct cv_run_items *items,
                       struct cleave_execution *out);
 /* --dry-run: the command lines. */
-int cv_run_items_show(const struct cv_item_commands *commands);
+int cv_run_items_show(const struct cv_run_items *items);
 
 #endif

@@ -104,6 +104,19 @@ static const struct cv_option item_options[] = {
               "them if that is less." },
     { .name = "--fill-words", .letter = 'X', .value = 1, .offset = FIELD(fill_words),
       .help = "The same, and repeat the word in which {} stands for each." },
+    { .name = "--tag", .value = 1, .offset = FIELD(tag),
+      .help = "Put the item and a tab before each line of its output." },
+    { .name = "--tagstring", .kind = CV_OPTION_TEXT, .argument = "TEXT",
+      .offset = FIELD(tagstring),
+      .help = "Put this text and a tab there; places in it are filled." },
+    { .name = "--results", .kind = CV_OPTION_TEXT, .argument = "DIR",
+      .offset = FIELD(results),
+      .help = "Keep what each command writes, instead of writing it, in DIR/1/ITEM/stdout and "
+              "stderr; of several lists in DIR/1/ITEM/2/ITEM. If DIR has places, it is the name "
+              "of the file." },
+    { .name = "--files", .value = 1, .offset = FIELD(files),
+      .help = "Keep each output in a file of its own, in --tmpdir or --results, and write its "
+              "name." },
     { .name = "--shuf", .value = 1, .offset = FIELD(shuffle),
       .help = "Take the items in a random order." },
     { .name = NULL },

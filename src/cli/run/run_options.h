@@ -24,6 +24,8 @@ struct cv_run_options {
     const char *replace, *colsep;
     int each, null, plus, link, quote, fill, fill_words, shuffle;
     uint64_t max_args, max_lines;
+    const char *tagstring, *results;
+    int tag, files;
     const char *pairs, *decode;
     double max_record;
     const char *header, *header_out, *together;

@@ -301,7 +301,7 @@ struct whole_run {
     struct cv_run_sink sink;
     struct cv_crew crew;
     struct cv_reach reach;
-    struct cv_item_commands items;
+    struct cv_run_items items;
     bool has_items;
 };
 
@@ -314,6 +314,8 @@ static int prepare(const struct cv_call *call, const struct cv_run_mpi *mpi,
 
     run->has_items = cv_run_items_asked(call);
     status = cv_run_command_check(call, values->literal != 0, run->has_items);
+    if (status == CV_EXIT_DONE && !run->has_items)
+        status = cv_run_items_missed(values);
     if (status == CV_EXIT_DONE)
         status = cv_files_check(call);
     if (status == CV_EXIT_DONE)
@@ -367,14 +369,14 @@ static int lead(const struct cv_call *call, const struct cv_run_mpi *mpi)
             status = cv_run_items_fill(call, &run.items, &run.execution);
         run.report.command = run.execution.command;
         run.report.platform = run.crew.platform;
-        run.report.items = run.has_items ? &run.items : NULL;
+        run.report.items = run.has_items ? &run.items.commands : NULL;
         if (status == CV_EXIT_DONE)
             status = carry_out(call, &run);
         status = cv_run_report_close(&run.report, status);
         cleave_platform_free(run.report.again.platform);
     }
     cleave_platform_free(run.crew.platform);
-    cv_item_commands_done(&run.items);
+    cv_run_results_done(&run.items);
     return status;
 }
 

@@ -120,7 +120,7 @@ enum cleave_status cv_item_template_init(struct cv_item_template *out,
         if (status == CLEAVE_OK)
             status = read_word(out, words[i], signs, err);
     }
-    if (status == CLEAVE_OK && !out->places) {
+    if (status == CLEAVE_OK && !out->places && !signs->optional) {
         if (out->count > 0)
             status = add_piece(out, space, err);
         if (status == CLEAVE_OK)

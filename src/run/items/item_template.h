@@ -38,6 +38,7 @@ struct cv_item_template {
 
 /* What else stands for items. */
 struct cv_item_signs {
+    bool optional;     /* no place has to be there                                     */
     const char *whole; /* instead of "{}"; NULL: that                                 */
     const char *const *names; /* of arguments 1, 2, ...: "{NAME}"                     */
     size_t nnames;

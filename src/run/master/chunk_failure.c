@@ -6,6 +6,7 @@
 #include "run/fails/memory_kill.h"
 #include "run/master/attempt_report.h"
 #include "run/master/failed_input.h"
+#include "run/slot/item_output.h"
 
 /* It would be the same with a million of them. */
 static bool is_hopeless(const struct cv_real_run *run)
@@ -68,8 +69,10 @@ static enum cleave_status settle_output(struct cv_real_run *run, struct cv_erran
                                         struct cleave_error *err)
 {
     const struct cv_piece piece = errand->slot.piece;
-    struct cv_store *store = errand->slot.store;
+    struct cv_store *store;
 
+    CV_TRY(cv_item_output_dress(&errand->slot, &errand->slot.store, err));
+    store = errand->slot.store;
     if (store == NULL)
         return cv_outlet_skip(run->outlet, piece.begin, piece.end, err);
     errand->slot.store = NULL;

@@ -10,6 +10,7 @@
 #include "run/master/chunk_failure.h"
 #include "run/master/open_chunks.h"
 #include "run/master/recall.h"
+#include "run/slot/item_output.h"
 #include "run/slot/open_slot.h"
 #include "run/slot/steady_slot.h"
 
@@ -229,11 +230,13 @@ static enum cleave_status accept_output(struct cv_real_run *run, struct cv_erran
 {
     static const struct cv_history unknown;
     struct cv_slot *slot = &errand->slot;
-    struct cv_store *store = slot->store;
+    struct cv_store *store;
 
     CV_TRY(cv_source_check(run->books.source, &slot->piece, err));
     if (run->books.journal != NULL)
         CV_TRY(keep_in_journal(run, errand, err));
+    CV_TRY(cv_item_output_dress(slot, &slot->store, err));
+    store = slot->store;
     slot->store = NULL;
     CV_TRY(cv_outlet_add(run->outlet, store, &slot->piece, slot, err));
     CV_TRY(cv_ledger_add(&run->books.ledger, slot->piece.begin, slot->piece.end, err));

@@ -1,4 +1,5 @@
 /* slot_kit.c -- what the kinds of slots share. SPDX-License-Identifier: MIT */
+#include <cleave/execute.h>
 #include "run/slot/slot_kind.h"
 
 #include "base/fail.h"
@@ -126,18 +127,26 @@ void cv_slot_close_pipes(struct cv_slot_pipes *pipes)
 enum cleave_status cv_slot_spawn(struct cv_slot *slot, struct cv_slot_pipes *pipes,
                                  struct cleave_error *err)
 {
+    int errors = -1;
+    enum cleave_status status;
+
+    if (slot->items != NULL && slot->items->errors != NULL)
+        CV_TRY(
+            slot->items->errors(slot->items->context, slot->piece.begin, &errors, err));
     slot->exited = slot->stopping = slot->timed_out = false;
     slot->kills = 0;
     slot->fault = NULL;
-    return cv_process_start(&slot->process, slot->command,
-                            &(struct cv_process_files){
-                                .in = pipes->in.read,
-                                .out = pipes->out.write,
-                                .errors = -1,
-                                .extra = pipes->mate.read,
-                                .guard = cv_poller_guard(slot->poller),
-                                .starter = slot->kind->starts_each
-                                               ? cv_poller_starter(slot->poller)
-                                               : NULL },
-                            cv_poller_old_mask(slot->poller), err);
+    status = cv_process_start(&slot->process, slot->command,
+                              &(struct cv_process_files){
+                                  .in = pipes->in.read,
+                                  .out = pipes->out.write,
+                                  .errors = errors,
+                                  .extra = pipes->mate.read,
+                                  .guard = cv_poller_guard(slot->poller),
+                                  .starter = slot->kind->starts_each
+                                                 ? cv_poller_starter(slot->poller)
+                                                 : NULL },
+                              cv_poller_old_mask(slot->poller), err);
+    cv_close(&errors);
+    return status;
 }

@@ -1,0 +1,353 @@
+/* run_results.c -- outputs of items that are kept in files of their own, or tagged.
+ * SPDX-License-Identifier: MIT
+ *
+ * --results DIR has the layout of GNU parallel: DIR/NAME/VALUE for each argument, where NAME is its
+ * number, or its name with --header :, and in the last folder stdout, stderr and seq. If DIR has
+ * places it is the name of the output itself, or of a folder if it ends in a slash. */
+#include "cli/run/run_results.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "cli/kit/output.h"
+#include "run/kit/process.h"
+
+/* --- names -------------------------------------------------------------------------------- */
+
+/* A value as the name of a folder. */
+static void add_value(struct cv_text *out, const char *value)
+{
+    for (; *value != '\0'; value++)
+        if (*value == '\\' || *value == '\t' || *value == '/')
+            cv_text_add(out, "\\%c", *value == '/' ? '_' : *value == '\t' ? 't' : '\\');
+        else
+            cv_text_add(out, "%c", *value);
+}
+
+/* By number, then by name. */
+static bool comes_before(const char *a, const char *b)
+{
+    const double first = strtod(a, NULL), second = strtod(b, NULL);
+
+    return first < second || (!(second < first) && strcmp(a, b) < 0);
+}
+
+/* The arguments, with their names, in the order of these. */
+static enum cleave_status add_folders(const struct cv_item_commands *commands,
+                                      const struct cv_item_arguments *arguments,
+                                      struct cv_text *out, struct cleave_error *err)
+{
+    size_t *order = malloc((arguments->count + 1) * sizeof *order);
+
+    if (order == NULL)
+        return cv_fail_memory(err, "--results");
+    for (size_t i = 0; i < arguments->count; i++) {
+        size_t at = i;
+
+        for (; at > 0 && i < commands->nnames &&
+               comes_before(commands->names[i], commands->names[order[at - 1]]);
+             at--)
+            order[at] = order[at - 1];
+        order[at] = i;
+    }
+    for (size_t i = 0; i < arguments->count; i++) {
+        if (order[i] < commands->nnames)
+            cv_text_add(out, "%s/", commands->names[order[i]]);
+        else
+            cv_text_add(out, "%zu/", order[i] + 1);
+        add_value(out, arguments->items[order[i]]);
+        cv_text_add(out, "/");
+    }
+    free(order);
+    return CLEAVE_OK;
+}
+
+/* Fill a template of one's own for an item. */
+static enum cleave_status fill_in(const struct cv_run_items *items,
+                                  const struct cv_item_template *template, uint64_t item,
+                                  uint32_t slot, struct cv_text *out,
+                                  struct cleave_error *err)
+{
+    struct cv_item_arguments arguments = { .items = NULL };
+    enum cleave_status status =
+        cv_item_arguments_get(&items->commands, item, &arguments, err);
+
+    if (status == CLEAVE_OK)
+        cv_item_template_line(template,
+                              &(struct cv_item_values){ arguments.items, arguments.count,
+                                                        item + 1, slot },
+                              out);
+    cv_item_arguments_done(&arguments);
+    return status;
+}
+
+/* What names of files of an item begin with. */
+static enum cleave_status begin_name(const struct cv_run_items *items, uint64_t item,
+                                     struct cv_text *out, struct cleave_error *err)
+{
+    struct cv_item_arguments arguments = { .items = NULL };
+    enum cleave_status status;
+
+    if (items->in_place)
+        return fill_in(items, &items->place, item, 1, out, err);
+    status = cv_item_arguments_get(&items->commands, item, &arguments, err);
+    cv_text_add(out, "%s/", items->results);
+    if (status == CLEAVE_OK)
+        status = add_folders(&items->commands, &arguments, out, err);
+    cv_item_arguments_done(&arguments);
+    return status;
+}
+
+/* The name of one of its files: 0 stdout, 1 stderr, 2 seq. */
+static enum cleave_status name_file(const struct cv_run_items *items, uint64_t item,
+                                    int which, struct cv_text *out,
+                                    struct cleave_error *err)
+{
+    static const char *const inside[] = { "stdout", "stderr", "seq" };
+    static const char *const behind[] = { "", ".err", ".seq" };
+
+    CV_TRY(begin_name(items, item, out, err));
+    if (out->length == 0 || out->failed)
+        return cv_fail(err, CLEAVE_EINPUT, "--results: item %llu has no name",
+                       (unsigned long long)item + 1);
+    cv_text_add(out, "%s",
+                out->bytes[out->length - 1] == '/' ? inside[which] : behind[which]);
+    return out->failed ? cv_fail_memory(err, "--results") : CLEAVE_OK;
+}
+
+/* --- files -------------------------------------------------------------------------------- */
+
+static enum cleave_status make_folders(char *path, struct cleave_error *err)
+{
+    for (char *at = strchr(path + 1, '/'); at != NULL; at = strchr(at + 1, '/')) {
+        *at = '\0';
+        if (mkdir(path, 0777) != 0 && errno != EEXIST)
+            return cv_fail(err, CLEAVE_EENGINE, "--results: cannot make folder '%s': %s",
+                           path, strerror(errno));
+        *at = '/';
+    }
+    return CLEAVE_OK;
+}
+
+/* Above 2, so that a command does not lose it while it gets its own. */
+static enum cleave_status make_file(const struct cv_run_items *items, uint64_t item,
+                                    int which, int *out, struct cleave_error *err)
+{
+    struct cv_text path = { NULL, 0, 0, false };
+    enum cleave_status status = name_file(items, item, which, &path, err);
+    int fd = -1;
+
+    if (status == CLEAVE_OK)
+        status = make_folders(path.bytes, err);
+    if (status == CLEAVE_OK) {
+        fd = open(path.bytes, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+        *out = fd >= 0 && fd <= 2 ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : fd;
+        if (*out < 0)
+            status = cv_fail(err, CLEAVE_EENGINE, "--results: cannot write '%s': %s",
+                             path.bytes, strerror(errno));
+        if (*out != fd && fd >= 0)
+            close(fd);
+    }
+    cv_text_done(&path);
+    return status;
+}
+
+static enum cleave_status copy_range(int from, uint64_t begin, uint64_t end, int to,
+                                     struct cleave_error *err)
+{
+    char bytes[1 << 16];
+
+    while (begin < end) {
+        const uint64_t left = end - begin;
+        const ssize_t got =
+            pread(from, bytes, left < sizeof bytes ? (size_t)left : sizeof bytes,
+                  (off_t)begin);
+        ssize_t put = 0;
+
+        for (ssize_t at = 0; got > 0 && put >= 0 && at < got; at += put)
+            put = write(to, bytes + at, (size_t)(got - at));
+        if (got <= 0 || put < 0)
+            return cv_fail(err, CLEAVE_EENGINE, "cannot keep an output: %s",
+                           strerror(errno));
+        begin += (uint64_t)got;
+    }
+    return CLEAVE_OK;
+}
+
+/* --- what the run asks -------------------------------------------------------------------- */
+
+static enum cleave_status open_errors(void *context, uint64_t item, int *out,
+                                      struct cleave_error *err)
+{
+    return make_file(context, item, 1, out, err);
+}
+
+static enum cleave_status keep_in_folder(const struct cv_run_items *items, uint64_t item,
+                                         int fd, uint64_t begin, uint64_t end,
+                                         struct cleave_error *err)
+{
+    char number[24];
+    const int length =
+        snprintf(number, sizeof number, "%llu", (unsigned long long)item + 1);
+    enum cleave_status status;
+    int file;
+
+    CV_TRY(make_file(items, item, 2, &file, err));
+    if (write(file, number, (size_t)length) != length)
+        status =
+            cv_fail(err, CLEAVE_EENGINE, "--results: cannot write: %s", strerror(errno));
+    else
+        status = CLEAVE_OK;
+    close(file);
+    if (status != CLEAVE_OK)
+        return status;
+    CV_TRY(make_file(items, item, 0, &file, err));
+    status = copy_range(fd, begin, end, file, err);
+    close(file);
+    return status;
+}
+
+/* In a file of any name, in the folder for such. */
+static enum cleave_status keep_somewhere(const struct cv_run_items *items, int fd,
+                                         uint64_t begin, uint64_t end,
+                                         struct cv_text *name, struct cleave_error *err)
+{
+    enum cleave_status status;
+    int file;
+
+    cv_text_add(name, "%s/cleave-XXXXXX", items->folder);
+    if (name->failed)
+        return cv_fail_memory(err, "--files");
+    file = mkostemp(name->bytes, O_CLOEXEC);
+    if (file < 0)
+        return cv_fail(err, CLEAVE_EENGINE, "--files: cannot make a file in '%s': %s",
+                       items->folder, strerror(errno));
+    status = copy_range(fd, begin, end, file, err);
+    close(file);
+    return status;
+}
+
+static enum cleave_status keep(void *context, uint64_t item, int fd, uint64_t begin,
+                               uint64_t end, char **out, struct cleave_error *err)
+{
+    const struct cv_run_items *items = context;
+    struct cv_text name = { NULL, 0, 0, false };
+    enum cleave_status status = items->results != NULL
+                                    ? keep_in_folder(items, item, fd, begin, end, err)
+                                    : keep_somewhere(items, fd, begin, end, &name, err);
+
+    *out = NULL;
+    if (status == CLEAVE_OK && items->names_files && items->results != NULL)
+        status = name_file(items, item, 0, &name, err);
+    if (status == CLEAVE_OK && items->names_files) {
+        cv_text_add(&name, "\n");
+        *out = name.bytes;
+        return name.failed ? cv_fail_memory(err, "--files") : CLEAVE_OK;
+    }
+    cv_text_done(&name);
+    return status;
+}
+
+static enum cleave_status tag(void *context, uint64_t item, uint32_t slot, char **out,
+                              struct cleave_error *err)
+{
+    const struct cv_run_items *items = context;
+    struct cv_text text = { NULL, 0, 0, false };
+
+    CV_TRY(fill_in(items, &items->tag, item, slot, &text, err));
+    cv_text_add(&text, "\t");
+    if (text.failed)
+        return cv_fail_memory(err, "--tag");
+    *out = text.bytes;
+    return CLEAVE_OK;
+}
+
+/* --- asking ------------------------------------------------------------------------------- */
+
+/* A text with places; they are filled without quotes. */
+static int read_template(const struct cv_call *call, const struct cv_run_items *items,
+                         const char *text, struct cv_item_template *out)
+{
+    const struct cv_run_options *values = call->values;
+    const char **words = cv_array(call->arena, 2, sizeof *words);
+    struct cleave_error err;
+
+    if (words == NULL)
+        return cv_complain(CV_EXIT_FAILED, "out of memory for the items");
+    words[0] = text;
+    if (cv_item_template_init(out, words,
+                              &(struct cv_item_signs){
+                                  .optional = true,
+                                  .whole = values->replace,
+                                  .names = (const char *const *)items->commands.names,
+                                  .nnames = items->commands.nnames,
+                                  .rules = items->commands.rules,
+                                  .nrules = items->commands.nrules },
+                              &err) != CLEAVE_OK)
+        return cv_complain_error(&err);
+    out->bare = true;
+    return CV_EXIT_DONE;
+}
+
+static bool ends_in(const char *text, const char *end)
+{
+    const size_t length = strlen(text), wanted = strlen(end);
+
+    return length >= wanted && strcmp(text + length - wanted, end) == 0;
+}
+
+int cv_run_results_open(const struct cv_call *call, struct cv_run_items *items)
+{
+    const struct cv_run_options *values = call->values;
+    const char *tmpdir = getenv("TMPDIR");
+    int status = CV_EXIT_DONE;
+
+    items->results = values->results;
+    items->names_files = values->files != 0;
+    items->tags = (values->tag || values->tagstring != NULL) && items->results == NULL &&
+                  !items->names_files;
+    if (items->names_files && items->results == NULL)
+        items->folder = values->directory != NULL             ? values->directory
+                        : tmpdir != NULL && tmpdir[0] != '\0' ? tmpdir
+                                                              : "/tmp";
+    if (items->results != NULL &&
+        (ends_in(items->results, ".csv") || ends_in(items->results, ".tsv") ||
+         ends_in(items->results, ".json")))
+        return cv_complain(
+            CV_EXIT_USAGE,
+            "--results: expected a folder, got '%s': of all commands in one "
+            "file there is --joblog",
+            items->results);
+    if (items->results != NULL) {
+        status = read_template(call, items, items->results, &items->place);
+        items->in_place = items->place.places;
+    }
+    if (status == CV_EXIT_DONE && items->tags)
+        status = read_template(call, items,
+                               values->tagstring != NULL ? values->tagstring : "{}",
+                               &items->tag);
+    return status;
+}
+
+void cv_run_results_done(struct cv_run_items *items)
+{
+    cv_item_template_done(&items->tag);
+    cv_item_template_done(&items->place);
+    cv_item_commands_done(&items->commands);
+}
+
+void cv_run_results_fill(const struct cv_run_items *items, struct cleave_items *out)
+{
+    if (items->results != NULL)
+        out->errors = open_errors;
+    if (items->results != NULL || items->names_files)
+        out->keep = keep;
+    if (items->tags)
+        out->tag = tag;
+}
