@@ -128,6 +128,10 @@ struct cleave_items {
      * free(), is written instead; NULL: nothing. */
     enum cleave_status (*keep)(void *context, uint64_t item, int fd, uint64_t begin,
                                uint64_t end, char **out, struct cleave_error *err);
+    /* Names of files that its command reads, as words above: with a journal, it is done again
+     * if one of them has changed. */
+    enum cleave_status (*files)(void *context, uint64_t item, char ***out,
+                                struct cleave_error *err);
     /* What is put before each line of its output, for free(); not with `keep`. */
     enum cleave_status (*tag)(void *context, uint64_t item, uint32_t slot, char **out,
                               struct cleave_error *err);

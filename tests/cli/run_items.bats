@@ -159,6 +159,38 @@ shape() {
     refuses "--results: expected a folder, got 'all.csv': of all commands in one file there is --joblog" run --results all.csv -- echo ::: a
 }
 
+@test "a journal knows items by their command and their files, not by their place" {
+    prepare
+    for name in a b c d; do echo "one $name" >$name; done
+    cat >once <<'END'
+#!/bin/sh
+echo "$1" >>done
+cat "$1"
+[ "$1" != c ] || [ -e mended ]
+END
+    chmod +x once
+    cleave 1 run -q -j 1 --journal j -- ./once {} ::: a b c
+    [ "$(cat done)" = $'a\nb\nc' ]
+    # c failed, d is new, b has changed; a is what it was, wherever it stands, and twice is twice.
+    : >done
+    : >mended
+    echo "two b" >b
+    cleave 0 run -j 1 --journal j --resume -- ./once {} ::: d c b a a
+    [ "$output" = $'one d\none c\ntwo b\none a\none a' ]
+    [ "$(sort done)" = $'a\nb\nc\nd' ]
+    [[ $stderr == *"1 command from the journal"* ]]
+    # A file that is gone was used up by its command.
+    : >done
+    rm a
+    cleave 0 run -q -j 2 --journal j --resume --tag -- ./once {} ::: a b c d a
+    [ "$output" = $'a\tone a\nb\ttwo b\nc\tone c\nd\tone d\na\tone a' ]
+    [ ! -s done ]
+    # Another command is another item.
+    echo "one a" >a
+    cleave 0 run -q -j 1 --journal j --resume -- ./once {} {#} ::: a
+    [ "$(cat done)" = a ]
+}
+
 @test "enough successes or ends are enough" {
     prepare
     # What was done before is written, also behind what was not.

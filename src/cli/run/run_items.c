@@ -186,11 +186,11 @@ static int check(const struct cv_run_options *values)
             "got '%s'",
             values->header);
     if (values->persistent || values->header_out != NULL || values->pairs != NULL ||
-        values->isolate || values->failed != NULL || values->journal != NULL)
+        values->isolate || values->failed != NULL)
         return cv_complain(
             CV_EXIT_USAGE,
             "expected items or one of --persistent, --header-out, --pairs, "
-            "--isolate, --failed and --journal, which are for chunks of an input");
+            "--isolate and --failed, which are for chunks of an input");
     return CV_EXIT_DONE;
 }
 
@@ -252,6 +252,29 @@ static enum cleave_status get_words(void *context, uint64_t item, uint32_t slot,
     return cv_item_commands_words(&items->commands, item, slot, out, err);
 }
 
+/* Arguments may be names of files. */
+static enum cleave_status get_files(void *context, uint64_t item, char ***out,
+                                    struct cleave_error *err)
+{
+    const struct cv_run_items *items = context;
+    struct cv_item_arguments arguments = { .items = NULL };
+    struct cv_item_words names = { .bytes = NULL };
+    enum cleave_status status =
+        cv_item_arguments_get(&items->commands, item, &arguments, err);
+
+    for (size_t i = 0; status == CLEAVE_OK && i < arguments.count; i++) {
+        cv_item_words_put(&names, arguments.items[i], strlen(arguments.items[i]));
+        cv_item_words_break(&names);
+    }
+    if (status == CLEAVE_OK) {
+        *out = cv_item_words_take(&names);
+        status = *out != NULL ? CLEAVE_OK : cv_fail_memory(err, "a command");
+    }
+    cv_item_words_done(&names);
+    cv_item_arguments_done(&arguments);
+    return status;
+}
+
 static void describe(void *context, uint64_t item, char *out, size_t size)
 {
     const struct cv_run_items *items = context;
@@ -283,6 +306,7 @@ int cv_run_items_fill(const struct cv_call *call, struct cv_run_items *items,
     out->command = words;
     out->items = (struct cleave_items){ .count = commands->count,
                                         .words = get_words,
+                                        .files = get_files,
                                         .describe = describe,
                                         .context = items };
     cv_run_results_fill(items, &out->items);

@@ -181,7 +181,7 @@ static void head_text(const struct cleave_execution_result *result, double predi
         fprintf(file, ", %s", cv_counted(result->folds, "fold", counted));
     if (result->resumed > 0)
         fprintf(file, ", %s from the journal",
-                cv_counted(result->resumed, "chunk", counted));
+                cv_counted(result->resumed, items ? "command" : "chunk", counted));
     if (result->retries > 0)
         fprintf(file, ", %llu retr%s", (unsigned long long)result->retries,
                 result->retries == 1 ? "y" : "ies");

@@ -7,7 +7,7 @@
 #ifndef CV_BOOKS_H
 #define CV_BOOKS_H
 #include "run/input/source.h"
-#include "run/journal/journal.h"
+#include "run/journal/journal_items.h"
 #include "run/master/ledger.h"
 #include "run/master/news.h"
 
@@ -29,8 +29,9 @@ struct cv_wants {
 };
 
 struct cv_books {
-    struct cv_source *source;   /* borrowed, as the two below                          */
+    struct cv_source *source;   /* borrowed, as the three below                         */
     struct cv_journal *journal; /* NULL: none                                          */
+    struct cv_item_keys *keys;  /* of items in it; NULL: it has none                    */
     struct cv_news *news;
     bool hears_losses; /* the policy goes on by itself after a loss                    */
     bool hears_comers; /* the policy is told of workers that are there (again)         */

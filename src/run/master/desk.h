@@ -25,6 +25,7 @@ struct cv_errand {
     bool closes; /* ... but nothing will, once it is known what came of `due`          */
     double due;  /* units that are to be added; 0: none                                */
     struct cv_history past; /* who failed with it before                               */
+    struct cv_content_hash content; /* of an item for the journal, before it began      */
     struct cv_piece tail; /* what is being taken back, while the answer is due         */
 };
 

@@ -105,12 +105,11 @@ static enum cleave_status check_items(const struct cleave_execution *asked,
             err, CLEAVE_EINPUT,
             "expected items or hosts, got both: items are done on this machine");
     if (asked->persistent || asked->input.count > 0 || asked->input.pairs != NULL ||
-        asked->input.header || asked->failing.directory != NULL ||
-        asked->journal.path != NULL)
+        asked->input.header || asked->failing.directory != NULL)
         return cv_fail(
             err, CLEAVE_EINPUT,
-            "expected items or an input with its header, mates, journal, folder "
-            "of what failed or a command that stays, got both");
+            "expected items or an input with its header, mates, folder of what failed or "
+            "a command that stays, got both");
     if (asked->sharing.policy != NULL || asked->sharing.own_policy != NULL ||
         asked->sharing.block != 1)
         return cv_fail(err, CLEAVE_EINPUT,
@@ -437,6 +436,7 @@ static void close_all(struct execution *execution)
     if (execution->is_planned)
         cv_planned_done(&execution->planned);
     cv_journal_close(run->books.journal);
+    cv_item_keys_free(run->books.keys);
     cv_outlet_free(run->outlet);
     if (run->gather != NULL) {
         cv_gather_detach(run->gather);

@@ -217,7 +217,11 @@ static enum cleave_status keep_in_journal(struct cv_real_run *run,
                                       .seconds = cv_clock_s() - errand->began_s };
     struct cv_taken taken;
 
-    if (!slot->remote.hashed)
+    if (run->books.keys != NULL) {
+        chunk.begin = cv_item_keys_at(run->books.keys, piece->begin);
+        chunk.end = chunk.begin + 1;
+        chunk.hash = errand->content;
+    } else if (!slot->remote.hashed)
         CV_TRY(cv_source_hash(run->books.source, piece, &chunk.hash, err));
     CV_TRY(cv_gather_take(slot->store, &taken, err));
     strncpy(chunk.worker, run->staff.names[slot->worker], sizeof chunk.worker - 1);
@@ -442,6 +446,9 @@ static void tell_sent(struct cv_real_run *run, struct cv_errand *errand,
 static enum cleave_status start(struct cv_real_run *run, struct cv_errand *errand,
                                 const struct cv_piece *piece, struct cleave_error *err)
 {
+    if (run->books.keys != NULL)
+        CV_TRY(
+            cv_item_keys_content(run->books.keys, piece->begin, &errand->content, err));
     CV_TRY(cv_slot_start(&errand->slot, piece, err));
     if (!cv_slot_travels(&errand->slot) && !errand->told && !errand->quiet)
         tell_sent(run, errand, piece);

@@ -6,6 +6,7 @@
 
 #include "base/fail.h"
 #include "base/shell_word.h"
+#include "run/slot/item_output.h"
 
 /* Chunks that have changed are named up to here, then counted. */
 enum { NAMED = 10 };
@@ -22,6 +23,8 @@ enum cleave_status cv_resume_open(struct cv_books *books,
                                   .persistent = asked->persistent };
     enum cleave_status status;
 
+    if (asked->items.words != NULL)
+        CV_TRY(cv_item_keys_new(&asked->items, &books->keys, err));
     cv_shell_words_add(&command, asked->command);
     if (command.failed) {
         cv_text_done(&command);
@@ -43,6 +46,18 @@ static enum cleave_status store_bytes(void *context, const void *bytes, size_t l
     return cv_store_write(context, bytes, length, err);
 }
 
+/* The journal has outputs as they came from their commands. */
+static enum cleave_status dress(const struct cv_real_run *run,
+                                const struct cv_piece *piece, struct cv_store **store,
+                                struct cleave_error *err)
+{
+    const struct cv_slot slot = { .gather = run->gather,
+                                  .items = &run->asked->items,
+                                  .piece = *piece };
+
+    return run->books.keys != NULL ? cv_item_output_dress(&slot, store, err) : CLEAVE_OK;
+}
+
 /* *whole is false if the journal has not kept it as it was: then nothing is used. */
 static enum cleave_status use_old_output(struct cv_real_run *run,
                                          const struct cv_piece *piece, uint64_t id,
@@ -54,6 +69,11 @@ static enum cleave_status use_old_output(struct cv_real_run *run,
     CV_TRY(cv_store_open(run->gather, &store, err));
     status = cv_journal_output(run->books.journal, id, store_bytes, store, whole, err);
     if (status != CLEAVE_OK || !*whole) {
+        cv_store_drop(store);
+        return status;
+    }
+    status = dress(run, piece, &store, err);
+    if (status != CLEAVE_OK) {
         cv_store_drop(store);
         return status;
     }
@@ -102,8 +122,11 @@ static enum cleave_status use_known(struct cv_real_run *run, enum cv_known state
     struct cleave_error note;
     bool same = false, whole = false;
 
-    CV_TRY(cv_journal_confirm(books->journal, books->source, state, piece, id, &same,
-                              &note, err));
+    if (books->keys != NULL) /* that was done by cv_journal_tell_items */
+        same = state == CV_KNOWN_PIECE;
+    else
+        CV_TRY(cv_journal_confirm(books->journal, books->source, state, piece, id, &same,
+                                  &note, err));
     if (same)
         CV_TRY(use_old_output(run, piece, id, &whole, err));
     else if (++*changed <= NAMED)
@@ -150,7 +173,11 @@ enum cleave_status cv_resume_known(struct cv_real_run *run, struct cleave_error 
 
     if (!run->asked->journal.resume)
         return CLEAVE_OK;
-    CV_TRY(cv_journal_tell(run->books.journal, run->books.source, err));
+    if (run->books.keys != NULL)
+        CV_TRY(cv_journal_tell_items(run->books.journal, run->books.source,
+                                     run->books.keys, err));
+    else
+        CV_TRY(cv_journal_tell(run->books.journal, run->books.source, err));
     for (;;) {
         struct cv_piece piece;
         enum cv_known state;
