@@ -236,6 +236,8 @@ complete -c cleave -n '__fish_seen_subcommand_from run' -l results -x -a '(__fis
 complete -c cleave -n '__fish_seen_subcommand_from run' -l files -d 'Keep each output in a file of its own, in --tmpdir or --results, and'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l shuf -d 'Take the items in a random order'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l workers -s j -x -d 'How many commands run at a time: N, +N and -N more or fewer than the'
+complete -c cleave -n '__fish_seen_subcommand_from run' -l jobs -x -d 'The same'
+complete -c cleave -n '__fish_seen_subcommand_from run' -l max-procs -s P -x -d 'The same'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l hosts -r -F -d 'The workers of this platform file instead, with what it knows of their'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l mpi -d 'The other ranks are the workers: for \'mpirun -n 9 cleave run --mpi ...\''
 complete -c cleave -n '__fish_seen_subcommand_from run' -l mpi-library -x -d 'Which MPI has started the ranks: openmpi or mpich'

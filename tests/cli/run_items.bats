@@ -216,6 +216,21 @@ END
     [ "$output" = '<a b1><a b2><1><2><c1><c2>' ]
 }
 
+@test "options of GNU parallel and xargs are answered with ours" {
+    prepare
+    refuses "there is no option '--pipepart' here; instead: -i FILE" run --pipepart -a big wc
+    refuses "there is no option '--delimiter' here; instead: --null, or make lines of them before: tr ',' '\\n' | cleave run --each" run --delimiter=, echo
+    refuses "there is no option '-S' here; instead: --hosts FILE names other machines" run -Sa,b echo ::: 1
+    refuses "there is no option '-d' here; instead: --null, or make lines of them before: tr ',' '\\n' | cleave run --each" run -k -d , echo
+    cleave 2 run --kep-order echo
+    [[ $stderr == "cleave: unknown option '--kep-order'; did you mean '--keep-order'"* ]]
+    cleave 0 run --jobs 1 -q echo ::: a
+    [ "$output" = a ]
+    seq 3 >in
+    cleave 0 run -q -P 2 -a in echo
+    [ "$output" = $'1\n2\n3' ]
+}
+
 @test "what makes no sense is refused with what to type" {
     prepare
     refuses "expected items or an input, got both: --each makes items of the records of the input" run -i x -- cat ::: a

@@ -61,7 +61,7 @@ static void read_more(const struct cv_run_options *values, struct cv_arena *aren
 
 static void read_options(const struct cv_verb *verb, char **words, int count)
 {
-    const struct cv_typed typed = { count, words, verb->command };
+    const struct cv_typed typed = { count, words, verb->command, verb->foreign };
     struct cv_parsed parsed = { .operands = NULL };
     struct cv_arena arena;
     /* A block of the exact size lets a sanitizer see fields that are not there. */

@@ -17,6 +17,7 @@ struct reader {
     struct cv_arena *arena;
     char *values;
     struct cv_parsed *out;
+    const struct cv_foreign *foreign;
     bool seen[64]; /* by position in the tables: which options were given */
 };
 
@@ -45,9 +46,15 @@ static int unknown_option(const struct reader *reader, const char *typed)
     char hint[512], shown[CV_ECHO_ROOM];
     size_t count = 0;
 
+    cv_echo(typed, shown);
+    for (const struct cv_foreign *known = reader->foreign;
+         known != NULL && known->name != NULL; known++)
+        if (strcmp(known->name, typed) == 0 ||
+            (known->name[1] != '-' && strncmp(known->name, typed, 2) == 0))
+            return cv_complain(CV_EXIT_USAGE, "there is no option '%s' here; instead: %s",
+                               known->name, known->instead);
     while (option_at(reader->groups, count) != NULL)
         count++;
-    cv_echo(typed, shown);
     cv_suggest(shown, count + 1, option_name, reader->groups, hint, sizeof hint);
     return cv_complain(CV_EXIT_USAGE, "unknown option '%s'%s", shown, hint);
 }
@@ -350,9 +357,9 @@ int cv_options_parse(const struct cv_option_group *groups, const struct cv_typed
                      struct cv_arena *arena, void *values, struct cv_parsed *out)
 {
     const int count = typed->count;
-    struct reader reader = {
-        groups, count, 0, typed->words, arena, values, out, { false }
-    };
+    struct reader reader = { groups,       count,          0,
+                             typed->words, arena,          values,
+                             out,          typed->foreign, { false } };
     bool ended = false;
 
     *out = (struct cv_parsed){ .help = asks_for_help(groups, typed) };

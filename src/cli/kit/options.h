@@ -78,11 +78,17 @@ bool cv_option_takes(const struct cv_option *option);
 /* Add the help of an option, lists included. */
 void cv_option_help(const struct cv_option *option, struct cv_text *out);
 
+/* An option that is known from other tools, and what to say here. */
+struct cv_foreign {
+    const char *name, *instead;
+};
+
 /* Words typed behind a verb. */
 struct cv_typed {
     int count;
     char *const *words;
     bool command; /* the operands are a command with its own options */
+    const struct cv_foreign *foreign; /* ends with a NULL name; NULL: none */
 };
 
 /* Parse what was typed into `values`, which holds the presets. Returns an exit status;

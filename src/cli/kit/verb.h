@@ -31,6 +31,7 @@ struct cv_verb {
     size_t max_operands;
     bool command; /* the operands are a command: its options are not the verb's */
     const struct cv_option_group *groups; /* NULL: only --help */
+    const struct cv_foreign *foreign; /* options of other tools; NULL: none are known */
     /* Command lines that work in the source folder, one per line. */
     const char *examples;
     const void *presets; /* copied before parsing; NULL: zeroes */

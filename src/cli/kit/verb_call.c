@@ -24,7 +24,8 @@ int cv_verb_call(const struct cv_verb *verb, int count, char *const *words)
     if (verb->presets != NULL && verb->values_size > 0)
         memcpy(values, verb->presets, verb->values_size);
     status =
-        cv_options_parse(verb->groups, &(struct cv_typed){ count, words, verb->command },
+        cv_options_parse(verb->groups,
+                         &(struct cv_typed){ count, words, verb->command, verb->foreign },
                          &arena, values, &parsed);
     if (status == CV_EXIT_DONE && parsed.help) {
         cv_help_verb(verb, &help);

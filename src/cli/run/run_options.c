@@ -129,6 +129,11 @@ static const struct cv_option worker_options[] = {
               "that this process may use, 50% of them, 0 for as many as open files allow "
               "(at most 256). Or names with words to put before the command: "
               "'fast,slow:nice -n 19', '\\,' for a comma in them. Default: 100%." },
+    { .name = "--jobs", .kind = CV_OPTION_TEXT, .argument = "N", .offset = FIELD(workers),
+      .help = "The same." },
+    { .name = "--max-procs", .letter = 'P', .kind = CV_OPTION_TEXT, .argument = "N",
+      .offset = FIELD(workers),
+      .help = "The same." },
     { .name = "--hosts", .kind = CV_OPTION_TEXT, .argument = "FILE",
       .offset = FIELD(hosts),
       .help = "The workers of this platform file instead, with what it knows of their "

@@ -8,6 +8,7 @@
 #include "cli/kit/file_roles.h"
 #include "cli/kit/output.h"
 #include "cli/run/run_command.h"
+#include "cli/run/run_foreign.h"
 #include "cli/run/run_items.h"
 #include "cli/run/run_mpi.h"
 #include "cli/run/run_options.h"
@@ -411,6 +412,7 @@ const struct cv_verb cv_verb_run = {
     .max_operands = 100000000,
     .command = true,
     .groups = cv_run_groups,
+    .foreign = cv_run_foreign,
     .examples =
         "cleave run --quiet -i examples/plan.c -- wc -l\n"
         "cleave run -q -i examples/unequal.yaml -j 2 --split paragraph -- tr a-z A-Z",

@@ -1,0 +1,10 @@
+/* run_foreign.h -- options of GNU parallel and xargs that are called something else here.
+ * SPDX-License-Identifier: MIT */
+#ifndef CV_RUN_FOREIGN_H
+#define CV_RUN_FOREIGN_H
+#include "cli/kit/options.h"
+
+/* Ends with a NULL name. */
+extern const struct cv_foreign cv_run_foreign[];
+
+#endif
