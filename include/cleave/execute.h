@@ -157,6 +157,10 @@ struct cleave_crew {
     uint32_t count;                         /* 0: one per usable core                  */
     const struct cleave_platform *platform; /* workers with names and costs; NULL: none */
     const char *const *prefixes; /* words before the command, per worker; NULL: none   */
+    /* A command begins here only so long after the one before, while the load of the last
+     * minute is not higher and so many bytes of memory are left; 0: in any case. */
+    double delay_s, most_load;
+    uint64_t least_memory;
     bool guard; /* a process is forked that ends the commands if this one is killed    */
 };
 

@@ -216,6 +216,22 @@ END
     [ "$output" = '<a b1><a b2><1><2><c1><c2>' ]
 }
 
+@test "commands wait for their time, for others and for memory" {
+    prepare
+    # In the order of their starts, whoever is free; a machine that is busy, or has no memory, starts nothing.
+    cleave 0 run -q -j 3 --delay 20ms --joblog log -- true ::: 1 2 3 4
+    [ "$(tail -n +2 log | sort -n | awk '{ if (NR > 1 && $3 - last < 0.01) print "too soon"; last = $3 }')" = "" ]
+    run timeout --signal INT 1 "$CLEAVE" run -j 1 --memfree 1000TB -- touch ::: begun
+    [ "$status" -eq 124 ]
+    [[ $output == *"stopped by SIGINT: 0 commands done"* ]]
+    [ ! -e begun ]
+    cleave 0 run -q -j 1 --memfree 1 --load 100000% -- touch ::: begun
+    [ -e begun ]
+    cleave 0 run -q -j 'a,b:env X=1' --nice 7 -- 'nice; echo $X' ::: 1
+    [ "${lines[0]}" -ge 7 ]
+    refuses "--load: expected a number above 0, or N% of the cores, got 'much'" run --load much -- true ::: 1
+}
+
 @test "options of GNU parallel and xargs are answered with ours" {
     prepare
     refuses "there is no option '--pipepart' here; instead: -i FILE" run --pipepart -a big wc

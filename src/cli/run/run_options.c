@@ -134,6 +134,18 @@ static const struct cv_option worker_options[] = {
     { .name = "--max-procs", .letter = 'P', .kind = CV_OPTION_TEXT, .argument = "N",
       .offset = FIELD(workers),
       .help = "The same." },
+    { .name = "--delay", .kind = CV_OPTION_SECONDS, .argument = "TIME",
+      .offset = FIELD(delay_s),
+      .help = "Begin no command on this machine sooner than this after the one before." },
+    { .name = "--load", .kind = CV_OPTION_TEXT, .argument = "N", .offset = FIELD(load),
+      .help = "Begin none while the load of this machine is higher: the average of the last "
+              "minute, as uptime says it; N% of the cores." },
+    { .name = "--memfree", .kind = CV_OPTION_UNITS, .argument = "SIZE",
+      .offset = FIELD(memfree),
+      .help = "Begin none while it has less memory left." },
+    { .name = "--nice", .kind = CV_OPTION_COUNT, .argument = "N", .offset = FIELD(nice),
+      .least = 1, .most = 19,
+      .help = "Commands here give way to others, as 'nice -n N' lets them." },
     { .name = "--hosts", .kind = CV_OPTION_TEXT, .argument = "FILE",
       .offset = FIELD(hosts),
       .help = "The workers of this platform file instead, with what it knows of their "

@@ -24,7 +24,9 @@ struct cv_run_options {
     const char *replace, *colsep;
     int each, null, plus, link, quote, fill, fill_words, shuffle;
     uint64_t max_args, max_lines;
-    const char *tagstring, *results;
+    const char *tagstring, *results, *load;
+    double delay_s, memfree;
+    uint64_t nice;
     int tag, files;
     const char *pairs, *decode;
     double max_record;
@@ -49,6 +51,10 @@ struct cv_crew {
 void cv_split_list(struct cv_text *out);
 void cv_split_words(struct cv_text *out);
 void cv_decode_words(struct cv_text *out);
+/* The number of --load; 0: none was given. Returns an exit status. */
+int cv_load_read(const char *text, double *out);
+/* Put `nice -n N` before the commands of workers of this machine. */
+int cv_crew_be_nice(struct cv_crew *crew, uint64_t nice, struct cv_arena *arena);
 /* What --header says, where ':' is one record as with GNU parallel. */
 const char *cv_header_how(const char *text);
 /* The bytes of --max-record; 0: it was not given. */

@@ -195,3 +195,49 @@ uint32_t cv_crew_count(const struct cv_crew *crew)
     return crew->platform != NULL ? cleave_platform_nworkers(crew->platform)
                                   : (uint32_t)cv_usable_cores();
 }
+
+int cv_load_read(const char *text, double *out)
+{
+    char shown[CV_ECHO_ROOM], *rest = NULL;
+    double number;
+
+    *out = 0;
+    if (text == NULL)
+        return CV_EXIT_DONE;
+    number = strtod(text, &rest);
+    if (rest != text && strcmp(rest, "%") == 0) {
+        number *= cv_usable_cores() / 100.0;
+        rest++;
+    }
+    if (rest == text || *rest != '\0' || !(number > 0) || number > 1e9)
+        return cv_complain(
+            CV_EXIT_USAGE,
+            "--load: expected a number above 0, or N%% of the cores, got '%s'",
+            cv_echo(text, shown));
+    *out = number;
+    return CV_EXIT_DONE;
+}
+
+int cv_crew_be_nice(struct cv_crew *crew, uint64_t nice, struct cv_arena *arena)
+{
+    const uint32_t count = cv_crew_count(crew);
+    const char **prefixes = cv_array(arena, count, sizeof *prefixes);
+
+    if (nice == 0)
+        return CV_EXIT_DONE;
+    for (uint32_t w = 0; prefixes != NULL && w < count; w++) {
+        const char *own = crew->prefixes != NULL ? crew->prefixes[w] : NULL;
+        struct cv_text text = { NULL, 0, 0, false };
+
+        cv_text_add(&text, "nice -n %llu %s", (unsigned long long)nice,
+                    own != NULL ? own : "");
+        prefixes[w] = text.failed ? NULL : cv_arena_text(arena, text.bytes);
+        cv_text_done(&text);
+        if (prefixes[w] == NULL)
+            prefixes = NULL;
+    }
+    crew->prefixes = prefixes;
+    return prefixes != NULL
+               ? CV_EXIT_DONE
+               : cv_complain(CV_EXIT_FAILED, "out of memory for the workers");
+}

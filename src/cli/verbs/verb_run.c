@@ -153,6 +153,10 @@ static int fill(const struct cv_call *call, const struct cv_crew *crew,
     out->crew.platform = crew->platform;
     out->crew.prefixes = crew->prefixes;
     out->crew.guard = values->mpi == 0;
+    out->crew.delay_s = values->delay_s;
+    out->crew.least_memory = (uint64_t)values->memfree;
+    if (status == CV_EXIT_DONE)
+        status = cv_load_read(values->load, &out->crew.most_load);
     status = status == CV_EXIT_DONE ? fill_hosts(call, crew, report, out) : status;
     out->output.header = values->header_out;
     out->output.unordered = values->unordered != 0;
@@ -323,6 +327,8 @@ static int prepare(const struct cv_call *call, const struct cv_run_mpi *mpi,
         status = cv_reach_open(&run->reach, call->arena);
     if (status == CV_EXIT_DONE)
         status = find_crew(call, mpi, &run->reach, &run->crew);
+    if (status == CV_EXIT_DONE)
+        status = cv_crew_be_nice(&run->crew, values->nice, call->arena);
     if (status == CV_EXIT_DONE && run->has_items)
         status = cv_run_items_open(call, cv_crew_count(&run->crew), &run->items);
     if (status == CV_EXIT_DONE)

@@ -488,6 +488,9 @@ enum cleave_status cleave_execute(const struct cleave_execution *asked,
         filled.hosts.timeout_s = CLEAVE_HOST_TIMEOUT_S;
     if (filled.items.words != NULL && !(filled.sharing.block > 0))
         filled.sharing.block = 1;
+    execution.run.gate = (struct cv_gate){ .delay_s = filled.crew.delay_s,
+                                           .most_load = filled.crew.most_load,
+                                           .least_memory = filled.crew.least_memory };
     cv_muster_init(&execution.muster);
     cv_hosts_init(&execution.run.staff.hosts);
     execution.run.asked = &filled;

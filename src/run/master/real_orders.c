@@ -160,15 +160,19 @@ static enum cleave_status begin_next(struct cv_real_run *run, uint32_t worker,
                                      struct cleave_error *err)
 {
     struct cv_errand *errand;
-    bool began = true, folds;
+    bool began = true, folds, open = true;
 
     while (began && may_begin(run, worker) &&
            !has_to_wait(run, cv_staff_party(&run->staff, worker)) &&
            (errand = cv_desks_free(&run->desks, worker)) != NULL) {
         CV_TRY(cv_outlet_first(run->outlet, worker, &folds, err));
-        if (folds)
+        if (!folds && run->staff.host_of[worker] == NULL)
+            CV_TRY(cv_gate_look(&run->gate, run->poller, &open, err));
+        if (folds || !open)
             return CLEAVE_OK;
         CV_TRY(begin_one(run, worker, errand, &began, err));
+        if (began)
+            cv_gate_passed(&run->gate);
     }
     return CLEAVE_OK;
 }

@@ -9,6 +9,7 @@
 #include <cleave/execute.h>
 #include "run/fails/again.h"
 #include "run/fails/halves.h"
+#include "run/kit/gate.h"
 #include "run/master/blame.h"
 #include "run/master/books.h"
 #include "run/master/desk.h"
@@ -27,6 +28,7 @@ struct cv_real_run {
     struct cv_blame blame;
     struct cv_desks desks;
     struct cv_news news;
+    struct cv_gate gate; /* of this machine                                            */
     struct cv_failure_notes failures;
     struct cv_families families;
     uint64_t memory_kills; /* of all that runs here, when that was last asked          */
