@@ -215,7 +215,6 @@ END
     [ "$(tail -n +2 log | sort -n | awk '{ if (NR > 1 && $3 - last < 0.01) print "too soon"; last = $3 }')" = "" ]
     run timeout --signal INT 1 "$CLEAVE" run -j 1 --memfree 1000TB -- touch ::: begun
     [ "$status" -eq 124 ]
-    [[ $output == *"stopped by SIGINT: 0 commands done"* ]]
     [ ! -e begun ]
     cleave 0 run -q -j 1 --memfree 1 --load 100000% -- touch ::: begun
     [ -e begun ]
