@@ -226,6 +226,7 @@ guarded() {
     cleave 0 run -q -j 2 -i ten -- env
     [ "$(grep -c ^CLEAVE_END= <<<"$output")" -eq "$(grep -c ^CLEAVE_BEGIN= <<<"$output")" ]
     has CLEAVE_RECORD=1
+    run ! grep -x 'CLEAVE_[A-Z]*=x' <<<"$output"
     cleave 0 run -q -j 2 -- 'echo $CLEAVE_CHUNK {#}, $CLEAVE_SLOT $CLEAVE_BEGIN' ::: a b c
     [[ $output == $'1 1, '?$'\n2 2, '?$'\n3 3, '? ]]
 }

@@ -1,0 +1,121 @@
+/* fuzz_items.c -- any words as a command, any bytes as items. SPDX-License-Identifier: MIT
+ *
+ * Lines of the data: the words of the command, with tabs between; a rule; all others are items.
+ * Where no shell is needed, the words of a command are those that a shell makes of its line: '...'
+ * and "..." are all that is quoted there. No part of a value is longer than it. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/items/item_commands.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { MOST_BYTES = 512, MOST_WORDS = 16 };
+
+#define require(truth) require_at(truth, #truth, __LINE__)
+
+static void require_at(int truth, const char *text, int line)
+{
+    if (truth)
+        return;
+    fprintf(stderr, "fuzz_items.c:%d: %s\n", line, text);
+    abort();
+}
+
+/* The words of a line, as a shell reads it. */
+static void read_line(const char *line, struct cv_item_words *out)
+{
+    while (*line != '\0') {
+        if (*line == ' ' || *line == '\t') {
+            cv_item_words_break(out);
+            line++;
+        } else if (*line == '\'' || *line == '"') {
+            const char *end = strchr(line + 1, *line);
+
+            require(end != NULL);
+            cv_item_words_put(out, line + 1, (size_t)(end - line - 1));
+            line = end + 1;
+        } else {
+            cv_item_words_put(out, line++, 1);
+        }
+    }
+    cv_item_words_break(out);
+}
+
+static void check_command(const struct cv_item_commands *commands, uint64_t index)
+{
+    struct cv_item_arguments arguments = { .items = NULL };
+    struct cv_item_words words = { .bytes = NULL }, read = { .bytes = NULL };
+    struct cv_text line = { NULL, 0, 0, false };
+
+    require(cv_item_arguments_get(commands, index, &arguments, NULL) == CLEAVE_OK);
+    cv_item_template_line(&commands->template,
+                          &(struct cv_item_values){ arguments.items, arguments.count,
+                                                    index + 1, 3 },
+                          &line);
+    if (commands->template.as_words || cv_item_template_is_plain(&commands->template)) {
+        cv_item_template_words(&commands->template,
+                               &(struct cv_item_values){ arguments.items, arguments.count,
+                                                         index + 1, 3 },
+                               &words);
+        cv_item_words_break(&words);
+        read_line(line.bytes != NULL ? line.bytes : "", &read);
+        require(words.count == read.count && words.length == read.length);
+        require(words.length == 0 || memcmp(words.bytes, read.bytes, read.length) == 0);
+    }
+    for (size_t i = 0; i < arguments.count; i++)
+        for (int part = 0; part < CV_ITEM_NUMBER; part++) {
+            struct cv_text text = { NULL, 0, 0, false };
+
+            cv_item_part_add(&text, (enum cv_item_part)part, arguments.items[i]);
+            require(text.length <= strlen(arguments.items[i]) || part == CV_ITEM_FOLDER);
+            cv_text_done(&text);
+        }
+    cv_text_done(&line);
+    cv_item_words_done(&words);
+    cv_item_words_done(&read);
+    cv_item_arguments_done(&arguments);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    char text[MOST_BYTES + 1], *rest = text, *first, *rule, *item;
+    const char *words[MOST_WORDS + 1] = { NULL };
+    struct cv_item_lists lists = { .items = NULL };
+    struct cv_item_commands commands;
+    size_t nwords = 0;
+
+    if (size < 2 || size > MOST_BYTES || memchr(data, '\0', size) != NULL)
+        return 0;
+    memcpy(text, data + 1, size - 1);
+    text[size - 1] = '\0';
+    first = strsep(&rest, "\n");
+    rule = rest != NULL ? strsep(&rest, "\n") : NULL;
+    while (nwords < MOST_WORDS && first != NULL)
+        words[nwords++] = strsep(&first, "\t");
+    if (cv_item_lists_begin(&lists, false, NULL) != CLEAVE_OK)
+        return 0;
+    while (rest != NULL && (item = strsep(&rest, "\n")) != NULL)
+        require(cv_item_lists_add(&lists, item, strlen(item), NULL) == CLEAVE_OK);
+    if (cv_item_commands_init(&commands, &lists,
+                              &(struct cv_item_options){
+                                  .words = words,
+                                  .columns = data[0] & 1 ? "," : NULL,
+                                  .rules = (const char *const[]){ rule },
+                                  .nrules = rule != NULL && (data[0] & 2) != 0,
+                                  .header = (data[0] & 4) != 0,
+                                  .as_words = (data[0] & 8) != 0,
+                                  .per = data[0] >> 6,
+                                  .many = (data[0] & 48) != 0,
+                                  .contexts = (data[0] & 32) != 0,
+                                  .spread = 2,
+                                  .shown_only = true },
+                              NULL) == CLEAVE_OK) {
+        for (uint64_t i = 0; i < commands.count; i++)
+            check_command(&commands, i);
+        cv_item_commands_done(&commands);
+    }
+    return 0;
+}
