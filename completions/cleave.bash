@@ -49,9 +49,9 @@ _cleave() {
     fi
     if ((COMP_CWORD == 2)); then
         case ${COMP_WORDS[1]} in
-        plan) _cleave_words ' load reduce streams'; return ;;
-        simulate) _cleave_words ' load reduce streams'; return ;;
-        compare) _cleave_words ' load reduce'; return ;;
+        plan) _cleave_words ' load reduce streams items'; return ;;
+        simulate) _cleave_words ' load reduce streams items'; return ;;
+        compare) _cleave_words ' load reduce items'; return ;;
         esac
     fi
     case "${COMP_WORDS[1]} ${COMP_WORDS[2]}" in
@@ -106,6 +106,21 @@ _cleave() {
         --demand) return ;;
         --weights) _cleave_words 'own ring'; return ;;
         --effort) return ;;
+        esac
+        ;;
+    'plan items')
+        options='--help -h --sizes --weight --costs --platform --error --seed --policy --param --json --items --explain --all-workers --gantt --no-gantt --width --trace'
+        case $option in
+        --sizes) _cleave_files -f; return ;;
+        --weight) return ;;
+        --costs) return ;;
+        --platform | -p) _cleave_files -f; return ;;
+        --error) return ;;
+        --seed) return ;;
+        --policy) _cleave_words 'items items-list'; return ;;
+        --param) _cleave_words 'trust='; return ;;
+        --width) return ;;
+        --trace) _cleave_files -f; return ;;
         esac
         ;;
     'simulate load')
@@ -192,6 +207,25 @@ _cleave() {
         --trace) _cleave_files -f; return ;;
         esac
         ;;
+    'simulate items')
+        options='--help -h --sizes --weight --costs --platform --error --seed --policy --param --runs --noise --threads --engine --json --width --trace'
+        case $option in
+        --sizes) _cleave_files -f; return ;;
+        --weight) return ;;
+        --costs) return ;;
+        --platform | -p) _cleave_files -f; return ;;
+        --error) return ;;
+        --seed) return ;;
+        --policy) _cleave_words 'items items-list'; return ;;
+        --param) _cleave_words 'trust='; return ;;
+        --runs | -n) return ;;
+        --noise) _cleave_words 'none gamma: normal:'; return ;;
+        --threads | -j) return ;;
+        --engine) _cleave_words 'native simgrid'; return ;;
+        --width) return ;;
+        --trace) _cleave_files -f; return ;;
+        esac
+        ;;
     'compare load')
         options='--help -h --platform --load --lifespan --result-ratio --packaging --reads --hold --error --seed --policies --rounds --param --sweep --runs --noise --threads --engine --topology --master --worker-hosts --port --unit-bytes --unit-flops --json --csv --output --force'
         case $option in
@@ -244,6 +278,23 @@ _cleave() {
         --worker-hosts) return ;;
         --partial) return ;;
         --output | -o) _cleave_files -f; return ;;
+        esac
+        ;;
+    'compare items')
+        options='--help -h --sizes --weight --costs --platform --error --seed --policies --param --runs --noise --threads --engine --json'
+        case $option in
+        --sizes) _cleave_files -f; return ;;
+        --weight) return ;;
+        --costs) return ;;
+        --platform | -p) _cleave_files -f; return ;;
+        --error) return ;;
+        --seed) return ;;
+        --policies) _cleave_list 'items items-list'; return ;;
+        --param) _cleave_words 'trust='; return ;;
+        --runs | -n) return ;;
+        --noise) _cleave_words 'none gamma: normal:'; return ;;
+        --threads | -j) return ;;
+        --engine) _cleave_words 'native simgrid'; return ;;
         esac
         ;;
     'run '*)

@@ -30,10 +30,16 @@ static bool is_reduce(const char *task)
     return strcmp(task, "reduce") == 0;
 }
 
+static enum cleave_task task_of(const char *task)
+{
+    return is_reduce(task)              ? CLEAVE_TASK_REDUCE
+           : strcmp(task, "items") == 0 ? CLEAVE_TASK_ITEMS
+                                        : CLEAVE_TASK_LOAD;
+}
+
 static void add_policies(const char *task, struct cv_text *out)
 {
-    const enum cleave_task wanted =
-        is_reduce(task) ? CLEAVE_TASK_REDUCE : CLEAVE_TASK_LOAD;
+    const enum cleave_task wanted = task_of(task);
 
     for (size_t i = 0; i < cleave_policy_count(); i++)
         if (cleave_policy_at(i)->task == wanted)
@@ -59,8 +65,7 @@ static bool has_word(const struct cv_text *text, const char *word)
 /* KEY= for every parameter of a policy of the task. */
 static void add_parameters(const char *task, struct cv_text *out)
 {
-    const enum cleave_task wanted =
-        is_reduce(task) ? CLEAVE_TASK_REDUCE : CLEAVE_TASK_LOAD;
+    const enum cleave_task wanted = task_of(task);
 
     for (size_t i = 0; i < cleave_policy_count(); i++) {
         const struct cleave_param *p = cleave_policy_at(i)->params;

@@ -14,11 +14,14 @@
     X(plan_load)        \
     X(plan_reduce)      \
     X(plan_streams)     \
+    X(plan_items)       \
     X(simulate_load)    \
     X(simulate_reduce)  \
     X(simulate_streams) \
+    X(simulate_items)   \
     X(compare_load)     \
     X(compare_reduce)   \
+    X(compare_items)    \
     X(run)              \
     X(split)            \
     X(worker)           \

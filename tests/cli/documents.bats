@@ -12,7 +12,7 @@ true_blocks() {
 # registered -- the names of all policies, one to a line, sorted.
 registered() {
     cleave 0 policies
-    printf '%s\n' "$output" | sed -n '/^  for a /!s/^  \([a-z0-9-]\{1,\}\) .*/\1/p' | sort
+    printf '%s\n' "$output" | sed -n '/^  for /!s/^  \([a-z0-9-]\{1,\}\) .*/\1/p' | sort
 }
 
 @test "console blocks of the documents are true" {

@@ -10,7 +10,7 @@ load helper
         "simulate reduce -N 8 -d exp:1 -c 1 --runs 5" "compare reduce -N 8 -d 1 -c 1 --csv" \
         "compare reduce -N 8 -d 1 -c 1 --json" policies "policies --json" engines version "version --json" help \
         "platform -w 10000" "plan load --help" "help --man" "completions bash" "figures --list" \
-        "plan streams -p examples/streams.yaml" "simulate streams -p examples/streams.yaml -T 5" \
+        "plan items --sizes examples/files.txt -p examples/two-kinds.yaml" "plan streams -p examples/streams.yaml" "simulate streams -p examples/streams.yaml -T 5" \
         "report $BATS_TEST_TMPDIR/trace -o -" "replay $BATS_TEST_TMPDIR/trace" \
         "compare load -p $LAB -l 200 --policies umr -o -" "calibrate -j 1 -i $LAB -- wc -l" \
         "run -q -i $LAB -- cat" "run -q -i $LAB -o - -- cat" "run --json -i $LAB -o /dev/null -- cat" \

@@ -131,11 +131,15 @@ static int make_job(const struct cv_comparison *found, size_t index,
     return status;
 }
 
-static int open_table(const struct cv_load_options *options, struct cv_arena *arena,
-                      struct cv_comparison *out)
+static int open_table(const struct cv_load_options *options, bool items,
+                      struct cv_arena *arena, struct cv_comparison *out)
 {
-    const int status = cv_policies_choose(CLEAVE_TASK_LOAD, options->policies, "umr,xmi",
-                                          arena, &out->policies, &out->npolicies);
+    const int status =
+        items ? cv_policies_choose(CLEAVE_TASK_ITEMS, options->policies,
+                                   "items,items-list", arena, &out->policies,
+                                   &out->npolicies)
+              : cv_policies_choose(CLEAVE_TASK_LOAD, options->policies, "umr,xmi", arena,
+                                   &out->policies, &out->npolicies);
 
     if (status != CV_EXIT_DONE)
         return status;
@@ -152,7 +156,7 @@ int cv_load_measure(const struct cv_load_options *options, const struct cv_load_
                     struct cv_arena *arena, struct cv_comparison *out,
                     char out_noise[CV_NOISE_ROOM])
 {
-    int status = open_table(options, arena, out);
+    int status = open_table(options, load->job.sizes != NULL, arena, out);
 
     for (size_t i = 0; i < out->sweep.count && status == CV_EXIT_DONE; i++) {
         struct cleave_platform *platform = NULL;

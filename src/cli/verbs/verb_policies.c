@@ -40,7 +40,9 @@ static const char *kind_name(enum cleave_param_kind kind)
 
 static const char *task_name(enum cleave_task task)
 {
-    return task == CLEAVE_TASK_LOAD ? "load" : "reduce";
+    return task == CLEAVE_TASK_LOAD     ? "load"
+           : task == CLEAVE_TASK_REDUCE ? "reduce"
+                                        : "items";
 }
 
 static void json_policy(struct cv_json *json, const struct cleave_policy *policy)
@@ -130,6 +132,7 @@ static int show_list(void)
 
     add_list(CLEAVE_TASK_LOAD, "for a load", &screen, &text);
     add_list(CLEAVE_TASK_REDUCE, "for a reduction", &screen, &text);
+    add_list(CLEAVE_TASK_ITEMS, "for items", &screen, &text);
     cv_text_add(&text, "'cleave policies NAME' tells more about one.\n");
     return cv_print_take(&text);
 }
@@ -231,7 +234,9 @@ static int run(const struct cv_call *call)
 
 const struct cv_verb cv_verb_policies = {
     .name = "policies",
-    .summary = "list the ways to split a load or to reduce, and their parameters",
+    .summary =
+        "list the ways to split a load, to reduce or to share out items, and their "
+        "parameters",
     .description = "Lists the policies that --policy takes. With a name: what that one "
                    "needs, its parameters with their ranges, and where it comes from.",
     .operands = "[NAME]",

@@ -39,7 +39,9 @@
     X(tree_adapt)         \
     X(ordered_adapt)      \
     X(ready)              \
-    X(tree_replan)
+    X(tree_replan)        \
+    X(items)              \
+    X(items_list)
 
 /* The policy that a job asks for: `own`, which the caller made, or the one called `name`
  * or, if that is NULL, `preset`. What is wrong with `own` gives CLEAVE_EPOLICY. */

@@ -1,0 +1,94 @@
+/* items_list.c -- items in the order of their list, to whoever is free.
+ * SPDX-License-Identifier: MIT
+ *
+ * What xargs -P and most job runners do: Graham's list scheduling. Needs no costs and no
+ * sizes. On m equal workers it takes at most 2 - 1/m of the optimum; on unequal ones a long
+ * item that a slow worker gets last can take as many times as long as speeds differ.
+ *
+ * O(workers) for a decision. */
+#include "policy/kit/setup.h"
+#include "policy/kit/vacant.h"
+
+struct items_list {
+    uint64_t next;   /* the first item that was never given                        */
+    uint64_t *again; /* those that were lost, nagain of them                        */
+    uint64_t nagain;
+    uint32_t *held; /* by worker: items under way                                  */
+    uint32_t *lost; /* by worker: items lost, one after the other                  */
+};
+
+/* So many items lost one after the other, and a worker is left out. */
+enum { LOSSES = 3 };
+
+static enum cleave_status list_start(void *state, const struct cleave_view *view,
+                                     struct cleave_setup *setup, struct cleave_error *err)
+{
+    struct items_list *list = state;
+
+    list->again = cv_array(setup->arena, view->nworkers, sizeof *list->again);
+    list->held = cv_array(setup->arena, view->nworkers, sizeof *list->held);
+    list->lost = cv_array(setup->arena, view->nworkers, sizeof *list->lost);
+    if (list->again == NULL || list->held == NULL || list->lost == NULL)
+        return cv_fail_memory(err, "the items of a list");
+    for (uint32_t w = 0; w < view->nworkers; w++)
+        if (cv_is_vacant(&view->workers[w]))
+            list->lost[w] = LOSSES;
+    return CLEAVE_OK;
+}
+
+/* When nobody is left who did not lose his items, all are tried again. */
+static void readmit(struct items_list *list, uint32_t nworkers)
+{
+    for (uint32_t w = 0; w < nworkers; w++)
+        if (list->lost[w] < LOSSES)
+            return;
+    for (uint32_t w = 0; w < nworkers; w++)
+        list->lost[w] = 0;
+}
+
+/* What was lost comes first: so no more than one item per worker is ever waiting there. */
+static void serve(struct items_list *list, const struct cleave_view *view,
+                  struct cleave_orders *orders)
+{
+    readmit(list, view->nworkers);
+    for (uint32_t w = 0; w < view->nworkers; w++) {
+        if (list->held[w] > 0 || list->lost[w] >= LOSSES)
+            continue;
+        if (list->nagain == 0 && list->next == view->nitems)
+            return;
+        list->held[w] = 1;
+        cleave_order_item(orders, w,
+                          list->nagain > 0 ? list->again[--list->nagain] : list->next++);
+    }
+}
+
+static void list_decide(void *state, const struct cleave_view *view,
+                        const struct cleave_event *event, struct cleave_orders *orders)
+{
+    struct items_list *list = state;
+
+    if (event->kind == CLEAVE_DONE) {
+        list->held[event->worker] = 0;
+        list->lost[event->worker] = 0;
+    } else if (event->kind == CLEAVE_LOST) {
+        list->held[event->worker] = 0;
+        list->lost[event->worker]++;
+        list->again[list->nagain++] = event->item;
+    } else if (event->kind == CLEAVE_WAKE) {
+        list->lost[event->worker] = 0;
+    }
+    if (!event->more)
+        serve(list, view, orders);
+}
+
+const struct cleave_policy cleave_policy_items_list = {
+    .name = "items-list",
+    .summary = "in the order of the list, to whoever is free",
+    .reference = "the rule of xargs -P and of most job runners; Graham 1966",
+    .task = CLEAVE_TASK_ITEMS,
+    .hears_losses = true,
+    .takes_joiners = true,
+    .state_size = sizeof(struct items_list),
+    .start = list_start,
+    .decide = list_decide,
+};
