@@ -120,6 +120,10 @@ struct cleave_items {
      * `command` in struct cleave_execution. NULL: there are no items. */
     enum cleave_status (*words)(void *context, uint64_t item, uint32_t slot, char ***out,
                                 struct cleave_error *err);
+    /* What each of them takes, in any unit, 0 or more: borrowed. Those that take long are
+     * begun first, by policy "items" unless another one for items is asked for. NULL: not
+     * known; they are begun in the order of their numbers. */
+    const double *sizes;
     /* All below may be NULL. Where its standard error goes: a descriptor, which the run
      * closes. */
     enum cleave_status (*errors)(void *context, uint64_t item, int *out,

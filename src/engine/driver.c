@@ -460,7 +460,8 @@ static enum cleave_status check_end(const struct cv_driver *driver,
             return cv_fail(err, CLEAVE_EPOLICY,
                            "policy '%s' stopped with %u partials left", name,
                            view->nworkers - driver->reduce.sent);
-    } else if (driver->items.given < view->nitems) {
+    } else if (driver->items.given < view->nitems &&
+               (driver->engine->left == NULL || view->units_left > 0)) {
         return cv_fail(err, CLEAVE_EPOLICY,
                        "policy '%s' stopped with %llu of %llu items left", name,
                        (unsigned long long)(view->nitems - driver->items.given),

@@ -70,6 +70,8 @@ int cv_run_items_missed(const struct cv_run_options *values)
                        : values->tagstring != NULL ? "--tagstring"
                        : values->results != NULL   ? "--results"
                        : values->files             ? "--files"
+                       : values->weight != NULL    ? "--weight"
+                       : values->costs != NULL     ? "--costs"
                                                    : NULL;
 
     if (name == NULL)
@@ -171,10 +173,10 @@ static int check(const struct cv_run_options *values)
                            "the records of the input");
     if ((values->fill || values->fill_words) && values->max_lines > 0)
         return cv_complain(CV_EXIT_USAGE, "expected -L or one of -m and -X, got both");
-    if (values->policy != NULL || values->block > 0)
+    if (values->block > 0)
         return cv_complain(CV_EXIT_USAGE,
-                           "items are done one at a time: expected neither --policy nor "
-                           "--block; -n N gives N of them to a command");
+                           "items are done one at a time: expected no --block; -n N gives N "
+                           "of them to a command");
     if (values->hosts != NULL || values->mpi)
         return cv_complain(CV_EXIT_USAGE,
                            "items are done on this machine: expected neither --hosts nor "

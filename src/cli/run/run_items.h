@@ -17,6 +17,10 @@ int cv_run_items_open(const struct cv_call *call, uint32_t workers,
 /* Ask for them instead of an input. Returns an exit status. */
 int cv_run_items_fill(const struct cv_call *call, struct cv_run_items *items,
                       struct cleave_execution *out);
+/* What they take, if that is known or asked for: then policy items decides who does which,
+ * and when. Returns an exit status. (run_item_sizes.c) */
+int cv_run_item_sizes(const struct cv_call *call, const struct cv_item_commands *commands,
+                      uint32_t workers, struct cleave_execution *out);
 /* --dry-run: the command lines. */
 int cv_run_items_show(const struct cv_run_items *items);
 

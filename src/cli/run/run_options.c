@@ -117,6 +117,16 @@ static const struct cv_option item_options[] = {
     { .name = "--files", .value = 1, .offset = FIELD(files),
       .help = "Keep each output in a file of its own, in --tmpdir or --results, and write its "
               "name." },
+    { .name = "--weight", .kind = CV_OPTION_TEXT, .argument = "COLUMN|COMMAND",
+      .offset = FIELD(weight),
+      .help = "What each item takes, in any unit: the long ones are begun first. The number "
+              "of a column (--colsep) or list that has it, or a command for the shell that "
+              "reads the items, a line each, and writes a number for each. Default: the "
+              "length of the files that items name." },
+    { .name = "--costs", .kind = CV_OPTION_TEXT, .argument = "JOBLOG",
+      .offset = FIELD(costs),
+      .help = "What each item takes, from the run times of the same commands in a job log "
+              "of an earlier run." },
     { .name = "--shuf", .value = 1, .offset = FIELD(shuffle),
       .help = "Take the items in a random order." },
     { .name = NULL },

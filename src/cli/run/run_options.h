@@ -21,7 +21,7 @@ struct cv_run_options {
     int isolate;
     int commutative, persistent, literal;
     struct cv_strings item_files, rules;
-    const char *replace, *colsep;
+    const char *replace, *colsep, *weight, *costs;
     int each, null, plus, link, quote, fill, fill_words, shuffle;
     uint64_t max_args, max_lines;
     const char *tagstring, *results, *load;

@@ -374,6 +374,9 @@ static int lead(const struct cv_call *call, const struct cv_run_mpi *mpi)
         status = fill(call, &run.crew, &run.report, &run.execution);
         if (status == CV_EXIT_DONE && run.has_items && !values->dry_run)
             status = cv_run_items_fill(call, &run.items, &run.execution);
+        if (status == CV_EXIT_DONE && run.has_items && !values->dry_run)
+            status = cv_run_item_sizes(call, &run.items.commands,
+                                       cv_crew_count(&run.crew), &run.execution);
         run.report.command = run.execution.command;
         run.report.platform = run.crew.platform;
         run.report.items = run.has_items ? &run.items.commands : NULL;

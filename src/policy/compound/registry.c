@@ -147,6 +147,11 @@ const struct cleave_policy *cv_policy_of_runs(void)
     return &cleave_policy_learn;
 }
 
+const struct cleave_policy *cv_policy_of_items(void)
+{
+    return &cleave_policy_items;
+}
+
 const struct cleave_policy *cv_policy_of_one_size(void)
 {
     for (size_t i = 0; i < cleave_policy_count(); i++)

@@ -60,6 +60,8 @@ CV_POLICY_MAP(X)
 
 /* The one that shares out real loads when nobody says which: it needs no declared costs. */
 const struct cleave_policy *cv_policy_of_runs(void);
+/* The one for items of known sizes. */
+const struct cleave_policy *cv_policy_of_items(void);
 /* The first one whose chunks all have one size, which its parameter `one_size` says. */
 const struct cleave_policy *cv_policy_of_one_size(void);
 

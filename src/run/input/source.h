@@ -102,6 +102,10 @@ enum cv_take {
 enum cleave_status cv_source_take(struct cv_source *source, uint64_t wanted,
                                   enum cv_take *state, struct cv_piece *out,
                                   struct cleave_error *err);
+/* This item, of a source of items; CV_TAKE_END if it is not waiting. */
+enum cleave_status cv_source_take_item(struct cv_source *source, uint64_t item,
+                                       enum cv_take *state, struct cv_piece *out,
+                                       struct cleave_error *err);
 /* Bytes that a piece of what has come could have now. */
 uint64_t cv_source_ready(const struct cv_source *source);
 /* The same for what directly follows a piece: *out is the piece with it. CV_TAKE_END if that

@@ -62,3 +62,23 @@ enum cleave_status cv_source_open_items(uint64_t count,
         cv_source_free(source);
     return status;
 }
+
+enum cleave_status cv_source_take_item(struct cv_source *source, uint64_t item,
+                                       enum cv_take *state, struct cv_piece *out,
+                                       struct cleave_error *err)
+{
+    const struct cv_range body = { item, item + 1 };
+    struct cv_range waiting;
+    struct cv_piece piece;
+
+    *state = CV_TAKE_END;
+    if (!cv_range_set_find(&source->pending, item, &waiting) || waiting.begin > item)
+        return CLEAVE_OK;
+    CV_TRY(cv_source_use(source, 0, err));
+    CV_TRY(cv_source_make(source, 0, body, &piece, err));
+    CV_TRY(cv_range_set_remove(&source->pending, item, item + 1, err));
+    cv_source_at_work(source, &piece, true);
+    *state = CV_TAKE_PIECE;
+    *out = piece;
+    return CLEAVE_OK;
+}

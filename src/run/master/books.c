@@ -100,6 +100,16 @@ enum cleave_status cv_books_order(struct cv_books *books, uint32_t worker, doubl
     return CLEAVE_OK;
 }
 
+enum cleave_status cv_books_order_item(struct cv_books *books, uint32_t worker,
+                                       uint64_t item, struct cleave_error *err)
+{
+    const struct cv_want want = { .units = 1, .exact = true, .item = item };
+
+    CV_TRY(add_want(books, worker, want, err));
+    note_asked(books, 1);
+    return CLEAVE_OK;
+}
+
 enum cleave_status cv_books_order_open(struct cv_books *books, uint32_t worker,
                                        double units, struct cleave_error *err)
 {

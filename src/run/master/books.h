@@ -17,6 +17,8 @@ struct cv_want {
     double units;
     bool told;  /* that it was sent: it was lost since */
     bool quiet; /* nobody ordered it, and so nobody is told                            */
+    bool exact; /* it is for this item, and no other                                   */
+    uint64_t item;
     bool open;  /* more may follow; `units` may be 0                                   */
     bool close; /* ... but for `more` units nothing will                               */
     double more;
@@ -67,6 +69,9 @@ double cv_books_left(const struct cv_books *books);
 /* The worker is to do about so many bytes. */
 enum cleave_status cv_books_order(struct cv_books *books, uint32_t worker, double units,
                                   struct cleave_error *err);
+/* The worker is to do this item. */
+enum cleave_status cv_books_order_item(struct cv_books *books, uint32_t worker,
+                                       uint64_t item, struct cleave_error *err);
 /* The same for a chunk to which more may be added; `units` may be 0. */
 enum cleave_status cv_books_order_open(struct cv_books *books, uint32_t worker,
                                        double units, struct cleave_error *err);

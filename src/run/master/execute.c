@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "engine/driver.h"
 #include "model/platform/nominal.h"
+#include "policy/compound/registry.h"
 #include "run/decode/decoder.h"
 #include "run/master/attempt_report.h"
 #include "run/master/real_engine.h"
@@ -110,8 +111,12 @@ static enum cleave_status check_items(const struct cleave_execution *asked,
             err, CLEAVE_EINPUT,
             "expected items or an input with its header, mates, folder of what failed or "
             "a command that stays, got both");
-    if (asked->sharing.policy != NULL || asked->sharing.own_policy != NULL ||
-        asked->sharing.block != 1)
+    if (asked->items.sizes != NULL && asked->sharing.block != 0)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "expected items with sizes or a block, got both");
+    if (asked->items.sizes == NULL &&
+        (asked->sharing.policy != NULL || asked->sharing.own_policy != NULL ||
+         asked->sharing.block != 1))
         return cv_fail(err, CLEAVE_EINPUT,
                        "expected items without a policy or a block: they are done one at "
                        "a time");
@@ -262,8 +267,18 @@ static bool is_measured(const struct cleave_platform *platform)
 static struct cv_load describe(const struct execution *execution,
                                const struct cleave_policy *policy, double total)
 {
+    const struct cleave_items *items = &execution->asked->items;
     struct cv_load load = { .units = total, .real = true };
 
+    if (items->sizes != NULL) {
+        load.sizes = items->sizes;
+        load.nitems = items->count;
+        load.measured = is_measured(execution->muster.platform);
+        load.units = 0;
+        for (uint64_t i = 0; i < items->count; i++)
+            load.units += items->sizes[i];
+        return load;
+    }
     if (!policy->opens_chunks)
         return load;
     load.measured = is_measured(execution->muster.platform);
@@ -486,11 +501,15 @@ enum cleave_status cleave_execute(const struct cleave_execution *asked,
         filled.hosts.connect_timeout_s = CLEAVE_HOST_TIMEOUT_S;
     if (!(filled.hosts.timeout_s > 0))
         filled.hosts.timeout_s = CLEAVE_HOST_TIMEOUT_S;
-    if (filled.items.words != NULL && !(filled.sharing.block > 0))
+    if (filled.items.words != NULL && filled.items.sizes == NULL &&
+        !(filled.sharing.block > 0))
         filled.sharing.block = 1;
     execution.run.gate = (struct cv_gate){ .delay_s = filled.crew.delay_s,
                                            .most_load = filled.crew.most_load,
                                            .least_memory = filled.crew.least_memory };
+    if (filled.items.sizes != NULL && filled.sharing.policy == NULL &&
+        filled.sharing.own_policy == NULL)
+        filled.sharing.policy = cv_policy_of_items()->name;
     cv_muster_init(&execution.muster);
     cv_hosts_init(&execution.run.staff.hosts);
     execution.run.asked = &filled;

@@ -228,6 +228,8 @@ static enum cleave_status real_submit(void *instance, const struct cleave_order 
 
     switch (order->kind) {
     case CLEAVE_SEND:
+        if (engine->run->asked->items.sizes != NULL)
+            return cv_orders_item(engine->run, order->worker, order->item, err);
         return cv_orders_send(engine->run, order->worker, order->units, err);
     case CLEAVE_RECALL:
         return cv_recall(engine->run, order->worker, order->units, err);

@@ -20,6 +20,8 @@ static enum cleave_status begin_one(struct cv_real_run *run, uint32_t owner,
     if (want.open && want.units > 0)
         CV_TRY(cv_open_chunks_take(books->source, (uint64_t)cv_books_size(books, &want),
                                    &state, &piece, err));
+    else if (want.exact)
+        CV_TRY(cv_source_take_item(books->source, want.item, &state, &piece, err));
     else if (want.units > 0)
         CV_TRY(cv_source_take(books->source, (uint64_t)cv_books_size(books, &want),
                               &state, &piece, err));
@@ -225,6 +227,14 @@ enum cleave_status cv_orders_send(struct cv_real_run *run, uint32_t worker, doub
                                   struct cleave_error *err)
 {
     CV_TRY(cv_books_order(&run->books, worker, units, err));
+    return cv_staff_serves(&run->staff, worker) ? begin_next(run, worker, err)
+                                                : CLEAVE_OK;
+}
+
+enum cleave_status cv_orders_item(struct cv_real_run *run, uint32_t worker, uint64_t item,
+                                  struct cleave_error *err)
+{
+    CV_TRY(cv_books_order_item(&run->books, worker, item, err));
     return cv_staff_serves(&run->staff, worker) ? begin_next(run, worker, err)
                                                 : CLEAVE_OK;
 }

@@ -7,6 +7,9 @@
 /* The worker is to do about so many bytes; it begins if it can. */
 enum cleave_status cv_orders_send(struct cv_real_run *run, uint32_t worker, double units,
                                   struct cleave_error *err);
+/* The worker is to do this item. */
+enum cleave_status cv_orders_item(struct cv_real_run *run, uint32_t worker, uint64_t item,
+                                  struct cleave_error *err);
 /* The same for a chunk to which more may be added; it may begin with nothing. */
 enum cleave_status cv_orders_open(struct cv_real_run *run, uint32_t worker, double units,
                                   struct cleave_error *err);

@@ -8,12 +8,25 @@
 #include "policy/compound/registry.h"
 #include "policy/kit/setup.h"
 
+/* A policy for items is one by its name. */
+static enum cleave_task task_of(const struct cleave_sharing *asked)
+{
+    const struct cleave_policy *policy;
+
+    if (asked->own_policy != NULL && asked->own_policy->task == CLEAVE_TASK_ITEMS)
+        return CLEAVE_TASK_ITEMS;
+    return asked->policy != NULL && cleave_policy_find(CLEAVE_TASK_ITEMS, asked->policy,
+                                                       &policy, NULL) == CLEAVE_OK
+               ? CLEAVE_TASK_ITEMS
+               : CLEAVE_TASK_LOAD;
+}
+
 enum cleave_status cv_sharing_policy(const struct cleave_sharing *asked,
                                      const struct cleave_policy **out,
                                      struct cleave_error *err)
 {
     const struct cv_policy_request request = {
-        .task = CLEAVE_TASK_LOAD,
+        .task = task_of(asked),
         .name = asked->policy,
         .preset = cv_sharing_name(asked),
         .own = asked->own_policy,

@@ -1,0 +1,101 @@
+# run_item_sizes.bats -- cleave run with items: the long ones first. SPDX-License-Identifier: MIT
+load helper
+
+# Six files whose names tell their sizes; nothing here depends on how long things last.
+files() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    for i in 1 2 3 4 5 6; do
+        head -c ${i}000 /dev/zero >f$i
+    done
+}
+
+# begun N WORD... -- the first N commands to begin were these, in any order; then it is forgotten.
+begun() {
+    local n=$1
+    shift
+    [ "$(head -n "$n" order | sort | tr '\n' ' ')" = "$* " ]
+    rm order
+}
+
+@test "files: the longest are begun first, outputs stay in order" {
+    files
+    # The first two wait for each other.
+    cleave 0 run -q -j 2 --joblog log -- \
+        'echo {} >>order; until [ $(wc -l <order) -ge 2 ]; do sleep 0.02; done; echo out {}' \
+        ::: f3 f1 f6 f2 f5 f4
+    [ "$output" = "$(printf 'out %s\n' f3 f1 f6 f2 f5 f4)" ]
+    [ "$(wc -l <order)" -eq 6 ]
+    begun 2 f5 f6
+    # A job log has the same commands.
+    [ "$(cut -f 9 log | grep -c '^echo f[1-6] >>order; until')" -eq 6 ]
+}
+
+@test "costs: of the same commands in a job log, others as the mean" {
+    cd "$BATS_TEST_TMPDIR"
+    printf '%s\n' 'Seq	Host	Starttime	JobRuntime	Send	Receive	Exitval	Signal	Command' \
+        '1	:	1	2.5	0	0	0	0	echo a >>order' '2	:	1	7.5	0	0	0	0	echo b >>order' \
+        '3	:	1	0.1	0	0	0	0	echo c >>order' >log
+    cleave 0 run -q -j 1 --costs log -- 'echo {} >>order' ::: c new a b
+    [ "$(tr '\n' ' ' <order)" = "b new a c " ]
+}
+
+@test "weights: of a column, of a list, or from a command" {
+    files
+    cleave 0 run -q -j 1 -C , --weight 2 -- 'echo {1} >>order; echo {1}' ::: a,5 b,10k c,7
+    [ "$output" = "$(printf '%s\n' a b c)" ]
+    [ "$(tr '\n' ' ' <order)" = "b c a " ]
+    rm order
+    cleave 0 run -q -j 1 --link --weight 2 -- 'echo {1} >>order' ::: a b c ::: 1 3 2
+    [ "$(tr '\n' ' ' <order)" = "b c a " ]
+    rm order
+    cleave 0 run -q -j 1 --weight 'xargs wc -c | sed "\$d" | awk "{print \$1}"' -- 'echo {} >>order' \
+        ::: f3 f1 f6 f2 f5 f4
+    [ "$(tr '\n' ' ' <order)" = "f6 f5 f4 f3 f2 f1 " ]
+    rm order
+    # Several files for a command: their sum.
+    cleave 0 run -q -j 1 --policy items -n 2 -- 'echo {} >>order' ::: f3 f1 f2 f5 f6 f4
+    [ "$(tr '\n' ',' <order)" = "f6 f4,f2 f5,f3 f1," ]
+}
+
+@test "the order of the list: asked for, of one worker, and of what is no file" {
+    files
+    cleave 0 run -q -j 1 --policy items-list -- 'echo {} >>order' ::: f3 f1 f6
+    begun 3 f1 f3 f6
+    cleave 0 run -q -j 1 -- 'echo {} >>order' ::: f3 f1 f6
+    [ "$(tr '\n' ' ' <order)" = "f3 f1 f6 " ]
+    rm order
+    cleave 0 run -q -j 2 -- 'echo {}' ::: f3 none f6
+    [ "$output" = "$(printf '%s\n' f3 none f6)" ]
+}
+
+@test "failures, halts and traces hold for items with sizes" {
+    files
+    cleave 0 run -q -j 2 --retries 2 -- 'echo x >>tries.{}; test $(wc -l <tries.{}) -ge 2 && echo {}' \
+        ::: f3 f1 f6
+    [ "$output" = "$(printf '%s\n' f3 f1 f6)" ]
+    cleave 1 run -j 1 --weight 1 --halt soon,fail=1 -- 'echo {} >>order; test {} != 9' ::: 5 9 7
+    [[ $stderr == *"left undone: 2 items (1 to 1, 3 to 3)"* ]]
+    [ "$(cat order)" = 9 ]
+    cleave 0 run -q -j 2 --trace t.jsonl -- true ::: f3 f1 f6 f2 f5 f4
+    cleave 0 replay t.jsonl
+    has "the same: 6 orders of policy items"
+}
+
+@test "what is wrong is said" {
+    files
+    refuses "--weight: item 2: expected an amount such as 2000, 10k or 3GB, got 'b'" \
+        run --weight 1 -- echo ::: 1 b
+    refuses "--weight: item 1 has no column 2; --colsep says where columns end" \
+        run --weight 2 -- echo ::: 1 b
+    refuses "--weight: expected 2 numbers from 'head -n 1', got fewer" \
+        run --weight 'head -n 1' -- echo ::: 1 2
+    refuses "--weight: 'cat; false' failed" run --weight 'cat; false' -- echo ::: 1 2
+    refuses "expected --weight or --costs, got both" run --weight 1 --costs x -- echo ::: 1 2
+    printf 'Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand\n1\t:\t1\t2\t0\t0\t0\t0\tls\n' >log
+    refuses "--costs: 'log' has none of these commands" run --costs log -- echo ::: 1 2
+    refuses "policy 'umr' is for a load, not for items" run --policy umr -- echo ::: 1 2
+    refuses "--policy items: items are not all files, so nobody knows what they take: say --weight or --costs" \
+        run --policy items -- echo ::: 1 2
+    refuses "--weight is for items, and there are none: say which behind the command, as in ... {} ::: *.txt, or --each for the records of the input" \
+        run --weight 1 -i f1 -- cat
+}
