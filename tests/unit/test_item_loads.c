@@ -414,7 +414,7 @@ static void learnt_costs(void **state)
     pareto(sizes, MOST, 1.5, 5);
     schedule = plan(&job);
     check_schedule(schedule, &job);
-    if (schedule->makespan_s > 1.05 * schedule->bound.value_s)
+    if (schedule->makespan_s > 1.02 * schedule->bound.value_s)
         fail_msg("%g s, bound %g s", schedule->makespan_s, schedule->bound.value_s);
     cleave_schedule_free(schedule);
     if (cleave_simulate_load(&job, &trial, &learnt, &err) != CLEAVE_OK)

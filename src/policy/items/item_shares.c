@@ -401,7 +401,7 @@ static uint64_t improve(struct cv_item_shares *shares, uint64_t looks)
 double cv_item_shares_make(struct cv_item_shares *shares, double now_s, bool fresh,
                            uint64_t looks)
 {
-    static const double dear[] = { INFINITY, 1.5, 1.1, 1.02 };
+    static const double dear[] = { INFINITY, 1.5, 1.1, 1.02, 1.002 };
     const bool starts = sort_by_start(shares);
     double end_s = fresh ? INFINITY : end_of(shares, shares->owner, now_s);
 

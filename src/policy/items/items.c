@@ -14,8 +14,10 @@
  *
  * Costs are those declared. Where nobody has declared any (real runs), or with trust = 0,
  * they are fitted while running, start + size / pace for each worker; the mean of the
- * others stands for a worker that has not done anything yet. Long items alone cannot tell a
- * start from a pace: while many are left, a worker's second item is the smallest.
+ * others stands for a worker that has not done anything yet. Who gives the longest items to
+ * workers that he does not know gives some of them to the slowest, and long items alone cannot
+ * tell a start from a pace: where there are many items, a worker begins with some that are not
+ * long, of the mean size and of the smallest in turn.
  *
  * O(workers) for a decision, and 64 times that on average for sharing out again. */
 #include <math.h>
@@ -27,16 +29,18 @@
 enum { SHARES = 64u };
 /* Exchanges that are tried at first, and each time after. */
 enum { FIRST_LOOKS = 4000000, LOOKS = 100000 };
-/* With so many items left per worker, a small one now and then costs nothing ... */
-enum { MANY = 32 };
+/* With so many items left per worker, one that is not long costs nothing; at most so many are
+ * needed. */
+enum { MANY = 32, PROBES = 6 };
 enum { NOBODY = UINT32_MAX };
 
 /* Sending ahead begins when the link takes this part of the time. */
 static const double LINK_MATTERS = 0.01;
 /* An item has at least this part of the mean of all: empty ones take time, too. */
 static const double LEAST_SIZE = 1e-3;
-/* ... and tells something if it is so much smaller than those before. */
-static const double SMALLER = 0.125;
+/* What an item leaves of the weight of those before it: some fifty are remembered, since each
+ * of them is off by a factor of its own. */
+static const double KEPT = 0.98;
 /* By more than this part of its time an item is not as expected. */
 static const double AS_EXPECTED = 1e-6;
 
@@ -49,7 +53,9 @@ struct items {
     bool *given;            /* by rank                                                 */
     uint32_t *next, *first; /* rank -> the next of its worker; worker -> its first     */
     uint32_t shared;        /* ranks left when it was shared out                       */
-    uint32_t tail;          /* of the ranks left: all behind are given                 */
+    uint32_t *ndone;        /* by worker: items done                                   */
+    uint32_t probes;        /* so many of a worker's first items are not long          */
+    uint32_t small, usual;  /* ranks: all behind are given; those of mean size begin   */
     uint32_t nleft;         /* items that nobody has                                   */
     uint64_t since;         /* items done or lost since then                           */
     bool stale;             /* something was not as expected since then                */
@@ -100,13 +106,19 @@ static enum cleave_status items_start(void *state, const struct cleave_view *vie
                                              .nitems = n,
                                              .nworkers = view->nworkers,
                                              .shares_port = cv_shares_port(view) };
+    items->ndone = cv_array(setup->arena, view->nworkers, sizeof *items->ndone);
     items->given = cv_array(setup->arena, n, sizeof *items->given);
     items->next = cv_array(setup->arena, n, sizeof *items->next);
     items->first = cv_array(setup->arena, view->nworkers, sizeof *items->first);
-    if (items->given == NULL || items->next == NULL || items->first == NULL ||
-        !cv_item_shares_init(&items->shares, setup->arena))
+    if (items->ndone == NULL || items->given == NULL || items->next == NULL ||
+        items->first == NULL || !cv_item_shares_init(&items->shares, setup->arena))
         return cv_fail_memory(err, "the shares of workers");
     items->nleft = n;
+    items->small = n - 1;
+    while (items->usual + 1 < n &&
+           view->sizes[items->order[items->usual]] * n > view->units_total)
+        items->usual++;
+    items->probes = (uint32_t)fmin(PROBES, n / ((double)MANY * view->nworkers));
     items->fresh = items->stale = true;
     for (uint32_t w = 0; w < view->nworkers; w++) {
         const struct cleave_worker *worker = &view->workers[w];
@@ -205,7 +217,7 @@ static void share_out(struct items *items, const struct cleave_view *view, doubl
     describe(items, view, now_s);
     cv_item_shares_make(&items->shares, now_s, items->fresh, first ? FIRST_LOOKS : LOOKS);
     make_lists(items, view->nworkers);
-    items->shared = items->tail = items->shares.nleft;
+    items->shared = items->shares.nleft;
     items->since = 0;
     items->stale = items->fresh = items->known_now = false;
 }
@@ -253,24 +265,31 @@ static void skip_given(struct items *items, uint32_t nworkers)
             items->first[w] = items->next[items->first[w]];
 }
 
-/* The smallest item left, if it would tell more about the worker than the next one: else
- * NOBODY. */
+/* The next item from the end of the list, or from that of mean size on, that nobody has. There
+ * are many. */
+static uint32_t find_probe(struct items *items, bool smallest)
+{
+    const struct cv_item_shares *shares = &items->shares;
+
+    if (smallest) {
+        while (items->given[items->small])
+            items->small--;
+        return items->small;
+    }
+    while (items->usual < shares->nitems && items->given[items->usual])
+        items->usual++;
+    return items->usual < shares->nitems ? items->usual : NOBODY;
+}
+
+/* An item that tells more about a worker than the longest; NOBODY: it is known, or there are
+ * too few of them. */
 static uint32_t probe(struct items *items, const struct cleave_view *view,
                       uint32_t worker)
 {
-    const struct cv_seen *seen = &items->known.workers[worker];
-    uint32_t rank;
-
-    if (!items->learns || !(seen->compute.rate_ups > 0) || seen->compute.sure ||
+    if (!items->learns || items->ndone[worker] >= items->probes ||
         items->nleft < (uint64_t)MANY * view->nworkers)
         return NOBODY;
-    while (items->given[items->shares.left[items->tail - 1]])
-        items->tail--;
-    rank = items->shares.left[items->tail - 1];
-    return weight_of(items, view->sizes[items->order[rank]]) <
-                   SMALLER * cv_largest_of(seen)
-               ? rank
-               : NOBODY;
+    return find_probe(items, items->ndone[worker] % 2 == 1);
 }
 
 /* Who is to be served: the idle before the busy, then the longest item. */
@@ -353,12 +372,13 @@ static void item_done(struct items *items, const struct cleave_view *view,
     if (items->learns) {
         const bool sure = seen->compute.sure, known = seen->compute.rate_ups > 0;
 
-        cv_fit_add(&seen->compute, units, took_s, items->known.latency_s);
+        cv_fit_add_kept(&seen->compute, units, took_s, items->known.latency_s, KEPT);
         cv_known_pool(&items->known, view);
         items->known_now = items->known_now || sure != seen->compute.sure || !known;
     }
     cv_known_drop(&items->known, event);
     seen->lost = 0;
+    items->ndone[event->worker]++;
     items->since++;
 }
 
@@ -370,6 +390,7 @@ static void item_lost(struct items *items, const struct cleave_event *event)
     items->known.workers[event->worker].lost++;
     items->nleft += items->given[rank];
     items->given[rank] = false;
+    items->small = items->shares.nitems - 1; /* it may be among those */
     items->fresh = items->stale = true;
 }
 

@@ -32,6 +32,12 @@ static double best_slope(struct cv_fit *fit, double elsewhere_s)
 
 void cv_fit_add(struct cv_fit *fit, double units, double time_s, double elsewhere_s)
 {
+    cv_fit_add_kept(fit, units, time_s, elsewhere_s, KEPT);
+}
+
+void cv_fit_add_kept(struct cv_fit *fit, double units, double time_s, double elsewhere_s,
+                     double kept)
+{
     /* By what was expected: a chunk that was quick by chance says no more than others. */
     const double expected_s =
         fit->rate_ups > 0 ? fit->latency_s + units / fit->rate_ups : time_s;
@@ -41,11 +47,11 @@ void cv_fit_add(struct cv_fit *fit, double units, double time_s, double elsewher
     if (!(units > 0) || !(time_s > 0) || isinf(weight) || !(weight > 0))
         return;
     fit->recent_s = time_s;
-    fit->weight = KEPT * fit->weight + weight;
-    fit->units = KEPT * fit->units + weight * units;
-    fit->time = KEPT * fit->time + weight * time_s;
-    fit->units2 = KEPT * fit->units2 + weight * units * units;
-    fit->cross = KEPT * fit->cross + weight * units * time_s;
+    fit->weight = kept * fit->weight + weight;
+    fit->units = kept * fit->units + weight * units;
+    fit->time = kept * fit->time + weight * time_s;
+    fit->units2 = kept * fit->units2 + weight * units * units;
+    fit->cross = kept * fit->cross + weight * units * time_s;
     /* All of the time by size, none by latency: the steepest that is possible. */
     proportional = fit->cross / fit->units2;
     slope = fmin(fmax(best_slope(fit, elsewhere_s), LEAST_SLOPE * proportional),

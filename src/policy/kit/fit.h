@@ -18,5 +18,9 @@ struct cv_fit {
 /* A chunk of `units` took `time_s`; nothing is learnt from chunks without either.
  * `elsewhere_s` is a latency known from others, below 0: none. */
 void cv_fit_add(struct cv_fit *fit, double units, double time_s, double elsewhere_s);
+/* The same where so much is kept of the weight of those before: near 1 where many small things
+ * are seen that vary by themselves. */
+void cv_fit_add_kept(struct cv_fit *fit, double units, double time_s, double elsewhere_s,
+                     double kept);
 
 #endif
