@@ -125,6 +125,7 @@ static double best_policy(const struct setting *setting,
         struct cleave_job job = { .platform = platform,
                                   .load = setting->load,
                                   .result_ratio = setting->ratio,
+                                  .in_turn = true,
                                   .own_policy = policy,
                                   .seed = 1 };
         struct cleave_schedule *schedule;
