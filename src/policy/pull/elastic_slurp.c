@@ -40,7 +40,15 @@ static double unknown_size(double size, double share, double start_units, double
                                                                 : fmin(size, most);
 }
 
-static double size_of(const struct cv_turn *turn, uint32_t worker)
+static double end_of(const struct cv_turn *turn)
+{
+    return isfinite(turn->view->units_left)
+               ? cv_elastic_end(turn->elastic, turn->view->units_left, turn->now_s)
+               : INFINITY;
+}
+
+/* If all could end together then; that is as of the last call of end_of. */
+static double size_of(const struct cv_turn *turn, uint32_t worker, double end_s)
 {
     struct cv_elastic *elastic = turn->elastic;
     const struct cleave_view *view = turn->view;
@@ -57,8 +65,7 @@ static double size_of(const struct cv_turn *turn, uint32_t worker)
                    : 2 / (h - 1) * start_s * speed_ups;
         return fmin(cv_elastic_share(elastic, view), fmax(size, 16 * elastic->piece));
     }
-    share = speed_ups * (cv_elastic_end(elastic, view->units_left, turn->now_s) -
-                         elastic->ready[worker].in_s);
+    share = speed_ups * (end_s - elastic->ready[worker].in_s);
     if (!(share > 0))
         return 0;
     size = fmax(share / elastic->parts, fmin(share, START_WORTH * start_s * speed_ups));
@@ -79,7 +86,7 @@ static double soft(const struct cv_turn *turn, double units)
 static void serve_held(const struct cv_turn *turn, uint32_t worker)
 {
     struct cv_hand *hand = &turn->elastic->hands[worker];
-    const double units = size_of(turn, worker);
+    const double units = size_of(turn, worker, end_of(turn));
 
     hand->held = false;
     if (units > 0 && turn->view->units_left > 0 && !(hand->due > 0))
@@ -105,6 +112,8 @@ static bool waits_for_a_line(const struct cv_turn *turn)
 void cv_slurp_serve(const struct cv_turn *turn)
 {
     struct cv_elastic *elastic = turn->elastic;
+    double end_s = 0;
+    bool known = false; /* until somebody is given something, it is the same */
 
     if (waits_for_a_line(turn))
         return;
@@ -121,10 +130,14 @@ void cv_slurp_serve(const struct cv_turn *turn)
             if (!cv_hand_is_free(hand) ||
                 hand->state != (pass == 0 ? CV_HAND_WARM : CV_HAND_IDLE))
                 continue;
-            units = size_of(turn, w);
+            if (!known)
+                end_s = end_of(turn);
+            known = true;
+            units = size_of(turn, w, end_s);
             if (!(units > 0) && cv_elastic_busy(elastic))
                 continue; /* others are ready sooner */
             cv_turn_give(turn, w, soft(turn, fmax(units, cv_elastic_grain(turn->view))),
                          true);
+            known = false;
         }
 }

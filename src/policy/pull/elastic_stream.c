@@ -106,13 +106,17 @@ static double unfed(const struct cv_turn *turn, uint32_t worker)
            turn->view->ahead;
 }
 
-/* Who will be last, of those that something can be taken from. */
-static uint32_t latest(const struct cv_turn *turn, double *out_rest_s)
+/* Who will be last, of those that something can be taken from, and in how long. */
+struct last {
+    uint32_t worker;
+    double rest_s;
+};
+
+static struct last latest(const struct cv_turn *turn)
 {
     const struct cv_elastic *elastic = turn->elastic;
-    uint32_t late = CV_NOBODY;
+    struct last last = { CV_NOBODY, -1 };
 
-    *out_rest_s = -1;
     for (uint32_t w = 0; w < elastic->n; w++) {
         const struct cv_hand *hand = &elastic->hands[w];
         double rest_s;
@@ -125,12 +129,10 @@ static uint32_t latest(const struct cv_turn *turn, double *out_rest_s)
             turn->now_s - hand->begun_s < 2 * elastic->usual_start_s)
             rest_s =
                 fmin(rest_s, hand->given / fmax(cv_elastic_speed(elastic, w), 1e-12));
-        if (rest_s > *out_rest_s) {
-            *out_rest_s = rest_s;
-            late = w;
-        }
+        if (rest_s > last.rest_s)
+            last = (struct last){ w, rest_s };
     }
-    return late;
+    return last;
 }
 
 /* When a thief would work. A start may take longer than its last one did. */
@@ -145,13 +147,15 @@ static double thief_ready_in(const struct cv_turn *turn, uint32_t worker)
     return cv_elastic_ready_in(elastic, worker, turn->now_s) + fmax(0, more_s);
 }
 
-/* Take a tail for a free worker. False: that is not worth it, or there is none. */
-static bool steal(const struct cv_turn *turn, uint32_t worker, double *again_s)
+/* Take a tail of the one that will be last for a free worker. False: that is not worth it, or
+ * there is none. */
+static bool steal(const struct cv_turn *turn, uint32_t worker, const struct last *last,
+                  double *again_s)
 {
     struct cv_elastic *elastic = turn->elastic;
-    const double ready_s = thief_ready_in(turn, worker);
-    double speed_ups = cv_elastic_speed(elastic, worker), rest_s, late_ups, units, gain_s;
-    const uint32_t late = latest(turn, &rest_s);
+    const double ready_s = thief_ready_in(turn, worker), rest_s = last->rest_s;
+    double speed_ups = cv_elastic_speed(elastic, worker), late_ups, units, gain_s;
+    const uint32_t late = last->worker;
     const struct cv_hand *hand = &elastic->hands[late == CV_NOBODY ? worker : late];
 
     if (!(speed_ups > 0))
@@ -181,31 +185,45 @@ static bool steal(const struct cv_turn *turn, uint32_t worker, double *again_s)
     return false;
 }
 
-void cv_stream_serve(const struct cv_turn *turn)
+/* What is left, for those that are free; the first one that had no choice. Until somebody was
+ * given something, all could end together at the same time. */
+static uint32_t hand_out(const struct cv_turn *turn)
 {
     struct cv_elastic *elastic = turn->elastic;
-    double again_s = INFINITY;
+    double end_s = INFINITY, range;
+    bool known = false;
+    uint32_t w;
 
-    for (uint32_t w = 0; w < elastic->n; w++) {
+    for (w = 0; w < elastic->n && turn->view->units_left > 0; w++) {
         if (!cv_hand_is_free(&elastic->hands[w]))
             continue;
-        if (turn->view->units_left > 0) {
-            const double end_s =
-                isfinite(turn->view->units_left)
-                    ? cv_elastic_end(elastic, turn->view->units_left, turn->now_s)
-                    : INFINITY;
-
-            const double range = range_of(turn, w, end_s);
-
-            /* Those that are at work would have done it before. */
-            if (!(range > 0) && cv_elastic_busy(elastic))
-                continue;
-            cv_turn_give(turn, w, soft(turn, fmax(range, cv_elastic_grain(turn->view))),
-                         false);
-        } else if (steal(turn, w, &again_s)) {
-            return;
-        }
+        if (!known && isfinite(turn->view->units_left))
+            end_s = cv_elastic_end(elastic, turn->view->units_left, turn->now_s);
+        known = true;
+        range = range_of(turn, w, end_s);
+        /* Those that are at work would have done it before. */
+        if (!(range > 0) && cv_elastic_busy(elastic))
+            continue;
+        cv_turn_give(turn, w, soft(turn, fmax(range, cv_elastic_grain(turn->view))),
+                     false);
+        known = false;
     }
+    return w;
+}
+
+void cv_stream_serve(const struct cv_turn *turn)
+{
+    const struct cv_elastic *elastic = turn->elastic;
+    double again_s = INFINITY;
+    uint32_t w = hand_out(turn);
+    struct last last;
+
+    if (w == elastic->n)
+        return;
+    last = latest(turn);
+    for (; w < elastic->n && last.worker != CV_NOBODY; w++)
+        if (cv_hand_is_free(&elastic->hands[w]) && steal(turn, w, &last, &again_s))
+            return;
     if (isfinite(again_s))
         cv_turn_wake(turn, turn->now_s + again_s);
 }
