@@ -124,7 +124,7 @@ _cleave() {
         esac
         ;;
     'simulate load')
-        options='--help -h --platform --load --lifespan --result-ratio --packaging --reads --hold --error --seed --policy --rounds --send-order --return-order --param --runs --noise --threads --engine --topology --master --worker-hosts --port --unit-bytes --unit-flops --json --width --trace'
+        options='--help -h --platform --load --lifespan --result-ratio --packaging --reads --hold --error --seed --policy --rounds --send-order --return-order --param --runs --noise --threads --engine --topology --master --workers --worker-hosts --port --unit-bytes --unit-flops --json --width --trace'
         case $option in
         --platform | -p) _cleave_files -f; return ;;
         --load | -l) return ;;
@@ -146,6 +146,7 @@ _cleave() {
         --engine) _cleave_words 'native simgrid'; return ;;
         --topology) _cleave_files -f; return ;;
         --master) return ;;
+        --workers) return ;;
         --worker-hosts) return ;;
         --port) _cleave_words 'one duplex multione duplex multi'; return ;;
         --unit-bytes) return ;;
@@ -180,7 +181,7 @@ _cleave() {
         esac
         ;;
     'simulate streams')
-        options='--help -h --platform --streams --period --margin --theta --result-ratio --demand --weights --effort --horizon --rest --declared-error --param --window --threads --engine --topology --master --worker-hosts --port --unit-bytes --unit-flops --all-workers --json --trace'
+        options='--help -h --platform --streams --period --margin --theta --result-ratio --demand --weights --effort --horizon --rest --declared-error --param --window --threads --engine --topology --master --workers --worker-hosts --port --unit-bytes --unit-flops --all-workers --json --trace'
         case $option in
         --platform | -p) _cleave_files -f; return ;;
         --streams | -M) return ;;
@@ -200,6 +201,7 @@ _cleave() {
         --engine) _cleave_words 'native simgrid'; return ;;
         --topology) _cleave_files -f; return ;;
         --master) return ;;
+        --workers) return ;;
         --worker-hosts) return ;;
         --port) _cleave_words 'one duplex multione duplex multi'; return ;;
         --unit-bytes) return ;;
@@ -227,7 +229,7 @@ _cleave() {
         esac
         ;;
     'compare load')
-        options='--help -h --platform --load --lifespan --result-ratio --packaging --reads --hold --error --seed --policies --rounds --param --sweep --runs --noise --threads --engine --topology --master --worker-hosts --port --unit-bytes --unit-flops --json --csv --output --force'
+        options='--help -h --platform --load --lifespan --result-ratio --packaging --reads --hold --error --seed --policies --rounds --param --sweep --runs --noise --threads --engine --topology --master --workers --worker-hosts --port --unit-bytes --unit-flops --json --csv --output --force'
         case $option in
         --platform | -p) _cleave_files -f; return ;;
         --load | -l) return ;;
@@ -248,6 +250,7 @@ _cleave() {
         --engine) _cleave_words 'native simgrid'; return ;;
         --topology) _cleave_files -f; return ;;
         --master) return ;;
+        --workers) return ;;
         --worker-hosts) return ;;
         --port) _cleave_words 'one duplex multione duplex multi'; return ;;
         --unit-bytes) return ;;

@@ -194,3 +194,11 @@ return_bandwidth; umr-plus and auto take unequal ones" \
     grep -q '"sends_first": *true' "$BATS_TEST_TMPDIR/first.jsonl"
     [ "$(grep -c '"sends_first"' "$BATS_TEST_TMPDIR/turn.jsonl")" -eq 0 ]
 }
+
+@test "the best of one round is not called optimal beside a bound for any number of rounds" {
+    printf 'workers: [{name: a, count: 4, speed: 1, bandwidth: 6, compute_latency: 0.5, latency: 0.2}]\n' >"$BATS_TEST_TMPDIR/p.yaml"
+    cleave 0 plan load -p "$BATS_TEST_TMPDIR/p.yaml" -l 100 --policy best-orders --json
+    has '"optimal": false'
+    cleave 0 plan load -p "$BATS_TEST_TMPDIR/p.yaml" -l 100 --policy best-orders --result-ratio 0.3 --json
+    has '"optimal": true'
+}

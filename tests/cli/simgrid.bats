@@ -259,3 +259,16 @@ out --transfer" simulate reduce --topology $SITES -N 4 -d 1 -c 1
     refuses "worker 'east-1' has a profile, but on a topology speeds are those of the \
 topology's file" simulate load --topology $SITES -p "$BATS_TEST_TMPDIR/profile.yaml" -l 5
 }
+
+@test "--workers says how many hosts of a topology take part, as calibrate has it" {
+    cleave 0 calibrate --topology examples/two-sites.xml --workers 4
+    printf '%s\n' "$output" >"$BATS_TEST_TMPDIR/star.yaml"
+    cleave 0 simulate load --topology examples/two-sites.xml --workers 4 -l 100 -n 1 --policy umr --json
+    four=$output
+    cleave 0 simulate load --topology examples/two-sites.xml -p "$BATS_TEST_TMPDIR/star.yaml" -l 100 -n 1 --policy umr --json
+    [ "$(grep '"mean"' <<<"$four")" = "$(grep '"mean"' <<<"$output")" ]
+    refuses '--workers is about a topology: see --topology' \
+        simulate load -p "$BATS_TEST_TMPDIR/star.yaml" --workers 4 -l 100
+    refuses '--workers and --worker-hosts cannot both say who takes part' \
+        simulate load --topology examples/two-sites.xml --workers 4 --worker-hosts east-1 -l 100
+}

@@ -34,6 +34,7 @@ static const char *needs_topology(const struct cv_topology_options *options)
 {
     return options->master != NULL      ? "--master"
            : options->workers != NULL   ? "--worker-hosts"
+           : options->count > 0         ? "--workers"
            : options->port != NULL      ? "--port"
            : options->unit_bytes > 0    ? "--unit-bytes"
            : options->unit_flops > 0    ? "--unit-flops"
@@ -85,6 +86,10 @@ static int fill(const struct cv_topology_options *options, struct cv_arena *aren
     out->unit_bytes = options->unit_bytes;
     out->unit_flops = options->unit_flops;
     out->partial_bytes = options->partial_bytes;
+    if (options->count > 0 && options->workers != NULL)
+        return cv_complain(CV_EXIT_USAGE,
+                           "--workers and --worker-hosts cannot both say who takes part");
+    out->nworkers = (uint32_t)options->count;
     return options->workers == NULL ? CV_EXIT_DONE
                                     : read_hosts(options->workers, arena, out);
 }

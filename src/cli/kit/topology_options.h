@@ -9,6 +9,7 @@
 struct cv_topology_options {
     const char *file, *master, *workers, *port;
     double unit_bytes, unit_flops, partial_bytes; /* 0: not given */
+    uint64_t count;                               /* of workers; 0: not given */
 };
 
 /* Rows of an option table; WHERE(name) is the offset of a field of the struct above. */
@@ -24,6 +25,11 @@ struct cv_topology_options {
       .offset = WHERE(workers),                                                       \
       .help = "Hosts of the topology that take part, by name. Default: all of them, " \
               "or as many as are asked for, evenly spread in the order of names." }
+#define CV_TOPOLOGY_WORKERS(WHERE)                                                    \
+    { .name = "--workers", .kind = CV_OPTION_COUNT, .argument = "N",                  \
+      .offset = WHERE(count), .least = 1, .most = 1e7,                                \
+      .help = "On a topology: so many of its hosts take part, evenly spread in the "  \
+              "order of names. Default: all of them." }
 #define CV_TOPOLOGY_MASTER(WHERE)                                                     \
     { .name = "--master", .kind = CV_OPTION_TEXT, .argument = "HOST",                 \
       .offset = WHERE(master),                                                        \

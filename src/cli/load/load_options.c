@@ -118,6 +118,7 @@ const struct cv_option cv_trial_options[] = {
               "--topology." },
     CV_TOPOLOGY_OPTION(WHERE),
     CV_TOPOLOGY_MASTER(WHERE),
+    CV_TOPOLOGY_WORKERS(WHERE),
     CV_TOPOLOGY_HOSTS(WHERE),
     CV_TOPOLOGY_PORT(WHERE),
     CV_TOPOLOGY_UNITS(WHERE),

@@ -52,8 +52,9 @@ static void explain_greedy(const struct cleave_tree *tree,
         cv_text_add(out,
                     "The greedy tree is optimal when all transfers cost the same and "
                     "all combinations cost the same. Here they do not: the tree is "
-                    "the one for their means, and nothing is known about how far it "
-                    "is from the optimum.");
+                    "the one for the mean of the transfers and for what each node "
+                    "takes to combine, and nothing is known about how far it is from "
+                    "the optimum.");
         return;
     }
     cv_text_add(

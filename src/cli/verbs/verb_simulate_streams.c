@@ -43,6 +43,7 @@ static const struct cv_option run_options[] = {
               "--topology." },
     CV_TOPOLOGY_OPTION(WHERE),
     CV_TOPOLOGY_MASTER(WHERE),
+    CV_TOPOLOGY_WORKERS(WHERE),
     CV_TOPOLOGY_HOSTS(WHERE),
     CV_TOPOLOGY_PORT(WHERE),
     CV_TOPOLOGY_UNITS(WHERE),

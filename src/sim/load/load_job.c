@@ -309,7 +309,10 @@ static enum cleave_status fill_schedule(struct owned_schedule *owned,
     schedule->picked = owned->planned.notes.picked;
     schedule->why = owned->planned.notes.why;
     schedule->proved = owned->planned.notes.proved;
-    schedule->optimal = owned->planned.notes.optimal;
+    /* Proofs are about schedules of one round: elsewhere the bound speaks of all. */
+    schedule->optimal = owned->planned.notes.optimal &&
+                        owned->planned.policy->one_round &&
+                        owned->planned.view.result_ratio > 0;
     schedule->load = cv_load_case_units(&owned->load_case, &owned->planned);
     schedule->lifespan_s = owned->load_case.load.lifespan_s;
     schedule->result_ratio = owned->planned.view.result_ratio;
