@@ -49,14 +49,14 @@ _cleave() {
     fi
     if ((COMP_CWORD == 2)); then
         case ${COMP_WORDS[1]} in
-        plan) _cleave_words ' load reduce streams items'; return ;;
-        simulate) _cleave_words ' load reduce streams items'; return ;;
-        compare) _cleave_words ' load reduce items'; return ;;
+        plan) _cleave_words ' load reduce streams'; return ;;
+        simulate) _cleave_words ' load reduce streams'; return ;;
+        compare) _cleave_words ' load reduce'; return ;;
         esac
     fi
     case "${COMP_WORDS[1]} ${COMP_WORDS[2]}" in
     'plan load')
-        options='--help -h --platform --load --lifespan --result-ratio --packaging --reads --hold --error --seed --policy --rounds --send-order --return-order --param --json --chunks --all-workers --gantt --no-gantt --width --trace'
+        options='--help -h --platform --load --lifespan --result-ratio --packaging --reads --hold --then-reduce --error --seed --policy --rounds --send-order --return-order --param --json --chunks --all-workers --gantt --no-gantt --width --trace'
         case $option in
         --platform | -p) _cleave_files -f; return ;;
         --load | -l) return ;;
@@ -65,6 +65,7 @@ _cleave() {
         --packaging) return ;;
         --reads) return ;;
         --hold) return ;;
+        --then-reduce) return ;;
         --error) return ;;
         --seed) return ;;
         --policy) _cleave_words 'auto one-round fifo lifo orders small-results best-orders mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
@@ -77,7 +78,7 @@ _cleave() {
         esac
         ;;
     'plan reduce')
-        options='--help -h --nodes --transfer --compute --costs --cluster-size --remote --policy --max-transfers --max-reducers --ordered --param --seed --length-only --explain --json --tree --no-tree --width --trace'
+        options='--help -h --nodes --transfer --compute --costs --cluster-size --remote --ready --ready-model --policy --max-transfers --max-reducers --ordered --root --param --seed --length-only --explain --json --tree --no-tree --width --trace'
         case $option in
         --nodes | -N) return ;;
         --transfer | -d) return ;;
@@ -85,10 +86,13 @@ _cleave() {
         --costs) _cleave_files -f; return ;;
         --cluster-size) return ;;
         --remote) return ;;
-        --policy) _cleave_words 'greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt'; return ;;
+        --ready) return ;;
+        --ready-model) return ;;
+        --policy) _cleave_words 'greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt ready tree-replan'; return ;;
         --max-transfers) return ;;
         --max-reducers) return ;;
-        --param) _cleave_words 'max_transfers= max_reducers= ordered= buffer= cluster= prefer= overlap= speeds= ratio= spread= guard= wait='; return ;;
+        --root) return ;;
+        --param) _cleave_words 'max_transfers= max_reducers= ordered= buffer= cluster= prefer= overlap= speeds= ratio= spread= guard= near= wait= root='; return ;;
         --seed) return ;;
         --width) return ;;
         --trace) _cleave_files -f; return ;;
@@ -108,23 +112,8 @@ _cleave() {
         --effort) return ;;
         esac
         ;;
-    'plan items')
-        options='--help -h --sizes --weight --costs --platform --error --seed --policy --param --json --items --explain --all-workers --gantt --no-gantt --width --trace'
-        case $option in
-        --sizes) _cleave_files -f; return ;;
-        --weight) return ;;
-        --costs) return ;;
-        --platform | -p) _cleave_files -f; return ;;
-        --error) return ;;
-        --seed) return ;;
-        --policy) _cleave_words 'items items-list'; return ;;
-        --param) _cleave_words 'trust='; return ;;
-        --width) return ;;
-        --trace) _cleave_files -f; return ;;
-        esac
-        ;;
     'simulate load')
-        options='--help -h --platform --load --lifespan --result-ratio --packaging --reads --hold --error --seed --policy --rounds --send-order --return-order --param --runs --noise --threads --engine --topology --master --workers --worker-hosts --port --unit-bytes --unit-flops --json --width --trace'
+        options='--help -h --platform --load --lifespan --result-ratio --packaging --reads --hold --then-reduce --error --seed --policy --rounds --send-order --return-order --param --runs --noise --threads --engine --topology --master --worker-hosts --port --unit-bytes --unit-flops --json --width --trace'
         case $option in
         --platform | -p) _cleave_files -f; return ;;
         --load | -l) return ;;
@@ -133,6 +122,7 @@ _cleave() {
         --packaging) return ;;
         --reads) return ;;
         --hold) return ;;
+        --then-reduce) return ;;
         --error) return ;;
         --seed) return ;;
         --policy) _cleave_words 'auto one-round fifo lifo orders small-results best-orders mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
@@ -146,7 +136,6 @@ _cleave() {
         --engine) _cleave_words 'native simgrid'; return ;;
         --topology) _cleave_files -f; return ;;
         --master) return ;;
-        --workers) return ;;
         --worker-hosts) return ;;
         --port) _cleave_words 'one duplex multione duplex multi'; return ;;
         --unit-bytes) return ;;
@@ -156,7 +145,7 @@ _cleave() {
         esac
         ;;
     'simulate reduce')
-        options='--help -h --nodes --transfer --compute --costs --cluster-size --remote --policy --max-transfers --max-reducers --ordered --param --runs --seed --compute-model --threads --engine --topology --worker-hosts --partial --json --width --trace'
+        options='--help -h --nodes --transfer --compute --costs --cluster-size --remote --ready --ready-model --policy --max-transfers --max-reducers --ordered --root --param --runs --seed --compute-model --threads --engine --topology --worker-hosts --partial --json --width --trace'
         case $option in
         --nodes | -N) return ;;
         --transfer | -d) return ;;
@@ -164,10 +153,13 @@ _cleave() {
         --costs) _cleave_files -f; return ;;
         --cluster-size) return ;;
         --remote) return ;;
-        --policy) _cleave_words 'greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt'; return ;;
+        --ready) return ;;
+        --ready-model) return ;;
+        --policy) _cleave_words 'greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt ready tree-replan'; return ;;
         --max-transfers) return ;;
         --max-reducers) return ;;
-        --param) _cleave_words 'max_transfers= max_reducers= ordered= buffer= cluster= prefer= overlap= speeds= ratio= spread= guard= wait='; return ;;
+        --root) return ;;
+        --param) _cleave_words 'max_transfers= max_reducers= ordered= buffer= cluster= prefer= overlap= speeds= ratio= spread= guard= near= wait= root='; return ;;
         --runs | -n) return ;;
         --seed) return ;;
         --compute-model) _cleave_words 'fresh fixed'; return ;;
@@ -181,7 +173,7 @@ _cleave() {
         esac
         ;;
     'simulate streams')
-        options='--help -h --platform --streams --period --margin --theta --result-ratio --demand --weights --effort --horizon --rest --declared-error --param --window --threads --engine --topology --master --workers --worker-hosts --port --unit-bytes --unit-flops --all-workers --json --trace'
+        options='--help -h --platform --streams --period --margin --theta --result-ratio --demand --weights --effort --horizon --rest --declared-error --param --window --threads --engine --topology --master --worker-hosts --port --unit-bytes --unit-flops --all-workers --json --trace'
         case $option in
         --platform | -p) _cleave_files -f; return ;;
         --streams | -M) return ;;
@@ -201,7 +193,6 @@ _cleave() {
         --engine) _cleave_words 'native simgrid'; return ;;
         --topology) _cleave_files -f; return ;;
         --master) return ;;
-        --workers) return ;;
         --worker-hosts) return ;;
         --port) _cleave_words 'one duplex multione duplex multi'; return ;;
         --unit-bytes) return ;;
@@ -209,27 +200,8 @@ _cleave() {
         --trace) _cleave_files -f; return ;;
         esac
         ;;
-    'simulate items')
-        options='--help -h --sizes --weight --costs --platform --error --seed --policy --param --runs --noise --threads --engine --json --width --trace'
-        case $option in
-        --sizes) _cleave_files -f; return ;;
-        --weight) return ;;
-        --costs) return ;;
-        --platform | -p) _cleave_files -f; return ;;
-        --error) return ;;
-        --seed) return ;;
-        --policy) _cleave_words 'items items-list'; return ;;
-        --param) _cleave_words 'trust='; return ;;
-        --runs | -n) return ;;
-        --noise) _cleave_words 'none gamma: normal:'; return ;;
-        --threads | -j) return ;;
-        --engine) _cleave_words 'native simgrid'; return ;;
-        --width) return ;;
-        --trace) _cleave_files -f; return ;;
-        esac
-        ;;
     'compare load')
-        options='--help -h --platform --load --lifespan --result-ratio --packaging --reads --hold --error --seed --policies --rounds --param --sweep --runs --noise --threads --engine --topology --master --workers --worker-hosts --port --unit-bytes --unit-flops --json --csv --output --force'
+        options='--help -h --platform --load --lifespan --result-ratio --packaging --reads --hold --then-reduce --error --seed --policies --rounds --param --sweep --runs --noise --threads --engine --topology --master --worker-hosts --port --unit-bytes --unit-flops --json --csv --output --force'
         case $option in
         --platform | -p) _cleave_files -f; return ;;
         --load | -l) return ;;
@@ -238,6 +210,7 @@ _cleave() {
         --packaging) return ;;
         --reads) return ;;
         --hold) return ;;
+        --then-reduce) return ;;
         --error) return ;;
         --seed) return ;;
         --policies) _cleave_list 'auto one-round fifo lifo orders small-results best-orders mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
@@ -250,7 +223,6 @@ _cleave() {
         --engine) _cleave_words 'native simgrid'; return ;;
         --topology) _cleave_files -f; return ;;
         --master) return ;;
-        --workers) return ;;
         --worker-hosts) return ;;
         --port) _cleave_words 'one duplex multione duplex multi'; return ;;
         --unit-bytes) return ;;
@@ -259,7 +231,7 @@ _cleave() {
         esac
         ;;
     'compare reduce')
-        options='--help -h --nodes --transfer --compute --costs --cluster-size --remote --policies --max-transfers --max-reducers --param --sweep --runs --seed --compute-model --threads --engine --topology --worker-hosts --partial --json --csv --output --force'
+        options='--help -h --nodes --transfer --compute --costs --cluster-size --remote --ready --ready-model --policies --max-transfers --max-reducers --param --sweep --runs --seed --compute-model --threads --engine --topology --worker-hosts --partial --json --csv --output --force'
         case $option in
         --nodes | -N) return ;;
         --transfer | -d) return ;;
@@ -267,10 +239,12 @@ _cleave() {
         --costs) _cleave_files -f; return ;;
         --cluster-size) return ;;
         --remote) return ;;
-        --policies) _cleave_list 'greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt'; return ;;
+        --ready) return ;;
+        --ready-model) return ;;
+        --policies) _cleave_list 'greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt ready tree-replan'; return ;;
         --max-transfers) return ;;
         --max-reducers) return ;;
-        --param) _cleave_words 'max_transfers= max_reducers= ordered= buffer= cluster= prefer= overlap= speeds= ratio= spread= guard= wait='; return ;;
+        --param) _cleave_words 'max_transfers= max_reducers= ordered= buffer= cluster= prefer= overlap= speeds= ratio= spread= guard= near= wait= root='; return ;;
         --sweep) _cleave_words 'cv= transfer= compute= nodes='; return ;;
         --runs | -n) return ;;
         --seed) return ;;
@@ -283,25 +257,8 @@ _cleave() {
         --output | -o) _cleave_files -f; return ;;
         esac
         ;;
-    'compare items')
-        options='--help -h --sizes --weight --costs --platform --error --seed --policies --param --runs --noise --threads --engine --json'
-        case $option in
-        --sizes) _cleave_files -f; return ;;
-        --weight) return ;;
-        --costs) return ;;
-        --platform | -p) _cleave_files -f; return ;;
-        --error) return ;;
-        --seed) return ;;
-        --policies) _cleave_list 'items items-list'; return ;;
-        --param) _cleave_words 'trust='; return ;;
-        --runs | -n) return ;;
-        --noise) _cleave_words 'none gamma: normal:'; return ;;
-        --threads | -j) return ;;
-        --engine) _cleave_words 'native simgrid'; return ;;
-        esac
-        ;;
     'run '*)
-        options='--help -h --input --recursive --split --header --records --together --pairs --max-record --decode --each --arg-file --null --link --colsep --replace --rpl --plus --quote --max-args --max-replace-args --max-lines --fill --fill-words --weight --costs --shuf --workers --hosts --mpi --mpi-library --persistent --literal --policy --param --block --ssh --remote --push --shared-input --workdir --env --connect-timeout --host-timeout --output --keep-order --unordered --header-out --reduce --commutative --memory --tmpdir --retries --isolate --timeout --halt --failed --journal --resume --overwrite --joblog --dry-run --bar --progress --trace --json --quiet'
+        options='--help -h --input --recursive --split --header --records --together --pairs --max-record --decode --each --arg-file --null --link --colsep --replace --rpl --plus --quote --max-args --max-replace-args --max-lines --fill --fill-words --shuf --workers --hosts --mpi --mpi-library --persistent --literal --policy --param --block --ssh --remote --push --shared-input --workdir --env --connect-timeout --host-timeout --output --keep-order --unordered --header-out --reduce --commutative --memory --tmpdir --retries --isolate --timeout --halt --failed --journal --resume --overwrite --joblog --dry-run --bar --progress --trace --json --quiet'
         case $option in
         --input | -i) _cleave_files -f; return ;;
         --split) _cleave_words 'lines nul csv jsonl json fasta fastq paragraph fixed: regex:'; return ;;
@@ -317,8 +274,6 @@ _cleave() {
         --max-args | -n) return ;;
         --max-replace-args | -N) return ;;
         --max-lines | -L) return ;;
-        --weight) return ;;
-        --costs) return ;;
         --workers | -j) return ;;
         --hosts) _cleave_files -f; return ;;
         --mpi-library) return ;;
@@ -400,7 +355,7 @@ _cleave() {
         ;;
     'policies '*)
         options='--help -h --json'
-        operands='auto one-round fifo lifo orders small-results best-orders mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt'
+        operands='auto one-round fifo lifo orders small-results best-orders mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt ready tree-replan'
         case $option in
         esac
         ;;

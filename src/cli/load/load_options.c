@@ -50,6 +50,14 @@ const struct cv_load_options cv_load_presets = {
       .offset = FIELD(hold),                                                            \
       .help = "With --reads: the load is a stream of which so much may wait or be at "  \
               "work at a time. Policies are not told where it ends." },                 \
+    { .name = "--then-reduce", .kind = CV_OPTION_TEXT, .argument = "COSTS",             \
+      .offset = FIELD(then_reduce),                                                     \
+      .help = "Every worker makes one partial result, and these are reduced: sizes and "\
+              "tree are planned as one, and shown beside what planning them apart takes. "\
+              "transfer=TIME,compute=TIME is what sending and combining partials takes; "\
+              "with ,at=master they all come to the master and are combined there, else "\
+              "they go from worker to worker. model=absent|early|merge says what a "     \
+              "worker may do before its own is ready, as in 'plan reduce'." },          \
     { .name = "--error", .kind = CV_OPTION_NUMBER, .argument = "E",                     \
       .offset = FIELD(error),                                                           \
       .least = 0, .most = 10,                                                           \

@@ -5,6 +5,7 @@
 #include "cli/kit/json_fields.h"
 #include "cli/load/load_json.h"
 #include "cli/load/load_options.h"
+#include "cli/load/then_reduce.h"
 #include "cli/load/load_rows.h"
 #include "cli/kit/output.h"
 #include "cli/load/plan_text.h"
@@ -304,6 +305,31 @@ static int read_sweep(const struct compare_options *values, struct cv_arena *are
     return status;
 }
 
+/* With --then-reduce: one plan for both beside plans made apart. */
+static int compare_joint(const struct compare_options *values, struct cv_arena *arena)
+{
+    const char *other = values->sweep != NULL         ? "--sweep"
+                        : values->csv                 ? "--csv"
+                        : values->output.page != NULL ? "--output"
+                        : values->load.error > 0      ? "--error"
+                        : values->load.noise != NULL  ? "--noise"
+                                                      : NULL;
+    struct cv_then_reduce joint;
+    struct cv_load_job load;
+    int status;
+
+    if (other != NULL)
+        return cv_complain(CV_EXIT_USAGE,
+                           "--then-reduce: compares exact plans; leave out %s", other);
+    status = cv_load_job_open(&values->load, arena, &load);
+    if (status == CV_EXIT_DONE)
+        status = cv_then_reduce_open(&values->load, &load, arena, &joint);
+    if (status == CV_EXIT_DONE)
+        status = cv_then_reduce_compare(&joint, &values->load);
+    cv_load_job_close(&load);
+    return status;
+}
+
 static int run(const struct cv_call *call)
 {
     const struct compare_options *values = call->values;
@@ -327,6 +353,8 @@ static int run(const struct cv_call *call)
         strncmp(values->sweep, "error=", 6) == 0)
         return cv_complain(CV_EXIT_USAGE,
                            "--sweep: error and --noise cannot both say how costs vary");
+    if (options.then_reduce != NULL)
+        return compare_joint(values, call->arena);
     status = read_sweep(values, call->arena, &options, &found.sweep);
     if (status == CV_EXIT_DONE)
         status = cv_load_job_open(&options, call->arena, &load);

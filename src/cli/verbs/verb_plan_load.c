@@ -4,6 +4,7 @@
 #include "cli/load/load_options.h"
 #include "cli/kit/output.h"
 #include "cli/load/plan_text.h"
+#include "cli/load/then_reduce.h"
 #include "cli/kit/trace_output.h"
 
 #define FIELD(name) offsetof(struct cv_load_options, name)
@@ -74,9 +75,17 @@ static int show_plan(const struct cv_load_job *load, const struct cv_load_option
 static int run(const struct cv_call *call)
 {
     const struct cv_load_options *values = call->values;
+    struct cv_then_reduce joint;
     struct cv_load_job load;
     int status = cv_load_job_open(values, call->arena, &load);
 
+    if (status == CV_EXIT_DONE && values->then_reduce != NULL) {
+        status = cv_then_reduce_open(values, &load, call->arena, &joint);
+        if (status == CV_EXIT_DONE)
+            status = cv_then_reduce_show(&joint, values, load.platform);
+        cv_load_job_close(&load);
+        return status;
+    }
     if (status == CV_EXIT_DONE)
         status = cv_trace_call(load.job.trace, call);
     if (status == CV_EXIT_DONE)
@@ -103,6 +112,8 @@ const struct cv_verb cv_verb_plan_load = {
         "cleave plan load --platform examples/unequal.yaml --load 2000\n"
         "cleave plan load -p examples/unequal.yaml -l 2000 --policy umr --rounds 3 "
         "--json\n"
+        "cleave plan load -p examples/unequal.yaml -l 2000 --then-reduce "
+        "transfer=2,compute=1\n"
         "cleave plan load -p examples/unequal.yaml --lifespan 2min --result-ratio 0.5 "
         "--policy best-orders",
     .presets = &cv_load_presets,

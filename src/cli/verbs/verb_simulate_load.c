@@ -4,6 +4,7 @@
 #include "cli/kit/json_fields.h"
 #include "cli/load/load_json.h"
 #include "cli/load/load_options.h"
+#include "cli/load/then_reduce.h"
 #include "cli/kit/output.h"
 #include "cli/load/plan_text.h"
 #include "cli/kit/progress.h"
@@ -142,9 +143,17 @@ static int simulate(const struct cv_load_job *load, const struct cv_load_options
 static int run(const struct cv_call *call)
 {
     const struct cv_load_options *values = call->values;
+    struct cv_then_reduce joint;
     struct cv_load_job load;
     int status = cv_load_job_open(values, call->arena, &load);
 
+    if (status == CV_EXIT_DONE && values->then_reduce != NULL) {
+        status = cv_then_reduce_open(values, &load, call->arena, &joint);
+        if (status == CV_EXIT_DONE)
+            status = cv_then_reduce_simulate(&joint, values);
+        cv_load_job_close(&load);
+        return status;
+    }
     if (status == CV_EXIT_DONE)
         status = cv_trace_call(load.job.trace, call);
     if (status == CV_EXIT_DONE)

@@ -1,0 +1,54 @@
+/* joint.h -- a load and the reduction of its results as one plan. SPDX-License-Identifier: MIT
+ *
+ * Every worker gets one chunk, makes one partial, and the partials are reduced: along a
+ * tree among the workers, or all at the master, over its port, one after the other (star).
+ * A worker whose partial is needed early gets less. For an order of sending and a tree the
+ * best sizes follow (joint_sizes.h), and the end is T_load + sum of y q: so the tree is one
+ * with a small weighted sum of tails (tail_tree.h). How many workers are used is tried from
+ * all down, the one of least weight leaving first. */
+#ifndef CV_JOINT_H
+#define CV_JOINT_H
+#include <cleave/error.h>
+#include "model/joint/joint_sizes.h"
+#include "model/joint/tail_tree.h"
+
+/* What is asked for. */
+struct cv_joint_job {
+    struct cv_joint_load load;
+    uint32_t nworkers;
+    const uint32_t *order; /* of sending: all workers; borrowed                       */
+    struct cv_tail_costs costs;
+    bool at_master; /* the partials are combined there                          */
+    bool duplex;    /* the master receives while it sends: matters at the master  */
+    bool all;       /* use all of them that a load plan uses                      */
+};
+
+/* What came out: arrays of `used` in the order of sending, in the arena. */
+struct cv_joint_plan {
+    double end_s;
+    uint32_t used;
+    uint32_t *order; /* the workers                                             */
+    double *sizes;
+    double *tails;
+    double *weights;         /* y                                                       */
+    uint32_t *parent, *turn; /* by place in the order; parent NULL at the master        */
+};
+
+enum cleave_status cv_joint_plan(const struct cv_joint_job *job, struct cv_arena *arena,
+                                 struct cv_joint_plan *out, struct cleave_error *err);
+
+/* The load planned for itself so that all end together, then the shortest reduction: with
+ * all workers, or with the best number of them. */
+enum cleave_status cv_joint_apart(const struct cv_joint_job *job, double *out_s,
+                                  uint32_t *out_used, struct cleave_error *err);
+
+/* T_load + H(y) / s for exactly these workers in this order and any tree, one round; NAN
+ * for early with d > c, and at the master. */
+double cv_joint_entropy(const struct cv_joint_job *job, const uint32_t *order, uint32_t n,
+                        double *room);
+
+/* No schedule ends earlier, whatever the order, the workers used and the tree; NAN as
+ * above. */
+double cv_joint_bound(const struct cv_joint_job *job, double *room);
+
+#endif

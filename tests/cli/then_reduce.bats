@@ -1,0 +1,54 @@
+# A load and the reduction of its results as one plan. SPDX-License-Identifier: MIT
+load helper
+
+@test "plan: sizes, tree, gain and bound" {
+    cleave 0 plan load -p $LAB -l 2000 --then-reduce transfer=2,compute=1
+    golden plan-load-then-reduce.txt
+}
+
+@test "plan: json, along a tree and at the master" {
+    cleave 0 plan load -p $LAB -l 2000 --then-reduce transfer=2,compute=1 --json
+    valid_json
+    [ "$(json_keys)" = "policy load then_reduce makespan rounds bound over_bound workers_used \
+apart apart_workers apart_all gain chunks left_out " ]
+    has '"policy": "joint"'
+    has '"sends_to": null'
+    tree=$(number makespan)
+    cleave 0 plan load -p $LAB -l 2000 --then-reduce transfer=8,compute=2,at=master --json
+    valid_json
+    has '"at": "master", "model": null'
+    has '"sends_to": "master"'
+    near "$(number gain)" 0.369 0.01
+    # Nothing to reduce: the same as one round alone.
+    cleave 0 plan load -p $LAB -l 2000 --then-reduce transfer=0,compute=0 --json
+    near "$(number gain)" 0 1
+    awk -v a="$(number makespan)" -v b="$tree" 'BEGIN { exit !(a < b) }'
+}
+
+@test "simulate and compare" {
+    cleave 0 simulate load -p $LAB -l 2000 --then-reduce transfer=2,compute=1 -n 40 --json
+    valid_json
+    near "$(number mean)" "$(number makespan)" 1e-9
+    cleave 0 simulate load -p $LAB -l 2000 --then-reduce transfer=2,compute=1 -n 40 \
+        --error 0.2 -j 1 --json
+    one=$output
+    cleave 0 simulate load -p $LAB -l 2000 --then-reduce transfer=2,compute=1 -n 40 \
+        --error 0.2 -j 2 --json
+    [ "$output" = "$one" ]
+    cleave 0 compare load -p $LAB -l 2000 --then-reduce transfer=8,compute=2,at=master
+    has "apart, best number of workers"
+    has "36.90%"
+}
+
+@test "mistakes" {
+    cleave 2 plan load -p $LAB -l 2000 --then-reduce transfer=2
+    [[ $stderr == "cleave: --then-reduce: expected transfer=TIME,compute=TIME[,at=master]"* ]]
+    cleave 2 plan load -p $LAB -l 2000 --then-reduce transfer=2,compute=1,at=home
+    [[ $stderr == *"got 'at=home'"* ]]
+    cleave 2 plan load -p $LAB -l 2000 --then-reduce transfer=2,compute=-1
+    [[ $stderr == "cleave: --then-reduce: expected a time from 0 to 1e100, got '-1'"* ]]
+    cleave 2 plan load -p $LAB -l 2000 --then-reduce transfer=2,compute=1 --policy umr
+    [[ $stderr == "cleave: --then-reduce does not go with --policy"* ]]
+    cleave 2 compare load -p $LAB -l 2000 --then-reduce transfer=2,compute=1 --error 0.1
+    [[ $stderr == *"leave out --error"* ]]
+}
