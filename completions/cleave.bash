@@ -44,7 +44,7 @@ _cleave() {
         fi
     done
     if ((COMP_CWORD == 1)); then
-        _cleave_words ' plan simulate compare run worker calibrate report replay platform policies engines figures completions version help --help --version'
+        _cleave_words ' plan simulate compare run split worker calibrate report replay platform policies engines figures completions version help --help --version'
         return
     fi
     if ((COMP_CWORD == 2)); then
@@ -56,7 +56,7 @@ _cleave() {
     fi
     case "${COMP_WORDS[1]} ${COMP_WORDS[2]}" in
     'plan load')
-        options='--help -h --platform --load --lifespan --result-ratio --packaging --reads --hold --then-reduce --error --seed --policy --rounds --send-order --return-order --param --json --chunks --all-workers --gantt --no-gantt --width --trace'
+        options='--help -h --platform --load --lifespan --result-ratio --packaging --reads --hold --error --seed --policy --rounds --send-order --return-order --param --json --chunks --all-workers --gantt --no-gantt --width --trace'
         case $option in
         --platform | -p) _cleave_files -f; return ;;
         --load | -l) return ;;
@@ -65,7 +65,6 @@ _cleave() {
         --packaging) return ;;
         --reads) return ;;
         --hold) return ;;
-        --then-reduce) return ;;
         --error) return ;;
         --seed) return ;;
         --policy) _cleave_words 'auto one-round fifo lifo orders small-results best-orders mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
@@ -78,7 +77,7 @@ _cleave() {
         esac
         ;;
     'plan reduce')
-        options='--help -h --nodes --transfer --compute --costs --cluster-size --remote --ready --ready-model --policy --max-transfers --max-reducers --ordered --root --param --seed --length-only --explain --json --tree --no-tree --width --trace'
+        options='--help -h --nodes --transfer --compute --costs --cluster-size --remote --policy --max-transfers --max-reducers --ordered --param --seed --length-only --explain --json --tree --no-tree --width --trace'
         case $option in
         --nodes | -N) return ;;
         --transfer | -d) return ;;
@@ -86,13 +85,10 @@ _cleave() {
         --costs) _cleave_files -f; return ;;
         --cluster-size) return ;;
         --remote) return ;;
-        --ready) return ;;
-        --ready-model) return ;;
-        --policy) _cleave_words 'greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt ready tree-replan'; return ;;
+        --policy) _cleave_words 'greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt'; return ;;
         --max-transfers) return ;;
         --max-reducers) return ;;
-        --root) return ;;
-        --param) _cleave_words 'max_transfers= max_reducers= ordered= buffer= cluster= prefer= overlap= speeds= ratio= spread= guard= near= wait= root='; return ;;
+        --param) _cleave_words 'max_transfers= max_reducers= ordered= buffer= cluster= prefer= overlap= speeds= ratio= spread= guard= wait='; return ;;
         --seed) return ;;
         --width) return ;;
         --trace) _cleave_files -f; return ;;
@@ -113,7 +109,7 @@ _cleave() {
         esac
         ;;
     'simulate load')
-        options='--help -h --platform --load --lifespan --result-ratio --packaging --reads --hold --then-reduce --error --seed --policy --rounds --send-order --return-order --param --runs --noise --threads --engine --topology --master --worker-hosts --port --unit-bytes --unit-flops --json --width --trace'
+        options='--help -h --platform --load --lifespan --result-ratio --packaging --reads --hold --error --seed --policy --rounds --send-order --return-order --param --runs --noise --threads --engine --topology --master --worker-hosts --port --unit-bytes --unit-flops --json --width --trace'
         case $option in
         --platform | -p) _cleave_files -f; return ;;
         --load | -l) return ;;
@@ -122,7 +118,6 @@ _cleave() {
         --packaging) return ;;
         --reads) return ;;
         --hold) return ;;
-        --then-reduce) return ;;
         --error) return ;;
         --seed) return ;;
         --policy) _cleave_words 'auto one-round fifo lifo orders small-results best-orders mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
@@ -145,7 +140,7 @@ _cleave() {
         esac
         ;;
     'simulate reduce')
-        options='--help -h --nodes --transfer --compute --costs --cluster-size --remote --ready --ready-model --policy --max-transfers --max-reducers --ordered --root --param --runs --seed --compute-model --threads --engine --topology --worker-hosts --partial --json --width --trace'
+        options='--help -h --nodes --transfer --compute --costs --cluster-size --remote --policy --max-transfers --max-reducers --ordered --param --runs --seed --compute-model --threads --engine --topology --worker-hosts --partial --json --width --trace'
         case $option in
         --nodes | -N) return ;;
         --transfer | -d) return ;;
@@ -153,13 +148,10 @@ _cleave() {
         --costs) _cleave_files -f; return ;;
         --cluster-size) return ;;
         --remote) return ;;
-        --ready) return ;;
-        --ready-model) return ;;
-        --policy) _cleave_words 'greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt ready tree-replan'; return ;;
+        --policy) _cleave_words 'greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt'; return ;;
         --max-transfers) return ;;
         --max-reducers) return ;;
-        --root) return ;;
-        --param) _cleave_words 'max_transfers= max_reducers= ordered= buffer= cluster= prefer= overlap= speeds= ratio= spread= guard= near= wait= root='; return ;;
+        --param) _cleave_words 'max_transfers= max_reducers= ordered= buffer= cluster= prefer= overlap= speeds= ratio= spread= guard= wait='; return ;;
         --runs | -n) return ;;
         --seed) return ;;
         --compute-model) _cleave_words 'fresh fixed'; return ;;
@@ -201,7 +193,7 @@ _cleave() {
         esac
         ;;
     'compare load')
-        options='--help -h --platform --load --lifespan --result-ratio --packaging --reads --hold --then-reduce --error --seed --policies --rounds --param --sweep --runs --noise --threads --engine --topology --master --worker-hosts --port --unit-bytes --unit-flops --json --csv --output --force'
+        options='--help -h --platform --load --lifespan --result-ratio --packaging --reads --hold --error --seed --policies --rounds --param --sweep --runs --noise --threads --engine --topology --master --worker-hosts --port --unit-bytes --unit-flops --json --csv --output --force'
         case $option in
         --platform | -p) _cleave_files -f; return ;;
         --load | -l) return ;;
@@ -210,7 +202,6 @@ _cleave() {
         --packaging) return ;;
         --reads) return ;;
         --hold) return ;;
-        --then-reduce) return ;;
         --error) return ;;
         --seed) return ;;
         --policies) _cleave_list 'auto one-round fifo lifo orders small-results best-orders mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
@@ -231,7 +222,7 @@ _cleave() {
         esac
         ;;
     'compare reduce')
-        options='--help -h --nodes --transfer --compute --costs --cluster-size --remote --ready --ready-model --policies --max-transfers --max-reducers --param --sweep --runs --seed --compute-model --threads --engine --topology --worker-hosts --partial --json --csv --output --force'
+        options='--help -h --nodes --transfer --compute --costs --cluster-size --remote --policies --max-transfers --max-reducers --param --sweep --runs --seed --compute-model --threads --engine --topology --worker-hosts --partial --json --csv --output --force'
         case $option in
         --nodes | -N) return ;;
         --transfer | -d) return ;;
@@ -239,12 +230,10 @@ _cleave() {
         --costs) _cleave_files -f; return ;;
         --cluster-size) return ;;
         --remote) return ;;
-        --ready) return ;;
-        --ready-model) return ;;
-        --policies) _cleave_list 'greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt ready tree-replan'; return ;;
+        --policies) _cleave_list 'greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt'; return ;;
         --max-transfers) return ;;
         --max-reducers) return ;;
-        --param) _cleave_words 'max_transfers= max_reducers= ordered= buffer= cluster= prefer= overlap= speeds= ratio= spread= guard= near= wait= root='; return ;;
+        --param) _cleave_words 'max_transfers= max_reducers= ordered= buffer= cluster= prefer= overlap= speeds= ratio= spread= guard= wait='; return ;;
         --sweep) _cleave_words 'cv= transfer= compute= nodes='; return ;;
         --runs | -n) return ;;
         --seed) return ;;
@@ -261,7 +250,7 @@ _cleave() {
         options='--help -h --input --recursive --split --header --records --together --pairs --max-record --decode --each --arg-file --null --link --colsep --replace --rpl --plus --quote --max-args --max-replace-args --max-lines --fill --fill-words --shuf --workers --hosts --mpi --mpi-library --persistent --literal --policy --param --block --ssh --remote --push --shared-input --workdir --env --connect-timeout --host-timeout --output --keep-order --unordered --header-out --reduce --commutative --memory --tmpdir --retries --isolate --timeout --halt --failed --journal --resume --overwrite --joblog --dry-run --bar --progress --trace --json --quiet'
         case $option in
         --input | -i) _cleave_files -f; return ;;
-        --split) _cleave_words 'lines nul csv jsonl json fasta fastq paragraph fixed: regex:'; return ;;
+        --split) _cleave_words 'lines nul csv jsonl json xml: fasta fastq paragraph warc fixed: regex:'; return ;;
         --records) return ;;
         --together) return ;;
         --pairs) _cleave_files -f; return ;;
@@ -300,6 +289,20 @@ _cleave() {
         --trace) _cleave_files -f; return ;;
         esac
         ;;
+    'split '*)
+        options='--help -h --input --recursive --split --header --together --max-record --decode --number --size --records --output --force --json --quiet'
+        case $option in
+        --input | -i) _cleave_files -f; return ;;
+        --split) _cleave_words 'lines nul csv jsonl json xml: fasta fastq paragraph warc fixed: regex:'; return ;;
+        --together) return ;;
+        --max-record) return ;;
+        --decode) _cleave_words 'auto none'; return ;;
+        --number | -n) return ;;
+        --size) return ;;
+        --records) return ;;
+        --output | -o) return ;;
+        esac
+        ;;
     'worker '*)
         options='--help -h --hash'
         case $option in
@@ -310,7 +313,7 @@ _cleave() {
         options='--help -h --input --split --header --max-record --decode --workers --hosts --ssh --remote --push --output --force --topology --master --worker-hosts --port --unit-bytes --unit-flops'
         case $option in
         --input | -i) _cleave_files -f; return ;;
-        --split) _cleave_words 'lines nul csv jsonl json fasta fastq paragraph fixed: regex:'; return ;;
+        --split) _cleave_words 'lines nul csv jsonl json xml: fasta fastq paragraph warc fixed: regex:'; return ;;
         --max-record) return ;;
         --decode) _cleave_words 'auto none'; return ;;
         --workers | -j) return ;;
@@ -355,7 +358,7 @@ _cleave() {
         ;;
     'policies '*)
         options='--help -h --json'
-        operands='auto one-round fifo lifo orders small-results best-orders mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt ready tree-replan'
+        operands='auto one-round fifo lifo orders small-results best-orders mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt'
         case $option in
         esac
         ;;
@@ -385,7 +388,7 @@ _cleave() {
         ;;
     'help '*)
         options='--help -h --man --commands'
-        operands='plan simulate compare run worker calibrate report replay platform policies engines figures completions version help'
+        operands='plan simulate compare run split worker calibrate report replay platform policies engines figures completions version help'
         case $option in
         esac
         ;;

@@ -164,3 +164,34 @@ array() {
     fails_with 2 -i none --split warc --block 1 -- cat
     says "cleave: none: byte 0: expected 'WARC/' at the start of a record, got '2'"
 }
+
+# --- XML --------------------------------------------------------------------------------------
+
+@test "--split xml: chunks are documents, of files, streams and as pieces" {
+    prepare
+    printf '%s\n' '<?xml version="1.0"?>' '<a x="<p>"><b>' '<p>1</p>' '<!-- <p> -->' \
+        '<p n="2"/>' '<p><p>3</p></p>' '</b></a>' >in
+    for i in 1 2 3; do
+        printf '%s\n' '<?xml version="1.0"?>' '<a x="<p>"><b>'
+        case $i in
+        1) printf '%s\n' '<p>1</p>' '<!-- <p> -->' '</b></a>' ;;
+        2) printf '%s\n' '<p n="2"/>' '</b></a>' ;;
+        3) printf '%s\n' '<p><p>3</p></p>' '</b></a>' ;;
+        esac
+    done >expected
+    job -i in --split xml:p --block 1 -j 2 -- cat
+    cmp expected out
+    cat in | job --split xml:p --block 1 -j 2 -- cat
+    cmp expected out
+    job -i in --split xml:p --block 1 -j 1 --persistent -- cat
+    cmp expected out
+    "$CLEAVE" split -q -i in --split xml:p --size 1 -o 'p-{}'
+    cat p-001 p-002 p-003 | cmp expected
+    job -i in --split xml:p --block 1k -- cat
+    cmp in out
+    fails_with 2 -i in --split xml:pp -- cat
+    says "cleave: in: expected elements of the name 'pp', got none"
+    printf 'port: multi\nworkers:\n  - {name: a, speed: 1e7, bandwidth: 1e8, slots: 2}\n' >h.yaml
+    fails_with 2 -i in --split xml:p --hosts h.yaml -- cat
+    says "cleave: --split xml:p: expected commands on this machine, got hosts: what closes a document is not sent (cleave split writes files for them)"
+}

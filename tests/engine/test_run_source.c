@@ -89,7 +89,7 @@ static enum cv_closing closing_of(const struct model *model, const struct cv_pie
     size_t back = file->n - 1;
 
     if (frame_of(file) > 0 && piece->body.end < file->n)
-        return CV_CLOSING_ARRAY;
+        return cv_splitter_has_tail(file->splitter) ? CV_CLOSING_TEXT : CV_CLOSING_ARRAY;
     if (piece->body.end < file->n ||
         model->base[piece->file + 1] == model->base[model->nfiles] ||
         strncmp(how, "fixed", 5) == 0)
@@ -122,7 +122,8 @@ static void check_piece(struct model *model, const struct cv_piece *piece)
     assert_true(file->is[place.begin] && file->is[place.end]);
     assert_int_equal(piece->begin, model->base[piece->file] + place.begin);
     assert_int_equal(piece->end - piece->begin, place.end - place.begin);
-    assert_int_equal(piece->skip, frame > 0 && place.begin > 0);
+    assert_int_equal(piece->skip, frame > 0 && place.begin > 0 &&
+                                      !cv_splitter_has_tail(file->splitter));
     assert_int_equal(piece->header.begin, 0);
     assert_int_equal(piece->header.end, header);
     n = cv_part_read(&body, body.begin, bytes, sizeof bytes);

@@ -110,9 +110,11 @@ static inline void check_answer(const struct split_input *input, size_t start, s
     const size_t first = split_at(input, start + 1);
     size_t limit = wanted < end - start ? start + wanted : end;
 
-    if ((input->splitter->many_lines || input->splitter->group != NULL) && !ended) {
+    if ((input->splitter->many_lines || input->splitter->group != NULL ||
+         cv_splitter_has_tail(input->splitter)) &&
+        !ended) {
         SPLIT_REQUIRE(cut == 0 || input->is[start + cut]);
-        return; /* how far expressions and groups look is their own business */
+        return; /* how far expressions, groups and names look is their own business */
     }
     if (cut == 0) {
         /* Only what cannot be known yet: the next byte may tell whether `end` is a

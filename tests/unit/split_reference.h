@@ -300,6 +300,68 @@ static inline bool reference_warc(const char *bytes, size_t n, bool *is)
     }
 }
 
+/* Where `end` has been passed, from `at` on. */
+static inline size_t reference_behind(const char *bytes, size_t n, size_t at,
+                                      const char *end)
+{
+    const size_t length = strlen(end);
+
+    for (; at + length <= n; at++)
+        if (memcmp(bytes + at, end, length) == 0)
+            return at + length;
+    return n;
+}
+
+/* Elements of the name ab. */
+static inline bool reference_xml(const char *bytes, size_t n, bool *is)
+{
+    size_t depth = 0, records = 0;
+
+    is[0] = is[n] = true;
+    for (size_t i = 0; i < n;) {
+        const size_t left = n - i;
+        size_t at = i + 1, brackets = 0;
+        char quote = 0;
+        bool own, starts;
+
+        if (bytes[i] != '<') {
+            i++;
+        } else if (left >= 4 && memcmp(bytes + i, "<!--", 4) == 0) {
+            i = reference_behind(bytes, n, i + 4, "-->");
+        } else if (left >= 9 && memcmp(bytes + i, "<![CDATA[", 9) == 0) {
+            i = reference_behind(bytes, n, i + 9, "]]>");
+        } else if (left >= 2 && bytes[i + 1] == '?') {
+            i = reference_behind(bytes, n, i + 2, "?>");
+        } else if (left >= 2 && bytes[i + 1] == '!') {
+            for (at = i + 2; at < n && (bytes[at] != '>' || brackets > 0); at++)
+                if (bytes[at] == '[')
+                    brackets++;
+                else if (bytes[at] == ']' && brackets > 0)
+                    brackets--;
+            i = at < n ? at + 1 : n;
+        } else {
+            starts = at >= n || bytes[at] != '/';
+            at += !starts;
+            own = n - at > 2 && memcmp(bytes + at, "ab", 2) == 0 &&
+                  strchr("> /\n", bytes[at + 2]) != NULL;
+            at += own ? 2 : 0;
+            if (own && starts && depth == 0 && records++ > 0)
+                is[i] = true;
+            depth += own && starts;
+            depth -= own && !starts && depth > 0;
+            for (brackets = at; at < n && (quote != 0 || bytes[at] != '>'); at++)
+                if (quote != 0)
+                    quote = bytes[at] == quote ? 0 : quote;
+                else if (bytes[at] == '"' || bytes[at] == '\'')
+                    quote = bytes[at];
+            if (at < n && own && starts && at > brackets && bytes[at - 1] == '/')
+                depth--;
+            i = at < n ? at + 1 : n;
+        }
+    }
+    return true;
+}
+
 struct reference_case {
     const char *splitter;
     reference *reference;
@@ -327,6 +389,7 @@ static const struct reference_case reference_cases[] = {
     REFERENCE_CASE("json:values", reference_json_values, "[]{},\"\"\\1 \n\n"),
     REFERENCE_CASE("regex:ab\\r?\\nb", reference_two_lines, "abb\n\r"),
     REFERENCE_CASE("warc", reference_warc, "WA"),
+    REFERENCE_CASE("xml:ab", reference_xml, "<>ab/ \"!-"),
 };
 
 enum { REFERENCE_CASES = sizeof reference_cases / sizeof reference_cases[0] };

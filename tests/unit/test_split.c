@@ -22,11 +22,11 @@ static struct cv_splitter *parse(const char *text)
 
 static void names(void **state)
 {
-    static const char *const good[] = { "lines",   "nul",       "csv",
-                                        "csv:;",   "jsonl",     "csv:tab",
-                                        "fasta",   "fastq",     "fixed:64Ki",
-                                        "fixed:1", "paragraph", "regex:^(a|b):[0-9]{2}",
-                                        "regex::", "json",      "warc" };
+    static const char *const good[] = {
+        "lines",   "nul",   "csv",        "csv:;",   "jsonl",     "csv:tab",
+        "fasta",   "fastq", "fixed:64Ki", "fixed:1", "paragraph", "regex:^(a|b):[0-9]{2}",
+        "regex::", "json",  "warc",       "xml:a"
+    };
 
     (void)state;
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
@@ -35,7 +35,7 @@ static void names(void **state)
         assert_string_equal(cv_splitter_text(splitter), good[i]);
         assert_int_equal(splitter->kind->needs_pass,
                          good[i][0] == 'c' || strncmp(good[i], "json", 5) == 0 ||
-                             strcmp(good[i], "warc") == 0);
+                             strcmp(good[i], "warc") == 0 || good[i][0] == 'x');
         assert_int_equal(cv_splitter_pairs(splitter), strcmp(good[i], "fastq") == 0);
         cv_splitter_free(splitter);
     }
@@ -64,7 +64,7 @@ static void every_kind_has_a_reference(void **state)
 /* Who gets the name wrong is told all there are. */
 static void unknown_names(void **state)
 {
-    static const char *const unknown[] = { "yaml", "" };
+    static const char *const unknown[] = { "pickle", "" };
 
     (void)state;
     for (size_t k = 0; k < 2; k++) {
@@ -111,6 +111,9 @@ static void mistakes(void **state)
                          "'\\d', which there is the letter d (a digit is [0-9])" },
         { "regex:(a|\\tb)", "expected an extended regular expression, as of grep -E, got "
                             "'\\t', which there is the letter t (write the tab itself)" },
+        { "xml", "expected 'xml:ELEMENT', got 'xml'" },
+        { "xml:<a>",
+          "expected 'xml:' and the name of an element, as in xml:page, got '<a>'" },
         { "json:lines", "expected 'json' or 'json:values', got 'lines'" },
         { "regex:[", "expected an extended regular expression, got '[': " },
     };
@@ -167,6 +170,10 @@ static void definitions(void **state)
         { "json", "{\"a\": 1,\n \"b\": [2, 3]}\n|{}|[4]\n|\"x y\"\t|12 |true|\"\"|{}\n" },
         { "json:values", "[1, 2]\n|[3,\n4]\n" },
         { "json", " \n" },
+        { "xml:p",
+          "<?xml?>\n<r>\n<p id='1'>x</p>\n|<p/>|<p a=\"/>\">\n<q><p>in</p></q></p> "
+          "<!-- <p> --><![CDATA[<p>]]>\n|<p\n></p ></r>\n" },
+        { "xml:p", "<!DOCTYPE r [ <!ENTITY p '<p>'> ]><r><pp/><p>1</p>|<p>2</p></r>" },
         { "warc",
           "WARC/1.0\r\nContent-Length: 9\r\n\r\nWARC/1.0\n\r\n\r\n|WARC/1.1\n"
           "A: b\ncontent-length:0\n\n\n\n|WARC/1.0\nContent-Length: 3\nX: y\n\nabc" },
@@ -338,6 +345,7 @@ static void records_cut_short(void **state)
         { "fastq", "@a\nA\n+\nI\r", UINT64_MAX },
         { "warc", "WARC/1.0\nContent-Length: 3\n\nab", 0 },
         { "warc", "WARC/1.0\nContent-Length: 2\n\nab\n\nWARC", 32 },
+        { "xml:p", "<r><p>1</p><p>2", 11 },
         { "json", "[1, \"2", 2 },
         { "json", "[1]\n", UINT64_MAX },
         { "json", "{} {\"a\": 1", 3 },

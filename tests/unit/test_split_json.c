@@ -153,6 +153,49 @@ static void no_values(void **state)
     cv_splitter_free(splitter);
 }
 
+/* Elements among comments, sections, instructions and values that look like them. */
+static void any_elements(void **state)
+{
+    static const char *const parts[] = { "<ab>",
+                                         "</ab>",
+                                         "<ab/>",
+                                         "<ab x='>'>",
+                                         "<abc>",
+                                         "<b y=\"<ab>\">",
+                                         "text",
+                                         "<!-- <ab> -->",
+                                         "<![CDATA[<ab>]]]>",
+                                         "<?ab <ab>?>",
+                                         "<!X [<ab>]>",
+                                         "<ab\n",
+                                         ">",
+                                         "/>",
+                                         "--->",
+                                         "<!-",
+                                         "<![" };
+    struct cv_splitter *splitter = NULL;
+
+    (void)state;
+    assert_int_equal(cv_splitter_parse("xml:ab", &splitter, NULL), CLEAVE_OK);
+    for (unsigned turn = 0; turn < 300; turn++) {
+        struct split_input input;
+        struct cv_random random;
+        static struct text text;
+
+        cv_random_at(&random, 23, turn, 0, 0);
+        for (text.n = 0; text.n < 10 + turn;)
+            add(&text, parts[chance(&random, 17)]);
+        split_input_open(&input, splitter, text.bytes, text.n);
+        assert_true(reference_xml(text.bytes, text.n, input.is));
+        check_file(&input, 4096, 1 + text.n / 50);
+        check_file(&input, 30, 0);
+        check_stream(&input, 1 + chance(&random, 30), chance(&random, 200));
+        check_stream(&input, text.n, 1 + chance(&random, 200));
+        split_input_close(&input);
+    }
+    cv_splitter_free(splitter);
+}
+
 /* Blocks of archives hold anything; what they are is not looked at. */
 static void any_blocks(void **state)
 {
@@ -221,9 +264,8 @@ static void no_archives(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(any_values),
-        cmocka_unit_test(no_values),
-        cmocka_unit_test(any_blocks),
+        cmocka_unit_test(any_values),   cmocka_unit_test(no_values),
+        cmocka_unit_test(any_elements), cmocka_unit_test(any_blocks),
         cmocka_unit_test(no_archives),
     };
 

@@ -6,8 +6,9 @@
 #include "run/split/split_kind.h"
 
 enum {
-    BLOCK = 128 * 1024,   /* read at a time by a count  */
-    BLOCK_MOST = 1 << 20, /* read at a time by a search */
+    BLOCK = 128 * 1024,    /* read at a time by a count  */
+    BLOCK_MOST = 1 << 20,  /* read at a time by a search */
+    FRAME_MOST = 64 << 20, /* in which a first record has to begin that is framed */
 };
 
 /* --- local splitters -------------------------------------------------------------------- */
@@ -128,6 +129,16 @@ static enum cleave_status find_floor(struct cv_cut_file *file, struct cleave_err
     return CLEAVE_OK;
 }
 
+static enum cleave_status no_frame(const struct cv_cut_file *file,
+                                   struct cleave_error *err)
+{
+    const struct cv_place place = { file->name, 0, 0, NULL };
+
+    return cv_fail_at(err, &place,
+                      "expected a record of %s in the first %d bytes, got none",
+                      cv_splitter_text(file->splitter), FRAME_MOST);
+}
+
 enum cleave_status cv_cut_file_header(struct cv_cut_file *file, uint64_t *out,
                                       struct cleave_error *err)
 {
@@ -138,6 +149,8 @@ enum cleave_status cv_cut_file_header(struct cv_cut_file *file, uint64_t *out,
         const char *bytes;
         size_t length, end = 0;
 
+        if (cv_splitter_frames(file->splitter) && least > FRAME_MOST)
+            return no_frame(file, err);
         CV_TRY(cv_cut_file_read(file, 0, least, least, &bytes, &length, err));
         CV_TRY(cv_splitter_head(file->splitter, bytes, length, length >= file->size,
                                 &found, &end, err));

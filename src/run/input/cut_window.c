@@ -111,15 +111,16 @@ static enum cleave_status find_walking(struct cv_cut_window *window, const char 
                                        size_t length, bool ended, size_t wanted,
                                        size_t *out, struct cleave_error *err)
 {
-    const size_t ahead = window->splitter->kind->ahead;
+    const size_t ahead = window->splitter->kind->ahead + window->splitter->prefix_length;
     struct cv_walk *walk = &window->walk;
 
     /* A walk that went too far for this cut begins again. */
     if (walk->boundary > first_byte(window) && walk->boundary - window->offset > wanted)
         cv_walk_init(walk, first_byte(window));
     walk->until = UINT64_MAX;
-    CV_TRY(
-        walk_to(window, bytes, wanted < length - ahead ? wanted + ahead : length, err));
+    CV_TRY(walk_to(window, bytes,
+                   length > ahead && wanted < length - ahead ? wanted + ahead : length,
+                   err));
     walk->until = window->offset + 1;
     CV_TRY(walk_to(window, bytes, length, err));
     *out = (size_t)(walk->boundary - window->offset);

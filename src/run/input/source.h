@@ -60,7 +60,9 @@ struct cv_piece {
     struct cv_range header, body; /* of the file, as users count                      */
     unsigned skip; /* bytes before `body` that belong to it, and are not given */
     enum cv_closing closing; /* in no file: neither in `body` nor in `end`           */
-    int mate_fd;             /* -1: no mates */
+    const char
+        *closing_text; /* borrowed from the source: of CV_CLOSING_TEXT            */
+    int mate_fd;       /* -1: no mates */
     struct cv_range mate;
 };
 

@@ -82,7 +82,8 @@ void cv_source_file_done(struct cv_source_file *file)
     cv_source_file_close(file);
     free(file->name);
     free(file->path);
-    file->name = file->path = NULL;
+    free(file->tail);
+    file->name = file->path = file->tail = NULL;
 }
 
 void cv_source_file_close(struct cv_source_file *file)

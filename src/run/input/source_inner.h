@@ -10,6 +10,7 @@
 
 struct cv_source_file {
     char *name; /* owned: as given, for messages */
+    char *tail; /* owned: what closes its pieces; NULL: not known, or nothing */
     char *path; /* owned: as in struct cv_input  */
     uint64_t device, inode, size;
     int64_t mtime_ns;
@@ -72,6 +73,7 @@ struct cv_stream {
     uint64_t header_end;
     struct cv_cut_window window; /* from `settled` on                                 */
     char *header;     /* owned: a copy; NULL until it is known                         */
+    char *tail;       /* owned: what closes its pieces                                 */
     uint64_t records; /* before `settled`, with `numbers`                              */
     /* In order, of what is not finished: every 64 KiB or so, so that a cut needs no long
      * walk, and with `numbers` where pieces begin and end. */

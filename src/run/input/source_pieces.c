@@ -2,8 +2,10 @@
 #include "run/input/source_inner.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "base/fail.h"
+#include "run/split/split_kind.h"
 
 enum cleave_status cv_source_use(struct cv_source *source, size_t index,
                                  struct cleave_error *err)
@@ -96,6 +98,10 @@ struct cv_part cv_piece_body(const struct cv_piece *piece)
 
 struct cv_part cv_piece_closing(const struct cv_piece *piece)
 {
+    if (piece->closing == CV_CLOSING_TEXT)
+        return (struct cv_part){ .bytes = piece->closing_text,
+                                 .fd = -1,
+                                 .end = strlen(piece->closing_text) };
     return cv_closing_part(piece->closing);
 }
 
@@ -107,20 +113,47 @@ struct cv_part cv_piece_mate(const struct cv_piece *piece)
                              .name = "the file of the mates" };
 }
 
-/* A piece of an array, to be an array itself. */
-static void frame(const struct cv_source *source, struct cv_piece *piece)
+/* What closes the pieces of an input, made of its head once. */
+static enum cleave_status find_tail(struct cv_source *source, size_t index,
+                                    uint64_t header, const char **out,
+                                    struct cleave_error *err)
+{
+    struct cv_source_file *file = source->stream == NULL ? &source->files[index] : NULL;
+    char **tail = file != NULL ? &file->tail : &source->stream->tail;
+    const char *bytes = source->stream != NULL ? source->stream->header : NULL;
+    size_t length;
+
+    if (*tail == NULL && file != NULL)
+        CV_TRY(cv_cut_file_read(&file->cut, 0, (size_t)header, (size_t)header, &bytes,
+                                &length, err));
+    if (*tail == NULL)
+        *tail = source->splitter->kind->tail(bytes, (size_t)header);
+    *out = *tail;
+    return *tail == NULL ? cv_fail_memory(err, "the end of a chunk") : CLEAVE_OK;
+}
+
+/* A piece of an array, to be an array itself; or of elements, to be a document. */
+static enum cleave_status frame(struct cv_source *source, uint64_t header,
+                                struct cv_piece *piece, struct cleave_error *err)
 {
     const bool last =
         source->stream == NULL
             ? piece->body.end == source->files[piece->file].size
             : source->stream->ended && piece->body.end == source->stream->received;
 
+    if (cv_splitter_has_tail(source->splitter)) {
+        CV_TRY(find_tail(source, piece->file, header, &piece->closing_text, err));
+        if (!last)
+            piece->closing = CV_CLOSING_TEXT;
+        return CLEAVE_OK;
+    }
     piece->skip = piece->body.begin > 0;
     piece->body.begin += piece->skip;
     if (piece->body_bytes != NULL)
         piece->body_bytes += piece->skip;
     if (!last)
         piece->closing = CV_CLOSING_ARRAY;
+    return CLEAVE_OK;
 }
 
 enum cleave_status cv_source_make(struct cv_source *source, size_t index,
@@ -155,7 +188,7 @@ enum cleave_status cv_source_make(struct cv_source *source, size_t index,
     }
     piece.end = piece.begin + (body.end - body.begin);
     if (header > 0 && cv_splitter_frames(source->splitter))
-        frame(source, &piece);
+        CV_TRY(frame(source, header, &piece, err));
     if (source->mate != NULL) {
         piece.mate_fd = source->mate->fd;
         CV_TRY(find_mate(source, body.begin, &piece.mate.begin, err));

@@ -132,6 +132,7 @@ void cv_stream_free(struct cv_stream *stream)
     free(stream->name);
     free(stream->path);
     free(stream->header);
+    free(stream->tail);
     free(stream->marks);
     free(stream);
 }

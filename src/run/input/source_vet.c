@@ -148,6 +148,29 @@ static enum cleave_status vet_end(struct cv_source *source, struct cv_source_fil
                : CLEAVE_OK;
 }
 
+/* A name that no element has would make one chunk of all. */
+static enum cleave_status vet_elements(struct cv_source *source, size_t index,
+                                       struct cleave_error *err)
+{
+    const struct cv_splitter *splitter = source->splitter;
+    struct cv_source_file *file = &source->files[index];
+    const struct cv_place place = { file->name, 0, 0, NULL };
+    uint64_t header;
+    const char *bytes;
+    size_t length;
+
+    if (!cv_splitter_has_tail(splitter) || file->size == 0)
+        return CLEAVE_OK;
+    CV_TRY(cv_source_header_end(source, index, &header, err));
+    CV_TRY(cv_cut_file_read(&file->cut, 0, splitter->prefix_length + 1, CV_CUT_NEAR,
+                            &bytes, &length, err));
+    if (header > 0 || (length > splitter->prefix_length && bytes[0] == '<' &&
+                       memcmp(bytes + 1, splitter->prefix, splitter->prefix_length) == 0))
+        return CLEAVE_OK;
+    return cv_fail_at(err, &place, "expected elements of the name '%s', got none",
+                      splitter->prefix);
+}
+
 enum cleave_status cv_source_vet(struct cv_source *source, struct cleave_error *err)
 {
     const struct cv_splitter *splitter = source->splitter;
@@ -163,6 +186,7 @@ enum cleave_status cv_source_vet(struct cv_source *source, struct cleave_error *
             CV_TRY(vet_fixed(&source->files[i], splitter->record_bytes, err));
         CV_TRY(cv_source_use(source, i, err));
         CV_TRY(vet_text(source, &source->files[i], err));
+        CV_TRY(vet_elements(source, i, err));
         CV_TRY(vet_end(source, &source->files[i], err));
     }
     if (source->mate != NULL) {

@@ -23,6 +23,7 @@ enum cv_closing {
     CV_CLOSING_EMPTY, /* a newline and an empty line              */
     CV_CLOSING_ZERO,  /* a zero byte                              */
     CV_CLOSING_ARRAY, /* a bracket and a newline: of every piece but the last one  */
+    CV_CLOSING_TEXT,  /* a text that goes with the piece, on this machine only     */
     CV_CLOSINGS,
 };
 struct cv_part cv_closing_part(enum cv_closing closing);

@@ -35,7 +35,7 @@ static enum cleave_status add_part(struct cv_piece_list *list,
 {
     struct cv_planned_file *file = &list->files[list->nfiles - 1];
     struct cv_piece_part part = { piece->file, piece->header, piece->body,
-                                  piece->closing };
+                                  cv_piece_closing(piece) };
     struct cv_piece_part *larger = list->parts;
     uint64_t header;
 
@@ -55,7 +55,7 @@ static enum cleave_status add_part(struct cv_piece_list *list,
     file->count++;
     file->end = piece->end;
     file->bytes += part.header.end - part.header.begin + part.body.end - part.body.begin +
-                   cv_closing_part(part.closing).end;
+                   part.closing.end;
     return CLEAVE_OK;
 }
 

@@ -7,7 +7,7 @@
 struct cv_piece_part {
     size_t file; /* index of the input */
     struct cv_range header, body;
-    enum cv_closing closing;
+    struct cv_part closing; /* its bytes are borrowed from the source */
 };
 
 /* A file to be written: parts [first, first + count). */

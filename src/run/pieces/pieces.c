@@ -55,7 +55,6 @@ static enum cleave_status copy_part(const struct cv_source *source,
                                     struct cv_piece_writer *writer,
                                     struct cleave_error *err)
 {
-    const struct cv_part closing = cv_closing_part(part->closing);
     const char *name = cv_source_input(source, part->file).path;
     int fd = -1, after = -1;
     struct cv_part header = { .begin = part->header.begin, .end = part->header.end };
@@ -69,7 +68,7 @@ static enum cleave_status copy_part(const struct cv_source *source,
     if (status == CLEAVE_OK)
         status = cv_piece_writer_add(writer, &body, err);
     if (status == CLEAVE_OK)
-        status = cv_piece_writer_add(writer, &closing, err);
+        status = cv_piece_writer_add(writer, &part->closing, err);
     if (status == CLEAVE_OK) /* and it still is what it was */
         status = open_input(source, part->file, &after, err);
     if (fd >= 0)

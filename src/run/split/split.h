@@ -14,6 +14,9 @@
  *                  before each comma of an array that is the whole input. Pieces of an array
  *                  are arrays: their comma is left out (`frames`). json:values: an array at
  *                  the start is a value like others
+ *   xml:ELEMENT    before the start of every element of that name that is within no other of
+ *                  it. Chunks are given with what is before the first, and the ends of what
+ *                  is open there (`frames`)
  *   fasta          before every line that begins with >
  *   fastq          before the @ of every record: sequence and quality may run over several
  *                  lines, the quality is as long as the sequence. Anything else is an
@@ -74,9 +77,11 @@ const char *cv_splitter_text(const struct cv_splitter *splitter);
 bool cv_splitter_pairs(const struct cv_splitter *splitter);
 
 /* Whether chunks may need more than their bytes: if the input has a head (cv_splitter_head),
- * it is put before every chunk but the first, whose first byte is left out, and what closes
- * it behind every chunk but the last. */
+ * it is put before every chunk but the first, whose first byte is left out if it is a
+ * comma, and what closes it behind every chunk but the last. */
 bool cv_splitter_frames(const struct cv_splitter *splitter);
+/* Whether what closes chunks is a text of the input's own (xml). */
+bool cv_splitter_has_tail(const struct cv_splitter *splitter);
 
 /* How many records are in `length` bytes that begin and end at boundaries. */
 enum cleave_status cv_splitter_count(const struct cv_splitter *splitter,

@@ -42,7 +42,7 @@ struct cv_split_kind {
     bool
         leaps; /* a walk may end behind the bytes it was given: those between are not read */
     bool pairs;
-    bool frames;       /* pieces of an array: see cv_splitter_frames              */
+    bool frames;       /* chunks are given with a head and an end: cv_splitter_frames */
     bool parted;       /* records are parted by empty lines                */
     bool ends_in_byte; /* a record starts after every splitter->byte       */
     /* Bytes before a position that are looked at to judge it. */
@@ -70,6 +70,9 @@ struct cv_split_kind {
      * what is in chunks needs none. False: the bytes are too few to tell. */
     bool (*head)(const struct cv_splitter *splitter, const char *bytes, size_t length,
                  size_t *out);
+    /* What closes a chunk but the last, given that head: owned by the caller, NULL if there is
+     * no memory. Without it a chunk begins with a comma, and is closed as an array. */
+    char *(*tail)(const char *head, size_t length);
     /* Whether an input may end where the walk is without cutting a record short. */
     bool (*whole)(const struct cv_walk *walk);
 };
@@ -101,6 +104,7 @@ struct cv_splitter {
     X(csv)              \
     X(jsonl)            \
     X(json)             \
+    X(xml)              \
     X(fasta)            \
     X(fastq)            \
     X(paragraph)        \

@@ -44,6 +44,11 @@ bool cv_splitter_frames(const struct cv_splitter *splitter)
     return splitter->kind->frames;
 }
 
+bool cv_splitter_has_tail(const struct cv_splitter *splitter)
+{
+    return splitter->kind->tail != NULL;
+}
+
 void cv_splitter_free(struct cv_splitter *splitter)
 {
     if (splitter == NULL)
