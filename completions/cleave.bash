@@ -49,14 +49,14 @@ _cleave() {
     fi
     if ((COMP_CWORD == 2)); then
         case ${COMP_WORDS[1]} in
-        plan) _cleave_words ' load reduce streams'; return ;;
-        simulate) _cleave_words ' load reduce streams'; return ;;
-        compare) _cleave_words ' load reduce'; return ;;
+        plan) _cleave_words ' load reduce streams items'; return ;;
+        simulate) _cleave_words ' load reduce streams items'; return ;;
+        compare) _cleave_words ' load reduce items'; return ;;
         esac
     fi
     case "${COMP_WORDS[1]} ${COMP_WORDS[2]}" in
     'plan load')
-        options='--help -h --platform --load --lifespan --result-ratio --packaging --in-turn --reads --hold --error --seed --policy --rounds --send-order --return-order --param --json --chunks --all-workers --gantt --no-gantt --width --trace'
+        options='--help -h --platform --load --lifespan --result-ratio --packaging --in-turn --reads --hold --then-reduce --error --seed --policy --rounds --send-order --return-order --param --json --chunks --all-workers --gantt --no-gantt --width --trace'
         case $option in
         --platform | -p) _cleave_files -f; return ;;
         --load | -l) return ;;
@@ -65,6 +65,7 @@ _cleave() {
         --packaging) return ;;
         --reads) return ;;
         --hold) return ;;
+        --then-reduce) return ;;
         --error) return ;;
         --seed) return ;;
         --policy) _cleave_words 'auto one-round fifo lifo orders small-results best-orders rounds mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
@@ -111,8 +112,23 @@ _cleave() {
         --effort) return ;;
         esac
         ;;
+    'plan items')
+        options='--help -h --sizes --weight --costs --platform --error --seed --policy --param --json --items --explain --all-workers --gantt --no-gantt --width --trace'
+        case $option in
+        --sizes) _cleave_files -f; return ;;
+        --weight) return ;;
+        --costs) return ;;
+        --platform | -p) _cleave_files -f; return ;;
+        --error) return ;;
+        --seed) return ;;
+        --policy) _cleave_words 'items items-list'; return ;;
+        --param) _cleave_words 'trust='; return ;;
+        --width) return ;;
+        --trace) _cleave_files -f; return ;;
+        esac
+        ;;
     'simulate load')
-        options='--help -h --platform --load --lifespan --result-ratio --packaging --in-turn --reads --hold --error --seed --policy --rounds --send-order --return-order --param --runs --noise --threads --engine --topology --master --worker-hosts --port --unit-bytes --unit-flops --json --width --trace'
+        options='--help -h --platform --load --lifespan --result-ratio --packaging --in-turn --reads --hold --then-reduce --error --seed --policy --rounds --send-order --return-order --param --runs --noise --threads --engine --topology --master --workers --worker-hosts --port --unit-bytes --unit-flops --json --width --trace'
         case $option in
         --platform | -p) _cleave_files -f; return ;;
         --load | -l) return ;;
@@ -121,6 +137,7 @@ _cleave() {
         --packaging) return ;;
         --reads) return ;;
         --hold) return ;;
+        --then-reduce) return ;;
         --error) return ;;
         --seed) return ;;
         --policy) _cleave_words 'auto one-round fifo lifo orders small-results best-orders rounds mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
@@ -134,6 +151,7 @@ _cleave() {
         --engine) _cleave_words 'native simgrid'; return ;;
         --topology) _cleave_files -f; return ;;
         --master) return ;;
+        --workers) return ;;
         --worker-hosts) return ;;
         --port) _cleave_words 'one duplex multione duplex multi'; return ;;
         --unit-bytes) return ;;
@@ -171,7 +189,7 @@ _cleave() {
         esac
         ;;
     'simulate streams')
-        options='--help -h --platform --streams --period --margin --theta --result-ratio --demand --weights --effort --horizon --rest --declared-error --param --window --threads --engine --topology --master --worker-hosts --port --unit-bytes --unit-flops --all-workers --json --trace'
+        options='--help -h --platform --streams --period --margin --theta --result-ratio --demand --weights --effort --horizon --rest --declared-error --param --window --threads --engine --topology --master --workers --worker-hosts --port --unit-bytes --unit-flops --all-workers --json --trace'
         case $option in
         --platform | -p) _cleave_files -f; return ;;
         --streams | -M) return ;;
@@ -191,6 +209,7 @@ _cleave() {
         --engine) _cleave_words 'native simgrid'; return ;;
         --topology) _cleave_files -f; return ;;
         --master) return ;;
+        --workers) return ;;
         --worker-hosts) return ;;
         --port) _cleave_words 'one duplex multione duplex multi'; return ;;
         --unit-bytes) return ;;
@@ -198,8 +217,27 @@ _cleave() {
         --trace) _cleave_files -f; return ;;
         esac
         ;;
+    'simulate items')
+        options='--help -h --sizes --weight --costs --platform --error --seed --policy --param --runs --noise --threads --engine --json --width --trace'
+        case $option in
+        --sizes) _cleave_files -f; return ;;
+        --weight) return ;;
+        --costs) return ;;
+        --platform | -p) _cleave_files -f; return ;;
+        --error) return ;;
+        --seed) return ;;
+        --policy) _cleave_words 'items items-list'; return ;;
+        --param) _cleave_words 'trust='; return ;;
+        --runs | -n) return ;;
+        --noise) _cleave_words 'none gamma: normal:'; return ;;
+        --threads | -j) return ;;
+        --engine) _cleave_words 'native simgrid'; return ;;
+        --width) return ;;
+        --trace) _cleave_files -f; return ;;
+        esac
+        ;;
     'compare load')
-        options='--help -h --platform --load --lifespan --result-ratio --packaging --in-turn --reads --hold --error --seed --policies --rounds --param --sweep --runs --noise --threads --engine --topology --master --worker-hosts --port --unit-bytes --unit-flops --json --csv --output --force'
+        options='--help -h --platform --load --lifespan --result-ratio --packaging --in-turn --reads --hold --then-reduce --error --seed --policies --rounds --param --sweep --runs --noise --threads --engine --topology --master --workers --worker-hosts --port --unit-bytes --unit-flops --json --csv --output --force'
         case $option in
         --platform | -p) _cleave_files -f; return ;;
         --load | -l) return ;;
@@ -208,6 +246,7 @@ _cleave() {
         --packaging) return ;;
         --reads) return ;;
         --hold) return ;;
+        --then-reduce) return ;;
         --error) return ;;
         --seed) return ;;
         --policies) _cleave_list 'auto one-round fifo lifo orders small-results best-orders rounds mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
@@ -220,6 +259,7 @@ _cleave() {
         --engine) _cleave_words 'native simgrid'; return ;;
         --topology) _cleave_files -f; return ;;
         --master) return ;;
+        --workers) return ;;
         --worker-hosts) return ;;
         --port) _cleave_words 'one duplex multione duplex multi'; return ;;
         --unit-bytes) return ;;
@@ -254,8 +294,25 @@ _cleave() {
         --output | -o) _cleave_files -f; return ;;
         esac
         ;;
+    'compare items')
+        options='--help -h --sizes --weight --costs --platform --error --seed --policies --param --runs --noise --threads --engine --json'
+        case $option in
+        --sizes) _cleave_files -f; return ;;
+        --weight) return ;;
+        --costs) return ;;
+        --platform | -p) _cleave_files -f; return ;;
+        --error) return ;;
+        --seed) return ;;
+        --policies) _cleave_list 'items items-list'; return ;;
+        --param) _cleave_words 'trust='; return ;;
+        --runs | -n) return ;;
+        --noise) _cleave_words 'none gamma: normal:'; return ;;
+        --threads | -j) return ;;
+        --engine) _cleave_words 'native simgrid'; return ;;
+        esac
+        ;;
     'run '*)
-        options='--help -h --input --recursive --split --header --records --together --pairs --max-record --decode --each --arg-file --null --link --colsep --replace --rpl --plus --quote --max-args --max-replace-args --max-lines --fill --fill-words --shuf --workers --hosts --mpi --mpi-library --persistent --literal --policy --param --block --ssh --remote --push --shared-input --workdir --env --connect-timeout --host-timeout --output --keep-order --unordered --header-out --reduce --commutative --memory --tmpdir --retries --isolate --timeout --halt --failed --journal --resume --overwrite --joblog --dry-run --bar --progress --trace --json --quiet'
+        options='--help -h --input --recursive --split --header --records --together --pairs --max-record --decode --each --arg-file --null --link --colsep --replace --rpl --plus --quote --max-args --max-replace-args --max-lines --fill --fill-words --tag --tagstring --results --files --weight --costs --shuf --workers --jobs --max-procs --delay --load --memfree --nice --hosts --mpi --mpi-library --persistent --literal --policy --param --block --ssh --remote --push --shared-input --workdir --env --connect-timeout --host-timeout --output --keep-order --unordered --header-out --reduce --commutative --memory --tmpdir --retries --isolate --timeout --halt --failed --journal --resume --overwrite --joblog --dry-run --bar --progress --trace --json --quiet'
         case $option in
         --input | -i) _cleave_files -f; return ;;
         --split) _cleave_words 'lines nul csv jsonl json xml: fasta fastq paragraph warc fixed: regex:'; return ;;
@@ -263,7 +320,7 @@ _cleave() {
         --together) return ;;
         --pairs) _cleave_files -f; return ;;
         --max-record) return ;;
-        --decode) _cleave_words 'auto none'; return ;;
+        --decode) _cleave_words 'auto none gzip bgzf zstd xz bzip2 lz4'; return ;;
         --arg-file | -a) _cleave_files -f; return ;;
         --colsep | -C) return ;;
         --replace | -I) return ;;
@@ -271,7 +328,17 @@ _cleave() {
         --max-args | -n) return ;;
         --max-replace-args | -N) return ;;
         --max-lines | -L) return ;;
+        --tagstring) return ;;
+        --results) _cleave_files -d; return ;;
+        --weight) return ;;
+        --costs) return ;;
         --workers | -j) return ;;
+        --jobs) return ;;
+        --max-procs | -P) return ;;
+        --delay) return ;;
+        --load) return ;;
+        --memfree) return ;;
+        --nice) return ;;
         --hosts) _cleave_files -f; return ;;
         --mpi-library) return ;;
         --policy) _cleave_words 'auto one-round fifo lifo orders small-results best-orders rounds mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
@@ -304,7 +371,7 @@ _cleave() {
         --split) _cleave_words 'lines nul csv jsonl json xml: fasta fastq paragraph warc fixed: regex:'; return ;;
         --together) return ;;
         --max-record) return ;;
-        --decode) _cleave_words 'auto none'; return ;;
+        --decode) _cleave_words 'auto none gzip bgzf zstd xz bzip2 lz4'; return ;;
         --number | -n) return ;;
         --size) return ;;
         --records) return ;;
@@ -323,7 +390,7 @@ _cleave() {
         --input | -i) _cleave_files -f; return ;;
         --split) _cleave_words 'lines nul csv jsonl json xml: fasta fastq paragraph warc fixed: regex:'; return ;;
         --max-record) return ;;
-        --decode) _cleave_words 'auto none'; return ;;
+        --decode) _cleave_words 'auto none gzip bgzf zstd xz bzip2 lz4'; return ;;
         --workers | -j) return ;;
         --hosts) _cleave_files -f; return ;;
         --ssh) return ;;
