@@ -63,6 +63,8 @@ enum cleave_event_kind {
     CLEAVE_EXTENDED, /* so many units were added to the open chunk, maybe none        */
     CLEAVE_SEEN,     /* answers CLEAVE_LOOK: so many units of the chunk have been read */
     CLEAVE_READY,    /* worker has its own partial, in a reduction with ready times     */
+    CLEAVE_FOLDED,   /* only in traces of real runs, told to no policy: worker has folded
+                        so many partial results (`units`) into one                      */
 };
 
 struct cleave_event {

@@ -188,6 +188,7 @@ static const char *find_fault(struct replay *replay, const struct cleave_event *
     case CLEAVE_ARRIVED:
     case CLEAVE_COMBINED:
         return find_pair_fault(replay, event);
+    case CLEAVE_FOLDED: /* left out before */
     case CLEAVE_READY:
     case CLEAVE_WAKE:
     case CLEAVE_ENDED:

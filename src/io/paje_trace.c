@@ -144,6 +144,7 @@ static void add_span(struct changes *changes, const struct cv_span *span, size_t
         add_state(changes, span, order, 'C', "cr", worker);
         break;
     case CV_SPAN_COMBINE:
+    case CV_SPAN_FOLD:
         add_state(changes, span, order, 'C', "cm", worker);
         break;
     case CV_SPAN_KINDS:

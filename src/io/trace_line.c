@@ -65,6 +65,8 @@ static const struct kind kinds[] = {
     { "extended", CLEAVE_TASK_LOAD, false, CLEAVE_EXTENDED, CHUNK_SPAN, ALSO },
     { "seen", CLEAVE_TASK_LOAD, false, CLEAVE_SEEN, CHUNK_SPAN,
       ALSO | BIT(OUTPUT) | BIT(CPU) },
+    { "folded", CLEAVE_TASK_LOAD, false, CLEAVE_FOLDED, SPAN | BIT(WORKER) | BIT(UNITS),
+      0 },
     { "ended", CLEAVE_TASK_LOAD, false, CLEAVE_ENDED, SPAN | BIT(UNITS), ALSO },
     { "wake", CLEAVE_TASK_LOAD, false, CLEAVE_WAKE, SPAN, ALSO | BIT(WORKER) },
     { "send", CLEAVE_TASK_LOAD, true, CLEAVE_SEND, BIT(ORDER) | BIT(WORKER) | BIT(UNITS),

@@ -38,6 +38,7 @@ bool cv_span_at(const struct cleave_trace *trace, size_t i, struct cv_span *out)
         [CLEAVE_EXTENDED] = { true, CV_SPAN_SEND },
         [CLEAVE_SEEN] = { false, CV_SPAN_KINDS },
         [CLEAVE_READY] = { false, CV_SPAN_KINDS },
+        [CLEAVE_FOLDED] = { true, CV_SPAN_FOLD },
     };
     const struct cleave_entry *entry = cleave_trace_at(trace, i);
     const struct cleave_event *event = &entry->as.event;
@@ -62,7 +63,7 @@ const char *cv_span_name(enum cv_span_kind kind)
         [CV_SPAN_SEND] = "send",       [CV_SPAN_COMPUTE] = "compute",
         [CV_SPAN_RETURN] = "return",   [CV_SPAN_LOST] = "lost",
         [CV_SPAN_RECALL] = "recall",   [CV_SPAN_TRANSFER] = "transfer",
-        [CV_SPAN_COMBINE] = "combine",
+        [CV_SPAN_COMBINE] = "combine", [CV_SPAN_FOLD] = "fold",
     };
 
     return names[kind];

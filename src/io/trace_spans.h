@@ -15,6 +15,7 @@ enum cv_span_kind {
     CV_SPAN_TRANSFER, /* a partial from `peer` to `worker`                            */
     CV_SPAN_COMBINE,  /* worker combines it; the transfer is part of it if the trace
                          has none                                                     */
+    CV_SPAN_FOLD,     /* worker folds partial results of a real run                   */
     CV_SPAN_KINDS,
 };
 

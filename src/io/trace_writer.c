@@ -85,7 +85,7 @@ static void write_event(struct cv_json *json, const struct cleave_entry *entry,
         [CLEAVE_RECALLED] = "recalled", [CLEAVE_LOST] = "lost",
         [CLEAVE_STARTED] = "started",   [CLEAVE_DRAINED] = "drained",
         [CLEAVE_EXTENDED] = "extended", [CLEAVE_SEEN] = "seen",
-        [CLEAVE_READY] = "ready",
+        [CLEAVE_READY] = "ready",       [CLEAVE_FOLDED] = "folded",
     };
     const struct cleave_event *event = &entry->as.event;
 
@@ -94,6 +94,9 @@ static void write_event(struct cv_json *json, const struct cleave_entry *entry,
     if (is_of_chunk(event->kind)) {
         put_worker(json, cast, event->worker);
         put_count(json, "chunk", event->chunk);
+        put_number(json, "units", event->units);
+    } else if (event->kind == CLEAVE_FOLDED) {
+        put_worker(json, cast, event->worker);
         put_number(json, "units", event->units);
     } else if (event->kind == CLEAVE_ENDED) {
         put_number(json, "units", event->units);
@@ -224,6 +227,7 @@ static const char *find_fault(const struct cleave_entry *entry, const struct cas
     case CLEAVE_DRAINED:
     case CLEAVE_EXTENDED:
     case CLEAVE_SEEN:
+    case CLEAVE_FOLDED:
         return find_chunk_fault(event->worker, event->units, cast);
     case CLEAVE_ENDED:
         return find_chunk_fault(0, event->units, cast);

@@ -121,20 +121,53 @@ static enum cleave_status drive(const struct again *again,
     return status;
 }
 
+static bool is_fold(const struct cleave_entry *entry)
+{
+    return !entry->is_order && entry->as.event.kind == CLEAVE_FOLDED;
+}
+
+/* A copy of the entries that a policy hears of, if there are others; else *out is NULL.
+ * Folds stand behind all else, so that entries keep their numbers. */
+static enum cleave_status without_folds(const struct cleave_trace *trace,
+                                        struct cleave_trace **out,
+                                        struct cleave_error *err)
+{
+    size_t heard = 0, count = cleave_trace_count(trace);
+    enum cleave_status status;
+
+    for (size_t i = 0; i < count; i++)
+        heard += !is_fold(cleave_trace_at(trace, i));
+    *out = NULL;
+    if (heard == count)
+        return CLEAVE_OK;
+    status = cleave_trace_new(out, err);
+    for (size_t i = 0; i < count && status == CLEAVE_OK; i++)
+        if (!is_fold(cleave_trace_at(trace, i)))
+            status = cleave_trace_add(*out, cleave_trace_at(trace, i), err);
+    if (status != CLEAVE_OK) {
+        cleave_trace_free(*out);
+        *out = NULL;
+    }
+    return status;
+}
+
 enum cleave_status cleave_replay(const struct cleave_trace *trace,
                                  const struct cleave_policy *own_policy,
                                  struct cleave_replayed *out, struct cleave_error *err)
 {
     struct again again = { .told = NULL };
     struct cleave_replayed found = { .same = false };
+    struct cleave_trace *heard = NULL;
     enum cleave_status status;
 
     CV_TRY(find_policy(trace, own_policy, &again, err));
+    CV_TRY(without_folds(trace, &heard, err));
     status = make_plan(&again, trace, err);
     if (status == CLEAVE_OK) {
-        status = drive(&again, trace, &found, err);
+        status = drive(&again, heard != NULL ? heard : trace, &found, err);
         cv_planned_done(&again.planned);
     }
+    cleave_trace_free(heard);
     cleave_platform_free(again.platform);
     /* A difference is what was asked for; and behind the last entry of a run that was
      * stopped there is nothing to complain about. */

@@ -154,3 +154,24 @@ equal() {
     refuses "expected {1} and {2} or none of them in the command that reduces, got 'cat {1}'" \
         run --reduce 'cat {1}' -- cat </dev/null
 }
+
+@test "folds are in the trace and in the report, and a policy is asked again without them" {
+    local trace=$BATS_TEST_TMPDIR/folds.jsonl
+    seq 1 20000 >"$BATS_TEST_TMPDIR/numbers"
+    for more in "--block 8k" ""; do
+        cleave 0 run -q -i "$BATS_TEST_TMPDIR/numbers" $more -j 3 --reduce "$SUM" \
+            --trace "$trace" -- sh -c "$SUM"
+        [ "$output" = 200010000 ]
+        cleave 0 replay "$trace"
+        has "the same: "
+    done
+    cleave 0 run -q -i "$BATS_TEST_TMPDIR/numbers" --block 8k -j 3 --reduce "$SUM" \
+        --trace "$trace" -- sh -c "$SUM"
+    # All partials but one are gone in the end: each fold makes one of so many.
+    chunks=$(grep -c '"event":"done"' "$trace")
+    sed -n 's/.*"event":"folded".*"units":\([0-9]*\),.*/\1/p' "$trace" |
+        awk -v chunks="$chunks" '{ gone += $1 - 1 }
+            END { if (gone != chunks - 1) { print gone " of " chunks; exit 1 } }'
+    cleave 0 report "$trace" -o "$BATS_TEST_TMPDIR/folds.html"
+    grep -q "folding partial results" "$BATS_TEST_TMPDIR/folds.html"
+}

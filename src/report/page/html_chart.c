@@ -23,7 +23,7 @@ const char *cv_page_class(enum cv_span_kind kind)
         [CV_SPAN_SEND] = "k-send",       [CV_SPAN_COMPUTE] = "k-compute",
         [CV_SPAN_RETURN] = "k-return",   [CV_SPAN_LOST] = "k-lost",
         [CV_SPAN_RECALL] = "k-recall",   [CV_SPAN_TRANSFER] = "k-send",
-        [CV_SPAN_COMBINE] = "k-combine",
+        [CV_SPAN_COMBINE] = "k-combine", [CV_SPAN_FOLD] = "k-combine",
     };
 
     return classes[kind];
@@ -251,6 +251,7 @@ void cv_page_legend(FILE *file, const struct cv_sheet *sheet)
         { CV_SPAN_RETURN, "sending a result back", "" },
         { CV_SPAN_TRANSFER, "", "sending and receiving a partial (thin strip)" },
         { CV_SPAN_COMBINE, "", "combining, shades alternate" },
+        { CV_SPAN_FOLD, "folding partial results", "" },
         { CV_SPAN_LOST, "lost: done again elsewhere", "" },
         { CV_SPAN_RECALL, "taken back", "" },
     };

@@ -77,6 +77,7 @@ static void add_span(struct cv_sheet *sheet, const struct cv_span *span)
         sheet->send_s += length_s;
         add_partial(sheet, span);
         break;
+    case CV_SPAN_FOLD: /* drawn; what a unit of the load takes is another matter */
     case CV_SPAN_LOST:
     case CV_SPAN_RECALL:
     case CV_SPAN_KINDS:

@@ -9,6 +9,7 @@
 #include "base/fail.h"
 #include "base/text.h"
 #include "run/fold/fold_command.h"
+#include "run/fold/fold_log.h"
 #include "run/fold/fold_set.h"
 #include "run/slot/slot.h"
 
@@ -122,6 +123,8 @@ static void job_ended(void *context, struct cv_slot *slot, enum cv_slot_end end)
     }
     if (end == CV_SLOT_DONE) {
         fold->running--;
+        cv_fold_log_add(fold->options.log, slot->worker, slot->start_s, cv_clock_s(),
+                        job->npartials);
         status = accept_result(fold, job, &err);
     } else if (end != CV_SLOT_STOPPED && job->attempt <= fold->options.retries &&
                !fold->stopped && !fold->failed) {

@@ -21,6 +21,7 @@
 enum { CV_FOLD_MOST = 16 };
 
 struct cv_fold;
+struct cv_fold_log;
 
 /* All is borrowed while the fold is in use. */
 struct cv_fold_options {
@@ -33,6 +34,7 @@ struct cv_fold_options {
     double timeout_s;                   /* 0: none                                      */
     struct cv_poller *poller;
     struct cv_gather *gather; /* `separate` if the command takes files                  */
+    struct cv_fold_log *log;  /* folds that were made; NULL: nobody wants to know       */
 };
 
 enum cleave_status cv_fold_new(const struct cv_fold_options *options,

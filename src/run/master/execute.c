@@ -223,7 +223,10 @@ static enum cleave_status open_parts(struct execution *execution,
                                                        .gather = run->gather,
                                                        .staff = &run->staff,
                                                        .books = &run->books,
-                                                       .desks = &run->desks },
+                                                       .desks = &run->desks,
+                                                       .log = asked->tell.trace != NULL
+                                                                  ? &run->folds
+                                                                  : NULL },
                           &run->outlet, err));
     return asked->journal.path != NULL
                ? cv_resume_open(&run->books, asked, execution->splitter, err)
@@ -449,6 +452,24 @@ static enum cleave_status name_failure(const struct cv_real_run *run,
     return status;
 }
 
+/* Folds are no affair of the policy's: they stand behind all else in the trace. */
+static enum cleave_status note_folds(const struct cv_real_run *run,
+                                     enum cleave_status status, struct cleave_error *err)
+{
+    struct cleave_error other;
+    enum cleave_status written;
+
+    if (run->folds.count == 0)
+        return status;
+    written =
+        cv_fold_log_write(&run->folds, run->news.began_s, run->asked->tell.trace, &other);
+    if (status != CLEAVE_OK || written == CLEAVE_OK)
+        return status;
+    if (err != NULL)
+        *err = other;
+    return written;
+}
+
 static void close_all(struct execution *execution)
 {
     struct cv_real_run *run = &execution->run;
@@ -467,6 +488,7 @@ static void close_all(struct execution *execution)
     cv_blame_done(&run->blame);
     cv_trust_close(&run->staff.trust);
     cv_failure_notes_done(&run->failures);
+    cv_fold_log_done(&run->folds);
     cv_source_free(run->books.source);
     cv_poller_free(run->poller);
     cv_splitter_free(execution->splitter);
@@ -532,6 +554,7 @@ enum cleave_status cleave_execute(const struct cleave_execution *asked,
                                      cv_clock_s() - execution.began_s);
     } else if (status == CLEAVE_OK) {
         status = name_failure(&execution.run, run_all(&execution, err), err);
+        status = note_folds(&execution.run, status, err);
         cv_note_failures_end(&execution.run.failures, &filled);
         cv_note_rests(&filled, &execution.run.staff);
         *out = cv_run_sum_up(&execution.run, &execution.muster,

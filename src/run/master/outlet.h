@@ -50,6 +50,7 @@ struct cv_outlet_options {
     struct cv_staff *staff;
     struct cv_books *books;
     const struct cv_desks *desks;
+    struct cv_fold_log *log; /* folds that were made; NULL: nobody wants to know        */
 };
 
 /* Open the kind that was asked for; the staff is there (outlet_open.c). */

@@ -197,7 +197,8 @@ enum cleave_status cv_outlet_fold(const struct cv_outlet_options *options,
                                                      .timeout_s =
                                                          asked->failing.timeout_s,
                                                      .poller = options->poller,
-                                                     .gather = options->gather },
+                                                     .gather = options->gather,
+                                                     .log = options->log },
                           &folding->fold, err);
     if (status != CLEAVE_OK) {
         fold_free(&folding->outlet);

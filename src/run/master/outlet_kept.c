@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "engine/fold_plan.h"
 #include "run/fold/fold_command.h"
+#include "run/fold/fold_log.h"
 #include "run/master/kept_orders.h"
 #include "run/master/outlet_kinds.h"
 #include "run/wire/frame_kinds.h"
@@ -23,10 +24,11 @@ _Static_assert((int)CV_FOLD_MOST <= (int)CV_FOLD_STEP_MOST,
 
 struct kept {
     struct cv_outlet outlet;
-    struct cv_staff *staff; /* borrowed, as the three below                            */
+    struct cv_staff *staff; /* borrowed, as the four below                             */
     struct cv_books *books;
     const struct cv_desks *desks;
     struct cv_gather *gather;
+    struct cv_fold_log *log;
     struct cv_fold_plan *plan; /* owned                                                */
     struct cv_kept_orders orders;
     bool *may, *there;       /* owned: per worker                                    */
@@ -80,6 +82,8 @@ static void folded(struct kept *kept, const struct cv_host *host,
         return;
     }
     count_tries(kept, tries, order);
+    cv_fold_log_add(kept->log, order->step.at, order->given_s, cv_clock_s(),
+                    order->step.count);
     cv_fold_plan_done(kept->plan, &order->step, order->id, head->value);
     cv_kept_order_end(&kept->orders, order);
 }
@@ -451,6 +455,7 @@ enum cleave_status cv_outlet_kept(const struct cv_outlet_options *options,
     kept->books = options->books;
     kept->desks = options->desks;
     kept->gather = options->gather;
+    kept->log = options->log;
     kept->retries = options->asked->failing.retries;
     /* A stream cannot be read again, and its memory is wanted for more of it. */
     kept->outlet.may_lose = cv_source_input(options->books->source, 0).size >= 0;

@@ -13,6 +13,7 @@
 #include "run/master/blame.h"
 #include "run/master/books.h"
 #include "run/master/desk.h"
+#include "run/fold/fold_log.h"
 #include "run/master/failure_notes.h"
 #include "run/master/news.h"
 #include "run/master/outlet.h"
@@ -29,6 +30,7 @@ struct cv_real_run {
     struct cv_desks desks;
     struct cv_news news;
     struct cv_gate gate; /* of this machine                                            */
+    struct cv_fold_log folds;
     struct cv_failure_notes failures;
     struct cv_families families;
     uint64_t memory_kills; /* of all that runs here, when that was last asked          */
