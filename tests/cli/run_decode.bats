@@ -143,3 +143,96 @@ says() {
     fails_with 1 -i slow --block 1k --halt now,fail=1 -- false
     kill $writer
 }
+
+# blocks FORM -- a file `many.FORM` of several blocks that holds `many`, with records that cross them.
+blocks() {
+    for i in 1 2 3 4 5 6 7 8; do cat seq; done >many
+    for i in 1 2 3 4 5 6 7 8; do cat "$P/seq.$1"; done >many.$1
+}
+
+@test "blocks are decoded by whoever computes them, wherever pieces are cut" {
+    prepare
+    for form in bgz zst xz; do
+        blocks $form
+        for how in "--block 900" "-j 3 --policy umr" "--persistent --block 5k"; do
+            job -i many.$form -j 2 $how -- cat
+            cmp many out
+        done
+        job -i many.$form --split 'regex:.*7$' --block 3k -- cat
+        cmp many out
+        job -i many.$form --split fixed:3 --decode "$(case $form in bgz) echo bgzf ;; zst) echo zstd ;; *) echo $form ;; esac)" --block 1k -- cat
+        cmp many out
+        timeout $LONG "$CLEAVE" run -i many.$form --block 10k -- cat 2>err >/dev/null
+        grep -q '^cleave: 111144 bytes' err
+        "$CLEAVE" run --dry-run -i many.$form -- cat >plan 2>&1
+    done
+}
+
+@test "compressed and plain inputs may be mixed, and have headers and positions of their own" {
+    prepare
+    printf 'id\n' | cat - seq >plain
+    gzip -c plain >a.gz
+    job -i a.gz -i plain -i "$P/seq.xz" -i "$P/seq.bgz" -- cat
+    cat plain plain seq seq | cmp - out
+    job -i a.gz -i plain --header --block 2k -- sh -c 'read -r head; echo $head >&2; cat'
+    grep -vx id out | cmp - <(cat seq seq)
+    [ "$(sort -u err)" = id ]
+    mkdir f
+    fails_with 1 -i plain -i a.gz --block 1k --failed f --halt never -- sh -c '! grep -qx 1234'
+    [ "$(ls f | grep -c '^a.gz')" = 1 ]
+    grep -qx 1234 f/a.gz*
+    printf 'no end' | gzip >one.gz
+    job -i one.gz -i plain -- cat
+    { echo no end; cat plain; } | cmp - out
+    # What is damaged is seen before anything runs where all of it has to be decoded first.
+    head -c 4000 "$P/seq.gz" >short.gz
+    fails_with 2 -i plain -i short.gz -- cat
+    grep -q '^cleave: short.gz: cut short: the file ends at byte 4000' err
+    [ ! -s out ]
+}
+
+@test "pairs of compressed files are cut after the same records" {
+    prepare
+    seq 400 | sed 's/.*/@r&\nACGT\n+\n@@@@/' >one.fq
+    seq 400 | sed 's/.*/@r&\nACGTTGCA\n+\n@@@@IIII/' >two.fq
+    gzip -k one.fq two.fq
+    job -i one.fq --pairs two.fq --split fastq --block 2k -- sh -c 'paste - - - - | cut -f1 >a.$$; paste - - - - <&3 | cut -f1 | cmp - a.$$; cat a.$$'
+    cp out expected
+    for pair in "one.fq.gz two.fq.gz" "one.fq two.fq.gz" "one.fq.gz two.fq"; do
+        job -i ${pair% *} --pairs ${pair#* } --split fastq --block 2k -- sh -c 'paste - - - - | cut -f1 >a.$$; paste - - - - <&3 | cut -f1 | cmp - a.$$; cat a.$$'
+        cmp expected out
+    done
+}
+
+@test "whatever block is damaged, what is before it is done and what is behind is left" {
+    prepare
+    for form in bgz zst xz; do
+        blocks $form
+        size=$(wc -c <"$P/seq.$form")
+        for bad in 1 4 7; do
+            cp many.$form bad
+            printf 'XXXX' | dd of=bad bs=1 seek=$((bad * size + size / 2)) conv=notrunc status=none
+            for how in "--block 2k" "-j 3" "--persistent --block 5k"; do
+                fails_with 2 -i bad $how -- cat
+                head -c $((bad * 13893)) many | cmp - out
+                grep -q "^cleave: bad: damaged at about byte .*; $((bad * 13893)) bytes were decoded before" err
+            done
+        done
+        fails_with 2 -i bad --block 2k --journal j.$form -- cat
+        cp many.$form bad
+        job -i bad --block 2k --journal j.$form --resume -- cat
+        cmp many out
+    done
+}
+
+@test "workers on other machines get what was decoded here" {
+    prepare
+    printf 'port: multi\nworkers:\n  - {name: a, slots: 2, speed: 1e7, bandwidth: 1e8}\n' >h.yaml
+    for form in bgz xz; do
+        blocks $form
+        job -i many.$form --hosts h.yaml --block 5k -- cat
+        cmp many out
+        job -i many.$form -i "$P/seq.gz" --hosts h.yaml --shared-input --block 5k -- cat
+        cat many seq | cmp - out
+    done
+}

@@ -47,7 +47,7 @@ enum cleave_status cv_decoder_open(const struct cv_codec *codec,
     decoder->input = *input;
     decoder->block_at = input->offset;
     decoder->member = input->offset;
-    decoder->made = 0;
+    decoder->made = input->made;
     decoder->at = decoder->held = 0;
     decoder->inside = decoder->ended = false;
     decoder->state = codec->open();
@@ -219,4 +219,22 @@ enum cleave_status cv_decoder_next(struct cv_decoder *decoder, const void **byte
 bool cv_decoder_inside(const struct cv_decoder *decoder)
 {
     return decoder->inside;
+}
+
+uint64_t cv_decoder_member(const struct cv_decoder *decoder)
+{
+    return decoder->member;
+}
+
+enum cleave_status cv_decoder_finish(struct cv_decoder *decoder, struct cleave_error *err)
+{
+    const void *bytes;
+    size_t length;
+
+    while (decoder->inside) {
+        CV_TRY(step(decoder, &bytes, &length, err));
+        if (length > 0)
+            return fail_damaged(decoder, "more bytes than it says", err);
+    }
+    return CLEAVE_OK;
 }

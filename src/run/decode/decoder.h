@@ -18,6 +18,7 @@ struct cv_decoder_input {
     void *context;    /* borrowed                                       */
     const char *name; /* borrowed, for messages                         */
     uint64_t offset;  /* in the file, of the first byte                 */
+    uint64_t made;    /* bytes that are decoded of what is before it    */
 };
 
 /* The row of a name, as in --decode; NULL: there is none. */
@@ -32,6 +33,11 @@ void cv_decoder_free(struct cv_decoder *decoder);
 enum cleave_status cv_decoder_next(struct cv_decoder *decoder, const void **bytes,
                                    size_t *length, struct cleave_error *err);
 
+/* Go to the end of the member, which has no more bytes; what was given stays. */
+enum cleave_status cv_decoder_finish(struct cv_decoder *decoder,
+                                     struct cleave_error *err);
+/* Where in the file the member of the bytes given last begins. */
+uint64_t cv_decoder_member(const struct cv_decoder *decoder);
 /* After a failure: whether it was inside a member, of which bytes are missing then. */
 bool cv_decoder_inside(const struct cv_decoder *decoder);
 

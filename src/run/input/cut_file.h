@@ -18,6 +18,7 @@ struct cv_cut_file {
     const struct cv_splitter *splitter; /* borrowed                            */
     const char *name;                   /* borrowed: for messages              */
     int fd;                             /* borrowed: any file that can pread   */
+    struct cv_well *well; /* borrowed: in its place; NULL. To be set behind _init */
     uint64_t size;
     uint64_t lead; /* bytes of header that are no records, once `led`              */
     bool led;

@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/fail.h"
 #include "run/input/cut_file.h"
+#include "run/kit/well.h"
 #include "run/split/split_kind.h"
 
 enum {
@@ -62,6 +63,16 @@ static enum cleave_status fill(struct cv_cut_file *file, uint64_t offset, size_t
     }
     file->block_at = offset;
     file->held = 0;
+    while (file->well != NULL && file->held < length) {
+        size_t got;
+
+        CV_TRY(file->well->read(file->well, offset + file->held, file->block + file->held,
+                                length - file->held, &got, err));
+        if (got == 0)
+            return cv_fail_at(err, &place, "expected %" PRIu64 " bytes, got %" PRIu64,
+                              file->size, offset + file->held);
+        file->held += got;
+    }
     while (file->held < length) {
         const ssize_t got = pread(file->fd, file->block + file->held, length - file->held,
                                   (off_t)(offset + file->held));

@@ -6,15 +6,16 @@
 
 #include "base/arena.h"
 #include "base/fail.h"
-#include "run/decode/codec.h"
 #include "run/input/source_inner.h"
 #include "run/split/split_group.h"
 
 /* --- opening ---------------------------------------------------------------------------- */
 
-static enum cleave_status open_mate(struct cv_source *source, const char *path,
+static enum cleave_status open_mate(struct cv_source *source,
+                                    const struct cv_source_options *options,
                                     struct cleave_error *err)
 {
+    const char *path = options->pairs;
     struct cv_source_file *first = source->files;
     const struct cv_place place = { path, 0, 0, NULL };
     bool is_stream;
@@ -34,6 +35,7 @@ static enum cleave_status open_mate(struct cv_source *source, const char *path,
     CV_TRY(cv_source_file_init(source->mate, path, &is_stream, err));
     if (is_stream)
         return cv_fail_at(err, &place, "expected a regular file for pairs, got a stream");
+    CV_TRY(cv_source_file_unpack(source->mate, options, false, &is_stream, err));
     CV_TRY(cv_source_file_use(first, source->splitter, err));
     CV_TRY(cv_source_file_use(source->mate, source->splitter, err));
     source->current = 0;
@@ -54,27 +56,21 @@ static enum cleave_status open_files(struct cv_source *source, const char *const
     for (size_t i = 0; i < npaths; i++) {
         struct cv_source_file *file = &source->files[i];
         const struct cv_place place = { paths[i], 0, 0, NULL };
-        const struct cv_codec *codec = NULL;
         bool is_stream = false;
 
         source->nfiles = i + 1;
         CV_TRY(cv_source_file_init(file, paths[i], &is_stream, err));
         if (!is_stream)
-            CV_TRY(cv_source_packed(paths[i], options, &codec, err));
-        if (codec != NULL && (npaths > 1 || options->pairs != NULL))
-            return cv_fail_at(err, &place,
-                              "expected one input that is to be decoded, got several of "
-                              "which this is %s",
-                              codec->name);
-        if (codec != NULL)
-            cv_source_file_done(file);
-        is_stream = is_stream || codec != NULL;
+            CV_TRY(cv_source_file_unpack(file, options,
+                                         npaths == 1 && options->pairs == NULL,
+                                         &is_stream, err));
         if (is_stream && npaths > 1)
             return cv_fail_at(err, &place,
                               "expected regular files or one stream, got %zu inputs of "
                               "which this is no regular file",
                               npaths);
         if (is_stream) {
+            cv_source_file_done(file);
             source->nfiles = 0;
             return cv_stream_new(paths[i], options, &source->stream, err);
         }
@@ -104,7 +100,7 @@ enum cleave_status cv_source_open(const char *const *paths, size_t npaths,
     status = open_files(source, npaths > 0 ? paths : standard, npaths > 0 ? npaths : 1,
                         options, err);
     if (status == CLEAVE_OK && options->pairs != NULL)
-        status = open_mate(source, options->pairs, err);
+        status = open_mate(source, options, err);
     if (status == CLEAVE_OK)
         *out = source;
     else
@@ -218,8 +214,11 @@ uint64_t cv_source_ready(const struct cv_source *source)
 
 struct cv_piece cv_source_blank(const struct cv_source *source)
 {
+    const struct cv_source_file *mate = source->mate;
+
     return (struct cv_piece){ .fd = -1,
-                              .mate_fd = source->mate != NULL ? source->mate->fd : -1 };
+                              .mate_fd = mate != NULL ? mate->fd : -1,
+                              .mate_well = mate != NULL ? mate->cut.well : NULL };
 }
 
 /* What waits directly behind a piece and could be one with it. */

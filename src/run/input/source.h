@@ -56,6 +56,7 @@ struct cv_piece {
     const char *name; /* borrowed from the source: its name, for messages             */
     int fd;           /* borrowed until all that was taken of the file is finished;   */
                       /* -1: a stream, whose bytes are here, until it is finished:    */
+    struct cv_well *well; /* borrowed as `fd`: in its place; NULL: it is the file     */
     const char *header_bytes, *body_bytes;
     struct cv_range header, body; /* of the file, as users count                      */
     unsigned skip; /* bytes before `body` that belong to it, and are not given */
@@ -63,6 +64,7 @@ struct cv_piece {
     const char
         *closing_text; /* borrowed from the source: of CV_CLOSING_TEXT            */
     int mate_fd;       /* -1: no mates */
+    struct cv_well *mate_well; /* as `well`  */
     struct cv_range mate;
 };
 
@@ -133,6 +135,13 @@ enum cleave_status cv_source_put_back(struct cv_source *source,
 enum cleave_status cv_source_finish(struct cv_source *source,
                                     const struct cv_piece *piece,
                                     struct cleave_error *err);
+/* After a failure to read: whether it is damage of a file that is decoded. If so, the file
+ * ends with the last record before it from now on, nothing behind that is given out, and
+ * cv_source_torn will say so. Nothing is at work any more; what waits is what is in `left`
+ * and can be had. */
+bool cv_source_shorten(struct cv_source *source, const struct cv_range_set *left);
+/* Whether a file was shortened. */
+bool cv_source_is_short(const struct cv_source *source);
 /* Fails if the file of the piece has been changed since the source was opened: what the
  * command has read is then uncertain. To be asked once it has read the piece. */
 enum cleave_status cv_source_check(struct cv_source *source, const struct cv_piece *piece,
@@ -216,6 +225,7 @@ struct cv_input {
     uint64_t device, inode;
     int64_t size;     /* -1: a stream  */
     int64_t mtime_ns; /* since 1970    */
+    bool packed;      /* it is decoded */
 };
 
 /* The files in order, and after them that of the mates. */

@@ -36,14 +36,18 @@ uint64_t cv_source_extent(const struct cv_source *source)
 struct cv_source_span cv_source_span_at(const struct cv_source *source, uint64_t address)
 {
     const struct cv_source_file *file = source->files;
+    size_t next = 1;
 
     if (source->stream != NULL)
         return (struct cv_source_span){ source->stream->name, 0,
                                         source->stream->received };
-    for (size_t i = 1; i < source->nfiles && source->files[i].base <= address; i++)
-        if (source->files[i].size > 0)
-            file = &source->files[i];
-    return (struct cv_source_span){ file->name, file->base, file->base + file->size };
+    for (; next < source->nfiles && source->files[next].base <= address; next++)
+        if (source->files[next].size > 0)
+            file = &source->files[next];
+    /* Up to the next one, also of a file that was shortened. */
+    return (struct cv_source_span){ file->name, file->base,
+                                    next < source->nfiles ? source->files[next].base
+                                                          : source->total };
 }
 
 enum cleave_status cv_source_check(struct cv_source *source, const struct cv_piece *piece,
@@ -159,9 +163,11 @@ static uint64_t torn_stream(const struct cv_stream *stream,
 enum cleave_status cv_source_torn(struct cv_source *source, bool *out,
                                   struct cleave_error *note, struct cleave_error *err)
 {
-    bool torn = false;
+    bool torn = source->shortened;
 
-    if (source->stream != NULL) {
+    if (torn) {
+        *note = source->damage;
+    } else if (source->stream != NULL) {
         const uint64_t offset = torn_stream(source->stream, source->splitter);
 
         torn = source->stream->damaged;
@@ -192,8 +198,16 @@ struct cv_input cv_source_input(const struct cv_source *source, size_t index)
     const struct cv_source_file *file;
 
     if (stream != NULL)
-        return (struct cv_input){ stream->path, stream->device, stream->inode, -1, 0 };
+        return (struct cv_input){ .path = stream->path,
+                                  .device = stream->device,
+                                  .inode = stream->inode,
+                                  .size = -1 };
     file = index < source->nfiles ? &source->files[index] : source->mate;
-    return (struct cv_input){ file->path, file->device, file->inode, (int64_t)file->size,
-                              file->mtime_ns };
+    return (struct cv_input){ .path = file->path,
+                              .device = file->device,
+                              .inode = file->inode,
+                              .size = (int64_t)(file->unpacked != NULL ? file->packed_size
+                                                                       : file->size),
+                              .mtime_ns = file->mtime_ns,
+                              .packed = file->unpacked != NULL };
 }

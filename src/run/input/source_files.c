@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "run/decode/unpacked.h"
 
 static int64_t mtime_ns(const struct stat *now)
 {
@@ -80,6 +81,8 @@ enum cleave_status cv_source_file_init(struct cv_source_file *file, const char *
 void cv_source_file_done(struct cv_source_file *file)
 {
     cv_source_file_close(file);
+    cv_unpacked_free(file->unpacked);
+    file->unpacked = NULL;
     free(file->name);
     free(file->path);
     free(file->tail);
@@ -90,6 +93,8 @@ void cv_source_file_close(struct cv_source_file *file)
 {
     if (file->fd >= 0) {
         cv_cut_file_done(&file->cut);
+        if (file->unpacked != NULL)
+            cv_unpacked_use(file->unpacked, -1);
         if (!file->borrowed)
             close(file->fd);
     }
@@ -106,6 +111,10 @@ enum cleave_status cv_source_file_use(struct cv_source_file *file,
     if (file->fd < 0)
         return cannot(err, file->name, "read");
     cv_cut_file_init(&file->cut, splitter, file->name, file->fd, file->size);
+    if (file->unpacked != NULL) {
+        cv_unpacked_use(file->unpacked, file->fd);
+        file->cut.well = cv_unpacked_well(file->unpacked);
+    }
     return cv_source_file_unchanged(file, err);
 }
 
@@ -113,15 +122,16 @@ enum cleave_status cv_source_file_unchanged(const struct cv_source_file *file,
                                             struct cleave_error *err)
 {
     const struct cv_place place = { file->name, 0, 0, NULL };
+    const uint64_t size = file->unpacked != NULL ? file->packed_size : file->size;
     struct stat now;
 
     if (fstat(file->fd, &now) != 0)
         return cannot(err, file->name, "read");
-    if ((uint64_t)now.st_size != file->size)
+    if ((uint64_t)now.st_size != size)
         return cv_fail_at(err, &place,
                           "changed while it was in use: %" PRIu64 " bytes at first, "
                           "now %" PRIu64,
-                          file->size, (uint64_t)now.st_size);
+                          size, (uint64_t)now.st_size);
     if ((uint64_t)now.st_dev != file->device || (uint64_t)now.st_ino != file->inode)
         return cv_fail_at(err, &place, "changed while it was in use: now another file");
     if (mtime_ns(&now) != file->mtime_ns)

@@ -13,6 +13,11 @@ struct cv_source_file {
     char *tail; /* owned: what closes its pieces; NULL: not known, or nothing */
     char *path; /* owned: as in struct cv_input  */
     uint64_t device, inode, size;
+    struct cv_unpacked
+        *unpacked;        /* owned: it is decoded, to `size` bytes; NULL: it is not */
+    uint64_t packed_size; /* then: bytes of the file                              */
+    const struct cv_magic
+        *around; /* ... and what it is; NULL: as was asked for          */
     int64_t mtime_ns;
     uint64_t base; /* address of its first byte                                   */
     int fd;        /* -1: not open now                                            */
@@ -123,11 +128,12 @@ enum cleave_status cv_stream_settle(struct cv_source *source, struct cleave_erro
 enum cleave_status cv_stream_look(struct cv_stream *stream, struct cleave_error *err);
 /* What is decoded has ended: well, or `damaged`. */
 void cv_stream_unpacked(struct cv_stream *stream);
-/* What decodes a regular file: *out is NULL if it is taken as it is. */
-enum cleave_status cv_source_packed(const char *path,
-                                    const struct cv_source_options *options,
-                                    const struct cv_codec **out,
-                                    struct cleave_error *err);
+/* Whether a regular file is to be decoded. If so, it is made ready to be read from any
+ * place, unless it is `alone` and that would take decoding all of it: then *as_stream. */
+enum cleave_status cv_source_file_unpack(struct cv_source_file *file,
+                                         const struct cv_source_options *options,
+                                         bool alone, bool *as_stream,
+                                         struct cleave_error *err);
 
 /* --- records that are too long (source_limit.c) ------------------------------------------------ */
 
@@ -170,6 +176,9 @@ struct cv_source {
     size_t next_known;                /* to be given out                             */
     size_t next_judged;               /* of a stream: to be compared with what comes */
     struct cv_content_hasher *hasher; /* owned; NULL until used                      */
+    bool shortened;                   /* a file could not be decoded to its end:     */
+    uint64_t total_good;              /* addresses before that                       */
+    struct cleave_error damage;
 };
 
 /* Open a file that is to be used; the one before is closed unless a piece of it is at

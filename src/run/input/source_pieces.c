@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "run/decode/unpacked.h"
 #include "run/split/split_kind.h"
 
 enum cleave_status cv_source_use(struct cv_source *source, size_t index,
@@ -50,6 +51,9 @@ enum cleave_status cv_source_cut(struct cv_source *source, size_t index, uint64_
     CV_TRY(find_header(source, index, &header, err));
     if (begin == 0 && target <= header)
         target = header + 1;
+    if (source->stream == NULL && source->mate == NULL &&
+        source->files[index].unpacked != NULL)
+        target = cv_unpacked_round(source->files[index].unpacked, target);
     if (target >= end) {
         *out = end;
         return CLEAVE_OK;
@@ -81,6 +85,7 @@ struct cv_part cv_piece_header(const struct cv_piece *piece)
 {
     return (struct cv_part){ .bytes = piece->header_bytes,
                              .fd = piece->fd,
+                             .well = piece->well,
                              .begin = piece->header.begin,
                              .end = piece->header.end,
                              .name = piece->name };
@@ -91,6 +96,7 @@ struct cv_part cv_piece_body(const struct cv_piece *piece)
     return (struct cv_part){ .bytes = piece->body_bytes,
                              .lasting = true,
                              .fd = piece->fd,
+                             .well = piece->well,
                              .begin = piece->body.begin,
                              .end = piece->body.end,
                              .name = piece->name };
@@ -108,6 +114,7 @@ struct cv_part cv_piece_closing(const struct cv_piece *piece)
 struct cv_part cv_piece_mate(const struct cv_piece *piece)
 {
     return (struct cv_part){ .fd = piece->mate_fd,
+                             .well = piece->mate_well,
                              .begin = piece->mate.begin,
                              .end = piece->mate.end,
                              .name = "the file of the mates" };
@@ -180,6 +187,7 @@ enum cleave_status cv_source_make(struct cv_source *source, size_t index,
 
         piece.name = file->name;
         piece.fd = file->fd;
+        piece.well = file->cut.well;
         piece.begin = file->base + body.begin;
         if (body.begin > file->edge)
             file->edge = body.begin;
@@ -191,6 +199,7 @@ enum cleave_status cv_source_make(struct cv_source *source, size_t index,
         CV_TRY(frame(source, header, &piece, err));
     if (source->mate != NULL) {
         piece.mate_fd = source->mate->fd;
+        piece.mate_well = source->mate->cut.well;
         CV_TRY(find_mate(source, body.begin, &piece.mate.begin, err));
         CV_TRY(find_mate(source, body.end, &piece.mate.end, err));
         if (piece.mate.begin > source->mate->edge)

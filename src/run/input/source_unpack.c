@@ -11,6 +11,7 @@
 
 #include "base/fail.h"
 #include "run/decode/codec.h"
+#include "run/decode/unpacked.h"
 #include "run/decode/unpacking.h"
 #include "run/input/magic.h"
 
@@ -84,32 +85,78 @@ void cv_stream_unpacked(struct cv_stream *stream)
                                        &stream->damage) != CLEAVE_OK;
 }
 
-enum cleave_status cv_source_packed(const char *path,
-                                    const struct cv_source_options *options,
-                                    const struct cv_codec **out, struct cleave_error *err)
+/* --- regular files ------------------------------------------------------------------------ */
+
+/* What the file is to be decoded by; NULL: it is not. */
+static enum cleave_status find_codec(struct cv_source_file *file, int fd,
+                                     const struct cv_source_options *options,
+                                     const struct cv_codec **out,
+                                     struct cleave_error *err)
 {
-    const struct cv_place place = { path, 0, 0, NULL };
-    const bool standard = strcmp(path, "-") == 0;
-    const struct cv_magic *magic;
+    const struct cv_place place = { file->name, 0, 0, NULL };
     char bytes[CV_MAGIC_LOOK];
+    const ssize_t got = pread(fd, bytes, sizeof bytes, 0);
+    const struct cv_magic *magic;
     bool undecided;
-    ssize_t got;
-    int fd;
 
     *out = NULL;
-    if (options->raw || (options->splitter->record_bytes > 0 && options->codec == NULL))
-        return CLEAVE_OK;
-    fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
-    got = fd < 0 ? -1 : pread(fd, bytes, sizeof bytes, 0);
-    if (fd >= 0 && !standard)
-        close(fd);
     if (got < 0)
         return cv_fail_at(err, &place, "cannot read: %s", strerror(errno));
-    if (options->codec != NULL) { /* whether it is will be seen */
-        *out = got > 0 ? options->codec : NULL;
+    if (got > 0 && options->codec != NULL) {
+        if (!options->codec->begins((const uint8_t *)bytes, (size_t)got))
+            return cv_fail_at(err, &place, "expected %s (--decode %s), got other bytes",
+                              options->codec->name, options->codec->name);
+        *out = options->codec;
         return CLEAVE_OK;
     }
     magic = cv_magic_find(bytes, (size_t)got, &undecided);
     *out = magic != NULL ? cv_magic_codec(magic) : NULL;
+    file->around = *out != NULL ? magic : NULL;
     return CLEAVE_OK;
+}
+
+static enum cleave_status unpack_file(struct cv_source_file *file, int fd,
+                                      const struct cv_source_options *options, bool alone,
+                                      bool *as_stream, struct cleave_error *err)
+{
+    struct cv_blocks blocks = { .items = NULL };
+    const struct cv_codec *codec;
+    enum cleave_status status;
+    bool whole;
+
+    CV_TRY(find_codec(file, fd, options, &codec, err));
+    if (codec == NULL)
+        return CLEAVE_OK;
+    CV_TRY(cv_blocks_find(&blocks, codec, fd, file->size, &whole, err));
+    *as_stream = alone && (!whole || blocks.count < 2);
+    status =
+        whole || alone ? CLEAVE_OK : cv_blocks_scan(&blocks, codec, fd, file->name, err);
+    if (status == CLEAVE_OK && !*as_stream)
+        status = cv_unpacked_new(codec, file->name, &blocks, &file->unpacked, err);
+    cv_blocks_done(&blocks);
+    if (status == CLEAVE_OK && !*as_stream) {
+        file->packed_size = file->size;
+        file->size = cv_unpacked_size(file->unpacked);
+    }
+    return status;
+}
+
+enum cleave_status cv_source_file_unpack(struct cv_source_file *file,
+                                         const struct cv_source_options *options,
+                                         bool alone, bool *as_stream,
+                                         struct cleave_error *err)
+{
+    const struct cv_place place = { file->name, 0, 0, NULL };
+    enum cleave_status status;
+    int fd;
+
+    if (options->raw || (options->splitter->record_bytes > 0 && options->codec == NULL))
+        return CLEAVE_OK;
+    fd = file->borrowed ? STDIN_FILENO : open(file->path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return cv_fail_at(err, &place, "cannot read: %s", strerror(errno));
+    status = unpack_file(file, fd, options, alone, as_stream, err);
+    if (!file->borrowed)
+        close(fd);
+    return status;
 }

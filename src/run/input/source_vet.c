@@ -27,9 +27,12 @@ static enum cleave_status vet_text(struct cv_source *source, struct cv_source_fi
     CV_TRY(cv_cut_file_read(&file->cut, 0, CV_MAGIC_LOOK, CV_MAGIC_LOOK, &bytes, &length,
                             err));
     magic = cv_magic_find(bytes, length, &undecided);
-    return magic == NULL ? CLEAVE_OK
-                         : cv_magic_refuse(magic, file->name,
-                                           file->borrowed ? NULL : file->name, err);
+    if (magic == NULL)
+        return CLEAVE_OK;
+    if (file->around != NULL)
+        return cv_magic_refuse_inside(magic, file->around, file->name,
+                                      file->borrowed ? NULL : file->name, err);
+    return cv_magic_refuse(magic, file->name, file->borrowed ? NULL : file->name, err);
 }
 
 /* --- headers ------------------------------------------------------------------------------ */

@@ -10,6 +10,7 @@
 #include <xxhash.h>
 
 #include "base/fail.h"
+#include "run/kit/well.h"
 
 /* A block should still be in the cache when it is hashed. */
 enum { BLOCK = 256 * 1024 };
@@ -76,10 +77,32 @@ enum cleave_status cv_content_hasher_add(struct cv_content_hasher *hasher,
     return CLEAVE_OK;
 }
 
+static enum cleave_status add_well(struct cv_content_hasher *hasher,
+                                   const struct cv_part *part, struct cleave_error *err)
+{
+    const struct cv_place place = { part->name, 0, 0, NULL };
+    size_t got;
+
+    for (uint64_t at = part->begin; at < part->end; at += got) {
+        const uint64_t left = part->end - at;
+
+        CV_TRY(part->well->read(part->well, at, hasher->block,
+                                left < BLOCK ? (size_t)left : BLOCK, &got, err));
+        if (got == 0)
+            return cv_fail_at(err, &place,
+                              "expected bytes up to %" PRIu64 ", got only %" PRIu64,
+                              part->end, at);
+        XXH3_128bits_update(hasher->state, hasher->block, got);
+    }
+    return CLEAVE_OK;
+}
+
 enum cleave_status cv_content_hasher_add_part(struct cv_content_hasher *hasher,
                                               const struct cv_part *part,
                                               struct cleave_error *err)
 {
+    if (part->bytes == NULL && part->well != NULL)
+        return add_well(hasher, part, err);
     if (part->bytes == NULL)
         return cv_content_hasher_add(hasher, part->name, part->fd, part->begin, part->end,
                                      err);

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/uio.h>
@@ -13,6 +14,7 @@
 #include "base/fail.h"
 #include "run/kit/poller.h"
 #include "run/kit/process.h"
+#include "run/kit/well.h"
 
 enum {
     COPY = 64 * 1024,   /* read and written at a time                */
@@ -34,6 +36,19 @@ void cv_feed_init(struct cv_feed *feed, int pipe, const struct cv_part *parts,
         assert(parts[i].begin <= parts[i].end);
         feed->parts[i] = parts[i];
     }
+}
+
+void cv_feed_done(struct cv_feed *feed)
+{
+    if (feed->flow != NULL)
+        feed->parts[feed->flow_part].well->stop(feed->flow);
+    feed->flow = NULL;
+}
+
+int cv_feed_source(const struct cv_feed *feed)
+{
+    return feed->flow != NULL ? feed->parts[feed->flow_part].well->flow_fd(feed->flow)
+                              : -1;
 }
 
 uint64_t cv_feed_fed(const struct cv_feed *feed)
@@ -149,6 +164,36 @@ static ssize_t lend(const struct cv_feed *feed, const struct cv_part *part, size
     return vmsplice(feed->pipe, &memory, 1, SPLICE_F_NONBLOCK);
 }
 
+/* Out of what flows from a well. The two ends of splice say the same when the one is empty
+ * and when the other is full. */
+static enum cleave_status draw(struct cv_feed *feed, struct cv_part *part, size_t length,
+                               ssize_t *got, struct cleave_error *err)
+{
+    struct pollfd pipe = { .fd = feed->pipe, .events = POLLOUT };
+
+    if (feed->flow != NULL &&
+        (feed->flow_part != feed->part || feed->flow_at != part->begin))
+        cv_feed_done(feed);
+    if (feed->flow == NULL) {
+        CV_TRY(part->well->flow(part->well, part->begin, &feed->flow, err));
+        feed->flow_part = feed->part;
+        feed->flow_at = part->begin;
+    }
+    *got = splice(cv_feed_source(feed), NULL, feed->pipe, NULL, length,
+                  SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
+    if (*got > 0)
+        feed->flow_at += (uint64_t)*got;
+    if (*got == 0) {
+        CV_TRY(part->well->flow_end(feed->flow, err));
+    } else if (*got < 0 && errno == EAGAIN) {
+        const int ready = poll(&pipe, 1, 0);
+
+        feed->dry = ready > 0 && (pipe.revents & POLLOUT) != 0;
+        errno = ready > 0 && (pipe.revents & POLLERR) != 0 ? EPIPE : EAGAIN;
+    }
+    return CLEAVE_OK;
+}
+
 static ssize_t put(struct cv_feed *feed, const struct cv_part *part, size_t length)
 {
     if (!feed->copies && (part->bytes == NULL || (part->lasting && length >= LEND))) {
@@ -196,12 +241,19 @@ enum cleave_status cv_feed_pump(struct cv_feed *feed, uint64_t most,
                 return CLEAVE_OK;
             }
             length = length < most ? length : most;
-            got = put(feed, part, length < MOST ? (size_t)length : MOST);
+            length = length < MOST ? length : MOST;
+            feed->dry = false;
+            if (part->well != NULL)
+                CV_TRY(draw(feed, part, (size_t)length, &got, err));
+            else
+                got = put(feed, part, (size_t)length);
             if (got < 0 && errno == EINTR)
                 continue;
             if (got < 0 && (errno == EAGAIN || errno == EPIPE)) {
-                *out = errno == EPIPE ? CV_FEED_REFUSED : CV_FEED_FULL;
-                if (errno == EAGAIN)
+                *out = errno == EPIPE ? CV_FEED_REFUSED
+                       : feed->dry    ? CV_FEED_DRY
+                                      : CV_FEED_FULL;
+                if (*out == CV_FEED_FULL)
                     widen(feed);
                 return CLEAVE_OK;
             }

@@ -21,6 +21,7 @@ enum { CV_FEED_PARTS = 16 };
 
 enum cv_feed_state {
     CV_FEED_FULL,    /* call again when the pipe is writable                       */
+    CV_FEED_DRY,     /* call again when cv_feed_source is readable                 */
     CV_FEED_BUSY,    /* `most` was reached: call again                             */
     CV_FEED_DONE,    /* all is in the pipe: close it                               */
     CV_FEED_REFUSED, /* nobody reads any more: not an error, but close it          */
@@ -31,17 +32,24 @@ struct cv_feed {
     int pipe; /* borrowed: the end to write to */
     struct cv_part parts[CV_FEED_PARTS];
     size_t nparts, part;
-    uint64_t fed;     /* of all parts                                    */
-    double started_s; /* when the pipe was first full; 0: not yet        */
-    uint64_t before;  /* what had been fed then                          */
-    size_t width;     /* room in the pipe that has been asked for        */
-    bool copies;      /* splice does not work for the part               */
+    uint64_t fed;         /* of all parts                                    */
+    double started_s;     /* when the pipe was first full; 0: not yet        */
+    uint64_t before;      /* what had been fed then                          */
+    size_t width;         /* room in the pipe that has been asked for        */
+    bool copies;          /* splice does not work for the part               */
+    bool dry;             /* the flow had nothing at hand                    */
+    struct cv_flow *flow; /* owned: of the part of a well; NULL: none    */
+    size_t flow_part;
+    uint64_t flow_at; /* what comes out of it next                       */
 };
 
 /* Feed `nparts` parts (at most CV_FEED_PARTS), one after the other, into `pipe`, whose
- * file description is not shared with the reader. There is nothing to release. */
+ * file description is not shared with the reader. To be released if a part is of a well. */
 void cv_feed_init(struct cv_feed *feed, int pipe, const struct cv_part *parts,
                   size_t nparts);
+void cv_feed_done(struct cv_feed *feed);
+/* Where it has to wait for a well; -1: nowhere. */
+int cv_feed_source(const struct cv_feed *feed);
 /* Put in as much as fits, but no more than about `most` bytes. SIGPIPE must be blocked or
  * ignored. Fails when a file cannot be read or is shorter than its range. */
 enum cleave_status cv_feed_pump(struct cv_feed *feed, uint64_t most,

@@ -53,7 +53,8 @@ static enum cleave_status feed_on(struct cv_inlet *inlet, bool slept, double *sl
     enum cv_feed_state state;
 
     CV_TRY(cv_feed_pump(&inlet->feed, TURN, &state, err));
-    inlet->feeding = state == CV_FEED_FULL || state == CV_FEED_BUSY;
+    inlet->dry = state == CV_FEED_DRY;
+    inlet->feeding = state == CV_FEED_FULL || state == CV_FEED_BUSY || inlet->dry;
     inlet->refused = state == CV_FEED_REFUSED;
     *sleep_s = state == CV_FEED_FULL
                    ? nap_s(inlet, slept, before, cv_feed_fed(&inlet->feed) - fed, now_s)
@@ -62,11 +63,19 @@ static enum cleave_status feed_on(struct cv_inlet *inlet, bool slept, double *sl
     return CLEAVE_OK;
 }
 
+static void leave_source(struct cv_inlet *inlet)
+{
+    if (inlet->poller != NULL)
+        cv_poller_remove(inlet->poller, &inlet->source);
+}
+
 enum cleave_status cv_inlet_begin(struct cv_inlet *inlet, const struct cv_part *parts,
                                   size_t count, struct cleave_error *err)
 {
     double sleep_s;
 
+    leave_source(inlet);
+    cv_feed_done(&inlet->feed);
     cv_feed_init(&inlet->feed, inlet->fd, parts, count);
     if (inlet->narrow)
         cv_feed_narrow(&inlet->feed);
@@ -82,7 +91,9 @@ static void turn(struct cv_inlet *inlet, bool slept)
 {
     struct cleave_error err;
 
-    cv_drain_note(&inlet->drain); /* there is room: something has been read */
+    if (!inlet->dry)
+        cv_drain_note(&inlet->drain); /* there is room: something has been read */
+    leave_source(inlet);
     if (go_on(inlet, slept, &err) != CLEAVE_OK) {
         cv_poller_remove(inlet->poller, &inlet->watch);
         inlet->broke(inlet->context, &err);
@@ -115,9 +126,12 @@ static enum cleave_status go_on(struct cv_inlet *inlet, bool slept,
 
     cv_poller_cancel(inlet->poller, &inlet->nap);
     CV_TRY(feed_on(inlet, slept, &sleep_s, err));
-    events = sleep_s > 0 ? 0 : CV_WRITABLE;
+    events = sleep_s > 0 || inlet->dry ? 0 : CV_WRITABLE;
     if (inlet->feeding && inlet->watch.events != events)
         CV_TRY(cv_poller_modify(inlet->poller, &inlet->watch, events, err));
+    if (inlet->dry)
+        CV_TRY(cv_poller_add(inlet->poller, &inlet->source, cv_feed_source(&inlet->feed),
+                             CV_READABLE, ready, inlet, err));
     if (sleep_s > 0)
         CV_TRY(cv_poller_set(inlet->poller, &inlet->nap, inlet->fed_s + sleep_s, woken,
                              inlet, err));
@@ -153,7 +167,9 @@ void cv_inlet_close(struct cv_inlet *inlet)
 {
     cv_drain_stop(&inlet->drain);
     cv_poller_remove(inlet->poller, &inlet->watch);
+    leave_source(inlet);
     cv_poller_cancel(inlet->poller, &inlet->nap);
+    cv_feed_done(&inlet->feed);
     cv_close(&inlet->fd);
     inlet->feeding = false;
 }

@@ -23,6 +23,8 @@ struct cv_inlet {
     int fd; /* owned: the end to write to; -1: closed                                 */
     struct cv_feed feed;
     struct cv_watch watch;
+    struct cv_watch source; /* of a well that has nothing at hand                     */
+    bool dry;               /* ... it is waited for                                   */
     struct cv_timer nap;
     double fed_s; /* when something was last put in; 0: not yet                        */
     double best_Bps; /* of the reader, of late                                         */

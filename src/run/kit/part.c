@@ -1,8 +1,11 @@
 /* part.c -- bytes that a command is given. SPDX-License-Identifier: MIT */
 #include "run/kit/part.h"
 
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "run/kit/well.h"
 
 struct cv_part cv_closing_part(enum cv_closing closing)
 {
@@ -21,12 +24,30 @@ struct cv_part cv_closing_part(enum cv_closing closing)
                              .end = closings[closing].length };
 }
 
+/* A well gives what it has at hand; callers want all. */
+static ssize_t read_well(struct cv_well *well, uint64_t offset, char *out, size_t most)
+{
+    size_t done = 0, got = 1;
+
+    while (done < most && got > 0) {
+        if (well->read(well, offset + done, out + done, most - done, &got, NULL) !=
+            CLEAVE_OK) {
+            errno = EBADMSG;
+            return done > 0 ? (ssize_t)done : -1;
+        }
+        done += got;
+    }
+    return (ssize_t)done;
+}
+
 ssize_t cv_part_read(const struct cv_part *part, uint64_t offset, void *out, size_t most)
 {
     if (most > part->end - offset)
         most = (size_t)(part->end - offset);
     if (most == 0)
         return 0;
+    if (part->bytes == NULL && part->well != NULL)
+        return read_well(part->well, offset, out, most);
     if (part->bytes == NULL)
         return pread(part->fd, out, most, (off_t)offset);
     memcpy(out, (const char *)part->bytes + (offset - part->begin), most);

@@ -6,11 +6,14 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Bytes in memory, or [begin, end) of a file. */
+struct cv_well;
+
+/* Bytes in memory, or [begin, end) of a file or of a well. */
 struct cv_part {
-    const void *bytes; /* borrowed, of end - begin bytes; NULL: a file               */
-    bool lasting;      /* they stay as they are, wherever they are passed on to      */
-    int fd;            /* borrowed                                                   */
+    const void *bytes;    /* borrowed, of end - begin bytes; NULL: a file               */
+    bool lasting;         /* they stay as they are, wherever they are passed on to      */
+    int fd;               /* borrowed                                                   */
+    struct cv_well *well; /* borrowed: in the place of `fd`; NULL: it is the file    */
     uint64_t begin, end;
     const char *name; /* borrowed, for messages; may be NULL                        */
 };

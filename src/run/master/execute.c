@@ -406,19 +406,55 @@ static void note_fault(const struct execution *execution)
         execution->asked->tell.note(execution->asked->tell.context, err.text);
 }
 
+/* A file that is decoded is damaged: do what is left of all that is before. */
+static bool begin_again(struct execution *execution)
+{
+    struct cv_real_run *run = &execution->run;
+    struct cv_books *books = &run->books;
+    struct cv_range_set left;
+    bool again = false;
+
+    if (run->stopped_by != 0 || run->halted || run->staff.hosts.count > 0)
+        return false;
+    cv_range_set_init(&left);
+    if (cv_ledger_left(&books->ledger, cv_source_extent(books->source), &left, NULL) ==
+        CLEAVE_OK)
+        again = cv_source_shorten(books->source, &left);
+    cv_range_set_done(&left);
+    if (!again)
+        return false;
+    books->pending = books->growing = 0;
+    books->wanted = 0;
+    books->running = 0;
+    run->news.broken = false;
+    cv_planned_done(&execution->planned);
+    execution->is_planned = false;
+    return true;
+}
+
+static enum cleave_status drive_all(struct execution *execution, struct cleave_error *err)
+{
+    enum cleave_status status = CLEAVE_OK;
+    double left = cv_source_left(execution->run.books.source);
+
+    while (left > 0) {
+        CV_TRY(make_plan(execution, left, err));
+        status = drive(execution, err);
+        if (status == CLEAVE_OK || !begin_again(execution))
+            return status;
+        left = cv_source_left(execution->run.books.source);
+    }
+    return CLEAVE_OK;
+}
+
 static enum cleave_status run_all(struct execution *execution, struct cleave_error *err)
 {
     struct cv_real_run *run = &execution->run;
-    enum cleave_status status = CLEAVE_OK;
-    double left;
+    enum cleave_status status;
 
     if (run->books.journal != NULL)
         CV_TRY(cv_resume_known(run, err));
-    left = cv_source_left(run->books.source);
-    if (left > 0) {
-        CV_TRY(make_plan(execution, left, err));
-        status = drive(execution, err);
-    }
+    status = drive_all(execution, err);
     if (status == CLEAVE_OK)
         status = cv_real_run_settle(run, err);
     if (status == CLEAVE_OK || run->halted) {

@@ -25,19 +25,31 @@ static enum cleave_status fail_keep(const char *where, int error,
                    where, strerror(error));
 }
 
+enum { COPY = 64 * 1024 };
+
 /* --- bytes -------------------------------------------------------------------------------- */
+
+/* Some bytes from `at` on; as write(2). */
+static ssize_t keep_some(const struct cv_part *part, uint64_t at, int to)
+{
+    off_t offset = (off_t)at;
+    char bytes[COPY];
+    ssize_t got;
+
+    if (part->bytes != NULL)
+        return write(to, (const char *)part->bytes + (at - part->begin), part->end - at);
+    if (part->well == NULL)
+        return sendfile(to, part->fd, &offset, part->end - at);
+    got = cv_part_read(part, at, bytes, sizeof bytes);
+    return got <= 0 ? got : write(to, bytes, (size_t)got);
+}
 
 static int keep_part(const struct cv_part *part, int to)
 {
     uint64_t at = part->begin;
 
     while (at < part->end) {
-        off_t offset = (off_t)at;
-        const ssize_t moved =
-            part->bytes != NULL
-                ? write(to, (const char *)part->bytes + (at - part->begin),
-                        part->end - at)
-                : sendfile(to, part->fd, &offset, part->end - at);
+        const ssize_t moved = keep_some(part, at, to);
 
         if (moved < 0 && errno == EINTR)
             continue;

@@ -86,8 +86,12 @@ enum cleave_status cv_real_run_complete(const struct cv_real_run *run,
 {
     const struct cv_books *books = &run->books;
 
-    CV_TRY(cv_ledger_check(&books->ledger, books->source, true, err));
+    const bool whole = !cv_source_is_short(books->source);
+
+    CV_TRY(cv_ledger_check(&books->ledger, books->source, whole, err));
     CV_TRY(cv_books_balance(books, err));
+    if (!whole) /* what was behind it and done in the meantime is not written */
+        return CLEAVE_OK;
     CV_TRY(cv_outlet_check(run->outlet, cv_range_set_total(&books->ledger.settled), err));
     if (cv_gather_pending(run->gather))
         return cv_fail(err, CLEAVE_EACCOUNT,

@@ -25,10 +25,8 @@ static size_t copy_parts(const struct cv_part *parts, size_t count, unsigned cha
     for (size_t i = 0; i < count; i++) {
         const size_t length = (size_t)(parts[i].end - parts[i].begin);
 
-        if (parts[i].bytes != NULL)
-            memcpy(bytes + done, parts[i].bytes, length);
-        else if (pread(parts[i].fd, bytes + done, length, (off_t)parts[i].begin) !=
-                 (ssize_t)length)
+        if (cv_part_read(&parts[i], parts[i].begin, bytes + done, length) !=
+            (ssize_t)length)
             return 0;
         done += length;
     }

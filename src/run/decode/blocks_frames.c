@@ -1,0 +1,171 @@
+/* blocks_frames.c -- blocks of BGZF, frames of zstd and lz4. SPDX-License-Identifier: MIT */
+#include <string.h>
+
+#include "run/decode/blocks.h"
+
+static uint64_t number(const uint8_t *bytes, unsigned count)
+{
+    uint64_t value = 0;
+
+    while (count > 0)
+        value = value << 8 | bytes[--count];
+    return value;
+}
+
+/* What holds bytes is noted, unless it is too near the one before. */
+static bool note(struct cv_blocks *blocks, const struct cv_block_walk *walk, uint64_t in,
+                 uint64_t bytes)
+{
+    const uint64_t out = blocks->out_end;
+
+    if (bytes > UINT64_MAX / 4 - out)
+        return false;
+    blocks->out_end += bytes;
+    if (bytes == 0 ||
+        (blocks->count > 0 && in - blocks->items[blocks->count - 1].in < walk->grain))
+        return true;
+    return cv_blocks_add(blocks, (struct cv_block){ in, out, in });
+}
+
+/* --- BGZF ----------------------------------------------------------------------------------- */
+
+bool cv_blocks_of_bgzf(struct cv_blocks *blocks, const struct cv_block_walk *walk)
+{
+    enum { HEAD = 18, TAIL = 8, BYTES_MOST = 65536 };
+    uint64_t at = 0;
+
+    while (at < walk->size) {
+        uint8_t head[HEAD], tail[4];
+        uint64_t length;
+
+        if (!cv_block_read(walk, at, head, sizeof head) ||
+            !cv_codec_bgzf.begins(head, sizeof head))
+            return false;
+        length = number(head + 16, 2) + 1;
+        if (length < HEAD + TAIL ||
+            !cv_block_read(walk, at + length - sizeof tail, tail, sizeof tail) ||
+            number(tail, 4) > BYTES_MOST || !note(blocks, walk, at, number(tail, 4)))
+            return false;
+        at += length;
+    }
+    return true;
+}
+
+/* --- frames to be skipped ------------------------------------------------------------------- */
+
+static bool skip(const uint8_t *head, uint64_t *at)
+{
+    if ((head[0] & 0xF0) != 0x50 || memcmp(head + 1, "\x2a\x4d\x18", 3) != 0)
+        return false;
+    *at += 8 + number(head + 4, 4);
+    return true;
+}
+
+/* --- zstd (RFC 8878, 3.1.1) ------------------------------------------------------------------ */
+
+/* The end of the blocks of a frame, given where they begin. */
+static bool pass_zstd(const struct cv_block_walk *walk, uint64_t *at)
+{
+    for (;;) {
+        uint8_t bytes[3];
+        uint64_t head;
+
+        if (!cv_block_read(walk, *at, bytes, sizeof bytes))
+            return false;
+        head = number(bytes, 3);
+        *at += 3 + ((head >> 1 & 3) == 1 ? 1 : head >> 3);
+        if ((head & 1) != 0)
+            return true;
+    }
+}
+
+static bool one_zstd(struct cv_blocks *blocks, const struct cv_block_walk *walk,
+                     uint64_t *at)
+{
+    static const uint8_t dictionary[] = { 0, 1, 2, 4 }, content[] = { 0, 2, 4, 8 };
+    const uint64_t begin = *at;
+    uint8_t head[4 + 14] = { 0 };
+    const size_t there =
+        walk->size - begin < sizeof head ? (size_t)(walk->size - begin) : sizeof head;
+    unsigned flags, single, before, bytes;
+    uint64_t size;
+
+    if (there < 8 || !cv_block_read(walk, begin, head, there))
+        return false;
+    if (skip(head, at))
+        return true;
+    if (memcmp(head, "\x28\xb5\x2f\xfd", 4) != 0)
+        return false;
+    flags = head[4];
+    single = flags >> 5 & 1;
+    before = 5 + (1 - single) + dictionary[flags & 3];
+    bytes = flags >> 6 == 0 ? single : content[flags >> 6];
+    if (bytes == 0)
+        return false;
+    size = number(head + before, bytes) + (bytes == 2 ? 256 : 0);
+    *at = begin + before + bytes;
+    if (!pass_zstd(walk, at))
+        return false;
+    *at += (flags >> 2 & 1) != 0 ? 4 : 0;
+    return note(blocks, walk, begin, size);
+}
+
+bool cv_blocks_of_zstd(struct cv_blocks *blocks, const struct cv_block_walk *walk)
+{
+    uint64_t at = 0;
+
+    while (at < walk->size)
+        if (!one_zstd(blocks, walk, &at))
+            return false;
+    return at == walk->size;
+}
+
+/* --- lz4 ------------------------------------------------------------------------------------ */
+
+static bool pass_lz4(const struct cv_block_walk *walk, unsigned flags, uint64_t *at)
+{
+    for (;;) {
+        uint8_t bytes[4];
+        uint64_t length;
+
+        if (!cv_block_read(walk, *at, bytes, sizeof bytes))
+            return false;
+        length = number(bytes, 4) & 0x7FFFFFFF;
+        *at += 4;
+        if (number(bytes, 4) == 0)
+            break;
+        *at += length + ((flags >> 4 & 1) != 0 ? 4 : 0);
+    }
+    *at += (flags >> 2 & 1) != 0 ? 4 : 0;
+    return true;
+}
+
+static bool one_lz4(struct cv_blocks *blocks, const struct cv_block_walk *walk,
+                    uint64_t *at)
+{
+    const uint64_t begin = *at;
+    uint8_t head[4 + 15] = { 0 };
+    const size_t there =
+        walk->size - begin < sizeof head ? (size_t)(walk->size - begin) : sizeof head;
+    unsigned flags;
+
+    if (there < 8 || !cv_block_read(walk, begin, head, there))
+        return false;
+    if (skip(head, at))
+        return true;
+    flags = head[4];
+    if (memcmp(head, "\x04\x22\x4d\x18", 4) != 0 || (flags >> 3 & 1) == 0)
+        return false;
+    *at = begin + 4 + 2 + 8 + ((flags & 1) != 0 ? 4 : 0) + 1;
+    return pass_lz4(walk, flags, at) && note(blocks, walk, begin, number(head + 6, 8));
+}
+
+bool cv_blocks_of_lz4(struct cv_blocks *blocks, const struct cv_block_walk *walk)
+{
+    uint64_t at = 0;
+
+    while (at < walk->size)
+        if (!one_lz4(blocks, walk, &at))
+            return false;
+    return at == walk->size;
+}

@@ -1,0 +1,374 @@
+/* unpacked.c -- a compressed file that is read as if it were not.
+ * SPDX-License-Identifier: MIT */
+#include "run/decode/unpacked.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "run/decode/decoder.h"
+#include "run/kit/process.h"
+
+enum { XZ_HEAD = 12, SMALL = 128 * 1024, PIPE = 256 * 1024 };
+
+/* A decoder at some place of the file. */
+struct tap {
+    const struct cv_unpacked *from;
+    struct cv_unpacked *unpacked; /* the same: for notes about damage */
+    struct cv_decoder *decoder; /* owned; NULL: none                                   */
+    uint64_t head, in;          /* of the file: what is read next                      */
+    unsigned head_left;
+    const char *bytes; /* borrowed of the decoder                                      */
+    size_t length;
+    uint64_t out; /* offset of `bytes`                                                 */
+    uint64_t end; /* how far this decoder goes                                         */
+};
+
+struct cv_unpacked {
+    struct cv_well well;
+    const struct cv_codec *codec;
+    const char *name; /* borrowed */
+    struct cv_blocks blocks;
+    int fd; /* borrowed; -1: closed */
+    struct tap tap;
+    /* What the taps of all threads found that cannot be decoded. */
+    pthread_mutex_t lock;
+    uint64_t good_end; /* before that, nothing was found */
+    struct cleave_error damage;
+};
+
+struct cv_flow {
+    struct tap tap;
+    struct cv_pipe pipe; /* its end to write to is the thread's */
+    uint64_t begin;
+    pthread_t thread;
+    bool running;
+    enum cleave_status status; /* of the thread, when it has ended */
+    struct cleave_error err;
+};
+
+/* --- decoders ------------------------------------------------------------------------------- */
+
+/* Of a block of xz, the head of its stream comes first. */
+static ssize_t read_tap(void *context, void *to, size_t most)
+{
+    struct tap *tap = context;
+    ssize_t got;
+
+    if (tap->head_left > 0) {
+        got = pread(tap->from->fd, to, tap->head_left < most ? tap->head_left : most,
+                    (off_t)(tap->head + XZ_HEAD - tap->head_left));
+        tap->head_left -= got > 0 ? (unsigned)got : 0;
+        return got;
+    }
+    got = pread(tap->from->fd, to, most, (off_t)tap->in);
+    tap->in += got > 0 ? (uint64_t)got : 0;
+    return got;
+}
+
+static void close_tap(struct tap *tap)
+{
+    cv_decoder_free(tap->decoder);
+    tap->decoder = NULL;
+    tap->length = 0;
+}
+
+static enum cleave_status open_tap(struct tap *tap, size_t index,
+                                   struct cleave_error *err)
+{
+    const struct cv_unpacked *from = tap->from;
+    const struct cv_block *block = &from->blocks.items[index];
+    const bool xz = from->codec == &cv_codec_xz && block->head != block->in;
+    const struct cv_decoder_input input = { .read = read_tap,
+                                            .context = tap,
+                                            .name = from->name,
+                                            .offset = block->in - (xz ? XZ_HEAD : 0),
+                                            .made = block->out };
+
+    close_tap(tap);
+    tap->head = block->head;
+    tap->head_left = xz ? XZ_HEAD : 0;
+    tap->in = block->in;
+    tap->out = block->out;
+    tap->end = xz && index + 1 < from->blocks.count ? block[1].out : from->blocks.out_end;
+    return cv_decoder_open(xz ? &cv_codec_xz_block : from->codec, &input, &tap->decoder,
+                           err);
+}
+
+static uint64_t block_end(const struct cv_blocks *blocks, uint64_t offset)
+{
+    const size_t index = cv_blocks_at(blocks, offset);
+
+    return index + 1 < blocks->count ? blocks->items[index + 1].out : blocks->out_end;
+}
+
+static enum cleave_status next_bytes(struct tap *tap, struct cleave_error *err)
+{
+    const struct cv_place place = { tap->from->name, 0, 0, NULL };
+    const void *bytes;
+    size_t length;
+    uint64_t end;
+
+    tap->out += tap->length;
+    tap->length = 0;
+    if (tap->out == tap->end && tap->end < tap->from->blocks.out_end)
+        CV_TRY(open_tap(tap, cv_blocks_at(&tap->from->blocks, tap->out), err));
+    CV_TRY(cv_decoder_next(tap->decoder, &bytes, &length, err));
+    if (length == 0)
+        return cv_fail_at(err, &place,
+                          "damaged: expected %" PRIu64 " decoded bytes, got %" PRIu64,
+                          tap->from->blocks.out_end, tap->out);
+    tap->bytes = bytes;
+    tap->length = length;
+    /* Nothing is given out of the end of a block before its check was seen to fit. */
+    end = block_end(&tap->from->blocks, tap->out);
+    if (tap->out + length == end)
+        CV_TRY(cv_decoder_finish(tap->decoder, err));
+    return tap->out + length <= end ||
+                   tap->from->blocks.grain > 0 /* not all of them are noted */
+               ? CLEAVE_OK
+               : cv_fail_at(err, &place,
+                            "damaged: a block holds more bytes than it says, at %" PRIu64
+                            " of those that are decoded",
+                            end);
+}
+
+/* All before the block is good. */
+static void note_damage(const struct tap *tap, enum cleave_status status,
+                        const struct cleave_error *err)
+{
+    struct cv_unpacked *unpacked = tap->unpacked;
+    const uint64_t begin =
+        unpacked->blocks.items[cv_blocks_at(&unpacked->blocks, tap->out)].out;
+
+    if (status != CLEAVE_EINPUT || err == NULL)
+        return;
+    pthread_mutex_lock(&unpacked->lock);
+    if (begin < unpacked->good_end) {
+        unpacked->good_end = begin;
+        unpacked->damage = *err;
+    }
+    pthread_mutex_unlock(&unpacked->lock);
+}
+
+bool cv_unpacked_damaged(struct cv_unpacked *unpacked, uint64_t *good_end,
+                         struct cleave_error *err)
+{
+    bool damaged;
+
+    pthread_mutex_lock(&unpacked->lock);
+    damaged = unpacked->good_end < unpacked->blocks.out_end;
+    *good_end = unpacked->good_end;
+    if (damaged)
+        *err = unpacked->damage;
+    pthread_mutex_unlock(&unpacked->lock);
+    return damaged;
+}
+
+/* Let the byte at `offset`, which is before the end, be among those of the tap. */
+static enum cleave_status seek(struct tap *tap, uint64_t offset, struct cleave_error *err)
+{
+    const size_t index = cv_blocks_at(&tap->from->blocks, offset);
+    const uint64_t begin = tap->from->blocks.items[index].out;
+
+    if (tap->decoder == NULL || offset < tap->out || begin > tap->out + tap->length)
+        CV_TRY(open_tap(tap, index, err));
+    while (offset >= tap->out + tap->length) {
+        const enum cleave_status status = next_bytes(tap, err);
+
+        if (status != CLEAVE_OK) {
+            note_damage(tap, status, err);
+            close_tap(tap);
+            return status;
+        }
+    }
+    return CLEAVE_OK;
+}
+
+static enum cleave_status read_well(struct cv_well *well, uint64_t offset, void *out,
+                                    size_t most, size_t *got, struct cleave_error *err)
+{
+    struct cv_unpacked *unpacked = (struct cv_unpacked *)well;
+    struct tap *tap = &unpacked->tap;
+    struct cleave_error ignored;
+    size_t some;
+
+    *got = 0;
+    if (offset >= unpacked->blocks.out_end || most == 0)
+        return CLEAVE_OK;
+    CV_TRY(seek(tap, offset, err != NULL ? err : &ignored));
+    some = (size_t)(tap->out + tap->length - offset);
+    some = some < most ? some : most;
+    memcpy(out, tap->bytes + (offset - tap->out), some);
+    *got = some;
+    return CLEAVE_OK;
+}
+
+/* --- flows ---------------------------------------------------------------------------------- */
+
+static bool write_all(int fd, const char *bytes, size_t length)
+{
+    while (length > 0) {
+        const ssize_t put = write(fd, bytes, length);
+
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put <= 0)
+            return false;
+        bytes += put;
+        length -= (size_t)put;
+    }
+    return true;
+}
+
+static void *work(void *context)
+{
+    struct cv_flow *flow = context;
+    struct tap *tap = &flow->tap;
+    const uint64_t end = tap->from->blocks.out_end;
+    uint64_t at = flow->begin;
+
+    while (at < end) {
+        const size_t skipped = (flow->status = seek(tap, at, &flow->err)) == CLEAVE_OK
+                                   ? (size_t)(at - tap->out)
+                                   : 0;
+
+        if (flow->status != CLEAVE_OK ||
+            !write_all(flow->pipe.write, tap->bytes + skipped, tap->length - skipped))
+            break;
+        at = tap->out + tap->length;
+    }
+    cv_close(&flow->pipe.write);
+    return NULL;
+}
+
+static void stop_flow(struct cv_flow *flow)
+{
+    cv_close(&flow->pipe.read);
+    if (flow->running)
+        pthread_join(flow->thread, NULL);
+    cv_pipe_close(&flow->pipe);
+    close_tap(&flow->tap);
+    free(flow);
+}
+
+static enum cleave_status start_flow(struct cv_well *well, uint64_t offset,
+                                     struct cv_flow **out, struct cleave_error *err)
+{
+    struct cv_flow *flow = calloc(1, sizeof *flow);
+    sigset_t all, before;
+    enum cleave_status status;
+    int error;
+
+    if (flow == NULL)
+        return cv_fail_memory(err, "a decoder");
+    flow->tap.from = flow->tap.unpacked = (struct cv_unpacked *)well;
+    flow->begin = offset;
+    flow->pipe = (struct cv_pipe){ -1, -1 };
+    status = cv_pipe_open(&flow->pipe, err);
+    if (status != CLEAVE_OK) {
+        stop_flow(flow);
+        return status;
+    }
+    cv_pipe_widen(flow->pipe.write, PIPE);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    error = pthread_create(&flow->thread, NULL, work, flow);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error != 0) {
+        stop_flow(flow);
+        return cv_fail(err, CLEAVE_EENGINE, "cannot start a thread that decodes: %s",
+                       strerror(error));
+    }
+    flow->running = true;
+    *out = flow;
+    return CLEAVE_OK;
+}
+
+static int flow_fd(const struct cv_flow *flow)
+{
+    return flow->pipe.read;
+}
+
+static enum cleave_status flow_end(struct cv_flow *flow, struct cleave_error *err)
+{
+    if (flow->running)
+        pthread_join(flow->thread, NULL);
+    flow->running = false;
+    if (flow->status != CLEAVE_OK && err != NULL)
+        *err = flow->err;
+    return flow->status;
+}
+
+/* --- the file --------------------------------------------------------------------------------- */
+
+enum cleave_status cv_unpacked_new(const struct cv_codec *codec, const char *name,
+                                   struct cv_blocks *blocks, struct cv_unpacked **out,
+                                   struct cleave_error *err)
+{
+    struct cv_unpacked *unpacked = calloc(1, sizeof *unpacked);
+
+    if (unpacked == NULL)
+        return cv_fail_memory(err, "a decoder");
+    unpacked->well = (struct cv_well){ .read = read_well,
+                                       .flow = start_flow,
+                                       .flow_fd = flow_fd,
+                                       .flow_end = flow_end,
+                                       .stop = stop_flow };
+    unpacked->codec = codec;
+    unpacked->name = name;
+    unpacked->fd = -1;
+    unpacked->blocks = *blocks;
+    unpacked->tap.from = unpacked->tap.unpacked = unpacked;
+    unpacked->good_end = UINT64_MAX;
+    pthread_mutex_init(&unpacked->lock, NULL);
+    *blocks = (struct cv_blocks){ .items = NULL };
+    *out = unpacked;
+    return CLEAVE_OK;
+}
+
+void cv_unpacked_free(struct cv_unpacked *unpacked)
+{
+    if (unpacked == NULL)
+        return;
+    close_tap(&unpacked->tap);
+    cv_blocks_done(&unpacked->blocks);
+    pthread_mutex_destroy(&unpacked->lock);
+    free(unpacked);
+}
+
+void cv_unpacked_use(struct cv_unpacked *unpacked, int fd)
+{
+    close_tap(&unpacked->tap);
+    unpacked->fd = fd;
+}
+
+struct cv_well *cv_unpacked_well(struct cv_unpacked *unpacked)
+{
+    return &unpacked->well;
+}
+
+uint64_t cv_unpacked_size(const struct cv_unpacked *unpacked)
+{
+    return unpacked->blocks.out_end;
+}
+
+uint64_t cv_unpacked_round(const struct cv_unpacked *unpacked, uint64_t offset)
+{
+    const struct cv_blocks *blocks = &unpacked->blocks;
+    size_t index;
+    uint64_t end;
+
+    if (blocks->count == 0 || offset >= blocks->out_end)
+        return offset;
+    index = cv_blocks_at(blocks, offset);
+    end = block_end(blocks, offset);
+    if (offset == blocks->items[index].out || end - blocks->items[index].out <= SMALL)
+        return offset;
+    return end;
+}

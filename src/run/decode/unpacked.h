@@ -1,0 +1,28 @@
+/* unpacked.h -- a compressed file that is read as if it were not. SPDX-License-Identifier: MIT
+ *
+ * Offsets are those of the decoded bytes. Reading begins at the block that an offset is in;
+ * each flow is a thread that decodes by itself. */
+#ifndef CV_UNPACKED_H
+#define CV_UNPACKED_H
+#include "run/decode/blocks.h"
+#include "run/kit/well.h"
+
+struct cv_unpacked;
+
+/* Of the blocks, which it takes over. `name` is borrowed. *out is owned by the caller. */
+enum cleave_status cv_unpacked_new(const struct cv_codec *codec, const char *name,
+                                   struct cv_blocks *blocks, struct cv_unpacked **out,
+                                   struct cleave_error *err);
+void cv_unpacked_free(struct cv_unpacked *unpacked);
+/* The file was opened, and is as it was before; -1: it will be closed. */
+void cv_unpacked_use(struct cv_unpacked *unpacked, int fd);
+struct cv_well *cv_unpacked_well(struct cv_unpacked *unpacked);
+uint64_t cv_unpacked_size(const struct cv_unpacked *unpacked);
+/* Whether some of it was found that cannot be decoded; all before *good_end is good, as far as
+ * it was looked at. */
+bool cv_unpacked_damaged(struct cv_unpacked *unpacked, uint64_t *good_end,
+                         struct cleave_error *err);
+/* The end of the block that a byte is in: to cut there saves decoding it twice. */
+uint64_t cv_unpacked_round(const struct cv_unpacked *unpacked, uint64_t offset);
+
+#endif
