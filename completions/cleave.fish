@@ -358,7 +358,7 @@ complete -c cleave -n '__fish_seen_subcommand_from split' -l split -x -a 'lines 
 complete -c cleave -n '__fish_seen_subcommand_from split' -l header -d 'Begin every piece with the first record of the input, or the first N, or'
 complete -c cleave -n '__fish_seen_subcommand_from split' -l together -x -d 'Neighbouring records with the same key stay in one piece, a column or'
 complete -c cleave -n '__fish_seen_subcommand_from split' -l max-record -x -d 'A record of more bytes is an error'
-complete -c cleave -n '__fish_seen_subcommand_from split' -l decode -x -a 'auto none gzip bgzf zstd xz bzip2 lz4' -d 'What to do with an input that is no text, as in \'cleave run\': auto'
+complete -c cleave -n '__fish_seen_subcommand_from split' -l decode -x -a 'auto none gzip bgzf zstd xz bzip2 lz4' -d 'How the input is decoded, as in \'cleave run\': auto (default), by its'
 complete -c cleave -n '__fish_seen_subcommand_from split' -l number -s n -x -d 'Make N pieces of about as many bytes each; some may be empty'
 complete -c cleave -n '__fish_seen_subcommand_from split' -l size -x -d 'Make pieces of so many bytes, and what is missing of the last record'
 complete -c cleave -n '__fish_seen_subcommand_from split' -l records -x -d 'Make pieces of N records, the last of a file of what is left; with'

@@ -123,3 +123,19 @@ refuses() {
     timeout $LONG "$CLEAVE" split -i in -n 2 -o 'q-{}' 2>err
     [ "$(cat err)" = '13893 bytes in 2 pieces' ]
 }
+
+@test "compressed inputs are cut as what they hold" {
+    prepare
+    for form in gz bgz zst xz bz2 lz4; do
+        rm -f p-*
+        timeout $LONG "$CLEAVE" run -q -i "$CLEAVE_SOURCE_DIR/tests/packed/seq.$form" -- cat >expected
+        cut_up -i "$CLEAVE_SOURCE_DIR/tests/packed/seq.$form" --records 100 -o 'p-{}'
+        cat p-* | cmp - expected
+        [ "$(wc -l <p-000002)" -eq 100 ]
+    done
+    head -c 3000 "$CLEAVE_SOURCE_DIR/tests/packed/seq.gz" >cut.gz
+    run timeout $LONG "$CLEAVE" split -q -i cut.gz --records 100 -o 'c-{}'
+    [ "$status" -eq 2 ]
+    [[ $output == "cleave: cut.gz: "* ]]
+    refuses 2 "--decode: expected auto, none, gzip, bgzf, zstd, xz, bzip2, lz4, got 'arj'" -i cut.gz --decode arj -n 1 -o 'c-{}'
+}

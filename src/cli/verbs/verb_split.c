@@ -8,6 +8,8 @@
 #include "cli/kit/verb.h"
 #include "cli/run/run_options.h"
 #include "io/json_out.h"
+#include "run/decode/codec.h"
+#include "run/decode/decoder.h"
 #include "run/kit/usable_cores.h"
 #include "run/pieces/pieces.h"
 #include <cleave/execute.h>
@@ -20,6 +22,7 @@ struct split_options {
     int recursive, force, json, quiet;
 };
 
+#define CODEC_WORD(upper, lower) ", " #lower
 #define FIELD(name) offsetof(struct split_options, name)
 
 /* clang-format off */
@@ -46,8 +49,8 @@ static const struct cv_option input_options[] = {
       .help = "A record of more bytes is an error. Default 1 GiB." },
     { .name = "--decode", .kind = CV_OPTION_TEXT, .argument = "HOW",
       .offset = FIELD(decode), .add_words = cv_decode_words,
-      .help = "What to do with an input that is no text, as in 'cleave run': auto (default) "
-              "or none." },
+      .help = "How the input is decoded, as in 'cleave run': auto (default), by its first "
+              "bytes; gzip and so on: as that; none: its bytes are taken as they are." },
     { .name = NULL },
 };
 
@@ -145,6 +148,7 @@ static enum cleave_status open_source(const struct split_options *values,
         .splitter = splitter,
         .header = values->header != NULL,
         .raw = values->decode != NULL && strcmp(values->decode, "none") == 0,
+        .codec = values->decode != NULL ? cv_codec_named(values->decode) : NULL,
         .max_record = values->max_record > 0 ? cv_record_limit(values->max_record)
                                              : CLEAVE_MAX_RECORD,
     };
@@ -210,8 +214,10 @@ static int run(const struct cv_call *call)
         return cv_complain(CV_EXIT_USAGE, "--size: expected at least 1 byte, got %g",
                            values->size);
     if (values->decode != NULL && strcmp(values->decode, "auto") != 0 &&
-        strcmp(values->decode, "none") != 0)
-        return cv_complain(CV_EXIT_USAGE, "--decode: expected auto or none, got '%s'",
+        strcmp(values->decode, "none") != 0 && cv_codec_named(values->decode) == NULL)
+        return cv_complain(CV_EXIT_USAGE,
+                           "--decode: expected auto, none" CV_CODEC_MAP(
+                               CODEC_WORD) ", got '%s'",
                            cv_echo(values->decode, shown));
     if (told.as_json) {
         cv_json_init(&told.json, stdout, true);
