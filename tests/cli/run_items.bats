@@ -194,6 +194,16 @@ END
     [ "$output" = $'1\n2' ]
 }
 
+@test "commands may write for themselves" {
+    prepare
+    # The first one reads what the second has written, which therefore has not waited for it.
+    : >out
+    timeout $LONG "$CLEAVE" run -q -j 2 --ungroup -- 'until [ {} = b ] || grep -q b out; do sleep 0.01; done; echo {}' ::: a b >>out
+    [ "$(cat out)" = $'b\na' ]
+    cleave 1 run -q -j 1 --ungroup -o file -- 'echo {}; exit {}' ::: 0 1
+    refuses "with --ungroup nothing is known of outputs: expected none of --tag, --results, --files, --reduce and --journal" run --ungroup --tag -- echo ::: a
+}
+
 @test "the records of an input are items" {
     prepare
     printf 'a b\n\nc\n' >in

@@ -72,6 +72,7 @@ int cv_run_items_missed(const struct cv_run_options *values)
                        : values->files             ? "--files"
                        : values->weight != NULL    ? "--weight"
                        : values->costs != NULL     ? "--costs"
+                       : values->ungroup           ? "--ungroup"
                                                    : NULL;
 
     if (name == NULL)
@@ -177,6 +178,12 @@ static int check(const struct cv_run_options *values)
         return cv_complain(CV_EXIT_USAGE,
                            "items are done one at a time: expected no --block; -n N gives N "
                            "of them to a command");
+    if (values->ungroup &&
+        (values->tag || values->tagstring != NULL || values->results != NULL ||
+         values->files || values->reduce != NULL || values->journal != NULL))
+        return cv_complain(CV_EXIT_USAGE,
+                           "with --ungroup nothing is known of outputs: expected none of "
+                           "--tag, --results, --files, --reduce and --journal");
     if (values->hosts != NULL || values->mpi)
         return cv_complain(CV_EXIT_USAGE,
                            "items are done on this machine: expected neither --hosts nor "
@@ -314,6 +321,7 @@ int cv_run_items_fill(const struct cv_call *call, struct cv_run_items *items,
     cv_run_results_fill(items, &out->items);
     out->input = (struct cleave_input){ .count = 0 };
     out->sharing.block = 1;
+    out->output.direct = ((const struct cv_run_options *)call->values)->ungroup != 0;
     /* As in a shell: a command is run once, whatever comes of it. */
     out->failing.strict = true;
     if (out->failing.halt == CLEAVE_HALT_HOPELESS)

@@ -127,6 +127,9 @@ static const struct cv_option item_options[] = {
       .offset = FIELD(costs),
       .help = "What each item takes, from the run times of the same commands in a job log "
               "of an earlier run." },
+    { .name = "--ungroup", .value = 1, .offset = FIELD(ungroup),
+      .help = "Let commands write to the output themselves, as they go: lines of several may "
+              "be mixed, and nothing is kept." },
     { .name = "--shuf", .value = 1, .offset = FIELD(shuffle),
       .help = "Take the items in a random order." },
     { .name = NULL },

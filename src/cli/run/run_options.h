@@ -27,7 +27,7 @@ struct cv_run_options {
     const char *tagstring, *results, *load;
     double delay_s, memfree;
     uint64_t nice;
-    int tag, files;
+    int tag, files, ungroup;
     const char *pairs, *decode;
     double max_record;
     const char *header, *header_out, *together;

@@ -99,6 +99,14 @@ static enum cleave_status open_source(struct execution *execution, bool raw,
 static enum cleave_status check_items(const struct cleave_execution *asked,
                                       struct cleave_error *err)
 {
+    if (asked->output.direct &&
+        (asked->items.words == NULL || asked->reduce.command != NULL ||
+         asked->journal.path != NULL || asked->items.tag != NULL ||
+         asked->items.keep != NULL || asked->output.descriptor < 1))
+        return cv_fail(
+            err, CLEAVE_EINPUT,
+            "expected items whose outputs are not wanted for anything else, as "
+            "their commands are to write themselves");
     if (asked->items.words == NULL)
         return CLEAVE_OK;
     if (asked->hosts.count > 0)

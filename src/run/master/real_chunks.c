@@ -407,6 +407,7 @@ static void set_up(struct cv_real_run *run, uint32_t worker, struct cv_slot *slo
 
         slot->base = slot->command;
         slot->items = run->asked->items.words != NULL ? &run->asked->items : NULL;
+        slot->direct = run->asked->output.direct ? run->asked->output.descriptor : 0;
         slot->numbers = run->asked->tell_records ? run->books.source : NULL;
         while (prefix != NULL && prefix[slot->nprefix] != NULL)
             slot->nprefix++;

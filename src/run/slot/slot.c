@@ -195,8 +195,9 @@ static enum cleave_status fill(struct cv_slot *slot, struct cv_inlet *inlet,
 
 static enum cleave_status watch(struct cv_slot *slot, struct cleave_error *err)
 {
-    CV_TRY(cv_poller_add(slot->poller, &slot->out_watch, slot->out, CV_READABLE,
-                         output_ready, slot, err));
+    if (slot->out >= 0)
+        CV_TRY(cv_poller_add(slot->poller, &slot->out_watch, slot->out, CV_READABLE,
+                             output_ready, slot, err));
     CV_TRY(cv_poller_add(slot->poller, &slot->end_watch, slot->process.pidfd, CV_READABLE,
                          process_ended, slot, err));
     CV_TRY(cv_inlet_watch(&slot->in, err));

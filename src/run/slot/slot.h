@@ -99,7 +99,8 @@ struct cv_slot {
      * have the same (tailor.h). */
     const struct cv_command *base;
     const struct cleave_items
-        *items;                /* its words, where each piece is an item; or NULL */
+        *items; /* its words, where each piece is an item; or NULL */
+    int direct; /* borrowed: commands of items write to it themselves; 0: they do not   */
     size_t nprefix;            /* words of the prefix                            */
     struct cv_source *numbers; /* says which record is its first; NULL: nobody asks     */
     uint64_t number;           /* of the piece                                          */

@@ -104,7 +104,10 @@ enum cleave_status cv_slot_open_pipes(struct cv_slot *slot, struct cv_slot_pipes
         CV_TRY(cv_null_open(&pipes->in.read, err));
     else
         CV_TRY(cv_pipe_open(&pipes->in, err));
-    CV_TRY(cv_pipe_open(&pipes->out, err));
+    if (slot->direct > 0)
+        CV_TRY(cv_copy_open(slot->direct, &pipes->out.write, err));
+    else
+        CV_TRY(cv_pipe_open(&pipes->out, err));
     if (slot->piece.mate_fd >= 0)
         CV_TRY(cv_pipe_open(&pipes->mate, err));
     slot->in.fd = pipes->in.write;

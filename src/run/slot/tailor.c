@@ -46,6 +46,14 @@ enum cleave_status cv_null_open(int *out, struct cleave_error *err)
     return higher >= 0 ? CLEAVE_OK : CLEAVE_EENGINE;
 }
 
+enum cleave_status cv_copy_open(int fd, int *out, struct cleave_error *err)
+{
+    *out = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    return *out >= 0 ? CLEAVE_OK
+                     : cv_fail(err, CLEAVE_EENGINE, "cannot pass the output on: %s",
+                               strerror(errno));
+}
+
 /* The words of the prefix, then those of the item. */
 static enum cleave_status put_words(struct cv_slot *slot, struct cleave_error *err)
 {
