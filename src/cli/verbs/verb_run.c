@@ -110,6 +110,20 @@ static int fill_policy(const struct cv_call *call, struct cleave_execution *out)
     return CV_EXIT_DONE;
 }
 
+/* What is done about failures, and what is remembered. */
+static void fill_failing(const struct cv_run_options *values,
+                         struct cleave_execution *out)
+{
+    out->failing.retries = values->retries > 0 ? (uint32_t)values->retries - 1 : 0;
+    out->failing.strict = values->retries > 0;
+    out->failing.isolate = values->isolate != 0;
+    out->failing.timeout_s = values->timeout_s;
+    out->journal.path = values->journal;
+    out->journal.resume = values->resume != 0;
+    out->journal.overwrite = values->overwrite != 0;
+    out->failing.directory = values->failed;
+}
+
 /* What is asked for, from the options. */
 static int fill(const struct cv_call *call, const struct cv_crew *crew,
                 struct cv_run_report *report, struct cleave_execution *out)
@@ -164,14 +178,7 @@ static int fill(const struct cv_call *call, const struct cv_crew *crew,
     out->reduce.commutative = values->commutative != 0;
     out->output.memory = (uint64_t)values->memory;
     out->output.directory = values->directory;
-    out->failing.retries = values->retries > 0 ? (uint32_t)values->retries - 1 : 0;
-    out->failing.strict = values->retries > 0;
-    out->failing.isolate = values->isolate != 0;
-    out->failing.timeout_s = values->timeout_s;
-    out->journal.path = values->journal;
-    out->journal.resume = values->resume != 0;
-    out->journal.overwrite = values->overwrite != 0;
-    out->failing.directory = values->failed;
+    fill_failing(values, out);
     out->tell.attempted = cv_run_attempted;
     out->tell.progress = report->bar || report->plain ? cv_run_progress : NULL;
     out->tell.note = cv_run_note;
