@@ -131,7 +131,7 @@ shape() {
 @test "outputs are tagged, or kept in files as GNU parallel keeps them" {
     prepare
     same --tag 'printf "x\n\ny"' ::: 'a b' c ::: 1
-    same --tagstring 'T{1/.} {#}:' 'printf "{}\n"; exit {2}' ::: a/b.c ::: 0 1
+    same -j 1 --tagstring 'T{1/.} {2}:' 'printf "{}\n"; exit {2}' ::: a/b.c ::: 0 1
     for results in kept 'at/{1}x{2}' 'in/{#}/'; do
         rm -rf kept at in
         parallel --will-cite --results "$results" 'echo out {}; echo err {1} >&2; exit 3' ::: a/b 'c d' '\' ::: 1 >/dev/null 2>&1 || true
