@@ -81,6 +81,17 @@ begun() {
     has "the same: 6 orders of policy items"
 }
 
+@test "a journal: what is done stays done, and the rest is begun longest first" {
+    files
+    cleave 1 run -q -j 1 --weight 'xargs stat -c %s' --journal j --halt soon,fail=1 -- \
+        'echo {} >>order; test {} != f4 || test -e go' ::: f3 f1 f6 f2 f5 f4
+    [ "$(tr '\n' ' ' <order)" = "f6 f5 f4 " ]
+    touch go
+    cleave 0 run -q -j 1 --weight 'xargs stat -c %s' --journal j --resume --halt soon,fail=1 -- \
+        'echo {} >>order; test {} != f4 || test -e go' ::: f3 f1 f6 f2 f5 f4
+    [ "$(tr '\n' ' ' <order)" = "f6 f5 f4 f4 f3 f2 f1 " ]
+}
+
 @test "what is wrong is said" {
     files
     refuses "--weight: item 2: expected an amount such as 2000, 10k or 3GB, got 'b'" \
