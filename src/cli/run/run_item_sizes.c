@@ -3,10 +3,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/quantity.h"
@@ -149,28 +151,54 @@ static int read_answers(struct sizes *sizes, const char *command, FILE *answers)
     return status;
 }
 
-/* The command reads the items on its standard input, which is ours for as long. */
+/* Start a shell with the command, which reads `input`. Returns what it writes; NULL: errno
+ * says why not. */
+static FILE *start(const char *command, int input, pid_t *out)
+{
+    char *const words[] = { (char[]){ "sh" }, (char[]){ "-c" }, (char *)command, NULL };
+    posix_spawn_file_actions_t actions;
+    FILE *answers = NULL;
+    int ends[2], why;
+
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return NULL;
+    why = posix_spawn_file_actions_init(&actions);
+    if (why == 0) {
+        why = posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
+        if (why == 0)
+            why = posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+        if (why == 0)
+            why = posix_spawn(out, "/bin/sh", &actions, NULL, words, environ);
+        posix_spawn_file_actions_destroy(&actions);
+    }
+    close(ends[1]);
+    if (why == 0)
+        answers = fdopen(ends[0], "r");
+    if (answers == NULL)
+        close(ends[0]);
+    errno = why != 0 ? why : errno;
+    return answers;
+}
+
+/* The command reads the items on its standard input. */
 static int ask_command(struct sizes *sizes, const char *command)
 {
     FILE *items = write_items(sizes), *answers = NULL;
-    const int kept = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
     char shown[CV_ECHO_ROOM];
-    int status, ended;
+    pid_t child = 0;
+    int status, ended = 0;
 
-    if (items != NULL && dup2(fileno(items), STDIN_FILENO) >= 0)
-        answers = popen(command, "re");
-    if (kept >= 0)
-        dup2(kept, STDIN_FILENO);
-    else
-        close(STDIN_FILENO);
-    close(kept);
-    if (items != NULL)
+    if (items != NULL) {
+        answers = start(command, fileno(items), &child);
         fclose(items);
+    }
     if (answers == NULL)
         return cv_complain(CV_EXIT_FAILED, "--weight: cannot run '%s': %s",
                            cv_echo(command, shown), strerror(errno));
     status = read_answers(sizes, cv_echo(command, shown), answers);
-    ended = pclose(answers);
+    fclose(answers);
+    while (waitpid(child, &ended, 0) < 0 && errno == EINTR)
+        continue;
     if (status == CV_EXIT_DONE && ended != 0)
         status = cv_complain(CV_EXIT_USAGE, "--weight: '%s' failed", shown);
     return status;

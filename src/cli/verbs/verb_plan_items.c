@@ -136,11 +136,12 @@ const struct cv_verb cv_verb_plan_items = {
         "size by its speed, as the platform file declares them; 'cleave simulate items' "
         "shows what happens when sizes are wrong.",
     .groups = groups,
-    .examples = "cleave plan items --sizes examples/files.txt --platform "
-                "examples/two-kinds.yaml\n"
-                "du -b *.log | cleave plan items --sizes - -p examples/two-kinds.yaml "
-                "--explain\n"
-                "cleave plan items --costs examples/jobs.log -p examples/two-kinds.yaml --json",
+    .examples =
+        "cleave plan items --sizes examples/files.txt --platform "
+        "examples/two-kinds.yaml\n"
+        "du -b *.log | cleave plan items --sizes - -p examples/two-kinds.yaml "
+        "--explain\n"
+        "cleave plan items --costs examples/jobs.log -p examples/two-kinds.yaml --json",
     .presets = &cv_items_presets,
     .values_size = sizeof(struct cv_items_options),
     .run = run,
