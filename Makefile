@@ -16,7 +16,7 @@ CONFIGURE = cmake >/dev/null --preset
 .NOTPARALLEL:
 .PHONY: build demo check check-asan check-tsan check-threads \
         check-clang check-fuzz chaos mutants lint lint-changed format benches bench-plan bench-reduce \
-	bench-returns bench-rounds bench-learn bench-streams bench-run bench-sim bench-hosts bench-mpi bench-smpi bench-mpi-run accept \
+	bench-returns bench-rounds bench-learn bench-streams bench-run bench-item-sizes bench-sim bench-hosts bench-mpi bench-smpi bench-mpi-run accept \
         install deb check-deb dist clean help tests
 
 build: ## the command build/cleave, the libraries in build/lib/ (the default)
@@ -113,6 +113,9 @@ bench-streams: benches ## how fast machines are chosen for streams, and streams 
 
 bench-run: benches build ## real runs beside GNU parallel, xargs and split
 	@bash bench/bench_run.sh
+
+bench-item-sizes: build ## files of very different sizes on workers 4:1, beside xargs and GNU parallel
+	@bash bench/bench_item_sizes.sh
 
 bench-sim: benches build ## the native engine against SimGrid
 	@build/bench_sim

@@ -46,9 +46,13 @@ since() { # BEGIN: seconds from then on
     awk -v a="$1" -v b="$(now)" 'BEGIN { printf "%.3f", b - a }'
 }
 
-began=$(now)
-for _ in $(seq 100); do ./work x 0 0; done
-start=$(awk -v t="$(since "$began")" 'BEGIN { printf "%.5f", t / 100 }')
+# The least of several: this machine may do other things.
+start=$(for _ in $(seq 10); do
+    began=$(now)
+    for _ in $(seq 20); do ./work x 0 0; done
+    since "$began"
+    echo
+done | awk 'NR == 1 || $1 < least { least = $1 } END { printf "%.5f", least / 20 }')
 for kind in 'fast 1' 'slow 0.25'; do
     read -r name speed <<<"$kind"
     echo "  - {name: $name, count: 2, speed: $speed, compute_latency: $start, bandwidth: 1G, latency: 0}"
