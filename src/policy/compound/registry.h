@@ -16,6 +16,7 @@
     X(small_results)      \
     X(best_orders)        \
     X(rounds)             \
+    X(rounds_tail)        \
     X(mi)                 \
     X(xmi)                \
     X(umr)                \

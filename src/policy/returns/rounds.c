@@ -21,6 +21,7 @@
 #include "policy/returns/round_trip.h"
 
 struct rounds {
+    struct cv_static fixed;     /* first: the chunks, for heads of other policies */
     struct cv_rounds_plan plan; /* shared by all runs                       */
     double work;                /* units                                    */
     const char *effort;         /* as given                                 */
@@ -101,6 +102,8 @@ static enum cleave_status rounds_plan(void *state, const struct cleave_view *vie
     }
     if (rounds->plan.nchunks > 0)
         settle(&rounds->plan, rounds->work);
+    rounds->fixed.plan = (struct cv_plan){ rounds->plan.nchunks, rounds->plan.worker,
+                                           rounds->plan.units };
     return note_left_out(rounds, view, setup, err);
 }
 
