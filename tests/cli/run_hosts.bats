@@ -95,6 +95,25 @@ hosts() {
     grep -q 'results back' page.html
 }
 
+@test "chunks stay open on hosts, whether these read the input or not" {
+    prepare
+    hosts 'name: a, slots: 1' 'name: b, slots: 2' >h.yaml
+    for shared in "" --shared-input; do
+        job -i in --hosts h.yaml $shared --trace t.jsonl --journal "j$shared" -- tr 0-9 a-j
+        cmp expected out
+        grep -q '"order":"open"' t.jsonl
+        grep -q '"event":"started"' t.jsonl
+        run ! grep '"order":"send"' t.jsonl
+        "$CLEAVE" replay t.jsonl >replayed
+        # All of it is in the journal: nothing is started again.
+        job -i in --hosts h.yaml $shared --resume --journal "j$shared" -- tr 0-9 a-j
+        cmp expected out
+    done
+    # Not where a command stays, or is given a block each time.
+    job -i in --hosts h.yaml --block 100000 --trace t.jsonl -- tr 0-9 a-j
+    run ! grep '"order":"open"' t.jsonl
+}
+
 @test "headers, pairs, folds and commands that stay" {
     prepare
     hosts 'name: a, slots: 1' 'name: b, slots: 2' >h.yaml

@@ -48,6 +48,17 @@ two_files() {
 @test "openmpi: a file boundary is a record boundary" { two_files openmpi; }
 @test "mpich: a file boundary is a record boundary" { two_files mpich; }
 
+stay_open() {
+    needs "$1"
+    ranks "$1" 0 -i "$NUMBERS" -o "$BATS_TEST_TMPDIR/out" --trace "$BATS_TEST_TMPDIR/t" -- tr 0-4 A-E
+    same
+    grep -q '"order":"open"' "$BATS_TEST_TMPDIR/t"
+    run ! grep '"order":"send"' "$BATS_TEST_TMPDIR/t"
+}
+
+@test "openmpi: chunks stay open" { stay_open openmpi; }
+@test "mpich: chunks stay open" { stay_open mpich; }
+
 reduced() {
     needs "$1"
     # The order matters: partials are put one behind the other, on whatever rank.
