@@ -251,7 +251,7 @@ static enum cleave_status record_told(const struct cv_driver *driver,
 
     if (trace == NULL || planned->given)
         return CLEAVE_OK;
-    told.view.profiles = NULL;    /* `changing` is all that is written down of them */
+    told.view.profiles = NULL; /* `changing` is all that is written down of them */
     told.view.ready_s = driver->view.ready_s;
     told.view.ready_model = driver->view.ready_model;
     if (told.view.lifespan_s > 0) /* how much that is, the plan says */
@@ -267,8 +267,6 @@ static enum cleave_status record_event(const struct cv_driver *driver,
 {
     struct cleave_entry entry = { .is_order = false };
 
-    if (trace == NULL)
-        return CLEAVE_OK;
     entry.as.event = *event;
     if (driver->engine->left != NULL && isfinite(driver->view.units_left)) {
         entry.knows_left = true;
@@ -283,8 +281,6 @@ static enum cleave_status record_order(struct cleave_trace *trace,
 {
     struct cleave_entry entry = { .is_order = true };
 
-    if (trace == NULL)
-        return CLEAVE_OK;
     entry.as.order = *order;
     return cleave_trace_add(trace, &entry, err);
 }
@@ -320,7 +316,8 @@ static enum cleave_status submit_orders(struct cv_driver *driver, double now_s,
                 return cv_fail_memory(err, "the results of a run");
             continue;
         }
-        CV_TRY(record_order(trace, order, err));
+        if (trace != NULL)
+            CV_TRY(record_order(trace, order, err));
         CV_TRY(driver->engine->submit(driver->instance, order, err));
         driver->held.sends += order->kind == CLEAVE_SEND;
         driver->chunks += order->kind == CLEAVE_SEND || order->kind == CLEAVE_OPEN ||
@@ -339,39 +336,40 @@ static enum cleave_status release_return(struct cv_driver *driver,
 
     if (!cv_held_returns_next(&driver->held, &order))
         return CLEAVE_OK;
-    CV_TRY(record_order(trace, &order, err));
+    if (trace != NULL)
+        CV_TRY(record_order(trace, &order, err));
     return driver->engine->submit(driver->instance, &order, err);
 }
 
 /* Where an output comes back by itself, a chunk is done when it is here, and the worker is
  * at the next one by then. What it does in a second comes out right, whether its processor
  * or its link is the bottleneck, if it was busy with a chunk from the end of the last one. */
-static struct cleave_event as_told(struct cv_driver *driver,
-                                   const struct cleave_event *event)
+static void change_to_told(struct cv_driver *driver, struct cleave_event *event)
 {
-    struct cleave_event told = *event;
+    double *done_s;
 
     if (driver->view.nitems > 0)
-        told.item = cv_item_check_of(&driver->items, event->chunk);
-    if (event->kind == CLEAVE_DONE) {
-        told.start_s = fmax(event->start_s, driver->done_s[event->worker]);
-        driver->done_s[event->worker] = event->time_s;
-    }
-    return told;
+        event->item = cv_item_check_of(&driver->items, event->chunk);
+    if (event->kind != CLEAVE_DONE)
+        return;
+    done_s = &driver->done_s[event->worker];
+    event->start_s = fmax(event->start_s, *done_s);
+    *done_s = event->time_s;
 }
 
-/* Tell the policy, then do what it asks. */
-static enum cleave_status step(struct cv_driver *driver, const struct cleave_event *event,
+/* Tell the policy, then do what it asks. The event is written down as it was, and changed
+ * for the policy. */
+static enum cleave_status step(struct cv_driver *driver, struct cleave_event *event,
                                struct cleave_trace *trace, struct cleave_error *err)
 {
-    const struct cleave_event told = as_told(driver, event);
-
-    CV_TRY(record_event(driver, trace, event, err));
+    if (trace != NULL)
+        CV_TRY(record_event(driver, trace, event, err));
+    change_to_told(driver, event);
     /* Results that nobody was asked for are the engine's business. */
     if (event->kind == CLEAVE_RETURNED && !has_results(driver))
         return CLEAVE_OK;
     driver->orders.count = 0;
-    driver->planned->policy->decide(driver->state, &driver->view, &told, &driver->orders);
+    driver->planned->policy->decide(driver->state, &driver->view, event, &driver->orders);
     if (has_results(driver) && !driver->planned->policy->orders_returns)
         cv_return_when_done(&driver->view, event, &driver->orders);
     if (driver->orders.count > 0 || driver->orders.out_of_memory)
@@ -384,7 +382,7 @@ static void note_extension(struct cv_driver *driver, const struct cleave_event *
 {
     double missed;
 
-    if (driver->open.workers == NULL)
+    if (!driver->view.opens || driver->open.workers == NULL)
         return;
     missed = cv_open_check_note(&driver->open, event);
     driver->view.units_left += missed;
@@ -416,7 +414,8 @@ static void note_event(struct cv_driver *driver, const struct cleave_event *even
         driver->view.units_left = event->units;
         driver->view.units_total = driver->handed.units + event->units;
     } else if (event->kind == CLEAVE_SENT) {
-        cv_handed_out_note(&driver->handed, event);
+        if (driver->engine->left != NULL) /* else what was asked for is given */
+            cv_handed_out_note(&driver->handed, event);
     } else if (event->kind == CLEAVE_COMBINED) {
         cv_reduce_check_combined(&driver->reduce, event->worker);
         outcome->makespan_s = event->time_s;
@@ -501,6 +500,7 @@ enum cleave_status cv_driver_run(struct cv_driver *driver, const struct cv_run *
     CV_TRY(record_told(driver, trace, err));
     while (any) {
         CV_TRY(step(driver, &event, trace, err));
+        event.item = 0; /* what the policy was told is not what the engine says */
         CV_TRY(driver->engine->wait(driver->instance, &event, &any, err));
         if (any) {
             note_event(driver, &event, &outcome);

@@ -35,10 +35,12 @@ enum cleave_status cv_pull_start(struct cv_pull *pull, const struct cleave_view 
     pull->unfinished = cv_array(setup->arena, n, sizeof *pull->unfinished);
     pull->held_back = cv_array(setup->arena, n, sizeof *pull->held_back);
     pull->heap = cv_array(setup->arena, n, sizeof *pull->heap);
-    if (pull->given == NULL || pull->unfinished == NULL || pull->held_back == NULL ||
-        pull->heap == NULL)
+    pull->line = cv_array(setup->arena, n, sizeof *pull->line);
+    pull->most = n;
+    if (pull->line == NULL || pull->given == NULL || pull->unfinished == NULL ||
+        pull->held_back == NULL || pull->heap == NULL)
         return cv_fail_memory(err, "the requests of the workers");
-    pull->nrequests = 0;
+    pull->line_first = pull->nline = pull->nheap = 0;
     pull->port_busy = false;
     return CLEAVE_OK;
 }
@@ -52,16 +54,27 @@ static bool comes_before(const struct cv_request *a, const struct cv_request *b)
     return a->rank < b->rank;
 }
 
+static struct cv_request *in_line(const struct cv_pull *pull, uint32_t place)
+{
+    const uint32_t at = pull->line_first + place;
+
+    return &pull->line[at < pull->most ? at : at - pull->most];
+}
+
 /* Whoever is no member may have been given chunks of an earlier phase. */
 static void ask(struct cv_pull *pull, uint32_t worker, double now_s)
 {
-    struct cv_request request = { now_s, pull->given[worker], pull->rank[worker],
-                                  worker };
-    uint32_t at = pull->nrequests;
+    const struct cv_request request = { now_s, pull->given[worker], pull->rank[worker],
+                                        worker };
+    uint32_t at;
 
     if (pull->member != NULL && !pull->member[worker])
         return;
-    pull->nrequests++;
+    if (pull->nline == 0 || !comes_before(&request, in_line(pull, pull->nline - 1))) {
+        *in_line(pull, pull->nline++) = request;
+        return;
+    }
+    at = pull->nheap++;
     while (at > 0 && comes_before(&request, &pull->heap[(at - 1) / 2])) {
         pull->heap[at] = pull->heap[(at - 1) / 2];
         at = (at - 1) / 2;
@@ -69,13 +82,13 @@ static void ask(struct cv_pull *pull, uint32_t worker, double now_s)
     pull->heap[at] = request;
 }
 
-static uint32_t take_first(struct cv_pull *pull)
+static uint32_t take_from_heap(struct cv_pull *pull)
 {
     uint32_t worker = pull->heap[0].worker, at = 0, child;
-    struct cv_request last = pull->heap[--pull->nrequests];
+    struct cv_request last = pull->heap[--pull->nheap];
 
-    while ((child = 2 * at + 1) < pull->nrequests) {
-        if (child + 1 < pull->nrequests &&
+    while ((child = 2 * at + 1) < pull->nheap) {
+        if (child + 1 < pull->nheap &&
             comes_before(&pull->heap[child + 1], &pull->heap[child]))
             child++;
         if (!comes_before(&pull->heap[child], &last))
@@ -84,6 +97,20 @@ static uint32_t take_first(struct cv_pull *pull)
         at = child;
     }
     pull->heap[at] = last;
+    return worker;
+}
+
+static uint32_t take_first(struct cv_pull *pull)
+{
+    uint32_t worker;
+
+    if (pull->nline == 0 ||
+        (pull->nheap > 0 && comes_before(&pull->heap[0], in_line(pull, 0))))
+        return take_from_heap(pull);
+    worker = in_line(pull, 0)->worker;
+    pull->nline--;
+    if (++pull->line_first == pull->most)
+        pull->line_first = 0;
     return worker;
 }
 
@@ -131,7 +158,7 @@ void cv_pull_given(struct cv_pull *pull, const struct cleave_view *view, uint32_
 void cv_pull_serve(struct cv_pull *pull, void *state, const struct cleave_view *view,
                    double now_s, cv_pull_size *size, struct cleave_orders *orders)
 {
-    while (!pull->port_busy && pull->nrequests > 0 && view->units_left > 0) {
+    while (!pull->port_busy && pull->nline + pull->nheap > 0 && view->units_left > 0) {
         uint32_t worker = take_first(pull);
         double units = size(state, view, worker);
         const double least =

@@ -23,12 +23,14 @@ struct cv_pull {
     const double *least_each; /* per worker, instead; NULL: the same for all */
     const bool *member;       /* who may ask; NULL: everyone                    */
     uint32_t nmembers;
-    const uint32_t *rank;    /* by decreasing bandwidth: shared by all runs    */
-    uint32_t *given;         /* per worker: chunks sent so far                 */
-    uint32_t *unfinished;    /* per worker                                     */
-    uint32_t *held_back;     /* per worker: chunks of an earlier phase to come */
-    struct cv_request *heap; /* at most one request per worker                 */
-    uint32_t nrequests;
+    const uint32_t *rank; /* by decreasing bandwidth: shared by all runs    */
+    uint32_t *given;      /* per worker: chunks sent so far                 */
+    uint32_t *unfinished; /* per worker                                     */
+    uint32_t *held_back;  /* per worker: chunks of an earlier phase to come */
+    /* Requests, at most one per worker. As a rule each comes after all before it and joins
+     * the line; of several at one instant those that do not are in the heap. */
+    struct cv_request *line, *heap;
+    uint32_t line_first, nline, nheap, most;
     bool port_busy;
 };
 

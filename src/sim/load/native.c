@@ -19,6 +19,8 @@
 #include "sim/load/native_open.h"
 #include "sim/load/native_queues.h"
 
+static const struct cv_pending NEVER = { UINT64_MAX, UINT64_MAX };
+
 static void native_close(void *engine)
 {
     struct native *native = engine;
@@ -88,6 +90,7 @@ static enum cleave_status native_begin(void *engine, const struct cv_run *run,
     native->recalls.first_report = native->recalls.nreports = 0;
     native->recalls.nstale = 0;
     cv_event_heap_clear(&native->heap);
+    native->moving[0] = native->moving[1] = NEVER;
     native->nchunks = 0;
     native->free_chunk = NONE;
     for (uint32_t i = 0; i < native->nqueues; i++)
@@ -260,18 +263,44 @@ static enum cleave_status never_ends(const struct native *native,
                    cleave_platform_worker_name(native->platform, worker));
 }
 
+/* The first of what is pending, in the heap, which is settled, or at the port. */
+static inline const struct cv_pending *earliest(const struct native *native)
+{
+    const struct cv_pending *best = &native->heap.items[0];
+
+    if (cv_pending_before(&native->moving[0], best))
+        best = &native->moving[0];
+    if (cv_pending_before(&native->moving[1], best))
+        best = &native->moving[1];
+    return best;
+}
+
+static inline struct cv_pending take_earliest(struct native *native,
+                                              const struct cv_pending *best)
+{
+    const struct cv_pending first = *best;
+
+    if (best == &native->heap.items[0])
+        return cv_event_heap_take(&native->heap);
+    native->moving[best - native->moving] = NEVER;
+    return first;
+}
+
 static enum cleave_status native_wait(void *engine, struct cleave_event *out,
                                       bool *out_any, struct cleave_error *err)
 {
     struct native *native = engine;
+    const struct cv_pending *best;
     struct cv_pending first;
     uint32_t place;
 
     CV_TRY(look_ahead(native, out, err));
-    *out_any = !cv_event_heap_empty(&native->heap);
+    cv_event_heap_settle(&native->heap);
+    best = earliest(native);
+    *out_any = best->time_bits != NEVER.time_bits;
     if (!*out_any)
         return CLEAVE_OK;
-    first = cv_event_heap_take(&native->heap);
+    first = take_earliest(native, best);
     native->now_s = out->time_s = cv_pending_time(&first);
     if (!native->steady && isinf(native->now_s))
         return never_ends(native, &first, err);
@@ -310,7 +339,7 @@ static enum cleave_status native_wait(void *engine, struct cleave_event *out,
         cv_native_drop_stale(native);
     if (native->open != NULL)
         cv_native_open_drop(native);
-    out->more = native->heap.items[0].time_bits <= first.time_bits;
+    out->more = earliest(native)->time_bits <= first.time_bits;
     return CLEAVE_OK;
 }
 

@@ -57,21 +57,28 @@ struct native {
     uint64_t sequence, numbered;
     struct recalls recalls;
     struct cv_event_heap heap;
-    struct queue *transfers;  /* owned: at the ports                              */
-    struct queue *processors; /* owned: computations, per worker                 */
-    struct queue *finished;   /* owned: computed, not yet asked for, per worker  */
-    uint32_t *nth;            /* owned: chunks ordered so far, per worker         */
-    struct chunk *chunks;     /* owned: pool                                      */
+    struct cv_pending moving[2]; /* the end of the message at a shared port, for each way:
+                                    half of all events need no heap then              */
+    struct queue *transfers;     /* owned: at the ports                              */
+    struct queue *processors;    /* owned: computations, per worker                 */
+    struct queue *finished;      /* owned: computed, not yet asked for, per worker  */
+    uint32_t *nth;               /* owned: chunks ordered so far, per worker         */
+    struct chunk *chunks;        /* owned: pool                                      */
     size_t nchunks, chunk_room;
     uint32_t free_chunk;
     struct native_open *open;      /* where commands read as they are fed, or NULL    */
     struct native_open *kept_open; /* owned, or NULL                                  */
 };
 
+static inline uint64_t next_key(struct native *native, unsigned kind, uint32_t place)
+{
+    return native->sequence++ << TAG_BITS | (uint64_t)place << KIND_BITS | kind;
+}
+
 static inline uint64_t end_at(struct native *native, double time_s, unsigned kind,
                               uint32_t place)
 {
-    uint64_t key = native->sequence++ << TAG_BITS | (uint64_t)place << KIND_BITS | kind;
+    const uint64_t key = next_key(native, kind, place);
 
     cv_event_heap_add(&native->heap, cv_pending_at(time_s, key));
     return key;

@@ -46,7 +46,11 @@ static inline void begin_transfer(struct native *native, uint32_t queue, uint32_
         end_s = cv_native_end_of(native, chunk, chunk->back ? CV_RETURN : CV_TRANSFER,
                                  latency_s, work_s);
     chunk->start_s = native->now_s;
-    end_at(native, end_s, ENDS_TRANSFER, queue);
+    if (native->queue_each)
+        end_at(native, end_s, ENDS_TRANSFER, queue);
+    else
+        native->moving[queue] =
+            cv_pending_at(end_s, next_key(native, ENDS_TRANSFER, queue));
 }
 
 /* Wait for the port. */
