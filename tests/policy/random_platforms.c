@@ -20,7 +20,7 @@
 #include <cleave/run.h>
 #include "base/random.h"
 
-enum { PLATFORMS = 25 };
+enum { PLATFORMS = 12 };
 
 /* What auto may be worse by, and bounds be beaten by rounding. */
 static const double AUTO = 1.001, ROUNDING = 1e-9;

@@ -360,7 +360,7 @@ enum cleave_status cv_varied_plan(const struct cleave_view *view, bool one_round
     cv_plan_settle(&fill.plan, view->units_total);
     *out_s = cv_varied_makespan(view, &fill.plan, fill.ready, fill.port);
     *out = fill.plan;
-    if (other_s <= *out_s) {
+    if (other != NULL && other_s <= *out_s) {
         *out = *other;
         *out_s = other_s;
     }
