@@ -7,7 +7,6 @@
 #include <pthread.h>
 #include <string.h>
 #if defined(__aarch64__)
-#include <arm_acle.h>
 #include <asm/hwcap.h>
 #include <sys/auxv.h>
 #endif
@@ -52,17 +51,28 @@ static uint32_t by_tables(uint32_t crc, const unsigned char *at, size_t length)
 }
 
 #if defined(__aarch64__)
-__attribute__((target("+crc"))) static uint32_t
-by_instruction(uint32_t crc, const unsigned char *at, size_t length)
+/* The header with names for both has them only where all of the program may use them. */
+#if defined(__clang__)
+#define WITH_CRC __attribute__((target("crc")))
+#define CRC_WORD __builtin_arm_crc32d
+#define CRC_BYTE __builtin_arm_crc32b
+#else
+#define WITH_CRC __attribute__((target("+crc")))
+#define CRC_WORD __builtin_aarch64_crc32x
+#define CRC_BYTE __builtin_aarch64_crc32b
+#endif
+
+WITH_CRC static uint32_t by_instruction(uint32_t crc, const unsigned char *at,
+                                        size_t length)
 {
     for (; length >= 8; at += 8, length -= 8) {
         uint64_t word;
 
         memcpy(&word, at, sizeof word);
-        crc = __crc32d(crc, word);
+        crc = CRC_WORD(crc, word);
     }
     for (; length > 0; at++, length--)
-        crc = __crc32b(crc, *at);
+        crc = CRC_BYTE(crc, *at);
     return crc;
 }
 #endif
