@@ -47,8 +47,9 @@ static int by_name(const FTSENT **one, const FTSENT **other)
 
 static int add_folder(struct names *names, const char *folder)
 {
-    char *start[] = { (char *)(uintptr_t)folder, NULL }, shown[CV_ECHO_ROOM];
-    FTS *tree = fts_open(start, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
+    char *start[] = { cv_arena_text(names->arena, folder), NULL }, shown[CV_ECHO_ROOM];
+    FTS *tree =
+        start[0] != NULL ? fts_open(start, FTS_PHYSICAL | FTS_NOCHDIR, by_name) : NULL;
     int status = CV_EXIT_DONE;
     FTSENT *entry;
 

@@ -41,7 +41,8 @@ static enum cleave_status peek(const struct cv_store *store, char *out, size_t l
             at += (uint64_t)got;
         }
     }
-    return CLEAVE_OK;
+    return done == length ? CLEAVE_OK
+                          : cv_fail(err, CLEAVE_EENGINE, "an output has become shorter");
 }
 
 static void take_away(struct cv_store *store, size_t length)
@@ -120,14 +121,14 @@ enum cleave_status cv_gather_head(struct cv_gather *gather, struct cv_store *sto
         return CLEAVE_OK;
     for (size_t look = LOOK; !found && status == CLEAVE_OK; look *= 4) {
         const size_t length = look < size ? look : (size_t)size;
-        char *larger = realloc(bytes, length);
         size_t end = 0;
 
-        if (larger == NULL) {
+        free(bytes);
+        bytes = calloc(1, length);
+        if (bytes == NULL) {
             status = cv_fail_memory(err, "the header of an output");
             break;
         }
-        bytes = larger;
         status = peek(store, bytes, length, err);
         if (status == CLEAVE_OK)
             status = cv_splitter_head(gather->options.head, bytes, length, length == size,
