@@ -125,8 +125,8 @@ static bool build(const struct table *table, struct cv_ordered_tree *tree)
     const uint32_t n = table->job->n;
     struct interval {
         uint32_t i, j, to;
-    } *stack = malloc((size_t)n * sizeof *stack);
-    uint32_t *received = calloc(n, sizeof *received), count = 0;
+    } *stack = malloc(((size_t)n + 1) * sizeof *stack);
+    uint32_t *received = calloc((size_t)n + 1, sizeof *received), count = 0;
     const bool ok = stack != NULL && received != NULL;
 
     if (ok)

@@ -89,7 +89,7 @@ static enum cleave_status build(const struct table *table, struct cv_ordered_tre
     const uint32_t n = table->job->n;
     struct interval {
         uint32_t i, j, to; /* to: who receives it */
-    } *stack = malloc((size_t)n * sizeof *stack);
+    } *stack = malloc(((size_t)n + 1) * sizeof *stack);
     uint32_t *received = calloc(n, sizeof *received), count = 0;
 
     if (stack == NULL || received == NULL) {
@@ -130,7 +130,7 @@ enum cleave_status cv_ordered_overlap(const struct cv_ready_job *job,
     const struct cv_ready_steps steps = cv_ready_steps(job);
     const size_t n = job->n;
     struct table table = { job, steps.a, steps.b, steps.mu,
-                           malloc(n * (n + 1) / 2 * sizeof *table.best) };
+                           calloc(n * (n + 1) / 2, sizeof *table.best) };
     enum cleave_status status = CLEAVE_OK;
 
     if (table.best == NULL)

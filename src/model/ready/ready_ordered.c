@@ -148,8 +148,8 @@ static enum cleave_status build(const struct search *search, struct cv_ordered_t
                                 double *out_s, struct cleave_error *err)
 {
     const struct cv_ready_job *job = search->job;
-    struct piece *pieces = malloc(job->n * sizeof *pieces);
-    uint32_t *received = calloc(job->n, sizeof *received), count = 0;
+    struct piece *pieces = calloc((size_t)job->n + 1, sizeof *pieces);
+    uint32_t *received = calloc((size_t)job->n + 1, sizeof *received), count = 0;
 
     if (pieces == NULL || received == NULL) {
         free(pieces);
