@@ -148,7 +148,9 @@ static void decisions_agree_with_the_optimum(void **state)
         best_s = shortest(&job, CV_NO_NODE, &arena);
         planner = cv_ready_planner_new(&arena, job.n, true);
         assert_non_null(planner);
-        for (double at = fmax(0, best_s - 12); at <= best_s + 3; at++) {
+        for (int beside = -12; beside <= 3; beside++) {
+            const double at = fmax(0, best_s + beside);
+
             assert_int_equal(cv_ready_decide(planner, &job, CV_NO_NODE, at, parent,
                                              &out_s),
                              at >= best_s);
