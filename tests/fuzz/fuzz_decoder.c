@@ -1,0 +1,96 @@
+/* fuzz_decoder.c -- any bytes as a compressed file. SPDX-License-Identifier: MIT
+ *
+ * The first byte says which form and how many bytes are read at a time. However they come,
+ * the same is made of them; and where blocks are found, decoding fails or makes as
+ * many bytes as they say. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "run/decode/blocks.h"
+#include "run/decode/decoder.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { MOST = 8 << 20 }; /* decoded: a few bytes can be very many */
+
+struct tape {
+    const uint8_t *bytes;
+    size_t left, step;
+};
+
+static ssize_t read_tape(void *context, void *to, size_t most)
+{
+    struct tape *tape = context;
+    size_t some = tape->left < most ? tape->left : most;
+
+    some = some < tape->step ? some : tape->step;
+    memcpy(to, tape->bytes, some);
+    tape->bytes += some;
+    tape->left -= some;
+    return (ssize_t)some;
+}
+
+static void require(int truth)
+{
+    if (!truth)
+        abort();
+}
+
+/* How many bytes are made, up to MOST; *sum depends on all of them. */
+static enum cleave_status decode(const struct cv_codec *codec, struct tape tape,
+                                 size_t *made, uint32_t *sum)
+{
+    const struct cv_decoder_input input = { read_tape, &tape, "tape", 0, 0 };
+    struct cv_decoder *decoder;
+    struct cleave_error err;
+    enum cleave_status status;
+    const void *bytes;
+    size_t length;
+
+    *made = 0;
+    *sum = 0;
+    require(cv_decoder_open(codec, &input, &decoder, &err) == CLEAVE_OK);
+    do {
+        status = cv_decoder_next(decoder, &bytes, &length, &err);
+        for (size_t i = 0; status == CLEAVE_OK && i < length; i++)
+            *sum = *sum * 31 + ((const uint8_t *)bytes)[i];
+        *made += status == CLEAVE_OK ? length : 0;
+    } while (status == CLEAVE_OK && length > 0 && *made < MOST);
+    cv_decoder_free(decoder);
+    return status;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const char *const names[] = { "gzip", "bgzf", "zstd", "xz", "bzip2", "lz4" };
+    const struct cv_codec *codec;
+    struct cv_blocks blocks = { .items = NULL };
+    enum cleave_status status, again;
+    size_t made, made_again;
+    uint32_t sum, sum_again;
+    bool whole;
+    int fd;
+
+    if (size < 2)
+        return 0;
+    codec = cv_codec_named(names[data[0] % 6]);
+    status = decode(codec, (struct tape){ data + 1, size - 1, size }, &made, &sum);
+    again = decode(codec, (struct tape){ data + 1, size - 1, 1 + data[0] / 6u },
+                   &made_again, &sum_again);
+    if (made < MOST && made_again < MOST && status == CLEAVE_OK)
+        require(again == status && made == made_again && sum == sum_again);
+    fd = memfd_create("fuzz", MFD_CLOEXEC);
+    require(fd >= 0 && write(fd, data + 1, size - 1) == (ssize_t)(size - 1));
+    require(cv_blocks_find(&blocks, codec, fd, size - 1, &whole, NULL) == CLEAVE_OK);
+    for (size_t i = 1; whole && i < blocks.count; i++)
+        require(blocks.items[i].out > blocks.items[i - 1].out &&
+                blocks.items[i].in > blocks.items[i - 1].in);
+    if (whole && status == CLEAVE_OK && made < MOST)
+        require(made == blocks.out_end);
+    cv_blocks_done(&blocks);
+    close(fd);
+    return 0;
+}
