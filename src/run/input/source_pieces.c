@@ -21,16 +21,20 @@ enum cleave_status cv_source_use(struct cv_source *source, size_t index,
 static enum cleave_status find_header(struct cv_source *source, size_t index,
                                       uint64_t *out, struct cleave_error *err)
 {
-    struct cv_source_file *file = source->stream == NULL ? &source->files[index] : NULL;
+    struct cv_source_file *file;
 
     *out = 0;
     if (!source->header)
         return CLEAVE_OK;
-    if (file != NULL && !file->headed)
+    if (source->stream != NULL) {
+        *out = source->stream->header_end;
+        return CLEAVE_OK;
+    }
+    file = &source->files[index];
+    if (!file->headed)
         CV_TRY(cv_cut_file_header(&file->cut, &file->header_end, err));
-    if (file != NULL)
-        file->headed = true;
-    *out = file != NULL ? file->header_end : source->stream->header_end;
+    file->headed = true;
+    *out = file->header_end;
     return CLEAVE_OK;
 }
 

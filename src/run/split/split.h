@@ -35,7 +35,8 @@
  * that lacks its end gets \n, a paragraph \n and an empty line, a record of nul its zero. What stands before the first record
  * start (of fasta, fastq, paragraph, regex) belongs to the first record.
  *
- * A splitter is read-only once parsed and may be shared by threads. */
+ * A splitter is read-only once parsed and may be shared by threads, but for one that keeps
+ * records together by an expression. */
 #ifndef CV_SPLIT_H
 #define CV_SPLIT_H
 #include <stdbool.h>

@@ -21,6 +21,7 @@ struct cv_split_group {
     unsigned column;  /* from 1; 0: what the expression matches */
     regex_t regex;
     bool has_regex;
+    struct re_registers places; /* owned: of the last match */
 };
 
 bool cv_splitter_groups(const struct cv_splitter *splitter)
@@ -35,8 +36,11 @@ uint64_t cv_group_records(const struct cv_splitter *splitter)
 
 void cv_split_group_free(struct cv_splitter *splitter)
 {
-    if (splitter->group != NULL && splitter->group->has_regex)
+    if (splitter->group != NULL && splitter->group->has_regex) {
+        free(splitter->group->places.start);
+        free(splitter->group->places.end);
         regfree(&splitter->group->regex);
+    }
     free(splitter->group);
 }
 
@@ -134,30 +138,33 @@ static struct cv_key_text find_column(char separator, bool quotes, unsigned colu
     return (struct cv_key_text){ bytes, 0 };
 }
 
-/* What the expression matches first, or its first part in parentheses. */
-static struct cv_key_text find_match(const regex_t *regex, const char *bytes,
+/* What the expression matches first, or its first part in parentheses. As split_regex.c, this
+ * uses what the C library has for bytes with a length; it keeps its places in the group. */
+static struct cv_key_text find_match(struct cv_split_group *group, const char *bytes,
                                      size_t length)
 {
-    regmatch_t match[2] = { { 0, (regoff_t)length } };
-    const size_t part = regex->re_nsub > 0 ? 1 : 0;
+    const size_t part = group->regex.re_nsub > 0 ? 1 : 0;
+    const regoff_t found = re_search(&group->regex, bytes, (regoff_t)length, 0,
+                                     (regoff_t)length, &group->places);
 
-    if (regexec(regex, bytes, 2, match, REG_STARTEND) != 0 || match[part].rm_so < 0)
+    if (found < 0 || group->places.start[part] < 0)
         return (struct cv_key_text){ bytes, 0 };
-    return (struct cv_key_text){ bytes + match[part].rm_so,
-                                 (size_t)(match[part].rm_eo - match[part].rm_so) };
+    return (struct cv_key_text){ bytes + group->places.start[part],
+                                 (size_t)(group->places.end[part] -
+                                          group->places.start[part]) };
 }
 
 struct cv_key_text cv_group_key_text(const struct cv_splitter *splitter,
                                      const char *bytes, size_t length)
 {
-    const struct cv_split_group *group = splitter->group;
+    struct cv_split_group *group = splitter->group;
     const bool csv = splitter->kind == &cv_split_csv;
 
     if (length > CV_GROUP_LOOK)
         length = CV_GROUP_LOOK;
     return group->column > 0 ? find_column(csv ? splitter->byte : '\t', csv,
                                            group->column, bytes, length)
-                             : find_match(&group->regex, bytes, length);
+                             : find_match(group, bytes, length);
 }
 
 struct cv_group_key cv_group_key(const struct cv_splitter *splitter, const char *bytes,
