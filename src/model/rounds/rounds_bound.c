@@ -59,6 +59,7 @@ static bool set_cells(struct bounding *b, uint32_t cells)
     const size_t most = (size_t)guide->nsend + guide->nback + cells + 4;
     double *times = cv_array(b->arena, most, sizeof *times);
     struct cv_tariff *shape = &b->shape;
+    const uint32_t equal = cells / 2;
     size_t count = 0;
 
     if (times == NULL || !cv_tariff_init(shape, (uint32_t)most, b->arena) ||
@@ -69,8 +70,8 @@ static bool set_cells(struct bounding *b, uint32_t cells)
         times[count++] = guide->send[k].to;
     for (uint32_t k = 0; k < guide->nback; k++)
         times[count++] = guide->back[k].from;
-    for (uint32_t k = 1; k <= cells / 2; k++)
-        times[count++] = (double)k / (cells / 2);
+    for (uint32_t k = 1; k <= equal; k++)
+        times[count++] = (double)k / equal;
     qsort(times, count, sizeof *times, by_time);
     shape->cells = 0;
     shape->edge[0] = 0;

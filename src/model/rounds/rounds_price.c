@@ -303,6 +303,13 @@ double cv_rounds_response(const struct cv_tariff *tariff, const struct cv_trip *
     return fmax(0, room[0]);
 }
 
+static bool same_trip(const struct cv_trip *a, const struct cv_trip *b)
+{
+    return a->send_s == b->send_s && a->compute_s == b->compute_s &&
+           a->back_s == b->back_s && a->send_fixed_s == b->send_fixed_s &&
+           a->compute_fixed_s == b->compute_fixed_s && a->back_fixed_s == b->back_fixed_s;
+}
+
 bool cv_kinds_init(struct cv_kinds *kinds, const struct cv_returns *returns,
                    struct cv_arena *arena)
 {
@@ -314,8 +321,7 @@ bool cv_kinds_init(struct cv_kinds *kinds, const struct cv_returns *returns,
     for (uint32_t i = 0; i < returns->n; i++) {
         uint32_t k = 0;
 
-        while (k < kinds->n &&
-               memcmp(&kinds->trips[k], &returns->trips[i], sizeof *kinds->trips) != 0)
+        while (k < kinds->n && !same_trip(&kinds->trips[k], &returns->trips[i]))
             k++;
         if (k == kinds->n)
             kinds->trips[kinds->n++] = returns->trips[i];

@@ -68,7 +68,7 @@ static inline uint64_t cv_rounds_bits(struct cv_rounds_search *search)
 
 static inline uint32_t cv_rounds_below(struct cv_rounds_search *search, uint32_t n)
 {
-    return (uint32_t)(cv_rounds_bits(search) % n);
+    return n > 0 ? (uint32_t)(cv_rounds_bits(search) % n) : 0;
 }
 
 static inline double cv_rounds_part(struct cv_rounds_search *search)
