@@ -18,7 +18,7 @@ static enum cleave_status try_change(struct cv_rounds_search *search,
 {
     const double end_s = cv_rounds_dense(search->room, &search->trial.words);
 
-    plan->makespan_s = INFINITY;
+    *plan = (struct cv_rounds_plan){ .makespan_s = INFINITY };
     if (!(end_s < search->current.end_s * FAR))
         return CLEAVE_OK;
     CV_TRY(cv_rounds_take(search->room, end_s, scratch, plan, err));

@@ -19,10 +19,10 @@ void cv_rounds_robin(const uint32_t *order, uint32_t n, uint32_t growing,
     out->words.nback = n + shrinking;
     out->chain = n;
     out->lifo = lifo;
-    for (uint32_t k = 0; k < growing + n; k++)
-        out->words.send[growing + n - 1 - k] = order[n - 1 - k % n];
-    for (uint32_t k = 0; k < n + shrinking; k++)
-        out->words.back[k] = lifo ? order[n - 1 - k % n] : order[k % n];
+    for (uint32_t k = 0, at = 0; k < growing + n; k++, at = at + 1 < n ? at + 1 : 0)
+        out->words.send[growing + n - 1 - k] = order[n - 1 - at];
+    for (uint32_t k = 0, at = 0; k < n + shrinking; k++, at = at + 1 < n ? at + 1 : 0)
+        out->words.back[k] = order[lifo ? n - 1 - at : at];
 }
 
 struct robin {
