@@ -83,7 +83,7 @@ YAML
     in_tmp
     cleave 0 compare reduce -N 32 -d gamma:1,1 -c gamma:1,1 --sweep cv=0.1:10:log --runs 20 \
         -o page.html
-    page_has "7 policies for 9 values of cv"
+    page_has "9 policies for 9 values of cv"
     page_has '<title>tree-dyn: '
     cleave 0 compare reduce --costs examples/costs.json -o page.html --force
     page_has "one exact run of each policy"

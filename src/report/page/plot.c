@@ -5,7 +5,7 @@
 #include <string.h>
 #include "report/page/html_page.h"
 
-enum { COLOURS = 14, SHAPES = 4 };
+enum { COLOURS = 18, SHAPES = 4 };
 enum { WIDTH = 960, HEIGHT = 420, LEFT = 68, RIGHT = 150, TOP = 14, BOTTOM = 50 };
 enum { BAR = 26, BAR_LEFT = 170, BAR_RIGHT = 90 };
 enum { MOST_NAMES = 64, NAME_GAP = 14 };
