@@ -34,7 +34,7 @@ page_lacks() {
     cleave 0 report plan.jsonl -o page.html
     [ -z "$output" ] && [ -z "$stderr" ]
     page_has "<title>2000 units on 9 workers</title>"
-    page_has "umr-plus</b>, picked by auto: of 11 policies simulated none ends sooner"
+    grep -qE 'umr-plus</b>, picked by auto: of [0-9]+ policies simulated none ends sooner' page.html
     page_has '28.586 s</dd>'
     page_has "0.50% over the bound"
     page_has '28.444 s</dd><dd class="sub">price</dd>'
