@@ -255,16 +255,16 @@ struct cv_policy_inner;
 struct cleave_policy {
     const char *name, *summary, *reference;
     enum cleave_task task;
-    unsigned needs;       /* CLEAVE_NEEDS_..., checked before `plan`                    */
-    bool keeps_order;     /* reductions: combines neighbouring intervals only        */
-    bool hears_arrivals;  /* reductions: is told of CLEAVE_ARRIVED                   */
-    bool hears_ready;     /* reductions: is told of CLEAVE_READY; without it, all nodes
+    unsigned needs;      /* CLEAVE_NEEDS_..., checked before `plan`                    */
+    bool keeps_order;    /* reductions: combines neighbouring intervals only        */
+    bool hears_arrivals; /* reductions: is told of CLEAVE_ARRIVED                   */
+    bool hears_ready;    /* reductions: is told of CLEAVE_READY; without it, all nodes
                             must have their partials at the start                   */
-    bool one_round;       /* loads: at most one chunk per worker, whatever happens   */
-    bool takes_streams;   /* loads: the load may be without a known end              */
-    bool orders_returns;  /* loads: says when results come back. Those of other
+    bool one_round;      /* loads: at most one chunk per worker, whatever happens   */
+    bool takes_streams;  /* loads: the load may be without a known end              */
+    bool orders_returns; /* loads: says when results come back. Those of other
                             policies come back as they get ready                    */
-    bool sends_first;     /* loads: on port: one sends go before results that wait, unless the
+    bool sends_first; /* loads: on port: one sends go before results that wait, unless the
                             job says otherwise; else messages go in the order asked for */
     bool hears_losses;    /* loads: is told of CLEAVE_LOST when a worker has gone; for
                             other policies somebody else stands in for it           */

@@ -378,10 +378,8 @@ static enum cleave_status read_member(const struct reading *reading, const char 
         const char *key;
         bool *value;
     } flags[] = {
-        { "sends_first", &view->sends_first },
-        { "real", &view->real },
-        { "measured", &view->measured },
-        { "opens", &view->opens },
+        { "sends_first", &view->sends_first },    { "real", &view->real },
+        { "measured", &view->measured },          { "opens", &view->opens },
         { "changing", &reading->told->changing },
     };
 

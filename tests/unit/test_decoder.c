@@ -222,7 +222,7 @@ static void deflate_by_hand(void **state)
           NULL },                                /* ... not sure      */
         { 2, "\x03\x00", "" },                   /* fixed, empty      */
         { 5, "\x4b\x4c\x4a\x06\x00", "abc" },    /* fixed             */
-        { 3, "\x4b\x4c\x4a", NULL },     /* ... cut short     */
+        { 3, "\x4b\x4c\x4a", NULL },             /* ... cut short     */
         { 1, "\x07", NULL },                     /* of no known kind  */
         { 4, "\x03\x02\x00\x00", NULL },         /* from before       */
         { 6, "\xfd\xff\xff\xff\xff\xff", NULL }, /* too many codes    */

@@ -135,11 +135,11 @@ static int open_table(const struct cv_load_options *options, bool items,
                       struct cv_arena *arena, struct cv_comparison *out)
 {
     const int status =
-        items ? cv_policies_choose(CLEAVE_TASK_ITEMS, options->policies,
-                                   "items,items-list", arena, &out->policies,
-                                   &out->npolicies)
-              : cv_policies_choose(CLEAVE_TASK_LOAD, options->policies, "umr,xmi", arena,
-                                   &out->policies, &out->npolicies);
+        items
+            ? cv_policies_choose(CLEAVE_TASK_ITEMS, options->policies, "items,items-list",
+                                 arena, &out->policies, &out->npolicies)
+            : cv_policies_choose(CLEAVE_TASK_LOAD, options->policies, "umr,xmi", arena,
+                                 &out->policies, &out->npolicies);
 
     if (status != CV_EXIT_DONE)
         return status;

@@ -175,9 +175,10 @@ static int check(const struct cv_run_options *values)
     if ((values->fill || values->fill_words) && values->max_lines > 0)
         return cv_complain(CV_EXIT_USAGE, "expected -L or one of -m and -X, got both");
     if (values->block > 0)
-        return cv_complain(CV_EXIT_USAGE,
-                           "items are done one at a time: expected no --block; -n N gives N "
-                           "of them to a command");
+        return cv_complain(
+            CV_EXIT_USAGE,
+            "items are done one at a time: expected no --block; -n N gives N "
+            "of them to a command");
     if (values->ungroup &&
         (values->tag || values->tagstring != NULL || values->results != NULL ||
          values->files || values->reduce != NULL || values->journal != NULL))

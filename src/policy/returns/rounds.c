@@ -102,8 +102,8 @@ static enum cleave_status rounds_plan(void *state, const struct cleave_view *vie
     }
     if (rounds->plan.nchunks > 0)
         settle(&rounds->plan, rounds->work);
-    rounds->fixed.plan = (struct cv_plan){ rounds->plan.nchunks, rounds->plan.worker,
-                                           rounds->plan.units };
+    rounds->fixed.plan =
+        (struct cv_plan){ rounds->plan.nchunks, rounds->plan.worker, rounds->plan.units };
     return note_left_out(rounds, view, setup, err);
 }
 

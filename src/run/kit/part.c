@@ -13,8 +13,10 @@ struct cv_part cv_closing_part(enum cv_closing closing)
         char bytes[2];
         uint64_t length;
     } closings[CV_CLOSINGS] = {
-        [CV_CLOSING_NONE] = { { 0 }, 0 },           [CV_CLOSING_LINE] = { { '\n' }, 1 },
-        [CV_CLOSING_EMPTY] = { { '\n', '\n' }, 2 }, [CV_CLOSING_ZERO] = { { '\0' }, 1 },
+        [CV_CLOSING_NONE] = { { 0 }, 0 },
+        [CV_CLOSING_LINE] = { { '\n' }, 1 },
+        [CV_CLOSING_EMPTY] = { { '\n', '\n' }, 2 },
+        [CV_CLOSING_ZERO] = { { '\0' }, 1 },
         [CV_CLOSING_TEXT] = { { 0 }, 0 },
         [CV_CLOSING_ARRAY] = { { ']', '\n' }, 2 },
     };

@@ -163,10 +163,11 @@ static enum cleave_status open_splitters(struct execution *execution,
 
     CV_TRY(cv_splitter_parse(split, &execution->splitter, err));
     if (cv_splitter_has_tail(execution->splitter) && asked->hosts.count > 0)
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "--split %s: expected commands on this machine, got hosts: what "
-                       "closes a document is not sent (cleave split writes files for them)",
-                       split);
+        return cv_fail(
+            err, CLEAVE_EINPUT,
+            "--split %s: expected commands on this machine, got hosts: what "
+            "closes a document is not sent (cleave split writes files for them)",
+            split);
     CV_TRY(cv_splitter_set_records(execution->splitter, asked->input.records, err));
     CV_TRY(cv_splitter_set_together(execution->splitter, asked->input.together, err));
     if (asked->input.header)
