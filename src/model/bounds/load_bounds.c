@@ -257,24 +257,6 @@ static size_t steady_bounds(const struct cv_bound_query *query, struct cv_arena 
     return count;
 }
 
-/* The workers as fast as their profiles ever make them. */
-static const struct cleave_worker *at_their_best(const struct cv_bound_query *query,
-                                                 struct cv_arena *scratch)
-{
-    struct cleave_worker *fastest = cv_array(scratch, query->nworkers, sizeof *fastest);
-
-    for (uint32_t w = 0; fastest != NULL && w < query->nworkers; w++) {
-        const struct cleave_profile *profile = &query->profiles[w];
-        const double most = fmax(1e-9, cv_profile_most(profile->steps, profile->nsteps));
-
-        fastest[w] = query->workers[w];
-        fastest[w].speed_ups *= most;
-        fastest[w].bandwidth_ups *= most;
-        fastest[w].return_bandwidth_ups *= most;
-    }
-    return fastest;
-}
-
 size_t cv_load_bounds(const struct cv_bound_query *query, struct cv_arena *scratch,
                       struct cleave_bound out[CV_MAX_BOUNDS], size_t *out_tightest)
 {
@@ -284,7 +266,8 @@ size_t cv_load_bounds(const struct cv_bound_query *query, struct cv_arena *scrat
 
     if (query->profiles == NULL)
         return steady_bounds(query, scratch, out, out_tightest);
-    steady.workers = at_their_best(query, scratch);
+    steady.workers =
+        cv_at_their_best(query->workers, query->profiles, query->nworkers, scratch);
     if (steady.workers == NULL)
         return 0;
     count = steady_bounds(&steady, scratch, out, &tightest);

@@ -104,3 +104,24 @@ const struct cleave_profile *cv_profiles(const struct cleave_platform *platform,
     }
     return all;
 }
+
+const struct cleave_worker *cv_at_their_best(const struct cleave_worker *workers,
+                                             const struct cleave_profile *profiles,
+                                             uint32_t n, struct cv_arena *arena)
+{
+    struct cleave_worker *fastest;
+
+    if (profiles == NULL)
+        return workers;
+    fastest = cv_array(arena, n, sizeof *fastest);
+    for (uint32_t w = 0; fastest != NULL && w < n; w++) {
+        const double most =
+            fmax(1e-9, cv_profile_most(profiles[w].steps, profiles[w].nsteps));
+
+        fastest[w] = workers[w];
+        fastest[w].speed_ups *= most;
+        fastest[w].bandwidth_ups *= most;
+        fastest[w].return_bandwidth_ups *= most;
+    }
+    return fastest;
+}

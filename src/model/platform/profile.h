@@ -29,4 +29,10 @@ bool cv_is_changing(const struct cleave_platform *platform);
 const struct cleave_profile *cv_profiles(const struct cleave_platform *platform,
                                          struct cv_arena *arena, bool *out_ok);
 
+/* The workers as fast as their profiles ever make them, for bounds; as they are if there are
+ * none. NULL when memory is short. */
+const struct cleave_worker *cv_at_their_best(const struct cleave_worker *workers,
+                                             const struct cleave_profile *profiles,
+                                             uint32_t n, struct cv_arena *arena);
+
 #endif

@@ -7,6 +7,7 @@
 #include "engine/driver.h"
 #include "model/bounds/item_bounds.h"
 #include "model/bounds/load_bounds.h"
+#include "model/platform/profile.h"
 #include "sim/load/load_case.h"
 #include "sim/many/monte_carlo.h"
 #include "sim/load/native.h"
@@ -167,36 +168,6 @@ static size_t bounds_for(const struct cv_load_case *load_case,
     return workers == NULL ? 0 : cv_load_bounds(&query, arena, out, out_tightest);
 }
 
-/* The workers as fast as their profiles ever make them: what no schedule of items
- * can beat then. NULL when memory is short. */
-static const struct cleave_worker *at_their_best(const struct cleave_platform *platform,
-                                                 const struct cleave_view *view,
-                                                 struct cv_arena *arena)
-{
-    struct cleave_worker *fastest = NULL;
-
-    for (uint32_t w = 0; w < view->nworkers; w++) {
-        uint32_t nsteps;
-        const struct cleave_step *steps = cleave_platform_profile(platform, w, &nsteps);
-        double most = 1;
-
-        for (uint32_t i = 0; i < nsteps; i++)
-            most = fmax(most, steps[i].factor);
-        if (most <= 1)
-            continue;
-        if (fastest == NULL) {
-            fastest = cv_array(arena, view->nworkers, sizeof *fastest);
-            if (fastest == NULL)
-                return NULL;
-            memcpy(fastest, view->workers, view->nworkers * sizeof *fastest);
-        }
-        fastest[w].speed_ups *= most;
-        fastest[w].bandwidth_ups *= most;
-        fastest[w].return_bandwidth_ups *= most;
-    }
-    return fastest != NULL ? fastest : view->workers;
-}
-
 static size_t item_bounds(const struct cleave_view *view,
                           const struct cleave_worker *workers, struct cv_arena *arena,
                           struct cleave_bound *out, size_t *out_tightest)
@@ -223,7 +194,7 @@ static size_t bounds_of(const struct cv_load_case *load_case,
 
     if (planned->view.nitems > 0)
         return item_bounds(&planned->view,
-                           at_their_best(load_case->platform, &planned->view, arena),
+                           cv_at_their_best(workers, planned->view.profiles, n, arena),
                            arena, out, out_tightest);
     if (!load_case->load.opens)
         return bounds_for(load_case, planned, workers, arena, out, out_tightest);
