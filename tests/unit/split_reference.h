@@ -270,7 +270,21 @@ static inline bool reference_fastq(const char *bytes, size_t n, bool *is)
     return good;
 }
 
-/* Records that begin with WARC/, as long as they say. */
+/* The number on a line; false: something else is there. *known: it has a digit. */
+static inline bool reference_length(const char *bytes, size_t n, size_t *out,
+                                    size_t *known)
+{
+    for (size_t i = 0; i < n && bytes[i] != '\n'; i++)
+        if (bytes[i] >= '0' && bytes[i] <= '9' && *out < SIZE_MAX / 32) {
+            *out = 10 * *out + (size_t)(bytes[i] - '0');
+            *known = 1;
+        } else if (strchr(" \t\r", bytes[i]) == NULL || bytes[i] == '\0') {
+            return false;
+        }
+    return true;
+}
+
+/* Records that begin with WARC/, as long as they say, once. */
 static inline bool reference_warc(const char *bytes, size_t n, bool *is)
 {
     size_t i = 0, records = 0;
@@ -288,8 +302,10 @@ static inline bool reference_warc(const char *bytes, size_t n, bool *is)
         is[i] = records++ > 0 || i == 0; /* what is before belongs to the first */
         for (line = 0; i < n; i++) {
             if (line == 0 && n - i > 15 &&
-                strncasecmp(bytes + i, "content-length:", 15) == 0)
-                known = sscanf(bytes + i + 15, "%zu", &length) == 1;
+                strncasecmp(bytes + i, "content-length:", 15) == 0 &&
+                (known > 0 ||
+                 !reference_length(bytes + i + 15, n - i - 15, &length, &known)))
+                return false;
             if (bytes[i] == '\n' && line == 0)
                 break;
             line = bytes[i] == '\n' ? 0 : line + (bytes[i] != '\r');

@@ -549,8 +549,8 @@ static void lost_items_are_done(void **state)
         void *source = &leak;
         struct cv_planned planned;
         struct cv_driver *driver = NULL;
-        struct cv_outcome outcome;
-        struct cleave_error err;
+        struct cv_outcome outcome = { 0 };
+        struct cleave_error err = { .text = "" };
 
         assert_int_equal(cleave_policy_find(CLEAVE_TASK_ITEMS, policies[p], &policy,
                                             NULL),

@@ -21,8 +21,8 @@ struct cv_group {
     const char *name;
     uint32_t first, count;
     const struct cleave_step *steps; /* NULL: constant                        */
+    double memory; /* units of the largest chunk that one can take; 0: any */
     uint32_t nsteps;
-    double memory;             /* units of the largest chunk that one can take; 0: any */
     uint32_t slots;            /* how to reach them in a real run: 0 or */
     const char *ssh, *command; /* NULL when the file does not say       */
 };

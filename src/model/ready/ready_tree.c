@@ -48,7 +48,7 @@ struct cv_ready_planner *cv_ready_planner_new(struct cv_arena *arena, uint32_t n
 
 static bool later(const double *ready_s, uint32_t a, uint32_t b)
 {
-    return ready_s[a] > ready_s[b] || (ready_s[a] == ready_s[b] && a < b);
+    return ready_s[a] > ready_s[b] || (a < b && ready_s[a] == ready_s[b]);
 }
 
 /* By merging, from `from` to `to` and back: nodes are many and nothing is allocated. */

@@ -289,7 +289,7 @@ double cv_rounds_chain(struct cv_rounds_room *room, const struct cv_words *words
                            .growing = words->nsend - n,
                            .waits = NONE,
                            .lifo = lifo };
-    uint32_t waiting[CV_WAITING_MOST], count = 0;
+    uint32_t waiting[CV_WAITING_MOST] = { 0 }, count = 0;
     bool full, ignored;
     double best_s = evaluate(&chain, &full);
 

@@ -302,7 +302,7 @@ bool cv_rounds_tight(struct cv_rounds_room *room, const struct cv_words *words,
 
 double cv_rounds_dense(struct cv_rounds_room *room, const struct cv_words *words)
 {
-    uint32_t n, waiting[CV_WAITING_MOST], count = 0;
+    uint32_t n, waiting[CV_WAITING_MOST] = { 0 }, count = 0;
     double best_s = INFINITY;
 
     if (!prepare(room, words, &n))

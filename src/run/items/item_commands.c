@@ -97,8 +97,11 @@ static enum cleave_status shuffle_rows(struct cv_item_commands *commands, uint64
     for (uint64_t i = 0; i < rows; i++) {
         const uint64_t other = (uint64_t)(cv_random_uniform(&random) * (double)(i + 1));
 
-        commands->order[i] = commands->order[other <= i ? other : i];
-        commands->order[other <= i ? other : i] = i;
+        commands->order[i] = i;
+        if (other < i) {
+            commands->order[i] = commands->order[other];
+            commands->order[other] = i;
+        }
     }
     return CLEAVE_OK;
 }

@@ -114,14 +114,18 @@ void cv_item_lists_row(const struct cv_item_lists *lists, uint64_t row, const ch
         uint64_t index;
 
         next = at + group_of(lists, at, &rows);
+        if (rows == 0 || below < rows)
+            return; /* then there is no row */
         below /= rows;
         index = row / below;
         row %= below;
         for (size_t i = at; i < next; i++) {
             const struct cv_item_list *list = &lists->items[i];
 
-            out[i] =
-                cv_item_list_at(list, list->first + (size_t)(index % count_of(list)));
+            const size_t count = count_of(list);
+
+            if (count > 0)
+                out[i] = cv_item_list_at(list, list->first + (size_t)(index % count));
         }
     }
 }

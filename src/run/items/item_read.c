@@ -149,7 +149,7 @@ enum cleave_status cv_item_read_records(struct cv_item_lists *lists,
                                         struct cleave_error *err)
 {
     struct buffer buffer = { NULL, 0 };
-    struct cleave_error note;
+    struct cleave_error note = { .text = "" };
     struct cv_source *source = NULL;
     bool torn = false;
     enum cleave_status status = cv_source_open(paths, npaths, options, &source, err);

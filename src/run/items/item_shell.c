@@ -43,8 +43,8 @@ static long parent_of(long pid)
         return 0;
     /* The name of the program, in brackets, may hold anything. */
     if (fgets(line, sizeof line, file) != NULL && (behind = strrchr(line, ')')) != NULL &&
-        sscanf(behind + 1, " %*c %ld", &parent) != 1)
-        parent = 0;
+        strlen(behind) > 4) /* ") S 123": its state, and who started it */
+        parent = strtol(behind + 4, NULL, 10);
     fclose(file);
     return parent;
 }

@@ -18,13 +18,17 @@ static double load_now(void)
 
 static bool has_memory(uint64_t least)
 {
+    static const char name[] = "MemAvailable:";
     FILE *file = least > 0 ? fopen("/proc/meminfo", "re") : NULL;
     unsigned long long kilobytes = 0;
     bool known = false;
     char line[128];
 
     while (file != NULL && !known && fgets(line, sizeof line, file) != NULL)
-        known = sscanf(line, "MemAvailable: %llu", &kilobytes) == 1;
+        if (strncmp(line, name, strlen(name)) == 0) {
+            kilobytes = strtoull(line + strlen(name), NULL, 10);
+            known = true;
+        }
     if (file != NULL)
         fclose(file);
     return !known || kilobytes >= least / 1024;

@@ -55,8 +55,11 @@ static enum cleave_status field_byte(struct cv_walk *walk, char byte,
         walk->sequence = tolower((unsigned char)byte) == length_field[walk->sequence]
                              ? walk->sequence + 1
                              : OTHER;
-        if (walk->sequence == sizeof length_field - 1)
+        if (walk->sequence == sizeof length_field - 1) {
+            if (walk->carriage)
+                return fail_at(walk, "one field Content-Length, not two", byte, err);
             walk->sequence = NUMBER;
+        }
     } else if (walk->sequence == NUMBER && byte >= '0' && byte <= '9') {
         if (walk->quality > UINT64_MAX / 32)
             return fail_at(walk, "a Content-Length of less digits", byte, err);

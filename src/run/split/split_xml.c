@@ -309,7 +309,7 @@ static char *tail_xml(const char *head, size_t length)
     }
     for (size_t i = 0; i < depth; i++)
         total += open[i].length + 3;
-    tail = to = malloc(total);
+    tail = to = calloc(total, 1);
     while (tail != NULL && depth > 0) {
         depth--;
         *to++ = '<';

@@ -110,7 +110,7 @@ static void start_next(struct cv_worker *worker, struct cv_seat *seat)
     while (!seat->slot.busy && seat->tasks.first != NULL && seat->tasks.first->complete &&
            !worker->ended) {
         struct cv_task *task = seat->tasks.first;
-        struct cleave_error err;
+        struct cleave_error err = { .text = "" };
 
         task->running = true;
         if ((task->open && !task->shut ? cv_slot_open : cv_slot_start)(&seat->slot,
