@@ -45,11 +45,11 @@ shown() {
 
 @test "--header '#': all lines at the start that begin so, whatever is in them" {
     prepare
-    printf '# a "quote\n## b\n1,"x\ny"\n2,#\n3,z\n' >in
+    printf '# a,"quote\n## b\n1,"x\ny"\n2,#\n3,z\n' >in
     job -i in --split csv --header '#' --block 1 -j 2 -- sh -c 'cat; echo .'
-    [ "$(shown)" = '# a "quote ## b 1,"x y" . # a "quote ## b 2,# . # a "quote ## b 3,z . ' ]
+    [ "$(shown)" = '# a,"quote ## b 1,"x y" . # a,"quote ## b 2,# . # a,"quote ## b 3,z . ' ]
     cat in | job --split csv --header '#' --block 1 -j 2 -- sh -c 'cat; echo .'
-    [ "$(shown)" = '# a "quote ## b 1,"x y" . # a "quote ## b 2,# . # a "quote ## b 3,z . ' ]
+    [ "$(shown)" = '# a,"quote ## b 1,"x y" . # a,"quote ## b 2,# . # a,"quote ## b 3,z . ' ]
     # A quote in a comment cuts no last record short, and lines without one have no header.
     job -i in --split csv --header '#' --header-out '#' -- cat
     cmp in out

@@ -130,6 +130,10 @@ static void memory_limits_chunks(void **state)
             continue;
         if (cleave_plan_load(&job, &schedule, &err) != CLEAVE_OK) {
             assert_int_equal(err.status, CLEAVE_EINPUT);
+            /* Plans that are made before are cut, and so they can be kept. */
+            assert_true(strcmp(policy->name, "umr-plus") != 0 &&
+                        strcmp(policy->name, "umr") != 0 &&
+                        strcmp(policy->name, "one-round") != 0);
             continue;
         }
         planned++;

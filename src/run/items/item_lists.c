@@ -121,7 +121,6 @@ void cv_item_lists_row(const struct cv_item_lists *lists, uint64_t row, const ch
         row %= below;
         for (size_t i = at; i < next; i++) {
             const struct cv_item_list *list = &lists->items[i];
-
             const size_t count = count_of(list);
 
             if (count > 0)
