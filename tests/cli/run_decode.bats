@@ -138,7 +138,7 @@ says() {
 @test "an input that is no more wanted stops its decoder" {
     prepare
     mkfifo slow
-    { cat "$P/seq.gz"; sleep 100; } >slow &
+    { cat "$P/seq.gz"; exec sleep 100; } >slow &
     writer=$!
     fails_with 1 -i slow --block 1k --halt now,fail=1 -- false
     kill $writer

@@ -58,9 +58,10 @@ static void keeps_every_byte(void **state)
         struct ran ran;
 
         shares_input = dance_seed % 4 >= 2;
-        ran = run_open(on_hosts(dance_seed % 2 == 0 ? "multi" : "one",
-                                (struct cleave_execution){ .command = cat,
-                                                           .input = { file_a, 1 } }));
+        ran = run_open(
+            on_hosts(dance_seed % 2 == 0 ? "multi" : "one",
+                     (struct cleave_execution){
+                         .command = cat, .input = { .files = file_a, .count = 1 } }));
 
         expect_bytes(&ran, all.bytes, all.n);
         assert_int_equal(ran.result->lost, 0);
@@ -90,8 +91,9 @@ static void sends_what_belongs_to_it(void **state)
     forget(&ran);
     write_file(path_a, all.bytes, all.n - 1);
     write_file(path_b, all.bytes, all.n - 1);
-    ran = run_open(on_hosts("multi", (struct cleave_execution){ .command = cat,
-                                                                .input = { both, 2 } }));
+    ran = run_open(
+        on_hosts("multi", (struct cleave_execution){
+                              .command = cat, .input = { .files = both, .count = 2 } }));
     assert_int_equal(ran.status, CLEAVE_OK);
     assert_int_equal(ran.out.n, 2 * all.n - 1);
     assert_memory_equal(ran.out.bytes, all.bytes, all.n);
@@ -121,9 +123,9 @@ static void takes_any_command(void **state)
         struct ran ran;
 
         dance_seed = 80 + i;
-        ran = run_open(
-            on_hosts("multi", (struct cleave_execution){ .command = SH(commands[i].words),
-                                                         .input = { file_a, 1 } }));
+        ran = run_open(on_hosts("multi", (struct cleave_execution){
+                                             .command = SH(commands[i].words),
+                                             .input = { .files = file_a, .count = 1 } }));
         if (ran.status != CLEAVE_OK)
             fail_msg("%s: %s", commands[i].words, ran.err.text);
         assert_int_equal(ran.result->failed_bytes, commands[i].fails ? all.n : 0);
@@ -156,7 +158,7 @@ static void hears_the_reader(void **state)
     ran = run_script(on_hosts("multi",
                               (struct cleave_execution){
                                   .command = SH("sleep 0.1; cat; sleep 0.1"),
-                                  .input = { file_a, 1 } }),
+                                  .input = { .files = file_a, .count = 1 } }),
                      steps, sizeof steps / sizeof *steps);
     expect_bytes(&ran, all.bytes, all.n);
     started = event_of(ran.trace, CLEAVE_STARTED, 1);
@@ -197,7 +199,7 @@ static void takes_back_and_gives_again(void **state)
         on_hosts("multi",
                  (struct cleave_execution){
                      .command = SH("until test -e \"$FLAG\"; do sleep 0.01; done; cat"),
-                     .input = { file_a, 1 } }),
+                     .input = { .files = file_a, .count = 1 } }),
         steps, sizeof steps / sizeof *steps);
     expect_bytes(&ran, all.bytes, all.n);
     assert_int_equal(ran.result->chunks, 1);
@@ -231,7 +233,7 @@ static void sends_no_more_than_is_read(void **state)
         on_hosts("multi",
                  (struct cleave_execution){
                      .command = SH("until test -e \"$FLAG\"; do sleep 0.01; done; cat"),
-                     .input = { file_a, 1 } }),
+                     .input = { .files = file_a, .count = 1 } }),
         steps, sizeof steps / sizeof *steps);
     expect_bytes(&ran, all.bytes, all.n);
     assert_int_equal(ran.result->chunks, 1);
@@ -258,7 +260,7 @@ static void is_held_to_the_timeout(void **state)
     ran = run_script(on_hosts("multi",
                               (struct cleave_execution){
                                   .command = cat,
-                                  .input = { file_a, 1 },
+                                  .input = { .files = file_a, .count = 1 },
                                   .failing = { .timeout_s = 0.3, .strict = true } }),
                      steps, sizeof steps / sizeof *steps);
     assert_int_equal(ran.result->failed, 1);
@@ -285,7 +287,7 @@ static void is_kept(void **state)
                 on_hosts("multi",
                          (struct cleave_execution){
                              .command = SH("head -c 9000"),
-                             .input = { file_a, 1 },
+                             .input = { .files = file_a, .count = 1 },
                              .journal = { .path = path_b, .resume = again == 1 } }));
 
             assert_int_equal(ran.status, CLEAVE_OK);
@@ -318,7 +320,7 @@ static void bears_losses(void **state)
                               .command = SH("head -c 500; test $CLEAVE_WORKER = w.2 && "
                                             "mkdir \"$FLAG\" 2>/dev/null && "
                                             "kill -9 $PPID; exec cat"),
-                              .input = { file_a, 1 } }));
+                              .input = { .files = file_a, .count = 1 } }));
     expect_bytes(&ran, all.bytes, all.n);
     free(all.bytes);
     forget(&ran);
