@@ -204,7 +204,7 @@ static inline bool reference_json(const char *bytes, size_t n, bool *is, bool va
             return false;
         if (array && depth == 1 && c == ',')
             is[i] = true;
-        if (!array && depth == 0 && (strchr("\"{[", c) != NULL || !within) &&
+        if (!array && depth == 0 && (c == '"' || c == '{' || c == '[' || !within) &&
             records++ > 0)
             is[i] = true;
         within = depth == 0;
@@ -359,7 +359,7 @@ static inline bool reference_xml(const char *bytes, size_t n, bool *is)
             starts = at >= n || bytes[at] != '/';
             at += !starts;
             own = n - at > 2 && memcmp(bytes + at, "ab", 2) == 0 &&
-                  strchr("> /\n", bytes[at + 2]) != NULL;
+                  bytes[at + 2] != '\0' && strchr("> /\n", bytes[at + 2]) != NULL;
             at += own ? 2 : 0;
             if (own && starts && depth == 0 && records++ > 0)
                 is[i] = true;
