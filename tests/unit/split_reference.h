@@ -183,11 +183,13 @@ static inline bool reference_two_lines(const char *bytes, size_t n, bool *is)
 
 static inline bool reference_json(const char *bytes, size_t n, bool *is, bool values)
 {
-    size_t i = n >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0 ? 3 : 0, depth = 0;
-    size_t records = 0;
+    static const char mark[3] = "\xef\xbb\xbf";
+    size_t i = 0, depth = 0, records = 0;
     bool array, within = false, closed = false;
 
     is[0] = is[n] = true;
+    while (i < 3 && i < n && bytes[i] == mark[i])
+        i++; /* also of a part of it, nothing is made */
     while (i < n && strchr(" \n\r\t", bytes[i]) != NULL && bytes[i] != '\0')
         i++;
     array = i < n && !values && bytes[i] == '[';
@@ -359,7 +361,7 @@ static inline bool reference_xml(const char *bytes, size_t n, bool *is)
             starts = at >= n || bytes[at] != '/';
             at += !starts;
             own = n - at > 2 && memcmp(bytes + at, "ab", 2) == 0 &&
-                  bytes[at + 2] != '\0' && strchr("> /\n", bytes[at + 2]) != NULL;
+                  bytes[at + 2] != '\0' && strchr("> /\t\r\n", bytes[at + 2]) != NULL;
             at += own ? 2 : 0;
             if (own && starts && depth == 0 && records++ > 0)
                 is[i] = true;
