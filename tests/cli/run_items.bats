@@ -254,6 +254,7 @@ END
     refuses "':::+' links its items to those of a list before, and there is none" run -- cat :::+ a
     refuses "items are done one at a time: expected no --block; -n N gives N of them to a command" run --block 2 -- cat ::: a
     refuses "--rpl: expected '{SIGN} s/REGEX/TEXT/', several with ';' between, got '{x} \$_=uc'" run --rpl '{x} $_=uc' -- echo {x} ::: a
+    refuses "--rpl: 'e++++++++++++++++++++++': expected an expression with fewer repetitions" run --rpl '{x} s/e++++++++++++++++++++++//' -- echo {x} ::: a
     refuses "--colsep: expected an extended regular expression of POSIX, got '(?:x)'" run --colsep '(?:x)' -- echo ::: a
     refuses "--tag is for items, and there are none: say which behind the command, as in ... {} ::: *.txt, or --each for the records of the input" run --tag -- cat
     cleave 2 run -- echo :::: no-such-file

@@ -10,6 +10,8 @@
 #include "base/fail.h"
 
 enum { GROUPS = 10, SHOWN = 128 };
+/* How large a compiled expression may become. */
+static const double MOST_TIMES = 1 << 20;
 
 /* --- expressions -------------------------------------------------------------------------- */
 
@@ -72,6 +74,28 @@ static void translate(const char *expression, struct cv_text *out)
     }
 }
 
+/* Compiled, each part that is repeated is there as often as that: e++++++ fills the memory. */
+static bool is_too_large(const char *expression)
+{
+    double times = 1;
+
+    for (const char *at = expression; *at != '\0'; at++) {
+        if (at[0] == '\\' && at[1] != '\0') {
+            at++;
+        } else if (*at == '+') {
+            times *= 2;
+        } else if (*at == '{') {
+            const unsigned long least = strtoul(at + 1, NULL, 10);
+            const char *comma = strchr(at, ',');
+            const unsigned long most =
+                comma != NULL ? strtoul(comma + 1, NULL, 10) : least;
+
+            times *= (double)(most > least ? most : least) + 1;
+        }
+    }
+    return times > MOST_TIMES;
+}
+
 enum cleave_status cv_item_regex(regex_t *out, const char *expression, int flags,
                                  const char *option, struct cleave_error *err)
 {
@@ -84,6 +108,10 @@ enum cleave_status cv_item_regex(regex_t *out, const char *expression, int flags
         return cv_fail(err, CLEAVE_EINPUT,
                        "%s: expected an extended regular expression of POSIX, got '%s'",
                        option, shown);
+    if (is_too_large(expression))
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "%s: '%s': expected an expression with fewer repetitions", option,
+                       shown);
     translate(expression, &text);
     if (text.failed)
         return cv_fail_memory(err, "an expression");
