@@ -11,7 +11,7 @@
 
 enum { GROUPS = 10, SHOWN = 128 };
 /* How large a compiled expression may become. */
-static const double MOST_TIMES = 1 << 20;
+static const double MOST_TIMES = 1 << 12;
 
 /* --- expressions -------------------------------------------------------------------------- */
 
