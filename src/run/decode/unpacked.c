@@ -2,16 +2,15 @@
  * SPDX-License-Identifier: MIT */
 #include "run/decode/unpacked.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/fail.h"
 #include "run/decode/decoder.h"
+#include "run/decode/pour.h"
 #include "run/kit/process.h"
 
 enum { XZ_HEAD = 12, SMALL = 128 * 1024, PIPE = 256 * 1024 };
@@ -211,21 +210,6 @@ static enum cleave_status read_well(struct cv_well *well, uint64_t offset, void 
 
 /* --- flows ---------------------------------------------------------------------------------- */
 
-static bool write_all(int fd, const char *bytes, size_t length)
-{
-    while (length > 0) {
-        const ssize_t put = write(fd, bytes, length);
-
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put <= 0)
-            return false;
-        bytes += put;
-        length -= (size_t)put;
-    }
-    return true;
-}
-
 static void *work(void *context)
 {
     struct cv_flow *flow = context;
@@ -239,7 +223,7 @@ static void *work(void *context)
                                    : 0;
 
         if (flow->status != CLEAVE_OK ||
-            !write_all(flow->pipe.write, tap->bytes + skipped, tap->length - skipped))
+            !cv_pour(flow->pipe.write, tap->bytes + skipped, tap->length - skipped))
             break;
         at = tap->out + tap->length;
     }
@@ -261,9 +245,7 @@ static enum cleave_status start_flow(struct cv_well *well, uint64_t offset,
                                      struct cv_flow **out, struct cleave_error *err)
 {
     struct cv_flow *flow = calloc(1, sizeof *flow);
-    sigset_t all, before;
     enum cleave_status status;
-    int error;
 
     if (flow == NULL)
         return cv_fail_memory(err, "a decoder");
@@ -271,19 +253,13 @@ static enum cleave_status start_flow(struct cv_well *well, uint64_t offset,
     flow->begin = offset;
     flow->pipe = (struct cv_pipe){ -1, -1 };
     status = cv_pipe_open(&flow->pipe, err);
+    if (status == CLEAVE_OK) {
+        cv_pipe_widen(flow->pipe.write, PIPE);
+        status = cv_pour_start(&flow->thread, work, flow, err);
+    }
     if (status != CLEAVE_OK) {
         stop_flow(flow);
         return status;
-    }
-    cv_pipe_widen(flow->pipe.write, PIPE);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    error = pthread_create(&flow->thread, NULL, work, flow);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (error != 0) {
-        stop_flow(flow);
-        return cv_fail(err, CLEAVE_EENGINE, "cannot start a thread that decodes: %s",
-                       strerror(error));
     }
     flow->running = true;
     *out = flow;

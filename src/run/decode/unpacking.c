@@ -4,13 +4,13 @@
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/fail.h"
 #include "run/decode/decoder.h"
+#include "run/decode/pour.h"
 #include "run/kit/process.h"
 
 struct cv_unpacking {
@@ -50,22 +50,6 @@ static ssize_t read_more(void *context, void *to, size_t most)
     return read(unpacking->in, to, most);
 }
 
-/* False: nobody reads any more. */
-static bool write_all(int fd, const char *bytes, size_t length)
-{
-    while (length > 0) {
-        const ssize_t put = write(fd, bytes, length);
-
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put <= 0)
-            return false;
-        bytes += put;
-        length -= (size_t)put;
-    }
-    return true;
-}
-
 static void *work(void *context)
 {
     struct cv_unpacking *unpacking = context;
@@ -76,26 +60,9 @@ static void *work(void *context)
         unpacking->status =
             cv_decoder_next(unpacking->decoder, &bytes, &length, &unpacking->err);
     while (unpacking->status == CLEAVE_OK && length > 0 &&
-           write_all(unpacking->pipe.write, bytes, length));
+           cv_pour(unpacking->pipe.write, bytes, length));
     cv_close(&unpacking->pipe.write);
     return NULL;
-}
-
-static enum cleave_status start_thread(struct cv_unpacking *unpacking,
-                                       struct cleave_error *err)
-{
-    sigset_t all, before;
-    int error;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    error = pthread_create(&unpacking->thread, NULL, work, unpacking);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (error != 0)
-        return cv_fail(err, CLEAVE_EENGINE, "cannot start a thread that decodes: %s",
-                       strerror(error));
-    unpacking->running = true;
-    return CLEAVE_OK;
 }
 
 enum cleave_status cv_unpacking_start(const struct cv_unpacking_options *options,
@@ -125,7 +92,8 @@ enum cleave_status cv_unpacking_start(const struct cv_unpacking_options *options
         status = cv_pipe_open(&unpacking->stop, err);
     if (status == CLEAVE_OK) {
         cv_pipe_widen(unpacking->pipe.write, CV_PIPE_WIDE);
-        status = start_thread(unpacking, err);
+        status = cv_pour_start(&unpacking->thread, work, unpacking, err);
+        unpacking->running = status == CLEAVE_OK;
     }
     if (status == CLEAVE_OK)
         *out = unpacking;
