@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "cli/kit/output.h"
-#include "run/kit/process.h"
+#include "run/items/item_shell.h"
 
 static bool is_one_of(const char *word, const char *const *list, size_t count)
 {
@@ -101,17 +101,6 @@ static bool is_plain_file(const char *name)
     return stat(name, &facts) == 0 && S_ISREG(facts.st_mode);
 }
 
-static bool is_program(const char *name)
-{
-    const char *const words[] = { name, NULL };
-    struct cv_command command;
-
-    if (cv_command_init(&command, NULL, words, NULL) != CLEAVE_OK)
-        return false;
-    cv_command_done(&command);
-    return true;
-}
-
 /* "-i a b -- wc", also as "-i *.txt -- wc": b is no command, but another input. */
 static int check_inputs(const struct cv_call *call)
 {
@@ -130,7 +119,7 @@ static int check_inputs(const struct cv_call *call)
             "is no option. If it is an input: -i %s; if it is the command, "
             "put '--' before it",
             shown, shown);
-    if (is_program(call->operands[0]))
+    if (cv_item_is_program(call->operands[0]))
         return CV_EXIT_DONE;
     return cv_complain(CV_EXIT_USAGE,
                        "'%s' would be the command, because it is the first word that is "
