@@ -245,15 +245,21 @@ static double evaluate(struct chain *chain, bool *out_full)
     return cv_rounds_orders(room, chain->words);
 }
 
-bool cv_rounds_chain_tight(struct cv_rounds_room *room, const struct cv_words *words,
-                           uint32_t n, bool lifo)
+static struct chain chain_of(struct cv_rounds_room *room, const struct cv_words *words,
+                             uint32_t n, bool lifo)
 {
-    struct chain chain = { .room = room,
+    return (struct chain){ .room = room,
                            .words = words,
                            .n = n,
                            .growing = words->nsend - n,
                            .waits = NONE,
                            .lifo = lifo };
+}
+
+bool cv_rounds_chain_tight(struct cv_rounds_room *room, const struct cv_words *words,
+                           uint32_t n, bool lifo)
+{
+    struct chain chain = chain_of(room, words, n, lifo);
     const bool fits = solve(&chain, &room->closed_s);
 
     if (fits)
@@ -283,12 +289,7 @@ static uint32_t slowest(const struct chain *chain, uint32_t out[CV_WAITING_MOST]
 double cv_rounds_chain(struct cv_rounds_room *room, const struct cv_words *words,
                        uint32_t n, bool lifo)
 {
-    struct chain chain = { .room = room,
-                           .words = words,
-                           .n = n,
-                           .growing = words->nsend - n,
-                           .waits = NONE,
-                           .lifo = lifo };
+    struct chain chain = chain_of(room, words, n, lifo);
     uint32_t waiting[CV_WAITING_MOST] = { 0 }, count = 0;
     bool full, ignored;
     double best_s = evaluate(&chain, &full);
