@@ -163,6 +163,16 @@ static enum cleave_status read_items(struct lines *lines, uint64_t column,
     return status;
 }
 
+static enum cleave_status open_lines(struct lines *lines)
+{
+    size_t length = 0;
+
+    CV_TRY(cv_input_read(lines->path, LIMIT, &lines->bytes, &length, lines->err));
+    lines->at = lines->bytes;
+    lines->end = lines->bytes + length;
+    return CLEAVE_OK;
+}
+
 enum cleave_status cv_sizes_read(const char *path, uint64_t column,
                                  struct cv_arena *arena, struct cv_sizes *out,
                                  struct cleave_error *err)
@@ -170,11 +180,8 @@ enum cleave_status cv_sizes_read(const char *path, uint64_t column,
     struct lines lines = { .path = path, .err = err };
     struct cv_sizes found = { .sizes = NULL };
     enum cleave_status status;
-    size_t length = 0;
 
-    CV_TRY(cv_input_read(path, LIMIT, &lines.bytes, &length, err));
-    lines.at = lines.bytes;
-    lines.end = lines.bytes + length;
+    CV_TRY(open_lines(&lines));
     status = read_items(&lines, column, arena, &found);
     free(lines.bytes);
     if (status == CLEAVE_OK)
@@ -324,11 +331,8 @@ enum cleave_status cv_sizes_read_log(const char *path,
     struct lines lines = { .path = path, .err = err };
     struct cv_sizes found = { .sizes = NULL };
     enum cleave_status status;
-    size_t length = 0;
 
-    CV_TRY(cv_input_read(path, LIMIT, &lines.bytes, &length, err));
-    lines.at = lines.bytes;
-    lines.end = lines.bytes + length;
+    CV_TRY(open_lines(&lines));
     status = read_log(&lines, platform, arena, &found);
     free(lines.bytes);
     if (status == CLEAVE_OK)
