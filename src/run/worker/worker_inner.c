@@ -9,6 +9,16 @@
 
 /* --- words -------------------------------------------------------------------------------- */
 
+void cv_worker_has_it(struct cv_worker *worker, const struct cv_task *task)
+{
+    cv_link_send(&worker->link,
+                 &(struct cv_frame_head){ .type = CV_FRAME_GOT,
+                                          .flags = CV_FRAME_LAST,
+                                          .peer = task->seat,
+                                          .chunk = task->chunk },
+                 NULL, 0);
+}
+
 void cv_worker_send(struct cv_worker *worker, enum cv_frame_type type, uint32_t seat,
                     uint64_t chunk, uint64_t value)
 {

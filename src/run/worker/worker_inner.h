@@ -71,6 +71,8 @@ void cv_task_free(struct cv_task *task);
 void cv_worker_fail(struct cv_worker *worker, const struct cleave_error *err);
 void cv_worker_send(struct cv_worker *worker, enum cv_frame_type type, uint32_t seat,
                     uint64_t chunk, uint64_t value);
+/* Tell the master that all bytes of it are here. */
+void cv_worker_has_it(struct cv_worker *worker, const struct cv_task *task);
 
 /* worker_job.c: make ready for the job. *out_shared: whether its files are the same here,
  * else `why` says why not. */

@@ -123,12 +123,7 @@ void cv_worker_open_more(struct cv_worker *worker, struct cv_task *task,
     }
     task->asked = longer;
     if (last)
-        cv_link_send(&worker->link,
-                     &(struct cv_frame_head){ .type = CV_FRAME_GOT,
-                                              .flags = CV_FRAME_LAST,
-                                              .peer = task->seat,
-                                              .chunk = task->chunk },
-                     NULL, 0);
+        cv_worker_has_it(worker, task);
     status = cv_worker_place(worker, task, &err);
     if (status == CLEAVE_OK)
         status = pass_on(worker, task, last, &err);

@@ -193,12 +193,7 @@ void cv_worker_piece(struct cv_worker *worker, const struct cv_frame_head *head,
     }
     if (!asked.shared)
         return;
-    cv_link_send(&worker->link,
-                 &(struct cv_frame_head){ .type = CV_FRAME_GOT,
-                                          .flags = CV_FRAME_LAST,
-                                          .peer = task->seat,
-                                          .chunk = task->chunk },
-                 NULL, 0);
+    cv_worker_has_it(worker, task);
     completed(worker, task);
 }
 
