@@ -224,6 +224,26 @@ int cv_save_trace(const char *path, const struct cv_load_job *load, const char *
                                                           .load = units });
 }
 
+int cv_save_plan(const char *path, const struct cv_load_job *load,
+                 const struct cleave_schedule *schedule)
+{
+    int status;
+
+    if (load->job.trace == NULL)
+        return CV_EXIT_DONE;
+    status = cv_trace_add_facts(load->job.trace, &(struct cleave_trace_facts){
+                                                     .engine = "native",
+                                                     .picked = schedule->picked,
+                                                     .why = schedule->why,
+                                                     .lifespan_s = schedule->lifespan_s,
+                                                     .bound = schedule->bound,
+                                                     .left_out = schedule->left_out,
+                                                     .nleft_out = schedule->nleft_out });
+    return status == CV_EXIT_DONE
+               ? cv_save_trace(path, load, schedule->policy, schedule->load)
+               : status;
+}
+
 int cv_load_trial(const struct cv_load_options *options, struct cleave_trial *out,
                   char out_noise[CV_NOISE_ROOM])
 {

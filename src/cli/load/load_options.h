@@ -55,6 +55,9 @@ void cv_load_job_close(struct cv_load_job *load);
  * exit status. */
 int cv_save_trace(const char *path, const struct cv_load_job *load, const char *policy,
                   double units);
+/* The same for what the schedule says; does nothing without a trace. */
+int cv_save_plan(const char *path, const struct cv_load_job *load,
+                 const struct cleave_schedule *schedule);
 
 /* Number of runs, threads, noise and engine as asked for. `out_noise` is how the noise is
  * spelt: "normal:0.2". */

@@ -65,24 +65,6 @@ static int plan_listed(const struct cv_items_job *items, double *out_s)
     return CV_EXIT_DONE;
 }
 
-static int save_trace(const struct cv_items_job *items,
-                      const struct cleave_schedule *schedule, const char *path)
-{
-    struct cleave_trace *trace = items->load.job.trace;
-    int status = CV_EXIT_DONE;
-
-    if (trace == NULL)
-        return status;
-    status = cv_trace_add_facts(trace, &(struct cleave_trace_facts){
-                                           .engine = "native",
-                                           .bound = schedule->bound,
-                                           .left_out = schedule->left_out,
-                                           .nleft_out = schedule->nleft_out });
-    return status == CV_EXIT_DONE
-               ? cv_save_trace(path, &items->load, schedule->policy, schedule->load)
-               : status;
-}
-
 static int show_plan(const struct cv_items_job *items,
                      const struct cv_items_options *values)
 {
@@ -105,7 +87,7 @@ static int show_plan(const struct cv_items_job *items,
         status = cv_print_take(&text);
     }
     if (status == CV_EXIT_DONE)
-        status = save_trace(items, schedule, values->load.trace);
+        status = cv_save_plan(values->load.trace, &items->load, schedule);
     cleave_schedule_free(schedule);
     return status;
 }

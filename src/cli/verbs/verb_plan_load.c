@@ -56,18 +56,8 @@ static int show_plan(const struct cv_load_job *load, const struct cv_load_option
         cv_plan_text(schedule, load->platform, values, &screen, &text);
         status = cv_print_take(&text);
     }
-    if (status == CV_EXIT_DONE && load->job.trace != NULL)
-        status =
-            cv_trace_add_facts(load->job.trace, &(struct cleave_trace_facts){
-                                                    .engine = "native",
-                                                    .picked = schedule->picked,
-                                                    .why = schedule->why,
-                                                    .lifespan_s = schedule->lifespan_s,
-                                                    .bound = schedule->bound,
-                                                    .left_out = schedule->left_out,
-                                                    .nleft_out = schedule->nleft_out });
-    if (status == CV_EXIT_DONE && load->job.trace != NULL)
-        status = cv_save_trace(values->trace, load, schedule->policy, schedule->load);
+    if (status == CV_EXIT_DONE)
+        status = cv_save_plan(values->trace, load, schedule);
     cleave_schedule_free(schedule);
     return status;
 }
