@@ -65,3 +65,11 @@ load helper
     cleave 0 report "$BATS_TEST_TMPDIR/t" -o "$BATS_TEST_TMPDIR/t.html"
     [[ $(grep -o 'Port busy</dt><dd[^>]*>[0-9]*' "$BATS_TEST_TMPDIR/t.html") == *">"[1-9][0-9] ]]
 }
+
+@test "reads: a worker behind a slow link does not keep the port from the others, nor what it cannot begin" {
+    seconds() { sed -n 's/^makespan *\([0-9.]*\) s.*/\1/p' <<<"$output"; }
+    cleave 0 simulate load -p $LAB -l 500 --policy learn --runs 1
+    closed=$(seconds)
+    cleave 0 simulate load -p $LAB -l 500 --policy learn --runs 1 --reads stream
+    awk -v a="$(seconds)" -v b="$closed" 'BEGIN { exit !(a > 0 && a < 0.7 * b) }'
+}

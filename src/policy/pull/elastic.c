@@ -56,6 +56,7 @@ static void over(struct cv_elastic *elastic, struct cv_hand *hand, uint32_t work
     hand->state = CV_HAND_IDLE;
     hand->given = hand->due = 0;
     hand->drained = hand->held = hand->firm = hand->ends = hand->sending = false;
+    hand->late = false;
     if (elastic->thief == worker)
         elastic->thief = CV_NOBODY;
 }
@@ -65,6 +66,7 @@ static void started(const struct cv_turn *turn, const struct cleave_event *event
     struct cv_hand *hand = &turn->elastic->hands[event->worker];
 
     hand->started_s = event->time_s;
+    hand->late = false;
     /* Who had started before it was given anything shows nothing. */
     if (event->time_s - hand->bound_s > 1e-3 || hand->bound_s <= hand->begun_s)
         hand->start_s = event->time_s - event->start_s;
@@ -108,6 +110,11 @@ static void recalled(const struct cv_turn *turn, const struct cleave_event *even
     answered(elastic, &hand->recalling);
     hand->given = fmax(0, hand->given - event->units);
     hand->firm = !(event->units > 0);
+    if (hand->state == CV_HAND_OPEN && hand->due == 0 &&
+        !(hand->given > 1e-9 * event->units)) { /* all of it, but for rounding */
+        hand->state = CV_HAND_WARM;
+        hand->late = hand->started_s < 0;
+    }
     elastic->thief = CV_NOBODY;
     if (thief != CV_NOBODY && event->units > 0 && cv_hand_is_free(&elastic->hands[thief]))
         cv_turn_give(turn, thief, event->units, false);

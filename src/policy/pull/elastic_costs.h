@@ -53,6 +53,7 @@ struct cv_hand {
     bool sending;   /* what it is due is the first of its chunk                 */
     bool ends;      /* nothing follows its chunk that it could be given          */
     bool held;      /* open, and fed nothing until a size is found              */
+    bool late;      /* has lost all it had before it began                      */
     bool firm;      /* what it has cannot be recalled                           */
     bool looking;   /* asked how far it is, and not answered yet                */
     bool recalling; /* ... and to give back                                     */
@@ -102,7 +103,7 @@ static inline bool cv_hand_is_out(const struct cv_hand *hand)
 /* It can be given the first unit of a chunk. */
 static inline bool cv_hand_is_free(const struct cv_hand *hand)
 {
-    return !cv_hand_is_out(hand) &&
+    return !cv_hand_is_out(hand) && !hand->late &&
            (hand->state == CV_HAND_IDLE || hand->state == CV_HAND_WARM);
 }
 

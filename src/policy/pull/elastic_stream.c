@@ -11,12 +11,26 @@
 /* A start may be this part of a range; a range is at least this part of a share, and so many
  * windows. */
 static const double SHARE = 0.02, LEAST_PART = 1.0 / 64, WINDOWS = 8;
+/* One message may keep a shared port for this part of a worker's part of the time. */
+static const double LINK_PART = 0.25;
 /* A tail is taken if that gains more than this part of a start. */
 static const double STEAL = 0.1;
 /* Somebody who will be late is looked at again after this part of its time. */
 static const double AGAIN = 1.0 / 8;
 /* So many recalls per worker, and nothing was finished meanwhile: it is enough. */
 enum { RECALLS = 8 };
+
+/* What a worker is given at once keeps a port that is shared from the others: it should not
+ * do so for longer than its part of the time that is left. Real ranges go by windows. */
+static double carried(const struct cv_turn *turn, uint32_t worker, double end_s)
+{
+    const struct cleave_view *view = turn->view;
+
+    if (view->real || view->port == CLEAVE_PORT_MULTI || !isfinite(end_s))
+        return INFINITY;
+    return view->workers[worker].bandwidth_ups * end_s * LINK_PART /
+           turn->elastic->present;
+}
 
 static double range_of(const struct cv_turn *turn, uint32_t worker, double end_s)
 {
@@ -35,6 +49,7 @@ static double range_of(const struct cv_turn *turn, uint32_t worker, double end_s
     range = isfinite(end_s) && speed_ups > 0
                 ? speed_ups * (end_s - elastic->ready[worker].in_s)
                 : view->units_left / elastic->present;
+    range = fmin(range, carried(turn, worker, end_s));
     return fmax(0, fmin(range,
                         fmax(worth, fmax(share * LEAST_PART, WINDOWS * view->ahead))));
 }
