@@ -284,6 +284,8 @@ complete -c cleave -n '__fish_seen_subcommand_from run' -l together -x -d 'Neigh
 complete -c cleave -n '__fish_seen_subcommand_from run' -l pairs -r -F -d 'Give the records of this file that belong to those of a chunk to its'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l max-record -x -d 'A record of more bytes is an error, as a stream keeps one in memory'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l decode -x -a 'auto none gzip bgzf zstd xz bzip2 lz4' -d 'How inputs are decoded: auto (default): by their first bytes; gzip,'
+complete -c cleave -n '__fish_seen_subcommand_from run' -l fetch -x -d 'The input is what this line for a shell writes: bytes {begin} to {end},'
+complete -c cleave -n '__fish_seen_subcommand_from run' -l size -x -d 'With --fetch: bytes of the input, or a command that writes them, or an'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l each -d 'Run a command for each record of the input, which is put in the place of'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l arg-file -s a -r -F -d 'Run a command for each line of this file, - for standard input'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l null -s 0 -d 'Items that are read end in NUL, as those of \'find -print0\' do'

@@ -108,6 +108,12 @@ struct cleave_input {
      * "zstd", "xz", "bzip2", "lz4": all are decoded so; "none": they are taken as they are. */
     const char *decode;
     uint64_t max_record; /* a longer record is an error; 0: CLEAVE_MAX_RECORD          */
+    /* Inputs are no files: this line for /bin/sh writes bytes {begin} to {end}, the last one, or
+     * {length} bytes, of the input {}. NULL: they are files. */
+    const char *fetch;
+    /* With `fetch`: how many bytes the input has, or a line for /bin/sh that writes it, or the
+     * head of an answer of HTTP, for each input {}. */
+    const char *size;
 };
 
 /* One command for each item instead of an input that is shared out. Every command has an

@@ -114,14 +114,31 @@ static int add_input(struct names *names, const char *name)
 
 /* --- options ------------------------------------------------------------------------------ */
 
+/* The value of an option; NULL: the verb has none of this name. */
+static const void *value_of(const struct cv_verb *verb, const char *name,
+                            const char *values)
+{
+    for (const struct cv_option_group *group = verb->groups;
+         group != NULL && group->title != NULL; group++)
+        for (const struct cv_option *o = group->options; o->name != NULL; o++)
+            if (strcmp(o->name, name) == 0)
+                return values + o->offset;
+    return NULL;
+}
+
 static bool is_recursive(const struct cv_verb *verb, const char *values)
 {
-    for (const struct cv_option_group *group = verb->groups; group->title != NULL;
-         group++)
-        for (const struct cv_option *o = group->options; o->name != NULL; o++)
-            if (strcmp(o->name, "--recursive") == 0)
-                return *(const int *)(const void *)(values + o->offset) != 0;
-    return false;
+    const int *flag = value_of(verb, "--recursive", values);
+
+    return flag != NULL && *flag != 0;
+}
+
+/* Then inputs are names that only the command of --fetch understands. */
+static bool is_fetched(const struct cv_verb *verb, const char *values)
+{
+    const char *const *line = value_of(verb, "--fetch", values);
+
+    return line != NULL && *line != NULL;
 }
 
 int cv_inputs_expand(const struct cv_verb *verb, struct cv_arena *arena, void *values)
@@ -129,6 +146,8 @@ int cv_inputs_expand(const struct cv_verb *verb, struct cv_arena *arena, void *v
     char *fields = values;
     const struct cv_option_group *group = verb->groups;
 
+    if (is_fetched(verb, fields))
+        return CV_EXIT_DONE;
     for (; group != NULL && group->title != NULL; group++)
         for (const struct cv_option *o = group->options; o->name != NULL; o++) {
             struct names names = { .option = o, .arena = arena };

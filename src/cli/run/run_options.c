@@ -57,6 +57,14 @@ static const struct cv_option input_options[] = {
               "xz, bzip2, lz4: all of them so; none: not at all. With auto, an archive, a "
               "program and other inputs that are no text are refused, with what to type, and "
               "records of fixed:BYTES may be any bytes." },
+    { .name = "--fetch", .kind = CV_OPTION_TEXT, .argument = "CMD", .offset = FIELD(fetch),
+      .help = "The input is what this line for a shell writes: bytes {begin} to {end}, the last "
+              "one, or {length} of them, of the input {}, as 'curl -sfr {begin}-{end} URL'. Tried "
+              "again if it fails. Needs --size." },
+    { .name = "--size", .kind = CV_OPTION_TEXT, .argument = "BYTES|CMD",
+      .offset = FIELD(fetch_size),
+      .help = "With --fetch: bytes of the input, or a command that writes them, or an answer of "
+              "HTTP with Content-Length, as 'curl -sIL URL'." },
     { .name = NULL },
 };
 

@@ -28,7 +28,7 @@ struct cv_run_options {
     double delay_s, memfree;
     uint64_t nice;
     int tag, files, ungroup;
-    const char *pairs, *decode;
+    const char *pairs, *decode, *fetch, *fetch_size;
     double max_record;
     const char *header, *header_out, *together;
     uint64_t records;

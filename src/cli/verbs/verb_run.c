@@ -162,6 +162,8 @@ static int fill(const struct cv_call *call, const struct cv_crew *crew,
     out->input.together = values->together;
     out->input.pairs = values->pairs;
     out->input.decode = values->decode;
+    out->input.fetch = values->fetch;
+    out->input.size = values->fetch_size;
     out->input.max_record = cv_record_limit(values->max_record);
     out->persistent = values->persistent != 0;
     out->crew.platform = crew->platform;

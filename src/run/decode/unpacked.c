@@ -10,10 +10,9 @@
 
 #include "base/fail.h"
 #include "run/decode/decoder.h"
-#include "run/decode/pour.h"
-#include "run/kit/process.h"
+#include "run/kit/flow.h"
 
-enum { XZ_HEAD = 12, SMALL = 128 * 1024, PIPE = 256 * 1024 };
+enum { XZ_HEAD = 12, SMALL = 128 * 1024 };
 
 /* A decoder at some place of the file. */
 struct tap {
@@ -41,14 +40,10 @@ struct cv_unpacked {
     struct cleave_error damage;
 };
 
-struct cv_flow {
+struct decoding {
+    struct cv_flow flow;
     struct tap tap;
-    struct cv_pipe pipe; /* its end to write to is the thread's */
     uint64_t begin;
-    pthread_t thread;
-    bool running;
-    enum cleave_status status; /* of the thread, when it has ended */
-    struct cleave_error err;
 };
 
 /* --- decoders ------------------------------------------------------------------------------- */
@@ -210,75 +205,52 @@ static enum cleave_status read_well(struct cv_well *well, uint64_t offset, void 
 
 /* --- flows ---------------------------------------------------------------------------------- */
 
-static void *work(void *context)
+static enum cleave_status work(struct cv_flow *flow, struct cleave_error *err)
 {
-    struct cv_flow *flow = context;
-    struct tap *tap = &flow->tap;
+    struct decoding *decoding = (struct decoding *)flow;
+    struct tap *tap = &decoding->tap;
     const uint64_t end = tap->from->blocks.out_end;
-    uint64_t at = flow->begin;
+    uint64_t at = decoding->begin;
 
     while (at < end) {
-        const size_t skipped = (flow->status = seek(tap, at, &flow->err)) == CLEAVE_OK
-                                   ? (size_t)(at - tap->out)
-                                   : 0;
+        size_t skipped;
 
-        if (flow->status != CLEAVE_OK ||
-            !cv_pour(flow->pipe.write, tap->bytes + skipped, tap->length - skipped))
+        CV_TRY(seek(tap, at, err));
+        skipped = (size_t)(at - tap->out);
+        if (!cv_flow_write(flow, tap->bytes + skipped, tap->length - skipped))
             break;
         at = tap->out + tap->length;
     }
-    cv_close(&flow->pipe.write);
-    return NULL;
+    return CLEAVE_OK;
 }
 
 static void stop_flow(struct cv_flow *flow)
 {
-    cv_close(&flow->pipe.read);
-    if (flow->running)
-        pthread_join(flow->thread, NULL);
-    cv_pipe_close(&flow->pipe);
-    close_tap(&flow->tap);
-    free(flow);
+    struct decoding *decoding = (struct decoding *)flow;
+
+    cv_flow_stop(flow);
+    close_tap(&decoding->tap);
+    free(decoding);
 }
 
-static enum cleave_status start_flow(struct cv_well *well, uint64_t offset,
+/* It decodes on behind `end`, as what comes next is often asked for. */
+static enum cleave_status start_flow(struct cv_well *well, uint64_t begin, uint64_t end,
                                      struct cv_flow **out, struct cleave_error *err)
 {
-    struct cv_flow *flow = calloc(1, sizeof *flow);
+    struct decoding *decoding = calloc(1, sizeof *decoding);
     enum cleave_status status;
 
-    if (flow == NULL)
+    (void)end;
+    if (decoding == NULL)
         return cv_fail_memory(err, "a decoder");
-    flow->tap.from = flow->tap.unpacked = (struct cv_unpacked *)well;
-    flow->begin = offset;
-    flow->pipe = (struct cv_pipe){ -1, -1 };
-    status = cv_pipe_open(&flow->pipe, err);
-    if (status == CLEAVE_OK) {
-        cv_pipe_widen(flow->pipe.write, PIPE);
-        status = cv_pour_start(&flow->thread, work, flow, err);
-    }
-    if (status != CLEAVE_OK) {
-        stop_flow(flow);
-        return status;
-    }
-    flow->running = true;
-    *out = flow;
-    return CLEAVE_OK;
-}
-
-static int flow_fd(const struct cv_flow *flow)
-{
-    return flow->pipe.read;
-}
-
-static enum cleave_status flow_end(struct cv_flow *flow, struct cleave_error *err)
-{
-    if (flow->running)
-        pthread_join(flow->thread, NULL);
-    flow->running = false;
-    if (flow->status != CLEAVE_OK && err != NULL)
-        *err = flow->err;
-    return flow->status;
+    decoding->tap.from = decoding->tap.unpacked = (struct cv_unpacked *)well;
+    decoding->begin = begin;
+    status = cv_flow_start(&decoding->flow, work, "decodes", err);
+    if (status == CLEAVE_OK)
+        *out = &decoding->flow;
+    else
+        free(decoding);
+    return status;
 }
 
 /* --- the file --------------------------------------------------------------------------------- */
@@ -291,11 +263,8 @@ enum cleave_status cv_unpacked_new(const struct cv_codec *codec, const char *nam
 
     if (unpacked == NULL)
         return cv_fail_memory(err, "a decoder");
-    unpacked->well = (struct cv_well){ .read = read_well,
-                                       .flow = start_flow,
-                                       .flow_fd = flow_fd,
-                                       .flow_end = flow_end,
-                                       .stop = stop_flow };
+    unpacked->well =
+        (struct cv_well){ .read = read_well, .flow = start_flow, .stop = stop_flow };
     unpacked->codec = codec;
     unpacked->name = name;
     unpacked->fd = -1;

@@ -152,6 +152,19 @@ enum cleave_status cv_magic_refuse(const struct cv_magic *magic, const char *nam
                       magic->name, reads, plain(path) ? path : "FILE");
 }
 
+enum cleave_status cv_magic_refuse_fetched(const struct cv_magic *magic, const char *name,
+                                           struct cleave_error *err)
+{
+    const struct cv_place place = { name, 0, 0, NULL };
+
+    return cv_fail_at(
+        err, &place,
+        "expected text records, got %s, of which ranges cannot be decoded: "
+        "fetch all of it, as 'curl -sf URL | cleave run ...', or say --decode "
+        "none to cut the bytes as they are",
+        magic->name);
+}
+
 /* Tools for these read the compressed form themselves. */
 static bool decodes_itself(const char *reads)
 {

@@ -25,6 +25,9 @@ const struct cv_codec *cv_magic_codec(const struct cv_magic *magic);
  * file, `path` what to call it on a command line, NULL for standard input. */
 enum cleave_status cv_magic_refuse(const struct cv_magic *magic, const char *name,
                                    const char *path, struct cleave_error *err);
+/* The same of what can be decoded, but is fetched by ranges. */
+enum cleave_status cv_magic_refuse_fetched(const struct cv_magic *magic, const char *name,
+                                           struct cleave_error *err);
 /* The same of what is inside another one, which can be decoded. */
 enum cleave_status cv_magic_refuse_inside(const struct cv_magic *magic,
                                           const struct cv_magic *around, const char *name,

@@ -6,6 +6,7 @@
 
 #include "base/arena.h"
 #include "base/fail.h"
+#include "run/fetch/fetch_command.h"
 #include "run/input/source_inner.h"
 #include "run/split/split_group.h"
 
@@ -43,6 +44,41 @@ static enum cleave_status open_mate(struct cv_source *source,
     /* Without this nobody would notice that only the second one has records. */
     return first->size > 0 ? CLEAVE_OK
                            : cv_cut_pairs_at(&source->pairs, 0, &source->pair_cut, err);
+}
+
+/* Inputs that a command gives by ranges. */
+static enum cleave_status open_fetched(struct cv_source *source, const char *const *names,
+                                       size_t nnames,
+                                       const struct cv_source_options *options,
+                                       struct cleave_error *err)
+{
+    CV_TRY(cv_fetch_check(options->fetch, err));
+    if (options->size == NULL)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "--fetch: expected --size BYTES, or --size with a command that "
+                       "writes it, as 'curl -sI URL'");
+    if (options->pairs != NULL || options->codec != NULL)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "--fetch: expected neither --pairs nor --decode: what is fetched "
+                       "is not decoded, and has no mates");
+    if (nnames > 1 && cv_fetch_is_number(options->size))
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "--size: expected a command that writes the size of each of "
+                       "several inputs, as 'curl -sI {}', got '%s'",
+                       options->size);
+    source->files = calloc(nnames, sizeof *source->files);
+    if (source->files == NULL)
+        return cv_fail_memory(err, "a list of inputs");
+    for (size_t i = 0; i < nnames; i++) {
+        struct cv_source_file *file = &source->files[i];
+
+        source->nfiles = i + 1;
+        CV_TRY(cv_source_file_fetch(file, names[i], options, err));
+        file->base = source->total;
+        source->total += file->size;
+    }
+    source->current = nnames;
+    return cv_range_set_put(&source->pending, 0, source->total, err);
 }
 
 static enum cleave_status open_files(struct cv_source *source, const char *const *paths,
@@ -97,8 +133,12 @@ enum cleave_status cv_source_open(const char *const *paths, size_t npaths,
     source->raw =
         options->raw || (options->splitter->record_bytes > 0 && options->codec == NULL);
     cv_range_set_init(&source->pending);
-    status = open_files(source, npaths > 0 ? paths : standard, npaths > 0 ? npaths : 1,
-                        options, err);
+    if (options->fetch != NULL)
+        status = open_fetched(source, npaths > 0 ? paths : &options->fetch,
+                              npaths > 0 ? npaths : 1, options, err);
+    else
+        status = open_files(source, npaths > 0 ? paths : standard,
+                            npaths > 0 ? npaths : 1, options, err);
     if (status == CLEAVE_OK && options->pairs != NULL)
         status = open_mate(source, options, err);
     if (status == CLEAVE_OK)

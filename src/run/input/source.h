@@ -44,6 +44,10 @@ struct cv_source_options {
     bool raw; /* decode nothing: take compressed and other binary inputs as they are */
     const struct cv_codec *
         codec; /* inputs have this form (run/decode/codec.h); NULL: that of their bytes */
+    const char
+        *fetch; /* borrowed: a command gives ranges of inputs (run/fetch); NULL: files */
+    const char
+        *size;    /* borrowed, with that: how many bytes there are, or who tells      */
     bool numbers; /* let cv_source_records number the records of a stream             */
 };
 

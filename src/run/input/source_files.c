@@ -15,6 +15,7 @@
 
 #include "base/fail.h"
 #include "run/decode/unpacked.h"
+#include "run/fetch/fetched.h"
 
 static int64_t mtime_ns(const struct stat *now)
 {
@@ -78,11 +79,26 @@ enum cleave_status cv_source_file_init(struct cv_source_file *file, const char *
     return CLEAVE_OK;
 }
 
+enum cleave_status cv_source_file_fetch(struct cv_source_file *file, const char *name,
+                                        const struct cv_source_options *options,
+                                        struct cleave_error *err)
+{
+    *file = (struct cv_source_file){ .fd = -1 };
+    file->name = strdup(name);
+    file->path = strdup(name);
+    if (file->name == NULL || file->path == NULL)
+        return cv_fail_memory(err, "an input");
+    CV_TRY(cv_fetch_size(options->size, file->name, &file->size, err));
+    return cv_fetched_new(options->fetch, file->name, file->size, &file->fetched, err);
+}
+
 void cv_source_file_done(struct cv_source_file *file)
 {
     cv_source_file_close(file);
     cv_unpacked_free(file->unpacked);
     file->unpacked = NULL;
+    cv_fetched_free(file->fetched);
+    file->fetched = NULL;
     free(file->name);
     free(file->path);
     free(file->tail);
@@ -107,7 +123,10 @@ enum cleave_status cv_source_file_use(struct cv_source_file *file,
 {
     if (file->fd >= 0)
         return CLEAVE_OK;
-    file->fd = file->borrowed ? STDIN_FILENO : open(file->path, O_RDONLY | O_CLOEXEC);
+    /* Of what is fetched nothing is open; the descriptor only says that it is in use. */
+    file->fd = file->borrowed ? STDIN_FILENO
+                              : open(file->fetched != NULL ? "/dev/null" : file->path,
+                                     O_RDONLY | O_CLOEXEC);
     if (file->fd < 0)
         return cannot(err, file->name, "read");
     cv_cut_file_init(&file->cut, splitter, file->name, file->fd, file->size);
@@ -115,6 +134,8 @@ enum cleave_status cv_source_file_use(struct cv_source_file *file,
         cv_unpacked_use(file->unpacked, file->fd);
         file->cut.well = cv_unpacked_well(file->unpacked);
     }
+    if (file->fetched != NULL)
+        file->cut.well = cv_fetched_well(file->fetched);
     return cv_source_file_unchanged(file, err);
 }
 
@@ -125,6 +146,8 @@ enum cleave_status cv_source_file_unchanged(const struct cv_source_file *file,
     const uint64_t size = file->unpacked != NULL ? file->packed_size : file->size;
     struct stat now;
 
+    if (file->fetched != NULL)
+        return CLEAVE_OK;
     if (fstat(file->fd, &now) != 0)
         return cannot(err, file->name, "read");
     if ((uint64_t)now.st_size != size)

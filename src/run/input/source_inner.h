@@ -14,7 +14,9 @@ struct cv_source_file {
     char *path; /* owned: as in struct cv_input  */
     uint64_t device, inode, size;
     struct cv_unpacked
-        *unpacked;        /* owned: it is decoded, to `size` bytes; NULL: it is not */
+        *unpacked; /* owned: it is decoded, to `size` bytes; NULL: it is not */
+    struct cv_fetched
+        *fetched;         /* owned: a command gives it by ranges; NULL: it is a file */
     uint64_t packed_size; /* then: bytes of the file                              */
     const struct cv_magic
         *around; /* ... and what it is; NULL: as was asked for          */
@@ -34,6 +36,10 @@ struct cv_source_file {
  * then nothing else is done. */
 enum cleave_status cv_source_file_init(struct cv_source_file *file, const char *path,
                                        bool *is_stream, struct cleave_error *err);
+/* Fill it from the name of an input that is fetched. `options` are borrowed with its texts. */
+enum cleave_status cv_source_file_fetch(struct cv_source_file *file, const char *name,
+                                        const struct cv_source_options *options,
+                                        struct cleave_error *err);
 void cv_source_file_done(struct cv_source_file *file);
 /* Open it again if it was closed; fails if it is not the same any more. */
 enum cleave_status cv_source_file_use(struct cv_source_file *file,

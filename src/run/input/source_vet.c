@@ -29,6 +29,8 @@ static enum cleave_status vet_text(struct cv_source *source, struct cv_source_fi
     magic = cv_magic_find(bytes, length, &undecided);
     if (magic == NULL)
         return CLEAVE_OK;
+    if (file->fetched != NULL && cv_magic_codec(magic) != NULL)
+        return cv_magic_refuse_fetched(magic, file->name, err);
     if (file->around != NULL)
         return cv_magic_refuse_inside(magic, file->around, file->name,
                                       file->borrowed ? NULL : file->name, err);

@@ -14,6 +14,7 @@
 #include "base/fail.h"
 #include "run/kit/poller.h"
 #include "run/kit/process.h"
+#include "run/kit/flow.h"
 #include "run/kit/well.h"
 
 enum {
@@ -47,8 +48,7 @@ void cv_feed_done(struct cv_feed *feed)
 
 int cv_feed_source(const struct cv_feed *feed)
 {
-    return feed->flow != NULL ? feed->parts[feed->flow_part].well->flow_fd(feed->flow)
-                              : -1;
+    return feed->flow != NULL ? cv_flow_fd(feed->flow) : -1;
 }
 
 uint64_t cv_feed_fed(const struct cv_feed *feed)
@@ -172,19 +172,21 @@ static enum cleave_status draw(struct cv_feed *feed, struct cv_part *part, size_
     struct pollfd pipe = { .fd = feed->pipe, .events = POLLOUT };
 
     if (feed->flow != NULL &&
-        (feed->flow_part != feed->part || feed->flow_at != part->begin))
+        (feed->flow_part != feed->part || feed->flow_at != part->begin ||
+         (part->well->bounded && feed->flow_at == feed->flow_until)))
         cv_feed_done(feed);
     if (feed->flow == NULL) {
-        CV_TRY(part->well->flow(part->well, part->begin, &feed->flow, err));
+        CV_TRY(part->well->flow(part->well, part->begin, part->end, &feed->flow, err));
         feed->flow_part = feed->part;
         feed->flow_at = part->begin;
+        feed->flow_until = part->end;
     }
     *got = splice(cv_feed_source(feed), NULL, feed->pipe, NULL, length,
                   SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
     if (*got > 0)
         feed->flow_at += (uint64_t)*got;
     if (*got == 0) {
-        CV_TRY(part->well->flow_end(feed->flow, err));
+        CV_TRY(cv_flow_end(feed->flow, err));
     } else if (*got < 0 && errno == EAGAIN) {
         const int ready = poll(&pipe, 1, 0);
 

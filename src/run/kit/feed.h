@@ -40,7 +40,8 @@ struct cv_feed {
     bool dry;             /* the flow had nothing at hand                    */
     struct cv_flow *flow; /* owned: of the part of a well; NULL: none    */
     size_t flow_part;
-    uint64_t flow_at; /* what comes out of it next                       */
+    uint64_t flow_at;    /* what comes out of it next                       */
+    uint64_t flow_until; /* what was wanted of it                        */
 };
 
 /* Feed `nparts` parts (at most CV_FEED_PARTS), one after the other, into `pipe`, whose

@@ -85,6 +85,8 @@ static enum cleave_status open_source(struct execution *execution, bool raw,
                               .pairs = asked->input.pairs,
                               .raw = raw,
                               .codec = codec,
+                              .fetch = asked->input.fetch,
+                              .size = asked->input.size,
                               .max_record = asked->input.max_record > 0
                                                 ? asked->input.max_record
                                                 : CLEAVE_MAX_RECORD,
@@ -113,8 +115,9 @@ static enum cleave_status check_items(const struct cleave_execution *asked,
         return cv_fail(
             err, CLEAVE_EINPUT,
             "expected items or hosts, got both: items are done on this machine");
-    if (asked->persistent || asked->input.count > 0 || asked->input.pairs != NULL ||
-        asked->input.header || asked->failing.directory != NULL)
+    if (asked->persistent || asked->input.count > 0 || asked->input.fetch != NULL ||
+        asked->input.pairs != NULL || asked->input.header ||
+        asked->failing.directory != NULL)
         return cv_fail(
             err, CLEAVE_EINPUT,
             "expected items or an input with its header, mates, folder of what failed or "
@@ -150,6 +153,22 @@ static enum cleave_status read_decode(const char *text, bool *raw,
                    "--decode: expected auto, none" CV_CODEC_MAP(
                        CV_CODEC_WORD) ", got '%s'",
                    cv_shown(text, strlen(text), shown, sizeof shown));
+}
+
+static enum cleave_status check_fetch(const struct cleave_execution *asked,
+                                      struct cleave_error *err)
+{
+    if (asked->input.fetch == NULL)
+        return asked->input.size == NULL
+                   ? CLEAVE_OK
+                   : cv_fail(err, CLEAVE_EINPUT,
+                             "--size needs --fetch: other inputs tell it themselves");
+    if (asked->hosts.count > 0)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "--fetch: expected commands on this machine, got hosts: what is "
+                       "fetched here would be sent on (fetch within the commands of "
+                       "items instead, or run cleave there)");
+    return CLEAVE_OK;
 }
 
 /* How the input is cut and, if outputs have headers, how these are told. */
@@ -205,6 +224,7 @@ static enum cleave_status open_parts(struct execution *execution,
     bool raw;
 
     CV_TRY(check_items(asked, err));
+    CV_TRY(check_fetch(asked, err));
     CV_TRY(open_splitters(execution, err));
     CV_TRY(read_decode(asked->input.decode, &raw, &codec, err));
     CV_TRY(cv_poller_new(&run->poller, err));
@@ -260,6 +280,9 @@ static bool may_open(const struct execution *execution,
     /* A command may read its mates first, to their end, and of an open chunk there is none yet:
      * only who knows the command can tell. */
     if (asked->input.pairs != NULL && asked->sharing.own_policy == NULL)
+        return false;
+    /* What is fetched has an end from the start. */
+    if (asked->input.fetch != NULL)
         return false;
     if (hosts->count > 0 &&
         (!policy->hears_losses || hosts->keeps || asked->input.pairs != NULL))

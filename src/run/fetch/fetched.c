@@ -1,0 +1,175 @@
+/* fetched.c -- an input that a command gives by ranges, read as if it were a file.
+ * SPDX-License-Identifier: MIT */
+#include "run/fetch/fetched.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+#include "run/kit/flow.h"
+
+enum {
+    FEW = 64 * 1024, /* asked for at first, and from there on twice as many each time */
+    MANY = 8 << 20,
+};
+
+struct cv_fetched {
+    struct cv_well well;
+    const char *line, *name; /* borrowed */
+    uint64_t size;
+    char *bytes; /* owned: what was read last */
+    uint64_t at;
+    size_t length, room;
+};
+
+struct fetching {
+    struct cv_flow flow;
+    const struct cv_fetched *from;
+    uint64_t begin, end;
+};
+
+/* --- here and there --------------------------------------------------------------------------- */
+
+static bool keep(void *context, const char *bytes, size_t length)
+{
+    struct cv_fetched *fetched = context;
+
+    memcpy(fetched->bytes + fetched->length, bytes, length);
+    fetched->length += length;
+    return true;
+}
+
+static enum cleave_status fetch_more(struct cv_fetched *fetched, uint64_t offset,
+                                     size_t least, struct cleave_error *err)
+{
+    const bool goes_on = offset == fetched->at + fetched->length && fetched->length > 0;
+    size_t many = goes_on && fetched->length < MANY / 2 ? 2 * fetched->length
+                  : goes_on                             ? MANY
+                                                        : FEW;
+    bool stopped;
+
+    many = many < least ? least : many;
+    many = many < fetched->size - offset ? many : (size_t)(fetched->size - offset);
+    if (many > fetched->room) {
+        char *larger = realloc(fetched->bytes, many);
+
+        if (larger == NULL)
+            return cv_fail_memory(err, "what is fetched");
+        fetched->bytes = larger;
+        fetched->room = many;
+    }
+    fetched->at = offset;
+    fetched->length = 0;
+    CV_TRY(cv_fetch_range(&(struct cv_fetch){ .line = fetched->line,
+                                              .name = fetched->name,
+                                              .begin = offset,
+                                              .end = offset + many,
+                                              .take = keep,
+                                              .context = fetched,
+                                              .outlet = -1 },
+                          &stopped, err));
+    return stopped ? cv_fail_stopped(err) : CLEAVE_OK;
+}
+
+static enum cleave_status read_well(struct cv_well *well, uint64_t offset, void *out,
+                                    size_t most, size_t *got, struct cleave_error *err)
+{
+    struct cv_fetched *fetched = (struct cv_fetched *)well;
+    enum cleave_status status;
+    size_t some;
+
+    *got = 0;
+    if (offset >= fetched->size || most == 0)
+        return CLEAVE_OK;
+    if (offset < fetched->at || offset >= fetched->at + fetched->length) {
+        status = fetch_more(fetched, offset, most, err);
+        if (status != CLEAVE_OK) {
+            fetched->length = 0;
+            return status;
+        }
+    }
+    some = (size_t)(fetched->at + fetched->length - offset);
+    some = some < most ? some : most;
+    memcpy(out, fetched->bytes + (offset - fetched->at), some);
+    *got = some;
+    return CLEAVE_OK;
+}
+
+/* --- flows ---------------------------------------------------------------------------------- */
+
+static bool give(void *context, const char *bytes, size_t length)
+{
+    return cv_flow_write(context, bytes, length);
+}
+
+static enum cleave_status work(struct cv_flow *flow, struct cleave_error *err)
+{
+    const struct fetching *fetching = (const struct fetching *)flow;
+    bool stopped;
+
+    return cv_fetch_range(&(struct cv_fetch){ .line = fetching->from->line,
+                                              .name = fetching->from->name,
+                                              .begin = fetching->begin,
+                                              .end = fetching->end,
+                                              .take = give,
+                                              .context = flow,
+                                              .outlet = flow->pipe.write },
+                          &stopped, err);
+}
+
+static void stop_flow(struct cv_flow *flow)
+{
+    cv_flow_stop(flow);
+    free(flow);
+}
+
+static enum cleave_status start_flow(struct cv_well *well, uint64_t begin, uint64_t end,
+                                     struct cv_flow **out, struct cleave_error *err)
+{
+    struct fetching *fetching = calloc(1, sizeof *fetching);
+    enum cleave_status status;
+
+    if (fetching == NULL)
+        return cv_fail_memory(err, "what is fetched");
+    fetching->from = (const struct cv_fetched *)well;
+    fetching->begin = begin;
+    fetching->end = end;
+    status = cv_flow_start(&fetching->flow, work, "fetches", err);
+    if (status == CLEAVE_OK)
+        *out = &fetching->flow;
+    else
+        free(fetching);
+    return status;
+}
+
+/* --- the input -------------------------------------------------------------------------------- */
+
+enum cleave_status cv_fetched_new(const char *line, const char *name, uint64_t size,
+                                  struct cv_fetched **out, struct cleave_error *err)
+{
+    struct cv_fetched *fetched = calloc(1, sizeof *fetched);
+
+    if (fetched == NULL)
+        return cv_fail_memory(err, "an input");
+    fetched->well = (struct cv_well){
+        .read = read_well, .flow = start_flow, .stop = stop_flow, .bounded = true
+    };
+    fetched->line = line;
+    fetched->name = name;
+    fetched->size = size;
+    *out = fetched;
+    return CLEAVE_OK;
+}
+
+void cv_fetched_free(struct cv_fetched *fetched)
+{
+    if (fetched == NULL)
+        return;
+    free(fetched->bytes);
+    free(fetched);
+}
+
+struct cv_well *cv_fetched_well(struct cv_fetched *fetched)
+{
+    return &fetched->well;
+}

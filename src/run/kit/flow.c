@@ -1,0 +1,83 @@
+/* flow.c -- a thread that writes bytes into a pipe. SPDX-License-Identifier: MIT */
+#include "run/kit/flow.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+
+enum { ROOM = 256 * 1024 };
+
+static void *begin(void *context)
+{
+    struct cv_flow *flow = context;
+
+    flow->status = flow->work(flow, &flow->err);
+    cv_close(&flow->pipe.write);
+    return NULL;
+}
+
+enum cleave_status cv_flow_start(struct cv_flow *flow,
+                                 enum cleave_status (*work)(struct cv_flow *flow,
+                                                            struct cleave_error *err),
+                                 const char *what, struct cleave_error *err)
+{
+    sigset_t all, before;
+    int error;
+
+    flow->work = work;
+    flow->pipe = (struct cv_pipe){ -1, -1 };
+    CV_TRY(cv_pipe_open(&flow->pipe, err));
+    cv_pipe_widen(flow->pipe.write, ROOM);
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    error = pthread_create(&flow->thread, NULL, begin, flow);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    flow->running = error == 0;
+    if (error == 0)
+        return CLEAVE_OK;
+    cv_pipe_close(&flow->pipe);
+    return cv_fail(err, CLEAVE_EENGINE, "cannot start a thread that %s: %s", what,
+                   strerror(error));
+}
+
+int cv_flow_fd(const struct cv_flow *flow)
+{
+    return flow->pipe.read;
+}
+
+bool cv_flow_write(struct cv_flow *flow, const char *bytes, size_t length)
+{
+    while (length > 0) {
+        const ssize_t put = write(flow->pipe.write, bytes, length);
+
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put <= 0)
+            return false;
+        bytes += put;
+        length -= (size_t)put;
+    }
+    return true;
+}
+
+enum cleave_status cv_flow_end(struct cv_flow *flow, struct cleave_error *err)
+{
+    if (flow->running)
+        pthread_join(flow->thread, NULL);
+    flow->running = false;
+    if (flow->status != CLEAVE_OK && err != NULL)
+        *err = flow->err;
+    return flow->status;
+}
+
+void cv_flow_stop(struct cv_flow *flow)
+{
+    cv_close(&flow->pipe.read);
+    if (flow->running)
+        pthread_join(flow->thread, NULL);
+    flow->running = false;
+    cv_pipe_close(&flow->pipe);
+}
