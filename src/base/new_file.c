@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -282,4 +283,22 @@ uint64_t cv_new_file_size(const struct cv_new_file *file)
     return file->fd >= 0 && fstat(file->fd, &info) == 0 && info.st_size > 0
                ? (uint64_t)info.st_size
                : 0;
+}
+
+int cv_make_folders(const char *name, size_t *missing)
+{
+    char path[PATH_MAX];
+
+    if (name[0] == '\0')
+        return 0;
+    for (const char *at = strchr(name + 1, '/'); at != NULL; at = strchr(at + 1, '/')) {
+        *missing = (size_t)(at - name);
+        if (*missing >= sizeof path)
+            return ENAMETOOLONG;
+        memcpy(path, name, *missing);
+        path[*missing] = '\0';
+        if (mkdir(path, 0777) != 0 && errno != EEXIST)
+            return errno;
+    }
+    return 0;
 }

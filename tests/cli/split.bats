@@ -102,11 +102,14 @@ refuses() {
     refuses 2 "cannot write 'p-002': it is an input" -i p-002 -n 2 -o 'p-{}' --force
     [ "$(ls -A | grep -c part)" -eq 0 ]
     refuses 2 "--output: expected a name with one {}, where the number goes, as in part-{}, got 'p'" -i in -n 2 -o p
-    refuses 2 "--output: cannot write 'p-{}.gz': pieces are written as they are, or as .zst (compress them by cleave run -- gzip ..., or later)" \
-        -i in -n 2 -o 'p-{}.gz'
+    refuses 2 "--output: cannot write 'p-{}.zip': pieces are written as they are, or as .gz, .bgz, .zst, .xz, .bz2, .lz4" \
+        -i in -n 2 -o 'p-{}.zip'
     refuses 2 "expected --number, --size, --records or --together: how large are pieces?" -i in -o 'p-{}'
     refuses 2 "expected --number or --size, got both" -i in -n 2 --size 3 -o 'p-{}'
-    refuses 2 "cannot write 'no/p-001': No such file or directory" -i in -n 1 -o 'no/p-{}'
+    refuses 2 "cannot write 'in/deep/p-001': cannot make the folder 'in/deep': Not a directory" \
+        -i in -n 1 -o 'in/deep/p-{}'
+    cut_up -i in -n 2 -o 'new/deep/p-{}' # folders that are not there are made
+    cat new/deep/p-001 new/deep/p-002 | cmp - in
     printf 'a,"b\n' >torn
     refuses 2 "torn: the last record, from byte 0 on, is cut short by the end" -i torn --split csv -n 1 -o 'torn-{}'
 }
@@ -117,6 +120,16 @@ refuses() {
     cut_up -i in -n 3 -o 'z-{}.zst'
     for part in z-*; do [ "$(head -c 4 "$part" | od -An -tx1 | tr -d ' ')" = 28b52ffd ]; done
     [ "$(cat z-* | wc -c)" -lt 9000 ]
+    # Whatever the form, pieces are decoded to the input, by others too; and so is none of it.
+    for form in gz:gzip bgz:gzip zst:zstd xz:xz bz2:bzip2 lz4:lz4; do
+        cut_up -i in -n 3 -o "f-{}.${form%:*}"
+        timeout $LONG "$CLEAVE" run -q -i "f-*.${form%:*}" --decode "${form#*:}" -- cat | cmp - in
+    done
+    gzip -dc f-*.gz | cmp - in
+    [ "$(head -c 4 f-001.gz | od -An -tx1 | tr -d ' ')" = 1f8b0804 ]
+    printf '' >none
+    cut_up -i none -n 1 -o 'e-{}.gz'
+    [ "$(gzip -dc e-001.gz | wc -c)" -eq 0 ]
     printf 'a\n' >one
     timeout $LONG "$CLEAVE" split -i one -n 1 -o 'o-{}' --json >json
     [ "$(tr -d ' \n' <json)" = '{"pieces":[{"name":"o-001","begin":0,"end":2,"bytes":2}],"input_bytes":2,"bytes":2,"done":true}' ]
@@ -132,6 +145,17 @@ refuses() {
         cut_up -i "$CLEAVE_SOURCE_DIR/tests/packed/seq.$form" --records 100 -o 'p-{}'
         cat p-* | cmp - expected
         [ "$(wc -l <p-000002)" -eq 100 ]
+    done
+    # Of several blocks, in parallel: what they hold is written, not what they are.
+    seq 100000 >in
+    for form in gz zst bgz; do
+        rm -f p-* q-*
+        cut_up -i in --size 200k -o "q-{}.$form"
+        cat q-* >many
+        cut_up -i many -n 5 -o 'p-{}'
+        cat p-* | cmp - in
+        cut_up -i many -i in -n 2 -o 'p-{}.gz'
+        timeout $LONG "$CLEAVE" run -q -i 'p-*.gz' -- cat | cmp - <(cat in in)
     done
     head -c 3000 "$CLEAVE_SOURCE_DIR/tests/packed/seq.gz" >cut.gz
     run timeout $LONG "$CLEAVE" split -q -i cut.gz --records 100 -o 'c-{}'

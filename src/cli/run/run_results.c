@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "base/new_file.h"
 #include "cli/kit/output.h"
 #include "run/kit/process.h"
 
@@ -123,16 +124,15 @@ static enum cleave_status name_file(const struct cv_run_items *items, uint64_t i
 
 /* --- files -------------------------------------------------------------------------------- */
 
-static enum cleave_status make_folders(char *path, struct cleave_error *err)
+static enum cleave_status make_folders(const char *path, struct cleave_error *err)
 {
-    for (char *at = strchr(path + 1, '/'); at != NULL; at = strchr(at + 1, '/')) {
-        *at = '\0';
-        if (mkdir(path, 0777) != 0 && errno != EEXIST)
-            return cv_fail(err, CLEAVE_EENGINE, "--results: cannot make folder '%s': %s",
-                           path, strerror(errno));
-        *at = '/';
-    }
-    return CLEAVE_OK;
+    size_t length;
+    const int error = cv_make_folders(path, &length);
+
+    return error == 0
+               ? CLEAVE_OK
+               : cv_fail(err, CLEAVE_EENGINE, "--results: cannot make folder '%.*s': %s",
+                         (int)length, path, strerror(error));
 }
 
 /* Above 2, so that a command does not lose it while it gets its own. */

@@ -71,7 +71,8 @@ static const struct cv_option output_options[] = {
     { .name = "--output", .letter = 'o', .kind = CV_OPTION_TEXT, .argument = "NAME",
       .offset = FIELD(output), .required = true,
       .help = "Names of pieces, with {} for their number, from 001 on: 'parts/p-{}.fa'. One "
-              "that ends in .zst is compressed. Files that exist are kept." },
+              "that ends in .gz, .bgz (both: BGZF), .zst, .xz, .bz2 or .lz4 is compressed. A "
+              "folder that is not there is made. Files that exist are kept." },
     { .name = "--force", .value = 1, .offset = FIELD(force),
       .help = "Replace files that exist." },
     { .name = "--json", .value = 1, .offset = FIELD(json),

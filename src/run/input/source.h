@@ -161,6 +161,12 @@ enum cleave_status cv_source_records(struct cv_source *source,
                                      const struct cv_piece *piece, uint64_t *first,
                                      uint64_t *count, struct cleave_error *err);
 
+/* All of a file that is decoded, for another thread that reads it by flows (well.h). It stays open until
+ * it is given back. Calls of the source are still those of one thread at a time. */
+enum cleave_status cv_source_lend(struct cv_source *source, size_t file,
+                                  struct cv_part *out, struct cleave_error *err);
+void cv_source_give_back(struct cv_source *source, size_t file);
+
 /* Where the header of a file ends; 0 without one. The file is opened for it. */
 enum cleave_status cv_source_header_end(struct cv_source *source, size_t file,
                                         uint64_t *out, struct cleave_error *err);

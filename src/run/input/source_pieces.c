@@ -229,3 +229,21 @@ void cv_source_at_work(struct cv_source *source, const struct cv_piece *piece,
     if (file->at_work == 0 && piece->file != source->current)
         cv_source_file_close(file);
 }
+
+enum cleave_status cv_source_lend(struct cv_source *source, size_t file,
+                                  struct cv_part *out, struct cleave_error *err)
+{
+    const struct cv_source_file *lent = &source->files[file];
+
+    CV_TRY(cv_source_use(source, file, err));
+    cv_source_at_work(source, &(struct cv_piece){ .file = file, .end = 1 }, true);
+    *out = (struct cv_part){
+        .fd = lent->fd, .well = lent->cut.well, .end = lent->size, .name = lent->name
+    };
+    return CLEAVE_OK;
+}
+
+void cv_source_give_back(struct cv_source *source, size_t file)
+{
+    cv_source_at_work(source, &(struct cv_piece){ .file = file, .end = 1 }, false);
+}

@@ -1,7 +1,7 @@
 /* piece_file.c -- write one file, as it is or compressed. SPDX-License-Identifier: MIT
  *
- * Bytes of a file are copied by the kernel. What is compressed by zstd is in frames of a few
- * megabytes, so that it can be cut again. */
+ * Bytes of a file are copied by the kernel. What is compressed is in parts that are decoded alone
+ * (piece_pack.h), so that it can be cut again. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -9,25 +9,28 @@
 #include <string.h>
 #include <sys/sendfile.h>
 #include <unistd.h>
-#include <zstd.h>
 
 #include "base/fail.h"
 #include "base/file_target.h"
 #include "base/new_file.h"
 #include "base/text.h"
+#include "run/kit/flow.h"
+#include "run/kit/well.h"
 #include "run/pieces/piece_list.h"
+#include "run/pieces/piece_pack.h"
 
 enum {
-    FRAME = 4 << 20, /* bytes of a frame of zstd, before compression */
-    STEP = 16 << 20, /* copied by one call                           */
+    POUR = 64 * 1024, /* read of a decoder at a time */
+    STEP = 16 << 20,  /* copied by one call                           */
 };
 
 struct cv_piece_writer {
     struct cv_new_file file;
-    char *name;         /* owned */
-    ZSTD_CCtx *context; /* owned; NULL: as it is */
-    char *frame, *room; /* owned */
-    size_t framed, room_bytes;
+    char *name;                      /* owned */
+    const struct cv_pack_form *form; /* NULL: as it is */
+    void *state;                     /* owned: of the form */
+    char *part, *room; /* owned: bytes to be compressed, and what comes of it */
+    size_t held, room_bytes;
 };
 
 static enum cleave_status cannot(const char *name, const char *why,
@@ -53,6 +56,21 @@ static enum cleave_status refuse(const char *name, const struct cleave_error *wh
     return CLEAVE_EINPUT;
 }
 
+/* Folders of its name that are not there are made. */
+static enum cleave_status make_folders(const char *name, struct cleave_error *err)
+{
+    size_t length;
+    const int error = cv_make_folders(name, &length);
+    struct cleave_error why;
+    char folder[100];
+
+    if (error == 0)
+        return CLEAVE_OK;
+    cv_fail(&why, CLEAVE_EINPUT, "cannot make the folder '%s': %s",
+            cv_shown(name, length, folder, sizeof folder), strerror(error));
+    return refuse(name, &why, err);
+}
+
 /* A file that is an input would be replaced before it has been read. */
 static enum cleave_status check_inputs(const struct cv_source *source, const char *name,
                                        struct cleave_error *err)
@@ -75,20 +93,21 @@ enum cleave_status cv_piece_check(const struct cv_source *source, const char *na
 {
     struct cleave_error why;
 
+    CV_TRY(make_folders(name, err));
     CV_TRY(check_inputs(source, name, err));
     return cv_new_file_check(name, force ? 0 : CV_NEW_FILE_ONLY, &why) == CLEAVE_OK
                ? CLEAVE_OK
                : refuse(name, &why, err);
 }
 
-static enum cleave_status open_frame(struct cv_piece_writer *writer,
-                                     struct cleave_error *err)
+static enum cleave_status open_form(struct cv_piece_writer *writer,
+                                    struct cleave_error *err)
 {
-    writer->room_bytes = ZSTD_compressBound(FRAME);
-    writer->context = ZSTD_createCCtx();
-    writer->frame = malloc(FRAME);
+    writer->room_bytes = writer->form->bound(writer->form->part);
+    writer->state = writer->form->open();
+    writer->part = malloc(writer->form->part);
     writer->room = malloc(writer->room_bytes);
-    return writer->context == NULL || writer->frame == NULL || writer->room == NULL
+    return writer->state == NULL || writer->part == NULL || writer->room == NULL
                ? cv_fail_memory(err, "a file that is compressed")
                : CLEAVE_OK;
 }
@@ -97,11 +116,11 @@ enum cleave_status cv_piece_writer_open(const struct cv_source *source, const ch
                                         bool force, struct cv_piece_writer **out,
                                         struct cleave_error *err)
 {
-    const size_t length = strlen(name);
     struct cv_piece_writer *writer;
     struct cleave_error why;
     enum cleave_status status;
 
+    CV_TRY(make_folders(name, err));
     CV_TRY(check_inputs(source, name, err));
     writer = calloc(1, sizeof *writer);
     if (writer == NULL)
@@ -115,8 +134,9 @@ enum cleave_status cv_piece_writer_open(const struct cv_source *source, const ch
         if (status != CLEAVE_OK)
             status = refuse(name, &why, err);
     }
-    if (status == CLEAVE_OK && length > 4 && strcmp(name + length - 4, ".zst") == 0)
-        status = open_frame(writer, err);
+    writer->form = cv_pack_form_of(name);
+    if (status == CLEAVE_OK && writer->form != NULL)
+        status = open_form(writer, err);
     if (status == CLEAVE_OK)
         *out = writer;
     else
@@ -143,17 +163,15 @@ static enum cleave_status put(struct cv_piece_writer *writer, const char *bytes,
     return CLEAVE_OK;
 }
 
-static enum cleave_status end_frame(struct cv_piece_writer *writer,
-                                    struct cleave_error *err)
+static enum cleave_status end_part(struct cv_piece_writer *writer,
+                                   struct cleave_error *err)
 {
-    const size_t length =
-        ZSTD_compressCCtx(writer->context, writer->room, writer->room_bytes,
-                          writer->frame, writer->framed, ZSTD_CLEVEL_DEFAULT);
+    const size_t length = writer->form->pack(writer->state, writer->part, writer->held,
+                                             writer->room, writer->room_bytes);
 
-    writer->framed = 0;
-    if (ZSTD_isError(length))
-        return cannot(writer->name, ZSTD_getErrorName(length), err);
-    return put(writer, writer->room, length, err);
+    writer->held = 0;
+    return length == 0 ? cannot(writer->name, "it could not be compressed", err)
+                       : put(writer, writer->room, length, err);
 }
 
 static enum cleave_status ended_early(const struct cv_part *part, uint64_t at,
@@ -165,7 +183,7 @@ static enum cleave_status ended_early(const struct cv_part *part, uint64_t at,
                       errno != 0 ? strerror(errno) : "it has become shorter");
 }
 
-/* Collect frames. */
+/* Collect parts. */
 static enum cleave_status compress(struct cv_piece_writer *writer,
                                    const struct cv_part *part, struct cleave_error *err)
 {
@@ -173,16 +191,16 @@ static enum cleave_status compress(struct cv_piece_writer *writer,
         ssize_t got;
 
         errno = 0;
-        got = cv_part_read(part, at, writer->frame + writer->framed,
-                           FRAME - writer->framed);
+        got = cv_part_read(part, at, writer->part + writer->held,
+                           writer->form->part - writer->held);
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
             return ended_early(part, at, err);
         at += (uint64_t)got;
-        writer->framed += (size_t)got;
-        if (writer->framed == FRAME)
-            CV_TRY(end_frame(writer, err));
+        writer->held += (size_t)got;
+        if (writer->held == writer->form->part)
+            CV_TRY(end_part(writer, err));
     }
     return CLEAVE_OK;
 }
@@ -213,13 +231,62 @@ static enum cleave_status copy(struct cv_piece_writer *writer, const struct cv_p
     return CLEAVE_OK;
 }
 
+/* Bytes that were decoded. */
+static enum cleave_status take(struct cv_piece_writer *writer, const char *bytes,
+                               size_t length, struct cleave_error *err)
+{
+    return writer->form == NULL
+               ? put(writer, bytes, length, err)
+               : compress(writer, &(struct cv_part){ .bytes = bytes, .end = length },
+                          err);
+}
+
+/* What comes out of a flow. */
+static enum cleave_status pour_flow(struct cv_piece_writer *writer,
+                                    const struct cv_part *part, struct cv_flow *flow,
+                                    struct cleave_error *err)
+{
+    char bytes[POUR];
+
+    for (uint64_t at = part->begin; at < part->end;) {
+        const uint64_t left = part->end - at;
+        const ssize_t got =
+            read(cv_flow_fd(flow), bytes, left < sizeof bytes ? left : sizeof bytes);
+
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0) {
+            CV_TRY(cv_flow_end(flow, err));
+            errno = 0;
+            return ended_early(part, at, err);
+        }
+        CV_TRY(take(writer, bytes, (size_t)got, err));
+        at += (uint64_t)got;
+    }
+    return CLEAVE_OK;
+}
+
+static enum cleave_status pour(struct cv_piece_writer *writer, const struct cv_part *part,
+                               struct cleave_error *err)
+{
+    struct cv_flow *flow;
+    enum cleave_status status;
+
+    CV_TRY(part->well->flow(part->well, part->begin, part->end, &flow, err));
+    status = pour_flow(writer, part, flow, err);
+    part->well->stop(flow);
+    return status;
+}
+
 enum cleave_status cv_piece_writer_add(struct cv_piece_writer *writer,
                                        const struct cv_part *part,
                                        struct cleave_error *err)
 {
     if (part->end <= part->begin)
         return CLEAVE_OK;
-    if (writer->context != NULL)
+    if (part->bytes == NULL && part->well != NULL)
+        return pour(writer, part, err);
+    if (writer->form != NULL)
         return compress(writer, part, err);
     return part->bytes != NULL
                ? put(writer, part->bytes, (size_t)(part->end - part->begin), err)
@@ -234,10 +301,13 @@ enum cleave_status cv_piece_writer_place(struct cv_piece_writer *writer,
     struct cleave_error why;
     enum cleave_status status = CLEAVE_OK;
 
-    /* A file without bytes is one frame of none, rather than no zstd at all. */
-    if (writer->context != NULL &&
-        (writer->framed > 0 || cv_new_file_size(&writer->file) == 0))
-        status = end_frame(writer, err);
+    /* A file without bytes is one part of none, rather than none at all. */
+    if (writer->form != NULL &&
+        (writer->held > 0 ||
+         (writer->form->end == NULL && cv_new_file_size(&writer->file) == 0)))
+        status = end_part(writer, err);
+    if (status == CLEAVE_OK && writer->form != NULL && writer->form->end != NULL)
+        status = put(writer, writer->form->end, writer->form->end_bytes, err);
     if (status == CLEAVE_OK && cv_new_file_place(&writer->file, &why) != CLEAVE_OK)
         status = refuse(writer->name, &why, err);
     if (status == CLEAVE_OK && cv_new_file_close(&writer->file, &why) != CLEAVE_OK)
@@ -252,8 +322,9 @@ void cv_piece_writer_drop(struct cv_piece_writer *writer)
         return;
     if (writer->file.fd >= 0)
         cv_new_file_drop(&writer->file);
-    ZSTD_freeCCtx(writer->context);
-    free(writer->frame);
+    if (writer->state != NULL)
+        writer->form->close(writer->state);
+    free(writer->part);
     free(writer->room);
     free(writer->name);
     free(writer);

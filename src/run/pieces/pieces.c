@@ -50,25 +50,57 @@ static enum cleave_status open_input(const struct cv_source *source, size_t inde
     return cv_fail_at(err, &place, "changed while it was in use");
 }
 
-static enum cleave_status copy_part(const struct cv_source *source,
-                                    const struct cv_piece_part *part,
+static enum cleave_status add_parts(const struct cv_piece_part *part,
+                                    const struct cv_part *input,
                                     struct cv_piece_writer *writer,
                                     struct cleave_error *err)
 {
-    const char *name = cv_source_input(source, part->file).path;
-    int fd = -1, after = -1;
-    struct cv_part header = { .begin = part->header.begin, .end = part->header.end };
-    struct cv_part body = { .begin = part->body.begin, .end = part->body.end };
-    enum cleave_status status = open_input(source, part->file, &fd, err);
+    struct cv_part header = *input, body = *input;
 
-    header.fd = body.fd = fd;
-    header.name = body.name = name;
+    header.begin = part->header.begin;
+    header.end = part->header.end;
+    body.begin = part->body.begin;
+    body.end = part->body.end;
+    CV_TRY(cv_piece_writer_add(writer, &header, err));
+    CV_TRY(cv_piece_writer_add(writer, &body, err));
+    return cv_piece_writer_add(writer, &part->closing, err);
+}
+
+/* Of an input that is decoded. */
+static enum cleave_status decode_part(struct crew *crew, const struct cv_piece_part *part,
+                                      struct cv_piece_writer *writer,
+                                      struct cleave_error *err)
+{
+    struct cv_source *source = crew->options->source;
+    struct cv_part input;
+    enum cleave_status status;
+
+    pthread_mutex_lock(&crew->lock);
+    status = cv_source_lend(source, part->file, &input, err);
+    pthread_mutex_unlock(&crew->lock);
+    CV_TRY(status);
+    status = add_parts(part, &input, writer, err);
+    pthread_mutex_lock(&crew->lock);
+    cv_source_give_back(source, part->file);
+    pthread_mutex_unlock(&crew->lock);
+    return status;
+}
+
+static enum cleave_status copy_part(struct crew *crew, const struct cv_piece_part *part,
+                                    struct cv_piece_writer *writer,
+                                    struct cleave_error *err)
+{
+    const struct cv_source *source = crew->options->source;
+    const struct cv_input input = cv_source_input(source, part->file);
+    int fd = -1, after = -1;
+    enum cleave_status status;
+
+    if (input.packed)
+        return decode_part(crew, part, writer, err);
+    status = open_input(source, part->file, &fd, err);
     if (status == CLEAVE_OK)
-        status = cv_piece_writer_add(writer, &header, err);
-    if (status == CLEAVE_OK)
-        status = cv_piece_writer_add(writer, &body, err);
-    if (status == CLEAVE_OK)
-        status = cv_piece_writer_add(writer, &part->closing, err);
+        status = add_parts(part, &(struct cv_part){ .fd = fd, .name = input.path },
+                           writer, err);
     if (status == CLEAVE_OK) /* and it still is what it was */
         status = open_input(source, part->file, &after, err);
     if (fd >= 0)
@@ -78,7 +110,7 @@ static enum cleave_status copy_part(const struct cv_source *source,
     return status;
 }
 
-static enum cleave_status write_file(const struct crew *crew, size_t index,
+static enum cleave_status write_file(struct crew *crew, size_t index,
                                      struct cleave_error *err)
 {
     const struct cv_planned_file *file = &crew->list->files[index];
@@ -91,8 +123,7 @@ static enum cleave_status write_file(const struct crew *crew, size_t index,
         return cv_fail_memory(err, "a name");
     status = cv_piece_writer_open(options->source, name, options->force, &writer, err);
     for (size_t i = 0; i < file->count && status == CLEAVE_OK; i++)
-        status =
-            copy_part(options->source, &crew->list->parts[file->first + i], writer, err);
+        status = copy_part(crew, &crew->list->parts[file->first + i], writer, err);
     if (status == CLEAVE_OK)
         status = cv_piece_writer_place(writer, err);
     else
