@@ -312,7 +312,7 @@ _cleave() {
         esac
         ;;
     'run '*)
-        options='--help -h --input --recursive --split --header --records --together --pairs --max-record --decode --fetch --size --each --arg-file --null --link --colsep --replace --rpl --plus --quote --max-args --max-replace-args --max-lines --fill --fill-words --tag --tagstring --results --files --weight --costs --ungroup --shuf --workers --jobs --max-procs --delay --load --memfree --nice --hosts --mpi --mpi-library --persistent --literal --policy --param --block --ssh --remote --push --shared-input --workdir --env --connect-timeout --host-timeout --output --keep-order --unordered --header-out --reduce --commutative --memory --tmpdir --retries --isolate --timeout --halt --failed --journal --resume --overwrite --joblog --dry-run --bar --progress --trace --json --quiet'
+        options='--help -h --input --recursive --split --header --records --together --pairs --max-record --decode --each --arg-file --null --link --colsep --replace --rpl --plus --quote --max-args --max-replace-args --max-lines --fill --fill-words --tag --tagstring --results --files --weight --costs --ungroup --shuf --workers --jobs --max-procs --delay --load --memfree --nice --hosts --sshlogin --hosts-file --sshloginfile --slf --mpi --mpi-library --persistent --literal --policy --param --block --ssh --remote --push --shared-input --workdir --env --connect-timeout --host-timeout --output --keep-order --unordered --header-out --reduce --commutative --memory --tmpdir --retries --isolate --timeout --halt --failed --journal --resume --overwrite --joblog --dry-run --bar --progress --trace --json --quiet'
         case $option in
         --input | -i) _cleave_files -f; return ;;
         --split) _cleave_words 'lines nul csv jsonl json xml: fasta fastq paragraph warc fixed: regex:'; return ;;
@@ -321,8 +321,6 @@ _cleave() {
         --pairs) _cleave_files -f; return ;;
         --max-record) return ;;
         --decode) _cleave_words 'auto none gzip bgzf zstd xz bzip2 lz4'; return ;;
-        --fetch) return ;;
-        --size) return ;;
         --arg-file | -a) _cleave_files -f; return ;;
         --colsep | -C) return ;;
         --replace | -I) return ;;
@@ -341,7 +339,11 @@ _cleave() {
         --load) return ;;
         --memfree) return ;;
         --nice) return ;;
-        --hosts) _cleave_files -f; return ;;
+        --hosts) return ;;
+        --sshlogin | -S) return ;;
+        --hosts-file) _cleave_files -f; return ;;
+        --sshloginfile) _cleave_files -f; return ;;
+        --slf) _cleave_files -f; return ;;
         --mpi-library) return ;;
         --policy) _cleave_words 'auto one-round fifo lifo orders small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
         --param) _cleave_words 'send-order= return-order= starts= kicks= exact= effort= tail= prefetch= rounds= max_rounds= level= alike= chunk= least= max_chunks= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;

@@ -62,7 +62,8 @@ struct cleave_progress {
 struct cleave_channel;
 
 /* Another machine that does some of the work. Workers [first, first + slots) of the
- * platform are commands that run there at a time. */
+ * platform are commands that run there at a time. With slots 0 the host is asked for its cores
+ * when it is reached, and worker `first`, which stands for all of them, tells their costs. */
 struct cleave_host {
     const char *name;
     /* Words of a command that connects standard input and output to `cleave worker` over

@@ -383,7 +383,7 @@ END
     fails_with 2 -i in --hosts h.yaml -- cat
     says "expected ssh: NAME, got '-oProxyCommand=touch bad'"
     fails_with 2 -i in --push -- cat
-    says "need --hosts FILE"
+    says "need --hosts with other machines"
     hosts 'name: a, slots: 1' >h.yaml
     fails_with 2 -i in -j 2 --hosts h.yaml -- cat
     says "expected --workers or --hosts, got both"

@@ -165,6 +165,7 @@ static void files_of_others(void **state)
     check(LINES, "", "");
     /* Lines count slots where one is repeated, and in the file of PBS anyway. */
     check(LINES, "a\nb\na\na\n", "a*3 b*1");
+    check(LINES, "a\nb\na\n", "a*2 b*1");
     check(COUNTED, "a\nb\n", "a*1 b*1");
     check(LINES, "a\nb\n", "a*0 b*0");
     /* Numbers add up. */

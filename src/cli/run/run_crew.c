@@ -143,8 +143,16 @@ static bool is_measured(const char *path)
 }
 
 /* What the times are worth. */
-static void add_basis(const char *hosts, struct cv_text *out)
+static void add_basis(const struct cleave_execution *execution, const char *hosts,
+                      struct cv_text *out)
 {
+    bool asks = false;
+
+    for (size_t i = 0; i < execution->hosts.count; i++)
+        asks = asks || execution->hosts.list[i].slots == 0;
+    if (asks)
+        cv_text_add(out, "workers   one for each host that does not say its slots; a run "
+                         "asks it for its cores\n");
     if (hosts == NULL)
         cv_text_add(out,
                     "times     a guess: nothing is known of these workers, and a run "
@@ -177,7 +185,7 @@ int cv_run_plan(const struct cleave_execution *execution, const char *hosts,
         cleave_plan_load(&job, &schedule, &err) != CLEAVE_OK)
         return cv_complain_error(&err);
     add_commands(execution, &text);
-    add_basis(hosts, &text);
+    add_basis(execution, hosts, &text);
     cv_plan_text(schedule, execution->crew.platform, &shown, &screen, &text);
     add_chunks(schedule, execution->crew.platform, screen.width, &text);
     cleave_schedule_free(schedule);

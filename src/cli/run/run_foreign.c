@@ -6,7 +6,6 @@
 
 #define OWN_PLACE "--rpl '{SIGN} s/REGEX/TEXT/' makes a place"
 #define AS_FILE "sh -c 'f=$(mktemp) && cat >\"$f\" && COMMAND \"$f\"'"
-#define HOSTS "--hosts FILE names other machines"
 #define FILES \
     "files are not sent along: --hosts machines that see them, with --shared-input"
 
@@ -54,10 +53,6 @@ const struct cv_foreign cv_run_foreign[] = {
     { "--retry-failed", "--journal FILE --resume: what failed is done again" },
     { "--noswap", "--memfree SIZE" },
     { "--limit", "-j N" },
-    { "--sshlogin", HOSTS },
-    { "-S", HOSTS },
-    { "--sshloginfile", HOSTS },
-    { "--slf", HOSTS },
     { "--transferfile", FILES },
     { "--transfer", FILES },
     { "--return", FILES },

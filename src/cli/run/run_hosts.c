@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include "base/text.h"
 #include "cli/kit/output.h"
-#include "cli/run/run_options.h"
+#include "cli/run/run_hosts.h"
 #include "model/platform/platform_internal.h"
 
 enum { MOST_WORDS = 256 };
@@ -136,10 +136,10 @@ static enum cleave_status keep_words(const struct words *words, const char *host
     return CLEAVE_OK;
 }
 
-static enum cleave_status add_host(const struct cv_group *group,
-                                   const struct cv_reach *reach, uint32_t first,
-                                   uint32_t slots, struct cv_arena *arena,
-                                   struct cleave_host *out, struct cleave_error *err)
+enum cleave_status cv_host_describe(const struct cv_group *group,
+                                    const struct cv_reach *reach, uint32_t first,
+                                    uint32_t slots, struct cv_arena *arena,
+                                    struct cleave_host *out, struct cleave_error *err)
 {
     struct words words = { .arena = arena }, push = { .arena = arena };
 
@@ -208,8 +208,8 @@ static enum cleave_status fill_crew(const char *path, const struct cv_reach *rea
                            "%s: host '%s': expected ssh: NAME, got '%s'", path,
                            group->name, group->ssh);
         if (is_host(group))
-            CV_TRY(add_host(group, reach, group->first, group->count, arena,
-                            &out->hosts[out->nhosts++], err));
+            CV_TRY(cv_host_describe(group, reach, group->first, group->count, arena,
+                                    &out->hosts[out->nhosts++], err));
         else
             for (uint32_t i = 0; i < group->count; i++)
                 prefixes[group->first + i] = group->command;

@@ -10,6 +10,7 @@
 
 #include "base/fail.h"
 #include "cli/kit/output.h"
+#include "cli/run/run_hosts.h"
 #include "run/items/item_read.h"
 #include "run/split/split.h"
 
@@ -185,9 +186,9 @@ static int check(const struct cv_run_options *values)
         return cv_complain(CV_EXIT_USAGE,
                            "with --ungroup nothing is known of outputs: expected none of "
                            "--tag, --results, --files, --reduce and --journal");
-    if (values->hosts != NULL || values->mpi)
+    if (cv_hosts_asked(values) || values->mpi)
         return cv_complain(CV_EXIT_USAGE,
-                           "items are done on this machine: expected neither --hosts nor "
+                           "items are done on this machine: expected neither hosts nor "
                            "--mpi");
     if (values->header != NULL && cv_header_how(values->header)[0] != '\0')
         return cv_complain(

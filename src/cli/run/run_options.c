@@ -167,10 +167,29 @@ static const struct cv_option worker_options[] = {
     { .name = "--nice", .kind = CV_OPTION_COUNT, .argument = "N", .offset = FIELD(nice),
       .least = 1, .most = 19,
       .help = "Commands here give way to others, as 'nice -n N' lets them." },
-    { .name = "--hosts", .kind = CV_OPTION_TEXT, .argument = "FILE",
-      .offset = FIELD(hosts),
-      .help = "The workers of this platform file instead, with what it knows of their "
-              "costs. Those with ssh: or slots: are other machines." },
+    { .name = "--hosts", .kind = CV_OPTION_TEXT, .argument = "HOSTS|FILE",
+      .offset = FIELD(hosts), .file = CV_FILE_READ,
+      .help = "Other machines, reached by ssh: 'a,b:4,me@c,node[01-16]'. b has 4 slots, the "
+              "others as many as cores that a command may use there; ':' is this machine. "
+              "With -j N each has N unless it says otherwise. What has a slash, ends in "
+              ".yaml, .yml or .json, or is the name of a file is a platform file: its "
+              "workers, with what it knows of their costs; those with ssh: or slots: are "
+              "other machines." },
+    { .name = "--sshlogin", .letter = 'S', .kind = CV_OPTION_REPEAT, .argument = "HOSTS",
+      .offset = FIELD(logins),
+      .help = "The same as GNU parallel spells it: 'a,4/b,me@c,8/:', also '4/ssh -p 2222 "
+              "b'. May be given several times." },
+    { .name = "--hosts-file", .kind = CV_OPTION_TEXT, .argument = "FILE",
+      .offset = FIELD(hosts_file),
+      .help = "The same from a file, a line each: as --sshlogin has them, or as MPI does, "
+              "'b slots=4' and 'b:4'. Where a host has several lines without a number, as "
+              "in $PBS_NODEFILE, each is a slot. '#' begins a comment." },
+    { .name = "--sshloginfile", .kind = CV_OPTION_TEXT, .argument = "FILE",
+      .offset = FIELD(hosts_file),
+      .help = "The same." },
+    { .name = "--slf", .kind = CV_OPTION_TEXT, .argument = "FILE",
+      .offset = FIELD(hosts_file),
+      .help = "The same." },
     { .name = "--mpi", .value = 1, .offset = FIELD(mpi),
       .help = "The other ranks are the workers: for 'mpirun -n 9 cleave run --mpi ...'. "
               "Rank 0 is the master, and its exit status counts. With --reduce, outputs "

@@ -10,8 +10,8 @@ struct cv_run_options {
     struct cv_strings inputs, params;
     const char *output, *split, *workers, *policy, *directory, *halt, *joblog, *journal;
     const char *failed, *trace, *progress, *hosts, *reduce;
-    const char *ssh, *program, *work_directory;
-    struct cv_strings environment;
+    const char *ssh, *program, *work_directory, *hosts_file;
+    struct cv_strings environment, logins;
     double connect_timeout_s, host_timeout_s;
     int push, shared_input;
     int mpi;

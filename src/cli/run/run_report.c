@@ -1,6 +1,7 @@
 /* run_report.c -- what cleave run says while it runs.
  * SPDX-License-Identifier: MIT */
 #include "cli/run/run_report.h"
+#include "cli/run/run_hosts.h"
 
 #include <math.h>
 #include <string.h>
@@ -173,8 +174,8 @@ enum cleave_status cv_run_more_hosts(void *context, struct cleave_more_hosts *ou
 
     cleave_platform_free(report->again.platform);
     report->again.platform = NULL;
-    CV_TRY(
-        cv_crew_open(report->hosts, &report->reach, report->arena, &report->again, err));
+    CV_TRY(cv_crew_find(report->options, &report->reach, report->arena, &report->again,
+                        err));
     *out = (struct cleave_more_hosts){ report->again.hosts, report->again.nhosts };
     return CLEAVE_OK;
 }

@@ -21,7 +21,7 @@ struct cv_run_report {
     const char *const *command;             /* borrowed, ends with NULL     */
     const struct cv_item_commands *items;   /* borrowed; NULL: an input is shared out */
     /* To read the hosts again: */
-    const char *hosts;
+    const struct cv_run_options *options; /* borrowed */
     struct cv_reach reach;
     struct cv_arena *arena;
     struct cv_crew again; /* its platform is owned */

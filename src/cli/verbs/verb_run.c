@@ -9,6 +9,7 @@
 #include "cli/kit/output.h"
 #include "cli/run/run_command.h"
 #include "cli/run/run_foreign.h"
+#include "cli/run/run_hosts.h"
 #include "cli/run/run_items.h"
 #include "cli/run/run_mpi.h"
 #include "cli/run/run_options.h"
@@ -53,13 +54,13 @@ static int fill_hosts(const struct cv_call *call, const struct cv_crew *crew,
 {
     const struct cv_run_options *values = call->values;
 
-    if (crew->nhosts == 0 &&
+    if (crew->nhosts == 0 && values->hosts_file == NULL && /* which may get some */
         (values->push || values->shared_input || values->ssh != NULL ||
          values->program != NULL || values->work_directory != NULL ||
          values->environment.count > 0))
         return cv_complain(CV_EXIT_USAGE, "--ssh, --remote, --push, --shared-input, "
-                                          "--workdir and --env need --hosts FILE with "
-                                          "hosts");
+                                          "--workdir and --env need --hosts with other "
+                                          "machines");
     out->hosts.list = crew->hosts;
     out->hosts.count = crew->nhosts;
     out->hosts.connect_timeout_s = values->connect_timeout_s;
@@ -67,12 +68,12 @@ static int fill_hosts(const struct cv_call *call, const struct cv_crew *crew,
     out->hosts.shared_input = values->shared_input != 0;
     out->hosts.fold = values->mpi != 0;
     out->hosts.work_directory = values->work_directory;
-    if (crew->nhosts > 0 && values->hosts != NULL)
+    if (cv_hosts_asked(values))
         out->hosts.more = cv_run_more_hosts;
     /* mpirun sees to ranks that die; one that is only slow should not count as such. */
     if (values->mpi && !(out->hosts.timeout_s > 0))
         out->hosts.timeout_s = 60;
-    report->hosts = values->hosts;
+    report->options = values;
     report->arena = call->arena;
     return read_environment(call, &out->hosts.environment);
 }
@@ -138,8 +139,6 @@ static int fill(const struct cv_call *call, const struct cv_crew *crew,
     if (values->progress != NULL && strcmp(values->progress, "plain") != 0)
         return cv_complain(CV_EXIT_USAGE, "--progress: expected plain, got '%s'",
                            values->progress);
-    if (values->hosts != NULL && values->workers != NULL)
-        return cv_complain(CV_EXIT_USAGE, "expected --workers or --hosts, got both");
     if (values->commutative && values->reduce == NULL)
         return cv_complain(CV_EXIT_USAGE, "--commutative needs --reduce CMD");
     if ((values->resume || values->overwrite) && values->journal == NULL)
@@ -290,22 +289,28 @@ static int execute(const struct cv_call *call, struct cv_run_report *report,
     return status;
 }
 
-/* Who works: other ranks, those of a file, or this machine. */
+/* Who works: other ranks, hosts, or this machine. */
 static int find_crew(const struct cv_call *call, const struct cv_run_mpi *mpi,
                      const struct cv_reach *reach, struct cv_crew *out)
 {
     const struct cv_run_options *values = call->values;
 
+    struct cleave_error err;
+
     *out = (struct cv_crew){ 0 };
-    if (mpi != NULL && (values->hosts != NULL || values->workers != NULL))
+    if (mpi != NULL && (cv_hosts_asked(values) || values->workers != NULL))
         return cv_complain(CV_EXIT_USAGE,
                            "with --mpi the ranks are the workers: expected neither "
                            "--workers nor --hosts");
     if (mpi == NULL && values->mpi_library != NULL)
         return cv_complain(CV_EXIT_USAGE, "--mpi-library needs --mpi");
-    return mpi != NULL             ? cv_run_mpi_crew(mpi, call->arena, out)
-           : values->hosts != NULL ? cv_crew_load(values->hosts, reach, call->arena, out)
-                                   : cv_crew_read(values->workers, call->arena, out);
+    if (mpi != NULL)
+        return cv_run_mpi_crew(mpi, call->arena, out);
+    if (!cv_hosts_asked(values))
+        return cv_crew_read(values->workers, call->arena, out);
+    return cv_crew_find(values, reach, call->arena, out, &err) == CLEAVE_OK
+               ? CV_EXIT_DONE
+               : cv_complain_error(&err);
 }
 
 /* All that a run needs. */
@@ -350,12 +355,14 @@ static int carry_out(const struct cv_call *call, struct whole_run *run)
 {
     const struct cv_run_options *values = call->values;
     struct cleave_execution *execution = &run->execution;
+    const char *file =
+        values->hosts != NULL && cv_hosts_are_file(values->hosts) ? values->hosts : NULL;
     int status;
 
     if (values->dry_run)
         return run->has_items ? cv_run_items_show(&run->items)
-                              : cv_run_plan(execution, values->hosts, call->arena);
-    if (values->hosts != NULL)
+                              : cv_run_plan(execution, file, call->arena);
+    if (file != NULL)
         run->report.predicted_s = cv_run_predict(execution, call->arena);
     status = cv_run_sink_open(&run->sink, values->output, &execution->output.descriptor);
     run->report.result_on_stdout = run->sink.on_stdout;

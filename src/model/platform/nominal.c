@@ -5,7 +5,7 @@
 
 #include "model/platform/platform_internal.h"
 
-/* Links on one machine are pipes, so wide that they never matter; those to ranks may be a
+/* Links on one machine are pipes, so wide that they never matter; those to others may be a
  * network. */
 static const struct cleave_worker workers[] = {
     [CV_NOMINAL_HERE] = { 1e8, 1e-3, 1e12, 0, 1e12, 0 },
@@ -44,6 +44,11 @@ enum cleave_status cv_nominal_platform(enum cv_nominal kind, const char *const *
     free(kinds);
     free(groups);
     return status;
+}
+
+struct cleave_worker cv_nominal_worker(enum cv_nominal kind)
+{
+    return workers[kind];
 }
 
 bool cv_is_nominal(const struct cleave_worker *worker)

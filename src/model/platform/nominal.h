@@ -9,7 +9,7 @@
 
 enum cv_nominal {
     CV_NOMINAL_HERE, /* a command on this machine; units are bytes       */
-    CV_NOMINAL_RANK, /* a command at another MPI rank; units are bytes   */
+    CV_NOMINAL_RANK, /* a command on another machine; units are bytes    */
     CV_NOMINAL_CALL, /* calls of a function at an MPI rank, unit by unit */
 };
 
@@ -18,6 +18,9 @@ enum cv_nominal {
 enum cleave_status cv_nominal_platform(enum cv_nominal kind, const char *const *names,
                                        uint32_t count, struct cleave_platform **out,
                                        struct cleave_error *err);
+
+/* One of them. */
+struct cleave_worker cv_nominal_worker(enum cv_nominal kind);
 
 /* Whether what is declared of a worker is only that. */
 bool cv_is_nominal(const struct cleave_worker *worker);

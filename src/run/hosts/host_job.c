@@ -1,6 +1,6 @@
 /* host_job.c -- tell another machine who is there and what is to be done.
  * SPDX-License-Identifier: MIT */
-#include <stdlib.h>
+#include <stdio.h>
 
 #include <cleave/version.h>
 
@@ -28,12 +28,35 @@ void cv_host_send_hello(struct cv_host *host)
     cv_pack_done(&packer);
 }
 
-static enum cleave_status pack_job(const struct cv_host *host, struct cv_packer *packer,
-                                   struct cleave_error *err)
+const char *cv_host_worker_name(const struct cv_host *host, uint32_t i,
+                                char out[CV_HOST_NAME_ROOM])
+{
+    snprintf(out, CV_HOST_NAME_ROOM, host->slots == 1 ? "%.255s" : "%.255s.%u",
+             host->name, i);
+    return out;
+}
+
+/* The names of its workers: those of their places, if it has some. */
+static const char **list_names(const struct cv_host *host, struct cv_arena *arena)
+{
+    const char **names = cv_array(arena, host->slots + 1u, sizeof *names);
+    char made[CV_HOST_NAME_ROOM];
+
+    for (uint32_t i = 0; names != NULL && i < host->slots; i++) {
+        names[i] = host->first != CV_HOST_NOWHERE
+                       ? host->hosts->names[host->first + i]
+                       : cv_arena_text(arena, cv_host_worker_name(host, i, made));
+        if (names[i] == NULL)
+            return NULL;
+    }
+    return names;
+}
+
+static enum cleave_status pack_job(const struct cv_host *host, const char **names,
+                                   struct cv_packer *packer, struct cleave_error *err)
 {
     static const char *const nothing[] = { NULL };
     const struct cv_host_terms *terms = &host->hosts->terms;
-    const char **names = calloc(host->slots + 1u, sizeof *names);
     /* The words are only read. */
     union {
         const char *const *in;
@@ -56,18 +79,19 @@ static enum cleave_status pack_job(const struct cv_host *host, struct cv_packer 
 
     if (names == NULL)
         return cv_fail_memory(err, "a job");
-    for (uint32_t i = 0; i < host->slots; i++)
-        names[i] = host->hosts->names[host->first + i];
     cv_pack_job(packer, &job);
-    free(names);
     return packer->failed ? cv_fail_memory(err, "a job") : CLEAVE_OK;
 }
 
 enum cleave_status cv_host_send_job(struct cv_host *host, struct cleave_error *err)
 {
     struct cv_packer packer = { NULL, 0, 0, false };
-    const enum cleave_status status = pack_job(host, &packer, err);
+    enum cleave_status status;
+    struct cv_arena arena;
 
+    cv_arena_init(&arena);
+    status = pack_job(host, list_names(host, &arena), &packer, err);
+    cv_arena_done(&arena);
     if (status == CLEAVE_OK)
         host->link.most_pending += packer.length;
     for (size_t at = 0; status == CLEAVE_OK && at < packer.length; at += JOB_FRAME) {

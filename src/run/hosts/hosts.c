@@ -143,7 +143,8 @@ enum cleave_status cv_hosts_add(struct cv_hosts *hosts, const struct cleave_host
     host->channel = asked->connect != NULL ? NULL : asked->channel;
     host->given = asked->connect != NULL || asked->channel != NULL ? -1 : asked->link;
     host->slots = asked->slots;
-    host->seats = calloc(asked->slots > 0 ? asked->slots : 1, sizeof *host->seats);
+    host->asks = asked->slots == 0;
+    host->seats = asked->slots > 0 ? calloc(asked->slots, sizeof *host->seats) : NULL;
     host->first = first;
     host->may_share = asked->shared_input || hosts->terms.shared_input;
     host->link.in = host->link.out = -1;
@@ -152,7 +153,7 @@ enum cleave_status cv_hosts_add(struct cv_hosts *hosts, const struct cleave_host
     host->numbered = 1;
     cv_send_reset(host);
     hosts->items[hosts->count++] = host;
-    if (host->name == NULL || host->seats == NULL ||
+    if (host->name == NULL || (asked->slots > 0 && host->seats == NULL) ||
         (asked->connect != NULL && host->words == NULL) ||
         (asked->push != NULL && (host->push.words == NULL || host->push.file == NULL)))
         return cv_fail_memory(err, "the hosts");

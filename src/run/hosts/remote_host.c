@@ -13,6 +13,7 @@
 #include "base/fail.h"
 #include "base/signal_name.h"
 #include "base/text.h"
+#include "run/hosts/host_words.h"
 #include "run/wire/frame_kinds.h"
 
 enum {
@@ -84,6 +85,20 @@ bool cv_host_admit(struct cv_host *host, enum cv_stage stage,
 
 /* --- frames ------------------------------------------------------------------------------- */
 
+/* One that was not told how many slots it has has one for each core. */
+static enum cleave_status count_slots(struct cv_host *host, uint64_t cores,
+                                      struct cleave_error *err)
+{
+    if (host->slots > 0)
+        return CLEAVE_OK;
+    cores = cores < CV_HOST_SLOTS_MOST ? cores : CV_HOST_SLOTS_MOST;
+    host->seats = calloc(cores, sizeof *host->seats);
+    if (host->seats == NULL)
+        return cv_fail_memory(err, "the slots of a host");
+    host->slots = (uint32_t)cores;
+    return CLEAVE_OK;
+}
+
 static void take_hello(struct cv_host *host, const struct cv_frame_head *head,
                        const unsigned char *payload)
 {
@@ -96,6 +111,8 @@ static void take_hello(struct cv_host *host, const struct cv_frame_head *head,
     if (cv_unpack_hello(payload, head->length, &arena, &hello)) {
         status = cv_hello_check(&hello, "the worker", &err);
         cv_shown(hello.host, strlen(hello.host), host->machine, sizeof host->machine);
+        if (status == CLEAVE_OK)
+            status = count_slots(host, hello.cores, &err);
     } else {
         status = cv_fail(&err, CLEAVE_EINPUT,
                          "expected the hello of a worker, got something else");

@@ -22,6 +22,11 @@ enum cv_host_state {
     CV_HOST_OUT,  /* it is not tried any more                                           */
 };
 
+enum {
+    CV_HOST_NOWHERE = UINT32_MAX, /* `first` of one that has no place yet               */
+    CV_HOST_NAME_ROOM = 300,      /* for the name of a worker, with the number behind   */
+};
+
 struct cv_hosts;
 
 /* A slot of the host, as far as commands that stay go. */
@@ -57,9 +62,10 @@ struct cv_host {
     bool pushed;
     int given; /* owned until used: that descriptor; -1                    */
     struct cleave_channel
-        *channel; /* borrowed, instead of it; NULL: none                 */
-    uint32_t slots;
-    uint32_t first; /* of its workers in the run                                        */
+        *channel;   /* borrowed, instead of it; NULL: none                 */
+    uint32_t slots; /* 0: as many as it has cores, which its hello will say            */
+    uint32_t first; /* of its workers in the run; CV_HOST_NOWHERE: it has no place yet  */
+    bool asks;      /* it was not said how many slots it has: it is asked               */
     bool may_share; /* it is asked whether it sees the input                            */
 
     enum cv_host_state state;
@@ -150,6 +156,10 @@ void cv_host_accuse(struct cv_host *host, const char *format, ...) CV_PRINTF(2, 
 /* It is not there when it is decided who takes part: it is not tried any more. */
 void cv_host_leave_out(struct cv_host *host);
 void cv_host_done(struct cv_host *host);
+/* What its worker number `i` is called if nobody says otherwise: as the host, with a number
+ * if there are several. */
+const char *cv_host_worker_name(const struct cv_host *host, uint32_t i,
+                                char out[CV_HOST_NAME_ROOM]);
 /* Tell the user. */
 void cv_hosts_note(const struct cv_hosts *hosts, const char *format, ...) CV_PRINTF(2, 3);
 

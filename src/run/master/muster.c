@@ -85,11 +85,14 @@ static enum cleave_status reach_hosts(struct cv_staff *staff,
         const struct cleave_host *host = &asked->hosts.list[i];
         struct cv_host *added;
 
-        if (host->slots < 1 || host->first > places->nasked ||
-            host->slots > places->nasked - host->first)
+        const uint32_t stands = host->slots > 0 ? host->slots : 1;
+
+        if (host->first >= places->nasked || stands > places->nasked - host->first)
             return cv_fail(err, CLEAVE_EINPUT, "host '%s' has no workers", host->name);
-        CV_TRY(cv_hosts_add(&staff->hosts, host, host->first, &added, err));
-        for (uint32_t k = 0; k < host->slots; k++)
+        CV_TRY(cv_hosts_add(&staff->hosts, host,
+                            host->slots > 0 ? host->first : CV_HOST_NOWHERE, &added,
+                            err));
+        for (uint32_t k = 0; k < stands; k++)
             places->hosts[host->first + k] = added;
     }
     CV_TRY(cv_hosts_describe(&staff->hosts, err));
@@ -99,25 +102,45 @@ static enum cleave_status reach_hosts(struct cv_staff *staff,
                             others, stopped_by, err);
 }
 
+/* How many places a worker that was asked for has. One stands for all of a host of which it
+ * is not known, before it says hello, how many there are: it takes its places later. */
+static uint32_t stands_for(const struct cv_host *host)
+{
+    return host == NULL || !host->asks ? 1 : host->slots;
+}
+
+/* Whether one may come that has no place yet. */
+static bool any_nowhere(const struct cv_hosts *hosts)
+{
+    for (size_t i = 0; i < hosts->count; i++)
+        if (hosts->items[i]->slots == 0)
+            return true;
+    return false;
+}
+
 static enum cleave_status choose_places(struct cv_muster *muster,
                                         const struct cv_hosts *hosts,
                                         const struct cleave_execution *asked,
                                         struct places *places, struct cleave_error *err)
 {
     const bool all = takes_joiners(asked);
+    size_t most = places->nasked;
     bool anybody = false;
 
-    places->asked_of =
-        cv_array(&muster->arena, places->nasked + 1, sizeof *places->asked_of);
+    for (size_t i = 0; i < hosts->count; i++)
+        most += hosts->items[i]->slots;
+    places->asked_of = cv_array(&muster->arena, most, sizeof *places->asked_of);
     if (places->asked_of == NULL)
         return cv_fail_memory(err, "the workers");
     for (uint32_t w = 0; w < places->nasked; w++) {
         struct cv_host *host = places->hosts[w];
         const bool there = host == NULL || host->state == CV_HOST_READY;
+        const uint32_t stands = stands_for(host);
 
         anybody = anybody || there;
         if (there || all)
-            places->asked_of[places->count++] = w;
+            for (uint32_t i = 0; i < stands; i++)
+                places->asked_of[places->count++] = w;
         else /* there would be no place for it when it comes */
             cv_host_leave_out(host);
     }
@@ -128,7 +151,7 @@ static enum cleave_status choose_places(struct cv_muster *muster,
         return cv_fail(err, CLEAVE_EENGINE,
                        "none of %zu hosts can be used; the first one: %s: %s",
                        hosts->count, hosts->items[0]->name, hosts->items[0]->reason);
-    if (all && asked->hosts.more != NULL)
+    if (all && (asked->hosts.more != NULL || any_nowhere(hosts)))
         places->nspare = SPARE;
     return CLEAVE_OK;
 }
@@ -181,13 +204,13 @@ static enum cleave_status take_place(struct cv_muster *muster, struct cv_staff *
     const uint32_t worker = places->asked_of[place];
     struct cv_host *host = places->hosts[worker];
 
-    staff->names[place] = cleave_platform_worker_name(places->asked, worker);
     staff->host_of[place] = host;
+    staff->names[place] = cleave_platform_worker_name(places->asked, worker);
     if (host == NULL)
         return make_command(muster, staff, asked, place, worker, err);
-    if (worker == 0 || places->hosts[worker - 1] != host)
+    if (place == 0 || staff->host_of[place - 1] != host)
         host->first = place;
-    return CLEAVE_OK;
+    return host->asks ? cv_staff_name(staff, place, err) : CLEAVE_OK;
 }
 
 static enum cleave_status make_platform(struct cv_muster *muster,
@@ -243,7 +266,6 @@ static enum cleave_status fill_places(struct cv_muster *muster, struct cv_staff 
         staff->absent[p] = true;
     }
     staff->nworkers = n;
-    staff->arena = &muster->arena;
     staff->first_spare = places->count;
     staff->commands = muster->commands;
     staff->hosts.names = staff->names;
@@ -259,6 +281,7 @@ enum cleave_status cv_muster_call(struct cv_muster *muster, struct cv_staff *sta
     double began_s;
 
     CV_TRY(ask_platform(muster, asked, &places.asked, err));
+    staff->arena = &muster->arena;
     places.hosts = cv_array(&muster->arena, places.nasked, sizeof(struct cv_host *));
     staff->names = cv_array(&muster->arena, places.nasked, sizeof *staff->names);
     if (places.hosts == NULL || staff->names == NULL)
@@ -290,25 +313,7 @@ static enum cleave_status let_join(struct cv_staff *staff,
 {
     struct cv_host *host;
 
-    if (asked->slots > staff->nworkers - staff->first_spare) {
-        cv_hosts_note(&staff->hosts, "%s: cannot join, there is no place left for it",
-                      asked->name);
-        return CLEAVE_OK;
-    }
-    CV_TRY(cv_hosts_add(&staff->hosts, asked, staff->first_spare, &host, err));
-    for (uint32_t i = 0; i < asked->slots; i++) {
-        char text[256];
-        const char *name;
-
-        snprintf(text, sizeof text, asked->slots == 1 ? "%.200s" : "%.200s.%u",
-                 asked->name, i);
-        name = cv_arena_text(staff->arena, text);
-        if (name == NULL)
-            return cv_fail_memory(err, "the workers");
-        staff->names[staff->first_spare + i] = name;
-        staff->host_of[staff->first_spare + i] = host;
-    }
-    staff->first_spare += asked->slots;
+    CV_TRY(cv_hosts_add(&staff->hosts, asked, CV_HOST_NOWHERE, &host, err));
     cv_host_connect(host);
     return CLEAVE_OK;
 }
@@ -330,7 +335,7 @@ enum cleave_status cv_muster_again(struct cv_staff *staff,
         if (host == NULL)
             CV_TRY(let_join(staff, &more.hosts[i], err));
         else if (host->state == CV_HOST_OUT && host->words != NULL &&
-                 staff->host_of[host->first] == host) {
+                 cv_staff_has(staff, host)) {
             host->tries = 0;
             cv_host_connect(host);
         }

@@ -2,6 +2,7 @@
 #include "run/master/real_engine.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/fail.h"
@@ -80,6 +81,25 @@ static enum cleave_status attend_stream(struct engine *engine, struct cleave_err
 
 /* --- hosts -------------------------------------------------------------------------------- */
 
+/* Places and desks for one that had none. */
+static bool settle(struct cv_real_run *run, struct cv_host *host)
+{
+    struct cleave_error err;
+    enum cleave_status status = cv_staff_seat(&run->staff, host, &err);
+
+    if (status == CLEAVE_EREFUSED) {
+        snprintf(host->reason, sizeof host->reason, "%.390s", err.text);
+        run->staff.hosts.nready--;
+        cv_host_leave_out(host);
+        return false;
+    }
+    for (uint32_t i = 0; status == CLEAVE_OK && i < host->slots; i++)
+        status = cv_chunks_seat(run, host->first + i, &err);
+    if (status != CLEAVE_OK)
+        cv_news_broke(&run->news, &err);
+    return status == CLEAVE_OK;
+}
+
 /* The policy may have given up a worker that is there again. */
 void cv_real_host_changed(void *context, struct cv_host *host)
 {
@@ -88,22 +108,20 @@ void cv_real_host_changed(void *context, struct cv_host *host)
     /* To others, to be woken means that a time has come that they asked for. */
     if (!run->books.open || host->state != CV_HOST_READY || !run->books.hears_comers)
         return;
+    if (host->first == CV_HOST_NOWHERE && !settle(run, host))
+        return;
     /* One that came too late for a policy that takes nobody has no place. */
-    for (uint32_t i = 0; i < host->slots && run->staff.host_of[host->first] == host; i++)
+    for (uint32_t i = 0; i < host->slots && cv_staff_has(&run->staff, host); i++)
         cv_news_tell(&run->news, (struct cleave_event){ .kind = CLEAVE_WAKE,
                                                         .worker = host->first + i });
 }
 
-/* Ask again for hosts: those that join take places that nobody had. */
+/* Ask again for hosts: those that join take places that nobody had, when they are ready. */
 static enum cleave_status take_on(struct cv_real_run *run, struct cleave_error *err)
 {
-    const uint32_t before = run->staff.first_spare;
-
     run->rehost = false;
     CV_TRY(cv_muster_again(&run->staff, run->asked, err));
     cv_trust_release(&run->staff.trust);
-    for (uint32_t w = before; w < run->staff.first_spare; w++)
-        CV_TRY(cv_chunks_seat(run, w, err));
     return CLEAVE_OK;
 }
 
@@ -180,10 +198,14 @@ static enum cleave_status real_begin(void *instance, const struct cv_run *number
                                      struct cleave_error *err)
 {
     struct engine *engine = instance;
+    const struct cv_hosts *hosts = &engine->run->staff.hosts;
 
     (void)number;
     engine->run->news.began_s = cv_clock_s();
     engine->open_ended = isinf(cv_source_total(engine->run->books.source));
+    for (size_t i = 0; i < hosts->count; i++) /* ready since places were given out */
+        if (hosts->items[i]->first == CV_HOST_NOWHERE)
+            cv_real_host_changed(engine->run, hosts->items[i]);
     return attend_stream(engine, err);
 }
 

@@ -91,7 +91,7 @@ static bool is_too_slow(const struct cv_real_run *run, const struct cv_host *hos
 {
     uint64_t chunks = 0, taken_back = 0;
 
-    for (uint32_t i = 0; i < host->slots; i++) {
+    for (uint32_t i = 0; host->first != CV_HOST_NOWHERE && i < host->slots; i++) {
         chunks += run->staff.tallies[host->first + i].chunks;
         taken_back += run->staff.tallies[host->first + i].taken_back;
     }

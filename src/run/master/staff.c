@@ -42,6 +42,37 @@ void cv_staff_rouse(struct cv_staff *staff)
         cv_trust_release(&staff->trust);
 }
 
+bool cv_staff_has(const struct cv_staff *staff, const struct cv_host *host)
+{
+    return host->first == CV_HOST_NOWHERE || staff->host_of[host->first] == host;
+}
+
+enum cleave_status cv_staff_name(struct cv_staff *staff, uint32_t place,
+                                 struct cleave_error *err)
+{
+    const struct cv_host *host = staff->host_of[place];
+    char name[CV_HOST_NAME_ROOM];
+
+    staff->names[place] =
+        cv_arena_text(staff->arena, cv_host_worker_name(host, place - host->first, name));
+    return staff->names[place] != NULL ? CLEAVE_OK : cv_fail_memory(err, "the workers");
+}
+
+enum cleave_status cv_staff_seat(struct cv_staff *staff, struct cv_host *host,
+                                 struct cleave_error *err)
+{
+    if (host->slots > staff->nworkers - staff->first_spare)
+        return cv_fail(err, CLEAVE_EREFUSED, "there is no place left for its %u slots",
+                       host->slots);
+    host->first = staff->first_spare;
+    for (uint32_t i = 0; i < host->slots; i++) {
+        staff->host_of[host->first + i] = host;
+        CV_TRY(cv_staff_name(staff, host->first + i, err));
+    }
+    staff->first_spare += host->slots;
+    return CLEAVE_OK;
+}
+
 enum cleave_status cv_staff_check(const struct cv_staff *staff, struct cleave_error *err)
 {
     const struct cv_hosts *hosts = &staff->hosts;

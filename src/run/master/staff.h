@@ -45,6 +45,15 @@ const char *cv_staff_party_name(const struct cv_staff *staff, uint32_t party);
  * there rest, they are woken. */
 bool cv_staff_serves(const struct cv_staff *staff, uint32_t worker);
 void cv_staff_rouse(struct cv_staff *staff);
+/* Whether the host may have workers: those that it has are its own, or it has none yet. */
+bool cv_staff_has(const struct cv_staff *staff, const struct cv_host *host);
+/* Name the place of a worker as its host does. */
+enum cleave_status cv_staff_name(struct cv_staff *staff, uint32_t place,
+                                 struct cleave_error *err);
+/* Give a host that is ready the first places that nobody has. CLEAVE_EREFUSED: there are too
+ * few. */
+enum cleave_status cv_staff_seat(struct cv_staff *staff, struct cv_host *host,
+                                 struct cleave_error *err);
 /* Fails with CLEAVE_ELOST when nobody is there and nobody will be. */
 enum cleave_status cv_staff_check(const struct cv_staff *staff, struct cleave_error *err);
 

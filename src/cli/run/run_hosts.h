@@ -1,0 +1,33 @@
+/* run_hosts.h -- other machines that a run is told of. SPDX-License-Identifier: MIT */
+#ifndef CV_RUN_HOSTS_H
+#define CV_RUN_HOSTS_H
+#include "cli/run/run_options.h"
+#include "model/platform/platform_internal.h"
+#include "run/hosts/host_words.h"
+
+/* --- one of them (run_hosts.c) ------------------------------------------------------------ */
+
+/* How `group`, of which the name, ssh and command are read, is reached; its workers are
+ * [first, first + slots). */
+enum cleave_status cv_host_describe(const struct cv_group *group,
+                                    const struct cv_reach *reach, uint32_t first,
+                                    uint32_t slots, struct cv_arena *arena,
+                                    struct cleave_host *out, struct cleave_error *err);
+
+/* --- hosts in words (run_host_words.c) ---------------------------------------------------- */
+
+/* Whether --hosts names a platform file. It is one if it has a slash, ends as such files do,
+ * or is there; anything else is a list of hosts. */
+bool cv_hosts_are_file(const char *text);
+/* Whether hosts are asked for, in one way or another. */
+bool cv_hosts_asked(const struct cv_run_options *values);
+/* The crew of the hosts that the options ask for, files read now. */
+enum cleave_status cv_crew_find(const struct cv_run_options *values,
+                                const struct cv_reach *reach, struct cv_arena *arena,
+                                struct cv_crew *out, struct cleave_error *err);
+/* The same of words; `slots` of a host that does not say, 0: as many as it has cores. */
+enum cleave_status cv_crew_of_words(const struct cv_host_words *words, uint32_t slots,
+                                    const struct cv_reach *reach, struct cv_arena *arena,
+                                    struct cv_crew *out, struct cleave_error *err);
+
+#endif

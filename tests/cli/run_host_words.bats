@@ -1,0 +1,167 @@
+# run_host_words.bats -- hosts that are named in words. SPDX-License-Identifier: MIT
+#
+# `ssh` here is a script that runs what it is told on this machine and keeps the words that it
+# was given; real hosts are in run_ssh.bats.
+load helper
+load job
+
+LONG=100
+
+# prepare -- a folder for the files of a test, and an ssh that reaches this machine.
+prepare() {
+    T=$BATS_TEST_TMPDIR
+    cd "$T" || return 1
+    seq 1 50000 >in
+    tr 0-9 a-j <in >expected
+    cat >ssh <<'END'
+#!/bin/sh
+echo "$*" >>"${0%/*}/words"
+while [ "$1" != -- ]; do shift; done
+case $2 in
+*narrow) exec taskset -c "$(taskset -cp $$ | sed 's/.*: \([0-9]*\).*/\1/')" sh -c "$3" ;;
+*) exec sh -c "$3" ;;
+esac
+END
+    chmod +x ssh
+    : >words
+}
+
+# far ARGUMENT... -- a job on hosts of that ssh.
+far() {
+    job -i in --ssh "$T/ssh" --remote "$CLEAVE" "$@"
+}
+
+# workers ARGUMENT... -- the names of the workers of such a run, sorted, on a line.
+workers() {
+    timeout $LONG "$CLEAVE" run -i in -o out --ssh "$T/ssh" --remote "$CLEAVE" --json "$@" -- \
+        tr 0-9 a-j 2>err | sed -n 's/.*"name": "\([^"]*\)".*/\1/p' | sort | tr '\n' ' '
+}
+
+# reached -- the hosts that ssh was asked for, sorted, on a line.
+reached() {
+    sed 's/.* -- \([^ ]*\) .*/\1/' words | sort | tr '\n' ' '
+}
+
+says() {
+    grep -qF -- "$1" err || {
+        echo "expected: $1"
+        cat err
+        return 1
+    }
+}
+
+@test "hosts are named on the command line, and do the same as this machine" {
+    prepare
+    far --hosts 'a:1,b:2,me@c:1,n[08-10]:1' --policy self -- tr 0-9 a-j
+    cmp expected out
+    [ "$(reached)" = "a b me@c n08 n09 n10 " ]
+    [ "$(workers --hosts 'a:1,b:2,me@c:1,n[08-10]:1')" = "a b.0 b.1 c n08 n09 n10 " ]
+    cmp expected out
+}
+
+@test "a host that does not say its slots has one for each core that it may use" {
+    prepare
+    # As many as workers here, whatever grants them; of a host that has one core, one.
+    cores=$("$CLEAVE" run -i in -o out --json -- tr 0-9 a-j | grep -c '"name"')
+    [ "$(workers --hosts a --policy self | wc -w)" -eq "$cores" ]
+    cmp expected out
+    if command -v taskset >/dev/null; then
+        [ "$(workers --hosts narrow,b:1)" = "b narrow " ]
+        cmp expected out
+    fi
+    # With a policy that plans ahead, too, and where it is said for all.
+    [ "$(workers --hosts a,b -j 2)" = "a.0 a.1 b.0 b.1 " ]
+    [ "$(workers --hosts a,b:1 -j 2)" = "a.0 a.1 b " ]
+    [ "$(workers --hosts a --policy umr | wc -w)" -eq "$cores" ]
+    cmp expected out
+}
+
+@test "this machine is ':', beside others or alone" {
+    prepare
+    [ "$(workers --hosts ::2,a:1)" = "a here.0 here.1 " ]
+    [ "$(reached)" = "a " ]
+    cmp expected out
+    job -i in -S 2/: --block 50000 --joblog log -- tr 0-9 a-j
+    run ! grep -v 'here\.[01]' <(tail -n +2 log)
+    cmp expected out
+}
+
+@test "-S as GNU parallel spells it, several times, with an ssh of its own" {
+    prepare
+    ln -s ssh other-ssh
+    [ "$(workers -S 2/a,me@b -S "1/$T/other-ssh -p 2222 c" -j 1)" = "a.0 a.1 b c " ]
+    cmp expected out
+    [ "$(reached)" = "a c me@b " ]
+    grep -q '^-p 2222 -T .* -- c ' words
+}
+
+@test "files of hosts: GNU parallel's, MPI's and that of PBS" {
+    prepare
+    printf '# ours\n2/a\nme@b slots=1 # one\n\nc:1\nn[1-2]:1\n' >list
+    [ "$(workers --hosts-file list)" = "a.0 a.1 b c n1 n2 " ]
+    cmp expected out
+    for name in --sshloginfile --slf; do
+        [ "$(workers $name list)" = "a.0 a.1 b c n1 n2 " ]
+    done
+    [ "$(workers --hosts-file list --hosts x:1)" = "a.0 a.1 b c n1 n2 x " ]
+    printf 'a\nb\na\n' >nodes
+    [ "$(workers --hosts-file nodes)" = "a.0 a.1 b " ]
+    printf 'a\nb\n' >nodes
+    export PBS_NODEFILE=nodes
+    [ "$(workers --hosts-file nodes)" = "a b " ]
+    cmp expected out
+}
+
+@test "what names a file is a platform file, as ever" {
+    prepare
+    printf 'workers:\n  - {name: w, slots: 1, speed: 1e7, bandwidth: 1e8}\n' >plain
+    cp plain p.yaml
+    for file in plain ./plain p.yaml; do
+        job -i in --hosts $file -- tr 0-9 a-j
+        cmp expected out
+    done
+    [ "$(reached)" = "" ]
+    for file in ./none none.yaml dir/none; do
+        fails_with 2 -i in --hosts $file -- cat
+        says "$file: "
+        says "No such file"
+    done
+    fails_with 2 -i in --hosts p.yaml -S a -- cat
+    says "--hosts p.yaml is a platform file: expected neither --hosts-file nor --sshlogin"
+}
+
+@test "bad words are refused in one line, and nobody is reached" {
+    prepare
+    while IFS='|' read -r options text; do
+        # shellcheck disable=SC2086
+        fails_with 2 -i in --ssh "$T/ssh" $options -- cat
+        [ "$(cat err)" = "cleave: $text" ] || {
+            cat err
+            return 1
+        }
+    done <<'END'
+--hosts a,,b|--hosts: expected a host before and after each comma, got ',b'
+--hosts a:x|--hosts: expected a number of slots, 1 to 4096, after the ':', got 'a:x'
+--hosts n[3-1]|--hosts: expected ranges that count up, got 'n[3-1]'
+--hosts me@a,a|hosts: host 'a' is named twice and reached in different ways
+-S a:22|--sshlogin: expected N/host for slots, 'ssh -p PORT host' for a port, and no password, got 'a:22'
+-S ..|--sshlogin: expected a host; files are named by --hosts-file, such as ~/.parallel/sshloginfile, got '..'
+--hosts a -j +1|--workers: beside hosts expected the slots of each, 1 to 4096, or 100%, got '+1'
+END
+    echo 'a b' >list
+    fails_with 2 -i in --hosts-file list -- cat
+    says "list:1: expected one host, or 'ssh' and its options before it, got 'a b'"
+    echo '# nobody' >list
+    fails_with 2 -i in --hosts-file list -- cat
+    says "list: expected hosts, got none"
+    [ "$(reached)" = "" ]
+}
+
+@test "costs are learnt, and nothing is predicted from words" {
+    prepare
+    cleave 0 run -i in -o out --ssh "$T/ssh" --remote "$CLEAVE" --hosts a:1,b:1 --json -- cat
+    has '"predicted_s": null'
+    cleave 0 run -i in --dry-run --hosts a,b:2 -- cat
+    has "one for each host that does not say its slots; a run asks it for its cores"
+    has "a guess: nothing is known of these workers"
+}
