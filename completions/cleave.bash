@@ -68,11 +68,11 @@ _cleave() {
         --then-reduce) return ;;
         --error) return ;;
         --seed) return ;;
-        --policy) _cleave_words 'auto one-round fifo lifo orders small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
+        --policy) _cleave_words 'auto one-round joint fifo lifo orders small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
         --rounds) return ;;
         --send-order) return ;;
         --return-order) return ;;
-        --param) _cleave_words 'send-order= return-order= starts= kicks= exact= effort= tail= prefetch= rounds= max_rounds= level= alike= chunk= least= max_chunks= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
+        --param) _cleave_words 'transfer= compute= folders= send-order= return-order= starts= kicks= exact= effort= tail= prefetch= rounds= max_rounds= level= alike= chunk= least= max_chunks= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
         --width) return ;;
         --trace) _cleave_files -f; return ;;
         esac
@@ -140,11 +140,11 @@ _cleave() {
         --then-reduce) return ;;
         --error) return ;;
         --seed) return ;;
-        --policy) _cleave_words 'auto one-round fifo lifo orders small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
+        --policy) _cleave_words 'auto one-round joint fifo lifo orders small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
         --rounds) return ;;
         --send-order) return ;;
         --return-order) return ;;
-        --param) _cleave_words 'send-order= return-order= starts= kicks= exact= effort= tail= prefetch= rounds= max_rounds= level= alike= chunk= least= max_chunks= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
+        --param) _cleave_words 'transfer= compute= folders= send-order= return-order= starts= kicks= exact= effort= tail= prefetch= rounds= max_rounds= level= alike= chunk= least= max_chunks= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
         --runs | -n) return ;;
         --noise) _cleave_words 'none gamma: normal:'; return ;;
         --threads | -j) return ;;
@@ -203,7 +203,7 @@ _cleave() {
         --horizon | -T) return ;;
         --rest) return ;;
         --declared-error) return ;;
-        --param) _cleave_words 'send-order= return-order= starts= kicks= exact= effort= tail= prefetch= rounds= max_rounds= level= alike= chunk= least= max_chunks= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
+        --param) _cleave_words 'transfer= compute= folders= send-order= return-order= starts= kicks= exact= effort= tail= prefetch= rounds= max_rounds= level= alike= chunk= least= max_chunks= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
         --window) return ;;
         --threads | -j) return ;;
         --engine) _cleave_words 'native simgrid'; return ;;
@@ -249,9 +249,9 @@ _cleave() {
         --then-reduce) return ;;
         --error) return ;;
         --seed) return ;;
-        --policies) _cleave_list 'auto one-round fifo lifo orders small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
+        --policies) _cleave_list 'auto one-round joint fifo lifo orders small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
         --rounds) return ;;
-        --param) _cleave_words 'send-order= return-order= starts= kicks= exact= effort= tail= prefetch= rounds= max_rounds= level= alike= chunk= least= max_chunks= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
+        --param) _cleave_words 'transfer= compute= folders= send-order= return-order= starts= kicks= exact= effort= tail= prefetch= rounds= max_rounds= level= alike= chunk= least= max_chunks= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
         --sweep) _cleave_words 'latency= bandwidth= speed= compute-latency= latency-factor= bandwidth-factor= speed-factor= compute-latency-factor= workers= load= result-ratio= error='; return ;;
         --runs | -n) return ;;
         --noise) _cleave_words 'none gamma: normal:'; return ;;
@@ -345,8 +345,8 @@ _cleave() {
         --sshloginfile) _cleave_files -f; return ;;
         --slf) _cleave_files -f; return ;;
         --mpi-library) return ;;
-        --policy) _cleave_words 'auto one-round fifo lifo orders small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
-        --param) _cleave_words 'send-order= return-order= starts= kicks= exact= effort= tail= prefetch= rounds= max_rounds= level= alike= chunk= least= max_chunks= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
+        --policy) _cleave_words 'auto one-round joint fifo lifo orders small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
+        --param) _cleave_words 'transfer= compute= folders= send-order= return-order= starts= kicks= exact= effort= tail= prefetch= rounds= max_rounds= level= alike= chunk= least= max_chunks= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
         --block) return ;;
         --ssh) return ;;
         --remote) return ;;
@@ -437,7 +437,7 @@ _cleave() {
         ;;
     'policies '*)
         options='--help -h --json'
-        operands='auto one-round fifo lifo orders small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt ready tree-replan'
+        operands='auto one-round joint fifo lifo orders small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt ready tree-replan'
         case $option in
         esac
         ;;

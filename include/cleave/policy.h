@@ -130,6 +130,8 @@ struct cleave_view {
                             cannot be recalled                                     */
     double hold;         /* of a stream: units that may wait or be at work at a time;
                             0: any number                                          */
+    uint32_t folders;    /* of a load whose results are reduced at the master: how many
+                            commands reduce at a time; 0: not known                */
     double unequal;      /* how many times faster one worker may be than another; 0:
                             not known                                              */
     uint64_t seed;
@@ -275,6 +277,8 @@ struct cleave_policy {
                             are declared with next to no speed. Whoever takes one later
                             gets work: what was ordered for the place before, or what
                             is ordered when a CLEAVE_WAKE event names it             */
+    bool minds_folds;     /* loads: its sizes are for results that are reduced when they
+                             are back, which takes a time that others do not count  */
     bool uses_profiles;   /* loads: its plan follows from the profiles of the view     */
     const char *one_size; /* loads: the parameter that holds the units of every chunk,
                              the last ones aside; NULL: chunks have many sizes       */

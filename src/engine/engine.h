@@ -19,6 +19,7 @@ struct cv_load {
     /* As in struct cleave_view: */
     bool measured, opens;
     double ahead, hold, unequal;
+    uint32_t folders;
     uint64_t seed;
     const double
         *sizes; /* borrowed: nitems of them, whose sum is `units`; NULL: not items */

@@ -72,6 +72,26 @@ equal() {
     [ "$(number folds)" -eq $(($(number chunks) - 1)) ]
 }
 
+@test "results of hosts are reduced while other hosts compute if the plan counts on it" {
+    numbers
+    cd "$BATS_TEST_TMPDIR"
+    # The first two hosts, whose links are the narrowest, end when something was reduced.
+    { echo "port: multi"; echo "workers:"
+      printf '  - {name: %s, slots: 1, speed: 1e5, bandwidth: %s, command: env}\n' \
+          late.0 1e6 late.1 1e6 soon.0 1e7 soon.1 1e7; } >h.yaml
+    awk '{ s += $1 } END { print s }' "$INPUT" >expected
+    cleave 0 run -q -i "$INPUT" --hosts h.yaml --workdir "$PWD" --commutative \
+        --policy joint --param compute=0.01 --joblog log \
+        --reduce 'touch folded; awk "{ s += \$1 } END { print s }" {1} {2}' -- sh -c '
+        case $CLEAVE_WORKER in late*)
+            for i in $(seq 100); do [ -e folded ] && break; sleep 0.1; done
+            [ -e folded ] || exit 1 ;;
+        esac
+        awk "{ s += \$1 } END { print s }"'
+    equal expected
+    [ "$(grep -c late log)" -eq 2 ]
+}
+
 @test "one output is written as it is, no input gives none" {
     cleave 0 run -i examples/equal.yaml --block 1M --reduce 'echo reduced' -- wc -l
     [ "$output" -eq "$(wc -l <examples/equal.yaml)" ]

@@ -40,6 +40,19 @@ apart apart_workers apart_all gain chunks left_out " ]
     has "36.90%"
 }
 
+@test "the policy joint hands out the sizes that are planned for the master" {
+    cleave 0 plan load -p $LAB -l 2000 --then-reduce transfer=8,compute=2,at=master --json
+    units=$(grep -o '"units": [0-9.]*' <<<"$output" | awk '{ printf "%.9g\n", $2 }')
+    [ "$(wc -l <<<"$units")" -eq 7 ]
+    cleave 0 plan load -p $LAB -l 2000 --policy joint --param transfer=8 --param compute=2 --json
+    [ "$(grep -o '"units": [0-9.]*' <<<"$output" | awk '{ printf "%.9g\n", $2 }')" = "$units" ]
+    # Nothing to reduce: one round.
+    cleave 0 plan load -p $LAB -l 2000 --policy one-round --json
+    alone=$(number makespan)
+    cleave 0 plan load -p $LAB -l 2000 --policy joint --json
+    near "$(number makespan)" "$alone" 1e-9
+}
+
 @test "mistakes" {
     cleave 2 plan load -p $LAB -l 2000 --then-reduce transfer=2
     [[ $stderr == "cleave: --then-reduce: expected transfer=TIME,compute=TIME[,at=master]"* ]]

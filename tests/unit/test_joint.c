@@ -129,6 +129,43 @@ static void assert_gain(const struct row *row, bool all, double expected)
     cv_arena_done(&arena);
 }
 
+/* Sixteen partials, combined two pairs at a time in 1 s: seen from the end 1, then 2, and
+ * from there on two combinations a second, each with one that is done. A transfer of half a
+ * second moves those of a pair apart. */
+static void several_fold_at_a_time(void **state)
+{
+    static const double at_once[] = { 8, 8, 8, 8, 7, 7, 6, 6, 5, 5, 4, 4, 3, 3, 2, 2 };
+    static const double apart[] = { 10, 9.5, 9, 8.5, 8, 7.5, 7, 6.5,
+                                    6,  5.5, 5, 4.5, 4, 3.5, 3, 2.5 };
+    struct cleave_worker workers[16];
+    uint32_t order[16];
+    struct cv_joint_job job = { .nworkers = 16,
+                                .order = order,
+                                .load = { workers, 1000, true },
+                                .costs = { .c = 1 },
+                                .at_master = true,
+                                .folders = 2 };
+    struct cv_joint_plan plan;
+    struct cleave_error err;
+    struct cv_arena arena;
+
+    (void)state;
+    for (uint32_t i = 0; i < 16; i++) {
+        order[i] = i;
+        workers[i] = (struct cleave_worker){ .speed_ups = 1, .bandwidth_ups = 1e9 };
+    }
+    cv_arena_init(&arena);
+    assert_ok(cv_joint_plan(&job, &arena, &plan, &err), &err);
+    assert_int_equal(plan.used, 16);
+    for (uint32_t k = 0; k < 16; k++)
+        assert_near(plan.tails[k], at_once[k], 1e-12);
+    job.costs.d = 0.5;
+    assert_ok(cv_joint_plan(&job, &arena, &plan, &err), &err);
+    for (uint32_t k = 0; k < 16; k++)
+        assert_near(plan.tails[k], apart[k], 1e-12);
+    cv_arena_done(&arena);
+}
+
 static void gains_are_those_worked_out(void **state)
 {
     (void)state;
@@ -143,6 +180,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plans_hold_and_beat_plans_apart),
         cmocka_unit_test(gains_are_those_worked_out),
+        cmocka_unit_test(several_fold_at_a_time),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

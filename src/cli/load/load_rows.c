@@ -7,12 +7,19 @@
 #include "cli/kit/progress.h"
 #include "cli/kit/settings.h"
 
-/* Orders of returning mean nothing where nothing returns. */
-static bool is_about(const struct cleave_policy *policy,
-                     const struct cv_load_options *options, double result_ratio)
+/* Orders of returning mean nothing where nothing returns, and who thinks of a reduction
+ * loses where none follows. NULL: it is in place. */
+static const char *out_of_place(const struct cleave_policy *policy,
+                                const struct cv_load_options *options,
+                                double result_ratio)
 {
-    return options->policies != NULL || result_ratio > 0 ||
-           !(policy->one_round && policy->orders_returns);
+    if (options->policies != NULL)
+        return NULL;
+    if (policy->minds_folds)
+        return "it expects a reduction to follow: see --then-reduce";
+    return result_ratio > 0 || !(policy->one_round && policy->orders_returns)
+               ? NULL
+               : "it orders the return of results: see --result-ratio";
 }
 
 /* One exact run, in the form of statistics. */
@@ -87,10 +94,9 @@ static int measure_value(const struct cv_load_options *options,
 
         cells[p].policy = out->policies[p];
         one.policy = out->policies[p]->name;
-        if (!is_about(out->policies[p], options, job->result_ratio)) {
-            cells[p].reason = "it orders the return of results: see --result-ratio";
+        cells[p].reason = out_of_place(out->policies[p], options, job->result_ratio);
+        if (cells[p].reason != NULL)
             continue;
-        }
         if (cv_compare_is_sweep(out))
             snprintf(label, sizeof label, "%s=%g %s", out->sweep.name,
                      out->sweep.values[index], one.policy);

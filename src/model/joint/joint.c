@@ -64,13 +64,28 @@ static void leave_out_weakest(struct trial *trial)
 
 /* --- at the master -------------------------------------------------------------------------- */
 
-/* The last one received needs d + c, each one before it A more; the first needs no
- * combination, and d before the second. */
-static void star_tails(const struct cv_tail_costs *costs, uint32_t n, double *tails)
+/* Seen from the end, a combination makes two partials of one, and so do `folders` of them
+ * at a time; those made last are divided first. So with one folder the last one received
+ * must be there c before the end, and each one before it c more, but the first two
+ * together. The port takes one after the other, d each. */
+static void star_tails(const struct cv_joint_job *job, uint32_t n, double *tails)
 {
-    for (uint32_t k = 0; k < n; k++)
-        tails[k] = costs->d + costs->c + (n - 1 - k) * fmax(costs->d, costs->c);
-    tails[0] = n > 1 ? tails[1] + costs->d : costs->d;
+    const uint32_t folders = job->folders > 1 ? job->folders : 1;
+    uint32_t fresh = 1, total = 1, left = n;
+    double received_s = -job->costs.d;
+
+    for (uint32_t level = 0; left > 0; level++) {
+        uint32_t divided = fresh < folders ? fresh : folders;
+
+        if (divided > n - total)
+            divided = n - total;
+        for (uint32_t k = divided; k < fresh; k++) {
+            received_s = fmax(level * job->costs.c, received_s + job->costs.d);
+            tails[--left] = received_s + job->costs.d;
+        }
+        fresh = 2 * divided;
+        total += divided;
+    }
 }
 
 /* The end when partials come back in the order of sending; INFINITY if a size is negative.
@@ -80,7 +95,7 @@ static double try_star(struct trial *trial)
     const struct cv_joint_job *job = trial->job;
     double end_s, sent_s = 0;
 
-    star_tails(&job->costs, trial->n, trial->tree.tails);
+    star_tails(job, trial->n, trial->tree.tails);
     end_s = cv_joint_sizes(&job->load, trial->order, trial->n, trial->tree.tails,
                            trial->sizes, trial->weights);
     if (trial->sizes[least_of(trial->sizes, trial->n)] < 0)
@@ -100,7 +115,7 @@ static double apart_star(struct trial *trial)
     const double load_s = cv_joint_sizes(&trial->job->load, trial->order, trial->n,
                                          trial->none, trial->sizes, NULL);
 
-    star_tails(&trial->job->costs, trial->n, trial->tree.tails);
+    star_tails(trial->job, trial->n, trial->tree.tails);
     return trial->sizes[least_of(trial->sizes, trial->n)] < 0
                ? INFINITY
                : load_s + trial->tree.tails[0];

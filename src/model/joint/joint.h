@@ -18,9 +18,10 @@ struct cv_joint_job {
     uint32_t nworkers;
     const uint32_t *order; /* of sending: all workers; borrowed                       */
     struct cv_tail_costs costs;
-    bool at_master; /* the partials are combined there                          */
-    bool duplex;    /* the master receives while it sends: matters at the master  */
-    bool all;       /* use all of them that a load plan uses                      */
+    bool at_master;   /* the partials are combined there                          */
+    uint32_t folders; /* how many it combines at a time; 0: one                     */
+    bool duplex;      /* the master receives while it sends: matters at the master  */
+    bool all;         /* use all of them that a load plan uses                      */
 };
 
 /* What came out: arrays of `used` in the order of sending, in the arena. */

@@ -19,6 +19,8 @@ static bool takes_part(const struct cleave_policy *policy, const struct cleave_v
 {
     if (policy->task != CLEAVE_TASK_LOAD || (policy->needs & CLEAVE_NEEDS_FORECAST) != 0)
         return false;
+    if (policy->minds_folds) /* what it gains is not in a forecast */
+        return false;
     if (policy->orders_returns && policy->one_round && !(view->result_ratio > 0) &&
         view->nworkers <= MANY_WORKERS)
         return false;

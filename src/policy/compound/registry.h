@@ -10,6 +10,7 @@
 #define CV_POLICY_MAP(X)  \
     X(auto)               \
     X(one_round)          \
+    X(joint)              \
     X(fifo)               \
     X(lifo)               \
     X(orders)             \

@@ -308,7 +308,10 @@ static struct cv_load describe(const struct execution *execution,
                                const struct cleave_policy *policy, double total)
 {
     const struct cleave_items *items = &execution->asked->items;
-    struct cv_load load = { .units = total, .real = true };
+    struct cv_load load = { .units = total,
+                            .real = true,
+                            .folders = cv_outlet_folders(&execution->run.staff,
+                                                         execution->asked) };
 
     if (items->sizes != NULL) {
         load.sizes = items->sizes;

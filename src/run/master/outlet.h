@@ -56,6 +56,9 @@ struct cv_outlet_options {
 /* Open the kind that was asked for; the staff is there (outlet_open.c). */
 enum cleave_status cv_outlet_open(const struct cv_outlet_options *options,
                                   struct cv_outlet **out, struct cleave_error *err);
+/* How many commands fold at a time; 0: none does. */
+uint32_t cv_outlet_folders(const struct cv_staff *staff,
+                           const struct cleave_execution *asked);
 /* Whether each output has to be a file of its own. */
 bool cv_outlet_separate(const struct cleave_execution *asked);
 /* Kills what is running; may be NULL, as in the next. */

@@ -17,7 +17,9 @@ enum cleave_status cv_outlet_plain(const struct cv_outlet_options *options,
  * on, and the split goes on.
  *
  * What other machines put out is here, and so it is folded here: only as many workers fold
- * as this machine has use for. */
+ * as this machine has use for. They do so while their hosts are at work, too, if the policy
+ * has made chunks end one after the other for that; else a few at a time would cost more
+ * commands, and go through what was folded before again and again. */
 enum cleave_status cv_outlet_fold(const struct cv_outlet_options *options,
                                   struct cv_outlet **out, struct cleave_error *err);
 
