@@ -44,7 +44,7 @@ _cleave() {
         fi
     done
     if ((COMP_CWORD == 1)); then
-        _cleave_words ' plan simulate compare run split worker calibrate report replay platform policies engines figures completions version help --help --version'
+        _cleave_words ' plan simulate compare run split worker calibrate report replay platform sample policies engines figures completions version help --help --version'
         return
     fi
     if ((COMP_CWORD == 2)); then
@@ -435,6 +435,14 @@ _cleave() {
         --output | -o) _cleave_files -f; return ;;
         esac
         ;;
+    'sample '*)
+        options='--help -h --list --records --seed --output --force --json'
+        case $option in
+        --records) return ;;
+        --seed) return ;;
+        --output | -o) _cleave_files -d; return ;;
+        esac
+        ;;
     'policies '*)
         options='--help -h --json'
         operands='auto one-round joint fifo lifo orders small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt ready tree-replan'
@@ -467,7 +475,7 @@ _cleave() {
         ;;
     'help '*)
         options='--help -h --man --commands'
-        operands='plan simulate compare run split worker calibrate report replay platform policies engines figures completions version help'
+        operands='plan simulate compare run split worker calibrate report replay platform sample policies engines figures completions version help'
         case $option in
         esac
         ;;

@@ -29,6 +29,7 @@
     X(report)           \
     X(replay)           \
     X(platform)         \
+    X(sample)           \
     X(policies)         \
     X(engines)          \
     X(figures)          \

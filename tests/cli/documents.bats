@@ -23,6 +23,35 @@ registered() {
     true_blocks docs/guide/policies/*.md
 }
 
+@test "commands of the documents can be pasted into an empty folder" {
+    run tools/try-documents README.md docs/guide/*.md
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ $output =~ ([0-9]+)\ commands\ of\ ([0-9]+)\ documents,\ ([0-9]+)\ left\ out ]]
+    [ "${BASH_REMATCH[1]}" -ge 65 ]
+    [ "${BASH_REMATCH[3]}" -le 40 ]
+}
+
+@test "a command that cannot be pasted is found out" {
+    printf '%s\n' 'Well:' '' '    cleave run -q -i numbers -- \' '        wc -l >lines' '' '```' \
+        '$ cat lines | cleave run -q -- cat' 'cleave run -q -i nothing -- cat' '```' \
+        >"$BATS_TEST_TMPDIR/page.md"
+    run tools/try-documents "$BATS_TEST_TMPDIR/page.md"
+    [ "$status" -eq 1 ]
+    [ "${lines[0]}" = "$BATS_TEST_TMPDIR/page.md:8: cleave run -q -i nothing -- cat" ]
+    [ "${lines[1]}" = "    cleave: nothing: cannot read: No such file or directory" ]
+    [ "${lines[2]}" = "3 commands of 1 documents, 0 left out" ]
+}
+
+@test "files of console blocks are among the samples" {
+    cleave 0 sample --list
+    printf '%s\n' "$output" | awk '{ print $1 }' | sort >"$BATS_TEST_TMPDIR/samples"
+    awk '/^```console/ { inside = 1 } /^```$/ { inside = 0 } inside && /^\$ /' \
+        README.md docs/guide/*.md | grep -o 'examples/[a-z./-]*' | sort -u >"$BATS_TEST_TMPDIR/named"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/named")" -ge 5 ]
+    diff -u /dev/null <(comm -23 "$BATS_TEST_TMPDIR/named" "$BATS_TEST_TMPDIR/samples")
+}
+
 @test "every policy has a page, and every page a policy" {
     registered >"$BATS_TEST_TMPDIR/registered"
     [ "$(wc -l <"$BATS_TEST_TMPDIR/registered")" -ge 29 ]
