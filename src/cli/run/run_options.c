@@ -149,7 +149,9 @@ static const struct cv_option worker_options[] = {
       .help = "How many commands run at a time: N, +N and -N more or fewer than the cores "
               "that this process may use, 50% of them, 0 for as many as open files allow "
               "(at most 256). Or names with words to put before the command: "
-              "'fast,slow:nice -n 19', '\\,' for a comma in them. Default: 100%." },
+              "'fast,slow:nice -n 19', '\\,' for a comma in them; 'cpu*14' are fourteen, and "
+              "'gpu[0-1]:env CUDA_VISIBLE_DEVICES={i}' two with their numbers. "
+              "Default: 100%." },
     { .name = "--jobs", .kind = CV_OPTION_TEXT, .argument = "N", .offset = FIELD(workers),
       .help = "The same." },
     { .name = "--max-procs", .letter = 'P', .kind = CV_OPTION_TEXT, .argument = "N",

@@ -9,34 +9,18 @@
 #include <string.h>
 #include <sys/resource.h>
 #include "cli/kit/output.h"
+#include "cli/run/run_names.h"
 #include "cli/run/run_options.h"
 #include "model/platform/nominal.h"
 #include "run/kit/usable_cores.h"
 
 enum {
-    MOST_WORKERS = 4096,
     MOST_POSSIBLE = 256, /* what 0 stands for: more cost more than they could gain unless
                           * somebody knows that they do not */
     FILES_EACH = 4, /* descriptors that a command takes here: its pipes, its end, a part
                      * of its output */
     FILES_ELSE = 64,
 };
-
-/* The workers of --workers. */
-struct members {
-    const char **names, **prefixes; /* of the arena */
-    uint32_t count;
-};
-
-static int expected_workers(const char *got)
-{
-    char shown[CV_ECHO_ROOM];
-
-    return cv_complain(CV_EXIT_USAGE,
-                       "--workers: expected 1 to %d, +N, -N, N%%, 0, or names such as "
-                       "'fast,slow:nice -n 19', got '%s'",
-                       MOST_WORKERS, cv_echo(got, shown));
-}
 
 /* --- counts ------------------------------------------------------------------------------- */
 
@@ -55,14 +39,7 @@ static uint32_t most_possible(void)
 
 static uint32_t within_limits(long long count)
 {
-    return count < 1 ? 1 : count > MOST_WORKERS ? MOST_WORKERS : (uint32_t)count;
-}
-
-/* Whether the word is meant as a count, be it a good one or not. */
-static bool looks_counted(const char *word)
-{
-    return (word[0] >= '0' && word[0] <= '9') || word[0] == '+' || word[0] == '-' ||
-           word[0] == '.';
+    return count < 1 ? 1 : count > CV_MOST_WORKERS ? CV_MOST_WORKERS : (uint32_t)count;
 }
 
 /* "4", "+1", "-2", "50%", "0". */
@@ -76,112 +53,39 @@ static int read_count(const char *text, uint32_t *out)
     char *end;
 
     if (*digits < '0' || *digits > '9')
-        return expected_workers(text);
+        return cv_expected_workers(text);
     number = strtoll(digits, &end, 10);
     share = *end == '%' && !more && !fewer;
     if (end[share ? 1 : 0] != '\0' || number > INT_MAX || (share && number == 0))
-        return expected_workers(text);
+        return cv_expected_workers(text);
     if (share)
         *out = within_limits(cores * number / 100);
     else if (more || fewer)
         *out = within_limits(more ? cores + number : cores - number);
     else if (number == 0)
         *out = most_possible();
-    else if (number > MOST_WORKERS)
-        return expected_workers(text);
+    else if (number > CV_MOST_WORKERS)
+        return cv_expected_workers(text);
     else
         *out = (uint32_t)number;
     return CV_EXIT_DONE;
 }
 
-/* --- names -------------------------------------------------------------------------------- */
-
-/* "8", "+2", "1.5", "50%". */
-static bool is_count(const char *name)
-{
-    const char *digits = name + (name[0] == '+' || name[0] == '-' ? 1 : 0);
-    const char *end = digits + strspn(digits, "0123456789.");
-
-    return end > digits && (*end == '\0' || strcmp(end, "%") == 0);
-}
-
-/* One worker of a list: "name" or "name:words". */
-static int add_member(char *text, struct members *members)
-{
-    static const char *const words[] = { "auto", "max", "all", "cores", "cpus", "nproc" };
-    char *colon = strchr(text, ':'), shown[CV_ECHO_ROOM];
-
-    if (colon != NULL) {
-        *colon = '\0';
-        members->prefixes[members->count] = colon + 1;
-    }
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strcmp(text, words[i]) == 0)
-            return cv_complain(CV_EXIT_USAGE,
-                               "--workers: '%s' is no number of workers and cannot be a "
-                               "name: 100%% is one for each core, 0 as many as possible",
-                               text);
-    if (is_count(text))
-        return cv_complain(
-            CV_EXIT_USAGE,
-            "--workers: '%s' in a list is no name. A comma in the words of "
-            "a worker is written '\\,', as in 'a:taskset -c 0\\,1'",
-            cv_echo(text, shown));
-    if (text[0] == '\0' || looks_counted(text) || strpbrk(text, "\"\\\n") != NULL)
-        return expected_workers(text);
-    members->names[members->count++] = text;
-    return CV_EXIT_DONE;
-}
-
-/* Cut the next member off at a comma that no '\' stands before; where one does, only the
- * comma stays. NULL: there is none. */
-static char *next_member(char **rest)
-{
-    char *member = *rest, *to = member, *from = member;
-
-    if (member == NULL)
-        return NULL;
-    for (; *from != '\0' && *from != ','; from++) {
-        if (from[0] == '\\' && from[1] == ',')
-            from++;
-        *to++ = *from;
-    }
-    *rest = *from == ',' ? from + 1 : NULL;
-    *to = '\0';
-    return member;
-}
-
-static int read_names(const char *text, struct cv_arena *arena, struct members *out)
-{
-    char *copy = cv_arena_text(arena, text), *rest = copy, *name;
-    int status = CV_EXIT_DONE;
-
-    out->names = cv_array(arena, strlen(text) + 1, sizeof *out->names);
-    out->prefixes = cv_array(arena, strlen(text) + 1, sizeof *out->prefixes);
-    if (copy == NULL || out->names == NULL || out->prefixes == NULL)
-        return cv_complain(CV_EXIT_FAILED, "out of memory for the workers");
-    while (status == CV_EXIT_DONE && (name = next_member(&rest)) != NULL)
-        if (name[0] != '\0')
-            status = add_member(name, out);
-    if (status == CV_EXIT_DONE && out->count == 0)
-        return cv_complain(CV_EXIT_USAGE,
-                           "--workers: expected a list of workers, got nothing");
-    return status;
-}
+/* --- crews --------------------------------------------------------------------------------- */
 
 int cv_crew_read(const char *text, struct cv_arena *arena, struct cv_crew *out)
 {
-    struct members members = { NULL, NULL, 0 };
+    struct cv_members members = { NULL, NULL, 0 };
     struct cleave_error err;
     int status = CV_EXIT_DONE;
 
     *out = (struct cv_crew){ .platform = NULL };
     if (text == NULL)
         members.count = within_limits(cv_usable_cores());
-    else if (looks_counted(text) && strchr(text, ',') == NULL)
+    else if (cv_looks_counted(text) && strchr(text, ',') == NULL)
         status = read_count(text, &members.count);
     else
-        status = read_names(text, arena, &members);
+        status = cv_members_read(text, arena, &members);
     out->prefixes = members.prefixes;
     if (status == CV_EXIT_DONE &&
         cv_nominal_platform(CV_NOMINAL_HERE, members.names, members.count, &out->platform,

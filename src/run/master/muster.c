@@ -186,11 +186,15 @@ static enum cleave_status make_command(struct cv_muster *muster, struct cv_staff
                                        uint32_t place, uint32_t worker,
                                        struct cleave_error *err)
 {
+    char slot[16];
+
     CV_TRY(
         prefix_words(asked->crew.prefixes != NULL ? asked->crew.prefixes[worker] : NULL,
                      &muster->arena, &staff->prefixes[place], err));
     CV_TRY(cv_command_init(&muster->commands[place], staff->prefixes[place],
                            asked->command, err));
+    snprintf(slot, sizeof slot, "%u", place + 1);
+    CV_TRY(cv_command_set(&muster->commands[place], "CLEAVE_SLOT", slot, err));
     return cv_command_set(&muster->commands[place], "CLEAVE_WORKER", staff->names[place],
                           err);
 }

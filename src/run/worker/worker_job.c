@@ -16,7 +16,10 @@ static enum cleave_status set_environment(struct cv_worker *worker, uint32_t sea
                                           struct cleave_error *err)
 {
     struct cv_command *command = &worker->commands[seat];
+    char slot[16];
 
+    snprintf(slot, sizeof slot, "%u", seat + 1);
+    CV_TRY(cv_command_set(command, "CLEAVE_SLOT", slot, err));
     CV_TRY(cv_command_set(command, "CLEAVE_WORKER", worker->job.names[seat], err));
     for (size_t i = 0; worker->job.environment[i] != NULL; i++) {
         const char *text = worker->job.environment[i], *sign = strchr(text, '=');

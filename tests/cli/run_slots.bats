@@ -1,0 +1,80 @@
+# run_slots.bats -- workers that have things of their own. SPDX-License-Identifier: MIT
+load helper
+
+prepare() {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    seq 50 >a
+}
+
+# --- names with numbers -------------------------------------------------------------------
+
+@test "numbers behind a name make a worker each, whose words have them" {
+    prepare
+    cleave 0 run --dry-run -i a -j 'gpu[0-1]:env D={i} P={%},cpu*2' wc
+    has "  gpu0: env D=0 P=1 wc"
+    has "  gpu1: env D=1 P=2 wc"
+    cleave 0 run --dry-run -i a -j 'x,n[08-10,2]:env D={i}' wc
+    has "  n08: env D=08 wc"
+    has "  n10: env D=10 wc"
+    has "  n2: env D=2 wc"
+    cleave 0 run --dry-run -i a -j 'c*3:env D={i}\,{%} E={j}' wc
+    has "  c.0: env D=0,1 E={j} wc"
+    has "  c.2: env D=2,3 E={j} wc"
+    cleave 0 run --dry-run -i a -j 'one*1:env D={i}' wc
+    has "  one: env D=0 wc"
+}
+
+@test "commands of such workers are told their place and their number" {
+    prepare
+    cleave 0 run -q -j 'gpu[0-1]:env D={i} P={%},cpu*2:env D= P={%}' -- \
+        'echo "$CLEAVE_WORKER $D $CLEAVE_SLOT $P"; sleep 0.02' \; : ::: a b c d e f g h
+    [ "${#lines[@]}" -eq 8 ]
+    for line in "${lines[@]}"; do
+        case $line in
+        "gpu0 0 1 1" | "gpu1 1 2 2" | "cpu.0  3 3" | "cpu.1  4 4") ;;
+        *) echo "$line" && return 1 ;;
+        esac
+    done
+}
+
+@test "commands that stay, and those on hosts, know their slot" {
+    prepare
+    cat >stays <<'S'
+#!/usr/bin/env python3
+import os, sys
+while head := sys.stdin.buffer.read(8):
+    sys.stdin.buffer.read(int.from_bytes(head, "big"))
+    answer = f"{os.environ['CLEAVE_WORKER']} {os.environ['CLEAVE_SLOT']}\n".encode()
+    sys.stdout.buffer.write(len(answer).to_bytes(8, "big") + answer)
+    sys.stdout.buffer.flush()
+S
+    chmod +x stays
+    cleave 0 run -q -i a -j only --block 1k --persistent ./stays
+    [ "$output" = "only 1" ]
+    printf 'workers:\n  - {name: here, speed: 1e6, bandwidth: 1e9, count: 2}\n' >p.yaml
+    printf '  - {name: h, slots: 2, speed: 1e6, bandwidth: 1e9}\n' >>p.yaml
+    cleave 0 run -q -i a --hosts p.yaml --block 20 -- \
+        sh -c 'cat >/dev/null; echo "$CLEAVE_WORKER $CLEAVE_SLOT"'
+    for line in "${lines[@]}"; do
+        case $line in
+        "here.0 1" | "here.1 2" | "h.0 1" | "h.1 2") ;;
+        *) echo "$line" && return 1 ;;
+        esac
+    done
+}
+
+@test "numbers that are none are refused" {
+    prepare
+    for bad in 'g[0-' 'g[]' 'g[1-0]' 'g[a]' 'g[0,2]x' 'g[0-1'; do
+        refuses "--workers: expected numbers such as 'g[0-3]' or 'g[0,2-3]', got '$bad'" \
+            run -i a -j "$bad" wc
+    done
+    for bad in 'g*0' 'g*x' 'g*' 'g*1234567'; do
+        refuses "--workers: expected 'g*N' with N of 1 to 4096, got '$bad'" \
+            run -i a -j "$bad" wc
+    done
+    refuses "--workers: expected at most 4096, got more" run -i a -j 'g*4096,h' wc
+    refuses "--workers: duplicate name 'g1'" run -i a -j 'g[0-1],g1' wc
+    refuses "--workers: {i} is the number of one of several workers, as in 'g[0-3]:...' or 'g*4:...'" \
+        run -i a -j 'g:env D={i}' wc
+}
