@@ -78,3 +78,17 @@ S
     refuses "--workers: {i} is the number of one of several workers, as in 'g[0-3]:...' or 'g*4:...'" \
         run -i a -j 'g:env D={i}' wc
 }
+
+# --- the example --------------------------------------------------------------------------
+
+@test "the example with a GPU also runs on cores, and makes its pages" {
+    mkdir "$BATS_TEST_TMPDIR/kept"
+    NVCC='' CPUS=2 RECORDS=2500 ROUNDS=100 KEEP=$BATS_TEST_TMPDIR/kept \
+        run "$CLEAVE_SOURCE_DIR/examples/gpu/try.sh"
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ $output == *"persistent "*" over, "* ]]
+    [[ $output == *"per-chunk "*" over, "* ]]
+    grep -q '"gpu0"' "$BATS_TEST_TMPDIR/kept/persistent.json"
+    grep -q 'cpu.1' "$BATS_TEST_TMPDIR/kept/per-chunk.html"
+}
