@@ -383,9 +383,10 @@ _cleave() {
         esac
         ;;
     'worker '*)
-        options='--help -h --hash'
+        options='--help -h --hash --gpus'
         case $option in
         --hash) return ;;
+        --gpus) return ;;
         esac
         ;;
     'calibrate '*)

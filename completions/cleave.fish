@@ -376,6 +376,7 @@ complete -c cleave -n '__fish_seen_subcommand_from split' -l json -d 'Write what
 complete -c cleave -n '__fish_seen_subcommand_from split' -l quiet -s q -d 'Write nothing but errors'
 complete -c cleave -n '__fish_seen_subcommand_from split' -l help -s h -d 'Show this help'
 complete -c cleave -n '__fish_seen_subcommand_from worker' -l hash -x -d 'Serve only if this program has this hash (xxh128sum): whoever copied it'
+complete -c cleave -n '__fish_seen_subcommand_from worker' -l gpus -x -d 'Let the commands of each slot see one of so many GPUs, in turn'
 complete -c cleave -n '__fish_seen_subcommand_from worker' -l help -s h -d 'Show this help'
 complete -c cleave -n '__fish_seen_subcommand_from calibrate' -l input -s i -r -F -d 'A sample of the input; what is measured is the time the command takes'
 complete -c cleave -n '__fish_seen_subcommand_from calibrate' -l split -x -a 'lines nul csv jsonl json xml: fasta fastq paragraph warc fixed: regex:' -d 'Where the input may be cut, as in \'cleave run\''

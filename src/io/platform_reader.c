@@ -19,6 +19,7 @@
 enum {
     FILE_MOST = 256 << 20, /* bytes */
     SLOTS_MOST = 1000000,
+    GPUS_MOST = 1024,
 };
 
 /* What is known of a worker while it is read. */
@@ -40,7 +41,7 @@ struct reader {
     uint64_t total; /* workers so far */
 };
 
-enum field_kind { NAME, TEXT, COUNT, SLOTS, PROFILE, TIME, UNITS };
+enum field_kind { NAME, TEXT, COUNT, SLOTS, GPUS, PROFILE, TIME, UNITS };
 
 /* What a worker has besides its costs, which model/platform/worker_fields.h lists. */
 struct field {
@@ -61,6 +62,7 @@ static const struct field behind[] = {
     { "memory", UNITS, false, offsetof(struct draft, group.memory) },
     { "ssh", TEXT, false, offsetof(struct draft, group.ssh) },
     { "slots", SLOTS, false, offsetof(struct draft, group.slots) },
+    { "gpus", GPUS, false, offsetof(struct draft, group.gpus) },
     { "command", TEXT, false, offsetof(struct draft, group.command) },
 };
 enum {
@@ -109,6 +111,20 @@ static const char *top_name(const void *context, size_t index)
 
 /* --- Workers ------------------------------------------------------------------------ */
 
+/* A number, or as many as there are. */
+static enum cleave_status take_gpus(struct reader *reader, const struct cv_token *token,
+                                    uint32_t *out)
+{
+    if (cv_read_is_string(token) && strcmp(token->text, "auto") == 0) {
+        *out = CV_GPUS_AUTO;
+        return CLEAVE_OK;
+    }
+    return cv_read_whole(&reader->in, token, GPUS_MOST, out) == CLEAVE_OK
+               ? CLEAVE_OK
+               : cv_read_fail(&reader->in, token,
+                              "expected auto or a whole number from 1 to 1024");
+}
+
 static enum cleave_status take_field(struct reader *reader, const struct field *field,
                                      const struct cv_token *token, struct draft *draft)
 {
@@ -127,6 +143,8 @@ static enum cleave_status take_field(struct reader *reader, const struct field *
         return cv_read_whole(&reader->in, token, CLEAVE_MAX_WORKERS, target);
     case SLOTS:
         return cv_read_whole(&reader->in, token, SLOTS_MOST, target);
+    case GPUS:
+        return take_gpus(reader, token, target);
     case PROFILE:
         return cv_read_profile(&reader->in, token, &draft->group.steps,
                                &draft->group.nsteps);
@@ -294,6 +312,13 @@ static enum cleave_status take_worker(struct reader *reader, const struct cv_tok
             return cv_fail_at(reader->in.err, &place, "required field '%s' is missing",
                               field_name(NULL, i));
         }
+    if (draft.group.slots > 0 && draft.group.gpus > 0) {
+        struct cv_place place = cv_read_place(&reader->in, token);
+
+        return cv_fail_at(reader->in.err, &place,
+                          "expected slots or gpus, got both: slots without a GPU are "
+                          "another worker");
+    }
     fill_in(&draft, seen);
     CV_TRY(fill_times(reader, token, &draft, seen));
     return keep_worker(reader, token, &draft);

@@ -114,6 +114,10 @@ static void write_worker(const char *name, const struct cleave_worker *worker,
         write_text("    ssh", group->ssh, file);
     if (group->slots > 0)
         fprintf(file, "    slots: %lu\n", (unsigned long)group->slots);
+    if (group->gpus == CV_GPUS_AUTO)
+        fputs("    gpus: auto\n", file);
+    else if (group->gpus > 0)
+        fprintf(file, "    gpus: %lu\n", (unsigned long)group->gpus);
     if (group->command != NULL)
         write_text("    command", group->command, file);
 }

@@ -79,6 +79,77 @@ S
         run -i a -j 'g:env D={i}' wc
 }
 
+# --- GPUs of platform files ---------------------------------------------------------------
+
+# gpus FIELDS -- p.yaml has a worker g with these fields.
+gpus() {
+    printf 'workers:\n  - {name: g, speed: 1e6, bandwidth: 1e9, %s}\n' "$1" >p.yaml
+}
+
+@test "gpus: makes a worker for each, who sees only that one" {
+    prepare
+    unset CUDA_VISIBLE_DEVICES
+    gpus 'gpus: 2, command: nice -n 1'
+    cleave 0 run --dry-run -i a --hosts p.yaml wc
+    has "  g.0: env CUDA_VISIBLE_DEVICES=0 nice -n 1 wc"
+    has "  g.1: env CUDA_VISIBLE_DEVICES=1 nice -n 1 wc"
+    gpus 'gpus: 2, count: 2'
+    cleave 0 run --dry-run -i a --hosts p.yaml wc
+    has "  g.2: env CUDA_VISIBLE_DEVICES=0  wc"
+    has "  g.3: env CUDA_VISIBLE_DEVICES=1  wc"
+    # Those that somebody else has given us.
+    export CUDA_VISIBLE_DEVICES=3,GPU-5a
+    gpus 'gpus: auto'
+    cleave 0 run --dry-run -i a --hosts p.yaml wc
+    has "  g.0: env CUDA_VISIBLE_DEVICES=3  wc"
+    has "  g.1: env CUDA_VISIBLE_DEVICES=GPU-5a  wc"
+    lacks g.2
+    cleave 0 calibrate -i a --hosts p.yaml -o measured.yaml -- wc
+    grep -q 'gpus: 2' measured.yaml
+    run ! grep count: measured.yaml
+}
+
+@test "gpus: auto counts what there is, and nothing is an error" {
+    prepare
+    unset CUDA_VISIBLE_DEVICES
+    gpus 'gpus: auto'
+    if [ ! -e /dev/nvidia0 ]; then
+        mkdir bin
+        printf '#!/bin/sh\necho "GPU 0: a (UUID: b)"\necho "  MIG 1"\necho "GPU 1: a (UUID: c)"\n' >bin/nvidia-smi
+        chmod +x bin/nvidia-smi
+        PATH=$PWD/bin:$PATH cleave 0 run --dry-run -i a --hosts p.yaml wc
+        has "  g.1: env CUDA_VISIBLE_DEVICES=1  wc"
+        lacks g.2
+    fi
+    for none in '' -1 -1,0; do
+        export CUDA_VISIBLE_DEVICES=$none
+        refuses "p.yaml: worker 'g': gpus: auto finds no GPU on this machine: neither /dev/nvidia0 nor nvidia-smi, or CUDA_VISIBLE_DEVICES lists none" \
+            run -i a --hosts p.yaml wc
+    done
+    export CUDA_VISIBLE_DEVICES=7
+    gpus 'gpus: 2'
+    refuses "CUDA_VISIBLE_DEVICES is '7', which has no GPU number 1" \
+        run -i a --hosts p.yaml wc
+    gpus 'ssh: far, gpus: auto'
+    refuses "p.yaml: host 'g': gpus: auto counts those of this machine; expected how many the host has: ssh far nvidia-smi -L" \
+        run -i a --hosts p.yaml wc
+}
+
+@test "slots of a host see a GPU each" {
+    prepare
+    # What stands for ssh: it runs the last word here.
+    printf '#!/bin/bash\nCUDA_VISIBLE_DEVICES=4,6 exec sh -c "${@: -1}"\n' >ssh
+    chmod +x ssh
+    gpus 'ssh: far, gpus: 2'
+    seq 4000 >b
+    cleave 0 run -q -i b --hosts p.yaml --ssh ./ssh --remote "$CLEAVE" --block 1k -- \
+        sh -c 'cat >/dev/null; echo "$CLEAVE_WORKER $CUDA_VISIBLE_DEVICES"'
+    [ "${#lines[@]}" -gt 5 ]
+    for line in "${lines[@]}"; do
+        [[ $line == "g.0 4" || $line == "g.1 6" ]]
+    done
+}
+
 # --- the example --------------------------------------------------------------------------
 
 @test "the example with a GPU also runs on cores, and makes its pages" {

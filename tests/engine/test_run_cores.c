@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <sys/stat.h>
 
+#include "run/kit/gpus.h"
 #include "run/kit/usable_cores.h"
 #include "plumbing_check.h"
 
@@ -128,6 +129,29 @@ static void affinity_counts(void **state)
     assert_int_equal(cv_usable_cores(), all);
 }
 
+static void gpus_are_files(void **state)
+{
+    struct cleave_error err;
+    char name[8];
+
+    (void)state;
+    unsetenv("CUDA_VISIBLE_DEVICES");
+    put("nvidia0", "");
+    put("nvidia12", "");
+    put("nvidiactl", "");
+    put("nvidia-uvm", "");
+    put("nvidia", "");
+    assert_int_equal(cv_gpus_count(root), 2);
+    assert_int_equal(cv_gpu_name(1, name, sizeof name, &err), CLEAVE_OK);
+    assert_string_equal(name, "1");
+    setenv("CUDA_VISIBLE_DEVICES", "3,5,7", 1);
+    assert_int_equal(cv_gpus_count(root), 3);
+    assert_int_equal(cv_gpu_name(2, name, sizeof name, &err), CLEAVE_OK);
+    assert_string_equal(name, "7");
+    assert_int_equal(cv_gpu_name(3, name, sizeof name, &err), CLEAVE_EINPUT);
+    unsetenv("CUDA_VISIBLE_DEVICES");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -135,6 +159,7 @@ int main(void)
                                         remove_root),
         cmocka_unit_test_setup_teardown(version_2_has_one_file, make_root, remove_root),
         cmocka_unit_test_setup_teardown(version_1_has_two, make_root, remove_root),
+        cmocka_unit_test_setup_teardown(gpus_are_files, make_root, remove_root),
         cmocka_unit_test(affinity_counts),
     };
 

@@ -91,6 +91,7 @@ static void assert_same(const struct cleave_platform *a, const struct cleave_pla
         assert_same_text(a->groups[g].ssh, b->groups[g].ssh);
         assert_same_text(a->groups[g].command, b->groups[g].command);
         assert_int_equal(a->groups[g].slots, b->groups[g].slots);
+        assert_int_equal(a->groups[g].gpus, b->groups[g].gpus);
     }
 }
 
@@ -478,6 +479,10 @@ static void any_group(struct cv_random *random, struct cleave_worker *kind,
     group->ssh = cv_random_bits(random) % 3 == 0 ? "me@host -p 22 # \\ 'x' \"y\"" : NULL;
     group->command = cv_random_bits(random) % 3 == 0 ? "- run: {it} " : NULL;
     group->slots = (uint32_t)(cv_random_bits(random) % 3);
+    if (group->slots == 0)
+        group->gpus = cv_random_bits(random) % 2 == 0
+                          ? CV_GPUS_AUTO
+                          : (uint32_t)(cv_random_bits(random) % 3);
 }
 
 static void random_platforms_round_trip(void **state)

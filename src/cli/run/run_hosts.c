@@ -11,6 +11,7 @@
 #include "cli/kit/output.h"
 #include "cli/run/run_hosts.h"
 #include "model/platform/platform_internal.h"
+#include "run/kit/gpus.h"
 
 enum { MOST_WORDS = 256 };
 
@@ -85,6 +86,8 @@ static void connect_by_ssh(const struct cv_group *group, const struct cv_reach *
     else
         cv_text_add(&line, "exec %s %s worker", runner,
                     reach->program != NULL ? reach->program : "cleave");
+    if (group->gpus > 0)
+        cv_text_add(&line, " --gpus %u", group->gpus);
     add_line(words, &line);
 }
 
@@ -168,11 +171,33 @@ static bool is_host(const struct cv_group *group)
 
 static uint32_t members(const struct cv_group *group)
 {
-    return group->count * (group->slots > 0 ? group->slots : 1);
+    const uint32_t each = group->slots > 0 ? group->slots : group->gpus;
+
+    return group->count * (each > 0 ? each : 1);
+}
+
+/* How many GPUs there are, where the file leaves it open. */
+static enum cleave_status count_gpus(const char *path, struct cv_group *group,
+                                     struct cleave_error *err)
+{
+    if (group->gpus != CV_GPUS_AUTO)
+        return CLEAVE_OK;
+    if (group->ssh != NULL)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "%s: host '%s': gpus: auto counts those of this machine; expected "
+                       "how many the host has: ssh %s nvidia-smi -L",
+                       path, group->name, group->ssh);
+    group->gpus = cv_gpus_count("/dev");
+    return group->gpus > 0 ? CLEAVE_OK
+                           : cv_fail(err, CLEAVE_EINPUT,
+                                     "%s: worker '%s': gpus: auto finds no GPU on this "
+                                     "machine: neither /dev/nvidia0 nor nvidia-smi, or "
+                                     "CUDA_VISIBLE_DEVICES lists none",
+                                     path, group->name);
 }
 
 /* The same with a worker for every slot. */
-static enum cleave_status expand(const struct cleave_platform *file,
+static enum cleave_status expand(const char *path, const struct cleave_platform *file,
                                  struct cv_arena *arena, struct cleave_platform **out,
                                  struct cleave_error *err)
 {
@@ -183,10 +208,30 @@ static enum cleave_status expand(const struct cleave_platform *file,
         return cv_fail_memory(err, "the workers");
     for (uint32_t g = 0; g < file->ngroups; g++) {
         groups[g] = file->groups[g];
-        groups[g].count = members(&file->groups[g]);
+        CV_TRY(count_gpus(path, &groups[g], err));
+        groups[g].count = members(&groups[g]);
         kinds[g] = file->workers[file->groups[g].first];
     }
     return cv_platform_build(file->port, kinds, groups, file->ngroups, out, NULL, err);
+}
+
+/* What stands before the commands of worker `index` of those alike on this machine. */
+static enum cleave_status words_here(const struct cv_group *group, uint32_t index,
+                                     struct cv_arena *arena, const char **out,
+                                     struct cleave_error *err)
+{
+    struct cv_text text = { NULL, 0, 0, false };
+    char gpu[256];
+
+    *out = group->command;
+    if (group->gpus == 0)
+        return CLEAVE_OK;
+    CV_TRY(cv_gpu_name(index % group->gpus, gpu, sizeof gpu, err));
+    cv_text_add(&text, "env CUDA_VISIBLE_DEVICES=%s %s", gpu,
+                group->command != NULL ? group->command : "");
+    *out = text.failed ? NULL : cv_arena_text(arena, text.bytes);
+    cv_text_done(&text);
+    return *out != NULL ? CLEAVE_OK : cv_fail_memory(err, "the workers");
 }
 
 static enum cleave_status fill_crew(const char *path, const struct cv_reach *reach,
@@ -212,7 +257,7 @@ static enum cleave_status fill_crew(const char *path, const struct cv_reach *rea
                                     &out->hosts[out->nhosts++], err));
         else
             for (uint32_t i = 0; i < group->count; i++)
-                prefixes[group->first + i] = group->command;
+                CV_TRY(words_here(group, i, arena, &prefixes[group->first + i], err));
     }
     out->prefixes = prefixes;
     return CLEAVE_OK;
@@ -227,7 +272,7 @@ enum cleave_status cv_crew_open(const char *path, const struct cv_reach *reach,
 
     *out = (struct cv_crew){ .platform = NULL };
     CV_TRY(cleave_platform_load(path, &file, err));
-    status = expand(file, arena, &out->platform, err);
+    status = expand(path, file, arena, &out->platform, err);
     cleave_platform_free(file);
     if (status == CLEAVE_OK)
         status = fill_crew(path, reach, arena, out, err);

@@ -267,6 +267,8 @@ static int write_measured(const struct cv_call *call, const struct cv_crew *crew
         }
         groups[n] = *group;
         groups[n].slots = group->slots > 0 ? 1 : 0;
+        if (group->gpus > 0)
+            groups[n].count /= group->gpus;
         kinds[n] =
             average(result, group->first, group->count, &was->workers[group->first]);
         for (uint32_t i = 0; i < group->count; i++)

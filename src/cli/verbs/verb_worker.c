@@ -10,6 +10,7 @@
 
 struct values {
     const char *hash;
+    uint64_t gpus;
 };
 
 /* clang-format off */
@@ -20,10 +21,19 @@ static const struct cv_option options[] = {
               "here wants to know that it arrived whole." },
     { .name = NULL },
 };
+
+static const struct cv_option slot_options[] = {
+    { .name = "--gpus", .kind = CV_OPTION_COUNT, .argument = "N",
+      .offset = offsetof(struct values, gpus), .least = 1, .most = 1024,
+      .help = "Let the commands of each slot see one of so many GPUs, in turn "
+              "(CUDA_VISIBLE_DEVICES): gpus: of the platform file." },
+    { .name = NULL },
+};
 /* clang-format on */
 
 static const struct cv_option_group groups[] = {
     { "Checks", options },
+    { "Slots", slot_options },
     { NULL, NULL },
 };
 
@@ -74,7 +84,9 @@ static bool take_link(struct cv_worker_options *serve)
 static int run(const struct cv_call *call)
 {
     const struct values *values = call->values;
-    struct cv_worker_options serve = { .in = -1, .out = -1, .guard = true };
+    struct cv_worker_options serve = {
+        .in = -1, .out = -1, .guard = true, .gpus = (uint32_t)values->gpus
+    };
     struct cleave_error err;
 
     if (values->hash != NULL) {

@@ -9,6 +9,7 @@
 #include "base/fail.h"
 
 enum { CV_WORKER_NAME_MOST = 64 }; /* bytes */
+#define CV_GPUS_AUTO UINT32_MAX    /* as many GPUs as there are */
 
 /* Whether a worker may be called so: 1 to CV_WORKER_NAME_MOST bytes without spaces. */
 bool cv_worker_name_fits(const char *name, size_t length);
@@ -25,6 +26,7 @@ struct cv_group {
     uint32_t nsteps;
     uint32_t slots;            /* how to reach them in a real run: 0 or */
     const char *ssh, *command; /* NULL when the file does not say       */
+    uint32_t gpus;             /* ... one for each slot instead of slots */
 };
 
 /* All pointers are owned by the platform, those in groups too. */

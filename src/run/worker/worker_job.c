@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "run/kit/gpus.h"
 #include "run/worker/worker_inner.h"
 
 enum { FRAME_MOST = 256 * 1024 };
@@ -16,8 +17,13 @@ static enum cleave_status set_environment(struct cv_worker *worker, uint32_t sea
                                           struct cleave_error *err)
 {
     struct cv_command *command = &worker->commands[seat];
-    char slot[16];
+    const uint32_t gpus = worker->options->gpus;
+    char slot[16], gpu[256];
 
+    if (gpus > 0) {
+        CV_TRY(cv_gpu_name(seat % gpus, gpu, sizeof gpu, err));
+        CV_TRY(cv_command_set(command, "CUDA_VISIBLE_DEVICES", gpu, err));
+    }
     snprintf(slot, sizeof slot, "%u", seat + 1);
     CV_TRY(cv_command_set(command, "CLEAVE_SLOT", slot, err));
     CV_TRY(cv_command_set(command, "CLEAVE_WORKER", worker->job.names[seat], err));
