@@ -164,6 +164,13 @@ struct cleave_output {
     const char *directory; /* for outputs beyond that; NULL: TMPDIR or /tmp            */
 };
 
+/* Whether commands stay on some processors of the machine. */
+enum cleave_pin {
+    CLEAVE_PIN_NONE,  /* the kernel moves them about                                  */
+    CLEAVE_PIN_CORES, /* those of each worker on a core of their own                  */
+    CLEAVE_PIN_NODES, /* ... on the cores of one NUMA node                            */
+};
+
 /* Who works on this machine and, by name, on others. */
 struct cleave_crew {
     uint32_t count;                         /* 0: one per usable core                  */
@@ -173,6 +180,7 @@ struct cleave_crew {
      * minute is not higher and so many bytes of memory are left; 0: in any case. */
     double delay_s, most_load;
     uint64_t least_memory;
+    enum cleave_pin pin; /* of workers on this machine                                 */
     bool guard; /* a process is forked that ends the commands if this one is killed    */
 };
 

@@ -150,6 +150,45 @@ gpus() {
     done
 }
 
+# --- processors ---------------------------------------------------------------------------
+
+@test "--pin keeps the commands of each worker on one processor" {
+    prepare
+    [ "$(nproc)" -gt 1 ] || skip "one processor"
+    many=$(($(nproc) + 1))
+    cat >where <<'S'
+#!/bin/bash
+while read -r name list; do
+    [ "$name" != Cpus_allowed_list: ] || echo "$CLEAVE_SLOT $list"
+done </proc/self/status
+sleep 0.02
+S
+    chmod +x where
+    # More workers than processors: each has one, and the last the same as the first.
+    cleave 0 run -q -j "$many" --pin ./where ::: $(seq "$many") $(seq "$many")
+    sort -u <<<"$output" >pins
+    [ "$(wc -l <pins)" -eq "$(cut -d' ' -f1 pins | sort -u | wc -l)" ]
+    [ "$(cut -d' ' -f2 pins | grep -c '^[0-9]*$')" -eq "$(wc -l <pins)" ]
+    [ "$(sort -u -k2,2 pins | wc -l)" -gt 1 ]
+    # Elsewhere too, where slots are counted anew.
+    printf 'workers:\n  - {name: h, slots: %s, speed: 1e6, bandwidth: 1e9}\n' "$many" >p.yaml
+    cleave 0 run -q -i a --hosts p.yaml --pin --block 1 -- ./where
+    sort -u <<<"$output" >pins
+    [ "$(cut -d' ' -f2 pins | grep -c '^[0-9]*$')" -eq "$(wc -l <pins)" ]
+    # Not unless asked for; and never on others than those of this process.
+    cleave 0 run -q -j 1 ./where ::: a
+    [[ $output == *[-,]* ]]
+    first=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')
+    run --separate-stderr taskset -c "$first" "$CLEAVE" run -q -j 2 --pin=nodes ./where ::: a
+    [[ $output == [12]" $first" ]]
+}
+
+@test "--pin expects cores or nodes" {
+    prepare
+    refuses "--pin: expected cores or nodes, got 'socket'" run -i a --pin=socket wc
+    refuses "--pin: expected cores or nodes, got 'socket'" worker --pin=socket
+}
+
 # --- the example --------------------------------------------------------------------------
 
 @test "the example with a GPU also runs on cores, and makes its pages" {

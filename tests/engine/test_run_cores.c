@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "run/kit/gpus.h"
+#include "run/kit/pins.h"
 #include "run/kit/usable_cores.h"
 #include "plumbing_check.h"
 
@@ -152,6 +153,68 @@ static void gpus_are_files(void **state)
     unsetenv("CUDA_VISIBLE_DEVICES");
 }
 
+/* --- pins --------------------------------------------------------------------------------- */
+
+/* The processors of every worker, as letters: 0 is 'a'; workers are parted by spaces. */
+static const char *pins(unsigned ncpus, enum cleave_pin how, uint32_t count)
+{
+    static char text[256];
+    cpu_set_t usable, made[16];
+    char *at = text;
+
+    CPU_ZERO(&usable);
+    for (unsigned i = 0; i < ncpus; i++)
+        CPU_SET(i, &usable);
+    assert_true(count <= 16);
+    assert_int_equal(cv_pins_make(root, &usable, how, count, made, NULL), CLEAVE_OK);
+    for (uint32_t w = 0; w < count; w++) {
+        if (w > 0)
+            *at++ = ' ';
+        for (unsigned i = 0; i < 26; i++)
+            if (CPU_ISSET(i, &made[w]))
+                *at++ = (char)('a' + i);
+    }
+    *at = '\0';
+    return text;
+}
+
+/* Two nodes with two cores each of two threads: 0 to 3 are first ones, 4 to 7 second ones. */
+static void threads_and_nodes_are_told_apart(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 8; i++) {
+        char path[96], list[16];
+
+        snprintf(path, sizeof path,
+                 "sys/devices/system/cpu/cpu%d/topology/thread_siblings_list", i);
+        snprintf(list, sizeof list, "%d,%d\n", i % 4, i % 4 + 4);
+        put(path, list);
+    }
+    put("sys/devices/system/node/node0/cpulist", "0-1,4-5\n");
+    put("sys/devices/system/node/node1/cpulist", "2-3,6-7\n");
+    assert_string_equal(pins(8, CLEAVE_PIN_CORES, 4), "ae cg bf dh");
+    assert_string_equal(pins(8, CLEAVE_PIN_CORES, 6), "a c b d e g");
+    assert_string_equal(pins(8, CLEAVE_PIN_CORES, 9), "a c b d e g f h a");
+    assert_string_equal(pins(8, CLEAVE_PIN_NODES, 3), "abef cdgh abef");
+    assert_string_equal(pins(6, CLEAVE_PIN_CORES, 2), "ae c");
+    assert_string_equal(pins(3, CLEAVE_PIN_NODES, 3), "ab c ab");
+}
+
+static void slow_cores_come_last(void **state)
+{
+    (void)state;
+    assert_string_equal(pins(4, CLEAVE_PIN_CORES, 5), "a b c d a");
+    assert_string_equal(pins(2, CLEAVE_PIN_NODES, 2), "ab ab");
+    put("sys/devices/cpu_atom/cpus", "0-1\n");
+    assert_string_equal(pins(4, CLEAVE_PIN_CORES, 4), "c d a b");
+    put("sys/devices/cpu_atom/cpus", "");
+    put("sys/devices/system/cpu/cpu0/cpu_capacity", "446\n");
+    put("sys/devices/system/cpu/cpu1/cpu_capacity", "1024\n");
+    put("sys/devices/system/cpu/cpu2/cpu_capacity", "446\n");
+    put("sys/devices/system/cpu/cpu3/cpu_capacity", "871\n");
+    assert_string_equal(pins(4, CLEAVE_PIN_CORES, 4), "b d a c");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -160,6 +223,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(version_2_has_one_file, make_root, remove_root),
         cmocka_unit_test_setup_teardown(version_1_has_two, make_root, remove_root),
         cmocka_unit_test_setup_teardown(gpus_are_files, make_root, remove_root),
+        cmocka_unit_test_setup_teardown(threads_and_nodes_are_told_apart, make_root,
+                                        remove_root),
+        cmocka_unit_test_setup_teardown(slow_cores_come_last, make_root, remove_root),
         cmocka_unit_test(affinity_counts),
     };
 

@@ -88,6 +88,8 @@ static void connect_by_ssh(const struct cv_group *group, const struct cv_reach *
                     reach->program != NULL ? reach->program : "cleave");
     if (group->gpus > 0)
         cv_text_add(&line, " --gpus %u", group->gpus);
+    if (reach->pin != NULL)
+        cv_text_add(&line, " --pin %s", reach->pin);
     add_line(words, &line);
 }
 
@@ -124,6 +126,10 @@ static void command_words(const struct cv_group *group, const struct cv_reach *r
         add_words(words, reach->program != NULL ? reach->program : "cleave");
     }
     add_word(words, "worker");
+    if (reach->pin != NULL) {
+        add_word(words, "--pin");
+        add_word(words, reach->pin);
+    }
 }
 
 static enum cleave_status keep_words(const struct words *words, const char *host,

@@ -157,6 +157,12 @@ static const struct cv_option worker_options[] = {
     { .name = "--max-procs", .letter = 'P', .kind = CV_OPTION_TEXT, .argument = "N",
       .offset = FIELD(workers),
       .help = "The same." },
+    { .name = "--pin", .kind = CV_OPTION_MAYBE, .argument = "[=cores]",
+      .offset = FIELD(pin),
+      .help = "Keep the commands of each worker on a core of its own: fast cores before slow "
+              "ones, and NUMA nodes in turn; on hosts too. --pin=nodes: on the cores of one "
+              "NUMA node. Commands of --reduce run anywhere. Default: the kernel places "
+              "them, which is as good where no memory is far and nothing else runs." },
     { .name = "--delay", .kind = CV_OPTION_SECONDS, .argument = "TIME",
       .offset = FIELD(delay_s),
       .help = "Begin no command on this machine sooner than this after the one before." },

@@ -24,7 +24,7 @@ struct cv_run_options {
     const char *replace, *colsep, *weight, *costs;
     int each, null, plus, link, quote, fill, fill_words, shuffle;
     uint64_t max_args, max_lines;
-    const char *tagstring, *results, *load;
+    const char *tagstring, *results, *load, *pin;
     double delay_s, memfree;
     uint64_t nice;
     int tag, files, ungroup;
@@ -53,6 +53,8 @@ void cv_split_words(struct cv_text *out);
 void cv_decode_words(struct cv_text *out);
 /* The number of --load; 0: none was given. Returns an exit status. */
 int cv_load_read(const char *text, double *out);
+/* What --pin says; NULL: nothing. Returns an exit status. */
+int cv_pin_read(const char *text, enum cleave_pin *out);
 /* Put `nice -n N` before the commands of workers of this machine. */
 int cv_crew_be_nice(struct cv_crew *crew, uint64_t nice, struct cv_arena *arena);
 /* What --header says, where ':' is one record as with GNU parallel. */
@@ -64,8 +66,9 @@ uint64_t cv_record_limit(double bytes);
 struct cv_reach {
     const char *ssh; /* words of the command; NULL: ssh                              */
     const char
-        *program; /* cleave over there; NULL: cleave, or this very program        */
-    bool push;    /* take a copy of this program there                            */
+        *program;    /* cleave over there; NULL: cleave, or this very program        */
+    const char *pin; /* how commands are pinned there: "cores", "nodes"; NULL: not   */
+    bool push;       /* take a copy of this program there                            */
     double connect_timeout_s;
     /* With push: */
     const char

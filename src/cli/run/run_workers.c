@@ -122,6 +122,20 @@ int cv_load_read(const char *text, double *out)
     return CV_EXIT_DONE;
 }
 
+int cv_pin_read(const char *text, enum cleave_pin *out)
+{
+    char shown[CV_ECHO_ROOM];
+
+    *out = CLEAVE_PIN_NONE;
+    if (text == NULL)
+        return CV_EXIT_DONE;
+    *out = strcmp(text, "nodes") == 0 ? CLEAVE_PIN_NODES : CLEAVE_PIN_CORES;
+    if (*out == CLEAVE_PIN_CORES && text[0] != '\0' && strcmp(text, "cores") != 0)
+        return cv_complain(CV_EXIT_USAGE, "--pin: expected cores or nodes, got '%s'",
+                           cv_echo(text, shown));
+    return CV_EXIT_DONE;
+}
+
 int cv_crew_be_nice(struct cv_crew *crew, uint64_t nice, struct cv_arena *arena)
 {
     const uint32_t count = cv_crew_count(crew);

@@ -302,6 +302,10 @@ static int find_crew(const struct cv_call *call, const struct cv_run_mpi *mpi,
         return cv_complain(CV_EXIT_USAGE,
                            "with --mpi the ranks are the workers: expected neither "
                            "--workers nor --hosts");
+    if (mpi != NULL && values->pin != NULL)
+        return cv_complain(
+            CV_EXIT_USAGE,
+            "--pin: with --mpi the launcher does it: mpirun --bind-to core");
     if (mpi == NULL && values->mpi_library != NULL)
         return cv_complain(CV_EXIT_USAGE, "--mpi-library needs --mpi");
     if (mpi != NULL)
@@ -373,21 +377,26 @@ static int carry_out(const struct cv_call *call, struct whole_run *run)
 
 static int lead(const struct cv_call *call, const struct cv_run_mpi *mpi)
 {
+    static const char *const pin_words[] = { NULL, "cores", "nodes" };
     const struct cv_run_options *values = call->values;
+    enum cleave_pin pin;
+    const int pinned = cv_pin_read(values->pin, &pin);
     struct whole_run run = { .execution.output.descriptor = -1,
                              .sink.file.fd = -1,
                              .reach = { .ssh = values->ssh,
+                                        .pin = pin_words[pin],
                                         .program = values->program,
                                         .push = values->push != 0,
                                         .connect_timeout_s =
                                             values->connect_timeout_s > 0
                                                 ? values->connect_timeout_s
                                                 : CLEAVE_HOST_TIMEOUT_S } };
-    int status = prepare(call, mpi, &run);
+    int status = pinned == CV_EXIT_DONE ? prepare(call, mpi, &run) : pinned;
 
     if (status == CV_EXIT_DONE) {
         run.report.reach = run.reach;
         status = fill(call, &run.crew, &run.report, &run.execution);
+        run.execution.crew.pin = pin;
         if (status == CV_EXIT_DONE && run.has_items && !values->dry_run)
             status = cv_run_items_fill(call, &run.items, &run.execution);
         if (status == CV_EXIT_DONE && run.has_items && !values->dry_run)

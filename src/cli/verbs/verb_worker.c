@@ -5,12 +5,14 @@
 #include <cleave/execute.h>
 #include "cli/kit/output.h"
 #include "cli/kit/verb.h"
+#include "cli/run/run_options.h"
 #include "run/kit/content_hash.h"
 #include "run/worker/worker_serve.h"
 
 struct values {
     const char *hash;
     uint64_t gpus;
+    const char *pin;
 };
 
 /* clang-format off */
@@ -27,6 +29,10 @@ static const struct cv_option slot_options[] = {
       .offset = offsetof(struct values, gpus), .least = 1, .most = 1024,
       .help = "Let the commands of each slot see one of so many GPUs, in turn "
               "(CUDA_VISIBLE_DEVICES): gpus: of the platform file." },
+    { .name = "--pin", .kind = CV_OPTION_TEXT, .argument = "HOW",
+      .offset = offsetof(struct values, pin),
+      .help = "cores or nodes: keep the commands of each slot there, as --pin of 'cleave "
+              "run' says." },
     { .name = NULL },
 };
 /* clang-format on */
@@ -88,13 +94,12 @@ static int run(const struct cv_call *call)
         .in = -1, .out = -1, .guard = true, .gpus = (uint32_t)values->gpus
     };
     struct cleave_error err;
+    int status = values->hash != NULL ? check_hash(values->hash) : CV_EXIT_DONE;
 
-    if (values->hash != NULL) {
-        const int status = check_hash(values->hash);
-
-        if (status != CV_EXIT_DONE)
-            return status;
-    }
+    if (status == CV_EXIT_DONE)
+        status = cv_pin_read(values->pin, &serve.pin);
+    if (status != CV_EXIT_DONE)
+        return status;
     if (isatty(STDIN_FILENO) || isatty(STDOUT_FILENO))
         return cv_complain(CV_EXIT_USAGE,
                            "a worker is started by 'cleave run --hosts', and speaks to "

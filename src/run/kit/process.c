@@ -350,6 +350,24 @@ enum cleave_status cv_process_fail_start(const struct cv_command *command, int e
                       error == EAGAIN ? "too many processes" : strerror(error), err);
 }
 
+/* The same on the processors of the command: a child has those of the thread that starts
+ * it. */
+static int spawn_there(pid_t *pid, const struct cv_command *command,
+                       const struct cv_process_files *files, const sigset_t *mask)
+{
+    cpu_set_t before;
+    int error = 0;
+
+    if (command->cpus == NULL)
+        return spawn(pid, command, files, mask);
+    if (sched_getaffinity(0, sizeof before, &before) != 0 ||
+        sched_setaffinity(0, sizeof *command->cpus, command->cpus) != 0)
+        return errno;
+    error = spawn(pid, command, files, mask);
+    (void)sched_setaffinity(0, sizeof before, &before);
+    return error;
+}
+
 /* Without waiting, where that is possible. */
 static int begin(struct cv_process *process, const struct cv_command *command,
                  const struct cv_process_files *files, const sigset_t *mask)
@@ -366,9 +384,10 @@ static int begin(struct cv_process *process, const struct cv_command *command,
                                      .environment = command->environment,
                                      .files = { files->in, files->out, files->errors,
                                                 files->extra },
-                                     .mask = mask != NULL ? mask : &none },
+                                     .mask = mask != NULL ? mask : &none,
+                                     .cpus = command->cpus },
                                  &process->pid, &process->start);
-    return error == ENOSYS ? spawn(&process->pid, command, files, mask) : error;
+    return error == ENOSYS ? spawn_there(&process->pid, command, files, mask) : error;
 }
 
 enum cleave_status cv_process_start(struct cv_process *process,

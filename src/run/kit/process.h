@@ -7,6 +7,7 @@
  * signal the group if it is to be stopped, reap. */
 #ifndef CV_PROCESS_H
 #define CV_PROCESS_H
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,6 +43,7 @@ struct cv_command {
     char **argv;        /* owned, ends in NULL; the words are owned too            */
     char **environment; /* owned, ends in NULL; the first `nset` strings are owned */
     size_t nenvironment, nset, capacity;
+    const cpu_set_t *cpus; /* borrowed: where it runs; NULL: anywhere               */
     char **script; /* owned: what is run if the file is no program; words are of argv   */
 };
 

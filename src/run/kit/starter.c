@@ -130,6 +130,8 @@ static int become(void *context)
     long got = call(SYS_setpgid, 0, 0, 0, 0);
 
     forget_handlers();
+    if (got == 0 && what->cpus != NULL)
+        got = call(SYS_sched_setaffinity, 0, sizeof *what->cpus, (long)what->cpus, 0);
     if (got == 0)
         got = place_files(what->files);
     if (got == 0)

@@ -13,6 +13,7 @@
  * not where a sandbox or an emulator refuses. */
 #ifndef CV_STARTER_H
 #define CV_STARTER_H
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/types.h>
@@ -30,6 +31,8 @@ struct cv_starting {
     int files[4]; /* become descriptors 0 to 3; -1: left as it is                */
     const sigset_t
         *mask; /* of signals                                                  */
+    const cpu_set_t
+        *cpus; /* that it may run on; NULL: as this process                   */
 };
 
 /* NULL where there is no such way, or no memory: use posix_spawn. */

@@ -11,6 +11,7 @@
 #include "model/platform/nominal.h"
 #include "model/platform/platform_internal.h"
 #include "policy/kit/vacant.h"
+#include "run/kit/pins.h"
 #include "run/kit/usable_cores.h"
 #include "run/master/sharing.h"
 
@@ -217,6 +218,22 @@ static enum cleave_status take_place(struct cv_muster *muster, struct cv_staff *
     return host->asks ? cv_staff_name(staff, place, err) : CLEAVE_OK;
 }
 
+/* Give the workers of this machine processors, in their order. */
+static enum cleave_status pin_commands(struct cv_muster *muster,
+                                       const struct cv_staff *staff, enum cleave_pin how,
+                                       uint32_t count, struct cleave_error *err)
+{
+    cpu_set_t *pins = cv_array(&muster->arena, (size_t)count + 1, sizeof *pins);
+    uint32_t here = 0;
+
+    if (pins == NULL)
+        return cv_fail_memory(err, "the workers");
+    for (uint32_t p = 0; p < count; p++)
+        if (staff->host_of[p] == NULL)
+            muster->commands[p].cpus = &pins[here++];
+    return cv_pins_here(how, here, pins, err);
+}
+
 static enum cleave_status make_platform(struct cv_muster *muster,
                                         const struct cv_staff *staff,
                                         const struct places *places,
@@ -260,6 +277,8 @@ static enum cleave_status fill_places(struct cv_muster *muster, struct cv_staff 
     muster->ncommands = n;
     for (uint32_t p = 0; p < places->count; p++)
         CV_TRY(take_place(muster, staff, asked, places, p, err));
+    if (asked->crew.pin != CLEAVE_PIN_NONE)
+        CV_TRY(pin_commands(muster, staff, asked->crew.pin, places->count, err));
     for (uint32_t p = places->count; p < n; p++) {
         char name[32];
 

@@ -180,6 +180,7 @@ enum cleave_status cv_slot_tailor(struct cv_slot *slot, struct cleave_error *err
     char **words;
 
     own->command.path = slot->base->path;
+    own->command.cpus = slot->base->cpus;
     if (items != NULL) {
         CV_TRY(items->words(items->context, slot->piece.begin, slot->worker + 1, &words,
                             err));

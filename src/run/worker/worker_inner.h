@@ -49,6 +49,7 @@ struct cv_worker {
     struct cv_packer job_bytes;
     struct cv_remote_job job;
     struct cv_command *commands; /* owned: per seat                                     */
+    cpu_set_t *pins;             /* of the arena: where they run; NULL: anywhere        */
     struct cv_seat *seats;       /* owned                                               */
     uint32_t nseats, ncommands;
     int *files; /* owned: those of the job, when all were found                         */

@@ -9,6 +9,7 @@
 
 #include "base/fail.h"
 #include "run/kit/gpus.h"
+#include "run/kit/pins.h"
 #include "run/worker/worker_inner.h"
 
 enum { FRAME_MOST = 256 * 1024 };
@@ -88,6 +89,14 @@ static bool find_files(struct cv_worker *worker, char *why, size_t size)
     return worker->files != NULL;
 }
 
+static enum cleave_status pin_commands(struct cv_worker *worker, uint32_t n,
+                                       struct cleave_error *err)
+{
+    worker->pins = cv_array(&worker->arena, (size_t)n + 1, sizeof *worker->pins);
+    return worker->pins != NULL ? cv_pins_here(worker->options->pin, n, worker->pins, err)
+                                : cv_fail_memory(err, "the slots");
+}
+
 enum cleave_status cv_worker_prepare(struct cv_worker *worker, bool *out_shared,
                                      char *why, size_t size, struct cleave_error *err)
 {
@@ -116,10 +125,14 @@ enum cleave_status cv_worker_prepare(struct cv_worker *worker, bool *out_shared,
     worker->bytes = malloc(FRAME_MOST);
     if (worker->commands == NULL || worker->seats == NULL || worker->bytes == NULL)
         return cv_fail_memory(err, "the slots");
+    if (worker->options->pin != CLEAVE_PIN_NONE)
+        CV_TRY(pin_commands(worker, n, err));
     for (; worker->nseats < n; worker->nseats++) {
         CV_TRY(
             cv_command_init(&worker->commands[worker->nseats], NULL, job->command, err));
         worker->ncommands++;
+        if (worker->pins != NULL)
+            worker->commands[worker->nseats].cpus = &worker->pins[worker->nseats];
         CV_TRY(set_environment(worker, worker->nseats, err));
         cv_worker_seat_init(worker, worker->nseats);
     }

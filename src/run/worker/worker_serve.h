@@ -6,7 +6,7 @@
 #define CV_WORKER_SERVE_H
 #include <stdbool.h>
 #include <stdint.h>
-#include <cleave/error.h>
+#include <cleave/execute.h>
 #include "run/wire/frame.h"
 
 struct cleave_channel;
@@ -34,6 +34,7 @@ struct cv_worker_options {
      * is none. */
     bool (*more)(void *context, struct cv_worker *worker);
     void *context; /* borrowed */
+    enum cleave_pin pin;
     uint32_t gpus; /* above 0: slots have one of so many GPUs each                     */
     bool guard;    /* a process is forked that ends the commands if this one is killed */
     struct cv_guard *lent; /* borrowed: that process, if it has been forked; or NULL    */
