@@ -10,6 +10,8 @@
 #include "base/text.h"
 #include "cli/kit/output.h"
 #include "cli/run/run_hosts.h"
+#include "cli/run/run_options.h"
+#include "cli/run/run_slurm.h"
 #include "model/platform/platform_internal.h"
 #include "run/kit/gpus.h"
 
@@ -35,7 +37,7 @@ static void add_word(struct words *words, const char *word)
 
 static void add_words(struct words *words, const char *text)
 {
-    char *copy = cv_arena_text(words->arena, text), *rest;
+    char *copy = text != NULL ? cv_arena_text(words->arena, text) : NULL, *rest;
 
     if (copy == NULL) {
         words->failed = true;
@@ -71,12 +73,29 @@ static void add_line(struct words *words, struct cv_text *line)
     cv_text_done(line);
 }
 
+/* What stands before `cleave worker`; srun is told to pass on what comes as it comes. */
+static const char *runner_of(const struct cv_group *group, struct cv_arena *arena)
+{
+    const char *command = group->command != NULL ? group->command : "", *rest;
+    struct cv_text text = { NULL, 0, 0, false };
+
+    if (!cv_is_srun(command, &rest))
+        return command;
+    cv_text_add(&text, "%.*s --unbuffered%s", (int)(rest - command), command, rest);
+    command = text.failed ? NULL : cv_arena_text(arena, text.bytes);
+    cv_text_done(&text);
+    return command;
+}
+
 static void connect_by_ssh(const struct cv_group *group, const struct cv_reach *reach,
                            struct words *words)
 {
-    const char *runner = group->command != NULL ? group->command : "";
+    const char *runner = runner_of(group, words->arena);
     struct cv_text line = { NULL, 0, 0, false };
 
+    words->failed = words->failed || runner == NULL;
+    if (words->failed)
+        return;
     ssh_words(group, reach, words);
     if (reach->push)
         cv_text_add(&line,
@@ -116,11 +135,16 @@ static void command_words(const struct cv_group *group, const struct cv_reach *r
 {
     char self[4096];
     const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    const char *rest;
 
-    if (group->command != NULL)
-        add_words(words, group->command);
-    if (reach->program == NULL && length > 0) {
+    if (length > 0)
         self[length] = '\0';
+    if (length > 0 && group->command != NULL && cv_is_srun(group->command, &rest)) {
+        add_word(words, self);
+        add_words(words, "worker --through");
+    }
+    add_words(words, runner_of(group, words->arena));
+    if (reach->program == NULL && length > 0) {
         add_word(words, self);
     } else {
         add_words(words, reach->program != NULL ? reach->program : "cleave");

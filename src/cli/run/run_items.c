@@ -186,10 +186,10 @@ static int check(const struct cv_run_options *values)
         return cv_complain(CV_EXIT_USAGE,
                            "with --ungroup nothing is known of outputs: expected none of "
                            "--tag, --results, --files, --reduce and --journal");
-    if (cv_hosts_asked(values) || values->mpi)
+    if (cv_hosts_asked(values) || values->mpi || values->slurm)
         return cv_complain(CV_EXIT_USAGE,
-                           "items are done on this machine: expected neither hosts nor "
-                           "--mpi");
+                           "items are done on this machine: expected none of --hosts, "
+                           "--mpi and --slurm");
     if (values->header != NULL && cv_header_how(values->header)[0] != '\0')
         return cv_complain(
             CV_EXIT_USAGE,

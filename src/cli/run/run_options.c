@@ -206,6 +206,11 @@ static const struct cv_option worker_options[] = {
       .offset = FIELD(mpi_library),
       .help = "Which MPI has started the ranks: openmpi or mpich. Default: what mpirun "
               "says in the environment." },
+    { .name = "--slurm", .value = 1, .offset = FIELD(slurm),
+      .help = "The tasks of this Slurm job are the workers, for 'cleave run --slurm' inside "
+              "sbatch or salloc: one step of srun for each node, with as many commands at a "
+              "time as the job has tasks there. Nodes that see the input files read them "
+              "themselves." },
     { .name = "--persistent", .value = 1, .offset = FIELD(persistent),
       .help = "Start the command once per worker and give it one chunk after the other: 8 "
               "bytes of length, the highest first, and the chunk; it answers each in the "
@@ -249,7 +254,7 @@ static const struct cv_option host_options[] = {
               "be given several times." },
     { .name = "--connect-timeout", .kind = CV_OPTION_SECONDS, .argument = "TIME",
       .offset = FIELD(connect_timeout_s),
-      .help = "Leave out a host that is not ready by then. Default 10 s." },
+      .help = "Leave out a host that is not ready by then. Default 10 s, with --slurm 60 s." },
     { .name = "--host-timeout", .kind = CV_OPTION_SECONDS, .argument = "TIME",
       .offset = FIELD(host_timeout_s),
       .help = "A host of which nothing is heard for so long is gone; its chunks go "

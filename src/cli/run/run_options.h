@@ -14,7 +14,7 @@ struct cv_run_options {
     struct cv_strings environment, logins;
     double connect_timeout_s, host_timeout_s;
     int push, shared_input;
-    int mpi;
+    int mpi, slurm;
     const char *mpi_library;
     double block, memory, timeout_s;
     uint64_t retries, rounds;

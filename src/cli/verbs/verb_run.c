@@ -15,6 +15,7 @@
 #include "cli/run/run_options.h"
 #include "cli/run/run_report.h"
 #include "cli/run/run_sink.h"
+#include "cli/run/run_slurm.h"
 #include "cli/kit/settings.h"
 #include "cli/kit/trace_output.h"
 #include "run/master/sharing.h"
@@ -60,10 +61,12 @@ static int fill_hosts(const struct cv_call *call, const struct cv_crew *crew,
          values->environment.count > 0))
         return cv_complain(CV_EXIT_USAGE, "--ssh, --remote, --push, --shared-input, "
                                           "--workdir and --env need --hosts with other "
-                                          "machines");
+                                          "machines, or --slurm");
     out->hosts.list = crew->hosts;
     out->hosts.count = crew->nhosts;
     out->hosts.connect_timeout_s = values->connect_timeout_s;
+    if (values->slurm && !(values->connect_timeout_s > 0))
+        out->hosts.connect_timeout_s = CV_SLURM_CONNECT_S;
     out->hosts.timeout_s = values->host_timeout_s;
     out->hosts.shared_input = values->shared_input != 0;
     out->hosts.fold = values->mpi != 0;
@@ -298,6 +301,8 @@ static int find_crew(const struct cv_call *call, const struct cv_run_mpi *mpi,
     struct cleave_error err;
 
     *out = (struct cv_crew){ 0 };
+    if (cv_run_slurm_check(values) != CV_EXIT_DONE)
+        return CV_EXIT_USAGE;
     if (mpi != NULL && (cv_hosts_asked(values) || values->workers != NULL))
         return cv_complain(CV_EXIT_USAGE,
                            "with --mpi the ranks are the workers: expected neither "
@@ -310,6 +315,8 @@ static int find_crew(const struct cv_call *call, const struct cv_run_mpi *mpi,
         return cv_complain(CV_EXIT_USAGE, "--mpi-library needs --mpi");
     if (mpi != NULL)
         return cv_run_mpi_crew(mpi, call->arena, out);
+    if (values->slurm)
+        return cv_run_slurm_crew(reach, call->arena, out);
     if (!cv_hosts_asked(values))
         return cv_crew_read(values->workers, call->arena, out);
     return cv_crew_find(values, reach, call->arena, out, &err) == CLEAVE_OK

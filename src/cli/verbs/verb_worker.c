@@ -1,18 +1,23 @@
 /* verb_worker.c -- cleave worker. SPDX-License-Identifier: MIT */
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <termios.h>
 #include <unistd.h>
 #include <cleave/execute.h>
 #include "cli/kit/output.h"
 #include "cli/kit/verb.h"
 #include "cli/run/run_options.h"
 #include "run/kit/content_hash.h"
+#include "run/wire/call_back.h"
+#include "run/wire/call_relay.h"
 #include "run/worker/worker_serve.h"
 
 struct values {
     const char *hash;
     uint64_t gpus;
     const char *pin;
+    int through;
 };
 
 /* clang-format off */
@@ -35,11 +40,21 @@ static const struct cv_option slot_options[] = {
               "run' says." },
     { .name = NULL },
 };
+
+static const struct cv_option way_options[] = {
+    { .name = "--through", .value = 1, .offset = offsetof(struct values, through),
+      .help = "Stand for a worker elsewhere, which COMMAND starts. As of 'srun -u -N 1 cleave "
+              "worker', it calls back over TCP, with a key that this process has put into its "
+              "environment, and what is said goes over that connection. If it cannot call, "
+              "standard input and output of COMMAND are used." },
+    { .name = NULL },
+};
 /* clang-format on */
 
 static const struct cv_option_group groups[] = {
     { "Checks", options },
     { "Slots", slot_options },
+    { "Ways", way_options },
     { NULL, NULL },
 };
 
@@ -87,6 +102,56 @@ static bool take_link(struct cv_worker_options *serve)
            (nothing <= STDERR_FILENO || close(nothing) == 0);
 }
 
+/* Take the connection to a master that wants to be called; false: standard input and output
+ * are to be used. */
+static bool take_call(struct cv_worker_options *serve)
+{
+    const int nothing = open("/dev/null", O_RDWR | O_CLOEXEC);
+    struct cleave_error err;
+
+    if (cv_call_back(&serve->in, &err) != CLEAVE_OK)
+        cv_complain(CV_EXIT_FAILED, "worker: %s; bytes go through srun, which is slower",
+                    err.text);
+    if (serve->in >= 0 && nothing >= 0) {
+        serve->out = serve->in;
+        (void)dup2(nothing, STDIN_FILENO);
+        (void)dup2(nothing, STDOUT_FILENO);
+    }
+    if (nothing > STDERR_FILENO)
+        close(nothing);
+    return serve->in >= 0;
+}
+
+/* Behind the words of the command there is a NULL, as --through was one of all words. */
+static int stand_for(const struct cv_call *call)
+{
+    struct cv_worker_options link;
+    struct cleave_error err;
+    int status = CV_EXIT_FAILED;
+
+    if (call->noperands == 0)
+        return cv_complain(CV_EXIT_USAGE, "--through: expected a command that starts a "
+                                          "worker, as 'srun -u -N 1 cleave worker'");
+    if (!take_link(&link))
+        return cv_complain(CV_EXIT_FAILED, "cannot set up standard input and output");
+    if (cv_call_relay(call->operands, link.in, link.out, &status, &err) != CLEAVE_OK)
+        return cv_complain(CV_EXIT_FAILED, "worker: %s", err.text);
+    return status;
+}
+
+/* Whether standard output is what `srun --unbuffered` gives its tasks: a terminal that nobody
+ * sits at, and that is to pass on bytes as they are. */
+static bool is_of_srun(void)
+{
+    struct termios modes;
+
+    if (getenv("SLURM_STEP_ID") == NULL || isatty(STDIN_FILENO) ||
+        tcgetattr(STDOUT_FILENO, &modes) != 0)
+        return false;
+    cfmakeraw(&modes);
+    return tcsetattr(STDOUT_FILENO, TCSANOW, &modes) == 0;
+}
+
 static int run(const struct cv_call *call)
 {
     const struct values *values = call->values;
@@ -94,17 +159,25 @@ static int run(const struct cv_call *call)
         .in = -1, .out = -1, .guard = true, .gpus = (uint32_t)values->gpus
     };
     struct cleave_error err;
-    int status = values->hash != NULL ? check_hash(values->hash) : CV_EXIT_DONE;
+    int status;
+    bool called;
 
+    if (values->through)
+        return stand_for(call);
+    if (call->noperands > 0)
+        return cv_complain(CV_EXIT_USAGE, "expected no operand, got '%s'",
+                           call->operands[0]);
+    status = values->hash != NULL ? check_hash(values->hash) : CV_EXIT_DONE;
     if (status == CV_EXIT_DONE)
         status = cv_pin_read(values->pin, &serve.pin);
     if (status != CV_EXIT_DONE)
         return status;
-    if (isatty(STDIN_FILENO) || isatty(STDOUT_FILENO))
+    called = take_call(&serve);
+    if (!called && (isatty(STDIN_FILENO) || (isatty(STDOUT_FILENO) && !is_of_srun())))
         return cv_complain(CV_EXIT_USAGE,
                            "a worker is started by 'cleave run --hosts', and speaks to "
                            "that: standard input and output must not be a terminal");
-    if (!take_link(&serve))
+    if (!called && !take_link(&serve))
         return cv_complain(CV_EXIT_FAILED, "cannot set up standard input and output");
     if (cv_worker_serve(&serve, &err) == CLEAVE_OK)
         return CV_EXIT_DONE;
@@ -123,6 +196,9 @@ const struct cv_verb cv_verb_worker = {
         "standard output, in frames. It is started by 'cleave run --hosts' through ssh "
         "or "
         "whatever reaches the machine, and ends with its connection.",
+    .operands = "[--through COMMAND [ARG]...]",
+    .max_operands = 1000,
+    .command = true,
     .groups = groups,
     .examples = "cleave worker </dev/null",
     .values_size = sizeof(struct values),

@@ -1,0 +1,277 @@
+/* run_slurm.c -- the nodes of a Slurm job as hosts. SPDX-License-Identifier: MIT */
+#include "cli/run/run_slurm.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/text.h"
+#include "cli/kit/output.h"
+#include "model/platform/nominal.h"
+
+enum { MOST_NODES = 4096, MOST_SLOTS = 65536, MOST_WORDS = 24 };
+
+/* What is gathered of the job; texts are of the arena. */
+struct nodes {
+    struct cleave_host *hosts;
+    const char **workers; /* a name for each slot */
+    size_t count, room;
+    uint32_t slots, slots_room;
+    struct cv_arena *arena;
+    const char *self, *program; /* cleave, here and on the nodes               */
+    bool binds;                 /* tasks are bound to processors, unless told  */
+};
+
+bool cv_is_srun(const char *words, const char **rest)
+{
+    const char *begin = words + strspn(words, " \t");
+    const char *end = begin + strcspn(begin, " \t");
+    const char *name = end;
+
+    while (name > begin && name[-1] != '/')
+        name--;
+    *rest = end;
+    return end - name == 4 && strncmp(name, "srun", 4) == 0;
+}
+
+/* --- the environment ---------------------------------------------------------------------- */
+
+/* A variable of the job, or of one of the parts of a heterogeneous one. */
+static const char *job_variable(const char *name, int part)
+{
+    char whole[100];
+
+    snprintf(whole, sizeof whole, part < 0 ? "%s" : "%s_HET_GROUP_%d", name, part);
+    return getenv(whole);
+}
+
+static unsigned long number_of(const char *name, int part)
+{
+    const char *text = job_variable(name, part);
+
+    return text != NULL ? strtoul(text, NULL, 10) : 0;
+}
+
+/* Take the next node off "4(x2),1": how much it has. 0: there is none. */
+static uint32_t next_count(const char **list, uint32_t *left)
+{
+    char *end;
+    unsigned long value = strtoul(*list, &end, 10), times = 1;
+
+    if (end == *list || value == 0 || value > MOST_SLOTS)
+        return 0;
+    if (strncmp(end, "(x", 2) == 0) {
+        times = strtoul(end + 2, &end, 10);
+        end += *end == ')';
+    }
+    if (*left == 0)
+        *left = times > 0 && times < MOST_NODES ? (uint32_t)times : 1;
+    if (--*left == 0)
+        *list = end + (*end == ',');
+    return (uint32_t)value;
+}
+
+/* --- nodes -------------------------------------------------------------------------------- */
+
+static const char *own_program(struct cv_arena *arena)
+{
+    char self[4096];
+    const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+
+    if (length <= 0)
+        return "cleave";
+    self[length] = '\0';
+    return cv_arena_text(arena, self);
+}
+
+/* One step on one node with all that the job has there, which waits for no other step and
+ * whose output is unbuffered, should the worker be unable to call back. */
+static const char *const *srun_words(const struct nodes *nodes, const char *node,
+                                     int part)
+{
+    static const char *const fixed[] = {
+        "worker",       "--through",  "srun",       "--quiet",
+        "--unbuffered", "--nodes=1",  "--ntasks=1", "--ntasks-per-node=1",
+        "--overlap",    "--mpi=none", "--mem=0",    "--job-name=cleave"
+    };
+    const char **words = cv_array(nodes->arena, MOST_WORDS, sizeof *words);
+    size_t count = sizeof fixed / sizeof *fixed + 1;
+    char text[64];
+
+    if (words == NULL)
+        return NULL;
+    words[0] = nodes->self;
+    memcpy(words + 1, fixed, sizeof fixed);
+    if (nodes->binds)
+        words[count++] = "--cpu-bind=none"; /* the slots share what the job has */
+    if (part >= 0) {
+        snprintf(text, sizeof text, "--het-group=%d", part);
+        words[count++] = cv_arena_text(nodes->arena, text);
+    }
+    words[count++] = "--nodelist";
+    words[count++] = node;
+    words[count++] = nodes->program;
+    words[count++] = "worker";
+    for (size_t i = 0; i < count; i++)
+        if (words[i] == NULL)
+            return NULL;
+    return words;
+}
+
+/* A node of which nothing is known but its name, with workers NAME, or NAME.0, NAME.1, ... */
+static bool add_node(struct nodes *nodes, const char *name, uint32_t slots, int part)
+{
+    struct cleave_host *host;
+    char worker[300];
+
+    if (nodes->count >= nodes->room || nodes->slots_room - nodes->slots < slots)
+        return false;
+    host = &nodes->hosts[nodes->count++];
+    *host = (struct cleave_host){ .name = cv_arena_text(nodes->arena, name),
+                                  .link = -1,
+                                  .first = nodes->slots,
+                                  .slots = slots,
+                                  .shared_input = true };
+    host->connect = host->name != NULL ? srun_words(nodes, host->name, part) : NULL;
+    for (uint32_t i = 0; i < slots; i++) {
+        snprintf(worker, sizeof worker, slots > 1 ? "%.250s.%u" : "%.250s", name, i);
+        nodes->workers[nodes->slots] = cv_arena_text(nodes->arena, worker);
+        if (nodes->workers[nodes->slots++] == NULL)
+            return false;
+    }
+    return host->connect != NULL;
+}
+
+/* Slurm's own word on what n[1-3] stands for, a name in each line. */
+static FILE *ask_names(const char *variable)
+{
+    char line[200];
+
+    snprintf(line, sizeof line, "exec scontrol show hostnames \"$%s\"", variable);
+    return popen(line, "re");
+}
+
+/* Whether this Slurm has something that binds tasks; one that has not complains of
+ * --cpu-bind. */
+static bool binds_tasks(void)
+{
+    FILE *config = popen("exec scontrol show config", "re");
+    char line[512];
+    bool binds = false;
+
+    while (config != NULL && fgets(line, sizeof line, config) != NULL)
+        if (strncmp(line, "TaskPlugin ", 11) == 0)
+            binds = strstr(line, "task/affinity") != NULL ||
+                    strstr(line, "task/cgroup") != NULL;
+    if (config != NULL)
+        (void)pclose(config);
+    return binds;
+}
+
+static int add_part(struct nodes *nodes, int part)
+{
+    const bool tasks = job_variable("SLURM_NTASKS", part) != NULL ||
+                       job_variable("SLURM_NTASKS_PER_NODE", part) != NULL;
+    const char *counts =
+        job_variable(tasks ? "SLURM_TASKS_PER_NODE" : "SLURM_JOB_CPUS_PER_NODE", part);
+    const unsigned long each = number_of("SLURM_CPUS_PER_TASK", part);
+    char variable[100], name[256];
+    uint32_t left = 0, before = (uint32_t)nodes->count;
+    bool good = true;
+    FILE *names;
+
+    snprintf(variable, sizeof variable,
+             part < 0 ? "SLURM_JOB_NODELIST" : "SLURM_JOB_NODELIST_HET_GROUP_%d", part);
+    names = ask_names(variable);
+    while (good && names != NULL && fgets(name, sizeof name, names) != NULL) {
+        uint32_t slots = counts != NULL ? next_count(&counts, &left) : 0;
+
+        name[strcspn(name, "\n")] = '\0';
+        if (!tasks && each > 1)
+            slots = slots / each > 0 ? (uint32_t)(slots / each) : 1;
+        good = add_node(nodes, name, slots > 0 ? slots : 1, part);
+    }
+    if (names == NULL || pclose(names) != 0 || nodes->count == before)
+        return cv_complain(CV_EXIT_ENGINE,
+                           "--slurm: 'scontrol show hostnames' does not say which nodes "
+                           "%s has",
+                           variable);
+    return good ? CV_EXIT_DONE
+                : cv_complain(CV_EXIT_FAILED,
+                              "out of memory for the workers, or more than %d nodes or "
+                              "%d tasks",
+                              MOST_NODES, MOST_SLOTS);
+}
+
+int cv_run_slurm_crew(const struct cv_reach *reach, struct cv_arena *arena,
+                      struct cv_crew *out)
+{
+    struct nodes nodes = { .room = MOST_NODES,
+                           .slots_room = MOST_SLOTS,
+                           .arena = arena,
+                           .self = own_program(arena),
+                           .binds = binds_tasks() };
+    const unsigned long parts = number_of("SLURM_HET_SIZE", -1);
+    struct cleave_error err;
+    int status = CV_EXIT_DONE;
+
+    *out = (struct cv_crew){ 0 };
+    nodes.program = reach->program != NULL ? reach->program : nodes.self;
+    nodes.hosts = cv_array(arena, nodes.room, sizeof *nodes.hosts);
+    nodes.workers = cv_array(arena, nodes.slots_room, sizeof *nodes.workers);
+    if (nodes.hosts == NULL || nodes.workers == NULL || nodes.program == NULL)
+        return cv_complain(CV_EXIT_FAILED, "out of memory for the workers");
+    if (parts <= 1)
+        status = add_part(&nodes, -1);
+    for (unsigned long i = 0; parts > 1 && i < parts && status == CV_EXIT_DONE; i++)
+        status = add_part(&nodes, (int)i);
+    if (status == CV_EXIT_DONE &&
+        cv_nominal_platform(CV_NOMINAL_RANK, nodes.workers, nodes.slots, &out->platform,
+                            &err) != CLEAVE_OK)
+        status = cv_complain_error(&err);
+    out->hosts = nodes.hosts;
+    out->nhosts = nodes.count;
+    return status;
+}
+
+/* --- what cannot be ----------------------------------------------------------------------- */
+
+/* Processes that srun has started with these words; 1 for one, and for a shell that somebody
+ * types into. */
+static unsigned long started_together(void)
+{
+    const unsigned long tasks = number_of("SLURM_STEP_NUM_TASKS", -1);
+
+    return getenv("SLURM_STEP_ID") != NULL && tasks > 1 && !isatty(STDIN_FILENO) ? tasks
+                                                                                 : 1;
+}
+
+int cv_run_slurm_check(const struct cv_run_options *values)
+{
+    const unsigned long tasks = started_together();
+
+    if (values->slurm &&
+        (values->mpi || cv_hosts_asked(values) || values->workers != NULL))
+        return cv_complain(CV_EXIT_USAGE,
+                           "with --slurm the tasks of the job are the workers: expected "
+                           "none of --workers, --hosts and --mpi");
+    if (values->slurm && (values->ssh != NULL || values->push))
+        return cv_complain(CV_EXIT_USAGE,
+                           "with --slurm nodes are reached by srun: expected neither "
+                           "--ssh nor --push, but --remote PROGRAM where cleave has "
+                           "another place on the nodes");
+    if (values->slurm && getenv("SLURM_JOB_ID") == NULL)
+        return cv_complain(CV_EXIT_USAGE,
+                           "--slurm: this is no Slurm job: expected 'salloc -N 2 cleave "
+                           "run --slurm ...', or a batch script with that "
+                           "line for sbatch");
+    if (tasks > 1 && !values->mpi && !cv_hosts_asked(values) && values->workers == NULL)
+        return cv_complain(
+            CV_EXIT_USAGE,
+            "srun has started %lu of this, and each would do all of the work: expected "
+            "'cleave run --slurm' without srun, or 'srun --mpi=pmi2 cleave run --mpi' "
+            "(MPICH; --mpi=pmix: Open MPI); or --workers N, if each has an input of its "
+            "own",
+            tasks);
+    return CV_EXIT_DONE;
+}

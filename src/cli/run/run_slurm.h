@@ -1,0 +1,23 @@
+/* run_slurm.h -- the nodes of a Slurm job as hosts. SPDX-License-Identifier: MIT
+ *
+ * Inside an allocation (sbatch, salloc) the environment says which nodes the job has and how
+ * many tasks each of them. Every node is a host with as many slots, reached by one srun: so
+ * there is one step for each node, however many chunks there are. */
+#ifndef CV_RUN_SLURM_H
+#define CV_RUN_SLURM_H
+#include "cli/run/run_options.h"
+
+enum { CV_SLURM_CONNECT_S = 60 }; /* a prolog may take long; nobody waits for it */
+
+/* Whether --slurm goes with the other options, and whether srun has started several of this
+ * which would each do all of the work. Returns an exit status. */
+int cv_run_slurm_check(const struct cv_run_options *values);
+/* The nodes of this job, each with its tasks as slots, or its processors if nobody asked for
+ * tasks. Returns an exit status; what is wrong has been told. */
+int cv_run_slurm_crew(const struct cv_reach *reach, struct cv_arena *arena,
+                      struct cv_crew *out);
+/* Whether these words begin with srun, whose output has to be unbuffered (-u): else it passes
+ * on whole lines only, and frames have none. `rest`, if so: what stands behind srun. */
+bool cv_is_srun(const char *words, const char **rest);
+
+#endif

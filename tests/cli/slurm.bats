@@ -1,0 +1,154 @@
+# slurm.bats -- cleave run --slurm in a real Slurm of three nodes. SPDX-License-Identifier: MIT
+#
+# Skipped, with the reason, where Slurm cannot be started.
+load helper
+load slurm
+
+# What a hung run would take; nothing here depends on how long things last.
+LONG=60
+
+setup_file() {
+    bed_up
+}
+
+teardown_file() {
+    bed_down
+}
+
+prepare() {
+    [ ! -e "$BED/skip" ] || skip "$(cat "$BED/skip")"
+    cd "$BATS_TEST_TMPDIR" || return 1
+    seq 1 200000 >in
+    tr 0-9 a-j <in >expected
+}
+
+# allot OPTION... -- COMMAND...: run it inside an allocation; the status must be 0.
+allot() {
+    timeout $LONG salloc -Q "$@" >words 2>err || {
+        echo "salloc $*: exit status $?"
+        cat err
+        return 1
+    }
+}
+
+@test "the tasks of an allocation are the workers, one step for each node" {
+    prepare
+    allot -N 3 -n 5 "$CLEAVE" run --slurm -q -i in -o out --block 20k --joblog log -- \
+        sh -c 'printf "%s " "$SLURM_STEP_ID" >&2; exec tr 0-9 a-j'
+    cmp out expected
+    # Three nodes, n1 with three tasks, are five workers; but three steps.
+    [ "$(tail -n +2 log | cut -f 2 | sed 's/\..*//' | sort -u | tr '\n' ' ')" = "n1 n2 n3 " ]
+    [ "$(tr ' ' '\n' <err | grep -c '^[0-9]')" -gt 20 ]
+    [ "$(tr ' ' '\n' <err | grep '^[0-9]' | sort -u | wc -l)" -le 3 ]
+}
+
+@test "where nobody asked for tasks, slots are processors, or as many as --cpus-per-task" {
+    prepare
+    allot -N 2 --exclusive "$CLEAVE" run --slurm --json -i in -o out -- wc -l
+    [[ "$(cat words)" = *'"n1.3"'*'"n2.3"'* ]]
+    allot -N 2 --exclusive -c 2 "$CLEAVE" run --slurm --json -i in -o out -- wc -l
+    [[ "$(cat words)" = *'"n1.1"'*'"n2.1"'* && "$(cat words)" != *'"n1.2"'* ]]
+}
+
+@test "the parts of a heterogeneous job together" {
+    prepare
+    allot -n 1 -w n1 : -n 3 -w n3 "$CLEAVE" run --slurm --json -i in -o out -- tr 0-9 a-j
+    cmp out expected
+    [[ "$(cat words)" = *'"n1"'*'"n3.0"'*'"n3.2"'* && "$(cat words)" != *'n2'* ]]
+}
+
+@test "any bytes pass, and those of nodes that cannot call back as well" {
+    prepare
+    head -c 3000000 /dev/urandom >bytes
+    allot -N 3 sh -c 'cat bytes | "$CLEAVE" run --slurm -q --split fixed:1 -o out -- cat'
+    cmp out bytes
+    [ ! -s err ]
+    # 240.0.0.0 is nobody's.
+    printf '%s\n' '#!/bin/sh' 'export SLURM_LAUNCH_NODE_IPADDR=240.0.0.1' 'exec "$CLEAVE" "$@"' >far
+    chmod +x far
+    allot -N 1 sh -c 'cat bytes | "$CLEAVE" run --slurm --remote "$PWD/far" -q --split fixed:1 -o out -- cat'
+    cmp out bytes
+    [[ "$(cat err)" = "cleave: worker: cannot call back to port "*" of 240.0.0.1: "*"; bytes go through srun, which is slower" ]]
+}
+
+@test "a hosts file may say command: srun" {
+    prepare
+    printf '%s\n' 'workers:' '  - name: far' '    slots: 2' '    command: srun -N 1 -n 1 -w n2' \
+        '    speed: 1e6' '    bandwidth: 1e7' >h.yaml
+    timeout $LONG "$CLEAVE" run -q --hosts h.yaml -i in -o out -- tr 0-9 a-j
+    cmp out expected
+}
+
+@test "a node that is drained goes on, one whose daemons die is left out" {
+    prepare
+    scontrol update nodename=n2 state=drain reason=test
+    # The first command on n3 takes its node down.
+    cat >command <<'END'
+#!/bin/sh
+if [ "$SLURMD_NODENAME" = n3 ]; then
+    kill -9 $(cat "$BED/slurmd.n3.pid")
+    kill -9 $(ps -o ppid= -p "$SLURM_TASK_PID")
+    kill -9 "$SLURM_TASK_PID"
+fi
+exec tr 0-9 a-j
+END
+    chmod +x command
+    scontrol update nodename=n2 state=resume
+    # salloc ends with the status of the command, but says that its job ended with a signal
+    timeout $LONG salloc -Q --no-kill -N 3 sh -c 'scontrol update nodename=n2 state=drain reason=test
+        "$CLEAVE" run --slurm -q -i in -o out --block 100k --joblog log --connect-timeout 2 -- ./command
+        echo $? >status' 2>err || true
+    scontrol update nodename=n2 state=resume
+    rm "$BED/slurmd.n3.pid"
+    slurmd -N n3 3>&-
+    [ "$(cat status)" -eq 0 ]
+    cmp out expected
+    grep -q 'n3: lost, its chunks go elsewhere' err
+    [[ "$(cut -f 2 log)" = *n2* ]]
+    nodes_are idle
+}
+
+@test "only who has the key is the worker that calls back" {
+    cd "$BATS_TEST_TMPDIR" || return 1
+    mkfifo in
+    exec 5<>in
+    echo hello >&5
+    cat >command <<'END'
+read -r port key <<<"$CLEAVE_CALL"
+exec 4<>"/dev/tcp/127.0.0.1/$port"
+printf %032d 0 >&4
+read -r -N 1 answer <&4 && exit 9
+exec 4<>"/dev/tcp/127.0.0.1/$port"
+printf %s "$key" >&4
+read -r -N 1 answer <&4
+[ "$answer" = + ] || exit 8
+read -r line <&4
+echo "got $line" >&4
+exit 7
+END
+    run timeout $LONG "$CLEAVE" worker --through bash command <in
+    exec 5>&-
+    [ "$status" -eq 7 ]
+    [ "$output" = "got hello" ]
+}
+
+@test "outside a job the answer says what to type" {
+    unset SLURM_JOB_ID
+    refuses "--slurm: this is no Slurm job: expected 'salloc -N 2 cleave run --slurm ...', or a batch script with that line for sbatch" \
+        run --slurm -i "$LAB" -- cat
+    export SLURM_JOB_ID=1
+    refuses "with --slurm the tasks of the job are the workers: expected none of --workers, --hosts and --mpi" \
+        run --slurm -j 2 -i "$LAB" -- cat
+    refuses "with --slurm nodes are reached by srun: expected neither --ssh nor --push, but --remote PROGRAM where cleave has another place on the nodes" \
+        run --slurm --push -i "$LAB" -- cat
+}
+
+@test "several that srun has started are told of both ways to be one" {
+    export SLURM_JOB_ID=1 SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=3
+    local text="srun has started 3 of this, and each would do all of the work: expected 'cleave run --slurm' without srun, or 'srun --mpi=pmi2 cleave run --mpi' (MPICH; --mpi=pmix: Open MPI); or --workers N, if each has an input of its own"
+    refuses "$text" run -i "$LAB" -- cat </dev/null
+    refuses "$text" run --slurm -i "$LAB" -- cat </dev/null
+    cleave 0 run -q -j 1 -i "$LAB" -- true </dev/null
+    export SLURM_STEP_NUM_TASKS=1
+    cleave 0 run -q -i "$LAB" -- true </dev/null
+}
