@@ -276,18 +276,6 @@ void cv_new_file_drop(struct cv_new_file *file)
     (void)cv_new_file_close(file, NULL);
 }
 
-enum cleave_status cv_new_file_folders(char *path, struct cleave_error *err)
-{
-    for (char *at = strchr(path + 1, '/'); at != NULL; at = strchr(at + 1, '/')) {
-        *at = '\0';
-        if (mkdir(path, 0777) != 0 && errno != EEXIST)
-            return cv_fail(err, CLEAVE_EENGINE, "cannot make folder '%s': %s", path,
-                           strerror(errno));
-        *at = '/';
-    }
-    return CLEAVE_OK;
-}
-
 uint64_t cv_new_file_size(const struct cv_new_file *file)
 {
     struct stat info;

@@ -45,8 +45,6 @@ enum cleave_status cv_new_file_place(struct cv_new_file *file, struct cleave_err
 enum cleave_status cv_new_file_close(struct cv_new_file *file, struct cleave_error *err);
 /* The same, but a file that was not placed is removed. */
 void cv_new_file_drop(struct cv_new_file *file);
-/* Make the folders that `path` lies in, where they are missing. Texts of errors stand alone. */
-enum cleave_status cv_new_file_folders(char *path, struct cleave_error *err);
 /* Bytes in it. */
 uint64_t cv_new_file_size(const struct cv_new_file *file);
 

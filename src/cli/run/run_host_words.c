@@ -29,12 +29,6 @@ bool cv_hosts_are_file(const char *text)
     return strchr(text, '/') != NULL || strcmp(text, "-") == 0 || access(text, F_OK) == 0;
 }
 
-bool cv_hosts_asked(const struct cv_run_options *values)
-{
-    return values->hosts != NULL || values->hosts_file != NULL ||
-           values->logins.count > 0;
-}
-
 /* Whether it is the file in which PBS says what it has granted. */
 static bool is_granted(const char *path)
 {

@@ -19,8 +19,6 @@ enum cleave_status cv_host_describe(const struct cv_group *group,
 /* Whether --hosts names a platform file. It is one if it has a slash, ends as such files do,
  * or is there; anything else is a list of hosts. */
 bool cv_hosts_are_file(const char *text);
-/* Whether hosts are asked for, in one way or another. */
-bool cv_hosts_asked(const struct cv_run_options *values);
 /* The crew of the hosts that the options ask for, files read now. */
 enum cleave_status cv_crew_find(const struct cv_run_options *values,
                                 const struct cv_reach *reach, struct cv_arena *arena,

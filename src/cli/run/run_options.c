@@ -468,3 +468,9 @@ int cv_halt_read(const char *text, struct cleave_execution *out)
         out->failing.halt_fails = number;
     return CV_EXIT_DONE;
 }
+
+bool cv_hosts_asked(const struct cv_run_options *values)
+{
+    return values->hosts != NULL || values->hosts_file != NULL ||
+           values->logins.count > 0;
+}

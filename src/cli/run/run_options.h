@@ -104,4 +104,7 @@ double cv_run_predict(const struct cleave_execution *execution, struct cv_arena 
 /* "never", "now,fail=1", "soon,fail=10%". */
 int cv_halt_read(const char *text, struct cleave_execution *out);
 
+/* Whether hosts are asked for, in one way or another. */
+bool cv_hosts_asked(const struct cv_run_options *values);
+
 #endif

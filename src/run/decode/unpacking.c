@@ -3,27 +3,21 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/fail.h"
 #include "run/decode/decoder.h"
-#include "run/decode/pour.h"
-#include "run/kit/process.h"
+#include "run/kit/flow.h"
 
 struct cv_unpacking {
+    struct cv_flow flow;        /* first                                             */
     struct cv_decoder *decoder; /* owned                                             */
-    struct cv_pipe pipe;        /* its end to write to is the thread's               */
     struct cv_pipe stop;        /* its end to write to is closed to stop the thread  */
     int in;                     /* borrowed                                          */
     char *first;                /* owned                                             */
     size_t nfirst, at;
-    pthread_t thread;
-    bool running;
-    enum cleave_status status; /* of the thread, when it has ended                   */
-    struct cleave_error err;
 };
 
 /* As read, but it ends when nobody wants it any more. */
@@ -50,19 +44,16 @@ static ssize_t read_more(void *context, void *to, size_t most)
     return read(unpacking->in, to, most);
 }
 
-static void *work(void *context)
+static enum cleave_status work(struct cv_flow *flow, struct cleave_error *err)
 {
-    struct cv_unpacking *unpacking = context;
+    struct cv_unpacking *unpacking = (struct cv_unpacking *)flow;
     const void *bytes;
     size_t length;
 
     do
-        unpacking->status =
-            cv_decoder_next(unpacking->decoder, &bytes, &length, &unpacking->err);
-    while (unpacking->status == CLEAVE_OK && length > 0 &&
-           cv_pour(unpacking->pipe.write, bytes, length));
-    cv_close(&unpacking->pipe.write);
-    return NULL;
+        CV_TRY(cv_decoder_next(unpacking->decoder, &bytes, &length, err));
+    while (length > 0 && cv_flow_write(flow, bytes, length));
+    return CLEAVE_OK;
 }
 
 enum cleave_status cv_unpacking_start(const struct cv_unpacking_options *options,
@@ -76,7 +67,7 @@ enum cleave_status cv_unpacking_start(const struct cv_unpacking_options *options
 
     if (unpacking == NULL)
         return cv_fail_memory(err, "a decoder");
-    unpacking->pipe = unpacking->stop = (struct cv_pipe){ -1, -1 };
+    unpacking->flow.pipe = unpacking->stop = (struct cv_pipe){ -1, -1 };
     unpacking->in = options->fd;
     unpacking->nfirst = options->nfirst;
     unpacking->first = malloc(options->nfirst + 1);
@@ -87,14 +78,9 @@ enum cleave_status cv_unpacking_start(const struct cv_unpacking_options *options
     if (status == CLEAVE_OK && options->nfirst > 0)
         memcpy(unpacking->first, options->first, options->nfirst);
     if (status == CLEAVE_OK)
-        status = cv_pipe_open(&unpacking->pipe, err);
-    if (status == CLEAVE_OK)
         status = cv_pipe_open(&unpacking->stop, err);
-    if (status == CLEAVE_OK) {
-        cv_pipe_widen(unpacking->pipe.write, CV_PIPE_WIDE);
-        status = cv_pour_start(&unpacking->thread, work, unpacking, err);
-        unpacking->running = status == CLEAVE_OK;
-    }
+    if (status == CLEAVE_OK)
+        status = cv_flow_start(&unpacking->flow, work, "decodes", err);
     if (status == CLEAVE_OK)
         *out = unpacking;
     else
@@ -104,24 +90,16 @@ enum cleave_status cv_unpacking_start(const struct cv_unpacking_options *options
 
 int cv_unpacking_fd(const struct cv_unpacking *unpacking)
 {
-    return unpacking->pipe.read;
-}
-
-static void join(struct cv_unpacking *unpacking)
-{
-    if (unpacking->running)
-        pthread_join(unpacking->thread, NULL);
-    unpacking->running = false;
+    return cv_flow_fd(&unpacking->flow);
 }
 
 enum cleave_status cv_unpacking_end(struct cv_unpacking *unpacking, bool *torn,
                                     struct cleave_error *err)
 {
-    join(unpacking);
-    *torn = unpacking->status != CLEAVE_OK && cv_decoder_inside(unpacking->decoder);
-    if (unpacking->status != CLEAVE_OK && err != NULL)
-        *err = unpacking->err;
-    return unpacking->status;
+    const enum cleave_status status = cv_flow_end(&unpacking->flow, err);
+
+    *torn = status != CLEAVE_OK && cv_decoder_inside(unpacking->decoder);
+    return status;
 }
 
 void cv_unpacking_free(struct cv_unpacking *unpacking)
@@ -129,9 +107,7 @@ void cv_unpacking_free(struct cv_unpacking *unpacking)
     if (unpacking == NULL)
         return;
     cv_close(&unpacking->stop.write);
-    cv_close(&unpacking->pipe.read);
-    join(unpacking);
-    cv_pipe_close(&unpacking->pipe);
+    cv_flow_stop(&unpacking->flow);
     cv_pipe_close(&unpacking->stop);
     cv_decoder_free(unpacking->decoder);
     free(unpacking->first);
