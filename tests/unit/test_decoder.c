@@ -14,6 +14,7 @@
 #include "run/decode/crc32.h"
 #include "run/decode/decoder.h"
 #include "run/decode/inflate.h"
+#include "run/decode/unpacked.h"
 
 static const struct {
     const char *codec, *file;
@@ -247,6 +248,32 @@ static void deflate_by_hand(void **state)
     free(inflate);
 }
 
+/* At the end of a large block, all of it would be decoded for the byte before a cut. */
+static void cuts_are_looked_for_behind_ends_of_large_blocks(void **state)
+{
+    enum { LARGE = 24 << 20, SMALL = 65280, NEAR = 16 * 1024 };
+    const uint64_t sizes[] = { LARGE, LARGE, SMALL, LARGE, 100 };
+    struct cv_blocks blocks = { .items = NULL };
+    struct cv_unpacked *unpacked;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        assert_true(cv_blocks_add(&blocks, (struct cv_block){ i, blocks.out_end, i }));
+        blocks.out_end += sizes[i];
+    }
+    assert_int_equal(cv_unpacked_new(&cv_codec_zstd, "x", &blocks, &unpacked, NULL),
+                     CLEAVE_OK);
+    assert_int_equal(cv_unpacked_round(unpacked, 1000000), LARGE + NEAR);
+    assert_int_equal(cv_unpacked_round(unpacked, LARGE), LARGE + NEAR);
+    assert_int_equal(cv_unpacked_round(unpacked, LARGE + NEAR), LARGE + NEAR);
+    assert_int_equal(cv_unpacked_round(unpacked, LARGE + NEAR + 1), 2 * LARGE + NEAR);
+    /* A small one is soon decoded: cut where it is best. */
+    assert_int_equal(cv_unpacked_round(unpacked, 2 * LARGE + 7), 2 * LARGE + 7);
+    /* There is nothing behind the end. */
+    assert_int_equal(cv_unpacked_round(unpacked, 3 * LARGE), 3 * LARGE + SMALL + 100);
+    cv_unpacked_free(unpacked);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -256,6 +283,7 @@ int main(void)
         cmocka_unit_test(zeros_behind_are_nothing_and_others_are_not),
         cmocka_unit_test(check_is_that_of_gzip),
         cmocka_unit_test(deflate_by_hand),
+        cmocka_unit_test(cuts_are_looked_for_behind_ends_of_large_blocks),
     };
 
     return cmocka_run_group_tests(tests, make_truth, NULL);

@@ -12,7 +12,7 @@
 #include "run/decode/decoder.h"
 #include "run/kit/flow.h"
 
-enum { XZ_HEAD = 12, SMALL = 128 * 1024 };
+enum { XZ_HEAD = 12, SMALL = 128 * 1024, NEAR = 16 * 1024 };
 
 /* A decoder at some place of the file. */
 struct tap {
@@ -307,13 +307,15 @@ uint64_t cv_unpacked_round(const struct cv_unpacked *unpacked, uint64_t offset)
 {
     const struct cv_blocks *blocks = &unpacked->blocks;
     size_t index;
-    uint64_t end;
+    uint64_t begin, end, near;
 
     if (blocks->count == 0 || offset >= blocks->out_end)
         return offset;
     index = cv_blocks_at(blocks, offset);
+    begin = blocks->items[index].out;
     end = block_end(blocks, offset);
-    if (offset == blocks->items[index].out || end - blocks->items[index].out <= SMALL)
+    if (end - begin <= SMALL)
         return offset;
-    return end;
+    near = (offset - begin <= NEAR ? begin : end) + NEAR;
+    return near < blocks->out_end ? near : blocks->out_end;
 }

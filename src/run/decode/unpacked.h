@@ -22,7 +22,9 @@ uint64_t cv_unpacked_size(const struct cv_unpacked *unpacked);
  * it was looked at. */
 bool cv_unpacked_damaged(struct cv_unpacked *unpacked, uint64_t *good_end,
                          struct cleave_error *err);
-/* The end of the block that a byte is in: to cut there saves decoding it twice. */
+/* Where to look for a cut at or after `offset`, if blocks are large: a bit behind the end of the block
+ * that it is in. To find a record there some of the next block is decoded; at the end itself it
+ * would be all of the one before, for its last bytes. */
 uint64_t cv_unpacked_round(const struct cv_unpacked *unpacked, uint64_t offset);
 
 #endif
