@@ -165,3 +165,23 @@ END
     has "one for each host that does not say its slots; a run asks it for its cores"
     has "a guess: nothing is known of these workers"
 }
+
+# begin ARGUMENT... -- such a job in the background; $pid is that of cleave.
+begin() {
+    timeout $LONG "$CLEAVE" run -q -i in --ssh "$T/ssh" --remote "$CLEAVE" "$@" >out 2>err &
+    job_pid=$!
+    appears "$T/here.a"
+    pid=$(pgrep -P $job_pid)
+}
+
+@test "many slots join at once, and places that nobody took get nothing" {
+    prepare
+    echo a:1 >list
+    meeting_command a n1.0 n3.11
+    begin --hosts-file list --block 2000 --joblog log --trace t.jsonl -- "$T/meet"
+    echo 'n[1-3]:12' >>list
+    kill -HUP "$pid"
+    wait $job_pid
+    cmp expected out
+    run ! grep -q spare log t.jsonl
+}

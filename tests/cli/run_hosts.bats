@@ -374,6 +374,7 @@ END
         wait $pid
         cmp expected out
         grep -q 'late\.[01]' log
+        run ! grep spare log
     done
 }
 

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "policy/kit/bandwidth_order.h"
+#include "policy/kit/vacant.h"
 
 /* Of a simulated run, that can be asked for. */
 static const double MOST_CHUNKS = 1e7;
@@ -36,12 +37,15 @@ enum cleave_status cv_pull_start(struct cv_pull *pull, const struct cleave_view 
     pull->held_back = cv_array(setup->arena, n, sizeof *pull->held_back);
     pull->heap = cv_array(setup->arena, n, sizeof *pull->heap);
     pull->line = cv_array(setup->arena, n, sizeof *pull->line);
+    pull->vacant = cv_array(setup->arena, n, sizeof *pull->vacant);
     pull->most = n;
-    if (pull->line == NULL || pull->given == NULL || pull->unfinished == NULL ||
-        pull->held_back == NULL || pull->heap == NULL)
+    if (pull->vacant == NULL || pull->line == NULL || pull->given == NULL ||
+        pull->unfinished == NULL || pull->held_back == NULL || pull->heap == NULL)
         return cv_fail_memory(err, "the requests of the workers");
     pull->line_first = pull->nline = pull->nheap = 0;
     pull->port_busy = false;
+    for (uint32_t w = 0; w < n; w++)
+        pull->vacant[w] = cv_is_vacant(&view->workers[w]);
     return CLEAVE_OK;
 }
 
@@ -122,8 +126,13 @@ void cv_pull_note(struct cv_pull *pull, const struct cleave_view *view,
     switch (event->kind) {
     case CLEAVE_START:
         for (w = 0; w < view->nworkers; w++)
-            if (pull->held_back[w] == 0)
+            if (pull->held_back[w] == 0 && !pull->vacant[w])
                 ask(pull, w, event->time_s);
+        break;
+    case CLEAVE_WAKE:
+        if (pull->vacant[w]) /* somebody has come */
+            ask(pull, w, event->time_s);
+        pull->vacant[w] = false;
         break;
     case CLEAVE_SENT:
         pull->port_busy = false;

@@ -164,7 +164,7 @@ static enum cleave_status open_desks(struct cv_real_run *run, struct cleave_erro
     if (run->candidates == NULL)
         return cv_fail_memory(err, "the workers");
     CV_TRY(cv_chunk_trust(run, err));
-    for (uint32_t w = 0; w < run->staff.nworkers; w++)
+    for (uint32_t w = 0; w < run->staff.first_spare; w++)
         CV_TRY(cv_chunks_seat(run, w, err));
     return CLEAVE_OK;
 }
