@@ -5,7 +5,7 @@
 
 #include "run/fails/memory_kill.h"
 #include "run/master/attempt_report.h"
-#include "run/master/failed_input.h"
+#include "run/fails/failed_input.h"
 #include "run/slot/item_output.h"
 
 /* It would be the same with a million of them. */

@@ -1,6 +1,6 @@
 /* failed_input.c -- keep what a command was given that failed for good.
  * SPDX-License-Identifier: MIT */
-#include "run/master/failed_input.h"
+#include "run/fails/failed_input.h"
 
 #include <errno.h>
 #include <fcntl.h>
