@@ -41,7 +41,30 @@ install(FILES README.md NEWS.md SECURITY.md LICENSE TYPE DOC COMPONENT runtime)
 install(DIRECTORY docs TYPE DOC COMPONENT runtime)
 install(DIRECTORY examples DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT development)
 install(DIRECTORY include/cleave TYPE INCLUDE COMPONENT development
-    FILES_MATCHING PATTERN "*.h")
+    FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp" PATTERN "*.f90")
+# One for each MPI, and one for the MPI that is meant when none is named: that of mpicc, or the
+# first that is here.
+if(CLEAVE_MPI_FLAVOURS)
+    list(GET CLEAVE_MPI_FLAVOURS 0 CLEAVE_MPI_FIRST)
+    find_program(CLEAVE_MPICC mpicc)
+    if(CLEAVE_MPICC)
+        file(REAL_PATH ${CLEAVE_MPICC} mpicc)
+        foreach(flavour ${CLEAVE_MPI_FLAVOURS})
+            if(mpicc MATCHES ${flavour})
+                set(CLEAVE_MPI_FIRST ${flavour})
+            endif()
+        endforeach()
+    endif()
+    configure_file(cmake/cleave-mpi.pc.in cleave-mpi.pc @ONLY)
+    install(FILES ${CMAKE_BINARY_DIR}/cleave-mpi.pc
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
+endif()
+foreach(flavour ${CLEAVE_MPI_FLAVOURS})
+    set(module ${module_${flavour}})
+    configure_file(cmake/cleave-mpi-flavour.pc.in cleave-mpi-${flavour}.pc @ONLY)
+    install(FILES ${CMAKE_BINARY_DIR}/cleave-mpi-${flavour}.pc
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT ${flavour})
+endforeach()
 install(FILES ${CMAKE_BINARY_DIR}/cleave.pc
     DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
 install(FILES ${CMAKE_BINARY_DIR}/cleaveConfig.cmake

@@ -45,6 +45,7 @@ foreach(flavour openmpi mpich)
     target_link_libraries(${target}-objects PRIVATE cleave-flags cleave-inside
         PkgConfig::MPI_${flavour})
     cleave_mpi_library(${target} ${flavour} cleave-mpi ${others})
+    target_link_libraries(${target} PRIVATE ${CMAKE_DL_LIBS})
     set_target_properties(${target} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION 0)
     if(preload)
         cleave_mpi_library(${target}-preload ${flavour} cleave-mpi-preload

@@ -91,6 +91,51 @@ END
     done
 }
 
+@test "MPI programs compile against what is installed, in C++ and Fortran" {
+    export PKG_CONFIG_PATH=$(dirname "$(find "$place" -name cleave.pc)")
+    local faces=$CLEAVE_SOURCE_DIR/tests/mpi/faces tried=0
+    for flavour in openmpi mpich; do
+        pkg-config --exists cleave-mpi-$flavour || continue
+        [ -f "$(pkg-config --variable=preload cleave-mpi-$flavour)" ]
+        if command -v c++ >/dev/null; then
+            c++ -std=c++17 -Wall -Wextra $faces.cpp -o faces \
+                $(pkg-config --cflags --libs cleave-mpi-$flavour)
+            run sh "$CLEAVE_SOURCE_DIR/tests/mpi/launch.sh" $flavour 2 ./faces
+            [[ $status -eq 0 && $output == *"the face is right"* ]]
+        fi
+        if command -v mpifort.$flavour >/dev/null; then
+            mpifort.$flavour "$(pkg-config --variable=fortran cleave-mpi-$flavour)" $faces.f90 \
+                -o faces $(pkg-config --libs cleave-mpi-$flavour)
+            run sh "$CLEAVE_SOURCE_DIR/tests/mpi/launch.sh" $flavour 2 ./faces
+            [[ $status -eq 0 && $output == *"the face is right"* ]]
+        fi
+        tried=1
+    done
+    [ $tried = 1 ] || skip "no MPI is here"
+    pkg-config --libs cleave-mpi | grep -q -- -lcleave-mpi
+}
+
+@test "MPI programs compile against what is installed: CMake" {
+    [ -n "$(find "$place" -name libcleave-mpi.so)" ] || skip "no MPI is here"
+    cat >CMakeLists.txt <<END
+cmake_minimum_required(VERSION 3.16)
+project(user LANGUAGES C)
+find_package(MPI REQUIRED COMPONENTS C)
+find_package(cleave 0.1 REQUIRED)
+add_executable(one $CLEAVE_SOURCE_DIR/examples/mpi/mpi_reduce.c)
+target_link_libraries(one cleave::mpi)
+END
+    for flavour in openmpi mpich; do
+        [ -n "$(find "$place" -path "*/$flavour/libcleave-mpi.so")" ] || continue
+        cmake -S . -B $flavour -G Ninja -DCMAKE_PREFIX_PATH="$place" \
+            -DMPI_C_COMPILER=mpicc.$flavour >log 2>&1 || { cat log; false; }
+        cmake --build $flavour >log 2>&1 || { cat log; false; }
+        ldd $flavour/one | grep -q "cleave/$flavour/libcleave-mpi.so"
+    done
+    run cmake -S . -B none -G Ninja -DCMAKE_PREFIX_PATH="$place" -DCLEAVE_MPI=lam
+    [[ $status -ne 0 && $output == *"expected CLEAVE_MPI to be one of those installed"* ]]
+}
+
 @test "a release builds without git" {
     [ -e "$CLEAVE_SOURCE_DIR/.git" ] || skip "not in a clone"
     "$CLEAVE_SOURCE_DIR/tools/make-dist" . >name

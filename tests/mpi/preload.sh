@@ -82,8 +82,12 @@ compiler=$(command -v "mpifort.$flavour") || {
     echo "no mpifort.$flavour: the Fortran program is left out" >&2
     exit 0
 }
-"$compiler" "$here/plain.f90" -o "$work/fortran" >"$work/out" 2>"$work/err" ||
-    fail "the Fortran program does not compile"
-with ordered-tree-dyn,verbose "$work/fortran" || fail "Fortran failed"
-grep -q 'fortran is right' "$work/out" || fail "Fortran is wrong"
-grep -q 'policy ordered-tree-dyn, 2 reductions' "$work/err" || fail "Fortran was passed by"
+sed 's/use mpi$/use mpi_f08/; s/, code)$/)/' "$here/plain.f90" >"$work/f08.f90"
+for source in "$here/plain.f90" "$work/f08.f90"; do
+    "$compiler" "$source" -o "$work/fortran" >"$work/out" 2>"$work/err" ||
+        fail "the Fortran program does not compile: $source"
+    with ordered-tree-dyn,verbose "$work/fortran" || fail "Fortran failed: $source"
+    grep -q 'fortran is right' "$work/out" || fail "Fortran is wrong: $source"
+    grep -q 'policy ordered-tree-dyn, 2 reductions' "$work/err" ||
+        fail "Fortran was passed by: $source"
+done
