@@ -17,7 +17,7 @@ CONFIGURE = cmake >/dev/null --preset
 .PHONY: build demo check check-asan check-tsan check-threads \
         check-clang check-fuzz chaos mutants lint lint-changed format benches bench-plan bench-reduce \
 	bench-returns bench-rounds bench-learn bench-streams bench-run bench-item-sizes bench-sim bench-hosts bench-mpi bench-smpi bench-mpi-run accept \
-        install deb check-deb dist clean help tests
+        install deb check-deb dist release check-release clean help tests
 
 build: ## the command build/cleave, the libraries in build/lib/ (the default)
 	@tools/install-deps build
@@ -155,11 +155,18 @@ deb: build ## Debian packages, in build/
 check-deb: deb ## install the packages in a clean Debian below build/, and try them
 	@tools/check-deb build
 
+release: ## programs without libraries for x86_64 and aarch64 in build-release/ (PROCESSORS=...)
+	@tools/install-deps release
+	@JOBS=$(JOBS) tools/make-release build-release $(PROCESSORS)
+
+check-release: release ## the same once more from another folder: are they the same bytes?
+	@tools/check-release build-release $(PROCESSORS)
+
 dist: ## a release: build/cleave-VERSION.tar.gz
 	@tools/make-dist build
 
 clean: ## remove everything that was built
-	rm -rf build build-asan build-tsan build-clang build-fuzz build-mutants
+	rm -rf build build-asan build-tsan build-clang build-fuzz build-mutants build-release
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile

@@ -159,6 +159,12 @@ END
     mkdir root
     dpkg -x packages/cleave_*.deb root
     dpkg -x packages/libcleave-dev_*.deb root
+    # As Debian asks for.
+    for name in cleave libcleave-dev; do
+        grep -q '^License: Expat' root/usr/share/doc/$name/copyright
+        gzip -dc root/usr/share/doc/$name/changelog.gz | grep -q "^cleave ("
+    done
+    gzip -t root/usr/share/man/man1/cleave-run.1.gz
     dpkg-deb -f packages/cleave_*.deb Depends | grep -q libyaml
     [ -x root/usr/bin/cleave ] && [ -f root/usr/include/cleave/cleave.h ]
     [ ! -e root/usr/libexec/cleave/cleave-figures ]
