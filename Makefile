@@ -16,7 +16,7 @@ CONFIGURE = cmake >/dev/null --preset
 .NOTPARALLEL:
 .PHONY: build demo check check-asan check-tsan check-threads \
         check-clang check-fuzz chaos mutants lint lint-changed format benches bench-plan bench-reduce \
-	bench-returns bench-rounds bench-learn bench-streams bench-run bench-item-sizes bench-sim bench-hosts bench-mpi bench-smpi bench-mpi-run accept \
+	bench-returns bench-rounds bench-learn bench-streams bench-run bench-item-sizes bench-sim bench-hosts bench-slots bench-mpi bench-smpi bench-mpi-run accept \
         install deb check-deb dist release check-release clean help tests
 
 build: ## the command build/cleave, the libraries in build/lib/ (the default)
@@ -119,6 +119,9 @@ bench-item-sizes: build ## files of very different sizes on workers 4:1, beside 
 
 bench-sim: benches build ## the native engine against SimGrid
 	@build/bench_sim
+
+bench-slots: build ## one master and a thousand slots
+	@bash bench/bench_slots.sh
 
 bench-hosts: build ## four unequal machines in network namespaces, beside GNU parallel
 	@tools/install-deps bench check

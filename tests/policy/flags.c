@@ -41,6 +41,7 @@ struct door {
     struct cleave_event *events;
     size_t count, room;
     uint64_t numbered;
+    uint64_t early; /* orders for the one who is late, before it was there */
     double now_s, free_s[WORKERS], done[WORKERS];
 };
 
@@ -96,6 +97,7 @@ static enum cleave_status door_submit(void *engine, const struct cleave_order *o
     } else {
         double *free_s = &door->free_s[order->worker];
 
+        door->early += order->worker == LATE && door->now_s < JOINS_S;
         event.chunk = door->numbered++;
         event.kind = CLEAVE_SENT;
         add(door, event);
@@ -198,6 +200,9 @@ static void joiners_get_work(void **state)
         count++;
         assert_int_not_equal(policy->task, CLEAVE_TASK_REDUCE);
         drive(policy, none, 0, platform, declared, &door_engine, &source, NULL);
+        if (door.early > 0)
+            fail_msg("%s: %llu orders for a place that nobody had", policy->name,
+                     (unsigned long long)door.early);
         if (door.done[LATE] < 0.7 * (LOAD - 2 * JOINS_S) / WORKERS)
             fail_msg("%s: who joined got %g units", policy->name, door.done[LATE]);
         free(door.events);

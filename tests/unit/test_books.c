@@ -256,6 +256,41 @@ static void begin_one(struct cv_books *books, uint32_t worker, struct hand *hand
     ++*nhands;
 }
 
+/* Who has orders is known without asking all: as one would find out by asking. */
+static void assert_wanting(const struct cv_books *books)
+{
+    uint32_t found = cv_books_wanting(books, 0);
+
+    for (uint32_t w = 0; w < books->nworkers; w++)
+        if (cv_books_next(books, w) != NULL) {
+            assert_int_equal(found, w);
+            found = cv_books_wanting(books, w + 1);
+        }
+    assert_int_equal(found, books->nworkers);
+}
+
+static void many_workers_are_not_all_asked(void **state)
+{
+    static const uint32_t with[] = { 0, 63, 64, 127, 130, 191 };
+    struct cv_books *books = &((struct world *)*state)->books;
+
+    cv_books_close(books);
+    assert_ok(cv_books_open(books, 192, &err));
+    assert_wanting(books);
+    for (size_t i = 0; i < sizeof with / sizeof *with; i++)
+        assert_ok(cv_books_order(books, with[i], 10, &err));
+    assert_ok(cv_books_order(books, 64, 10, &err));
+    assert_wanting(books);
+    (void)cv_books_take(books, 64);
+    (void)cv_books_take(books, 127);
+    assert_wanting(books);
+    assert_int_equal(cv_books_wanting(books, 65), 130);
+    (void)cv_books_take(books, 64);
+    cv_books_lose_orders(books, 0);
+    assert_int_equal(cv_books_wanting(books, 0), 63);
+    assert_wanting(books);
+}
+
 static void end_one(struct cv_books *books, struct hand *hand, bool lost)
 {
     const double units = (double)(hand->piece.end - hand->piece.begin);
@@ -289,6 +324,7 @@ static void nothing_is_lost_by_losses(void **state)
         struct cleave_event event;
 
         assert_true(turn++ < 100000);
+        assert_wanting(books);
         if (dice % 8 < 2 && left > 0)
             assert_ok(cv_books_order(books, worker, (double)((dice >> 16) % 90), &err));
         else if (dice % 8 < 5)
@@ -321,6 +357,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_order_for_which_nothing_is_left_is_done,
                                         set_up, tear_down),
         cmocka_unit_test_setup_teardown(closed_books_have_no_orders, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(many_workers_are_not_all_asked, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(nothing_is_lost_by_losses, set_up, tear_down),
     };
 

@@ -245,10 +245,9 @@ static uint32_t latest(const struct learn *learn, const struct cleave_view *view
 /* Take from the worker that will be last what lets it end together with an idle one; if
  * that is too little, look again when it should have ended and has not. */
 static void recall(struct learn *learn, const struct cleave_view *view, uint32_t idle,
-                   double now_s, struct cleave_orders *orders)
+                   uint32_t late, double now_s, struct cleave_orders *orders)
 {
     const struct cv_seen *helper = &learn->known.workers[idle];
-    const uint32_t late = latest(learn, view, now_s);
     const double start_s = cv_latency_of(&learn->known, helper) + cv_link_time(helper, 0);
     const double finest = isfinite(view->units_total)
                               ? FINEST * view->units_total / learn->known.present
@@ -307,6 +306,8 @@ static void give_owed(struct learn *learn, const struct cleave_view *view, doubl
 static void serve(struct learn *learn, const struct cleave_view *view, double now_s,
                   struct cleave_orders *orders)
 {
+    uint32_t late = NOBODY;
+
     readmit(learn, view);
     if (!learn->port_busy)
         give_owed(learn, view, now_s, orders);
@@ -324,10 +325,14 @@ static void serve(struct learn *learn, const struct cleave_view *view, double no
              size_for(learn, view, &learn->known.workers[worker], end_s, now_s), now_s,
              orders);
     }
-    /* Nothing is left, or it is left to those who are soon ready. */
+    /* Nothing is left, or it is left to those who are soon ready. Who will be last is the
+     * same for all who are idle. */
     for (uint32_t w = 0; w < view->nworkers && learn->asked == NOBODY; w++)
-        if (is_idle(learn, w))
-            recall(learn, view, w, now_s, orders);
+        if (is_idle(learn, w)) {
+            if (late == NOBODY && (late = latest(learn, view, now_s)) == NOBODY)
+                break;
+            recall(learn, view, w, late, now_s, orders);
+        }
 }
 
 /* --- events ------------------------------------------------------------------------------- */

@@ -21,9 +21,11 @@ enum cleave_status cv_pull_plan(struct cv_pull *pull, const struct cleave_view *
         rank[order[i]] = i;
     pull->rank = rank;
     pull->nmembers = view->nworkers;
-    if (pull->member != NULL)
-        for (uint32_t i = 0; i < view->nworkers; i++)
-            pull->nmembers -= !pull->member[i];
+    for (uint32_t i = 0; i < view->nworkers; i++)
+        pull->nmembers -=
+            (pull->member != NULL && !pull->member[i]) || cv_is_vacant(&view->workers[i]);
+    if (pull->nmembers == 0) /* all are still to come */
+        pull->nmembers = view->nworkers;
     return CLEAVE_OK;
 }
 
@@ -35,17 +37,17 @@ enum cleave_status cv_pull_start(struct cv_pull *pull, const struct cleave_view 
     pull->given = cv_array(setup->arena, n, sizeof *pull->given);
     pull->unfinished = cv_array(setup->arena, n, sizeof *pull->unfinished);
     pull->held_back = cv_array(setup->arena, n, sizeof *pull->held_back);
+    pull->vacant = cv_array(setup->arena, n, sizeof *pull->vacant);
     pull->heap = cv_array(setup->arena, n, sizeof *pull->heap);
     pull->line = cv_array(setup->arena, n, sizeof *pull->line);
-    pull->vacant = cv_array(setup->arena, n, sizeof *pull->vacant);
     pull->most = n;
-    if (pull->vacant == NULL || pull->line == NULL || pull->given == NULL ||
-        pull->unfinished == NULL || pull->held_back == NULL || pull->heap == NULL)
+    if (pull->line == NULL || pull->given == NULL || pull->unfinished == NULL ||
+        pull->held_back == NULL || pull->vacant == NULL || pull->heap == NULL)
         return cv_fail_memory(err, "the requests of the workers");
-    pull->line_first = pull->nline = pull->nheap = 0;
-    pull->port_busy = false;
     for (uint32_t w = 0; w < n; w++)
         pull->vacant[w] = cv_is_vacant(&view->workers[w]);
+    pull->line_first = pull->nline = pull->nheap = 0;
+    pull->port_busy = false;
     return CLEAVE_OK;
 }
 
@@ -129,8 +131,8 @@ void cv_pull_note(struct cv_pull *pull, const struct cleave_view *view,
             if (pull->held_back[w] == 0 && !pull->vacant[w])
                 ask(pull, w, event->time_s);
         break;
-    case CLEAVE_WAKE:
-        if (pull->vacant[w]) /* somebody has come */
+    case CLEAVE_WAKE: /* somebody has taken the place */
+        if (pull->vacant[w])
             ask(pull, w, event->time_s);
         pull->vacant[w] = false;
         break;

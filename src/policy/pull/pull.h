@@ -27,7 +27,7 @@ struct cv_pull {
     uint32_t *given;      /* per worker: chunks sent so far                 */
     uint32_t *unfinished; /* per worker                                     */
     uint32_t *held_back;  /* per worker: chunks of an earlier phase to come */
-    bool *vacant;         /* per worker: nobody has come there yet          */
+    bool *vacant;         /* per worker: nobody has taken the place yet     */
     /* Requests, at most one per worker. As a rule each comes after all before it and joins
      * the line; of several at one instant those that do not are in the heap. */
     struct cv_request *line, *heap;

@@ -5,23 +5,12 @@
  * leave workers waiting for the last. Needs no declared costs. */
 #include <math.h>
 
-#include "policy/kit/vacant.h"
 #include "policy/pull/pull.h"
 
 struct self {
     struct cv_pull pull;
     double chunk;
 };
-
-/* Those who may come later are not counted, unless they are all there are. */
-static uint32_t count_there(const struct cleave_view *view)
-{
-    uint32_t count = 0;
-
-    for (uint32_t w = 0; w < view->nworkers; w++)
-        count += !cv_is_vacant(&view->workers[w]);
-    return count > 0 ? count : view->nworkers;
-}
 
 static enum cleave_status self_plan(void *state, const struct cleave_view *view,
                                     struct cleave_setup *setup, struct cleave_error *err)
@@ -32,9 +21,10 @@ static enum cleave_status self_plan(void *state, const struct cleave_view *view,
         return cv_fail(err, CLEAVE_EINPUT,
                        "policy 'self' needs the parameter chunk for a stream");
     CV_TRY(cv_pull_check_size("self", "chunk", self->chunk, view, err));
+    CV_TRY(cv_pull_plan(&self->pull, view, setup, err));
     if (self->chunk <= 0)
-        self->chunk = view->units_total / (10.0 * count_there(view));
-    return cv_pull_plan(&self->pull, view, setup, err);
+        self->chunk = view->units_total / (10.0 * self->pull.nmembers);
+    return CLEAVE_OK;
 }
 
 static enum cleave_status self_start(void *state, const struct cleave_view *view,

@@ -20,7 +20,8 @@ enum cleave_status cv_books_open(struct cv_books *books, uint32_t nworkers,
                                  struct cleave_error *err)
 {
     books->wants = calloc(nworkers, sizeof *books->wants);
-    if (books->wants == NULL)
+    books->wanting = calloc(nworkers / 64 + 1, sizeof *books->wanting);
+    if (books->wants == NULL || books->wanting == NULL)
         return cv_fail_memory(err, "the orders of a run");
     books->nworkers = nworkers;
     books->open = true;
@@ -35,7 +36,9 @@ void cv_books_close(struct cv_books *books)
     for (uint32_t w = 0; w < books->nworkers; w++)
         free(books->wants[w].items);
     free(books->wants);
+    free(books->wanting);
     books->wants = NULL;
+    books->wanting = NULL;
     books->nworkers = 0;
     books->open = false;
 }
@@ -51,18 +54,22 @@ double cv_books_left(const struct cv_books *books)
 
 /* --- orders ------------------------------------------------------------------------------- */
 
-static enum cleave_status make_room(struct cv_wants *wants, struct cleave_error *err)
+/* Room for one more order of the worker, which is added then. */
+static enum cleave_status make_room(struct cv_books *books, uint32_t worker,
+                                    struct cleave_error *err)
 {
+    struct cv_wants *wants = &books->wants[worker];
     struct cv_want *grown;
 
     if (wants->first == wants->count)
         wants->first = wants->count = 0;
-    if (wants->count < wants->room)
-        return CLEAVE_OK;
-    grown = cv_grow(wants->items, &wants->room, wants->count + 1, sizeof *grown);
-    if (grown == NULL)
-        return cv_fail_memory(err, "the orders of a run");
-    wants->items = grown;
+    if (wants->count == wants->room) {
+        grown = cv_grow(wants->items, &wants->room, wants->count + 1, sizeof *grown);
+        if (grown == NULL)
+            return cv_fail_memory(err, "the orders of a run");
+        wants->items = grown;
+    }
+    books->wanting[worker / 64] |= UINT64_C(1) << worker % 64;
     return CLEAVE_OK;
 }
 
@@ -77,7 +84,7 @@ static enum cleave_status add_want(struct cv_books *books, uint32_t worker,
 {
     struct cv_wants *wants = &books->wants[worker];
 
-    CV_TRY(make_room(wants, err));
+    CV_TRY(make_room(books, worker, err));
     want.chunk = books->numbered++;
     wants->items[wants->count++] = want;
     books->pending++;
@@ -171,7 +178,7 @@ static enum cleave_status order_again(struct cv_books *books, uint32_t worker,
 {
     struct cv_wants *wants = &books->wants[worker];
 
-    CV_TRY(make_room(wants, err));
+    CV_TRY(make_room(books, worker, err));
     memmove(&wants->items[wants->first + 1], &wants->items[wants->first],
             (wants->count - wants->first) * sizeof *wants->items);
     wants->items[wants->first] = *want;
@@ -194,9 +201,23 @@ struct cv_want cv_books_take(struct cv_books *books, uint32_t worker)
     struct cv_wants *wants = &books->wants[worker];
     const struct cv_want want = wants->items[wants->first++];
 
+    if (wants->first == wants->count)
+        books->wanting[worker / 64] &= ~(UINT64_C(1) << worker % 64);
     books->wanted -= want.units;
     books->pending--;
     return want;
+}
+
+uint32_t cv_books_wanting(const struct cv_books *books, uint32_t from)
+{
+    while (from < books->nworkers) {
+        const uint64_t bits = books->wanting[from / 64] >> from % 64;
+
+        if (bits != 0)
+            return from + (uint32_t)__builtin_ctzll(bits);
+        from = (from / 64 + 1) * 64;
+    }
+    return books->nworkers;
 }
 
 void cv_books_too_large(struct cv_books *books, double units)

@@ -40,6 +40,7 @@ struct cv_books {
     bool open;         /* chunks are handed out                                        */
 
     struct cv_wants *wants; /* owned: per worker                                       */
+    uint64_t *wanting; /* owned: a bit for each worker, set if it has orders that wait */
     uint32_t nworkers;
     uint64_t numbered; /* chunks so far                                                */
     size_t pending;    /* orders that have not been begun                              */
@@ -92,6 +93,9 @@ enum cleave_status cv_books_order_rest(struct cv_books *books, uint32_t worker,
  * nothing. */
 const struct cv_want *cv_books_next(const struct cv_books *books, uint32_t worker);
 struct cv_want cv_books_take(struct cv_books *books, uint32_t worker);
+/* The first worker from `from` on that has an order, or nworkers: there are a thousand
+ * workers, and this is asked for every event. */
+uint32_t cv_books_wanting(const struct cv_books *books, uint32_t from);
 
 /* A command was killed on so many bytes, for want of memory: from now on pieces have at most
  * half as many, or as many as have been done. */

@@ -180,14 +180,15 @@ static enum cleave_status begin_next(struct cv_real_run *run, uint32_t worker,
 }
 
 /* What was ordered for a worker that is not there is done by those who have nothing else to
- * do. */
+ * do. `next` is the first of these that has not been looked at. */
 static enum cleave_status stand_in(struct cv_real_run *run, uint32_t missing,
-                                   struct cleave_error *err)
+                                   uint32_t *next, struct cleave_error *err)
 {
     bool began = true, folds;
 
-    for (uint32_t w = 0; began && w < run->staff.nworkers && may_begin(run, missing);
-         w++) {
+    while (began && *next < run->staff.nworkers && may_begin(run, missing)) {
+        const uint32_t w = (*next)++;
+
         if (!cv_staff_serves(&run->staff, w) || cv_desks_busy(&run->desks, w) ||
             cv_books_next(&run->books, w) != NULL ||
             has_to_wait(run, cv_staff_party(&run->staff, w)))
@@ -202,6 +203,7 @@ static enum cleave_status stand_in(struct cv_real_run *run, uint32_t missing,
 enum cleave_status cv_orders_begin(struct cv_real_run *run, struct cleave_error *err)
 {
     const uint32_t n = run->staff.nworkers;
+    uint32_t next = 0;
 
     if (run->books.growing > 0)
         CV_TRY(cv_open_chunks_grow(run, err));
@@ -209,17 +211,17 @@ enum cleave_status cv_orders_begin(struct cv_real_run *run, struct cleave_error 
     CV_TRY(do_again(run, err));
     if (run->books.pending == 0)
         return CLEAVE_OK;
-    for (uint32_t w = 0; w < n; w++) {
-        if (cv_books_next(&run->books, w) == NULL)
-            continue;
+    for (uint32_t w = cv_books_wanting(&run->books, 0); w < n;
+         w = cv_books_wanting(&run->books, w + 1)) {
         if (cv_staff_serves(&run->staff, w))
             CV_TRY(begin_next(run, w, err));
         else if (run->books.hears_losses && cv_staff_anybody(&run->staff))
             cv_books_lose_orders(&run->books, w);
     }
-    for (uint32_t w = 0; !run->books.hears_losses && w < n; w++)
+    for (uint32_t w = cv_books_wanting(&run->books, 0); !run->books.hears_losses && w < n;
+         w = cv_books_wanting(&run->books, w + 1))
         if (!cv_staff_serves(&run->staff, w))
-            CV_TRY(stand_in(run, w, err));
+            CV_TRY(stand_in(run, w, &next, err));
     return CLEAVE_OK;
 }
 
