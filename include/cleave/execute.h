@@ -146,6 +146,13 @@ struct cleave_items {
     /* What is put before each line of its output, for free(); not with `keep`. */
     enum cleave_status (*tag)(void *context, uint64_t item, uint32_t slot, char **out,
                               struct cleave_error *err);
+    /* On hosts: names of files that are sent there before its command begins, and of files that
+     * come back behind it, as words above. A name is the same there, but what is behind "/./" if
+     * it has that; it may not lead out of the folder by "..". */
+    enum cleave_status (*sends)(void *context, uint64_t item, uint32_t slot, char ***out,
+                                struct cleave_error *err);
+    enum cleave_status (*returns)(void *context, uint64_t item, uint32_t slot,
+                                  char ***out, struct cleave_error *err);
     /* What it is called in notes; NULL: by its number. */
     void (*describe)(void *context, uint64_t item, char *out, size_t size);
     void *context;
@@ -199,6 +206,10 @@ struct cleave_host_list {
     bool fold;
     const char *const *environment; /* NAME=VALUE for commands on hosts; NULL: none    */
     const char *work_directory;     /* where they run; NULL: where they are            */
+    /* Of items: files that each host is sent before the first, ended by NULL, or NULL; and
+     * whether files that were sent, or have come back, are removed there. */
+    const char *const *base_files;
+    bool cleanup;
     /* Asked on SIGHUP, with the context of cleave_listener: all hosts that there are; new
      * names join the run. NULL: the signal ends the run. */
     enum cleave_status (*more)(void *context, struct cleave_more_hosts *out,

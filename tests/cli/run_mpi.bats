@@ -359,3 +359,18 @@ orphans() {
     [ "$status" = 3 ]
     [[ $stderr == *"cannot load the library for MPICH"* ]]
 }
+
+items() {
+    needs "$1"
+    cd "$BATS_TEST_TMPDIR" || return 1
+    mkdir there
+    echo 1 >one
+    echo 2 >two
+    RANKS=3 ranks "$1" 0 -q --workdir "$PWD/there" --transfer --return {}.n --cleanup 'cat {}; wc -c <{} >{}.n' ::: one two
+    [ "$output" = $'1\n2' ]
+    [ "$(cat one.n two.n)" = $'2\n2' ]
+    [ -z "$(ls there)" ]
+}
+
+@test "openmpi: items with their files" { items openmpi; }
+@test "mpich: items with their files" { items mpich; }

@@ -6,8 +6,6 @@
 
 #define OWN_PLACE "--rpl '{SIGN} s/REGEX/TEXT/' makes a place"
 #define AS_FILE "sh -c 'f=$(mktemp) && cat >\"$f\" && COMMAND \"$f\"'"
-#define FILES \
-    "files are not sent along: --hosts machines that see them, with --shared-input"
 
 /* clang-format off */
 const struct cv_foreign cv_run_foreign[] = {
@@ -53,12 +51,10 @@ const struct cv_foreign cv_run_foreign[] = {
     { "--retry-failed", "--journal FILE --resume: what failed is done again" },
     { "--noswap", "--memfree SIZE" },
     { "--limit", "-j N" },
-    { "--transferfile", FILES },
-    { "--transfer", FILES },
-    { "--return", FILES },
-    { "--trc", FILES },
-    { "--basefile", FILES },
-    { "--cleanup", FILES },
+    { "--trc", "--transfer --return NAME --cleanup" },
+    { "--tf", "--transferfile NAME" },
+    { "--bf", "--basefile FILE" },
+    { "--wd", "--workdir DIR" },
     { "--onall", "a loop over the machines" },
     { "--nonall", "a loop over the machines" },
     { "--semaphore", "flock, of util-linux" },

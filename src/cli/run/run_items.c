@@ -11,6 +11,7 @@
 #include "base/fail.h"
 #include "cli/kit/output.h"
 #include "cli/run/run_hosts.h"
+#include "cli/run/run_item_files.h"
 #include "run/items/item_read.h"
 #include "run/split/split.h"
 
@@ -56,25 +57,30 @@ bool cv_run_items_asked(const struct cv_call *call)
 
 int cv_run_items_missed(const struct cv_run_options *values)
 {
-    const char *name = values->null                ? "--null"
-                       : values->link              ? "--link"
-                       : values->colsep != NULL    ? "--colsep"
-                       : values->replace != NULL   ? "--replace"
-                       : values->rules.count > 0   ? "--rpl"
-                       : values->quote             ? "--quote"
-                       : values->max_args > 0      ? "--max-args"
-                       : values->max_lines > 0     ? "--max-lines"
-                       : values->fill              ? "--fill"
-                       : values->fill_words        ? "--fill-words"
-                       : values->shuffle           ? "--shuf"
-                       : values->tag               ? "--tag"
-                       : values->tagstring != NULL ? "--tagstring"
-                       : values->results != NULL   ? "--results"
-                       : values->files             ? "--files"
-                       : values->weight != NULL    ? "--weight"
-                       : values->costs != NULL     ? "--costs"
-                       : values->ungroup           ? "--ungroup"
-                                                   : NULL;
+    const char *name = values->null                  ? "--null"
+                       : values->link                ? "--link"
+                       : values->colsep != NULL      ? "--colsep"
+                       : values->replace != NULL     ? "--replace"
+                       : values->rules.count > 0     ? "--rpl"
+                       : values->quote               ? "--quote"
+                       : values->max_args > 0        ? "--max-args"
+                       : values->max_lines > 0       ? "--max-lines"
+                       : values->fill                ? "--fill"
+                       : values->fill_words          ? "--fill-words"
+                       : values->shuffle             ? "--shuf"
+                       : values->tag                 ? "--tag"
+                       : values->tagstring != NULL   ? "--tagstring"
+                       : values->results != NULL     ? "--results"
+                       : values->files               ? "--files"
+                       : values->weight != NULL      ? "--weight"
+                       : values->costs != NULL       ? "--costs"
+                       : values->ungroup             ? "--ungroup"
+                       : values->transfers.count > 0 ? "--transferfile"
+                       : values->transfer            ? "--transfer"
+                       : values->returns.count > 0   ? "--return"
+                       : values->basefiles.count > 0 ? "--basefile"
+                       : values->cleanup             ? "--cleanup"
+                                                     : NULL;
 
     if (name == NULL)
         return CV_EXIT_DONE;
@@ -186,10 +192,11 @@ static int check(const struct cv_run_options *values)
         return cv_complain(CV_EXIT_USAGE,
                            "with --ungroup nothing is known of outputs: expected none of "
                            "--tag, --results, --files, --reduce and --journal");
-    if (cv_hosts_asked(values) || values->mpi || values->slurm)
-        return cv_complain(CV_EXIT_USAGE,
-                           "items are done on this machine: expected none of --hosts, "
-                           "--mpi and --slurm");
+    if (values->ungroup && (cv_hosts_asked(values) || values->mpi || values->slurm))
+        return cv_complain(
+            CV_EXIT_USAGE,
+            "commands on hosts cannot write to the output themselves: expected "
+            "no --ungroup; -u writes each output when its command has ended");
     if (values->header != NULL && cv_header_how(values->header)[0] != '\0')
         return cv_complain(
             CV_EXIT_USAGE,
@@ -247,10 +254,14 @@ int cv_run_items_open(const struct cv_call *call, uint32_t workers,
                                       .contexts = values->fill_words != 0,
                                       .spread = workers,
                                       .shuffle = values->shuffle ? new_seed() : 0,
+                                      .away = values->hosts != NULL || values->mpi,
                                       .shown_only = values->dry_run != 0 },
                                   &err);
     cv_item_lists_done(&lists);
-    return status == CLEAVE_OK ? cv_run_results_open(call, out) : cv_complain_error(&err);
+    if (status != CLEAVE_OK)
+        return cv_complain_error(&err);
+    return cv_run_results_open(call, out) == CV_EXIT_DONE ? cv_item_files_open(call, out)
+                                                          : CV_EXIT_USAGE;
 }
 
 /* --- giving them to the run --------------------------------------------------------------- */
@@ -328,7 +339,7 @@ int cv_run_items_fill(const struct cv_call *call, struct cv_run_items *items,
     out->failing.strict = true;
     if (out->failing.halt == CLEAVE_HALT_HOPELESS)
         out->failing.halt = CLEAVE_HALT_NEVER;
-    return CV_EXIT_DONE;
+    return cv_item_files_fill(call, items, out);
 }
 
 int cv_run_items_show(const struct cv_run_items *items)

@@ -247,7 +247,25 @@ static const struct cv_option host_options[] = {
               "To others they are sent." },
     { .name = "--workdir", .kind = CV_OPTION_TEXT, .argument = "DIR",
       .offset = FIELD(work_directory),
-      .help = "The folder in which commands run on hosts. Default: where ssh begins." },
+      .help = "The folder in which commands run on hosts. Default: where ssh begins. Of items: it "
+              "is made if need be; '.' is this folder, '...' one of its own." },
+    { .name = "--transferfile", .kind = CV_OPTION_REPEAT, .argument = "NAME",
+      .offset = FIELD(transfers),
+      .help = "Send this file to the host before the command of an item begins. NAME has places, "
+              "as in '{}'; FOLDER/./NAME is NAME there. With --shared-input it is not sent where "
+              "the same file is there already. May be given several times." },
+    { .name = "--transfer", .value = 1, .offset = FIELD(transfer),
+      .help = "The same as --transferfile {}." },
+    { .name = "--return", .kind = CV_OPTION_REPEAT, .argument = "NAME",
+      .offset = FIELD(returns),
+      .help = "Bring this file back when the command has ended, as in '{.}.out'; from NAME to "
+              "FOLDER/./NAME. May be given several times." },
+    { .name = "--basefile", .kind = CV_OPTION_REPEAT, .argument = "FILE",
+      .offset = FIELD(basefiles),
+      .help = "Send this file to each host before its first item. May be given several times." },
+    { .name = "--cleanup", .value = 1, .offset = FIELD(cleanup),
+      .help = "Remove files that were sent from the hosts when they are not needed any more, and "
+              "those that were brought back." },
     { .name = "--env", .kind = CV_OPTION_REPEAT, .argument = "NAME",
       .offset = FIELD(environment),
       .help = "Give this variable to commands on hosts as it is here, or NAME=VALUE. May "

@@ -11,7 +11,8 @@ struct cv_run_options {
     const char *output, *split, *workers, *policy, *directory, *halt, *joblog, *journal;
     const char *failed, *trace, *progress, *hosts, *reduce;
     const char *ssh, *program, *work_directory, *hosts_file;
-    struct cv_strings environment, logins;
+    struct cv_strings environment, logins, transfers, returns, basefiles;
+    int transfer, cleanup;
     double connect_timeout_s, host_timeout_s;
     int push, shared_input;
     int mpi, slurm;

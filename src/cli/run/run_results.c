@@ -18,6 +18,7 @@
 #include "base/new_file.h"
 #include "cli/kit/output.h"
 #include "run/kit/process.h"
+#include "run/kit/travel.h"
 
 /* --- names -------------------------------------------------------------------------------- */
 
@@ -69,11 +70,10 @@ static enum cleave_status add_folders(const struct cv_item_commands *commands,
     return CLEAVE_OK;
 }
 
-/* Fill a template of one's own for an item. */
-static enum cleave_status fill_in(const struct cv_run_items *items,
-                                  const struct cv_item_template *template, uint64_t item,
-                                  uint32_t slot, struct cv_text *out,
-                                  struct cleave_error *err)
+enum cleave_status cv_run_template_fill(const struct cv_run_items *items,
+                                        const struct cv_item_template *template,
+                                        uint64_t item, uint32_t slot, struct cv_text *out,
+                                        struct cleave_error *err)
 {
     struct cv_item_arguments arguments = { .items = NULL };
     enum cleave_status status =
@@ -96,7 +96,7 @@ static enum cleave_status begin_name(const struct cv_run_items *items, uint64_t 
     enum cleave_status status;
 
     if (items->in_place)
-        return fill_in(items, &items->place, item, 1, out, err);
+        return cv_run_template_fill(items, &items->place, item, 1, out, err);
     status = cv_item_arguments_get(&items->commands, item, &arguments, err);
     cv_text_add(out, "%s/", items->results);
     if (status == CLEAVE_OK)
@@ -260,7 +260,7 @@ static enum cleave_status tag(void *context, uint64_t item, uint32_t slot, char 
     const struct cv_run_items *items = context;
     struct cv_text text = { NULL, 0, 0, false };
 
-    CV_TRY(fill_in(items, &items->tag, item, slot, &text, err));
+    CV_TRY(cv_run_template_fill(items, &items->tag, item, slot, &text, err));
     cv_text_add(&text, "\t");
     if (text.failed)
         return cv_fail_memory(err, "--tag");
@@ -270,8 +270,7 @@ static enum cleave_status tag(void *context, uint64_t item, uint32_t slot, char 
 
 /* --- asking ------------------------------------------------------------------------------- */
 
-/* A text with places; they are filled without quotes. */
-static int read_template(const struct cv_call *call, const struct cv_run_items *items,
+int cv_run_template_read(const struct cv_call *call, const struct cv_run_items *items,
                          const char *text, struct cv_item_template *out)
 {
     const struct cv_run_options *values = call->values;
@@ -325,13 +324,14 @@ int cv_run_results_open(const struct cv_call *call, struct cv_run_items *items)
             "file there is --joblog",
             items->results);
     if (items->results != NULL) {
-        status = read_template(call, items, items->results, &items->place);
+        status = cv_run_template_read(call, items, items->results, &items->place);
         items->in_place = items->place.places;
     }
     if (status == CV_EXIT_DONE && items->tags)
-        status = read_template(call, items,
-                               values->tagstring != NULL ? values->tagstring : "{}",
-                               &items->tag);
+        status =
+            cv_run_template_read(call, items,
+                                 values->tagstring != NULL ? values->tagstring : "{}",
+                                 &items->tag);
     return status;
 }
 

@@ -14,8 +14,18 @@ struct cv_run_items {
     const char *results;           /* folder; NULL: none                                */
     const char *folder; /* of files that --files makes; NULL: it is not asked */
     bool tags, names_files, in_place;
+    /* Names of files that go to other machines, and that come back (run_item_files.h). */
+    struct cv_item_template *sends, *returns; /* owned */
+    size_t nsends, nreturns;
 };
 
+/* A text with places; they are filled without quotes. Returns an exit status. */
+int cv_run_template_read(const struct cv_call *call, const struct cv_run_items *items,
+                         const char *text, struct cv_item_template *out);
+enum cleave_status cv_run_template_fill(const struct cv_run_items *items,
+                                        const struct cv_item_template *template,
+                                        uint64_t item, uint32_t slot, struct cv_text *out,
+                                        struct cleave_error *err);
 /* Read what is asked for. Returns an exit status; what is wrong has been told. */
 int cv_run_results_open(const struct cv_call *call, struct cv_run_items *items);
 void cv_run_results_done(struct cv_run_items *items);

@@ -10,6 +10,7 @@
 #include "cli/run/run_command.h"
 #include "cli/run/run_foreign.h"
 #include "cli/run/run_hosts.h"
+#include "cli/run/run_item_files.h"
 #include "cli/run/run_items.h"
 #include "cli/run/run_mpi.h"
 #include "cli/run/run_options.h"
@@ -62,6 +63,13 @@ static int fill_hosts(const struct cv_call *call, const struct cv_crew *crew,
         return cv_complain(CV_EXIT_USAGE, "--ssh, --remote, --push, --shared-input, "
                                           "--workdir and --env need --hosts with other "
                                           "machines, or --slurm");
+    if (crew->nhosts == 0 && values->hosts_file == NULL &&
+        (values->transfers.count > 0 || values->transfer || values->returns.count > 0 ||
+         values->basefiles.count > 0 || values->cleanup))
+        return cv_complain(
+            CV_EXIT_USAGE,
+            "--transferfile, --transfer, --return, --basefile and --cleanup "
+            "need --hosts with other machines: here, commands see all files");
     out->hosts.list = crew->hosts;
     out->hosts.count = crew->nhosts;
     out->hosts.connect_timeout_s = values->connect_timeout_s;
@@ -418,6 +426,7 @@ static int lead(const struct cv_call *call, const struct cv_run_mpi *mpi)
         cleave_platform_free(run.report.again.platform);
     }
     cleave_platform_free(run.crew.platform);
+    cv_item_files_done(&run.items);
     cv_run_results_done(&run.items);
     return status;
 }

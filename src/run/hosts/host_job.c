@@ -70,6 +70,8 @@ static enum cleave_status pack_job(const struct cv_host *host, const char **name
         .directory = terms->work_directory != NULL ? terms->work_directory : "",
         .persistent = terms->persistent,
         .hashes = terms->hashes,
+        .items = terms->items,
+        .cleanup = terms->cleanup,
         .timeout_s = terms->command_timeout_s,
         .silence_s = PATIENCE * terms->silence_s,
         .memory = terms->memory > 0 ? terms->memory : CV_GATHER_MEMORY,

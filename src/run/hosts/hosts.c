@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "run/hosts/remote_item.h"
 #include "run/hosts/remote_slot.h"
 #include "run/input/source.h"
 
@@ -80,6 +81,9 @@ enum cleave_status cv_hosts_describe(struct cv_hosts *hosts, struct cleave_error
 {
     const size_t count = cv_source_inputs(hosts->source);
     bool wanted = false;
+
+    if (hosts->terms.items) /* their files are looked at one by one */
+        return cv_hosts_base(hosts, err);
 
     for (size_t i = 0; i < hosts->count; i++)
         wanted = wanted || hosts->items[i]->may_share;

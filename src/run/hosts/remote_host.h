@@ -74,6 +74,8 @@ struct cv_host {
     struct cv_timer timer; /* to be ready, or until the next try                        */
     uint32_t tries;        /* one after the other that failed                           */
     bool shares;           /* it sees the input                                         */
+    bool blind;            /* it did not see a file of an item                          */
+    bool based;            /* it has been sent the files for all items                  */
     bool was_ready;
     char machine[128]; /* what it calls itself                                          */
     char reason[400];  /* why it is not there                                           */
@@ -101,6 +103,8 @@ struct cv_host_terms {
     const char *const *environment; /* NAME=VALUE, ended by NULL; NULL: none            */
     const char *work_directory;     /* NULL: where it is                                */
     bool persistent;                /* the command stays                                */
+    bool items, cleanup;            /* pieces are items; their files are removed there  */
+    const char *const *base_files;  /* that all items need; ended by NULL; NULL: none   */
     bool hashes;                    /* they say the hash of what a piece was            */
     bool shared_input;              /* all are asked whether they see the input         */
     double command_timeout_s;       /* 0: none                                          */
@@ -183,6 +187,8 @@ void cv_send_pause(struct cv_slot *slot);
 /* Whether more of an open piece may be sent: no more is than its command may want before the
  * host has said that it wants more. */
 bool cv_send_has_room(const struct cv_slot *slot);
+/* Bytes of the piece that are to be sent. */
+uint64_t cv_remote_whole(const struct cv_slot *slot);
 /* PIECE or MORE: what the piece is. */
 void cv_send_piece(struct cv_slot *slot, uint8_t type, uint16_t flags);
 /* The next frame for the host; false: nothing may be sent now. */

@@ -11,6 +11,7 @@
 
 #include "base/fail.h"
 #include "run/hosts/remote_host.h"
+#include "run/hosts/remote_item.h"
 
 enum {
     WINDOW_LEAST = 64 * 1024,
@@ -160,17 +161,24 @@ bool cv_send_has_room(const struct cv_slot *slot)
                                                             : ahead);
 }
 
+uint64_t cv_remote_whole(const struct cv_slot *slot)
+{
+    return slot->items != NULL ? cv_item_head(slot) + cv_item_body(slot)
+                               : cv_slot_whole(&slot->piece);
+}
+
 void cv_send_piece(struct cv_slot *slot, uint8_t type, uint16_t flags)
 {
     struct cv_host *host = slot->remote.host;
     const struct cv_piece *piece = &slot->piece;
+    const bool item = slot->items != NULL;
     const struct cv_remote_piece told = {
         .shared = host->shares,
         .mates = piece->mate_fd >= 0,
-        .file = piece->file,
+        .file = item ? 0 : piece->file,
         .mate_file = host->hosts->nfiles > 0 ? host->hosts->nfiles - 1 : 0,
-        .header = piece->header,
-        .body = piece->body,
+        .header = item ? (struct cv_range){ 0, cv_item_head(slot) } : piece->header,
+        .body = item ? (struct cv_range){ 0, cv_item_body(slot) } : piece->body,
         .mate = piece->mate,
         .closing = piece->closing,
     };
@@ -195,8 +203,14 @@ void cv_send_piece(struct cv_slot *slot, uint8_t type, uint16_t flags)
 static void announce(struct cv_slot *slot)
 {
     struct cv_host *host = slot->remote.host;
+    struct cleave_error err;
 
     slot->remote.number = host->numbered++; /* they are announced in this order */
+    if (slot->items != NULL && cv_item_pack(slot, &err) != CLEAVE_OK) {
+        slot->broke(slot->context, &err);
+        leave_queue(slot);
+        return;
+    }
     cv_send_piece(slot, CV_FRAME_PIECE, 0);
     slot->remote.announced = true;
     host->seats[slot->remote.seat].given++;
@@ -250,33 +264,55 @@ static void read_failed(struct cv_slot *slot, ssize_t got)
     slot->broke(slot->context, &err);
 }
 
-static bool send_data(struct cv_host *host, struct cv_slot *slot)
+/* The next bytes of the piece, and of which part they are. False: there is something wrong,
+ * which has been told. */
+static bool read_next(struct cv_slot *slot, unsigned char *bytes, size_t most,
+                      size_t *out_got, enum cv_remote_part *out_part)
 {
-    unsigned char bytes[FRAME_MOST];
-    const size_t most = frame_size(host);
-    uint64_t offset;
+    const uint64_t head = cv_item_head(slot);
     struct cv_part from;
-    const enum cv_remote_part part = find_next(slot, &from, &offset);
-    const ssize_t got = cv_part_read(&from, offset, bytes, most);
-    struct cv_frame_head head;
-    bool all;
+    uint64_t offset;
+    ssize_t got;
 
+    if (slot->items != NULL) {
+        const uint64_t at = slot->remote.sent;
+
+        *out_part = at < head ? CV_PART_HEADER : CV_PART_BODY;
+        *out_got = cv_item_read(slot, at, bytes, most);
+        return true;
+    }
+    *out_part = find_next(slot, &from, &offset);
+    got = cv_part_read(&from, offset, bytes, most);
     if (got < 0 || (got == 0 && offset < from.end)) {
         read_failed(slot, got);
         return false;
     }
+    *out_got = (size_t)got;
+    return true;
+}
+
+static bool send_data(struct cv_host *host, struct cv_slot *slot)
+{
+    unsigned char bytes[FRAME_MOST];
+    enum cv_remote_part part;
+    struct cv_frame_head head;
+    size_t got;
+    bool all;
+
+    if (!read_next(slot, bytes, frame_size(host), &got, &part))
+        return false;
     if (host->in_flight == 0) {
         host->since_s = cv_clock_s();
         host->delivered = 0;
     }
-    slot->remote.sent += (uint64_t)got;
-    host->in_flight += (uint64_t)got;
+    slot->remote.sent += got;
+    host->in_flight += got;
     if (host->probe_s <= 0) {
         host->probe_s = cv_clock_s();
         host->probe_chunk = slot->remote.number;
         host->probe_bytes = slot->remote.sent;
     }
-    all = slot->remote.sent - slot->remote.dropped == cv_slot_whole(&slot->piece);
+    all = slot->remote.sent - slot->remote.dropped == cv_remote_whole(slot);
     slot->remote.burst_to = slot->remote.sent;
     if (all)
         leave_queue(slot);
@@ -377,4 +413,5 @@ void cv_send_reset(struct cv_host *host)
     host->rtt_s = -1;
     host->since_s = host->delivered = host->probe_s = 0;
     host->plain = host->wire = 0;
+    host->based = false;
 }

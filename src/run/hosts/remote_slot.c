@@ -7,6 +7,7 @@
 #include "base/fail.h"
 #include "base/text.h"
 #include "run/hosts/remote_host.h"
+#include "run/hosts/remote_item.h"
 #include "run/hosts/remote_open.h"
 #include "run/slot/slot_kind.h"
 
@@ -82,6 +83,7 @@ static bool cut_remote(struct cv_slot *slot, const struct cv_piece *head)
 void cv_remote_forget(struct cv_slot *slot)
 {
     cv_limit_over(slot);
+    cv_item_forget(slot);
     if (!slot->busy)
         return;
     slot->busy = false;
@@ -193,7 +195,8 @@ static bool check_end(struct cv_host *host, const struct cv_slot *slot,
                       const struct cv_remote_end *end)
 {
     const struct cv_remote *remote = &slot->remote;
-    const uint64_t output = cv_store_size(slot->store);
+    const uint64_t output = cv_store_size(slot->store) +
+                            (remote->back != NULL ? cv_store_size(remote->back) : 0);
     /* Its command has ended before it had all of it; that is for it to decide. */
     const bool cut_short = slot->open.on && !remote->arrived;
 
@@ -207,10 +210,10 @@ static bool check_end(struct cv_host *host, const struct cv_slot *slot,
                        "%llu bytes of a piece were sent there, and %llu%s have come",
                        (unsigned long long)remote->sent, (unsigned long long)end->come,
                        end->come == remote->sent ? " others" : "");
-    else if (cut_short ? end->given > cv_slot_whole(&slot->piece)
-                       : end->given != cv_slot_whole(&slot->piece))
+    else if (cut_short ? end->given > cv_remote_whole(slot)
+                       : end->given != cv_remote_whole(slot))
         cv_host_accuse(host, "a piece has %llu bytes, and its command was given %llu",
-                       (unsigned long long)cv_slot_whole(&slot->piece),
+                       (unsigned long long)cv_remote_whole(slot),
                        (unsigned long long)end->given);
     else if (!host->hosts->keeps &&
              (end->output != output || end->output_sum != remote->output_sum))
@@ -222,6 +225,40 @@ static bool check_end(struct cv_host *host, const struct cv_slot *slot,
     return false;
 }
 
+/* It does not see a file: that one and all after it are sent. */
+static void send_again(struct cv_host *host, struct cv_slot *slot)
+{
+    struct cleave_error err;
+
+    if (!host->blind)
+        cv_hosts_note(host->hosts,
+                      "%s: does not see the files of items, which are sent: %s",
+                      host->name, host->fault);
+    host->blind = true;
+    host->based = false;
+    cv_limit_over(slot);
+    cv_item_forget(slot);
+    drop_store(slot);
+    if (slot->stopping) {
+        slot->busy = false;
+        slot->ended(slot->context, slot, CV_SLOT_STOPPED);
+    } else if (start_remote(slot, &err) != CLEAVE_OK) {
+        slot->broke(slot->context, &err);
+    }
+}
+
+/* How it ended, with its files here. */
+static enum cv_slot_end judge_end(struct cv_host *host, struct cv_slot *slot,
+                                  uint64_t flags)
+{
+    if ((flags & CV_END_STOPPED) != 0)
+        return CV_SLOT_STOPPED;
+    if ((flags & CV_END_TIMED_OUT) != 0)
+        return CV_SLOT_TIMED_OUT;
+    return flags != 0 || (slot->items != NULL && host->fault[0] != '\0') ? CV_SLOT_FAILED
+                                                                         : CV_SLOT_DONE;
+}
+
 static void apply_end(struct cv_host *host, struct cv_slot *slot,
                       const struct cv_remote_end *end)
 {
@@ -229,12 +266,22 @@ static void apply_end(struct cv_host *host, struct cv_slot *slot,
     slot->process.exit_code = (int)end->exit_code;
     slot->process.signal = (int)end->signal;
     slot->timed_out = (end->flags & CV_END_TIMED_OUT) != 0;
+    if ((end->flags & CV_END_UNSEEN) != 0) {
+        send_again(host, slot);
+        return;
+    }
+    if (slot->items != NULL &&
+        !cv_item_unpack(slot, end->flags == 0, host->fault, sizeof host->fault)) {
+        cv_host_accuse(host, "files that were not asked for, or not all of them");
+        return;
+    }
+    cv_item_forget(slot);
     slot->fault = host->fault[0] != '\0' ? host->fault : NULL;
     slot->remote.compute_s = fmin(end->compute_s, cv_clock_s() - slot->start_s);
     slot->remote.kept = host->hosts->keeps ? end->output : 0;
     slot->remote.hash = end->hash;
     /* A command may end before all of an open piece was there. */
-    slot->remote.hashed = host->shares && end->given == cv_slot_whole(&slot->piece);
+    slot->remote.hashed = host->shares && end->given == cv_remote_whole(slot);
     if (slot->open.on && end->after_s > 0)
         slot->open.read_s = fmax(slot->start_s, slot->remote.computed_s - end->after_s);
     cv_host_owes(host, slot, false, slot->remote.cutting);
@@ -245,11 +292,7 @@ static void apply_end(struct cv_host *host, struct cv_slot *slot,
     cv_limit_over(slot);
     if ((end->flags & CV_END_STOPPED) == 0)
         host->tries = 0; /* it is of use */
-    slot->ended(slot->context, slot,
-                (end->flags & CV_END_STOPPED) != 0     ? CV_SLOT_STOPPED
-                : (end->flags & CV_END_TIMED_OUT) != 0 ? CV_SLOT_TIMED_OUT
-                : (end->flags & CV_END_FAILED) != 0    ? CV_SLOT_FAILED
-                                                       : CV_SLOT_DONE);
+    slot->ended(slot->context, slot, judge_end(host, slot, end->flags));
 }
 
 static void take_end(struct cv_host *host, struct cv_slot *slot,
@@ -259,7 +302,8 @@ static void take_end(struct cv_host *host, struct cv_slot *slot,
     struct cv_remote_end end;
 
     cv_arena_init(&arena);
-    if (!cv_unpack_end(payload, length, &arena, &end))
+    if (!cv_unpack_end(payload, length, &arena, &end) ||
+        ((end.flags & CV_END_UNSEEN) != 0 && !cv_item_is_shared(slot)))
         cv_host_accuse(host, "END that says what cannot be");
     else if (check_end(host, slot, &end))
         apply_end(host, slot, &end);
@@ -304,7 +348,9 @@ static void take_output(struct cv_slot *slot, const struct cv_frame_head *head,
     struct cleave_error err;
 
     slot->remote.output_sum = cv_frame_sum(slot->remote.output_sum, head);
-    if (cv_store_write(slot->store, payload, head->length, &err) != CLEAVE_OK)
+    if ((head->value != 0 && slot->items != NULL
+             ? cv_item_take_back(slot, payload, head->length, &err)
+             : cv_store_write(slot->store, payload, head->length, &err)) != CLEAVE_OK)
         slot->broke(slot->context, &err);
 }
 
@@ -444,6 +490,7 @@ void cv_remote_lose(struct cv_host *host)
         drop_store(slot);
         answer_cut(slot, false);
         slot->busy = false;
+        cv_item_forget(slot);
         slot->fault = "was on a host that is gone";
         slot->ended(slot->context, slot, slot->stopping ? CV_SLOT_STOPPED : CV_SLOT_LOST);
     }

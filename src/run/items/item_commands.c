@@ -188,22 +188,24 @@ static enum cleave_status cut_rows(struct cv_item_commands *commands,
 /* --- the whole ---------------------------------------------------------------------------- */
 
 /* No shell, unless it would see something in the text, or the command is one of its own. */
-static enum cleave_status choose_shell(struct cv_item_commands *commands,
+static enum cleave_status choose_shell(struct cv_item_commands *commands, bool away,
                                        struct cleave_error *err)
 {
     char *program = cv_item_template_program(&commands->template);
     const bool plain =
         commands->template.as_words || cv_item_template_is_plain(&commands->template);
-    const bool found = plain && program != NULL && cv_item_is_program(program);
+    /* One in a folder there may come with the first item. */
+    const bool there = away && program != NULL && strchr(program, '/') != NULL;
+    const bool found = plain && program != NULL && !there && cv_item_is_program(program);
     enum cleave_status status = CLEAVE_OK;
     char shown[128];
 
-    if (!found && !(commands->template.as_words && program != NULL)) {
+    if (!found && (away || !(commands->template.as_words && program != NULL))) {
         commands->shell = cv_item_shell();
         if (commands->shell == NULL)
             status = cv_fail_memory(err, "the shell");
     }
-    if (!found && plain && program != NULL && status == CLEAVE_OK &&
+    if (!found && !away && plain && program != NULL && status == CLEAVE_OK &&
         (commands->shell == NULL || !cv_item_shell_knows(commands->shell, program)))
         status = cv_fail(err, CLEAVE_EINPUT, "cannot run '%s': not found in PATH",
                          cv_shown(program, strlen(program), shown, sizeof shown));
@@ -241,7 +243,7 @@ static enum cleave_status make(struct cv_item_commands *out,
         CV_TRY(cut_rows(out, options, err));
     else
         out->count = (out->lists.rows + out->per - 1) / out->per;
-    return options->shown_only ? CLEAVE_OK : choose_shell(out, err);
+    return options->shown_only ? CLEAVE_OK : choose_shell(out, options->away, err);
 }
 
 enum cleave_status cv_item_commands_init(struct cv_item_commands *out,

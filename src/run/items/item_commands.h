@@ -38,7 +38,8 @@ struct cv_item_options {
     bool many, contexts; /* as many as fit: -m, and with words repeated: -X            */
     uint32_t spread;     /* over so many commands, if there are fewer: -m, -X; 0: not  */
     uint64_t shuffle;    /* seed; 0: as they are                                       */
-    bool shown_only;     /* nothing will be run: the program need not be there         */
+    bool away;       /* other machines run them: what programs those have is not known */
+    bool shown_only; /* nothing will be run: the program need not be there         */
 };
 
 /* Make commands of lists, which are taken over. Also when it fails. */

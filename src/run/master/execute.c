@@ -97,7 +97,7 @@ static enum cleave_status open_source(struct execution *execution, bool raw,
     return cv_source_vet(execution->run.books.source, err);
 }
 
-/* Items are done one at a time, here, by commands that read nothing. */
+/* Items are done one at a time, by commands that read nothing. */
 static enum cleave_status check_items(const struct cleave_execution *asked,
                                       struct cleave_error *err)
 {
@@ -111,10 +111,10 @@ static enum cleave_status check_items(const struct cleave_execution *asked,
             "their commands are to write themselves");
     if (asked->items.words == NULL)
         return CLEAVE_OK;
-    if (asked->hosts.count > 0)
-        return cv_fail(
-            err, CLEAVE_EINPUT,
-            "expected items or hosts, got both: items are done on this machine");
+    if (asked->output.direct && asked->hosts.count > 0)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "expected items whose commands write to the output themselves or "
+                       "hosts, got both");
     if (asked->persistent || asked->input.count > 0 || asked->input.fetch != NULL ||
         asked->input.pairs != NULL || asked->input.header ||
         asked->failing.directory != NULL)
@@ -575,6 +575,9 @@ static struct cv_host_terms host_terms(const struct cleave_execution *asked)
         .environment = asked->hosts.environment,
         .work_directory = asked->hosts.work_directory,
         .persistent = asked->persistent,
+        .items = asked->items.words != NULL,
+        .cleanup = asked->hosts.cleanup,
+        .base_files = asked->hosts.base_files,
         .hashes = asked->journal.path != NULL,
         .shared_input = asked->hosts.shared_input,
         .command_timeout_s = asked->failing.timeout_s,

@@ -417,7 +417,7 @@ static const struct cv_outlet_kind kept_kind = {
 bool cv_outlet_kept_possible(const struct cleave_execution *asked)
 {
     return asked->reduce.command != NULL && asked->hosts.fold &&
-           asked->journal.path == NULL;
+           asked->items.words == NULL && asked->journal.path == NULL;
 }
 
 /* What is empty at first, and a word to the hosts. */

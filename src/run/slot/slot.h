@@ -39,6 +39,7 @@ struct cv_steady {
 };
 
 struct cv_host;
+struct cv_parcel_out;
 
 /* What is known of a piece on another machine. */
 struct cv_remote {
@@ -73,6 +74,8 @@ struct cv_remote {
     bool hashed;
     struct cv_content_hash hash; /* of what the command was given                       */
     uint64_t kept;               /* bytes of an output that stays there                 */
+    struct cv_parcel_out *parcel; /* owned: of an item (remote_item.h)                  */
+    struct cv_store *back;        /* owned: what comes with its output; NULL: nothing   */
 };
 
 /* What is known of a piece that may grow; see open_slot.h. */
@@ -99,7 +102,8 @@ struct cv_slot {
      * have the same (tailor.h). */
     const struct cv_command *base;
     const struct cleave_items
-        *items; /* its words, where each piece is an item; or NULL */
+        *items;              /* its words, where each piece is an item; or NULL */
+    const char *const *told; /* variables of ours, NAME=VALUE; NULL: those of the piece */
     int direct; /* borrowed: commands of items write to it themselves; 0: they do not   */
     size_t nprefix;            /* words of the prefix                            */
     struct cv_source *numbers; /* says which record is its first; NULL: nobody asks     */

@@ -154,18 +154,41 @@ static enum cleave_status tell_part(struct cv_slot *slot, struct cleave_error *e
     return first > 0 ? tell_number(own, "RECORD", first, err) : CLEAVE_OK;
 }
 
+/* What another machine says of it. */
+static enum cleave_status tell_given(struct cv_slot *slot, struct cleave_error *err)
+{
+    struct cv_tailored *own = &slot->tailored;
+
+    for (size_t i = 0; slot->told[i] != NULL && i < CV_TOLD; i++) {
+        char *variable = strdup(slot->told[i]);
+
+        if (variable == NULL)
+            return cv_fail_memory(err, "the environment of a command");
+        own->told[own->ntold++] = variable;
+    }
+    return CLEAVE_OK;
+}
+
+static enum cleave_status tell_piece(struct cv_slot *slot, struct cleave_error *err)
+{
+    struct cv_tailored *own = &slot->tailored;
+
+    if (slot->told != NULL)
+        return tell_given(slot, err);
+    CV_TRY(tell_number(own, "CHUNK",
+                       slot->items != NULL ? slot->piece.begin + 1 : slot->number + 1,
+                       err));
+    CV_TRY(tell_number(own, "SLOT", (uint64_t)slot->worker + 1, err));
+    return slot->items == NULL ? tell_part(slot, err) : CLEAVE_OK;
+}
+
 static enum cleave_status tell_all(struct cv_slot *slot, struct cleave_error *err)
 {
     struct cv_tailored *own = &slot->tailored;
 
     CV_TRY(keep_variables(own, slot->base, err));
     forget(own);
-    CV_TRY(tell_number(own, "CHUNK",
-                       slot->items != NULL ? slot->piece.begin + 1 : slot->number + 1,
-                       err));
-    CV_TRY(tell_number(own, "SLOT", (uint64_t)slot->worker + 1, err));
-    if (slot->items == NULL)
-        CV_TRY(tell_part(slot, err));
+    CV_TRY(tell_piece(slot, err));
     memcpy(own->command.environment + own->nkept, own->told,
            own->ntold * sizeof *own->told);
     own->command.nenvironment = own->nkept + own->ntold;

@@ -12,7 +12,7 @@
 
 enum { ENDS = 64 * 1024, LEAST_TEXT = 8, LEAST_FILE = 5 * 8 };
 
-static void pack_list(struct cv_packer *packer, const char *const *texts)
+void cv_pack_list(struct cv_packer *packer, const char *const *texts)
 {
     size_t count = 0;
 
@@ -23,7 +23,7 @@ static void pack_list(struct cv_packer *packer, const char *const *texts)
         cv_pack_text(packer, texts[i]);
 }
 
-static const char **unpack_list(struct cv_unpacker *unpacker, struct cv_arena *arena)
+const char **cv_unpack_list(struct cv_unpacker *unpacker, struct cv_arena *arena)
 {
     const size_t count = cv_unpack_count(unpacker, LEAST_TEXT);
     const char **texts = cv_array(arena, count + 1, sizeof *texts);
@@ -112,12 +112,14 @@ enum cleave_status cv_hello_check(const struct cv_hello *hello, const char *othe
 
 void cv_pack_job(struct cv_packer *packer, const struct cv_remote_job *job)
 {
-    pack_list(packer, job->command);
-    pack_list(packer, job->names);
-    pack_list(packer, job->environment);
+    cv_pack_list(packer, job->command);
+    cv_pack_list(packer, job->names);
+    cv_pack_list(packer, job->environment);
     cv_pack_text(packer, job->directory);
     cv_pack_number(packer, job->persistent);
     cv_pack_number(packer, job->hashes);
+    cv_pack_number(packer, job->items);
+    cv_pack_number(packer, job->cleanup);
     cv_pack_real(packer, job->timeout_s);
     cv_pack_real(packer, job->silence_s);
     cv_pack_number(packer, job->memory);
@@ -135,12 +137,14 @@ bool cv_unpack_job(const void *bytes, size_t length, struct cv_arena *arena,
 {
     struct cv_unpacker unpacker = { bytes, length, false };
 
-    out->command = unpack_list(&unpacker, arena);
-    out->names = unpack_list(&unpacker, arena);
-    out->environment = unpack_list(&unpacker, arena);
+    out->command = cv_unpack_list(&unpacker, arena);
+    out->names = cv_unpack_list(&unpacker, arena);
+    out->environment = cv_unpack_list(&unpacker, arena);
     out->directory = cv_unpack_text(&unpacker, arena);
     out->persistent = cv_unpack_number(&unpacker) != 0;
     out->hashes = cv_unpack_number(&unpacker) != 0;
+    out->items = cv_unpack_number(&unpacker) != 0;
+    out->cleanup = cv_unpack_number(&unpacker) != 0;
     out->timeout_s = cv_unpack_real(&unpacker);
     out->silence_s = cv_unpack_real(&unpacker);
     out->memory = cv_unpack_number(&unpacker);
@@ -154,8 +158,9 @@ bool cv_unpack_job(const void *bytes, size_t length, struct cv_arena *arena,
         out->files[i].mtime_ns = (int64_t)cv_unpack_number(&unpacker);
         out->files[i].ends = unpack_hash(&unpacker);
     }
-    return cv_unpack_good(&unpacker) && out->command[0] != NULL &&
-           out->names[0] != NULL && out->timeout_s >= 0 && out->silence_s > 0;
+    return cv_unpack_good(&unpacker) && !(out->items && out->persistent) &&
+           out->command[0] != NULL && out->names[0] != NULL && out->timeout_s >= 0 &&
+           out->silence_s > 0;
 }
 
 /* --- pieces ------------------------------------------------------------------------------- */
@@ -215,7 +220,8 @@ static bool can_be(double seconds)
 bool cv_unpack_end(const void *bytes, size_t length, struct cv_arena *arena,
                    struct cv_remote_end *out)
 {
-    const uint64_t known = CV_END_TIMED_OUT | CV_END_STOPPED | CV_END_FAILED;
+    const uint64_t known =
+        CV_END_TIMED_OUT | CV_END_STOPPED | CV_END_FAILED | CV_END_UNSEEN;
     struct cv_unpacker unpacker = { bytes, length, false };
 
     out->flags = cv_unpack_number(&unpacker);

@@ -43,7 +43,7 @@ enum cv_frame_type {
     CV_FRAME_REFUSED,  /* payload: why the job cannot be done here                      */
     CV_FRAME_GOT,      /* value: bytes of the piece that have come; LAST: all of it     */
     CV_FRAME_COMPUTED, /* the command has ended; value: microseconds it took            */
-    CV_FRAME_OUTPUT,   /* bytes of its output                                           */
+    CV_FRAME_OUTPUT,   /* bytes of its output; value 1: of what an item brings back     */
     CV_FRAME_END,      /* payload: struct cv_remote_end; all output has been sent       */
     CV_FRAME_CUT_DONE, /* answer to CUT: value 1 if it was cut, else 0                  */
     CV_FRAME_LEFT, /* the command that stayed has ended; payload: struct cv_remote_end */
@@ -83,6 +83,8 @@ struct cv_remote_job {
     const char **environment; /* NAME=VALUE, ended by NULL                             */
     const char *directory;    /* to work in; "": where it is                           */
     bool persistent, hashes;  /* hashes: say the hash of what a piece was              */
+    bool items;               /* pieces are items (parcel.h)                           */
+    bool cleanup;             /* files that came or went back are removed              */
     double timeout_s;         /* of the command; 0: none                               */
     double silence_s;         /* so long may the master say nothing                    */
     uint64_t memory;          /* bytes kept in memory                                  */
@@ -101,7 +103,13 @@ struct cv_remote_piece {
 
 enum cv_remote_part { CV_PART_HEADER, CV_PART_BODY, CV_PART_MATE, CV_PARTS };
 
-enum { CV_END_TIMED_OUT = 1, CV_END_STOPPED = 2, CV_END_FAILED = 4 };
+enum {
+    CV_END_TIMED_OUT = 1,
+    CV_END_STOPPED = 2,
+    CV_END_FAILED = 4,
+    CV_END_UNSEEN =
+        8, /* of an item: a file that did not travel is not there            */
+};
 
 struct cv_remote_end {
     uint64_t flags;
@@ -124,6 +132,10 @@ struct cv_remote_seen {
     uint64_t output;
     double cpu_s; /* 0: not known                                                      */
 };
+
+/* Texts ended by NULL; NULL is none. */
+void cv_pack_list(struct cv_packer *packer, const char *const *texts);
+const char **cv_unpack_list(struct cv_unpacker *unpacker, struct cv_arena *arena);
 
 void cv_pack_hello(struct cv_packer *packer, const struct cv_hello *hello);
 bool cv_unpack_hello(const void *bytes, size_t length, struct cv_arena *arena,

@@ -1,6 +1,6 @@
 /* worker_inner.c -- what the parts of a worker share: words to the master, lists of tasks.
  * SPDX-License-Identifier: MIT */
-#include "run/worker/worker_inner.h"
+#include "run/worker/worker_item.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -80,6 +80,8 @@ void cv_task_free(struct cv_task *task)
     cv_store_drop(task->spool);
     cv_store_drop(task->mates);
     cv_store_drop(task->output);
+    cv_store_drop(task->back);
+    cv_worker_item_free(task);
     cv_close(&task->file);
     free(task);
 }

@@ -7,6 +7,9 @@
 #include "run/slot/slot.h"
 #include "run/worker/worker_serve.h"
 
+struct cleave_items;
+struct cv_task_item;
+
 /* A piece, from its first byte to the last one of its output. */
 struct cv_task {
     uint64_t chunk;
@@ -16,6 +19,7 @@ struct cv_task {
     uint64_t bytes[CV_PARTS];                /* that have come, by part                 */
     struct cv_piece piece;                   /* once it is complete                     */
     bool complete, running, stopped;
+    bool behind; /* what goes behind its output is in the place of that                */
     bool open; /* more of it may come, and its command does not wait for that          */
     bool shut; /* ... no more                                                          */
     int file;  /* owned, if it is open and not shared: what came; -1                   */
@@ -24,6 +28,9 @@ struct cv_task {
                                  file that were given back                              */
     struct cv_remote_end end;
     char fault[200];
+    struct cv_task_item
+        *item;             /* owned, of an item (worker_item.h); NULL: none          */
+    struct cv_store *back; /* owned: what goes behind its output; NULL: nothing      */
     struct cv_task *next;
 };
 
@@ -52,6 +59,10 @@ struct cv_worker {
     cpu_set_t *pins;             /* of the arena: where they run; NULL: anywhere        */
     struct cv_seat *seats;       /* owned                                               */
     uint32_t nseats, ncommands;
+    struct cleave_items *items; /* of the arena: what slots ask for; NULL: no items     */
+    char **base;                /* owned: names of files for all items                 */
+    size_t nbase, base_room;
+    char *own_folder; /* owned: made for this job; NULL: none                           */
     int *files; /* owned: those of the job, when all were found                         */
     struct cv_content_hasher *hasher;
     uint64_t next_chunk; /* pieces have higher numbers than those before                */

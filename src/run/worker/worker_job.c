@@ -10,7 +10,7 @@
 #include "base/fail.h"
 #include "run/kit/gpus.h"
 #include "run/kit/pins.h"
-#include "run/worker/worker_inner.h"
+#include "run/worker/worker_item.h"
 
 enum { FRAME_MOST = 256 * 1024 };
 
@@ -113,9 +113,7 @@ enum cleave_status cv_worker_prepare(struct cv_worker *worker, bool *out_shared,
                        (int)CV_SEATS_MOST, n);
     /* Files are named as the master sees them, whatever the folder. */
     *out_shared = find_files(worker, why, size);
-    if (job->directory[0] != '\0' && chdir(job->directory) != 0)
-        return cv_fail(err, CLEAVE_EINPUT, "cannot work in %s: %s", job->directory,
-                       strerror(errno));
+    CV_TRY(cv_worker_enter(worker, err));
     CV_TRY(cv_gather_new(&(struct cv_gather_options){ .sink = -1,
                                                       .sink_name = "nowhere",
                                                       .memory = job->memory },
@@ -140,12 +138,14 @@ enum cleave_status cv_worker_prepare(struct cv_worker *worker, bool *out_shared,
     return CLEAVE_OK;
 }
 
-static void drop_tasks(struct cv_tasks *tasks)
+static void drop_tasks(struct cv_worker *worker, struct cv_tasks *tasks)
 {
     while (tasks->first != NULL) {
         struct cv_task *task = tasks->first;
 
         cv_tasks_remove(tasks, task);
+        task->running = false;
+        (void)cv_worker_item_end(worker, task, NULL); /* nothing goes back any more */
         cv_task_free(task);
     }
 }
@@ -154,9 +154,10 @@ void cv_worker_release(struct cv_worker *worker)
 {
     for (uint32_t i = 0; i < worker->nseats; i++) {
         cv_slot_done(&worker->seats[i].slot);
-        drop_tasks(&worker->seats[i].tasks);
+        drop_tasks(worker, &worker->seats[i].tasks);
     }
-    drop_tasks(&worker->outgoing);
+    drop_tasks(worker, &worker->outgoing);
+    cv_worker_clean(worker);
     for (uint32_t i = 0; i < worker->ncommands; i++)
         cv_command_done(&worker->commands[i]);
     for (uint64_t i = 0; worker->files != NULL && i < worker->job.nfiles; i++)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/fail.h"
-#include "run/worker/worker_inner.h"
+#include "run/worker/worker_item.h"
 
 /* Of an output that goes into one frame: on a slow link others get their turn, and a sign
  * of life is a whole frame. Between them while nothing is known of the link. */
@@ -69,6 +69,8 @@ static void send_bytes(struct cv_worker *worker, struct cv_task *task)
 {
     if (task->output != NULL)
         cv_store_close(task->output);
+    if (task->back != NULL)
+        cv_store_close(task->back);
     cv_tasks_add(&worker->outgoing, task);
     cv_link_wake(&worker->link);
 }
@@ -77,7 +79,8 @@ void cv_worker_send_away(struct cv_worker *worker, struct cv_task *task)
 {
     struct cleave_error err;
 
-    if (hash_input(worker, task, &err) != CLEAVE_OK) {
+    if (hash_input(worker, task, &err) != CLEAVE_OK ||
+        cv_worker_item_end(worker, task, &err) != CLEAVE_OK) {
         cv_worker_fail(worker, &err);
         cv_task_free(task);
         return;
@@ -86,12 +89,15 @@ void cv_worker_send_away(struct cv_worker *worker, struct cv_task *task)
     cv_store_drop(task->mates);
     task->spool = task->mates = NULL;
     cv_close(&task->file);
-    if (task->output != NULL && task->end.flags != 0) {
+    /* What an item wrote before it failed is all that there will be of it. */
+    if (task->output != NULL &&
+        (task->item == NULL ? task->end.flags : task->end.flags & CV_END_STOPPED) != 0) {
         cv_store_drop(task->output);
         task->output = NULL;
     }
-    task->end.given = cv_slot_whole(&task->piece);
-    task->end.output = task->output != NULL ? cv_store_size(task->output) : 0;
+    task->end.given = task->item != NULL ? task->end.come : cv_slot_whole(&task->piece);
+    task->end.output = (task->output != NULL ? cv_store_size(task->output) : 0) +
+                       (task->back != NULL ? cv_store_size(task->back) : 0);
     if (task->output != NULL && worker->options->keep != NULL &&
         worker->options->keep(worker->options->context, worker, task->chunk,
                               task->output))
@@ -148,6 +154,13 @@ bool cv_worker_more(void *context)
         cv_worker_fail(worker, &err);
         return false;
     }
+    if (length == 0 && task->back != NULL) {
+        cv_store_drop(task->output); /* that was all of it */
+        task->output = task->back;
+        task->back = NULL;
+        task->behind = true;
+        return cv_worker_more(worker);
+    }
     if (length == 0) {
         cv_tasks_remove(&worker->outgoing, task);
         cv_worker_send_end(worker, task);
@@ -157,7 +170,8 @@ bool cv_worker_more(void *context)
     head = (struct cv_frame_head){ .type = CV_FRAME_OUTPUT,
                                    .length = (uint32_t)length,
                                    .peer = task->seat,
-                                   .chunk = task->chunk };
+                                   .chunk = task->chunk,
+                                   .value = task->behind };
     head.checksum = cv_frame_checksum(&head, bytes);
     task->end.output_sum = cv_frame_sum(task->end.output_sum, &head);
     cv_link_send_summed(&worker->link, &head, bytes);

@@ -6,7 +6,7 @@
 #include "base/fail.h"
 #include "run/slot/open_slot.h"
 #include "run/slot/steady_slot.h"
-#include "run/worker/worker_inner.h"
+#include "run/worker/worker_item.h"
 
 /* --- their end ---------------------------------------------------------------------------- */
 
@@ -101,9 +101,19 @@ void cv_worker_seat_init(struct cv_worker *worker, uint32_t index)
     slot->context = worker;
     slot->worker = index;
     slot->sends = true;
+    cv_worker_item_seat(worker, slot);
 }
 
 /* --- their beginning ---------------------------------------------------------------------- */
+
+static enum cleave_status start(struct cv_worker *worker, struct cv_seat *seat,
+                                struct cv_task *task, struct cleave_error *err)
+{
+    if (task->item != NULL)
+        CV_TRY(cv_worker_item_begin(worker, task, err));
+    return task->open && !task->shut ? cv_slot_open(&seat->slot, &task->piece, err)
+                                     : cv_slot_start(&seat->slot, &task->piece, err);
+}
 
 static void start_next(struct cv_worker *worker, struct cv_seat *seat)
 {
@@ -113,15 +123,15 @@ static void start_next(struct cv_worker *worker, struct cv_seat *seat)
         struct cleave_error err = { .text = "" };
 
         task->running = true;
-        if ((task->open && !task->shut ? cv_slot_open : cv_slot_start)(&seat->slot,
-                                                                       &task->piece,
-                                                                       &err) == CLEAVE_OK)
+        if (start(worker, seat, task, &err) == CLEAVE_OK)
             return;
         /* As if the command had failed; the master decides what to do about it. */
         cv_tasks_remove(&seat->tasks, task);
-        task->end.flags = CV_END_FAILED;
+        task->running = false;
+        task->end.flags = cv_worker_item_unseen(task) ? CV_END_UNSEEN : CV_END_FAILED;
         task->end.exit_code = 127;
-        snprintf(task->fault, sizeof task->fault, "did not start: %.180s", err.text);
+        snprintf(task->fault, sizeof task->fault, "%s%.180s",
+                 cv_worker_item_unseen(task) ? "" : "did not start: ", err.text);
         cv_worker_send_away(worker, task);
     }
 }
@@ -131,7 +141,8 @@ static void completed(struct cv_worker *worker, struct cv_task *task)
     struct cleave_error err;
 
     task->complete = true;
-    if (cv_worker_place(worker, task, &err) != CLEAVE_OK)
+    if (cv_worker_place(worker, task, &err) != CLEAVE_OK ||
+        (worker->job.items && cv_worker_item_open(worker, task, &err) != CLEAVE_OK))
         cv_worker_fail(worker, &err);
     else
         start_next(worker, &worker->seats[task->seat]);
@@ -164,6 +175,7 @@ void cv_worker_piece(struct cv_worker *worker, const struct cv_frame_head *head,
 
     if (head->chunk == UINT64_MAX || head->value > 1 ||
         !cv_unpack_piece(payload, head->length, &asked) ||
+        (worker->job.items && (asked.shared || asked.mates || head->value == 1)) ||
         (asked.shared && (worker->files == NULL || asked.file >= worker->job.nfiles ||
                           (asked.mates && asked.mate_file >= worker->job.nfiles)))) {
         complain(worker, "expected a piece of the input, got something else");

@@ -1,0 +1,403 @@
+/* remote_item.c -- an item for another machine: its command and its files there.
+ * SPDX-License-Identifier: MIT */
+#include "run/hosts/remote_item.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cleave/execute.h>
+
+#include "base/fail.h"
+#include "run/hosts/remote_host.h"
+#include "run/kit/travel.h"
+#include "run/wire/parcel.h"
+
+struct cv_parcel_out {
+    struct cv_packer head;
+    char **sends, **returns; /* owned: blocks of names as they are here             */
+    struct cv_parcel_file
+        *files;        /* owned                                               */
+    const char **here; /* owned: their names here                             */
+    uint64_t nfiles, nbase, body;
+    char fault[300];
+    size_t
+        open; /* which of them is open, + 1                                           */
+    int fd;   /* owned: it; -1                                                        */
+    bool bad; /* one of them was not what it was when it was announced                */
+};
+
+/* --- what goes there ---------------------------------------------------------------------- */
+
+static size_t count(char *const *names)
+{
+    size_t n = 0;
+
+    while (names != NULL && names[n] != NULL)
+        n++;
+    return n;
+}
+
+static enum cleave_status look(const char *here, bool shared, struct cv_parcel_file *out,
+                               struct cleave_error *err)
+{
+    int fd;
+    struct stat facts;
+    enum cleave_status status = CLEAVE_OK;
+
+    CV_TRY(cv_travel_name(here, &out->name, err));
+    fd = open(here, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 || fstat(fd, &facts) != 0)
+        status = cv_fail(err, CLEAVE_EINPUT, "cannot send '%.160s': %s", here,
+                         strerror(errno));
+    else if (!S_ISREG(facts.st_mode))
+        status = cv_fail(err, CLEAVE_EINPUT,
+                         "cannot send '%.160s': it is no regular file", here);
+    if (status == CLEAVE_OK) {
+        out->size = (uint64_t)facts.st_size;
+        out->mode = facts.st_mode & 0777;
+        out->mtime_ns =
+            (int64_t)facts.st_mtim.tv_sec * 1000000000 + facts.st_mtim.tv_nsec;
+        out->travels = !shared;
+        if (shared)
+            status = cv_remote_ends(fd, out->size, here, &out->ends, err);
+    }
+    if (fd >= 0)
+        close(fd);
+    return status;
+}
+
+enum cleave_status cv_hosts_base(struct cv_hosts *hosts, struct cleave_error *err)
+{
+    const char *const *names = hosts->terms.base_files;
+    struct cv_parcel_file ignored;
+
+    for (size_t i = 0; names != NULL && names[i] != NULL; i++)
+        CV_TRY(look(names[i], false, &ignored, err));
+    return CLEAVE_OK;
+}
+
+/* What is wrong with a file is said by the host as the fault of the item, like any other. */
+static enum cleave_status look_at_files(const struct cv_slot *slot,
+                                        struct cv_parcel_out *parcel,
+                                        struct cleave_error *err)
+{
+    struct cv_host *host = slot->remote.host;
+    const char *const *base = host->hosts->terms.base_files;
+    const size_t nsends = count(parcel->sends);
+    struct cleave_error why;
+    const char *there;
+    size_t nbase = 0;
+
+    while (!host->based && base != NULL && base[nbase] != NULL)
+        nbase++;
+    parcel->files = calloc(nbase + nsends + 1, sizeof *parcel->files);
+    parcel->here = calloc(nbase + nsends + 1, sizeof *parcel->here);
+    if (parcel->files == NULL || parcel->here == NULL)
+        return cv_fail_memory(err, "the files of an item");
+    for (size_t i = 0; i < nbase + nsends && parcel->fault[0] == '\0'; i++) {
+        parcel->here[i] = i < nbase ? base[i] : parcel->sends[i - nbase];
+        if (look(parcel->here[i], host->may_share && !host->blind, &parcel->files[i],
+                 &why) != CLEAVE_OK)
+            snprintf(parcel->fault, sizeof parcel->fault, "%.290s", why.text);
+        else
+            parcel->body += parcel->files[i].travels ? parcel->files[i].size : 0;
+    }
+    for (size_t i = 0; i < count(parcel->returns) && parcel->fault[0] == '\0'; i++)
+        if (cv_travel_name(parcel->returns[i], &there, &why) != CLEAVE_OK)
+            snprintf(parcel->fault, sizeof parcel->fault, "%.290s", why.text);
+    parcel->nbase = nbase;
+    parcel->nfiles = nbase + nsends;
+    if (parcel->fault[0] != '\0') /* nothing is sent then */
+        parcel->nbase = parcel->nfiles = parcel->body = 0;
+    parcel->body++; /* the byte behind them */
+    return CLEAVE_OK;
+}
+
+static enum cleave_status pack(struct cv_slot *slot, struct cv_parcel_out *parcel,
+                               char **words, struct cleave_error *err)
+{
+    const struct cleave_items *items = slot->items;
+    const size_t nreturns = count(parcel->returns);
+    const char **there = calloc(nreturns + 1, sizeof *there);
+    char chunk[40], place[40];
+    const char *told[] = { chunk, place, NULL };
+    /* The words are only read. */
+    union {
+        char **in;
+        const char **out;
+    } said = { words };
+    struct cleave_error ignored;
+
+    if (there == NULL)
+        return cv_fail_memory(err, "the files of an item");
+    for (size_t i = 0; i < nreturns; i++) {
+        there[i] = ""; /* of one with a fault */
+        (void)cv_travel_name(parcel->returns[i], &there[i], &ignored);
+    }
+    snprintf(chunk, sizeof chunk, "CLEAVE_CHUNK=%llu",
+             (unsigned long long)slot->piece.begin + 1);
+    snprintf(place, sizeof place, "CLEAVE_SLOT=%lu", (unsigned long)slot->worker + 1);
+    cv_pack_parcel(&parcel->head, &(struct cv_parcel){ .item = slot->piece.begin,
+                                                       .words = said.out,
+                                                       .told = told,
+                                                       .returns = there,
+                                                       .files = parcel->files,
+                                                       .nfiles = parcel->nfiles,
+                                                       .nbase = parcel->nbase,
+                                                       .errors = items->errors != NULL,
+                                                       .fault = parcel->fault });
+    free(there);
+    return parcel->head.failed ? cv_fail_memory(err, "the words of an item") : CLEAVE_OK;
+}
+
+enum cleave_status cv_item_pack(struct cv_slot *slot, struct cleave_error *err)
+{
+    const struct cleave_items *items = slot->items;
+    const uint64_t item = slot->piece.begin;
+    const uint32_t place = slot->worker + 1;
+    struct cv_parcel_out *parcel = calloc(1, sizeof *parcel);
+    enum cleave_status status = CLEAVE_OK;
+    char **words = NULL;
+
+    cv_item_forget(slot);
+    slot->remote.parcel = parcel;
+    if (parcel == NULL)
+        return cv_fail_memory(err, "an item");
+    parcel->fd = -1;
+    if (items->sends != NULL)
+        status = items->sends(items->context, item, place, &parcel->sends, err);
+    if (status == CLEAVE_OK && items->returns != NULL)
+        status = items->returns(items->context, item, place, &parcel->returns, err);
+    if (status == CLEAVE_OK)
+        status = look_at_files(slot, parcel, err);
+    if (status == CLEAVE_OK)
+        status = items->words(items->context, item, place, &words, err);
+    if (status == CLEAVE_OK)
+        status = pack(slot, parcel, words, err);
+    free(words);
+    if (status == CLEAVE_OK && parcel->fault[0] == '\0')
+        slot->remote.host->based = true;
+    return status;
+}
+
+uint64_t cv_item_head(const struct cv_slot *slot)
+{
+    return slot->remote.parcel != NULL ? slot->remote.parcel->head.length : 0;
+}
+
+uint64_t cv_item_body(const struct cv_slot *slot)
+{
+    return slot->remote.parcel != NULL ? slot->remote.parcel->body : 0;
+}
+
+bool cv_item_is_shared(const struct cv_slot *slot)
+{
+    const struct cv_parcel_out *parcel = slot->remote.parcel;
+
+    for (size_t i = 0; parcel != NULL && i < parcel->nfiles; i++)
+        if (!parcel->files[i].travels)
+            return true;
+    return false;
+}
+
+/* Zeros are sent in the place of what is not there any more: so much was announced. */
+static size_t read_file(struct cv_parcel_out *parcel, size_t which, uint64_t offset,
+                        void *out, size_t most)
+{
+    const uint64_t left = parcel->files[which].size - offset;
+    const size_t wanted = left < most ? (size_t)left : most;
+    struct stat facts;
+    ssize_t got;
+
+    if (parcel->open != which + 1) {
+        cv_close(&parcel->fd);
+        parcel->fd = open(parcel->here[which], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+        parcel->open = which + 1;
+        if (parcel->fd < 0 || fstat(parcel->fd, &facts) != 0 ||
+            (uint64_t)facts.st_size != parcel->files[which].size)
+            parcel->bad = true;
+    }
+    got = parcel->fd >= 0 ? pread(parcel->fd, out, wanted, (off_t)offset) : -1;
+    if (got > 0)
+        return (size_t)got;
+    parcel->bad = true;
+    memset(out, 0, wanted);
+    return wanted;
+}
+
+size_t cv_item_read(struct cv_slot *slot, uint64_t at, void *out, size_t most)
+{
+    struct cv_parcel_out *parcel = slot->remote.parcel;
+    unsigned char end;
+
+    if (at < parcel->head.length) {
+        const size_t left = parcel->head.length - (size_t)at;
+        const size_t some = left < most ? left : most;
+
+        memcpy(out, parcel->head.bytes + at, some);
+        return some;
+    }
+    at -= parcel->head.length;
+    for (size_t i = 0; i < parcel->nfiles; i++) {
+        const uint64_t size = parcel->files[i].travels ? parcel->files[i].size : 0;
+
+        if (at < size)
+            return read_file(parcel, i, at, out, most);
+        at -= size;
+    }
+    cv_close(&parcel->fd);
+    end = parcel->bad ? CV_PARCEL_BAD : CV_PARCEL_GOOD;
+    memcpy(out, &end, 1);
+    return 1;
+}
+
+/* --- what comes back ---------------------------------------------------------------------- */
+
+enum cleave_status cv_item_take_back(struct cv_slot *slot, const void *bytes,
+                                     size_t length, struct cleave_error *err)
+{
+    if (slot->remote.back == NULL)
+        CV_TRY(cv_store_open(slot->gather, &slot->remote.back, err));
+    return cv_store_write(slot->remote.back, bytes, length, err);
+}
+
+/* Standard error goes where it is asked for. */
+static enum cleave_status put_errors(const struct cv_slot *slot, int fd, uint64_t at,
+                                     uint64_t size, struct cleave_error *err)
+{
+    const struct cleave_items *items = slot->items;
+    char bytes[16 * 1024];
+    int to = -1;
+    bool good = true;
+
+    CV_TRY(items->errors(items->context, slot->piece.begin, &to, err));
+    while (good && size > 0) {
+        const ssize_t got =
+            pread(fd, bytes, size < sizeof bytes ? (size_t)size : sizeof bytes,
+                  (off_t)at);
+
+        good = got > 0 && write(to, bytes, (size_t)got) == got;
+        at += good ? (uint64_t)got : 0;
+        size -= good ? (uint64_t)got : 0;
+    }
+    close(to);
+    return good ? CLEAVE_OK
+                : cv_fail(err, CLEAVE_EENGINE, "cannot keep its standard error: %s",
+                          strerror(errno));
+}
+
+/* The files, one after the other; the first fault is kept. */
+static void put_files(const struct cv_slot *slot, const struct cv_parcel_back *back,
+                      const struct cv_taken *taken, uint64_t at, bool done, char *fault,
+                      size_t size)
+{
+    char *const *names = slot->remote.parcel->returns;
+    const size_t first = slot->items->errors != NULL;
+
+    for (size_t i = 0; i < back->nfiles; i++) {
+        const struct cv_parcel_file *file = &back->files[i];
+        enum cleave_status status = CLEAVE_OK;
+        struct cleave_error err;
+
+        if (i < first)
+            status = put_errors(slot, taken->fd, at, file->size, &err);
+        else if (file->travels)
+            status = cv_travel_put(names[i - first],
+                                   &(struct cv_travel_file){ .fd = taken->fd,
+                                                             .begin = at,
+                                                             .end = at + file->size,
+                                                             .mode = (unsigned)file->mode,
+                                                             .mtime_ns = file->mtime_ns },
+                                   &err);
+        else if (done)
+            status =
+                cv_fail(&err, CLEAVE_EENGINE, "it left no '%.160s'", names[i - first]);
+        if (status != CLEAVE_OK && fault[0] == '\0')
+            snprintf(fault, size, "did its work, but %.170s", err.text);
+        at += file->travels ? file->size : 0;
+    }
+}
+
+/* The head of what came, if it is about what was asked for and its files are all there. */
+static bool read_back(const struct cv_slot *slot, const struct cv_taken *taken,
+                      struct cv_arena *arena, struct cv_parcel_back *out,
+                      uint64_t *out_at)
+{
+    const uint64_t all = taken->end - taken->begin;
+    unsigned char number[8];
+    struct cv_unpacker unpacker = { number, sizeof number, false };
+    uint64_t length, files = 0;
+    unsigned char *head;
+    bool good;
+
+    if (all < sizeof number ||
+        pread(taken->fd, number, sizeof number, (off_t)taken->begin) != sizeof number)
+        return false;
+    length = cv_unpack_number(&unpacker);
+    if (length > all - sizeof number || length > CV_PARCEL_HEAD_MOST)
+        return false;
+    *out_at = taken->begin + sizeof number + length;
+    head = cv_array(arena, (size_t)length + 1, 1);
+    good = head != NULL &&
+           pread(taken->fd, head, (size_t)length, (off_t)(*out_at - length)) ==
+               (ssize_t)length &&
+           cv_unpack_back(head, (size_t)length, arena, out) &&
+           out->nfiles == count(slot->remote.parcel->returns) +
+                              (slot->items->errors != NULL ? 1 : 0);
+    for (uint64_t i = 0; good && i < out->nfiles; i++)
+        files += out->files[i].travels ? out->files[i].size : 0;
+    return good && files == all - sizeof number - length;
+}
+
+bool cv_item_unpack(struct cv_slot *slot, bool done, char *fault, size_t size)
+{
+    struct cv_store *store = slot->remote.back;
+    struct cv_parcel_back back;
+    struct cv_arena arena;
+    struct cv_taken taken;
+    struct cleave_error err;
+    uint64_t at = 0;
+    bool good;
+
+    if (store == NULL)
+        return !done ||
+               (count(slot->remote.parcel->returns) == 0 && slot->items->errors == NULL);
+    if (cv_gather_take(store, &taken, &err) != CLEAVE_OK) {
+        slot->broke(slot->context, &err);
+        return true;
+    }
+    cv_arena_init(&arena);
+    good = read_back(slot, &taken, &arena, &back, &at);
+    if (good)
+        put_files(slot, &back, &taken, at, done, fault, size);
+    cv_arena_done(&arena);
+    return good;
+}
+
+/* --- the end ------------------------------------------------------------------------------ */
+
+void cv_item_forget(struct cv_slot *slot)
+{
+    struct cv_parcel_out *parcel = slot->remote.parcel;
+
+    if (slot->remote.back != NULL)
+        cv_store_drop(slot->remote.back);
+    slot->remote.back = NULL;
+    slot->remote.parcel = NULL;
+    if (parcel == NULL)
+        return;
+    if (parcel->nbase > 0 && !slot->remote.arrived)
+        slot->remote.host->based = false; /* they may not have come */
+    cv_close(&parcel->fd);
+    cv_pack_done(&parcel->head);
+    free(parcel->sends);
+    free(parcel->returns);
+    free(parcel->files);
+    free(parcel->here);
+    free(parcel);
+}

@@ -1,0 +1,139 @@
+/* travel.c -- files that travel with an item. SPDX-License-Identifier: MIT */
+#include "run/kit/travel.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "base/new_file.h"
+#include "base/text.h"
+
+/* Bytes that are copied at a time. */
+enum { SOME = 128 * 1024 };
+
+static enum cleave_status refuse(const char *name, const char *why,
+                                 struct cleave_error *err)
+{
+    char shown[160];
+
+    return cv_fail(err, CLEAVE_EINPUT, "cannot send '%s': %s",
+                   cv_shown(name, strlen(name), shown, sizeof shown), why);
+}
+
+enum cleave_status cv_travel_name(const char *name, const char **out,
+                                  struct cleave_error *err)
+{
+    const char *dot = strstr(name, "/./");
+    const char *there = dot != NULL ? dot + 3 : name;
+
+    while (dot != NULL && *there == '/') /* it is not to be absolute */
+        there++;
+    if (*there == '\0' || there[strlen(there) - 1] == '/')
+        return refuse(name, "it is no name of a file", err);
+    for (const char *at = there; at != NULL; at = strchr(at, '/')) {
+        at += *at == '/';
+        if (strncmp(at, "..", 2) == 0 && (at[2] == '/' || at[2] == '\0'))
+            return refuse(name, "'..' leads out of the folder there", err);
+    }
+    *out = there;
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_folders_make(const char *path, struct cleave_error *err)
+{
+    char *copy = strdup(path);
+    enum cleave_status status = CLEAVE_OK;
+
+    if (copy == NULL)
+        return cv_fail_memory(err, "the name of a folder");
+    for (char *at = strchr(copy + (*copy == '/'), '/'); at != NULL && status == CLEAVE_OK;
+         at = strchr(at + 1, '/')) {
+        *at = '\0';
+        if (*copy != '\0' && mkdir(copy, 0777) != 0 && errno != EEXIST)
+            status = cv_fail(err, CLEAVE_EENGINE, "cannot make folder '%s': %s", copy,
+                             strerror(errno));
+        *at = '/';
+    }
+    free(copy);
+    return status;
+}
+
+static enum cleave_status copy(const struct cv_travel_file *file, int to,
+                               struct cleave_error *err)
+{
+    char *bytes = malloc(SOME);
+    uint64_t at = file->begin;
+    int error = bytes != NULL ? 0 : ENOMEM;
+
+    while (error == 0 && at < file->end) {
+        const uint64_t left = file->end - at;
+        const ssize_t got =
+            pread(file->fd, bytes, left < SOME ? (size_t)left : SOME, (off_t)at);
+
+        if (got <= 0)
+            error = got < 0 ? errno : EIO;
+        for (ssize_t put = 0; error == 0 && put < got;) {
+            const ssize_t some = write(to, bytes + put, (size_t)(got - put));
+
+            if (some < 0 && errno != EINTR)
+                error = errno;
+            put += some > 0 ? some : 0;
+        }
+        at += got > 0 ? (uint64_t)got : 0;
+    }
+    free(bytes);
+    return error == 0 ? CLEAVE_OK : cv_fail(err, CLEAVE_EENGINE, "%s", strerror(error));
+}
+
+static enum cleave_status put(struct cv_new_file *made, const struct cv_travel_file *file,
+                              struct cleave_error *err)
+{
+    const struct timespec times[2] = { { .tv_nsec = UTIME_NOW },
+                                       { .tv_sec = (time_t)(file->mtime_ns / 1000000000),
+                                         .tv_nsec =
+                                             (long)(file->mtime_ns % 1000000000) } };
+
+    CV_TRY(copy(file, made->fd, err));
+    made->older.st_mode = file->mode & 0777;
+    if (file->mtime_ns > 0 && futimens(made->fd, times) != 0)
+        return cv_fail(err, CLEAVE_EENGINE, "%s", strerror(errno));
+    CV_TRY(cv_new_file_place(made, err));
+    return cv_new_file_close(made, err);
+}
+
+enum cleave_status cv_travel_put(const char *path, const struct cv_travel_file *file,
+                                 struct cleave_error *err)
+{
+    struct cv_new_file made = { .fd = -1 };
+    struct cleave_error why;
+    struct stat older;
+    enum cleave_status status;
+
+    CV_TRY(cv_folders_make(path, err));
+    if (file->overwrites && lstat(path, &older) == 0 && S_ISREG(older.st_mode))
+        (void)chmod(path,
+                    (older.st_mode & 0777) | S_IWUSR); /* if not, it is said below */
+    status = cv_new_file_open(path, 0, &made, &why);
+    if (status == CLEAVE_OK)
+        status = put(&made, file, &why);
+    if (status == CLEAVE_OK)
+        return CLEAVE_OK;
+    cv_new_file_drop(&made);
+    return cv_fail(err, status, "cannot write '%.200s': %.200s", path, why.text);
+}
+
+void cv_travel_remove(const char *path)
+{
+    char *copy = strdup(path), *slash;
+
+    (void)unlink(path);
+    while (copy != NULL && *path != '/' && (slash = strrchr(copy, '/')) != NULL) {
+        *slash = '\0';
+        if (*copy == '\0' || rmdir(copy) != 0)
+            break;
+    }
+    free(copy);
+}

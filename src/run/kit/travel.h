@@ -1,0 +1,31 @@
+/* travel.h -- files that travel with an item: their names, and how they are put where they
+ * belong. SPDX-License-Identifier: MIT */
+#ifndef CV_TRAVEL_H
+#define CV_TRAVEL_H
+#include <stdbool.h>
+#include <stdint.h>
+#include <cleave/error.h>
+
+/* What a name is over there: what is behind "/./", else the same. Fails if that is no name of
+ * a file, or could lead out of the folder that it begins in. */
+enum cleave_status cv_travel_name(const char *name, const char **out,
+                                  struct cleave_error *err);
+/* Make the folders of the path that there are not. */
+enum cleave_status cv_folders_make(const char *path, struct cleave_error *err);
+
+struct cv_travel_file {
+    int fd; /* borrowed: it is these bytes of it                                  */
+    uint64_t begin, end;
+    unsigned mode;
+    int64_t mtime_ns;
+    bool
+        overwrites; /* also one that is write-protected                                 */
+};
+/* Write it beside its place, folders included, and rename it when it is whole. */
+enum cleave_status cv_travel_put(const char *path, const struct cv_travel_file *file,
+                                 struct cleave_error *err);
+/* Remove it and, of a name that is not absolute, the folders that are empty then. One that is
+ * not there is no error. */
+void cv_travel_remove(const char *path);
+
+#endif

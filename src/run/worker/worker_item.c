@@ -1,0 +1,339 @@
+/* worker_item.c -- items at a worker: their files come and go with them.
+ * SPDX-License-Identifier: MIT */
+#include "run/worker/worker_item.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cleave/execute.h>
+
+#include "base/fail.h"
+#include "run/kit/travel.h"
+
+/* Bytes that are copied at a time, and between two signs of life. */
+enum { SOME = 128 * 1024, LONG_WAY = 64 << 20 };
+
+/* --- its command -------------------------------------------------------------------------- */
+
+static enum cleave_status get_words(void *context, uint64_t item, uint32_t slot,
+                                    char ***out, struct cleave_error *err)
+{
+    const struct cv_worker *worker = context;
+    const char **words = worker->seats[slot - 1].tasks.first->item->parcel.words;
+    size_t count = 0, bytes = 0;
+    char **block, *at;
+
+    (void)item;
+    for (; words[count] != NULL; count++)
+        bytes += strlen(words[count]) + 1;
+    block = malloc((count + 1) * sizeof *block + bytes);
+    if (block == NULL)
+        return cv_fail_memory(err, "a command");
+    at = (char *)(block + count + 1);
+    for (size_t i = 0; i < count; i++) {
+        const size_t length = strlen(words[i]) + 1;
+
+        block[i] = memcpy(at, words[i], length);
+        at += length;
+    }
+    block[count] = NULL;
+    *out = block;
+    return CLEAVE_OK;
+}
+
+/* A file without a name; it goes back with the others. */
+static enum cleave_status open_errors(void *context, uint64_t item, int *out,
+                                      struct cleave_error *err)
+{
+    struct cv_worker *worker = context;
+
+    for (uint32_t i = 0; i < worker->nseats; i++) {
+        struct cv_task *task = worker->seats[i].tasks.first;
+
+        if (task == NULL || !task->running || task->item->parcel.item != item ||
+            !task->item->parcel.errors || task->item->errors >= 0)
+            continue;
+        CV_TRY(cv_gather_file(worker->gather, &task->item->errors, err));
+        *out = fcntl(task->item->errors, F_DUPFD_CLOEXEC, 3);
+        return *out >= 0 ? CLEAVE_OK
+                         : cv_fail(err, CLEAVE_EENGINE, "cannot keep standard error: %s",
+                                   strerror(errno));
+    }
+    return CLEAVE_OK;
+}
+
+void cv_worker_item_seat(struct cv_worker *worker, struct cv_slot *slot)
+{
+    static const struct cleave_items none;
+
+    if (!worker->job.items)
+        return;
+    if (worker->items == NULL)
+        worker->items = cv_array(&worker->arena, 1, sizeof none);
+    if (worker->items == NULL)
+        return; /* every item fails then, for want of memory */
+    *worker->items = (struct cleave_items){ .words = get_words,
+                                            .errors = open_errors,
+                                            .context = worker };
+    slot->base = slot->command;
+    slot->items = worker->items;
+}
+
+/* --- its files come ----------------------------------------------------------------------- */
+
+/* Files [first, last) of the parcel. */
+static enum cleave_status place(struct cv_worker *worker, struct cv_task_item *item,
+                                uint64_t first, uint64_t last, struct cleave_error *err)
+{
+    uint64_t at = item->bytes.begin, since = 0;
+
+    for (uint64_t i = 0; i < last; i++) {
+        const struct cv_parcel_file *file = &item->parcel.files[i];
+
+        if (i >= first && file->travels)
+            CV_TRY(cv_travel_put(file->name,
+                                 &(struct cv_travel_file){ .fd = item->fd,
+                                                           .begin = at,
+                                                           .end = at + file->size,
+                                                           .mode = (unsigned)file->mode,
+                                                           .mtime_ns = file->mtime_ns,
+                                                           .overwrites = true },
+                                 err));
+        else if (i >= first && !cv_worker_item_is_here(file)) {
+            item->unseen = true;
+            return cv_fail(err, CLEAVE_EINPUT, "%.150s is not here, or another one",
+                           file->name);
+        }
+        at += file->travels ? file->size : 0;
+        since += i >= first && file->travels ? file->size : 0;
+        if (since > LONG_WAY) { /* the master should not take this worker for dead */
+            cv_worker_send(worker, CV_FRAME_PING, 0, 0, 0);
+            since = 0;
+        }
+    }
+    return CLEAVE_OK;
+}
+
+/* Files for all items stay until the end. */
+static enum cleave_status remember_base(struct cv_worker *worker,
+                                        const struct cv_task_item *item,
+                                        struct cleave_error *err)
+{
+    const uint64_t count = item->parcel.nbase;
+    char **grown = cv_grow(worker->base, &worker->base_room,
+                           worker->nbase + (size_t)count + 1, sizeof *grown);
+
+    if (grown == NULL)
+        return cv_fail_memory(err, "the files for all items");
+    worker->base = grown;
+    for (uint64_t i = 0; i < count; i++) {
+        if (!item->parcel.files[i].travels)
+            continue;
+        grown[worker->nbase] = strdup(item->parcel.files[i].name);
+        if (grown[worker->nbase] == NULL)
+            return cv_fail_memory(err, "the files for all items");
+        worker->nbase++;
+    }
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_worker_item_open(struct cv_worker *worker, struct cv_task *task,
+                                       struct cleave_error *err)
+{
+    struct cv_task_item *item = task->item = calloc(1, sizeof *task->item);
+    enum cleave_status status;
+
+    if (item == NULL || worker->items == NULL)
+        return cv_fail_memory(err, "an item");
+    item->errors = -1;
+    cv_arena_init(&item->arena);
+    CV_TRY(cv_worker_item_read(task, err));
+    task->piece = (struct cv_piece){ .begin = item->parcel.item,
+                                     .end = item->parcel.item + 1,
+                                     .name = "the item",
+                                     .fd = -1,
+                                     .mate_fd = -1 };
+    if (item->bad || item->parcel.nbase == 0)
+        return CLEAVE_OK;
+    CV_TRY(remember_base(worker, item, err));
+    status = place(worker, item, 0, item->parcel.nbase, err);
+    return item->unseen ? CLEAVE_OK : status;
+}
+
+enum cleave_status cv_worker_item_begin(struct cv_worker *worker, struct cv_task *task,
+                                        struct cleave_error *err)
+{
+    struct cv_task_item *item = task->item;
+
+    worker->seats[task->seat].slot.told = (const char *const *)item->parcel.told;
+    if (item->parcel.fault[0] != '\0')
+        return cv_fail(err, CLEAVE_EINPUT, "%.250s", item->parcel.fault);
+    if (item->bad)
+        return cv_fail(err, CLEAVE_EINPUT, "a file of it was changed while it was sent");
+    if (item->unseen)
+        return cv_fail(err, CLEAVE_EINPUT, "%.150s is not here, or another one",
+                       item->parcel.files[0].name);
+    item->placed = true;
+    return place(worker, item, item->parcel.nbase, item->parcel.nfiles, err);
+}
+
+/* --- and go ------------------------------------------------------------------------------- */
+
+static enum cleave_status keep_bytes(struct cv_worker *worker, int fd, uint64_t size,
+                                     struct cv_store *to, struct cleave_error *err)
+{
+    char *bytes = malloc(SOME);
+    enum cleave_status status =
+        bytes != NULL ? CLEAVE_OK : cv_fail_memory(err, "a file that goes back");
+
+    for (uint64_t at = 0; status == CLEAVE_OK && at < size;) {
+        const uint64_t left = size - at;
+        const ssize_t got =
+            pread(fd, bytes, left < SOME ? (size_t)left : SOME, (off_t)at);
+
+        if (got <= 0)
+            status = cv_fail(err, CLEAVE_EENGINE,
+                             "a file that goes back was changed while it was read");
+        else
+            status = cv_store_write(to, bytes, (size_t)got, err);
+        at += got > 0 ? (uint64_t)got : 0;
+        if (at % LONG_WAY < SOME)
+            cv_worker_send(worker, CV_FRAME_PING, 0, 0, 0);
+    }
+    free(bytes);
+    return status;
+}
+
+/* Standard error and files: open them, say what they are, and keep their bytes. */
+static enum cleave_status keep_files(struct cv_worker *worker, struct cv_task *task,
+                                     int *fds, struct cv_parcel_back *back,
+                                     struct cleave_error *err)
+{
+    struct cv_packer head = { NULL, 0, 0, false }, length = { NULL, 0, 0, false };
+    enum cleave_status status = CLEAVE_OK;
+
+    for (uint64_t i = 0; i < back->nfiles; i++) {
+        struct stat facts;
+
+        back->files[i].name = "";
+        if (fds[i] < 0 || fstat(fds[i], &facts) != 0 || !S_ISREG(facts.st_mode))
+            continue;
+        back->files[i] = (struct cv_parcel_file){
+            .name = "",
+            .size = (uint64_t)facts.st_size,
+            .mode = facts.st_mode & 0777,
+            .mtime_ns =
+                (int64_t)facts.st_mtim.tv_sec * 1000000000 + facts.st_mtim.tv_nsec,
+            .travels = true,
+        };
+    }
+    cv_pack_back(&head, back);
+    cv_pack_number(&length, head.length);
+    if (head.failed || length.failed)
+        status = cv_fail_memory(err, "the files that go back");
+    if (status == CLEAVE_OK)
+        status = cv_store_open(worker->gather, &task->back, err);
+    if (status == CLEAVE_OK)
+        status = cv_store_write(task->back, length.bytes, length.length, err);
+    if (status == CLEAVE_OK)
+        status = cv_store_write(task->back, head.bytes, head.length, err);
+    for (uint64_t i = 0; status == CLEAVE_OK && i < back->nfiles; i++)
+        if (back->files[i].travels)
+            status = keep_bytes(worker, fds[i], back->files[i].size, task->back, err);
+    cv_pack_done(&head);
+    cv_pack_done(&length);
+    return status;
+}
+
+static enum cleave_status keep_back(struct cv_worker *worker, struct cv_task *task,
+                                    struct cleave_error *err)
+{
+    struct cv_task_item *item = task->item;
+    const char **names = item->parcel.returns;
+    struct cv_parcel_back back = { .nfiles = item->parcel.errors };
+    const uint64_t first = back.nfiles;
+    enum cleave_status status;
+    int *fds;
+
+    for (size_t i = 0; names[i] != NULL; i++)
+        back.nfiles++;
+    if (back.nfiles == 0)
+        return CLEAVE_OK;
+    fds = cv_array(&item->arena, (size_t)back.nfiles, sizeof *fds);
+    back.files = cv_array(&item->arena, (size_t)back.nfiles, sizeof *back.files);
+    if (fds == NULL || back.files == NULL)
+        return cv_fail_memory(err, "the files that go back");
+    for (uint64_t i = 0; i < back.nfiles; i++)
+        fds[i] = i < first ? item->errors
+                           : open(names[i - first], O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    status = keep_files(worker, task, fds, &back, err);
+    for (uint64_t i = first; i < back.nfiles; i++)
+        cv_close(&fds[i]);
+    if (status != CLEAVE_OK && task->back != NULL) {
+        cv_store_drop(task->back);
+        task->back = NULL;
+    }
+    return status;
+}
+
+static bool has_file(const struct cv_task *task, const char *name)
+{
+    const struct cv_parcel *parcel = &task->item->parcel;
+
+    for (uint64_t i = 0; i < parcel->nfiles; i++)
+        if (strcmp(parcel->files[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Whether somebody else works with it: then it is removed with the last of them. */
+static bool is_used(const struct cv_worker *worker, const struct cv_task *by,
+                    const char *name)
+{
+    for (uint32_t i = 0; i < worker->nseats; i++) {
+        const struct cv_task *task = worker->seats[i].tasks.first;
+
+        if (task != NULL && task != by && task->item != NULL && task->item->placed &&
+            has_file(task, name))
+            return true;
+    }
+    for (size_t i = 0; i < worker->nbase; i++)
+        if (strcmp(worker->base[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* What was sent for it, and what has gone back; but nothing that was here already. */
+static void remove_files(struct cv_worker *worker, struct cv_task *task)
+{
+    const struct cv_task_item *item = task->item;
+
+    for (size_t i = 0; item->parcel.returns[i] != NULL; i++)
+        if (!is_used(worker, task, item->parcel.returns[i]))
+            cv_travel_remove(item->parcel.returns[i]);
+    for (uint64_t i = item->parcel.nbase; i < item->parcel.nfiles; i++)
+        if (item->parcel.files[i].travels &&
+            !is_used(worker, task, item->parcel.files[i].name))
+            cv_travel_remove(item->parcel.files[i].name);
+}
+
+enum cleave_status cv_worker_item_end(struct cv_worker *worker, struct cv_task *task,
+                                      struct cleave_error *err)
+{
+    struct cv_task_item *item = task->item;
+    enum cleave_status status = CLEAVE_OK;
+
+    if (item == NULL || !item->placed)
+        return CLEAVE_OK;
+    if (task->running && (task->end.flags & CV_END_STOPPED) == 0)
+        status = keep_back(worker, task, err);
+    item->placed = false;
+    if (worker->job.cleanup)
+        remove_files(worker, task);
+    return status;
+}
