@@ -36,6 +36,15 @@ int cleave_mpi_reduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatyp
 int cleave_mpi_allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype type,
                          MPI_Op op, MPI_Comm comm, const char *policy);
 
+/* MPI_Reduce_scatter and MPI_Reduce_scatter_block, as a reduction to rank 0 whose parts are
+ * sent from there. "mpi" is the MPI library's own. */
+int cleave_mpi_reduce_scatter(const void *sendbuf, void *recvbuf, const int recvcounts[],
+                              MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+                              const char *policy);
+int cleave_mpi_reduce_scatter_block(const void *sendbuf, void *recvbuf, int recvcount,
+                                    MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+                                    const char *policy);
+
 /* A reduction under way. */
 struct cleave_mpi_request;
 

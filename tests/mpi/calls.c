@@ -123,9 +123,109 @@ static void with_places(MPI_Comm comm)
         check(least[i].value == 0 && (least[i].at + i) % ranks == 0, "the least, where");
 }
 
+/* The product of all matrices at `index`, in the order of the ranks. */
+static void product_of(int index, unsigned out[4])
+{
+    const int one = 1;
+
+    matrix_of(ranks - 1, index, out);
+    for (int r = ranks - 2; r >= 0; r--) {
+        unsigned next[4];
+        int count = one;
+
+        matrix_of(r, index, next);
+        multiply(next, out, &count, NULL);
+    }
+}
+
+/* Parts of unequal lengths, some of them empty, or all alike; matrices, in order. */
+static void in_parts(MPI_Comm comm, int how)
+{
+    static unsigned own[4 * LONG], part[4 * LONG];
+    const int block = how % 2 == 0 ? LONG / ranks : 3;
+    const bool alike = how % 4 < 2, in_place = how % 3 == 1;
+    int counts[64], first = 0, total = 0;
+    MPI_Datatype matrix;
+    MPI_Op op;
+
+    for (int r = 0; r < ranks; r++) {
+        counts[r] = alike ? block : r == how % ranks ? 0 : block - r % 2;
+        first += r < rank ? counts[r] : 0;
+        total += counts[r];
+    }
+    MPI_Type_contiguous(4, MPI_UNSIGNED, &matrix);
+    MPI_Type_commit(&matrix);
+    MPI_Op_create(multiply, 0, &op);
+    for (int i = 0; i < total; i++)
+        matrix_of(rank, i, own + 4 * (size_t)i);
+    memset(part, 0xff, sizeof part);
+    if (in_place)
+        memcpy(part, own, sizeof own);
+    if (alike)
+        MPI_Reduce_scatter_block(in_place ? MPI_IN_PLACE : own, part, block, matrix, op,
+                                 comm);
+    else
+        MPI_Reduce_scatter(in_place ? MPI_IN_PLACE : own, part, counts, matrix, op, comm);
+    for (int i = 0; i < counts[rank]; i++) {
+        unsigned all[4];
+
+        product_of(first + i, all);
+        check(memcmp(all, part + 4 * (size_t)i, sizeof all) == 0, "matrices in parts");
+    }
+    check(in_place || part[4 * (size_t)counts[rank]] == ~0u, "no more than the part");
+    MPI_Op_free(&op);
+    MPI_Type_free(&matrix);
+}
+
+/* Parts of a type with gaps, which stay as they are. */
+static void parts_with_gaps(MPI_Comm comm)
+{
+    static int own[2 * LONG], sum[2 * LONG];
+    const int block = LONG / ranks;
+    MPI_Datatype spaced;
+    MPI_Op op;
+
+    MPI_Type_create_resized(MPI_INT, 0, 2 * sizeof(int), &spaced);
+    MPI_Type_commit(&spaced);
+    MPI_Op_create(add_spaced, 1, &op);
+    for (size_t i = 0; i < LONG; i++) {
+        own[2 * i] = rank + (int)i;
+        own[2 * i + 1] = sum[2 * i] = sum[2 * i + 1] = GAP;
+    }
+    MPI_Reduce_scatter_block(own, sum, block, spaced, op, comm);
+    for (size_t i = 0; i < (size_t)block; i++)
+        check(sum[2 * i] == ranks * (ranks - 1) / 2 + ranks * (rank * block + (int)i) &&
+                  sum[2 * i + 1] == GAP,
+              "parts of a type with gaps");
+    MPI_Op_free(&op);
+    MPI_Type_free(&spaced);
+}
+
+/* Those that do not wait go side by side with those that do. */
+static void without_waiting(MPI_Comm comm)
+{
+    static int own[LONG], one[LONG], two[LONG], three[LONG];
+    MPI_Request requests[2];
+
+    for (int i = 0; i < LONG; i++)
+        own[i] = rank + i;
+    MPI_Ireduce(own, one, LONG, MPI_INT, MPI_SUM, 0, comm, &requests[0]);
+    MPI_Iallreduce(own, two, LONG, MPI_INT, MPI_MAX, comm, &requests[1]);
+    MPI_Allreduce(own, three, LONG, MPI_INT, MPI_SUM, comm);
+    for (int i = 0; i < 2; i++)
+        MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
+    for (int i = 0; i < LONG; i++)
+        check((rank != 0 || one[i] == three[i]) && two[i] == ranks - 1 + i,
+              "some that do not wait");
+}
+
 static void of_nothing(MPI_Comm comm)
 {
     int own = 5, sum = 9;
+    int none[64] = { 0 };
+
+    MPI_Reduce_scatter(&own, &sum, none, MPI_INT, MPI_SUM, comm);
+    MPI_Reduce_scatter_block(&own, &sum, 0, MPI_INT, MPI_SUM, comm);
 
     MPI_Reduce(&own, &sum, 0, MPI_INT, MPI_SUM, 0, comm);
     MPI_Allreduce(&own, &sum, 0, MPI_INT, MPI_SUM, comm);
@@ -176,6 +276,13 @@ static void between_groups(void)
     for (int i = 0; i < LONG && rank == 0; i++)
         check(sum[i] == others * first + others * (others - 1) / 2 + others * i,
               "to one, between groups");
+    if (others ==
+        ranks - others) { /* which each group has the same number of elements for */
+        MPI_Reduce_scatter_block(own, sum, LONG / others, MPI_INT, MPI_SUM, both);
+        check(sum[0] == others * first + others * (others - 1) / 2 +
+                            others * (rank % low) * (LONG / others),
+              "parts, between groups");
+    }
     MPI_Comm_free(&both);
     MPI_Comm_free(&half);
 }
@@ -212,8 +319,11 @@ int main(int argc, char **argv)
         in_order(comm, k % ranks, k % 3 == 0);
         with_gaps(comm);
         with_places(comm);
+        in_parts(comm, k);
         of_nothing(comm);
     }
+    parts_with_gaps(comm);
+    without_waiting(comm);
     of_oneself();
     if (ranks > 1)
         between_groups();

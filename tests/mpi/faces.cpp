@@ -51,19 +51,35 @@ int main(int argc, char **argv)
     expect(sum.size() == (rank == n - 1 ? own.size() : 0));
     for (double value : sum)
         expect(value == n * (n - 1) / 2 + 0.5 * n);
-    const std::vector<both> range = cleave::allreduce(
-        std::vector<both>(5, both{ rank, rank }), op, MPI_COMM_WORLD, "binomial");
+    const std::vector<both> range =
+        cleave::allreduce(std::vector<both>(5, both{ rank, rank }), op, MPI_COMM_WORLD,
+                          "binomial");
     for (const both &value : range)
         expect(value.low == 0 && value.high == n - 1);
     expect(cleave::allreduce(rank, MPI_MAX, MPI_COMM_WORLD) == n - 1);
     std::vector<double> later(own.size());
     {
-        cleave::pending_reduce pending(own, later, MPI_SUM, 0, MPI_COMM_WORLD, "tree-dyn");
+        cleave::pending_reduce pending(own, later, MPI_SUM, 0, MPI_COMM_WORLD,
+                                       "tree-dyn");
 
         while (!pending.test())
             ;
     }
     expect(rank != 0 || later == std::vector<double>(3000, n * (n - 1) / 2 + 0.5 * n));
+
+    std::vector<int> mine(static_cast<std::size_t>(3 * n), rank), part(3),
+        counts(static_cast<std::size_t>(n), 3);
+    for (const char *policy : { "tree-dyn", "mpi", "auto" }) {
+        part.assign(3, -1);
+        expect(cleave_mpi_reduce_scatter_block(mine.data(), part.data(), 3, MPI_INT,
+                                               MPI_SUM, MPI_COMM_WORLD,
+                                               policy) == MPI_SUCCESS);
+        expect(part == std::vector<int>(3, n * (n - 1) / 2));
+        part.assign(3, -1);
+        expect(cleave_mpi_reduce_scatter(mine.data(), part.data(), counts.data(), MPI_INT,
+                                         MPI_MAX, MPI_COMM_WORLD, policy) == MPI_SUCCESS);
+        expect(part == std::vector<int>(3, n - 1));
+    }
 
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     try {

@@ -14,7 +14,7 @@ static int sort_of(const struct cv_kind *kind)
 
     for (double least = 4; size < CV_SIZES - 1 && kind->bytes >= least; least *= 4)
         size++;
-    return ((kind->to_all ? 2 : 0) + (kind->commutes ? 1 : 0)) * CV_SIZES + size;
+    return (2 * (int)kind->reach + (kind->commutes ? 1 : 0)) * CV_SIZES + size;
 }
 
 enum cv_mpi_policy cv_chooser_policy(int sort, int arm)

@@ -1,7 +1,7 @@
 /* chooser.h -- what "auto" is. SPDX-License-Identifier: MIT
  *
  * Calls of a communicator are sorted by size of the vector (factors of four), by whether
- * the operator commutes and by whether all ranks want the result. Of each sort some calls
+ * the operator commutes and by who wants the result. Of each sort some calls
  * are measured, a few in a row, which is a heat: when every rank came, when the result
  * was there. After a heat, arrival spread and time from the last arrival to the result of
  * its calls are agreed on by one MPI_Iallreduce that is waited for two calls later, so
@@ -20,7 +20,7 @@
 
 /* The MPI library's own way, the dynamic policy that fits the operator, and greedy. */
 enum { CV_ARM_OWN, CV_ARM_DYNAMIC, CV_ARM_GREEDY, CV_ARMS };
-enum { CV_ARM_TIMES = 12, CV_SIZES = 16, CV_SORTS = 4 * CV_SIZES };
+enum { CV_ARM_TIMES = 12, CV_SIZES = 16, CV_SORTS = 6 * CV_SIZES };
 enum { CV_HEAT = 6 }; /* calls in a heat, at most */
 
 struct cv_arm {
@@ -72,9 +72,13 @@ struct cv_pick {
     double came_s;
 };
 
+/* Who is to have the result: the root, all, or each a part of it. */
+enum cv_reach { CV_TO_ROOT, CV_TO_ALL, CV_TO_PARTS };
+
 struct cv_kind {
     double bytes;
-    bool commutes, to_all;
+    bool commutes;
+    enum cv_reach reach;
 };
 
 /* The policy of this call. */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "mpi/reduce/home.h"
-#include "mpi/reduce/mpi_call.h"
+#include "mpi/reduce/mpi_parts.h"
 #include "mpi/reduce/mpi_try.h"
 
 struct cleave_mpi_request {
@@ -36,8 +36,13 @@ int cleave_mpi_reduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatyp
 {
     if (is_auto(policy) && cv_call_is_short(count, type))
         return PMPI_Reduce(sendbuf, recvbuf, count, type, op, root, comm);
-    return reduce_by_name(&(struct cv_call){ sendbuf, recvbuf, count, type, op, root,
-                                             false, comm },
+    return reduce_by_name(&(struct cv_call){ .send = sendbuf,
+                                             .recv = recvbuf,
+                                             .count = count,
+                                             .type = type,
+                                             .op = op,
+                                             .root = root,
+                                             .comm = comm },
                           policy);
 }
 
@@ -46,9 +51,43 @@ int cleave_mpi_allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Data
 {
     if (is_auto(policy) && cv_call_is_short(count, type))
         return PMPI_Allreduce(sendbuf, recvbuf, count, type, op, comm);
-    return reduce_by_name(&(struct cv_call){ sendbuf, recvbuf, count, type, op, 0, true,
-                                             comm },
+    return reduce_by_name(&(struct cv_call){ .send = sendbuf,
+                                             .recv = recvbuf,
+                                             .count = count,
+                                             .type = type,
+                                             .op = op,
+                                             .reach = CV_TO_ALL,
+                                             .comm = comm },
                           policy);
+}
+
+static int reduce_to_parts(struct cv_call *call, const int *counts, int block,
+                           const char *policy)
+{
+    if (!cv_parts_fill(call, counts, block) ||
+        (is_auto(policy) && cv_call_is_short(call->count, call->type)))
+        return cv_parts_by_mpi(call);
+    return reduce_by_name(call, policy);
+}
+
+int cleave_mpi_reduce_scatter(const void *sendbuf, void *recvbuf, const int recvcounts[],
+                              MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+                              const char *policy)
+{
+    return reduce_to_parts(
+        &(struct cv_call){
+            .send = sendbuf, .recv = recvbuf, .type = type, .op = op, .comm = comm },
+        recvcounts, 0, policy);
+}
+
+int cleave_mpi_reduce_scatter_block(const void *sendbuf, void *recvbuf, int recvcount,
+                                    MPI_Datatype type, MPI_Op op, MPI_Comm comm,
+                                    const char *policy)
+{
+    return reduce_to_parts(
+        &(struct cv_call){
+            .send = sendbuf, .recv = recvbuf, .type = type, .op = op, .comm = comm },
+        NULL, recvcount, policy);
 }
 
 static int begin_mpis(const struct cv_call *call, struct cleave_mpi_request *request)
@@ -68,7 +107,7 @@ static int begin_ours(const struct cv_call *call, enum cv_mpi_policy policy,
         struct cv_kind kind;
 
         CV_MPI_TRY(cv_vector_init(&vector, call->count, call->type, call->op));
-        kind = (struct cv_kind){ vector.bytes, vector.commutes, false };
+        kind = (struct cv_kind){ vector.bytes, vector.commutes, CV_TO_ROOT };
         policy = cv_chooser_best(&team->chooser, &kind);
     }
     request->is_mpis = false;
@@ -98,7 +137,13 @@ int cleave_mpi_ireduce(const void *sendbuf, void *recvbuf, int count, MPI_Dataty
                        MPI_Op op, int root, MPI_Comm comm, const char *policy,
                        struct cleave_mpi_request **request)
 {
-    const struct cv_call call = { sendbuf, recvbuf, count, type, op, root, false, comm };
+    const struct cv_call call = { .send = sendbuf,
+                                  .recv = recvbuf,
+                                  .count = count,
+                                  .type = type,
+                                  .op = op,
+                                  .root = root,
+                                  .comm = comm };
     struct cleave_mpi_request *made;
     enum cv_mpi_policy known;
     int code = cv_call_policy(policy, &known);

@@ -8,6 +8,7 @@
 #include <math.h>
 
 #include "mpi/reduce/home.h"
+#include "mpi/reduce/mpi_parts.h"
 #include "mpi/reduce/mpi_try.h"
 
 /* In the dynamic policies a partial travels in as many pieces as may be under way: then all
@@ -20,7 +21,9 @@ enum { FEW_CALLS = 8, SHORT_BYTES = 4096 };
 
 static int by_mpi(const struct cv_call *call)
 {
-    if (call->to_all)
+    if (call->reach == CV_TO_PARTS)
+        return cv_parts_by_mpi(call);
+    if (call->reach == CV_TO_ALL)
         return PMPI_Allreduce(call->send, call->recv, call->count, call->type, call->op,
                               call->comm);
     return PMPI_Reduce(call->send, call->recv, call->count, call->type, call->op,
@@ -56,7 +59,8 @@ static bool is_mistaken(const struct cv_call *call, struct cv_team *team)
 {
     if (call->root < 0 || call->root >= team->size)
         return true;
-    if (call->send == MPI_IN_PLACE && team->rank != call->root && !call->to_all)
+    if (call->send == MPI_IN_PLACE && team->rank != call->root &&
+        call->reach == CV_TO_ROOT)
         return true;
     if (call->op == team->checked_op && call->type == team->checked_type)
         return false;
@@ -126,25 +130,32 @@ int cv_call_begin(const struct cv_call *call, enum cv_mpi_policy policy,
     return MPI_SUCCESS;
 }
 
-/* To the end, and the result sent to all if they want it. */
+/* To the end, and the result, or its parts, sent to all if they want it. */
 static int run(const struct cv_call *call, enum cv_mpi_policy policy,
                struct cv_team *team)
 {
+    struct cv_call to_one = *call;
     struct cv_reduction r;
+    int code = MPI_SUCCESS;
 
     if (team->broken != MPI_SUCCESS)
         return team->broken;
-    CV_MPI_TRY(cv_call_begin(call, policy, team, &r));
+    if (call->reach == CV_TO_PARTS)
+        to_one.recv = cv_parts_whole(call, team, &code);
+    CV_MPI_TRY(code);
+    CV_MPI_TRY(cv_call_begin(&to_one, policy, team, &r));
     CV_MPI_TRY(cv_reduction_drive(&r, true));
-    if (!call->to_all)
+    if (call->reach == CV_TO_ROOT)
         return MPI_SUCCESS;
+    if (call->reach == CV_TO_PARTS)
+        return cv_parts_share(call, team, to_one.recv);
     return PMPI_Bcast(call->recv, call->count, call->type, call->root, team->comm);
 }
 
 static int run_auto(const struct cv_call *call, int size, struct cv_team *team)
 {
     struct cv_kind kind = { .bytes = size < 0 ? HUGE_VAL : (double)size * call->count,
-                            .to_all = call->to_all };
+                            .reach = call->reach };
     struct cv_pick pick;
     int commutes;
 
@@ -160,7 +171,7 @@ static int run_auto(const struct cv_call *call, int size, struct cv_team *team)
     if (!pick.measured)
         return MPI_SUCCESS;
     return cv_chooser_note(&team->chooser, team->comm, &pick,
-                           call->to_all || team->rank == call->root);
+                           call->reach != CV_TO_ROOT || team->rank == call->root);
 }
 
 /* Two ranks have no choice whom to send to. And a communicator that is used a few times and

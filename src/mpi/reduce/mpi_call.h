@@ -13,8 +13,10 @@ struct cv_call {
     MPI_Datatype type;
     MPI_Op op;
     int root;
-    bool to_all;
+    enum cv_reach reach;
     MPI_Comm comm;
+    const int *parts; /* to parts: elements of each rank's; NULL: `block` of them */
+    int block;
 };
 
 /* The team that is to carry out a call, or NULL where the MPI library is: there is

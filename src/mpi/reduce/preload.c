@@ -1,4 +1,4 @@
-/* preload.c -- MPI_Reduce and MPI_Allreduce of a program that knows nothing of cleave.
+/* preload.c -- reductions of a program that knows nothing of cleave.
  * SPDX-License-Identifier: MIT
  *
  * LD_PRELOAD puts these before those of the MPI library, which stay reachable under their
@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "mpi/reduce/home.h"
+#include "mpi/reduce/mpi_parts.h"
 
 /* A library that is put before another has no other place for what it is told at the
  * start. */
@@ -119,8 +120,13 @@ int MPI_Reduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datat
         state.handed_on++;
         return PMPI_Reduce(sendbuf, recvbuf, count, datatype, op, root, comm);
     }
-    return cv_preload_call(
-        &(struct cv_call){ sendbuf, recvbuf, count, datatype, op, root, false, comm });
+    return cv_preload_call(&(struct cv_call){ .send = sendbuf,
+                                              .recv = recvbuf,
+                                              .count = count,
+                                              .type = datatype,
+                                              .op = op,
+                                              .root = root,
+                                              .comm = comm });
 }
 
 int MPI_Allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype datatype,
@@ -130,6 +136,38 @@ int MPI_Allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype da
         state.handed_on++;
         return PMPI_Allreduce(sendbuf, recvbuf, count, datatype, op, comm);
     }
-    return cv_preload_call(
-        &(struct cv_call){ sendbuf, recvbuf, count, datatype, op, 0, true, comm });
+    return cv_preload_call(&(struct cv_call){ .send = sendbuf,
+                                              .recv = recvbuf,
+                                              .count = count,
+                                              .type = datatype,
+                                              .op = op,
+                                              .reach = CV_TO_ALL,
+                                              .comm = comm });
+}
+
+int cv_preload_parts(struct cv_call *call, const int *counts, int block)
+{
+    if (cv_parts_fill(call, counts, block) &&
+        !(state.hands_on && cv_call_is_short(call->count, call->type)))
+        return cv_preload_call(call);
+    state.handed_on++;
+    return cv_parts_by_mpi(call);
+}
+
+int MPI_Reduce_scatter(const void *sendbuf, void *recvbuf, const int recvcounts[],
+                       MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
+{
+    return cv_preload_parts(
+        &(struct cv_call){
+            .send = sendbuf, .recv = recvbuf, .type = datatype, .op = op, .comm = comm },
+        recvcounts, 0);
+}
+
+int MPI_Reduce_scatter_block(const void *sendbuf, void *recvbuf, int recvcount,
+                             MPI_Datatype datatype, MPI_Op op, MPI_Comm comm)
+{
+    return cv_preload_parts(
+        &(struct cv_call){
+            .send = sendbuf, .recv = recvbuf, .type = datatype, .op = op, .comm = comm },
+        NULL, recvcount);
 }

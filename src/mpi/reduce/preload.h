@@ -18,6 +18,8 @@ struct cv_preload {
 void cv_preload_start(void);
 /* MPI_Reduce and MPI_Allreduce of the program. */
 int cv_preload_call(const struct cv_call *call);
+/* MPI_Reduce_scatter, with counts, and MPI_Reduce_scatter_block, without. */
+int cv_preload_parts(struct cv_call *call, const int *counts, int block);
 
 /* Tell what was chosen and gained, where CLEAVE_MPI asks for it. */
 void cv_preload_report(const struct cv_team *team);

@@ -30,6 +30,17 @@
         tell(ierr, by_call(sendbuf, recvbuf, count, type, op, NULL, comm));              \
     }
 
+#define PARTS(name, alike)                                                     \
+    void name(void *sendbuf, void *recvbuf, const MPI_Fint *counts,            \
+              const MPI_Fint *type, const MPI_Fint *op, const MPI_Fint *comm,  \
+              MPI_Fint *ierr);                                                 \
+    void name(void *sendbuf, void *recvbuf, const MPI_Fint *counts,            \
+              const MPI_Fint *type, const MPI_Fint *op, const MPI_Fint *comm,  \
+              MPI_Fint *ierr)                                                  \
+    {                                                                          \
+        tell(ierr, by_parts(sendbuf, recvbuf, counts, alike, type, op, comm)); \
+    }
+
 /* What MPI does in Fortran's own initialisation is left to it. */
 #define INIT(name)                                   \
     void name(MPI_Fint *ierr);                       \
@@ -81,19 +92,34 @@ static int by_call(void *sendbuf, void *recvbuf, const MPI_Fint *count,
                    const MPI_Fint *type, const MPI_Fint *op, const MPI_Fint *root,
                    const MPI_Fint *comm)
 {
-    const struct cv_call call = { cv_fortran_address(sendbuf),
-                                  cv_fortran_address(recvbuf),
-                                  (int)*count,
-                                  PMPI_Type_f2c(*type),
-                                  PMPI_Op_f2c(*op),
-                                  root != NULL ? (int)*root : 0,
-                                  root == NULL,
-                                  PMPI_Comm_f2c(*comm) };
+    return cv_preload_call(
+        &(struct cv_call){ .send = cv_fortran_address(sendbuf),
+                           .recv = cv_fortran_address(recvbuf),
+                           .count = (int)*count,
+                           .type = PMPI_Type_f2c(*type),
+                           .op = PMPI_Op_f2c(*op),
+                           .root = root != NULL ? (int)*root : 0,
+                           .reach = root != NULL ? CV_TO_ROOT : CV_TO_ALL,
+                           .comm = PMPI_Comm_f2c(*comm) });
+}
 
-    return cv_preload_call(&call);
+/* An integer of Fortran is an int of C, which is how both MPI libraries are built here. */
+static int by_parts(void *sendbuf, void *recvbuf, const MPI_Fint *counts, bool alike,
+                    const MPI_Fint *type, const MPI_Fint *op, const MPI_Fint *comm)
+{
+    _Static_assert(sizeof(MPI_Fint) == sizeof(int), "counts are passed on as they are");
+
+    return cv_preload_parts(&(struct cv_call){ .send = cv_fortran_address(sendbuf),
+                                               .recv = cv_fortran_address(recvbuf),
+                                               .type = PMPI_Type_f2c(*type),
+                                               .op = PMPI_Op_f2c(*op),
+                                               .comm = PMPI_Comm_f2c(*comm) },
+                            alike ? NULL : counts, alike ? (int)*counts : 0);
 }
 
 REDUCE(mpi_reduce_)
+PARTS(mpi_reduce_scatter_, false)
+PARTS(mpi_reduce_scatter_block_, true)
 ALLREDUCE(mpi_allreduce_)
 INIT(mpi_init_)
 INIT_THREAD(mpi_init_thread_)
@@ -103,5 +129,7 @@ INIT_THREAD(mpi_init_thread_f08_)
 FINALIZE(mpi_finalize_f08_)
 #ifdef OMPI_MAJOR_VERSION
 REDUCE(mpi_reduce_f08_)
+PARTS(mpi_reduce_scatter_f08_, false)
+PARTS(mpi_reduce_scatter_block_f08_, true)
 ALLREDUCE(mpi_allreduce_f08_)
 #endif

@@ -21,6 +21,7 @@ static void tell_choice(const struct cv_team *team, int sort)
     const struct cv_choice *choice = &team->chooser.choices[sort];
     const struct cv_arm *own = &choice->arms[CV_ARM_OWN],
                         *best = &choice->arms[choice->best];
+    static const char *const reaches[] = { "reduce", "all-reduce", "reduce-scatter" };
     double gained = 0;
     char from[32];
 
@@ -30,9 +31,8 @@ static void tell_choice(const struct cv_team *team, int sort)
         if (own->measured > 0 && choice->arms[arm].measured > 0)
             gained += choice->used[arm] * (own->median_s - choice->arms[arm].median_s);
     tell_size(cv_chooser_bytes(sort), from, sizeof from);
-    fprintf(stderr, "cleave:   %s from %s%s: %u calls, %s",
-            sort >= 2 * CV_SIZES ? "all-reduce" : "reduce", from,
-            sort / CV_SIZES % 2 ? "" : " in order", choice->calls,
+    fprintf(stderr, "cleave:   %s from %s%s: %u calls, %s", reaches[sort / CV_SIZES / 2],
+            from, sort / CV_SIZES % 2 ? "" : " in order", choice->calls,
             cv_mpi_policy_text(cv_chooser_policy(sort, choice->best)));
     if (choice->spreads > 0)
         fprintf(stderr, ", arrivals within %.3g ms, result %.3g ms after the last",

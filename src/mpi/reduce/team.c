@@ -65,6 +65,7 @@ void cv_team_free(struct cv_team *team)
     cv_tree_plan_free(&team->plan);
     cv_scratch_free(&team->whole);
     cv_scratch_free(&team->berths);
+    cv_scratch_free(&team->parted);
     if (team->comm != MPI_COMM_NULL)
         PMPI_Comm_free(&team->comm);
     free(team);

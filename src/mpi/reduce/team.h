@@ -33,6 +33,7 @@ struct cv_team {
     struct cv_board board;
     struct cv_mpi_settings settings;
     struct cv_scratch whole, berths; /* a vector; segments that arrive */
+    struct cv_scratch parted;        /* a result, before it is shared out */
     struct cv_tree_plan plan;
     struct cv_link_costs costs;
     struct cv_team *next; /* made after this one */
