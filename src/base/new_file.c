@@ -285,20 +285,24 @@ uint64_t cv_new_file_size(const struct cv_new_file *file)
                : 0;
 }
 
-int cv_make_folders(const char *name, size_t *missing)
+enum cleave_status cv_folders_make(const char *path, struct cleave_error *err)
 {
-    char path[PATH_MAX];
+    char folder[PATH_MAX];
 
-    if (name[0] == '\0')
-        return 0;
-    for (const char *at = strchr(name + 1, '/'); at != NULL; at = strchr(at + 1, '/')) {
-        *missing = (size_t)(at - name);
-        if (*missing >= sizeof path)
-            return ENAMETOOLONG;
-        memcpy(path, name, *missing);
-        path[*missing] = '\0';
-        if (mkdir(path, 0777) != 0 && errno != EEXIST)
-            return errno;
+    if (path[0] == '\0')
+        return CLEAVE_OK;
+    for (const char *at = strchr(path + 1, '/'); at != NULL; at = strchr(at + 1, '/')) {
+        const size_t length = (size_t)(at - path);
+        int error = ENAMETOOLONG;
+
+        if (length < sizeof folder) {
+            memcpy(folder, path, length);
+            folder[length] = '\0';
+            error = mkdir(folder, 0777) == 0 ? 0 : errno;
+        }
+        if (error != 0 && error != EEXIST)
+            return cv_fail(err, CLEAVE_EENGINE, "cannot make the folder '%.*s': %s",
+                           (int)length, path, strerror(error));
     }
-    return 0;
+    return CLEAVE_OK;
 }

@@ -48,8 +48,8 @@ void cv_new_file_drop(struct cv_new_file *file);
 /* Bytes in it. */
 uint64_t cv_new_file_size(const struct cv_new_file *file);
 
-/* Make the folders that a name is in, as far as they are not there. 0, or errno, and then
- * *missing is the length of the name of that which could not be made. */
-int cv_make_folders(const char *name, size_t *missing);
+/* Make the folders that a name is in, as far as they are not there. Texts of errors stand
+ * alone. */
+enum cleave_status cv_folders_make(const char *path, struct cleave_error *err);
 
 #endif

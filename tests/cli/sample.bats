@@ -73,7 +73,7 @@ same() {
     [ "$(wc -l <text.txt)" -eq 5 ]
     refuses "no sample 'acess.log'; did you mean 'access.log'?" sample acess.log
     cleave 2 sample -o text.txt/below numbers
-    [ "$stderr" = "cleave: --output: cannot make folder 'text.txt/below': Not a directory" ]
+    [ "$stderr" = "cleave: --output: cannot make the folder 'text.txt/below': Not a directory" ]
 }
 
 @test "the list names every sample, and JSON has their sizes" {

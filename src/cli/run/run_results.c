@@ -18,7 +18,6 @@
 #include "base/new_file.h"
 #include "cli/kit/output.h"
 #include "run/kit/process.h"
-#include "run/kit/travel.h"
 
 /* --- names -------------------------------------------------------------------------------- */
 
@@ -126,13 +125,10 @@ static enum cleave_status name_file(const struct cv_run_items *items, uint64_t i
 
 static enum cleave_status make_folders(const char *path, struct cleave_error *err)
 {
-    size_t length;
-    const int error = cv_make_folders(path, &length);
+    struct cleave_error why;
+    const enum cleave_status status = cv_folders_make(path, &why);
 
-    return error == 0
-               ? CLEAVE_OK
-               : cv_fail(err, CLEAVE_EENGINE, "--results: cannot make folder '%.*s': %s",
-                         (int)length, path, strerror(error));
+    return status == CLEAVE_OK ? status : cv_fail(err, status, "--results: %s", why.text);
 }
 
 /* Above 2, so that a command does not lose it while it gets its own. */

@@ -177,17 +177,15 @@ static int write_file(struct choice *choice, size_t index)
                                            .records = choice->values->records };
     char *path = path_of(choice, index);
     struct cv_output_file out;
+    struct cleave_error err;
     uint64_t bytes;
-    size_t length;
     bool failed;
-    int status, error;
+    int status;
 
     if (path == NULL)
         return cv_complain(CV_EXIT_FAILED, "out of memory");
-    error = cv_make_folders(path, &length);
-    if (error != 0)
-        return cv_complain(CV_EXIT_USAGE, "--output: cannot make folder '%.*s': %s",
-                           (int)length, path, strerror(error));
+    if (cv_folders_make(path, &err) != CLEAVE_OK)
+        return cv_complain(CV_EXIT_USAGE, "--output: %s", err.text);
     status = cv_output_open(&out, "--output", path,
                             choice->values->force ? 0 : CV_NEW_FILE_ONLY);
     if (status != CV_EXIT_DONE)

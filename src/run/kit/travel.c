@@ -42,25 +42,6 @@ enum cleave_status cv_travel_name(const char *name, const char **out,
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_folders_make(const char *path, struct cleave_error *err)
-{
-    char *copy = strdup(path);
-    enum cleave_status status = CLEAVE_OK;
-
-    if (copy == NULL)
-        return cv_fail_memory(err, "the name of a folder");
-    for (char *at = strchr(copy + (*copy == '/'), '/'); at != NULL && status == CLEAVE_OK;
-         at = strchr(at + 1, '/')) {
-        *at = '\0';
-        if (*copy != '\0' && mkdir(copy, 0777) != 0 && errno != EEXIST)
-            status = cv_fail(err, CLEAVE_EENGINE, "cannot make folder '%s': %s", copy,
-                             strerror(errno));
-        *at = '/';
-    }
-    free(copy);
-    return status;
-}
-
 static enum cleave_status copy(const struct cv_travel_file *file, int to,
                                struct cleave_error *err)
 {

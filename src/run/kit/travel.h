@@ -10,8 +10,6 @@
  * a file, or could lead out of the folder that it begins in. */
 enum cleave_status cv_travel_name(const char *name, const char **out,
                                   struct cleave_error *err);
-/* Make the folders of the path that there are not. */
-enum cleave_status cv_folders_make(const char *path, struct cleave_error *err);
 
 struct cv_travel_file {
     int fd; /* borrowed: it is these bytes of it                                  */

@@ -59,16 +59,9 @@ static enum cleave_status refuse(const char *name, const struct cleave_error *wh
 /* Folders of its name that are not there are made. */
 static enum cleave_status make_folders(const char *name, struct cleave_error *err)
 {
-    size_t length;
-    const int error = cv_make_folders(name, &length);
     struct cleave_error why;
-    char folder[100];
 
-    if (error == 0)
-        return CLEAVE_OK;
-    cv_fail(&why, CLEAVE_EINPUT, "cannot make the folder '%s': %s",
-            cv_shown(name, length, folder, sizeof folder), strerror(error));
-    return refuse(name, &why, err);
+    return cv_folders_make(name, &why) == CLEAVE_OK ? CLEAVE_OK : refuse(name, &why, err);
 }
 
 /* A file that is an input would be replaced before it has been read. */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "base/new_file.h"
 #include "run/kit/travel.h"
 #include "run/worker/worker_item.h"
 
