@@ -237,7 +237,6 @@ END
     prepare
     refuses "there is no option '--pipepart' here; instead: -i FILE" run --pipepart -a big wc
     refuses "there is no option '--delimiter' here; instead: --null, or make lines of them before: tr ',' '\\n' | cleave run --each" run --delimiter=, echo
-    refuses "there is no option '-S' here; instead: --hosts FILE names other machines" run -Sa,b echo ::: 1
     refuses "there is no option '-d' here; instead: --null, or make lines of them before: tr ',' '\\n' | cleave run --each" run -k -d , echo
     cleave 2 run --kep-order echo
     [[ $stderr == "cleave: unknown option '--kep-order'; did you mean '--keep-order'"* ]]

@@ -238,25 +238,24 @@ int cv_run_items_open(const struct cv_call *call, uint32_t workers,
     memcpy(words, call->operands, nwords * sizeof *words);
     status = read_lists(call, nwords, &lists, &err);
     if (status == CLEAVE_OK)
-        status =
-            cv_item_commands_init(&out->commands, &lists,
-                                  &(struct cv_item_options){
-                                      .words = words,
-                                      .whole = values->replace,
-                                      .columns = values->colsep,
-                                      .rules = values->rules.items,
-                                      .nrules = values->rules.count,
-                                      .header = values->header != NULL,
-                                      .as_words = values->quote != 0,
-                                      .per = values->max_args > 0 ? values->max_args
-                                                                  : values->max_lines,
-                                      .many = values->fill || values->fill_words,
-                                      .contexts = values->fill_words != 0,
-                                      .spread = workers,
-                                      .shuffle = values->shuffle ? new_seed() : 0,
-                                      .away = values->hosts != NULL || values->mpi,
-                                      .shown_only = values->dry_run != 0 },
-                                  &err);
+        status = cv_item_commands_init(
+            &out->commands, &lists,
+            &(struct cv_item_options){
+                .words = words,
+                .whole = values->replace,
+                .columns = values->colsep,
+                .rules = values->rules.items,
+                .nrules = values->rules.count,
+                .header = values->header != NULL,
+                .as_words = values->quote != 0,
+                .per = values->max_args > 0 ? values->max_args : values->max_lines,
+                .many = values->fill || values->fill_words,
+                .contexts = values->fill_words != 0,
+                .spread = workers,
+                .shuffle = values->shuffle ? new_seed() : 0,
+                .away = cv_hosts_asked(values) || values->mpi || values->slurm,
+                .shown_only = values->dry_run != 0 },
+            &err);
     cv_item_lists_done(&lists);
     if (status != CLEAVE_OK)
         return cv_complain_error(&err);

@@ -589,6 +589,19 @@ static struct cv_host_terms host_terms(const struct cleave_execution *asked)
     };
 }
 
+/* An item that was sent ahead waits for the one before it, however long that takes, while others
+ * have nothing to do: on hosts, each is sent to one that is free. */
+static void fill_items_away(struct cleave_execution *filled)
+{
+    static const struct cleave_setting one[] = { { "prefetch", "1" } };
+
+    if (filled->items.words == NULL || filled->items.sizes != NULL ||
+        filled->hosts.count == 0 || filled->sharing.nsettings > 0)
+        return;
+    filled->sharing.settings = one;
+    filled->sharing.nsettings = 1;
+}
+
 enum cleave_status cleave_execute(const struct cleave_execution *asked,
                                   struct cleave_execution_result **out,
                                   struct cleave_error *err)
@@ -605,6 +618,7 @@ enum cleave_status cleave_execute(const struct cleave_execution *asked,
     if (filled.items.words != NULL && filled.items.sizes == NULL &&
         !(filled.sharing.block > 0))
         filled.sharing.block = 1;
+    fill_items_away(&filled);
     execution.run.gate = (struct cv_gate){ .delay_s = filled.crew.delay_s,
                                            .most_load = filled.crew.most_load,
                                            .least_memory = filled.crew.least_memory };
