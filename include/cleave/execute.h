@@ -136,9 +136,10 @@ struct cleave_items {
     enum cleave_status (*errors)(void *context, uint64_t item, int *out,
                                  struct cleave_error *err);
     /* Its output is bytes [begin, end) of `fd`: keep it, as it is not written. *out, for
-     * free(), is written instead; NULL: nothing. */
+     * free(), of *out_length bytes, is written instead; NULL: nothing. */
     enum cleave_status (*keep)(void *context, uint64_t item, int fd, uint64_t begin,
-                               uint64_t end, char **out, struct cleave_error *err);
+                               uint64_t end, char **out, size_t *out_length,
+                               struct cleave_error *err);
     /* Names of files that its command reads, as words above: with a journal, it is done again
      * if one of them has changed. */
     enum cleave_status (*files)(void *context, uint64_t item, char ***out,

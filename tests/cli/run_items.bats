@@ -148,7 +148,42 @@ shape() {
     [ "$(cat named/a/2/b/1/stdout)" = 1 ]
     cleave 0 run -q --files --tmpdir "$PWD" -- echo ::: x y
     [ "$(cat $output)" = $'x\ny' ]
-    refuses "--results: expected a folder, got 'all.csv': of all commands in one file there is --joblog" run --results all.csv -- echo ::: a
+    refuses "--results FILE.csv is all that is written: expected none of --output, --files, --reduce and --journal" run --results all.csv -o x -- echo ::: a
+}
+
+# same_rows FILE ARGUMENT... -- --results FILE holds the same rows, but for hosts and times.
+same_rows() {
+    local file=$1 mask='s/^([0-9]+)([,\t])[^,\t]*[,\t][0-9.]+[,\t][0-9.]+[,\t]/\1\2/
+        s/"Host": "[^"]*", "Starttime": [0-9.]+, "JobRuntime": [0-9.]+/x/'
+    shift
+    timeout $LONG parallel --will-cite -k --results "theirs.$file" "$@" </dev/null >theirs 2>&1 || true
+    timeout $LONG "$CLEAVE" run -q --results "ours.$file" "$@" </dev/null 3>&- >ours 2>ours.err || true
+    [ ! -s ours ]
+    cmp <(sed -E "$mask" "theirs.$file") <(sed -E "$mask" "ours.$file") || {
+        diff <(sed -E "$mask" "theirs.$file") <(sed -E "$mask" "ours.$file")
+        cat ours.err
+        return 1
+    }
+}
+
+@test "results as rows of one file, as GNU parallel writes them" {
+    prepare
+    local kind
+    for kind in csv tsv json; do
+        same_rows all.$kind 'echo "a,{}"; printf "e\"\t%s\n\\ " {1} >&2; exit {2}' ::: 1 'b "c' '' :::+ 0 3 0
+        same_rows names.$kind --header : 'echo {n}' ::: n '5 6' 7 ::: 'an m' x,y
+        same_rows some.$kind -n 2 echo ::: a b c
+    done
+    # Zeros and what is no UTF-8; the rows in another order have their names first, too.
+    timeout $LONG "$CLEAVE" run -q -u --results -.csv "printf 'a\\0b'" ::: x >out
+    [ "$(head -c 4 out)" = Seq, ]
+    tail -n 1 out | tr '\0' 0 | grep -q ',x,"a0b",$'
+    timeout $LONG "$CLEAVE" run -q --results x.jsonl "printf 'a\\0\\377\\303\\251'" ::: x
+    grep -qF '"Stdout": "a\u0000\u00ffé", "Stderr": "" }' x.jsonl
+    # Nothing but a row each stays of those that failed.
+    run -1 timeout $LONG "$CLEAVE" run -q --results y.csv false ::: x y
+    [ "$(wc -l <y.csv)" -eq 3 ]
+    [ -z "$(ls -A | grep part)" ]
 }
 
 @test "a journal knows items by their command and their files, not by their place" {

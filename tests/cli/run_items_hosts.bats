@@ -43,6 +43,8 @@ says() {
     fails_with 1 --hosts h.yaml --results R 'echo out {}; echo err {} >&2; exit {}' ::: 0 3
     says "item 2 (echo out 3; echo err 3 >&2; exit 3): the command exited with status 3"
     [ "$(cat R/1/0/stdout R/1/3/stdout R/1/0/stderr R/1/3/stderr)" = $'out 0\nout 3\nerr 0\nerr 3' ]
+    job --hosts h.yaml --results R.csv 'echo {}; echo e >&2' ::: a
+    [[ $(tail -n +2 R.csv) == 1,*,0,0,'"echo a; echo e >&2",a,"a'$'\n","e\n"' ]]
     # A program that is not here may be there; one that is nowhere is said.
     fails_with 1 --hosts h.yaml no-such-program ::: a
     says "no-such-program"

@@ -121,7 +121,8 @@ static const struct cv_option item_options[] = {
       .offset = FIELD(results),
       .help = "Keep what each command writes, instead of writing it, in DIR/1/ITEM/stdout and "
               "stderr; of several lists in DIR/1/ITEM/2/ITEM. If DIR has places, it is the name "
-              "of the file." },
+              "of the file. FILE.csv, FILE.tsv or FILE.json: as a row each of one file; '-.csv' "
+              "is standard output." },
     { .name = "--files", .value = 1, .offset = FIELD(files),
       .help = "Keep each output in a file of its own, in --tmpdir or --results, and write its "
               "name." },

@@ -41,6 +41,8 @@ void cv_run_attempted(void *context, const struct cleave_attempt *attempt)
     struct cv_run_report *report = context;
 
     cv_job_log_add(&report->log, attempt, report->items);
+    if (report->rows != NULL)
+        cv_run_rows_attempted(report->rows, attempt);
 }
 
 static void add_time(struct cv_text *text, double seconds)

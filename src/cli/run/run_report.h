@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include "cli/run/job_log.h"
 #include "cli/run/run_options.h"
+#include "cli/run/run_rows.h"
 #include "run/items/item_commands.h"
 #include "report/terminal/pace.h"
 
@@ -20,6 +21,7 @@ struct cv_run_report {
     const struct cleave_platform *platform; /* borrowed: the costs that were declared */
     const char *const *command;             /* borrowed, ends with NULL     */
     const struct cv_item_commands *items;   /* borrowed; NULL: an input is shared out */
+    struct cv_run_rows *rows; /* borrowed: of --results FILE.csv; NULL: none          */
     /* To read the hosts again: */
     const struct cv_run_options *options; /* borrowed */
     struct cv_reach reach;

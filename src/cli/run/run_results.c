@@ -230,7 +230,8 @@ static enum cleave_status keep_somewhere(const struct cv_run_items *items, int f
 }
 
 static enum cleave_status keep(void *context, uint64_t item, int fd, uint64_t begin,
-                               uint64_t end, char **out, struct cleave_error *err)
+                               uint64_t end, char **out, size_t *out_length,
+                               struct cleave_error *err)
 {
     const struct cv_run_items *items = context;
     struct cv_text name = { NULL, 0, 0, false };
@@ -244,10 +245,28 @@ static enum cleave_status keep(void *context, uint64_t item, int fd, uint64_t be
     if (status == CLEAVE_OK && items->names_files) {
         cv_text_add(&name, "\n");
         *out = name.bytes;
+        *out_length = name.length;
         return name.failed ? cv_fail_memory(err, "--files") : CLEAVE_OK;
     }
     cv_text_done(&name);
     return status;
+}
+
+static enum cleave_status open_row_errors(void *context, uint64_t item, int *out,
+                                          struct cleave_error *err)
+{
+    struct cv_run_items *items = context;
+
+    return cv_run_rows_errors(&items->rows, item, out, err);
+}
+
+static enum cleave_status make_row(void *context, uint64_t item, int fd, uint64_t begin,
+                                   uint64_t end, char **out, size_t *out_length,
+                                   struct cleave_error *err)
+{
+    struct cv_run_items *items = context;
+
+    return cv_run_rows_make(&items->rows, item, fd, begin, end, out, out_length, err);
 }
 
 static enum cleave_status tag(void *context, uint64_t item, uint32_t slot, char **out,
@@ -290,11 +309,20 @@ int cv_run_template_read(const struct cv_call *call, const struct cv_run_items *
     return CV_EXIT_DONE;
 }
 
-static bool ends_in(const char *text, const char *end)
+/* One file for all. */
+static int open_rows(const struct cv_run_options *values, struct cv_run_items *items)
 {
-    const size_t length = strlen(text), wanted = strlen(end);
-
-    return length >= wanted && strcmp(text + length - wanted, end) == 0;
+    if (values->output != NULL || values->files || values->reduce != NULL ||
+        values->journal != NULL)
+        return cv_complain(CV_EXIT_USAGE,
+                           "--results FILE.csv is all that is written: expected none of "
+                           "--output, --files, --reduce and --journal");
+    items->rows = (struct cv_run_rows){ .kind = cv_rows_kind(items->results),
+                                        .commands = &items->commands,
+                                        .unordered = values->unordered != 0 };
+    items->rows_file = strncmp(items->results, "-.", 2) == 0 ? "-" : items->results;
+    items->results = NULL;
+    return CV_EXIT_DONE;
 }
 
 int cv_run_results_open(const struct cv_call *call, struct cv_run_items *items)
@@ -311,14 +339,8 @@ int cv_run_results_open(const struct cv_call *call, struct cv_run_items *items)
         items->folder = values->directory != NULL             ? values->directory
                         : tmpdir != NULL && tmpdir[0] != '\0' ? tmpdir
                                                               : "/tmp";
-    if (items->results != NULL &&
-        (ends_in(items->results, ".csv") || ends_in(items->results, ".tsv") ||
-         ends_in(items->results, ".json")))
-        return cv_complain(
-            CV_EXIT_USAGE,
-            "--results: expected a folder, got '%s': of all commands in one "
-            "file there is --joblog",
-            items->results);
+    if (items->results != NULL && cv_rows_kind(items->results) != CV_ROWS_NONE)
+        return open_rows(values, items);
     if (items->results != NULL) {
         status = cv_run_template_read(call, items, items->results, &items->place);
         items->in_place = items->place.places;
@@ -333,6 +355,7 @@ int cv_run_results_open(const struct cv_call *call, struct cv_run_items *items)
 
 void cv_run_results_done(struct cv_run_items *items)
 {
+    cv_run_rows_done(&items->rows);
     cv_item_template_done(&items->tag);
     cv_item_template_done(&items->place);
     cv_item_commands_done(&items->commands);
@@ -340,6 +363,10 @@ void cv_run_results_done(struct cv_run_items *items)
 
 void cv_run_results_fill(const struct cv_run_items *items, struct cleave_items *out)
 {
+    if (items->rows_file != NULL) {
+        out->errors = open_row_errors;
+        out->keep = make_row;
+    }
     if (items->results != NULL)
         out->errors = open_errors;
     if (items->results != NULL || items->names_files)

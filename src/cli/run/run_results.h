@@ -4,6 +4,7 @@
 #define CV_RUN_RESULTS_H
 #include <cleave/execute.h>
 #include "cli/run/run_options.h"
+#include "cli/run/run_rows.h"
 #include "run/items/item_commands.h"
 
 /* Items of a run, and what becomes of their outputs. */
@@ -14,6 +15,9 @@ struct cv_run_items {
     const char *results;           /* folder; NULL: none                                */
     const char *folder; /* of files that --files makes; NULL: it is not asked */
     bool tags, names_files, in_place;
+    struct cv_run_rows
+        rows;              /* --results FILE.csv                                       */
+    const char *rows_file; /* where they go; NULL: there are none                     */
     /* Names of files that go to other machines, and that come back (run_item_files.h). */
     struct cv_item_template *sends, *returns; /* owned */
     size_t nsends, nreturns;

@@ -14,15 +14,16 @@ static int cannot_write(const struct cv_run_sink *sink, int status,
 {
     char shown[CV_ECHO_ROOM];
 
-    return cv_complain(status, "--output: cannot write '%s': %s",
+    return cv_complain(status, "%s: cannot write '%s': %s", sink->option,
                        cv_echo(sink->path, shown), err->text);
 }
 
-int cv_run_sink_open(struct cv_run_sink *sink, const char *path, int *out_descriptor)
+int cv_run_sink_open(struct cv_run_sink *sink, const char *option, const char *path,
+                     int *out_descriptor)
 {
     struct cleave_error err;
 
-    *sink = (struct cv_run_sink){ .file.fd = -1, .on_stdout = true };
+    *sink = (struct cv_run_sink){ .option = option, .file.fd = -1, .on_stdout = true };
     *out_descriptor = STDOUT_FILENO;
     if (path == NULL || strcmp(path, "-") == 0)
         return CV_EXIT_DONE;

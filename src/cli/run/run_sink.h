@@ -5,14 +5,16 @@
 #include "base/new_file.h"
 
 struct cv_run_sink {
+    const char *option; /* borrowed: that asked for it                                 */
     const char *path; /* borrowed; NULL: standard output                               */
     struct cv_new_file file;
     bool on_stdout; /* outputs come on standard output, by whatever name               */
 };
 
-/* `path` is what --output says: NULL and "-" are standard output. *out_descriptor is where
+/* `path` is what the option says, as --output: NULL and "-" are standard output. *out_descriptor is where
  * to write. Returns an exit status; what is wrong has been told. */
-int cv_run_sink_open(struct cv_run_sink *sink, const char *path, int *out_descriptor);
+int cv_run_sink_open(struct cv_run_sink *sink, const char *option, const char *path,
+                     int *out_descriptor);
 /* All outputs are there, in order: the file gets its name. Otherwise what there is stays
  * beside, and it is told where; an empty file is removed. Returns `status`, or that of a
  * result that could not be written. Does nothing the second time. */

@@ -285,7 +285,9 @@ static int execute(const struct cv_call *call, struct cv_run_report *report,
         cv_complain(status, "all chunks failed: does the command read standard input?");
     /* The result first, as it matters most; and all files before the summary, which says with
      * what status it ends. */
-    status = cv_run_sink_close(sink, done == CLEAVE_OK && result->failed == 0, status);
+    /* Rows say themselves what failed. */
+    status = cv_run_sink_close(
+        sink, done == CLEAVE_OK && (result->failed == 0 || report->rows != NULL), status);
     status = cv_run_report_close(report, status);
     began = result != NULL && result->platform != NULL;
     if (values->trace != NULL && began) {
@@ -383,7 +385,11 @@ static int carry_out(const struct cv_call *call, struct whole_run *run)
                               : cv_run_plan(execution, file, call->arena);
     if (file != NULL)
         run->report.predicted_s = cv_run_predict(execution, call->arena);
-    status = cv_run_sink_open(&run->sink, values->output, &execution->output.descriptor);
+    status = run->items.rows_file != NULL
+                 ? cv_run_sink_open(&run->sink, "--results", run->items.rows_file,
+                                    &execution->output.descriptor)
+                 : cv_run_sink_open(&run->sink, "--output", values->output,
+                                    &execution->output.descriptor);
     run->report.result_on_stdout = run->sink.on_stdout;
     if (status == CV_EXIT_DONE)
         status = execute(call, &run->report, execution, &run->sink);
@@ -420,6 +426,7 @@ static int lead(const struct cv_call *call, const struct cv_run_mpi *mpi)
         run.report.command = run.execution.command;
         run.report.platform = run.crew.platform;
         run.report.items = run.has_items ? &run.items.commands : NULL;
+        run.report.rows = run.items.rows_file != NULL ? &run.items.rows : NULL;
         if (status == CV_EXIT_DONE)
             status = carry_out(call, &run);
         status = cv_run_report_close(&run.report, status);

@@ -51,14 +51,15 @@ static enum cleave_status copy_lines(struct cv_store *from, struct cv_store *to,
 
 /* Another store takes the place of the one there is. */
 static enum cleave_status replace(const struct cv_slot *slot, struct cv_store **store,
-                                  const char *text, bool lines, struct cleave_error *err)
+                                  const char *text, size_t length, bool lines,
+                                  struct cleave_error *err)
 {
     struct cv_store *made;
     enum cleave_status status;
 
     CV_TRY(cv_store_open(slot->gather, &made, err));
     status = lines ? copy_lines(*store, made, text, err)
-                   : cv_store_write(made, text, strlen(text), err);
+                   : cv_store_write(made, text, length, err);
     cv_store_drop(status == CLEAVE_OK ? *store : made);
     if (status == CLEAVE_OK)
         *store = made;
@@ -72,6 +73,7 @@ enum cleave_status cv_item_output_dress(const struct cv_slot *slot,
     const uint64_t item = slot->piece.begin;
     enum cleave_status status = CLEAVE_OK;
     struct cv_taken taken;
+    size_t length = 0;
     char *text;
 
     if (items == NULL || *store == NULL)
@@ -79,15 +81,16 @@ enum cleave_status cv_item_output_dress(const struct cv_slot *slot,
     if (items->keep != NULL) {
         CV_TRY(cv_gather_take(*store, &taken, err));
         CV_TRY(items->keep(items->context, item, taken.fd, taken.begin, taken.end, &text,
-                           err));
-        status = replace(slot, store, text != NULL ? text : "", false, err);
+                           &length, err));
+        status = replace(slot, store, text != NULL ? text : "", text != NULL ? length : 0,
+                         false, err);
         free(text);
         return status;
     }
     if (items->tag == NULL || cv_store_size(*store) == 0)
         return CLEAVE_OK;
     CV_TRY(items->tag(items->context, item, slot->worker + 1, &text, err));
-    status = replace(slot, store, text, true, err);
+    status = replace(slot, store, text, 0, true, err);
     free(text);
     return status;
 }
