@@ -193,6 +193,7 @@ struct cleave_crew {
 };
 
 enum { CLEAVE_HOST_TIMEOUT_S = 10 }; /* of hosts, unless told */
+enum { CLEAVE_HOST_NOTICE_S = 10 };  /* the same, until they have left */
 
 /* Other machines. */
 struct cleave_host_list {
@@ -211,8 +212,11 @@ struct cleave_host_list {
      * whether files that were sent, or have come back, are removed there. */
     const char *const *base_files;
     bool cleanup;
+    const char *watched; /* when this file changes, `more` is asked; NULL: none        */
+    double notice_s;     /* so long hosts that leave have to end what they have; 0: that,
+                            below 0: no time                                           */
     /* Asked on SIGHUP, with the context of cleave_listener: all hosts that there are; new
-     * names join the run. NULL: the signal ends the run. */
+     * names join the run, and those that are gone leave. NULL: the signal ends the run. */
     enum cleave_status (*more)(void *context, struct cleave_more_hosts *out,
                                struct cleave_error *err);
 };

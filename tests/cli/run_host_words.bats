@@ -174,6 +174,17 @@ begin() {
     pid=$(pgrep -P $job_pid)
 }
 
+# tells TEXT -- wait until the job has said so.
+tells() {
+    for _ in $(seq 3000); do
+        grep -qF "$1" err && return 0
+        sleep 0.02
+    done
+    echo "it did not say: $1"
+    cat err
+    return 1
+}
+
 @test "many slots join at once, and places that nobody took get nothing" {
     prepare
     echo a:1 >list
@@ -184,4 +195,70 @@ begin() {
     wait $job_pid
     cmp expected out
     run ! grep -q spare log t.jsonl
+}
+
+@test "the file of hosts is watched: who is added joins, who is taken ends what it has and goes" {
+    prepare
+    echo a:1 >list
+    # Nobody goes on before b is there; what a has then ends only when it has been told to go.
+    meeting_command a b
+    sed -i '2,$s|exec tr|[ $CLEAVE_WORKER != a ] \|\| while ! grep -q "a: is to leave" err; do sleep 0.02; done\nexec tr|' meet
+    begin --hosts-file list --grace 60 --block 2000 --joblog log -- "$T/meet"
+    echo b:1 >>list
+    appears here.b
+    echo b:1 >list.new
+    mv list.new list
+    wait $job_pid
+    cmp expected out
+    grep -q 'a: is to leave, and has 60 s to end what it has' err
+    grep -q 'a: has left' err
+    # What it had counts as done, and nothing was done twice.
+    cut -f 2 log | grep -qx a
+    [ "$(cut -f 2 log | grep -cx b)" -gt 100 ]
+    run ! grep -q 'lost' err
+}
+
+@test "a host that does not end what it has within its notice gives it back" {
+    prepare
+    printf 'a:1\nb:1\n' >list
+    for policy in "--block 2000" "--policy learn"; do
+        rm -f here.*
+        printf 'a:1\nb:1\n' >list
+        # The commands of a never end.
+        printf '#!/bin/sh\ntouch "%s/here.$CLEAVE_WORKER"\n[ $CLEAVE_WORKER = b ] || exec sleep 1000\n' "$T" >meet
+        echo 'while [ ! -e here.a ]; do sleep 0.02; done; exec tr 0-9 a-j' >>meet
+        chmod +x meet
+        # shellcheck disable=SC2086
+        begin --hosts-file list --grace 0.2 $policy --workdir "$T" -- "$T/meet"
+        echo b:1 >list
+        kill -HUP "$pid"
+        wait $job_pid
+        cmp expected out
+        grep -q 'a: lost, its chunks go elsewhere: it was to leave, and its notice is over' err
+    done
+}
+
+@test "a host that is named again stays, or comes back" {
+    prepare
+    printf 'a:1\nb:1\n' >list
+    # a ends when it has been told that it stays.
+    meeting_command a b
+    sed -i '2,$s|exec tr|[ $CLEAVE_WORKER != a ] \|\| while ! grep -q "a: stays" err; do sleep 0.02; done\n[ $CLEAVE_WORKER != b ] \|\| while [ ! -e '"$T"'/again ]; do sleep 0.02; done\nexec tr|' meet
+    begin --hosts-file list --grace 60 --block 2000 --joblog log -- "$T/meet"
+    echo b:1 >list
+    kill -HUP "$pid"
+    tells 'a: is to leave'
+    printf 'a:1\nb:1\n' >list
+    kill -HUP "$pid"
+    tells 'a: stays'
+    echo b:1 >list
+    kill -HUP "$pid"
+    tells 'a: has left'
+    rm here.a
+    printf 'a:1\nb:1\n' >list
+    kill -HUP "$pid"
+    appears here.a
+    touch again
+    wait $job_pid
+    cmp expected out
 }

@@ -5,6 +5,7 @@
  * reached; until then one worker stands for it. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "cli/run/run_hosts.h"
 #include "io/input.h"
@@ -27,6 +28,18 @@ bool cv_hosts_are_file(const char *text)
             strcmp(text + length - strlen(ends[i]), ends[i]) == 0)
             return true;
     return strchr(text, '/') != NULL || strcmp(text, "-") == 0 || access(text, F_OK) == 0;
+}
+
+const char *cv_hosts_file(const struct cv_run_options *values)
+{
+    const char *path = values->hosts_file != NULL ? values->hosts_file
+                       : values->hosts != NULL && cv_hosts_are_file(values->hosts)
+                           ? values->hosts
+                           : NULL;
+    struct stat facts;
+
+    return path != NULL && stat(path, &facts) == 0 && S_ISREG(facts.st_mode) ? path
+                                                                             : NULL;
 }
 
 /* Whether it is the file in which PBS says what it has granted. */

@@ -19,6 +19,8 @@ enum cleave_status cv_host_describe(const struct cv_group *group,
 /* Whether --hosts names a platform file. It is one if it has a slash, ends as such files do,
  * or is there; anything else is a list of hosts. */
 bool cv_hosts_are_file(const char *text);
+/* The file that names them, if it can be read again; NULL: none. */
+const char *cv_hosts_file(const struct cv_run_options *values);
 /* The crew of the hosts that the options ask for, files read now. */
 enum cleave_status cv_crew_find(const struct cv_run_options *values,
                                 const struct cv_reach *reach, struct cv_arena *arena,

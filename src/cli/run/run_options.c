@@ -13,7 +13,8 @@
 
 #define FIELD(name) offsetof(struct cv_run_options, name)
 
-const struct cv_run_options cv_run_presets = { .memory = 256e6 };
+const struct cv_run_options cv_run_presets = { .memory = 256e6,
+                                               .grace_s = CLEAVE_HOST_NOTICE_S };
 
 /* clang-format off */
 static const struct cv_option input_options[] = {
@@ -186,8 +187,8 @@ static const struct cv_option worker_options[] = {
               "other machines." },
     { .name = "--sshlogin", .letter = 'S', .kind = CV_OPTION_REPEAT, .argument = "HOSTS",
       .offset = FIELD(logins),
-      .help = "The same as GNU parallel spells it: 'a,4/b,me@c,8/:', also '4/ssh -p 2222 "
-              "b'. May be given several times." },
+      .help = "The same, as GNU parallel spells it. 'a,4/b,me@c,8/:' or '4/ssh -p 2222 b'; may "
+              "be given several times." },
     { .name = "--hosts-file", .kind = CV_OPTION_TEXT, .argument = "FILE",
       .offset = FIELD(hosts_file),
       .help = "The same from a file, a line each: as --sshlogin has them, or as MPI does, "
@@ -278,6 +279,10 @@ static const struct cv_option host_options[] = {
       .offset = FIELD(host_timeout_s),
       .help = "A host of which nothing is heard for so long is gone; its chunks go "
               "elsewhere. Default 10 s." },
+    { .name = "--grace", .kind = CV_OPTION_SECONDS, .argument = "TIME",
+      .offset = FIELD(grace_s),
+      .help = "So long a host that leaves, as it is not in the file of hosts any more, has to "
+              "end what it has; the rest goes elsewhere. Default 10 s." },
     { .name = NULL },
 };
 

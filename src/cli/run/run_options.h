@@ -13,7 +13,7 @@ struct cv_run_options {
     const char *ssh, *program, *work_directory, *hosts_file;
     struct cv_strings environment, logins, transfers, returns, basefiles;
     int transfer, cleanup;
-    double connect_timeout_s, host_timeout_s;
+    double connect_timeout_s, host_timeout_s, grace_s;
     int push, shared_input;
     int mpi, slurm;
     const char *mpi_library;

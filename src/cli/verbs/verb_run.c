@@ -81,6 +81,8 @@ static int fill_hosts(const struct cv_call *call, const struct cv_crew *crew,
     out->hosts.work_directory = values->work_directory;
     if (cv_hosts_asked(values))
         out->hosts.more = cv_run_more_hosts;
+    out->hosts.watched = cv_hosts_file(values);
+    out->hosts.notice_s = values->grace_s > 0 ? values->grace_s : -1;
     /* mpirun sees to ranks that die; one that is only slow should not count as such. */
     if (values->mpi && !(out->hosts.timeout_s > 0))
         out->hosts.timeout_s = 60;

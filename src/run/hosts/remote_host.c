@@ -245,7 +245,7 @@ static void plan_next_try(struct cv_host *host, bool hopeful, bool refuses)
     const uint32_t most =
         hosts->nready > 0 && host->was_ready && !refuses ? MOST_TRIES : LAST_TRIES;
 
-    if (!hopeful || host->words == NULL || ++host->tries > most ||
+    if (!hopeful || host->words == NULL || host->leaving || ++host->tries > most ||
         cv_poller_set(hosts->poller, &host->timer, cv_clock_s() + wait_s, try_again, host,
                       NULL) != CLEAVE_OK)
         host->state = CV_HOST_OUT;
@@ -325,6 +325,8 @@ void cv_host_fail(struct cv_host *host, const struct cleave_error *err)
     cv_send_reset(host);
     plan_next_try(host, host->was_ready || was_cut(host, before, err->status),
                   err->status == CLEAVE_EREFUSED);
+    host->hosts->nleaving -= host->leaving;
+    host->leaving = false;
     /* A signal from the terminal reaches hosts as well: that they go is no news then. */
     if (host->hosts->stopped_by == NULL || *host->hosts->stopped_by == 0)
         tell_why(host, was_ready);
@@ -410,6 +412,7 @@ void cv_host_connect(struct cv_host *host)
     struct cleave_error err;
 
     cv_send_reset(host);
+    cv_process_kill(&host->process); /* of one that has left */
     host->state = CV_HOST_CONNECTING;
     if (connect_host(host, &err) != CLEAVE_OK)
         cv_host_fail(host, &err);

@@ -77,6 +77,7 @@ struct cv_host {
     bool blind;            /* it did not see a file of an item                          */
     bool based;            /* it has been sent the files for all items                  */
     bool was_ready;
+    bool leaving;      /* it gets nothing more, and goes when it has ended what it has  */
     char machine[128]; /* what it calls itself                                          */
     char reason[400];  /* why it is not there                                           */
     char fault[200];   /* of the last piece that has ended                              */
@@ -139,7 +140,7 @@ struct cv_hosts {
     struct cv_arena arena;
     struct cv_host **items; /* owned                                                    */
     size_t count, room;
-    size_t nready;
+    size_t nready, nleaving; /* those that leave are still ready                        */
     struct cv_remote_file *files; /* of the input, if it can be shared                  */
     size_t nfiles;
     struct cv_slot *port; /* the one that sends, with one_port                  */
@@ -170,6 +171,15 @@ void cv_hosts_note(const struct cv_hosts *hosts, const char *format, ...) CV_PRI
 /* Whether this is to be told: the first time. The others are counted, and told at the end. */
 bool cv_host_tells(struct cv_host *host, enum cv_note note);
 void cv_host_tell_rest(const struct cv_host *host);
+
+/* --- one that is to go (host_leave.c) ------------------------------------------------------ */
+
+/* Give it nothing more; what it has not done after so many seconds goes to others. */
+void cv_host_dismiss(struct cv_host *host, double notice_s);
+/* It is not to go after all. */
+void cv_host_keep(struct cv_host *host);
+/* It has ended all that it had, and goes. */
+void cv_host_release(struct cv_host *host);
 
 /* --- the first words (host_job.c) --------------------------------------------------------- */
 

@@ -17,6 +17,7 @@
 #include "run/decode/decoder.h"
 #include "run/master/attempt_report.h"
 #include "run/master/real_engine.h"
+#include "run/master/comers.h"
 #include "run/master/muster.h"
 #include "run/master/resume.h"
 #include "run/master/run_result.h"
@@ -630,7 +631,7 @@ enum cleave_status cleave_execute(const struct cleave_execution *asked,
     execution.run.asked = &filled;
     execution.run.books.news = &execution.run.news;
     execution.run.staff.hosts.terms = host_terms(&filled);
-    execution.run.staff.hosts.changed = cv_real_host_changed;
+    execution.run.staff.hosts.changed = cv_comers_changed;
     execution.run.staff.hosts.context = &execution.run;
     execution.run.staff.hosts.stopped_by = &execution.run.stopped_by;
     status = open_parts(&execution, err);

@@ -341,6 +341,24 @@ static enum cleave_status let_join(struct cv_staff *staff,
     return CLEAVE_OK;
 }
 
+/* Those that are not among `more` are to go, unless they came by themselves. */
+static void let_leave(struct cv_staff *staff, const struct cleave_execution *asked,
+                      const struct cleave_more_hosts *more)
+{
+    const double notice_s = asked->hosts.notice_s == 0 ? CLEAVE_HOST_NOTICE_S
+                                                       : fmax(asked->hosts.notice_s, 0);
+
+    for (size_t i = 0; i < staff->hosts.count; i++) {
+        struct cv_host *host = staff->hosts.items[i];
+        size_t at = 0;
+
+        while (at < more->nhosts && strcmp(more->hosts[at].name, host->name) != 0)
+            at++;
+        if (at == more->nhosts && host->words != NULL)
+            cv_host_dismiss(host, notice_s);
+    }
+}
+
 enum cleave_status cv_muster_again(struct cv_staff *staff,
                                    const struct cleave_execution *asked,
                                    struct cleave_error *err)
@@ -355,6 +373,8 @@ enum cleave_status cv_muster_again(struct cv_staff *staff,
     for (size_t i = 0; i < more.nhosts; i++) {
         struct cv_host *host = find_host(&staff->hosts, more.hosts[i].name);
 
+        if (host != NULL)
+            cv_host_keep(host);
         if (host == NULL)
             CV_TRY(let_join(staff, &more.hosts[i], err));
         else if (host->state == CV_HOST_OUT && host->words != NULL &&
@@ -363,6 +383,7 @@ enum cleave_status cv_muster_again(struct cv_staff *staff,
             cv_host_connect(host);
         }
     }
+    let_leave(staff, asked, &more);
     return CLEAVE_OK;
 }
 

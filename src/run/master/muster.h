@@ -27,7 +27,7 @@ enum cleave_status cv_muster_call(struct cv_muster *muster, struct cv_staff *sta
                                   const int *stopped_by, struct cleave_error *err);
 
 /* Ask again for hosts: those that are not known join and take the first spare places, those
- * that were left out are tried once more. */
+ * that were left out are tried once more, and those that are not named any more are to go. */
 enum cleave_status cv_muster_again(struct cv_staff *staff,
                                    const struct cleave_execution *asked,
                                    struct cleave_error *err);

@@ -148,7 +148,8 @@ static enum cleave_status find_more(struct cv_real_run *run, struct cv_errand *e
                                 errand->due);
 
     *state = CV_TAKE_END;
-    if (run->halted || run->stopping || wanted == 0)
+    if (run->halted || run->stopping || wanted == 0 ||
+        !cv_staff_there(&run->staff, slot->worker))
         return CLEAVE_OK;
     if (slot->remote.cutting) {
         *state = CV_TAKE_WAIT;
@@ -245,14 +246,18 @@ void cv_open_chunks_look(struct cv_real_run *run, uint32_t worker)
     tell_seen(run, errand, &seen);
 }
 
+void cv_open_chunks_end_one(struct cv_real_run *run, uint32_t worker)
+{
+    struct cv_errand *errand = cv_desks_opened(&run->desks, worker);
+
+    if (errand != NULL && !errand->closes)
+        close_now(run, errand);
+}
+
 void cv_open_chunks_end(struct cv_real_run *run)
 {
-    for (uint32_t w = 0; w < run->desks.count; w++) {
-        struct cv_errand *errand = cv_desks_opened(&run->desks, w);
-
-        if (errand != NULL && !errand->closes)
-            close_now(run, errand);
-    }
+    for (uint32_t w = 0; w < run->desks.count; w++)
+        cv_open_chunks_end_one(run, w);
 }
 
 /* Its command can do nothing more, and nobody will say anything of it. */

@@ -26,8 +26,9 @@ enum cleave_status cv_open_chunks_take(struct cv_source *source, uint64_t wanted
                                        struct cleave_error *err);
 /* Add what has come since. */
 enum cleave_status cv_open_chunks_grow(struct cv_real_run *run, struct cleave_error *err);
-/* The run is to end: close them all. */
+/* The run is to end: close them all; its host is to go: close that of the worker. */
 void cv_open_chunks_end(struct cv_real_run *run);
+void cv_open_chunks_end_one(struct cv_real_run *run, uint32_t worker);
 /* Whether the worker has an open chunk that waits for an order; who knows when it comes. */
 bool cv_open_chunks_held(const struct cv_real_run *run, uint32_t worker);
 /* Something else is to be done by the worker that has such a chunk. Here, commands can run side

@@ -2,12 +2,11 @@
 #include "run/master/real_engine.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/fail.h"
 #include "run/master/chunk_failure.h"
-#include "run/master/muster.h"
+#include "run/master/comers.h"
 #include "run/master/open_chunks.h"
 #include "run/master/real_chunks.h"
 #include "run/master/real_orders.h"
@@ -33,8 +32,9 @@ struct engine {
     struct wake *wakes;      /* owned                                                  */
     uint32_t sleeping;       /* how many of them are set                               */
     struct cv_watch input;
-    double shown_s;  /* when the progress was shown last                               */
-    bool listening;  /* to the stream                                                  */
+    double shown_s; /* when the progress was shown last                               */
+    bool listening; /* to the stream                                                  */
+    struct cv_comers comers;
     int input_fd;    /* ... whose descriptor is another from when on it is decoded    */
     bool open_ended; /* a stream, of which nobody has said that it has ended           */
 };
@@ -79,52 +79,6 @@ static enum cleave_status attend_stream(struct engine *engine, struct cleave_err
     return CLEAVE_OK;
 }
 
-/* --- hosts -------------------------------------------------------------------------------- */
-
-/* Places and desks for one that had none. */
-static bool settle(struct cv_real_run *run, struct cv_host *host)
-{
-    struct cleave_error err;
-    enum cleave_status status = cv_staff_seat(&run->staff, host, &err);
-
-    if (status == CLEAVE_EREFUSED) {
-        snprintf(host->reason, sizeof host->reason, "%.390s", err.text);
-        run->staff.hosts.nready--;
-        cv_host_leave_out(host);
-        return false;
-    }
-    for (uint32_t i = 0; status == CLEAVE_OK && i < host->slots; i++)
-        status = cv_chunks_seat(run, host->first + i, &err);
-    if (status != CLEAVE_OK)
-        cv_news_broke(&run->news, &err);
-    return status == CLEAVE_OK;
-}
-
-/* The policy may have given up a worker that is there again. */
-void cv_real_host_changed(void *context, struct cv_host *host)
-{
-    struct cv_real_run *run = context;
-
-    /* To others, to be woken means that a time has come that they asked for. */
-    if (!run->books.open || host->state != CV_HOST_READY || !run->books.hears_comers)
-        return;
-    if (host->first == CV_HOST_NOWHERE && !settle(run, host))
-        return;
-    /* One that came too late for a policy that takes nobody has no place. */
-    for (uint32_t i = 0; i < host->slots && cv_staff_has(&run->staff, host); i++)
-        cv_news_tell(&run->news, (struct cleave_event){ .kind = CLEAVE_WAKE,
-                                                        .worker = host->first + i });
-}
-
-/* Ask again for hosts: those that join take places that nobody had, when they are ready. */
-static enum cleave_status take_on(struct cv_real_run *run, struct cleave_error *err)
-{
-    run->rehost = false;
-    CV_TRY(cv_muster_again(&run->staff, run->asked, err));
-    cv_trust_release(&run->staff.trust);
-    return CLEAVE_OK;
-}
-
 /* --- opening ------------------------------------------------------------------------------ */
 
 static void real_close(void *instance)
@@ -135,6 +89,7 @@ static void real_close(void *instance)
     if (engine == NULL)
         return;
     run = engine->run;
+    cv_comers_close(&engine->comers);
     cv_desks_close(&run->desks);
     cv_agains_done(&run->agains);
     cv_families_done(&run->families);
@@ -198,14 +153,11 @@ static enum cleave_status real_begin(void *instance, const struct cv_run *number
                                      struct cleave_error *err)
 {
     struct engine *engine = instance;
-    const struct cv_hosts *hosts = &engine->run->staff.hosts;
 
     (void)number;
     engine->run->news.began_s = cv_clock_s();
     engine->open_ended = isinf(cv_source_total(engine->run->books.source));
-    for (size_t i = 0; i < hosts->count; i++) /* ready since places were given out */
-        if (hosts->items[i]->first == CV_HOST_NOWHERE)
-            cv_real_host_changed(engine->run, hosts->items[i]);
+    CV_TRY(cv_comers_open(&engine->comers, engine->run, err));
     return attend_stream(engine, err);
 }
 
@@ -354,8 +306,7 @@ static enum cleave_status real_wait(void *instance, struct cleave_event *out,
 
     *out_any = true;
     for (;;) {
-        if (run->rehost)
-            CV_TRY(take_on(run, err));
+        CV_TRY(cv_comers_attend(run, err));
         if (run->halted || run->stopping)
             cv_open_chunks_end(run);
         CV_TRY(cv_orders_begin(run, err));

@@ -15,9 +15,4 @@
 /* Its `source` is a struct cv_real_run, whose poller, gather, source and staff are there. */
 extern const struct cv_engine cv_engine_real;
 
-struct cv_host;
-
-/* Fits struct cv_hosts, with the run as context. */
-void cv_real_host_changed(void *context, struct cv_host *host);
-
 #endif

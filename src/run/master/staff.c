@@ -5,7 +5,8 @@ bool cv_staff_there(const struct cv_staff *staff, uint32_t worker)
 {
     const struct cv_host *host = staff->host_of[worker];
 
-    return host != NULL ? host->state == CV_HOST_READY : !staff->absent[worker];
+    return host != NULL ? host->state == CV_HOST_READY && !host->leaving
+                        : !staff->absent[worker];
 }
 
 bool cv_staff_anybody(const struct cv_staff *staff)

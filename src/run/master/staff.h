@@ -35,7 +35,7 @@ struct cv_staff {
     double connect_s;  /* until hosts were ready                                       */
 };
 
-/* Whether the worker is there; whether any is. */
+/* Whether the worker is there, and is not about to go; whether any is. */
 bool cv_staff_there(const struct cv_staff *staff, uint32_t worker);
 bool cv_staff_anybody(const struct cv_staff *staff);
 /* The party that it belongs to (run/fails/history.h), and its name. */

@@ -1,0 +1,115 @@
+/* comers.c -- hosts that come and go while it runs. SPDX-License-Identifier: MIT */
+#include "run/master/comers.h"
+
+#include <stdio.h>
+
+#include "run/master/muster.h"
+#include "run/master/open_chunks.h"
+#include "run/master/real_chunks.h"
+
+/* Places and desks for one that had none. */
+static bool settle(struct cv_real_run *run, struct cv_host *host)
+{
+    struct cleave_error err;
+    enum cleave_status status = cv_staff_seat(&run->staff, host, &err);
+
+    if (status == CLEAVE_EREFUSED) {
+        snprintf(host->reason, sizeof host->reason, "%.390s", err.text);
+        run->staff.hosts.nready--;
+        cv_host_leave_out(host);
+        return false;
+    }
+    for (uint32_t i = 0; status == CLEAVE_OK && i < host->slots; i++)
+        status = cv_chunks_seat(run, host->first + i, &err);
+    if (status != CLEAVE_OK)
+        cv_news_broke(&run->news, &err);
+    return status == CLEAVE_OK;
+}
+
+/* The policy may have given up a worker that is there again. */
+void cv_comers_changed(void *context, struct cv_host *host)
+{
+    struct cv_real_run *run = context;
+
+    /* To others, to be woken means that a time has come that they asked for. */
+    if (!run->books.open || host->state != CV_HOST_READY || !run->books.hears_comers)
+        return;
+    if (host->first == CV_HOST_NOWHERE && !settle(run, host))
+        return;
+    /* One that came too late for a policy that takes nobody has no place. */
+    for (uint32_t i = 0; i < host->slots && cv_staff_has(&run->staff, host); i++)
+        cv_news_tell(&run->news, (struct cleave_event){ .kind = CLEAVE_WAKE,
+                                                        .worker = host->first + i });
+}
+
+/* Ask again for hosts: those that join take places that nobody had, when they are ready. */
+static enum cleave_status take_on(struct cv_real_run *run, struct cleave_error *err)
+{
+    run->rehost = false;
+    CV_TRY(cv_muster_again(&run->staff, run->asked, err));
+    cv_trust_release(&run->staff.trust);
+    return CLEAVE_OK;
+}
+
+/* Those that are to leave do as soon as they have ended what they have. */
+static void let_go(struct cv_real_run *run)
+{
+    const struct cv_hosts *hosts = &run->staff.hosts;
+
+    for (size_t i = 0; hosts->nleaving > 0 && i < hosts->count; i++) {
+        struct cv_host *host = hosts->items[i];
+        bool busy = false;
+
+        if (!host->leaving)
+            continue;
+        for (uint32_t k = 0; k < host->slots && host->first != CV_HOST_NOWHERE; k++) {
+            cv_open_chunks_end_one(run, host->first + k);
+            busy = busy || cv_desks_busy(&run->desks, host->first + k);
+        }
+        if (!busy)
+            cv_host_release(host);
+    }
+}
+
+static void hosts_changed(void *context)
+{
+    struct cv_real_run *run = context;
+
+    run->rehost = true;
+}
+
+static enum cleave_status watch_hosts(struct cv_comers *comers, struct cv_real_run *run,
+                                      struct cleave_error *err)
+{
+    if (run->asked->hosts.watched == NULL || run->asked->hosts.more == NULL)
+        return CLEAVE_OK;
+    comers->file = (struct cv_file_watch){ .poller = run->poller,
+                                           .path = run->asked->hosts.watched,
+                                           .changed = hosts_changed,
+                                           .context = run };
+    return cv_file_watch_open(&comers->file, err);
+}
+
+enum cleave_status cv_comers_open(struct cv_comers *comers, struct cv_real_run *run,
+                                  struct cleave_error *err)
+{
+    const struct cv_hosts *hosts = &run->staff.hosts;
+
+    for (size_t i = 0; i < hosts->count; i++) /* ready since places were given out */
+        if (hosts->items[i]->first == CV_HOST_NOWHERE)
+            cv_comers_changed(run, hosts->items[i]);
+    return watch_hosts(comers, run, err);
+}
+
+void cv_comers_close(struct cv_comers *comers)
+{
+    cv_file_watch_close(&comers->file);
+}
+
+enum cleave_status cv_comers_attend(struct cv_real_run *run, struct cleave_error *err)
+{
+    if (run->rehost)
+        CV_TRY(take_on(run, err));
+    let_go(run);
+    return CLEAVE_OK;
+}
