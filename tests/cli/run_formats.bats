@@ -165,6 +165,70 @@ array() {
     says "cleave: none: byte 0: expected 'WARC/' at the start of a record, got '2'"
 }
 
+# --- tar and BAM ------------------------------------------------------------------------------
+
+@test "--split tar: chunks are archives of some members, of files, streams and compressed ones" {
+    prepare
+    mkdir -p m/sub
+    for i in $(seq 12); do seq $((i * 100)) >m/f$i; done
+    long=$(printf 'x%.0s' $(seq 150))
+    seq 50 >m/sub/$long
+    ln -s f1 m/link
+    for format in gnu pax; do
+        tar --format=$format -cf in.tar m
+        tar -tf in.tar >names
+        tar -xOf in.tar >held
+        job -i in.tar --split tar --records 1 -j 2 -- tar -tf -
+        cmp names out
+        job -i in.tar --split tar --records 1 -- sh -c 'cat >/dev/null; echo one'
+        [ "$(wc -l <out)" -eq "$(wc -l <names)" ]
+        cat in.tar | job --split tar --block 9k -j 2 -- tar -xO
+        cmp held out
+        job -i in.tar --split tar --block 9k -- cat
+        cmp in.tar out
+    done
+    gzip -k in.tar
+    job -i in.tar.gz --split tar --block 9k -- tar -xO
+    cmp held out
+    head -c 3000 in.tar >short.tar
+    fails_with 2 -i short.tar --split tar -- cat
+    grep -q '^cleave: short.tar: the last record, from byte [0-9]* on, is cut short by the end$' err
+    fails_with 2 -i names --split tar -- cat
+    says "cleave: names: the last record, from byte 0 on, is cut short by the end"
+    seq 1000 >lines
+    fails_with 2 -i lines --split tar -- cat
+    says "cleave: lines: byte 0: expected a head of tar, got bytes that do not fit their sum"
+}
+
+# le NUMBER -- four bytes, the least first.
+le() {
+    printf "\\$(printf %03o $(($1 % 256)))\\$(printf %03o $(($1 / 256)))\\0\\0"
+}
+
+@test "--split bam: every chunk has the head, and whole records" {
+    prepare
+    { printf 'BAM\001' && le 6 && printf '@HD\tx\n' && le 1 && le 5 && printf 'chr1\0' && le 1000; } >head
+    for i in $(seq 40); do le $((32 + i)) && head -c $((32 + i)) /dev/zero | tr '\0' "\\$(printf %03o $((64 + i)))"; done >records
+    cat head records >in
+    job -i in --split bam --block 300 -j 2 -- sh -c 'head -c 31 | cmp - head && cat'
+    cmp records out
+    bytes=$(wc -c <records)
+    gzip -c in >in.bam
+    for input in '-i in.bam' ''; do
+        job $input --split bam --records 10 -- wc -c < <(cat in.bam)
+        [ "$(wc -l <out)" -eq 4 ]
+        [ "$(awk '{ sum += $1 } END { print sum }' out)" -eq $((bytes + 4 * 31)) ]
+    done
+    head -c 1000 in >short
+    fails_with 2 -i short --split bam --block 300 -- cat
+    grep -q '^cleave: short: the last record, from byte [0-9]* on, is cut short by the end$' err
+    seq 100 >lines
+    fails_with 2 -i lines --split bam -- cat
+    says "cleave: lines: expected BAM (--split bam), got other bytes"
+    fails_with 2 --split bam -- cat < <(cat lines)
+    grep -q 'byte 0: expected the first bytes of BAM, got' err
+}
+
 # --- XML --------------------------------------------------------------------------------------
 
 @test "--split xml: chunks are documents, of files, streams and as pieces" {

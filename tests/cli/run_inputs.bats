@@ -206,7 +206,7 @@ b' --block 1 -- wc -l
     tar cf in.tar in
     for how in lines nul csv jsonl fasta paragraph 'regex:x'; do
         fails_with 2 -i in.tar --split $how -- wc -l
-        says "cleave: in.tar: expected text records, got tar: type 'tar -xOf in.tar | cleave run ...', or say --decode none to cut the bytes as they are"
+        says "cleave: in.tar: expected text records, got tar: type 'tar -xOf in.tar | cleave run ...', or say --split tar to share out its members"
     done
     printf '@a\nA\n+\nI\n' >reads
     fails_with 2 -i reads --pairs in.lz --split fastq -- cat
@@ -217,12 +217,12 @@ b' --block 1 -- wc -l
     # The same inside something that is decoded.
     gzip in.tar
     fails_with 2 -i in.tar.gz -- cat
-    says "cleave: in.tar.gz: expected text records inside gzip, got tar: type 'zcat in.tar.gz | tar -xO | cleave run ...', or say --decode none to cut the bytes as they are"
+    says "cleave: in.tar.gz: expected text records inside gzip, got tar: type 'zcat in.tar.gz | tar -xO | cleave run ...', or say --split tar to share out its members"
     fails_with 2 -- cat < <(cat in.tar.gz)
-    says "cleave: standard input: expected text records inside gzip, got tar: type 'zcat | tar -xO | cleave run ...', or say --decode none to cut the bytes as they are"
+    says "cleave: standard input: expected text records inside gzip, got tar: type 'zcat | tar -xO | cleave run ...', or say --split tar to share out its members"
     printf 'BAM\001' | gzip >in.bam
     fails_with 2 -i in.bam -- cat
-    grep -q "got BAM: type 'samtools view in.bam | cleave run ...'" err
+    grep -q "got BAM: type 'samtools view in.bam | cleave run ...', or say --split bam to share out its records" err
 }
 
 @test "standard input is looked at, too, however slowly it comes" {

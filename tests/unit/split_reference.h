@@ -318,6 +318,72 @@ static inline bool reference_warc(const char *bytes, size_t n, bool *is)
     }
 }
 
+/* Heads of 512 bytes, one by one. */
+static inline bool reference_tar(const char *bytes, size_t n, bool *is)
+{
+    bool same = false;
+
+    is[0] = is[n] = true;
+    for (size_t i = 0; i < n; i += 512) {
+        unsigned sum = 0, zeros = 0;
+        size_t size;
+        char type;
+
+        if (n - i < 512)
+            return false;
+        for (size_t k = 0; k < 512; k++) {
+            sum += k >= 148 && k < 156 ? ' ' : (unsigned char)bytes[i + k];
+            zeros += bytes[i + k] == '\0';
+        }
+        if (zeros == 512)
+            continue;
+        if (bytes[i] == '\0' || sum != (unsigned)strtoul(bytes + i + 148, NULL, 8))
+            return false;
+        is[i] = !same;
+        size = strtoul(bytes + i + 124, NULL, 8);
+        type = bytes[i + 156];
+        same = type == 'L' || type == 'K' || type == 'x';
+        if (type < '1' || type > '6')
+            i += (size + 511) / 512 * 512;
+        if (i + 512 > n)
+            return false;
+    }
+    return !same;
+}
+
+static inline size_t reference_number(const char *bytes)
+{
+    const unsigned char *b = (const unsigned char *)bytes;
+
+    return b[0] | (size_t)b[1] << 8 | (size_t)b[2] << 16 | (size_t)b[3] << 24;
+}
+
+/* A head, then records that say how long they are; the first belongs to the head. */
+static inline bool reference_bam(const char *bytes, size_t n, bool *is)
+{
+    size_t i = 8, records = 0;
+
+    is[0] = is[n] = true;
+    if (n == 0)
+        return true;
+    if (n < 12 || memcmp(bytes, "BAM\1", 4) != 0)
+        return false;
+    i += reference_number(bytes + 4);
+    if (i + 4 > n)
+        return false;
+    for (size_t left = reference_number(bytes + i), k = i += 4; left > 0; left--, k = i) {
+        if (k + 4 > n)
+            return false;
+        i += 8 + reference_number(bytes + k);
+    }
+    for (; i < n; i += 4 + reference_number(bytes + i)) {
+        is[i] = records++ > 0;
+        if (n - i < 4 || reference_number(bytes + i) < 32)
+            return false;
+    }
+    return i == n;
+}
+
 /* Where `end` has been passed, from `at` on. */
 static inline size_t reference_behind(const char *bytes, size_t n, size_t at,
                                       const char *end)
@@ -408,6 +474,8 @@ static const struct reference_case reference_cases[] = {
     REFERENCE_CASE("regex:ab\\r?\\nb", reference_two_lines, "abb\n\r"),
     REFERENCE_CASE("warc", reference_warc, "WA"),
     REFERENCE_CASE("xml:ab", reference_xml, "<>ab/ \"!-"),
+    REFERENCE_CASE("tar", reference_tar, "\0"),
+    REFERENCE_CASE("bam", reference_bam, "B"),
 };
 
 enum { REFERENCE_CASES = sizeof reference_cases / sizeof reference_cases[0] };

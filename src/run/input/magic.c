@@ -115,6 +115,19 @@ const char *cv_magic_name(const struct cv_magic *magic)
     return magic->name;
 }
 
+bool cv_magic_is(const struct cv_magic *magic, const char *name)
+{
+    return name != NULL && strcmp(magic->name, name) == 0;
+}
+
+/* What else could be said than what to type. */
+static const char *instead(const struct cv_magic *magic)
+{
+    return cv_magic_is(magic, "tar")   ? "--split tar to share out its members"
+           : cv_magic_is(magic, "BAM") ? "--split bam to share out its records"
+                                       : "--decode none to cut the bytes as they are";
+}
+
 /* Whether a name can be typed as it is. */
 static bool plain(const char *path)
 {
@@ -144,12 +157,12 @@ enum cleave_status cv_magic_refuse(const struct cv_magic *magic, const char *nam
         return cv_fail_at(
             err, &place,
             "expected text records, got %s: put '%s |' before cleave run, or "
-            "say --decode none to cut the bytes as they are",
-            magic->name, magic->pipes != NULL ? magic->pipes : reads);
+            "say %s",
+            magic->name, magic->pipes != NULL ? magic->pipes : reads, instead(magic));
     return cv_fail_at(err, &place,
                       "expected text records, got %s: type '%s %s | cleave run ...', or "
-                      "say --decode none to cut the bytes as they are",
-                      magic->name, reads, plain(path) ? path : "FILE");
+                      "say %s",
+                      magic->name, reads, plain(path) ? path : "FILE", instead(magic));
 }
 
 enum cleave_status cv_magic_refuse_fetched(const struct cv_magic *magic, const char *name,
@@ -187,13 +200,13 @@ enum cleave_status cv_magic_refuse_inside(const struct cv_magic *magic,
     if (decodes_itself(magic->reads))
         return cv_fail_at(err, &place,
                           "expected text records inside %s, got %s: type '%s %s | cleave "
-                          "run ...', or say --decode none to cut the bytes as they are",
+                          "run ...', or say %s",
                           around->name, magic->name, magic->reads,
-                          path == NULL ? "-" : file);
+                          path == NULL ? "-" : file, instead(magic));
     return cv_fail_at(
         err, &place,
         "expected text records inside %s, got %s: type '%s %s%s%s | cleave run "
-        "...', or say --decode none to cut the bytes as they are",
+        "...', or say %s",
         around->name, magic->name, around->reads, file, path == NULL ? "| " : " | ",
-        pipes);
+        pipes, instead(magic));
 }

@@ -65,7 +65,8 @@ struct cv_stream {
     bool polls;    /* epoll can wait for it                                       */
     bool numbers;
     bool ended;
-    bool looked; /* at what it is (magic.h), or nobody asks                     */
+    bool looked;      /* at what it is (magic.h), or nobody asks                     */
+    const char *eats; /* what it may be that is no text: of the splitter               */
     const struct cv_codec *codec;   /* what it has to be; NULL: whatever it is        */
     const struct cv_magic *around;  /* what it was before it was decoded; NULL        */
     struct cv_unpacking *unpacking; /* owned; NULL: it comes as it is                 */

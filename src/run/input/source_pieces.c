@@ -152,6 +152,8 @@ static enum cleave_status frame(struct cv_source *source, uint64_t header,
             ? piece->body.end == source->files[piece->file].size
             : source->stream->ended && piece->body.end == source->stream->received;
 
+    if (source->splitter->kind->bare)
+        return CLEAVE_OK;
     if (cv_splitter_has_tail(source->splitter)) {
         CV_TRY(find_tail(source, piece->file, header, &piece->closing_text, err));
         if (!last)

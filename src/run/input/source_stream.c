@@ -102,6 +102,7 @@ enum cleave_status cv_stream_new(const char *path,
     stream->numbers = options->numbers;
     stream->packed_fd = -1;
     stream->codec = options->codec;
+    stream->eats = options->splitter->kind->eats;
     stream->looked =
         options->raw || (options->splitter->record_bytes > 0 && options->codec == NULL);
     stream->headed = !options->header && !cv_splitter_frames(options->splitter);

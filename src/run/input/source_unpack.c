@@ -71,6 +71,10 @@ enum cleave_status cv_stream_look(struct cv_stream *stream, struct cleave_error 
         stream->around = magic;
         return unpack(stream, cv_magic_codec(magic), bytes, err);
     }
+    if (magic != NULL && cv_magic_is(magic, stream->eats)) {
+        stream->looked = true;
+        return CLEAVE_OK;
+    }
     if (magic != NULL && stream->around != NULL)
         return cv_magic_refuse_inside(magic, stream->around, stream->name, path, err);
     if (magic != NULL)

@@ -27,7 +27,12 @@ static enum cleave_status vet_text(struct cv_source *source, struct cv_source_fi
     CV_TRY(cv_cut_file_read(&file->cut, 0, CV_MAGIC_LOOK, CV_MAGIC_LOOK, &bytes, &length,
                             err));
     magic = cv_magic_find(bytes, length, &undecided);
-    if (magic == NULL)
+    if (cv_splitter_frames(source->splitter) && source->splitter->kind->eats != NULL &&
+        (magic == NULL || !cv_magic_is(magic, source->splitter->kind->eats)))
+        return cv_fail_at(err, &(struct cv_place){ .file = file->name },
+                          "expected %s (--split %s), got other bytes",
+                          source->splitter->kind->eats, source->splitter->kind->name);
+    if (magic == NULL || cv_magic_is(magic, source->splitter->kind->eats))
         return CLEAVE_OK;
     if (file->fetched != NULL && cv_magic_codec(magic) != NULL)
         return cv_magic_refuse_fetched(magic, file->name, err);

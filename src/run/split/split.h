@@ -25,6 +25,10 @@
  *   paragraph      before a line that is not empty and follows an empty one
  *   warc           before every record of a web archive; the bytes of its block, as many as
  *                  Content-Length says, are leapt over
+ *   tar            before every member of an archive; zeros at the end belong to the last. Chunks
+ *                  are archives
+ *   bam            before every alignment of a BAM file, decoded; chunks are given with its head
+ *                  (`frames`)
  *   fixed:BYTES    at every multiple of BYTES; a last record that is shorter is torn
  *   regex:RE       before every line at whose first byte a match of the POSIX extended
  *                  expression RE begins. RE sees the first 64 KiB of the line, without

@@ -43,6 +43,8 @@ struct cv_split_kind {
         leaps; /* a walk may end behind the bytes it was given: those between are not read */
     bool pairs;
     bool frames;       /* chunks are given with a head and an end: cv_splitter_frames */
+    bool bare;         /* ... of which that is all: nothing is left out or put behind */
+    const char *eats;  /* inputs are this, as magic.c calls it, and no text; or NULL  */
     bool parted;       /* records are parted by empty lines                */
     bool ends_in_byte; /* a record starts after every splitter->byte       */
     /* Bytes before a position that are looked at to judge it. */
@@ -109,6 +111,8 @@ struct cv_splitter {
     X(fastq)            \
     X(paragraph)        \
     X(warc)             \
+    X(tar)              \
+    X(bam)              \
     X(fixed)            \
     X(regex)
 
