@@ -342,9 +342,12 @@ struct cleave_execution_result {
      * commands that reduce took, and the rest. Together they are
      * there * (seconds - connect_s). */
     double work_s, starts_s, folds_s, waiting_s;
-    double alone_s; /* about what one worker would have taken: one start, and all the
+    double master_s; /* processor time of the master itself, from when hosts were ready */
+    double port_s;   /* how long the one port that hosts share was sending; NAN: they do
+                        not share one                                                */
+    double alone_s;  /* about what one worker would have taken: one start, and all the
                        work; NAN: nothing was done                                   */
-    uint32_t there; /* workers that did something or were there at the end            */
+    uint32_t there;  /* workers that did something or were there at the end            */
     uint32_t nworkers;
     struct cleave_worker_result *workers;
     struct cleave_absent *absent;

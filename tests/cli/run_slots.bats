@@ -189,6 +189,27 @@ S
     refuses "--pin: expected cores or nodes, got 'socket'" worker --pin=socket
 }
 
+# --- many slots ---------------------------------------------------------------------------
+
+@test "a thousand slots: all of the input, and what the master took" {
+    prepare
+    {
+        echo "port: one"
+        echo "workers:"
+        for i in {1..20}; do
+            echo "  - {name: h$i, slots: 50, speed: 1e6, bandwidth: 1e9}"
+        done
+    } >many.yaml
+    seq 2000 >numbers
+    cleave 0 run --json -i numbers -o copy --hosts many.yaml --block 20 cat
+    cmp numbers copy
+    grep -q '"port_s": [0-9]' <<<"$output"
+    grep -q '"master_s": [0-9]' <<<"$output"
+    [ "$(grep -c '"name": "h' <<<"$output")" -eq 1000 ]
+    cleave 0 run --json -i a -o copy -j 1 cat
+    grep -q '"port_s": null' <<<"$output"
+}
+
 # --- the example --------------------------------------------------------------------------
 
 @test "the example with a GPU also runs on cores, and makes its pages" {

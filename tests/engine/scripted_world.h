@@ -47,6 +47,11 @@ static struct {
     const char *said; /* notes of the run: borrowed                                    */
 } world;
 
+double cv_cpu_clock_s(void)
+{
+    return 0;
+}
+
 double cv_clock_s(void)
 {
     return world.now_s;

@@ -17,7 +17,8 @@ struct cv_run_report {
     double done;           /* as it is shown: it never falls    */
     size_t facts_wide;     /* columns that facts beside the bar have needed */
     struct cv_pace pace;
-    double predicted_s;                     /* by the plan; NAN: none            */
+    bool declared;      /* costs are: its end can be predicted                      */
+    double predicted_s; /* by the plan; NAN: none            */
     const struct cleave_platform *platform; /* borrowed: the costs that were declared */
     const char *const *command;             /* borrowed, ends with NULL     */
     const struct cv_item_commands *items;   /* borrowed; NULL: an input is shared out */

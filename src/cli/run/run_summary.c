@@ -6,6 +6,7 @@
 #include "cli/kit/json_fields.h"
 #include "cli/kit/output.h"
 #include "cli/run/run_report.h"
+#include "report/terminal/limit_text.h"
 #include "report/terminal/table.h"
 #include "run/kit/usable_cores.h"
 
@@ -55,6 +56,8 @@ static void put_times(struct cv_json *json, const struct cleave_execution_result
     cv_field_number(json, "starts_s", result->starts_s);
     cv_field_number(json, "folds_s", result->folds_s);
     cv_field_number(json, "waiting_s", result->waiting_s);
+    cv_field_number(json, "master_s", result->master_s);
+    cv_field_number(json, "port_s", result->port_s);
 }
 
 static void put_worker(struct cv_json *json, const struct cleave_execution_result *result,
@@ -344,6 +347,16 @@ static void workers_text(const struct cleave_execution_result *result, FILE *fil
     cv_text_done(&text);
 }
 
+static void limit_text(const struct cleave_execution_result *result, FILE *file)
+{
+    struct cv_text text = { NULL, 0, 0, false };
+
+    cv_limit_text(result, &text);
+    if (text.bytes != NULL)
+        fprintf(file, "cleave: %s\n", text.bytes);
+    cv_text_done(&text);
+}
+
 /* A run that failed before anything was done has nothing to sum up but what is left. */
 static void summary_text(const struct cleave_execution_result *result,
                          const struct cv_run_report *report, int exit_status, FILE *file)
@@ -358,6 +371,7 @@ static void summary_text(const struct cleave_execution_result *result,
         return;
     parts_text(result, file);
     alone_text(result, file);
+    limit_text(result, file);
     cv_run_predicted_text(result, report, file);
     if (report->items != NULL)
         cv_run_item_workers(result, file);

@@ -297,8 +297,13 @@ static int execute(const struct cv_call *call, struct cv_run_report *report,
 
         status = status == CV_EXIT_DONE ? saved : status;
     }
-    if (began && !values->quiet && !result->output_closed && !is_refused(status, result))
+    if (began && !values->quiet && !result->output_closed &&
+        !is_refused(status, result)) {
+        /* Not before, as it takes seconds for a thousand workers. */
+        if (report->declared)
+            report->predicted_s = cv_run_predict(execution, call->arena);
         cv_run_summary(result, values, report, status);
+    }
     cleave_trace_free(execution->tell.trace);
     cleave_execution_free(result);
     return status;
@@ -385,8 +390,7 @@ static int carry_out(const struct cv_call *call, struct whole_run *run)
     if (values->dry_run)
         return run->has_items ? cv_run_items_show(&run->items)
                               : cv_run_plan(execution, file, call->arena);
-    if (file != NULL)
-        run->report.predicted_s = cv_run_predict(execution, call->arena);
+    run->report.declared = file != NULL;
     status = run->items.rows_file != NULL
                  ? cv_run_sink_open(&run->sink, "--results", run->items.rows_file,
                                     &execution->output.descriptor)

@@ -38,6 +38,8 @@ struct cv_starter;
 
 /* Seconds of a clock that only goes forward; its zero means nothing. */
 double cv_clock_s(void);
+/* Processor time that this thread has taken, in seconds. */
+double cv_cpu_clock_s(void);
 
 enum cleave_status cv_poller_new(struct cv_poller **out, struct cleave_error *err);
 /* Puts the signal mask back. Watches that were left are forgotten, not closed. */

@@ -316,6 +316,7 @@ enum cleave_status cv_muster_call(struct cv_muster *muster, struct cv_staff *sta
     began_s = cv_clock_s();
     CV_TRY(reach_hosts(staff, asked, stopped_by, &places, err));
     staff->connect_s = staff->hosts.count > 0 ? cv_clock_s() - began_s : 0;
+    staff->cpu_s = cv_cpu_clock_s();
     CV_TRY(choose_places(muster, &staff->hosts, asked, &places, err));
     return fill_places(muster, staff, asked, &places, err);
 }

@@ -278,6 +278,16 @@ static void sum_time(struct cleave_execution_result *result, double folds_s)
     result->alone_s = chunks > 0 ? result->work_s + (seen > 0 ? seen_s / seen : 0) : NAN;
 }
 
+/* What the master took itself, and its port if hosts share it. */
+static void sum_master(const struct cv_real_run *run,
+                       struct cleave_execution_result *result)
+{
+    result->master_s = fmax(0, cv_cpu_clock_s() - run->staff.cpu_s);
+    result->port_s = run->staff.hosts.count > 0 && run->staff.hosts.one_port ? 0 : NAN;
+    for (uint32_t w = 0; w < run->staff.first_spare; w++)
+        result->port_s += run->staff.tallies[w].link.time_s;
+}
+
 /* --- all of it ---------------------------------------------------------------------------- */
 
 struct cleave_execution_result *cv_run_sum_up(const struct cv_real_run *run,
@@ -330,6 +340,7 @@ struct cleave_execution_result *cv_run_sum_up(const struct cv_real_run *run,
         result->bound_s = run->books.done / speed;
     result->there = count_there(run, result);
     sum_time(result, folds.seconds);
+    sum_master(run, result);
     return result;
 }
 

@@ -33,6 +33,7 @@ struct cv_staff {
     uint32_t nworkers, first_spare;
     uint32_t nfolders; /* workers that may fold: the first so many                     */
     double connect_s;  /* until hosts were ready                                       */
+    double cpu_s;      /* processor time of the master until then                      */
 };
 
 /* Whether the worker is there, and is not about to go; whether any is. */
