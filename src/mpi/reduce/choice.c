@@ -130,13 +130,20 @@ static void look_closer(struct cv_choice *choice)
         choice->next_heat = choice->calls + FIRST_PERIOD;
 }
 
-void cv_choice_learn(struct cv_choice *choice, int arm, double spread_s, double time_s,
-                     bool counts)
+void cv_choice_learn(struct cv_choice *choice, const struct cv_lap *lap)
 {
+    const int arm = lap->arm;
+    const double time_s = lap->time_s, spread_s = lap->spread_s;
     struct cv_arm *with = &choice->arms[arm];
     double usual = choice->arms[choice->best].median_s;
 
-    if (!counts)
+    if (choice->began_s == 0)
+        choice->began_s = lap->came_s;
+    choice->now_s = lap->came_s;
+    if (arm != choice->best && time_s > usual && !lap->counts)
+        choice->lost_s +=
+            fmin(time_s, hopeless * usual) - usual; /* most is set up once */
+    if (!lap->counts)
         return;
     if (arm == choice->best ? time_s > odd_time * usual
                             : time_s < better * choice->newest_s)
@@ -188,6 +195,44 @@ static void add(struct cv_choice *choice, struct cv_heat *heat, int arm)
     heat->calls[heat->length++].counts = counts;
 }
 
+/* What a trial of an arm may lose, while all is learnt: as much as the best one takes, for
+ * one that nobody knows, whose first call does not count. */
+static double risk_s(const struct cv_choice *choice, int arm)
+{
+    const double best_s = choice->arms[choice->best].median_s;
+    const double loss_s = choice->arms[arm].median_s - best_s;
+
+    if (arm == choice->best)
+        return 0;
+    return choice->arms[arm].measured == 0 ? best_s : loss_s > 0 ? loss_s : 0;
+}
+
+/* All take turns, if the time that may be lost is there. Whether some have to wait for it. */
+static bool plan_turns(struct cv_choice *choice, struct cv_heat *heat, unsigned turn)
+{
+    double may_lose_s = allowance * (choice->now_s - choice->began_s) - choice->lost_s;
+    bool wait = choice->arms[choice->best].measured == 0, others = false;
+
+    for (int i = 0; i < CV_HEAT; i++) {
+        const int arm = (int)((turn + (unsigned)i) % CV_ARMS);
+        const double risk = risk_s(choice, arm);
+
+        if (!is_in_the_running(choice, arm))
+            continue;
+        if (arm != choice->best) {
+            if (choice->arms[choice->best].measured == 0 ||
+                (risk > 0 && risk > may_lose_s)) {
+                wait = true;
+                continue;
+            }
+            others = true;
+        }
+        may_lose_s -= risk;
+        add(choice, heat, arm);
+    }
+    return wait && !others;
+}
+
 void cv_choice_plan(struct cv_choice *choice, struct cv_heat *heat)
 {
     unsigned turn = choice->heats++;
@@ -197,13 +242,17 @@ void cv_choice_plan(struct cv_choice *choice, struct cv_heat *heat)
         (choice->calls - choice->accounted) * choice->arms[choice->best].median_s;
     choice->accounted = choice->calls;
     if (turn < LEARNING_HEATS) {
-        for (int i = 0; i < CV_HEAT; i++) {
-            int arm = (int)((turn + (unsigned)i) % CV_ARMS);
+        const bool wait = plan_turns(choice, heat, turn);
 
-            if (is_in_the_running(choice, arm))
-                add(choice, heat, arm);
-        }
         choice->next_heat = choice->calls + (unsigned)heat->length;
+        if (!wait) {
+            choice->period = FIRST_PERIOD;
+            return;
+        }
+        choice->heats--; /* nothing is learnt by that but how much time there is */
+        choice->next_heat += choice->period / 4;
+        if (choice->period < LAST_PERIOD)
+            choice->period *= 2;
         return;
     }
     add(choice, heat, choice->best);

@@ -59,8 +59,12 @@ static int settle(struct cv_chooser *chooser)
         const double *of = &heat->all[3 * (size_t)i];
         double last = of[0], first = -of[1], there = of[2];
 
-        cv_choice_learn(&chooser->choices[heat->sort], heat->calls[i].arm, last - first,
-                        there > last ? there - last : 0, heat->calls[i].counts);
+        cv_choice_learn(&chooser->choices[heat->sort],
+                        &(struct cv_lap){ .arm = heat->calls[i].arm,
+                                          .came_s = last,
+                                          .spread_s = last - first,
+                                          .time_s = there > last ? there - last : 0,
+                                          .counts = heat->calls[i].counts });
     }
     heat->length = heat->done = 0;
     return MPI_SUCCESS;

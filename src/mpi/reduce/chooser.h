@@ -8,7 +8,9 @@
  * all ranks know the same in the same call. All other calls use the policy that is best,
  * and read no clock.
  *
- * In the first heats all policies take turns. Then heats come ever more seldom, down to
+ * In the first heats all policies take turns, as far as what they may lose is within a
+ * fiftieth of the time since the first: so the first heat of all is the MPI library's, and one
+ * that is surely worse steps aside. Then heats come ever more seldom, down to
  * one in 128 calls. They watch how ranks arrive, and all begins anew when arrivals spread
  * much more or much less than they did; policies that are not in use are tried then as
  * often as that takes a fiftieth of the time at most. */
@@ -38,6 +40,8 @@ struct cv_choice {
     unsigned accounted;     /* calls that are in spent_s                  */
     double spent_s, lost_s; /* by all calls; by trials that did not pay   */
     double newest_s;        /* of the arm in use                          */
+    double began_s, now_s;  /* when all had come to the first and to the newest
+                               call measured, by one clock; 0: none yet   */
     double spread_s[CV_ARM_TIMES];
     unsigned spreads;
     double median_spread_s, usual_spread_s;
@@ -92,10 +96,16 @@ int cv_chooser_note(struct cv_chooser *chooser, MPI_Comm comm, const struct cv_p
                     bool has_result);
 void cv_chooser_free(struct cv_chooser *chooser);
 
-/* What follows from measurements: local, the same on all ranks. An arm's new time. */
+/* What follows from measurements: local, the same on all ranks. An arm's new time, and when
+ * the last rank had come. */
+struct cv_lap {
+    int arm;
+    double came_s, spread_s, time_s;
+    bool counts;
+};
+
 void cv_choice_begin(struct cv_choice *choice);
-void cv_choice_learn(struct cv_choice *choice, int arm, double spread_s, double time_s,
-                     bool counts);
+void cv_choice_learn(struct cv_choice *choice, const struct cv_lap *lap);
 /* The arms of the next heat, whether they count, and when the one after that is due. */
 void cv_choice_plan(struct cv_choice *choice, struct cv_heat *heat);
 
