@@ -101,6 +101,13 @@ foreach(script ${found})
     cleave_no_leaks(cli/${name})
 endforeach()
 
+# The package for Python.
+find_program(PYTHON3 python3)
+if(PYTHON3)
+    cleave_add_test(python quick ${PYTHON3} -B python/tests/test_cleave.py)
+    cleave_no_leaks(python)
+endif()
+
 # A program that makes faults happen to jobs, see tests/chaos/chaos.h. It only knows the command
 # line of what it tries, and starts itself very often: no sanitizers.
 file(GLOB found CONFIGURE_DEPENDS tests/chaos/*.c)

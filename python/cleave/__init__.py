@@ -1,0 +1,9 @@
+"""cleave from Python: run commands over a large input, plan, and be a persistent command.
+
+SPDX-License-Identifier: MIT
+"""
+from ._command import CleaveError, Result, call, plan, run
+from ._worker import worker
+
+__version__ = "0.1.0"
+__all__ = ["CleaveError", "Result", "call", "plan", "run", "worker"]

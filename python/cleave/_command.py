@@ -1,0 +1,140 @@
+"""The command cleave, called and its JSON read. SPDX-License-Identifier: MIT"""
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+from dataclasses import dataclass, field
+from typing import Any, Dict, Iterable, List, Optional, Sequence, Union
+
+PathLike = Union[str, "os.PathLike[str]"]
+
+
+class CleaveError(Exception):
+    """The command failed: what it said, and its exit status.
+
+    ``result`` is what a run did until then, where it came to doing something.
+    """
+
+    def __init__(self, text: str, status: int, result: Optional["Result"] = None) -> None:
+        super().__init__(text)
+        self.status = status
+        self.result = result
+
+
+@dataclass
+class Result:
+    """What a run did."""
+
+    status: int
+    facts: Dict[str, Any] = field(default_factory=dict)  # the JSON of cleave run
+    output: Optional[bytes] = None  # None: it is in the file that was asked for
+    messages: str = ""  # standard error
+
+
+def _program() -> str:
+    return os.environ.get("CLEAVE", "cleave")
+
+
+def _options(options: Dict[str, Any]) -> List[str]:
+    """Words for the command line: name_of=value is --name-of value."""
+    words: List[str] = []
+    for name, value in options.items():
+        flag = "--" + name.strip("_").replace("_", "-")
+        if value is None or value is False:
+            continue
+        if value is True:
+            words.append(flag)
+        elif isinstance(value, (list, tuple)):
+            for one in value:
+                words.append(f"{flag}={_text(one)}")
+        else:
+            words.append(f"{flag}={_text(value)}")
+    return words
+
+
+def _text(value: Any) -> str:
+    return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
+
+
+def _start(words: Sequence[str], data: Optional[bytes]) -> "subprocess.CompletedProcess[bytes]":
+    try:
+        return subprocess.run(
+            [_program(), *words],
+            input=data,
+            stdin=subprocess.DEVNULL if data is None else None,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    except FileNotFoundError:
+        raise CleaveError(
+            f"there is no command '{_program()}': install cleave, or let CLEAVE name it", 127
+        ) from None
+
+
+def _said(done: "subprocess.CompletedProcess[bytes]") -> str:
+    return done.stderr.decode(errors="replace").strip()
+
+
+def call(*words: str, **options: Any) -> Dict[str, Any]:
+    """The JSON of any verb: ``call("simulate", "load", platform="p.yaml", load=2000)``."""
+    done = _start([*words, "--json", *_options(options)], None)
+    if done.returncode != 0:
+        raise CleaveError(_said(done), done.returncode)
+    result: Dict[str, Any] = json.loads(done.stdout)
+    return result
+
+
+def plan(what: str = "load", **options: Any) -> Dict[str, Any]:
+    """A plan: ``plan("load", platform="p.yaml", load="20 GB")``, reduce, streams or items."""
+    return call("plan", what, **options)
+
+
+def _inputs(
+    given: Union[None, bytes, PathLike, Sequence[PathLike]]
+) -> "tuple[List[str], Optional[bytes]]":
+    if given is None:
+        return [], None
+    if isinstance(given, bytes):
+        return [], given
+    if isinstance(given, (str, os.PathLike)):
+        given = [given]
+    return [f"--input={os.fspath(name)}" for name in given], None
+
+
+def run(
+    command: Union[str, Sequence[str]],
+    *,
+    input: Union[None, bytes, PathLike, Sequence[PathLike]] = None,
+    items: Optional[Iterable[str]] = None,
+    output: Optional[PathLike] = None,
+    check: bool = True,
+    **options: Any,
+) -> Result:
+    """Run a command over an input, in chunks, or once for each of some items.
+
+    ``input`` is a file, several, or bytes. ``output`` is a file; without it the output is in
+    the result. A run that fails is a CleaveError, unless ``check`` is false.
+    """
+    words, data = _inputs(input)
+    if items is not None:
+        if data is not None:
+            raise ValueError("items and an input of bytes cannot both be given")
+        words += ["--null", "--arg-file=-"]
+        data = b"".join(item.encode() + b"\0" for item in items)
+    with tempfile.TemporaryDirectory(prefix="cleave-") as folder:
+        path = os.fspath(output) if output is not None else os.path.join(folder, "out")
+        words = ["run", "--json", f"--output={path}", *words, *_options(options), "--"]
+        words += [command] if isinstance(command, str) else list(command)
+        done = _start(words, data)
+        result = Result(done.returncode, messages=_said(done))
+        if done.stdout:
+            result.facts = json.loads(done.stdout)
+        if output is None and os.path.exists(path):
+            with open(path, "rb") as made:
+                result.output = made.read()
+    if check and done.returncode != 0:
+        raise CleaveError(result.messages, done.returncode, result)
+    return result

@@ -1,0 +1,59 @@
+"""The side of a command that cleave run --persistent feeds. SPDX-License-Identifier: MIT"""
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from typing import BinaryIO, Callable, Optional, Union
+
+FAILED = b"\xff" * 8
+
+Answer = Union[bytes, str, None]
+
+
+def _read(stream: BinaryIO, count: int) -> bytes:
+    """Exactly so many bytes; fewer only at the end."""
+    parts = []
+    while count > 0:
+        part = stream.read(count)
+        if not part:
+            break
+        parts.append(part)
+        count -= len(part)
+    return b"".join(parts)
+
+
+def worker(
+    answer: Callable[[bytes], Answer],
+    *,
+    chunks: Optional[BinaryIO] = None,
+    answers: Optional[BinaryIO] = None,
+) -> None:
+    """Answer every chunk of standard input by ``answer(chunk)``, until there are no more.
+
+    An exception fails the chunk: it is shown on standard error and the next one is asked
+    for. What is printed on the way goes to standard error, as standard output is taken.
+    """
+    if chunks is None:
+        chunks = sys.stdin.buffer
+    if answers is None:
+        # Keep the pipe for answers alone.
+        answers = os.fdopen(os.dup(1), "wb")
+        os.dup2(2, 1)
+    while True:
+        head = _read(chunks, 8)
+        if not head:
+            break
+        length = int.from_bytes(head, "big")
+        chunk = _read(chunks, length)
+        if len(head) < 8 or len(chunk) < length:
+            raise EOFError(f"a chunk of {length} bytes ends after {len(chunk)}")
+        try:
+            text = answer(chunk)
+            reply = text.encode() if isinstance(text, str) else text or b""
+            frame = len(reply).to_bytes(8, "big") + reply
+        except Exception:  # whatever it is, it is about this chunk
+            traceback.print_exc()
+            frame = FAILED
+        answers.write(frame)
+        answers.flush()

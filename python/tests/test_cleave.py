@@ -1,0 +1,161 @@
+"""cleave from Python does what the command does. SPDX-License-Identifier: MIT"""
+import hashlib
+import io
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+import zipfile
+
+TOP = os.environ.get("CLEAVE_SOURCE_DIR") or os.path.join(os.path.dirname(__file__), "..", "..")
+sys.path.insert(0, os.path.join(TOP, "python"))
+
+import cleave  # noqa: E402
+
+UNEQUAL = os.path.join(TOP, "examples", "unequal.yaml")
+
+
+def frame(data: bytes) -> bytes:
+    return len(data).to_bytes(8, "big") + data
+
+
+class Worker(unittest.TestCase):
+    def answers(self, answer, data: bytes) -> bytes:
+        out = io.BytesIO()
+        cleave.worker(answer, chunks=io.BytesIO(data), answers=out)
+        return out.getvalue()
+
+    def test_frames(self):
+        made = self.answers(bytes.upper, frame(b"one\n") + frame(b"") + frame(b"two\n"))
+        self.assertEqual(made, frame(b"ONE\n") + frame(b"") + frame(b"TWO\n"))
+
+    def test_texts_and_nothing(self):
+        self.assertEqual(self.answers(lambda c: "é", frame(b"x")), frame("é".encode()))
+        self.assertEqual(self.answers(lambda c: None, frame(b"x")), frame(b""))
+
+    def test_an_exception_fails_its_chunk_only(self):
+        def divide(chunk: bytes) -> str:
+            return str(6 // int(chunk))
+
+        old, sys.stderr = sys.stderr, io.StringIO()
+        try:
+            made = self.answers(divide, frame(b"3") + frame(b"0") + frame(b"2"))
+            self.assertIn("ZeroDivisionError", sys.stderr.getvalue())
+        finally:
+            sys.stderr = old
+        self.assertEqual(made, frame(b"2") + b"\xff" * 8 + frame(b"3"))
+
+    def test_a_chunk_that_is_cut_short(self):
+        with self.assertRaises(EOFError):
+            self.answers(bytes.upper, frame(b"whole") + (9).to_bytes(8, "big") + b"part")
+
+
+class Command(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.numbers = os.path.join(self.folder, "numbers")
+        with open(self.numbers, "w") as file:
+            file.writelines(f"{i}\n" for i in range(5000))
+
+    def test_chunks(self):
+        done = cleave.run(["cat"], input=self.numbers, workers=2, block="4k")
+        with open(self.numbers, "rb") as file:
+            self.assertEqual(done.output, file.read())
+        self.assertEqual(done.facts["exit_status"], 0)
+        self.assertGreater(done.facts["chunks"], 1)
+        self.assertEqual(len(done.facts["workers"]), 2)
+
+    def test_bytes_and_a_file(self):
+        path = os.path.join(self.folder, "out")
+        done = cleave.run(["tr", "a", "b"], input=b"a\na\n", output=path)
+        self.assertIsNone(done.output)
+        with open(path, "rb") as file:
+            self.assertEqual(file.read(), b"b\nb\n")
+
+    def test_items(self):
+        done = cleave.run(["echo", "[{}]"], items=["a b", "c\nd"], workers=2)
+        self.assertEqual(done.output, b"[a b]\n[c\nd]\n")
+
+    def test_a_persistent_command(self):
+        command = os.path.join(self.folder, "count.py")
+        with open(command, "w") as file:
+            file.write(
+                f"import sys\nsys.path.insert(0, {os.path.join(TOP, 'python')!r})\nimport cleave\n"
+                "def count(chunk):\n    print('not an answer')\n"
+                "    return '%d\\n' % chunk.count(b'\\n')\n"
+                "cleave.worker(count)\n"
+            )
+        done = cleave.run(
+            [sys.executable, command], input=self.numbers, persistent=True, workers=2, block="8k"
+        )
+        self.assertEqual(sum(int(n) for n in done.output.split()), 5000)
+
+    def test_what_fails_is_told(self):
+        with self.assertRaises(cleave.CleaveError) as caught:
+            cleave.run(["false"], input=self.numbers, workers=1)
+        self.assertEqual(caught.exception.status, 1)
+        self.assertIn("exited with status 1", str(caught.exception))
+        self.assertEqual(caught.exception.result.facts["exit_status"], 1)
+        done = cleave.run(["false"], input=self.numbers, workers=1, check=False)
+        self.assertEqual(done.status, 1)
+        with self.assertRaisesRegex(cleave.CleaveError, "did you mean '--split'"):
+            cleave.run(["cat"], input=self.numbers, spilt="csv")
+
+    def test_a_command_that_is_not_there(self):
+        old = os.environ.get("CLEAVE")
+        os.environ["CLEAVE"] = "/nowhere/cleave"
+        try:
+            with self.assertRaisesRegex(cleave.CleaveError, "install cleave"):
+                cleave.plan("load", platform=UNEQUAL, load=1)
+        finally:
+            del os.environ["CLEAVE"]
+            if old is not None:
+                os.environ["CLEAVE"] = old
+
+    def test_plans(self):
+        plan = cleave.plan("load", platform=UNEQUAL, load=2000, policy="umr")
+        self.assertEqual(plan["policy"], "umr")
+        self.assertGreaterEqual(plan["makespan"], plan["bound"]["value"])
+        tree = cleave.plan("reduce", nodes=8, transfer=1, compute=1)
+        self.assertEqual(tree["length"], 5.0)
+        with self.assertRaisesRegex(cleave.CleaveError, "expected"):
+            cleave.plan("load", platform=UNEQUAL, load=-1)
+
+
+class Package(unittest.TestCase):
+    def test_versions_are_those_of_the_command(self):
+        with open(os.path.join(TOP, "include", "cleave", "version.h")) as file:
+            version = re.search('CLEAVE_VERSION "(.*)"', file.read()).group(1)
+        self.assertEqual(cleave.__version__, version)
+        with open(os.path.join(TOP, "python", "pyproject.toml")) as file:
+            self.assertIn(f'\nversion = "{version}"\n', file.read())
+
+    def test_a_wheel(self):
+        sums = set()
+        for _ in range(2):
+            with tempfile.TemporaryDirectory() as folder:
+                made = subprocess.check_output(
+                    [sys.executable, os.path.join(TOP, "tools", "make-wheel"), folder], text=True
+                ).strip()
+                with open(made, "rb") as file:
+                    sums.add(hashlib.sha256(file.read()).hexdigest())
+                # It can be used as it is.
+                said = subprocess.check_output(
+                    [sys.executable, "-I", "-c",
+                     f"import sys; sys.path.insert(0, {made!r}); import cleave; "
+                     "print(cleave.__version__, cleave.__file__)"], text=True)
+                self.assertIn(f"{cleave.__version__} {made}", said)
+                with zipfile.ZipFile(made) as wheel:
+                    names = wheel.namelist()
+                    self.assertIn("cleave/py.typed", names)
+                    record = wheel.read(names[-1]).decode()
+                    self.assertEqual(record.count("\n"), len(names))
+        self.assertEqual(len(sums), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
