@@ -27,6 +27,7 @@ class Cleave(CMakePackage):
     depends_on("xz")
     depends_on("lz4")
     depends_on("bzip2")
+    depends_on("libdeflate")
 
     generator("ninja")
     build_targets = ["product"]

@@ -43,6 +43,22 @@ END
 END
 }
 
+@test "recipes and the list of what a release is made of name every library" {
+    # As the build asks for them.
+    sed -n 's/^cleave_need([A-Z0-9]* [^ ]* lib\(.*\)-dev)$/\1/p' cmake/CleaveDependencies.cmake |
+        sed 's/yaml-.*/yaml/; s/sqlite3/sqlite/' >"$BATS_TEST_TMPDIR/names"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/names")" -ge 7 ]
+    while read -r name; do
+        for file in packaging/conda/meta.yaml tools/make-release packaging/spack/package.py; do
+            case $name:$file in lzma:*spack*) name=xz ;; esac
+            grep -q "$name" "$file" || {
+                echo "$file does not name $name"
+                return 1
+            }
+        done
+    done <"$BATS_TEST_TMPDIR/names"
+}
+
 @test "recipes name the version that this is" {
     version=$(sed -n 's/.*define CLEAVE_VERSION "\(.*\)".*/\1/p' include/cleave/version.h)
     grep -qF "set version = \"$version\"" packaging/conda/meta.yaml
