@@ -50,6 +50,25 @@ struct cleave_attempt {
     bool timed_out, given_up; /* given_up: it will not be tried again                */
 };
 
+/* What a worker does now, or why it waits. */
+enum cleave_worker_state {
+    CLEAVE_WORKER_BUSY,
+    CLEAVE_WORKER_ABSENT, /* its host is not there                                      */
+    CLEAVE_WORKER_RESTS,  /* others did what it failed with                             */
+    CLEAVE_WORKER_HELD, /* this machine is to begin no command yet: struct cleave_crew */
+    CLEAVE_WORKER_STARVES, /* the input is not there yet                                */
+    CLEAVE_WORKER_UNASKED, /* the policy has given it nothing                           */
+    CLEAVE_WORKER_OVER,    /* nothing is left to be given out                           */
+};
+
+struct cleave_worker_progress {
+    const char *name; /* borrowed for the call                                         */
+    enum cleave_worker_state state;
+    uint64_t chunks, failures; /* failures: of commands                                */
+    double units, busy_s;      /* of chunks that are done                              */
+    double read;               /* bytes of the chunk under way, as below               */
+};
+
 struct cleave_progress {
     double elapsed_s;
     double done, total; /* bytes; total is INFINITY while a stream is open            */
@@ -57,6 +76,9 @@ struct cleave_progress {
                            hosts about so many                                       */
     uint64_t chunks, failed;
     uint32_t busy, workers;
+    /* To ask about one of the workers, for as long as the call lasts. */
+    void (*look)(const void *run, uint32_t worker, struct cleave_worker_progress *out);
+    const void *run;
 };
 
 struct cleave_channel;

@@ -148,10 +148,19 @@ static unsigned screen_width(int fd)
     return 80;
 }
 
+static unsigned screen_height(int fd)
+{
+    struct winsize size;
+
+    return ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 ? size.ws_row : 24;
+}
+
 struct cv_screen cv_screen_of(int fd)
 {
     const char *no_colour = getenv("NO_COLOR"), *terminal = getenv("TERM");
-    struct cv_screen screen = { .width = screen_width(fd), .utf8 = locale_is_utf8() };
+    struct cv_screen screen = { .width = screen_width(fd),
+                                .height = screen_height(fd),
+                                .utf8 = locale_is_utf8() };
 
     screen.colour = isatty(fd) && (no_colour == NULL || no_colour[0] == '\0') &&
                     terminal != NULL && strcmp(terminal, "dumb") != 0;

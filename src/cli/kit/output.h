@@ -41,9 +41,10 @@ const char *cv_echo(const char *text, char buffer[CV_ECHO_ROOM]);
 
 /* What a terminal can show. */
 struct cv_screen {
-    unsigned width; /* columns                                        */
-    bool utf8;      /* the locale says so                             */
-    bool colour;    /* a terminal, and NO_COLOR is unset or empty     */
+    unsigned width;  /* columns                                        */
+    unsigned height; /* lines; 24 where nothing tells                 */
+    bool utf8;       /* the locale says so                             */
+    bool colour;     /* a terminal, and NO_COLOR is unset or empty     */
 };
 
 /* Of stdout; of another descriptor. */

@@ -371,6 +371,9 @@ static const struct cv_option report_options[] = {
     { .name = "--bar", .value = 1, .offset = FIELD(bar),
       .help = "Draw a bar on standard error, if that is a terminal: how much commands have "
               "read, and how long the rest will take." },
+    { .name = "--live", .value = 1, .offset = FIELD(live),
+      .help = "Draw the bar and below it what every worker does: chunks, bytes and rate so far, "
+              "and why it waits if it does. Needs a terminal on standard error." },
     { .name = "--progress", .kind = CV_OPTION_TEXT, .argument = "plain",
       .offset = FIELD(progress),
       .help = "Write a line about the progress now and then, for logs." },

@@ -34,7 +34,7 @@ struct cv_run_options {
     const char *header, *header_out, *together;
     uint64_t records;
     int recursive;
-    int unordered, resume, overwrite, json, quiet, bar, dry_run;
+    int unordered, resume, overwrite, json, quiet, bar, live, dry_run;
 };
 
 extern const struct cv_run_options cv_run_presets;

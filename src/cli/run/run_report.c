@@ -23,6 +23,7 @@ enum {
 int cv_run_report_open(struct cv_run_report *report, const struct cv_run_options *values)
 {
     *report = (struct cv_run_report){ .bar = values->bar && isatty(STDERR_FILENO),
+                                      .live = values->live && isatty(STDERR_FILENO),
                                       .plain = values->progress != NULL,
                                       .facts_wide = FACTS_WIDE,
                                       .predicted_s = NAN };
@@ -56,8 +57,7 @@ static void add_time(struct cv_text *text, double seconds)
         cv_text_add(text, "%.1fs", seconds);
 }
 
-/* With as many digits as do not make the rest of the line tremble. */
-static void add_bytes(struct cv_text *text, double bytes)
+void cv_run_add_bytes(struct cv_text *text, double bytes)
 {
     static const char *const units[] = { "B", "kB", "MB", "GB", "TB", "PB" };
     size_t unit = 0;
@@ -87,10 +87,10 @@ static void add_facts(struct cv_text *text, const struct cleave_progress *progre
         cv_text_add(text, "%llu of %.0f commands", (unsigned long long)progress->chunks,
                     progress->total);
     } else {
-        add_bytes(text, done);
+        cv_run_add_bytes(text, done);
         if (known) {
             cv_text_add(text, " of ");
-            add_bytes(text, progress->total);
+            cv_run_add_bytes(text, progress->total);
         }
         cv_text_add(text, "  %s", cv_counted(progress->chunks, "chunk", chunks));
     }
@@ -101,7 +101,8 @@ static void add_facts(struct cv_text *text, const struct cleave_progress *progre
 
 /* The bar takes the columns that the facts leave. It gets shorter when they need more, but
  * does not tremble with them; where too few are left there is none. */
-static void draw_bar(struct cv_run_report *report, double part, const char *facts)
+static void draw_bar(struct cv_run_report *report, double part, const char *facts,
+                     const struct cleave_progress *progress)
 {
     const struct cv_screen screen = cv_screen_of(STDERR_FILENO);
     const size_t room = screen.width - 1;
@@ -116,8 +117,16 @@ static void draw_bar(struct cv_run_report *report, double part, const char *fact
     cv_text_add(&text, "%s", facts);
     if (!text.failed && wide > room) /* ASCII, there is no bar */
         text.bytes[room] = '\0';
+    if (report->live) {
+        cv_text_add(&text, "\033[K");
+        report->rows = cv_run_live_rows(progress, report->items != NULL,
+                                        screen.height - 1, (unsigned)room, &text);
+        cv_text_add(&text, "\033[J");
+        if (report->rows > 0)
+            cv_text_add(&text, "\033[%uA", report->rows);
+    }
     if (!text.failed)
-        fprintf(stderr, "\r%s\033[K", text.bytes);
+        fprintf(stderr, "\r%s%s", text.bytes, report->live ? "\r" : "\033[K");
     fflush(stderr);
     cv_text_done(&text);
     report->drawn = true;
@@ -148,7 +157,7 @@ void cv_run_progress(void *context, const struct cleave_progress *progress)
     if (text.failed)
         return;
     if (!report->plain)
-        draw_bar(report, part, text.bytes);
+        draw_bar(report, part, text.bytes, progress);
     else if (isnan(part))
         fprintf(stderr, "cleave: %s\n", text.bytes);
     else
@@ -159,7 +168,7 @@ void cv_run_progress(void *context, const struct cleave_progress *progress)
 void cv_run_progress_end(struct cv_run_report *report)
 {
     if (report->drawn)
-        fprintf(stderr, "\r\033[K");
+        fprintf(stderr, report->live ? "\r\033[J" : "\r\033[K");
     report->drawn = false;
 }
 

@@ -11,7 +11,8 @@
 
 struct cv_run_report {
     struct cv_job_log log;
-    bool bar, plain, drawn;
+    bool bar, live, plain, drawn;
+    unsigned rows;         /* drawn below the bar               */
     bool result_on_stdout; /* the summary must not be between outputs */
     double shown_s;        /* when the progress was shown last  */
     double done;           /* as it is shown: it never falls    */
@@ -43,6 +44,12 @@ enum cleave_status cv_run_more_hosts(void *context, struct cleave_more_hosts *ou
                                      struct cleave_error *err);
 
 void cv_run_progress_end(struct cv_run_report *report);
+/* "720.8 kB", with as many digits as do not make the rest of a line tremble. */
+void cv_run_add_bytes(struct cv_text *text, double bytes);
+/* --live: add a line for each worker, at most `most` lines of `width` columns, each behind a
+ * newline. Returns how many. */
+unsigned cv_run_live_rows(const struct cleave_progress *progress, bool items,
+                          unsigned most, unsigned width, struct cv_text *out);
 /* A signal stopped the run: what is done of it, and how to go on. */
 void cv_run_stopped(const struct cleave_execution_result *result,
                     const struct cv_run_options *values,

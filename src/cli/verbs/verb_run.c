@@ -152,6 +152,9 @@ static int fill(const struct cv_call *call, const struct cv_crew *crew,
     if (values->progress != NULL && strcmp(values->progress, "plain") != 0)
         return cv_complain(CV_EXIT_USAGE, "--progress: expected plain, got '%s'",
                            values->progress);
+    if (values->live && !report->live)
+        return cv_complain(CV_EXIT_USAGE, "--live: standard error is no terminal; "
+                                          "--progress plain writes lines for a log");
     if (values->commutative && values->reduce == NULL)
         return cv_complain(CV_EXIT_USAGE, "--commutative needs --reduce CMD");
     if ((values->resume || values->overwrite) && values->journal == NULL)
@@ -194,7 +197,8 @@ static int fill(const struct cv_call *call, const struct cv_crew *crew,
     out->output.directory = values->directory;
     fill_failing(values, out);
     out->tell.attempted = cv_run_attempted;
-    out->tell.progress = report->bar || report->plain ? cv_run_progress : NULL;
+    out->tell.progress =
+        report->bar || report->live || report->plain ? cv_run_progress : NULL;
     out->tell.note = cv_run_note;
     out->tell.context = report;
     return status;

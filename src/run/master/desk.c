@@ -162,21 +162,28 @@ static double read_there(const struct cv_desk *desk, const struct cv_time_fit *f
                 worth(fit, since_s, now_s));
 }
 
+double cv_desk_read(const struct cv_desks *desks, const struct cv_staff *staff,
+                    uint32_t worker, double now_s)
+{
+    const struct cv_desk *desk = &desks->items[worker];
+    const struct cv_time_fit *fit = &staff->tallies[worker].compute;
+    double sum = 0;
+
+    if (staff->host_of[worker] != NULL)
+        return read_there(desk, fit, now_s);
+    for (uint32_t i = 0; i < desk->nerrands; i++)
+        if (desk->errands[i].slot.busy)
+            sum += read_here(&desk->errands[i].slot, fit, now_s);
+    return sum;
+}
+
 double cv_desks_read(const struct cv_desks *desks, const struct cv_staff *staff,
                      double now_s)
 {
     double sum = 0;
 
-    for (uint32_t w = 0; w < desks->count; w++) {
-        const struct cv_desk *desk = &desks->items[w];
-
-        if (staff->host_of[w] != NULL)
-            sum += read_there(desk, &staff->tallies[w].compute, now_s);
-        for (uint32_t i = 0; i < desk->nerrands && staff->host_of[w] == NULL; i++)
-            if (desk->errands[i].slot.busy)
-                sum +=
-                    read_here(&desk->errands[i].slot, &staff->tallies[w].compute, now_s);
-    }
+    for (uint32_t w = 0; w < desks->count; w++)
+        sum += cv_desk_read(desks, staff, w, now_s);
     return sum;
 }
 

@@ -70,6 +70,9 @@ struct cv_errand *cv_desks_last(const struct cv_desks *desks, uint32_t worker);
  * has passed since. */
 double cv_desks_read(const struct cv_desks *desks, const struct cv_staff *staff,
                      double now_s);
+/* The same of one worker. */
+double cv_desk_read(const struct cv_desks *desks, const struct cv_staff *staff,
+                    uint32_t worker, double now_s);
 
 /* Ask all that is under way to end. */
 void cv_desks_stop(struct cv_desks *desks);

@@ -11,12 +11,11 @@
 #include "run/master/real_chunks.h"
 #include "run/master/real_orders.h"
 #include "run/master/real_run.h"
+#include "run/master/progress_look.h"
 #include "run/master/recall.h"
 #include "run/master/sharing.h"
 
 struct engine;
-
-static const double LOOK_S = 0.1; /* between two looks at the progress */
 
 /* A time at which the policy wants to be asked again; used for another when it is over. */
 struct wake {
@@ -227,33 +226,6 @@ static enum cleave_status real_submit(void *instance, const struct cleave_order 
 
 /* --- waiting ------------------------------------------------------------------------------ */
 
-/* Often enough for the eye: to look at all pipes costs more than to wake up. */
-static void show_progress(struct engine *engine)
-{
-    const struct cv_real_run *run = engine->run;
-    const struct cleave_execution *asked = run->asked;
-    const struct cv_books *books = &run->books;
-    const double now_s = cv_clock_s();
-    uint32_t busy = 0;
-
-    if (asked->tell.progress == NULL || now_s < engine->shown_s + LOOK_S)
-        return;
-    engine->shown_s = now_s;
-    for (uint32_t w = 0; w < run->staff.first_spare; w++)
-        busy += cv_desks_busy(&run->desks, w);
-    asked->tell.progress(asked->tell.context,
-                         &(struct cleave_progress){
-                             .elapsed_s = now_s - run->news.began_s,
-                             .done = books->done,
-                             .read = cv_desks_read(&run->desks, &run->staff, now_s),
-                             .total = cv_source_total(books->source),
-                             .chunks = books->chunks,
-                             .failed = books->failed,
-                             .busy = busy,
-                             .workers = run->staff.first_spare,
-                         });
-}
-
 /* Whether nothing will happen any more. Who sleeps with nothing left to do need not be
  * waited for. */
 static bool all_over(struct engine *engine)
@@ -323,9 +295,9 @@ static enum cleave_status real_wait(void *instance, struct cleave_event *out,
         CV_TRY(check_open(engine, err));
         if (!run->halted)
             CV_TRY(cv_outlet_work(run->outlet, err));
-        show_progress(engine);
+        cv_progress_look(run, &engine->shown_s);
         CV_TRY(cv_poller_wait(run->poller,
-                              run->asked->tell.progress != NULL ? LOOK_S : -1, err));
+                              run->asked->tell.progress != NULL ? CV_LOOK_S : -1, err));
     }
 }
 

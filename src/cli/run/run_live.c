@@ -1,0 +1,107 @@
+/* run_live.c -- what every worker does, while it does it. SPDX-License-Identifier: MIT */
+#include <stdio.h>
+#include <string.h>
+#include "cli/run/run_report.h"
+
+/* What a worker does or waits for, in the words of who looks at it. */
+static const char *state_text(enum cleave_worker_state state, bool items)
+{
+    switch (state) {
+    case CLEAVE_WORKER_BUSY:
+        return "works";
+    case CLEAVE_WORKER_ABSENT:
+        return "waits: its host is not there";
+    case CLEAVE_WORKER_RESTS:
+        return "waits: others did what it failed with";
+    case CLEAVE_WORKER_HELD:
+        return "waits for --delay, --load or --memfree";
+    case CLEAVE_WORKER_STARVES:
+        return items ? "waits for items" : "waits for input";
+    case CLEAVE_WORKER_UNASKED:
+        return "waits: the policy gives it nothing now";
+    case CLEAVE_WORKER_OVER:
+        return "waits for the others: all is given out";
+    }
+    return "";
+}
+
+/* As wide as the longest name, within reason. */
+static int name_columns(const struct cleave_progress *progress, unsigned rows)
+{
+    size_t most = sizeof "worker" - 1;
+
+    for (uint32_t w = 0; w < rows; w++) {
+        struct cleave_worker_progress worker;
+
+        progress->look(progress->run, w, &worker);
+        if (strlen(worker.name) > most)
+            most = strlen(worker.name);
+    }
+    return most < 24 ? (int)most : 24;
+}
+
+/* Bytes and rate, of items neither. */
+static void add_amounts(const struct cleave_worker_progress *worker, struct cv_text *out)
+{
+    struct cv_text bytes = { NULL, 0, 0, false };
+
+    cv_run_add_bytes(&bytes, worker->units + worker->read);
+    cv_text_add(out, "  %9s", bytes.bytes != NULL ? bytes.bytes : "");
+    cv_text_done(&bytes);
+    if (worker->busy_s > 0 && worker->units > 0)
+        cv_text_add(out, "  %8.1f", worker->units / worker->busy_s / 1e6);
+    else
+        cv_text_add(out, "  %8s", "-");
+}
+
+/* Add a line, cut where the screen ends. */
+static void add_line(struct cv_text *line, unsigned width, struct cv_text *out)
+{
+    if (!line->failed)
+        cv_text_add(out, "\n%.*s\033[K", (int)width, line->bytes);
+    out->failed = out->failed || line->failed;
+    cv_text_done(line);
+}
+
+static void add_worker(const struct cleave_worker_progress *worker, bool items,
+                       int columns, unsigned width, struct cv_text *out)
+{
+    struct cv_text line = { NULL, 0, 0, false };
+
+    cv_text_add(&line, "  %-*.*s  %6llu", columns, columns, worker->name,
+                (unsigned long long)worker->chunks);
+    if (!items)
+        add_amounts(worker, &line);
+    cv_text_add(&line, "  %s", state_text(worker->state, items));
+    if (worker->failures > 0)
+        cv_text_add(&line, ", %llu failed", (unsigned long long)worker->failures);
+    add_line(&line, width, out);
+}
+
+unsigned cv_run_live_rows(const struct cleave_progress *progress, bool items,
+                          unsigned most, unsigned width, struct cv_text *out)
+{
+    const bool fits = progress->workers + 1 <= most;
+    const unsigned shown = fits ? progress->workers : most >= 3 ? most - 2 : 0;
+    const int columns = name_columns(progress, shown);
+    struct cv_text line = { NULL, 0, 0, false };
+
+    if (shown == 0)
+        return 0;
+    cv_text_add(&line, "  %-*s  %6s", columns, "worker", items ? "done" : "chunks");
+    if (!items)
+        cv_text_add(&line, "  %9s  %8s", "bytes", "MB/s");
+    add_line(&line, width, out);
+    for (uint32_t w = 0; w < shown; w++) {
+        struct cleave_worker_progress worker;
+
+        progress->look(progress->run, w, &worker);
+        add_worker(&worker, items, columns, width, out);
+    }
+    if (!fits) {
+        line = (struct cv_text){ NULL, 0, 0, false };
+        cv_text_add(&line, "  and %u more", progress->workers - shown);
+        add_line(&line, width, out);
+    }
+    return 1 + shown + !fits;
+}

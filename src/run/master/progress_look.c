@@ -1,0 +1,76 @@
+/* progress_look.c -- how far a run is, for whoever wants to be told.
+ * SPDX-License-Identifier: MIT */
+#include "run/master/progress_look.h"
+
+#include <math.h>
+
+/* Whether commands of this machine have to wait for its gate. */
+static bool held(const struct cv_real_run *run, uint32_t worker)
+{
+    const struct cv_gate *gate = &run->gate;
+
+    return run->staff.host_of[worker] == NULL && gate->next_s > cv_clock_s() &&
+           (gate->delay_s > 0 || gate->most_load > 0 || gate->least_memory > 0);
+}
+
+static enum cleave_worker_state state_of(const struct cv_real_run *run, uint32_t worker)
+{
+    const struct cv_books *books = &run->books;
+    const bool ordered = cv_books_next(books, worker) != NULL;
+
+    if (cv_desks_busy(&run->desks, worker))
+        return CLEAVE_WORKER_BUSY;
+    if (!cv_staff_there(&run->staff, worker))
+        return CLEAVE_WORKER_ABSENT;
+    if (!cv_staff_serves(&run->staff, worker))
+        return CLEAVE_WORKER_RESTS;
+    if (ordered && held(run, worker))
+        return CLEAVE_WORKER_HELD;
+    if (ordered || isinf(cv_source_total(books->source)))
+        return CLEAVE_WORKER_STARVES;
+    return cv_books_left(books) > 0 ? CLEAVE_WORKER_UNASKED : CLEAVE_WORKER_OVER;
+}
+
+static void look(const void *context, uint32_t worker, struct cleave_worker_progress *out)
+{
+    const struct cv_real_run *run = context;
+    const struct cv_tally *tally = &run->staff.tallies[worker];
+
+    *out = (struct cleave_worker_progress){
+        .name = run->staff.names[worker],
+        .state = state_of(run, worker),
+        .chunks = tally->chunks,
+        .failures = tally->failures,
+        .units = tally->units,
+        .busy_s = tally->busy_s,
+        .read = cv_desk_read(&run->desks, &run->staff, worker, cv_clock_s()),
+    };
+}
+
+/* Often enough for the eye: to look at all pipes costs more than to wake up. */
+void cv_progress_look(const struct cv_real_run *run, double *shown_s)
+{
+    const struct cleave_execution *asked = run->asked;
+    const struct cv_books *books = &run->books;
+    const double now_s = cv_clock_s();
+    uint32_t busy = 0;
+
+    if (asked->tell.progress == NULL || now_s < *shown_s + CV_LOOK_S)
+        return;
+    *shown_s = now_s;
+    for (uint32_t w = 0; w < run->staff.first_spare; w++)
+        busy += cv_desks_busy(&run->desks, w);
+    asked->tell.progress(asked->tell.context,
+                         &(struct cleave_progress){
+                             .elapsed_s = now_s - run->news.began_s,
+                             .done = books->done,
+                             .read = cv_desks_read(&run->desks, &run->staff, now_s),
+                             .total = cv_source_total(books->source),
+                             .chunks = books->chunks,
+                             .failed = books->failed,
+                             .busy = busy,
+                             .workers = run->staff.first_spare,
+                             .look = look,
+                             .run = run,
+                         });
+}

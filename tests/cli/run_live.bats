@@ -1,0 +1,73 @@
+# run_live.bats -- what cleave run --live draws. SPDX-License-Identifier: MIT
+load helper
+
+# A file of 1 MB, and a command that waits for the file `go`.
+prepare() {
+    command -v script >/dev/null || skip "script(1) is not there"
+    T=$BATS_TEST_TMPDIR
+    cd "$T" || return 1
+    yes 123456789 | head -n 100000 >in
+    printf '#!/bin/sh\ncat >/dev/null\nwhile [ ! -e %s/go ]; do sleep 0.02; done\n' "$T" >some
+    chmod +x some
+}
+
+# draws ROWS TEXT ARGUMENT... -- cleave run --live on a terminal of so many rows shows the text
+# before the commands may go on; all that it drew is in the file drawn, in lines.
+draws() {
+    local rows=$1 text=$2 command
+    shift 2
+    rm -f go drawn
+    command="stty cols 100 rows $rows; $(printf '%q ' "$CLEAVE" run -q --live -o out "$@")"
+    TERM=xterm timeout 60 script -qec "$command" /dev/null >drawn 2>&1 3>&- &
+    local job=$!
+    for _ in $(seq 500); do
+        ! grep -qF -- "$text" drawn || break
+        sleep 0.02
+    done
+    touch go
+    wait $job
+    tr '\r' '\n' <drawn | sed 's/\x1b\[[0-9]*[AJK]//g' >lines
+    grep -F -- "$text" lines || {
+        echo "expected to see: $text"
+        tail -n 9 lines
+        return 1
+    }
+}
+
+@test "every worker has a line: what it does, or why it waits" {
+    prepare
+    draws 40 'waits for the others: all is given out' -i in -j 'one,other' --block 20M -- ./some
+    grep -qE '^  worker  chunks      bytes      MB/s$' lines
+    grep -qE '^  (one   |other ) +0 +0 B +-  waits for the others: all is given out$' lines
+    grep -qE '^  (one   |other ) +0 +.* -  works$' lines
+    # All is taken away at the end.
+    tail -c 4 drawn | grep -q "$(printf '\033\\[J')"
+}
+
+@test "workers of a stream wait for input" {
+    prepare
+    mkfifo pipe
+    (until [ -e go ]; do sleep 0.02; done; cat in) >pipe 3>&- &
+    draws 40 'waits for input' -i pipe -j 2 -- cat
+    cmp in out
+}
+
+@test "items are counted, and bytes are not" {
+    prepare
+    draws 40 '  works' -j 2 -- ./some ::: a b c
+    grep -qE '^  worker    done$' lines
+    grep -qE '^  w0 +0  works$' lines
+}
+
+@test "a low terminal shows as many workers as it has room for" {
+    prepare
+    draws 6 '  and 7 more' -i in -j 10 --block 20M -- ./some
+    [ "$(grep -c '^  w3 ' lines)" -eq 0 ]
+    grep -q '^  w2 ' lines
+}
+
+@test "--live without a terminal says so" {
+    prepare
+    refuses "--live: standard error is no terminal; --progress plain writes lines for a log" \
+        run --live -i in -- cat
+}
