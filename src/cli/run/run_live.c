@@ -1,7 +1,18 @@
 /* run_live.c -- what every worker does, while it does it. SPDX-License-Identifier: MIT */
+#include "cli/run/run_live.h"
+
 #include <stdio.h>
 #include <string.h>
-#include "cli/run/run_report.h"
+
+void cv_run_add_bytes(struct cv_text *text, double bytes)
+{
+    static const char *const units[] = { "B", "kB", "MB", "GB", "TB", "PB" };
+    size_t unit = 0;
+
+    for (; unit + 1 < sizeof units / sizeof *units && bytes >= 1e3; unit++)
+        bytes /= 1e3;
+    cv_text_add(text, "%.*f %s", unit > 0 ? 1 : 0, bytes, units[unit]);
+}
 
 /* What a worker does or waits for, in the words of who looks at it. */
 static const char *state_text(enum cleave_worker_state state, bool items)

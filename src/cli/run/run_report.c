@@ -9,6 +9,7 @@
 #include "base/fail.h"
 #include "cli/kit/counted.h"
 #include "cli/kit/output.h"
+#include "cli/run/run_live.h"
 #include "report/terminal/bar.h"
 #include "report/terminal/table.h"
 
@@ -55,16 +56,6 @@ static void add_time(struct cv_text *text, double seconds)
         cv_text_add(text, "%.0fm%02.0fs", floor(seconds / 60), floor(fmod(seconds, 60)));
     else
         cv_text_add(text, "%.1fs", seconds);
-}
-
-void cv_run_add_bytes(struct cv_text *text, double bytes)
-{
-    static const char *const units[] = { "B", "kB", "MB", "GB", "TB", "PB" };
-    size_t unit = 0;
-
-    for (; unit + 1 < sizeof units / sizeof *units && bytes >= 1e3; unit++)
-        bytes /= 1e3;
-    cv_text_add(text, "%.*f %s", unit > 0 ? 1 : 0, bytes, units[unit]);
 }
 
 /* What matters most comes first: a line that is too long is cut off. */

@@ -44,12 +44,6 @@ enum cleave_status cv_run_more_hosts(void *context, struct cleave_more_hosts *ou
                                      struct cleave_error *err);
 
 void cv_run_progress_end(struct cv_run_report *report);
-/* "720.8 kB", with as many digits as do not make the rest of a line tremble. */
-void cv_run_add_bytes(struct cv_text *text, double bytes);
-/* --live: add a line for each worker, at most `most` lines of `width` columns, each behind a
- * newline. Returns how many. */
-unsigned cv_run_live_rows(const struct cleave_progress *progress, bool items,
-                          unsigned most, unsigned width, struct cv_text *out);
 /* A signal stopped the run: what is done of it, and how to go on. */
 void cv_run_stopped(const struct cleave_execution_result *result,
                     const struct cv_run_options *values,
