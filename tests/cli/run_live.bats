@@ -48,7 +48,7 @@ draws() {
     prepare
     mkfifo pipe
     (until [ -e go ]; do sleep 0.02; done; cat in) >pipe 3>&- &
-    draws 40 'waits for input' -i pipe -j 2 -- cat
+    draws 40 'waits for input' -i pipe -j 1 -- cat
     cmp in out
 }
 
