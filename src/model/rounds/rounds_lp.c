@@ -11,7 +11,7 @@
 
 #include "base/fail.h"
 #include "model/rounds/rounds.h"
-#include "model/simplex/simplex.h"
+#include "model/simplex/tableau.h"
 
 enum { MOST_STEPS = 12 };
 /* Larger programs take too long. */
@@ -25,10 +25,8 @@ struct program {
     uint32_t *back;      /* chunk -> its place in the order of returning        */
     double *fixed_s;     /* of each row                                         */
     double *rows;        /* m x n, scaled                                       */
-    double *tableau, *worth, *own_s;
-    uint32_t *outside;
-    struct cv_simplex simplex;
-    uint32_t chosen;
+    double *own_s;
+    struct cv_tableau tableau;
     double largest; /* scale of worth */
     double slope;   /* units per second more */
 };
@@ -99,94 +97,34 @@ static uint32_t list_rows(struct program *p)
     return m;
 }
 
-/* --- the program as a tableau ----------------------------------------------------------- */
-
-static uint32_t choose(void *context, bool bland, double *out_gain)
-{
-    struct program *p = context;
-    uint32_t best = UINT32_MAX;
-    double most = p->simplex.noise;
-
-    for (uint32_t j = 0; j < p->n; j++) {
-        if (!(p->worth[j] > most) || (bland && p->outside[j] > best))
-            continue;
-        if (!bland)
-            most = p->worth[j];
-        p->chosen = j;
-        best = p->outside[j];
-        *out_gain = p->worth[j];
-    }
-    return best;
-}
-
-static bool take(void *context, uint32_t j)
-{
-    struct program *p = context;
-
-    (void)j;
-    for (uint32_t i = 0; i < p->m; i++)
-        p->simplex.column[i] = p->tableau[(size_t)i * p->n + p->chosen];
-    return true;
-}
-
-static bool exchange(void *context, uint32_t row, uint32_t in, uint32_t out)
-{
-    struct program *p = context;
-    const uint32_t n = p->n, col = p->chosen;
-    const double *column = p->simplex.column, *top = p->tableau + (size_t)row * n;
-    const double pivot = column[row], worth = p->worth[col];
-
-    (void)in;
-    cv_simplex_eliminate(p->tableau, p->m, n, column, row);
-    for (uint32_t j = 0; j < n; j++)
-        p->worth[j] -= worth * top[j];
-    for (uint32_t i = 0; i < p->m; i++)
-        p->tableau[(size_t)i * n + col] = (i == row ? 1 : -column[i]) / pivot;
-    p->worth[col] = -worth / pivot;
-    p->outside[col] = out;
-    return true;
-}
-
 /* The most work in the lifespan, with units and slope; negative: it is too short. */
 static double solve(struct program *p, double lifespan_s, double *units)
 {
-    static const struct cv_simplex_form form = { choose, take, exchange };
-    struct cv_simplex *simplex = &p->simplex;
+    struct cv_tableau *tableau = &p->tableau;
     double work = 0;
 
-    memcpy(p->tableau, p->rows, (size_t)p->m * p->n * sizeof *p->rows);
+    memcpy(tableau->matrix, p->rows, (size_t)p->m * p->n * sizeof *p->rows);
     for (uint32_t i = 0; i < p->m; i++) {
-        simplex->value[i] = 1 - p->fixed_s[i] / lifespan_s;
-        if (simplex->value[i] < 0)
+        tableau->simplex.value[i] = 1 - p->fixed_s[i] / lifespan_s;
+        if (tableau->simplex.value[i] < 0)
             return -1;
-        simplex->basic[i] = p->n + i;
-        simplex->state[p->n + i] = CV_BASIC;
     }
-    for (uint32_t j = 0; j < p->n; j++) {
-        p->outside[j] = j;
-        simplex->state[j] = CV_AT_LOWER;
-        p->worth[j] = 1 / p->own_s[j] / p->largest;
-        units[j] = 0;
-    }
-    if (!cv_simplex_run(simplex, &form, p))
+    for (uint32_t j = 0; j < p->n; j++)
+        tableau->worth[j] = 1 / p->own_s[j] / p->largest;
+    if (!cv_tableau_run(tableau, units))
         return -1;
     p->slope = 0;
-    for (uint32_t j = 0; j < p->n; j++)
-        if (p->outside[j] >= p->n)
-            p->slope -= p->worth[j] * p->largest;
-    for (uint32_t i = 0; i < p->m; i++)
-        if (simplex->basic[i] < p->n) {
-            const uint32_t k = simplex->basic[i];
-
-            units[k] = fmax(0, simplex->value[i]) * lifespan_s / p->own_s[k];
-            work += units[k];
-        }
+    for (uint32_t j = 0; j < p->n; j++) {
+        if (tableau->outside[j] >= p->n)
+            p->slope -= tableau->worth[j] * p->largest;
+        units[j] *= lifespan_s / p->own_s[j];
+        work += units[j];
+    }
     return work;
 }
 
 static bool set_up(struct program *p, struct cv_arena *arena)
 {
-    struct cv_simplex *simplex = &p->simplex;
     const size_t n = p->n, m = p->m = list_rows(p);
 
     p->from = cv_array(arena, m, sizeof *p->from);
@@ -194,22 +132,10 @@ static bool set_up(struct program *p, struct cv_arena *arena)
     p->back = cv_array(arena, n, sizeof *p->back);
     p->fixed_s = cv_array(arena, m, sizeof *p->fixed_s);
     p->rows = cv_array(arena, m, n * sizeof *p->rows);
-    p->tableau = cv_array(arena, m, n * sizeof *p->tableau);
-    p->worth = cv_array(arena, n, sizeof *p->worth);
     p->own_s = cv_array(arena, n, sizeof *p->own_s);
-    p->outside = cv_array(arena, n, sizeof *p->outside);
-    simplex->nrows = (uint32_t)m;
-    simplex->noise = 1e-11;
-    simplex->patience = (uint32_t)(20 * (n + 10));
-    simplex->state = cv_array(arena, n + m, sizeof *simplex->state);
-    simplex->limit = cv_array(arena, n + m, sizeof *simplex->limit);
-    simplex->basic = cv_array(arena, m, sizeof *simplex->basic);
-    simplex->value = cv_array(arena, m, sizeof *simplex->value);
-    simplex->column = cv_array(arena, m, sizeof *simplex->column);
     if (p->from == NULL || p->to == NULL || p->back == NULL || p->fixed_s == NULL ||
-        p->rows == NULL || p->tableau == NULL || p->worth == NULL || p->own_s == NULL ||
-        p->outside == NULL || simplex->state == NULL || simplex->limit == NULL ||
-        simplex->basic == NULL || simplex->value == NULL || simplex->column == NULL)
+        p->rows == NULL || p->own_s == NULL ||
+        !cv_tableau_init(&p->tableau, p->n, p->m, arena))
         return false;
     (void)list_rows(p);
     for (size_t k = 0; k < n; k++) {
@@ -219,8 +145,6 @@ static bool set_up(struct program *p, struct cv_arena *arena)
         p->own_s[k] = t->send_s + t->compute_s + t->back_s;
         p->largest = fmax(p->largest, 1 / p->own_s[k]);
     }
-    for (size_t j = 0; j < n + m; j++)
-        simplex->limit[j] = INFINITY;
     set_rows(p);
     return true;
 }
@@ -283,7 +207,7 @@ static bool optimise(struct solving *s, double *lifespan_s)
 
         if (!(work > 0) || !(p->slope > 0))
             return false;
-        if (fabs(work - load) <= 1e-12 * load)
+        if (fabs(work - load) <= 1e-11 * load)
             return true;
         if (step == MOST_STEPS - 1)
             return fabs(work - load) <= 1e-6 * load;
@@ -341,11 +265,11 @@ enum cleave_status cv_rounds_lp_prices(const struct cv_rounds *rounds,
         for (uint32_t j = 0; j < plan->nchunks; j++) {
             bool part[3];
 
-            if (s.program.outside[j] < plan->nchunks)
+            if (s.program.tableau.outside[j] < plan->nchunks)
                 continue;
-            parts_of(&s.program, s.program.outside[j] - plan->nchunks, k, part);
-            send[k] -= part[0] ? s.program.worth[j] * s.program.largest : 0;
-            back[k] -= part[2] ? s.program.worth[j] * s.program.largest : 0;
+            parts_of(&s.program, s.program.tableau.outside[j] - plan->nchunks, k, part);
+            send[k] -= part[0] ? s.program.tableau.worth[j] * s.program.largest : 0;
+            back[k] -= part[2] ? s.program.tableau.worth[j] * s.program.largest : 0;
         }
     }
     memcpy(plan->units, s.units, plan->nchunks * sizeof *s.units);

@@ -1,0 +1,98 @@
+/* tableau.c -- a linear program kept as a tableau. SPDX-License-Identifier: MIT */
+#include "model/simplex/tableau.h"
+
+#include <math.h>
+
+static uint32_t choose(void *context, bool bland, double *out_gain)
+{
+    struct cv_tableau *t = context;
+    uint32_t best = UINT32_MAX;
+    double most = t->simplex.noise;
+
+    for (uint32_t j = 0; j < t->n; j++) {
+        if (!(t->worth[j] > most) || (bland && t->outside[j] > best))
+            continue;
+        if (!bland)
+            most = t->worth[j];
+        t->chosen = j;
+        best = t->outside[j];
+        *out_gain = t->worth[j];
+    }
+    return best;
+}
+
+static bool take(void *context, uint32_t j)
+{
+    struct cv_tableau *t = context;
+
+    (void)j;
+    for (uint32_t i = 0; i < t->m; i++)
+        t->simplex.column[i] = t->matrix[(size_t)i * t->n + t->chosen];
+    return true;
+}
+
+static bool exchange(void *context, uint32_t row, uint32_t in, uint32_t out)
+{
+    struct cv_tableau *t = context;
+    const uint32_t n = t->n, col = t->chosen;
+    const double *column = t->simplex.column, *top = t->matrix + (size_t)row * n;
+    const double pivot = column[row], worth = t->worth[col];
+
+    (void)in;
+    cv_simplex_eliminate(t->matrix, t->m, n, column, row);
+    for (uint32_t j = 0; j < n; j++)
+        t->worth[j] -= worth * top[j];
+    for (uint32_t i = 0; i < t->m; i++)
+        t->matrix[(size_t)i * n + col] = (i == row ? 1 : -column[i]) / pivot;
+    t->worth[col] = -worth / pivot;
+    t->outside[col] = out;
+    return true;
+}
+
+bool cv_tableau_init(struct cv_tableau *tableau, uint32_t n, uint32_t m,
+                     struct cv_arena *arena)
+{
+    struct cv_simplex *simplex = &tableau->simplex;
+
+    *tableau = (struct cv_tableau){ .n = n, .m = m };
+    tableau->matrix = cv_array(arena, m, n * sizeof *tableau->matrix);
+    tableau->worth = cv_array(arena, n, sizeof *tableau->worth);
+    tableau->outside = cv_array(arena, n, sizeof *tableau->outside);
+    simplex->nrows = m;
+    simplex->noise = 1e-11;
+    simplex->patience = 20 * (n + 10);
+    simplex->state = cv_array(arena, (size_t)n + m, sizeof *simplex->state);
+    simplex->limit = cv_array(arena, (size_t)n + m, sizeof *simplex->limit);
+    simplex->basic = cv_array(arena, m, sizeof *simplex->basic);
+    simplex->value = cv_array(arena, m, sizeof *simplex->value);
+    simplex->column = cv_array(arena, m, sizeof *simplex->column);
+    if (tableau->matrix == NULL || tableau->worth == NULL || tableau->outside == NULL ||
+        simplex->state == NULL || simplex->limit == NULL || simplex->basic == NULL ||
+        simplex->value == NULL || simplex->column == NULL)
+        return false;
+    for (size_t j = 0; j < (size_t)n + m; j++)
+        simplex->limit[j] = INFINITY;
+    return true;
+}
+
+bool cv_tableau_run(struct cv_tableau *tableau, double *values)
+{
+    static const struct cv_simplex_form form = { choose, take, exchange };
+    struct cv_simplex *simplex = &tableau->simplex;
+
+    for (uint32_t i = 0; i < tableau->m; i++) {
+        simplex->basic[i] = tableau->n + i;
+        simplex->state[tableau->n + i] = CV_BASIC;
+    }
+    for (uint32_t j = 0; j < tableau->n; j++) {
+        tableau->outside[j] = j;
+        simplex->state[j] = CV_AT_LOWER;
+        values[j] = 0;
+    }
+    if (!cv_simplex_run(simplex, &form, tableau))
+        return false;
+    for (uint32_t i = 0; i < tableau->m; i++)
+        if (simplex->basic[i] < tableau->n)
+            values[simplex->basic[i]] = fmax(0, simplex->value[i]);
+    return true;
+}
