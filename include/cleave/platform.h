@@ -76,6 +76,9 @@ const struct cleave_step *cleave_platform_profile(const struct cleave_platform *
                                                   uint32_t index, uint32_t *out_n);
 /* Units of the largest chunk that worker `index` can take; INFINITY: any. */
 double cleave_platform_memory(const struct cleave_platform *platform, uint32_t index);
+/* What worker `index` costs per second, in any currency, from the begin of the first message
+ * to it to the end of its last computation or result; 0: nothing. */
+double cleave_platform_cost(const struct cleave_platform *platform, uint32_t index);
 /* The name of a port rule, as platform files spell it: borrowed, static. */
 const char *cleave_port_name(enum cleave_port port);
 

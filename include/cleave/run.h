@@ -93,12 +93,40 @@ struct cleave_schedule {
     size_t nchunks;
     const struct cleave_left_out *left_out;
     size_t nleft_out;
+    double cost; /* of all workers, by the costs per second that the platform declares */
+    const double *paid_s; /* per worker: for so long it is paid; NULL: nobody costs anything */
 };
 
 enum cleave_status cleave_plan_load(const struct cleave_job *job,
                                     struct cleave_schedule **out,
                                     struct cleave_error *err);
 void cleave_schedule_free(struct cleave_schedule *schedule);
+
+/* What matters beside the end: one of these is above 0. */
+struct cleave_terms {
+    double deadline_s; /* the cheapest plan that ends by then     */
+    double budget;     /* the fastest plan that costs so much at most */
+};
+
+/* Which workers to pay for, and what to plan for them. */
+struct cleave_rental {
+    struct cleave_platform *platform; /* those workers, in the order of the job's platform */
+    const uint32_t *workers;          /* their numbers there                               */
+    const char *policy;
+    const struct cleave_setting *settings;
+    size_t nsettings;
+    double makespan_s, cost;
+    struct cleave_bound bound; /* on the time, for all workers: "budget" if that is why   */
+    double least_cost; /* no schedule that keeps to the deadline, if there is one, is cheaper */
+};
+
+/* Look for workers and a plan for the terms. The job has a load, and no trace is written: plan
+ * its load on the rental's platform by the rental's policy and settings for that. A job with
+ * a policy keeps it. What cannot be is CLEAVE_EINPUT with the best that was found. */
+enum cleave_status cleave_rent(const struct cleave_job *job,
+                               const struct cleave_terms *terms,
+                               struct cleave_rental **out, struct cleave_error *err);
+void cleave_rental_free(struct cleave_rental *rental);
 
 enum cleave_noise_kind {
     CLEAVE_NOISE_NONE,

@@ -41,7 +41,7 @@ struct reader {
     uint64_t total; /* workers so far */
 };
 
-enum field_kind { NAME, TEXT, COUNT, SLOTS, GPUS, PROFILE, TIME, UNITS };
+enum field_kind { NAME, TEXT, COUNT, SLOTS, GPUS, PROFILE, TIME, UNITS, PRICE };
 
 /* What a worker has besides its costs, which model/platform/worker_fields.h lists. */
 struct field {
@@ -60,6 +60,7 @@ static const struct field behind[] = {
     { "from", TIME, false, offsetof(struct draft, from_s) },
     { "until", TIME, false, offsetof(struct draft, until_s) },
     { "memory", UNITS, false, offsetof(struct draft, group.memory) },
+    { "cost", PRICE, false, offsetof(struct draft, group.cost) },
     { "ssh", TEXT, false, offsetof(struct draft, group.ssh) },
     { "slots", SLOTS, false, offsetof(struct draft, group.slots) },
     { "gpus", GPUS, false, offsetof(struct draft, group.gpus) },
@@ -152,6 +153,8 @@ static enum cleave_status take_field(struct reader *reader, const struct field *
         return cv_read_ranged(&reader->in, token, CV_SECONDS, false, target);
     case UNITS:
         return cv_read_ranged(&reader->in, token, CV_UNITS, true, target);
+    case PRICE:
+        return cv_read_ranged(&reader->in, token, CV_NUMBER, false, target);
     }
     return CLEAVE_OK;
 }

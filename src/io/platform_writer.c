@@ -110,6 +110,8 @@ static void write_worker(const char *name, const struct cleave_worker *worker,
         write_steps(group, file);
     if (group->memory > 0)
         write_number("memory", group->memory, file);
+    if (group->cost > 0)
+        write_number("cost", group->cost, file);
     if (group->ssh != NULL)
         write_text("    ssh", group->ssh, file);
     if (group->slots > 0)

@@ -369,7 +369,8 @@ static void written_text_is_as_expected(void **state)
     static const char text[] =
         "workers: [{name: new, count: 2, speed: 3.5, bandwidth: 8e1, "
         "return_latency: 1ms, profile: [[0, 1], [60, 0.4]]},"
-        "{name: gone, speed: 1, bandwidth: 1, from: 2, until: 9, memory: 3k},"
+        "{name: gone, speed: 1, bandwidth: 1, from: 2, until: 9, memory: 3k, "
+        "cost: 0.25},"
         "{name: 'no', speed: 1, bandwidth: 1, ssh: 'a \"b\" \\'}]";
     static const char expected[] = "# two\n"
                                    "#\n"
@@ -392,6 +393,7 @@ static void written_text_is_as_expected(void **state)
                                    "    from: 2\n"
                                    "    until: 9\n"
                                    "    memory: 3000\n"
+                                   "    cost: 0.25\n"
                                    "  - name: \"no\"\n"
                                    "    speed: 1\n"
                                    "    compute_latency: 0\n"

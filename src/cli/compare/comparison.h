@@ -14,6 +14,7 @@ struct cv_json;
 struct cv_compare_cell {
     const struct cleave_policy *policy;
     struct cleave_stats stats; /* a single run has only its mean */
+    double cost;               /* of the plan for a budget       */
     const char *reason;        /* why it does not apply, or NULL */
 };
 

@@ -47,6 +47,9 @@ static const struct {
                                 LOAD,
                                 { CV_NUMBER, 0, 1e9, "a number of 0 or more" } },
     [CV_SWEEP_ERROR] = { "error", LOAD, { CV_NUMBER, 0, 10, "a number from 0 to 10" } },
+    [CV_SWEEP_BUDGET] = { "budget",
+                          LOAD,
+                          { CV_NUMBER, 1e-100, 1e100, "an amount above 0" } },
 #undef LOAD
 #undef REDUCE
 };
@@ -130,11 +133,12 @@ static int expected_form(const char *text, enum cleave_task task)
                            "cv=0.01:10:log, got '%s'",
                            cv_echo(text, shown));
     list_costs(costs, sizeof costs);
-    return cv_complain(CV_EXIT_USAGE,
-                       "--sweep: expected %s, one of them with -factor behind it, "
-                       "workers, load, result-ratio or error with FROM:TO:STEP or "
-                       "FROM:TO:log[:POINTS], such as latency=0:10:0.5, got '%s'",
-                       costs, cv_echo(text, shown));
+    return cv_complain(
+        CV_EXIT_USAGE,
+        "--sweep: expected %s, one of them with -factor behind it, "
+        "workers, load, result-ratio, error or budget with FROM:TO:STEP or "
+        "FROM:TO:log[:POINTS], such as latency=0:10:0.5, got '%s'",
+        costs, cv_echo(text, shown));
 }
 
 static int read_end(const char *text, const struct values *values, double *out)
@@ -427,6 +431,10 @@ int cv_sweep_platform(const struct cv_sweep *sweep, size_t index,
         groups[i].name = cleave_platform_worker_name(declared, i);
         groups[i].count = 1;
         groups[i].steps = cleave_platform_profile(declared, i, &groups[i].nsteps);
+        groups[i].memory = cleave_platform_memory(declared, i);
+        if (isinf(groups[i].memory))
+            groups[i].memory = 0;
+        groups[i].cost = cleave_platform_cost(declared, i);
     }
     if (cv_platform_build(cleave_platform_port(declared), workers, groups, n, out, NULL,
                           &err) != CLEAVE_OK)

@@ -6,8 +6,8 @@
  *
  * What may vary for a reduction: cv (of both laws), transfer, compute (their means) and
  * nodes. For a load: latency, bandwidth, speed and compute-latency of every worker, each
- * also as a factor on what is declared (latency-factor ..), load, result-ratio, error and
- * workers (the first so many). */
+ * also as a factor on what is declared (latency-factor ..), load, result-ratio, error,
+ * workers (the first so many) and budget. */
 #ifndef CV_SWEEP_H
 #define CV_SWEEP_H
 #include <cleave/policy.h>
@@ -28,6 +28,7 @@ enum cv_swept {
     CV_SWEEP_LOAD,
     CV_SWEEP_RESULT_RATIO,
     CV_SWEEP_ERROR,
+    CV_SWEEP_BUDGET,
 };
 
 struct cv_sweep {

@@ -56,7 +56,8 @@ static void json_chunk(struct cv_json *json, const struct cleave_chunk *chunk,
 }
 
 int cv_plan_json(const struct cleave_schedule *schedule,
-                 const struct cleave_platform *platform, uint64_t seed)
+                 const struct cleave_platform *platform, const struct cv_price *price,
+                 uint64_t seed)
 {
     struct cv_json json;
 
@@ -77,6 +78,7 @@ int cv_plan_json(const struct cleave_schedule *schedule,
     for (size_t i = 0; i < schedule->nbounds; i++)
         cv_field_bound(&json, NULL, &schedule->bounds[i]);
     cv_json_end(&json);
+    cv_price_json(&json, schedule, platform, price);
     cv_field_list(&json, "chunks");
     for (size_t k = 0; k < schedule->nchunks; k++)
         json_chunk(&json, &schedule->chunks[k], platform);
@@ -91,6 +93,7 @@ int cv_plan_json(const struct cleave_schedule *schedule,
         cv_field_text(&json, "reason", left->reason);
         cv_json_end(&json);
     }
+    cv_price_json_left_out(&json, price);
     cv_json_end(&json);
     return cv_result_close(&json);
 }

@@ -16,6 +16,8 @@ const struct cv_load_options cv_load_presets = {
     .seed = 1,
     .runs = 1000,
     .gantt = 1,
+    .deadline_s = -1,
+    .budget = -1,
 };
 
 /* clang-format off */
@@ -81,6 +83,18 @@ const struct cv_option cv_simulated_job_options[] = {
               "it is what policies are told, with workers named as hosts are; by default "
               "what 'cleave calibrate --topology' measures." },
     REST_OF_JOB,
+    { .name = NULL },
+};
+
+const struct cv_option cv_price_options[] = {
+    { .name = "--deadline", .kind = CV_OPTION_SECONDS, .argument = "TIME",
+      .offset = FIELD(deadline_s),
+      .help = "Look for the cheapest plan that ends by then: which workers to pay for, by "
+              "the 'cost' per second of the platform file, and what each of them gets. A "
+              "worker costs from the begin of the first message to it to its last end." },
+    { .name = "--budget", .kind = CV_OPTION_NUMBER, .argument = "AMOUNT",
+      .offset = FIELD(budget), .least = 0, .most = 1e100,
+      .help = "Look for the fastest plan that costs so much at most." },
     { .name = NULL },
 };
 

@@ -17,6 +17,7 @@ struct cv_load_options {
     const char *reads;       /* NULL: chunks cannot be opened             */
     double hold;             /* 0: not a stream                           */
     const char *then_reduce; /* costs of a reduction that follows; NULL: none */
+    double deadline_s, budget; /* plan: one of them; below 0: not given     */
     const char *send_order, *return_order;
     const char *policy;   /* NULL: auto                                */
     const char *policies; /* compare: NULL for all                     */
@@ -36,6 +37,7 @@ struct cv_load_options {
 extern const struct cv_load_options cv_load_presets;
 extern const struct cv_option cv_job_options[];           /* platform, load, ...     */
 extern const struct cv_option cv_simulated_job_options[]; /* platform optional */
+extern const struct cv_option cv_price_options[];         /* deadline, budget */
 extern const struct cv_option cv_policy_options[];        /* policy, rounds, param   */
 extern const struct cv_option cv_trial_options[];         /* runs, noise, engine ... */
 

@@ -46,6 +46,28 @@ static enum cleave_status plan_once(const struct cleave_job *job,
     return status;
 }
 
+/* The fastest plan for a budget. */
+static enum cleave_status plan_paid(const struct cleave_job *job, double budget,
+                                    struct cv_compare_cell *cell,
+                                    struct cleave_error *err)
+{
+    const struct cleave_terms terms = { .budget = budget };
+    struct cleave_job part = *job;
+    struct cleave_rental *rental;
+    enum cleave_status status;
+
+    CV_TRY(cleave_rent(job, &terms, &rental, err));
+    part.platform = rental->platform;
+    part.policy = rental->policy;
+    part.settings = rental->settings;
+    part.nsettings = rental->nsettings;
+    status = plan_once(&part, &cell->stats, err);
+    cell->stats.bound = rental->bound;
+    cell->cost = rental->cost;
+    cleave_rental_free(rental);
+    return status;
+}
+
 static enum cleave_status run_cell(const struct cleave_job *job,
                                    const struct cleave_trial *trial, const char *label,
                                    struct cleave_stats *out, struct cleave_error *err)
@@ -102,10 +124,13 @@ static int measure_value(const struct cv_load_options *options,
                      out->sweep.values[index], one.policy);
         else
             snprintf(label, sizeof label, "%s", one.policy);
-        status = run_cell(&one, trial, label, &cells[p].stats, &err);
+        status = out->sweep.what == CV_SWEEP_BUDGET
+                     ? plan_paid(&one, out->sweep.values[index], &cells[p], &err)
+                     : run_cell(&one, trial, label, &cells[p].stats, &err);
         if (status == CLEAVE_OK)
             continue;
-        if (options->policies != NULL || status != CLEAVE_EINPUT)
+        if (status != CLEAVE_EINPUT ||
+            (options->policies != NULL && out->sweep.what != CV_SWEEP_BUDGET))
             return cv_complain_error(&err);
         cells[p].reason = cv_arena_text(arena, err.text);
         if (cells[p].reason == NULL)

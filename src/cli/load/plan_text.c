@@ -63,9 +63,9 @@ static void add_outcome(const struct cleave_schedule *schedule, struct cv_text *
         cv_text_add(out, "proved    best of %s\n", schedule->proved);
 }
 
-static void add_headline(const struct cleave_schedule *schedule, uint32_t nworkers,
-                         uint32_t nused, const struct cv_screen *screen,
-                         struct cv_text *out)
+static void add_headline(const struct cleave_schedule *schedule,
+                         const struct cv_price *price, uint32_t nworkers, uint32_t nused,
+                         const struct cv_screen *screen, struct cv_text *out)
 {
     char counted[CV_COUNTED_ROOM];
 
@@ -75,6 +75,7 @@ static void add_headline(const struct cleave_schedule *schedule, uint32_t nworke
     cv_text_add(out, "%s\n", screen->colour ? "\033[0m" : "");
     cv_policy_line(schedule->policy, schedule->picked, schedule->why, screen->width, out);
     add_outcome(schedule, out);
+    cv_price_text(schedule, price, out);
     cv_text_add(out, "used      %u of %s, utilisation %.1f%%", nused,
                 cv_counted(nworkers, "worker", counted), 100 * schedule->utilisation);
     cv_text_add(out, "\nchunks    %zu in ", schedule->nchunks);
@@ -102,14 +103,15 @@ static void add_workers(const struct cleave_schedule *schedule,
         { "worker", CV_COLUMN_TEXT },   { "units", CV_COLUMN_UNITS },
         { "share", CV_COLUMN_PERCENT }, { "chunks", CV_COLUMN_COUNT },
         { "busy", CV_COLUMN_PERCENT },  { "starts s", CV_COLUMN_NUMBER },
-        { "ends s", CV_COLUMN_NUMBER },
+        { "ends s", CV_COLUMN_NUMBER }, { "cost", CV_COLUMN_NUMBER },
     };
+    const bool costs = schedule->paid_s != NULL;
     const uint32_t nworkers = cleave_platform_nworkers(platform);
     uint32_t shown = 0, hidden = 0;
     char counted[CV_COUNTED_ROOM];
     struct cv_table table;
 
-    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
+    cv_table_init(&table, columns, sizeof columns / sizeof *columns - (costs ? 0 : 1));
     for (uint32_t w = 0; w < nworkers; w++) {
         if (sums[w].chunks == 0)
             continue;
@@ -125,6 +127,9 @@ static void add_workers(const struct cleave_schedule *schedule,
         cv_table_number(&table, sums[w].busy_s / schedule->makespan_s);
         cv_table_number(&table, sums[w].first_s);
         cv_table_number(&table, sums[w].last_s);
+        if (costs)
+            cv_table_number(&table,
+                            schedule->paid_s[w] * cleave_platform_cost(platform, w));
     }
     cv_text_add(out, "\n");
     cv_table_write(&table, screen->colour, screen->width, out);
@@ -203,7 +208,8 @@ static void add_chunks(const struct cleave_schedule *schedule,
 }
 
 static void add_left_out(const struct cleave_schedule *schedule,
-                         const struct cleave_platform *platform, bool all,
+                         const struct cleave_platform *platform,
+                         const struct cv_price *price, bool all,
                          const struct cv_screen *screen, struct cv_text *out)
 {
     static const struct cv_column columns[] = {
@@ -212,10 +218,13 @@ static void add_left_out(const struct cleave_schedule *schedule,
     };
     const size_t shown = all || schedule->nleft_out < LEFT_OUT_SHOWN ? schedule->nleft_out
                                                                      : LEFT_OUT_SHOWN;
+    const size_t nunpaid = cv_price_unpaid(price),
+                 unpaid_shown =
+                     all || nunpaid < LEFT_OUT_SHOWN ? nunpaid : LEFT_OUT_SHOWN;
     char counted[CV_COUNTED_ROOM];
     struct cv_table table;
 
-    if (schedule->nleft_out == 0)
+    if (schedule->nleft_out + nunpaid == 0)
         return;
     cv_table_init(&table, columns, sizeof columns / sizeof *columns);
     for (size_t i = 0; i < shown; i++) {
@@ -223,16 +232,21 @@ static void add_left_out(const struct cleave_schedule *schedule,
                                                           schedule->left_out[i].worker));
         cv_table_text(&table, schedule->left_out[i].reason);
     }
+    for (size_t i = 0; i < unpaid_shown; i++) {
+        cv_table_text(&table, cv_price_unpaid_name(price, i));
+        cv_table_text(&table, cv_price_unpaid_reason(price));
+    }
     cv_text_add(out, "\n");
     cv_table_write(&table, screen->colour, screen->width, out);
     cv_table_done(&table);
-    if (shown < schedule->nleft_out)
+    if (shown + unpaid_shown < schedule->nleft_out + nunpaid)
         cv_text_add(out, "  and %s; --all-workers lists them\n",
-                    cv_counted(schedule->nleft_out - shown, "more worker", counted));
+                    cv_counted(schedule->nleft_out + nunpaid - shown - unpaid_shown,
+                               "more worker", counted));
 }
 
 void cv_plan_text(const struct cleave_schedule *schedule,
-                  const struct cleave_platform *platform,
+                  const struct cleave_platform *platform, const struct cv_price *price,
                   const struct cv_load_options *options, const struct cv_screen *screen,
                   struct cv_text *out)
 {
@@ -254,13 +268,13 @@ void cv_plan_text(const struct cleave_schedule *schedule,
         add_to_sum(&sums[schedule->chunks[k].worker], &schedule->chunks[k]);
     for (uint32_t w = 0; w < nworkers; w++)
         nused += sums[w].chunks > 0;
-    add_headline(schedule, nworkers, nused, screen, out);
+    add_headline(schedule, price, nworkers, nused, screen, out);
     add_workers(schedule, platform, sums, options->all_workers, screen, out);
     if (options->all_chunks)
         add_chunks(schedule, platform, screen, out);
     else if (schedule->rounds > 1)
         add_rounds(schedule, screen, out);
-    add_left_out(schedule, platform, options->all_workers, screen, out);
+    add_left_out(schedule, platform, price, options->all_workers, screen, out);
     if (options->gantt) {
         cv_text_add(out, "\n");
         cv_terminal_gantt(schedule, platform, &style, out);

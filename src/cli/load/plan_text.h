@@ -5,11 +5,13 @@
 #include "base/text.h"
 #include "cli/kit/counted.h"
 #include "cli/load/load_options.h"
+#include "cli/load/price.h"
 #include "cli/kit/output.h"
 
-/* Add headline, workers, rounds or chunks, those left out, and the chart. */
+/* Add headline, workers, rounds or chunks, those left out, and the chart. `price` is what
+ * was looked for a price; NULL: nothing. */
 void cv_plan_text(const struct cleave_schedule *schedule,
-                  const struct cleave_platform *platform,
+                  const struct cleave_platform *platform, const struct cv_price *price,
                   const struct cv_load_options *options, const struct cv_screen *screen,
                   struct cv_text *out);
 

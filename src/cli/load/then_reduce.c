@@ -95,6 +95,8 @@ static const char *conflict(const struct cv_load_options *options)
            : options->policies != NULL     ? "--policies"
            : options->rounds > 0           ? "--rounds"
            : options->params.count > 0     ? "--param"
+           : options->deadline_s > 0       ? "--deadline"
+           : options->budget > 0           ? "--budget"
            : options->send_order != NULL   ? "--send-order"
            : options->return_order != NULL ? "--return-order"
            : options->where.file != NULL   ? "--topology"

@@ -186,7 +186,7 @@ int cv_run_plan(const struct cleave_execution *execution, const char *hosts,
         return cv_complain_error(&err);
     add_commands(execution, &text);
     add_basis(execution, hosts, &text);
-    cv_plan_text(schedule, execution->crew.platform, &shown, &screen, &text);
+    cv_plan_text(schedule, execution->crew.platform, NULL, &shown, &screen, &text);
     add_chunks(schedule, execution->crew.platform, screen.width, &text);
     cleave_schedule_free(schedule);
     return cv_print_take(&text);

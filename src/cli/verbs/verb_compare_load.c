@@ -45,8 +45,9 @@ static const struct cv_option sweep_options[] = {
       .offset = OWN(sweep),
       .help = "Compare for many values of one thing: latency, bandwidth, speed or "
               "compute-latency of every worker, the same times a factor "
-              "(latency-factor ..), workers (the first so many), load, result-ratio or "
-              "error. latency=0:10:0.5 goes in steps, load=1:1000:log takes four values "
+              "(latency-factor ..), workers (the first so many), load, result-ratio, "
+              "error, or budget: the fastest plan that costs so much at most, time against "
+              "money. latency=0:10:0.5 goes in steps, load=1:1000:log takes four values "
               "per factor of ten, load=1:1000:log:7 seven in all." },
     { .name = NULL },
 };
@@ -97,6 +98,8 @@ static void json_cells(struct cv_json *json, const struct cv_comparison *found,
         cv_field_number(json, "over_bound",
                         cv_compare_over_bound(found, index, &cells[p]));
         cv_field_number(json, "over_best", cv_compare_over_best(found, index, &cells[p]));
+        if (found->sweep.what == CV_SWEEP_BUDGET)
+            cv_field_number(json, "cost", cells[p].cost);
         cv_field_number(json, "utilisation", stats->utilisation);
         cv_field_number(json, "chunks", stats->chunks);
         cv_json_end(json);
@@ -349,6 +352,11 @@ static int run(const struct cv_call *call)
         strncmp(values->sweep, "result-ratio=", 13) != 0)
         return cv_complain(CV_EXIT_USAGE, "--sweep: on a topology only load and "
                                           "result-ratio can vary");
+    if ((options.noise != NULL || options.error > 0 || options.lifespan_s > 0) &&
+        values->sweep != NULL && strncmp(values->sweep, "budget=", 7) == 0)
+        return cv_complain(CV_EXIT_USAGE,
+                           "--sweep: a budget is for exact plans of a load; "
+                           "leave out --noise, --error and --lifespan");
     if (options.noise != NULL && values->sweep != NULL &&
         strncmp(values->sweep, "error=", 6) == 0)
         return cv_complain(CV_EXIT_USAGE,
@@ -389,7 +397,9 @@ const struct cv_verb cv_verb_compare_load = {
         "cleave compare load -p examples/unequal.yaml -l 2000 --policies umr,factoring "
         "--error 0.3\n"
         "cleave compare load -p examples/unequal.yaml -l 2000 --sweep latency=0:2:0.5 "
-        "-o latency.html",
+        "-o latency.html\n"
+        "cleave compare load -p examples/priced.yaml -l 2000 --policies auto,umr-plus "
+        "--sweep budget=6:24:3",
     .presets = &presets,
     .values_size = sizeof(struct compare_options),
     .run = run,

@@ -35,12 +35,14 @@ static const struct cv_option output_options[] = {
 
 static const struct cv_option_group groups[] = {
     { "Job", cv_job_options },
+    { "Price", cv_price_options },
     { "Policy", cv_policy_options },
     { "Output", output_options },
     { NULL, NULL },
 };
 
-static int show_plan(const struct cv_load_job *load, const struct cv_load_options *values)
+static int show_plan(const struct cv_load_job *load, const struct cv_price *price,
+                     const struct cv_load_options *values)
 {
     const struct cv_screen screen = cv_screen_facts();
     struct cleave_schedule *schedule;
@@ -50,15 +52,37 @@ static int show_plan(const struct cv_load_job *load, const struct cv_load_option
 
     if (cleave_plan_load(&load->job, &schedule, &err) != CLEAVE_OK)
         return cv_complain_error(&err);
+    if (price != NULL)
+        cv_price_judge(price, schedule);
     if (values->json) {
-        status = cv_plan_json(schedule, load->platform, values->seed);
+        status = cv_plan_json(schedule, load->platform, price, values->seed);
     } else {
-        cv_plan_text(schedule, load->platform, values, &screen, &text);
+        cv_plan_text(schedule, load->platform, price, values, &screen, &text);
         status = cv_print_take(&text);
     }
     if (status == CV_EXIT_DONE)
         status = cv_save_plan(values->trace, load, schedule);
     cleave_schedule_free(schedule);
+    return status;
+}
+
+/* With --deadline or --budget: look for workers first, then plan for these. */
+static int show_priced(const struct cv_load_job *load,
+                       const struct cv_load_options *values)
+{
+    struct cv_load_job part = *load;
+    struct cv_price price;
+    int status = cv_price_open(values, load, &price);
+
+    if (status != CV_EXIT_DONE)
+        return status;
+    part.platform = price.rental->platform;
+    part.job.platform = price.rental->platform;
+    part.job.policy = price.rental->policy;
+    part.job.settings = price.rental->settings;
+    part.job.nsettings = price.rental->nsettings;
+    status = show_plan(&part, &price, values);
+    cleave_rental_free(price.rental);
     return status;
 }
 
@@ -79,7 +103,9 @@ static int run(const struct cv_call *call)
     if (status == CV_EXIT_DONE)
         status = cv_trace_call(load.job.trace, call);
     if (status == CV_EXIT_DONE)
-        status = show_plan(&load, values);
+        status = values->deadline_s >= 0 || values->budget >= 0
+                     ? show_priced(&load, values)
+                     : show_plan(&load, NULL, values);
     cv_load_job_close(&load);
     return status;
 }
@@ -96,7 +122,8 @@ const struct cv_verb cv_verb_plan_load = {
         "why a worker is "
         "left "
         "out. Costs are taken as the platform file declares them; 'cleave simulate load' "
-        "shows what happens when they vary.",
+        "shows what happens when they vary. With --deadline or --budget it looks for the "
+        "workers that are worth their price.",
     .groups = groups,
     .examples =
         "cleave plan load --platform examples/unequal.yaml --load 2000\n"
@@ -104,6 +131,7 @@ const struct cv_verb cv_verb_plan_load = {
         "--json\n"
         "cleave plan load -p examples/unequal.yaml -l 2000 --then-reduce "
         "transfer=2,compute=1\n"
+        "cleave plan load -p examples/priced.yaml -l 2000 --deadline 1min\n"
         "cleave plan load -p examples/unequal.yaml --lifespan 2min --result-ratio 0.5 "
         "--policy best-orders",
     .presets = &cv_load_presets,

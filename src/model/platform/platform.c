@@ -92,6 +92,20 @@ double cleave_platform_memory(const struct cleave_platform *platform, uint32_t i
     return group->memory > 0 ? group->memory : INFINITY;
 }
 
+bool cv_platform_costs(const struct cleave_platform *platform)
+{
+    for (uint32_t g = 0; platform->group_of != NULL && g < platform->ngroups; g++)
+        if (platform->groups[g].cost > 0)
+            return true;
+    return false;
+}
+
+double cleave_platform_cost(const struct cleave_platform *platform, uint32_t index)
+{
+    return platform->group_of != NULL ? platform->groups[platform->group_of[index]].cost
+                                      : 0;
+}
+
 void cleave_platform_free(struct cleave_platform *platform)
 {
     if (platform == NULL)
@@ -425,7 +439,8 @@ static enum cleave_status fill(struct cleave_platform *platform,
     platform->ngroups = ngroups;
     memcpy(platform->groups, groups, ngroups * sizeof *groups);
     for (uint32_t g = 0; g < ngroups; g++)
-        special = special || groups[g].nsteps > 0 || groups[g].memory > 0;
+        special =
+            special || groups[g].nsteps > 0 || groups[g].memory > 0 || groups[g].cost > 0;
     if (special) {
         platform->group_of = malloc(platform->nworkers * sizeof *platform->group_of);
         if (platform->group_of == NULL)

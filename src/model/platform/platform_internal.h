@@ -23,6 +23,7 @@ struct cv_group {
     uint32_t first, count;
     const struct cleave_step *steps; /* NULL: constant                        */
     double memory; /* units of the largest chunk that one can take; 0: any */
+    double cost;   /* of one, per second                                     */
     uint32_t nsteps;
     uint32_t slots;            /* how to reach them in a real run: 0 or */
     const char *ssh, *command; /* NULL when the file does not say       */
@@ -37,9 +38,12 @@ struct cleave_platform {
     const char **names;
     char *letters;           /* all names, one after the other                       */
     struct cv_group *groups; /* in worker order; none if made by cleave_platform_new */
-    uint32_t *group_of;      /* worker -> group; NULL when none has steps or a memory */
+    uint32_t *group_of;      /* worker -> group; NULL: none has steps, memory or cost */
     struct cv_arena arena;   /* steps and texts of the groups                        */
 };
+
+/* Whether anybody costs anything. */
+bool cv_platform_costs(const struct cleave_platform *platform);
 
 /* Build from groups: `kinds[g]` describes the workers of group g. A group of one takes
  * its name, a larger one name.0, name.1, ... Everything is copied; `first` is not read

@@ -14,6 +14,7 @@
     X(fifo)               \
     X(lifo)               \
     X(orders)             \
+    X(chunks)             \
     X(small_results)      \
     X(best_orders)        \
     X(rounds)             \

@@ -128,6 +128,39 @@ static enum cleave_status gather_left_out(struct owned_schedule *owned,
     return CLEAVE_OK;
 }
 
+/* A worker is paid for from the begin of its first message to its last end. */
+static enum cleave_status gather_cost(struct owned_schedule *owned,
+                                      struct cleave_error *err)
+{
+    const struct cleave_platform *platform = owned->load_case.platform;
+    struct cleave_schedule *schedule = &owned->schedule;
+    const uint32_t n = owned->planned.view.nworkers;
+    double *paid_s, *from_s;
+
+    if (!cv_platform_costs(platform))
+        return CLEAVE_OK;
+    paid_s = cv_array(&owned->arena, n, sizeof *paid_s);
+    from_s = cv_array(&owned->arena, n, sizeof *from_s);
+    if (paid_s == NULL || from_s == NULL)
+        return cv_fail_memory(err, "the costs of a plan");
+    for (uint32_t w = 0; w < n; w++)
+        from_s[w] = INFINITY;
+    for (size_t k = 0; k < schedule->nchunks; k++) {
+        const struct cleave_chunk *chunk = &schedule->chunks[k];
+        const uint32_t w = chunk->worker;
+
+        from_s[w] = fmin(from_s[w], chunk->send_start_s);
+        paid_s[w] = fmax(paid_s[w], isnan(chunk->return_end_s) ? chunk->compute_end_s
+                                                               : chunk->return_end_s);
+    }
+    for (uint32_t w = 0; w < n; w++) {
+        paid_s[w] = fmax(0, paid_s[w] - from_s[w]);
+        schedule->cost += paid_s[w] * cleave_platform_cost(platform, w);
+    }
+    schedule->paid_s = paid_s;
+    return CLEAVE_OK;
+}
+
 /* A command may start up while its input is on its way, and read what has come: then either
  * starts or links cost nothing. NULL when memory is short. */
 static const struct cleave_worker *as_if_for_nothing(const struct cleave_worker *workers,
@@ -288,6 +321,7 @@ static enum cleave_status fill_schedule(struct owned_schedule *owned,
     schedule->lifespan_s = owned->load_case.load.lifespan_s;
     schedule->result_ratio = owned->planned.view.result_ratio;
     CV_TRY(gather_left_out(owned, err));
+    CV_TRY(gather_cost(owned, err));
     CV_TRY(gather_bounds(owned, err));
     if (simgrid != NULL && simgrid->topology != NULL) {
         /* Proofs are about the costs declared, not about links that are shared. */
