@@ -74,6 +74,12 @@ struct cleave_left_out {
     const char *reason; /* owned by the schedule */
 };
 
+/* A number that a policy's method gives beside its plan. */
+struct cleave_fact {
+    const char *name; /* static: "expected" */
+    double value;
+};
+
 struct cleave_schedule {
     const char *policy; /* as asked for, "auto" included                   */
     const char *picked; /* the policy that decided; NULL if it is `policy` */
@@ -93,6 +99,8 @@ struct cleave_schedule {
     size_t nchunks;
     const struct cleave_left_out *left_out;
     size_t nleft_out;
+    const struct cleave_fact *facts;
+    size_t nfacts;
     double cost; /* of all workers, by the costs per second that the platform declares */
     const double *paid_s; /* per worker: for so long it is paid; NULL: nobody costs anything */
 };

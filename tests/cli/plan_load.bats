@@ -211,3 +211,15 @@ END
     cleave 0 plan load -p $RACK -l 1.5
     [ "${lines[0]}" = "1.5 units on 10 workers" ]
 }
+
+@test "umr: what its formulas say, and nobody left out" {
+    "$CLEAVE" platform -w 4 --speed 2 --compute-latency 300ms --bandwidth 20 --latency 200ms >"$BATS_TEST_TMPDIR/four"
+    cleave 0 plan load -p "$BATS_TEST_TMPDIR/four" -l 100 --policy umr --json
+    valid_json
+    # Ex = (W + M a) / sigma + (rho t_0 + kappa) / 2, where t_0 is what the first chunk takes.
+    near "$(number expected)" "$(awk -v x="$(number first_chunk)" 'BEGIN { print (100 + 3 * 2.4) / 8 + (0.4 * (x / 2 + 0.3) + 0.68) / 2 }')" 1e-5
+    awk -v m="$(number real_rounds)" 'BEGIN { exit !(m > 2 && m < 4) }'
+    cleave 0 plan load -p $LAB -l 2000 --policy umr --param select=0 --json
+    has '"left_out": []'
+    near "$(number makespan)" 1173.867 1e-6
+}

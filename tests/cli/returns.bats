@@ -202,3 +202,19 @@ return_bandwidth; umr-plus and auto take unequal ones" \
     cleave 0 plan load -p "$BATS_TEST_TMPDIR/p.yaml" -l 100 --policy best-orders --result-ratio 0.3 --json
     has '"optimal": true'
 }
+
+@test "what is certain of FIFO and LIFO is said beside plans" {
+    local best sure
+    "$CLEAVE" platform -w 5 --latency 0 --compute-latency 0 --heterogeneity 4 --bandwidth 3 >"$BATS_TEST_TMPDIR/five"
+    cleave 0 plan load -p "$BATS_TEST_TMPDIR/five" -l 100 --result-ratio 0.5 --policy best-orders --json
+    best=$(number makespan)
+    for order in fifo lifo; do
+        cleave 0 plan load -p "$BATS_TEST_TMPDIR/five" -l 100 --result-ratio 0.5 --policy $order --json
+        valid_json
+        sure=$(number sure_$order)
+        awk -v m="$(number makespan)" -v b="$best" -v s="$sure" 'BEGIN { exit !(s > 0.4 && s <= 1 && s * m <= b * (1 + 1e-9)) }'
+    done
+    # Nothing is proved with latencies.
+    cleave 0 plan load -p $LAB -l 100 --result-ratio 0.5 --policy fifo --json
+    lacks '"method"'
+}

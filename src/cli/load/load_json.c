@@ -78,6 +78,12 @@ int cv_plan_json(const struct cleave_schedule *schedule,
     for (size_t i = 0; i < schedule->nbounds; i++)
         cv_field_bound(&json, NULL, &schedule->bounds[i]);
     cv_json_end(&json);
+    if (schedule->nfacts > 0) {
+        cv_field_line(&json, "method");
+        for (size_t i = 0; i < schedule->nfacts; i++)
+            cv_field_number(&json, schedule->facts[i].name, schedule->facts[i].value);
+        cv_json_end(&json);
+    }
     cv_price_json(&json, schedule, platform, price);
     cv_field_list(&json, "chunks");
     for (size_t k = 0; k < schedule->nchunks; k++)

@@ -14,7 +14,7 @@
 #include "policy/kit/bandwidth_order.h"
 #include "policy/static/umr.h"
 #include "policy/static/umr_plus.h"
-#include "policy/static/umr_rounds.h"
+#include "policy/static/umr_unselected.h"
 #include "figures/kit/figure_plot.h"
 #include "sim/many/parallel.h"
 
@@ -30,79 +30,6 @@ struct samples {
     double (*over)[WAYS]; /* makespan over the ideal   */
 };
 
-/* The number of rounds as UMR chooses it, whatever rho is. */
-static uint32_t choose_rounds(const struct cv_umr_sums *p)
-{
-    const double eta = cv_umr_eta(p);
-    uint32_t most = MOST_ROUNDS, rounds;
-
-    if (cv_umr_theta(p) > 1 && eta > 0 && LOAD / eta < most)
-        most = LOAD / eta < 2 ? 1 : (uint32_t)(LOAD / eta);
-    rounds = cv_umr_whole_rounds(p, LOAD, most);
-    if (rounds < 1)
-        return 1;
-    return rounds < most && cv_umr_shape_of(p, LOAD, rounds + 1).expected_s <
-                                cv_umr_shape_of(p, LOAD, rounds).expected_s
-               ? rounds + 1
-               : rounds;
-}
-
-static void fill_rounds(const struct cv_umr_sums *p, const struct cv_umr_shape *shape,
-                        uint32_t rounds, double *round_s)
-{
-    round_s[0] = shape->first_s;
-    round_s[rounds - 1] = shape->last_s;
-    if (p->rho <= 1) /* from the largest on, so that nothing cancels */
-        for (uint32_t j = rounds - 1; j-- > 0;)
-            round_s[j] = p->rho * round_s[j + 1] + p->kappa;
-    else
-        for (uint32_t j = 1; j < rounds; j++)
-            round_s[j] = (round_s[j - 1] - p->kappa) / p->rho;
-}
-
-/* All workers in the given order; what would be negative is not sent. */
-static enum cleave_status without_selection(const struct cleave_worker *workers,
-                                            const uint32_t *order, struct cv_arena *arena,
-                                            double *out, struct cleave_error *err)
-{
-    struct cv_umr_sums sums[WORKERS + 1] = { { 0 } };
-    const struct cv_umr_sums *all = &sums[WORKERS];
-    struct cv_umr_line line = { 1, 0 };
-    double round_s[MOST_ROUNDS], ready[WORKERS], last_s, sent = 0;
-    struct cv_umr_shape shape;
-    struct cv_plan plan;
-    uint32_t rounds;
-    size_t n = 0;
-
-    for (int i = 0; i < WORKERS; i++)
-        sums[i + 1] = cv_umr_add(&sums[i], &workers[order[i]], &line);
-    rounds = choose_rounds(all);
-    shape = cv_umr_shape_of(all, LOAD, rounds);
-    fill_rounds(all, &shape, rounds, round_s);
-    cv_umr_end(all, LOAD, rounds, &shape, &last_s);
-    if (!cv_plan_init(&plan, arena, (size_t)rounds * WORKERS))
-        return cv_fail_memory(err, "a figure");
-    for (uint32_t j = 0; j < rounds; j++)
-        for (int i = 0; i < WORKERS; i++) {
-            const struct cleave_worker *worker = &workers[order[i]];
-            const double time_s = j + 1 < rounds ? round_s[j]
-                                                 : last_s - sums[i + 1].kappa -
-                                                       sums[i + 1].rho * round_s[0];
-            const double units = worker->speed_ups * (time_s - worker->compute_latency_s);
-
-            if (!(units > 0))
-                continue;
-            plan.worker[n] = order[i];
-            plan.units[n++] = units;
-            sent += units;
-        }
-    plan.nchunks = n;
-    for (size_t k = 0; k < n; k++)
-        plan.units[k] *= LOAD / sent;
-    *out = n > 0 ? cv_plan_makespan(workers, WORKERS, &plan, ready) : NAN;
-    return CLEAVE_OK;
-}
-
 static enum cleave_status try_ways(const struct cleave_worker *workers,
                                    struct cv_arena *arena, double over[WAYS],
                                    struct cleave_error *err)
@@ -110,15 +37,19 @@ static enum cleave_status try_ways(const struct cleave_worker *workers,
     static const uint32_t listed[WORKERS] = { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 };
     const uint32_t *sorted = cv_bandwidth_order(workers, WORKERS, arena);
     struct cv_umr_plus plus;
-    struct cv_umr umr;
+    struct cv_umr umr, all;
     double speed = 0;
 
     if (sorted == NULL)
         return cv_fail_memory(err, "a figure");
     CV_TRY(cv_umr_plan(workers, WORKERS, LOAD, MOST_ROUNDS, 0, arena, &umr, err));
     over[SELECTED] = umr.makespan_s;
-    CV_TRY(without_selection(workers, sorted, arena, &over[SORTED], err));
-    CV_TRY(without_selection(workers, listed, arena, &over[LISTED], err));
+    CV_TRY(cv_umr_unselected(workers, sorted, WORKERS, LOAD, MOST_ROUNDS, 0, arena, &all,
+                             err));
+    over[SORTED] = all.workers > 0 ? all.makespan_s : NAN;
+    CV_TRY(cv_umr_unselected(workers, listed, WORKERS, LOAD, MOST_ROUNDS, 0, arena, &all,
+                             err));
+    over[LISTED] = all.workers > 0 ? all.makespan_s : NAN;
     CV_TRY(cv_umr_plus_plan(workers, WORKERS, LOAD, MOST_CHUNKS,
                             cv_umr_plus_effort(WORKERS), arena, &plus, err));
     over[PLUS] = plus.makespan_s;

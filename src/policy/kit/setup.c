@@ -50,6 +50,19 @@ void cv_note_left_out(struct cleave_setup *setup, uint32_t worker, const char *f
     cleave_setup_left_out(setup, worker, text);
 }
 
+void cv_note_fact(struct cleave_setup *setup, const char *name, double value)
+{
+    struct cv_fact *fact;
+
+    if (setup->notes == NULL)
+        return;
+    fact = cv_array(setup->notes->arena, 1, sizeof *fact);
+    if (fact == NULL)
+        return;
+    *fact = (struct cv_fact){ name, value, setup->notes->facts };
+    setup->notes->facts = fact;
+}
+
 void cleave_setup_picked(struct cleave_setup *setup, const char *picked, const char *why)
 {
     if (setup->notes == NULL)

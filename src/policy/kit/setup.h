@@ -15,6 +15,14 @@ struct cv_notes {
     const char *proved;           /* best among these schedules: static; NULL: not     */
     bool optimal;                 /* these are all there are                          */
     struct cv_left_out *left_out; /* newest first                                 */
+    struct cv_fact *facts;        /* newest first                                 */
+};
+
+/* A number that the method gives beside the plan. */
+struct cv_fact {
+    const char *name; /* static */
+    double value;
+    struct cv_fact *next;
 };
 
 struct cv_left_out {
@@ -47,6 +55,10 @@ void cv_note_left_out(struct cleave_setup *setup, uint32_t worker, const char *f
 /* cleave_setup_picked with a format. */
 void cv_note_picked(struct cleave_setup *setup, const char *picked, const char *format,
                     ...) CV_PRINTF(3, 4);
+
+/* A number that the method gives beside the plan; the name is static. Dropped when memory
+ * is short or nobody listens. */
+void cv_note_fact(struct cleave_setup *setup, const char *name, double value);
 
 struct cleave_setting;
 /* The value of a setting of the policy that is a number. */

@@ -2,6 +2,8 @@
  * SPDX-License-Identifier: MIT */
 #include "policy/returns/round_trip.h"
 
+#include "model/returns/returns_bounds.h"
+
 struct cv_returns cv_returns_of(const struct cleave_view *view, struct cv_arena *arena)
 {
     return (struct cv_returns){
@@ -37,6 +39,24 @@ static void settle(struct cv_round_trip *trip, double load)
     trip->work = load;
 }
 
+/* Which part of the work of the best schedule is certain before any is looked for. */
+static enum cleave_status note_sure(const struct cv_returns *returns,
+                                    struct cleave_setup *setup, struct cleave_error *err)
+{
+    struct cv_returns_ratios sure;
+
+    if (setup->notes == NULL)
+        return CLEAVE_OK;
+    if (!cv_returns_ratios(returns, setup->arena, &sure))
+        return cv_fail_memory(err, "what is certain");
+    if (sure.best > 0) {
+        cv_note_fact(setup, "sure_fifo", sure.fifo);
+        cv_note_fact(setup, "sure_lifo", sure.lifo);
+        cv_note_fact(setup, "sure_best", sure.best);
+    }
+    return CLEAVE_OK;
+}
+
 enum cleave_status cv_round_trip_plan(struct cv_round_trip_state *state,
                                       const struct cleave_view *view,
                                       const struct cv_returns_solver *solver,
@@ -58,7 +78,7 @@ enum cleave_status cv_round_trip_plan(struct cv_round_trip_state *state,
             settle(trip, view->units_total);
     }
     note_left_out(trip, view, setup);
-    return CLEAVE_OK;
+    return note_sure(&returns, setup, err);
 }
 
 enum cleave_status cv_round_trip_start(void *state, const struct cleave_view *view,

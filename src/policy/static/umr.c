@@ -42,7 +42,9 @@
 
 #include "policy/static/one_round.h"
 #include "policy/kit/setup.h"
+#include "policy/kit/bandwidth_order.h"
 #include "policy/static/umr_choice.h"
+#include "policy/static/umr_unselected.h"
 
 static void fill_rounds(const struct cv_umr_sums *p, const struct cv_umr_shape *shape,
                         uint32_t rounds, double *round_s)
@@ -162,7 +164,7 @@ enum cleave_status cv_umr_plan_enough(const struct cleave_worker *workers,
 
 struct umr {
     struct cv_static fixed;
-    uint32_t rounds, max_rounds, level;
+    uint32_t rounds, max_rounds, level, select;
 };
 
 /* Give the last round the sizes of its series: whoever comes after umr does the
@@ -211,12 +213,44 @@ static void note_left_out(struct cleave_setup *setup, const struct cleave_view *
             view->workers[plan->order[i]].bandwidth_ups, plan->usable, plan->usage);
 }
 
+/* What the formulas say beside the plan. */
+static void note_facts(struct cleave_setup *setup, const struct cv_umr *plan)
+{
+    cv_note_fact(setup, "real_rounds", plan->real_rounds);
+    cv_note_fact(setup, "expected", plan->expected_s);
+    cv_note_fact(setup, "first_chunk", plan->plan.units[0]);
+}
+
+/* Nobody is left out for its link; who would get nothing but negative chunks is. */
+static enum cleave_status plan_all(struct umr *umr, const struct cleave_view *view,
+                                   struct cleave_setup *setup, struct cleave_error *err)
+{
+    const uint32_t *order =
+        cv_bandwidth_order(view->workers, view->nworkers, setup->arena);
+    struct cv_umr plan = { 0 };
+
+    if (order == NULL)
+        return cv_fail_memory(err, "the order of the workers");
+    CV_TRY(cv_umr_unselected(view->workers, order, view->nworkers, view->units_total,
+                             umr->max_rounds, umr->rounds, setup->arena, &plan, err));
+    if (plan.workers == 0)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "%g units are too few for all workers: every chunk would be "
+                       "negative; expected select=1",
+                       view->units_total);
+    note_facts(setup, &plan);
+    umr->fixed.plan = plan.plan;
+    return cv_static_index(&umr->fixed, view, setup, err);
+}
+
 static enum cleave_status umr_plan(void *state, const struct cleave_view *view,
                                    struct cleave_setup *setup, struct cleave_error *err)
 {
     struct umr *umr = state;
     struct cv_umr plan = { 0 };
 
+    if (!umr->select)
+        return plan_all(umr, view, setup, err);
     if (umr->rounds > 0)
         CV_TRY(cv_umr_plan(view->workers, view->nworkers, view->units_total,
                            umr->max_rounds, umr->rounds, setup->arena, &plan, err));
@@ -231,6 +265,7 @@ static enum cleave_status umr_plan(void *state, const struct cleave_view *view,
     if (!umr->level)
         undo_levelling(view->workers, &plan);
     note_left_out(setup, view, &plan, umr->rounds == 0);
+    note_facts(setup, &plan);
     umr->fixed.plan = plan.plan;
     return cv_static_index(&umr->fixed, view, setup, err);
 }
@@ -242,6 +277,8 @@ static const struct cleave_param umr_params[] = {
       "most rounds that are chosen" },
     { "level", CLEAVE_PARAM_COUNT, offsetof(struct umr, level), 1, 0, 1,
       "1: size the last round so that all end together; 0: as the rounds before" },
+    { "select", CLEAVE_PARAM_COUNT, offsetof(struct umr, select), 1, 0, 1,
+      "1: leave out who does not help; 0: nobody, as in the published comparison" },
     { 0 },
 };
 

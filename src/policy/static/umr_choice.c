@@ -13,7 +13,7 @@
 /* Allowed for rounding in sums that should not exceed a limit. */
 static const double slack = 1e-12;
 
-static uint32_t choose_rounds(const struct cv_umr_search *search,
+uint32_t cv_umr_choose_rounds(const struct cv_umr_search *search,
                               const struct cv_umr_sums *p)
 {
     const double eta = cv_umr_eta(p);
@@ -151,7 +151,7 @@ static void choose_best(struct cv_umr_search *search, struct cv_umr *out)
 
     for (uint32_t n = out->usable; n > 0; n--) {
         out->workers = n;
-        out->rounds = choose_rounds(search, &search->sums[n]);
+        out->rounds = cv_umr_choose_rounds(search, &search->sums[n]);
         if (works(search, n, out->rounds))
             break;
         if (most == 0 && (fewer = fewer_rounds(search, n, out->rounds)) > 0)

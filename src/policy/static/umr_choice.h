@@ -14,6 +14,11 @@ struct cv_umr_search {
     uint32_t witness; /* place of a worker whose last chunk was negative           */
 };
 
+/* As many rounds as the formula says for such sums; of the search only load and round_cap
+ * are read. */
+uint32_t cv_umr_choose_rounds(const struct cv_umr_search *search,
+                              const struct cv_umr_sums *p);
+
 /* The workers and for them the rounds, 0: the best, that end first with no chunk negative;
  * 0 workers if none can have the given rounds. `load` and `round_cap` are set before. */
 enum cleave_status cv_umr_choose(struct cv_umr_search *search,

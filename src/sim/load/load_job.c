@@ -128,6 +128,27 @@ static enum cleave_status gather_left_out(struct owned_schedule *owned,
     return CLEAVE_OK;
 }
 
+/* What the policy's method says, oldest first. */
+static enum cleave_status gather_facts(struct owned_schedule *owned,
+                                       struct cleave_error *err)
+{
+    struct cleave_fact *facts;
+    size_t count = 0;
+
+    for (const struct cv_fact *f = owned->planned.notes.facts; f != NULL; f = f->next)
+        count++;
+    if (count == 0)
+        return CLEAVE_OK;
+    facts = cv_array(&owned->arena, count, sizeof *facts);
+    if (facts == NULL)
+        return cv_fail_memory(err, "the facts of a plan");
+    owned->schedule.facts = facts;
+    owned->schedule.nfacts = count;
+    for (const struct cv_fact *f = owned->planned.notes.facts; f != NULL; f = f->next)
+        facts[--count] = (struct cleave_fact){ f->name, f->value };
+    return CLEAVE_OK;
+}
+
 /* A worker is paid for from the begin of its first message to its last end. */
 static enum cleave_status gather_cost(struct owned_schedule *owned,
                                       struct cleave_error *err)
@@ -322,6 +343,7 @@ static enum cleave_status fill_schedule(struct owned_schedule *owned,
     schedule->result_ratio = owned->planned.view.result_ratio;
     CV_TRY(gather_left_out(owned, err));
     CV_TRY(gather_cost(owned, err));
+    CV_TRY(gather_facts(owned, err));
     CV_TRY(gather_bounds(owned, err));
     if (simgrid != NULL && simgrid->topology != NULL) {
         /* Proofs are about the costs declared, not about links that are shared. */
