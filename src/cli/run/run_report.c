@@ -110,11 +110,11 @@ static void draw_bar(struct cv_run_report *report, double part, const char *fact
         text.bytes[room] = '\0';
     if (report->live) {
         cv_text_add(&text, "\033[K");
-        report->rows = cv_run_live_rows(progress, report->items != NULL,
-                                        screen.height - 1, (unsigned)room, &text);
+        report->below = cv_run_live_rows(progress, report->items != NULL,
+                                         screen.height - 1, (unsigned)room, &text);
         cv_text_add(&text, "\033[J");
-        if (report->rows > 0)
-            cv_text_add(&text, "\033[%uA", report->rows);
+        if (report->below > 0)
+            cv_text_add(&text, "\033[%uA", report->below);
     }
     if (!text.failed)
         fprintf(stderr, "\r%s%s", text.bytes, report->live ? "\r" : "\033[K");

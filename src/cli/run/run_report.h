@@ -12,7 +12,7 @@
 struct cv_run_report {
     struct cv_job_log log;
     bool bar, live, plain, drawn;
-    unsigned rows;         /* drawn below the bar               */
+    unsigned below;        /* rows drawn below the bar               */
     bool result_on_stdout; /* the summary must not be between outputs */
     double shown_s;        /* when the progress was shown last  */
     double done;           /* as it is shown: it never falls    */

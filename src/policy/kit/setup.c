@@ -52,14 +52,14 @@ void cv_note_left_out(struct cleave_setup *setup, uint32_t worker, const char *f
 
 void cv_note_fact(struct cleave_setup *setup, const char *name, double value)
 {
-    struct cv_fact *fact;
+    struct cv_plan_fact *fact;
 
     if (setup->notes == NULL)
         return;
     fact = cv_array(setup->notes->arena, 1, sizeof *fact);
     if (fact == NULL)
         return;
-    *fact = (struct cv_fact){ name, value, setup->notes->facts };
+    *fact = (struct cv_plan_fact){ name, value, setup->notes->facts };
     setup->notes->facts = fact;
 }
 

@@ -15,14 +15,14 @@ struct cv_notes {
     const char *proved;           /* best among these schedules: static; NULL: not     */
     bool optimal;                 /* these are all there are                          */
     struct cv_left_out *left_out; /* newest first                                 */
-    struct cv_fact *facts;        /* newest first                                 */
+    struct cv_plan_fact *facts;   /* newest first                                 */
 };
 
 /* A number that the method gives beside the plan. */
-struct cv_fact {
+struct cv_plan_fact {
     const char *name; /* static */
     double value;
-    struct cv_fact *next;
+    struct cv_plan_fact *next;
 };
 
 struct cv_left_out {

@@ -135,7 +135,8 @@ static enum cleave_status gather_facts(struct owned_schedule *owned,
     struct cleave_fact *facts;
     size_t count = 0;
 
-    for (const struct cv_fact *f = owned->planned.notes.facts; f != NULL; f = f->next)
+    for (const struct cv_plan_fact *f = owned->planned.notes.facts; f != NULL;
+         f = f->next)
         count++;
     if (count == 0)
         return CLEAVE_OK;
@@ -144,7 +145,8 @@ static enum cleave_status gather_facts(struct owned_schedule *owned,
         return cv_fail_memory(err, "the facts of a plan");
     owned->schedule.facts = facts;
     owned->schedule.nfacts = count;
-    for (const struct cv_fact *f = owned->planned.notes.facts; f != NULL; f = f->next)
+    for (const struct cv_plan_fact *f = owned->planned.notes.facts; f != NULL;
+         f = f->next)
         facts[--count] = (struct cleave_fact){ f->name, f->value };
     return CLEAVE_OK;
 }
