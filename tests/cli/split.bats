@@ -163,3 +163,50 @@ refuses() {
     [[ $output == "cleave: cut.gz: "* ]]
     refuses 2 "--decode: expected auto, none, gzip, bgzf, zstd, xz, bzip2, lz4, got 'arj'" -i cut.gz --decode arj -n 1 -o 'c-{}'
 }
+
+@test "--index keeps where records begin, for the next run" {
+    prepare
+    for i in 1 2 3 4 5 6; do head -c 102400 /dev/zero >m$i; done
+    tar -cf in.tar m?
+    job() { timeout $LONG "$CLEAVE" run -q -i in.tar --split tar --block 140k "$@" -- cat >out 2>err; }
+    touch -d @1000000000 in.tar
+    cut_up -i in.tar --split tar --index
+    job
+    cmp in.tar out
+    # It is used: without it the head of each member would be looked at.
+    printf 'x' | dd of=in.tar bs=1 seek=102912 conv=notrunc 2>no
+    touch -d @1000000000 in.tar
+    job
+    cmp in.tar out
+    cut_up -i in.tar --split tar -n 2 -o 'p-{}'
+    cat p-001 p-002 | cmp - in.tar
+    run ! job --records 1 # another way to cut: it is of no use
+    grep -q 'byte 102912: expected a head of tar' err
+    # It must be of this file, as it is now, and whole.
+    touch -d @1000000001 in.tar
+    run timeout $LONG "$CLEAVE" run -q -i in.tar --split tar -- cat
+    [ "$status" -eq 2 ]
+    [[ $output == *"in.tar.cleave-index: the file has changed since it was made: make it again by cleave split --index --force, or remove it" ]]
+    touch -d @1000000000 in.tar
+    sed -i 's/^205824/205825/' in.tar.cleave-index
+    run timeout $LONG "$CLEAVE" run -q -i in.tar --split tar -- cat
+    [ "$status" -eq 2 ]
+    [[ $output == *"in.tar.cleave-index: damaged, or no index: make it again by cleave split --index --force, or remove it" ]]
+    timeout $LONG "$CLEAVE" run -q -i in.tar --split fixed:512 -- cat | cmp - in.tar # needs none
+}
+
+@test "--index of compressed files, and where it would be of no use" {
+    prepare
+    seq 50000 >in
+    cut_up -i in -n 1 -o 'in-{}.gz'
+    timeout $LONG "$CLEAVE" split -i in-001.gz --records 7 --index 2>err
+    [ "$(cat err)" = '288894 bytes, 5 places noted where a record begins' ]
+    timeout $LONG "$CLEAVE" run -q -i in-001.gz --records 7 -- wc -l >out
+    [ "$(sort out | uniq -c | tr -s ' \n' ' ')" = ' 1 6 7142 7 ' ]
+    refuses 2 "cannot write '$PWD/in-001.gz.cleave-index': it exists; use --force to replace it" \
+        -i in-001.gz --records 7 --index
+    refuses 2 "--index: expected records that are found from the start of a file on, as of csv or with --records; of lines they are found anywhere" -i in --index
+    refuses 2 "--index: expected files that can be read from any place on, got a stream" --split csv --index < <(cat in)
+    refuses 2 "--index: expected neither --number, --size, --output nor --json: no pieces are written" -i in --index -n 3
+    refuses 2 "--output NAME is required, or --index" -i in -n 3
+}

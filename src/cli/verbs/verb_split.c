@@ -19,7 +19,7 @@ struct split_options {
     const char *split, *header, *together, *decode, *output;
     double size, max_record;
     uint64_t number, records;
-    int recursive, force, json, quiet;
+    int recursive, force, json, quiet, index;
 };
 
 #define CODEC_WORD(upper, lower) ", " #lower
@@ -69,10 +69,14 @@ static const struct cv_option piece_options[] = {
 
 static const struct cv_option output_options[] = {
     { .name = "--output", .letter = 'o', .kind = CV_OPTION_TEXT, .argument = "NAME",
-      .offset = FIELD(output), .required = true,
+      .offset = FIELD(output),
       .help = "Names of pieces, with {} for their number, from 001 on: 'parts/p-{}.fa'. One "
               "that ends in .gz, .bgz (both: BGZF), .zst, .xz, .bz2 or .lz4 is compressed. A "
               "folder that is not there is made. Files that exist are kept." },
+    { .name = "--index", .value = 1, .offset = FIELD(index),
+      .help = "Write no pieces but FILE.cleave-index beside each input, with where some records "
+              "begin: 'cleave run' and 'cleave split' with the same --split then need not read "
+              "the file from its start to cut it. For csv, json, xml, warc, tar, bam and --records." },
     { .name = "--force", .value = 1, .offset = FIELD(force),
       .help = "Replace files that exist." },
     { .name = "--json", .value = 1, .offset = FIELD(json),
@@ -96,6 +100,7 @@ struct told {
     struct cv_json json;
     bool as_json;
     uint64_t pieces, bytes;
+    uint64_t places; /* with --index: that were written */
 };
 
 static void put_count(struct cv_json *json, const char *key, uint64_t value)
@@ -152,6 +157,7 @@ static enum cleave_status open_source(const struct split_options *values,
         .codec = values->decode != NULL ? cv_codec_named(values->decode) : NULL,
         .max_record = values->max_record > 0 ? cv_record_limit(values->max_record)
                                              : CLEAVE_MAX_RECORD,
+        .no_index = values->index != 0,
     };
     enum cleave_status status;
 
@@ -169,13 +175,16 @@ static enum cleave_status split(const struct split_options *values, struct told 
 {
     struct cv_splitter *splitter = NULL;
     struct cv_source *source = NULL;
-    enum cleave_status status = cv_pieces_check(values->output, err);
+    enum cleave_status status =
+        values->index ? CLEAVE_OK : cv_pieces_check(values->output, err);
 
     if (status == CLEAVE_OK)
         status = open_splitter(values, &splitter, err);
     if (status == CLEAVE_OK)
         status = open_source(values, splitter, &source, err);
-    if (status == CLEAVE_OK)
+    if (status == CLEAVE_OK && values->index)
+        status = cv_source_index(source, values->force != 0, &told->places, err);
+    else if (status == CLEAVE_OK)
         status =
             cv_pieces_write(&(struct cv_pieces_options){ .source = source,
                                                          .pattern = values->output,
@@ -194,19 +203,22 @@ static enum cleave_status split(const struct split_options *values, struct told 
     return status;
 }
 
-static int run(const struct cv_call *call)
+/* Whether what is asked for makes sense. */
+static int check(const struct split_options *values)
 {
-    const struct split_options *values = call->values;
-    struct told told = { .as_json = values->json != 0 };
-    struct cleave_error err;
-    uint64_t input_bytes = 0;
     char shown[CV_ECHO_ROOM];
-    int status = CV_EXIT_DONE;
 
+    if (values->index && (values->number > 0 || values->size > 0 ||
+                          values->output != NULL || values->json))
+        return cv_complain(CV_EXIT_USAGE,
+                           "--index: expected neither --number, --size, --output nor "
+                           "--json: no pieces are written");
+    if (!values->index && values->output == NULL)
+        return cv_complain(CV_EXIT_USAGE, "--output NAME is required, or --index");
     if ((values->number > 0) + (values->size > 0) > 1)
         return cv_complain(CV_EXIT_USAGE, "expected --number or --size, got both");
-    if (values->number == 0 && !(values->size > 0) && values->records == 0 &&
-        values->together == NULL)
+    if (!values->index && values->number == 0 && !(values->size > 0) &&
+        values->records == 0 && values->together == NULL)
         return cv_complain(
             CV_EXIT_USAGE,
             "expected --number, --size, --records or --together: how large "
@@ -220,6 +232,30 @@ static int run(const struct cv_call *call)
                            "--decode: expected auto, none" CV_CODEC_MAP(
                                CODEC_WORD) ", got '%s'",
                            cv_echo(values->decode, shown));
+    return CV_EXIT_DONE;
+}
+
+static void say_end(const struct split_options *values, const struct told *told,
+                    uint64_t input_bytes)
+{
+    if (values->index)
+        fprintf(stderr, "%" PRIu64 " bytes, %" PRIu64 " %s noted where a record begins\n",
+                input_bytes, told->places, told->places == 1 ? "place" : "places");
+    else
+        fprintf(stderr, "%" PRIu64 " bytes in %" PRIu64 " %s\n", input_bytes,
+                told->pieces, told->pieces == 1 ? "piece" : "pieces");
+}
+
+static int run(const struct cv_call *call)
+{
+    const struct split_options *values = call->values;
+    struct told told = { .as_json = values->json != 0 };
+    struct cleave_error err;
+    uint64_t input_bytes = 0;
+    int status = check(values);
+
+    if (status != CV_EXIT_DONE)
+        return status;
     if (told.as_json) {
         cv_json_init(&told.json, stdout, true);
         cv_json_object(&told.json);
@@ -240,8 +276,7 @@ static int run(const struct cv_call *call)
         cv_json_end(&told.json);
         cv_json_close(&told.json);
     } else if (status == CV_EXIT_DONE && values->quiet == 0) {
-        fprintf(stderr, "%" PRIu64 " bytes in %" PRIu64 " %s\n", input_bytes, told.pieces,
-                told.pieces == 1 ? "piece" : "pieces");
+        say_end(values, &told, input_bytes);
     }
     return status;
 }

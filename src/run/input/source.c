@@ -96,6 +96,7 @@ static enum cleave_status open_files(struct cv_source *source, const char *const
 
         source->nfiles = i + 1;
         CV_TRY(cv_source_file_init(file, paths[i], &is_stream, err));
+        file->ignores = options->no_index;
         if (!is_stream)
             CV_TRY(cv_source_file_unpack(file, options,
                                          npaths == 1 && options->pairs == NULL,

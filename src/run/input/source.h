@@ -47,8 +47,9 @@ struct cv_source_options {
     const char
         *fetch; /* borrowed: a command gives ranges of inputs (run/fetch); NULL: files */
     const char
-        *size;    /* borrowed, with that: how many bytes there are, or who tells      */
-    bool numbers; /* let cv_source_records number the records of a stream             */
+        *size;     /* borrowed, with that: how many bytes there are, or who tells      */
+    bool no_index; /* do not read what cv_source_index has written */
+    bool numbers;  /* let cv_source_records number the records of a stream             */
 };
 
 /* All that one start of the command is given: `header`, then `body`, of the file, then
@@ -166,6 +167,11 @@ enum cleave_status cv_source_records(struct cv_source *source,
 enum cleave_status cv_source_lend(struct cv_source *source, size_t file,
                                   struct cv_part *out, struct cleave_error *err);
 void cv_source_give_back(struct cv_source *source, size_t file);
+
+/* Write FILE.cleave-index for each file, which later sources read, with some boundaries; how
+ * many there are. Not for splitters that tell boundaries from the bytes near them. */
+enum cleave_status cv_source_index(struct cv_source *source, bool force, uint64_t *slots,
+                                   struct cleave_error *err);
 
 /* Where the header of a file ends; 0 without one. The file is opened for it. */
 enum cleave_status cv_source_header_end(struct cv_source *source, size_t file,

@@ -136,7 +136,8 @@ enum cleave_status cv_source_file_use(struct cv_source_file *file,
     }
     if (file->fetched != NULL)
         file->cut.well = cv_fetched_well(file->fetched);
-    return cv_source_file_unchanged(file, err);
+    CV_TRY(cv_source_file_unchanged(file, err));
+    return file->ignores ? CLEAVE_OK : cv_source_file_index(file, err);
 }
 
 enum cleave_status cv_source_file_unchanged(const struct cv_source_file *file,

@@ -1,6 +1,7 @@
 /* source_inner.h -- the parts of a source, for its own files. SPDX-License-Identifier: MIT */
 #ifndef CV_SOURCE_INNER_H
 #define CV_SOURCE_INNER_H
+#include "base/text.h"
 #include "run/input/cut_pairs.h"
 #include "run/input/cut_window.h"
 #include "run/input/source.h"
@@ -22,6 +23,7 @@ struct cv_source_file {
         *around; /* ... and what it is; NULL: as was asked for          */
     int64_t mtime_ns;
     uint64_t base; /* address of its first byte                                   */
+    bool ignores;  /* an index of it is made: the one there is not read            */
     int fd;        /* -1: not open now                                            */
     bool borrowed; /* standard input: never closed                                */
     struct cv_cut_file cut; /* while fd is open                                   */
@@ -46,10 +48,22 @@ enum cleave_status cv_source_file_use(struct cv_source_file *file,
                                       const struct cv_splitter *splitter,
                                       struct cleave_error *err);
 void cv_source_file_close(struct cv_source_file *file);
+/* Boundaries that were kept in a file beside it, if there is one. (source_index.c) */
+enum cleave_status cv_source_file_index(struct cv_source_file *file,
+                                        struct cleave_error *err);
 enum cleave_status cv_source_file_unchanged(const struct cv_source_file *file,
                                             struct cleave_error *err);
 /* The file in which an address is. */
 size_t cv_source_file_at(const struct cv_source *source, uint64_t address);
+
+/* --- boundaries that are kept (source_index.c) ------------------------------------------------- */
+
+/* Whether boundaries of the splitter cannot be told from the bytes near them. */
+bool cv_index_is_useful(const struct cv_splitter *splitter);
+/* What an index has to be of, at its head. */
+void cv_index_add_head(struct cv_text *out, const struct cv_source_file *file);
+/* Its name: owned by the caller; NULL: no memory. */
+char *cv_index_name(const struct cv_source_file *file);
 
 /* --- a stream (source_stream.c) ------------------------------------------------------------- */
 
