@@ -319,6 +319,7 @@ complete -c cleave -n '__fish_seen_subcommand_from run' -l hosts -r -F -d 'The w
 complete -c cleave -n '__fish_seen_subcommand_from run' -l mpi -d 'The other ranks are the workers: for \'mpirun -n 9 cleave run --mpi ...\''
 complete -c cleave -n '__fish_seen_subcommand_from run' -l mpi-library -x -d 'Which MPI has started the ranks: openmpi or mpich'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l persistent -d 'Start the command once per worker and give it one chunk after the other:'
+complete -c cleave -n '__fish_seen_subcommand_from run' -l cat -d 'Put each chunk into a file, which can be read as often as one likes, and'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l literal -d 'Pass {} and ::: in the command on as they are'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l policy -x -a 'auto one-round fifo lifo orders chunks small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr' -d 'Who gets how much: one of \'cleave policies\''
 complete -c cleave -n '__fish_seen_subcommand_from run' -l param -x -a 'send-order= return-order= chunk-order= starts= kicks= exact= effort= tail= prefetch= rounds= max_rounds= level= alike= chunk= least= max_chunks= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor=' -d 'Set a parameter of the policy'

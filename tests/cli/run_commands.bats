@@ -230,3 +230,29 @@ guarded() {
     cleave 0 run -q -j 2 -- 'echo $CLEAVE_CHUNK {#}, $CLEAVE_SLOT $CLEAVE_BEGIN' ::: a b c
     [[ $output == $'1 1, '?$'\n2 2, '?$'\n3 3, '? ]]
 }
+
+@test "a chunk as a file" {
+    prepare
+    mkdir tmp
+    export TMPDIR=$T/tmp
+    seq 1000 >many
+    # As often as one likes, whatever quotes are around it, and nothing else to read.
+    job 0 -i many --block 1000 --cat 'head -n 1 {}; tail -n 1 '"'{}'"'; wc -c; wc -l <"{}"'
+    cmp out <(split -C 1003 many part.; for f in part.*; do head -n 1 $f; tail -n 1 $f; echo 0; wc -l <$f; done)
+    # Behind the command, if it is not said where; with the words as one line for the shell.
+    job 0 -i in --cat cat '|' tr 1 x '<'
+    [ "$(cat out)" = $'x\n2\n3\n4\n5' ]
+    job 0 -i in --cat cat
+    cmp out in
+    # Its status, and what is left of it: nothing.
+    job 1 -i in --cat 'exit 3'
+    grep -q "exited with status 3" err
+    job 1 -i in --timeout 0.3 --cat 'sleep 50; :'
+    [ -z "$(ls tmp)" ]
+    mkdir 'od d'
+    TMPDIR="$T/od d" job 1 -i in --cat cat
+    grep -q "expected a TMPDIR of letters" err
+    [ -z "$(ls 'od d')" ]
+    job 2 -i in --cat --persistent cat
+    grep -q "expected --cat or --persistent, got both" err
+}

@@ -5,7 +5,6 @@
 #include <stddef.h>
 
 #define OWN_PLACE "--rpl '{SIGN} s/REGEX/TEXT/' makes a place"
-#define AS_FILE "sh -c 'f=$(mktemp) && cat >\"$f\" && COMMAND \"$f\"'"
 
 /* clang-format off */
 const struct cv_foreign cv_run_foreign[] = {
@@ -17,8 +16,7 @@ const struct cv_foreign cv_run_foreign[] = {
     { "--recend", "--split regex:RE, with what records begin with" },
     { "--regexp", "--split regex:RE" },
     { "--round-robin", "--persistent" },
-    { "--cat", AS_FILE },
-    { "--fifo", AS_FILE },
+    { "--fifo", "--cat" },
     { "--delimiter", "--null, or make lines of them before: tr ',' '\\n' | cleave run --each" },
     { "-d", "--null, or make lines of them before: tr ',' '\\n' | cleave run --each" },
     { "--trim", "--colsep does it, or --rpl '{t} s/^\\s+//;s/\\s+$//'" },

@@ -204,11 +204,11 @@ static int check(const struct cv_run_options *values)
             "got '%s'",
             values->header);
     if (values->persistent || values->header_out != NULL || values->pairs != NULL ||
-        values->isolate || values->failed != NULL)
+        values->isolate || values->failed != NULL || values->cat)
         return cv_complain(
             CV_EXIT_USAGE,
-            "expected items or one of --persistent, --header-out, --pairs, "
-            "--isolate and --failed, which are for chunks of an input");
+            "expected items or one of --persistent, --cat, --header-out, "
+            "--pairs, --isolate and --failed, which are for chunks of an input");
     return CV_EXIT_DONE;
 }
 

@@ -217,6 +217,10 @@ static const struct cv_option worker_options[] = {
       .help = "Start the command once per worker and give it one chunk after the other: 8 "
               "bytes of length, the highest first, and the chunk; it answers each in the "
               "same form." },
+    { .name = "--cat", .value = 1, .offset = FIELD(cat),
+      .help = "Put each chunk into a file, which can be read as often as one likes, and run the "
+              "command as a line for the shell with its name for {}, or behind it. It is removed "
+              "when the command has ended." },
     { .name = "--literal", .value = 1, .offset = FIELD(literal),
       .help = "Pass {} and ::: in the command on as they are. Without it they stand for "
               "items." },

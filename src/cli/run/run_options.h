@@ -20,7 +20,7 @@ struct cv_run_options {
     double block, memory, timeout_s;
     uint64_t retries, rounds;
     int isolate;
-    int commutative, persistent, literal;
+    int commutative, persistent, literal, cat;
     struct cv_strings item_files, rules;
     const char *replace, *colsep, *weight, *costs;
     int each, null, plus, link, quote, fill, fill_words, shuffle;

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "cli/kit/file_roles.h"
 #include "cli/kit/output.h"
+#include "cli/run/run_cat.h"
 #include "cli/run/run_command.h"
 #include "cli/run/run_foreign.h"
 #include "cli/run/run_hosts.h"
@@ -164,7 +165,10 @@ static int fill(const struct cv_call *call, const struct cv_crew *crew,
     if (status == CV_EXIT_DONE)
         status = cv_halt_read(values->halt, out);
     out->command = command;
-    out->tell_records = cv_run_command_asks(command);
+    if (status == CV_EXIT_DONE && values->cat)
+        status = cv_run_cat(call, &out->command);
+    /* A file is whole when its command begins. */
+    out->tell_records = cv_run_command_asks(out->command) || values->cat;
     out->input.files = values->inputs.items;
     out->input.count = values->inputs.count;
     out->output.name = values->output != NULL && strcmp(values->output, "-") != 0
@@ -364,7 +368,8 @@ static int prepare(const struct cv_call *call, const struct cv_run_mpi *mpi,
     int status;
 
     run->has_items = cv_run_items_asked(call);
-    status = cv_run_command_check(call, values->literal != 0, run->has_items);
+    status = cv_run_command_check(call, values->literal != 0 || values->cat != 0,
+                                  run->has_items);
     if (status == CV_EXIT_DONE && !run->has_items)
         status = cv_run_items_missed(values);
     if (status == CV_EXIT_DONE)
