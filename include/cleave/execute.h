@@ -265,6 +265,9 @@ struct cleave_reducing {
 /* What is done about commands that fail. */
 struct cleave_failing {
     double timeout_s; /* a command that takes longer is stopped; 0: none               */
+    /* Of items, here: the same for one that takes so many times as long as the median of those
+     * that have succeeded; 0: none. */
+    double timeout_share;
     uint32_t retries; /* how often a failed chunk is tried again, elsewhere first      */
     /* Not even to find out who is bad. Else, without retries, a chunk that failed with a
      * worker that has not succeeded yet, or failed before as well, is tried by up to three

@@ -186,6 +186,18 @@ same_rows() {
     [ -z "$(ls -A | grep part)" ]
 }
 
+@test "a limit that is a part of the median of all so far" {
+    prepare
+    # The first two set it; also for what runs already, as the last but one does.
+    run -1 timeout $LONG "$CLEAVE" run -q -j 2 --timeout 3000% 'sleep {}; echo {}' ::: 0.1 50 0.1 0.2 50
+    [ "${lines[0]}" = 0.1 ]
+    [ "$(grep -c "took longer than" <<<"$output")" = 2 ]
+    [ "$(grep -cx '0\.[12]' <<<"$output")" = 3 ]
+    refuses "--timeout: expected more than 100% of the median, got '50%'" run --timeout 50% true ::: a
+    refuses "--timeout 200% is for items on this machine, whose commands can be compared: expected a time such as 500ms or 2min" run --timeout 200% cat
+    refuses "--timeout: expected a time of 0 or more such as 0.5, 500ms or 2min, or 200%, got 'x'" run --timeout x true ::: a
+}
+
 @test "a journal knows items by their command and their files, not by their place" {
     prepare
     for name in a b c d; do echo "one $name" >$name; done

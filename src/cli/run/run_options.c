@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "base/quantity.h"
 #include "cli/kit/output.h"
 #include "cli/kit/trace_output.h"
 #include "run/decode/codec.h"
@@ -337,10 +338,11 @@ static const struct cv_option failure_options[] = {
       .help = "When a chunk fails for good, give its halves to commands of their own, and so "
               "on, until the records are found that make the command fail: only these have "
               "no output. One of n takes about 2 log2 n runs." },
-    { .name = "--timeout", .kind = CV_OPTION_SECONDS, .argument = "TIME",
-      .offset = FIELD(timeout_s),
+    { .name = "--timeout", .kind = CV_OPTION_TEXT, .argument = "TIME",
+      .offset = FIELD(timeout),
       .help = "Stop a command that takes longer than this on its chunk, which then has "
-              "failed. Default: none." },
+              "failed. Of items here also N%, as in 200%: N% of the median of those that have "
+              "succeeded. Default: none." },
     { .name = "--halt", .kind = CV_OPTION_TEXT, .argument = "WHEN",
       .offset = FIELD(halt),
       .help = "never: do the rest all the same. soon,fail=N or soon,fail=N%: start "
@@ -444,6 +446,37 @@ uint64_t cv_record_limit(double bytes)
 void cv_decode_words(struct cv_text *out)
 {
     cv_text_add(out, "auto none" CV_CODEC_MAP(CODEC_WORD));
+}
+
+int cv_timeout_read(const char *text, bool items_here, struct cleave_failing *out)
+{
+    const size_t length = text != NULL ? strlen(text) : 0;
+    char shown[CV_ECHO_ROOM], *rest = NULL;
+    double value = 0;
+
+    if (text == NULL)
+        return CV_EXIT_DONE;
+    if (length > 1 && text[length - 1] == '%') {
+        value = strtod(text, &rest);
+        if (!isdigit((unsigned char)text[0]) || rest != text + length - 1 || value <= 100)
+            return cv_complain(CV_EXIT_USAGE,
+                               "--timeout: expected more than 100%% of the median, got '%s'",
+                               cv_echo(text, shown));
+        if (!items_here)
+            return cv_complain(CV_EXIT_USAGE,
+                               "--timeout %s is for items on this machine, whose commands can "
+                               "be compared: expected a time such as 500ms or 2min",
+                               text);
+        out->timeout_share = value / 100;
+        return CV_EXIT_DONE;
+    }
+    if (cv_quantity_parse(text, CV_SECONDS, &value) != NULL || !(value >= 0))
+        return cv_complain(CV_EXIT_USAGE,
+                           "--timeout: expected a time of 0 or more such as 0.5, 500ms or "
+                           "2min, or 200%%, got '%s'",
+                           cv_echo(text, shown));
+    out->timeout_s = value;
+    return CV_EXIT_DONE;
 }
 
 /* "soon,fail=", "now,success=", "soon,done=": where the number begins; NULL: it is none. */

@@ -17,7 +17,8 @@ struct cv_run_options {
     int push, shared_input;
     int mpi, slurm;
     const char *mpi_library;
-    double block, memory, timeout_s;
+    double block, memory;
+    const char *timeout;
     uint64_t retries, rounds;
     int isolate;
     int commutative, persistent, literal, cat;
@@ -102,6 +103,8 @@ int cv_run_plan(const struct cleave_execution *execution, const char *hosts,
                 struct cv_arena *arena);
 /* When that plan ends, in seconds; NAN when there is none. */
 double cv_run_predict(const struct cleave_execution *execution, struct cv_arena *arena);
+/* "2min" or, of items on this machine, "200%". Returns an exit status. */
+int cv_timeout_read(const char *text, bool items_here, struct cleave_failing *out);
 /* "never", "now,fail=1", "soon,fail=10%". */
 int cv_halt_read(const char *text, struct cleave_execution *out);
 

@@ -132,7 +132,6 @@ static void fill_failing(const struct cv_run_options *values,
     out->failing.retries = values->retries > 0 ? (uint32_t)values->retries - 1 : 0;
     out->failing.strict = values->retries > 0;
     out->failing.isolate = values->isolate != 0;
-    out->failing.timeout_s = values->timeout_s;
     out->journal.path = values->journal;
     out->journal.resume = values->resume != 0;
     out->journal.overwrite = values->overwrite != 0;
@@ -164,6 +163,10 @@ static int fill(const struct cv_call *call, const struct cv_crew *crew,
     status = fill_policy(call, out);
     if (status == CV_EXIT_DONE)
         status = cv_halt_read(values->halt, out);
+    if (status == CV_EXIT_DONE)
+        status =
+            cv_timeout_read(values->timeout,
+                            cv_run_items_asked(call) && crew->nhosts == 0, &out->failing);
     out->command = command;
     if (status == CV_EXIT_DONE && values->cat)
         status = cv_run_cat(call, &out->command);

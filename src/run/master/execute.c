@@ -110,6 +110,12 @@ static enum cleave_status check_items(const struct cleave_execution *asked,
             err, CLEAVE_EINPUT,
             "expected items whose outputs are not wanted for anything else, as "
             "their commands are to write themselves");
+    if (asked->failing.timeout_share > 0 &&
+        (asked->items.words == NULL || asked->hosts.count > 0))
+        return cv_fail(
+            err, CLEAVE_EINPUT,
+            "expected a part of the median as the limit of items on this machine "
+            "only");
     if (asked->items.words == NULL)
         return CLEAVE_OK;
     if (asked->output.direct && asked->hosts.count > 0)

@@ -275,6 +275,23 @@ static enum cleave_status chunk_failed(struct cv_real_run *run, struct cv_errand
     return cv_chunk_failed(run, errand, &sentence, err);
 }
 
+/* One more has succeeded, in so many seconds: that limits all, also those that run. */
+static void limit_all(struct cv_real_run *run, double seconds)
+{
+    double limit_s;
+    struct cleave_error err;
+
+    if (!(run->asked->failing.timeout_share > 0))
+        return;
+    cv_median_add(&run->taken, seconds);
+    limit_s = run->asked->failing.timeout_share * cv_median_get(&run->taken);
+    for (uint32_t w = 0; w < run->desks.count; w++)
+        for (uint32_t i = 0; i < run->desks.items[w].nerrands; i++)
+            if (cv_slot_limit_to(&run->desks.items[w].errands[i].slot, limit_s, &err) !=
+                CLEAVE_OK)
+                cv_news_broke(&run->news, &err);
+}
+
 static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end)
 {
     struct cv_real_run *run = context;
@@ -296,6 +313,7 @@ static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end
         slot->open.read_s = 0;
     if (end == CV_SLOT_DONE) {
         cv_attempt_report(run->asked, worker, errand, end, false);
+        limit_all(run, cv_clock_s() - slot->start_s);
         status = accept_output(run, errand, &err);
         cv_chunk_succeeded(run);
     } else if (end == CV_SLOT_LOST) {

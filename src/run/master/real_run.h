@@ -10,6 +10,7 @@
 #include "run/fails/again.h"
 #include "run/fails/halves.h"
 #include "run/kit/gate.h"
+#include "run/kit/median.h"
 #include "run/master/blame.h"
 #include "run/master/books.h"
 #include "run/master/desk.h"
@@ -29,6 +30,7 @@ struct cv_real_run {
     struct cv_blame blame;
     struct cv_desks desks;
     struct cv_news news;
+    struct cv_median taken; /* by commands of items that succeeded                     */
     struct cv_gate gate; /* of this machine                                            */
     struct cv_fold_log folds;
     struct cv_failure_notes failures;

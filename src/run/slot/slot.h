@@ -175,6 +175,9 @@ uint64_t cv_slot_fed(const struct cv_slot *slot);
 bool cv_slot_travels(const struct cv_slot *slot);
 /* Let the piece end at `head`, which begins as it does. False if more has been fed. */
 bool cv_slot_cut(struct cv_slot *slot, const struct cv_piece *head);
+/* Stop commands that take longer from now on, also the one that runs; not on other machines. */
+enum cleave_status cv_slot_limit_to(struct cv_slot *slot, double seconds,
+                                    struct cleave_error *err);
 /* Ask the command to end, and kill it when it does not. */
 void cv_slot_stop(struct cv_slot *slot);
 /* Let a command that stays end by itself; only when it is not busy. True when there is

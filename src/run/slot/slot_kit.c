@@ -74,6 +74,16 @@ enum cleave_status cv_slot_limit(struct cv_slot *slot, struct cleave_error *err)
                          time_out, slot, err);
 }
 
+enum cleave_status cv_slot_limit_to(struct cv_slot *slot, double seconds,
+                                    struct cleave_error *err)
+{
+    slot->timeout_s = seconds;
+    if (!slot->busy || slot->kills > 0 || slot->kind->travels)
+        return CLEAVE_OK;
+    return cv_poller_set(slot->poller, &slot->timer, slot->start_s + seconds, time_out,
+                         slot, err);
+}
+
 size_t cv_slot_parts(struct cv_slot *slot, struct cv_part parts[CV_SLOT_PARTS])
 {
     const struct cv_piece *piece = &slot->piece;
