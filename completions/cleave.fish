@@ -307,6 +307,7 @@ complete -c cleave -n '__fish_seen_subcommand_from run' -l files -d 'Keep each o
 complete -c cleave -n '__fish_seen_subcommand_from run' -l weight -x -d 'What each item takes, in any unit: the long ones are begun first'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l costs -x -d 'What each item takes, from the run times of the same commands in a job'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l ungroup -d 'Let commands write to the output themselves, as they go: lines of'
+complete -c cleave -n '__fish_seen_subcommand_from run' -l line-buffer -d 'Write each line of an output as soon as it is whole; lines of several'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l shuf -d 'Take the items in a random order'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l workers -s j -x -d 'How many commands run at a time: N, +N and -N more or fewer than the'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l jobs -x -d 'The same'

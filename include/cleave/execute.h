@@ -187,6 +187,7 @@ struct cleave_output {
     const char *name; /* borrowed, for messages                                   */
     bool unordered;   /* as they come                                             */
     bool direct;      /* items: commands write to the descriptor themselves       */
+    bool lines;       /* items: whole lines are written as they come              */
     /* Each begins with a header, which is written once: as header_how, but of lines unless
      * the input is split as csv. NULL: none. */
     const char *header;

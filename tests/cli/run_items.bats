@@ -198,6 +198,32 @@ same_rows() {
     refuses "--timeout: expected a time of 0 or more such as 0.5, 500ms or 2min, or 200%, got 'x'" run --timeout x true ::: a
 }
 
+@test "lines are written when they are whole" {
+    prepare
+    same -j 1 --line-buffer 'echo {}; printf "x\ny"' ::: a b
+    same -j 1 --line-buffer --tag 'echo {}; printf "x\n\ny"; exit 1' ::: a b
+    same -j 1 --line-buffer --tagstring 't{}' 'seq 30000' ::: a
+    # The first line comes while its command waits for us; the two halves of another do not
+    # come apart, whoever writes in between.
+    mkfifo go on
+    exec 7< <(timeout $LONG "$CLEAVE" run -q -j 2 --line-buffer \
+        'if [ {} = 1 ]; then echo first; printf half; read x <go; echo " line"; else read x <on; echo between; fi' ::: 1 2 3>&-)
+    read -r line <&7
+    [ "$line" = first ]
+    echo >on
+    read -r line <&7
+    [ "$line" = between ]
+    echo >go
+    read -r line <&7
+    [ "$line" = "half line" ]
+    exec 7<&-
+    # Nobody reads any more.
+    timeout $LONG "$CLEAVE" run -q --line-buffer yes ::: 1 2>err 3>&- | head -n 1 >out
+    [ "$(cat out)" = 1 ]
+    [ ! -s err ]
+    refuses "with --line-buffer nothing is known of outputs: expected none of --results, --files, --reduce and --journal" run --line-buffer --files -- echo ::: a
+}
+
 @test "a journal knows items by their command and their files, not by their place" {
     prepare
     for name in a b c d; do echo "one $name" >$name; done
@@ -248,7 +274,8 @@ END
     timeout $LONG "$CLEAVE" run -q -j 2 --ungroup -- 'until [ {} = b ] || grep -q b out; do sleep 0.01; done; echo {}' ::: a b >>out
     [ "$(cat out)" = $'b\na' ]
     cleave 1 run -q -j 1 --ungroup -o file -- 'echo {}; exit {}' ::: 0 1
-    refuses "with --ungroup nothing is known of outputs: expected none of --tag, --results, --files, --reduce and --journal" run --ungroup --tag -- echo ::: a
+    refuses "with --ungroup nothing is known of lines: expected neither --tag nor --tagstring, or --line-buffer instead" run --ungroup --tag -- echo ::: a
+    refuses "with --ungroup nothing is known of outputs: expected none of --results, --files, --reduce and --journal" run --ungroup --files -- echo ::: a
 }
 
 @test "the records of an input are items" {

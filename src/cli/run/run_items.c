@@ -75,6 +75,7 @@ int cv_run_items_missed(const struct cv_run_options *values)
                        : values->weight != NULL      ? "--weight"
                        : values->costs != NULL       ? "--costs"
                        : values->ungroup             ? "--ungroup"
+                       : values->line_buffer         ? "--line-buffer"
                        : values->transfers.count > 0 ? "--transferfile"
                        : values->transfer            ? "--transfer"
                        : values->returns.count > 0   ? "--return"
@@ -186,17 +187,25 @@ static int check(const struct cv_run_options *values)
             CV_EXIT_USAGE,
             "items are done one at a time: expected no --block; -n N gives N "
             "of them to a command");
-    if (values->ungroup &&
-        (values->tag || values->tagstring != NULL || values->results != NULL ||
-         values->files || values->reduce != NULL || values->journal != NULL))
-        return cv_complain(CV_EXIT_USAGE,
-                           "with --ungroup nothing is known of outputs: expected none of "
-                           "--tag, --results, --files, --reduce and --journal");
-    if (values->ungroup && (cv_hosts_asked(values) || values->mpi || values->slurm))
+    if (values->ungroup && (values->tag || values->tagstring != NULL))
         return cv_complain(
             CV_EXIT_USAGE,
-            "commands on hosts cannot write to the output themselves: expected "
-            "no --ungroup; -u writes each output when its command has ended");
+            "with --ungroup nothing is known of lines: expected neither --tag nor "
+            "--tagstring, or --line-buffer instead");
+    if ((values->ungroup || values->line_buffer) &&
+        (values->results != NULL || values->files || values->reduce != NULL ||
+         values->journal != NULL))
+        return cv_complain(CV_EXIT_USAGE,
+                           "with %s nothing is known of outputs: expected none of "
+                           "--results, --files, --reduce and --journal",
+                           values->ungroup ? "--ungroup" : "--line-buffer");
+    if ((values->ungroup || values->line_buffer) &&
+        (cv_hosts_asked(values) || values->mpi || values->slurm))
+        return cv_complain(
+            CV_EXIT_USAGE,
+            "commands on hosts cannot write to the output as they go: expected "
+            "no %s; -u writes each output when its command has ended",
+            values->ungroup ? "--ungroup" : "--line-buffer");
     if (values->header != NULL && cv_header_how(values->header)[0] != '\0')
         return cv_complain(
             CV_EXIT_USAGE,
@@ -313,6 +322,7 @@ static void describe(void *context, uint64_t item, char *out, size_t size)
 int cv_run_items_fill(const struct cv_call *call, struct cv_run_items *items,
                       struct cleave_execution *out)
 {
+    const struct cv_run_options *values = call->values;
     const struct cv_item_commands *commands = &items->commands;
     const char **words = cv_array(call->arena, 2, sizeof *words);
     char *program = commands->shell == NULL
@@ -333,7 +343,8 @@ int cv_run_items_fill(const struct cv_call *call, struct cv_run_items *items,
     cv_run_results_fill(items, &out->items);
     out->input = (struct cleave_input){ .count = 0 };
     out->sharing.block = 1;
-    out->output.direct = ((const struct cv_run_options *)call->values)->ungroup != 0;
+    out->output.direct = values->ungroup != 0;
+    out->output.lines = values->line_buffer != 0 && !values->ungroup;
     /* As in a shell: a command is run once, whatever comes of it. */
     out->failing.strict = true;
     if (out->failing.halt == CLEAVE_HALT_HOPELESS)

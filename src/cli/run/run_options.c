@@ -141,6 +141,9 @@ static const struct cv_option item_options[] = {
     { .name = "--ungroup", .value = 1, .offset = FIELD(ungroup),
       .help = "Let commands write to the output themselves, as they go: lines of several may "
               "be mixed, and nothing is kept." },
+    { .name = "--line-buffer", .value = 1, .offset = FIELD(line_buffer),
+      .help = "Write each line of an output as soon as it is whole; lines of several commands "
+              "alternate then, and none is mixed with another." },
     { .name = "--shuf", .value = 1, .offset = FIELD(shuffle),
       .help = "Take the items in a random order." },
     { .name = NULL },

@@ -102,9 +102,10 @@ static enum cleave_status open_source(struct execution *execution, bool raw,
 static enum cleave_status check_items(const struct cleave_execution *asked,
                                       struct cleave_error *err)
 {
-    if (asked->output.direct &&
+    if ((asked->output.direct || asked->output.lines) &&
         (asked->items.words == NULL || asked->reduce.command != NULL ||
-         asked->journal.path != NULL || asked->items.tag != NULL ||
+         asked->journal.path != NULL ||
+         (asked->items.tag != NULL && asked->output.direct) ||
          asked->items.keep != NULL || asked->output.descriptor < 1))
         return cv_fail(
             err, CLEAVE_EINPUT,
@@ -118,9 +119,9 @@ static enum cleave_status check_items(const struct cleave_execution *asked,
             "only");
     if (asked->items.words == NULL)
         return CLEAVE_OK;
-    if (asked->output.direct && asked->hosts.count > 0)
+    if ((asked->output.direct || asked->output.lines) && asked->hosts.count > 0)
         return cv_fail(err, CLEAVE_EINPUT,
-                       "expected items whose commands write to the output themselves or "
+                       "expected items whose commands write to the output as they go or "
                        "hosts, got both");
     if (asked->persistent || asked->input.count > 0 || asked->input.fetch != NULL ||
         asked->input.pairs != NULL || asked->input.header ||

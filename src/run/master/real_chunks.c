@@ -393,6 +393,7 @@ static void storing_failed(void *context, const struct cleave_error *err)
 {
     struct cv_real_run *run = context;
 
+    run->output_closed |= err->status == CLEAVE_ECLOSED;
     cv_news_broke(&run->news, err);
 }
 
@@ -426,6 +427,7 @@ static void set_up(struct cv_real_run *run, uint32_t worker, struct cv_slot *slo
 
         slot->base = slot->command;
         slot->direct = run->asked->output.direct ? run->asked->output.descriptor : 0;
+        slot->lines_to = run->asked->output.lines ? run->asked->output.descriptor : 0;
         slot->numbers = run->asked->tell_records ? run->books.source : NULL;
         while (prefix != NULL && prefix[slot->nprefix] != NULL)
             slot->nprefix++;

@@ -18,8 +18,9 @@ enum cleave_status cv_real_run_written(struct cv_real_run *run, struct cleave_er
     int reason = 0;
     const enum cleave_status status = cv_gather_status(run->gather, &reason, err);
 
-    run->output_closed = status != CLEAVE_OK && reason == EPIPE;
-    if (!run->output_closed)
+    /* Lines that are written as they come may have met it before. */
+    run->output_closed |= status != CLEAVE_OK && reason == EPIPE;
+    if (status == CLEAVE_OK || reason != EPIPE)
         return status;
     if (err != NULL)
         err->status = CLEAVE_ECLOSED;

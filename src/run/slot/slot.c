@@ -9,6 +9,7 @@
 
 #include "base/fail.h"
 #include "base/signal_name.h"
+#include "run/slot/line_output.h"
 #include "run/slot/slot_kind.h"
 
 /* Bytes moved before others get their turn. */
@@ -103,7 +104,9 @@ static void output_ready(void *context, unsigned events)
     struct cleave_error err;
 
     (void)events;
-    if (cv_store_pump(slot->store, slot->out, TURN, &state, &err) != CLEAVE_OK) {
+    if ((slot->lines_to > 0
+             ? cv_line_output_pump(slot, TURN, &state, &err)
+             : cv_store_pump(slot->store, slot->out, TURN, &state, &err)) != CLEAVE_OK) {
         broke(slot, &err);
         return;
     }
@@ -232,6 +235,8 @@ static enum cleave_status start(struct cv_slot *slot, const struct cv_part *part
     slot->busy = true;
     slot->start_s = cv_clock_s();
     status = slot->base != NULL ? cv_slot_tailor(slot, err) : CLEAVE_OK;
+    if (status == CLEAVE_OK && slot->lines_to > 0)
+        status = cv_line_output_begin(slot, err);
     if (status == CLEAVE_OK)
         status = launch(slot, parts, count, &pipes, err);
     cv_slot_close_pipes(&pipes);
@@ -390,6 +395,7 @@ void cv_slot_done(struct cv_slot *slot)
 {
     slot->kind->done(slot);
     cv_tailored_done(&slot->tailored);
+    cv_line_output_done(&slot->lines);
 }
 
 void cv_slot_describe_end(const struct cv_slot *slot, char *out, size_t size)

@@ -89,6 +89,13 @@ struct cv_open_slot {
     double idle_s;  /* how long it has waited for more in all                           */
 };
 
+/* What has come of a line that is not whole; see line_output.h. */
+struct cv_line_output {
+    char *bytes; /* owned */
+    size_t length, room;
+    char *tag; /* owned: what is put before each line; NULL: nothing */
+};
+
 struct cleave_items;
 struct cv_slot_kind;
 struct cv_slot_seen;
@@ -105,6 +112,9 @@ struct cv_slot {
         *items;              /* its words, where each piece is an item; or NULL */
     const char *const *told; /* variables of ours, NAME=VALUE; NULL: those of the piece */
     int direct; /* borrowed: commands of items write to it themselves; 0: they do not   */
+    int lines_to; /* borrowed: lines of items are written to it as they come; 0: they are not */
+    struct cv_line_output
+        lines;                 /* owned                                                */
     size_t nprefix;            /* words of the prefix                            */
     struct cv_source *numbers; /* says which record is its first; NULL: nobody asks     */
     uint64_t number;           /* of the piece                                          */

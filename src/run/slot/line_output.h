@@ -1,0 +1,16 @@
+/* line_output.h -- lines of an item's output, written when they are whole.
+ * SPDX-License-Identifier: MIT */
+#ifndef CV_LINE_OUTPUT_H
+#define CV_LINE_OUTPUT_H
+#include "run/slot/slot.h"
+
+/* A new command begins. */
+enum cleave_status cv_line_output_begin(struct cv_slot *slot, struct cleave_error *err);
+/* Write what is in its pipe as far as lines are whole, and at its end the rest. CLEAVE_ECLOSED:
+ * nobody reads. */
+enum cleave_status cv_line_output_pump(struct cv_slot *slot, uint64_t most,
+                                       enum cv_store_state *out,
+                                       struct cleave_error *err);
+void cv_line_output_done(struct cv_line_output *lines);
+
+#endif
