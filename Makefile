@@ -15,7 +15,7 @@ CONFIGURE = cmake >/dev/null --preset
 
 .NOTPARALLEL:
 .PHONY: build demo check check-asan check-tsan check-threads \
-        check-clang check-fuzz chaos mutants lint lint-changed format benches bench-plan bench-reduce \
+        check-clang check-fuzz check-mpich-suite chaos mutants lint lint-changed format benches bench-plan bench-reduce \
 	bench-returns bench-rounds bench-learn bench-streams bench-run bench-item-sizes bench-sim bench-hosts bench-slots bench-mpi bench-smpi bench-mpi-run accept \
         install deb check-deb dist release check-release wheel clean help tests
 
@@ -64,6 +64,9 @@ check-fuzz: ## every fuzz target for FUZZ_SECONDS (10)
 	@$(CONFIGURE) fuzz
 	@cmake --build build-fuzz -j $(JOBS) --target fuzzers
 	@tools/fuzz $(FUZZ_SECONDS)
+
+check-mpich-suite: build ## MPICH's own tests of reductions, preloaded; MPICH_SOURCES is a source tree of MPICH
+	@tools/check-mpich-suite "$(MPICH_SOURCES)" build
 
 chaos: tests ## CHAOS (200) random faults of SEED (1) happen to runs, and nothing may be lost
 	@build/chaos -n $(CHAOS) -s $(SEED) -j $(JOBS) --cleave build/cleave
