@@ -49,6 +49,23 @@ page_lacks() {
     page_lacks " src="
 }
 
+@test "the page of a run says bytes, file and command, and which speeds are whose" {
+    in_tmp
+    seq 20000 >numbers
+    cleave 0 run -q -i numbers -j 'a,b' -o out --trace run.jsonl -- cat
+    cleave 0 report run.jsonl -o page.html
+    page_has "<title>108894 bytes on 2 workers: cleave run -q -i numbers -j a,b -o out --trace run.jsonl -- cat</title>"
+    page_has "<h1>108894 bytes on 2 workers</h1>"
+    page_has '<p class="lead"><code>cleave run -q -i numbers -j a,b -o out'
+    page_has "all workers busy to the end, at the speeds that were measured"
+    # The prediction of a run knows other speeds than its bound.
+    cleave 0 report run.jsonl --predicted run.jsonl -o page.html --force
+    page_has ", at the speeds that were declared"
+    cleave 0 run -q -j 2 --trace items.jsonl -- echo ::: a b c
+    cleave 0 report items.jsonl -o page.html --force
+    page_has "<h1>3 commands on 2 workers</h1>"
+}
+
 @test "a page is never replaced unasked, and goes to stdout for -" {
     in_tmp
     cleave 0 plan load -p $LAB -l 200 --trace plan.jsonl

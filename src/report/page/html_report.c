@@ -18,15 +18,38 @@ static const struct cleave_trace_facts *facts_of(const struct cv_report *report)
     return cleave_trace_facts(report->measured->file->trace);
 }
 
+/* Whether it happened, and was not simulated. */
+static bool is_real(const struct cv_report *report)
+{
+    const char *engine = facts_of(report)->engine;
+
+    return engine != NULL && strcmp(engine, "run") == 0;
+}
+
+/* What is counted in the load: a real run shares out bytes, or commands for items. */
+static const char *unit_of(const struct cv_report *report)
+{
+    static const char *const items[] = { " :::", " --each", " -a ", " --arg-file" };
+    const char *command = facts_of(report)->command;
+
+    if (!is_real(report) || command == NULL)
+        return "unit";
+    for (size_t i = 0; i < sizeof items / sizeof *items; i++)
+        if (strstr(command, items[i]) != NULL)
+            return "command";
+    return "byte";
+}
+
 static void put_title(const struct cv_report *report, char *title, size_t size)
 {
     const struct cv_trace_header *header = &report->measured->file->header;
     char number[CV_NUMBER_ROOM];
 
     if (is_load(report))
-        snprintf(title, size, "%s unit%s on %u worker%s",
-                 cv_show_units(header->load, number), header->load == 1 ? "" : "s",
-                 header->nworkers, header->nworkers == 1 ? "" : "s");
+        snprintf(title, size, "%s %s%s on %u worker%s",
+                 cv_show_units(header->load, number), unit_of(report),
+                 header->load == 1 ? "" : "s", header->nworkers,
+                 header->nworkers == 1 ? "" : "s");
     else
         snprintf(title, size, "A reduction of %u node%s", header->nworkers,
                  header->nworkers == 1 ? "" : "s");
@@ -39,7 +62,13 @@ static void put_head(const struct cv_report *report, const char *title, FILE *fi
 
     fputs("<header>\n<p class=\"eyebrow\">cleave report</p>\n<h1>", file);
     cv_page_text(file, title);
-    fputs("</h1>\n<p class=\"lead\">Policy <b>", file);
+    fputs("</h1>\n", file);
+    if (is_real(report) && facts->command != NULL) {
+        fputs("<p class=\"lead\"><code>", file);
+        cv_page_text(file, facts->command);
+        fputs("</code></p>\n", file);
+    }
+    fputs("<p class=\"lead\">Policy <b>", file);
     cv_page_text(file, facts->picked != NULL ? facts->picked : policy);
     fputs("</b>", file);
     if (facts->picked != NULL) {
@@ -82,6 +111,9 @@ static void put_bound_tile(const struct cv_report *report, FILE *file)
     fprintf(file, "%s%s</dd><dd class=\"sub\">", cv_show_number(bound->value_s, number),
             lives ? "" : " s");
     cv_page_text(file, bound->name);
+    /* A prediction may be shorter than the bound of another speed. */
+    if (is_real(report))
+        fputs(" to the end, at the speeds that were measured", file);
     fputs("</dd></div>\n", file);
 }
 
@@ -142,6 +174,8 @@ static void put_tiles(const struct cv_report *report, FILE *file)
         cv_page_number(file, report->predicted->makespan_s);
         fputs(" s</dd><dd class=\"sub\">", file);
         cv_page_text(file, report->predicted->file->header.policy);
+        if (is_real(report))
+            fputs(", at the speeds that were declared", file);
         fputs("</dd></div>\n", file);
     }
     put_bound_tile(report, file);
@@ -274,10 +308,13 @@ static void put_again(const struct cv_report *report, FILE *file)
 
 void cv_report_write(const struct cv_report *report, FILE *file)
 {
-    char title[160];
+    const char *command = facts_of(report)->command;
+    char title[160], tab[320];
 
     put_title(report, title, sizeof title);
-    cv_page_open(file, title);
+    snprintf(tab, sizeof tab, "%s%s%.150s", title, is_real(report) ? ": " : "",
+             is_real(report) && command != NULL ? command : "");
+    cv_page_open(file, tab);
     put_head(report, title, file);
     put_tiles(report, file);
     put_gantt(report, file);
