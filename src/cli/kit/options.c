@@ -182,8 +182,8 @@ static int store(struct reader *reader, const struct cv_option *option, const ch
     return store_quantity(option, text, field);
 }
 
-/* Take the next word as the argument of `option`. A word that is an option itself is
- * not taken: the argument was forgotten. */
+/* Take the next word as the argument of `option`. A word that is an option itself, or ends
+ * them, is not taken: the argument was forgotten. */
 static int take_argument(struct reader *reader, const struct cv_option *option,
                          const char **out)
 {
@@ -198,7 +198,7 @@ static int take_argument(struct reader *reader, const struct cv_option *option,
             (word[length] == '\0' || word[length] == '='))
             word = NULL;
     }
-    if (word == NULL)
+    if (word == NULL || strcmp(word, "--") == 0)
         return cv_complain(CV_EXIT_USAGE, "%s: needs an argument: %s", option->name,
                            option->argument);
     reader->next++;

@@ -128,6 +128,23 @@ static int check_inputs(const struct cv_call *call)
                        shown, shown);
 }
 
+/* A whole line in one word, as shells and GNU parallel take it. */
+static int check_line(const struct cv_call *call)
+{
+    const char *line = call->operands[0];
+    char shown[CV_ECHO_ROOM];
+
+    if (call->noperands != 1 || strpbrk(line, " |<>;&") == NULL ||
+        cv_item_is_program(line))
+        return CV_EXIT_DONE;
+    cv_echo(line, shown);
+    return cv_complain(
+        CV_EXIT_USAGE,
+        "'%s' is one word, and no program is called so: without quotes it is "
+        "a command and its arguments; as a line for a shell it is sh -c '%s'",
+        shown, shown);
+}
+
 int cv_run_command_check(const struct cv_call *call, bool literal, bool items)
 {
     int status = CV_EXIT_DONE;
@@ -140,13 +157,46 @@ int cv_run_command_check(const struct cv_call *call, bool literal, bool items)
         status = check_inputs(call);
     if (status == CV_EXIT_DONE && !literal && !items)
         status = check_items(call);
+    if (status == CV_EXIT_DONE && !items)
+        status = check_line(call);
     return status;
+}
+
+static const char *program_of(const char *word)
+{
+    const char *slash = strrchr(word, '/');
+
+    return slash != NULL ? slash + 1 : word;
+}
+
+void cv_run_command_hint(const struct cv_call *call, bool failed, bool empty)
+{
+    static const char *const searching[] = { "grep", "egrep", "fgrep", "zgrep", "rg" };
+    char shown[CV_ECHO_ROOM];
+
+    if (failed && call->noperands > 0 &&
+        is_one_of(program_of(call->operands[0]), searching,
+                  sizeof searching / sizeof *searching))
+        cv_complain(CV_EXIT_FAILED,
+                    "%s exits with status 1 where it finds nothing, and that counts as "
+                    "failed: sh -c '%s ... || [ $? = 1 ]' is content with it",
+                    program_of(call->operands[0]), program_of(call->operands[0]));
+    for (size_t i = 1; empty && i < call->noperands; i++) {
+        if (!is_plain_file(call->operands[i]))
+            continue;
+        cv_echo(call->operands[i], shown);
+        cv_complain(
+            CV_EXIT_DONE,
+            "standard input was empty, and '%s' is an argument of the command; if "
+            "it is the input: -i %s",
+            shown, shown);
+        return;
+    }
 }
 
 bool cv_run_command_asks(const char *const *words)
 {
-    const char *slash = words[0] != NULL ? strrchr(words[0], '/') : NULL;
-    const char *program = slash != NULL ? slash + 1 : words[0];
+    const char *program = words[0] != NULL ? program_of(words[0]) : NULL;
 
     if (program != NULL &&
         (strcmp(program, "env") == 0 || strcmp(program, "printenv") == 0))

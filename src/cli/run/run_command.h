@@ -11,6 +11,9 @@
  * exit status; what is wrong has been told. */
 int cv_run_command_check(const struct cv_call *call, bool literal, bool items);
 
+/* What may have been meant, of a run that failed or had nothing to do (`empty`). */
+void cv_run_command_hint(const struct cv_call *call, bool failed, bool empty);
+
 /* Whether a word of it names a variable that commands are told of their chunk by, or it lists
  * all. */
 bool cv_run_command_asks(const char *const *words);

@@ -296,6 +296,9 @@ static int execute(const struct cv_call *call, struct cv_run_report *report,
     if (done == CLEAVE_OK && result->failed > 1 && result->failed == result->chunks &&
         report->items == NULL)
         cv_complain(status, "all chunks failed: does the command read standard input?");
+    if (done == CLEAVE_OK && report->items == NULL)
+        cv_run_command_hint(call, result->failed > 0,
+                            values->inputs.count == 0 && result->chunks == 0);
     /* The result first, as it matters most; and all files before the summary, which says with
      * what status it ends. */
     /* Rows say themselves what failed. */
