@@ -56,7 +56,7 @@ _cleave() {
     fi
     case "${COMP_WORDS[1]} ${COMP_WORDS[2]}" in
     'plan load')
-        options='--help -h --platform --load --lifespan --result-ratio --packaging --in-turn --reads --hold --then-reduce --error --seed --policy --rounds --send-order --return-order --param --json --chunks --all-workers --gantt --no-gantt --width --trace'
+        options='--help -h --platform --load --lifespan --result-ratio --packaging --in-turn --reads --hold --then-reduce --error --seed --deadline --budget --policy --rounds --send-order --return-order --param --json --chunks --all-workers --gantt --no-gantt --width --trace'
         case $option in
         --platform | -p) _cleave_files -f; return ;;
         --load | -l) return ;;
@@ -68,11 +68,13 @@ _cleave() {
         --then-reduce) return ;;
         --error) return ;;
         --seed) return ;;
-        --policy) _cleave_words 'auto one-round joint fifo lifo orders small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
+        --deadline) return ;;
+        --budget) return ;;
+        --policy) _cleave_words 'auto one-round joint fifo lifo orders chunks small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
         --rounds) return ;;
         --send-order) return ;;
         --return-order) return ;;
-        --param) _cleave_words 'transfer= compute= folders= send-order= return-order= starts= kicks= exact= effort= tail= prefetch= rounds= max_rounds= level= alike= chunk= least= max_chunks= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
+        --param) _cleave_words 'transfer= compute= folders= send-order= return-order= chunk-order= starts= kicks= exact= effort= tail= prefetch= rounds= max_rounds= level= select= alike= chunk= least= max_chunks= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
         --width) return ;;
         --trace) _cleave_files -f; return ;;
         esac
@@ -140,11 +142,11 @@ _cleave() {
         --then-reduce) return ;;
         --error) return ;;
         --seed) return ;;
-        --policy) _cleave_words 'auto one-round joint fifo lifo orders small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
+        --policy) _cleave_words 'auto one-round joint fifo lifo orders chunks small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
         --rounds) return ;;
         --send-order) return ;;
         --return-order) return ;;
-        --param) _cleave_words 'transfer= compute= folders= send-order= return-order= starts= kicks= exact= effort= tail= prefetch= rounds= max_rounds= level= alike= chunk= least= max_chunks= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
+        --param) _cleave_words 'transfer= compute= folders= send-order= return-order= chunk-order= starts= kicks= exact= effort= tail= prefetch= rounds= max_rounds= level= select= alike= chunk= least= max_chunks= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
         --runs | -n) return ;;
         --noise) _cleave_words 'none gamma: normal:'; return ;;
         --threads | -j) return ;;
@@ -203,7 +205,7 @@ _cleave() {
         --horizon | -T) return ;;
         --rest) return ;;
         --declared-error) return ;;
-        --param) _cleave_words 'transfer= compute= folders= send-order= return-order= starts= kicks= exact= effort= tail= prefetch= rounds= max_rounds= level= alike= chunk= least= max_chunks= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
+        --param) _cleave_words 'transfer= compute= folders= send-order= return-order= chunk-order= starts= kicks= exact= effort= tail= prefetch= rounds= max_rounds= level= select= alike= chunk= least= max_chunks= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
         --window) return ;;
         --threads | -j) return ;;
         --engine) _cleave_words 'native simgrid'; return ;;
@@ -249,10 +251,10 @@ _cleave() {
         --then-reduce) return ;;
         --error) return ;;
         --seed) return ;;
-        --policies) _cleave_list 'auto one-round joint fifo lifo orders small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
+        --policies) _cleave_list 'auto one-round joint fifo lifo orders chunks small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
         --rounds) return ;;
-        --param) _cleave_words 'transfer= compute= folders= send-order= return-order= starts= kicks= exact= effort= tail= prefetch= rounds= max_rounds= level= alike= chunk= least= max_chunks= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
-        --sweep) _cleave_words 'latency= bandwidth= speed= compute-latency= latency-factor= bandwidth-factor= speed-factor= compute-latency-factor= workers= load= result-ratio= error='; return ;;
+        --param) _cleave_words 'transfer= compute= folders= send-order= return-order= chunk-order= starts= kicks= exact= effort= tail= prefetch= rounds= max_rounds= level= select= alike= chunk= least= max_chunks= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
+        --sweep) _cleave_words 'latency= bandwidth= speed= compute-latency= latency-factor= bandwidth-factor= speed-factor= compute-latency-factor= workers= load= result-ratio= error= budget='; return ;;
         --runs | -n) return ;;
         --noise) _cleave_words 'none gamma: normal:'; return ;;
         --threads | -j) return ;;
@@ -312,7 +314,7 @@ _cleave() {
         esac
         ;;
     'run '*)
-        options='--help -h --input --recursive --split --header --records --together --pairs --max-record --decode --fetch --size --each --arg-file --null --link --colsep --replace --rpl --plus --quote --max-args --max-replace-args --max-lines --fill --fill-words --tag --tagstring --results --files --weight --costs --ungroup --line-buffer --shuf --workers --jobs --max-procs --pin --delay --load --memfree --nice --hosts --sshlogin --hosts-file --sshloginfile --slf --mpi --mpi-library --slurm --persistent --cat --literal --policy --param --block --ssh --remote --push --shared-input --workdir --transferfile --transfer --return --basefile --cleanup --env --connect-timeout --host-timeout --output --keep-order --unordered --header-out --reduce --commutative --memory --tmpdir --retries --isolate --timeout --halt --failed --journal --resume --overwrite --joblog --dry-run --bar --progress --trace --json --quiet'
+        options='--help -h --input --recursive --split --header --records --together --pairs --max-record --decode --fetch --size --each --arg-file --null --link --colsep --replace --rpl --plus --quote --max-args --max-replace-args --max-lines --fill --fill-words --tag --tagstring --results --files --weight --costs --ungroup --line-buffer --shuf --workers --jobs --max-procs --pin --delay --load --memfree --nice --hosts --sshlogin --hosts-file --sshloginfile --slf --mpi --mpi-library --slurm --persistent --cat --literal --policy --param --block --ssh --remote --push --shared-input --workdir --transferfile --transfer --return --basefile --cleanup --env --connect-timeout --host-timeout --grace --output --keep-order --unordered --header-out --reduce --commutative --memory --tmpdir --retries --isolate --timeout --halt --failed --journal --resume --overwrite --joblog --dry-run --bar --live --progress --trace --json --quiet'
         case $option in
         --input | -i) _cleave_files -f; return ;;
         --split) _cleave_words 'lines nul csv jsonl json xml: fasta fastq paragraph warc tar bam fixed: regex:'; return ;;
@@ -347,8 +349,8 @@ _cleave() {
         --sshloginfile) _cleave_files -f; return ;;
         --slf) _cleave_files -f; return ;;
         --mpi-library) return ;;
-        --policy) _cleave_words 'auto one-round joint fifo lifo orders small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
-        --param) _cleave_words 'transfer= compute= folders= send-order= return-order= starts= kicks= exact= effort= tail= prefetch= rounds= max_rounds= level= alike= chunk= least= max_chunks= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
+        --policy) _cleave_words 'auto one-round joint fifo lifo orders chunks small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
+        --param) _cleave_words 'transfer= compute= folders= send-order= return-order= chunk-order= starts= kicks= exact= effort= tail= prefetch= rounds= max_rounds= level= select= alike= chunk= least= max_chunks= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
         --block) return ;;
         --ssh) return ;;
         --remote) return ;;
@@ -359,6 +361,7 @@ _cleave() {
         --env) return ;;
         --connect-timeout) return ;;
         --host-timeout) return ;;
+        --grace) return ;;
         --output | -o) _cleave_files -f; return ;;
         --reduce) return ;;
         --memory) return ;;
@@ -452,7 +455,7 @@ _cleave() {
         ;;
     'policies '*)
         options='--help -h --json'
-        operands='auto one-round joint fifo lifo orders small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt ready tree-replan'
+        operands='auto one-round joint fifo lifo orders chunks small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt ready tree-replan'
         case $option in
         esac
         ;;

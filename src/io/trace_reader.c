@@ -41,7 +41,7 @@ static enum cleave_status read_lines(struct cv_trace_lines *lines, FILE *file,
     free(line);
     if (status != CLEAVE_OK)
         return status;
-    if (ferror(file))
+    if (ferror(file) && errno != ENOMEM)
         return cv_fail_at(lines->err, &place, "cannot read: %s", strerror(errno));
     if (!feof(file))
         return cv_fail_memory(lines->err, "a line of a trace");

@@ -102,7 +102,7 @@ load helper
     cleave 0 plan load -p $LAB -l 2000 --policy umr --rounds 3 --json
     valid_json
     [ "$(json_keys)" = "policy picked why load seed makespan utilisation rounds bound \
-over_bound optimal proved_among bounds chunks left_out " ]
+over_bound optimal proved_among bounds method chunks left_out " ]
     has '"policy": "umr"'
     has '"picked": null'
     has '"load": 2000,'

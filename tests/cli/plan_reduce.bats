@@ -86,7 +86,7 @@ start " ]
     cleave 0 plan reduce -N 33 -d 1 -c 0.5 --json
     local best
     best=$(number length)
-    "$CLEAVE" policies --json | sed -n '/"name"/{N;/reduce/s/^.*"name": "\([a-z-]*\)".*/\1/p}' \
+    "$CLEAVE" policies --json | sed -n '/"name"/{N;/"task": "reduce"/s/^.*"name": "\([a-z-]*\)".*/\1/p}' \
         >"$BATS_TEST_TMPDIR/names"
     [ "$(wc -l <"$BATS_TEST_TMPDIR/names")" -ge 7 ]
     while read -r policy; do

@@ -167,10 +167,10 @@ static void what_is_inside_is_refused_with_both(void **state)
         { BYTES("BAM\x01"), "x.bam",
           "expected text records inside gzip, got BAM: type 'samtools view x.bam | "
           "cleave "
-          "run ...', or say --decode none to cut the bytes as they are" },
+          "run ...', or say --split bam to share out its records" },
         { BYTES("BAM\x01"), NULL,
           "expected text records inside gzip, got BAM: type 'samtools view - | cleave "
-          "run ...', or say --decode none to cut the bytes as they are" },
+          "run ...', or say --split bam to share out its records" },
         { BYTES("PK\x03\x04"), "x.gz",
           "expected text records inside gzip, got zip: type 'zcat x.gz | funzip | cleave "
           "run ...', or say --decode none to cut the bytes as they are" },

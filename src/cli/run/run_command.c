@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "cli/kit/output.h"
+#include "cli/run/run_options.h"
 #include "run/items/item_shell.h"
 
 static bool is_one_of(const char *word, const char *const *list, size_t count)
@@ -131,10 +132,11 @@ static int check_inputs(const struct cv_call *call)
 /* A whole line in one word, as shells and GNU parallel take it. */
 static int check_line(const struct cv_call *call)
 {
+    const struct cv_run_options *values = call->values;
     const char *line = call->operands[0];
     char shown[CV_ECHO_ROOM];
 
-    if (call->noperands != 1 || strpbrk(line, " |<>;&") == NULL ||
+    if (values->cat || call->noperands != 1 || strpbrk(line, " |<>;&") == NULL ||
         cv_item_is_program(line))
         return CV_EXIT_DONE;
     cv_echo(line, shown);

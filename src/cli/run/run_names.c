@@ -61,7 +61,7 @@ static int check_name(const char *name)
             "--workers: '%s' in a list is no name. A comma in the words of "
             "a worker is written '\\,', as in 'a:taskset -c 0\\,1'",
             cv_echo(name, shown));
-    if (name[0] == '\0' || cv_looks_counted(name) || strpbrk(name, "\"\\\n") != NULL)
+    if (name[0] == '\0' || cv_looks_counted(name))
         return cv_expected_workers(name);
     return CV_EXIT_DONE;
 }
@@ -198,6 +198,8 @@ static int add_member(struct reading *reading, char *text)
 
     if (words != NULL)
         *words++ = '\0';
+    if (strpbrk(text, "\"\\\n") != NULL)
+        return cv_expected_workers(text);
     many = text + strcspn(text, "[*");
     kind = *many;
     if (kind != '\0')

@@ -47,6 +47,9 @@ static void sentence(struct cv_sample_pen *pen, unsigned count)
         fprintf(pen->file, "%s%s", i > 0 ? " " : "", ONE_OF(pen, words));
 }
 
+/* Draws are made one after the other, in an order that every compiler keeps: not more than one
+ * among the arguments of a call. */
+
 /* --- records ------------------------------------------------------------------------------ */
 
 static void log_record(struct cv_sample_pen *pen, uint64_t number)
@@ -78,17 +81,20 @@ static void table_head(struct cv_sample_pen *pen)
 
 static void table_record(struct cv_sample_pen *pen, uint64_t number)
 {
-    fprintf(pen->file, "%" PRIu64 ",%s %u,\"%s\"\n", number, ONE_OF(pen, words),
-            below(pen, 1000), number % 10 == 0 ? "two\nlines, quoted" : "one line");
+    const char *word = ONE_OF(pen, words);
+
+    fprintf(pen->file, "%" PRIu64 ",%s %u,\"%s\"\n", number, word, below(pen, 1000),
+            number % 10 == 0 ? "two\nlines, quoted" : "one line");
 }
 
 static void json_record(struct cv_sample_pen *pen, uint64_t number)
 {
     static const char *const languages[] = { "de", "en", "fr" };
+    const char *language = ONE_OF(pen, languages);
 
     fprintf(pen->file,
             "{\"id\": %" PRIu64 ", \"lang\": \"%s\", \"sum\": %u, \"text\": \"", number,
-            ONE_OF(pen, languages), below(pen, 1000000));
+            language, below(pen, 1000000));
     sentence(pen, 3 + below(pen, 9));
     fputs("\"}\n", pen->file);
 }
@@ -100,11 +106,14 @@ static void array_head(struct cv_sample_pen *pen)
 
 static void array_record(struct cv_sample_pen *pen, uint64_t number)
 {
+    const char *language = below(pen, 3) > 0 ? "en" : "de";
+    const unsigned tag = below(pen, 10);
+
     if (number > 1)
         fputs(",\n", pen->file);
     fprintf(pen->file,
             "  { \"id\": %" PRIu64 ",\n    \"lang\": \"%s\", \"tags\": [%u, %u] }",
-            number, below(pen, 3) > 0 ? "en" : "de", below(pen, 10), below(pen, 10));
+            number, language, tag, below(pen, 10));
 }
 
 static void array_tail(struct cv_sample_pen *pen)
