@@ -72,6 +72,8 @@ if(openmpi IN_LIST CLEAVE_MPI_FLAVOURS)
     cleave_mpi_test(window openmpi 5 order 2000 100 board=window,segment=16KiB)
     cleave_mpi_test(nonblocking openmpi 5 nonblocking 60)
     cleave_mpi_test(nonblocking-window openmpi 3 nonblocking 20 board=window,segment=1KiB)
+    cleave_mpi_test(machines openmpi 5 order 60 50 machine=2,segment=16KiB)
+    cleave_mpi_test(nonblocking-machines openmpi 4 nonblocking 6 machine=2)
     cleave_mpi_test(errors openmpi 4 errors)
     # Atomic operations by messages, as between machines.
     cleave_add_test(mpi/openmpi-messages full sh ${CMAKE_SOURCE_DIR}/tests/mpi/launch.sh

@@ -66,6 +66,8 @@ int cleave_mpi_prepare(MPI_Comm comm);
  *     transfer=TIME   what sending the vector takes, for "greedy" (10us, 2ms, ...)
  *     combine=TIME    what combining two vectors takes, for "greedy"
  *     segment=SIZE    the piece in which long vectors travel (64KiB, ...)
+ *     machine=RANKS   so many ranks in a row reduce among themselves first, in the dynamic
+ *                     policies; without it, the ranks of one machine do. 1: nobody does
  *     board=window    meet in an MPI window even where memory is shared */
 int cleave_mpi_tune(MPI_Comm comm, const char *settings);
 

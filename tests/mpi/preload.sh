@@ -37,6 +37,19 @@ for policy in auto tree-dyn ordered-tree-dyn greedy binomial fibonacci mpi \
     grep -qx '0 wrong' "$work/out" || fail "$policy is wrong, by other calls"
 done
 
+# Ranks of one machine first, where two in a row are said to be on one.
+if test "$ranks" -ge 4; then
+    for policy in tree-dyn ordered-tree-dyn; do
+        with "$policy,machine=2,verbose" "$programs/calls" || fail "$policy failed, by machines"
+        grep -qx '0 wrong' "$work/out" || fail "$policy is wrong, by machines"
+        grep -q "communicator of $ranks ranks on $((ranks / 2)) machines" "$work/err" ||
+            fail "$policy took no notice of machines"
+    done
+    with "tree-dyn,machine=2.5" "$programs/plain" 2 && fail "half a rank was taken"
+    grep -q "expected a number of ranks, 1 to 1000000, in 'machine=2.5'" "$work/err" ||
+        fail "half a rank is not told"
+fi
+
 # Sessions: until there is a world, MPI does it all.
 with mpi "$programs/sessions"
 sessions=$?

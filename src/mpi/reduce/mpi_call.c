@@ -7,13 +7,11 @@
 
 #include <math.h>
 
+#include "mpi/reduce/cluster.h"
 #include "mpi/reduce/home.h"
 #include "mpi/reduce/mpi_parts.h"
 #include "mpi/reduce/mpi_try.h"
 
-/* In the dynamic policies a partial travels in as many pieces as may be under way: then all
- * are on their way at once, and no rank has to wake up only to send the next. */
-static const double least_segment = 262144, most_segment = 16777216;
 /* Vectors so short are not worth a thought in "auto": finding the communicator's team
  * takes as long as a tenth of the reduction. By size alone, which is the same on all
  * ranks. */
@@ -99,35 +97,21 @@ int cv_call_team(const struct cv_call *call, struct cv_team **out)
     return MPI_SUCCESS;
 }
 
-static double dynamic_segment(const struct cv_team *team, double bytes)
+/* To the end. Where that goes by machines, what is sent from one to another is an error
+ * of the team's as any other is. */
+static int to_root(const struct cv_call *call, enum cv_mpi_policy policy,
+                   struct cv_team *team)
 {
-    if (team->settings.segment_bytes > 0)
-        return team->settings.segment_bytes;
-    return fmin(fmax(bytes / CV_DEPTH, least_segment), most_segment);
-}
+    struct cv_reduction r;
+    bool by_machines;
 
-int cv_call_begin(const struct cv_call *call, enum cv_mpi_policy policy,
-                  struct cv_team *team, struct cv_reduction *r)
-{
-    bool at_root = team->rank == call->root;
-
-    r->team = team;
-    CV_MPI_TRY(cv_vector_init(&r->vector, call->count, call->type, call->op));
-    if (policy == CV_MPI_TREE_DYN && !r->vector.commutes)
-        return cv_home_error("tree-dyn needs an operator that commutes; "
-                             "ordered-tree-dyn does not");
-    r->policy = policy == CV_MPI_FIXED ? CV_MPI_BINOMIAL : policy;
-    r->root = call->root;
-    r->in_place = call->send == MPI_IN_PLACE && at_root;
-    r->recv = at_root ? call->recv : NULL;
-    r->send = r->in_place ? call->recv : call->send;
-    /* All want the result: then it is in place everywhere, or nowhere. */
-    if (call->send == MPI_IN_PLACE && !at_root)
-        r->send = call->recv;
-    if (policy == CV_MPI_TREE_DYN || policy == CV_MPI_ORDERED)
-        cv_vector_cut(&r->vector, dynamic_segment(team, r->vector.bytes));
-    cv_reduction_add(r);
-    return MPI_SUCCESS;
+    team->broken = cv_cluster_fits(call, policy, team, &by_machines);
+    if (team->broken == MPI_SUCCESS && by_machines)
+        team->broken = cv_cluster_run(call, policy, team);
+    if (team->broken != MPI_SUCCESS || by_machines)
+        return team->broken;
+    CV_MPI_TRY(cv_call_begin(call, policy, team, &r));
+    return cv_reduction_drive(&r, true);
 }
 
 /* To the end, and the result, or its parts, sent to all if they want it. */
@@ -135,7 +119,6 @@ static int run(const struct cv_call *call, enum cv_mpi_policy policy,
                struct cv_team *team)
 {
     struct cv_call to_one = *call;
-    struct cv_reduction r;
     int code = MPI_SUCCESS;
 
     if (team->broken != MPI_SUCCESS)
@@ -143,8 +126,7 @@ static int run(const struct cv_call *call, enum cv_mpi_policy policy,
     if (call->reach == CV_TO_PARTS)
         to_one.recv = cv_parts_whole(call, team, &code);
     CV_MPI_TRY(code);
-    CV_MPI_TRY(cv_call_begin(&to_one, policy, team, &r));
-    CV_MPI_TRY(cv_reduction_drive(&r, true));
+    CV_MPI_TRY(to_root(&to_one, policy, team));
     if (call->reach == CV_TO_ROOT)
         return MPI_SUCCESS;
     if (call->reach == CV_TO_PARTS)

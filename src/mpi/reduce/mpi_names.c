@@ -1,6 +1,7 @@
 /* mpi_names.c -- policies by name, and settings as text. SPDX-License-Identifier: MIT */
 #include "mpi/reduce/mpi_names.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/quantity.h"
@@ -12,11 +13,11 @@ static const char *const policies[] = {
 #undef X
 };
 
-enum word { VERBOSE, TRANSFER, COMBINE, SEGMENT, BOARD, WORDS };
+enum word { VERBOSE, TRANSFER, COMBINE, SEGMENT, MACHINE, BOARD, WORDS };
 
 static const char *const words[] = {
     [VERBOSE] = "verbose",      [TRANSFER] = "transfer=TIME", [COMBINE] = "combine=TIME",
-    [SEGMENT] = "segment=SIZE", [BOARD] = "board=window",
+    [SEGMENT] = "segment=SIZE", [MACHINE] = "machine=RANKS",  [BOARD] = "board=window",
 };
 
 enum { WORD_SIZE = 64 };
@@ -74,6 +75,21 @@ static enum cleave_status read_positive(const char *word, const char *value,
     return CLEAVE_OK;
 }
 
+/* Ranks that are neighbours: a whole number. */
+static enum cleave_status read_machine(const char *word, const char *value,
+                                       struct cv_mpi_settings *settings,
+                                       struct cleave_error *err)
+{
+    double ranks = 0;
+
+    CV_TRY(read_positive(word, value, CV_UNITS, 0, &ranks, err));
+    if (ranks < 1 || ranks > 1e6 || ranks != floor(ranks))
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "expected a number of ranks, 1 to 1000000, in '%s'", word);
+    settings->machine_ranks = (int)ranks;
+    return CLEAVE_OK;
+}
+
 struct reading {
     struct cv_mpi_settings settings;
     enum cv_mpi_policy policy;
@@ -102,6 +118,8 @@ static enum cleave_status read_word(struct reading *reading, const char *word,
         return read_positive(word, value, CV_SECONDS, 0, &settings->combine_s, err);
     if ((value = value_of(word, SEGMENT)) != NULL)
         return read_positive(word, value, CV_UNITS, 1, &settings->segment_bytes, err);
+    if ((value = value_of(word, MACHINE)) != NULL)
+        return read_machine(word, value, settings, err);
     if (strcmp(word, words[BOARD]) == 0) {
         settings->window = true;
         return CLEAVE_OK;

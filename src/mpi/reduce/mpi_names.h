@@ -31,7 +31,8 @@ enum cleave_status cv_mpi_policy_read(const char *text, enum cv_mpi_policy *out,
 struct cv_mpi_settings {
     double transfer_s, combine_s; /* 0: measure             */
     double segment_bytes;
-    bool window; /* meet there in any case */
+    bool window;       /* meet there in any case                                  */
+    int machine_ranks; /* so many ranks in a row share a machine; 1: none do; 0: ask */
 };
 
 /* Read words separated by commas: those of cleave_mpi_tune, and, if `policy` is not NULL,

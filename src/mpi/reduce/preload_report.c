@@ -6,6 +6,8 @@
 
 #include <stdio.h>
 
+#include "mpi/reduce/cluster.h"
+
 static void tell_size(double bytes, char *text, size_t size)
 {
     static const char *const units[] = { "B", "KiB", "MiB", "GiB" };
@@ -44,10 +46,15 @@ static void tell_choice(const struct cv_team *team, int sort)
 
 void cv_preload_report(const struct cv_team *team)
 {
-    if (team->rank != 0 || team->chooser.choices == NULL)
+    const int machines = cv_cluster_machines(team->cluster);
+
+    if (team->rank != 0 || (team->chooser.choices == NULL && machines == 0))
         return;
-    fprintf(stderr, "cleave: communicator of %d ranks:\n", team->size);
-    for (int sort = 0; sort < CV_SORTS; sort++)
+    fprintf(stderr, "cleave: communicator of %d ranks", team->size);
+    if (machines > 0)
+        fprintf(stderr, " on %d machines", machines);
+    fprintf(stderr, "%s\n", team->chooser.choices != NULL ? ":" : "");
+    for (int sort = 0; team->chooser.choices != NULL && sort < CV_SORTS; sort++)
         tell_choice(team, sort);
 }
 

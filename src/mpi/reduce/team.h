@@ -16,6 +16,7 @@
 #include "mpi/reduce/vector.h"
 
 struct cv_reduction;
+struct cv_cluster;
 
 enum cv_tag { CV_TAG_HEADER = 1, CV_TAG_DATA, CV_TAG_TREE, CV_TAG_RESULT, CV_TAG_PING };
 
@@ -36,6 +37,8 @@ struct cv_team {
     struct cv_scratch parted;        /* a result, before it is shared out */
     struct cv_tree_plan plan;
     struct cv_link_costs costs;
+    struct cv_cluster *cluster; /* owned: who shares a machine; NULL: not looked at yet */
+    void (*free_cluster)(struct cv_cluster *cluster);
     struct cv_team *next; /* made after this one */
 };
 

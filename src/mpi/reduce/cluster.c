@@ -1,0 +1,198 @@
+/* cluster.c -- ranks of one machine reduce among themselves first.
+ * SPDX-License-Identifier: MIT */
+#include "mpi/reduce/cluster.h"
+
+#include <stdlib.h>
+
+#include "mpi/reduce/mpi_try.h"
+
+struct cv_cluster {
+    int machines;
+    bool useful;   /* several machines, one of them with several ranks         */
+    bool in_a_row; /* the ranks of each are neighbours                          */
+    MPI_Comm machine, fore; /* owned: this machine's ranks; the first ranks of all, or
+                               MPI_COMM_NULL                                            */
+    struct cv_team *inside,
+        *across; /* owned: of these                                  */
+    int *
+        first; /* owned: for each rank, the first one of its machine, by its number in `fore` */
+    struct cv_scratch held;
+};
+
+/* Collective, as what it frees. */
+static void free_cluster(struct cv_cluster *cluster)
+{
+    if (cluster->inside != NULL)
+        cv_team_free(cluster->inside);
+    if (cluster->across != NULL)
+        cv_team_free(cluster->across);
+    if (cluster->machine != MPI_COMM_NULL)
+        PMPI_Comm_free(&cluster->machine);
+    if (cluster->fore != MPI_COMM_NULL)
+        PMPI_Comm_free(&cluster->fore);
+    cv_scratch_free(&cluster->held);
+    free(cluster->first);
+    free(cluster);
+}
+
+static int split(const struct cv_team *team, MPI_Comm *out)
+{
+    const int ranks = team->settings.machine_ranks;
+
+    if (ranks > 0)
+        return PMPI_Comm_split(team->comm, team->rank / ranks, team->rank, out);
+    return PMPI_Comm_split_type(team->comm, MPI_COMM_TYPE_SHARED, team->rank,
+                                MPI_INFO_NULL, out);
+}
+
+/* Who is where: all know the number in `fore` of everybody's machine. */
+static int look(struct cv_cluster *cluster, const struct cv_team *team)
+{
+    int ranks, most, machines = 0, index = 0;
+    int rows = 1;
+
+    CV_MPI_TRY(PMPI_Comm_size(cluster->machine, &ranks));
+    if (cluster->fore != MPI_COMM_NULL)
+        CV_MPI_TRY(PMPI_Comm_rank(cluster->fore, &index));
+    CV_MPI_TRY(PMPI_Bcast(&index, 1, MPI_INT, 0, cluster->machine));
+    CV_MPI_TRY(
+        PMPI_Allgather(&index, 1, MPI_INT, cluster->first, 1, MPI_INT, team->comm));
+    CV_MPI_TRY(PMPI_Allreduce(&ranks, &most, 1, MPI_INT, MPI_MAX, team->comm));
+    for (int i = 0; i < team->size; i++) {
+        machines = cluster->first[i] >= machines ? cluster->first[i] + 1 : machines;
+        rows += i > 0 && cluster->first[i] != cluster->first[i - 1];
+    }
+    cluster->machines = machines;
+    cluster->useful = machines > 1 && most > 1;
+    cluster->in_a_row = rows == machines;
+    return MPI_SUCCESS;
+}
+
+static int make(struct cv_cluster *cluster, const struct cv_team *team)
+{
+    int here, ranks;
+
+    cluster->machine = cluster->fore = MPI_COMM_NULL;
+    cluster->first = malloc((size_t)team->size * sizeof *cluster->first);
+    if (cluster->first == NULL)
+        return MPI_ERR_NO_MEM;
+    CV_MPI_TRY(split(team, &cluster->machine));
+    CV_MPI_TRY(PMPI_Comm_rank(cluster->machine, &here));
+    CV_MPI_TRY(PMPI_Comm_size(cluster->machine, &ranks));
+    if (ranks == team->size)
+        return MPI_SUCCESS; /* all are here */
+    CV_MPI_TRY(PMPI_Comm_split(team->comm, here == 0 ? 0 : MPI_UNDEFINED, team->rank,
+                               &cluster->fore));
+    CV_MPI_TRY(look(cluster, team));
+    if (!cluster->useful)
+        return MPI_SUCCESS;
+    CV_MPI_TRY(cv_team_new(cluster->machine, &team->settings, &cluster->inside));
+    CV_MPI_TRY(cv_team_open(cluster->inside));
+    if (cluster->fore == MPI_COMM_NULL)
+        return MPI_SUCCESS;
+    CV_MPI_TRY(cv_team_new(cluster->fore, &team->settings, &cluster->across));
+    return cv_team_open(cluster->across);
+}
+
+int cv_cluster_fits(const struct cv_call *call, enum cv_mpi_policy policy,
+                    struct cv_team *team, bool *out)
+{
+    int commutes = 0;
+
+    *out = false;
+    if ((policy != CV_MPI_TREE_DYN && policy != CV_MPI_ORDERED) ||
+        team->settings.machine_ranks == 1 || team->size < 3)
+        return MPI_SUCCESS;
+    if (team->cluster == NULL) {
+        /* Others may be in a reduction that was begun before, and wait for this rank. */
+        CV_MPI_TRY(cv_reduction_drain(team));
+        team->cluster = calloc(1, sizeof *team->cluster);
+        if (team->cluster == NULL)
+            return MPI_ERR_NO_MEM;
+        team->free_cluster = free_cluster;
+        CV_MPI_TRY(make(team->cluster, team));
+    }
+    CV_MPI_TRY(PMPI_Op_commutative(call->op, &commutes));
+    *out = team->cluster->useful &&
+           (policy == CV_MPI_ORDERED ? team->cluster->in_a_row : commutes != 0);
+    return MPI_SUCCESS;
+}
+
+static int reduce(const struct cv_call *call, enum cv_mpi_policy policy,
+                  struct cv_team *team)
+{
+    struct cv_reduction r;
+
+    if (team->broken != MPI_SUCCESS)
+        return team->broken;
+    if (team->size == 1) {
+        struct cv_vector vector;
+
+        if (call->send == MPI_IN_PLACE)
+            return MPI_SUCCESS;
+        CV_MPI_TRY(cv_vector_init(&vector, call->count, call->type, call->op));
+        return cv_vector_copy(&vector, call->send, call->recv, call->count, team->comm,
+                              0);
+    }
+    CV_MPI_TRY(cv_call_begin(call, policy, team, &r));
+    return cv_reduction_drive(&r, true);
+}
+
+/* The result is with the first rank of the root's machine: the root wants it. */
+static int hand_over(const struct cv_call *call, const struct cv_cluster *cluster,
+                     const struct cv_team *team, const void *held)
+{
+    int from = 0;
+
+    while (cluster->first[from] != cluster->first[call->root])
+        from++;
+    if (from == call->root)
+        return MPI_SUCCESS;
+    if (team->rank == from)
+        return PMPI_Send(held, call->count, call->type, call->root, CV_TAG_RESULT,
+                         team->comm);
+    if (team->rank == call->root)
+        return PMPI_Recv(call->recv, call->count, call->type, from, CV_TAG_RESULT,
+                         team->comm, MPI_STATUS_IGNORE);
+    return MPI_SUCCESS;
+}
+
+int cv_cluster_run(const struct cv_call *call, enum cv_mpi_policy policy,
+                   struct cv_team *team)
+{
+    struct cv_cluster *cluster = team->cluster;
+    struct cv_call part = *call;
+    char *held = NULL;
+
+    /* What was begun before comes first: others may wait for it. */
+    CV_MPI_TRY(cv_reduction_drain(team));
+    if (call->send == MPI_IN_PLACE)
+        part.send = call->recv;
+    if (cluster->across != NULL && team->rank == call->root) {
+        held = call->recv;
+        if (call->send == MPI_IN_PLACE)
+            part.send = MPI_IN_PLACE;
+    } else if (cluster->across != NULL) {
+        struct cv_vector vector;
+
+        CV_MPI_TRY(cv_vector_init(&vector, call->count, call->type, call->op));
+        held = cv_scratch_get(&cluster->held, vector.span);
+        if (held == NULL)
+            return MPI_ERR_NO_MEM;
+        held -= vector.lower;
+    }
+    part.recv = held;
+    part.root = 0;
+    CV_MPI_TRY(reduce(&part, policy, cluster->inside));
+    if (cluster->across != NULL) {
+        part.root = cluster->first[call->root];
+        part.send = cluster->across->rank == part.root ? MPI_IN_PLACE : held;
+        CV_MPI_TRY(reduce(&part, policy, cluster->across));
+    }
+    return hand_over(call, cluster, team, held);
+}
+
+int cv_cluster_machines(const struct cv_cluster *cluster)
+{
+    return cluster != NULL && cluster->useful ? cluster->machines : 0;
+}
