@@ -234,3 +234,31 @@ END
     done
     [ $count -ge 9 ]
 }
+
+@test "messages that the page of troubles explains are said somewhere" {
+    # Texts as they are printed: neighbouring literals are one.
+    cat src/*/*.c src/*/*/*.c | sed -z 's/"[ \t]*\n[ \t]*"//g; s/\\"/"/g' >"$BATS_TEST_TMPDIR/source"
+    sed -n 's/^| `\([^`]*\)` |.*/\1/p' docs/guide/troubleshooting.md >"$BATS_TEST_TMPDIR/messages"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/messages")" -ge 18 ]
+    while read -r message; do
+        grep -qF -- "$message" "$BATS_TEST_TMPDIR/source" || echo "nobody says: $message"
+    done <"$BATS_TEST_TMPDIR/messages" >"$BATS_TEST_TMPDIR/missing"
+    diff -u /dev/null "$BATS_TEST_TMPDIR/missing"
+}
+
+@test "what the page for users of xargs says is what xargs does" {
+    cd "$BATS_TEST_TMPDIR"
+    "$CLEAVE" sample --records 50 >/dev/null
+    ls logs/*.log >list
+    # same XARGS CLEAVE -- both write the same lines.
+    same() {
+        diff -u <(sh -c "$1" | sort) <(PATH=$BATS_TEST_TMPDIR:$PATH sh -c "$2" | sort)
+    }
+    ln -s "$CLEAVE" cleave
+    same 'ls logs/*.log | xargs -P 4 -n 1 wc -l' 'cleave run -q -j 4 wc -l ::: logs/*.log'
+    same 'find logs -print0 | xargs -0 -P 4 -n 1 echo' 'find logs -print0 | cleave run -q -j 4 -0 -a - -- echo'
+    same 'xargs -a list -n 1 echo' 'cleave run -q -a list echo'
+    same 'xargs -n 3 echo <list' 'cleave run -q -n 3 -a - -- echo <list'
+    same 'xargs -L 2 echo <list' 'cleave run -q -L 2 -a - -- echo <list'
+    same 'xargs -I {} echo {} copies/{} <list' 'cleave run -q -a - -- echo {} copies/{} <list'
+}

@@ -63,4 +63,5 @@ END
     version=$(sed -n 's/.*define CLEAVE_VERSION "\(.*\)".*/\1/p' include/cleave/version.h)
     grep -qF "set version = \"$version\"" packaging/conda/meta.yaml
     grep -qF "version(\"$version\")" packaging/spack/package.py
+    grep -qx "version: $version" CITATION.cff
 }
