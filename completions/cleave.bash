@@ -44,7 +44,7 @@ _cleave() {
         fi
     done
     if ((COMP_CWORD == 1)); then
-        _cleave_words ' plan simulate compare run split worker calibrate report replay platform sample policies engines figures completions version help --help --version'
+        _cleave_words ' plan simulate compare run slurm-script split worker calibrate report replay platform sample policies engines figures completions version help --help --version'
         return
     fi
     if ((COMP_CWORD == 2)); then
@@ -376,6 +376,20 @@ _cleave() {
         --trace) _cleave_files -f; return ;;
         esac
         ;;
+    'slurm-script '*)
+        options='--help -h --nodes --ntasks --cpus-per-task --time --partition --job-name --sbatch --notice --remote'
+        case $option in
+        --nodes | -N) return ;;
+        --ntasks | -n) return ;;
+        --cpus-per-task | -c) return ;;
+        --time | -t) return ;;
+        --partition | -p) return ;;
+        --job-name | -J) return ;;
+        --sbatch) return ;;
+        --notice) return ;;
+        --remote) return ;;
+        esac
+        ;;
     'split '*)
         options='--help -h --input --recursive --split --header --together --max-record --decode --number --size --records --output --index --force --json --quiet'
         case $option in
@@ -485,7 +499,7 @@ _cleave() {
         ;;
     'help '*)
         options='--help -h --man --commands'
-        operands='plan simulate compare run split worker calibrate report replay platform sample policies engines figures completions version help'
+        operands='plan simulate compare run slurm-script split worker calibrate report replay platform sample policies engines figures completions version help'
         case $option in
         esac
         ;;

@@ -23,6 +23,7 @@
     X(compare_reduce)   \
     X(compare_items)    \
     X(run)              \
+    X(slurm_script)     \
     X(split)            \
     X(worker)           \
     X(calibrate)        \

@@ -193,7 +193,7 @@ END
     printf '%s\n' "$output" | sed -n '/^\.SH EXIT STATUS/,/^\.SH ENV/p' | grep -v '^\.[ST]' |
         sed 's/^\\fB\(.*\)\\fR$/\1/; s/\\-/-/g' | paste - - |
         sed 's/^\(.*\)\t\(.*\)/| \1 | \2 |/' >"$BATS_TEST_TMPDIR/program"
-    [ "$(wc -l <"$BATS_TEST_TMPDIR/program")" -eq 9 ]
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/program")" -eq 10 ]
     sed -n '/^## What the exit status says/,/^## How/p' docs/guide/run.md | grep '^| [0-9]' \
         >"$BATS_TEST_TMPDIR/documents"
     diff -u "$BATS_TEST_TMPDIR/program" "$BATS_TEST_TMPDIR/documents"

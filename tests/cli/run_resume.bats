@@ -83,3 +83,33 @@ overwrite() {
     cleave 2 run -q -i in --journal link.db --resume -- cat
     [[ $stderr == "cleave: link.db: "*"symbolic link"* ]]
 }
+
+@test "SIGUSR1 ends with 75 if the journal has got further, else as any signal" {
+    prepare
+    # The first chunk is done, the second tells the run that its time is up.
+    cat >command <<'END'
+#!/bin/sh
+if [ "$1" -gt 0 ] && [ -e pid ]; then
+    until [ -s pid ]; do sleep 0.05; done
+    kill -USR1 "$(cat pid)"
+    rm pid
+    exec sleep 60
+fi
+exec cat
+END
+    chmod +x command
+    noticed() {
+        : >pid
+        timeout 60 sh -c 'echo $$ >pid; exec "$@"' sh "$CLEAVE" run -q -j 1 --block 2k -i in -o out "$@" -- \
+            sh -c './command $CLEAVE_BEGIN' 2>err
+    }
+    run noticed --journal j.db
+    [ "$status" -eq 75 ]
+    grep -q '^cleave: stopped by SIGUSR1: 1 chunk done' err
+    [ ! -e out ]
+    [ -z "$(find . -name '.out.part-*')" ]
+    cleave 0 run -q -j 1 --block 2k -i in -o out --journal j.db --resume -- sh -c './command $CLEAVE_BEGIN'
+    cmp out in
+    run noticed
+    [ "$status" -eq 138 ]
+}

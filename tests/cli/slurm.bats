@@ -134,7 +134,7 @@ END
 
 @test "outside a job the answer says what to type" {
     unset SLURM_JOB_ID
-    refuses "--slurm: this is no Slurm job: expected 'salloc -N 2 cleave run --slurm ...', or a batch script with that line for sbatch" \
+    refuses "--slurm: this is no Slurm job: expected 'salloc -N 2 cleave run --slurm ...', or a batch script as 'cleave slurm-script' prints one for sbatch" \
         run --slurm -i "$LAB" -- cat
     export SLURM_JOB_ID=1
     refuses "with --slurm the tasks of the job are the workers: expected none of --workers, --hosts and --mpi" \
@@ -151,4 +151,101 @@ END
     cleave 0 run -q -j 1 -i "$LAB" -- true </dev/null
     export SLURM_STEP_NUM_TASKS=1
     cleave 0 run -q -i "$LAB" -- true </dev/null
+}
+
+# --- jobs that are interrupted ----------------------------------------------------------------
+
+# written BYTES -- wait until the run that is under way has written so much beside its result.
+written() {
+    local tries
+    for tries in $(seq 300); do
+        [ "$(stat -c %s .out.part-* 2>/dev/null | sort -n | tail -n 1)" -ge "$1" ] 2>/dev/null && return 0
+        sleep 0.1
+    done
+    tail log.job
+    grep -v _slurm_rpc_update_job "$BED/log/slurmctld" | tail
+    return 1
+}
+
+# state JOB -- as squeue has it, empty when it is over.
+state() {
+    squeue -h -j "$1" -o %t 2>/dev/null || true
+}
+
+# restarts JOB -- how often it has gone back to the queue.
+restarts() {
+    scontrol show job "$1" | sed -n 's/.*Restarts=\([0-9]*\).*/\1/p'
+}
+
+@test "a job that is preempted and given notice five times ends with the same output" {
+    prepare
+    seq 1000000 1002499 >in # 8 bytes each
+    tr 0-9 a-j <in >expected
+    # Commands wait until it is their turn: so each part of the job gets a little further.
+    cat >command <<'END'
+#!/bin/sh
+read -r first
+until [ "$first" -lt "$(cat limit)" ]; do sleep 0.05; done
+{ echo "$first" && cat; } | tr 0-9 a-j && echo "$first" >>finished
+END
+    chmod +x command
+    echo 1000375 >limit
+    "$CLEAVE" slurm-script -N 3 -n 3 -t 10 --sbatch=--output=log.job --notice 30s \
+        cleave run -q -i in -o out --block 1000 -- ./command >script
+    bash -n script
+    job=$(sbatch --parsable script)
+    for i in 1 2 3 4 5; do
+        written $((3000 * i))
+        if [ $((i % 2)) -eq 1 ]; then
+            timeout $LONG srun -Q -p high -N 3 --exclusive true
+        else
+            scancel --batch --signal=USR1 "$job"
+        fi
+        # It would begin again in two minutes. In the second in which it ended nodes refuse it:
+        # its credential has just been revoked.
+        for tries in $(seq 300); do
+            [ "$(restarts "$job")" -lt $i ] || [ "$(state "$job")" != PD ] || break
+            sleep 0.1
+        done
+        echo $((1000000 + 375 * (i + 1))) >new && mv new limit
+        sleep 1.1
+        for tries in $(seq 300); do
+            [ "$(state "$job")" != R ] || break
+            scontrol update JobId="$job" StartTime=now 2>/dev/null || true
+            sleep 0.1
+        done
+    done
+    echo 2000000 >new && mv new limit
+    for tries in $(seq 300); do
+        [ -n "$(state "$job")" ] || break
+        sleep 0.1
+    done
+    tail log.job
+    cmp out expected
+    # What was finished was not done again, and nothing is left lying about.
+    [ -z "$(sort finished | uniq -d)" ]
+    [ "$(find . -name '.out.part-*')" = "" ]
+    [ "$(grep -c 'stopped by SIGTERM' log.job)" -ge 3 ]
+    [ "$(grep -c 'stopped by SIGUSR1' log.job)" -eq 2 ]
+}
+
+@test "the script of a job is checked before it is queued" {
+    refuses "expected 'cleave run', its options and a command, got 'wc'" slurm-script wc
+    refuses "expected 'cleave run', its options and a command, got nothing" slurm-script
+    refuses "expected a command behind 'cleave run'" slurm-script run -i in -o out
+    refuses "unknown option '--blok'; did you mean '--block'?" slurm-script run -i in -o out --blok 3 wc
+    refuses "expected --input FILE behind 'cleave run': the standard input of a job is empty" \
+        slurm-script run -o out -- wc
+    refuses "expected --output FILE behind 'cleave run': the standard output of a job is its log" \
+        slurm-script run -i in -- wc
+    refuses "the tasks of the job are the workers: expected none of --workers, --hosts and --mpi behind 'cleave run'" \
+        slurm-script run -j 3 -i in -o out -- wc
+    refuses "--overwrite would forget what the job had done before it was interrupted" \
+        slurm-script run --journal j --overwrite -i in -o out -- wc
+    refuses "--sbatch: expected an option as '--mem=64G'" slurm-script --sbatch mem=64G run -i in -o out wc
+    cleave 0 slurm-script -n 4 --sbatch=--mem=64G run --slurm --resume --journal j -i 'a b' -o out -- wc -l
+    bash -n <<<"$output"
+    [[ "$output" = *$'\n#SBATCH --ntasks=4\n#SBATCH --mem=64G\n#SBATCH --signal=B:USR1@60\n'* ]]
+    [[ "$output" = *"$CLEAVE run --slurm --resume --journal j -i 'a b' -o out -- wc -l &"* ]]
+    [[ "$output" != *--exclusive* ]]
 }

@@ -13,6 +13,8 @@
     X(USAGE, 2, NULL, "bad input or usage")                                             \
     X(ENGINE, 3, NULL,                                                                  \
       "what should do the work is missing or failed: an engine, a host")                \
+    X(LATER, 75, "run",                                                                 \
+      "stopped by SIGUSR1 when the journal had got further: --resume goes on")          \
     X(LACKS, 113, "worker",                                                             \
       "worker --hash: this program is not the one that was asked for")                  \
     X(INTERRUPTED, 130, "run", "stopped by SIGINT; a journal holds what was finished")  \

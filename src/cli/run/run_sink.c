@@ -60,7 +60,8 @@ int cv_run_sink_close(struct cv_run_sink *sink, bool whole, int status)
         if (!placed)
             status = cannot_write(sink, CV_EXIT_FAILED, &err);
     }
-    if (!placed && sink->file.beside != NULL && cv_new_file_size(&sink->file) == 0) {
+    if (!placed && sink->file.beside != NULL &&
+        (sink->kept || cv_new_file_size(&sink->file) == 0)) {
         cv_new_file_drop(&sink->file);
         return status;
     }

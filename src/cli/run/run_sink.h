@@ -8,6 +8,7 @@ struct cv_run_sink {
     const char *option; /* borrowed: that asked for it                                 */
     const char *path; /* borrowed; NULL: standard output                               */
     struct cv_new_file file;
+    bool kept;      /* a journal has all of it: nothing stays beside that is not whole   */
     bool on_stdout; /* outputs come on standard output, by whatever name               */
 };
 
@@ -16,7 +17,7 @@ struct cv_run_sink {
 int cv_run_sink_open(struct cv_run_sink *sink, const char *option, const char *path,
                      int *out_descriptor);
 /* All outputs are there, in order: the file gets its name. Otherwise what there is stays
- * beside, and it is told where; an empty file is removed. Returns `status`, or that of a
+ * beside, and it is told where, unless it is kept elsewhere or empty. Returns `status`, or that of a
  * result that could not be written. Does nothing the second time. */
 int cv_run_sink_close(struct cv_run_sink *sink, bool whole, int status);
 

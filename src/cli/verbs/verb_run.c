@@ -1,5 +1,6 @@
 /* verb_run.c -- cleave run. SPDX-License-Identifier: MIT */
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -211,19 +212,29 @@ static int fill(const struct cv_call *call, const struct cv_crew *crew,
     return status;
 }
 
+/* A signal has stopped it. SIGUSR1 is the notice of a time limit: whoever gives it wants to
+ * know whether another run would get further. */
+static int judge_stop(const struct cleave_execution_result *result, bool journal)
+{
+    return result->stopped_by == SIGUSR1 && journal && result->chunks > result->failed
+               ? CV_EXIT_LATER
+               : CV_EXIT_BY_SIGNAL + result->stopped_by;
+}
+
 /* Why the run failed, as an exit status. Without a result nothing has run. */
-static int judge_failure(const struct cleave_failing *asked, enum cleave_status status,
+static int judge_failure(const struct cleave_execution *asked, enum cleave_status status,
                          const struct cleave_execution_result *result,
                          const struct cleave_error *err)
 {
     int code;
 
     if (status == CLEAVE_ESTOPPED && result != NULL)
-        return CV_EXIT_BY_SIGNAL + result->stopped_by;
+        return judge_stop(result, asked->journal.path != NULL);
     if (status == CLEAVE_ECLOSED && result != NULL && result->output_closed)
         return CV_EXIT_UNREAD;
-    if (result != NULL && result->halted && asked->halt_on != CLEAVE_HALT_ON_FAILURES &&
-        status == CLEAVE_EENGINE && !result->reduce_failed)
+    if (result != NULL && result->halted &&
+        asked->failing.halt_on != CLEAVE_HALT_ON_FAILURES && status == CLEAVE_EENGINE &&
+        !result->reduce_failed)
         return result->failed > 0 ? CV_EXIT_FAILED : CV_EXIT_DONE; /* it was wanted */
     if (result != NULL && (result->halted || result->reduce_failed))
         return cv_complain(CV_EXIT_FAILED, "%s", err->text);
@@ -234,13 +245,14 @@ static int judge_failure(const struct cleave_failing *asked, enum cleave_status 
 }
 
 /* How the run ended, as an exit status. */
-static int judge(const struct cleave_failing *asked, enum cleave_status status,
+static int judge(const struct cleave_execution *asked, enum cleave_status status,
                  const struct cleave_execution_result *result,
                  const struct cleave_error *err)
 {
     if (status != CLEAVE_OK || result == NULL)
         return judge_failure(asked, status, result, err);
-    if (result->stopped_by != 0) /* too late to stop anything */
+    if (result->stopped_by != 0 &&
+        result->stopped_by != SIGUSR1) /* too late to stop it */
         return CV_EXIT_BY_SIGNAL + result->stopped_by;
     return result->failed > 0 || result->bad_ends > 0 ? CV_EXIT_FAILED : CV_EXIT_DONE;
 }
@@ -290,7 +302,7 @@ static int execute(const struct cv_call *call, struct cv_run_report *report,
         return cv_complain_error(&err);
     done = cleave_execute(execution, &result, &err);
     cv_run_progress_end(report);
-    status = judge(&execution->failing, done, result, &err);
+    status = judge(execution, done, result, &err);
     if (done == CLEAVE_ESTOPPED && result != NULL)
         cv_run_stopped(result, values, report);
     if (done == CLEAVE_OK && result->failed > 1 && result->failed == result->chunks &&
@@ -299,6 +311,8 @@ static int execute(const struct cv_call *call, struct cv_run_report *report,
     if (done == CLEAVE_OK && report->items == NULL)
         cv_run_command_hint(call, result->failed > 0,
                             values->inputs.count == 0 && result->chunks == 0);
+    /* What goes on from a journal makes a new file. */
+    sink->kept = done == CLEAVE_ESTOPPED && values->journal != NULL;
     /* The result first, as it matters most; and all files before the summary, which says with
      * what status it ends. */
     /* Rows say themselves what failed. */

@@ -30,6 +30,7 @@ struct cv_poller {
     int at, count;
     sigset_t old_mask;
     int signals; /* signalfd, or -1 */
+    bool heard;  /* one of them has come */
     struct cv_watch signal_watch;
     void (*signal_call)(void *context, int signal);
     void *signal_context;
@@ -95,6 +96,14 @@ void cv_poller_free(struct cv_poller *poller)
         sigemptyset(&broken);
         sigaddset(&broken, SIGPIPE);
         while (sigtimedwait(&broken, NULL, &now) == SIGPIPE)
+            ;
+    }
+    /* The same signal again, while what it has stopped was put away, says nothing new: batch
+     * systems send it to all processes of a job, and scripts hand it on. */
+    if (poller->heard) {
+        struct signalfd_siginfo again;
+
+        while (read(poller->signals, &again, sizeof again) == (ssize_t)sizeof again)
             ;
     }
     pthread_sigmask(SIG_SETMASK, &poller->old_mask, NULL);
@@ -334,6 +343,7 @@ static void read_signals(void *context, unsigned events)
     struct signalfd_siginfo info;
 
     (void)events;
+    poller->heard = true;
     while (read(poller->signals, &info, sizeof info) == (ssize_t)sizeof info)
         poller->signal_call(poller->signal_context, (int)info.ssi_signo);
 }

@@ -225,7 +225,7 @@ static void guard_failed(void *context, const struct cleave_error *err)
 static enum cleave_status open_parts(struct execution *execution,
                                      struct cleave_error *err)
 {
-    static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+    static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGUSR1 };
     const struct cleave_execution *asked = execution->asked;
     struct cv_real_run *run = &execution->run;
     const struct cv_codec *codec;
@@ -236,7 +236,7 @@ static enum cleave_status open_parts(struct execution *execution,
     CV_TRY(open_splitters(execution, err));
     CV_TRY(read_decode(asked->input.decode, &raw, &codec, err));
     CV_TRY(cv_poller_new(&run->poller, err));
-    CV_TRY(cv_poller_signals(run->poller, signals, 3, signalled, execution, err));
+    CV_TRY(cv_poller_signals(run->poller, signals, 4, signalled, execution, err));
     if (asked->crew.guard)
         CV_TRY(cv_poller_set_guard(run->poller, guard_failed, (void *)&asked->tell, err));
     CV_TRY(open_source(execution, raw, codec, err));

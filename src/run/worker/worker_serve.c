@@ -150,6 +150,8 @@ static void signalled(void *context, int number)
     struct cv_worker *worker = context;
     char name[CV_SIGNAL_ROOM];
 
+    if (number == SIGUSR1) /* Slurm's notice for a whole job: the master decides */
+        return;
     worker->ended = true;
     cv_fail(&worker->err, CLEAVE_ESTOPPED, "stopped by %s", cv_signal_name(number, name));
 }
@@ -161,10 +163,10 @@ static void guard_failed(void *context, const struct cleave_error *err)
 
 static enum cleave_status begin(struct cv_worker *worker, struct cleave_error *err)
 {
-    static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+    static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGUSR1 };
 
     CV_TRY(cv_poller_new(&worker->poller, err));
-    CV_TRY(cv_poller_signals(worker->poller, signals, 3, signalled, worker, err));
+    CV_TRY(cv_poller_signals(worker->poller, signals, 4, signalled, worker, err));
     if (worker->options->guard)
         CV_TRY(cv_poller_set_guard(worker->poller, guard_failed, worker, err));
     else if (worker->options->lent != NULL)

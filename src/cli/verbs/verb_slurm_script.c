@@ -1,0 +1,271 @@
+/* verb_slurm_script.c -- cleave slurm-script. SPDX-License-Identifier: MIT
+ *
+ * A batch script around `cleave run --slurm`: before the time limit, and when the job is
+ * preempted, the run is told to stop; what it has finished is in its journal, the job goes
+ * back to the queue and goes on from there. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/shell_word.h"
+#include "cli/kit/output.h"
+#include "cli/kit/verb.h"
+#include "cli/run/run_foreign.h"
+#include "cli/run/run_items.h"
+#include "cli/run/run_options.h"
+
+struct values {
+    uint64_t nodes, tasks, cpus;
+    const char *time, *partition, *name, *program;
+    double notice_s;
+    struct cv_strings more;
+};
+
+static const struct values presets = { .notice_s = 60 };
+
+#define FIELD(name) offsetof(struct values, name)
+
+/* clang-format off */
+static const struct cv_option job_options[] = {
+    { .name = "--nodes", .letter = 'N', .kind = CV_OPTION_COUNT, .argument = "N",
+      .offset = FIELD(nodes), .least = 1, .most = 1e6,
+      .help = "Nodes of the job, as of sbatch; so are those below." },
+    { .name = "--ntasks", .letter = 'n', .kind = CV_OPTION_COUNT, .argument = "N",
+      .offset = FIELD(tasks), .least = 1, .most = 1e6,
+      .help = "Tasks of the job: commands at a time. Without it, whole nodes are asked for." },
+    { .name = "--cpus-per-task", .letter = 'c', .kind = CV_OPTION_COUNT, .argument = "N",
+      .offset = FIELD(cpus), .least = 1, .most = 1e6,
+      .help = "Processors for each command." },
+    { .name = "--time", .letter = 't', .kind = CV_OPTION_TEXT, .argument = "TIME",
+      .offset = FIELD(time),
+      .help = "Time limit, as 30 (minutes) or 2:00:00. The job goes on in another one." },
+    { .name = "--partition", .letter = 'p', .kind = CV_OPTION_TEXT, .argument = "NAME",
+      .offset = FIELD(partition), .help = "Partition of the job." },
+    { .name = "--job-name", .letter = 'J', .kind = CV_OPTION_TEXT, .argument = "NAME",
+      .offset = FIELD(name), .help = "Name of the job. Default: cleave." },
+    { .name = "--sbatch", .kind = CV_OPTION_REPEAT, .argument = "OPTION",
+      .offset = FIELD(more),
+      .help = "Another option of sbatch, as '--mem=64G'. May be given several times." },
+    { .name = NULL },
+};
+
+static const struct cv_option run_options[] = {
+    { .name = "--notice", .kind = CV_OPTION_SECONDS, .argument = "TIME",
+      .offset = FIELD(notice_s),
+      .help = "Stop so long before the time limit. Default 60 s." },
+    { .name = "--remote", .kind = CV_OPTION_TEXT, .argument = "PROGRAM",
+      .offset = FIELD(program),
+      .help = "Where cleave is on the nodes. Default: this very program." },
+    { .name = NULL },
+};
+/* clang-format on */
+
+static const struct cv_option_group groups[] = {
+    { "The job", job_options },
+    { "The run", run_options },
+    { NULL, NULL },
+};
+
+/* What runs: words behind `cleave run`, and what was read of them. */
+struct job {
+    const char *const *words;
+    size_t nwords;
+    struct cv_run_options options;
+};
+
+/* --- what is run -------------------------------------------------------------------------- */
+
+static int check(const struct cv_run_options *options, bool items, size_t noperands)
+{
+    if (noperands == 0)
+        return cv_complain(CV_EXIT_USAGE, "expected a command behind 'cleave run'");
+    if (options->mpi || cv_hosts_asked(options) || options->workers != NULL)
+        return cv_complain(CV_EXIT_USAGE,
+                           "the tasks of the job are the workers: expected none of "
+                           "--workers, --hosts and --mpi behind 'cleave run'");
+    if (options->inputs.count == 0 && !items)
+        return cv_complain(CV_EXIT_USAGE,
+                           "expected --input FILE behind 'cleave run': the "
+                           "standard input of a job is empty");
+    if (options->output == NULL || strcmp(options->output, "-") == 0)
+        return cv_complain(CV_EXIT_USAGE,
+                           "expected --output FILE behind 'cleave run': the standard "
+                           "output of a job is its log");
+    if (options->overwrite)
+        return cv_complain(CV_EXIT_USAGE,
+                           "--overwrite would forget what the job had done before it was "
+                           "interrupted");
+    return CV_EXIT_DONE;
+}
+
+/* Mistakes in the words are told now and not when the job has waited for its turn. */
+static int read_words(const struct cv_call *call, struct job *job)
+{
+    struct cv_parsed parsed;
+    size_t skip = 0;
+    bool items;
+    int status;
+
+    if (skip < call->noperands && strcmp(call->operands[skip], "cleave") == 0)
+        skip++;
+    if (skip >= call->noperands || strcmp(call->operands[skip], "run") != 0)
+        return cv_complain(CV_EXIT_USAGE,
+                           "expected 'cleave run', its options and a command, got %s%s%s",
+                           call->noperands > 0 ? "'" : "nothing",
+                           call->noperands > 0 ? call->operands[0] : "",
+                           call->noperands > 0 ? "'" : "");
+    job->words = call->operands + skip + 1;
+    job->nwords = call->noperands - skip - 1;
+    job->options = cv_run_presets;
+    status =
+        cv_options_parse(cv_run_groups,
+                         &(struct cv_typed){ (int)job->nwords, (char *const *)job->words,
+                                             true, cv_run_foreign },
+                         call->arena, &job->options, &parsed);
+    if (status != CV_EXIT_DONE)
+        return status;
+    items = cv_run_items_asked(&(struct cv_call){ .values = &job->options,
+                                                  .operands = parsed.operands,
+                                                  .noperands = parsed.noperands });
+    return check(&job->options, items, parsed.noperands);
+}
+
+/* --- the script --------------------------------------------------------------------------- */
+
+static void add_line(struct cv_text *out, const char *name, const char *value)
+{
+    if (value != NULL)
+        cv_text_add(out, "#SBATCH --%s=%s\n", name, value);
+}
+
+static void add_count(struct cv_text *out, const char *name, uint64_t value)
+{
+    if (value > 0)
+        cv_text_add(out, "#SBATCH --%s=%" PRIu64 "\n", name, value);
+}
+
+static void add_head(const struct values *values, struct cv_text *out)
+{
+    cv_text_add(out, "#!/bin/bash\n");
+    add_line(out, "job-name", values->name != NULL ? values->name : "cleave");
+    add_count(out, "nodes", values->nodes);
+    add_count(out, "ntasks", values->tasks);
+    add_count(out, "cpus-per-task", values->cpus);
+    if (values->tasks == 0)
+        cv_text_add(out, "#SBATCH --exclusive\n");
+    add_line(out, "time", values->time);
+    add_line(out, "partition", values->partition);
+    for (size_t i = 0; i < values->more.count; i++)
+        cv_text_add(out, "#SBATCH %s\n", values->more.items[i]);
+    cv_text_add(out, "#SBATCH --signal=B:USR1@%.0f\n", values->notice_s);
+    cv_text_add(out, "#SBATCH --requeue\n#SBATCH --no-kill\n"
+                     "#SBATCH --open-mode=append\n\n");
+}
+
+static void add_run(const struct values *values, const struct job *job,
+                    struct cv_text *out)
+{
+    const struct cv_run_options *options = &job->options;
+    char self[4096] = "cleave";
+    const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    struct cv_text journal = { NULL, 0, 0, false };
+
+    if (length > 0)
+        self[length] = '\0';
+    cv_shell_word_add(out, values->program != NULL ? values->program : self);
+    cv_text_add(out, " run%s%s", options->slurm ? "" : " --slurm",
+                options->resume ? "" : " --resume");
+    if (options->journal == NULL) {
+        cv_text_add(&journal, "%s.journal", options->output);
+        cv_text_add(out, " --journal ");
+        cv_shell_word_add(out, journal.failed ? "" : journal.bytes);
+    }
+    for (size_t i = 0; i < job->nwords; i++) {
+        cv_text_add(out, " ");
+        cv_shell_word_add(out, job->words[i]);
+    }
+    out->failed = out->failed || journal.failed;
+    cv_text_done(&journal);
+}
+
+static void add_tail(struct cv_text *out)
+{
+    cv_text_add(out,
+                " &\n"
+                "run=$!\n\n"
+                "# Slurm gives notice to this script, which hands it on.\n"
+                "hand_on() { told=1; kill -s \"$1\" \"$run\" 2>/dev/null; }\n"
+                "trap 'hand_on USR1' USR1\n"
+                "trap 'hand_on TERM' TERM\n"
+                "told=1 status=127\n"
+                "while [ -n \"$told\" ]; do # a notice ends wait\n"
+                "    told=\n"
+                "    wait \"$run\"\n"
+                "    ended=$?\n"
+                "    [ \"$ended\" -eq 127 ] || status=$ended\n"
+                "done\n\n"
+                "# %d: stopped in time; the next one does what is left.\n"
+                "if [ \"$status\" -eq %d ]; then\n"
+                "    scontrol requeue \"$SLURM_JOB_ID\"\n"
+                "fi\n"
+                "exit \"$status\"\n",
+                CV_EXIT_LATER, CV_EXIT_LATER);
+}
+
+/* A line that sbatch would read as two. */
+static int check_lines(const struct values *values)
+{
+    const char *texts[] = { values->time, values->partition, values->name };
+
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (texts[i] != NULL && strpbrk(texts[i], " \t\n") != NULL)
+            return cv_complain(CV_EXIT_USAGE,
+                               "expected a word without blanks for a line of sbatch");
+    for (size_t i = 0; i < values->more.count; i++)
+        if (values->more.items[i][0] != '-' ||
+            strchr(values->more.items[i], '\n') != NULL)
+            return cv_complain(CV_EXIT_USAGE,
+                               "--sbatch: expected an option as '--mem=64G'");
+    return CV_EXIT_DONE;
+}
+
+static int run(const struct cv_call *call)
+{
+    const struct values *values = call->values;
+    struct cv_text script = { NULL, 0, 0, false };
+    struct job job;
+    int status = check_lines(values);
+
+    if (status == CV_EXIT_DONE)
+        status = read_words(call, &job);
+    if (status != CV_EXIT_DONE)
+        return status;
+    add_head(values, &script);
+    add_run(values, &job, &script);
+    add_tail(&script);
+    return cv_print_take(&script);
+}
+
+const struct cv_verb cv_verb_slurm_script = {
+    .name = "slurm-script",
+    .summary = "print a batch script for Slurm that resumes itself",
+    .description =
+        "Prints a script for sbatch that runs 'cleave run --slurm' with a journal. "
+        "Before "
+        "its time limit, or when it is preempted, the job stops, is queued again and "
+        "goes "
+        "on with what is left, as often as it takes; it ends when all is done, when the "
+        "work has failed, and when it has not got any further.",
+    .operands = "[--] cleave run ARG...",
+    .max_operands = 100000000,
+    .command = true,
+    .groups = groups,
+    .examples =
+        "cleave slurm-script -N 4 -t 2:00:00 cleave run -i examples/plan.c -o out -- "
+        "wc -l\n"
+        "cleave slurm-script -n 64 -p low --sbatch=--mem-per-cpu=2G cleave run -i "
+        "examples/unequal.yaml -o out --split paragraph -- tr a-z A-Z",
+    .presets = &presets,
+    .values_size = sizeof(struct values),
+    .run = run,
+};
