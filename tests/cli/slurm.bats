@@ -3,6 +3,7 @@
 # Skipped, with the reason, where Slurm cannot be started.
 load helper
 load slurm
+load mpi
 
 # What a hung run would take; nothing here depends on how long things last.
 LONG=60
@@ -106,6 +107,27 @@ END
     grep -q 'n3: lost, its chunks go elsewhere' err
     [[ "$(cut -f 2 log)" = *n2* ]]
     nodes_are idle
+}
+
+@test "srun starts the ranks of an MPI job" {
+    prepare
+    needs mpich
+    timeout $LONG srun -Q --mpi=pmi2 -N 3 -n 4 "$CLEAVE" run --mpi -q -i in -o out -- tr 0-9 a-j
+    cmp out expected
+    rm out
+    needs openmpi
+    timeout $LONG srun -Q --mpi=pmix -N 1 -n 3 "$CLEAVE" run --mpi -q -i in -o out -- tr 0-9 a-j
+    cmp out expected
+}
+
+@test "several that know nothing of each other say it once" {
+    prepare
+    run timeout $LONG srun -Q -n 3 "$CLEAVE" run --mpi -i in -- wc -l </dev/null
+    [ "$status" -eq 2 ]
+    [ "$(grep -c 'srun --mpi=pmi2 (MPICH), or without MPI cleave run --slurm$' <<<"$output")" -eq 1 ]
+    run timeout $LONG srun -Q -n 3 "$CLEAVE" run -i in -- wc -l </dev/null
+    [ "$status" -eq 2 ]
+    [ "$(grep -c "^cleave: srun has started 3 of this" <<<"$output")" -eq 1 ]
 }
 
 @test "only who has the key is the worker that calls back" {

@@ -11,6 +11,7 @@
 
 #include "cli/kit/output.h"
 #include "cli/run/run_mpi_words.h"
+#include "cli/run/run_slurm.h"
 #include "model/platform/nominal.h"
 #include "run/kit/guard.h"
 #include "run/worker/worker_fold.h"
@@ -180,10 +181,12 @@ int cv_run_mpi_open(const struct cv_call *call, const char *library,
         return TELL(rank > 0 ? rank : 0, CV_EXIT_USAGE,
                     "--mpi-library: expected openmpi or mpich, got '%s'", library);
     if (rank < 0 || flavour == NULL)
-        return cv_complain(CV_EXIT_USAGE,
-                           "--mpi: this process was not started by mpirun: expected "
-                           "mpirun -n 9 cleave run --mpi ... -- COMMAND; under Slurm, "
-                           "srun --mpi=pmix (Open MPI) or srun --mpi=pmi2 (MPICH)");
+        return TELL(
+            cv_run_slurm_task(), CV_EXIT_USAGE,
+            "--mpi: this process was not started by mpirun: expected "
+            "mpirun -n 9 cleave run --mpi ... -- COMMAND; under Slurm, "
+            "srun --mpi=pmix (Open MPI) or srun --mpi=pmi2 (MPICH), or without MPI "
+            "cleave run --slurm");
     out->guard = rank > 0 ? make_guard(rank) : NULL;
     status = load(flavour, rank, out);
     if (status != CV_EXIT_DONE)

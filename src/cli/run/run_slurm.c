@@ -246,6 +246,11 @@ static unsigned long started_together(void)
                                                                                  : 1;
 }
 
+unsigned long cv_run_slurm_task(void)
+{
+    return getenv("SLURM_STEP_ID") != NULL ? number_of("SLURM_PROCID", -1) : 0;
+}
+
 int cv_run_slurm_check(const struct cv_run_options *values)
 {
     const unsigned long tasks = started_together();
@@ -266,12 +271,16 @@ int cv_run_slurm_check(const struct cv_run_options *values)
                            "run --slurm ...', or a batch script as 'cleave "
                            "slurm-script' prints one for sbatch");
     if (tasks > 1 && !values->mpi && !cv_hosts_asked(values) && values->workers == NULL)
-        return cv_complain(
-            CV_EXIT_USAGE,
-            "srun has started %lu of this, and each would do all of the work: expected "
-            "'cleave run --slurm' without srun, or 'srun --mpi=pmi2 cleave run --mpi' "
-            "(MPICH; --mpi=pmix: Open MPI); or --workers N, if each has an input of its "
-            "own",
-            tasks);
+        return cv_run_slurm_task() > 0
+                   ? CV_EXIT_USAGE
+                   : cv_complain(CV_EXIT_USAGE,
+                                 "srun has started %lu of this, and each would do all of "
+                                 "the work: expected "
+                                 "'cleave run --slurm' without srun, or 'srun --mpi=pmi2 "
+                                 "cleave run --mpi' "
+                                 "(MPICH; --mpi=pmix: Open MPI); or --workers N, if each "
+                                 "has an input of its "
+                                 "own",
+                                 tasks);
     return CV_EXIT_DONE;
 }

@@ -16,6 +16,9 @@ int cv_run_slurm_check(const struct cv_run_options *values);
  * tasks. Returns an exit status; what is wrong has been told. */
 int cv_run_slurm_crew(const struct cv_reach *reach, struct cv_arena *arena,
                       struct cv_crew *out);
+/* The number of this process among those that srun has started together; 0: the first, or the
+ * only one. What all of them meet, that one tells. */
+unsigned long cv_run_slurm_task(void);
 /* Whether these words begin with srun, whose output has to be unbuffered (-u): else it passes
  * on whole lines only, and frames have none. `rest`, if so: what stands behind srun. */
 bool cv_is_srun(const char *words, const char **rest);
