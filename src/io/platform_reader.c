@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "io/input.h"
+#include "io/platform_leaders.h"
 #include "io/reading.h"
 #include "model/platform/platform_internal.h"
 #include "model/platform/worker_fields.h"
@@ -29,6 +30,8 @@ struct draft {
     unsigned line, column;             /* of its name                        */
     unsigned count_line, count_column; /* of its count, 0 if there was none  */
     double from_s, until_s;            /* when it is there                   */
+    const char *via;                   /* who leads it; NULL: the master     */
+    unsigned via_line, via_column;
 };
 
 struct reader {
@@ -36,12 +39,13 @@ struct reader {
     enum cleave_port port;
     struct cleave_worker *kinds;
     struct cv_group *groups;
-    unsigned (*names_at)[2]; /* line and column of each group's name */
-    size_t ngroups, kinds_capacity, groups_capacity, names_capacity;
+    struct cv_declared *places; /* of each group */
+    size_t ngroups, kinds_capacity, groups_capacity, places_capacity;
+    bool leads;     /* somebody is led by another */
     uint64_t total; /* workers so far */
 };
 
-enum field_kind { NAME, TEXT, COUNT, SLOTS, GPUS, PROFILE, TIME, UNITS, PRICE };
+enum field_kind { NAME, TEXT, VIA, COUNT, SLOTS, GPUS, PROFILE, TIME, UNITS, PRICE };
 
 /* What a worker has besides its costs, which model/platform/worker_fields.h lists. */
 struct field {
@@ -61,6 +65,7 @@ static const struct field behind[] = {
     { "until", TIME, false, offsetof(struct draft, until_s) },
     { "memory", UNITS, false, offsetof(struct draft, group.memory) },
     { "cost", PRICE, false, offsetof(struct draft, group.cost) },
+    { "via", VIA, false, 0 },
     { "ssh", TEXT, false, offsetof(struct draft, group.ssh) },
     { "slots", SLOTS, false, offsetof(struct draft, group.slots) },
     { "gpus", GPUS, false, offsetof(struct draft, group.gpus) },
@@ -138,6 +143,10 @@ static enum cleave_status take_field(struct reader *reader, const struct field *
         return cv_read_text(&reader->in, token, true, &draft->group.name);
     case TEXT:
         return cv_read_text(&reader->in, token, false, target);
+    case VIA:
+        draft->via_line = token->line;
+        draft->via_column = token->column;
+        return cv_read_text(&reader->in, token, true, &draft->via);
     case COUNT:
         draft->count_line = token->line;
         draft->count_column = token->column;
@@ -178,12 +187,12 @@ static bool grow(struct reader *reader)
             return false;
         reader->groups = grown;
     }
-    if (needed > reader->names_capacity) {
-        grown = cv_grow(reader->names_at, &reader->names_capacity, needed,
-                        sizeof *reader->names_at);
+    if (needed > reader->places_capacity) {
+        grown = cv_grow(reader->places, &reader->places_capacity, needed,
+                        sizeof *reader->places);
         if (grown == NULL)
             return false;
-        reader->names_at = grown;
+        reader->places = grown;
     }
     return true;
 }
@@ -210,9 +219,9 @@ static enum cleave_status keep_worker(struct reader *reader, const struct cv_tok
         return cv_fail_memory(reader->in.err, "a platform");
     reader->kinds[reader->ngroups] = draft->worker;
     reader->groups[reader->ngroups] = draft->group;
-    reader->names_at[reader->ngroups][0] = draft->line;
-    reader->names_at[reader->ngroups][1] = draft->column;
-    reader->ngroups++;
+    reader->places[reader->ngroups++] =
+        (struct cv_declared){ draft->line, draft->column, draft->via, draft->via_line,
+                              draft->via_column };
     return CLEAVE_OK;
 }
 
@@ -383,13 +392,13 @@ static enum cleave_status build(struct reader *reader, struct cleave_platform **
         return status;
     snprintf(reader->in.field, sizeof reader->in.field, "workers[%lu].name",
              (unsigned long)clash[1]);
-    place = (struct cv_place){ reader->in.file, reader->names_at[clash[1]][0],
-                               reader->names_at[clash[1]][1], reader->in.field };
+    place = (struct cv_place){ reader->in.file, reader->places[clash[1]].line,
+                               reader->places[clash[1]].column, reader->in.field };
     /* Of base and base.number the latter is the name that both have. */
     return cv_fail_at(reader->in.err, &place,
                       "duplicate name '%s'; first used at line %u",
                       reader->groups[clash[reader->groups[clash[1]].count == 1]].name,
-                      reader->names_at[clash[0]][0]);
+                      reader->places[clash[0]].line);
 }
 
 enum cleave_status cleave_platform_parse(const char *name, const char *text,
@@ -402,10 +411,13 @@ enum cleave_status cleave_platform_parse(const char *name, const char *text,
     enum cleave_status status = cv_read_mapping(&reader.in, text, length, &top, seen);
 
     if (status == CLEAVE_OK)
+        status = cv_read_leaders(&reader.in, reader.port, reader.kinds, reader.groups,
+                                 reader.places, &reader.ngroups);
+    if (status == CLEAVE_OK)
         status = build(&reader, out);
     free(reader.kinds);
     free(reader.groups);
-    free(reader.names_at);
+    free(reader.places);
     cv_arena_done(&reader.in.arena);
     return status;
 }

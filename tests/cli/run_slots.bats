@@ -210,6 +210,21 @@ S
     grep -q '"port_s": null' <<<"$output"
 }
 
+# --- leaders ------------------------------------------------------------------------------
+
+@test "leaders are planned as one worker, and no run has them" {
+    prepare
+    printf 'workers:\n  - {name: l, count: 2, speed: 1, bandwidth: 100}\n' >p.yaml
+    printf '  - {name: w, via: l, count: 3, speed: 1, bandwidth: 100}\n' >>p.yaml
+    cleave 0 plan load --platform p.yaml --load 100 --no-gantt
+    has "100 units on 2 workers"
+    has "leaders   stand for 6 workers behind them"
+    refuses "p.yaml: worker 'l' leads others (via:), which plans and simulations know: in a run the master reaches all of them itself; leave via: out" \
+        run -i a --hosts p.yaml wc
+    cleave 2 run -i a --via l wc
+    [[ $stderr == *"--via"*"via: of a platform file is for plans and simulations"* ]]
+}
+
 # --- the example --------------------------------------------------------------------------
 
 @test "the example with a GPU also runs on cores, and makes its pages" {

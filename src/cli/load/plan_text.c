@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "model/platform/platform_internal.h"
 #include "report/terminal/table.h"
 #include "report/terminal/terminal_gantt.h"
 
@@ -80,6 +81,20 @@ static void add_headline(const struct cleave_schedule *schedule,
                 cv_counted(nworkers, "worker", counted), 100 * schedule->utilisation);
     cv_text_add(out, "\nchunks    %zu in ", schedule->nchunks);
     cv_text_add(out, "%s\n", cv_counted(schedule->rounds, "round", counted));
+}
+
+/* Who stands for others has costs that are theirs in the long run. */
+static void add_leaders(const struct cleave_platform *platform, struct cv_text *out)
+{
+    const double led = cv_platform_led(platform);
+    char number[CV_NUMBER_ROOM];
+
+    if (led > 0)
+        cv_text_add(
+            out,
+            "leaders   stand for %s workers behind them; so does the bound, which "
+            "small chunks miss\n",
+            cv_show_units(led, number));
 }
 
 static void add_to_sum(struct sum *sum, const struct cleave_chunk *chunk)
@@ -269,6 +284,7 @@ void cv_plan_text(const struct cleave_schedule *schedule,
     for (uint32_t w = 0; w < nworkers; w++)
         nused += sums[w].chunks > 0;
     add_headline(schedule, price, nworkers, nused, screen, out);
+    add_leaders(platform, out);
     add_workers(schedule, platform, sums, options->all_workers, screen, out);
     if (options->all_chunks)
         add_chunks(schedule, platform, screen, out);

@@ -48,6 +48,7 @@ const struct cv_foreign cv_run_foreign[] = {
     { "--retry-failed", "--journal FILE --resume: what failed is done again" },
     { "--noswap", "--memfree SIZE" },
     { "--limit", "-j N" },
+    { "--via", "nothing: every host is reached from here; via: of a platform file is for plans and simulations" },
     { "--trc", "--transfer --return NAME --cleanup" },
     { "--tf", "--transferfile NAME" },
     { "--bf", "--basefile FILE" },

@@ -238,6 +238,12 @@ static enum cleave_status expand(const char *path, const struct cleave_platform 
         return cv_fail_memory(err, "the workers");
     for (uint32_t g = 0; g < file->ngroups; g++) {
         groups[g] = file->groups[g];
+        if (groups[g].led > 0)
+            return cv_fail(err, CLEAVE_EINPUT,
+                           "%s: worker '%s' leads others (via:), which plans and "
+                           "simulations know: in a run the master reaches all of them "
+                           "itself; leave via: out",
+                           path, groups[g].name);
         CV_TRY(count_gpus(path, &groups[g], err));
         groups[g].count = members(&groups[g]);
         kinds[g] = file->workers[file->groups[g].first];

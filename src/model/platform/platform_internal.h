@@ -28,6 +28,7 @@ struct cv_group {
     uint32_t slots;            /* how to reach them in a real run: 0 or */
     const char *ssh, *command; /* NULL when the file does not say       */
     uint32_t gpus;             /* ... one for each slot instead of slots */
+    double led;                /* workers behind each of them: leaders.h */
 };
 
 /* All pointers are owned by the platform, those in groups too. */
@@ -44,6 +45,8 @@ struct cleave_platform {
 
 /* Whether anybody costs anything. */
 bool cv_platform_costs(const struct cleave_platform *platform);
+/* Workers that are behind others: leaders.h. */
+double cv_platform_led(const struct cleave_platform *platform);
 
 /* Build from groups: `kinds[g]` describes the workers of group g. A group of one takes
  * its name, a larger one name.0, name.1, ... Everything is copied; `first` is not read
