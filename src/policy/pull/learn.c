@@ -189,6 +189,15 @@ static bool asks(const struct learn *learn, const struct cv_seen *seen)
                LINK_MATTERS * cv_compute_time(&learn->known, seen, cv_largest_of(seen));
 }
 
+/* Whether anybody does: cheaper than to find out who is to be served. */
+static bool anybody_asks(const struct learn *learn, const struct cleave_view *view)
+{
+    for (uint32_t w = 0; w < view->nworkers; w++)
+        if (asks(learn, &learn->known.workers[w]))
+            return true;
+    return false;
+}
+
 /* Who is to be served: the first to be idle among those that can help, then the one with
  * the widest link. If nobody is busy, somebody has to. */
 static uint32_t next_served(const struct learn *learn, const struct cleave_view *view,
@@ -317,6 +326,8 @@ static void serve(struct learn *learn, const struct cleave_view *view, double no
 
         if (learn->port_busy)
             return;
+        if (!anybody_asks(learn, view))
+            break;
         end_s = cv_time_left(&learn->known, view, now_s);
         worker = next_served(learn, view, end_s, now_s);
         if (worker == NOBODY)
