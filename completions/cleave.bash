@@ -44,7 +44,7 @@ _cleave() {
         fi
     done
     if ((COMP_CWORD == 1)); then
-        _cleave_words ' plan simulate compare run slurm-script split worker calibrate report replay platform sample policies engines figures completions version help --help --version'
+        _cleave_words ' plan simulate compare run split join worker calibrate report replay platform sample policies engines figures completions version help --help --version'
         return
     fi
     if ((COMP_CWORD == 2)); then
@@ -314,7 +314,7 @@ _cleave() {
         esac
         ;;
     'run '*)
-        options='--help -h --input --recursive --split --header --records --together --pairs --max-record --decode --fetch --size --each --arg-file --null --link --colsep --replace --rpl --plus --quote --max-args --max-replace-args --max-lines --fill --fill-words --tag --tagstring --results --files --weight --costs --ungroup --line-buffer --shuf --workers --jobs --max-procs --pin --delay --load --memfree --nice --hosts --sshlogin --hosts-file --sshloginfile --slf --mpi --mpi-library --slurm --persistent --cat --literal --policy --param --block --ssh --remote --push --shared-input --workdir --transferfile --transfer --return --basefile --cleanup --env --connect-timeout --host-timeout --grace --output --keep-order --unordered --header-out --reduce --commutative --memory --tmpdir --retries --isolate --timeout --halt --failed --journal --resume --overwrite --joblog --dry-run --bar --live --progress --trace --json --quiet'
+        options='--help -h --input --recursive --split --header --records --together --pairs --max-record --decode --fetch --size --each --arg-file --null --link --colsep --replace --rpl --plus --quote --max-args --max-replace-args --max-lines --fill --fill-words --tag --tagstring --results --files --weight --costs --ungroup --line-buffer --shuf --workers --jobs --max-procs --pin --delay --load --memfree --nice --hosts --sshlogin --hosts-file --sshloginfile --slf --mpi --mpi-library --slurm --persistent --cat --literal --policy --param --block --ssh --remote --push --shared-input --workdir --transferfile --transfer --return --basefile --cleanup --env --connect-timeout --host-timeout --join-socket --grace --output --keep-order --unordered --header-out --reduce --commutative --memory --tmpdir --retries --isolate --timeout --halt --failed --journal --resume --overwrite --joblog --dry-run --bar --live --progress --trace --json --quiet'
         case $option in
         --input | -i) _cleave_files -f; return ;;
         --split) _cleave_words 'lines nul csv jsonl json xml: fasta fastq paragraph warc tar bam fixed: regex:'; return ;;
@@ -361,6 +361,7 @@ _cleave() {
         --env) return ;;
         --connect-timeout) return ;;
         --host-timeout) return ;;
+        --join-socket) return ;;
         --grace) return ;;
         --output | -o) _cleave_files -f; return ;;
         --reduce) return ;;
@@ -376,20 +377,6 @@ _cleave() {
         --trace) _cleave_files -f; return ;;
         esac
         ;;
-    'slurm-script '*)
-        options='--help -h --nodes --ntasks --cpus-per-task --time --partition --job-name --sbatch --notice --remote'
-        case $option in
-        --nodes | -N) return ;;
-        --ntasks | -n) return ;;
-        --cpus-per-task | -c) return ;;
-        --time | -t) return ;;
-        --partition | -p) return ;;
-        --job-name | -J) return ;;
-        --sbatch) return ;;
-        --notice) return ;;
-        --remote) return ;;
-        esac
-        ;;
     'split '*)
         options='--help -h --input --recursive --split --header --together --max-record --decode --number --size --records --output --index --force --json --quiet'
         case $option in
@@ -402,6 +389,14 @@ _cleave() {
         --size) return ;;
         --records) return ;;
         --output | -o) return ;;
+        esac
+        ;;
+    'join '*)
+        options='--help -h --workers --ssh --remote --pump'
+        case $option in
+        --workers | -j) return ;;
+        --ssh) return ;;
+        --remote) return ;;
         esac
         ;;
     'worker '*)
@@ -499,7 +494,7 @@ _cleave() {
         ;;
     'help '*)
         options='--help -h --man --commands'
-        operands='plan simulate compare run slurm-script split worker calibrate report replay platform sample policies engines figures completions version help'
+        operands='plan simulate compare run split join worker calibrate report replay platform sample policies engines figures completions version help'
         case $option in
         esac
         ;;

@@ -235,6 +235,9 @@ struct cleave_host_list {
      * whether files that were sent, or have come back, are removed there. */
     const char *const *base_files;
     bool cleanup;
+    /* A socket is made there, which only its owner can open: `cleave join` connects workers to
+     * it, and they take part. NULL: none. */
+    const char *join_path;
     const char *watched; /* when this file changes, `more` is asked; NULL: none        */
     double notice_s;     /* so long hosts that leave have to end what they have; 0: that,
                             below 0: no time                                           */

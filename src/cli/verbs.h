@@ -25,6 +25,7 @@
     X(run)              \
     X(slurm_script)     \
     X(split)            \
+    X(join)             \
     X(worker)           \
     X(calibrate)        \
     X(report)           \

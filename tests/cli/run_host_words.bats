@@ -262,3 +262,80 @@ tells() {
     wait $job_pid
     cmp expected out
 }
+
+@test "cleave join takes part in a run by its socket, here and through ssh" {
+    prepare
+    meeting_command a join1.0 join1.1 join2
+    begin --hosts a:1 --join-socket s --block 2000 --joblog log -- "$T/meet"
+    appears s
+    # Nobody else may open it.
+    [ "$(stat -c %a s)" = 600 ]
+    timeout $LONG "$CLEAVE" join -j 2 s 2>join1 3>&- &
+    first=$!
+    tells 'join1: '
+    timeout $LONG "$CLEAVE" join -j 1 --ssh "$T/ssh" --remote "$CLEAVE" "me@far:$T/s" 2>join2 3>&- &
+    second=$!
+    wait $job_pid
+    cmp expected out
+    wait $first
+    wait $second
+    tells "join1: $(uname -n) has joined, with 2 slots"
+    tells "join2: $(uname -n) has joined, with 1 slot"
+    grep -q -- "-T -o BatchMode=yes -- me@far exec $CLEAVE join --pump -- $T/s" words
+    cut -f 2 log | grep -qx join1.1
+    cut -f 2 log | grep -qx join2
+    # It goes with the run.
+    [ ! -e s ]
+}
+
+@test "a joiner that is killed loses nothing, and this machine can be joined, too" {
+    prepare
+    meeting_command w0 join2
+    sed -i '2s|$|\n[ $CLEAVE_WORKER != join1 ] \|\| exec sleep 1000|' meet
+    timeout $LONG "$CLEAVE" run -q -i in -j 1 --join-socket s --policy learn -- "$T/meet" >out 2>err &
+    job_pid=$!
+    appears here.w0
+    timeout $LONG "$CLEAVE" join -j 1 s 2>/dev/null 3>&- &
+    first=$!
+    appears here.join1
+    kill "$(pgrep -P $first)"
+    tells 'join1: lost, its chunks go elsewhere'
+    timeout $LONG "$CLEAVE" join -j 1 s 3>&- &
+    second=$!
+    wait $job_pid
+    cmp expected out
+    wait $second
+}
+
+@test "what is wrong with a socket is said" {
+    prepare
+    echo precious >s
+    fails_with 2 -i in --join-socket s -- cat
+    says "s: is there already, and is no socket"
+    [ "$(cat s)" = precious ]
+    fails_with 2 -i in --join-socket other --policy umr -- cat
+    says "nobody can join a run of policy 'umr': expected learn or self"
+    fails_with 2 -i in --join-socket "$(printf '%0200d' 0)" -- cat
+    says "expected the name of a socket, of at most 107 bytes"
+    rm s
+    # One that a killed run has left is replaced.
+    timeout $LONG "$CLEAVE" run -q -i in --join-socket s -- sh -c 'sleep 1000' 3>&- &
+    job_pid=$!
+    appears s
+    fails_with 2 -i in --join-socket s -- cat
+    says "s: belongs to another run"
+    kill -9 "$(pgrep -P $job_pid)"
+    wait $job_pid || true
+    [ -e s ]
+    cleave 3 join s
+    [ "$stderr" = "cleave: s: cannot join: the run has ended" ]
+    job -i in --join-socket s -- tr 0-9 a-j
+    cmp expected out
+    [ ! -e s ]
+    cleave 3 join nowhere
+    cleave 2 join
+    [ "$stderr" = "cleave: expected the socket of a run: [HOST:]PATH" ]
+    cleave 2 join -- -x:s
+    cleave 3 join --ssh false me@far:s
+    [ "$stderr" = "cleave: join: 'false' exited with status 1" ]
+}

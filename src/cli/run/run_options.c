@@ -287,6 +287,10 @@ static const struct cv_option host_options[] = {
       .offset = FIELD(host_timeout_s),
       .help = "A host of which nothing is heard for so long is gone; its chunks go "
               "elsewhere. Default 10 s." },
+    { .name = "--join-socket", .kind = CV_OPTION_TEXT, .argument = "PATH",
+      .offset = FIELD(join_socket),
+      .help = "Make a socket there that only you can open, by which more workers join while it "
+              "runs: 'cleave join PATH', or 'cleave join THIS-MACHINE:PATH' elsewhere." },
     { .name = "--grace", .kind = CV_OPTION_SECONDS, .argument = "TIME",
       .offset = FIELD(grace_s),
       .help = "So long a host that leaves, as it is not in the file of hosts any more, has to "

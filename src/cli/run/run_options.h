@@ -10,7 +10,7 @@ struct cv_run_options {
     struct cv_strings inputs, params;
     const char *output, *split, *workers, *policy, *directory, *halt, *joblog, *journal;
     const char *failed, *trace, *progress, *hosts, *reduce;
-    const char *ssh, *program, *work_directory, *hosts_file;
+    const char *ssh, *program, *work_directory, *hosts_file, *join_socket;
     struct cv_strings environment, logins, transfers, returns, basefiles;
     int transfer, cleanup;
     double connect_timeout_s, host_timeout_s, grace_s;

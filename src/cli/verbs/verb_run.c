@@ -84,6 +84,7 @@ static int fill_hosts(const struct cv_call *call, const struct cv_crew *crew,
     if (cv_hosts_asked(values))
         out->hosts.more = cv_run_more_hosts;
     out->hosts.watched = cv_hosts_file(values);
+    out->hosts.join_path = values->join_socket;
     out->hosts.notice_s = values->grace_s > 0 ? values->grace_s : -1;
     /* mpirun sees to ranks that die; one that is only slow should not count as such. */
     if (values->mpi && !(out->hosts.timeout_s > 0))

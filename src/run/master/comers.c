@@ -19,6 +19,9 @@ static bool settle(struct cv_real_run *run, struct cv_host *host)
         cv_host_leave_out(host);
         return false;
     }
+    if (host->words == NULL)
+        cv_hosts_note(&run->staff.hosts, "%s: %s has joined, with %u slot%s", host->name,
+                      host->machine, host->slots, host->slots == 1 ? "" : "s");
     for (uint32_t i = 0; status == CLEAVE_OK && i < host->slots; i++)
         status = cv_chunks_seat(run, host->first + i, &err);
     if (status != CLEAVE_OK)
@@ -90,6 +93,36 @@ static enum cleave_status watch_hosts(struct cv_comers *comers, struct cv_real_r
     return cv_file_watch_open(&comers->file, err);
 }
 
+/* Somebody has come by the socket. */
+static void has_come(void *context, int fd)
+{
+    struct cv_comers *comers = context;
+    struct cv_real_run *run = comers->run;
+    struct cv_host *host;
+    struct cleave_error err;
+    char name[32];
+
+    snprintf(name, sizeof name, "join%u", ++comers->came);
+    if (cv_hosts_add(&run->staff.hosts, &(struct cleave_host){ .name = name, .link = fd },
+                     CV_HOST_NOWHERE, &host, &err) != CLEAVE_OK)
+        cv_news_broke(&run->news, &err);
+    else
+        cv_host_connect(host);
+}
+
+static enum cleave_status open_port(struct cv_comers *comers, struct cleave_error *err)
+{
+    struct cv_real_run *run = comers->run;
+
+    if (run->asked->hosts.join_path == NULL)
+        return CLEAVE_OK;
+    comers->port = (struct cv_join_port){ .poller = run->poller,
+                                          .path = run->asked->hosts.join_path,
+                                          .joined = has_come,
+                                          .context = comers };
+    return cv_join_port_open(&comers->port, err);
+}
+
 enum cleave_status cv_comers_open(struct cv_comers *comers, struct cv_real_run *run,
                                   struct cleave_error *err)
 {
@@ -98,12 +131,15 @@ enum cleave_status cv_comers_open(struct cv_comers *comers, struct cv_real_run *
     for (size_t i = 0; i < hosts->count; i++) /* ready since places were given out */
         if (hosts->items[i]->first == CV_HOST_NOWHERE)
             cv_comers_changed(run, hosts->items[i]);
+    comers->run = run;
+    CV_TRY(open_port(comers, err));
     return watch_hosts(comers, run, err);
 }
 
 void cv_comers_close(struct cv_comers *comers)
 {
     cv_file_watch_close(&comers->file);
+    cv_join_port_close(&comers->port);
 }
 
 enum cleave_status cv_comers_attend(struct cv_real_run *run, struct cleave_error *err)

@@ -5,11 +5,15 @@
 #ifndef CV_COMERS_H
 #define CV_COMERS_H
 #include "run/hosts/file_watch.h"
+#include "run/hosts/join_port.h"
 #include "run/master/real_run.h"
 
 /* How it is heard of them. */
 struct cv_comers {
     struct cv_file_watch file; /* that names them, if it is watched                    */
+    struct cv_join_port port;  /* by which they come, if they may                      */
+    struct cv_real_run *run;   /* borrowed                                             */
+    uint32_t came;
 };
 
 /* Fits struct cv_hosts, with the run as context. */

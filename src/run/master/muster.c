@@ -152,7 +152,8 @@ static enum cleave_status choose_places(struct cv_muster *muster,
         return cv_fail(err, CLEAVE_EENGINE,
                        "none of %zu hosts can be used; the first one: %s: %s",
                        hosts->count, hosts->items[0]->name, hosts->items[0]->reason);
-    if (all && (asked->hosts.more != NULL || any_nowhere(hosts)))
+    if (all && (asked->hosts.more != NULL || asked->hosts.join_path != NULL ||
+                any_nowhere(hosts)))
         places->nspare = SPARE;
     return CLEAVE_OK;
 }
@@ -303,6 +304,10 @@ enum cleave_status cv_muster_call(struct cv_muster *muster, struct cv_staff *sta
     struct places places = { .nasked = cv_muster_count(asked) };
     double began_s;
 
+    if (asked->hosts.join_path != NULL && !takes_joiners(asked))
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "nobody can join a run of policy '%s': expected learn or self",
+                       cv_sharing_name(&asked->sharing));
     CV_TRY(ask_platform(muster, asked, &places.asked, err));
     staff->arena = &muster->arena;
     places.hosts = cv_array(&muster->arena, places.nasked, sizeof(struct cv_host *));

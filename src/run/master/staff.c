@@ -1,6 +1,8 @@
 /* staff.c -- who works: on this machine and on others. SPDX-License-Identifier: MIT */
 #include "run/master/staff.h"
 
+#include <string.h>
+
 bool cv_staff_there(const struct cv_staff *staff, uint32_t worker)
 {
     const struct cv_host *host = staff->host_of[worker];
@@ -59,12 +61,25 @@ enum cleave_status cv_staff_name(struct cv_staff *staff, uint32_t place,
     return staff->names[place] != NULL ? CLEAVE_OK : cv_fail_memory(err, "the workers");
 }
 
+static bool is_taken(const struct cv_staff *staff, const char *name)
+{
+    for (uint32_t w = 0; w < staff->first_spare; w++)
+        if (strcmp(staff->names[w], name) == 0)
+            return true;
+    return false;
+}
+
 enum cleave_status cv_staff_seat(struct cv_staff *staff, struct cv_host *host,
                                  struct cleave_error *err)
 {
+    char name[CV_HOST_NAME_ROOM];
+
     if (host->slots > staff->nworkers - staff->first_spare)
         return cv_fail(err, CLEAVE_EREFUSED, "there is no place left for its %u slots",
                        host->slots);
+    for (uint32_t i = 0; i < host->slots; i++)
+        if (is_taken(staff, cv_host_worker_name(host, i, name)))
+            return cv_fail(err, CLEAVE_EREFUSED, "another worker is called '%s'", name);
     host->first = staff->first_spare;
     for (uint32_t i = 0; i < host->slots; i++) {
         staff->host_of[host->first + i] = host;

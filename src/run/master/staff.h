@@ -52,7 +52,7 @@ bool cv_staff_has(const struct cv_staff *staff, const struct cv_host *host);
 enum cleave_status cv_staff_name(struct cv_staff *staff, uint32_t place,
                                  struct cleave_error *err);
 /* Give a host that is ready the first places that nobody has. CLEAVE_EREFUSED: there are too
- * few. */
+ * few, or others have its names. */
 enum cleave_status cv_staff_seat(struct cv_staff *staff, struct cv_host *host,
                                  struct cleave_error *err);
 /* Fails with CLEAVE_ELOST when nobody is there and nobody will be. */

@@ -24,13 +24,15 @@ static const double SILENCE_S = 60, LAST_WORDS_S = 1;
 static void greet(struct cv_worker *worker)
 {
     struct cv_packer packer = { NULL, 0, 0, false };
+    const uint32_t slots = worker->options->slots;
     char host[256] = "";
 
     if (gethostname(host, sizeof host - 1) != 0 || host[0] == '\0')
         strcpy(host, "unknown");
-    cv_pack_hello(&packer, &(struct cv_hello){ .version = CLEAVE_VERSION,
-                                               .host = host,
-                                               .cores = cv_usable_cores() });
+    cv_pack_hello(&packer,
+                  &(struct cv_hello){ .version = CLEAVE_VERSION,
+                                      .host = host,
+                                      .cores = slots > 0 ? slots : cv_usable_cores() });
     if (!packer.failed)
         cv_link_send(&worker->link, &(struct cv_frame_head){ .type = CV_FRAME_HELLO },
                      packer.bytes, packer.length);
