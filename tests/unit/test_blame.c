@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "run/master/blame.h"
+#include "run/fails/blame.h"
 
 static const char hosts[8] = { 0 }; /* their addresses are their names */
 

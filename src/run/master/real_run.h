@@ -11,7 +11,7 @@
 #include "run/fails/halves.h"
 #include "run/kit/gate.h"
 #include "run/kit/median.h"
-#include "run/master/blame.h"
+#include "run/fails/blame.h"
 #include "run/master/books.h"
 #include "run/master/desk.h"
 #include "run/fold/fold_log.h"

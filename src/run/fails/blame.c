@@ -1,6 +1,6 @@
 /* blame.c -- whether a chunk is to blame for hosts that were lost with it.
  * SPDX-License-Identifier: MIT */
-#include "run/master/blame.h"
+#include "run/fails/blame.h"
 
 #include <stdlib.h>
 #include <string.h>
