@@ -32,6 +32,7 @@ struct cleave_stream_task {
     double period_s;     /* 0: chosen, the shortest that gives 95 % of the throughput
                                of rounds without end */
     double margin;       /* by which part delays are stretched                        */
+    const double *margins; /* instead: one per worker, borrowed; NULL: none              */
     double theta;        /* part of a round that is sent first; 0: 1/2                */
     double result_ratio; /* units of result that come back per unit                   */
     double

@@ -115,8 +115,6 @@ throughput upper_bound over_bound optimal selected least_share clusters shares w
     done
     refuses "--streams: expected a whole number from 1 to 1000000, got '0'" \
         plan streams -p $CAMERAS -M 0
-    refuses "--margin: expected a number from 0 to 1000, got '-1'" \
-        plan streams -p $CAMERAS --margin=-1
     refuses "--theta: expected a number from 0.05 to 0.95, got '1'" \
         plan streams -p $CAMERAS --theta 1
     refuses "--weights: expected own or ring, got 'rings'" \
@@ -252,4 +250,31 @@ per_stream workers " ]
     on_terminal plan streams -p $CAMERAS
     [ "$status" -eq 0 ]
     has $'\033[1m1 stream on 14 workers'
+}
+
+@test "the shortest round for all workers, and margins of their own" {
+    local one
+    cleave 0 plan streams -p $CAMERAS --cip --json
+    valid_json
+    # The delays of all fit into the round; a third more of them does not.
+    near "$(number period)" 6 1e-9
+    sum=$(sed -n 's/.*"delay": \([-0-9.e+]*\).*/\1/p' <<<"$output" | awk '{ s += $1 } END { print s }')
+    awk -v s="$sum" 'BEGIN { exit !(s > 1 && s <= 6 * (1 + 1e-9)) }'
+    has '"theta": 0.5, "first_load": 712.8'
+    cleave 0 plan streams -p $CAMERAS --cip --margin 0.5
+    has "one stream, 14 workers"
+    refuses "--cip: is about one stream and all workers; leave out --period" \
+        plan streams -p $CAMERAS --cip --period 2
+    cleave 0 plan streams -p $CAMERAS --period 2 --margin 0.1 --json
+    one=$output
+    cleave 0 plan streams -p $CAMERAS --period 2 --margin 0.1,card.1=0.1 --json
+    [ "$output" = "$one" ]
+    cleave 0 plan streams -p $CAMERAS --period 2 --margin 0.1,card.1=0.9 --json
+    has '"margin": 0.9'
+    [ "$output" != "$one" ]
+    refuses "--margin: no worker is called 'nobody'" plan streams -p $CAMERAS --margin 0.1,nobody=2
+    for bad in x -1 card.1=0.1 0.1,,card.1=2 0.1,card.1=x 0.1,0.2; do
+        refuses "--margin: expected a number from 0 to 1000, and others for some workers, such as 0.1,far=0.3, got '$bad'" \
+            plan streams -p $CAMERAS --margin=$bad
+    done
 }

@@ -60,6 +60,8 @@ static void put_workers(struct cv_json *json, const struct cv_stream_case *strea
         cv_field_number(json, "delay", worker->delay_s);
         cv_field_number(json, "start", worker->start_s);
         cv_field_number(json, "throughput", worker->throughput_ups);
+        if (streams->task.margins != NULL)
+            cv_field_number(json, "margin", streams->task.margins[w]);
         cv_json_key(json, "cluster");
         if (worker->stream == UINT32_MAX)
             cv_json_null(json);

@@ -31,10 +31,11 @@ const struct cv_stream_options cv_stream_presets = {
       .help = "How long a round should last. Default auto: the shortest in which the "  \
               "masters get 95% of the throughput that rounds without end would give, "  \
               "rounded up to two digits." },                                            \
-    { .name = "--margin", .kind = CV_OPTION_NUMBER, .argument = "LAMBDA",               \
-      .offset = FIELD(margin), .least = 0, .most = 1000,                                \
+    { .name = "--margin", .kind = CV_OPTION_TEXT, .argument = "LAMBDA",                 \
+      .offset = FIELD(margin),                                                          \
       .help = "Stretch the delays between workers by this part, because costs are not " \
-              "sure: 0.1 for 10%. Default 0." },                                        \
+              "sure: 0.1 for 10%. 0.1,far=0.3 is another one for worker far; so many "  \
+              "workers may be named. Default 0." },                                     \
     { .name = "--theta", .kind = CV_OPTION_NUMBER, .argument = "T",                     \
       .offset = FIELD(theta), .least = 0.05, .most = 0.95,                              \
       .help = "The part of a round that is sent first; the rest follows while it is "   \
@@ -146,6 +147,62 @@ static int read_demands(const char *text, uint32_t n, struct cv_arena *arena,
     return CV_EXIT_DONE;
 }
 
+static uint32_t find_worker(const struct cleave_platform *platform, const char *name,
+                            size_t length)
+{
+    const uint32_t n = cleave_platform_nworkers(platform);
+
+    for (uint32_t w = 0; w < n; w++) {
+        const char *known = cleave_platform_worker_name(platform, w);
+
+        if (strncmp(known, name, length) == 0 && known[length] == '\0')
+            return w;
+    }
+    return UINT32_MAX;
+}
+
+/* LAMBDA[,WORKER=LAMBDA]... */
+static int read_margins(const char *text, const struct cleave_platform *platform,
+                        struct cv_arena *arena, struct cleave_stream_task *task)
+{
+    const uint32_t n = cleave_platform_nworkers(platform);
+    double *margins = cv_array(arena, n, sizeof *margins);
+    char shown[CV_ECHO_ROOM];
+
+    if (margins == NULL)
+        return cv_complain(CV_EXIT_FAILED, "out of memory for the margins");
+    for (const char *at = text;; at++) {
+        const size_t length = strcspn(at, ",");
+        const char *equals = memchr(at, '=', length);
+        const size_t from = equals != NULL ? (size_t)(equals - at) + 1 : 0;
+        double margin;
+
+        if (!read_number(at + from, length - from, &margin) ||
+            !(margin >= 0 && margin <= 1000) || (equals == NULL) != (at == text))
+            return cv_complain(CV_EXIT_USAGE,
+                               "--margin: expected a number from 0 to 1000, and others "
+                               "for some workers, such as 0.1,far=0.3, got '%s'",
+                               cv_echo(text, shown));
+        if (equals != NULL) {
+            const uint32_t w = find_worker(platform, at, from - 1);
+
+            if (w == UINT32_MAX)
+                return cv_complain(CV_EXIT_USAGE, "--margin: no worker is called '%.*s'",
+                                   (int)(from - 1), at);
+            margins[w] = margin;
+        } else {
+            task->margin = margin;
+            for (uint32_t w = 0; w < n; w++)
+                margins[w] = margin;
+        }
+        at += length;
+        if (*at == '\0')
+            break;
+    }
+    task->margins = margins;
+    return CV_EXIT_DONE;
+}
+
 static int read_choice(const struct cv_stream_options *options, struct cv_arena *arena,
                        struct cleave_stream_task *task)
 {
@@ -208,7 +265,6 @@ int cv_stream_case_open(const struct cv_stream_options *options, struct cv_arena
     if (options->platform == NULL && options->where.file == NULL)
         return cv_complain(CV_EXIT_USAGE, "--platform FILE is required");
     task->nstreams = (uint32_t)options->streams;
-    task->margin = options->margin;
     task->theta = options->theta;
     task->result_ratio = options->result_ratio;
     task->declared_factor = options->declared;
@@ -224,6 +280,10 @@ int cv_stream_case_open(const struct cv_stream_options *options, struct cv_arena
     if (status != CV_EXIT_DONE)
         return status;
     task->platform = out->platform;
+    if (options->margin != NULL)
+        status = read_margins(options->margin, out->platform, arena, task);
+    if (status != CV_EXIT_DONE || options->cip)
+        return status;
     if (cleave_plan_streams(task, &out->plan, &err) != CLEAVE_OK)
         return cv_complain_error(&err);
     return CV_EXIT_DONE;

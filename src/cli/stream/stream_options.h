@@ -14,7 +14,9 @@ struct cv_stream_options {
     const char *platform;
     uint64_t streams;
     const char *period; /* "auto" or a time                          */
-    double margin, result_ratio, theta;
+    const char *margin; /* a number, and WORKER=NUMBER behind it; NULL: 0 */
+    double result_ratio, theta;
+    int cip;             /* the shortest round for all workers       */
     const char *demand;  /* NULL: all alike; "any"; or a list         */
     const char *weights; /* own or ring                               */
     double effort;       /* about so many seconds                     */

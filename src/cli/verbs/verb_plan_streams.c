@@ -1,5 +1,6 @@
 /* verb_plan_streams.c -- cleave plan streams. SPDX-License-Identifier: MIT */
 #include "cli/kit/output.h"
+#include "cli/stream/stream_cip_show.h"
 #include "cli/stream/stream_json.h"
 #include "cli/stream/stream_options.h"
 #include "cli/stream/stream_text.h"
@@ -7,6 +8,14 @@
 #define FIELD(name) offsetof(struct cv_stream_options, name)
 
 /* clang-format off */
+static const struct cv_option period_options[] = {
+    { .name = "--cip", .value = 1, .offset = FIELD(cip),
+      .help = "Instead of a choice: the shortest round in which one master can serve all "
+              "workers so that nobody waits for a port and nobody is idle, with the part "
+              "sent first, the first load and the delay of each." },
+    { .name = NULL },
+};
+
 static const struct cv_option output_options[] = {
     { .name = "--all-workers", .value = 1, .offset = FIELD(all_workers),
       .help = "List all streams and workers; by default the first twenty, and five of "
@@ -21,6 +30,7 @@ static const struct cv_option output_options[] = {
 static const struct cv_option_group groups[] = {
     { "Streams", cv_stream_job_options },
     { "Choice", cv_stream_choice_options },
+    { "Period", period_options },
     { "Output", output_options },
     { NULL, NULL },
 };
@@ -33,7 +43,9 @@ static int run(const struct cv_call *call)
     struct cv_stream_case streams;
     int status = cv_stream_case_open(values, call->arena, &streams);
 
-    if (status == CV_EXIT_DONE && values->json) {
+    if (status == CV_EXIT_DONE && values->cip) {
+        status = cv_stream_cip_show(&streams, values, call->arena);
+    } else if (status == CV_EXIT_DONE && values->json) {
         status = cv_stream_plan_json(&streams);
     } else if (status == CV_EXIT_DONE) {
         cv_stream_plan_text(&streams, values->all_workers != 0, &screen, &text);
@@ -58,7 +70,8 @@ const struct cv_verb cv_verb_plan_streams = {
     .examples =
         "cleave plan streams --platform examples/streams.yaml --streams 2\n"
         "cleave plan streams -p examples/streams.yaml -M 3 --period 2 --demand 3,1,1\n"
-        "cleave plan streams -p examples/streams.yaml -M 2 -t 2 --weights ring --json",
+        "cleave plan streams -p examples/streams.yaml -M 2 -t 2 --weights ring --json\n"
+        "cleave plan streams -p examples/streams.yaml --cip --margin 0.1",
     .presets = &cv_stream_presets,
     .values_size = sizeof(struct cv_stream_options),
     .run = run,

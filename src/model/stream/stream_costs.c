@@ -15,6 +15,20 @@
 #include <math.h>
 #include <stdlib.h>
 
+struct cleave_worker cv_stream_as_duplex(struct cleave_worker worker,
+                                         enum cleave_port port, double ratio)
+{
+    if (!(ratio > 0))
+        worker.return_latency_s = 0; /* what does not come back has no latency either */
+    if (port == CLEAVE_PORT_ONE) {
+        worker.bandwidth_ups =
+            1 / (1 / worker.bandwidth_ups + ratio / worker.return_bandwidth_ups);
+        worker.latency_s += worker.return_latency_s;
+        worker.return_latency_s = 0;
+    }
+    return worker;
+}
+
 double cv_ring_theta(const struct cv_stream_ring *ring, uint32_t worker)
 {
     return ring->theta != NULL ? ring->theta[worker] : 0.5;

@@ -39,6 +39,11 @@ struct cv_stream_ring {
                              stretched because costs are not sure; NULL: all 0  */
 };
 
+/* A worker's costs as if the port sent and received at once: where messages both ways share
+ * it, results are data that takes as long, and the ratio of results is 0 from then on. */
+struct cleave_worker cv_stream_as_duplex(struct cleave_worker worker,
+                                         enum cleave_port port, double ratio);
+
 double cv_ring_theta(const struct cv_stream_ring *ring, uint32_t worker);
 double cv_ring_margin(const struct cv_stream_ring *ring, uint32_t worker);
 

@@ -44,6 +44,12 @@ static enum cleave_status check_task(const struct cleave_stream_task *task,
     if (!(task->margin >= 0) || isinf(task->margin))
         return cv_fail(err, CLEAVE_EINPUT, "expected a margin of 0 or more, got %g",
                        task->margin);
+    for (uint32_t w = 0;
+         task->margins != NULL && w < cleave_platform_nworkers(task->platform); w++)
+        if (!(task->margins[w] >= 0) || isinf(task->margins[w]))
+            return cv_fail(err, CLEAVE_EINPUT,
+                           "expected margins of 0 or more, got %g for worker %u",
+                           task->margins[w], w);
     if (!(task->result_ratio >= 0) || isinf(task->result_ratio))
         return cv_fail(err, CLEAVE_EINPUT, "expected a result ratio of 0 or more, got %g",
                        task->result_ratio);
@@ -52,21 +58,6 @@ static enum cleave_status check_task(const struct cleave_stream_task *task,
                        "expected a positive factor of declared speeds, got %g",
                        task->declared_factor);
     return CLEAVE_OK;
-}
-
-/* A worker's costs for a port both ways. */
-static struct cleave_worker as_duplex(struct cleave_worker worker, enum cleave_port port,
-                                      double ratio)
-{
-    if (!(ratio > 0))
-        worker.return_latency_s = 0; /* what does not come back has no latency either */
-    if (port == CLEAVE_PORT_ONE) {
-        worker.bandwidth_ups =
-            1 / (1 / worker.bandwidth_ups + ratio / worker.return_bandwidth_ups);
-        worker.latency_s += worker.return_latency_s;
-        worker.return_latency_s = 0;
-    }
-    return worker;
 }
 
 /* The plan in the making. */
@@ -99,10 +90,10 @@ static enum cleave_status make_task(struct planning *planning, struct cleave_err
     if (workers == NULL || theta == NULL || margin == NULL || planning->master_s == NULL)
         return cv_fail_memory(err, "the workers of the streams");
     for (uint32_t w = 0; w < n; w++) {
-        workers[w] = as_duplex(all[w], planning->port, asked->result_ratio);
+        workers[w] = cv_stream_as_duplex(all[w], planning->port, asked->result_ratio);
         workers[w].speed_ups *= factor;
         theta[w] = asked->theta > 0 ? asked->theta : 0.5;
-        margin[w] = asked->margin;
+        margin[w] = asked->margins != NULL ? asked->margins[w] : asked->margin;
     }
     planning->task = (struct cv_stream_task){
         .ring = { .workers = workers,
