@@ -420,7 +420,7 @@ _cleave() {
         esac
         ;;
     'platform '*)
-        options='--help -h --workers --heterogeneity --speed --compute-latency --bandwidth --latency --port --seed --output --force'
+        options='--help -h --workers --heterogeneity --speed --compute-latency --bandwidth --latency --port --seed --population --drop --until --output --force'
         case $option in
         --workers | -w) return ;;
         --heterogeneity) return ;;
@@ -430,6 +430,9 @@ _cleave() {
         --latency) return ;;
         --port) _cleave_words 'one duplex multi'; return ;;
         --seed) return ;;
+        --population) return ;;
+        --drop) return ;;
+        --until) return ;;
         --output | -o) _cleave_files -f; return ;;
         esac
         ;;

@@ -50,3 +50,18 @@ load helper
     refuses "--port: unknown rule 'on'; did you mean 'one'?" platform --port on
     cleave 0 platform --latency 0 --compute-latency 0
 }
+
+@test "the published kinds of workers and their profiles" {
+    cleave 0 platform --population table1 --workers 30 --drop 0.5 --until 1000
+    printf '%s\n' "$output" >"$BATS_TEST_TMPDIR/t1"
+    [ "$(grep -c 'speed: 1000$' "$BATS_TEST_TMPDIR/t1")" = 6 ]
+    [ "$(grep -c 'profile: \[\[0, 0.5\], \[50, 1\], \[100, 0.5\]' "$BATS_TEST_TMPDIR/t1")" = 10 ]
+    [ "$(grep -c 'profile: ' "$BATS_TEST_TMPDIR/t1")" = 30 ]
+    cleave 0 plan streams -p "$BATS_TEST_TMPDIR/t1" --period 5 --json
+    # 3 workers of each kind: speed (1 - 2 latency / period) in all.
+    near "$(number throughput)" "$(awk 'BEGIN { print 3 * (1 * (1 - .004) + 100 * (1 - .04) * 2 + 10 * (1 - .0004) + 1000 * (1 - .004) * 2 + (1 - .0004) * 2 + 10 * (1 - .00004) + 100 * (1 - .004)) }')" 0.2
+    refuses "--population: expected table1, got 'table2'" platform --population table2
+    refuses "--drop: --population table1 is required with it" platform --drop 0.5
+    refuses "--population: its numbers are given; leave out means, --heterogeneity and --seed" \
+        platform --population table1 --speed 3
+}

@@ -9,10 +9,13 @@
 #include "cli/kit/verb.h"
 #include "io/platform_writer.h"
 #include "model/platform/generate.h"
+#include "model/platform/published.h"
 
 struct platform_options {
     uint64_t workers, seed;
     double heterogeneity, speed, compute_latency, bandwidth, latency;
+    const char *population; /* NULL: drawn around means */
+    double drop, until_s;
     const char *port, *output;
     int force;
 };
@@ -27,6 +30,7 @@ static const struct platform_options presets = {
     .compute_latency = 1,
     .bandwidth = 20,
     .latency = 1,
+    .until_s = 3600,
     .port = "one",
 };
 
@@ -58,6 +62,21 @@ static const struct cv_option platform_options[] = {
     { .name = NULL },
 };
 
+static const struct cv_option published_options[] = {
+    { .name = "--population", .kind = CV_OPTION_TEXT, .argument = "NAME",
+      .offset = FIELD(population),
+      .help = "Workers of a paper instead of random ones: table1 has the ten kinds of "
+              "Millot and Parrot's Table 1 in turn (speeds 1 to 1000 units/s)." },
+    { .name = "--drop", .kind = CV_OPTION_NUMBER, .argument = "D", .offset = FIELD(drop),
+      .least = 0, .most = 0.999,
+      .help = "With --population: ten profiles, in which workers are slower by this part "
+              "for half of every 100, 200, .. 1000 s. Default 0: none." },
+    { .name = "--until", .kind = CV_OPTION_SECONDS, .argument = "TIME",
+      .offset = FIELD(until_s),
+      .help = "With --drop: how far the profiles reach. Default 1 h." },
+    { .name = NULL },
+};
+
 static const struct cv_option output_options[] = {
     { .name = "--output", .letter = 'o', .kind = CV_OPTION_TEXT, .argument = "FILE",
       .offset = FIELD(output),
@@ -71,6 +90,7 @@ static const struct cv_option output_options[] = {
 
 static const struct cv_option_group groups[] = {
     { "Platform", platform_options },
+    { "Published workers", published_options },
     { "Output", output_options },
     { NULL, NULL },
 };
@@ -99,6 +119,16 @@ static int read_port(const char *text, enum cleave_port *out)
 /* The command that makes the same file again. */
 static void describe(const struct platform_options *values, char *buffer, size_t size)
 {
+    if (values->population != NULL) {
+        snprintf(buffer, size,
+                 "Made by cleave %s:\n"
+                 "cleave platform --population %s --workers %llu --drop %.10g --until "
+                 "%.10g --port %s",
+                 cleave_version(), values->population,
+                 (unsigned long long)values->workers, values->drop, values->until_s,
+                 values->port);
+        return;
+    }
     snprintf(buffer, size,
              "Made by cleave %s:\n"
              "cleave platform --workers %llu --heterogeneity %.10g --speed %.10g \\\n"
@@ -107,6 +137,30 @@ static void describe(const struct platform_options *values, char *buffer, size_t
              cleave_version(), (unsigned long long)values->workers, values->heterogeneity,
              values->speed, values->compute_latency, values->bandwidth, values->latency,
              values->port, (unsigned long long)values->seed);
+}
+
+/* Who draws no numbers has no means. */
+static int check_published(const struct platform_options *values)
+{
+    char shown[CV_ECHO_ROOM];
+
+    if (values->population == NULL)
+        return values->drop > 0
+                   ? cv_complain(CV_EXIT_USAGE, "--drop: --population table1 is required "
+                                                "with it")
+                   : CV_EXIT_DONE;
+    if (strcmp(values->population, "table1") != 0)
+        return cv_complain(CV_EXIT_USAGE, "--population: expected table1, got '%s'",
+                           cv_echo(values->population, shown));
+    if (values->heterogeneity != presets.heterogeneity ||
+        values->speed != presets.speed ||
+        values->compute_latency != presets.compute_latency ||
+        values->bandwidth != presets.bandwidth || values->latency != presets.latency ||
+        values->seed != presets.seed)
+        return cv_complain(CV_EXIT_USAGE,
+                           "--population: its numbers are given; leave out means, "
+                           "--heterogeneity and --seed");
+    return CV_EXIT_DONE;
 }
 
 static int write_platform(const struct cleave_platform *platform,
@@ -145,9 +199,14 @@ static int run(const struct cv_call *call)
     struct cleave_error err;
     int status = read_port(values->port, &wanted.port);
 
+    if (status == CV_EXIT_DONE)
+        status = check_published(values);
     if (status != CV_EXIT_DONE)
         return status;
-    if (cv_generate_platform(&wanted, &platform, &err) != CLEAVE_OK)
+    if ((values->population != NULL
+             ? cv_published_platform(wanted.workers, wanted.port, values->drop,
+                                     values->until_s, &platform, &err)
+             : cv_generate_platform(&wanted, &platform, &err)) != CLEAVE_OK)
         return cv_complain_error(&err);
     status = write_platform(platform, values);
     cleave_platform_free(platform);
@@ -161,6 +220,7 @@ const struct cv_verb cv_verb_platform = {
                    "means given, to try policies on or to edit by hand.",
     .groups = groups,
     .examples = "cleave platform --workers 20 --heterogeneity 4 --seed 7\n"
+                "cleave platform --population table1 --workers 1000 --drop 0.5\n"
                 "cleave platform --workers 8 --speed 5MB/s --bandwidth 100MB/s "
                 "--latency 5ms -o lab.yaml",
     .presets = &presets,

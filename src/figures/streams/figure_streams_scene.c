@@ -5,61 +5,15 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "model/platform/periodic_profile.h"
 #include "model/platform/platform_internal.h"
+#include "model/platform/published.h"
 #include "model/stream/stream_costs.h"
 #include "sim/many/parallel.h"
 #include "sim/stream/stream_run.h"
 
-enum { PROFILES = 10, SETTINGS = 5, SETTING_ROOM = 32 };
-
-struct cleave_worker cv_scene_worker(unsigned kind)
-{
-    static const struct {
-        double speed, compute_latency, bandwidth, latency;
-    } table[CV_SCENE_KINDS] = {
-        { 1, 1e-2, 1e6, 1e-2 },    { 100, 1e-1, 1e7, 1e-3 },  { 10, 1e-3, 1e8, 1.5e-2 },
-        { 1000, 1e-2, 1e9, 1e-2 }, { 1, 1e-3, 1e6, 1e-2 },    { 100, 1e-1, 1e7, 1e-3 },
-        { 10, 1e-4, 1e8, 1e-2 },   { 1000, 1e-2, 1e9, 1e-2 }, { 1, 1e-3, 1e6, 1e-3 },
-        { 100, 1e-2, 1e7, 1e-2 },
-    };
-
-    return (struct cleave_worker){
-        .speed_ups = table[kind].speed,
-        .compute_latency_s = table[kind].compute_latency,
-        .bandwidth_ups = table[kind].bandwidth,
-        .latency_s = table[kind].latency,
-        .return_bandwidth_ups = table[kind].bandwidth,
-        .return_latency_s = table[kind].latency,
-    };
-}
+enum { SETTINGS = 5, SETTING_ROOM = 32 };
 
 /* --- the platform ------------------------------------------------------------------- */
-
-static enum cleave_status make_profiles(const struct cv_scene_run *run,
-                                        struct cv_arena *arena,
-                                        struct cv_group out[PROFILES],
-                                        struct cleave_error *err)
-{
-    for (unsigned k = 0; k < PROFILES; k++) {
-        const struct cv_periodic profile = {
-            .drop = run->drop,
-            .period_s = 100 * (k + 1.0),
-            .phase_s = 10 * k * (k + 1.0),
-            .duty = 0.5,
-        };
-
-        out[k] = (struct cv_group){ .count = 1 };
-        if (!(run->drop > 0))
-            continue;
-        /* Slow workers may need long for what they have when the stream ends. */
-        out[k].steps = cv_periodic_steps(&profile, 2 * run->horizon_s + 10000, arena,
-                                         &out[k].nsteps);
-        if (out[k].steps == NULL)
-            return cv_fail_memory(err, "the profiles of workers");
-    }
-    return CLEAVE_OK;
-}
 
 static enum cleave_status make_platform(const struct cv_scene_run *run,
                                         struct cv_arena *arena,
@@ -70,16 +24,20 @@ static enum cleave_status make_platform(const struct cv_scene_run *run,
     struct cleave_worker *workers = cv_array(arena, run->workers, sizeof *workers);
     struct cv_group *groups = cv_array(arena, run->workers, sizeof *groups);
     char *names = cv_array(arena, run->workers, NAME_ROOM);
-    struct cv_group profiles[PROFILES];
+    struct cv_group profiles[CV_PUBLISHED_PROFILES];
 
     if (workers == NULL || groups == NULL || names == NULL)
         return cv_fail_memory(err, "the published platform");
-    CV_TRY(make_profiles(run, arena, profiles, err));
+    /* Slow workers may need long for what they have when the stream ends. */
+    CV_TRY(cv_published_profiles(run->drop, 2 * run->horizon_s + 10000, arena, profiles,
+                                 err));
     for (uint32_t i = 0; i < run->workers; i++) {
-        const unsigned kind = run->kind >= 0 ? (unsigned)run->kind : i % CV_SCENE_KINDS;
-        const unsigned profile = (run->kind >= 0 ? i : i / CV_SCENE_KINDS) % PROFILES;
+        const unsigned kind =
+            run->kind >= 0 ? (unsigned)run->kind : i % CV_PUBLISHED_KINDS;
+        const unsigned profile =
+            (run->kind >= 0 ? i : i / CV_PUBLISHED_KINDS) % CV_PUBLISHED_PROFILES;
 
-        workers[i] = cv_scene_worker(kind);
+        workers[i] = cv_published_worker(kind);
         if (run->latency_s >= 0)
             workers[i].compute_latency_s = run->latency_s;
         groups[i] = profiles[profile];

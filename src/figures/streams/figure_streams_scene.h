@@ -1,19 +1,11 @@
 /* figure_streams_scene.h -- the published platform of the streams, and runs on it.
  * SPDX-License-Identifier: MIT
  *
- * Millot and Parrot, "Setting up clusters of computing units to process several data
- * streams efficiently", PPAM 2013, Table 1: ten kinds of workers. Which worker slows down
- * when is not printed; here profile k = 0 .. 9 is slower by `drop` in the first half of
- * every 100 (k + 1) s, from 10 k (k + 1) s on, and every kind meets every profile. */
+ * Workers and profiles are those of model/platform/published.h. */
 #ifndef CV_FIGURE_STREAMS_SCENE_H
 #define CV_FIGURE_STREAMS_SCENE_H
 #include <cleave/streams.h>
 #include "figures/kit/figure.h"
-
-enum { CV_SCENE_KINDS = 10 };
-
-/* Kind 0 .. 9 of the table. */
-struct cleave_worker cv_scene_worker(unsigned kind);
 
 /* One run of one stream; results are as large as data. */
 struct cv_scene_run {

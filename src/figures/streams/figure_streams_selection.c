@@ -11,6 +11,7 @@
 #include <cleave/stream_plan.h>
 #include "figures/kit/figure_plot.h"
 #include "figures/streams/figure_streams_scene.h"
+#include "model/platform/published.h"
 
 enum { WORKERS = 1000 };
 enum { RING_USED, RING, RING_BOUND, OWN_USED, OWN, OWN_BOUND, GAIN, COLUMNS };
@@ -287,7 +288,7 @@ static enum cleave_status make(const struct cv_figure_job *job,
         "100 workers of each of ten kinds, results as large as data. ring: the "
         "published weights; own: own weights and the best order of service.";
     for (unsigned i = 0; i < WORKERS; i++)
-        workers[i] = cv_scene_worker(i / (WORKERS / CV_SCENE_KINDS));
+        workers[i] = cv_published_worker(i / (WORKERS / CV_PUBLISHED_KINDS));
     CV_TRY(cleave_platform_new(CLEAVE_PORT_DUPLEX, workers, WORKERS, &platform, err));
     status = fill(job, platform, result, err);
     cleave_platform_free(platform);

@@ -10,8 +10,9 @@
 #include "model/stream/stream_costs.h"
 #include "figures/kit/figure_plot.h"
 #include "figures/streams/figure_streams_scene.h"
+#include "model/platform/published.h"
 
-enum { KINDS = CV_SCENE_KINDS };
+enum { KINDS = CV_PUBLISHED_KINDS };
 enum { SPEED, LATENCY, BANDWIDTH, LINK, LOAD, GIVES, RING, OWN, COLUMNS };
 
 static const double TAU_S = 100;
@@ -119,7 +120,7 @@ static enum cleave_status make(const struct cv_figure_job *job,
 
     (void)job;
     for (unsigned i = 0; i < KINDS; i++)
-        workers[i] = cv_scene_worker(i);
+        workers[i] = cv_published_worker(i);
     times = cv_ring_times(&ring, &result->arena);
     if (times == NULL)
         return cv_fail_memory(err, "a figure");
