@@ -26,7 +26,7 @@ COSTS=examples/costs.json
 @test "json: the fields" {
     cleave 0 plan reduce -N 9 -d 1 -c 1 --json
     valid_json
-    [ "$(json_keys)" = "policy nodes length root lower_bound upper_bound optimum ratio parent \
+    [ "$(json_keys)" = "policy nodes length root lower_bound upper_bound optimum ratio degree depth degree_bound depth_bound parent \
 start " ]
     has '"policy": "greedy"'
     has '"nodes": 9,'
@@ -196,4 +196,31 @@ got '0'" plan reduce --costs costs.json
     [ "$status" -eq 0 ]
     has $'\033[1m5 nodes'
     has $'\033[36m'
+}
+
+@test "strategies that ignore the costs, degree and depth" {
+    cleave 0 plan reduce --nodes 11 --transfer 1 --compute 3 --param strategy=binomial --json
+    valid_json
+    [ "$(number degree)" = 4 ] && [ "$(number depth)" = 3 ]
+    near "$(number degree_bound)" 13 1e-12
+    near "$(number depth_bound)" 12 1e-12
+    binomial=$(number length)
+    cleave 0 plan reduce --nodes 11 --transfer 1 --compute 3 --param strategy=fibonacci --json
+    fibonacci=$(number length)
+    cleave 0 plan reduce --nodes 11 --transfer 1 --compute 3 --json
+    # Neither beats the optimum, both keep their guarantees, and these trees differ.
+    awk -v o="$(number length)" -v b="$binomial" -v f="$fibonacci" \
+        'BEGIN { exit !(b >= o && f >= o && b <= (1 + 1 / 3) * o && f <= 2 * o && b != f) }'
+    # Each is optimal for its own costs.
+    for costs in "1 0 binomial" "1 1 fibonacci"; do
+        read -r d c name <<<"$costs"
+        cleave 0 plan reduce --nodes 23 --transfer "$d" --compute "$c" --param strategy="$name" --json
+        near "$(number length)" "$(number optimum)" 1e-12
+    done
+    cleave 0 plan reduce --nodes 11 --transfer 1 --compute 3 --param strategy=binomial --explain
+    has "takes at most 1.3333 times the optimum: 1 + min(d, c) / max(d, c)"
+    refuses "policy 'greedy': parameter 'strategy': expected binomial or fibonacci, got 'chain'" \
+        plan reduce --nodes 11 --transfer 1 --compute 3 --param strategy=chain
+    refuses "policy 'greedy' takes a strategy or a limit, not both" \
+        plan reduce --nodes 11 --transfer 1 --compute 3 --param strategy=binomial --max-transfers 2
 }

@@ -3,9 +3,11 @@
 #include "cli/reduce/reduce_explain.h"
 
 #include <math.h>
+#include <string.h>
 #include "cli/reduce/ready_explain.h"
 #include "model/reduce/reduce_bounds.h"
 #include "model/reduce/reduce_costs.h"
+#include "model/reduce/tree_strategy.h"
 #include "policy/compound/registry.h"
 #include "report/terminal/table.h"
 
@@ -37,6 +39,40 @@ static struct range find_range(const struct cv_reduce_job *reduce)
         }
     }
     return range;
+}
+
+/* The strategy that was asked for; NULL: none. */
+static const char *strategy_of(const struct cv_reduce_job *reduce)
+{
+    for (size_t i = 0; i < reduce->job.nsettings; i++)
+        if (strcmp(reduce->job.settings[i].key, "strategy") == 0)
+            return reduce->job.settings[i].value;
+    return NULL;
+}
+
+static void explain_strategy(const char *name, const struct range *range,
+                             struct cv_text *out)
+{
+    const bool binomial = strcmp(name, "binomial") == 0;
+    char number[CV_NUMBER_ROOM];
+
+    if (range->least_d != range->most_d || range->least_c != range->most_c) {
+        cv_text_add(out,
+                    "What is proved about the %s strategy is for transfers that all cost "
+                    "the same and combinations that all cost the same.",
+                    name);
+        return;
+    }
+    cv_text_add(
+        out,
+        "The %s strategy is the greedy tree for c = %s, whatever the costs are. It "
+        "takes at most %s times the optimum: %s, for any number of nodes.",
+        name, binomial ? "0" : "d",
+        cv_show_number(cv_strategy_ratio(binomial ? CV_STRATEGY_BINOMIAL
+                                                  : CV_STRATEGY_FIBONACCI,
+                                         range->least_d, range->least_c),
+                       number),
+        binomial ? "1 + min(d, c) / max(d, c)" : "2");
 }
 
 static void explain_greedy(const struct cleave_tree *tree,
@@ -132,6 +168,10 @@ void cv_reduce_explain(const struct cleave_tree *tree,
     if (method == CV_METHOD_READY) {
         cv_text_add(out, "All partials are there from the beginning: the tree is one of "
                          "the shortest, as that of 'greedy'.");
+        return;
+    }
+    if (method == CV_METHOD_OPTIMAL && strategy_of(reduce) != NULL) {
+        explain_strategy(strategy_of(reduce), &range, out);
         return;
     }
     if (method == CV_METHOD_OPTIMAL) {

@@ -2,6 +2,9 @@
  * SPDX-License-Identifier: MIT */
 #include "cli/reduce/reduce_json.h"
 
+#include <math.h>
+#include <stdlib.h>
+
 #include "cli/kit/json_fields.h"
 
 void cv_field_bounds(struct cv_json *json, const struct cleave_tree *tree)
@@ -12,6 +15,56 @@ void cv_field_bounds(struct cv_json *json, const struct cleave_tree *tree)
     cv_field_number(json, "ratio",
                     tree->length_s == tree->optimum_s ? 1
                                                       : tree->length_s / tree->optimum_s);
+}
+
+/* How many nodes the one with the most receives from. */
+static uint32_t degree_of(const struct cleave_tree *tree, uint32_t *count)
+{
+    uint32_t most = 0;
+
+    for (uint32_t i = 0; i < tree->nodes; i++)
+        if (tree->parent[i] >= 0 && ++count[tree->parent[i]] > most)
+            most = count[tree->parent[i]];
+    return most;
+}
+
+/* Transfers on the longest way to the root; `known` holds zeros: 1 more than the depth of
+ * nodes that were passed. Every node is passed twice at most. */
+static uint32_t depth_of(const struct cleave_tree *tree, uint32_t *known)
+{
+    uint32_t most = 0;
+
+    for (uint32_t i = 0; i < tree->nodes; i++) {
+        uint32_t steps = 0, depth;
+        int64_t at = i;
+
+        for (; tree->parent[at] >= 0 && known[at] == 0; at = tree->parent[at])
+            steps++;
+        depth = steps + (known[at] > 0 ? known[at] - 1 : 0);
+        most = depth > most ? depth : most;
+        for (at = i; steps > 0; steps--, at = tree->parent[at])
+            known[at] = 1 + depth--;
+    }
+    return most;
+}
+
+void cv_field_extent(struct cv_json *json, const struct cleave_tree *tree, double d,
+                     double c)
+{
+    uint32_t *counts = calloc(tree->nodes, sizeof *counts);
+    uint32_t *known = calloc(tree->nodes, sizeof *known);
+
+    if (counts != NULL && known != NULL) {
+        const uint32_t degree = degree_of(tree, counts), depth = depth_of(tree, known);
+
+        cv_field_count(json, "degree", degree);
+        cv_field_count(json, "depth", depth);
+        cv_field_number(json, "degree_bound",
+                        degree > 0 ? d + (degree - 1) * fmax(d, c) + c : 0);
+        cv_field_number(json, "depth_bound", depth * (d + c));
+    }
+    free(counts);
+    free(known);
 }
 
 /* A list on one line: a tree may have millions of nodes. */

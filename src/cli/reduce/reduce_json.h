@@ -9,6 +9,10 @@
 
 /* Members of an object that the caller has opened. */
 void cv_field_bounds(struct cv_json *json, const struct cleave_tree *tree);
+/* degree and depth of the tree and, where all transfers take d and all combinations c, what
+ * each of them alone makes it take; NAN: they do not. */
+void cv_field_extent(struct cv_json *json, const struct cleave_tree *tree, double d,
+                     double c);
 /* parent, start and, when the policy keeps order, intervals. */
 void cv_field_tree(struct cv_json *json, const struct cleave_tree *tree);
 /* mean, stddev, stderr, q10, median, q90, min, max. */

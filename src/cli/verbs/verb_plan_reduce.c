@@ -69,6 +69,20 @@ static void ready_fields(struct cv_json *json, const struct cv_reduce_job *reduc
                     cv_ready_shown_bound(reduce, cv_law_mean(&d), cv_law_mean(&c)));
 }
 
+/* With costs that differ neither says how long the tree takes. */
+static void extent_fields(struct cv_json *json, const struct cleave_tree *tree,
+                          const struct cv_reduce_job *reduce)
+{
+    struct cv_law d, c;
+
+    if (reduce->costs != NULL ||
+        cv_law_parse(reduce->job.transfer, &d, NULL) != CLEAVE_OK ||
+        cv_law_parse(reduce->job.compute, &c, NULL) != CLEAVE_OK)
+        cv_field_extent(json, tree, NAN, NAN);
+    else
+        cv_field_extent(json, tree, cv_law_mean(&d), cv_law_mean(&c));
+}
+
 static int show_json(const struct cleave_tree *tree, const struct cv_reduce_job *reduce,
                      const char *explanation)
 {
@@ -80,6 +94,7 @@ static int show_json(const struct cleave_tree *tree, const struct cv_reduce_job 
     cv_field_number(&json, "length", tree->length_s);
     cv_field_count(&json, "root", tree->root);
     cv_field_bounds(&json, tree);
+    extent_fields(&json, tree, reduce);
     ready_fields(&json, reduce);
     if (explanation != NULL)
         cv_field_text(&json, "explanation", explanation);

@@ -16,14 +16,17 @@
  * increasing cost: a heuristic that is nearly always optimal (model/reduce/greedy_unequal.h).
  * Canon and Antoniu, Scheduling associative reductions, 2012. */
 #include <math.h>
+#include <string.h>
 
 #include "model/reduce/greedy_tree.h"
 #include "model/reduce/greedy_unequal.h"
 #include "model/reduce/reduce_bounds.h"
+#include "model/reduce/tree_strategy.h"
 #include "policy/kit/setup.h"
 
 struct greedy {
     uint32_t max_transfers, max_reducers, ordered;
+    const char *strategy;     /* a tree that ignores the costs; NULL: the best one */
     const uint32_t *parent;   /* shared by all runs                               */
     const uint32_t *senders;  /* per node: how many it receives from              */
     const uint32_t *planned;  /* nodes in the order in which they begin to send;
@@ -83,6 +86,39 @@ static enum cleave_status list_senders(struct greedy *greedy, uint32_t n,
     return CLEAVE_OK;
 }
 
+/* The tree for other costs than those there are. */
+static bool find_strategy(const char *name, enum cv_strategy *out)
+{
+    const bool binomial = strcmp(name, "binomial") == 0;
+
+    *out = binomial ? CV_STRATEGY_BINOMIAL : CV_STRATEGY_FIBONACCI;
+    return binomial || strcmp(name, "fibonacci") == 0;
+}
+
+static enum cleave_status make_tree(const struct greedy *greedy,
+                                    const struct cleave_view *view,
+                                    struct cv_greedy_tree *tree, struct cleave_error *err)
+{
+    const struct cv_greedy_limit limit = { greedy->max_transfers, greedy->max_reducers };
+    enum cv_strategy which;
+
+    if (greedy->strategy != NULL) {
+        if (!find_strategy(greedy->strategy, &which))
+            return cv_fail(err, CLEAVE_EINPUT,
+                           "policy 'greedy': parameter 'strategy': expected binomial or "
+                           "fibonacci, got '%s'",
+                           greedy->strategy);
+        if (limit.transfers > 0 || limit.reducers > 0)
+            return cv_fail(err, CLEAVE_EINPUT,
+                           "policy 'greedy' takes a strategy or a limit, not both");
+        cv_strategy_tree(which, CV_TIES_LOW, view->nworkers, tree->parent);
+        return CLEAVE_OK;
+    }
+    if (view->compute_each_s != NULL && limit.transfers == 0 && limit.reducers == 0)
+        return cv_greedy_unequal_plan(tree, view->transfer_s, view->compute_each_s, err);
+    return cv_greedy_tree_plan(tree, view->transfer_s, view->compute_s, &limit, err);
+}
+
 static enum cleave_status greedy_plan(void *state, const struct cleave_view *view,
                                       struct cleave_setup *setup,
                                       struct cleave_error *err)
@@ -101,16 +137,11 @@ static enum cleave_status greedy_plan(void *state, const struct cleave_view *vie
     if (senders == NULL || planned == NULL || begin_s == NULL ||
         !cv_greedy_tree_room(&tree, setup->arena, n))
         return cv_fail_memory(err, "a tree");
-    if (view->compute_each_s != NULL && limit.transfers == 0 && limit.reducers == 0)
-        CV_TRY(
-            cv_greedy_unequal_plan(&tree, view->transfer_s, view->compute_each_s, err));
-    else
-        CV_TRY(
-            cv_greedy_tree_plan(&tree, view->transfer_s, view->compute_s, &limit, err));
+    CV_TRY(make_tree(greedy, view, &tree, err));
     /* Reversed times grow with the index, so the last node begins first. */
     for (uint32_t i = 0; i + 1 < n; i++) {
         planned[i] = n - 1 - i;
-        begin_s[i] = tree.start_s[n - 1 - i];
+        begin_s[i] = greedy->strategy == NULL ? tree.start_s[n - 1 - i] : 0;
     }
     if (greedy->ordered)
         CV_TRY(put_in_order(&tree, view, planned, setup, err));
@@ -246,6 +277,11 @@ static double greedy_longest(const void *state, const struct cleave_view *view,
 {
     const struct greedy *greedy = state;
     uint32_t limit = greedy->max_transfers + greedy->max_reducers; /* one of them is 0 */
+    enum cv_strategy which;
+
+    if (greedy->strategy != NULL && find_strategy(greedy->strategy, &which))
+        return cv_strategy_full_length(which, cv_strategy_order(which, view->nworkers),
+                                       transfer_s, compute_s);
 
     if (transfer_s != view->transfer_s || compute_s != view->compute_s ||
         view->compute_each_s != NULL)
@@ -262,6 +298,8 @@ static const struct cleave_param greedy_params[] = {
       4294967295.0, "most nodes that receive anything; 0: no limit" },
     { "ordered", CLEAVE_PARAM_COUNT, offsetof(struct greedy, ordered), 0, 0, 1,
       "1: number the nodes so that only neighbours are combined" },
+    { "strategy", CLEAVE_PARAM_TEXT, offsetof(struct greedy, strategy), 0, 0, 0,
+      "binomial or fibonacci: the best tree for c = 0 or c = d, whatever they are" },
     { 0 },
 };
 
