@@ -223,3 +223,12 @@ END
     has '"left_out": []'
     near "$(number makespan)" 1173.867 1e-6
 }
+
+@test "learn keeps to the memory of workers, also with open chunks" {
+    printf 'workers: [{name: a, speed: 1, bandwidth: 9, memory: 10}, {name: b, speed: 2, bandwidth: 9, memory: 3}]\n' >"$BATS_TEST_TMPDIR/m"
+    most() { grep "\"worker\": \"$1\", \"round\"" <<<"$output" | sed 's/.*"units": \([0-9.e+-]*\),.*/\1/' | sort -g | tail -1; }
+    cleave 0 plan load -p "$BATS_TEST_TMPDIR/m" -l 100 --policy learn --json
+    awk -v a="$(most a)" -v b="$(most b)" 'BEGIN { exit !(a > 3 && a <= 10 && b > 2 && b <= 3) }'
+    cleave 0 plan load -p "$BATS_TEST_TMPDIR/m" -l 100 --policy learn --reads stream --json
+    awk -v a="$(most a)" -v b="$(most b)" 'BEGIN { exit !(a <= 3 * (1 + 1e-9) && b <= 3 * (1 + 1e-9)) }'
+}

@@ -62,6 +62,16 @@ static enum cleave_status learn_plan(void *state, const struct cleave_view *view
                : cv_pull_check_size("learn", "first", learn->first, view, err);
 }
 
+/* Open chunks are cut for all workers alike: none is larger than the smallest memory. */
+static double largest_open(const struct learn *learn, const struct cleave_view *view)
+{
+    double most = learn->most > 0 ? learn->most : INFINITY;
+
+    for (uint32_t w = 0; view->memory != NULL && w < view->nworkers; w++)
+        most = fmin(most, view->memory[w]);
+    return isinf(most) ? 0 : most;
+}
+
 static enum cleave_status learn_start(void *state, const struct cleave_view *view,
                                       struct cleave_setup *setup,
                                       struct cleave_error *err)
@@ -73,7 +83,7 @@ static enum cleave_status learn_start(void *state, const struct cleave_view *vie
     if (view->opens) {
         learn->elastic.first = learn->first;
         learn->elastic.least = learn->least;
-        learn->elastic.most = learn->most;
+        learn->elastic.most = largest_open(learn, view);
         learn->elastic.growth = learn->growth;
         learn->elastic.parts = learn->parts;
         return cv_elastic_begin(&learn->elastic, view, setup, err);
@@ -171,6 +181,8 @@ static double size_for(const struct learn *learn, const struct cleave_view *view
 static void give(struct learn *learn, const struct cleave_view *view, uint32_t worker,
                  double units, double now_s, struct cleave_orders *orders)
 {
+    if (view->memory != NULL)
+        units = fmin(units, view->memory[worker]);
     learn->sending = learn->known.numbered;
     cv_known_give(&learn->known, worker, units, now_s);
     learn->port_busy = cv_shares_port(view);
