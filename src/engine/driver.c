@@ -319,7 +319,8 @@ static enum cleave_status submit_orders(struct cv_driver *driver, double now_s,
         if (trace != NULL)
             CV_TRY(record_order(trace, order, err));
         CV_TRY(driver->engine->submit(driver->instance, order, err));
-        driver->held.sends += order->kind == CLEAVE_SEND;
+        driver->held.sends += order->kind == CLEAVE_SEND || order->kind == CLEAVE_OPEN ||
+                              order->kind == CLEAVE_EXTEND;
         driver->chunks += order->kind == CLEAVE_SEND || order->kind == CLEAVE_OPEN ||
                           order->kind == CLEAVE_COMBINE;
     }

@@ -38,7 +38,7 @@ bool cv_held_returns_add(struct cv_held_returns *held, const struct cleave_order
 
 void cv_held_returns_note(struct cv_held_returns *held, const struct cleave_event *event)
 {
-    if (event->kind == CLEAVE_SENT)
+    if (event->kind == CLEAVE_SENT || event->kind == CLEAVE_EXTENDED)
         held->sends--;
     else if (event->kind == CLEAVE_RETURNED)
         held->under_way = false;

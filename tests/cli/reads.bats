@@ -73,3 +73,24 @@ load helper
     cleave 0 simulate load -p $LAB -l 500 --policy learn --runs 1 --reads stream
     awk -v a="$(seconds)" -v b="$closed" 'BEGIN { exit !(a > 0 && a < 0.7 * b) }'
 }
+
+@test "auto takes streams: what ends first of those that do" {
+    "$CLEAVE" platform -w 3 --seed 1 --heterogeneity 2 --compute-latency 0.1 --latency 0.01 --bandwidth 12 --port duplex >"$BATS_TEST_TMPDIR/three"
+    for on in "$LAB -l 2000 --reads stream --hold 200" "$BATS_TEST_TMPDIR/three -l 500 --reads slurp --hold 23"; do
+        cleave 0 compare load -p $on --policies auto,learn,as4dr --json
+        [ "$(grep -c '"over_best": 0,$' <<<"$output")" = 2 ] # auto, and the one that it picks
+        grep -o '"picked": "[a-z0-9]*"' <<<"$output" | sort -u >>"$BATS_TEST_TMPDIR/picked"
+    done
+    [ "$(sort -u "$BATS_TEST_TMPDIR/picked" | wc -l)" = 2 ]
+    cleave 0 plan load -p $LAB -l 2000 --reads stream --hold 200 --error 0.2 --no-gantt
+    has "picked by auto: it ends first of 2 policies simulated"
+}
+
+@test "results come back where chunks stay open and sends overtake" {
+    for kind in stream slurp; do
+        cleave 0 plan load -p $LAB -l 2000 --reads $kind --result-ratio 0.5 --policy learn --json
+        lacks '"return_end": null'
+    done
+    cleave 0 plan load -p $LAB -l 2000 --reads stream --hold 100 --result-ratio 0.5 --policy learn --no-gantt
+    has "policy    learn"
+}

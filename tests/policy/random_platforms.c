@@ -4,7 +4,8 @@
  *
  * Workers from alike to a thousand times as fast as others, latencies or none, links from far
  * wider to far narrower than speeds, results or none, three ports, speeds that change and
- * workers that are away for a while, lifespans, errors. CLEAVE_PLATFORMS=10000 tries more of
+ * workers that are away for a while, lifespans, chunks that stay open and streams of which
+ * nobody is told the end. Costs are as declared. CLEAVE_PLATFORMS=10000 tries more of
  * them than the few by default, CLEAVE_FIRST_PLATFORM=17 begins with that one. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -65,6 +66,7 @@ static void draw(struct draw *out, uint32_t number)
 {
     struct cv_random *random = &out->random;
     const char *const ports[] = { "one", "duplex", "multi" };
+    const char *const kinds[] = { "stream", "count", "slurp", "late" };
     uint32_t n;
     double speeds = 0, spread, link, start, load;
     bool results, profiles;
@@ -108,6 +110,9 @@ static void draw(struct draw *out, uint32_t number)
     if (chance(random, 0.1)) {
         out->job.lifespan_s = load / speeds * between(random, 1, 3) + 5 * start;
         out->job.load = 0;
+    } else if (chance(random, 0.25)) {
+        out->job.reads = kinds[(int)(4 * cv_random_uniform(random))];
+        out->job.hold = chance(random, 0.5) ? load * between(random, 0.02, 0.5) : 0;
     }
 }
 

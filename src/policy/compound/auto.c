@@ -2,13 +2,19 @@
  *
  * Where a theorem says who is best, that one: without results, errors and speeds that
  * change, xmi-k for equal workers on a shared port and links where links share none (proofs
- * in docs/theory/bounds.md). Costs that may be off: portfolio. Else every policy that takes
+ * in docs/theory/bounds.md). Costs that may be off: portfolio. Else, also of a stream and where
+ * chunks may stay open, every policy that takes
  * the load is simulated with the declared costs, and the one that ends first is taken: none
  * of them is better than what auto picks. What it picked and why is noted with the plan. */
+#include <math.h>
+
 #include "policy/compound/best_planner.h"
 #include "policy/compound/contest.h"
 #include "policy/compound/registry.h"
 #include "policy/kit/setup.h"
+
+/* Of a stream with costs that may be off; loads leave that to portfolio. */
+enum { STREAM_RUNS = 20 };
 
 struct automatic {
     struct cv_inner inner;
@@ -27,13 +33,13 @@ static const struct cleave_policy *proved_best(const struct cleave_view *view,
 }
 
 static enum cleave_status plan_contest(struct automatic *automatic,
-                                       const struct cleave_view *view,
+                                       const struct cleave_view *view, uint32_t runs,
                                        struct cleave_setup *setup,
                                        struct cleave_error *err)
 {
     struct cv_contest contest;
 
-    CV_TRY(cv_contest(view, 1, setup, &contest, err));
+    CV_TRY(cv_contest(view, runs, setup, &contest, err));
     CV_TRY(cv_inner_plan(&automatic->inner, contest.best, NULL, 0, view, setup, err));
     if (contest.second == NULL)
         cv_note_picked(setup, contest.best->name, "no other policy takes this load");
@@ -55,12 +61,15 @@ static enum cleave_status auto_plan(void *state, const struct cleave_view *view,
     const struct cleave_policy *planner;
     const char *why;
 
+    if (isinf(view->units_total))
+        return plan_contest(automatic, view, view->error > 0 ? STREAM_RUNS : 1, setup,
+                            err);
     if (view->error > 0)
         return cv_inner_plan(&automatic->inner, &cleave_policy_portfolio, NULL, 0, view,
                              setup, err);
-    planner = view->opens ? cv_best_planner(view, &why) : proved_best(view, &why);
+    planner = view->opens ? NULL : proved_best(view, &why);
     if (planner == NULL)
-        return plan_contest(automatic, view, setup, err);
+        return plan_contest(automatic, view, 1, setup, err);
     CV_TRY(cv_inner_plan(&automatic->inner, planner, NULL, 0, view, setup, err));
     cv_note_picked(setup, planner->name, "%s", why);
     return CLEAVE_OK;
@@ -83,6 +92,7 @@ const struct cleave_policy cleave_policy_auto = {
     .summary = "picks from what is known, and says what it picked",
     .reference = "cleave",
     .needs = CLEAVE_NEEDS_FORECAST,
+    .takes_streams = true,
     .orders_returns = true,
     .sends_first = true,
     .state_size = sizeof(struct automatic),

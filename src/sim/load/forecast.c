@@ -8,17 +8,22 @@
 static const uint64_t FORECAST_SEED = 0x5eedf04eca575eedu;
 
 static enum cleave_status mean_makespan(struct cv_planned *planned,
-                                        const struct cleave_platform *platform,
+                                        const struct cv_forecast_open *scene,
                                         uint32_t runs, double *out,
                                         struct cleave_error *err)
 {
-    struct cv_run run = { .platform = platform };
+    const bool opens = scene->command != NULL;
+    struct cv_run run = { .platform = scene->platform,
+                          .command = scene->command,
+                          .units = scene->units,
+                          .hold = planned->view.hold };
     struct cv_driver *driver;
     struct cv_outcome outcome;
     enum cleave_status status;
     double sum = 0;
 
-    CV_TRY(cv_driver_open(planned, &cv_engine_native, platform, NULL, &driver, err));
+    CV_TRY(cv_driver_open(planned, opens ? &cv_engine_native_open : &cv_engine_native,
+                          scene->platform, NULL, &driver, err));
     run.noise.seed = planned->view.seed ^ FORECAST_SEED;
     if (planned->view.error > 0)
         run.noise.drawn =
@@ -38,33 +43,62 @@ static enum cleave_status mean_makespan(struct cv_planned *planned,
     return status;
 }
 
-static enum cleave_status forecast_mean(void *context, const struct cleave_policy *policy,
-                                        const struct cleave_view *view, uint32_t runs,
-                                        double *out, struct cleave_error *err)
+static enum cleave_status forecast(const struct cv_forecast_open *scene,
+                                   const struct cleave_policy *policy,
+                                   const struct cleave_view *view, uint32_t runs,
+                                   double *out, struct cleave_error *err)
 {
-    const struct cleave_platform *platform = context;
     const struct cv_load load = { .units = view->units_total,
                                   .result_ratio = view->result_ratio,
                                   .sends_first = view->sends_first,
                                   .error = view->error,
+                                  .opens = scene->command != NULL,
+                                  .ahead = view->ahead,
+                                  .hold = view->hold,
                                   .seed = view->seed };
     struct cv_planned planned;
     enum cleave_status status;
 
-    CV_TRY(cv_planned_init(&planned, policy, NULL, 0, platform, view->workers, &load,
-                           NULL, err));
-    status = mean_makespan(&planned, platform, runs, out, err);
+    CV_TRY(cv_planned_init(&planned, policy, NULL, 0, scene->platform, view->workers,
+                           &load, NULL, err));
+    status = mean_makespan(&planned, scene, runs, out, err);
     cv_planned_done(&planned);
     return status;
 }
 
+static enum cleave_status forecast_plain(void *context,
+                                         const struct cleave_policy *policy,
+                                         const struct cleave_view *view, uint32_t runs,
+                                         double *out, struct cleave_error *err)
+{
+    return forecast(&(struct cv_forecast_open){ .platform = context }, policy, view, runs,
+                    out, err);
+}
+
+static enum cleave_status forecast_open(void *context, const struct cleave_policy *policy,
+                                        const struct cleave_view *view, uint32_t runs,
+                                        double *out, struct cleave_error *err)
+{
+    return forecast(context, policy, view, runs, out, err);
+}
+
+/* Contexts are only read: both take them back as const. */
+static void *as_context(const void *read_only)
+{
+    union {
+        const void *in;
+        void *out;
+    } context = { read_only };
+
+    return context.out;
+}
+
 struct cv_forecast cv_native_forecast(const struct cleave_platform *platform)
 {
-    /* The context is only read: forecast_mean takes it back as const. */
-    union {
-        const struct cleave_platform *in;
-        void *out;
-    } context = { platform };
+    return (struct cv_forecast){ forecast_plain, as_context(platform) };
+}
 
-    return (struct cv_forecast){ forecast_mean, context.out };
+struct cv_forecast cv_open_forecast(const struct cv_forecast_open *scene)
+{
+    return (struct cv_forecast){ forecast_open, as_context(scene) };
 }

@@ -174,7 +174,11 @@ static enum cleave_status plan_load(const struct cv_load_case *load_case,
                                     const struct cv_load *load,
                                     struct cv_planned *planned, struct cleave_error *err)
 {
-    struct cv_forecast forecast = cv_native_forecast(load_case->platform);
+    const struct cv_forecast_open scene = { load_case->platform, &load_case->command,
+                                             load_case->units };
+    const struct cv_forecast forecast = load_case->load.opens
+                                            ? cv_open_forecast(&scene)
+                                            : cv_native_forecast(load_case->platform);
 
     return cv_planned_init(planned, load_case->policy, job->settings, job->nsettings,
                            load_case->platform,
