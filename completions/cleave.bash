@@ -44,7 +44,7 @@ _cleave() {
         fi
     done
     if ((COMP_CWORD == 1)); then
-        _cleave_words ' plan simulate compare run split worker calibrate report replay platform policies engines figures completions version help --help --version'
+        _cleave_words ' plan simulate compare run slurm-script split join worker calibrate report replay platform sample policies engines figures completions version help --help --version'
         return
     fi
     if ((COMP_CWORD == 2)); then
@@ -70,11 +70,11 @@ _cleave() {
         --seed) return ;;
         --deadline) return ;;
         --budget) return ;;
-        --policy) _cleave_words 'auto one-round fifo lifo orders chunks small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
+        --policy) _cleave_words 'auto one-round joint fifo lifo orders chunks small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
         --rounds) return ;;
         --send-order) return ;;
         --return-order) return ;;
-        --param) _cleave_words 'send-order= return-order= chunk-order= starts= kicks= exact= effort= tail= prefetch= rounds= max_rounds= level= select= alike= chunk= least= max_chunks= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
+        --param) _cleave_words 'transfer= compute= folders= send-order= return-order= chunk-order= starts= kicks= exact= effort= tail= prefetch= rounds= max_rounds= level= select= alike= chunk= least= max_chunks= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
         --width) return ;;
         --trace) _cleave_files -f; return ;;
         esac
@@ -94,7 +94,7 @@ _cleave() {
         --max-transfers) return ;;
         --max-reducers) return ;;
         --root) return ;;
-        --param) _cleave_words 'max_transfers= max_reducers= ordered= buffer= cluster= prefer= overlap= speeds= ratio= spread= guard= near= wait= root='; return ;;
+        --param) _cleave_words 'max_transfers= max_reducers= ordered= strategy= buffer= cluster= prefer= overlap= speeds= ratio= spread= guard= near= wait= root='; return ;;
         --seed) return ;;
         --width) return ;;
         --trace) _cleave_files -f; return ;;
@@ -142,11 +142,11 @@ _cleave() {
         --then-reduce) return ;;
         --error) return ;;
         --seed) return ;;
-        --policy) _cleave_words 'auto one-round fifo lifo orders chunks small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
+        --policy) _cleave_words 'auto one-round joint fifo lifo orders chunks small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
         --rounds) return ;;
         --send-order) return ;;
         --return-order) return ;;
-        --param) _cleave_words 'send-order= return-order= chunk-order= starts= kicks= exact= effort= tail= prefetch= rounds= max_rounds= level= select= alike= chunk= least= max_chunks= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
+        --param) _cleave_words 'transfer= compute= folders= send-order= return-order= chunk-order= starts= kicks= exact= effort= tail= prefetch= rounds= max_rounds= level= select= alike= chunk= least= max_chunks= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
         --runs | -n) return ;;
         --noise) _cleave_words 'none gamma: normal:'; return ;;
         --threads | -j) return ;;
@@ -177,7 +177,7 @@ _cleave() {
         --max-transfers) return ;;
         --max-reducers) return ;;
         --root) return ;;
-        --param) _cleave_words 'max_transfers= max_reducers= ordered= buffer= cluster= prefer= overlap= speeds= ratio= spread= guard= near= wait= root='; return ;;
+        --param) _cleave_words 'max_transfers= max_reducers= ordered= strategy= buffer= cluster= prefer= overlap= speeds= ratio= spread= guard= near= wait= root='; return ;;
         --runs | -n) return ;;
         --seed) return ;;
         --compute-model) _cleave_words 'fresh fixed'; return ;;
@@ -205,7 +205,7 @@ _cleave() {
         --horizon | -T) return ;;
         --rest) return ;;
         --declared-error) return ;;
-        --param) _cleave_words 'send-order= return-order= chunk-order= starts= kicks= exact= effort= tail= prefetch= rounds= max_rounds= level= select= alike= chunk= least= max_chunks= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
+        --param) _cleave_words 'transfer= compute= folders= send-order= return-order= chunk-order= starts= kicks= exact= effort= tail= prefetch= rounds= max_rounds= level= select= alike= chunk= least= max_chunks= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
         --window) return ;;
         --threads | -j) return ;;
         --engine) _cleave_words 'native simgrid'; return ;;
@@ -251,9 +251,9 @@ _cleave() {
         --then-reduce) return ;;
         --error) return ;;
         --seed) return ;;
-        --policies) _cleave_list 'auto one-round fifo lifo orders chunks small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
+        --policies) _cleave_list 'auto one-round joint fifo lifo orders chunks small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
         --rounds) return ;;
-        --param) _cleave_words 'send-order= return-order= chunk-order= starts= kicks= exact= effort= tail= prefetch= rounds= max_rounds= level= select= alike= chunk= least= max_chunks= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
+        --param) _cleave_words 'transfer= compute= folders= send-order= return-order= chunk-order= starts= kicks= exact= effort= tail= prefetch= rounds= max_rounds= level= select= alike= chunk= least= max_chunks= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
         --sweep) _cleave_words 'latency= bandwidth= speed= compute-latency= latency-factor= bandwidth-factor= speed-factor= compute-latency-factor= workers= load= result-ratio= error= budget='; return ;;
         --runs | -n) return ;;
         --noise) _cleave_words 'none gamma: normal:'; return ;;
@@ -283,7 +283,7 @@ _cleave() {
         --policies) _cleave_list 'greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt ready tree-replan'; return ;;
         --max-transfers) return ;;
         --max-reducers) return ;;
-        --param) _cleave_words 'max_transfers= max_reducers= ordered= buffer= cluster= prefer= overlap= speeds= ratio= spread= guard= near= wait= root='; return ;;
+        --param) _cleave_words 'max_transfers= max_reducers= ordered= strategy= buffer= cluster= prefer= overlap= speeds= ratio= spread= guard= near= wait= root='; return ;;
         --sweep) _cleave_words 'cv= transfer= compute= nodes='; return ;;
         --runs | -n) return ;;
         --seed) return ;;
@@ -314,15 +314,17 @@ _cleave() {
         esac
         ;;
     'run '*)
-        options='--help -h --input --recursive --split --header --records --together --pairs --max-record --decode --each --arg-file --null --link --colsep --replace --rpl --plus --quote --max-args --max-replace-args --max-lines --fill --fill-words --tag --tagstring --results --files --weight --costs --ungroup --shuf --workers --jobs --max-procs --delay --load --memfree --nice --hosts --mpi --mpi-library --persistent --literal --policy --param --block --ssh --remote --push --shared-input --workdir --env --connect-timeout --host-timeout --output --keep-order --unordered --header-out --reduce --commutative --memory --tmpdir --retries --isolate --timeout --halt --failed --journal --resume --overwrite --joblog --dry-run --bar --progress --trace --json --quiet'
+        options='--help -h --input --recursive --split --header --records --together --pairs --max-record --decode --fetch --size --each --arg-file --null --link --colsep --replace --rpl --plus --quote --max-args --max-replace-args --max-lines --fill --fill-words --tag --tagstring --results --files --weight --costs --ungroup --line-buffer --shuf --workers --jobs --max-procs --pin --delay --load --memfree --nice --hosts --sshlogin --hosts-file --sshloginfile --slf --mpi --mpi-library --slurm --persistent --cat --literal --policy --param --block --ssh --remote --push --shared-input --workdir --transferfile --transfer --return --basefile --cleanup --env --connect-timeout --host-timeout --join-socket --grace --output --keep-order --unordered --header-out --reduce --commutative --memory --tmpdir --retries --isolate --timeout --halt --failed --journal --resume --overwrite --joblog --dry-run --bar --live --progress --trace --json --quiet'
         case $option in
         --input | -i) _cleave_files -f; return ;;
-        --split) _cleave_words 'lines nul csv jsonl json xml: fasta fastq paragraph warc fixed: regex:'; return ;;
+        --split) _cleave_words 'lines nul csv jsonl json xml: fasta fastq paragraph warc tar bam fixed: regex:'; return ;;
         --records) return ;;
         --together) return ;;
         --pairs) _cleave_files -f; return ;;
         --max-record) return ;;
         --decode) _cleave_words 'auto none gzip bgzf zstd xz bzip2 lz4'; return ;;
+        --fetch) return ;;
+        --size) return ;;
         --arg-file | -a) _cleave_files -f; return ;;
         --colsep | -C) return ;;
         --replace | -I) return ;;
@@ -341,17 +343,26 @@ _cleave() {
         --load) return ;;
         --memfree) return ;;
         --nice) return ;;
-        --hosts) _cleave_files -f; return ;;
+        --hosts) return ;;
+        --sshlogin | -S) return ;;
+        --hosts-file) _cleave_files -f; return ;;
+        --sshloginfile) _cleave_files -f; return ;;
+        --slf) _cleave_files -f; return ;;
         --mpi-library) return ;;
-        --policy) _cleave_words 'auto one-round fifo lifo orders chunks small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
-        --param) _cleave_words 'send-order= return-order= chunk-order= starts= kicks= exact= effort= tail= prefetch= rounds= max_rounds= level= select= alike= chunk= least= max_chunks= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
+        --policy) _cleave_words 'auto one-round joint fifo lifo orders chunks small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
+        --param) _cleave_words 'transfer= compute= folders= send-order= return-order= chunk-order= starts= kicks= exact= effort= tail= prefetch= rounds= max_rounds= level= select= alike= chunk= least= max_chunks= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
         --block) return ;;
         --ssh) return ;;
         --remote) return ;;
         --workdir) _cleave_files -d; return ;;
+        --transferfile) return ;;
+        --return) return ;;
+        --basefile) _cleave_files -f; return ;;
         --env) return ;;
         --connect-timeout) return ;;
         --host-timeout) return ;;
+        --join-socket) return ;;
+        --grace) return ;;
         --output | -o) _cleave_files -f; return ;;
         --reduce) return ;;
         --memory) return ;;
@@ -366,11 +377,25 @@ _cleave() {
         --trace) _cleave_files -f; return ;;
         esac
         ;;
+    'slurm-script '*)
+        options='--help -h --nodes --ntasks --cpus-per-task --time --partition --job-name --sbatch --notice --remote'
+        case $option in
+        --nodes | -N) return ;;
+        --ntasks | -n) return ;;
+        --cpus-per-task | -c) return ;;
+        --time | -t) return ;;
+        --partition | -p) return ;;
+        --job-name | -J) return ;;
+        --sbatch) return ;;
+        --notice) return ;;
+        --remote) return ;;
+        esac
+        ;;
     'split '*)
-        options='--help -h --input --recursive --split --header --together --max-record --decode --number --size --records --output --force --json --quiet'
+        options='--help -h --input --recursive --split --header --together --max-record --decode --number --size --records --output --index --force --json --quiet'
         case $option in
         --input | -i) _cleave_files -f; return ;;
-        --split) _cleave_words 'lines nul csv jsonl json xml: fasta fastq paragraph warc fixed: regex:'; return ;;
+        --split) _cleave_words 'lines nul csv jsonl json xml: fasta fastq paragraph warc tar bam fixed: regex:'; return ;;
         --together) return ;;
         --max-record) return ;;
         --decode) _cleave_words 'auto none gzip bgzf zstd xz bzip2 lz4'; return ;;
@@ -380,17 +405,27 @@ _cleave() {
         --output | -o) return ;;
         esac
         ;;
+    'join '*)
+        options='--help -h --workers --ssh --remote --pump'
+        case $option in
+        --workers | -j) return ;;
+        --ssh) return ;;
+        --remote) return ;;
+        esac
+        ;;
     'worker '*)
-        options='--help -h --hash'
+        options='--help -h --hash --gpus --pin --through'
         case $option in
         --hash) return ;;
+        --gpus) return ;;
+        --pin) return ;;
         esac
         ;;
     'calibrate '*)
         options='--help -h --input --split --header --max-record --decode --workers --hosts --ssh --remote --push --output --force --topology --master --worker-hosts --port --unit-bytes --unit-flops'
         case $option in
         --input | -i) _cleave_files -f; return ;;
-        --split) _cleave_words 'lines nul csv jsonl json xml: fasta fastq paragraph warc fixed: regex:'; return ;;
+        --split) _cleave_words 'lines nul csv jsonl json xml: fasta fastq paragraph warc tar bam fixed: regex:'; return ;;
         --max-record) return ;;
         --decode) _cleave_words 'auto none gzip bgzf zstd xz bzip2 lz4'; return ;;
         --workers | -j) return ;;
@@ -436,9 +471,17 @@ _cleave() {
         --output | -o) _cleave_files -f; return ;;
         esac
         ;;
+    'sample '*)
+        options='--help -h --list --records --seed --output --force --json'
+        case $option in
+        --records) return ;;
+        --seed) return ;;
+        --output | -o) _cleave_files -d; return ;;
+        esac
+        ;;
     'policies '*)
         options='--help -h --json'
-        operands='auto one-round fifo lifo orders chunks small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt ready tree-replan'
+        operands='auto one-round joint fifo lifo orders chunks small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt ready tree-replan'
         case $option in
         esac
         ;;
@@ -468,7 +511,7 @@ _cleave() {
         ;;
     'help '*)
         options='--help -h --man --commands'
-        operands='plan simulate compare run split worker calibrate report replay platform policies engines figures completions version help'
+        operands='plan simulate compare run slurm-script split join worker calibrate report replay platform sample policies engines figures completions version help'
         case $option in
         esac
         ;;
