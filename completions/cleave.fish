@@ -306,6 +306,7 @@ complete -c cleave -n '__fish_seen_subcommand_from run' -l max-replace-args -s N
 complete -c cleave -n '__fish_seen_subcommand_from run' -l max-lines -s L -x -d 'The same; items are lines'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l fill -s m -d 'Give each command as many items as fit into a line, or an equal part of'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l fill-words -s X -d 'The same, and repeat the word in which {} stands for each'
+complete -c cleave -n '__fish_seen_subcommand_from run' -l many -d 'Give each command as many items as pay: decided while it runs, from what'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l tag -d 'Put the item and a tab before each line of its output'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l tagstring -x -d 'Put this text and a tab there; places in it are filled'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l results -x -a '(__fish_complete_directories)' -d 'Keep what each command writes, instead of writing it, in'

@@ -149,6 +149,12 @@ struct cleave_items {
      * `command` in struct cleave_execution. NULL: there are no items. */
     enum cleave_status (*words)(void *context, uint64_t item, uint32_t slot, char ***out,
                                 struct cleave_error *err);
+    /* Above 1: a command does up to so many items that follow each other, as many as a policy
+     * decides, by default "learn". `several` gives the words for [first, first + count); no
+     * member below is used then but `describe`. */
+    uint64_t most;
+    enum cleave_status (*several)(void *context, uint64_t first, uint64_t count,
+                                  uint32_t slot, char ***out, struct cleave_error *err);
     /* What each of them takes, in any unit, 0 or more: borrowed. Those that take long are
      * begun first, by policy "items" unless another one for items is asked for. NULL: not
      * known; they are begun in the order of their numbers. */

@@ -224,6 +224,30 @@ same_rows() {
     refuses "with --line-buffer nothing is known of outputs: expected none of --results, --files, --reduce and --journal" run --line-buffer --files -- echo ::: a
 }
 
+@test "as many items for a command as pay" {
+    prepare
+    # All of them, once, in order; and far fewer commands than items.
+    seq 5000 >list
+    timeout $LONG "$CLEAVE" run -q --many -j 2 -a list --joblog log -- echo >out 3>&-
+    tr ' ' '\n' <out | cmp - list
+    [ "$(wc -l <log)" -lt 1000 ]
+    # The log has the lines, of which the longest has many.
+    [ "$(cut -f 9 log | tail -n +2 | tr ' ' '\n' | grep -vcx echo)" -eq 5000 ]
+    [ "$(cut -f 9 log | awk '{ if (NF > most) most = NF } END { print most }')" -gt 10 ]
+    # No more than fit into a line: 12 of 10 kB each.
+    printf '%010000d\n' {1..60} >long
+    timeout $LONG "$CLEAVE" run -q --many --quote -j 2 -a long -- sh -c 'echo $#' sh {} >out 3>&-
+    [ "$(awk '{ n += $1; if ($1 > 12) bad = 1 } END { print n, bad + 0 }' out)" = "60 0" ]
+    # Places stand for all of them, {#} for the first; what fails is said with all of them.
+    timeout $LONG "$CLEAVE" run -q --many -j 1 'echo {/.} -- {#}' ::: a/x.c b/y.c >out 3>&-
+    [[ $(tr '\n' ' ' <out) == "x -- 1 y -- 2 " || $(cat out) == "x y -- 1" ]]
+    run -1 timeout $LONG "$CLEAVE" run -q --many -j 1 -a list 'false'
+    [[ $output == *": the command exited with status 1"* ]]
+    refuses "expected --many or one of -n, -L, -m and -X, got both" run --many -n 2 -- echo ::: a
+    refuses "with --many items have no command of their own: expected none of --tag, --results, --files, --journal, --weight, --costs, --transferfile, --return, --ungroup and --line-buffer" run --many --tag -- echo ::: a
+    refuses "--many is for items, and there are none: say which behind the command, as in ... {} ::: *.txt, or --each for the records of the input" run --many cat
+}
+
 @test "a journal knows items by their command and their files, not by their place" {
     prepare
     for name in a b c d; do echo "one $name" >$name; done

@@ -50,6 +50,9 @@ says() {
     says "no-such-program"
     job --hosts h.yaml --reduce 'awk "{ s += \$1 } END { print s }"' echo ::: {1..20}
     [ "$(cat out)" = 210 ]
+    # Several for a command, as many as pay.
+    job --hosts h.yaml --many echo ::: {1..500}
+    [ "$(tr '\n' ' ' <out)" = "$(echo {1..500}) " ]
     # A journal knows what was done, wherever.
     job --hosts h.yaml --journal J echo ::: a b c
     job --journal J --resume --joblog again -j 1 echo ::: a b c d

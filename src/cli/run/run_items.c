@@ -67,6 +67,7 @@ int cv_run_items_missed(const struct cv_run_options *values)
                        : values->max_lines > 0       ? "--max-lines"
                        : values->fill                ? "--fill"
                        : values->fill_words          ? "--fill-words"
+                       : values->many                ? "--many"
                        : values->shuffle             ? "--shuf"
                        : values->tag                 ? "--tag"
                        : values->tagstring != NULL   ? "--tagstring"
@@ -182,6 +183,20 @@ static int check(const struct cv_run_options *values)
                            "the records of the input");
     if ((values->fill || values->fill_words) && values->max_lines > 0)
         return cv_complain(CV_EXIT_USAGE, "expected -L or one of -m and -X, got both");
+    if (values->many && (values->max_args > 0 || values->max_lines > 0 || values->fill ||
+                         values->fill_words))
+        return cv_complain(CV_EXIT_USAGE,
+                           "expected --many or one of -n, -L, -m and -X, got both");
+    if (values->many &&
+        (values->tag || values->tagstring != NULL || values->results != NULL ||
+         values->files || values->journal != NULL || values->weight != NULL ||
+         values->costs != NULL || values->transfers.count > 0 || values->transfer ||
+         values->returns.count > 0 || values->ungroup || values->line_buffer))
+        return cv_complain(
+            CV_EXIT_USAGE,
+            "with --many items have no command of their own: expected none of --tag, "
+            "--results, --files, --journal, --weight, --costs, --transferfile, --return, "
+            "--ungroup and --line-buffer");
     if (values->block > 0)
         return cv_complain(
             CV_EXIT_USAGE,
@@ -282,6 +297,33 @@ static enum cleave_status get_words(void *context, uint64_t item, uint32_t slot,
     return cv_item_commands_words(&items->commands, item, slot, out, err);
 }
 
+static enum cleave_status get_several(void *context, uint64_t first, uint64_t count,
+                                      uint32_t slot, char ***out,
+                                      struct cleave_error *err)
+{
+    const struct cv_run_items *items = context;
+    uint64_t cuts[2];
+    const struct cv_item_commands some =
+        cv_item_commands_some(&items->commands, first, count, cuts);
+
+    return cv_item_commands_words(&some, 0, slot, out, err);
+}
+
+/* As many items for a command as a policy says. */
+static int fill_many(struct cv_run_items *items, struct cleave_execution *out)
+{
+    struct cleave_error err;
+
+    if (cv_item_commands_fit(&items->commands, &out->items.most, &err) != CLEAVE_OK)
+        return cv_complain_error(&err);
+    if (out->items.most < 2) /* they do not even fit in twos */
+        return CV_EXIT_DONE;
+    out->items.several = get_several;
+    out->items.files = NULL;
+    out->sharing.block = 0;
+    return CV_EXIT_DONE;
+}
+
 /* Arguments may be names of files. */
 static enum cleave_status get_files(void *context, uint64_t item, char ***out,
                                     struct cleave_error *err)
@@ -349,6 +391,8 @@ int cv_run_items_fill(const struct cv_call *call, struct cv_run_items *items,
     out->failing.strict = true;
     if (out->failing.halt == CLEAVE_HALT_HOPELESS)
         out->failing.halt = CLEAVE_HALT_NEVER;
+    if (values->many && fill_many(items, out) != CV_EXIT_DONE)
+        return CV_EXIT_FAILED;
     return cv_item_files_fill(call, items, out);
 }
 

@@ -114,6 +114,10 @@ static const struct cv_option item_options[] = {
               "them if that is less." },
     { .name = "--fill-words", .letter = 'X', .value = 1, .offset = FIELD(fill_words),
       .help = "The same, and repeat the word in which {} stands for each." },
+    { .name = "--many", .value = 1, .offset = FIELD(many),
+      .help = "Give each command as many items as pay: decided while it runs, from what "
+              "starting a command costs and how fast workers are, as for chunks, so that all "
+              "end together; no more than fit into a line." },
     { .name = "--tag", .value = 1, .offset = FIELD(tag),
       .help = "Put the item and a tab before each line of its output." },
     { .name = "--tagstring", .kind = CV_OPTION_TEXT, .argument = "TEXT",

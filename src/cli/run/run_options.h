@@ -24,7 +24,7 @@ struct cv_run_options {
     int commutative, persistent, literal, cat;
     struct cv_strings item_files, rules;
     const char *replace, *colsep, *weight, *costs;
-    int each, null, plus, link, quote, fill, fill_words, shuffle;
+    int each, null, plus, link, quote, fill, fill_words, shuffle, many;
     uint64_t max_args, max_lines;
     const char *tagstring, *results, *load, *pin;
     double delay_s, memfree;

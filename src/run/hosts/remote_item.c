@@ -176,7 +176,7 @@ enum cleave_status cv_item_pack(struct cv_slot *slot, struct cleave_error *err)
     if (status == CLEAVE_OK)
         status = look_at_files(slot, parcel, err);
     if (status == CLEAVE_OK)
-        status = items->words(items->context, item, place, &words, err);
+        status = cv_item_piece_words(items, &slot->piece, place, &words, err);
     if (status == CLEAVE_OK)
         status = pack(slot, parcel, words, err);
     free(words);

@@ -146,6 +146,49 @@ static enum cleave_status count_fitting(struct cv_item_commands *commands, uint6
     return status;
 }
 
+struct cv_item_commands cv_item_commands_some(const struct cv_item_commands *commands,
+                                              uint64_t first, uint64_t count,
+                                              uint64_t cuts[2])
+{
+    struct cv_item_commands some = *commands;
+
+    cuts[0] = first;
+    cuts[1] = first + count;
+    some.per = 0;
+    some.cuts = cuts;
+    some.base = first;
+    some.count = 1;
+    return some;
+}
+
+/* Bytes of the command for one row. */
+static enum cleave_status measure(const struct cv_item_commands *commands, uint64_t row,
+                                  size_t *out, struct cleave_error *err)
+{
+    struct cv_text line = { NULL, 0, 0, false };
+    uint64_t cuts[2];
+    const struct cv_item_commands one = cv_item_commands_some(commands, row, 1, cuts);
+    const enum cleave_status status = cv_item_commands_line(&one, 0, 1, &line, err);
+
+    *out = line.length;
+    cv_text_done(&line);
+    return status;
+}
+
+/* A row adds no more to a line than all of the longest command of one row. */
+enum cleave_status cv_item_commands_fit(struct cv_item_commands *commands, uint64_t *out,
+                                        struct cleave_error *err)
+{
+    size_t longest = 1, length;
+
+    for (uint64_t row = 0; row < commands->lists.rows; row++) {
+        CV_TRY(measure(commands, row, &length, err));
+        longest = length > longest ? length : longest;
+    }
+    *out = longest < MANY_BYTES ? MANY_BYTES / longest : 1;
+    return CLEAVE_OK;
+}
+
 /* As many rows as fit into each command; what is left for the last ones is spread. */
 static enum cleave_status cut_rows(struct cv_item_commands *commands,
                                    const struct cv_item_options *options,
@@ -271,7 +314,8 @@ enum cleave_status cv_item_commands_line(const struct cv_item_commands *commands
     if (status == CLEAVE_OK)
         cv_item_template_line(&commands->template,
                               &(struct cv_item_values){ arguments.items, arguments.count,
-                                                        index + 1, slot },
+                                                        commands->base + index + 1,
+                                                        slot },
                               out);
     cv_item_arguments_done(&arguments);
     return status == CLEAVE_OK && out->failed ? cv_fail_memory(err, "a command") : status;
@@ -306,7 +350,8 @@ static enum cleave_status add_words(const struct cv_item_commands *commands,
     if (status == CLEAVE_OK)
         cv_item_template_words(&commands->template,
                                &(struct cv_item_values){ arguments.items, arguments.count,
-                                                         index + 1, slot },
+                                                         commands->base + index + 1,
+                                                         slot },
                                words);
     cv_item_arguments_done(&arguments);
     return status;

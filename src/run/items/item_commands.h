@@ -19,6 +19,7 @@ struct cv_item_commands {
     size_t nnames, names_room;
     uint64_t per;   /* rows of a command; 0: those of `cuts`                            */
     uint64_t *cuts; /* where each command begins, and the end                          */
+    uint64_t base;  /* of its first row, what {#} counts from                          */
     uint64_t *order; /* of rows, if it is another; NULL: as they are                    */
     uint64_t count;  /* of commands                                                     */
     char *shell;     /* that reads them; NULL: none is needed                           */
@@ -60,6 +61,15 @@ enum cleave_status cv_item_arguments_get(const struct cv_item_commands *commands
                                          uint64_t index, struct cv_item_arguments *out,
                                          struct cleave_error *err);
 void cv_item_arguments_done(struct cv_item_arguments *arguments);
+
+/* A command for rows [first, first + count), as if nothing else had been asked for: to be used
+ * like others, with index 0, as long as `cuts` are there. Nothing of it is owned. */
+struct cv_item_commands cv_item_commands_some(const struct cv_item_commands *commands,
+                                              uint64_t first, uint64_t count,
+                                              uint64_t cuts[2]);
+/* How many rows fit into a command wherever they begin, at least 1. */
+enum cleave_status cv_item_commands_fit(struct cv_item_commands *commands, uint64_t *out,
+                                        struct cleave_error *err);
 
 /* The line of command `index`, as it would be typed. */
 enum cleave_status cv_item_commands_line(const struct cv_item_commands *commands,

@@ -98,6 +98,22 @@ static enum cleave_status open_source(struct execution *execution, bool raw,
     return cv_source_vet(execution->run.books.source, err);
 }
 
+/* Several items for a command: nothing is known of each of them. */
+static enum cleave_status check_several(const struct cleave_execution *asked,
+                                        struct cleave_error *err)
+{
+    const struct cleave_items *items = &asked->items;
+
+    if (items->several != NULL && items->sizes == NULL && items->errors == NULL &&
+        items->keep == NULL && items->tag == NULL && items->sends == NULL &&
+        items->returns == NULL && asked->journal.path == NULL &&
+        !(asked->failing.timeout_share > 0))
+        return CLEAVE_OK;
+    return cv_fail(
+        err, CLEAVE_EINPUT,
+        "expected several items for a command without anything for each of them");
+}
+
 /* Items are done one at a time, by commands that read nothing. */
 static enum cleave_status check_items(const struct cleave_execution *asked,
                                       struct cleave_error *err)
@@ -133,6 +149,8 @@ static enum cleave_status check_items(const struct cleave_execution *asked,
     if (asked->items.sizes != NULL && asked->sharing.block != 0)
         return cv_fail(err, CLEAVE_EINPUT,
                        "expected items with sizes or a block, got both");
+    if (asked->items.most > 1)
+        return check_several(asked, err);
     if (asked->items.sizes == NULL &&
         (asked->sharing.policy != NULL || asked->sharing.own_policy != NULL ||
          asked->sharing.block != 1))
@@ -296,7 +314,7 @@ static bool may_open(const struct execution *execution,
         (!policy->hears_losses || hosts->keeps || asked->input.pairs != NULL))
         return false;
     /* Neither can what frames a chunk be put behind it before it is known to be all. */
-    return !asked->persistent && !asked->tell_records &&
+    return !asked->persistent && !asked->tell_records && asked->items.words == NULL &&
            !cv_splitter_frames(execution->splitter);
 }
 
@@ -604,7 +622,8 @@ static void fill_items_away(struct cleave_execution *filled)
     static const struct cleave_setting one[] = { { "prefetch", "1" } };
 
     if (filled->items.words == NULL || filled->items.sizes != NULL ||
-        filled->hosts.count == 0 || filled->sharing.nsettings > 0)
+        filled->items.most > 1 || filled->hosts.count == 0 ||
+        filled->sharing.nsettings > 0)
         return;
     filled->sharing.settings = one;
     filled->sharing.nsettings = 1;
@@ -624,7 +643,7 @@ enum cleave_status cleave_execute(const struct cleave_execution *asked,
     if (!(filled.hosts.timeout_s > 0))
         filled.hosts.timeout_s = CLEAVE_HOST_TIMEOUT_S;
     if (filled.items.words != NULL && filled.items.sizes == NULL &&
-        !(filled.sharing.block > 0))
+        filled.items.most <= 1 && !(filled.sharing.block > 0))
         filled.sharing.block = 1;
     fill_items_away(&filled);
     execution.run.gate = (struct cv_gate){ .delay_s = filled.crew.delay_s,

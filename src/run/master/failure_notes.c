@@ -59,10 +59,16 @@ static void name_piece(const struct cleave_execution *asked, struct cv_source *s
     char records[80] = "", name[300] = "";
 
     if (items->words != NULL) {
+        const uint64_t end = piece->end;
+        char to[40] = "";
+
         if (items->describe != NULL)
             items->describe(items->context, piece->begin, name, sizeof name);
-        snprintf(out, size, "item %llu%s%s%s", (unsigned long long)piece->begin + 1,
-                 name[0] != '\0' ? " (" : "", name, name[0] != '\0' ? ")" : "");
+        if (end - piece->begin > 1)
+            snprintf(to, sizeof to, " to %llu", (unsigned long long)end);
+        snprintf(out, size, "item%s %llu%s%s%s%s", to[0] != '\0' ? "s" : "",
+                 (unsigned long long)piece->begin + 1, to, name[0] != '\0' ? " (" : "",
+                 name, name[0] != '\0' ? ")" : "");
         return;
     }
     if (cv_source_records(source, piece, &first, &count, &ignored) == CLEAVE_OK &&

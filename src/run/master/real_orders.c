@@ -6,6 +6,15 @@
 #include "run/master/open_chunks.h"
 #include "run/master/real_chunks.h"
 
+/* How much of the input it takes: of items, no more than a command can have. */
+static uint64_t most_of(const struct cv_real_run *run, const struct cv_want *want)
+{
+    const uint64_t size = (uint64_t)cv_books_size(&run->books, want);
+    const uint64_t most = run->asked->items.most;
+
+    return most > 1 && size > most ? most : size;
+}
+
 /* Begin the next order of `owner` on an errand. *began is false when the stream has to
  * bring it first. */
 static enum cleave_status begin_one(struct cv_real_run *run, uint32_t owner,
@@ -23,8 +32,7 @@ static enum cleave_status begin_one(struct cv_real_run *run, uint32_t owner,
     else if (want.exact)
         CV_TRY(cv_source_take_item(books->source, want.item, &state, &piece, err));
     else if (want.units > 0)
-        CV_TRY(cv_source_take(books->source, (uint64_t)cv_books_size(books, &want),
-                              &state, &piece, err));
+        CV_TRY(cv_source_take(books->source, most_of(run, &want), &state, &piece, err));
     *began = state != CV_TAKE_WAIT;
     if (state == CV_TAKE_WAIT)
         return CLEAVE_OK;

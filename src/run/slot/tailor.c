@@ -196,6 +196,15 @@ static enum cleave_status tell_all(struct cv_slot *slot, struct cleave_error *er
     return CLEAVE_OK;
 }
 
+enum cleave_status cv_item_piece_words(const struct cleave_items *items,
+                                       const struct cv_piece *piece, uint32_t place,
+                                       char ***out, struct cleave_error *err)
+{
+    return items->most > 1 ? items->several(items->context, piece->begin,
+                                            piece->end - piece->begin, place, out, err)
+                           : items->words(items->context, piece->begin, place, out, err);
+}
+
 enum cleave_status cv_slot_tailor(struct cv_slot *slot, struct cleave_error *err)
 {
     struct cv_tailored *own = &slot->tailored;
@@ -205,8 +214,7 @@ enum cleave_status cv_slot_tailor(struct cv_slot *slot, struct cleave_error *err
     own->command.path = slot->base->path;
     own->command.cpus = slot->base->cpus;
     if (items != NULL) {
-        CV_TRY(items->words(items->context, slot->piece.begin, slot->worker + 1, &words,
-                            err));
+        CV_TRY(cv_item_piece_words(items, &slot->piece, slot->worker + 1, &words, err));
         free(own->words);
         own->words = words;
         CV_TRY(put_words(slot, err));

@@ -8,6 +8,7 @@
  * some of this is not known yet. */
 #ifndef CV_TAILOR_H
 #define CV_TAILOR_H
+#include <stdint.h>
 #include "run/kit/process.h"
 
 enum { CV_TOLD = 6 }; /* variables at most */
@@ -23,6 +24,13 @@ struct cv_tailored {
     size_t ntold;
 };
 
+struct cleave_items;
+struct cv_piece;
+
+/* The words of the command for the items of a piece, by the worker in `place`, from 1. */
+enum cleave_status cv_item_piece_words(const struct cleave_items *items,
+                                       const struct cv_piece *piece, uint32_t place,
+                                       char ***out, struct cleave_error *err);
 void cv_tailored_done(struct cv_tailored *tailored);
 /* Another descriptor of the same. */
 enum cleave_status cv_copy_open(int fd, int *out, struct cleave_error *err);
