@@ -35,6 +35,8 @@ mistake() {
     mistake 0 "if it is the input: -i numbers" run -q wc -l numbers
     mistake 2 "as a line for a shell it is sh -c 'sort | uniq -c'" run -i numbers 'sort | uniq -c'
     mistake 2 "without quotes it is a command and its arguments" run -i numbers 'wc -l'
+    # Not a mistake: with --cat it is a line for a shell.
+    run -0 "$CLEAVE" run -q -i numbers --cat 'sort {} | uniq -c >/dev/null'
     mistake 1 "sh -c 'grep ... || [ \$? = 1 ]' is content with it" run -q -i numbers -- grep none
     mistake 2 "cannot run 'sotr': not found in PATH" run -i numbers -- sotr
 }

@@ -159,7 +159,7 @@ int cv_run_command_check(const struct cv_call *call, bool literal, bool items)
         status = check_inputs(call);
     if (status == CV_EXIT_DONE && !literal && !items)
         status = check_items(call);
-    if (status == CV_EXIT_DONE && !items)
+    if (status == CV_EXIT_DONE && !literal && !items)
         status = check_line(call);
     return status;
 }
