@@ -51,7 +51,7 @@ mistake() {
         run --pipe -i numbers -- wc
     mistake 2 "did you mean '--retries'?" run --retires 3 -i numbers -- wc
     mistake 2 "--reduce: needs an argument: CMD" run -i numbers --reduce -- sort
-    mistake 2 "such as 0.5, 500ms or 2min, or 200%, got '5x'" run -i numbers --timeout 5x -- wc
+    mistake 2 "such as 0.5, 500ms or 2min" run -i numbers --timeout 5x -- wc
     mistake 2 "unknown command 'rnu'; did you mean 'run'?" rnu -i numbers -- wc
     mistake 2 "did you mean 'csv'?" run -i table.csv --split CSV -- cat
     mistake 2 "did you mean 'learn'?" run -i numbers --policy leran -- wc
