@@ -161,7 +161,7 @@ says() {
     echo base >base
     # The first host ends with the worker that is killed; its command is started again.
     job --hosts h.yaml --transfer --basefile base --return {}.n --cleanup \
-        'if mkdir ../gone; then kill -9 $PPID; sleep 100; fi 2>/dev/null; wc -l <{} >{}.n; cat base' ::: in/{1..12}
+        'if mkdir ../gone; then kill -9 $PPID; sleep 2; fi 2>/dev/null; wc -l <{} >{}.n; cat base' ::: in/{1..12}
     [ "$(sort out | uniq -c | tr -d ' ')" = 12base ]
     for i in {1..12}; do [ "$(cat in/$i.n)" = $((1000 * i)) ]; done
     says "lost, its chunks go elsewhere"
