@@ -17,7 +17,7 @@ CONFIGURE = cmake >/dev/null --preset
 .PHONY: build demo check check-asan check-tsan check-threads \
         check-clang check-fuzz check-mpich-suite chaos mutants lint lint-changed format benches bench-plan bench-reduce \
 	bench-returns bench-rounds bench-learn bench-streams bench-run bench-item-sizes bench-sim bench-hosts bench-slots bench-mpi bench-smpi bench-mpi-run accept \
-        install deb check-deb dist release check-release wheel clean help tests
+        install deb check-deb dist release check-release wheel site clean help tests
 
 build: ## the command build/cleave, the libraries in build/lib/ (the default)
 	@tools/install-deps build
@@ -167,6 +167,9 @@ release: ## programs without libraries for x86_64 and aarch64 in build-release/ 
 
 check-release: release ## the same once more from another folder: are they the same bytes?
 	@tools/check-release build-release $(PROCESSORS)
+
+site: ## the documents as pages with a search: build/site/index.html
+	@tools/make-site build/site
 
 wheel: ## the package for Python: build/cleave-VERSION-py3-none-any.whl
 	@tools/make-wheel build

@@ -262,3 +262,22 @@ END
     same 'xargs -L 2 echo <list' 'cleave run -q -L 2 -a - -- echo <list'
     same 'xargs -I {} echo {} copies/{} <list' 'cleave run -q -a - -- echo {} copies/{} <list'
 }
+
+@test "the documents become pages whose links all lead somewhere" {
+    python3 -c '' || skip "python3 is not there"
+    run tools/make-site "$BATS_TEST_TMPDIR/site"
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ $output =~ :\ ([0-9]+)\ pages,\ ([0-9]+)\ places ]]
+    [ "${BASH_REMATCH[1]}" -ge 80 ]
+    [ "${BASH_REMATCH[2]}" -ge 400 ]
+    cd "$BATS_TEST_TMPDIR/site"
+    grep -q '<h1 id="cleave">cleave</h1>' index.html
+    grep -qF '<tr><td><code>cleave run</code></td><td>1.04</td></tr>' index.html
+    grep -qF '<a href="docs/guide/run.html#how-fast">' index.html
+    # Marks of Markdown that were not understood would be left, outside of code.
+    sed -z 's/<pre>[^\x01]*<\/pre>//' docs/guide/faq.html | grep -q '<b>How large are the chunks?</b>'
+    [ -f docs/guide/report.png ]
+    # Nothing is loaded from elsewhere.
+    run ! grep -rlE '(src|href)="https?:' --include=index.html .
+}
