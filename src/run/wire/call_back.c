@@ -1,8 +1,8 @@
 /* call_back.c -- a worker that calls back over TCP. SPDX-License-Identifier: MIT */
 #include "run/wire/call_back.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -46,15 +46,15 @@ static bool wait_for(int fd, short events)
     return ready > 0;
 }
 
-static bool connected(int fd, const struct addrinfo *address)
+static bool connected(int fd, const struct sockaddr *address, socklen_t size)
 {
     int trouble = 0;
-    socklen_t size = sizeof trouble;
+    socklen_t room = sizeof trouble;
 
-    if (connect(fd, address->ai_addr, address->ai_addrlen) == 0)
+    if (connect(fd, address, size) == 0)
         return true;
     if (errno != EINPROGRESS || !wait_for(fd, POLLOUT) ||
-        getsockopt(fd, SOL_SOCKET, SO_ERROR, &trouble, &size) != 0)
+        getsockopt(fd, SOL_SOCKET, SO_ERROR, &trouble, &room) != 0)
         return false;
     errno = trouble;
     return trouble == 0;
@@ -72,48 +72,64 @@ static bool introduce(int fd, const struct call *call)
     return recv(fd, &answer, 1, 0) == 1 && answer == CV_CALL_TAKEN;
 }
 
-static int call_one(const struct addrinfo *address, const struct call *call)
+static int call_one(const struct sockaddr *address, socklen_t size,
+                    const struct call *call)
 {
     const int on = 1;
     const int fd =
-        socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+        socket(address->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 
     if (fd < 0)
         return -1;
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    if (connected(fd, address) && introduce(fd, call))
+    if (connected(fd, address, size) && introduce(fd, call))
         return fd;
     close(fd);
     return -1;
 }
 
+/* The address is in numbers: to look up names takes libraries, which a program that was linked
+ * statically does not find. */
+static bool read_address(const struct call *call, struct sockaddr_storage *out,
+                         socklen_t *out_size)
+{
+    struct sockaddr_in *four = (struct sockaddr_in *)out;
+    struct sockaddr_in6 *six = (struct sockaddr_in6 *)out;
+    const in_port_t port = htons((in_port_t)strtoul(call->port, NULL, 10));
+
+    memset(out, 0, sizeof *out);
+    if (inet_pton(AF_INET, call->host, &four->sin_addr) == 1) {
+        four->sin_family = AF_INET;
+        four->sin_port = port;
+        *out_size = sizeof *four;
+        return true;
+    }
+    six->sin6_family = AF_INET6;
+    six->sin6_port = port;
+    *out_size = sizeof *six;
+    return inet_pton(AF_INET6, call->host, &six->sin6_addr) == 1;
+}
+
 enum cleave_status cv_call_back(int *out, struct cleave_error *err)
 {
-    static const struct addrinfo kind = { .ai_socktype = SOCK_STREAM,
-                                          .ai_flags = AI_NUMERICSERV };
     const char *text = getenv(CV_CALL_VARIABLE);
-    struct addrinfo *addresses = NULL;
+    struct sockaddr_storage address;
+    socklen_t size;
     struct call call;
     bool good;
 
     *out = -1;
     if (text == NULL)
         return CLEAVE_OK;
-    good = read_call(text, &call);
+    good = read_call(text, &call) && read_address(&call, &address, &size);
     (void)unsetenv(CV_CALL_VARIABLE);
     if (!good)
         return cv_fail(err, CLEAVE_EINPUT,
-                       "%s does not say whom to call, as 'PORT KEY HOST'",
+                       "%s does not say whom to call, as 'PORT KEY ADDRESS'",
                        CV_CALL_VARIABLE);
-    errno = EHOSTUNREACH;
-    if (getaddrinfo(call.host, call.port, &kind, &addresses) == 0)
-        for (struct addrinfo *one = addresses; one != NULL && *out < 0;
-             one = one->ai_next)
-            *out = call_one(one, &call);
-    if (*out < 0)
-        cv_fail(err, CLEAVE_ELOST, "cannot call back to port %s of %s: %s", call.port,
-                call.host, strerror(errno));
-    if (addresses != NULL)
-        freeaddrinfo(addresses);
-    return *out >= 0 ? CLEAVE_OK : CLEAVE_ELOST;
+    *out = call_one((const struct sockaddr *)&address, size, &call);
+    if (*out >= 0)
+        return CLEAVE_OK;
+    return cv_fail(err, CLEAVE_ELOST, "cannot call back to port %s of %s: %s", call.port,
+                   call.host, strerror(errno));
 }

@@ -9,7 +9,8 @@
 #define CV_CALL_BACK_H
 #include <cleave/error.h>
 
-/* "PORT KEY"; the machine is what Slurm says of its srun, or stands behind, after a space. */
+/* "PORT KEY"; the address of the machine is what Slurm says of its srun, or
+ * stands behind, after a space. */
 #define CV_CALL_VARIABLE "CLEAVE_CALL"
 #define CV_CALL_FROM "SLURM_LAUNCH_NODE_IPADDR"
 
