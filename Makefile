@@ -17,7 +17,7 @@ CONFIGURE = cmake >/dev/null --preset
 .PHONY: build demo check check-asan check-tsan check-threads \
         check-clang check-fuzz check-mpich-suite chaos mutants lint lint-changed format benches bench-plan bench-reduce \
 	bench-returns bench-rounds bench-learn bench-streams bench-run bench-item-sizes bench-sim bench-hosts bench-slots bench-mpi bench-smpi bench-mpi-run accept \
-        install deb check-deb dist release check-release wheel site clean help tests
+        install deb check-deb image dist release check-release wheel site clean help tests
 
 build: ## the command build/cleave, the libraries in build/lib/ (the default)
 	@tools/install-deps build
@@ -160,6 +160,9 @@ deb: build ## Debian packages, in build/
 
 check-deb: deb ## install the packages in a clean Debian below build/, and try them
 	@tools/check-deb build
+
+image: ## a container image with cleave, by podman, buildah or docker (BASE=image to begin with)
+	@tools/make-image
 
 release: ## programs without libraries for x86_64 and aarch64 in build-release/ (PROCESSORS=...)
 	@tools/install-deps release
