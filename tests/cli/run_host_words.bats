@@ -195,6 +195,17 @@ tells() {
     wait $job_pid
     cmp expected out
     run ! grep -q spare log t.jsonl
+    # With learn as well, be chunks open or, where records are counted, not.
+    for words in "" ': $CLEAVE_RECORD; '; do
+        rm -f here.*
+        echo a:1 >list
+        meeting_command a n1.0 n1.2
+        begin --hosts-file list --policy learn --param most=5000 -- sh -c "$words exec '$T/meet'"
+        echo 'n1:3' >>list
+        kill -HUP "$pid"
+        wait $job_pid
+        cmp expected out
+    done
 }
 
 @test "the file of hosts is watched: who is added joins, who is taken ends what it has and goes" {

@@ -560,6 +560,42 @@ static void vacant_places_are_left_alone(void **state)
     cleave_platform_free(platform);
 }
 
+/* Nor does it matter how many there are behind the others. */
+static void vacant_places_change_nothing(void **state)
+{
+    static const double speeds[MOST_WORKERS] = { 4, 2, 1, 3, 3, 3, 3, 3 };
+    struct cleave_trace *traces[2] = { NULL, NULL };
+
+    (void)state;
+    for (uint32_t t = 0; t < 2; t++) {
+        const uint32_t n = t == 0 ? 3 : MOST_WORKERS;
+        struct cleave_platform *platform =
+            platform_of(CLEAVE_PORT_ONE, n, speeds, 0.1, 6, 0.001);
+        const struct cv_run run = { .platform = platform };
+        struct cleave_worker declared[MOST_WORKERS];
+
+        for (uint32_t w = 0; w < n; w++)
+            declared[w] =
+                w < 3 ? cleave_platform_workers(platform)[w] : cv_vacant_place();
+        assert_int_equal(cleave_trace_new(&traces[t], NULL), CLEAVE_OK);
+        drive(platform, declared, &cv_engine_native, NULL, 1000, &run, traces[t]);
+        cleave_platform_free(platform);
+    }
+    assert_int_equal(cleave_trace_count(traces[0]), cleave_trace_count(traces[1]));
+    for (size_t i = 0; i < cleave_trace_count(traces[0]); i++) {
+        const struct cleave_entry *one = cleave_trace_at(traces[0], i);
+        const struct cleave_entry *other = cleave_trace_at(traces[1], i);
+
+        assert_int_equal(one->is_order, other->is_order);
+        if (!one->is_order)
+            continue;
+        assert_int_equal(one->as.order.worker, other->as.order.worker);
+        assert_true(one->as.order.units == other->as.order.units);
+    }
+    cleave_trace_free(traces[0]);
+    cleave_trace_free(traces[1]);
+}
+
 static void a_stream_is_served_to_its_end(void **state)
 {
     static const double speeds[] = { 1000, 4000, 500 };
@@ -612,6 +648,7 @@ int main(void)
         cmocka_unit_test(a_port_is_free_when_its_chunk_is_lost),
         cmocka_unit_test(narrow_links_are_found_out),
         cmocka_unit_test(vacant_places_are_left_alone),
+        cmocka_unit_test(vacant_places_change_nothing),
         cmocka_unit_test(a_stream_is_served_to_its_end),
     };
 

@@ -142,21 +142,27 @@ static int start(const char *const words[MOST_WORDS], int *out, pid_t *pid)
 /* --- serving ------------------------------------------------------------------------------ */
 
 /* Work until the run is over; `fd` is taken over. */
-static int serve(const struct values *values, int fd)
+static enum cleave_status serve(const struct values *values, int fd,
+                                struct cleave_error *err)
 {
     struct cv_worker_options serving = {
         .in = fd, .out = fd, .guard = true, .slots = (uint32_t)values->slots
     };
-    struct cleave_error err;
 
-    if (cv_worker_serve(&serving, &err) == CLEAVE_OK)
-        return CV_EXIT_DONE;
-    return cv_complain(CV_EXIT_FAILED, "join: %s", err.text);
+    return cv_worker_serve(&serving, err);
+}
+
+static int judge(enum cleave_status status, const struct cleave_error *err)
+{
+    return status == CLEAVE_OK ? CV_EXIT_DONE
+                               : cv_complain(CV_EXIT_FAILED, "join: %s", err->text);
 }
 
 static int serve_by_ssh(const struct cv_call *call, const char *host, const char *path)
 {
     const char *words[MOST_WORDS];
+    struct cleave_error err;
+    enum cleave_status served;
     pid_t pid = -1;
     int fd = -1, ended = 0, status;
 
@@ -168,12 +174,12 @@ static int serve_by_ssh(const struct cv_call *call, const char *host, const char
     status = start(words, &fd, &pid);
     if (status != CV_EXIT_DONE)
         return status;
-    status = serve(call->values, fd);
-    if (waitpid(pid, &ended, 0) == pid && WIFEXITED(ended) && WEXITSTATUS(ended) != 0 &&
-        status == CV_EXIT_DONE)
+    served = serve(call->values, fd, &err);
+    /* Why there was no connection is for ssh to say. */
+    if (waitpid(pid, &ended, 0) == pid && WIFEXITED(ended) && WEXITSTATUS(ended) != 0)
         return cv_complain(CV_EXIT_ENGINE, "join: '%s' exited with status %d", words[0],
                            WEXITSTATUS(ended));
-    return status;
+    return judge(served, &err);
 }
 
 static int run(const struct cv_call *call)
@@ -196,7 +202,7 @@ static int run(const struct cv_call *call)
     }
     if (cv_join_port_reach(where, &fd, &err) != CLEAVE_OK)
         return cv_complain_error(&err);
-    return values->pump ? pump(fd) : serve(values, fd);
+    return values->pump ? pump(fd) : judge(serve(values, fd, &err), &err);
 }
 
 const struct cv_verb cv_verb_join = {

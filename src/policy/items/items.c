@@ -130,7 +130,7 @@ static enum cleave_status items_start(void *state, const struct cleave_view *vie
             declared(worker->compute_latency_s, worker->speed_ups);
         items->known.workers[w].link = declared(worker->latency_s, worker->bandwidth_ups);
     }
-    cv_known_pool(&items->known, view);
+    cv_known_pool(&items->known);
     return CLEAVE_OK;
 }
 
@@ -373,7 +373,7 @@ static void item_done(struct items *items, const struct cleave_view *view,
         const bool sure = seen->compute.sure, known = seen->compute.rate_ups > 0;
 
         cv_fit_add_kept(&seen->compute, units, took_s, items->known.latency_s, KEPT);
-        cv_known_pool(&items->known, view);
+        cv_known_pool(&items->known);
         items->known_now = items->known_now || sure != seen->compute.sure || !known;
     }
     cv_known_drop(&items->known, event);
@@ -431,6 +431,7 @@ static void items_decide(void *state, const struct cleave_view *view,
         if (cv_is_out(&items->known.workers[event->worker]))
             items->fresh = true;
         items->known.workers[event->worker].lost = 0;
+        cv_known_came(&items->known, event->worker);
         break;
     default:
         break;

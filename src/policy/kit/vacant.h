@@ -21,4 +21,13 @@ static inline bool cv_is_vacant(const struct cleave_worker *worker)
     return worker->speed_ups <= CV_VACANT_UPS;
 }
 
+/* How many of n places there are up to the last that is not vacant, at least 1: places that
+ * are kept for who may come stand behind, and need not be looked at before. */
+static inline uint32_t cv_places_taken(const struct cleave_worker *workers, uint32_t n)
+{
+    while (n > 1 && cv_is_vacant(&workers[n - 1]))
+        n--;
+    return n;
+}
+
 #endif

@@ -20,7 +20,7 @@ enum cleave_status cv_elastic_begin(struct cv_elastic *elastic,
 {
     bool measured = view->measured;
 
-    elastic->n = view->nworkers;
+    elastic->n = cv_places_taken(view->workers, view->nworkers);
     elastic->hands = cv_array(setup->arena, view->nworkers, sizeof *elastic->hands);
     elastic->ready = cv_array(setup->arena, view->nworkers, sizeof *elastic->ready);
     if (elastic->hands == NULL || elastic->ready == NULL)
@@ -203,6 +203,8 @@ static void note(const struct cv_turn *turn, const struct cleave_event *event)
         lost(elastic, event->worker);
         break;
     case CLEAVE_WAKE:
+        if (event->worker >= elastic->n)
+            elastic->n = event->worker + 1;
         if (event->time_s >= elastic->wake_s)
             elastic->wake_s = -1;
         /* It was lost, and is there again. */
@@ -298,7 +300,7 @@ static void serve(const struct cv_turn *turn, const struct cleave_event *event)
         dismiss(turn);
         return;
     }
-    if (elastic->n == 1 && isfinite(turn->view->units_left) &&
+    if (turn->view->nworkers == 1 && isfinite(turn->view->units_left) &&
         cv_hand_is_free(&elastic->hands[0])) {
         /* Nobody else could take any of it. */
         cv_turn_give(turn, 0, turn->view->units_left, true);

@@ -218,7 +218,7 @@ static uint32_t next_served(const struct learn *learn, const struct cleave_view 
     uint32_t best = NOBODY, any = NOBODY, busy = 0;
     double least_s = INFINITY, soonest_s = INFINITY;
 
-    for (uint32_t i = 0; i < view->nworkers; i++) {
+    for (uint32_t i = 0; i < learn->known.taken; i++) {
         const uint32_t w = learn->known.by_bandwidth[i];
         const struct cv_seen *seen = &learn->known.workers[w];
         double rest_s, ready_s;
@@ -243,13 +243,12 @@ static uint32_t next_served(const struct learn *learn, const struct cleave_view 
 }
 
 /* The one that will be last, of those whose work can be recalled. */
-static uint32_t latest(const struct learn *learn, const struct cleave_view *view,
-                       double now_s)
+static uint32_t latest(const struct learn *learn, double now_s)
 {
     uint32_t late = NOBODY;
     double longest_s = -1;
 
-    for (uint32_t w = 0; w < view->nworkers; w++) {
+    for (uint32_t w = 0; w < learn->known.taken; w++) {
         const struct cv_seen *seen = &learn->known.workers[w];
         const double rest_s = seen->held > 0 && !seen->firm && !cv_is_out(seen)
                                   ? cv_rest_of(&learn->known, seen, now_s)
@@ -297,12 +296,12 @@ static void recall(struct learn *learn, const struct cleave_view *view, uint32_t
 }
 
 /* When nobody is left who did not lose his chunks, all are tried again. */
-static void readmit(struct learn *learn, const struct cleave_view *view)
+static void readmit(struct learn *learn)
 {
-    for (uint32_t w = 0; w < view->nworkers; w++)
+    for (uint32_t w = 0; w < learn->known.taken; w++)
         if (!cv_is_out(&learn->known.workers[w]))
             return;
-    for (uint32_t w = 0; w < view->nworkers; w++)
+    for (uint32_t w = 0; w < learn->known.taken; w++)
         learn->known.workers[w].lost = 0;
 }
 
@@ -329,7 +328,7 @@ static void serve(struct learn *learn, const struct cleave_view *view, double no
 {
     uint32_t late = NOBODY;
 
-    readmit(learn, view);
+    readmit(learn);
     if (!learn->port_busy)
         give_owed(learn, view, now_s, orders);
     while (view->units_left > 0) {
@@ -350,9 +349,9 @@ static void serve(struct learn *learn, const struct cleave_view *view, double no
     }
     /* Nothing is left, or it is left to those who are soon ready. Who will be last is the
      * same for all who are idle. */
-    for (uint32_t w = 0; w < view->nworkers && learn->asked == NOBODY; w++)
+    for (uint32_t w = 0; w < learn->known.taken && learn->asked == NOBODY; w++)
         if (is_idle(learn, w)) {
-            if (late == NOBODY && (late = latest(learn, view, now_s)) == NOBODY)
+            if (late == NOBODY && (late = latest(learn, now_s)) == NOBODY)
                 break;
             recall(learn, view, w, late, now_s, orders);
         }
@@ -404,7 +403,7 @@ static void learn_decide(void *state, const struct cleave_view *view,
         seen->lost = 0;
         if (event->units > 0)
             learn->recalls = 0;
-        cv_known_pool(&learn->known, view);
+        cv_known_pool(&learn->known);
         break;
     case CLEAVE_LOST:
         port_over(learn, event);
@@ -416,9 +415,7 @@ static void learn_decide(void *state, const struct cleave_view *view,
         break;
     case CLEAVE_WAKE:
         learn->wake_s = -1;
-        /* It was lost, and is there again. */
-        if (cv_is_out(seen))
-            seen->lost = 0;
+        cv_known_came(&learn->known, event->worker);
         break;
     default:
         break;

@@ -21,6 +21,7 @@ enum cleave_status cv_known_init(struct cv_known *known, const struct cleave_vie
         return cv_fail_memory(err, "what is learnt");
     for (uint32_t w = 0; w < view->nworkers; w++)
         known->by_bandwidth[w] = w;
+    known->taken = cv_places_taken(view->workers, view->nworkers);
     known->latency_s = -1;
     for (uint32_t w = 0; w < view->nworkers; w++)
         if (cv_is_vacant(&view->workers[w]))
@@ -134,13 +135,21 @@ double cv_compute_time(const struct cv_known *known, const struct cv_seen *seen,
     return speed_ups > 0 ? cv_latency_of(known, seen) + units / speed_ups : 0;
 }
 
+void cv_known_came(struct cv_known *known, uint32_t worker)
+{
+    if (worker >= known->taken)
+        known->taken = worker + 1;
+    if (cv_is_out(&known->workers[worker]))
+        known->workers[worker].lost = 0;
+}
+
 /* Means over the workers, for those that are not known yet. */
-void cv_known_pool(struct cv_known *known, const struct cleave_view *view)
+void cv_known_pool(struct cv_known *known)
 {
     double speed = 0, latency = 0, largest_s = 0;
     uint32_t count = 0, sure = 0;
 
-    for (uint32_t w = 0; w < view->nworkers; w++) {
+    for (uint32_t w = 0; w < known->taken; w++) {
         const struct cv_fit *fit = &known->workers[w].compute;
 
         count += fit->rate_ups > 0;
@@ -170,10 +179,10 @@ void cv_known_divide_port(struct cv_known *known, const struct cleave_view *view
 
     known->port_use = 0;
     known->present = 0;
-    for (uint32_t w = 0; w < view->nworkers; w++)
+    for (uint32_t w = 0; w < known->taken; w++)
         known->present += !cv_is_out(&known->workers[w]);
     known->present += known->present == 0;
-    for (uint32_t i = 0; i < view->nworkers; i++) {
+    for (uint32_t i = 0; i < known->taken; i++) {
         const uint32_t w = order[i];
         const double bandwidth = bandwidth_of(&known->workers[w]);
         uint32_t at = i;
@@ -182,8 +191,8 @@ void cv_known_divide_port(struct cv_known *known, const struct cleave_view *view
             order[at] = order[at - 1];
         order[at] = w;
     }
-    usual = bandwidth_of(&known->workers[order[view->nworkers / 2]]);
-    for (uint32_t i = 0; i < view->nworkers; i++) {
+    usual = bandwidth_of(&known->workers[order[known->taken / 2]]);
+    for (uint32_t i = 0; i < known->taken; i++) {
         struct cv_seen *seen = &known->workers[order[i]];
         const double bandwidth = bandwidth_of(seen);
         const double use = cv_speed_of(known, seen) / bandwidth;
@@ -252,12 +261,12 @@ double cv_time_left(const struct cv_known *known, const struct cleave_view *view
 {
     if (isinf(view->units_left))
         return INFINITY;
-    for (uint32_t w = 0; w < view->nworkers; w++) {
+    for (uint32_t w = 0; w < known->taken; w++) {
         const struct cv_seen *seen = &known->workers[w];
 
         known->ready[w].in_s =
             cv_is_out(seen) ? INFINITY : cv_ready_in(known, seen, now_s);
         known->ready[w].speed_ups = seen->effective_ups;
     }
-    return cv_end_together(known->ready, view->nworkers, view->units_left);
+    return cv_end_together(known->ready, known->taken, view->units_left);
 }

@@ -28,7 +28,8 @@ struct cv_seen {
 
 struct cv_known {
     struct cv_seen *workers;
-    uint32_t *by_bandwidth; /* widest first                                           */
+    uint32_t taken;         /* places up to the last that somebody has had            */
+    uint32_t *by_bandwidth; /* of those: widest first                                 */
     struct cv_ready *ready; /* scratch of cv_time_left                                */
     double port_use;        /* part of a shared port that full speed takes            */
     double latency_s;       /* mean over workers that are sure of it; below 0: none   */
@@ -70,7 +71,9 @@ double cv_compute_time(const struct cv_known *known, const struct cv_seen *seen,
                        double units);
 
 /* After a chunk has been measured: means, and what the port allows. */
-void cv_known_pool(struct cv_known *known, const struct cleave_view *view);
+void cv_known_pool(struct cv_known *known);
+/* The worker is there again, or for the first time. */
+void cv_known_came(struct cv_known *known, uint32_t worker);
 void cv_known_divide_port(struct cv_known *known, const struct cleave_view *view);
 
 /* How long a worker is busy, from now; when it would come to the first unit of another

@@ -15,7 +15,7 @@
 #include "run/kit/usable_cores.h"
 #include "run/master/sharing.h"
 
-enum { SPARE = 256 }; /* places for hosts that are not known yet */
+enum { SPARE = 4096 }; /* places for hosts that are not known yet */
 
 /* So long those who are ready wait for others, if these can join later. */
 static const double PATIENCE_S = 1;
