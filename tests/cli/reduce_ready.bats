@@ -27,7 +27,7 @@ times() {
     cleave 0 plan reduce --ready "$READY" -d 2 -c 1 --json
     valid_json
     [ "$(json_keys)" = "policy nodes length root lower_bound upper_bound optimum ratio \
-ready_model kraft_bound parent start " ]
+degree depth degree_bound depth_bound ready_model kraft_bound parent start " ]
     has '"policy": "ready"'
     has '"nodes": 6,'
     has '"length": 12,'

@@ -91,8 +91,9 @@ overwrite() {
 #!/bin/sh
 if [ "$1" -gt 0 ] && [ -e pid ]; then
     until [ -s pid ]; do sleep 0.05; done
-    kill -USR1 "$(cat pid)"
-    rm pid
+    run=$(cat pid)
+    rm pid # before it is stopped itself
+    kill -USR1 "$run"
     exec sleep 60
 fi
 exec cat
