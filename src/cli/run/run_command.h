@@ -18,4 +18,8 @@ void cv_run_command_hint(const struct cv_call *call, bool failed, bool empty);
  * all. */
 bool cv_run_command_asks(const char *const *words);
 
+/* The words that put a chunk into a file and run the command with its name for {}; `words` are
+ * replaced by them, from the arena. Returns an exit status; what is wrong has been told. */
+int cv_run_cat(const struct cv_call *call, const char *const **words);
+
 #endif

@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "cli/kit/file_roles.h"
 #include "cli/kit/output.h"
-#include "cli/run/run_cat.h"
 #include "cli/run/run_command.h"
 #include "cli/run/run_foreign.h"
 #include "cli/run/run_hosts.h"
