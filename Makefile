@@ -16,7 +16,7 @@ CONFIGURE = cmake >/dev/null --preset
 .NOTPARALLEL:
 .PHONY: build demo check check-asan check-tsan check-threads \
         check-clang check-fuzz check-mpich-suite chaos mutants lint lint-changed format benches bench-plan bench-reduce \
-	bench-returns bench-rounds bench-learn bench-streams bench-run bench-item-sizes bench-sim bench-hosts bench-slots bench-mpi bench-smpi bench-mpi-run accept \
+	bench-returns bench-rounds bench-learn bench-streams bench-run bench-item-sizes bench-sim bench-hosts bench-slots bench-mpi bench-smpi bench-mpi-run bench-decode accept \
         install deb check-deb image dist release check-release wheel site clean help tests
 
 build: ## the command build/cleave, the libraries in build/lib/ (the default)
@@ -119,6 +119,9 @@ bench-run: benches build ## real runs beside GNU parallel, xargs and split
 
 bench-item-sizes: build ## files of very different sizes on workers 4:1, beside xargs and GNU parallel
 	@bash bench/bench_item_sizes.sh
+
+bench-decode: build ## compressed inputs, beside bgzip, zstd, xz, lz4 and gzip
+	@bash bench/bench_decode.sh
 
 bench-sim: benches build ## the native engine against SimGrid
 	@build/bench_sim
