@@ -16,7 +16,7 @@ CONFIGURE = cmake >/dev/null --preset
 .NOTPARALLEL:
 .PHONY: build demo check check-asan check-tsan check-threads \
         check-clang check-fuzz check-mpich-suite chaos mutants lint lint-changed format benches bench-plan bench-reduce \
-	bench-returns bench-rounds bench-learn bench-streams bench-run bench-item-sizes bench-sim bench-hosts bench-slots bench-mpi bench-smpi bench-mpi-run bench-decode accept \
+	bench-returns bench-rounds bench-learn bench-streams bench-run bench-item-sizes bench-sim bench-hosts bench-slots bench-mpi bench-smpi bench-mpi-run bench-decode bench-arrivals accept \
         install deb check-deb image dist release check-release wheel site clean help tests
 
 build: ## the command build/cleave, the libraries in build/lib/ (the default)
@@ -137,6 +137,11 @@ bench-mpi: build ## reductions of MPI programs beside those of the MPI library
 	@tools/install-deps bench check
 	@cmake --build build -j $(JOBS) --target benches-mpi
 	@sh bench/bench_mpi.sh build
+
+bench-arrivals: build ## reductions under patterns of arrival, Reduce and Allreduce, both MPIs (bench/bench_arrivals.sh)
+	@tools/install-deps bench check
+	@cmake --build build -j $(JOBS) --target benches-mpi
+	@sh bench/bench_arrivals.sh build
 
 bench-smpi: build ## the same library in SimGrid's MPI, 64 and 256 ranks, against its algorithms
 	@tools/install-deps bench check

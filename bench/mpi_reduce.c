@@ -1,16 +1,20 @@
 /* mpi_reduce.c -- time from the last arrival to the result, with arrivals spread out.
  * SPDX-License-Identifier: MIT
  *
- * Usage: mpi_reduce SECONDS BYTES COST CONTENDER...
+ * Usage: mpi_reduce [--all] [--arrivals PATTERN] SECONDS BYTES COST CONTENDER...
  *
  * For a vector of doubles and for ranks that come up to 0, 1, 4 and 16 times as late as a
  * balanced reduction by the MPI library takes, prints what each contender took, as CSV:
  *
- *     ranks,bytes,skew,cost,contender,rounds,median_s,ratio
+ *     ranks,bytes,skew,cost,contender,rounds,median_s,ratio,call,arrivals
+ *
+ * With --all it is MPI_Allreduce, until the last rank has the result. PATTERN is one of
+ * mpi_arrivals.h, "random" unless given.
  *
  * A contender is a policy, or "mpi", "again" (both MPI_Reduce: how far they are apart is
  * how far the others may be apart by chance) or "adapt" (MPI_Reduce of Open MPI's
- * coll/adapt, which must be allowed by --mca coll_adapt_priority 1). All take turns in
+ * coll/adapt, which must be allowed by --mca coll_adapt_priority 1) or "han" (the same of
+ * coll/han). All take turns in
  * every round, in an order drawn anew each time and with the same delays; `ratio` is the
  * median over the rounds of the first contender's time by this one's. A row takes about
  * SECONDS, the balanced one three times that, unless so few calls take longer.
@@ -31,6 +35,8 @@
 #include <time.h>
 #include <cleave/mpi.h>
 
+#include "mpi_arrivals.h"
+
 enum { MOST_CONTENDERS = 8, MOST_ROUNDS = 4000, LEAST_ROUNDS = 11, BALANCED = 3 };
 enum { WARM_CALLS = 3, LEARN_CALLS = 300, LEAST_LEARN_CALLS = 70 };
 
@@ -48,6 +54,8 @@ struct bench {
     double *own, *sum;
     struct contender contenders[MOST_CONTENDERS];
     double scratch[MOST_ROUNDS];
+    bool to_all;
+    struct arrivals arrivals;
 };
 
 static double now_s(void)
@@ -78,16 +86,6 @@ static double median(double *values, int count)
 {
     qsort(values, (size_t)count, sizeof *values, compare);
     return values[count / 2];
-}
-
-/* A number from 0 to 1 for a rank in a round. */
-static double chance(uint64_t a, uint64_t b)
-{
-    uint64_t x = a * 0x9e3779b97f4a7c15u ^ (b + 1) * 0xbf58476d1ce4e5b9u;
-
-    for (int i = 0; i < 3; i++)
-        x = (x ^ x >> 29) * 0xff51afd7ed558ccdu;
-    return (double)(x >> 11) * 0x1p-53;
 }
 
 static int cost_of_op;
@@ -121,14 +119,20 @@ static double once(struct bench *bench, const struct contender *contender, doubl
         sleep_until(start + late_s);
     }
     came = now_s();
-    if (contender->by_mpi)
+    if (bench->to_all && contender->by_mpi)
+        MPI_Allreduce(bench->own, bench->sum, bench->count, MPI_DOUBLE, bench->op,
+                      contender->comm);
+    else if (bench->to_all)
+        cleave_mpi_allreduce(bench->own, bench->sum, bench->count, MPI_DOUBLE, bench->op,
+                             contender->comm, contender->name);
+    else if (contender->by_mpi)
         MPI_Reduce(bench->own, bench->sum, bench->count, MPI_DOUBLE, bench->op, 0,
                    contender->comm);
     else
         cleave_mpi_reduce(bench->own, bench->sum, bench->count, MPI_DOUBLE, bench->op, 0,
                           contender->comm, contender->name);
     spent[0] = came;
-    spent[1] = bench->rank == 0 ? now_s() : 0;
+    spent[1] = bench->rank == 0 || bench->to_all ? now_s() : 0;
     MPI_Reduce(spent, last, 2, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
     return bench->rank == 0 ? last[1] - last[0] : 0;
 }
@@ -136,7 +140,9 @@ static double once(struct bench *bench, const struct contender *contender, doubl
 /* How late this rank is in a round; negative: nobody is. */
 static double delay(const struct bench *bench, double skew_s, int round)
 {
-    return skew_s > 0 ? chance((uint64_t)bench->rank, (uint64_t)round) * skew_s : -1;
+    return skew_s > 0
+               ? arrivals_part(&bench->arrivals, bench->rank, bench->n, round) * skew_s
+               : -1;
 }
 
 /* Calls that do not count, and how long one takes. */
@@ -190,8 +196,8 @@ static void open_comms(struct bench *bench)
         MPI_Info info;
 
         MPI_Info_create(&info);
-        if (strcmp(contender->name, "adapt") == 0)
-            MPI_Info_set(info, "ompi_comm_coll_preference", "adapt");
+        if (strcmp(contender->name, "adapt") == 0 || strcmp(contender->name, "han") == 0)
+            MPI_Info_set(info, "ompi_comm_coll_preference", contender->name);
         MPI_Comm_dup_with_info(MPI_COMM_WORLD, info, &contender->comm);
         MPI_Info_free(&info);
     }
@@ -214,9 +220,10 @@ static double print_row(struct bench *bench, double skew, int rounds)
         middle = median(bench->scratch, rounds);
         if (c == 0)
             base = middle;
-        printf("%d,%zu,%g,%d,%s,%d,%.9f,%.4f\n", bench->n,
+        printf("%d,%zu,%g,%d,%s,%d,%.9f,%.4f,%s,%s\n", bench->n,
                (size_t)bench->count * sizeof(double), skew, bench->cost, contender->name,
-               rounds, middle, ratio);
+               rounds, middle, ratio, bench->to_all ? "allreduce" : "reduce",
+               bench->arrivals.name);
     }
     fflush(stdout);
     MPI_Bcast(&base, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
@@ -244,8 +251,21 @@ static void run(struct bench *bench)
 
 static bool read_arguments(struct bench *bench, int argc, char **argv)
 {
-    static const char *const by_mpi[] = { "mpi", "again", "adapt" };
+    static const char *const by_mpi[] = { "mpi", "again", "adapt", "han" };
+    const char *arrivals = "random";
 
+    for (; argc > 1 && argv[1][0] == '-'; argc--, argv++) {
+        if (strcmp(argv[1], "--all") == 0) {
+            bench->to_all = true;
+        } else if (argc > 2 && strcmp(argv[1], "--arrivals") == 0) {
+            arrivals = argv[2];
+            argc--, argv++;
+        } else {
+            return false;
+        }
+    }
+    if (!arrivals_open(&bench->arrivals, arrivals))
+        return false;
     if (argc < 5 || argc - 4 > MOST_CONTENDERS)
         return false;
     bench->seconds = strtod(argv[1], NULL);
@@ -269,7 +289,9 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &bench.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &bench.n);
     if (!read_arguments(&bench, argc, argv)) {
-        fprintf(stderr, "usage: mpi_reduce SECONDS BYTES COST CONTENDER...\n");
+        fprintf(stderr,
+                "usage: mpi_reduce [--all] [--arrivals PATTERN] SECONDS BYTES COST "
+                "CONTENDER...\n");
         MPI_Abort(MPI_COMM_WORLD, 2);
     }
     prctl(PR_SET_TIMERSLACK, 1UL);
