@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
 
@@ -126,13 +127,33 @@ static enum cleave_status read_index(struct cv_source_file *file, const char *na
                          : CLEAVE_OK;
 }
 
+/* All of an open file, with a zero behind it. */
+static enum cleave_status read_file(struct cv_source_file *file, const char *name, int fd,
+                                    struct cleave_error *err)
+{
+    enum cleave_status status;
+    struct stat now;
+    char *text;
+    ssize_t got;
+
+    if (fstat(fd, &now) != 0 || now.st_size > MOST_BYTES)
+        return refuse(name, "damaged, or no index", err);
+    text = calloc(1, (size_t)now.st_size + 1);
+    if (text == NULL)
+        return cv_fail_memory(err, "an index of the input");
+    got = pread(fd, text, (size_t)now.st_size, 0);
+    status = got < 0 ? refuse(name, strerror(errno), err)
+                     : read_index(file, name, text, (size_t)got, err);
+    free(text);
+    return status;
+}
+
 enum cleave_status cv_source_file_index(struct cv_source_file *file,
                                         struct cleave_error *err)
 {
-    char *name = NULL, *text = NULL;
     enum cleave_status status = CLEAVE_OK;
-    ssize_t got = 0;
-    int fd = -1;
+    char *name;
+    int fd;
 
     if (file->borrowed || file->fetched != NULL ||
         !cv_index_is_useful(file->cut.splitter))
@@ -142,14 +163,9 @@ enum cleave_status cv_source_file_index(struct cv_source_file *file,
         return cv_fail_memory(err, "an index of the input");
     fd = open(name, O_RDONLY | O_CLOEXEC);
     if (fd >= 0) {
-        text = calloc(1, MOST_BYTES + 1);
-        got = text != NULL ? pread(fd, text, MOST_BYTES, 0) : 0;
-        status = text == NULL ? cv_fail_memory(err, "an index of the input")
-                 : got < 0    ? refuse(name, strerror(errno), err)
-                              : read_index(file, name, text, (size_t)got, err);
+        status = read_file(file, name, fd, err);
         close(fd);
     }
-    free(text);
     free(name);
     return status;
 }

@@ -78,8 +78,8 @@ static enum cleave_status end_head(struct cv_walk *walk, struct cleave_error *er
         return fail_head(walk, "a size that cannot be", err);
     if (!zeros && !empty)
         walk->at += (walk->quality + BLOCK - 1) / BLOCK * BLOCK;
-    walk->phase =
-        !zeros && (type == 'L' || type == 'K' || type == 'x') ? SAME_MEMBER : MEMBER;
+    if (!zeros)
+        walk->phase = type == 'L' || type == 'K' || type == 'x' ? SAME_MEMBER : MEMBER;
     walk->line = walk->sequence = walk->quality = 0;
     walk->carriage = false;
     return CLEAVE_OK;
