@@ -251,7 +251,6 @@ static enum cleave_status record_told(const struct cv_driver *driver,
 
     if (trace == NULL || planned->given)
         return CLEAVE_OK;
-    told.view.profiles = NULL; /* `changing` is all that is written down of them */
     told.view.ready_s = driver->view.ready_s;
     told.view.ready_model = driver->view.ready_model;
     if (told.view.lifespan_s > 0) /* how much that is, the plan says */

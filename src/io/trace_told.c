@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "io/trace_limits.h"
 #include "model/platform/worker_fields.h"
 
 /* --- writing ------------------------------------------------------------------------ */
@@ -120,6 +121,7 @@ void cv_trace_told_write(struct cv_json *json, const struct cleave_told *told)
         put_flag(json, "changing", told->changing);
         put_sizes(json, view);
         put_workers(json, view);
+        cv_trace_limits_write(json, view);
     }
     cv_json_end(json);
 }
@@ -397,6 +399,10 @@ static enum cleave_status read_member(const struct reading *reading, const char 
         return read_sizes(reading);
     if (strcmp(key, "workers") == 0 && lines->task == CLEAVE_TASK_LOAD)
         return read_workers(reading);
+    if (strcmp(key, "profiles") == 0 && lines->task == CLEAVE_TASK_LOAD)
+        return cv_trace_profiles_read(lines, reading->arena, view);
+    if (strcmp(key, "memory") == 0 && lines->task == CLEAVE_TASK_LOAD)
+        return cv_trace_memory_read(lines, reading->arena, view);
     if (strcmp(key, "compute_each") == 0 && lines->task == CLEAVE_TASK_REDUCE)
         return read_each(reading, "compute_each", &view->compute_each_s);
     if (strcmp(key, "ready") == 0 && lines->task == CLEAVE_TASK_REDUCE)

@@ -5,8 +5,12 @@
  * a trace keeps, and the events. So its orders must be the same to the last bit. */
 #include <cleave/trace.h>
 
+#include <math.h>
+#include <stdio.h>
+
 #include "engine/driver.h"
 #include "engine/replay.h"
+#include "model/platform/platform_internal.h"
 #include "policy/compound/registry.h"
 #include "sim/load/forecast.h"
 
@@ -41,17 +45,55 @@ static enum cleave_status find_policy(const struct cleave_trace *trace,
             .preset = facts->policy,
             .own = own_policy },
         &again->policy, err));
-    if (facts->told->changing && (again->policy->needs & CLEAVE_NEEDS_FORECAST) != 0)
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "policy '%s' had forecasts for workers that change with time, "
-                       "which the trace does not hold",
-                       again->policy->name);
-    if (facts->told->changing && again->policy->uses_profiles)
+    if (facts->told->changing && facts->told->view.profiles == NULL &&
+        (again->policy->uses_profiles ||
+         (again->policy->needs & CLEAVE_NEEDS_FORECAST) != 0))
         return cv_fail(err, CLEAVE_EINPUT,
                        "policy '%s' planned for workers that change with time, whose "
                        "profiles the trace does not hold",
                        again->policy->name);
+    if (facts->told->view.opens && (again->policy->needs & CLEAVE_NEEDS_FORECAST) != 0)
+        return cv_fail(
+            err, CLEAVE_EINPUT,
+            "policy '%s' had forecasts for commands that read in a way which the "
+            "trace does not hold",
+            again->policy->name);
     return CLEAVE_OK;
+}
+
+/* The workers with what was told of their profiles and memory. */
+static enum cleave_status make_platform(const struct cleave_view *view,
+                                        struct cleave_platform **out,
+                                        struct cleave_error *err)
+{
+    enum { NAME_ROOM = 16 };
+    enum cleave_status status;
+    struct cv_arena arena;
+    struct cv_group *groups;
+    char *names;
+
+    if (view->profiles == NULL && view->memory == NULL)
+        return cleave_platform_new(view->port, view->workers, view->nworkers, out, err);
+    cv_arena_init(&arena);
+    groups = cv_array(&arena, view->nworkers, sizeof *groups);
+    names = cv_array(&arena, view->nworkers, NAME_ROOM);
+    for (uint32_t w = 0; groups != NULL && names != NULL && w < view->nworkers; w++) {
+        groups[w] =
+            (struct cv_group){ .name = &names[(size_t)w * NAME_ROOM], .count = 1 };
+        snprintf(&names[(size_t)w * NAME_ROOM], NAME_ROOM, "w%u", w);
+        if (view->profiles != NULL) {
+            groups[w].steps = view->profiles[w].steps;
+            groups[w].nsteps = view->profiles[w].nsteps;
+        }
+        if (view->memory != NULL && !isinf(view->memory[w]))
+            groups[w].memory = view->memory[w];
+    }
+    status = groups != NULL && names != NULL
+                 ? cv_platform_build(view->port, view->workers, groups, view->nworkers,
+                                     out, NULL, err)
+                 : cv_fail_memory(err, "a platform");
+    cv_arena_done(&arena);
+    return status;
 }
 
 static enum cleave_status plan_load(struct again *again, struct cleave_error *err)
@@ -74,8 +116,7 @@ static enum cleave_status plan_load(struct again *again, struct cleave_error *er
                                   .nitems = view->nitems };
     struct cv_forecast forecast;
 
-    CV_TRY(cleave_platform_new(view->port, view->workers, view->nworkers,
-                               &again->platform, err));
+    CV_TRY(make_platform(view, &again->platform, err));
     forecast = cv_native_forecast(again->platform);
     return cv_planned_init(&again->planned, again->policy, told->settings,
                            told->nsettings, again->platform,

@@ -171,3 +171,19 @@ same() {
     cleave 2 replay t.chrome.json
     [[ $stderr == *"a trace for other viewers cannot be read back"* ]]
 }
+
+@test "traces hold profiles and memory: who planned with them is asked again" {
+    printf 'port: one\nworkers: [{name: a, speed: 2, bandwidth: 9, compute_latency: 0.1, profile: [[3, 0.5], [9, 1]]}, {name: b, speed: 3, bandwidth: 9, from: 4, memory: 5}]\n' >"$BATS_TEST_TMPDIR/p"
+    for policy in auto umr-plus learn self; do
+        cleave 0 plan load -p "$BATS_TEST_TMPDIR/p" -l 60 --policy $policy --trace "$BATS_TEST_TMPDIR/t" --no-gantt
+        cleave 0 replay "$BATS_TEST_TMPDIR/t"
+        has "the same"
+    done
+    grep -q '"profiles":\[\[3,0.5,9,1\],\[0,0,4,1\]\],"memory":\[0,5\]' "$BATS_TEST_TMPDIR/t"
+    # What no platform file could say is refused.
+    for wrong in 's/"memory":\[0,5\]/"memory":[5]/' 's/\[3,0.5,9,1\]/[3,0.5,9]/' 's/\[3,0.5,9,1\]/[9,0.5,3,1]/' 's/\[3,0.5,9,1\],//' 's/\[3,0.5/[-3,0.5/'; do
+        sed "1 $wrong" "$BATS_TEST_TMPDIR/t" >"$BATS_TEST_TMPDIR/wrong"
+        cleave 2 replay "$BATS_TEST_TMPDIR/wrong"
+        [[ $stderr == *": expected "* ]]
+    done
+}

@@ -108,6 +108,24 @@ static void *copy_of(struct cleave_trace *trace, const void *things, size_t coun
     return copy;
 }
 
+/* A copy of all profiles; NULL when memory is short. */
+static const struct cleave_profile *copy_profiles(struct cleave_trace *trace,
+                                                  const struct cleave_profile *profiles,
+                                                  uint32_t n)
+{
+    struct cleave_profile *copy = copy_of(trace, profiles, n, sizeof *copy);
+
+    for (uint32_t w = 0; copy != NULL && w < n; w++) {
+        if (profiles[w].nsteps == 0)
+            continue;
+        copy[w].steps = copy_of(trace, profiles[w].steps, profiles[w].nsteps,
+                                sizeof *profiles[w].steps);
+        if (copy[w].steps == NULL)
+            return NULL;
+    }
+    return copy;
+}
+
 static enum cleave_status keep_told(struct cleave_trace *trace,
                                     const struct cleave_told *told,
                                     struct cleave_error *err)
@@ -135,7 +153,13 @@ static enum cleave_status keep_told(struct cleave_trace *trace,
             copy_of(trace, told->view.sizes, (size_t)told->view.nitems, sizeof(double));
     if (told->view.ready_s != NULL)
         kept->view.ready_s = copy_of(trace, told->view.ready_s, n, sizeof(double));
+    if (told->view.memory != NULL)
+        kept->view.memory = copy_of(trace, told->view.memory, n, sizeof(double));
+    if (told->view.profiles != NULL)
+        kept->view.profiles = copy_profiles(trace, told->view.profiles, n);
     if ((told->view.sizes != NULL && kept->view.sizes == NULL) ||
+        (told->view.memory != NULL && kept->view.memory == NULL) ||
+        (told->view.profiles != NULL && kept->view.profiles == NULL) ||
         (told->view.workers != NULL && kept->view.workers == NULL) ||
         (told->view.compute_each_s != NULL && kept->view.compute_each_s == NULL) ||
         (told->view.ready_s != NULL && kept->view.ready_s == NULL))
