@@ -126,11 +126,11 @@ void cv_link_can_read(void *context, unsigned events)
     got = read(link->in, link->got + link->ngot, READ);
     if (got < 0 && (errno == EINTR || errno == EAGAIN))
         return;
-    if (got < 0) {
+    if (got < 0 && errno != ECONNRESET) {
         cv_link_fail_system(link, "receive", errno);
         return;
     }
-    if (got == 0) {
+    if (got <= 0) { /* one end of a socket that was closed with bytes unread is reset */
         end_of_stream(link);
         return;
     }
