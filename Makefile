@@ -17,7 +17,7 @@ CONFIGURE = cmake >/dev/null --preset
 .PHONY: build demo check check-asan check-tsan check-threads \
         check-clang check-fuzz check-mpich-suite chaos mutants lint lint-changed format benches bench-plan bench-reduce \
 	bench-returns bench-rounds bench-learn bench-streams bench-run bench-item-sizes bench-sim bench-hosts bench-slots bench-mpi bench-smpi bench-mpi-run bench-decode bench-arrivals accept \
-        install deb check-deb image dist release check-release wheel site clean help tests
+        install deb check-deb image dist release check-release wheel site cast clean help tests
 
 build: ## the command build/cleave, the libraries in build/lib/ (the default)
 	@tools/install-deps build
@@ -181,6 +181,10 @@ check-release: release ## the same once more from another folder: are they the s
 
 site: ## the documents as pages with a search: build/site/index.html
 	@tools/make-site build/site
+
+cast: build ## record two unequal workers beside xargs again: docs/guide/unequal.cast and .svg
+	@tools/make-cast record docs/guide/unequal.cast
+	@tools/make-cast svg docs/guide/unequal.cast docs/guide/unequal.svg
 
 wheel: ## the package for Python: build/cleave-VERSION-py3-none-any.whl
 	@tools/make-wheel build

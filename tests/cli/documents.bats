@@ -281,3 +281,27 @@ END
     # Nothing is loaded from elsewhere.
     run ! grep -rlE '(src|href)="https?:' --include=index.html .
 }
+
+@test "the picture is that of the recording, and the recording what is typed and shown now" {
+    python3 -c '' || skip "python3 is not there"
+    tools/make-cast svg docs/guide/unequal.cast "$BATS_TEST_TMPDIR/made.svg"
+    cmp "$BATS_TEST_TMPDIR/made.svg" docs/guide/unequal.svg
+    # It ends sooner than xargs, and says when.
+    grep -o 'all done after [0-9.]* s' docs/guide/unequal.cast | grep -o '[0-9.]* s' >"$BATS_TEST_TMPDIR/times"
+    awk 'NR == 1 { ours = $1 } NR == 2 { exit !(ours < $1) }' "$BATS_TEST_TMPDIR/times"
+    while read -r seconds; do
+        grep -q "$seconds" README.md
+    done <"$BATS_TEST_TMPDIR/times"
+    # Options are there, and lines of workers look as they do now.
+    for option in $(grep -o 'cleave run -i [^"]*-- ./work' docs/guide/unequal.cast | grep -o -- '--[a-z]\+'); do
+        "$CLEAVE" run --help | grep -q -- "$option"
+    done
+    command -v script >/dev/null || skip "script(1) is not there"
+    seq 5000 >"$BATS_TEST_TMPDIR/in"
+    TERM=xterm script -qec "stty cols 92 rows 18; $CLEAVE run -q -i $BATS_TEST_TMPDIR/in --workers fast,slow --live --block 1M -o /dev/null -- sleep 0.6" \
+        "$BATS_TEST_TMPDIR/drawn" >/dev/null
+    for text in '  worker  chunks      bytes      MB/s' '  slow         0'; do
+        grep -qF -- "$text" "$BATS_TEST_TMPDIR/drawn"
+        grep -qF -- "$text" docs/guide/unequal.cast
+    done
+}
