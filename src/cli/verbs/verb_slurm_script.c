@@ -233,7 +233,7 @@ static int run(const struct cv_call *call)
 {
     const struct values *values = call->values;
     struct cv_text script = { NULL, 0, 0, false };
-    struct job job;
+    struct job job = { .words = NULL };
     int status = check_lines(values);
 
     if (status == CV_EXIT_DONE)
