@@ -237,7 +237,7 @@ guarded() {
     export TMPDIR=$T/tmp
     seq 1000 >many
     # As often as one likes, whatever quotes are around it, and nothing else to read.
-    job 0 -i many --block 1000 --cat 'head -n 1 {}; tail -n 1 '"'{}'"'; wc -c; wc -l <"{}"'
+    job 0 -j 1 -i many --block 1000 --cat 'head -n 1 {}; tail -n 1 '"'{}'"'; wc -c; wc -l <"{}"'
     cmp out <(split -C 1003 many part.; for f in part.*; do head -n 1 $f; tail -n 1 $f; echo 0; wc -l <$f; done)
     # Behind the command, if it is not said where; with the words as one line for the shell.
     job 0 -i in --cat cat '|' tr 1 x '<'
