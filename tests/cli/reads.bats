@@ -94,3 +94,11 @@ load helper
     cleave 0 plan load -p $LAB -l 2000 --reads stream --hold 100 --result-ratio 0.5 --policy learn --no-gantt
     has "policy    learn"
 }
+
+@test "learn: a stream of which all waits with somebody who is away" {
+    printf 'port: one\nworkers: [{name: a, speed: 3, bandwidth: 6.6}, {name: b, speed: 5, bandwidth: 17, profile: [[0, 0], [0.3, 1]]}]\n' >"$BATS_TEST_TMPDIR/away"
+    for hold in 1 3; do
+        cleave 0 plan load -p "$BATS_TEST_TMPDIR/away" -l 30 --reads slurp --hold $hold --policy learn --json
+        near "$(number load)" 30 1e-9
+    done
+}

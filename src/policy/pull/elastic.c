@@ -171,11 +171,24 @@ static void lost(struct cv_elastic *elastic, uint32_t worker)
     elastic->doubt = elastic->doubt && cv_elastic_busy(elastic);
 }
 
+/* All that may wait of a stream does: to ask again before anything is done is of no use. Real
+ * streams answer when there is more. */
+static void note_supply(const struct cv_turn *turn, const struct cleave_event *event)
+{
+    if (turn->view->real || !isinf(turn->view->units_left))
+        return;
+    if (event->units > 0 || event->kind == CLEAVE_LOST || event->kind == CLEAVE_WAKE)
+        turn->elastic->dry = false;
+    else if (event->kind == CLEAVE_EXTENDED || event->kind == CLEAVE_DONE)
+        turn->elastic->dry = true;
+}
+
 static void note(const struct cv_turn *turn, const struct cleave_event *event)
 {
     struct cv_elastic *elastic = turn->elastic;
     struct cv_hand *hand = &elastic->hands[event->worker];
 
+    note_supply(turn, event);
     switch (event->kind) {
     case CLEAVE_SENT:
     case CLEAVE_EXTENDED:
@@ -230,6 +243,15 @@ static void count_present(struct cv_elastic *elastic)
         for (uint32_t w = 0; w < elastic->n; w++)
             elastic->hands[w].lost = 0;
     }
+}
+
+/* There is nothing to give until somebody, who was given something, is done. */
+static bool is_dry(const struct cv_elastic *elastic)
+{
+    for (uint32_t w = 0; elastic->dry && w < elastic->n; w++)
+        if (elastic->hands[w].state == CV_HAND_CLOSED && elastic->hands[w].given > 0)
+            return true;
+    return false;
 }
 
 /* Nobody has anything, and nothing is left: those that wait are not needed. */
@@ -308,6 +330,8 @@ static void serve(const struct cv_turn *turn, const struct cleave_event *event)
     }
     cv_elastic_pool(elastic);
     go_on(turn);
+    if (elastic->kind != CV_COMMAND_STREAMS && is_dry(elastic))
+        return;
     if (elastic->kind == CV_COMMAND_UNKNOWN) {
         if (!elastic->judged)
             cv_kind_begin(turn);

@@ -90,6 +90,7 @@ struct cv_elastic {
     double tested_s; /* when the test was over; below 0: not                           */
     double test_s;   /* what it took after it had read the end                       */
     bool doubt; /* it does not work as it reads, and nothing else is known           */
+    bool dry;   /* simulated streams: there was nothing to give since anything was done */
     bool emits; /* output came before the end of the input                        */
 };
 
