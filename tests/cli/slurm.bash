@@ -89,22 +89,22 @@ bed_up() {
     }
 }
 
-# bed_kill FILE... -- end the daemons whose numbers are in these files.
+# bed_kill FILE... -- end the daemons whose numbers are in these files; nobody needs what they
+# would save.
 bed_kill() {
-    local file pid tries
+    local file
     for file; do
-        [ -s "$BED/$file" ] || continue
-        pid=$(cat "$BED/$file")
-        kill "$pid" 2>/dev/null || continue
-        for tries in $(seq 50); do
-            kill -0 "$pid" 2>/dev/null || break
-            sleep 0.1
-        done
-        kill -9 "$pid" 2>/dev/null || true
+        [ ! -s "$BED/$file" ] || kill -9 "$(cat "$BED/$file")" 2>/dev/null || true
     done
 }
 
 bed_down() {
-    [ -e "$BED/skip" ] || scancel -p low -p high >/dev/null 2>&1 || true
+    local tries
+    # What a test that failed has left does not outlive it.
+    for tries in $(seq 100); do
+        [ ! -e "$BED/skip" ] && [ -n "$(squeue -h 2>/dev/null)" ] || break
+        scancel -u "$(id -un)" >/dev/null 2>&1 || true
+        sleep 0.1
+    done
     bed_kill slurmd.n1.pid slurmd.n2.pid slurmd.n3.pid slurmctld.pid munge.pid
 }

@@ -271,3 +271,28 @@ END
     [[ "$output" = *"$CLEAVE run --slurm --resume --journal j -i 'a b' -o out -- wc -l &"* ]]
     [[ "$output" != *--exclusive* ]]
 }
+
+@test "a SIGHUP lets the run see which nodes the job has now" {
+    prepare
+    # Commands wait until n3 has been taken from the job, but for those on n2.
+    cat >command <<'END'
+#!/bin/sh
+touch "at.$SLURMD_NODENAME"
+[ "$SLURMD_NODENAME" != n2 ] && until [ -e taken ]; do sleep 0.05; done
+exec tr 0-9 a-j
+END
+    chmod +x command
+    timeout $LONG salloc -Q --no-kill -N 3 -n 3 sh -c '
+        "$CLEAVE" run --slurm -q -i in -o out --block 100k -- ./command &
+        run=$!
+        until [ -e at.n3 ] && [ -e at.n1 ]; do sleep 0.05; done
+        scontrol update JobId="$SLURM_JOB_ID" NumNodes=2
+        kill -HUP "$run"
+        until grep -q "n3: " err; do sleep 0.05; done
+        touch taken
+        wait "$run"
+        echo $? >status' >words 2>err || true
+    cat err >&2
+    [ "$(cat status)" -eq 0 ]
+    cmp out expected
+}

@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "cli/run/run_report.h"
 #include "cli/run/run_hosts.h"
+#include "cli/run/run_slurm.h"
 
 #include <math.h>
 #include <string.h>
@@ -176,8 +177,14 @@ enum cleave_status cv_run_more_hosts(void *context, struct cleave_more_hosts *ou
 
     cleave_platform_free(report->again.platform);
     report->again.platform = NULL;
-    CV_TRY(cv_crew_find(report->options, &report->reach, report->arena, &report->again,
-                        err));
+    if (report->options->slurm) {
+        if (cv_run_slurm_crew(&report->reach, true, report->arena, &report->again) !=
+            CV_EXIT_DONE)
+            return cv_fail(err, CLEAVE_EENGINE, "the nodes of the job stay as they are");
+    } else {
+        CV_TRY(cv_crew_find(report->options, &report->reach, report->arena,
+                            &report->again, err));
+    }
     *out = (struct cleave_more_hosts){ report->again.hosts, report->again.nhosts };
     return CLEAVE_OK;
 }

@@ -19,6 +19,7 @@ struct nodes {
     uint32_t slots, slots_room;
     struct cv_arena *arena;
     const char *self, *program; /* cleave, here and on the nodes               */
+    bool again;                 /* the job is asked what it has now            */
     bool binds;                 /* tasks are bound to processors, unless told  */
 };
 
@@ -142,12 +143,18 @@ static bool add_node(struct nodes *nodes, const char *name, uint32_t slots, int 
     return host->connect != NULL;
 }
 
-/* Slurm's own word on what n[1-3] stands for, a name in each line. */
-static FILE *ask_names(const char *variable)
+/* Slurm's own word on what n[1-3] stands for, a name in each line; or on what the job has now,
+ * as it may have got or lost nodes since it began. */
+static FILE *ask_names(const char *variable, bool now)
 {
     char line[200];
 
-    snprintf(line, sizeof line, "exec scontrol show hostnames \"$%s\"", variable);
+    if (now)
+        snprintf(
+            line, sizeof line,
+            "exec scontrol show hostnames \"$(squeue -h -j \"$SLURM_JOB_ID\" -o %%N)\"");
+    else
+        snprintf(line, sizeof line, "exec scontrol show hostnames \"$%s\"", variable);
     /* NOLINTNEXTLINE(cert-env33-c): the words are ours */
     return popen(line, "re");
 }
@@ -178,19 +185,19 @@ static int add_part(struct nodes *nodes, int part)
         job_variable(tasks ? "SLURM_TASKS_PER_NODE" : "SLURM_JOB_CPUS_PER_NODE", part);
     const unsigned long each = number_of("SLURM_CPUS_PER_TASK", part);
     char variable[100], name[256];
-    uint32_t left = 0, before = (uint32_t)nodes->count;
+    uint32_t left = 0, slots = 0, before = (uint32_t)nodes->count;
     bool good = true;
     FILE *names;
 
     snprintf(variable, sizeof variable,
              part < 0 ? "SLURM_JOB_NODELIST" : "SLURM_JOB_NODELIST_HET_GROUP_%d", part);
-    names = ask_names(variable);
+    names = ask_names(variable, nodes->again && part < 0);
     while (good && names != NULL && fgets(name, sizeof name, names) != NULL) {
-        uint32_t slots = counts != NULL ? next_count(&counts, &left) : 0;
+        const uint32_t next = counts != NULL ? next_count(&counts, &left) : 0;
 
         name[strcspn(name, "\n")] = '\0';
-        if (!tasks && each > 1)
-            slots = slots / each > 0 ? (uint32_t)(slots / each) : 1;
+        if (next > 0) /* nodes that came later are as the last one */
+            slots = !tasks && each > 1 ? (uint32_t)(next / each) : next;
         good = add_node(nodes, name, slots > 0 ? slots : 1, part);
     }
     if (names == NULL || pclose(names) != 0 || nodes->count == before)
@@ -205,10 +212,11 @@ static int add_part(struct nodes *nodes, int part)
                               MOST_NODES, MOST_SLOTS);
 }
 
-int cv_run_slurm_crew(const struct cv_reach *reach, struct cv_arena *arena,
+int cv_run_slurm_crew(const struct cv_reach *reach, bool again, struct cv_arena *arena,
                       struct cv_crew *out)
 {
-    struct nodes nodes = { .room = MOST_NODES,
+    struct nodes nodes = { .again = again,
+                           .room = MOST_NODES,
                            .slots_room = MOST_SLOTS,
                            .arena = arena,
                            .self = own_program(arena),

@@ -13,8 +13,8 @@ enum { CV_SLURM_CONNECT_S = 60 }; /* a prolog may take long; nobody waits for it
  * which would each do all of the work. Returns an exit status. */
 int cv_run_slurm_check(const struct cv_run_options *values);
 /* The nodes of this job, each with its tasks as slots, or its processors if nobody asked for
- * tasks. Returns an exit status; what is wrong has been told. */
-int cv_run_slurm_crew(const struct cv_reach *reach, struct cv_arena *arena,
+ * tasks; `again`: those that it has now. Returns an exit status; what is wrong has been told. */
+int cv_run_slurm_crew(const struct cv_reach *reach, bool again, struct cv_arena *arena,
                       struct cv_crew *out);
 /* The number of this process among those that srun has started together; 0: the first, or the
  * only one. What all of them meet, that one tells. */

@@ -80,7 +80,7 @@ static int fill_hosts(const struct cv_call *call, const struct cv_crew *crew,
     out->hosts.shared_input = values->shared_input != 0;
     out->hosts.fold = values->mpi != 0;
     out->hosts.work_directory = values->work_directory;
-    if (cv_hosts_asked(values))
+    if (cv_hosts_asked(values) || values->slurm)
         out->hosts.more = cv_run_more_hosts;
     out->hosts.watched = cv_hosts_file(values);
     out->hosts.join_path = values->join_socket;
@@ -361,7 +361,7 @@ static int find_crew(const struct cv_call *call, const struct cv_run_mpi *mpi,
     if (mpi != NULL)
         return cv_run_mpi_crew(mpi, call->arena, out);
     if (values->slurm)
-        return cv_run_slurm_crew(reach, call->arena, out);
+        return cv_run_slurm_crew(reach, false, call->arena, out);
     if (!cv_hosts_asked(values))
         return cv_crew_read(values->workers, call->arena, out);
     return cv_crew_find(values, reach, call->arena, out, &err) == CLEAVE_OK

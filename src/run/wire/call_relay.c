@@ -115,8 +115,9 @@ static enum cleave_status start(struct relay *relay, const char *const *words,
                        strerror(errno));
     if (relay->command > 0)
         return CLEAVE_OK;
-    /* It does not outlive this process. */
-    (void)prctl(PR_SET_PDEATHSIG, SIGTERM);
+    /* It does not outlive this process. A srun that cannot reach its controller would, after
+     * SIGTERM; the worker sees its link end and goes by itself. */
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)signal(SIGPIPE, SIG_DFL);
     if (getppid() == self && dup2(relay->to.read, STDIN_FILENO) >= 0 &&
         dup2(relay->from.write, STDOUT_FILENO) >= 0)
@@ -233,7 +234,7 @@ enum cleave_status cv_call_relay(const char *const *words, int in, int out,
         cv_close(&relay.listener);
         status = pass_both(&relay, in, out, err);
     } else if (relay.command > 0) {
-        (void)kill(relay.command, SIGTERM);
+        (void)kill(relay.command, SIGKILL);
     }
     cv_close(&relay.listener);
     if (relay.command > 0)
