@@ -30,6 +30,10 @@ struct trial {
     struct cleave_failing failing;
     bool steady; /* the first host never fails: so all must be done                    */
     bool honest; /* nobody says what is untrue                                         */
+    bool asks;   /* on SIGHUP the hosts are asked for again: those of these bits        */
+    uint32_t members[WORLD_HANGUPS], asked;
+    double notice_s; /* of those that leave                                            */
+    struct cleave_host hosts[WORLD_HOSTS], again[WORLD_HOSTS];
     char *bytes;
     size_t length;
     char said[4000]; /* notes                                                          */
@@ -127,6 +131,22 @@ static void check(const struct trial *trial, enum cleave_status status,
     check_output(trial, result, sink);
 }
 
+/* --- who comes and goes ------------------------------------------------------------------- */
+
+static enum cleave_status more_hosts(void *context, struct cleave_more_hosts *out,
+                                     struct cleave_error *err)
+{
+    struct trial *trial = context;
+    const uint32_t members = trial->members[trial->asked++];
+
+    (void)err;
+    *out = (struct cleave_more_hosts){ trial->again, 0 };
+    for (uint32_t h = 0; h < WORLD_HOSTS; h++)
+        if ((members >> h & 1) != 0)
+            trial->again[out->nhosts++] = trial->hosts[h];
+    return CLEAVE_OK;
+}
+
 /* --- a run -------------------------------------------------------------------------------- */
 
 static void run(struct trial *trial, struct cleave_execution_result **out)
@@ -136,7 +156,7 @@ static void run(struct trial *trial, struct cleave_execution_result **out)
     static const char *const names[] = { "h0", "h1", "h2", "h3" };
     const char *const files[] = { input };
     const int sink = memfd_create("out", MFD_CLOEXEC);
-    struct cleave_host hosts[WORLD_HOSTS];
+    struct cleave_host *hosts = trial->hosts;
     struct cleave_execution_result *result = NULL;
     struct cleave_platform *platform = NULL;
     struct cleave_error err = { .status = CLEAVE_OK };
@@ -153,12 +173,14 @@ static void run(struct trial *trial, struct cleave_execution_result **out)
     failing.timeout_s = trial->honest ? 0 : 100;
     world.said = trial->said;
     cv_text_add(&yaml, "port: %s\nworkers:\n", cleave_port_name(trial->port));
-    for (uint32_t h = 0; h < trial->nhosts; h++) {
+    for (uint32_t h = 0; h < WORLD_HOSTS; h++) {
         hosts[h] = (struct cleave_host){ .name = names[h],
                                          .connect = connect,
                                          .link = -1,
                                          .first = first,
                                          .slots = trial->slots[h] };
+        if (h >= trial->nhosts)
+            continue;
         cv_text_add(&yaml, "  - {name: %s, count: %u, speed: 1e4, bandwidth: 1e5}\n",
                     names[h], trial->slots[h]);
         first += trial->slots[h];
@@ -171,7 +193,11 @@ static void run(struct trial *trial, struct cleave_execution_result **out)
             .input = { .files = files, .count = 1 },
             .output = { .descriptor = sink, .name = "out" },
             .crew = { .platform = platform },
-            .hosts = { .list = hosts, .count = trial->nhosts, .timeout_s = 3 },
+            .hosts = { .list = hosts,
+                       .count = trial->nhosts,
+                       .timeout_s = 3,
+                       .notice_s = trial->notice_s,
+                       .more = trial->asks ? more_hosts : NULL },
             .sharing = { .policy = trial->block > 0 || trial->own != NULL ? NULL
                                                                           : trial->policy,
                          .own_policy = trial->own,

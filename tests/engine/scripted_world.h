@@ -27,7 +27,7 @@
 #include "run/wire/link.h"
 #include "run/wire/remote.h"
 
-enum { WORLD_HOSTS = 4, WORLD_SEATS = 4, WORLD_WAITS = 400000 };
+enum { WORLD_HOSTS = 4, WORLD_SEATS = 4, WORLD_WAITS = 400000, WORLD_HANGUPS = 8 };
 
 /* --- the clock ---------------------------------------------------------------------------- */
 
@@ -45,6 +45,12 @@ static struct {
     uint64_t waits;
     uint32_t number;  /* of the script                                                 */
     const char *said; /* notes of the run: borrowed                                    */
+    /* SIGHUP comes at these times. */
+    double hangups_s[WORLD_HANGUPS];
+    uint32_t nhangups;
+    struct cv_timer hangups[WORLD_HANGUPS];
+    void (*signalled)(void *context, int signal);
+    void *signal_context;
 } world;
 
 double cv_cpu_clock_s(void)
@@ -130,17 +136,24 @@ enum cleave_status cv_poller_set(struct cv_poller *poller, struct cv_timer *time
     return CLEAVE_OK;
 }
 
+static void hang_up(void *context)
+{
+    (void)context;
+    world.signalled(world.signal_context, SIGHUP);
+}
+
 enum cleave_status cv_poller_signals(struct cv_poller *poller, const int *signals,
                                      size_t count,
                                      void (*call)(void *context, int signal),
                                      void *context, struct cleave_error *err)
 {
-    (void)poller;
     (void)signals;
     (void)count;
-    (void)call;
-    (void)context;
-    (void)err;
+    world.signalled = call;
+    world.signal_context = context;
+    for (uint32_t i = 0; i < world.nhangups; i++)
+        CV_TRY(cv_poller_set(poller, &world.hangups[i], world.hangups_s[i], hang_up, NULL,
+                             err));
     return CLEAVE_OK;
 }
 
@@ -1001,6 +1014,7 @@ static void world_reset(uint64_t seed, uint32_t number)
 {
     world.now_s = 1;
     world.waits = 0;
+    world.nhangups = 0;
     world.number = number;
     world.said = "";
     world_poison = world_bad = NULL;

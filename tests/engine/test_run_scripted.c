@@ -233,6 +233,47 @@ static void hosts_come_and_go(void **state)
     }
 }
 
+/* Hosts join and are taken away at some time or other, with little notice and with much, and
+ * some of them go before they are told to. */
+static void hosts_join_and_leave(void **state)
+{
+    struct cv_random random;
+    uint32_t left = 0, joined = 0;
+
+    (void)state;
+    for (uint32_t i = 0; i < 200; i++) {
+        struct trial trial = calm(i, 1 + i % 2, every_port[i % PORTS], "learn", SIZE_MAX);
+        struct cleave_execution_result *result;
+
+        cv_random_at(&random, 7, i, 0, 0);
+        trial.block = i % 3 == 0 ? uniform(&random, 100, 3000) : 0;
+        trial.asks = trial.steady = true;
+        trial.notice_s = i % 4 == 0 ? -1 : uniform(&random, 0.05, 2);
+        world.nhangups = WORLD_HANGUPS;
+        for (uint32_t k = 0; k < WORLD_HANGUPS; k++) {
+            world.hangups_s[k] = uniform(&random, 1, 3);
+            trial.members[k] = 1 | (uint32_t)below(&random, 16);
+        }
+        for (uint32_t h = 0; h < WORLD_HOSTS; h++) {
+            machines[h].script = machines[0].script;
+            trial.slots[h] = i % 5 == 0 && h > 1 ? 0 : 1 + (uint32_t)below(&random, 2);
+        }
+        if (i % 7 == 0) {
+            machines[1].script.lives_s = uniform(&random, 0.1, 1);
+            machines[1].script.deaths = 2; /* what is lost more often is taken for bad */
+        }
+        run(&trial, &result);
+        if (result == NULL || result->left_bytes > 0 || result->failed > 0)
+            complain(&trial, "not all was done");
+        left += strstr(trial.said, ": has left") != NULL;
+        joined +=
+            result->nworkers > trial.slots[0] + (trial.nhosts > 1 ? trial.slots[1] : 0);
+        cleave_execution_free(result);
+        free(trial.bytes);
+    }
+    assert_true(left > 20 && joined > 100);
+}
+
 /* A host that is there only when the workers have been chosen is of no use to a policy with
  * fixed ones, and no hope when the others are gone. */
 static void too_late_is_no_hope(void **state)
@@ -322,6 +363,7 @@ int main(void)
         cmocka_unit_test(neighbours_of_poison_are_innocent),
         cmocka_unit_test(a_bad_host_is_given_up),
         cmocka_unit_test(hosts_come_and_go),
+        cmocka_unit_test(hosts_join_and_leave),
         cmocka_unit_test(idlers_are_held_to_the_timeout),
         cmocka_unit_test(only_who_asked_is_woken),
         cmocka_unit_test(too_late_is_no_hope),
