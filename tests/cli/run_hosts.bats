@@ -57,6 +57,25 @@ hosts() {
     done
 }
 
+@test "commands on hosts are told what their chunk is" {
+    prepare
+    seq 10 >ten
+    tell='echo $CLEAVE_CHUNK $CLEAVE_BEGIN-$CLEAVE_END $CLEAVE_RECORD $CLEAVE_INPUT'
+    hosts 'name: a, slots: 1' >h.yaml
+    export CLEAVE_RECORD=x # of a run around this one
+    for shared in '' --shared-input; do
+        job -i ten --hosts h.yaml $shared --block 6 -- sh -c "$tell"
+        [ "$(cat out)" = $'1 0-6 1 ten\n2 6-12 4 ten\n3 12-18 7 ten\n4 18-21 10 ten' ]
+    done
+    # Each in its place.
+    hosts 'name: a, slots: 2' 'name: b, slots: 1' >h.yaml
+    job -i in --hosts h.yaml --block 100000 -- sh -c 'echo $CLEAVE_WORKER $CLEAVE_SLOT'
+    run ! grep -qvxE 'a\.0 1|a\.1 2|b 3' out
+    # Chunks that are open say less, and nothing that is not true.
+    job -i in --hosts h.yaml -- sh -c 'tr 0-9 a-j; [ "$CLEAVE""_RECORD" != x ]'
+    cmp expected out
+}
+
 @test "places on this machine and on others in one run" {
     prepare
     hosts 'name: here, command: nice' 'name: there, slots: 1' >h.yaml

@@ -12,6 +12,7 @@
 #include "base/fail.h"
 #include "run/hosts/remote_host.h"
 #include "run/hosts/remote_item.h"
+#include "run/slot/slot_kind.h"
 
 enum {
     WINDOW_LEAST = 64 * 1024,
@@ -200,13 +201,41 @@ void cv_send_piece(struct cv_slot *slot, uint8_t type, uint16_t flags)
     cv_pack_done(&packer);
 }
 
+/* The variables that its command is told; an item has them in its parcel, and a command that stays
+ * is the same for all pieces. */
+static enum cleave_status send_told(struct cv_slot *slot, struct cleave_error *err)
+{
+    struct cv_host *host = slot->remote.host;
+    const char *texts[CV_TOLD + 1] = { NULL };
+    struct cv_packer packer = { NULL, 0, 0, false };
+
+    if (slot->items != NULL || host->hosts->terms.persistent)
+        return CLEAVE_OK;
+    CV_TRY(cv_slot_tell(slot, err));
+    for (size_t i = 0; i < slot->tailored.ntold; i++)
+        texts[i] = slot->tailored.told[i];
+    cv_pack_list(&packer, texts);
+    if (packer.failed) {
+        cv_pack_done(&packer);
+        return cv_fail_memory(err, "a frame");
+    }
+    cv_link_send(&host->link,
+                 &(struct cv_frame_head){ .type = CV_FRAME_TOLD,
+                                          .peer = slot->remote.seat,
+                                          .chunk = slot->remote.number },
+                 packer.bytes, packer.length);
+    cv_pack_done(&packer);
+    return CLEAVE_OK;
+}
+
 static void announce(struct cv_slot *slot)
 {
     struct cv_host *host = slot->remote.host;
     struct cleave_error err;
 
     slot->remote.number = host->numbered++; /* they are announced in this order */
-    if (slot->items != NULL && cv_item_pack(slot, &err) != CLEAVE_OK) {
+    if ((slot->items != NULL && cv_item_pack(slot, &err) != CLEAVE_OK) ||
+        send_told(slot, &err) != CLEAVE_OK) {
         slot->broke(slot->context, &err);
         leave_queue(slot);
         return;

@@ -422,13 +422,13 @@ static void set_up(struct cv_real_run *run, uint32_t worker, struct cv_slot *slo
     slot->context = run;
     slot->worker = worker;
     slot->items = run->asked->items.words != NULL ? &run->asked->items : NULL;
+    slot->numbers = run->asked->tell_records ? run->books.source : NULL;
     if (host == NULL && !run->asked->persistent) {
         const char *const *prefix = run->staff.prefixes[worker];
 
         slot->base = slot->command;
         slot->direct = run->asked->output.direct ? run->asked->output.descriptor : 0;
         slot->lines_to = run->asked->output.lines ? run->asked->output.descriptor : 0;
-        slot->numbers = run->asked->tell_records ? run->books.source : NULL;
         while (prefix != NULL && prefix[slot->nprefix] != NULL)
             slot->nprefix++;
     }

@@ -41,6 +41,8 @@ enum cleave_status cv_slot_open_pipes(struct cv_slot *slot, struct cv_slot_pipes
 void cv_slot_close_pipes(struct cv_slot_pipes *pipes);
 /* Make the command of the item that the piece is. */
 enum cleave_status cv_slot_tailor(struct cv_slot *slot, struct cleave_error *err);
+/* Say in tailored.told what the command of the piece is told, as far as it is known. */
+enum cleave_status cv_slot_tell(struct cv_slot *slot, struct cleave_error *err);
 /* Start the command with its ends of the pipes. */
 enum cleave_status cv_slot_spawn(struct cv_slot *slot, struct cv_slot_pipes *pipes,
                                  struct cleave_error *err);

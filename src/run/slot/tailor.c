@@ -182,13 +182,18 @@ static enum cleave_status tell_piece(struct cv_slot *slot, struct cleave_error *
     return slot->items == NULL ? tell_part(slot, err) : CLEAVE_OK;
 }
 
+enum cleave_status cv_slot_tell(struct cv_slot *slot, struct cleave_error *err)
+{
+    forget(&slot->tailored);
+    return tell_piece(slot, err);
+}
+
 static enum cleave_status tell_all(struct cv_slot *slot, struct cleave_error *err)
 {
     struct cv_tailored *own = &slot->tailored;
 
     CV_TRY(keep_variables(own, slot->base, err));
-    forget(own);
-    CV_TRY(tell_piece(slot, err));
+    CV_TRY(cv_slot_tell(slot, err));
     memcpy(own->command.environment + own->nkept, own->told,
            own->ntold * sizeof *own->told);
     own->command.nenvironment = own->nkept + own->ntold;

@@ -60,6 +60,10 @@ enum cv_frame_type {
     CV_FRAME_DRAINED, /* it has read all there is, so many bytes, and waits for more    */
     CV_FRAME_SEEN,    /* answer to LOOK; payload: struct cv_remote_seen                 */
 
+    /* From the master, of the piece that is announced next: variables of its command, NAME=VALUE,
+     * as a list. */
+    CV_FRAME_TOLD,
+
     CV_FRAME_OTHERS = 64, /* from here on: for other transports                         */
 };
 

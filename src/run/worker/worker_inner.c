@@ -75,12 +75,20 @@ void cv_tasks_remove(struct cv_tasks *tasks, struct cv_task *task)
         tasks->last = at;
 }
 
+void cv_told_free(struct cv_told *told)
+{
+    if (told != NULL)
+        cv_arena_done(&told->arena);
+    free(told);
+}
+
 void cv_task_free(struct cv_task *task)
 {
     cv_store_drop(task->spool);
     cv_store_drop(task->mates);
     cv_store_drop(task->output);
     cv_store_drop(task->back);
+    cv_told_free(task->told);
     cv_worker_item_free(task);
     cv_close(&task->file);
     free(task);

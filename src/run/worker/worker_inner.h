@@ -10,6 +10,12 @@
 struct cleave_items;
 struct cv_task_item;
 
+/* Variables that a command is told. */
+struct cv_told {
+    struct cv_arena arena;
+    const char **list; /* ended by NULL */
+};
+
 /* A piece, from its first byte to the last one of its output. */
 struct cv_task {
     uint64_t chunk;
@@ -28,6 +34,7 @@ struct cv_task {
                                  file that were given back                              */
     struct cv_remote_end end;
     char fault[200];
+    struct cv_told *told; /* owned: variables of its command; NULL: none                */
     struct cv_task_item
         *item;             /* owned, of an item (worker_item.h); NULL: none          */
     struct cv_store *back; /* owned: what goes behind its output; NULL: nothing      */
@@ -45,6 +52,8 @@ struct cv_seat {
     uint64_t
         cut_short; /* the last open piece that ended before all of it had come, + 1 */
     bool leaving;
+    struct cv_told
+        *told; /* owned: of the piece that is announced next; NULL: none      */
 };
 
 struct cv_worker {
@@ -96,10 +105,14 @@ void cv_worker_release(struct cv_worker *worker);
 enum cleave_status cv_worker_place(struct cv_worker *worker, struct cv_task *task,
                                    struct cleave_error *err);
 
+void cv_told_free(struct cv_told *told);
+
 /* worker_tasks.c: pieces. The frames may come now (worker_rules.h); the task is the one that
  * they are about, NULL if it is over. */
 void cv_worker_piece(struct cv_worker *worker, const struct cv_frame_head *head,
                      const unsigned char *payload);
+void cv_worker_told(struct cv_worker *worker, const struct cv_frame_head *head,
+                    const unsigned char *payload);
 void cv_worker_data(struct cv_worker *worker, struct cv_task *task,
                     const struct cv_frame_head *head, const unsigned char *payload);
 void cv_worker_cut(struct cv_worker *worker, struct cv_task *task,

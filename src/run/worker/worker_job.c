@@ -154,6 +154,7 @@ void cv_worker_release(struct cv_worker *worker)
 {
     for (uint32_t i = 0; i < worker->nseats; i++) {
         cv_slot_done(&worker->seats[i].slot);
+        cv_told_free(worker->seats[i].told);
         drop_tasks(worker, &worker->seats[i].tasks);
     }
     drop_tasks(worker, &worker->outgoing);

@@ -91,6 +91,8 @@ void cv_worker_seat_init(struct cv_worker *worker, uint32_t index)
     slot->timeout_s = worker->job.timeout_s;
     if (worker->job.persistent)
         cv_steady_init(slot);
+    else
+        slot->base = slot->command;
     slot->ended = slot_ended;
     slot->broke = slot_broke;
     slot->left = slot_left;
@@ -109,6 +111,10 @@ void cv_worker_seat_init(struct cv_worker *worker, uint32_t index)
 static enum cleave_status start(struct cv_worker *worker, struct cv_seat *seat,
                                 struct cv_task *task, struct cleave_error *err)
 {
+    static const char *const nothing[] = { NULL };
+
+    seat->slot.told =
+        task->told != NULL ? (const char *const *)task->told->list : nothing;
     if (task->item != NULL)
         CV_TRY(cv_worker_item_begin(worker, task, err));
     return task->open && !task->shut ? cv_slot_open(&seat->slot, &task->piece, err)
@@ -166,6 +172,28 @@ static enum cleave_status open_stores(struct cv_worker *worker, struct cv_task *
                              : CLEAVE_OK;
 }
 
+void cv_worker_told(struct cv_worker *worker, const struct cv_frame_head *head,
+                    const unsigned char *payload)
+{
+    struct cv_unpacker unpacker = { payload, head->length, false };
+    struct cv_seat *seat = &worker->seats[head->peer];
+    struct cv_told *told = calloc(1, sizeof *told);
+
+    cv_told_free(seat->told);
+    seat->told = told;
+    if (told == NULL) {
+        unpacker.failed = true;
+    } else {
+        cv_arena_init(&told->arena);
+        told->list = cv_unpack_list(&unpacker, &told->arena);
+    }
+    for (size_t i = 0; !unpacker.failed && told->list[i] != NULL; i++)
+        unpacker.failed = i == CV_TOLD || strncmp(told->list[i], "CLEAVE_", 7) != 0 ||
+                          strchr(told->list[i], '=') == NULL;
+    if (!cv_unpack_good(&unpacker))
+        complain(worker, "expected variables for a command, got something else");
+}
+
 void cv_worker_piece(struct cv_worker *worker, const struct cv_frame_head *head,
                      const unsigned char *payload)
 {
@@ -192,6 +220,8 @@ void cv_worker_piece(struct cv_worker *worker, const struct cv_frame_head *head,
     task->seat = head->peer;
     task->asked = asked;
     task->file = -1;
+    task->told = worker->seats[head->peer].told;
+    worker->seats[head->peer].told = NULL;
     cv_tasks_add(&worker->seats[head->peer].tasks, task);
     task->open = head->value == 1;
     if ((task->open ? cv_worker_open_piece : open_stores)(worker, task, &err) !=
