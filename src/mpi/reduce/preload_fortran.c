@@ -107,7 +107,10 @@ static int by_call(void *sendbuf, void *recvbuf, const MPI_Fint *count,
 static int by_parts(void *sendbuf, void *recvbuf, const MPI_Fint *counts, bool alike,
                     const MPI_Fint *type, const MPI_Fint *op, const MPI_Fint *comm)
 {
-    _Static_assert(sizeof(MPI_Fint) == sizeof(int), "counts are passed on as they are");
+    _Static_assert(_Generic((MPI_Fint){ 0 }, int
+                            : true, default
+                            : false),
+                   "counts are passed on as they are");
 
     return cv_preload_parts(&(struct cv_call){ .send = cv_fortran_address(sendbuf),
                                                .recv = cv_fortran_address(recvbuf),
