@@ -81,7 +81,7 @@ equal() {
           late.0 1e6 late.1 1e6 soon.0 1e7 soon.1 1e7; } >h.yaml
     awk '{ s += $1 } END { print s }' "$INPUT" >expected
     cleave 0 run -q -i "$INPUT" --hosts h.yaml --workdir "$PWD" --commutative \
-        --policy joint --param compute=0.01 --joblog log \
+        --policy joint --param compute=0.01 --joblog log --retries 1 --halt now,fail=1 \
         --reduce 'touch folded; awk "{ s += \$1 } END { print s }" {1} {2}' -- sh -c '
         case $CLEAVE_WORKER in late*)
             for i in $(seq 100); do [ -e folded ] && break; sleep 0.1; done
