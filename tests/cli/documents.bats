@@ -305,3 +305,16 @@ END
         grep -qF -- "$text" docs/guide/unequal.cast
     done
 }
+
+@test "jobs of the cookbook write the same alone and by cleave" {
+    python3 -c '' || skip "python3 is not there"
+    run bench/cookbook check 200
+    echo "$output"
+    [ "$status" -eq 0 ]
+    [[ $output =~ ^([0-9]+)\ jobs ]]
+    [ "${BASH_REMATCH[1]}" -ge 35 ]
+    # The page has them all.
+    while read -r title; do
+        grep -qF "| $title | " docs/guide/cookbook.md
+    done < <(sed -n 's/^== //p' bench/cookbook.txt)
+}
