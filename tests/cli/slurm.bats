@@ -49,6 +49,9 @@ allot() {
     [[ "$(cat words)" = *'"n1.3"'*'"n2.3"'* ]]
     allot -N 2 --exclusive -c 2 "$CLEAVE" run --slurm --json -i in -o out -- wc -l
     [[ "$(cat words)" = *'"n1.1"'*'"n2.1"'* && "$(cat words)" != *'"n1.2"'* ]]
+    # Two, two and one.
+    allot -N 3 -n 5 --ntasks-per-node=2 "$CLEAVE" run --slurm --json -i in -o out -- wc -l
+    [[ "$(cat words)" = *'"n1.1"'*'"n2.0"'*'"n2.1"'*'"n3"'* ]]
 }
 
 @test "the parts of a heterogeneous job together" {
