@@ -294,8 +294,8 @@ enum cleave_status cv_rent_look(struct cv_rent_search *search, struct cleave_err
 
     search->fastest_s = search->cheapest = INFINITY;
     if (search->sizes &&
-        !cv_words_open(&search->words, &thrift, (SETS_MOST + 2) * (CV_WORDS_EACH + 1),
-                       search->arena))
+        !cv_words_open(&search->words, &thrift,
+                       (size_t)(SETS_MOST + 2) * (CV_WORDS_EACH + 1), search->arena))
         return cv_fail_memory(err, "the orders of chunks");
     for (uint32_t k = 1; k <= search->nworkers; k = next_count(k, search->nworkers))
         CV_TRY(try_set(search, search->order, k, err));
