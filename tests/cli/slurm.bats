@@ -49,9 +49,9 @@ allot() {
     [[ "$(cat words)" = *'"n1.3"'*'"n2.3"'* ]]
     allot -N 2 --exclusive -c 2 "$CLEAVE" run --slurm --json -i in -o out -- wc -l
     [[ "$(cat words)" = *'"n1.1"'*'"n2.1"'* && "$(cat words)" != *'"n1.2"'* ]]
-    # Two, two and one.
-    allot -N 3 -n 5 --ntasks-per-node=2 "$CLEAVE" run --slurm --json -i in -o out -- wc -l
-    [[ "$(cat words)" = *'"n1.1"'*'"n2.0"'*'"n2.1"'*'"n3"'* ]]
+    # Four, four and one.
+    allot -n 9 "$CLEAVE" run --slurm --json -i in -o out -- wc -l
+    [[ "$(cat words)" = *'"n1.3"'*'"n2.0"'*'"n2.3"'*'"n3"'* ]]
 }
 
 @test "the parts of a heterogeneous job together" {
@@ -291,7 +291,7 @@ END
         until [ -e at.n3 ] && [ -e at.n1 ]; do sleep 0.05; done
         scontrol update JobId="$SLURM_JOB_ID" NumNodes=2
         kill -HUP "$run"
-        until grep -q "n3: " err; do sleep 0.05; done
+        until grep -q "n3: " err || ! kill -0 "$run"; do sleep 0.05; done
         touch taken
         wait "$run"
         echo $? >status' >words 2>err || true
