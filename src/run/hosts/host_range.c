@@ -40,13 +40,14 @@ static enum cleave_status refuse(const struct making *making, const char *expect
 static enum cleave_status add_name(struct making *making)
 {
     struct cv_host_names *out = making->out;
-    const char **grown;
+    const char **grown = out->items;
 
     making->name[making->used] = '\0';
     if (out->count >= CV_HOST_NAMES_MOST)
         return cv_fail(making->err, CLEAVE_EINPUT, "more than %d hosts",
                        (int)CV_HOST_NAMES_MOST);
-    grown = cv_grow(out->items, &out->room, out->count + 1, sizeof *grown);
+    if (out->count == out->room) /* or a copy is made of all, where realloc is checked */
+        grown = cv_grow(out->items, &out->room, out->count + 1, sizeof *grown);
     if (grown == NULL)
         return cv_fail_memory(making->err, "the hosts");
     out->items = grown;

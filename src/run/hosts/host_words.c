@@ -89,7 +89,7 @@ static enum cleave_status add_one(struct reading *reading, const char *login,
                               login != NULL ? strlen(login) : 1 };
     const char *at = login != NULL ? strrchr(login, '@') : NULL;
     const char *name = at != NULL ? at + 1 : login;
-    struct cv_host_word *grown;
+    struct cv_host_word *grown = out->items;
 
     if (at != NULL) {
         char user[CV_HOST_NAME_MOST + 1];
@@ -103,7 +103,8 @@ static enum cleave_status add_one(struct reading *reading, const char *login,
         return refuse(reading, got, "the name of a host: letters, digits, '.', '_', '-'");
     if (out->count >= CV_HOST_NAMES_MOST)
         return refuse(reading, got, "at most 65536 hosts");
-    grown = cv_grow(out->items, &out->room, out->count + 1, sizeof *grown);
+    if (out->count == out->room)
+        grown = cv_grow(out->items, &out->room, out->count + 1, sizeof *grown);
     if (grown == NULL)
         return cv_fail_memory(reading->err, "the hosts");
     out->items = grown;
