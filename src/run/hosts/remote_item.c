@@ -99,15 +99,20 @@ static enum cleave_status look_at_files(const struct cv_slot *slot,
     parcel->here = calloc(nbase + nsends + 1, sizeof *parcel->here);
     if (parcel->files == NULL || parcel->here == NULL)
         return cv_fail_memory(err, "the files of an item");
-    for (size_t i = 0; i < nbase + nsends && parcel->fault[0] == '\0'; i++) {
-        parcel->here[i] = i < nbase ? base[i] : parcel->sends[i - nbase];
+    for (size_t i = 0; i < nbase; i++)
+        parcel->here[i] = base[i];
+    for (size_t i = 0; parcel->sends != NULL && i < nsends; i++)
+        parcel->here[nbase + i] = parcel->sends[i];
+    for (size_t i = 0; parcel->here[i] != NULL && parcel->fault[0] == '\0'; i++) {
         if (look(parcel->here[i], host->may_share && !host->blind, &parcel->files[i],
                  &why) != CLEAVE_OK)
             snprintf(parcel->fault, sizeof parcel->fault, "%.290s", why.text);
         else
             parcel->body += parcel->files[i].travels ? parcel->files[i].size : 0;
     }
-    for (size_t i = 0; i < count(parcel->returns) && parcel->fault[0] == '\0'; i++)
+    for (size_t i = 0; parcel->returns != NULL && parcel->returns[i] != NULL &&
+                       parcel->fault[0] == '\0';
+         i++)
         if (cv_travel_name(parcel->returns[i], &there, &why) != CLEAVE_OK)
             snprintf(parcel->fault, sizeof parcel->fault, "%.290s", why.text);
     parcel->nbase = nbase;
