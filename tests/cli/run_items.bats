@@ -235,9 +235,9 @@ same_rows() {
     [ "$(cut -f 9 log | tail -n +2 | tr ' ' '\n' | grep -vcx echo)" -eq 5000 ]
     [ "$(cut -f 9 log | awk '{ if (NF > most) most = NF } END { print most }')" -gt 10 ]
     # No more than fit into a line: 12 of 10 kB each.
-    printf '%010000d\n' {1..60} >long
+    printf '%010000d\n' {1..600} >long
     timeout $LONG "$CLEAVE" run -q --many --quote -j 2 -a long -- sh -c 'echo $#' sh {} >out 3>&-
-    [ "$(awk '{ n += $1; if ($1 > 12) bad = 1 } END { print n, bad + 0 }' out)" = "60 0" ]
+    [ "$(awk '{ n += $1; if ($1 > 12) bad = 1 } END { print n, bad + 0 }' out)" = "600 0" ]
     # Places stand for all of them, {#} for the first; what fails is said with all of them.
     timeout $LONG "$CLEAVE" run -q --many -j 1 'echo {/.} -- {#}' ::: a/x.c b/y.c >out 3>&-
     [[ $(tr '\n' ' ' <out) == "x -- 1 y -- 2 " || $(cat out) == "x y -- 1" ]]

@@ -57,7 +57,7 @@ S
         sh -c 'cat >/dev/null; echo "$CLEAVE_WORKER $CLEAVE_SLOT"'
     for line in "${lines[@]}"; do
         case $line in
-        "here.0 1" | "here.1 2" | "h.0 1" | "h.1 2") ;;
+        "here.0 1" | "here.1 2" | "h.0 3" | "h.1 4") ;;
         *) echo "$line" && return 1 ;;
         esac
     done

@@ -16,10 +16,10 @@ static void a_head_has_its_place(void **state)
 {
     /* The last 8 bytes are what xxhsum -H3 says of those before. */
     static const unsigned char expected[CV_FRAME_HEAD] = {
-        'C', 'L', 'V', 'E', 4,    5,    3,    0,    4,    3,    2,    0,
+        'C', 'L', 'V', 'E', 5,    5,    3,    0,    4,    3,    2,    0,
         8,   7,   6,   5,   16,   15,   14,   13,   12,   11,   10,   9,
         1,   0,   0,   0,   0,    0,    0,    0,    2,    0,    0,    0,
-        0,   0,   0,   255, 0x98, 0x32, 0x5C, 0x17, 0x2F, 0x4C, 0x3D, 0x10
+        0,   0,   0,   255, 0x01, 0xB5, 0xDD, 0x9D, 0x33, 0x72, 0xB6, 0x54
     };
     const struct cv_frame_head head = { .type = CV_FRAME_DATA,
                                         .flags = 3,
@@ -62,10 +62,10 @@ static void other_heads_are_refused(void **state)
                           "\\x0a\\x0a............................'");
     memcpy(bytes, ours, sizeof ours);
     bytes[4] = 2;
-    assert_refused(bytes, "expected frames of version 4, as cleave " CLEAVE_VERSION
+    assert_refused(bytes, "expected frames of version 5, as cleave " CLEAVE_VERSION
                           " has them, got version 2: install the same cleave on both "
                           "sides, or let --push bring it");
-    bytes[4] = 4;
+    bytes[4] = 5;
     assert_refused(bytes, "the head of a frame was damaged on its way");
 }
 
