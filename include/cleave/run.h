@@ -102,7 +102,8 @@ struct cleave_schedule {
     const struct cleave_fact *facts;
     size_t nfacts;
     double cost; /* of all workers, by the costs per second that the platform declares */
-    const double *paid_s; /* per worker: for so long it is paid; NULL: nobody costs anything */
+    const double
+        *paid_s; /* per worker: for so long it is paid; NULL: nobody costs anything */
 };
 
 enum cleave_status cleave_plan_load(const struct cleave_job *job,
@@ -118,14 +119,17 @@ struct cleave_terms {
 
 /* Which workers to pay for, and what to plan for them. */
 struct cleave_rental {
-    struct cleave_platform *platform; /* those workers, in the order of the job's platform */
-    const uint32_t *workers;          /* their numbers there                               */
+    struct cleave_platform
+        *platform;           /* those workers, in the order of the job's platform */
+    const uint32_t *workers; /* their numbers there                               */
     const char *policy;
     const struct cleave_setting *settings;
     size_t nsettings;
     double makespan_s, cost;
-    struct cleave_bound bound; /* on the time, for all workers: "budget" if that is why   */
-    double least_cost; /* no schedule that keeps to the deadline, if there is one, is cheaper */
+    struct cleave_bound
+        bound; /* on the time, for all workers: "budget" if that is why   */
+    double
+        least_cost; /* no schedule that keeps to the deadline, if there is one, is cheaper */
 };
 
 /* Look for workers and a plan for the terms. The job has a load, and no trace is written: plan

@@ -29,10 +29,11 @@ struct cleave_stream_task {
     const struct cleave_platform
         *platform; /* borrowed                                  */
     uint32_t nstreams;
-    double period_s;     /* 0: chosen, the shortest that gives 95 % of the throughput
+    double period_s; /* 0: chosen, the shortest that gives 95 % of the throughput
                                of rounds without end */
-    double margin;       /* by which part delays are stretched                        */
-    const double *margins; /* instead: one per worker, borrowed; NULL: none              */
+    double margin;   /* by which part delays are stretched                        */
+    const double
+        *margins;        /* instead: one per worker, borrowed; NULL: none              */
     double theta;        /* part of a round that is sent first; 0: 1/2                */
     double result_ratio; /* units of result that come back per unit                   */
     double

@@ -13,10 +13,10 @@ struct cv_load_options {
     const char *platform;
     double load, lifespan_s; /* one of them                            */
     double result_ratio, packaging_s;
-    int in_turn;             /* no send overtakes results                 */
-    const char *reads;       /* NULL: chunks cannot be opened             */
-    double hold;             /* 0: not a stream                           */
-    const char *then_reduce; /* costs of a reduction that follows; NULL: none */
+    int in_turn;               /* no send overtakes results                 */
+    const char *reads;         /* NULL: chunks cannot be opened             */
+    double hold;               /* 0: not a stream                           */
+    const char *then_reduce;   /* costs of a reduction that follows; NULL: none */
     double deadline_s, budget; /* plan: one of them; below 0: not given     */
     const char *send_order, *return_order;
     const char *policy;   /* NULL: auto                                */

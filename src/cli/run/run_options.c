@@ -470,22 +470,25 @@ int cv_timeout_read(const char *text, bool items_here, struct cleave_failing *ou
     if (length > 1 && text[length - 1] == '%') {
         value = strtod(text, &rest);
         if (!isdigit((unsigned char)text[0]) || rest != text + length - 1 || value <= 100)
-            return cv_complain(CV_EXIT_USAGE,
-                               "--timeout: expected more than 100%% of the median, got '%s'",
-                               cv_echo(text, shown));
+            return cv_complain(
+                CV_EXIT_USAGE,
+                "--timeout: expected more than 100%% of the median, got '%s'",
+                cv_echo(text, shown));
         if (!items_here)
-            return cv_complain(CV_EXIT_USAGE,
-                               "--timeout %s is for items on this machine, whose commands can "
-                               "be compared: expected a time such as 500ms or 2min",
-                               text);
+            return cv_complain(
+                CV_EXIT_USAGE,
+                "--timeout %s is for items on this machine, whose commands can "
+                "be compared: expected a time such as 500ms or 2min",
+                text);
         out->timeout_share = value / 100;
         return CV_EXIT_DONE;
     }
     if (cv_quantity_parse(text, CV_SECONDS, &value) != NULL || !(value >= 0))
-        return cv_complain(CV_EXIT_USAGE,
-                           "--timeout: expected a time of 0 or more such as 0.5, 500ms or "
-                           "2min, or 200%%, got '%s'",
-                           cv_echo(text, shown));
+        return cv_complain(
+            CV_EXIT_USAGE,
+            "--timeout: expected a time of 0 or more such as 0.5, 500ms or "
+            "2min, or 200%%, got '%s'",
+            cv_echo(text, shown));
     out->timeout_s = value;
     return CV_EXIT_DONE;
 }

@@ -8,7 +8,7 @@ struct cv_run_sink {
     const char *option; /* borrowed: that asked for it                                 */
     const char *path; /* borrowed; NULL: standard output                               */
     struct cv_new_file file;
-    bool kept;      /* a journal has all of it: nothing stays beside that is not whole   */
+    bool kept; /* a journal has all of it: nothing stays beside that is not whole   */
     bool on_stdout; /* outputs come on standard output, by whatever name               */
 };
 

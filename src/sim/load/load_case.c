@@ -175,7 +175,7 @@ static enum cleave_status plan_load(const struct cv_load_case *load_case,
                                     struct cv_planned *planned, struct cleave_error *err)
 {
     const struct cv_forecast_open scene = { load_case->platform, &load_case->command,
-                                             load_case->units };
+                                            load_case->units };
     const struct cv_forecast forecast = load_case->load.opens
                                             ? cv_open_forecast(&scene)
                                             : cv_native_forecast(load_case->platform);
