@@ -199,16 +199,17 @@ int main(int argc, char **argv)
 {
     const uint32_t rounds = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 0;
     const size_t batch = find_gpu() ? BATCH_GPU : BATCH_CORE;
-    uint64_t *numbers = (uint64_t *)malloc(batch * sizeof *numbers);
     const bool stay = argc > 2 && strcmp(argv[2], "stay") == 0;
+    uint64_t *numbers;
+    bool good;
 
     if (rounds == 0 || (argc > 2 && !stay)) {
         fputs("usage: either ROUNDS [stay]\n", stderr);
         return 2;
     }
-    if (numbers == NULL ||
-        !(stay ? work_on(numbers, batch, rounds) : work_once(numbers, batch, rounds)))
-        return 1;
+    numbers = (uint64_t *)malloc(batch * sizeof *numbers);
+    good = numbers != NULL &&
+           (stay ? work_on(numbers, batch, rounds) : work_once(numbers, batch, rounds));
     free(numbers);
-    return 0;
+    return good ? 0 : 1;
 }

@@ -270,7 +270,8 @@ static void cuts_are_looked_for_behind_ends_of_large_blocks(void **state)
     /* A small one is soon decoded: cut where it is best. */
     assert_int_equal(cv_unpacked_round(unpacked, 2 * LARGE + 7), 2 * LARGE + 7);
     /* There is nothing behind the end. */
-    assert_int_equal(cv_unpacked_round(unpacked, 3 * LARGE), 3 * LARGE + SMALL + 100);
+    assert_int_equal(cv_unpacked_round(unpacked, (uint64_t)3 * LARGE),
+                     3 * LARGE + SMALL + 100);
     cv_unpacked_free(unpacked);
 }
 

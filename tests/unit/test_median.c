@@ -23,7 +23,7 @@ static void it_is_that_of_the_last(void **state)
 
     (void)state;
     assert_true(cv_median_get(&median) == 0);
-    for (size_t i = 0; i < 3 * CV_MEDIAN_LAST; i++) {
+    for (size_t i = 0; i < (size_t)3 * CV_MEDIAN_LAST; i++) {
         const size_t first = i + 1 > CV_MEDIAN_LAST ? i + 1 - CV_MEDIAN_LAST : 0;
         const size_t count = i + 1 - first;
 

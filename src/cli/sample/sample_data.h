@@ -10,8 +10,8 @@ struct cv_sample_pen;
 struct cv_sample_data {
     const char *name, *what;
     unsigned stream; /* of random numbers: those of the same one are alike       */
-    double share;    /* how many records, of those asked for                     */
     bool compressed; /* by zstd, in several frames                               */
+    double share;    /* how many records, of those asked for                     */
     void (*head)(struct cv_sample_pen *pen); /* NULL: none                        */
     void (*record)(struct cv_sample_pen *pen, uint64_t number); /* from 1 on      */
     void (*tail)(struct cv_sample_pen *pen);

@@ -159,7 +159,7 @@ static enum cleave_status tell_given(struct cv_slot *slot, struct cleave_error *
 {
     struct cv_tailored *own = &slot->tailored;
 
-    for (size_t i = 0; slot->told[i] != NULL && i < CV_TOLD; i++) {
+    for (size_t i = 0; i < CV_TOLD && slot->told[i] != NULL; i++) {
         char *variable = strdup(slot->told[i]);
 
         if (variable == NULL)
