@@ -122,7 +122,7 @@ file(GLOB found CONFIGURE_DEPENDS examples/*.c)
 foreach(source ${found})
     cmake_path(GET source STEM name)
     add_executable(example-${name} ${source})
-    target_link_libraries(example-${name} PRIVATE cleave-shared cleave-flags)
+    target_link_libraries(example-${name} PRIVATE cleave-shared cleave-flags m)
     set_target_properties(example-${name} PROPERTIES
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/examples OUTPUT_NAME ${name})
     cleave_add_test(examples/${name} quick example-${name})

@@ -1,6 +1,7 @@
 /* own_policy.c -- a scheduling policy that is not in the library.
  * SPDX-License-Identifier: MIT
  *
+ *     cc own_policy.c $(pkg-config --cflags --libs cleave) -lm -o own_policy
  *     own_policy [PLATFORM [UNITS]]
  *
  * Trapezoid self-scheduling (Tzeng and Ni, IEEE Transactions on Parallel and Distributed
