@@ -67,6 +67,13 @@ static const uint32_t sizes[] = {
 
 enum { RUNS = 12 };
 
+/* Of the numbers of nodes every so manieth is tried with each cost, and others with the next. */
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+enum { STEP = 6 };
+#else
+enum { STEP = 2 };
+#endif
+
 static uint64_t compared, left_to_driver;
 
 static void compare_runs(const struct how *how, const struct cv_planned *planned,
@@ -117,7 +124,7 @@ static void compare(const struct how *how, struct cv_reduce_costs *costs, size_t
 
     assert_int_equal(cleave_policy_find(CLEAVE_TASK_REDUCE, how->policy, &policy, &err),
                      CLEAVE_OK);
-    for (size_t i = 0; i < COUNT(sizes); i += step) {
+    for (size_t i = seed % step; i < COUNT(sizes); i += step) {
         struct cv_planned planned;
 
         costs->nodes = sizes[i];
@@ -144,9 +151,9 @@ static void test_same_lengths(void **unused)
                              CLEAVE_OK);
             cv_reduce_costs_seed(&costs, 7 * t + c);
             for (size_t h = 0; h < COUNT(hows); h++)
-                compare(&hows[h], &costs, 1, 7 * t + c);
+                compare(&hows[h], &costs, STEP, 7 * t + c);
         }
-    assert_true(compared > 100000);
+    assert_true(compared > 100000 / STEP);
 }
 
 /* The same with ready times, some of which are equal. */
@@ -176,7 +183,7 @@ static void test_same_lengths_ready(void **unused)
             for (size_t h = 0; h < COUNT(hows); h++)
                 compare(&hows[h], &costs, 3, 7 * t);
             for (size_t h = 0; h < COUNT(more); h++)
-                compare(&more[h], &costs, 3, 7 * t);
+                compare(&more[h], &costs, 8, 7 * t); /* ordered: slow for many */
         }
 }
 

@@ -18,9 +18,9 @@
 #include "trace_check.h"
 
 /* Searches for orders take the square of the workers and more: as much is found with few. A
- * sanitizer is slow, and finds as much in every other scene. */
+ * sanitizer is slow, and finds as much in every third scene. */
 #if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
-enum { MAX_WORKERS = 12, SCENES_APART = 2 };
+enum { MAX_WORKERS = 12, SCENES_APART = 3 };
 #else
 enum { MAX_WORKERS = 14, SCENES_APART = 1 };
 #endif
