@@ -147,7 +147,7 @@ static void prepare(void)
     snprintf(input, sizeof input, "%s/input", folder);
     snprintf(database, sizeof database, "%s/journal.db", folder);
     for (int i = 0; i < INPUT / LINE; i++)
-        snprintf(lines + (size_t)i * LINE, LINE + 1, "line %04d\n", i);
+        snprintf(lines + (size_t)i * LINE, LINE + 1, "line %04u\n", (unsigned)i % 10000);
     write_all(input, lines, INPUT);
     make_image();
     atexit(remove_folder);

@@ -36,7 +36,7 @@ static struct cleave_platform *table1(enum cleave_port port, uint32_t n, double 
 {
     static struct cleave_worker workers[MOST_WORKERS];
     static struct cv_group groups[MOST_WORKERS];
-    static char names[MOST_WORKERS][8];
+    static char names[MOST_WORKERS][16];
     struct cleave_platform *platform = NULL;
     struct cv_random random;
     struct cv_arena arena;

@@ -41,7 +41,7 @@ static void array_is_copied(void **state)
     assert_int_equal(cleave_platform_port(platform), CLEAVE_PORT_DUPLEX);
     assert_int_equal(cleave_platform_nworkers(platform), 12);
     for (int i = 0; i < 12; i++) {
-        char name[8];
+        char name[16];
 
         snprintf(name, sizeof name, "w%d", i);
         assert_string_equal(cleave_platform_worker_name(platform, (uint32_t)i), name);

@@ -110,7 +110,7 @@ static enum cleave_status fill(double when[WORKERS][COLUMNS],
     result->note =
         "tau 1, 2 and 3 s per unit, rho 3 s, pi 1 s, delta 0.5, lifespan 20 s.";
     for (int i = 0; i < WORKERS; i++) {
-        char label[8];
+        char label[16];
         double *values;
 
         snprintf(label, sizeof label, "C%d", i + 1);

@@ -133,7 +133,7 @@ static enum cleave_status make(const struct cv_figure_job *job,
         "The first four columns are the table, the others follow for rounds of "
         "100 s, results as large as data.";
     for (int i = 0; i < KINDS; i++) {
-        char label[8];
+        char label[16];
         double *values;
 
         snprintf(label, sizeof label, "S%d", i);
