@@ -16,6 +16,7 @@
 
 #include "base/fail.h"
 #include "base/new_file.h"
+#include "base/write_all.h"
 #include "cli/kit/output.h"
 #include "run/kit/process.h"
 
@@ -157,23 +158,11 @@ static enum cleave_status make_file(const struct cv_run_items *items, uint64_t i
 static enum cleave_status copy_range(int from, uint64_t begin, uint64_t end, int to,
                                      struct cleave_error *err)
 {
-    char bytes[1 << 16];
+    const int error = cv_copy_range(from, begin, end, to);
 
-    while (begin < end) {
-        const uint64_t left = end - begin;
-        const ssize_t got =
-            pread(from, bytes, left < sizeof bytes ? (size_t)left : sizeof bytes,
-                  (off_t)begin);
-        ssize_t put = 0;
-
-        for (ssize_t at = 0; got > 0 && put >= 0 && at < got; at += put)
-            put = write(to, bytes + at, (size_t)(got - at));
-        if (got <= 0 || put < 0)
-            return cv_fail(err, CLEAVE_EENGINE, "cannot keep an output: %s",
-                           strerror(errno));
-        begin += (uint64_t)got;
-    }
-    return CLEAVE_OK;
+    return error == 0 ? CLEAVE_OK
+                      : cv_fail(err, CLEAVE_EENGINE, "cannot keep an output: %s",
+                                strerror(error));
 }
 
 /* --- what the run asks -------------------------------------------------------------------- */

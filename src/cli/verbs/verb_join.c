@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include "base/shell_word.h"
 #include "base/text.h"
+#include "base/write_all.h"
 #include "cli/kit/output.h"
 #include "cli/kit/verb.h"
 #include "run/hosts/host_words.h"
@@ -55,11 +56,8 @@ static void copy_all(int from, int to)
     ssize_t got;
 
     while ((got = read(from, bytes, sizeof bytes)) > 0)
-        for (ssize_t at = 0, put; at < got; at += put) {
-            put = write(to, bytes + at, (size_t)(got - at));
-            if (put <= 0)
-                return;
-        }
+        if (cv_write_all(to, bytes, (size_t)got) != 0)
+            return;
 }
 
 /* A process for each way, so that neither waits for the other. */

@@ -1,5 +1,4 @@
 /* source_index_write.c -- keep boundaries beside a file. SPDX-License-Identifier: MIT */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include "base/fail.h"
 #include "base/new_file.h"
 #include "base/text.h"
+#include "base/write_all.h"
 #include "run/input/source_inner.h"
 #include "run/split/split_kind.h"
 
@@ -18,17 +18,15 @@ static enum cleave_status write_text(const char *name, const struct cv_text *tex
     struct cv_new_file out;
     struct cleave_error why;
     char shown[200];
-    size_t done = 0;
     enum cleave_status status =
         cv_new_file_open(name, force ? 0 : CV_NEW_FILE_ONLY, &out, &why);
     const bool opened = status == CLEAVE_OK;
 
-    while (status == CLEAVE_OK && done < text->length) {
-        const ssize_t put = write(out.fd, text->bytes + done, text->length - done);
+    if (opened) {
+        const int error = cv_write_all(out.fd, text->bytes, text->length);
 
-        if (put < 0 && errno != EINTR)
-            status = cv_fail(&why, CLEAVE_EENGINE, "%s", strerror(errno));
-        done += put > 0 ? (size_t)put : 0;
+        if (error != 0)
+            status = cv_fail(&why, CLEAVE_EENGINE, "%s", strerror(error));
     }
     if (status == CLEAVE_OK)
         status = cv_new_file_place(&out, &why);

@@ -1,12 +1,11 @@
 /* flow.c -- a thread that writes bytes into a pipe. SPDX-License-Identifier: MIT */
 #include "run/kit/flow.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/fail.h"
+#include "base/write_all.h"
 
 enum { ROOM = 256 * 1024 };
 
@@ -50,17 +49,7 @@ int cv_flow_fd(const struct cv_flow *flow)
 
 bool cv_flow_write(struct cv_flow *flow, const char *bytes, size_t length)
 {
-    while (length > 0) {
-        const ssize_t put = write(flow->pipe.write, bytes, length);
-
-        if (put < 0 && errno == EINTR)
-            continue;
-        if (put <= 0)
-            return false;
-        bytes += put;
-        length -= (size_t)put;
-    }
-    return true;
+    return cv_write_all(flow->pipe.write, bytes, length) == 0;
 }
 
 enum cleave_status cv_flow_end(struct cv_flow *flow, struct cleave_error *err)

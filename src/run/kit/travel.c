@@ -10,9 +10,7 @@
 #include "base/fail.h"
 #include "base/new_file.h"
 #include "base/text.h"
-
-/* Bytes that are copied at a time. */
-enum { SOME = 128 * 1024 };
+#include "base/write_all.h"
 
 static enum cleave_status refuse(const char *name, const char *why,
                                  struct cleave_error *err)
@@ -42,33 +40,6 @@ enum cleave_status cv_travel_name(const char *name, const char **out,
     return CLEAVE_OK;
 }
 
-static enum cleave_status copy(const struct cv_travel_file *file, int to,
-                               struct cleave_error *err)
-{
-    char *bytes = malloc(SOME);
-    uint64_t at = file->begin;
-    int error = bytes != NULL ? 0 : ENOMEM;
-
-    while (error == 0 && at < file->end) {
-        const uint64_t left = file->end - at;
-        const ssize_t got =
-            pread(file->fd, bytes, left < SOME ? (size_t)left : SOME, (off_t)at);
-
-        if (got <= 0)
-            error = got < 0 ? errno : EIO;
-        for (ssize_t put = 0; error == 0 && put < got;) {
-            const ssize_t some = write(to, bytes + put, (size_t)(got - put));
-
-            if (some < 0 && errno != EINTR)
-                error = errno;
-            put += some > 0 ? some : 0;
-        }
-        at += got > 0 ? (uint64_t)got : 0;
-    }
-    free(bytes);
-    return error == 0 ? CLEAVE_OK : cv_fail(err, CLEAVE_EENGINE, "%s", strerror(error));
-}
-
 static enum cleave_status put(struct cv_new_file *made, const struct cv_travel_file *file,
                               struct cleave_error *err)
 {
@@ -77,7 +48,10 @@ static enum cleave_status put(struct cv_new_file *made, const struct cv_travel_f
                                          .tv_nsec =
                                              (long)(file->mtime_ns % 1000000000) } };
 
-    CV_TRY(copy(file, made->fd, err));
+    const int error = cv_copy_range(file->fd, file->begin, file->end, made->fd);
+
+    if (error != 0)
+        return cv_fail(err, CLEAVE_EENGINE, "%s", strerror(error));
     made->older.st_mode = file->mode & 0777;
     if (file->mtime_ns > 0 && futimens(made->fd, times) != 0)
         return cv_fail(err, CLEAVE_EENGINE, "%s", strerror(errno));

@@ -14,6 +14,7 @@
 #include "base/file_target.h"
 #include "base/new_file.h"
 #include "base/text.h"
+#include "base/write_all.h"
 #include "run/kit/flow.h"
 #include "run/kit/well.h"
 #include "run/pieces/piece_list.h"
@@ -142,18 +143,9 @@ enum cleave_status cv_piece_writer_open(const struct cv_source *source, const ch
 static enum cleave_status put(struct cv_piece_writer *writer, const char *bytes,
                               size_t length, struct cleave_error *err)
 {
-    while (length > 0) {
-        const ssize_t got = write(writer->file.fd, bytes, length);
+    const int error = cv_write_all(writer->file.fd, bytes, length);
 
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return cannot(writer->name, got < 0 ? strerror(errno) : "nothing was taken",
-                          err);
-        bytes += got;
-        length -= (size_t)got;
-    }
-    return CLEAVE_OK;
+    return error == 0 ? CLEAVE_OK : cannot(writer->name, strerror(error), err);
 }
 
 static enum cleave_status end_part(struct cv_piece_writer *writer,

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "base/write_all.h"
 #include "run/kit/process.h"
 #include "run/wire/call_back.h"
 
@@ -162,19 +163,6 @@ struct way {
     bool shut; /* `to` is a socket whose other half stays open */
 };
 
-static bool write_all(int fd, const char *bytes, size_t length)
-{
-    while (length > 0) {
-        const ssize_t put = write(fd, bytes, length);
-
-        if (put < 0 && errno != EINTR)
-            return false;
-        bytes += put > 0 ? put : 0;
-        length -= put > 0 ? (size_t)put : 0;
-    }
-    return true;
-}
-
 /* Not by splice: while that waits for a socket, nobody else gets at the pipe, and a master
  * that never waits would. */
 static void *pass_on(void *context)
@@ -185,7 +173,7 @@ static void *pass_on(void *context)
 
     while (got > 0 || (got < 0 && errno == EINTR)) {
         got = read(way->from, bytes, MOST);
-        if (got > 0 && !write_all(way->to, bytes, (size_t)got))
+        if (got > 0 && cv_write_all(way->to, bytes, (size_t)got) != 0)
             got = 0;
     }
     free(bytes);

@@ -1,0 +1,42 @@
+/* write_all.c -- all bytes to a descriptor. SPDX-License-Identifier: MIT */
+#include "base/write_all.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+int cv_write_all(int fd, const void *bytes, size_t length)
+{
+    const char *at = bytes;
+
+    while (length > 0) {
+        const ssize_t put = write(fd, at, length);
+
+        if (put < 0 && errno == EINTR)
+            continue;
+        if (put <= 0)
+            return put < 0 ? errno : EIO;
+        at += put;
+        length -= (size_t)put;
+    }
+    return 0;
+}
+
+int cv_copy_range(int from, uint64_t begin, uint64_t end, int to)
+{
+    char bytes[1 << 16];
+
+    while (begin < end) {
+        const uint64_t left = end - begin;
+        const ssize_t got =
+            pread(from, bytes, left < sizeof bytes ? (size_t)left : sizeof bytes,
+                  (off_t)begin);
+        const int error = got > 0   ? cv_write_all(to, bytes, (size_t)got)
+                          : got < 0 ? errno
+                                    : EIO;
+
+        if (error != 0)
+            return error;
+        begin += (uint64_t)got;
+    }
+    return 0;
+}
