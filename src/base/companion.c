@@ -23,12 +23,20 @@ static bool is_there(char *path, size_t size, const char *folder, const char *be
     return length > 0 && (size_t)length < size && access(path, X_OK) == 0;
 }
 
+bool cv_own_program(char *out, size_t size)
+{
+    const ssize_t length = readlink("/proc/self/exe", out, size - 1);
+
+    if (length > 0)
+        out[length] = '\0';
+    return length > 0;
+}
+
 enum cleave_status cv_companion_find(const struct cv_companion *companion, char *path,
                                      size_t size, struct cleave_error *err)
 {
     const char *given = getenv("CLEAVE_LIBEXEC"), *program = companion->program;
     char room[PATH_MAX], self[PATH_MAX];
-    ssize_t length;
     char *slash;
 
     if (path == NULL) {
@@ -43,8 +51,8 @@ enum cleave_status cv_companion_find(const struct cv_companion *companion, char 
                        "no %s",
                        companion->what, given, program);
     }
-    length = readlink("/proc/self/exe", self, sizeof self - 1);
-    self[length > 0 ? length : 0] = '\0';
+    if (!cv_own_program(self, sizeof self))
+        self[0] = '\0';
     slash = strrchr(self, '/');
     if (slash != NULL) {
         *slash = '\0';

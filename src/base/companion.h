@@ -2,6 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #ifndef CV_COMPANION_H
 #define CV_COMPANION_H
+#include <stdbool.h>
 #include <stddef.h>
 #include <cleave/error.h>
 
@@ -16,5 +17,8 @@ struct cv_companion {
  * filled. Without the program: CLEAVE_EENGINE, and err says what to install. */
 enum cleave_status cv_companion_find(const struct cv_companion *companion, char *path,
                                      size_t size, struct cleave_error *err);
+
+/* The file that this process runs. False: that is not known, and `out` is as it was. */
+bool cv_own_program(char *out, size_t size);
 
 #endif

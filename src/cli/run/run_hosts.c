@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/companion.h"
 #include "base/text.h"
 #include "cli/kit/output.h"
 #include "cli/run/run_hosts.h"
@@ -134,17 +135,15 @@ static void command_words(const struct cv_group *group, const struct cv_reach *r
                           struct words *words)
 {
     char self[4096];
-    const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    const bool known = cv_own_program(self, sizeof self);
     const char *rest;
 
-    if (length > 0)
-        self[length] = '\0';
-    if (length > 0 && group->command != NULL && cv_is_srun(group->command, &rest)) {
+    if (known && group->command != NULL && cv_is_srun(group->command, &rest)) {
         add_word(words, self);
         add_words(words, "worker --through");
     }
     add_words(words, runner_of(group, words->arena));
-    if (reach->program == NULL && length > 0) {
+    if (reach->program == NULL && known) {
         add_word(words, self);
     } else {
         add_words(words, reach->program != NULL ? reach->program : "cleave");

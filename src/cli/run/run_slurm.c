@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/companion.h"
 #include "base/text.h"
 #include "cli/kit/output.h"
 #include "model/platform/nominal.h"
@@ -77,12 +78,8 @@ static uint32_t next_count(const char **list, uint32_t *left)
 static const char *own_program(struct cv_arena *arena)
 {
     char self[4096];
-    const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
 
-    if (length <= 0)
-        return "cleave";
-    self[length] = '\0';
-    return cv_arena_text(arena, self);
+    return cv_own_program(self, sizeof self) ? cv_arena_text(arena, self) : "cleave";
 }
 
 /* One step on one node with all that the job has there, which waits for no other step and

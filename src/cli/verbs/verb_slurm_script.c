@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include "base/companion.h"
 #include "base/shell_word.h"
 #include "cli/kit/output.h"
 #include "cli/kit/verb.h"
@@ -167,11 +168,9 @@ static void add_run(const struct values *values, const struct job *job,
 {
     const struct cv_run_options *options = &job->options;
     char self[4096] = "cleave";
-    const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
     struct cv_text journal = { NULL, 0, 0, false };
 
-    if (length > 0)
-        self[length] = '\0';
+    (void)cv_own_program(self, sizeof self);
     cv_shell_word_add(out, values->program != NULL ? values->program : self);
     cv_text_add(out, " run%s%s", options->slurm ? "" : " --slurm",
                 options->resume ? "" : " --resume");
