@@ -364,6 +364,32 @@ static void other_files(void **state)
     remove_journal();
 }
 
+/* What a run had begun to start when it was killed has its lock for a moment longer. */
+static void waits_for_one_that_ends(void **state)
+{
+    const struct timespec moment = { .tv_nsec = 60 * 1000 * 1000 };
+    struct cv_splitter *splitter;
+    struct cv_source *source;
+    struct cv_journal *journal;
+    pid_t child;
+
+    (void)state;
+    write_file(input, "a\n", 2);
+    source = open_lines(&splitter);
+    journal = open_journal(CV_JOURNAL_NEW, &cat_lines, source);
+    child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        nanosleep(&moment, NULL);
+        _exit(0);
+    }
+    cv_journal_close(journal);
+    cv_journal_close(open_journal(CV_JOURNAL_RESUME, &cat_lines, source));
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    close_lines(source, splitter);
+    remove_journal();
+}
+
 static void one_at_a_time(void **state)
 {
     struct cv_splitter *splitter;
@@ -638,8 +664,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hashes),        cmocka_unit_test(there_and_back),
         cmocka_unit_test(other_runs),    cmocka_unit_test(other_files),
-        cmocka_unit_test(one_at_a_time), cmocka_unit_test(killed),
-        cmocka_unit_test(full_disk),
+        cmocka_unit_test(one_at_a_time), cmocka_unit_test(waits_for_one_that_ends),
+        cmocka_unit_test(killed),        cmocka_unit_test(full_disk),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -25,6 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/fail.h"
@@ -109,12 +110,28 @@ static enum cleave_status trust_companions(const struct cv_journal *journal,
 
 /* --- the file --------------------------------------------------------------------------- */
 
+/* A run that was killed may have left a command on its way to execve(), which holds the lock
+ * until it is there: so the lock is asked for a second long. */
+static bool lock_range(int file)
+{
+    enum { LOOKS = 50, LOOK_NS = 20 * 1000 * 1000 };
+    struct flock range = {
+        .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)1 << 62, .l_len = 1
+    };
+    const struct timespec pause = { .tv_nsec = LOOK_NS };
+
+    for (int looks = 1; fcntl(file, F_OFD_SETLK, &range) != 0; looks++) {
+        if ((errno != EAGAIN && errno != EACCES) || looks == LOOKS)
+            return false;
+        nanosleep(&pause, NULL);
+    }
+    return true;
+}
+
 static enum cleave_status take_lock(struct cv_journal *journal, struct cleave_error *err)
 {
     const struct cv_place place = { journal->path, 0, 0, NULL };
-    struct flock range = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
 
-    range.l_start = (off_t)1 << 62;
     journal->lock =
         open(journal->path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
     if (journal->lock < 0 && errno == ELOOP)
@@ -124,7 +141,7 @@ static enum cleave_status take_lock(struct cv_journal *journal, struct cleave_er
             "file it leads to");
     if (journal->lock < 0)
         return cv_fail_at(err, &place, "cannot open the journal: %s", strerror(errno));
-    if (fcntl(journal->lock, F_OFD_SETLK, &range) != 0)
+    if (!lock_range(journal->lock))
         return errno == EAGAIN || errno == EACCES
                    ? cv_fail_at(err, &place,
                                 "expected a journal that is free, got one that another "
