@@ -356,7 +356,7 @@ complete -c cleave -n '__fish_seen_subcommand_from run' -l grace -x -d 'So long 
 complete -c cleave -n '__fish_seen_subcommand_from run' -l output -s o -r -F -d 'Write the outputs to this file'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l keep-order -s k -d 'Write outputs in the order of the input; this is the default'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l unordered -s u -d 'Write each output as soon as its command has ended'
-complete -c cleave -n '__fish_seen_subcommand_from run' -l header-out -d 'Outputs begin with a header, too, of one line, or of N, or of all lines'
+complete -c cleave -n '__fish_seen_subcommand_from run' -l header-out -d 'Outputs begin with a header, too: as --header says, else of one line, or'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l reduce -x -d 'Write one result instead of all outputs'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l commutative -d 'Let --reduce take outputs in any order'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l memory -x -d 'Keep at most so many bytes of output that waits for its turn in memory,'

@@ -89,6 +89,14 @@ shown() {
     job -i numbers --header-out '@' --block 30 -j 2 -- \
         sh -c 'grep 7 >k.$$; [ -s k.$$ ] && { echo @a; echo @b; cat k.$$; }; rm k.$$'
     { echo @a; echo @b; grep 7 numbers; } | cmp - out
+    # Alone it means what --header does.
+    { echo '#a'; echo '#b'; seq 200; } >in
+    job -i in --header '#' --header-out --block 100 -j 2 -- cat
+    cmp in out
+    job -i in --header 2 --header-out --block 100 -j 2 -- cat
+    cmp in out
+    job -i in --header : --header-out --block 100 -j 2 -- cat
+    cmp in out
 }
 
 @test "--header-out: hosts give the same; another header is an error that shows both" {

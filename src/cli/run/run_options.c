@@ -315,9 +315,10 @@ static const struct cv_option output_options[] = {
       .help = "Write each output as soon as its command has ended." },
     { .name = "--header-out", .kind = CV_OPTION_MAYBE, .argument = "[N]",
       .offset = FIELD(header_out),
-      .help = "Outputs begin with a header, too, of one line, or of N, or of all lines at "
-              "the start that begin with '#' or the like; with --split csv, of records: it is "
-              "written once. It has to be the same in every output that is not empty." },
+      .help = "Outputs begin with a header, too: as --header says, else of one line, or of N, "
+              "or of all lines at the start that begin with '#' or the like; with --split "
+              "csv, of records. It is written once, and has to be the same in every output "
+              "that is not empty." },
     { .name = "--reduce", .kind = CV_OPTION_TEXT, .argument = "CMD",
       .offset = FIELD(reduce),
       .help = "Write one result instead of all outputs. The shell runs CMD to make one of "
@@ -443,6 +444,14 @@ void cv_split_words(struct cv_text *out)
 const char *cv_header_how(const char *text)
 {
     return text != NULL && strcmp(text, ":") == 0 ? "" : text;
+}
+
+const char *cv_header_out_how(const struct cv_run_options *values)
+{
+    const bool alike = values->header_out != NULL && values->header_out[0] == '\0' &&
+                       values->header != NULL;
+
+    return cv_header_how(alike ? values->header : values->header_out);
 }
 
 uint64_t cv_record_limit(double bytes)

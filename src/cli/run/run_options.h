@@ -61,6 +61,8 @@ int cv_pin_read(const char *text, enum cleave_pin *out);
 int cv_crew_be_nice(struct cv_crew *crew, uint64_t nice, struct cv_arena *arena);
 /* What --header says, where ':' is one record as with GNU parallel. */
 const char *cv_header_how(const char *text);
+/* What --header-out says, which alone means what --header does; NULL: it was not given. */
+const char *cv_header_out_how(const struct cv_run_options *values);
 /* The bytes of --max-record; 0: it was not given. */
 uint64_t cv_record_limit(double bytes);
 

@@ -197,7 +197,7 @@ static int fill(const struct cv_call *call, const struct cv_crew *crew,
     if (status == CV_EXIT_DONE)
         status = cv_load_read(values->load, &out->crew.most_load);
     status = status == CV_EXIT_DONE ? fill_hosts(call, crew, report, out) : status;
-    out->output.header = values->header_out;
+    out->output.header = cv_header_out_how(values);
     out->output.unordered = values->unordered != 0;
     out->reduce.command = values->reduce;
     out->reduce.commutative = values->commutative != 0;
