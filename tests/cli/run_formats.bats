@@ -212,6 +212,9 @@ le() {
     cat head records >in
     job -i in --split bam --block 300 -j 2 -- sh -c 'head -c 31 | cmp - head && cat'
     cmp records out
+    # Nothing is put behind a file that another one follows.
+    job -i in -i in --split bam --block 900 -j 2 -- sh -c 'head -c 31 | cmp - head && cat'
+    cat records records | cmp - out
     bytes=$(wc -c <records)
     gzip -c in >in.bam
     for input in '-i in.bam' ''; do

@@ -18,7 +18,7 @@ enum cv_closing cv_splitter_closing(const struct cv_splitter *splitter, const ch
 {
     const struct cv_split_kind *kind = splitter->kind;
 
-    if (splitter->record_bytes > 0)
+    if (splitter->record_bytes > 0 || kind->eats != NULL)
         return CV_CLOSING_NONE; /* what is short of a record cannot be made one */
     if (kind->ends_in_byte && splitter->byte == '\0')
         return last[length - 1] == '\0' ? CV_CLOSING_NONE : CV_CLOSING_ZERO;
