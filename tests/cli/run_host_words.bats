@@ -350,3 +350,17 @@ tells() {
     cleave 3 join --ssh false me@far:s
     [ "$stderr" = "cleave: join: 'false' exited with status 1" ]
 }
+
+@test "--slurm takes the list of nodes apart itself" {
+    cd "$BATS_TEST_TMPDIR"
+    seq 1 2000 >in
+    mkdir bin
+    printf '#!/bin/sh\nwhile [ "$1" != --nodelist ]; do shift; done\nshift 2\nexec "$@"\n' >bin/srun
+    printf '#!/bin/sh\n[ "$2" = config ]\n' >bin/scontrol # which is asked for nothing else
+    chmod +x bin/srun bin/scontrol
+    PATH=$PWD/bin:$PATH SLURM_JOB_ID=7 SLURM_JOB_NODELIST='n[09-10],login' \
+        SLURM_NTASKS=4 SLURM_TASKS_PER_NODE='1(x2),2' \
+        timeout 60 "$CLEAVE" run --slurm --json -i in -o out -- tr 0-9 a-j >words
+    tr 0-9 a-j <in | cmp - out
+    [[ $(cat words) = *'"n09"'*'"n10"'*'"login.0"'*'"login.1"'* ]]
+}

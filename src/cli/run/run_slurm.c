@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "cli/kit/output.h"
 #include "model/platform/nominal.h"
+#include "run/hosts/host_range.h"
 
 enum { MOST_NODES = 4096, MOST_SLOTS = 65536, MOST_WORDS = 24 };
 
@@ -140,20 +141,36 @@ static bool add_node(struct nodes *nodes, const char *name, uint32_t slots, int 
     return host->connect != NULL;
 }
 
-/* Slurm's own word on what n[1-3] stands for, a name in each line; or on what the job has now,
- * as it may have got or lost nodes since it began. */
-static FILE *ask_names(const char *variable, bool now)
+/* Which nodes the job has now, as n[1-3]: it may have got or lost some since it began. False:
+ * Slurm does not say. */
+static bool ask_nodes(struct cv_text *out)
 {
-    char line[200];
-
-    if (now)
-        snprintf(
-            line, sizeof line,
-            "exec scontrol show hostnames \"$(squeue -h -j \"$SLURM_JOB_ID\" -o %%N)\"");
-    else
-        snprintf(line, sizeof line, "exec scontrol show hostnames \"$%s\"", variable);
     /* NOLINTNEXTLINE(cert-env33-c): the words are ours */
-    return popen(line, "re");
+    FILE *answer = popen("exec squeue -h -j \"$SLURM_JOB_ID\" -o %N", "re");
+    char some[4096];
+
+    while (answer != NULL && fgets(some, sizeof some, answer) != NULL)
+        cv_text_add(out, "%.*s", (int)strcspn(some, "\n"), some);
+    return answer != NULL && pclose(answer) == 0 && !out->failed && out->length > 0;
+}
+
+/* The names of the nodes of the job, or of a part of it. */
+static enum cleave_status name_nodes(const struct nodes *nodes, int part,
+                                     struct cv_host_names *out, struct cleave_error *err)
+{
+    const char *list = job_variable("SLURM_JOB_NODELIST", part);
+    struct cv_text now = { NULL, 0, 0, false };
+    enum cleave_status status;
+
+    if (nodes->again && part < 0)
+        list = ask_nodes(&now) ? now.bytes : NULL;
+    status = list != NULL
+                 ? cv_host_list_expand(list, nodes->arena, out, err)
+                 : cv_fail(err, CLEAVE_EENGINE, "%s",
+                           nodes->again ? "squeue does not say which nodes the job has"
+                                        : "SLURM_JOB_NODELIST is not set");
+    cv_text_done(&now);
+    return status;
 }
 
 /* Whether this Slurm has something that binds tasks; one that has not complains of
@@ -181,27 +198,23 @@ static int add_part(struct nodes *nodes, int part)
     const char *counts =
         job_variable(tasks ? "SLURM_TASKS_PER_NODE" : "SLURM_JOB_CPUS_PER_NODE", part);
     const unsigned long each = number_of("SLURM_CPUS_PER_TASK", part);
-    char variable[100], name[256];
-    uint32_t left = 0, slots = 0, before = (uint32_t)nodes->count;
+    struct cv_host_names names = { NULL, 0, 0 };
+    uint32_t left = 0, slots = 0;
+    struct cleave_error err;
     bool good = true;
-    FILE *names;
 
-    snprintf(variable, sizeof variable,
-             part < 0 ? "SLURM_JOB_NODELIST" : "SLURM_JOB_NODELIST_HET_GROUP_%d", part);
-    names = ask_names(variable, nodes->again && part < 0);
-    while (good && names != NULL && fgets(name, sizeof name, names) != NULL) {
+    if (name_nodes(nodes, part, &names, &err) != CLEAVE_OK) {
+        free(names.items);
+        return cv_complain(CV_EXIT_ENGINE, "--slurm: %s", err.text);
+    }
+    for (size_t i = 0; good && i < names.count; i++) {
         const uint32_t next = counts != NULL ? next_count(&counts, &left) : 0;
 
-        name[strcspn(name, "\n")] = '\0';
         if (next > 0) /* nodes that came later are as the last one */
             slots = !tasks && each > 1 ? (uint32_t)(next / each) : next;
-        good = add_node(nodes, name, slots > 0 ? slots : 1, part);
+        good = add_node(nodes, names.items[i], slots > 0 ? slots : 1, part);
     }
-    if (names == NULL || pclose(names) != 0 || nodes->count == before)
-        return cv_complain(CV_EXIT_ENGINE,
-                           "--slurm: 'scontrol show hostnames' does not say which nodes "
-                           "%s has",
-                           variable);
+    free(names.items);
     return good ? CV_EXIT_DONE
                 : cv_complain(CV_EXIT_FAILED,
                               "out of memory for the workers, or more than %d nodes or "
