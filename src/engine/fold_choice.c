@@ -57,7 +57,7 @@ static size_t look_around(struct cv_fold_plan *plan, const bool *may, size_t *ou
         if (!cv_fold_linked(plan, i) && (i == 0 || !cv_fold_linked(plan, i - 1)))
             continue;
         ready++;
-        plan->hands[plan->items[i].holder].ready = true;
+        plan->hands[cv_fold_seat(&plan->items[i])].ready = true;
     }
     *out_among = 0;
     for (uint32_t w = 0; w < plan->nworkers; w++)
@@ -74,7 +74,7 @@ static void place(const struct cv_fold_plan *plan, const bool *may, struct windo
 
     window->at = CV_FOLD_NOBODY;
     for (size_t i = 0; i < window->count; i++) {
-        const uint32_t holder = items[i].holder;
+        const uint32_t holder = cv_fold_seat(&items[i]);
 
         bytes += items[i].bytes;
         if (!may[holder] ||
@@ -85,7 +85,7 @@ static void place(const struct cv_fold_plan *plan, const bool *may, struct windo
     }
     window->moves = false;
     for (size_t i = 0; i < window->count; i++)
-        window->moves |= items[i].holder != window->at;
+        window->moves |= cv_fold_seat(&items[i]) != window->at;
     window->weight = (2 * bytes - most) / GRAIN;
 }
 
@@ -107,18 +107,19 @@ static void search_run(struct cv_fold_plan *plan, const bool *may, bool patient,
     if (length == take + 1 && take < plan->most)
         count = length;
     for (size_t i = 0; i < length; i++)
-        plan->hands[items[i].holder].bytes = 0;
+        plan->hands[cv_fold_seat(&items[i])].bytes = 0;
     for (size_t i = 0; i < length; i++) {
         struct window window = { .first = first + i + 1 - count, .count = count };
 
-        plan->hands[items[i].holder].bytes += items[i].bytes;
+        plan->hands[cv_fold_seat(&items[i])].bytes += items[i].bytes;
         if (i + 1 < count)
             continue;
         place(plan, may, &window);
         if (window.at != CV_FOLD_NOBODY && better(&window, best) &&
             worthwhile(plan, patient, count, window.weight))
             *best = window;
-        plan->hands[items[i + 1 - count].holder].bytes -= items[i + 1 - count].bytes;
+        plan->hands[cv_fold_seat(&items[i + 1 - count])].bytes -=
+            items[i + 1 - count].bytes;
     }
 }
 
@@ -151,7 +152,7 @@ static void look_at_hands(struct cv_fold_plan *plan)
     for (uint32_t w = 0; w < plan->nworkers; w++)
         plan->hands[w] = (struct cv_fold_hand){ 0 };
     for (size_t i = 0; i < plan->count; i++) {
-        struct cv_fold_hand *hand = &plan->hands[plan->items[i].holder];
+        struct cv_fold_hand *hand = &plan->hands[cv_fold_seat(&plan->items[i])];
 
         hand->count++;
         hand->free += !plan->items[i].busy;
@@ -182,7 +183,7 @@ static size_t pick(const struct cv_fold_plan *plan, const bool *may, uint32_t ho
     size_t count = 0;
 
     for (size_t i = 0; i < plan->count; i++) {
-        const uint32_t holder = plan->items[i].holder;
+        const uint32_t holder = cv_fold_seat(&plan->items[i]);
 
         if (!plan->items[i].busy &&
             (home != CV_FOLD_NOBODY ? holder == home
@@ -223,7 +224,7 @@ static size_t choose_any(struct cv_fold_plan *plan, const bool *may, bool patien
     if (lone < 2)
         return 0;
     count = pick(plan, may, CV_FOLD_NOBODY, share(plan, lone, lone), picks);
-    *out_at = plan->items[picks[count - 1]].holder;
+    *out_at = cv_fold_seat(&plan->items[picks[count - 1]]);
     return worthwhile(plan, patient, count, grains(plan, picks, count)) ? count : 0;
 }
 
@@ -243,7 +244,9 @@ bool cv_fold_plan_next(struct cv_fold_plan *plan, const bool *may, bool patient,
         struct cv_fold_item *item = &plan->items[picks[i]];
 
         item->busy = true;
-        out->parts[i] = (struct cv_fold_part){ item->id, item->bytes, item->holder };
+        out->parts[i] = cv_fold_part_of(item);
+        if (item->ahead != at)
+            item->ahead = CV_FOLD_NOBODY;
     }
     return true;
 }

@@ -137,6 +137,7 @@ enum cleave_status cv_fold_plan_add(struct cv_fold_plan *plan, uint64_t id,
                                              .end = end,
                                              .bytes = bytes,
                                              .holder = holder,
+                                             .ahead = CV_FOLD_NOBODY,
                                              .spans = span };
     plan->count++;
     plan->without += holder == CV_FOLD_NOBODY;
@@ -147,6 +148,14 @@ enum cleave_status cv_fold_plan_add(struct cv_fold_plan *plan, uint64_t id,
 }
 
 /* --- what came of them -------------------------------------------------------------------- */
+
+/* What went ahead to the worker of a step that is over may be folded now. */
+static void release_ahead(struct cv_fold_plan *plan, const struct cv_fold_step *step)
+{
+    for (size_t i = 0; i < plan->count; i++)
+        if (plan->items[i].ahead == step->at)
+            plan->items[i].busy = false;
+}
 
 void cv_fold_plan_done(struct cv_fold_plan *plan, const struct cv_fold_step *step,
                        uint64_t id, uint64_t bytes)
@@ -169,7 +178,9 @@ void cv_fold_plan_done(struct cv_fold_plan *plan, const struct cv_fold_step *ste
     item->id = id;
     item->bytes = bytes;
     item->holder = step->at;
+    item->ahead = CV_FOLD_NOBODY;
     item->busy = false;
+    release_ahead(plan, step);
 }
 
 void cv_fold_plan_undo(struct cv_fold_plan *plan, const struct cv_fold_step *step)
@@ -177,9 +188,12 @@ void cv_fold_plan_undo(struct cv_fold_plan *plan, const struct cv_fold_step *ste
     for (uint32_t i = 0; i < step->count; i++) {
         const size_t at = find(plan, step->parts[i].id);
 
-        if (at != NONE)
-            plan->items[at].busy = false;
+        if (at == NONE)
+            continue;
+        plan->items[at].busy = false;
+        plan->items[at].ahead = CV_FOLD_NOBODY;
     }
+    release_ahead(plan, step);
 }
 
 bool cv_fold_step_has(const struct cv_fold_step *step, uint32_t worker)
@@ -200,6 +214,10 @@ cv_fold_plan_lose(struct cv_fold_plan *plan, uint32_t worker,
     struct cv_fold_item lost = { 0 };
 
     for (size_t i = plan->count; i-- > 0;) {
+        if (plan->items[i].ahead == worker) {
+            plan->items[i].ahead = CV_FOLD_NOBODY;
+            plan->items[i].busy = false;
+        }
         if (plan->items[i].holder != worker)
             continue;
         assert(!plan->items[i].busy);

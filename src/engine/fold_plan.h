@@ -10,8 +10,12 @@
  * A step takes as many as are ready, shared among the workers that could fold. Of several
  * such steps the one is first that takes the most partials, then one where nothing has to
  * move since one worker has them all, then the smallest. Of the workers that could take
- * it, the one does that has the most bytes of it. It only decides: nothing is sent or
- * computed here. */
+ * it, the one does that has the most bytes of it.
+ *
+ * A partial that no step can take may go ahead to a worker that folds, so that it is there
+ * when that one is done and is folded with what it has made (tree-adapt, ordered-adapt):
+ * when the worker has at most one transfer to go, fold_pace.h. It only decides: nothing is
+ * sent or computed here. */
 #ifndef CV_FOLD_PLAN_H
 #define CV_FOLD_PLAN_H
 #include <stdbool.h>
@@ -27,6 +31,8 @@ enum { CV_FOLD_STEP_MOST = 16 }; /* partials of a step */
 struct cv_fold_part {
     uint64_t id, bytes;
     uint32_t holder;
+    uint32_t ahead; /* the worker that it has been sent ahead to, or CV_FOLD_NOBODY    */
+    uint64_t name;  /* what it is called there                                         */
 };
 
 /* Worker `at` folds the parts, in this order. Those that others hold have to come from
@@ -53,6 +59,15 @@ enum cleave_status cv_fold_plan_add(struct cv_fold_plan *plan, uint64_t id,
  * small that folding them costs no more than a start wait for those. */
 bool cv_fold_plan_next(struct cv_fold_plan *plan, const bool *may, bool patient,
                        struct cv_fold_step *out);
+/* A partial that could go ahead to the worker of a step under way, and only one of those at
+ * a time; it is busy then until the step is over, one way or the other. Ask when there is
+ * no next step for workers with may[worker]. The holder keeps it until a step that it is
+ * in is done. */
+bool cv_fold_plan_ahead(struct cv_fold_plan *plan, const struct cv_fold_step *step,
+                        const bool *may, uint64_t name, struct cv_fold_part *out);
+/* One that went ahead from a worker that is lost, and is so no more; false: none is left. */
+bool cv_fold_plan_lose_ahead(struct cv_fold_plan *plan, uint32_t worker,
+                             struct cv_fold_part *out);
 /* The step has made a partial called `id`. */
 void cv_fold_plan_done(struct cv_fold_plan *plan, const struct cv_fold_step *step,
                        uint64_t id, uint64_t bytes);

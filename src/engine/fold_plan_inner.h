@@ -11,6 +11,8 @@ struct cv_fold_span;
 struct cv_fold_item {
     uint64_t id, begin, end, bytes;
     uint32_t holder; /* CV_FOLD_NOBODY: there is no result for the interval           */
+    uint32_t ahead;  /* the worker that a copy went ahead to, or CV_FOLD_NOBODY       */
+    uint64_t name;   /* of the copy                                                   */
     bool busy;
     struct cv_fold_span *spans; /* owned: only needed when they are lost              */
 };
@@ -35,6 +37,18 @@ struct cv_fold_plan {
 static inline bool cv_fold_item_free(const struct cv_fold_item *item)
 {
     return !item->busy && item->holder != CV_FOLD_NOBODY;
+}
+
+static inline struct cv_fold_part cv_fold_part_of(const struct cv_fold_item *item)
+{
+    return (struct cv_fold_part){ item->id, item->bytes, item->holder, item->ahead,
+                                  item->name };
+}
+
+/* Where it would be folded without having to move. */
+static inline uint32_t cv_fold_seat(const struct cv_fold_item *item)
+{
+    return item->ahead != CV_FOLD_NOBODY ? item->ahead : item->holder;
 }
 
 /* Whether item `index` and the one after it can be folded. Order kept. */

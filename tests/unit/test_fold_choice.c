@@ -22,7 +22,8 @@ struct value {
     unsigned char chunks[MOST];
     size_t count;
     uint64_t begin, end, bytes; /* gaps beside it are part of it                        */
-    uint32_t holder;
+    uint32_t holder; /* where it lies, or went ahead to                                */
+    uint32_t owner;  /* who has it until it is folded                                  */
     bool there, busy;
 };
 
@@ -293,7 +294,7 @@ static void add_chunk(struct world *world, uint32_t chunk, uint32_t holder,
 
     assert_true(id < NAMES);
     world->values[id] = (struct value){
-        { (unsigned char)chunk }, 1, chunk, chunk + 1u, bytes, holder, true, false
+        { (unsigned char)chunk }, 1, chunk, chunk + 1u, bytes, holder, holder, true, false
     };
     assert_int_equal(cv_fold_plan_add(world->plan, id, chunk, chunk + 1u, holder, bytes,
                                       NULL),
@@ -312,12 +313,76 @@ static bool begin_step(struct world *world, const bool *may)
     for (uint32_t i = 0; i < step.count; i++) {
         struct value *value = &world->values[step.parts[i].id];
 
-        assert_int_equal(value->holder, step.parts[i].holder);
+        assert_int_equal(value->owner, step.parts[i].holder);
+        assert_int_equal(step.parts[i].ahead,
+                         value->holder != value->owner ? value->holder : CV_FOLD_NOBODY);
+        if (value->holder != step.at)
+            value->holder = value->owner;
         assert_int_equal(value->bytes, step.parts[i].bytes);
         value->busy = true;
     }
     world->steps[world->nsteps++] = step;
     return true;
+}
+
+/* Whether a partial touches what the step makes, with nothing but gaps between. */
+static bool touches(const struct world *world, const struct value *value,
+                    const struct cv_fold_step *step)
+{
+    const struct value *first = &world->values[step->parts[0].id];
+    const struct value *last = &world->values[step->parts[step->count - 1].id];
+    const bool before = value->end <= first->begin;
+    const uint64_t begin = before ? value->end : last->end;
+    const uint64_t end = before ? first->begin : value->begin;
+
+    for (uint64_t c = begin; c < end; c++)
+        if (!world->gap[c])
+            return false;
+    return true;
+}
+
+static bool could_go(const struct world *world, const bool *may,
+                     const struct value *value, const struct cv_fold_step *step)
+{
+    if (!is_free(value) || value->owner != value->holder || value->owner == step->at)
+        return false;
+    if (!world->commutative)
+        return touches(world, value, step);
+    for (uint64_t i = 1; i < world->names; i++)
+        if (&world->values[i] != value && world->values[i].there &&
+            world->values[i].holder == value->holder)
+            return false;
+    return may[value->holder];
+}
+
+/* A partial may go ahead to the worker of a step: the smallest of those that could. */
+static void go_ahead(struct world *world, const bool *may,
+                     const struct cv_fold_step *step)
+{
+    const struct value *best = NULL;
+    struct cv_fold_part part;
+    bool expecting = false;
+
+    for (uint64_t i = 1; i < world->names; i++) {
+        const struct value *value = &world->values[i];
+
+        expecting |=
+            value->there && value->holder == step->at && value->owner != step->at;
+        if (could_go(world, may, value, step) &&
+            (best == NULL || value->bytes < best->bytes))
+            best = value;
+    }
+    if (expecting || best == NULL) {
+        assert_false(cv_fold_plan_ahead(world->plan, step, may, 99, &part));
+        return;
+    }
+    assert_true(cv_fold_plan_ahead(world->plan, step, may, 99, &part));
+    assert_int_equal(part.bytes, best->bytes);
+    assert_true(could_go(world, may, &world->values[part.id], step));
+    assert_int_equal(part.holder, world->values[part.id].owner);
+    assert_int_equal(part.ahead, step->at);
+    world->values[part.id].holder = step->at;
+    world->values[part.id].busy = true;
 }
 
 static struct cv_fold_step take_step(struct world *world, size_t index)
@@ -327,6 +392,9 @@ static struct cv_fold_step take_step(struct world *world, size_t index)
     world->steps[index] = world->steps[--world->nsteps];
     for (uint32_t i = 0; i < step.count; i++)
         world->values[step.parts[i].id].busy = false;
+    for (uint64_t i = 1; i < world->names; i++) /* what went ahead to its worker */
+        if (world->values[i].holder == step.at && world->values[i].owner != step.at)
+            world->values[i].busy = false;
     return step;
 }
 
@@ -338,7 +406,7 @@ static void end_step(struct world *world, struct cv_random *random, size_t index
 
     assert_true(id < NAMES);
     *made = world->values[step.parts[0].id];
-    made->holder = step.at;
+    made->holder = made->owner = step.at;
     world->values[step.parts[0].id].there = false;
     for (uint32_t i = 1; i < step.count; i++) {
         struct value *value = &world->values[step.parts[i].id];
@@ -368,13 +436,34 @@ static enum cleave_status note_again(void *context, uint64_t begin, uint64_t end
 static void lose(struct world *world, struct cv_random *random, uint32_t worker)
 {
     bool expected[MOST] = { false };
+    struct cv_fold_part part;
 
     for (size_t i = world->nsteps; i-- > 0;)
         if (cv_fold_step_has(&world->steps[i], worker)) {
             const struct cv_fold_step step = take_step(world, i);
 
             cv_fold_plan_undo(world->plan, &step);
+            for (uint32_t k = 0; k < step.count; k++) {
+                struct value *value = &world->values[step.parts[k].id];
+
+                value->holder = value->owner; /* what went ahead is forgotten */
+            }
         }
+    for (uint64_t i = 1; i < world->names; i++) {
+        struct value *value = &world->values[i];
+
+        if (value->there && value->owner == worker && value->holder != worker) {
+            assert_true(cv_fold_plan_lose_ahead(world->plan, worker, &part));
+            assert_int_equal(world->values[part.id].owner, worker);
+        }
+        if (value->there && value->owner != worker && value->holder == worker) {
+            value->holder = value->owner;
+            value->busy = false;
+        }
+        if (value->owner == worker)
+            value->holder = worker;
+    }
+    assert_false(cv_fold_plan_lose_ahead(world->plan, worker, &part));
     for (uint64_t i = 1; i < world->names; i++) {
         struct value *value = &world->values[i];
 
@@ -454,6 +543,8 @@ static void all_are_folded_once(struct world *world, struct cv_random *random,
             }
         } else if (begin_step(world, may)) {
             continue;
+        } else if (world->nsteps > 0 && draw(random, 3) == 0) {
+            go_ahead(world, may, &world->steps[draw(random, (uint32_t)world->nsteps)]);
         } else if (world->nsteps == 0) {
             assert_true(added < chunks); /* nobody is left without a way to go on */
         } else if (draw(random, 8) == 0 && losses++ < 3) {

@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
+#include <math.h>
+
+#include "engine/fold_pace.h"
 #include "engine/fold_plan.h"
 
 enum { WORKERS = 5 };
@@ -337,6 +340,73 @@ static void a_giver_is_lost(void **state)
     cv_fold_plan_free(plan);
 }
 
+/* --- ahead -------------------------------------------------------------------------------- */
+
+static void goes_ahead_to_who_folds(void **state)
+{
+    struct cv_fold_plan *plan = make(WORKERS, false, 2);
+    struct cv_fold_step step;
+    struct cv_fold_part part;
+
+    (void)state;
+    add_all(plan, "0112", 5);
+    step = expect(plan, ALL, 1, 2, 2);
+    expect_none(plan, ALL);
+    assert_true(cv_fold_plan_ahead(plan, &step, ALL, 77, &part));
+    assert_int_equal(part.id, 1);
+    assert_int_equal(part.holder, 0);
+    assert_int_equal(part.ahead, 1);
+    /* The other neighbour stays: there is room for one. */
+    assert_false(cv_fold_plan_ahead(plan, &step, ALL, 78, &part));
+    expect_none(plan, ALL);
+    cv_fold_plan_done(plan, &step, 9, 500);
+    assert_true(cv_fold_plan_next(plan, ALL, false, &step));
+    assert_int_equal(step.at, 1);
+    assert_int_equal(step.parts[0].id, 1);
+    assert_int_equal(step.parts[0].holder, 0);
+    assert_int_equal(step.parts[0].ahead, 1);
+    assert_int_equal(step.parts[0].name, 77);
+    assert_int_equal(step.parts[1].ahead, CV_FOLD_NOBODY);
+    /* When a step is undone, what went ahead has to go again. */
+    cv_fold_plan_undo(plan, &step);
+    assert_true(cv_fold_plan_next(plan, ALL, false, &step));
+    assert_int_equal(step.parts[0].ahead, CV_FOLD_NOBODY);
+    cv_fold_plan_free(plan);
+}
+
+static struct cv_fold_step step_of(uint64_t bytes, bool moves, bool ahead)
+{
+    return (struct cv_fold_step){ .at = 1,
+                                  .count = 2,
+                                  .parts = { { 1, bytes, 1, CV_FOLD_NOBODY, 0 },
+                                             { 2, bytes, moves ? 0 : 1,
+                                               ahead ? 1 : CV_FOLD_NOBODY, 0 } } };
+}
+
+/* 1000 bytes take 2 s to move, and 2000 bytes 3 s to fold. */
+static void is_near_with_one_transfer_to_go(void **state)
+{
+    const struct cv_fold_step here = step_of(1000, false, false);
+    const struct cv_fold_step from = step_of(1000, true, false);
+    const struct cv_fold_step came = step_of(1000, true, true);
+    struct cv_fold_pace pace = { 0 };
+
+    (void)state;
+    assert_true(isinf(cv_fold_pace_near_s(&pace, &here, 10, 1000)));
+    cv_fold_pace_saw(&pace, &from, 5, -1); /* who knows what of it was folding? */
+    cv_fold_pace_saw(&pace, &came, 9, -1); /* nor how long it had to wait */
+    assert_true(isinf(cv_fold_pace_near_s(&pace, &here, 10, 1000)));
+    cv_fold_pace_saw(&pace, &here, 3, -1);
+    assert_true(isinf(cv_fold_pace_near_s(&pace, &here, 10, 1000)));
+    cv_fold_pace_saw(&pace, &from, 5, -1);
+    assert_float_equal(cv_fold_pace_near_s(&pace, &here, 10, 1000), 11, 1e-9);
+    assert_float_equal(cv_fold_pace_near_s(&pace, &from, 10, 1000), 13, 1e-9);
+    assert_float_equal(cv_fold_pace_near_s(&pace, &came, 10, 1000), 11, 1e-9);
+    pace = (struct cv_fold_pace){ 0 };
+    cv_fold_pace_saw(&pace, &from, 5, 3); /* it says so */
+    assert_float_equal(cv_fold_pace_near_s(&pace, &here, 10, 1000), 11, 1e-9);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -350,6 +420,8 @@ int main(void)
         cmocka_unit_test(any_of_a_worker_at_once),
         cmocka_unit_test(a_few_small_ones_wait),
         cmocka_unit_test(a_giver_is_lost),
+        cmocka_unit_test(goes_ahead_to_who_folds),
+        cmocka_unit_test(is_near_with_one_transfer_to_go),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

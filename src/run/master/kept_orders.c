@@ -91,22 +91,18 @@ enum cleave_status cv_kept_tell_hosts(const struct cv_kept_orders *orders,
     return packer.failed ? cv_fail_memory(err, "the reduction") : CLEAVE_OK;
 }
 
-/* Tell who has part `i` to send it to the one who folds, if that is another. */
-static void let_give(const struct cv_kept_orders *orders,
-                     const struct cv_kept_order *order, uint32_t i,
-                     struct cv_packer *packer)
+/* Tell who has the part to send it to a worker, who will call it `name`. */
+static void let_give(struct cv_kept_orders *orders, const struct cv_fold_part *part,
+                     uint32_t to, uint64_t name, struct cv_packer *packer)
 {
-    const struct cv_fold_part *part = &order->step.parts[i];
-
-    if (part->holder == order->step.at)
-        return;
+    cv_kept_got_on(orders, part->holder);
     packer->length = 0;
-    cv_pack_number(packer, order->names[i]);
+    cv_pack_number(packer, name);
     if (!packer->failed)
         cv_link_send(&orders->staff->host_of[part->holder]->link,
                      &(struct cv_frame_head){ .type = CV_FRAME_GIVE,
                                               .chunk = part->id,
-                                              .value = peer_of(orders, order->step.at) },
+                                              .value = peer_of(orders, to) },
                      packer->bytes, packer->length);
 }
 
@@ -228,6 +224,44 @@ void cv_kept_heard(struct cv_kept_orders *orders, uint32_t worker, uint64_t head
 
 /* --- orders ------------------------------------------------------------------------------- */
 
+uint64_t cv_kept_name(struct cv_kept_orders *orders)
+{
+    return MADE | orders->numbered++;
+}
+
+enum cleave_status cv_kept_send_ahead(struct cv_kept_orders *orders,
+                                      const struct cv_fold_part *part,
+                                      struct cleave_error *err)
+{
+    struct cv_packer give = { NULL, 0, 0, false };
+    bool failed;
+
+    let_give(orders, part, part->ahead, part->name, &give);
+    failed = give.failed;
+    cv_pack_done(&give);
+    return failed ? cv_fail_memory(err, "the reduction") : CLEAVE_OK;
+}
+
+/* What part `i` of an order is called where it is folded; whoever has it gives it, if it is
+ * not there or on its way. */
+static uint64_t name_part(struct cv_kept_orders *orders, const struct cv_fold_step *step,
+                          uint32_t i, struct cv_packer *give)
+{
+    const struct cv_fold_part *part = &step->parts[i];
+    uint64_t name;
+
+    cv_kept_got_on(orders, part->holder);
+    if (part->ahead == step->at)
+        return part->name;
+    if (part->ahead != CV_FOLD_NOBODY)
+        cv_kept_say(orders, part->ahead, CV_FRAME_FORGET, part->name, 0);
+    if (part->holder == step->at)
+        return part->id;
+    name = cv_kept_name(orders);
+    let_give(orders, part, step->at, name, give);
+    return name;
+}
+
 enum cleave_status cv_kept_order(struct cv_kept_orders *orders,
                                  const struct cv_fold_step *step,
                                  struct cleave_error *err)
@@ -238,7 +272,7 @@ enum cleave_status cv_kept_order(struct cv_kept_orders *orders,
     if (order == NULL)
         return cv_fail_memory(err, "the reduction");
     *order = (struct cv_kept_order){ .step = *step,
-                                     .id = MADE | orders->numbered++,
+                                     .id = cv_kept_name(orders),
                                      .given_s = cv_clock_s(),
                                      .next = orders->under_way };
     orders->under_way = order;
@@ -247,11 +281,8 @@ enum cleave_status cv_kept_order(struct cv_kept_orders *orders,
     orders->news[step->at].awaits = 0;
     cv_pack_number(&fold, step->count);
     for (uint32_t i = 0; i < step->count; i++) {
-        order->names[i] = step->parts[i].holder == step->at ? step->parts[i].id
-                                                            : MADE | orders->numbered++;
+        order->names[i] = name_part(orders, step, i, &give);
         cv_pack_number(&fold, order->names[i]);
-        cv_kept_got_on(orders, step->parts[i].holder);
-        let_give(orders, order, i, &give);
     }
     if (!give.failed && !fold.failed)
         cv_link_send(&orders->staff->host_of[step->at]->link,

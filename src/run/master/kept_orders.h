@@ -63,6 +63,13 @@ uint64_t cv_kept_base(const struct cv_kept_orders *orders, uint32_t worker);
 enum cleave_status cv_kept_order(struct cv_kept_orders *orders,
                                  const struct cv_fold_step *step,
                                  struct cleave_error *err);
+/* Let a partial go to a worker before it is known when it will be folded there; part->name
+ * is what it is called there. */
+enum cleave_status cv_kept_send_ahead(struct cv_kept_orders *orders,
+                                      const struct cv_fold_part *part,
+                                      struct cleave_error *err);
+/* A name that nothing has yet. */
+uint64_t cv_kept_name(struct cv_kept_orders *orders);
 /* It is to send its result. */
 enum cleave_status cv_kept_fetch(struct cv_kept_orders *orders, uint32_t worker,
                                  uint64_t id, struct cleave_error *err);

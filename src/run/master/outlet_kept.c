@@ -1,5 +1,6 @@
 /* outlet_kept.c -- outputs stay with the hosts and are folded there.
  * SPDX-License-Identifier: MIT */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <cleave/execute.h>
@@ -7,6 +8,7 @@
 #include "base/arena.h"
 #include "base/fail.h"
 #include "base/text.h"
+#include "engine/fold_pace.h"
 #include "engine/fold_plan.h"
 #include "run/fold/fold_command.h"
 #include "run/fold/fold_log.h"
@@ -31,8 +33,10 @@ struct kept {
     struct cv_fold_log *log;
     struct cv_fold_plan *plan; /* owned                                                */
     struct cv_kept_orders orders;
-    bool *may, *there;       /* owned: per worker                                    */
-    struct cv_piece *pieces; /* owned: those whose outputs are kept, to be done again */
+    struct cv_fold_pace pace; /* of the folds so far                                   */
+    struct cv_timer near;     /* one of them has at most a transfer to go              */
+    bool *may, *there;        /* owned: per worker                                    */
+    struct cv_piece *pieces;  /* owned: those whose outputs are kept, to be done again */
     size_t npieces, piece_room;
     size_t crowd;    /* partials from which on all fold                                */
     uint32_t losing; /* the worker that is being lost                                  */
@@ -82,6 +86,7 @@ static void folded(struct kept *kept, const struct cv_host *host,
         return;
     }
     count_tries(kept, tries, order);
+    cv_fold_pace_saw(&kept->pace, &order->step, cv_clock_s() - order->given_s, -1);
     cv_fold_log_add(kept->log, order->step.at, order->given_s, cv_clock_s(),
                     order->step.count);
     cv_fold_plan_done(kept->plan, &order->step, order->id, head->value);
@@ -241,11 +246,15 @@ static enum cleave_status lose(struct kept *kept, uint32_t worker,
                                struct cleave_error *err)
 {
     struct cv_kept_order *order;
+    struct cv_fold_part part;
 
     while ((order = cv_kept_order_take_of(&kept->orders, worker)) != NULL) {
         cv_fold_plan_undo(kept->plan, &order->step);
         cv_kept_order_call_off(&kept->orders, order);
     }
+    while (cv_fold_plan_lose_ahead(kept->plan, worker, &part))
+        if (kept->there[part.ahead])
+            cv_kept_say(&kept->orders, part.ahead, CV_FRAME_FORGET, part.name, 0);
     kept->losing = worker;
     return cv_fold_plan_lose(kept->plan, worker, do_again, kept, err);
 }
@@ -284,6 +293,37 @@ static bool more_to_come(const struct kept *kept)
            kept->books->pending > 0;
 }
 
+/* The poller comes back then, and asks again what there is to do. */
+static void look_again(void *context)
+{
+    (void)context;
+}
+
+/* Partials that nothing can be done with go to those who will soon have folded. */
+static enum cleave_status send_ahead(struct kept *kept, struct cleave_error *err)
+{
+    const double now_s = cv_clock_s();
+    double next_s = INFINITY;
+    struct cv_fold_part part;
+
+    for (const struct cv_kept_order *order = kept->orders.under_way; order != NULL;
+         order = order->next) {
+        const double near_s =
+            cv_fold_pace_near_s(&kept->pace, &order->step, order->given_s,
+                                order->step.parts[0].bytes);
+
+        if (near_s > now_s)
+            next_s = fmin(next_s, near_s);
+        else if (cv_fold_plan_ahead(kept->plan, &order->step, kept->may,
+                                    cv_kept_name(&kept->orders), &part))
+            CV_TRY(cv_kept_send_ahead(&kept->orders, &part, err));
+    }
+    if (isinf(next_s))
+        return CLEAVE_OK;
+    return cv_poller_set(kept->staff->hosts.poller, &kept->near, next_s, look_again, kept,
+                         err);
+}
+
 static enum cleave_status go_on(struct kept *kept, struct cleave_error *err)
 {
     const uint32_t n = kept->staff->nworkers;
@@ -299,7 +339,7 @@ static enum cleave_status go_on(struct kept *kept, struct cleave_error *err)
         kept->may[step.at] = false;
         CV_TRY(cv_kept_order(&kept->orders, &step, err));
     }
-    return CLEAVE_OK;
+    return send_ahead(kept, err);
 }
 
 static enum cleave_status kept_work(struct cv_outlet *outlet, struct cleave_error *err)
@@ -390,6 +430,8 @@ static void kept_free(struct cv_outlet *outlet)
 {
     struct kept *kept = kept_of(outlet);
 
+    if (kept->staff != NULL)
+        cv_poller_cancel(kept->staff->hosts.poller, &kept->near);
     cv_kept_orders_done(&kept->orders);
     cv_store_drop(kept->result);
     cv_fold_plan_free(kept->plan);
