@@ -25,10 +25,17 @@ void cv_json_in_done(struct cv_json_in *in)
     in->text = NULL;
 }
 
-void cv_json_in_line(struct cv_json_in *in, const char *bytes, size_t length)
+static inline void begin_line(struct cv_json_in *in, const char *begin)
 {
     in->line++;
-    in->begin = in->at = bytes;
+    in->begin = in->counted = begin;
+    in->columns = 0;
+}
+
+void cv_json_in_line(struct cv_json_in *in, const char *bytes, size_t length)
+{
+    begin_line(in, bytes);
+    in->at = bytes;
     in->end = bytes + length;
 }
 
@@ -42,8 +49,7 @@ static inline void skip(struct cv_json_in *in)
 {
     for (; in->at < in->end && *in->at <= ' '; in->at++) {
         if (*in->at == '\n' && in->whole) {
-            in->line++;
-            in->begin = in->at + 1;
+            begin_line(in, in->at + 1);
         } else if (*in->at != ' ' && *in->at != '\t' && *in->at != '\r') {
             break;
         }
@@ -61,17 +67,20 @@ char cv_json_in_peek(struct cv_json_in *in)
     return in->at < in->end ? *in->at : '\0';
 }
 
-struct cv_place cv_json_in_place(const struct cv_json_in *in, const char *at)
+struct cv_place cv_json_in_place(struct cv_json_in *in, const char *at)
 {
-    struct cv_place place = { .file = in->file, .line = in->line, .column = 1 };
-
-    for (const char *c = in->begin; c < at; c++)
-        place.column += ((unsigned char)*c & 0xc0) != 0x80;
-    return place;
+    if (at < in->counted) {
+        in->counted = in->begin;
+        in->columns = 0;
+    }
+    for (; in->counted < at; in->counted++)
+        in->columns += ((unsigned char)*in->counted & 0xc0) != 0x80;
+    return (
+        struct cv_place){ .file = in->file, .line = in->line, .column = in->columns + 1 };
 }
 
 /* "expected X, got Y" where Y is what stands at `at`. */
-static enum cleave_status fail_at(const struct cv_json_in *in, const char *at,
+static enum cleave_status fail_at(struct cv_json_in *in, const char *at,
                                   const char *expected, struct cleave_error *err)
 {
     struct cv_place place = cv_json_in_place(in, at);

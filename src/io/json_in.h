@@ -15,7 +15,9 @@ struct cv_json_in {
     unsigned line;
     bool whole;                   /* ends of lines are spaces                          */
     const char *begin, *at, *end; /* the line and what is read of it */
-    char *text;                   /* owned: the last string read     */
+    const char *counted;          /* up to here characters were counted, there are: */
+    unsigned columns;
+    char *text; /* owned: the last string read     */
     size_t capacity;
 };
 
@@ -30,7 +32,8 @@ void cv_json_in_whole(struct cv_json_in *in, const char *bytes, size_t length);
 void cv_json_in_skip(struct cv_json_in *in);
 /* The same; returns the first character of what comes, 0 at the end. */
 char cv_json_in_peek(struct cv_json_in *in);
-struct cv_place cv_json_in_place(const struct cv_json_in *in, const char *at);
+/* Asked for places from left to right, a line is counted once. */
+struct cv_place cv_json_in_place(struct cv_json_in *in, const char *at);
 
 /* '{' or '['. */
 enum cleave_status cv_json_in_open(struct cv_json_in *in, char bracket,

@@ -1,8 +1,8 @@
 /* trace_told.c -- what a policy was told, in the header of its trace.
  * SPDX-License-Identifier: MIT
  *
- * A worker is a list of its costs, in the order of cv_worker_fields. Without `units`
- * the load is a stream. */
+ * A worker is a list of its costs, in the order of cv_worker_fields; `alike` more are as
+ * the last one, mostly places that nobody took. Without `units` the load is a stream. */
 #include "io/trace_told.h"
 
 #include <math.h>
@@ -11,6 +11,9 @@
 
 #include "io/trace_limits.h"
 #include "model/platform/worker_fields.h"
+
+/* A header of a few bytes may claim so many workers, and no more. */
+enum { ALIKE_MOST = 1000000 };
 
 /* --- writing ------------------------------------------------------------------------ */
 
@@ -76,11 +79,35 @@ static void put_each(struct cv_json *json, const char *key, uint32_t n,
     cv_json_end(json);
 }
 
+static bool are_alike(const struct cleave_worker *a, const struct cleave_worker *b)
+{
+    bool alike = true;
+
+    for (size_t i = 0; i < CV_WORKER_FIELDS; i++)
+        alike &= cv_worker_cost_of(a, &cv_worker_fields[i]) ==
+                 cv_worker_cost_of(b, &cv_worker_fields[i]);
+    return alike;
+}
+
+/* How many of the last ones need not be written. */
+static uint32_t count_alike(const struct cleave_view *view)
+{
+    const struct cleave_worker *last = view->workers + view->nworkers - 1;
+    uint32_t alike = 0;
+
+    while (alike + 1 < view->nworkers && alike < ALIKE_MOST &&
+           are_alike(last - alike - 1, last))
+        alike++;
+    return alike;
+}
+
 static void put_workers(struct cv_json *json, const struct cleave_view *view)
 {
+    const uint32_t alike = count_alike(view);
+
     cv_json_key(json, "workers");
     cv_json_list(json);
-    for (uint32_t w = 0; w < view->nworkers; w++) {
+    for (uint32_t w = 0; w < view->nworkers - alike; w++) {
         cv_json_list(json);
         for (size_t i = 0; i < CV_WORKER_FIELDS; i++)
             cv_json_number(json,
@@ -88,6 +115,10 @@ static void put_workers(struct cv_json *json, const struct cleave_view *view)
         cv_json_end(json);
     }
     cv_json_end(json);
+    if (alike > 0) {
+        cv_json_key(json, "alike");
+        cv_json_count(json, alike);
+    }
 }
 
 void cv_trace_told_write(struct cv_json *json, const struct cleave_told *told)
@@ -204,7 +235,6 @@ static enum cleave_status keep_workers(const struct reading *reading,
     return CLEAVE_OK;
 }
 
-/* There may be more than the header names, by the places that nobody took in a real run. */
 static enum cleave_status read_workers(const struct reading *reading)
 {
     struct cv_json_in *in = &reading->lines->in;
@@ -237,17 +267,44 @@ static enum cleave_status read_workers(const struct reading *reading)
             *cv_worker_cost(&workers[count], &cv_worker_fields[i]) = costs[i];
         count++;
     }
-    if (status == CLEAVE_OK && (more || count < reading->lines->nworkers))
+    if (status == CLEAVE_OK && more)
         status = cv_fail_at(reading->lines->err, &place,
-                            "expected the costs of %u workers or more, got %s",
-                            reading->lines->nworkers, more ? "too many" : "fewer");
+                            "expected the costs of %u workers or more, got too many",
+                            reading->lines->nworkers);
     return keep_workers(reading, workers, count, status);
+}
+
+/* As many more as the last of those that were read. */
+static enum cleave_status read_alike(const struct reading *reading)
+{
+    struct cleave_view *view = &reading->told->view;
+    struct cv_json_in *in = &reading->lines->in;
+    const uint32_t listed = view->workers != NULL ? view->nworkers : 0;
+    struct cleave_worker *all;
+    struct cv_place place;
+    uint64_t alike = 0;
+
+    cv_json_in_skip(in);
+    place = cv_json_in_place(in, in->at);
+    place.field = "alike";
+    CV_TRY(cv_json_in_count(in, &alike, reading->lines->err));
+    if (listed == 0 || alike > ALIKE_MOST || listed + alike > CLEAVE_MAX_WORKERS)
+        return cv_fail_at(reading->lines->err, &place,
+                          "expected at most %d workers like the last one", ALIKE_MOST);
+    all = cv_array(reading->arena, listed + alike, sizeof *all);
+    if (all == NULL)
+        return short_of_memory(reading);
+    for (uint64_t i = 0; i < listed + alike; i++)
+        all[i] = view->workers[i < listed ? i : listed - 1];
+    view->workers = all;
+    view->nworkers = (uint32_t)(listed + alike);
+    return CLEAVE_OK;
 }
 
 static enum cleave_status read_each(const struct reading *reading, const char *key,
                                     const double **out)
 {
-    const struct cv_json_in *in = &reading->lines->in;
+    struct cv_json_in *in = &reading->lines->in;
     const uint32_t count = reading->lines->nworkers;
     double *each_s;
 
@@ -399,6 +456,8 @@ static enum cleave_status read_member(const struct reading *reading, const char 
         return read_sizes(reading);
     if (strcmp(key, "workers") == 0 && lines->task == CLEAVE_TASK_LOAD)
         return read_workers(reading);
+    if (strcmp(key, "alike") == 0 && lines->task == CLEAVE_TASK_LOAD)
+        return read_alike(reading);
     if (strcmp(key, "profiles") == 0 && lines->task == CLEAVE_TASK_LOAD)
         return cv_trace_profiles_read(lines, reading->arena, view);
     if (strcmp(key, "memory") == 0 && lines->task == CLEAVE_TASK_LOAD)
@@ -439,6 +498,11 @@ enum cleave_status cv_trace_told_read(struct cv_trace_lines *lines,
     }
     if (lines->task == CLEAVE_TASK_LOAD && told.view.workers == NULL)
         return cv_fail_at(lines->err, &place, "expected the costs of the workers");
+    /* There may be more than the header names, by places that nobody took in a real run. */
+    if (lines->task == CLEAVE_TASK_LOAD && told.view.nworkers < lines->nworkers)
+        return cv_fail_at(lines->err, &place,
+                          "expected the costs of %u workers or more, got fewer",
+                          lines->nworkers);
     if (lines->task == CLEAVE_TASK_REDUCE)
         told.view.units_total = 0;
     told.view.units_left = told.view.units_total;

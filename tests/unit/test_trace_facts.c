@@ -306,6 +306,43 @@ static void told_survives_a_file(void **state)
     free(text);
 }
 
+/* Thousands of places that nobody took are a number. */
+static void workers_alike_are_counted(void **state)
+{
+    enum { PLACES = 5000 };
+    const struct cleave_worker first = { 7, 0, 1e-9, 1e9, 3, 1 },
+                               other = { 1, 0, 1, 0, 1, 0 };
+    struct cleave_worker workers[PLACES];
+    const struct cleave_told given = {
+        .view = { .workers = workers, .nworkers = PLACES, .units_total = 1 }
+    };
+    struct cleave_platform *platform = make_platform();
+    struct cleave_trace *trace = NULL;
+    const struct cleave_told *told;
+    struct cv_trace_file file;
+    char *text;
+
+    (void)state;
+    for (size_t i = 0; i < PLACES; i++)
+        workers[i] = i == 0 || i == 2 ? first : other;
+    assert_int_equal(cleave_trace_new(&trace, NULL), CLEAVE_OK);
+    assert_int_equal(cleave_trace_describe(trace,
+                                           &(struct cleave_trace_facts){ .told = &given },
+                                           NULL),
+                     CLEAVE_OK);
+    text = save(trace, platform);
+    assert_true(strlen(text) < 1000);
+    assert_non_null(strstr(text, "\"alike\":4996"));
+    assert_int_equal(load_text(text, &file, NULL), CLEAVE_OK);
+    told = cleave_trace_facts(file.trace)->told;
+    assert_int_equal(told->view.nworkers, PLACES);
+    assert_memory_equal(told->view.workers, workers, sizeof workers);
+    cv_trace_file_done(&file);
+    cleave_trace_free(trace);
+    cleave_platform_free(platform);
+    free(text);
+}
+
 static void what_is_wrong_with_told(void **state)
 {
     static const struct {
@@ -315,6 +352,12 @@ static void what_is_wrong_with_told(void **state)
         { "{\"workers\":[[1,0,1,0,1,0]]}",
           "expected the costs of 2 workers or more, got fewer" },
         { "{\"workers\":[[1],[1]]}", "expected 6 numbers, got fewer" },
+        { "{\"alike\":1,\"workers\":[[1,0,1,0,1,0]]}",
+          "expected at most 1000000 workers like the last one" },
+        { "{\"workers\":[[1,0,1,0,1,0]],\"alike\":1000001}",
+          "expected at most 1000000 workers like the last one" },
+        { "{\"workers\":[[1,0,1,0,1,0]],\"alike\":-1}",
+          "expected a whole number of at least 0, got '-1'" },
         { "{\"workers\":[[1,0,1,0,1,0],[1,0,1,0,1,-1]]}",
           "expected a number of at least 0, got -1" },
     };
@@ -345,6 +388,7 @@ int main(void)
         cmocka_unit_test(deep_values_are_refused),
         cmocka_unit_test(strict_readers_take_facts),
         cmocka_unit_test(told_survives_a_file),
+        cmocka_unit_test(workers_alike_are_counted),
         cmocka_unit_test(what_is_wrong_with_told),
     };
 
