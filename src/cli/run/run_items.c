@@ -76,7 +76,6 @@ int cv_run_items_missed(const struct cv_run_options *values)
                        : values->weight != NULL      ? "--weight"
                        : values->costs != NULL       ? "--costs"
                        : values->ungroup             ? "--ungroup"
-                       : values->line_buffer         ? "--line-buffer"
                        : values->transfers.count > 0 ? "--transferfile"
                        : values->transfer            ? "--transfer"
                        : values->returns.count > 0   ? "--return"
@@ -386,7 +385,7 @@ int cv_run_items_fill(const struct cv_call *call, struct cv_run_items *items,
     out->input = (struct cleave_input){ .count = 0 };
     out->sharing.block = 1;
     out->output.direct = values->ungroup != 0;
-    out->output.lines = values->line_buffer != 0 && !values->ungroup;
+    out->output.lines = out->output.lines && !values->ungroup;
     /* As in a shell: a command is run once, whatever comes of it. */
     out->failing.strict = true;
     if (out->failing.halt == CLEAVE_HALT_HOPELESS)

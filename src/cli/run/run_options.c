@@ -145,9 +145,6 @@ static const struct cv_option item_options[] = {
     { .name = "--ungroup", .value = 1, .offset = FIELD(ungroup),
       .help = "Let commands write to the output themselves, as they go: lines of several may "
               "be mixed, and nothing is kept." },
-    { .name = "--line-buffer", .value = 1, .offset = FIELD(line_buffer),
-      .help = "Write each line of an output as soon as it is whole; lines of several commands "
-              "alternate then, and none is mixed with another." },
     { .name = "--shuf", .value = 1, .offset = FIELD(shuffle),
       .help = "Take the items in a random order." },
     { .name = NULL },
@@ -313,6 +310,11 @@ static const struct cv_option output_options[] = {
       .help = "Write outputs in the order of the input; this is the default." },
     { .name = "--unordered", .letter = 'u', .value = 1, .offset = FIELD(unordered),
       .help = "Write each output as soon as its command has ended." },
+    { .name = "--line-buffer", .value = 1, .offset = FIELD(line_buffer),
+      .help = "Write each line of an output as soon as it is whole. Of chunks these are, in the "
+              "order of the input, the lines of the one whose turn it is; of items, and with -u, "
+              "lines of several commands alternate, and none is mixed with another. What was "
+              "written of a chunk cannot be taken back: it is not tried again." },
     { .name = "--header-out", .kind = CV_OPTION_MAYBE, .argument = "[N]",
       .offset = FIELD(header_out),
       .help = "Outputs begin with a header, too: as --header says, else of one line, or of N, "

@@ -71,3 +71,21 @@ int cv_run_sink_close(struct cv_run_sink *sink, bool whole, int status)
         status = cannot_write(sink, CV_EXIT_FAILED, &err);
     return status;
 }
+
+int cv_run_lines_check(const struct cv_run_options *values)
+{
+    const char *other = values->retries > 1 || values->isolate ? "--retries and --isolate"
+                        : values->journal != NULL              ? "--journal"
+                        : values->reduce != NULL               ? "--reduce"
+                        : values->header_out != NULL           ? "--header-out"
+                        : values->persistent                   ? "--persistent"
+                        : cv_hosts_asked(values) || values->mpi || values->slurm ? "hosts"
+                                                                                 : NULL;
+
+    if (!values->line_buffer || other == NULL)
+        return CV_EXIT_DONE;
+    return cv_complain(CV_EXIT_USAGE,
+                       "with --line-buffer lines of a chunk are gone before it is done: "
+                       "expected no %s",
+                       other);
+}

@@ -3,6 +3,7 @@
 #define CV_RUN_SINK_H
 #include <stdbool.h>
 #include "base/new_file.h"
+#include "cli/run/run_options.h"
 
 struct cv_run_sink {
     const char *option; /* borrowed: that asked for it                                 */
@@ -20,5 +21,9 @@ int cv_run_sink_open(struct cv_run_sink *sink, const char *option, const char *p
  * beside, and it is told where, unless it is kept elsewhere or empty. Returns `status`, or that of a
  * result that could not be written. Does nothing the second time. */
 int cv_run_sink_close(struct cv_run_sink *sink, bool whole, int status);
+
+/* Whether lines of chunks can be written as they come, if that is asked for. Returns an exit
+ * status. */
+int cv_run_lines_check(const struct cv_run_options *values);
 
 #endif

@@ -199,6 +199,7 @@ static int fill(const struct cv_call *call, const struct cv_crew *crew,
     status = status == CV_EXIT_DONE ? fill_hosts(call, crew, report, out) : status;
     out->output.header = cv_header_out_how(values);
     out->output.unordered = values->unordered != 0;
+    out->output.lines = values->line_buffer != 0;
     out->reduce.command = values->reduce;
     out->reduce.commutative = values->commutative != 0;
     out->output.memory = (uint64_t)values->memory;
@@ -392,6 +393,8 @@ static int prepare(const struct cv_call *call, const struct cv_run_mpi *mpi,
                                   run->has_items);
     if (status == CV_EXIT_DONE && !run->has_items)
         status = cv_run_items_missed(values);
+    if (status == CV_EXIT_DONE && !run->has_items)
+        status = cv_run_lines_check(values);
     if (status == CV_EXIT_DONE)
         status = cv_files_check(call);
     if (status == CV_EXIT_DONE)

@@ -59,10 +59,12 @@ static void drop_output(struct cv_errand *errand)
 }
 
 /* What a command wrote before it failed is of no use with the outputs of other chunks. Of an
- * item it is all that there will be, as in a shell. */
+ * item it is all that there will be, as in a shell; and where lines are written as they come,
+ * it should not depend on who was faster what becomes of the last of them. */
 static bool keeps_output(const struct cv_real_run *run)
 {
-    return run->asked->items.words != NULL && run->asked->reduce.command == NULL;
+    return (run->asked->items.words != NULL && run->asked->reduce.command == NULL) ||
+           run->asked->output.lines;
 }
 
 static enum cleave_status settle_output(struct cv_real_run *run, struct cv_errand *errand,
@@ -190,6 +192,8 @@ enum cleave_status cv_chunk_judge(struct cv_real_run *run, struct cv_errand *err
         cv_books_too_large(&run->books, (double)(piece->end - piece->begin));
     if (run->halted || run->stopped_by != 0)
         return CLEAVE_OK;
+    if (cv_slot_passed(&errand->slot) > 0)
+        return CLEAVE_OK; /* another output would come behind what is written */
     if (large && (may_try || failing->isolate))
         CV_TRY(try_halves(run, errand, out, err));
     if (out->verdict == CV_VERDICT_OVER && (family == NULL || !family->isolates) &&

@@ -114,10 +114,28 @@ static enum cleave_status check_several(const struct cleave_execution *asked,
         "expected several items for a command without anything for each of them");
 }
 
+/* What has been written of a chunk cannot be taken back, and is not there any more. */
+static enum cleave_status check_lines(const struct cleave_execution *asked,
+                                      struct cleave_error *err)
+{
+    if (asked->reduce.command != NULL || asked->journal.path != NULL ||
+        asked->output.header != NULL || asked->failing.retries > 0 ||
+        asked->failing.isolate || asked->persistent || asked->hosts.count > 0 ||
+        asked->output.direct || asked->output.descriptor < 1)
+        return cv_fail(
+            err, CLEAVE_EINPUT,
+            "expected lines of chunks as they come or a reduction, a journal, a "
+            "header of outputs, retries, a search for bad records, commands that "
+            "stay or hosts, got both");
+    return CLEAVE_OK;
+}
+
 /* Items are done one at a time, by commands that read nothing. */
 static enum cleave_status check_items(const struct cleave_execution *asked,
                                       struct cleave_error *err)
 {
+    if (asked->output.lines && asked->items.words == NULL)
+        return check_lines(asked, err);
     if ((asked->output.direct || asked->output.lines) &&
         (asked->items.words == NULL || asked->reduce.command != NULL ||
          asked->journal.path != NULL ||
@@ -266,6 +284,7 @@ static enum cleave_status open_parts(struct execution *execution,
             .directory = asked->output.directory,
             .head = execution->outputs,
             .unordered = asked->output.unordered,
+            .lines = asked->output.lines && asked->items.words == NULL,
             .separate = cv_outlet_separate(asked),
             .files = asked->reduce.command != NULL || asked->journal.path != NULL },
         &run->gather, err));

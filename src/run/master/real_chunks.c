@@ -308,7 +308,7 @@ static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end
     }
     if (cv_open_chunks_hollow(run, errand, end))
         return;
-    errand->output = slot->store != NULL ? (double)cv_store_size(slot->store) : 0;
+    errand->output = (double)cv_slot_came(slot);
     if (end != CV_SLOT_DONE)
         slot->open.read_s = 0;
     if (end == CV_SLOT_DONE) {
@@ -428,7 +428,9 @@ static void set_up(struct cv_real_run *run, uint32_t worker, struct cv_slot *slo
 
         slot->base = slot->command;
         slot->direct = run->asked->output.direct ? run->asked->output.descriptor : 0;
-        slot->lines_to = run->asked->output.lines ? run->asked->output.descriptor : 0;
+        if (run->asked->output.lines &&
+            (slot->items != NULL || run->asked->output.unordered))
+            slot->lines_to = run->asked->output.descriptor;
         while (prefix != NULL && prefix[slot->nprefix] != NULL)
             slot->nprefix++;
     }

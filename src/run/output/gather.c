@@ -127,6 +127,8 @@ static struct cv_store *next_store(struct cv_gather *gather)
         gather->writing = pop(gather);
         gather->extent = 0;
     }
+    if (gather->writing == NULL)
+        gather->writing = cv_pass_find(gather, gather->position);
     return gather->writing;
 }
 
@@ -141,7 +143,8 @@ static enum cleave_status keep_failure(struct cv_gather *gather, int error)
 }
 
 /* Write the blocks of the store that is being written, at most *most bytes. */
-static enum cleave_status write_blocks(struct cv_gather *gather, uint64_t *most)
+static enum cleave_status write_blocks(struct cv_gather *gather, uint64_t *most,
+                                       enum cv_gather_state *out)
 {
     struct cv_store *store = gather->writing;
 
@@ -153,6 +156,10 @@ static enum cleave_status write_blocks(struct cv_gather *gather, uint64_t *most)
 
         if (got < 0 && errno == EINTR)
             continue;
+        if (got < 0 && errno == EAGAIN) {
+            *out = CV_GATHER_BLOCKED;
+            return CLEAVE_OK;
+        }
         if (got <= 0)
             return keep_failure(gather, got < 0 ? errno : EIO);
         cv_blocks_gone(store, (size_t)got);
@@ -168,11 +175,10 @@ static enum cleave_status write_store(struct cv_gather *gather, uint64_t *most,
 {
     struct cv_store *store = gather->writing;
 
-    CV_TRY(write_blocks(gather, most));
-    if (store->blocks.bytes > 0) {
-        *out = CV_GATHER_BUSY;
+    *out = CV_GATHER_BUSY;
+    CV_TRY(write_blocks(gather, most, out));
+    if (store->blocks.bytes > 0)
         return CLEAVE_OK;
-    }
     for (; gather->extent < store->nextents; gather->extent++) {
         struct cv_extent *extent = &store->extents[gather->extent];
 
@@ -202,6 +208,26 @@ static enum cleave_status write_store(struct cv_gather *gather, uint64_t *most,
     return CLEAVE_OK;
 }
 
+/* Write what may be written of the store that is being written, at most *most bytes. One that
+ * is still being filled gives whole lines only, and stays. */
+static enum cleave_status write_some(struct cv_gather *gather, uint64_t *most,
+                                     enum cv_gather_state *out)
+{
+    struct cv_store *store = gather->writing;
+    uint64_t room, left;
+
+    if (!store->offered)
+        return write_store(gather, most, out);
+    gather->extent = 0; /* more may have come to one that was empty */
+    left = room = store->whole < *most ? store->whole : *most;
+    CV_TRY(write_store(gather, &left, out));
+    *most -= room - left;
+    cv_pass_written(store, room - left);
+    if (store->whole == 0)
+        *out = CV_GATHER_IDLE;
+    return CLEAVE_OK;
+}
+
 static enum cleave_status pump(struct cv_gather *gather, uint64_t most,
                                enum cv_gather_state *out)
 {
@@ -217,8 +243,8 @@ static enum cleave_status pump(struct cv_gather *gather, uint64_t most,
             return gather->failure.status;
         }
         gather->headed = true;
-        CV_TRY(write_store(gather, &most, out));
-        if (*out != CV_GATHER_IDLE)
+        CV_TRY(write_some(gather, &most, out));
+        if (*out != CV_GATHER_IDLE || gather->writing->offered)
             break;
         written = gather->writing;
         gather->position = written->end;
@@ -292,6 +318,33 @@ void cv_gather_detach(struct cv_gather *gather)
 
 /* --- finished outputs --------------------------------------------------------------------- */
 
+/* There is something new to be written: do it, if nobody waits for the sink already. */
+static void stir(struct cv_gather *gather)
+{
+    if (gather->poller != NULL && gather->error == 0 && gather->watch.events == 0)
+        turn(gather);
+}
+
+void cv_gather_offer(struct cv_store *store, uint64_t begin)
+{
+    struct cv_gather *gather = store->gather;
+
+    if (!store->passes || gather->options.unordered)
+        return;
+    store->begin = begin;
+    store->offered = true;
+    store->next_offered = gather->offered;
+    gather->offered = store;
+    if (begin == gather->position)
+        stir(gather);
+}
+
+void cv_gather_pass_on(struct cv_store *store)
+{
+    if (store->offered && store->whole > 0 && store->gather->writing == store)
+        stir(store->gather);
+}
+
 enum cleave_status cv_gather_finish(struct cv_gather *gather, struct cv_store *store,
                                     uint64_t begin, uint64_t end,
                                     struct cleave_error *err)
@@ -304,11 +357,12 @@ enum cleave_status cv_gather_finish(struct cv_gather *gather, struct cv_store *s
     assert(begin >= gather->position);
     store->begin = begin;
     store->end = end;
-    CV_TRY(push(gather, store, err));
+    if (gather->writing != store)
+        CV_TRY(push(gather, store, err));
+    cv_pass_finish(store);
     cv_store_close(store);
     gather->finished++;
-    if (gather->poller != NULL && gather->error == 0 && gather->watch.events == 0)
-        turn(gather);
+    stir(gather);
     return CLEAVE_OK;
 }
 
@@ -341,7 +395,7 @@ enum cleave_status cv_gather_status(const struct cv_gather *gather, int *out_err
 
 bool cv_gather_pending(const struct cv_gather *gather)
 {
-    return gather->writing != NULL || gather->count > 0;
+    return (gather->writing != NULL && !gather->writing->offered) || gather->count > 0;
 }
 
 struct cv_gather_usage cv_gather_usage(const struct cv_gather *gather)

@@ -36,6 +36,7 @@ struct cv_gather_options {
                      * once; NULL: they have none                                  */
     bool unordered; /* write in the order of cv_gather_finish                     */
     bool separate;  /* every output gets a file of its own, from byte 0           */
+    bool lines;     /* lines of outputs that are offered are written as they come  */
     bool files;     /* outputs are taken (cv_gather_take): none is kept in blocks */
 };
 
@@ -67,6 +68,10 @@ enum cleave_status cv_store_pump(struct cv_store *store, int fd, uint64_t most,
 enum cleave_status cv_store_write(struct cv_store *store, const void *bytes,
                                   size_t length, struct cleave_error *err);
 uint64_t cv_store_size(const struct cv_store *store);
+/* Bytes of it that were written before it was finished, which is with `lines` only; and all
+ * that have come: those, and what is kept. */
+uint64_t cv_store_passed(const struct cv_store *store);
+uint64_t cv_store_came(const struct cv_store *store);
 /* Nothing is added to it any more: what it does not need is given back. */
 void cv_store_close(struct cv_store *store);
 /* The output is complete, and is read from the front, once: the next bytes, at most `most`,
@@ -98,6 +103,12 @@ void cv_gather_expect_taking(struct cv_gather *gather);
 
 /* --- writing ------------------------------------------------------------------------------ */
 
+/* What is and will be in the store is the output of the input from byte `begin` on, which has
+ * not been finished or skipped. With `lines`, and in order: as soon as everything before it has
+ * been written, its lines are, each when it is whole. Else nothing comes of it. */
+void cv_gather_offer(struct cv_store *store, uint64_t begin);
+/* More was put into the store, which may have been offered. */
+void cv_gather_pass_on(struct cv_store *store);
 /* The store is the whole output of the bytes [begin, end) of the input, which have not
  * been finished or skipped before. begin < end. The store is the gather's from here on. */
 enum cleave_status cv_gather_finish(struct cv_gather *gather, struct cv_store *store,

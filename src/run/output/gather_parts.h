@@ -45,7 +45,12 @@ struct cv_store {
     struct cv_blocks blocks;     /* come first                                      */
     struct cv_extent extents[2]; /* in memory, on disk; after blocks: on disk         */
     size_t nextents;
-    bool filling; /* its last shelf is still taken                                */
+    bool filling;    /* its last shelf is still taken                                */
+    bool passes;     /* it is filled by lines; see gather_pass.c                       */
+    bool offered;    /* lines of it may be written before it is finished               */
+    uint64_t whole;  /* bytes of it that are left up to the end of its last line    */
+    uint64_t passed; /* bytes of it that were written before it was finished        */
+    struct cv_store *next_offered;
     bool widened;
     size_t lent; /* of the blocks: bytes that cv_store_read has handed out         */
     uint64_t begin, end;        /* of the input, once finished                          */
@@ -69,6 +74,7 @@ struct cv_gather {
     struct cv_store **heap; /* owned array of finished stores, the first on top    */
     size_t count, capacity;
     struct cv_store *writing; /* the one that is being written, or NULL            */
+    struct cv_store *offered; /* the first of those that are                       */
     bool headed;              /* its header has been looked at                     */
     size_t extent;            /* of it                                             */
     uint64_t position;        /* in the input: all before it is written or skipped;
@@ -125,6 +131,17 @@ void cv_blocks_trim(struct cv_gather *gather);
 /* What comes next goes to a shelf, in memory or on disk. */
 enum cleave_status cv_store_begin_extent(struct cv_store *store, bool disk,
                                          struct cleave_error *err);
+/* It is not offered any more. */
+void cv_store_take_out(struct cv_store *store);
+
+/* --- gather_pass.c ------------------------------------------------------------------------ */
+
+/* The one among those offered that begins there, or NULL. */
+struct cv_store *cv_pass_find(const struct cv_gather *gather, uint64_t begin);
+/* So many bytes of an offered store were written. */
+void cv_pass_written(struct cv_store *store, uint64_t bytes);
+/* It is finished: the rest of it is written from where it is now. */
+void cv_pass_finish(struct cv_store *store);
 
 /* --- gather_head.c ------------------------------------------------------------------------ */
 
@@ -138,7 +155,8 @@ enum cleave_status cv_gather_head(struct cv_gather *gather, struct cv_store *sto
 void cv_sink_init(struct cv_gather *gather);
 /* Whether it takes bytes of this process as well as those of a file. */
 bool cv_sink_takes_bytes(const struct cv_gather *gather);
-/* Write bytes to such a sink; the number written, or -1 with errno. */
+/* Write bytes; the number written, or -1 with errno, which is EAGAIN if a sink of another kind
+ * has no room now. */
 int64_t cv_sink_write_bytes(const struct cv_gather *gather, const unsigned char *bytes,
                             size_t length);
 /* Write up to `length` bytes of `extent`; the number written, or -1 with errno (EAGAIN:

@@ -45,10 +45,26 @@ bool cv_sink_takes_bytes(const struct cv_gather *gather)
     return gather->kind == CV_SINK_NONE || gather->kind == CV_SINK_FILE;
 }
 
+/* Whether it takes something now, so that copy_bytes can be written at once. */
+static bool has_room(const struct cv_gather *gather)
+{
+    struct pollfd wait = { .fd = gather->options.sink, .events = POLLOUT };
+
+    return poll(&wait, 1, 0) != 0;
+}
+
 int64_t cv_sink_write_bytes(const struct cv_gather *gather, const unsigned char *bytes,
                             size_t length)
 {
-    return write(gather->options.sink, bytes, length);
+    if (cv_sink_takes_bytes(gather))
+        return write(gather->options.sink, bytes, length);
+    if (!has_room(gather)) {
+        errno = EAGAIN;
+        return -1;
+    }
+    length = length < gather->copy_bytes ? length : gather->copy_bytes;
+    return gather->socket ? send(gather->options.sink, bytes, length, MSG_DONTWAIT)
+                          : write(gather->options.sink, bytes, length);
 }
 
 /* Whether a call does not know how, so that another one should be tried. */
@@ -76,12 +92,10 @@ static int64_t write_file(struct cv_gather *gather, const struct cv_extent *exte
 static int64_t copy(struct cv_gather *gather, const struct cv_extent *extent,
                     size_t length)
 {
-    struct pollfd wait = { .fd = gather->options.sink, .events = POLLOUT };
     char bytes[COPY];
     ssize_t got;
 
-    /* Only after this does a pipe take PIPE_BUF bytes at once. */
-    if (poll(&wait, 1, 0) == 0) {
+    if (!has_room(gather)) {
         errno = EAGAIN;
         return -1;
     }

@@ -32,7 +32,10 @@ enum cleave_status cv_store_open(struct cv_gather *gather, struct cv_store **out
         store->next = gather->stores;
         gather->stores = store;
     }
-    *store = (struct cv_store){ .gather = gather, .next = store->next };
+    *store = (struct cv_store){ .gather = gather,
+                                .next = store->next,
+                                .passes = gather->options.lines,
+                                .in_blocks = gather->options.lines };
     *out = store;
     return CLEAVE_OK;
 }
@@ -53,6 +56,16 @@ uint64_t cv_store_size(const struct cv_store *store)
     for (size_t i = 0; i < store->nextents; i++)
         size += store->extents[i].end - store->extents[i].begin;
     return size;
+}
+
+uint64_t cv_store_passed(const struct cv_store *store)
+{
+    return store->passed;
+}
+
+uint64_t cv_store_came(const struct cv_store *store)
+{
+    return store->passed + cv_store_size(store);
 }
 
 void cv_store_close(struct cv_store *store)
@@ -76,6 +89,27 @@ static void undo_filling(struct cv_store *store)
     cv_shelf_count(store->gather, shelf, -(int64_t)(extent->end - extent->begin));
 }
 
+void cv_store_take_out(struct cv_store *store)
+{
+    struct cv_store **at = &store->gather->offered;
+
+    if (!store->offered)
+        return;
+    while (*at != store)
+        at = &(*at)->next_offered;
+    *at = store->next_offered;
+    store->offered = false;
+}
+
+/* What was being written is gone, and nothing is in front until another is offered in its place
+ * or it is skipped. */
+static void withdraw(struct cv_store *store)
+{
+    if (store->offered && store->gather->writing == store)
+        store->gather->writing = NULL;
+    cv_store_take_out(store);
+}
+
 void cv_store_drop(struct cv_store *store)
 {
     struct cv_gather *gather;
@@ -83,6 +117,7 @@ void cv_store_drop(struct cv_store *store)
     if (store == NULL)
         return;
     gather = store->gather;
+    withdraw(store);
     if (store->filling)
         undo_filling(store);
     cv_blocks_clear(store);
@@ -240,11 +275,49 @@ static enum cleave_status pump_blocks(struct cv_store *store, int fd, uint64_t *
     return CLEAVE_OK;
 }
 
+/* What is in a pipe, and where its last line ends. */
+static enum cleave_status pump_lines(struct cv_store *store, int fd, uint64_t most,
+                                     enum cv_store_state *out, struct cleave_error *err)
+{
+    struct pollfd readable = { .fd = fd, .events = POLLIN };
+    char bytes[COPY];
+
+    *out = CV_STORE_BUSY;
+    while (most > 0) {
+        const uint64_t before = cv_store_size(store);
+        const char *end;
+        ssize_t got;
+
+        if (poll(&readable, 1, 0) <= 0) {
+            *out = CV_STORE_EMPTY;
+            return CLEAVE_OK;
+        }
+        got = read(fd, bytes, most < sizeof bytes ? (size_t)most : sizeof bytes);
+        if (got == 0) {
+            *out = CV_STORE_END;
+            return CLEAVE_OK;
+        }
+        if (got < 0 && errno != EAGAIN && errno != EINTR)
+            return cv_fail(err, CLEAVE_EENGINE, "cannot read an output: %s",
+                           strerror(errno));
+        if (got < 0)
+            continue;
+        CV_TRY(cv_store_write(store, bytes, (size_t)got, err));
+        end = memrchr(bytes, '\n', (size_t)got);
+        if (end != NULL)
+            store->whole = before + (uint64_t)(end + 1 - bytes);
+        most -= (uint64_t)got;
+    }
+    return CLEAVE_OK;
+}
+
 enum cleave_status cv_store_pump(struct cv_store *store, int fd, uint64_t most,
                                  enum cv_store_state *out, struct cleave_error *err)
 {
     size_t unread;
 
+    if (store->passes)
+        return pump_lines(store, fd, most, out, err);
     if (store->in_blocks && store->nextents == 0) {
         bool used_up;
 

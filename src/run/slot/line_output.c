@@ -30,6 +30,7 @@ enum cleave_status cv_line_output_begin(struct cv_slot *slot, struct cleave_erro
     struct cv_line_output *lines = &slot->lines;
 
     lines->length = 0;
+    lines->written = 0;
     free(lines->tag);
     lines->tag = NULL;
     if (items == NULL || items->tag == NULL)
@@ -73,6 +74,7 @@ static enum cleave_status put_lines(struct cv_slot *slot, size_t length,
         CV_TRY(put(slot->lines_to, lines->bytes + at, line, err));
         at += line;
     }
+    lines->written += length;
     lines->length -= length;
     memmove(lines->bytes, lines->bytes + length, lines->length);
     return CLEAVE_OK;

@@ -111,8 +111,10 @@ enum cleave_status cv_open_extend(struct cv_slot *slot, const struct cv_piece *l
     slot->piece = *longer;
     count = cv_slot_parts(slot, parts);
     nmates = cv_slot_mate_parts(slot, mates);
-    if (!slot->open.bound)
+    if (!slot->open.bound) {
         CV_TRY(listen(slot, err));
+        cv_gather_offer(slot->store, slot->piece.begin);
+    }
     slot->open.bound = true;
     if (slot->mate.fd >= 0)
         CV_TRY(cv_inlet_grow(&slot->mate, mates, nmates, err));
@@ -189,7 +191,7 @@ struct cv_slot_seen cv_slot_look(const struct cv_slot *slot)
     seen.read = slot->kind->fed(slot) - slot->piece.body.begin;
     unread = slot->in.fd >= 0 ? cv_feed_unread(&slot->in.feed) : 0;
     seen.read = seen.read > unread ? seen.read - unread : 0;
-    seen.output = slot->store != NULL ? cv_store_size(slot->store) : 0;
+    seen.output = cv_slot_came(slot);
     seen.cpu_s = processor_time(slot);
     return seen;
 }

@@ -99,7 +99,7 @@ static void rest(struct cv_slot *slot)
 static void output_ready(void *context, unsigned events)
 {
     struct cv_slot *slot = context;
-    const uint64_t before = cv_store_size(slot->store);
+    const uint64_t before = cv_store_came(slot->store);
     enum cv_store_state state;
     struct cleave_error err;
 
@@ -110,7 +110,8 @@ static void output_ready(void *context, unsigned events)
         broke(slot, &err);
         return;
     }
-    if (state == CV_STORE_EMPTY && cv_store_size(slot->store) - before < PIECES)
+    cv_gather_pass_on(slot->store);
+    if (state == CV_STORE_EMPTY && cv_store_came(slot->store) - before < PIECES)
         rest(slot);
     if (state != CV_STORE_END)
         return;
@@ -219,6 +220,8 @@ static enum cleave_status launch(struct cv_slot *slot, const struct cv_part *par
     CV_TRY(cv_store_open(slot->gather, &slot->store, err));
     if (slot->sends)
         cv_store_use_blocks(slot->store);
+    if (!slot->open.on || slot->open.bound)
+        cv_gather_offer(slot->store, slot->piece.begin);
     CV_TRY(cv_slot_open_pipes(slot, pipes, err));
     CV_TRY(fill(slot, &slot->in, parts, count, err));
     CV_TRY(fill(slot, &slot->mate, mates, nmates, err));

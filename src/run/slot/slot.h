@@ -93,7 +93,8 @@ struct cv_open_slot {
 struct cv_line_output {
     char *bytes; /* owned */
     size_t length, room;
-    char *tag; /* owned: what is put before each line; NULL: nothing */
+    uint64_t written; /* bytes of its output                                   */
+    char *tag;        /* owned: what is put before each line; NULL: nothing */
 };
 
 struct cleave_items;
@@ -181,6 +182,10 @@ uint64_t cv_slot_whole(const struct cv_piece *piece);
 uint64_t cv_slot_sent(const struct cv_slot *slot);
 /* Up to which byte of the body, an offset in the file, the command has been fed. */
 uint64_t cv_slot_fed(const struct cv_slot *slot);
+/* Bytes of its output that have come, and those of them that were written although it has not
+ * ended: these cannot be taken back. */
+uint64_t cv_slot_came(const struct cv_slot *slot);
+uint64_t cv_slot_passed(const struct cv_slot *slot);
 /* Whether pieces take their time to get there: then `arrived` says when they did. */
 bool cv_slot_travels(const struct cv_slot *slot);
 /* Let the piece end at `head`, which begins as it does. False if more has been fed. */

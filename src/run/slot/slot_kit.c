@@ -163,3 +163,13 @@ enum cleave_status cv_slot_spawn(struct cv_slot *slot, struct cv_slot_pipes *pip
     cv_close(&errors);
     return status;
 }
+
+uint64_t cv_slot_came(const struct cv_slot *slot)
+{
+    return slot->lines.written + (slot->store != NULL ? cv_store_came(slot->store) : 0);
+}
+
+uint64_t cv_slot_passed(const struct cv_slot *slot)
+{
+    return slot->lines.written + (slot->store != NULL ? cv_store_passed(slot->store) : 0);
+}

@@ -1,0 +1,223 @@
+/* test_run_pass.c -- lines of the output in front are written as they come.
+ * SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <fcntl.h>
+
+#include "run/output/gather_parts.h"
+#include "run/kit/poller.h"
+#include "run/kit/process.h"
+#include "plumbing_check.h"
+
+/* A gather on a file or the end of a pipe. */
+static struct cv_gather *make_gather(int sink, uint64_t memory)
+{
+    struct cv_gather *gather = NULL;
+
+    must(cv_gather_new(&(struct cv_gather_options){ .sink = sink,
+                                                    .memory = memory,
+                                                    .directory = "/tmp",
+                                                    .lines = true },
+                       &gather, &err));
+    return gather;
+}
+
+static struct cv_store *open_store(struct cv_gather *gather)
+{
+    struct cv_store *store = NULL;
+
+    must(cv_store_open(gather, &store, &err));
+    return store;
+}
+
+/* What a command has just written. */
+static void say(struct cv_store *store, const char *bytes, size_t length)
+{
+    enum cv_store_state state;
+    struct cv_pipe pipe;
+
+    must(cv_pipe_open(&pipe, &err));
+    while (length > 0) {
+        const size_t some = length < 60000 ? length : 60000;
+
+        assert_int_equal(write(pipe.write, bytes, some), some);
+        must(cv_store_pump(store, pipe.read, UINT64_MAX, &state, &err));
+        cv_gather_pass_on(store);
+        assert_int_equal(state, CV_STORE_EMPTY);
+        bytes += some;
+        length -= some;
+    }
+    cv_close(&pipe.write);
+    must(cv_store_pump(store, pipe.read, UINT64_MAX, &state, &err));
+    assert_int_equal(state, CV_STORE_END);
+    cv_pipe_close(&pipe);
+}
+
+static void write_all(struct cv_gather *gather)
+{
+    enum cv_gather_state state = CV_GATHER_BUSY;
+
+    while (state == CV_GATHER_BUSY)
+        must(cv_gather_pump(gather, 100000, &state, &err));
+    assert_int_equal(state, CV_GATHER_IDLE);
+}
+
+static void whole_lines_of_the_one_in_front(void **state)
+{
+    const int sink = make_file("", 0);
+    struct cv_gather *gather = make_gather(sink, 1 << 20);
+    struct cv_store *first = open_store(gather), *second = open_store(gather);
+
+    (void)state;
+    cv_gather_offer(second, 10);
+    cv_gather_offer(first, 0);
+    say(second, "b1\nb2", 5);
+    say(first, "a1\na", 4);
+    write_all(gather);
+    assert_int_equal(cv_gather_usage(gather).written, 3);
+    assert_int_equal(cv_store_passed(first), 3);
+    assert_int_equal(cv_store_came(first), 4);
+    assert_int_equal(cv_store_passed(second), 0);
+    assert_false(cv_gather_pending(gather));
+    say(first, "2\na3", 4);
+    write_all(gather);
+    assert_int_equal(cv_gather_usage(gather).written, 6);
+    /* Its end is written as it is; what the next has said by then follows at once. */
+    must(cv_gather_finish(gather, first, 0, 10, &err));
+    write_all(gather);
+    assert_int_equal(gather->position, 10);
+    assert_int_equal(cv_store_passed(second), 3);
+    assert_file(sink, 0, 11, "a1\na2\na3b1\n");
+    say(second, "\n", 1);
+    must(cv_gather_finish(gather, second, 10, 20, &err));
+    write_all(gather);
+    assert_file(sink, 0, 14, "a1\na2\na3b1\nb2\n");
+    assert_int_equal(gather->memory, 0);
+    cv_gather_free(gather);
+    close(sink);
+}
+
+/* Nothing of it was written: another may come in its place, or nothing. */
+static void what_is_dropped_makes_room(void **state)
+{
+    const int sink = make_file("", 0);
+    struct cv_gather *gather = make_gather(sink, 1 << 20);
+    struct cv_store *first = open_store(gather), *second = open_store(gather);
+
+    (void)state;
+    cv_gather_offer(first, 0);
+    cv_gather_offer(second, 5);
+    say(first, "half", 4);
+    write_all(gather);
+    assert_ptr_equal(gather->writing, first);
+    cv_store_drop(first);
+    assert_null(gather->writing);
+    first = open_store(gather);
+    cv_gather_offer(first, 0);
+    say(first, "again\nx", 7);
+    write_all(gather);
+    cv_store_drop(first);
+    cv_store_drop(second);
+    second = open_store(gather);
+    cv_gather_offer(second, 5);
+    say(second, "next\n", 5);
+    write_all(gather);
+    assert_int_equal(cv_store_passed(second), 0);
+    must(cv_gather_skip(gather, 0, 5, &err));
+    write_all(gather);
+    assert_int_equal(cv_store_passed(second), 5);
+    assert_file(sink, 0, 11, "again\nnext\n");
+    cv_gather_free(gather);
+    close(sink);
+}
+
+/* It may go on for ever: what is read takes no room, and disk that was needed comes back. */
+static void what_is_written_is_given_back(void **state)
+{
+    enum { LIMIT = 100000, LINES = 200000 };
+    const int sink = make_file("", 0);
+    struct cv_gather *gather = make_gather(sink, LIMIT);
+    struct cv_store *first = open_store(gather);
+    static char text[4 * LINES];
+
+    (void)state;
+    for (size_t i = 0; i < LINES; i++)
+        memcpy(text + 4 * i, "a\nb\n", 4);
+    cv_gather_offer(first, 0);
+    for (int i = 0; i < 3; i++) {
+        say(first, text, sizeof text - 1);
+        assert_true(gather->disk > 0); /* nobody has written since */
+        assert_true(gather->memory <= LIMIT);
+        write_all(gather);
+        assert_int_equal(first->nextents, 0);
+        assert_int_equal(cv_store_size(first), 1);
+        say(first, "\n", 1);
+    }
+    write_all(gather);
+    for (size_t i = 0; i < 10; i++) {
+        say(first, text, 60000);
+        write_all(gather);
+        assert_int_equal(first->nextents, 0);
+    }
+    must(cv_gather_finish(gather, first, 0, 1, &err));
+    write_all(gather);
+    assert_int_equal(cv_gather_usage(gather).written, 3 * sizeof text + 600000);
+    assert_file(sink, 3 * sizeof text - 4, 3 * sizeof text, "a\nb\n");
+    cv_gather_free(gather);
+    close(sink);
+}
+
+/* Lines come by themselves, as far as the pipe takes them, and go on when it is read. */
+static void a_pipe_that_is_full_is_not_waited_for(void **state)
+{
+    enum { BYTES = 300000 };
+    struct cv_pipe pipe;
+    struct cv_poller *poller = NULL;
+    struct cv_gather *gather;
+    struct cv_store *first;
+    static char text[BYTES], back[BYTES];
+    size_t read_back = 0;
+
+    (void)state;
+    must(cv_pipe_open(&pipe, &err));
+    must(cv_poller_new(&poller, &err));
+    gather = make_gather(pipe.write, 1 << 20);
+    must(cv_gather_attach(gather, poller, &err));
+    memset(text, 'x', sizeof text);
+    text[9] = text[BYTES - 2] = '\n';
+    first = open_store(gather);
+    cv_gather_offer(first, 0);
+    say(first, text, 12);
+    assert_int_equal(cv_gather_usage(gather).written, 10);
+    say(first, text + 12, BYTES - 12);
+    while (read_back < BYTES - 1) {
+        const ssize_t got = read(pipe.read, back + read_back, sizeof back - read_back);
+
+        assert_true(got > 0);
+        read_back += (size_t)got;
+        must(cv_poller_wait(poller, 0, &err));
+        assert_int_equal(cv_gather_status(gather, NULL, NULL), CLEAVE_OK);
+    }
+    must(cv_gather_finish(gather, first, 0, 1, &err));
+    assert_int_equal(read(pipe.read, back + read_back, 1), 1);
+    assert_memory_equal(back, text, sizeof text);
+    assert_false(cv_gather_pending(gather));
+    cv_gather_free(gather);
+    cv_poller_free(poller);
+    cv_pipe_close(&pipe);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(whole_lines_of_the_one_in_front),
+        cmocka_unit_test(what_is_dropped_makes_room),
+        cmocka_unit_test(what_is_written_is_given_back),
+        cmocka_unit_test(a_pipe_that_is_full_is_not_waited_for),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
