@@ -114,3 +114,20 @@ END
     run noticed
     [ "$status" -eq 138 ]
 }
+
+@test "speeds of workers in the journal are a start for learn" {
+    cd "$BATS_TEST_TMPDIR"
+    seq 2000 >in
+    seq 100 >more
+    local command='[ $CLEAVE_WORKER = fast ] || sleep 0.3; cat'
+    cleave 0 run -q -i in -j fast,slow --block 500 --journal j -- sh -c "$command"
+    # What nobody asks for is not said: another policy, no other input, costs that were given.
+    cp j again
+    cleave 0 run -i in -j fast,slow --journal again --resume -- sh -c "$command"
+    [[ "$stderr" != *'by the journal'* ]]
+    cleave 0 run -i in -i more -j fast,slow --block 500 --journal again --resume -- sh -c "$command"
+    [[ "$stderr" != *'by the journal'* ]]
+    cleave 0 run -i in -i more -j fast,slow --journal j --resume -- sh -c "$command"
+    [[ "$stderr" =~ 'cleave: by the journal fast is '[0-9.e+]+' times as fast as slow: first shares go by that' ]]
+    [ "$output" = "$(cat in more)" ]
+}

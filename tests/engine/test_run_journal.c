@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <sched.h>
 #include <signal.h>
 #include <sqlite3.h>
@@ -548,6 +549,65 @@ static void killed(void **state)
     remove_journal();
 }
 
+/* --- how fast workers were ---------------------------------------------------------------- */
+
+static void add_of(struct cv_journal *journal, const char *worker, uint64_t begin,
+                   uint64_t bytes, double seconds)
+{
+    struct cv_journal_chunk chunk = { .begin = begin,
+                                      .end = begin + bytes,
+                                      .seconds = seconds };
+    const int fd = memfd_create("output", MFD_CLOEXEC);
+
+    strncpy(chunk.worker, worker, sizeof chunk.worker - 1);
+    assert_ok(cv_journal_add(journal, &chunk, fd, 0, 0, &err));
+    close(fd);
+}
+
+static bool read_speeds(struct cv_journal *journal, const char *const *names,
+                        uint32_t count, double *speeds)
+{
+    struct cv_journal_chunk chunk;
+    bool found = true;
+
+    cv_journal_rewind(journal);
+    while (found)
+        assert_ok(cv_journal_next(journal, &found, &chunk, &err));
+    assert_ok(cv_journal_speeds(journal, names, count, speeds, &found, &err));
+    return found;
+}
+
+/* A start takes 2 s, a has 10 bytes a second and b 5. */
+static void speeds(void **state)
+{
+    static const char *const names[] = { "a", "b", "c" };
+    struct cv_splitter *splitter;
+    struct cv_source *source;
+    struct cv_journal *journal;
+    double found[3];
+
+    (void)state;
+    write_file(input, "x\n", 2);
+    source = open_lines(&splitter);
+    journal = open_journal(CV_JOURNAL_NEW, &cat_lines, source);
+    assert_false(read_speeds(journal, names, 2, found));
+    add_of(journal, "a", 0, 1, 2);
+    add_of(journal, "a", 1, 100, 12);
+    add_of(journal, "b", 101, 50, 12);
+    add_of(journal, "gone", 151, 50, 3);
+    assert_true(read_speeds(journal, names, 2, found));
+    assert_true(fabs(found[0] - 10) < 1e-9);
+    assert_true(fabs(found[1] - 5) < 1e-9);
+    assert_false(read_speeds(journal, names, 3, found)); /* of c nothing is known */
+    add_of(journal, "c", 201, 100, 12);
+    assert_true(read_speeds(journal, names, 3, found));
+    add_of(journal, "b", 301, 250, 22); /* now it is as fast as the others */
+    assert_false(read_speeds(journal, names, 3, found));
+    cv_journal_close(journal);
+    close_lines(source, splitter);
+    remove_journal();
+}
+
 /* --- a full disk -------------------------------------------------------------------------- */
 
 /* Add until it fails; what was added is there, and it goes on when there is room again. In
@@ -665,7 +725,8 @@ int main(void)
         cmocka_unit_test(hashes),        cmocka_unit_test(there_and_back),
         cmocka_unit_test(other_runs),    cmocka_unit_test(other_files),
         cmocka_unit_test(one_at_a_time), cmocka_unit_test(waits_for_one_that_ends),
-        cmocka_unit_test(killed),        cmocka_unit_test(full_disk),
+        cmocka_unit_test(killed),        cmocka_unit_test(speeds),
+        cmocka_unit_test(full_disk),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -98,6 +98,13 @@ uint64_t cv_journal_damaged(const struct cv_journal *journal, uint64_t *of);
 /* Tell the source all that is finished (cv_source_know), with the ids as tags. */
 enum cleave_status cv_journal_tell(struct cv_journal *journal, struct cv_source *source,
                                    struct cleave_error *err);
+/* How fast the workers of these names were, in bytes per second, as far as the chunks say that
+ * were given last (cv_journal_tell). *out_known is false if nothing can be said of one of them, or
+ * if there is no difference that matters. */
+enum cleave_status cv_journal_speeds(const struct cv_journal *journal,
+                                     const char *const *names, uint32_t count,
+                                     double *out_ups, bool *out_known,
+                                     struct cleave_error *err);
 /* Whether what cv_source_known gave (CV_KNOWN_PIECE or CV_KNOWN_BROKEN) is the same as when
  * chunk `id` was finished. If not, *note says what has changed; the chunk stays in the
  * journal until its bytes are added again. */

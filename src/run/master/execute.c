@@ -36,6 +36,7 @@ struct execution {
     struct cv_splitter *splitter; /* owned               */
     struct cv_splitter *outputs;  /* owned: of a header that each output has, or NULL */
     struct cv_real_run run;       /* its parts are owned */
+    const struct cleave_worker *declared; /* what the policy is told of workers       */
     struct cv_planned planned;
     bool is_planned;
     double began_s;
@@ -337,13 +338,27 @@ static bool may_open(const struct execution *execution,
            !cv_splitter_frames(execution->splitter);
 }
 
-/* Whether somebody has declared what all workers cost. */
-static bool is_measured(const struct cleave_platform *platform)
+/* What the policy is told of workers: as declared or, if nobody has and it is of use to it, as
+ * the journal has it. */
+static enum cleave_status declare(struct execution *execution,
+                                  const struct cleave_policy *policy,
+                                  struct cleave_error *err)
 {
-    const struct cleave_worker *workers = cleave_platform_workers(platform);
+    if (execution->declared != NULL)
+        return CLEAVE_OK;
+    execution->declared = cleave_platform_workers(execution->muster.platform);
+    if (execution->run.books.journal == NULL || !policy->opens_chunks ||
+        !may_open(execution, policy))
+        return CLEAVE_OK;
+    return cv_resume_speeds(&execution->run, &execution->muster.arena,
+                            &execution->declared, err);
+}
 
-    for (uint32_t w = 0; w < cleave_platform_nworkers(platform); w++)
-        if (cv_is_nominal(&workers[w]))
+/* Whether all that is told of workers was measured. */
+static bool is_measured(const struct execution *execution)
+{
+    for (uint32_t w = 0; w < cleave_platform_nworkers(execution->muster.platform); w++)
+        if (cv_is_nominal(&execution->declared[w]))
             return false;
     return true;
 }
@@ -361,7 +376,7 @@ static struct cv_load describe(const struct execution *execution,
     if (items->sizes != NULL) {
         load.sizes = items->sizes;
         load.nitems = items->count;
-        load.measured = is_measured(execution->muster.platform);
+        load.measured = is_measured(execution);
         load.units = 0;
         for (uint64_t i = 0; i < items->count; i++)
             load.units += items->sizes[i];
@@ -369,7 +384,7 @@ static struct cv_load describe(const struct execution *execution,
     }
     if (!policy->opens_chunks)
         return load;
-    load.measured = is_measured(execution->muster.platform);
+    load.measured = is_measured(execution);
     load.unequal = execution->run.staff.hosts.count > 0 ? UNEQUAL_AWAY : UNEQUAL_HERE;
     load.hold = cv_source_hold(execution->run.books.source);
     load.opens = policy->hears_losses && may_open(execution, policy);
@@ -392,11 +407,11 @@ static enum cleave_status make_plan(struct execution *execution, double total,
                                err));
     execution->run.books.hears_losses = policy->hears_losses;
     execution->run.books.hears_comers = policy->hears_losses || policy->takes_joiners;
+    CV_TRY(declare(execution, policy, err));
     load = describe(execution, policy, total);
     CV_TRY(cv_planned_init(&execution->planned, policy, settings, nsettings,
-                           execution->muster.platform,
-                           cleave_platform_workers(execution->muster.platform), &load,
-                           NULL, err));
+                           execution->muster.platform, execution->declared, &load, NULL,
+                           err));
     execution->is_planned = true;
     return CLEAVE_OK;
 }

@@ -6,6 +6,7 @@
 
 #include "base/fail.h"
 #include "base/shell_word.h"
+#include "model/platform/nominal.h"
 #include "run/slot/item_output.h"
 
 /* Chunks that have changed are named up to here, then counted. */
@@ -193,5 +194,56 @@ enum cleave_status cv_resume_known(struct cv_real_run *run, struct cleave_error 
             CV_TRY(use_known(run, state, &piece, id, &changed, err));
     }
     say_counts(run, changed);
+    return CLEAVE_OK;
+}
+
+/* --- what it says of workers --------------------------------------------------------------- */
+
+/* The slowest and the fastest, in a line. */
+static void say_speeds(const struct cv_real_run *run, const double *speeds)
+{
+    const struct cv_staff *staff = &run->staff;
+    uint32_t least = 0, most = 0;
+    char text[300];
+
+    for (uint32_t w = 1; w < staff->nworkers; w++) {
+        least = speeds[w] < speeds[least] ? w : least;
+        most = speeds[w] > speeds[most] ? w : most;
+    }
+    snprintf(
+        text, sizeof text,
+        "by the journal %.64s is %.2g times as fast as %.64s: first shares go by that",
+        staff->names[most], speeds[most] / speeds[least], staff->names[least]);
+    say(run->asked, text);
+}
+
+enum cleave_status cv_resume_speeds(const struct cv_real_run *run, struct cv_arena *arena,
+                                    const struct cleave_worker **declared,
+                                    struct cleave_error *err)
+{
+    const uint32_t n = run->staff.nworkers;
+    struct cleave_worker *workers;
+    double *speeds;
+    bool known;
+
+    if (!run->asked->journal.resume || run->books.resumed == 0 || run->books.keys != NULL)
+        return CLEAVE_OK;
+    for (uint32_t w = 0; w < n; w++)
+        if (!cv_is_nominal(&(*declared)[w]))
+            return CLEAVE_OK; /* what was said counts more */
+    workers = cv_array(arena, n, sizeof *workers);
+    speeds = cv_array(arena, n, sizeof *speeds);
+    if (workers == NULL || speeds == NULL)
+        return cv_fail_memory(err, "the journal");
+    CV_TRY(
+        cv_journal_speeds(run->books.journal, run->staff.names, n, speeds, &known, err));
+    for (uint32_t w = 0; known && w < n; w++) {
+        workers[w] = (*declared)[w];
+        workers[w].speed_ups = speeds[w];
+    }
+    if (!known)
+        return CLEAVE_OK;
+    *declared = workers;
+    say_speeds(run, speeds);
     return CLEAVE_OK;
 }

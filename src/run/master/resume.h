@@ -11,5 +11,10 @@ enum cleave_status cv_resume_open(struct cv_books *books,
 /* Give the outputs of chunks that are finished and unchanged to the gather, and let the
  * rest be done again; what has changed is said. */
 enum cleave_status cv_resume_known(struct cv_real_run *run, struct cleave_error *err);
+/* How fast workers were, if nobody has declared anything and the journal knows it of all:
+ * *declared becomes what is told of them instead, in the arena, and a line says so. */
+enum cleave_status cv_resume_speeds(const struct cv_real_run *run, struct cv_arena *arena,
+                                    const struct cleave_worker **declared,
+                                    struct cleave_error *err);
 
 #endif
