@@ -184,6 +184,15 @@ struct cleave_items {
                                   char ***out, struct cleave_error *err);
     /* What it is called in notes; NULL: by its number. */
     void (*describe)(void *context, uint64_t item, char *out, size_t size);
+    /* Items that come while others are done already; not with `most`, `sizes` or a journal.
+     * `count` are there at first, and `more` reads on: it is called when the descriptor that
+     * `comes` returns can be read, or whenever there are too few if that is below 0, and says
+     * how many there are then, and whether those are all. NULL: `count` is all. */
+    enum cleave_status (*more)(void *context, uint64_t *count, bool *ended,
+                               struct cleave_error *err);
+    int (*comes)(void *context);
+    /* With `more`: nobody will ask for this one again. */
+    void (*over)(void *context, uint64_t item);
     void *context;
 };
 

@@ -22,6 +22,59 @@ same() {
     }
 }
 
+# --- lists that come --------------------------------------------------------------------
+
+@test "a list is used as it comes, and outputs do not wait for it" {
+    cd "$BATS_TEST_TMPDIR"
+    mkfifo list
+    for how in "echo {} :::: list" "-a list echo {}" "-i list --each echo {}" "--line-buffer -a list echo {}" \
+        "--dry-run -a list echo"; do
+        exec 7< <(timeout $LONG "$CLEAVE" run -q -j 2 $how 3>&-)
+        exec 8>list
+        for item in a 'b c' d; do
+            echo "$item" >&8
+            read -r line <&7
+            [ "${line#echo }" = "$item" ] || [ "$line" = "echo '$item'" ]
+        done
+        printf 'no end' >&8
+        exec 8>&-
+        read -r line <&7
+        [ "$line" = "no end" ] || [ "$line" = "echo 'no end'" ]
+        run ! read -r line <&7
+        exec 7<&-
+    done
+    # Several for a command: the last ones are those that are left. Standard input is a list, too.
+    exec 7< <(timeout $LONG "$CLEAVE" run -q -n 2 -a - echo <list 3>&-)
+    exec 8>list
+    printf '1\n2\n3\n' >&8
+    read -r line <&7
+    [ "$line" = "1 2" ]
+    exec 8>&-
+    read -r line <&7
+    [ "$line" = 3 ]
+    exec 7<&-
+}
+
+@test "a run over a list that comes ends with its command, and says what is left" {
+    cd "$BATS_TEST_TMPDIR"
+    mkfifo list
+    # Held open: only the halt can end it.
+    exec 8<>list
+    printf '%s\n' 1 2 3 4 >&8
+    run -1 timeout $LONG "$CLEAVE" run -j 1 --halt now,fail=1 -a list 'test {} -lt 2' 3>&- 8>&-
+    [[ "$output" == *"left undone: 2 items (3 to 4), and what was not read of the input"* ]]
+    exec 8>&-
+    # Nothing at all came.
+    run -0 --separate-stderr timeout $LONG "$CLEAVE" run -a - echo </dev/null 3>&-
+    [ -z "$output" ]
+    [[ "$stderr" == "cleave: 0 commands"* ]]
+    [[ "$stderr" != *limit* ]]
+    # What has to know all waits for the end.
+    [ "$(seq 9 | timeout $LONG "$CLEAVE" run -q --shuf -a - echo 3>&- | sort -n | tr -d '\n')" = 123456789 ]
+    [ "$(seq 3 | timeout $LONG "$CLEAVE" run -q --weight 1 -j 1 -u -a - echo 3>&- | tr -d '\n')" = 321 ]
+    [ "$(seq 3 | timeout $LONG "$CLEAVE" run -q echo :::: - ::: a 3>&- | tr '\n' .)" = "1 a.2 a.3 a." ]
+}
+
 # --- command lines ------------------------------------------------------------------------
 
 @test "places stand for what they stand for with GNU parallel" {

@@ -99,7 +99,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     while (rest != NULL && (item = strsep(&rest, "\n")) != NULL)
         require(cv_item_lists_add(&lists, item, strlen(item), NULL) == CLEAVE_OK);
-    if (cv_item_commands_init(&commands, &lists,
+    if (cv_item_commands_init(&commands, &lists, NULL,
                               &(struct cv_item_options){
                                   .words = words,
                                   .columns = data[0] & 1 ? "," : NULL,

@@ -14,6 +14,7 @@
 #include "base/random.h"
 #include "run/items/item_commands.h"
 #include "run/items/item_quote.h"
+#include "run/items/item_stream.h"
 
 /* --- quoting ------------------------------------------------------------------------------ */
 
@@ -148,6 +149,84 @@ static void a_product_takes_no_memory(void **state)
     cv_item_lists_done(&lists);
 }
 
+/* --- lists that come ------------------------------------------------------------------------ */
+
+/* What came so far is there, without what has no end yet, and what is over goes; names of columns
+ * come first. */
+static void a_list_is_used_while_it_comes(void **state)
+{
+    static const char *const words[] = { "cat", "{b}", NULL };
+    struct cv_item_lists lists = { .items = NULL };
+    struct cv_item_commands commands;
+    struct cv_item_stream *stream;
+    struct cv_splitter *splitter;
+    struct cv_text line = { NULL, 0, 0, false };
+    char path[40];
+    bool ended = false;
+    int ends[2];
+
+    (void)state;
+    assert_int_equal(pipe(ends), 0);
+    snprintf(path, sizeof path, "/dev/fd/%d", ends[0]);
+    assert_true(cv_item_stream_is(path));
+    assert_int_equal(cv_splitter_parse("lines", &splitter, NULL), CLEAVE_OK);
+    assert_int_equal(cv_item_stream_new((const char *const[]){ path }, 1,
+                                        &(struct cv_source_options){ .raw = true },
+                                        splitter, &stream, NULL),
+                     CLEAVE_OK);
+    assert_int_equal(cv_item_lists_begin_stream(&lists, NULL), CLEAVE_OK);
+    assert_int_equal(write(ends[1], "a,b\n1,2\n3", 9), 9);
+    assert_int_equal(cv_item_stream_read(stream, &lists, &ended, NULL), CLEAVE_OK);
+    assert_int_equal(cv_item_commands_init(
+                         &commands, &lists, stream,
+                         &(struct cv_item_options){
+                             .words = words, .columns = ",", .header = true, .per = 2 },
+                         NULL),
+                     CLEAVE_OK);
+    assert_false(ended);
+    assert_int_equal(commands.lists.rows, 1);
+    assert_int_equal(commands.count, 0); /* another row belongs to the first command */
+    assert_int_equal(write(ends[1], ",4\n5,6", 6), 6);
+    assert_int_equal(cv_item_commands_more(&commands, &ended, NULL), CLEAVE_OK);
+    assert_int_equal(commands.count, 1);
+    assert_int_equal(cv_item_commands_line(&commands, 0, 1, &line, NULL), CLEAVE_OK);
+    assert_string_equal(line.bytes, "cat 2");
+    cv_item_commands_over(&commands, 0);
+    close(ends[1]);
+    assert_int_equal(cv_item_commands_more(&commands, &ended, NULL), CLEAVE_OK);
+    assert_true(ended);
+    assert_int_equal(commands.count, 2);
+    line.length = 0;
+    assert_int_equal(cv_item_commands_line(&commands, 1, 1, &line, NULL), CLEAVE_OK);
+    assert_string_equal(line.bytes, "cat 6");
+    cv_text_done(&line);
+    close(ends[0]);
+    cv_item_commands_done(&commands);
+}
+
+/* Of a million values, with one that is never over, no more than two blocks stay. */
+static void what_is_over_takes_no_memory(void **state)
+{
+    enum { VALUES = 1000000, BEHIND = 100, KEPT = 7 };
+    struct cv_item_window window = { .blocks = NULL };
+    char text[24];
+
+    (void)state;
+    for (size_t i = 0; i < VALUES; i++) {
+        const int length = snprintf(text, sizeof text, "%zu", i);
+
+        assert_int_equal(cv_item_window_add(&window, text, (size_t)length, NULL),
+                         CLEAVE_OK);
+        assert_string_equal(cv_item_window_at(&window, i), text);
+        if (i >= BEHIND && i - BEHIND != KEPT)
+            cv_item_window_over(&window, i - BEHIND);
+        assert_true(window.nblocks <= 3);
+    }
+    assert_string_equal(cv_item_window_at(&window, KEPT), "7");
+    assert_string_equal(cv_item_window_at(&window, VALUES - BEHIND), "999900");
+    cv_item_window_done(&window);
+}
+
 /* --- commands ----------------------------------------------------------------------------- */
 
 /* The words that the command has, with '|' behind each; what a shell is for is between <>. */
@@ -160,7 +239,7 @@ static void expect_words(const char *const *words, bool as_words, const char *ex
 
     assert_int_equal(cv_item_lists_begin(&lists, false, NULL), CLEAVE_OK);
     assert_int_equal(cv_item_lists_add(&lists, "a b", 3, NULL), CLEAVE_OK);
-    assert_int_equal(cv_item_commands_init(&commands, &lists,
+    assert_int_equal(cv_item_commands_init(&commands, &lists, NULL,
                                            &(struct cv_item_options){
                                                .words = words, .as_words = as_words },
                                            NULL),
@@ -211,6 +290,8 @@ int main(void)
         cmocka_unit_test(a_shell_reads_what_was_quoted),
         cmocka_unit_test(rows_are_combinations),
         cmocka_unit_test(a_product_takes_no_memory),
+        cmocka_unit_test(a_list_is_used_while_it_comes),
+        cmocka_unit_test(what_is_over_takes_no_memory),
         cmocka_unit_test(a_shell_is_there_when_it_is_needed),
     };
 

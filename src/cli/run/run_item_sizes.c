@@ -321,7 +321,8 @@ int cv_run_item_sizes(const struct cv_call *call, const struct cv_item_commands 
     bool looks = true, all = true;
     int status = CV_EXIT_DONE;
 
-    if (out->items.most > 1) /* a policy for loads shares them out */
+    /* A policy for loads shares several out, and those that come, in the order of the list. */
+    if (out->items.most > 1 || out->items.more != NULL)
         return CV_EXIT_DONE;
     status = check_policy(values->policy, &looks);
 

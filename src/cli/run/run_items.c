@@ -13,6 +13,7 @@
 #include "cli/run/run_hosts.h"
 #include "cli/run/run_item_files.h"
 #include "run/items/item_read.h"
+#include "run/items/item_stream.h"
 #include "run/split/split.h"
 
 /* --- finding them ------------------------------------------------------------------------- */
@@ -94,28 +95,88 @@ int cv_run_items_missed(const struct cv_run_options *values)
 
 /* --- reading them ------------------------------------------------------------------------- */
 
-static enum cleave_status read_each(const struct cv_run_options *values,
-                                    struct cv_item_lists *lists, struct cleave_error *err)
+/* Whether something has to know all items before the first is begun. */
+static bool needs_all(const struct cv_run_options *values)
+{
+    return values->shuffle || values->fill || values->fill_words || values->many ||
+           values->weight != NULL || values->costs != NULL || values->journal != NULL ||
+           values->policy != NULL;
+}
+
+/* The only list there is, if it is a file that is to be read as it comes; NULL: it is not. */
+static const char *find_stream(const struct cv_call *call, size_t nwords)
+{
+    const struct cv_run_options *values = call->values;
+    const char *path = NULL;
+    size_t count = values->item_files.count + (values->each != 0);
+    bool linked;
+
+    if (values->each)
+        path = values->inputs.count > 0 ? values->inputs.items[0] : "-";
+    else if (count > 0)
+        path = values->item_files.items[0];
+    for (size_t i = nwords; i < call->noperands; i++) {
+        if (mark_of(call->operands[i], &linked) == ITEMS)
+            return NULL;
+        if (mark_of(call->operands[i], &linked) == NO_MARK) {
+            path = call->operands[i];
+            count++;
+        }
+    }
+    return count == 1 && (!values->each || values->inputs.count <= 1) &&
+                   !needs_all(values) && cv_item_stream_is(path)
+               ? path
+               : NULL;
+}
+
+/* Records of inputs that are items: those of --each, or the lines of a list. */
+static enum cleave_status open_stream(const struct cv_run_options *values,
+                                      const char *const *paths, size_t npaths,
+                                      struct cv_item_stream **out,
+                                      struct cleave_error *err)
 {
     struct cv_splitter *splitter;
-    enum cleave_status status;
 
     CV_TRY(cv_splitter_parse(values->split != NULL ? values->split
                              : values->null        ? "nul"
                                                    : "lines",
                              &splitter, err));
-    status = cv_item_lists_begin(lists, false, err);
-    if (status == CLEAVE_OK)
-        status = cv_item_read_records(
-            lists, values->inputs.items, values->inputs.count,
-            &(struct cv_source_options){
-                .splitter = splitter,
-                .raw = values->decode != NULL && strcmp(values->decode, "none") == 0,
-                .max_record = values->max_record > 0 ? cv_record_limit(values->max_record)
-                                                     : CLEAVE_MAX_RECORD },
-            err);
-    cv_splitter_free(splitter);
-    return status;
+    return cv_item_stream_new(
+        paths, npaths,
+        &(struct cv_source_options){
+            .raw = !values->each ||
+                   (values->decode != NULL && strcmp(values->decode, "none") == 0),
+            .max_record = values->max_record > 0 ? cv_record_limit(values->max_record)
+                                                 : CLEAVE_MAX_RECORD },
+        splitter, out, err);
+}
+
+/* Names of columns have to be there before a command can be made. */
+static enum cleave_status begin_stream(const struct cv_run_options *values,
+                                       struct cv_item_lists *lists,
+                                       struct cv_item_stream **stream,
+                                       struct cleave_error *err)
+{
+    bool ended = false;
+
+    CV_TRY(cv_item_lists_begin_stream(lists, err));
+    while (values->header != NULL && !ended && lists->items[0].count == 0)
+        CV_TRY(cv_item_stream_read(*stream, lists, &ended, err));
+    if (ended) {
+        cv_item_stream_free(*stream);
+        *stream = NULL;
+    }
+    return CLEAVE_OK;
+}
+
+static enum cleave_status read_each(const struct cv_run_options *values,
+                                    struct cv_item_lists *lists, struct cleave_error *err)
+{
+    struct cv_item_stream *stream;
+
+    CV_TRY(cv_item_lists_begin(lists, false, err));
+    CV_TRY(open_stream(values, values->inputs.items, values->inputs.count, &stream, err));
+    return cv_item_read_stream(lists, stream, err);
 }
 
 static enum cleave_status read_file(const struct cv_run_options *values, const char *path,
@@ -159,13 +220,20 @@ static enum cleave_status read_operands(const struct cv_call *call, size_t from,
     return CLEAVE_OK;
 }
 
+/* All lists; or *stream, from which the only one is to come, in whole or in part. */
 static enum cleave_status read_lists(const struct cv_call *call, size_t nwords,
                                      struct cv_item_lists *lists,
+                                     struct cv_item_stream **stream,
                                      struct cleave_error *err)
 {
     const struct cv_run_options *values = call->values;
+    const char *path = find_stream(call, nwords);
 
     lists->link = values->link != 0;
+    if (path != NULL) {
+        CV_TRY(open_stream(values, &path, 1, stream, err));
+        return begin_stream(values, lists, stream, err);
+    }
     if (values->each)
         CV_TRY(read_each(values, lists, err));
     for (size_t i = 0; i < values->item_files.count; i++)
@@ -251,6 +319,7 @@ int cv_run_items_open(const struct cv_call *call, uint32_t workers,
     const size_t nwords = count_words(call);
     const char **words = cv_array(call->arena, nwords + 1, sizeof *words);
     struct cv_item_lists lists = { .items = NULL };
+    struct cv_item_stream *stream = NULL;
     struct cleave_error err;
     enum cleave_status status;
 
@@ -259,10 +328,12 @@ int cv_run_items_open(const struct cv_call *call, uint32_t workers,
     if (words == NULL)
         return cv_complain(CV_EXIT_FAILED, "out of memory for the command");
     memcpy(words, call->operands, nwords * sizeof *words);
-    status = read_lists(call, nwords, &lists, &err);
+    status = read_lists(call, nwords, &lists, &stream, &err);
+    if (status != CLEAVE_OK)
+        cv_item_stream_free(stream);
     if (status == CLEAVE_OK)
         status = cv_item_commands_init(
-            &out->commands, &lists,
+            &out->commands, &lists, stream,
             &(struct cv_item_options){
                 .words = words,
                 .whole = values->replace,
@@ -359,6 +430,30 @@ static void describe(void *context, uint64_t item, char *out, size_t size)
     cv_text_done(&line);
 }
 
+static enum cleave_status get_more(void *context, uint64_t *count, bool *ended,
+                                   struct cleave_error *err)
+{
+    struct cv_run_items *items = context;
+
+    CV_TRY(cv_item_commands_more(&items->commands, ended, err));
+    *count = items->commands.count;
+    return CLEAVE_OK;
+}
+
+static int get_coming(void *context)
+{
+    const struct cv_run_items *items = context;
+
+    return cv_item_stream_fd(items->commands.stream);
+}
+
+static void item_over(void *context, uint64_t item)
+{
+    struct cv_run_items *items = context;
+
+    cv_item_commands_over(&items->commands, item);
+}
+
 /* The program that all commands have, so that it is looked for once. */
 int cv_run_items_fill(const struct cv_call *call, struct cv_run_items *items,
                       struct cleave_execution *out)
@@ -381,6 +476,11 @@ int cv_run_items_fill(const struct cv_call *call, struct cv_run_items *items,
                                         .files = get_files,
                                         .describe = describe,
                                         .context = items };
+    if (commands->stream != NULL) {
+        out->items.more = get_more;
+        out->items.comes = get_coming;
+        out->items.over = item_over;
+    }
     cv_run_results_fill(items, &out->items);
     out->input = (struct cleave_input){ .count = 0 };
     out->sharing.block = 1;
@@ -395,12 +495,12 @@ int cv_run_items_fill(const struct cv_call *call, struct cv_run_items *items,
     return cv_item_files_fill(call, items, out);
 }
 
-int cv_run_items_show(const struct cv_run_items *items)
+/* Lines from `from` on. */
+static int show_lines(struct cv_item_commands *commands, uint64_t from)
 {
-    const struct cv_item_commands *commands = &items->commands;
     struct cleave_error err;
 
-    for (uint64_t i = 0; i < commands->count; i++) {
+    for (uint64_t i = from; i < commands->count; i++) {
         struct cv_text line = { NULL, 0, 0, false };
 
         if (cv_item_commands_line(commands, i, 1, &line, &err) != CLEAVE_OK) {
@@ -410,6 +510,25 @@ int cv_run_items_show(const struct cv_run_items *items)
         fwrite(line.bytes, 1, line.length, stdout);
         fputc('\n', stdout);
         cv_text_done(&line);
+        if (commands->stream != NULL)
+            cv_item_commands_over(commands, i);
     }
     return CV_EXIT_DONE;
+}
+
+int cv_run_items_show(struct cv_run_items *items)
+{
+    struct cv_item_commands *commands = &items->commands;
+    int status = show_lines(commands, 0);
+    struct cleave_error err;
+
+    for (bool ended = commands->stream == NULL; status == CV_EXIT_DONE && !ended;) {
+        const uint64_t from = commands->count;
+
+        if (cv_item_commands_more(commands, &ended, &err) != CLEAVE_OK)
+            return cv_complain_error(&err);
+        status = show_lines(commands, from);
+        fflush(stdout); /* more may come much later */
+    }
+    return status;
 }

@@ -22,6 +22,6 @@ int cv_run_items_fill(const struct cv_call *call, struct cv_run_items *items,
 int cv_run_item_sizes(const struct cv_call *call, const struct cv_item_commands *commands,
                       uint32_t workers, struct cleave_execution *out);
 /* --dry-run: the command lines. */
-int cv_run_items_show(const struct cv_run_items *items);
+int cv_run_items_show(struct cv_run_items *items);
 
 #endif

@@ -10,6 +10,8 @@ void cv_limit_text(const struct cleave_execution_result *result, struct cv_text 
 {
     const double makespan_s = result->seconds - result->connect_s;
 
+    if (result->chunks == 0)
+        return;
     if (!(result->waiting_s > WAITING * makespan_s * result->there))
         return;
     if (result->port_s > BUSY * makespan_s)

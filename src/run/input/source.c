@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <cleave/execute.h>
 
 #include "base/arena.h"
 #include "base/fail.h"
@@ -183,11 +184,11 @@ static enum cleave_status choose(struct cv_source *source, uint64_t *wanted,
         *wanted = 1;
     if (stream != NULL && *wanted > stream->piece_most)
         *wanted = stream->piece_most;
-    while (stream != NULL && !stream->polls && cv_source_wants(source) &&
-           cv_range_set_total(&source->pending) < *wanted)
+    while ((stream != NULL || source->items_come) && cv_source_poll_fd(source) < 0 &&
+           cv_source_wants(source) && cv_range_set_total(&source->pending) < *wanted)
         CV_TRY(cv_source_pump(source, err));
     more = stream != NULL && !stream->ended;
-    *state = more || known ? CV_TAKE_WAIT : CV_TAKE_END;
+    *state = more || source->items_come || known ? CV_TAKE_WAIT : CV_TAKE_END;
     if (cv_range_set_count(&source->pending) == 0 || (stream == NULL && known))
         return CLEAVE_OK;
     *range = cv_range_set_at(&source->pending, 0);
@@ -363,6 +364,9 @@ enum cleave_status cv_source_finish(struct cv_source *source,
     if (source->stream != NULL && piece->begin < piece->end)
         return cv_stream_finish(source->stream, piece->begin, piece->end, err);
     cv_source_at_work(source, piece, false);
+    if (source->items != NULL && source->items->over != NULL)
+        for (uint64_t item = piece->begin; item < piece->end; item++)
+            source->items->over(source->items->context, item);
     return CLEAVE_OK;
 }
 
@@ -370,11 +374,15 @@ enum cleave_status cv_source_finish(struct cv_source *source,
 
 int cv_source_poll_fd(const struct cv_source *source)
 {
+    if (source->items_come)
+        return source->items->comes(source->items->context);
     return source->stream != NULL && source->stream->polls ? source->stream->fd : -1;
 }
 
 bool cv_source_wants(const struct cv_source *source)
 {
+    if (source->items_come)
+        return cv_range_set_total(&source->pending) < source->items_hold;
     return source->stream != NULL && !source->stream->ended &&
            !cv_stream_full(source->stream);
 }
@@ -383,6 +391,8 @@ enum cleave_status cv_source_pump(struct cv_source *source, struct cleave_error 
 {
     if (!cv_source_wants(source))
         return CLEAVE_OK;
+    if (source->items_come)
+        return cv_source_items_pump(source, err);
     CV_TRY(cv_stream_read(source->stream, err));
     return cv_stream_settle(source, err);
 }

@@ -25,6 +25,7 @@
 #include "run/kit/range_set.h"
 #include "run/split/split.h"
 
+struct cleave_items;
 struct cv_codec;
 struct cv_source;
 
@@ -84,9 +85,10 @@ struct cv_part cv_piece_mate(const struct cv_piece *piece);
 enum cleave_status cv_source_open(const char *const *paths, size_t npaths,
                                   const struct cv_source_options *options,
                                   struct cv_source **out, struct cleave_error *err);
-/* A source of so many items, each of which is a byte at the address that is its number; the
- * splitter is that of records of one byte. */
-enum cleave_status cv_source_open_items(uint64_t count,
+/* A source of items, which are borrowed with it: each is a byte at the address that is its
+ * number, and the splitter is that of records of one byte. More of them are asked for, if more
+ * may come, while fewer than `hold` wait. */
+enum cleave_status cv_source_open_items(const struct cleave_items *items, uint64_t hold,
                                         const struct cv_splitter *splitter,
                                         struct cv_source **out, struct cleave_error *err);
 void cv_source_free(struct cv_source *source);

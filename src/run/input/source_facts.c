@@ -11,6 +11,8 @@
 
 double cv_source_total(const struct cv_source *source)
 {
+    if (source->items_come)
+        return INFINITY;
     if (source->stream == NULL)
         return (double)source->total;
     return source->stream->ended ? (double)source->stream->received : INFINITY;
@@ -18,7 +20,7 @@ double cv_source_total(const struct cv_source *source)
 
 double cv_source_left(const struct cv_source *source)
 {
-    if (source->stream != NULL && !source->stream->ended)
+    if (source->items_come || (source->stream != NULL && !source->stream->ended))
         return INFINITY;
     return (double)cv_range_set_total(&source->pending);
 }
@@ -53,7 +55,7 @@ struct cv_source_span cv_source_span_at(const struct cv_source *source, uint64_t
 enum cleave_status cv_source_check(struct cv_source *source, const struct cv_piece *piece,
                                    struct cleave_error *err)
 {
-    if (source->stream != NULL)
+    if (source->stream != NULL || source->items != NULL)
         return CLEAVE_OK;
     CV_TRY(cv_source_file_unchanged(&source->files[piece->file], err));
     return source->mate != NULL ? cv_source_file_unchanged(source->mate, err) : CLEAVE_OK;

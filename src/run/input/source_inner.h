@@ -200,7 +200,17 @@ struct cv_source {
     bool shortened;                   /* a file could not be decoded to its end:     */
     uint64_t total_good;              /* addresses before that                       */
     struct cleave_error damage;
+    const struct cleave_items
+        *items;          /* borrowed: its bytes are these; NULL: of an input */
+    uint64_t items_hold; /* more are read while fewer wait                  */
+    bool items_come;     /* more may                                        */
 };
+
+/* --- items that come (source_coming.c) -------------------------------------------------------- */
+
+/* Ask for more, and let them be taken. */
+enum cleave_status cv_source_items_pump(struct cv_source *source,
+                                        struct cleave_error *err);
 
 /* Open a file that is to be used; the one before is closed unless a piece of it is at
  * work. (source_pieces.c) */

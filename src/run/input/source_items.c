@@ -2,13 +2,14 @@
  *
  * Items that are known by their numbers are shared out like the bytes of a file that has as
  * many: one without content, whose records have one byte. So whoever takes, puts back and
- * counts pieces does so with items, too. */
+ * counts pieces does so with items, too. If more of them may come, the file grows. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <cleave/execute.h>
 
 #include "base/fail.h"
 #include "run/input/source_inner.h"
@@ -34,10 +35,11 @@ static enum cleave_status make_file(struct cv_source_file *file, uint64_t count,
                                                     : cv_fail_memory(err, "the items");
 }
 
-enum cleave_status cv_source_open_items(uint64_t count,
+enum cleave_status cv_source_open_items(const struct cleave_items *items, uint64_t hold,
                                         const struct cv_splitter *splitter,
                                         struct cv_source **out, struct cleave_error *err)
 {
+    const uint64_t count = items->count;
     struct cv_source *source = calloc(1, sizeof *source);
     enum cleave_status status = CLEAVE_OK;
 
@@ -51,6 +53,9 @@ enum cleave_status cv_source_open_items(uint64_t count,
     source->raw = true;
     source->nfiles = 1; /* it is open from here on, and stays so */
     source->total = count;
+    source->items = items;
+    source->items_hold = hold;
+    source->items_come = items->more != NULL;
     cv_range_set_init(&source->pending);
     status = make_file(source->files, count, err);
     cv_cut_file_init(&source->files->cut, splitter, "items", source->files->fd, count);

@@ -8,6 +8,7 @@
 #include "base/fail.h"
 #include "base/random.h"
 #include "run/items/item_shell.h"
+#include "run/items/item_stream.h"
 
 /* A line of this length is short enough for any system, whatever its environment. */
 enum { MANY_BYTES = 128 * 1024 - 2048 };
@@ -27,6 +28,7 @@ void cv_item_commands_done(struct cv_item_commands *commands)
     free(commands->cuts);
     free(commands->order);
     free(commands->shell);
+    cv_item_stream_free(commands->stream);
     *commands = (struct cv_item_commands){ .count = 0 };
 }
 
@@ -63,6 +65,8 @@ static enum cleave_status read_names(struct cv_item_commands *commands,
     cv_item_arguments_done(&names);
     for (size_t i = 0; i < lists->count; i++)
         lists->items[i].first = 1;
+    if (commands->stream != NULL && lists->rows > 0)
+        cv_item_window_over(&lists->items[0].window, 0);
     return status == CLEAVE_OK ? cv_item_lists_close(lists, err) : status;
 }
 
@@ -228,6 +232,33 @@ static enum cleave_status cut_rows(struct cv_item_commands *commands,
     return status;
 }
 
+/* --- rows that come ----------------------------------------------------------------------- */
+
+/* Of a last command that may get more rows nothing is known yet. */
+static void count_commands(struct cv_item_commands *commands, bool ended)
+{
+    const uint64_t rows = commands->lists.rows;
+
+    commands->count = (rows + (ended ? commands->per - 1 : 0)) / commands->per;
+}
+
+enum cleave_status cv_item_commands_more(struct cv_item_commands *commands, bool *ended,
+                                         struct cleave_error *err)
+{
+    CV_TRY(cv_item_stream_read(commands->stream, &commands->lists, ended, err));
+    CV_TRY(cv_item_lists_close(&commands->lists, err));
+    count_commands(commands, *ended);
+    return CLEAVE_OK;
+}
+
+void cv_item_commands_over(struct cv_item_commands *commands, uint64_t index)
+{
+    const uint64_t begin = index * commands->per, end = begin + commands->per;
+
+    for (uint64_t row = begin; row < end && row < commands->lists.rows; row++)
+        cv_item_lists_over(&commands->lists, row);
+}
+
 /* --- the whole ---------------------------------------------------------------------------- */
 
 /* No shell, unless it would see something in the text, or the command is one of its own. */
@@ -285,18 +316,19 @@ static enum cleave_status make(struct cv_item_commands *out,
     if (options->many)
         CV_TRY(cut_rows(out, options, err));
     else
-        out->count = (out->lists.rows + out->per - 1) / out->per;
+        count_commands(out, out->stream == NULL);
     return options->shown_only ? CLEAVE_OK : choose_shell(out, options->away, err);
 }
 
 enum cleave_status cv_item_commands_init(struct cv_item_commands *out,
                                          struct cv_item_lists *lists,
+                                         struct cv_item_stream *stream,
                                          const struct cv_item_options *options,
                                          struct cleave_error *err)
 {
     enum cleave_status status;
 
-    *out = (struct cv_item_commands){ .lists = *lists };
+    *out = (struct cv_item_commands){ .lists = *lists, .stream = stream };
     *lists = (struct cv_item_lists){ .items = NULL };
     status = make(out, options, err);
     if (status != CLEAVE_OK)

@@ -23,6 +23,8 @@ struct cv_item_commands {
     uint64_t *order; /* of rows, if it is another; NULL: as they are                    */
     uint64_t count;  /* of commands                                                     */
     char *shell;     /* that reads them; NULL: none is needed                           */
+    struct cv_item_stream
+        *stream; /* from which more rows come; NULL: all are there     */
 };
 
 /* How items are read, and what is made of them. */
@@ -43,12 +45,21 @@ struct cv_item_options {
     bool shown_only; /* nothing will be run: the program need not be there         */
 };
 
-/* Make commands of lists, which are taken over. Also when it fails. */
+/* Make commands of lists, which are taken over. Also when it fails. `stream`, if there is one,
+ * is taken over as well: more values of the one list come from it, so neither `many` nor
+ * `shuffle` can be asked for. */
 enum cleave_status cv_item_commands_init(struct cv_item_commands *out,
                                          struct cv_item_lists *lists,
+                                         struct cv_item_stream *stream,
                                          const struct cv_item_options *options,
                                          struct cleave_error *err);
 void cv_item_commands_done(struct cv_item_commands *commands);
+
+/* Read on: `count` grows by the commands for which all has come. *ended: it is final. */
+enum cleave_status cv_item_commands_more(struct cv_item_commands *commands, bool *ended,
+                                         struct cleave_error *err);
+/* Of commands that come: nobody will ask for this one again. */
+void cv_item_commands_over(struct cv_item_commands *commands, uint64_t index);
 
 /* The arguments of command `index`. */
 struct cv_item_arguments {

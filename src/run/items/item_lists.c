@@ -16,6 +16,7 @@ void cv_item_lists_done(struct cv_item_lists *lists)
     for (size_t i = 0; i < lists->count; i++) {
         free(lists->items[i].bytes);
         free(lists->items[i].starts);
+        cv_item_window_done(&lists->items[i].window);
     }
     free(lists->items);
     *lists = (struct cv_item_lists){ .items = NULL };
@@ -34,6 +35,27 @@ enum cleave_status cv_item_lists_begin(struct cv_item_lists *lists, bool linked,
     return CLEAVE_OK;
 }
 
+enum cleave_status cv_item_lists_begin_stream(struct cv_item_lists *lists,
+                                              struct cleave_error *err)
+{
+    CV_TRY(cv_item_lists_begin(lists, false, err));
+    lists->items[lists->count - 1].comes = true;
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_item_lists_add_from(struct cv_item_lists *lists, const char *name,
+                                          const char *bytes, size_t length,
+                                          struct cleave_error *err)
+{
+    const struct cv_place place = { name, 0, 0, NULL };
+
+    if (length > 0 && memchr(bytes, '\0', length) != NULL)
+        return cv_fail_at(err, &place,
+                          "expected items without NUL bytes, which no command can be "
+                          "given; if they end in NUL: --null");
+    return cv_item_lists_add(lists, bytes, length, err);
+}
+
 enum cleave_status cv_item_lists_add(struct cv_item_lists *lists, const char *bytes,
                                      size_t length, struct cleave_error *err)
 {
@@ -41,6 +63,11 @@ enum cleave_status cv_item_lists_add(struct cv_item_lists *lists, const char *by
     char *text = list->bytes;
     size_t *starts = list->starts;
 
+    if (list->comes) {
+        CV_TRY(cv_item_window_add(&list->window, bytes, length, err));
+        list->count = list->window.count;
+        return CLEAVE_OK;
+    }
     if (list->length + length + 1 > list->room)
         text = cv_grow(text, &list->room, list->length + length + 1, 1);
     if (text == NULL)
@@ -103,7 +130,15 @@ enum cleave_status cv_item_lists_close(struct cv_item_lists *lists,
 
 const char *cv_item_list_at(const struct cv_item_list *list, size_t index)
 {
-    return list->bytes + list->starts[index];
+    return list->comes ? cv_item_window_at(&list->window, index)
+                       : list->bytes + list->starts[index];
+}
+
+void cv_item_lists_over(struct cv_item_lists *lists, uint64_t row)
+{
+    struct cv_item_list *list = &lists->items[lists->count - 1];
+
+    cv_item_window_over(&list->window, list->first + (size_t)row);
 }
 
 void cv_item_lists_row(const struct cv_item_lists *lists, uint64_t row, const char **out)

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cleave/error.h>
+#include "run/items/item_window.h"
 
 struct cv_item_list {
     char *bytes; /* owned: values, each ended by a NUL */
@@ -19,7 +20,9 @@ struct cv_item_list {
     size_t *starts; /* owned: where they begin */
     size_t count, starts_room;
     size_t first; /* values before it are no items */
-    bool linked;  /* to the list before */
+    bool comes;   /* more may: values are kept in the window, as long as somebody asks */
+    struct cv_item_window window; /* owned */
+    bool linked;                  /* to the list before */
 };
 
 struct cv_item_lists {
@@ -33,10 +36,19 @@ void cv_item_lists_done(struct cv_item_lists *lists);
 /* Begin a list; `linked`: to the one before, and the shorter one ends both. */
 enum cleave_status cv_item_lists_begin(struct cv_item_lists *lists, bool linked,
                                        struct cleave_error *err);
+/* The same for one that is read while its values are used already. */
+enum cleave_status cv_item_lists_begin_stream(struct cv_item_lists *lists,
+                                              struct cleave_error *err);
 /* A value more in the last list. It must not hold a NUL. */
 enum cleave_status cv_item_lists_add(struct cv_item_lists *lists, const char *bytes,
                                      size_t length, struct cleave_error *err);
-/* Count the rows when all lists are there. */
+/* The same for one that was read from `name`, which may have held any bytes. */
+enum cleave_status cv_item_lists_add_from(struct cv_item_lists *lists, const char *name,
+                                          const char *bytes, size_t length,
+                                          struct cleave_error *err);
+/* Of a list that comes: this row will not be asked for any more. */
+void cv_item_lists_over(struct cv_item_lists *lists, uint64_t row);
+/* Count the rows when all lists are there, or more values of the one that comes. */
 enum cleave_status cv_item_lists_close(struct cv_item_lists *lists,
                                        struct cleave_error *err);
 /* Value `index` of a list. */

@@ -70,6 +70,9 @@ static uint64_t hold_for(const struct cleave_execution *asked)
     return bytes > (double)CV_SOURCE_HOLD && bytes < 0x1p62 ? (uint64_t)ceil(bytes) : 0;
 }
 
+/* Of items that come: so many wait for each worker, that nobody has to wait for the list. */
+enum { ITEMS_HELD = 8 };
+
 /* What is shared out: an input, or items. */
 static enum cleave_status open_source(struct execution *execution, bool raw,
                                       const struct cv_codec *codec,
@@ -78,8 +81,11 @@ static enum cleave_status open_source(struct execution *execution, bool raw,
     const struct cleave_execution *asked = execution->asked;
 
     if (asked->items.words != NULL)
-        return cv_source_open_items(asked->items.count, execution->splitter,
-                                    &execution->run.books.source, err);
+        return cv_source_open_items(&asked->items,
+                                    ITEMS_HELD *
+                                        (uint64_t)(cv_muster_count(asked) + ITEMS_HELD),
+                                    execution->splitter, &execution->run.books.source,
+                                    err);
     CV_TRY(cv_source_open(asked->input.files, asked->input.count,
                           &(struct cv_source_options){
                               .splitter = execution->splitter,
@@ -165,6 +171,12 @@ static enum cleave_status check_items(const struct cleave_execution *asked,
             err, CLEAVE_EINPUT,
             "expected items or an input with its header, mates, folder of what failed or "
             "a command that stays, got both");
+    if (asked->items.more != NULL &&
+        (asked->items.most > 1 || asked->items.sizes != NULL ||
+         asked->journal.path != NULL))
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "expected items that come, or all of them with what they take, a "
+                       "journal or several for a command, got both");
     if (asked->items.sizes != NULL && asked->sharing.block != 0)
         return cv_fail(err, CLEAVE_EINPUT,
                        "expected items with sizes or a block, got both");
@@ -464,7 +476,8 @@ static enum cleave_status pass_over_left(struct execution *execution,
         run->asked->reduce.command != NULL)
         return CLEAVE_OK;
     cv_range_set_init(&left);
-    status = cv_ledger_left(&run->books.ledger, run->asked->items.count, &left, err);
+    status = cv_ledger_left(&run->books.ledger, cv_source_extent(run->books.source),
+                            &left, err);
     for (size_t i = 0; status == CLEAVE_OK && i < cv_range_set_count(&left); i++) {
         const struct cv_range range = cv_range_set_at(&left, i);
 
