@@ -30,6 +30,13 @@ begun() {
     [ "$(cut -f 9 log | grep -c '^echo f[1-6] >>order; until')" -eq 6 ]
 }
 
+@test "files: a long one at the end of 150,000 is begun soon" {
+    files
+    { yes f1 | head -n 150000; echo f6; } >list
+    cleave 0 run -q -j 2 --halt soon,done=200 -- test {} != f6 '||' touch begun :::: list
+    [ -e begun ]
+}
+
 @test "costs: of the same commands in a job log, others as the mean" {
     cd "$BATS_TEST_TMPDIR"
     printf '%s\n' 'Seq	Host	Starttime	JobRuntime	Send	Receive	Exitval	Signal	Command' \
