@@ -187,6 +187,15 @@ struct cv_starter *cv_poller_starter(struct cv_poller *poller)
     return NULL;
 }
 
+enum cleave_status cv_poller_null(struct cv_poller *poller, int *out,
+                                  struct cleave_error *err)
+{
+    (void)poller;
+    (void)err;
+    *out = -1;
+    return CLEAVE_OK;
+}
+
 const sigset_t *cv_poller_old_mask(const struct cv_poller *poller)
 {
     return &poller->mask;

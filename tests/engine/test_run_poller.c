@@ -225,6 +225,24 @@ static void a_bad_descriptor_is_an_error(void **state)
     cv_poller_free(NULL);
 }
 
+/* All commands without an input share one, which a command does not lose while it gets its own. */
+static void there_is_one_descriptor_for_no_input(void **state)
+{
+    struct cv_poller *poller;
+    int first, second;
+    char byte;
+
+    (void)state;
+    must(cv_poller_new(&poller, &err));
+    must(cv_poller_null(poller, &first, &err));
+    must(cv_poller_null(poller, &second, &err));
+    assert_int_equal(first, second);
+    assert_true(first > 2);
+    assert_int_equal(read(first, &byte, 1), 0);
+    cv_poller_free(poller);
+    assert_int_equal(read(first, &byte, 1), -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -233,6 +251,7 @@ int main(void)
         cmocka_unit_test(timers_are_called_in_order),
         cmocka_unit_test(signals_arrive_and_the_mask_comes_back),
         cmocka_unit_test(a_bad_descriptor_is_an_error),
+        cmocka_unit_test(there_is_one_descriptor_for_no_input),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -41,6 +42,7 @@ struct cv_poller {
     void *guard_context;
     struct cv_starter *starter; /* owned, once it was asked for; or NULL          */
     bool asked_starter;
+    int null; /* or -1 */
 };
 
 static const double GUARD_AFTER_S = 0.01;
@@ -69,6 +71,7 @@ enum cleave_status cv_poller_new(struct cv_poller **out, struct cleave_error *er
     if (poller == NULL)
         return cv_fail_memory(err, "a poller");
     poller->signals = -1;
+    poller->null = -1;
     poller->epoll = epoll_create1(EPOLL_CLOEXEC);
     if (poller->epoll < 0) {
         const int error = errno;
@@ -112,6 +115,8 @@ void cv_poller_free(struct cv_poller *poller)
     if (!poller->guard_lent)
         cv_guard_free(poller->guard);
     cv_starter_free(poller->starter);
+    if (poller->null >= 0)
+        close(poller->null);
     close(poller->epoll);
     free(poller->heap);
     free(poller);
@@ -159,6 +164,24 @@ struct cv_starter *cv_poller_starter(struct cv_poller *poller)
         poller->starter = cv_starter_new();
     poller->asked_starter = true;
     return poller->starter;
+}
+
+enum cleave_status cv_poller_null(struct cv_poller *poller, int *out,
+                                  struct cleave_error *err)
+{
+    int fd = -1;
+
+    if (poller->null < 0) {
+        /* Above 2, as with pipes (process.c). */
+        fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+        poller->null = fd >= 0 && fd <= 2 ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : fd;
+    }
+    if (poller->null < 0)
+        cv_fail(err, CLEAVE_EENGINE, "cannot open /dev/null: %s", strerror(errno));
+    if (fd >= 0 && fd != poller->null)
+        close(fd);
+    *out = poller->null;
+    return poller->null >= 0 ? CLEAVE_OK : CLEAVE_EENGINE;
 }
 
 const sigset_t *cv_poller_old_mask(const struct cv_poller *poller)

@@ -83,6 +83,9 @@ void cv_poller_lend_guard(struct cv_poller *poller, struct cv_guard *guard);
 struct cv_guard *cv_poller_guard(const struct cv_poller *poller);
 /* What commands that belong to what goes on here are started with; NULL: the usual way. */
 struct cv_starter *cv_poller_starter(struct cv_poller *poller);
+/* A descriptor from which nothing can be read, for all commands that have no input: borrowed. */
+enum cleave_status cv_poller_null(struct cv_poller *poller, int *out,
+                                  struct cleave_error *err);
 /* The mask before the poller was made: what a command should start with. Borrowed. */
 const sigset_t *cv_poller_old_mask(const struct cv_poller *poller);
 

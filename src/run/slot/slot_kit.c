@@ -110,9 +110,7 @@ enum cleave_status cv_slot_open_pipes(struct cv_slot *slot, struct cv_slot_pipes
                                       struct cleave_error *err)
 {
     /* Items are between the words of a command: there is nothing to read. */
-    if (slot->items != NULL)
-        CV_TRY(cv_null_open(&pipes->in.read, err));
-    else
+    if (slot->items == NULL)
         CV_TRY(cv_pipe_open(&pipes->in, err));
     if (slot->direct > 0)
         CV_TRY(cv_copy_open(slot->direct, &pipes->out.write, err));
@@ -140,9 +138,11 @@ void cv_slot_close_pipes(struct cv_slot_pipes *pipes)
 enum cleave_status cv_slot_spawn(struct cv_slot *slot, struct cv_slot_pipes *pipes,
                                  struct cleave_error *err)
 {
-    int errors = -1;
+    int errors = -1, in = pipes->in.read;
     enum cleave_status status;
 
+    if (slot->items != NULL)
+        CV_TRY(cv_poller_null(slot->poller, &in, err));
     if (slot->items != NULL && slot->items->errors != NULL)
         CV_TRY(
             slot->items->errors(slot->items->context, slot->piece.begin, &errors, err));
@@ -151,7 +151,7 @@ enum cleave_status cv_slot_spawn(struct cv_slot *slot, struct cv_slot_pipes *pip
     slot->fault = NULL;
     status = cv_process_start(&slot->process, slot->command,
                               &(struct cv_process_files){
-                                  .in = pipes->in.read,
+                                  .in = in,
                                   .out = pipes->out.write,
                                   .errors = errors,
                                   .extra = pipes->mate.read,

@@ -32,20 +32,6 @@ void cv_tailored_done(struct cv_tailored *tailored)
     *tailored = (struct cv_tailored){ .words = NULL };
 }
 
-enum cleave_status cv_null_open(int *out, struct cleave_error *err)
-{
-    /* Above 2, as with pipes (process.c). */
-    const int fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    const int higher = fd >= 0 && fd <= 2 ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : fd;
-
-    if (higher < 0)
-        cv_fail(err, CLEAVE_EENGINE, "cannot open /dev/null: %s", strerror(errno));
-    if (higher != fd && fd >= 0)
-        close(fd);
-    *out = higher;
-    return higher >= 0 ? CLEAVE_OK : CLEAVE_EENGINE;
-}
-
 enum cleave_status cv_copy_open(int fd, int *out, struct cleave_error *err)
 {
     *out = fcntl(fd, F_DUPFD_CLOEXEC, 3);

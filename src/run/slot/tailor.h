@@ -34,7 +34,5 @@ enum cleave_status cv_item_piece_words(const struct cleave_items *items,
 void cv_tailored_done(struct cv_tailored *tailored);
 /* Another descriptor of the same. */
 enum cleave_status cv_copy_open(int fd, int *out, struct cleave_error *err);
-/* A descriptor from which nothing can be read. */
-enum cleave_status cv_null_open(int *out, struct cleave_error *err);
 
 #endif
