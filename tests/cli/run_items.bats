@@ -387,6 +387,8 @@ END
 @test "options of GNU parallel and xargs are answered with ours" {
     prepare
     refuses "there is no option '--pipepart' here; instead: -i FILE" run --pipepart -a big wc
+    refuses "there is no option '-E' here; instead: end the list before: sed '/^END\$/,\$d' | cleave run -a -" run -E END -a list echo
+    refuses "there is no option '--filter' here; instead: a test in the command: '[ {1} -lt {2} ] && ...'" run --filter '{1} < {2}' echo ::: 1
     refuses "there is no option '--delimiter' here; instead: --null, or make lines of them before: tr ',' '\\n' | cleave run --each" run --delimiter=, echo
     refuses "there is no option '-d' here; instead: --null, or make lines of them before: tr ',' '\\n' | cleave run --each" run -k -d , echo
     cleave 2 run --kep-order echo
@@ -404,6 +406,11 @@ END
     refuses "':::+' links its items to those of a list before, and there is none" run -- cat :::+ a
     refuses "items are done one at a time: expected no --block; -n N gives N of them to a command" run --block 2 -- cat ::: a
     refuses "--rpl: expected '{SIGN} s/REGEX/TEXT/', several with ';' between, got '{x} \$_=uc'" run --rpl '{x} $_=uc' -- echo {x} ::: a
+    refuses "expected '{= s/REGEX/TEXT/ =}', several with ';' between, as no other expressions of Perl are known here, got '{= \$_++ =}'" \
+        run -- echo '{= $_++ =}' ::: 1
+    refuses "expected '{= s/REGEX/TEXT/ =}' as one word, in quotes" run -- echo {= s/a/b/ =} ::: a
+    refuses "'{= s/REGEX/TEXT/ =}' is known in the command only: expected a place of --rpl '{SIGN} s/REGEX/TEXT/' in '{= s/a/b/ =}'" \
+        run --tagstring '{= s/a/b/ =}' -- echo ::: a
     refuses "--rpl: 'e++++++++++++++++++++++': expected an expression with fewer repetitions" run --rpl '{x} s/e++++++++++++++++++++++//' -- echo {x} ::: a
     refuses "--colsep: expected an extended regular expression of POSIX, got '(?:x)'" run --colsep '(?:x)' -- echo ::: a
     refuses "--tag is for items, and there are none: say which behind the command, as in ... {} ::: *.txt, or --each for the records of the input" run --tag -- cat

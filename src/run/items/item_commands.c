@@ -70,19 +70,64 @@ static enum cleave_status read_names(struct cv_item_commands *commands,
     return status == CLEAVE_OK ? cv_item_lists_close(lists, err) : status;
 }
 
+static enum cleave_status add_rule(struct cv_item_commands *commands,
+                                   struct cv_item_rule *rule, struct cleave_error *err)
+{
+    struct cv_item_rule *grown = cv_grow(commands->rules, &commands->rules_room,
+                                         commands->nrules + 1, sizeof *grown);
+
+    if (grown == NULL) {
+        cv_item_rule_done(rule);
+        return cv_fail_memory(err, "--rpl");
+    }
+    commands->rules = grown;
+    grown[commands->nrules++] = *rule;
+    return CLEAVE_OK;
+}
+
+/* Whether what one word begins ends in another. */
+static bool ends_later(const char *const *words)
+{
+    while (*words != NULL && strstr(*words, "=}") == NULL)
+        words++;
+    return *words != NULL;
+}
+
+/* Those that stand in a word itself. */
+static enum cleave_status read_inline_rules(struct cv_item_commands *commands,
+                                            const char *const *words,
+                                            struct cleave_error *err)
+{
+    struct cv_item_rule rule;
+    const char *at = words[0];
+
+    while ((at = strstr(at, "{=")) != NULL) {
+        const char *end = cv_item_rule_inline_end(at);
+
+        if (end == NULL && ends_later(words + 1))
+            return cv_fail(err, CLEAVE_EINPUT,
+                           "expected '{= s/REGEX/TEXT/ =}' as one word, in quotes");
+        if (end == NULL)
+            return CLEAVE_OK;
+        CV_TRY(cv_item_rule_init_inline(&rule, at, err));
+        CV_TRY(add_rule(commands, &rule, err));
+        at = end;
+    }
+    return CLEAVE_OK;
+}
+
 static enum cleave_status read_rules(struct cv_item_commands *commands,
                                      const struct cv_item_options *options,
                                      struct cleave_error *err)
 {
-    if (options->nrules == 0)
-        return CLEAVE_OK;
-    commands->rules = calloc(options->nrules, sizeof *commands->rules);
-    if (commands->rules == NULL)
-        return cv_fail_memory(err, "--rpl");
+    struct cv_item_rule rule;
+
     for (size_t i = 0; i < options->nrules; i++) {
-        CV_TRY(cv_item_rule_init(&commands->rules[i], options->rules[i], err));
-        commands->nrules++;
+        CV_TRY(cv_item_rule_init(&rule, options->rules[i], err));
+        CV_TRY(add_rule(commands, &rule, err));
     }
+    for (size_t i = 0; options->words[i] != NULL; i++)
+        CV_TRY(read_inline_rules(commands, options->words + i, err));
     return CLEAVE_OK;
 }
 

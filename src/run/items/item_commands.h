@@ -12,7 +12,7 @@ struct cv_item_commands {
     struct cv_item_lists lists;       /* owned, as all here but what is named borrowed */
     struct cv_item_template template; /* its words are borrowed                        */
     struct cv_item_rule *rules;
-    size_t nrules;
+    size_t nrules, rules_room;
     regex_t columns; /* between the columns of a value                                 */
     bool has_columns;
     char **names; /* of arguments, from the first values (--header :)                  */

@@ -140,6 +140,13 @@ static enum cleave_status refuse(const char *text, struct cleave_error *err)
 {
     char shown[SHOWN];
 
+    if (cv_item_rule_inline_end(text) != NULL)
+        return cv_fail(
+            err, CLEAVE_EINPUT,
+            "expected '{= s/REGEX/TEXT/ =}', several with ';' between, as no other "
+            "expressions of Perl are known here, got '%s'",
+            cv_shown(text, (size_t)(cv_item_rule_inline_end(text) - text), shown,
+                     sizeof shown));
     return cv_fail(
         err, CLEAVE_EINPUT,
         "--rpl: expected '{SIGN} s/REGEX/TEXT/', several with ';' between, got "
@@ -235,6 +242,40 @@ enum cleave_status cv_item_rule_init(struct cv_item_rule *out, const char *text,
         return cv_fail_memory(err, "--rpl");
     while (status == CLEAVE_OK && *at != '\0')
         status = read_change(out, &at, text, err);
+    if (status != CLEAVE_OK)
+        cv_item_rule_done(out);
+    return status;
+}
+
+const char *cv_item_rule_inline_end(const char *text)
+{
+    const char *end = strncmp(text, "{=", 2) == 0 ? strstr(text + 2, "=}") : NULL;
+
+    return end != NULL ? end + 2 : NULL;
+}
+
+enum cleave_status cv_item_rule_init_inline(struct cv_item_rule *out, const char *text,
+                                            struct cleave_error *err)
+{
+    const size_t length = (size_t)(cv_item_rule_inline_end(text) - text);
+    char *inside = strndup(text + 2, length - 4), *next = inside;
+    enum cleave_status status = CLEAVE_OK;
+    const char *at;
+
+    *out = (struct cv_item_rule){ .sign = strndup(text, length) };
+    if (out->sign == NULL || inside == NULL)
+        status = cv_fail_memory(err, "a place");
+    if (status == CLEAVE_OK && (isdigit((unsigned char)inside[0]) || inside[0] == '-'))
+        out->position = (int)strtol(inside, &next, 10);
+    at = next;
+    if (status == CLEAVE_OK) {
+        at += strspn(at, " ");
+        if (*at == '\0')
+            status = refuse(text, err);
+    }
+    while (status == CLEAVE_OK && *at != '\0')
+        status = read_change(out, &at, text, err);
+    free(inside);
     if (status != CLEAVE_OK)
         cv_item_rule_done(out);
     return status;

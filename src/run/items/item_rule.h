@@ -1,4 +1,4 @@
-/* item_rule.h -- places that users define: --rpl '{name} s/from/to/'.
+/* item_rule.h -- places that users define: --rpl '{name} s/from/to/', and {= s/from/to/ =}.
  * SPDX-License-Identifier: MIT
  *
  * GNU parallel takes any expression of Perl. Here it is one or more substitutions,
@@ -18,7 +18,8 @@ struct cv_item_change {
 };
 
 struct cv_item_rule {
-    char *sign;                     /* owned: what stands for it in a command */
+    char *sign;   /* owned: what stands for it in a command */
+    int position; /* of the value, from 1, or from -1 backwards; 0: all          */
     struct cv_item_change *changes; /* owned */
     size_t count, room;
 };
@@ -29,6 +30,12 @@ enum cleave_status cv_item_regex(regex_t *out, const char *expression, int flags
                                  const char *option, struct cleave_error *err);
 enum cleave_status cv_item_rule_init(struct cv_item_rule *out, const char *text,
                                      struct cleave_error *err);
+/* One that stands in a command itself: {= s/from/to/ =}, or {=2 s/from/to/ =} of the second
+ * value. `text` begins with it. */
+enum cleave_status cv_item_rule_init_inline(struct cv_item_rule *out, const char *text,
+                                            struct cleave_error *err);
+/* Where such a place ends that `text` begins with; NULL: there is none. */
+const char *cv_item_rule_inline_end(const char *text);
 void cv_item_rule_done(struct cv_item_rule *rule);
 /* Add what becomes of a value. */
 void cv_item_rule_add(struct cv_text *out, const struct cv_item_rule *rule,

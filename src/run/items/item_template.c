@@ -36,10 +36,12 @@ static size_t find_place(const char *text, const struct cv_item_signs *signs,
         const size_t length = strlen(signs->rules[i].sign);
 
         out->rule = &signs->rules[i];
+        out->position = signs->rules[i].position;
         if (strncmp(text, signs->rules[i].sign, length) == 0)
             return length;
     }
     out->rule = NULL;
+    out->position = 0;
     if (signs->whole != NULL && strncmp(text, signs->whole, strlen(signs->whole)) == 0)
         return strlen(signs->whole);
     for (size_t i = 0; i < signs->nnames && place.length == 0; i++)
@@ -66,6 +68,12 @@ static enum cleave_status read_word(struct cv_item_template *template, const cha
         const bool blank = *at == ' ' || *at == '\t';
         const size_t length = blank ? 1 : find_place(at, signs, &piece);
 
+        if (length == 0 && cv_item_rule_inline_end(at) != NULL)
+            return cv_fail(
+                err, CLEAVE_EINPUT,
+                "'{= s/REGEX/TEXT/ =}' is known in the command only: expected a "
+                "place of --rpl '{SIGN} s/REGEX/TEXT/' in '%s'",
+                word);
         if (length == 0) {
             at++;
             continue;
