@@ -153,3 +153,18 @@ tables() {
     sqlite3 :memory: -cmd '.mode csv' -cmd 'create table t (name, n integer, v integer)' \
         -cmd '.import out t' 'select name, sum(n), sum(v) from t group by name order by name' | cmp alone
 }
+
+@test "tcpdump: packets of a capture" {
+    needs tcpdump
+    # UDP from 10.0.0.1 to 10.0.0.2, of an IP head, ports and eight bytes.
+    { printf '\xd4\xc3\xb2\xa1\2\0\4\0\0\0\0\0\0\0\0\0\xff\xff\0\0\x65\0\0\0'
+        for i in $(seq 100); do
+            printf "\\$(printf %03o $i)\0\0\0\0\0\0\0\x24\0\0\0\x24\0\0\0"
+            printf '\x45\0\0\x24\0\0\0\0\x40\x11\0\0\x0a\0\0\1\x0a\0\0\2'
+            printf "\x10\\$(printf %03o $i)\0\x35\0\x10\0\0abcdefgh"
+        done; } >in.pcap
+    tcpdump -ttnr in.pcap >alone 2>/dev/null
+    [ "$(wc -l <alone)" -eq 100 ]
+    job -i in.pcap --split pcap --block 1k -j 2 -- sh -c 'tcpdump -ttnr - 2>/dev/null'
+    cmp alone out
+}

@@ -232,6 +232,42 @@ le() {
     grep -q 'byte 0: expected the first bytes of BAM, got' err
 }
 
+# be NUMBER -- the same, the greatest first.
+be() {
+    printf "\\0\\0\\$(printf %03o $(($1 / 256)))\\$(printf %03o $(($1 % 256)))"
+}
+
+# capture ORDER MAGIC -- head and packets, whose lengths would be others in the other order.
+capture() {
+    { printf "$2" && $1 2 && $1 4 && $1 0 && $1 65535 && $1 1; } >head
+    for i in $(seq 30); do $1 1 && $1 $i && $1 $((250 + i)) && $1 1500 && head -c $((250 + i)) /dev/zero; done >packets
+    cat head packets >in
+}
+
+@test "--split pcap: every chunk is a capture, in either order of bytes" {
+    prepare
+    for form in 'le \xd4\xc3\xb2\xa1' 'be \xa1\xb2\x3c\x4d'; do
+        capture $form
+        for input in '-i in' ''; do
+            job $input --split pcap --block 900 -j 2 -- sh -c 'head -c 24 | cmp - head && cat' < <(cat in)
+            cmp packets out
+        done
+        job -i in --split pcap --records 10 -- wc -c
+        [ "$(wc -l <out)" -eq 3 ]
+    done
+    "$CLEAVE" split -q --index -i in --split pcap
+    job -i in --split pcap --block 900 -j 2 -- sh -c 'head -c 24 | cmp - head && cat'
+    cmp packets out
+    head -c 5000 in >short
+    fails_with 2 -i short --split pcap --block 900 -- cat
+    grep -q '^cleave: short: the last record, from byte [0-9]* on, is cut short by the end$' err
+    fails_with 2 -i in -- cat
+    says "cleave: in: expected text records, got pcap: type 'tcpdump -nr in | cleave run ...', or say --split pcap to share out its packets"
+    printf '\n\r\r\n\x1c\0\0\0\x4d\x3c\x2b\x1a' >in.pcapng
+    fails_with 2 -i in.pcapng --split pcap -- cat
+    says "cleave: in.pcapng: expected pcap (--split pcap), got pcapng: type 'editcap -F pcap in.pcapng - | cleave run --split pcap ...'"
+}
+
 # --- XML --------------------------------------------------------------------------------------
 
 @test "--split xml: chunks are documents, of files, streams and as pieces" {

@@ -1,4 +1,4 @@
-/* fuzz_archive.c -- inputs of tar and BAM made by instruction, and damaged.
+/* fuzz_archive.c -- inputs of tar, BAM and pcap made by instruction, and damaged.
  * SPDX-License-Identifier: MIT
  *
  * Random bytes never have the sums and lengths that these need. The first byte says which of
@@ -74,6 +74,19 @@ static size_t make_bam(const uint8_t *data, size_t size, char *out)
     return n;
 }
 
+static size_t make_pcap(const uint8_t *data, size_t size, char *out)
+{
+    const bool big = size > 0 && data[0] % 2 == 1;
+    size_t n = 24;
+
+    memcpy(out, big ? "\xa1\xb2\xc3\xd4" : "\x4d\x3c\xb2\xa1", 4);
+    for (size_t i = 1; i < size && i < MOST_PARTS; i++) {
+        out[n + (big ? 11 : 8)] = (char)data[i];
+        n += 16U + data[i];
+    }
+    return n;
+}
+
 /* Whatever it is: it ends, and cuts go on. */
 static void check_damaged(const struct split_input *input, size_t piece)
 {
@@ -102,11 +115,22 @@ static void check_damaged(const struct split_input *input, size_t piece)
     }
 }
 
+static const struct {
+    const char *name;
+    size_t (*make)(const uint8_t *data, size_t size, char *out);
+    reference *truth;
+} kinds[] = {
+    { "tar", make_tar, reference_tar },
+    { "bam", make_bam, reference_bam },
+    { "tar", make_tar, reference_tar },
+    { "pcap", make_pcap, reference_pcap },
+};
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    const size_t kind = size > 0 ? data[0] % 4U : 0;
     struct cv_splitter *splitter = NULL;
     struct split_input input;
-    const bool tar = size > 0 && data[0] % 2 == 0;
     char *bytes;
     size_t n;
 
@@ -114,12 +138,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     bytes = calloc(1, ROOM);
     SPLIT_REQUIRE(bytes != NULL);
-    n = (tar ? make_tar : make_bam)(data + HEAD, size - HEAD, bytes);
+    n = kinds[kind].make(data + HEAD, size - HEAD, bytes);
     if (n > 0)
         bytes[(data[3] * 256U + data[4]) % n] ^= (char)(data[0] >> 1);
-    SPLIT_REQUIRE(cv_splitter_parse(tar ? "tar" : "bam", &splitter, NULL) == CLEAVE_OK);
+    SPLIT_REQUIRE(cv_splitter_parse(kinds[kind].name, &splitter, NULL) == CLEAVE_OK);
     split_input_open(&input, splitter, bytes, n);
-    if ((tar ? reference_tar : reference_bam)(bytes, n, input.is)) {
+    if (kinds[kind].truth(bytes, n, input.is)) {
         check_file(&input, 4096, n / 12 + 1);
         check_file(&input, 1 + data[2] % 40U, n / 12 + 1);
         check_stream(&input, n / 24 + 1 + data[1], data[2] * 8U);

@@ -92,8 +92,9 @@ static inline void check_file(const struct split_input *input, size_t near, size
         uint64_t records, same;
 
         SPLIT_REQUIRE(cv_cut_file_count(&file, from, to, &records, NULL) == CLEAVE_OK);
-        SPLIT_REQUIRE(cv_splitter_count_from(input->splitter, from, input->bytes + from,
-                                             to - from, &same, NULL) == CLEAVE_OK);
+        SPLIT_REQUIRE(cv_splitter_count_from(input->splitter, file.form, from,
+                                             input->bytes + from, to - from, &same,
+                                             NULL) == CLEAVE_OK);
         SPLIT_REQUIRE(records == same);
         /* Empty lines alone are no FASTQ record. */
         SPLIT_REQUIRE(records == split_records(input, from, to) ||

@@ -384,6 +384,34 @@ static inline bool reference_bam(const char *bytes, size_t n, bool *is)
     return i == n;
 }
 
+/* The same of captures, in the order of bytes that the first of them tell. */
+static inline bool reference_pcap(const char *bytes, size_t n, bool *is)
+{
+    const bool big = n >= 4 && (memcmp(bytes, "\xa1\xb2\xc3\xd4", 4) == 0 ||
+                                memcmp(bytes, "\xa1\xb2\x3c\x4d", 4) == 0);
+    size_t i = 24, records = 0;
+
+    is[0] = is[n] = true;
+    if (n == 0)
+        return true;
+    if (n < 24 || (!big && memcmp(bytes, "\xd4\xc3\xb2\xa1", 4) != 0 &&
+                   memcmp(bytes, "\x4d\x3c\xb2\xa1", 4) != 0))
+        return false;
+    while (i < n) {
+        size_t length;
+
+        is[i] = records++ > 0;
+        if (n - i < 16)
+            return false;
+        length = reference_number(bytes + i + 8);
+        if (big)
+            length = (length & 0xff) << 24 | (length & 0xff00) << 8 |
+                     (length >> 8 & 0xff00) | length >> 24;
+        i += 16 + length;
+    }
+    return i == n;
+}
+
 /* Where `end` has been passed, from `at` on. */
 static inline size_t reference_behind(const char *bytes, size_t n, size_t at,
                                       const char *end)
@@ -476,6 +504,7 @@ static const struct reference_case reference_cases[] = {
     REFERENCE_CASE("xml:ab", reference_xml, "<>ab/ \"!-"),
     REFERENCE_CASE("tar", reference_tar, "\0"),
     REFERENCE_CASE("bam", reference_bam, "B"),
+    REFERENCE_CASE("pcap", reference_pcap, "\xa1\xb2\xc3\xd4"),
 };
 
 enum { REFERENCE_CASES = sizeof reference_cases / sizeof reference_cases[0] };

@@ -106,6 +106,8 @@ static void text_is_none(void **state)
         { BYTES("a\0b\0") },
         { BYTES("\0\0\0\0\0\0") },
         { BYTES("\n") },
+        { BYTES("\n\r") },
+        { BYTES("\n\r\r\nmore text\n") },
     };
 
     (void)state;
@@ -212,6 +214,13 @@ static void what_to_type_is_said(void **state)
         { BYTES("PK\x03\x04"), NULL,
           "expected text records, got zip: put 'funzip |' before cleave run, or say "
           "--decode none to cut the bytes as they are" },
+        { BYTES("\xa1\xb2\x3c\x4d"), "x.pcap",
+          "expected text records, got pcap: type 'tcpdump -nr x.pcap | cleave run ...', "
+          "or say --split pcap to share out its packets" },
+        { BYTES("\n\r\r\n\x1c\0\0\0\x4d\x3c\x2b\x1a"), NULL,
+          "expected text records, got pcapng: put 'tcpdump -nr - |' before cleave run, "
+          "or "
+          "say --split pcap behind 'editcap -F pcap' to share out its packets" },
         { BYTES("PAR1\x15"), "x.parquet",
           "expected text records, got Parquet: make CSV or lines of it first, or say "
           "--decode none to cut the bytes as they are" },

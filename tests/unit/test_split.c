@@ -25,7 +25,8 @@ static void names(void **state)
     static const char *const good[] = {
         "lines",   "nul",   "csv",        "csv:;",   "jsonl",     "csv:tab",
         "fasta",   "fastq", "fixed:64Ki", "fixed:1", "paragraph", "regex:^(a|b):[0-9]{2}",
-        "regex::", "json",  "warc",       "xml:a",   "tar",       "bam"
+        "regex::", "json",  "warc",       "xml:a",   "tar",       "bam",
+        "pcap"
     };
 
     (void)state;
@@ -36,7 +37,8 @@ static void names(void **state)
         assert_int_equal(splitter->kind->needs_pass,
                          good[i][0] == 'c' || strncmp(good[i], "json", 5) == 0 ||
                              strcmp(good[i], "warc") == 0 || good[i][0] == 'x' ||
-                             strcmp(good[i], "tar") == 0 || strcmp(good[i], "bam") == 0);
+                             strcmp(good[i], "tar") == 0 || strcmp(good[i], "bam") == 0 ||
+                             strcmp(good[i], "pcap") == 0);
         assert_int_equal(cv_splitter_pairs(splitter), strcmp(good[i], "fastq") == 0);
         cv_splitter_free(splitter);
     }

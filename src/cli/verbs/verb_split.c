@@ -76,7 +76,8 @@ static const struct cv_option output_options[] = {
     { .name = "--index", .value = 1, .offset = FIELD(index),
       .help = "Write no pieces but FILE.cleave-index beside each input, with where some records "
               "begin: 'cleave run' and 'cleave split' with the same --split then need not read "
-              "the file from its start to cut it. For csv, json, xml, warc, tar, bam and --records." },
+              "the file from its start to cut it. For csv, json, xml, warc, tar, bam, pcap and "
+              "--records." },
     { .name = "--force", .value = 1, .offset = FIELD(force),
       .help = "Replace files that exist." },
     { .name = "--json", .value = 1, .offset = FIELD(json),

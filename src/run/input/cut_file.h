@@ -24,6 +24,7 @@ struct cv_cut_file {
     bool led;
     uint64_t floor; /* least offset past 0 that can be a boundary; 0 = not known yet */
     uint64_t torn;  /* see cv_cut_file_torn */
+    int form;       /* of walks, once one has begun behind the start */
     size_t near;    /* bytes read at first around a cut */
     /* The bytes read last. */
     char *block; /* owned */

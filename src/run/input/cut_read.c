@@ -108,11 +108,30 @@ enum cleave_status cv_cut_file_read(struct cv_cut_file *file, uint64_t offset,
     return CLEAVE_OK;
 }
 
+/* Let a walk that begins behind the start know what stands there. */
+static enum cleave_status learn_form(struct cv_cut_file *file, struct cv_walk *walk,
+                                     struct cleave_error *err)
+{
+    const char *bytes;
+    size_t length;
+
+    if (file->splitter->kind->form == NULL || walk->form != 0 || walk->at == 0)
+        return CLEAVE_OK;
+    if (file->form == 0) {
+        CV_TRY(
+            cv_cut_file_read(file, 0, CV_FORM_LOOK, CV_FORM_LOOK, &bytes, &length, err));
+        file->form = file->splitter->kind->form(bytes, length);
+    }
+    walk->form = file->form;
+    return CLEAVE_OK;
+}
+
 enum cleave_status cv_cut_file_walk(struct cv_cut_file *file, struct cv_walk *walk,
                                     uint64_t limit, struct cleave_error *err)
 {
     const struct cv_split_kind *kind = file->splitter->kind;
 
+    CV_TRY(learn_form(file, walk, err));
     while (walk->at < limit && walk->boundary < walk->until && walk->found < walk->most) {
         const char *bytes;
         size_t length;

@@ -20,8 +20,17 @@ void cv_cut_window_lead(struct cv_cut_window *window, uint64_t lead)
     window->lead = lead;
     if (window->offset < lead) {
         window->clear = (size_t)(lead - window->offset);
-        cv_walk_init(&window->walk, lead);
+        cv_walk_again(&window->walk, lead);
     }
+}
+
+void cv_cut_window_again(struct cv_cut_window *window, const struct cv_cut_window *first,
+                         uint64_t offset)
+{
+    cv_cut_window_init(window, first->splitter);
+    window->walk.form = first->walk.form;
+    cv_cut_window_take(window, (size_t)offset);
+    cv_cut_window_lead(window, first->lead);
 }
 
 uint64_t cv_cut_window_torn(const struct cv_cut_window *window)
@@ -36,7 +45,7 @@ static void move(struct cv_cut_window *window, size_t cut)
     window->clear = 1;
     /* A walk that is further on found no boundary there, and need not begin again. */
     if (window->walk.boundary != window->offset)
-        cv_walk_init(&window->walk, window->offset);
+        cv_walk_again(&window->walk, window->offset);
 }
 
 /* Look at records from the start of the window on again. */
@@ -45,7 +54,7 @@ static void look_again(struct cv_cut_window *window)
     window->offset = window->group.start;
     window->started = window->offset > 0;
     window->clear = window->started ? 1 : (size_t)window->lead;
-    cv_walk_init(&window->walk, first_byte(window));
+    cv_walk_again(&window->walk, first_byte(window));
     window->group.best = window->group.start;
     window->group.state = (struct cv_group_state){ 0 };
 }
@@ -116,7 +125,7 @@ static enum cleave_status find_walking(struct cv_cut_window *window, const char 
 
     /* A walk that went too far for this cut begins again. */
     if (walk->boundary > first_byte(window) && walk->boundary - window->offset > wanted)
-        cv_walk_init(walk, first_byte(window));
+        cv_walk_again(walk, first_byte(window));
     walk->until = UINT64_MAX;
     CV_TRY(walk_to(window, bytes,
                    length > ahead && wanted < length - ahead ? wanted + ahead : length,

@@ -31,6 +31,10 @@ void cv_cut_window_init(struct cv_cut_window *window, const struct cv_splitter *
  * search, if the window is where the stream begins. */
 void cv_cut_window_lead(struct cv_cut_window *window, uint64_t lead);
 
+/* Another window of the stream of `first`, which has begun, at a boundary of it. */
+void cv_cut_window_again(struct cv_cut_window *window, const struct cv_cut_window *first,
+                         uint64_t offset);
+
 /* Where to cut the `length` bytes of the window: the last boundary at or before `wanted`;
  * without one, the first after it; without that, `length` if the stream has ended and 0
  * if not: then read more and ask again. 0 of an ended stream only if length is 0.

@@ -49,6 +49,12 @@ static const struct cv_magic table[] = {
     { "CRAM", "samtools view", NULL, 0, BYTES("CRAM\x02"), 0, NULL },
     { "BAM", "samtools view", "samtools view -", 0, BYTES("BAM\x01"), 0, NULL },
     { "BCF", "bcftools view", "bcftools view -", 0, BYTES("BCF\x02"), 0, NULL },
+    { "pcap", "tcpdump -nr", "tcpdump -nr -", 0, BYTES("\xd4\xc3\xb2\xa1"), 0, NULL },
+    { "pcap", "tcpdump -nr", "tcpdump -nr -", 0, BYTES("\x4d\x3c\xb2\xa1"), 0, NULL },
+    { "pcap", "tcpdump -nr", "tcpdump -nr -", 0, BYTES("\xa1\xb2\xc3\xd4"), 0, NULL },
+    { "pcap", "tcpdump -nr", "tcpdump -nr -", 0, BYTES("\xa1\xb2\x3c\x4d"), 0, NULL },
+    { "pcapng", "tcpdump -nr", "tcpdump -nr -", 0, BYTES("\n\r\r\n????\x4d\x3c\x2b\x1a"), 0xf0, NULL },
+    { "pcapng", "tcpdump -nr", "tcpdump -nr -", 0, BYTES("\n\r\r\n????\x1a\x2b\x3c\x4d"), 0xf0, NULL },
     { "Parquet", NULL, NULL, 0, BYTES("PAR1\x15"), 0, NULL },
     { "Arrow", NULL, NULL, 0, BYTES("ARROW1\0\0"), 0, NULL },
     { "Arrow", NULL, NULL, 0, BYTES("\xff\xff\xff\xff??\0\0\x10\0\0\0"), 0x30, NULL },
@@ -89,6 +95,12 @@ static bool tar_perhaps(const char *bytes, size_t length)
     return true;
 }
 
+/* Whether a line of text may begin with the first bytes: nobody is to wait for more. */
+static bool text_perhaps(const struct cv_magic *row)
+{
+    return (row->any & 1) != 0 || row->bytes[0] == '\n';
+}
+
 const struct cv_magic *cv_magic_find(const char *bytes, size_t length, bool *undecided)
 {
     bool perhaps = false;
@@ -102,7 +114,7 @@ const struct cv_magic *cv_magic_find(const char *bytes, size_t length, bool *und
             *undecided = false;
             return row;
         }
-        if (row->at == 0 ? length > ((row->any & 1) != 0 ? 2 : 0)
+        if (row->at == 0 ? length > (text_perhaps(row) ? 2 : 0)
                          : tar_perhaps(bytes, length))
             perhaps = true;
     }
@@ -123,9 +135,12 @@ bool cv_magic_is(const struct cv_magic *magic, const char *name)
 /* What else could be said than what to type. */
 static const char *instead(const struct cv_magic *magic)
 {
-    return cv_magic_is(magic, "tar")   ? "--split tar to share out its members"
-           : cv_magic_is(magic, "BAM") ? "--split bam to share out its records"
-                                       : "--decode none to cut the bytes as they are";
+    return cv_magic_is(magic, "tar")    ? "--split tar to share out its members"
+           : cv_magic_is(magic, "BAM")  ? "--split bam to share out its records"
+           : cv_magic_is(magic, "pcap") ? "--split pcap to share out its packets"
+           : cv_magic_is(magic, "pcapng")
+               ? "--split pcap behind 'editcap -F pcap' to share out its packets"
+               : "--decode none to cut the bytes as they are";
 }
 
 /* Whether a name can be typed as it is. */
@@ -163,6 +178,23 @@ enum cleave_status cv_magic_refuse(const struct cv_magic *magic, const char *nam
                       "expected text records, got %s: type '%s %s | cleave run ...', or "
                       "say %s",
                       magic->name, reads, plain(path) ? path : "FILE", instead(magic));
+}
+
+enum cleave_status cv_magic_refuse_as(const struct cv_magic *magic, const char *name,
+                                      const char *path, const char *expected,
+                                      const char *split, struct cleave_error *err)
+{
+    const struct cv_place place = { name, 0, 0, NULL };
+
+    if (magic != NULL && cv_magic_is(magic, "pcapng") && strcmp(split, "pcap") == 0)
+        return cv_fail_at(err, &place,
+                          "expected pcap (--split pcap), got pcapng: type 'editcap -F "
+                          "pcap %s - | cleave run --split pcap ...'",
+                          path == NULL  ? "-"
+                          : plain(path) ? path
+                                        : "FILE");
+    return cv_fail_at(err, &place, "expected %s (--split %s), got %s", expected, split,
+                      magic != NULL ? magic->name : "other bytes");
 }
 
 enum cleave_status cv_magic_refuse_fetched(const struct cv_magic *magic, const char *name,

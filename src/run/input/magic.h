@@ -27,6 +27,10 @@ const struct cv_codec *cv_magic_codec(const struct cv_magic *magic);
  * file, `path` what to call it on a command line, NULL for standard input. */
 enum cleave_status cv_magic_refuse(const struct cv_magic *magic, const char *name,
                                    const char *path, struct cleave_error *err);
+/* The error that it, or NULL, is not what a splitter is for. */
+enum cleave_status cv_magic_refuse_as(const struct cv_magic *magic, const char *name,
+                                      const char *path, const char *expected,
+                                      const char *split, struct cleave_error *err);
 /* The same of what can be decoded, but is fetched by ranges. */
 enum cleave_status cv_magic_refuse_fetched(const struct cv_magic *magic, const char *name,
                                            struct cleave_error *err);

@@ -30,9 +30,7 @@ enum cleave_status cv_stream_limit(const struct cv_source *source, const char *b
 
     if (most == 0 || end - begin <= most)
         return CLEAVE_OK;
-    cv_cut_window_init(&window, source->splitter);
-    cv_cut_window_take(&window, (size_t)begin);
-    cv_cut_window_lead(&window, source->stream->window.lead);
+    cv_cut_window_again(&window, &source->stream->window, begin);
     for (; end - begin > most; begin += cut, bytes += cut) {
         CV_TRY(cv_cut_window_find(&window, bytes, (size_t)(end - begin), true,
                                   (size_t)most, &cut, err));

@@ -25,8 +25,9 @@ static enum cleave_status count(const struct cv_stream *stream, uint64_t begin,
 
         if (stretch_end > end)
             stretch_end = end;
-        CV_TRY(cv_splitter_count_from(stream->window.splitter, begin, bytes,
-                                      (size_t)(stretch_end - begin), &some, err));
+        CV_TRY(cv_splitter_count_from(stream->window.splitter, stream->window.walk.form,
+                                      begin, bytes, (size_t)(stretch_end - begin), &some,
+                                      err));
         total += some;
     }
     *out = total;
@@ -128,9 +129,7 @@ static enum cleave_status cut_from(const struct cv_stream *stream, const char *b
     struct cv_cut_window window;
     size_t cut, more;
 
-    cv_cut_window_init(&window, stream->window.splitter);
-    cv_cut_window_take(&window, (size_t)start);
-    cv_cut_window_lead(&window, stream->window.lead);
+    cv_cut_window_again(&window, &stream->window, start);
     CV_TRY(cv_cut_window_find(&window, bytes, length, true, (size_t)(target - start),
                               &cut, err));
     if (start + cut < target) { /* the last one before it: so the next one is behind */

@@ -60,7 +60,8 @@ static enum cleave_status move_on(struct cv_source *source, const struct tail *t
         CV_TRY(cv_stream_limit(source, tail->bytes + (stream->settled - tail->begin),
                                stream->settled, boundary, err));
     if (stream->numbers)
-        CV_TRY(cv_splitter_count_from(source->splitter, stream->settled,
+        CV_TRY(cv_splitter_count_from(source->splitter, stream->window.walk.form,
+                                      stream->settled,
                                       tail->bytes + (stream->settled - tail->begin),
                                       (size_t)(boundary - stream->settled), &records,
                                       err));

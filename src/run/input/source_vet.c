@@ -29,9 +29,9 @@ static enum cleave_status vet_text(struct cv_source *source, struct cv_source_fi
     magic = cv_magic_find(bytes, length, &undecided);
     if (cv_splitter_frames(source->splitter) && source->splitter->kind->eats != NULL &&
         (magic == NULL || !cv_magic_is(magic, source->splitter->kind->eats)))
-        return cv_fail_at(err, &(struct cv_place){ .file = file->name },
-                          "expected %s (--split %s), got other bytes",
-                          source->splitter->kind->eats, source->splitter->kind->name);
+        return cv_magic_refuse_as(magic, file->name, file->borrowed ? NULL : file->name,
+                                  source->splitter->kind->eats,
+                                  source->splitter->kind->name, err);
     if (magic == NULL || cv_magic_is(magic, source->splitter->kind->eats))
         return CLEAVE_OK;
     if (file->fetched != NULL && cv_magic_codec(magic) != NULL)

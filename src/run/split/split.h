@@ -28,6 +28,7 @@
  *   tar            before every member of an archive; zeros at the end belong to the last. Chunks
  *                  are archives
  *   bam            before every alignment of a BAM file, decoded; chunks are given with its head
+ *   pcap           before every packet of a capture; chunks are given with its head
  *                  (`frames`)
  *   fixed:BYTES    at every multiple of BYTES; a last record that is shorter is torn
  *   regex:RE       before every line at whose first byte a match of the POSIX extended
@@ -92,8 +93,8 @@ bool cv_splitter_has_tail(const struct cv_splitter *splitter);
 enum cleave_status cv_splitter_count(const struct cv_splitter *splitter,
                                      const char *bytes, size_t length, uint64_t *out,
                                      struct cleave_error *err);
-/* The same of bytes that begin at `offset` of the input. */
-enum cleave_status cv_splitter_count_from(const struct cv_splitter *splitter,
+/* The same of bytes that begin at `offset` of the input, of which a walk knows the `form`. */
+enum cleave_status cv_splitter_count_from(const struct cv_splitter *splitter, int form,
                                           uint64_t offset, const char *bytes,
                                           size_t length, uint64_t *out,
                                           struct cleave_error *err);

@@ -25,12 +25,15 @@ struct cv_walk {
     uint64_t most;     /* once so many were found (fastq only)           */
     bool begun;        /* some of the record after `boundary` was seen   */
     bool bad;          /* the bytes are not in the format                */
+    int form;          /* what kind->form says, or 0                     */
     /* for the kind alone; zero at a record start */
     int phase;
     bool carriage;              /* the last byte of the line so far was \r        */
     uint64_t line;              /* bytes of the line so far                       */
     uint64_t sequence, quality; /* lengths so far in this record                  */
 };
+
+enum { CV_FORM_LOOK = 4 };
 
 struct cv_split_kind {
     const char *name;
@@ -63,6 +66,9 @@ struct cv_split_kind {
      * record starts in [from, *out). */
     bool (*last)(const struct cv_splitter *splitter, const struct cv_view *view,
                  size_t from, size_t to, size_t *out);
+    /* What the first CV_FORM_LOOK bytes of an input say of all of it, as the order of bytes in
+     * numbers: walk->form of walks that begin behind them. 0: nothing. Or NULL. */
+    int (*form)(const char *bytes, size_t length);
     /* Look at `length` bytes that begin at walk->at, all or (`leaps`: or more) as far as `until` and `most`
      * tell. */
     enum cleave_status (*walk)(const struct cv_splitter *splitter, struct cv_walk *walk,
@@ -113,6 +119,7 @@ struct cv_splitter {
     X(warc)             \
     X(tar)              \
     X(bam)              \
+    X(pcap)             \
     X(fixed)            \
     X(regex)
 
@@ -131,6 +138,8 @@ enum cleave_status cv_splitter_say(struct cv_splitter *splitter, const char *opt
 
 /* Begin at a record start. */
 void cv_walk_init(struct cv_walk *walk, uint64_t offset);
+/* Begin at another one of the same input. */
+void cv_walk_again(struct cv_walk *walk, uint64_t offset);
 /* Records walked over, the one that was begun included. */
 uint64_t cv_walk_records(const struct cv_walk *walk);
 

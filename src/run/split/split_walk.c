@@ -11,6 +11,14 @@ void cv_walk_init(struct cv_walk *walk, uint64_t offset)
     };
 }
 
+void cv_walk_again(struct cv_walk *walk, uint64_t offset)
+{
+    const int form = walk->form;
+
+    cv_walk_init(walk, offset);
+    walk->form = form;
+}
+
 uint64_t cv_walk_records(const struct cv_walk *walk)
 {
     return walk->found + walk->begun;
@@ -20,10 +28,10 @@ enum cleave_status cv_splitter_count(const struct cv_splitter *splitter,
                                      const char *bytes, size_t length, uint64_t *out,
                                      struct cleave_error *err)
 {
-    return cv_splitter_count_from(splitter, 0, bytes, length, out, err);
+    return cv_splitter_count_from(splitter, 0, 0, bytes, length, out, err);
 }
 
-enum cleave_status cv_splitter_count_from(const struct cv_splitter *splitter,
+enum cleave_status cv_splitter_count_from(const struct cv_splitter *splitter, int form,
                                           uint64_t offset, const char *bytes,
                                           size_t length, uint64_t *out,
                                           struct cleave_error *err)
@@ -39,6 +47,7 @@ enum cleave_status cv_splitter_count_from(const struct cv_splitter *splitter,
         enum cleave_status status;
 
         cv_walk_init(&walk, offset);
+        walk.form = form;
         status = kind->walk(splitter, &walk, bytes, length, err);
         if (status != CLEAVE_OK)
             return status;
