@@ -1,7 +1,7 @@
 /* blocks.h -- where a compressed file can be decoded from. SPDX-License-Identifier: MIT
  *
- * Blocks of BGZF, frames of zstd and lz4 that say how much they hold, and blocks of xz, which
- * has an index of them, are found without decoding anything. */
+ * Blocks of BGZF, frames of zstd and lz4 that say how much they hold, or of which zstd has a
+ * table, and blocks of xz, which has an index of them, are found without decoding anything. */
 #ifndef CV_BLOCKS_H
 #define CV_BLOCKS_H
 #include <stdbool.h>
@@ -21,6 +21,9 @@ struct cv_blocks {
     size_t count, capacity;
     uint64_t out_end; /* bytes in all                            */
     uint64_t grain;   /* least bytes of the file between them    */
+    /* Where the last one ends in the file, if a table of the file's own says all this: it may be
+     * wrong, so that decoding has to end each of them where the next begins. 0: none does. */
+    uint64_t told_end;
 };
 
 void cv_blocks_done(struct cv_blocks *blocks);

@@ -1,4 +1,5 @@
 /* blocks_frames.c -- blocks of BGZF, frames of zstd and lz4. SPDX-License-Identifier: MIT */
+#include <stdlib.h>
 #include <string.h>
 
 #include "run/decode/blocks.h"
@@ -110,10 +111,72 @@ static bool one_zstd(struct cv_blocks *blocks, const struct cv_block_walk *walk,
     return note(blocks, walk, begin, size);
 }
 
+/* --- the seekable format of zstd ------------------------------------------------------------ */
+
+enum {
+    TABLE_HEAD =
+        8, /* of the frame to be skipped that it is in                           */
+    TABLE_FOOT =
+        9, /* how many frames, flags, 0x8F92EAB1                                 */
+    ROWS_MOST = 1 << 20,
+};
+
+/* Bytes that each frame has, in the file and decoded, and perhaps a check, which its own check
+ * makes needless. */
+static bool read_rows(struct cv_blocks *blocks, const uint8_t *rows, size_t count,
+                      size_t row, uint64_t *in)
+{
+    for (*in = 0; count > 0; count--, rows += row) {
+        const uint64_t holds = number(rows + 4, 4);
+
+        /* What has no bytes, as a frame to be skipped, cannot be checked: not to be told. */
+        if (number(rows, 4) == 0 || holds == 0 ||
+            !cv_blocks_add(blocks, (struct cv_block){ *in, blocks->out_end, *in }))
+            return false;
+        *in += number(rows, 4);
+        blocks->out_end += holds;
+    }
+    return true;
+}
+
+/* The table at the end of the file. False: there is none, or it does not fit. */
+static bool read_table(struct cv_blocks *blocks, const struct cv_block_walk *walk)
+{
+    uint8_t foot[TABLE_FOOT], head[TABLE_HEAD], *rows;
+    uint64_t count, row, length, begin, end = 0;
+    bool good;
+
+    if (walk->size < TABLE_HEAD + TABLE_FOOT ||
+        !cv_block_read(walk, walk->size - TABLE_FOOT, foot, sizeof foot) ||
+        number(foot + 5, 4) != 0x8F92EAB1 || (foot[4] & 0x7C) != 0)
+        return false;
+    count = number(foot, 4);
+    row = (foot[4] & 0x80) != 0 ? 12 : 8;
+    length = count * row + TABLE_FOOT;
+    if (count == 0 || count > ROWS_MOST || length > walk->size - TABLE_HEAD)
+        return false;
+    begin = walk->size - TABLE_HEAD - length;
+    if (!cv_block_read(walk, begin, head, sizeof head) ||
+        memcmp(head, "\x5e\x2a\x4d\x18", 4) != 0 || number(head + 4, 4) != length)
+        return false;
+    rows = malloc((size_t)(count * row));
+    good = rows != NULL &&
+           cv_block_read(walk, begin + TABLE_HEAD, rows, (size_t)(count * row)) &&
+           read_rows(blocks, rows, (size_t)count, (size_t)row, &end) && end == begin;
+    free(rows);
+    blocks->told_end = end;
+    blocks->grain = 0;
+    return good;
+}
+
 bool cv_blocks_of_zstd(struct cv_blocks *blocks, const struct cv_block_walk *walk)
 {
     uint64_t at = 0;
 
+    if (read_table(blocks, walk))
+        return true;
+    cv_blocks_done(blocks);
+    blocks->grain = walk->grain;
     while (at < walk->size)
         if (!one_zstd(blocks, walk, &at))
             return false;

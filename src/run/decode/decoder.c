@@ -226,6 +226,11 @@ uint64_t cv_decoder_member(const struct cv_decoder *decoder)
     return decoder->member;
 }
 
+uint64_t cv_decoder_at(const struct cv_decoder *decoder)
+{
+    return decoder->block_at + decoder->at;
+}
+
 enum cleave_status cv_decoder_finish(struct cv_decoder *decoder, struct cleave_error *err)
 {
     const void *bytes;

@@ -38,6 +38,8 @@ enum cleave_status cv_decoder_finish(struct cv_decoder *decoder,
                                      struct cleave_error *err);
 /* Where in the file the member of the bytes given last begins. */
 uint64_t cv_decoder_member(const struct cv_decoder *decoder);
+/* Where in the file the next byte is that was not used yet. */
+uint64_t cv_decoder_at(const struct cv_decoder *decoder);
 /* After a failure: whether it was inside a member, of which bytes are missing then. */
 bool cv_decoder_inside(const struct cv_decoder *decoder);
 

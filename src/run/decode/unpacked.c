@@ -101,6 +101,17 @@ static uint64_t block_end(const struct cv_blocks *blocks, uint64_t offset)
     return index + 1 < blocks->count ? blocks->items[index + 1].out : blocks->out_end;
 }
 
+/* Whether a block has ended where the table of the file says, if it has one. */
+static bool as_told(const struct tap *tap, uint64_t end)
+{
+    const struct cv_blocks *blocks = &tap->from->blocks;
+
+    return blocks->told_end == 0 ||
+           cv_decoder_at(tap->decoder) ==
+               (end < blocks->out_end ? blocks->items[cv_blocks_at(blocks, end)].in
+                                      : blocks->told_end);
+}
+
 static enum cleave_status next_bytes(struct tap *tap, struct cleave_error *err)
 {
     const struct cv_place place = { tap->from->name, 0, 0, NULL };
@@ -121,8 +132,14 @@ static enum cleave_status next_bytes(struct tap *tap, struct cleave_error *err)
     tap->length = length;
     /* Nothing is given out of the end of a block before its check was seen to fit. */
     end = block_end(&tap->from->blocks, tap->out);
-    if (tap->out + length == end)
+    if (tap->out + length == end) {
         CV_TRY(cv_decoder_finish(tap->decoder, err));
+        if (!as_told(tap, end))
+            return cv_fail_at(err, &place,
+                              "damaged: the table of its frames does not fit them, at "
+                              "%" PRIu64 " of the bytes that are decoded",
+                              end);
+    }
     return tap->out + length <= end ||
                    tap->from->blocks.grain > 0 /* not all of them are noted */
                ? CLEAVE_OK

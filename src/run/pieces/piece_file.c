@@ -32,6 +32,8 @@ struct cv_piece_writer {
     void *state;                     /* owned: of the form */
     char *part, *room; /* owned: bytes to be compressed, and what comes of it */
     size_t held, room_bytes;
+    struct cv_packer table; /* of the parts, if the form has one */
+    size_t parts;
 };
 
 static enum cleave_status cannot(const char *name, const char *why,
@@ -154,6 +156,9 @@ static enum cleave_status end_part(struct cv_piece_writer *writer,
     const size_t length = writer->form->pack(writer->state, writer->part, writer->held,
                                              writer->room, writer->room_bytes);
 
+    if (writer->form->note != NULL)
+        writer->form->note(&writer->table, length, writer->held);
+    writer->parts++;
     writer->held = 0;
     return length == 0 ? cannot(writer->name, "it could not be compressed", err)
                        : put(writer, writer->room, length, err);
@@ -280,6 +285,18 @@ enum cleave_status cv_piece_writer_add(struct cv_piece_writer *writer,
 
 /* --- the end ------------------------------------------------------------------------------ */
 
+/* Where the parts are, for who looks for them; of one part there is nothing to find. */
+static enum cleave_status put_table(struct cv_piece_writer *writer,
+                                    struct cleave_error *err)
+{
+    if (writer->form->tell == NULL || writer->parts < 2)
+        return CLEAVE_OK;
+    writer->form->tell(&writer->table, writer->parts);
+    return writer->table.failed ? cv_fail_memory(err, "the table of a file")
+                                : put(writer, (const char *)writer->table.bytes,
+                                      writer->table.length, err);
+}
+
 enum cleave_status cv_piece_writer_place(struct cv_piece_writer *writer,
                                          struct cleave_error *err)
 {
@@ -293,6 +310,8 @@ enum cleave_status cv_piece_writer_place(struct cv_piece_writer *writer,
         status = end_part(writer, err);
     if (status == CLEAVE_OK && writer->form != NULL && writer->form->end != NULL)
         status = put(writer, writer->form->end, writer->form->end_bytes, err);
+    if (status == CLEAVE_OK && writer->form != NULL)
+        status = put_table(writer, err);
     if (status == CLEAVE_OK && cv_new_file_place(&writer->file, &why) != CLEAVE_OK)
         status = refuse(writer->name, &why, err);
     if (status == CLEAVE_OK && cv_new_file_close(&writer->file, &why) != CLEAVE_OK)
@@ -309,6 +328,7 @@ void cv_piece_writer_drop(struct cv_piece_writer *writer)
         cv_new_file_drop(&writer->file);
     if (writer->state != NULL)
         writer->form->close(writer->state);
+    cv_pack_done(&writer->table);
     free(writer->part);
     free(writer->room);
     free(writer->name);

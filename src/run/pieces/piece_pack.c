@@ -97,6 +97,32 @@ static size_t pack_zstd(void *state, const char *bytes, size_t length, char *out
     return ZSTD_isError(packed) ? 0 : packed;
 }
 
+/* The table of the seekable format, which 'cleave run' and others read instead of walking from
+ * frame to frame: in a frame to be skipped, bytes of each frame before and after decoding. */
+enum { TABLE_HEAD = 8, TABLE_FOOT = 9 };
+
+static void note_zstd(struct cv_packer *table, size_t packed, size_t length)
+{
+    char row[8];
+
+    if (table->length == 0)
+        cv_pack_raw(table, "\x5e\x2a\x4d\x18....", TABLE_HEAD);
+    put_little(row, (uint32_t)packed, 4);
+    put_little(row + 4, (uint32_t)length, 4);
+    cv_pack_raw(table, row, sizeof row);
+}
+
+static void tell_zstd(struct cv_packer *table, size_t parts)
+{
+    char foot[TABLE_FOOT] = { 0 };
+
+    put_little(foot, (uint32_t)parts, 4);
+    put_little(foot + 5, 0x8F92EAB1, 4);
+    cv_pack_raw(table, foot, sizeof foot);
+    if (!table->failed)
+        put_little((char *)table->bytes + 4, (uint32_t)(table->length - TABLE_HEAD), 4);
+}
+
 /* --- xz ------------------------------------------------------------------------------------- */
 
 static size_t bound_xz(size_t length)
@@ -167,13 +193,17 @@ static size_t pack_lz4(void *state, const char *bytes, size_t length, char *out,
 
 static const struct cv_pack_form forms[] = {
     { ".gz", GZIP_PART, open_gzip, close_gzip, bound_gzip, pack_gzip, gzip_end,
-      sizeof gzip_end },
+      sizeof gzip_end, NULL, NULL },
     { ".bgz", GZIP_PART, open_gzip, close_gzip, bound_gzip, pack_gzip, gzip_end,
-      sizeof gzip_end },
-    { ".zst", 4 << 20, open_zstd, close_zstd, ZSTD_compressBound, pack_zstd, NULL, 0 },
-    { ".xz", 16 << 20, open_nothing, close_nothing, bound_xz, pack_xz, NULL, 0 },
-    { ".bz2", 4 << 20, open_nothing, close_nothing, bound_bzip2, pack_bzip2, NULL, 0 },
-    { ".lz4", 4 << 20, open_nothing, close_nothing, bound_lz4, pack_lz4, NULL, 0 },
+      sizeof gzip_end, NULL, NULL },
+    { ".zst", 4 << 20, open_zstd, close_zstd, ZSTD_compressBound, pack_zstd, NULL, 0,
+      note_zstd, tell_zstd },
+    { ".xz", 16 << 20, open_nothing, close_nothing, bound_xz, pack_xz, NULL, 0, NULL,
+      NULL },
+    { ".bz2", 4 << 20, open_nothing, close_nothing, bound_bzip2, pack_bzip2, NULL, 0,
+      NULL, NULL },
+    { ".lz4", 4 << 20, open_nothing, close_nothing, bound_lz4, pack_lz4, NULL, 0, NULL,
+      NULL },
 };
 
 const struct cv_pack_form *cv_pack_form_of(const char *name)

@@ -5,6 +5,7 @@
 #ifndef CV_PIECE_PACK_H
 #define CV_PIECE_PACK_H
 #include <stddef.h>
+#include "run/kit/pack.h"
 
 struct cv_pack_form {
     const char *ending;  /* of names, as ".gz" */
@@ -17,6 +18,10 @@ struct cv_pack_form {
     /* What stands at the end of the file; of none, a part of no bytes. */
     const char *end;
     size_t end_bytes;
+    /* Add what the table at the end of the file says of a part, and make that table of all of
+     * it; NULL: it has none. */
+    void (*note)(struct cv_packer *table, size_t packed, size_t length);
+    void (*tell)(struct cv_packer *table, size_t parts);
 };
 
 /* The form that a name asks for; NULL: none. */

@@ -1,0 +1,215 @@
+/* test_seekable.c -- frames of zstd that a table at the end of the file tells.
+ * SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+#include <zstd.h>
+
+#include "base/fail.h"
+#include "run/decode/unpacked.h"
+
+enum { FRAMES = 5, ROOM = 4096 };
+
+/* Of each frame: bytes in the file and decoded. They are `text`. */
+struct made {
+    uint8_t bytes[ROOM];
+    size_t n, table;
+    uint32_t rows[FRAMES][2];
+    char text[ROOM];
+    size_t length;
+};
+
+static void put(struct made *made, uint64_t number, unsigned count)
+{
+    for (; count > 0; count--, number >>= 8)
+        made->bytes[made->n++] = (uint8_t)number;
+}
+
+static void put_table(struct made *made, bool checks, unsigned count)
+{
+    const unsigned row = checks ? 12 : 8;
+
+    made->table = made->n;
+    put(made, 0x184D2A5E, 4);
+    put(made, count * row + 9, 4);
+    for (size_t i = 0; i < count; i++) {
+        put(made, made->rows[i][0], 4);
+        put(made, made->rows[i][1], 4);
+        put(made, 0, checks ? 4 : 0);
+    }
+    put(made, count, 4);
+    put(made, checks ? 0x80 : 0, 1);
+    put(made, 0x8F92EAB1, 4);
+}
+
+/* Frames that do not say how much they hold, as of a stream. */
+static void make(struct made *made)
+{
+    ZSTD_CCtx *context = ZSTD_createCCtx();
+
+    memset(made, 0, sizeof *made);
+    assert_non_null(context);
+    for (size_t i = 0; i < FRAMES; i++) {
+        const size_t length = 40 + 30 * i, before = made->n;
+        ZSTD_outBuffer out = { made->bytes, ROOM, made->n };
+        ZSTD_inBuffer in = { made->text + made->length, length, 0 };
+
+        for (size_t k = 0; k < length; k++)
+            made->text[made->length + k] = (char)('a' + (i + k * k) % 23);
+        assert_int_equal(ZSTD_compressStream2(context, &out, &in, ZSTD_e_continue), 0);
+        assert_int_equal(ZSTD_compressStream2(context, &out, &in, ZSTD_e_end), 0);
+        made->n = out.pos;
+        made->length += length;
+        made->rows[i][0] = (uint32_t)(made->n - before);
+        made->rows[i][1] = (uint32_t)length;
+    }
+    ZSTD_freeCCtx(context);
+}
+
+static int file_of(const struct made *made)
+{
+    const int fd = memfd_create("seekable", MFD_CLOEXEC);
+
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, made->bytes, made->n), made->n);
+    return fd;
+}
+
+/* Whether its blocks are known; then they are decoded one by one, from the last on. *good: all
+ * of them could be, and what they hold is what was compressed. */
+static bool decode(const struct made *made, bool *good, struct cleave_error *err)
+{
+    const int fd = file_of(made);
+    struct cv_blocks blocks = { .items = NULL };
+    struct cv_unpacked *unpacked = NULL;
+    enum cleave_status status = CLEAVE_OK;
+    uint64_t begins[FRAMES + 1];
+    size_t count;
+    bool whole, same = true;
+
+    assert_int_equal(cv_blocks_find(&blocks, &cv_codec_zstd, fd, made->n, &whole, NULL),
+                     CLEAVE_OK);
+    count = blocks.count;
+    *good = whole && count <= FRAMES && blocks.out_end == made->length;
+    for (size_t i = 0; *good && i < count; i++)
+        begins[i] = blocks.items[i].out;
+    begins[*good ? count : 0] = made->length;
+    if (*good)
+        assert_int_equal(cv_unpacked_new(&cv_codec_zstd, "x", &blocks, &unpacked, NULL),
+                         CLEAVE_OK);
+    if (*good)
+        cv_unpacked_use(unpacked, fd);
+    for (size_t i = count; *good && i > 0 && status == CLEAVE_OK; i--)
+        for (uint64_t at = begins[i - 1]; at < begins[i] && status == CLEAVE_OK;) {
+            struct cv_well *well = cv_unpacked_well(unpacked);
+            char got[ROOM];
+            size_t length = 0;
+
+            status = well->read(well, at, got, (size_t)(begins[i] - at), &length, err);
+            same = same && memcmp(got, made->text + at, length) == 0;
+            at += length;
+        }
+    *good = *good && status == CLEAVE_OK;
+    assert_true(same || !*good); /* what is wrong is an error at the latest at its end */
+    cv_unpacked_free(unpacked);
+    cv_blocks_done(&blocks);
+    close(fd);
+    return whole;
+}
+
+static void frames_without_their_sizes_are_found(void **state)
+{
+    struct made made;
+    bool good;
+
+    (void)state;
+    make(&made);
+    assert_false(decode(&made, &good, NULL)); /* without a table */
+    for (int checks = 0; checks < 2; checks++) {
+        make(&made);
+        put_table(&made, checks, FRAMES);
+        assert_true(decode(&made, &good, NULL));
+        assert_true(good);
+    }
+}
+
+/* Rows that add up, but are of other frames: nothing is left out or given twice. */
+static void a_table_that_lies_is_an_error(void **state)
+{
+    static const struct {
+        size_t row, column;
+        int by;
+        size_t other_row;
+    } lies[] = {
+        { 0, 1, 10, 1 },  /* more bytes than it holds, and the next one fewer   */
+        { 0, 1, -10, 1 }, /* fewer                                              */
+        { 1, 0, 3, 2 },   /* it ends behind its end                             */
+        { 3, 1, -5, 4 },
+    };
+    struct cleave_error err;
+    struct made made;
+    bool good;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
+        make(&made);
+        made.rows[lies[i].row][lies[i].column] += (uint32_t)lies[i].by;
+        made.rows[lies[i].other_row][lies[i].column] -= (uint32_t)lies[i].by;
+        put_table(&made, false, FRAMES);
+        assert_true(decode(&made, &good, &err));
+        assert_false(good);
+        assert_int_equal(err.status, CLEAVE_EINPUT);
+    }
+    /* The last row hides a frame of which nobody would decode anything. */
+    make(&made);
+    made.rows[3][0] += made.rows[4][0];
+    made.length -= made.rows[4][1];
+    put_table(&made, false, FRAMES - 1);
+    assert_true(decode(&made, &good, &err));
+    assert_false(good);
+    assert_string_equal(err.text,
+                        "damaged: the table of its frames does not fit them, at 340 of "
+                        "the bytes that are decoded");
+    /* One that leaves out the last frame is not believed. */
+    make(&made);
+    put_table(&made, false, FRAMES - 1);
+    assert_false(decode(&made, &good, &err));
+}
+
+/* Of any byte of it: it is not believed, or decoding fails, or all is as it was. */
+static void any_damage_of_the_table(void **state)
+{
+    struct cleave_error err;
+    struct made made;
+    unsigned refused = 0;
+    bool good;
+
+    (void)state;
+    make(&made);
+    put_table(&made, true, FRAMES);
+    for (size_t at = made.table; at < made.n; at++)
+        for (unsigned bit = 0; bit < 8; bit++) {
+            made.bytes[at] ^= (uint8_t)(1U << bit);
+            refused += !decode(&made, &good, &err);
+            made.bytes[at] ^= (uint8_t)(1U << bit);
+        }
+    assert_true(refused > 100);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(frames_without_their_sizes_are_found),
+        cmocka_unit_test(a_table_that_lies_is_an_error),
+        cmocka_unit_test(any_damage_of_the_table),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
