@@ -100,6 +100,8 @@ struct cleave_host {
      * its standard input, and then `connect` again. NULL: not. */
     const char *const *push;
     const char *push_file;
+    bool leads; /* it shares what it gets over others: chunks do not stay open, and how
+                   long a command may take is its affair                               */
 };
 
 enum { CLEAVE_HOST_LACKS = 113 }; /* there is no cleave that could be used              */

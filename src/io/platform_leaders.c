@@ -85,26 +85,102 @@ static bool has_leaders(const struct cv_declared *declared, size_t count)
     return false;
 }
 
-enum cleave_status cv_read_leaders(struct cv_reading *in, enum cleave_port port,
-                                   struct cleave_worker *kinds, struct cv_group *groups,
-                                   struct cv_declared *declared, size_t *ngroups)
+/* Whether the leaders of a group lead to group `as`, or it is that. */
+static bool is_behind(const struct leaders *leaders, uint32_t group, uint32_t as)
+{
+    for (size_t steps = 0; steps <= leaders->ngroups && group != CV_NO_LEADER; steps++) {
+        if (group == as)
+            return true;
+        group = leaders->leader[group];
+    }
+    return false;
+}
+
+/* The worker of this name: its own slots are places on its machine. */
+static enum cleave_status become(struct leaders *leaders, const char *as,
+                                 struct cv_group *groups, uint32_t *out)
+{
+    const struct cv_group named = { .name = as };
+    const struct cv_group *key = &named, **found;
+    struct cv_group *own;
+
+    found = bsearch(&key, leaders->by_name, leaders->ngroups, sizeof *leaders->by_name,
+                    compare_names);
+    if (found == NULL)
+        return cv_fail(leaders->in->err, CLEAVE_EINPUT,
+                       "%s: there is no worker '%s' to be (--as)", leaders->in->file, as);
+    *out = (uint32_t)(*found - leaders->groups);
+    own = &groups[*out];
+    own->count = own->slots > 0 ? own->slots : 1;
+    own->slots = 0;
+    own->ssh = own->command = NULL;
+    return CLEAVE_OK;
+}
+
+/* Take all who are not behind `as` out of the arrays. */
+static void keep_behind(struct leaders *leaders, uint32_t as, struct cleave_worker *kinds,
+                        struct cv_group *groups, struct cv_declared *declared,
+                        uint32_t *places)
+{
+    const size_t count = leaders->ngroups;
+    uint32_t kept = 0;
+
+    for (uint32_t g = 0; g < count; g++)
+        places[g] = is_behind(leaders, g, as) ? kept++ : CV_NO_LEADER;
+    for (uint32_t g = 0; g < count; g++) {
+        const uint32_t leader = leaders->leader[g], to = places[g];
+
+        if (to == CV_NO_LEADER)
+            continue;
+        kinds[to] = kinds[g];
+        groups[to] = groups[g];
+        declared[to] = declared[g];
+        leaders->leader[to] = g == as || leader == as ? CV_NO_LEADER : places[leader];
+    }
+    leaders->ngroups = kept;
+}
+
+static enum cleave_status look_as(struct leaders *leaders, const char *as,
+                                  struct cleave_worker *kinds, struct cv_group *groups,
+                                  struct cv_declared *declared)
+{
+    uint32_t *places, at = 0;
+
+    if (as == NULL)
+        return CLEAVE_OK;
+    CV_TRY(become(leaders, as, groups, &at));
+    places = calloc(leaders->ngroups, sizeof *places);
+    if (places == NULL)
+        return cv_fail_memory(leaders->in->err, "a platform");
+    keep_behind(leaders, at, kinds, groups, declared, places);
+    free(places);
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_read_leaders(struct cv_reading *in, const char *as,
+                                   enum cleave_port port, struct cleave_worker *kinds,
+                                   struct cv_group *groups, struct cv_declared *declared,
+                                   size_t *ngroups)
 {
     struct leaders leaders = {
         .in = in, .groups = groups, .declared = declared, .ngroups = *ngroups
     };
-    uint32_t n = (uint32_t)*ngroups, circle = CV_NO_LEADER;
+    uint32_t n = 0, circle = CV_NO_LEADER;
     enum cleave_status status;
     size_t kept = 0;
 
-    if (!has_leaders(declared, *ngroups))
+    if (as == NULL && !has_leaders(declared, *ngroups))
         return CLEAVE_OK;
     status = find_leaders(&leaders);
+    if (status == CLEAVE_OK)
+        status = look_as(&leaders, as, kinds, groups, declared);
+    n = (uint32_t)leaders.ngroups;
     if (status == CLEAVE_OK)
         status = cv_leaders_collapse(port, leaders.leader, kinds, groups, &n, &circle,
                                      in->err);
     if (circle != CV_NO_LEADER)
         status = fail_via(&leaders, circle, "leaders that lead to the master");
-    for (size_t g = 0; status == CLEAVE_OK && g < *ngroups; g++)
+    for (size_t g = 0; status == CLEAVE_OK && g < leaders.ngroups; g++)
         if (leaders.leader[g] == CV_NO_LEADER)
             declared[kept++] = declared[g];
     if (status == CLEAVE_OK)

@@ -13,9 +13,17 @@ struct cv_declared {
 };
 
 /* Let leaders stand for all who are behind them (model/platform/leaders.h), and take these
- * out of the arrays, of which `ngroups` elements are left. */
-enum cleave_status cv_read_leaders(struct cv_reading *in, enum cleave_port port,
-                                   struct cleave_worker *kinds, struct cv_group *groups,
-                                   struct cv_declared *declared, size_t *ngroups);
+ * out of the arrays, of which `ngroups` elements are left. `as`: all is as the worker of this
+ * name sees it: those behind it are led by nobody, its own slots are places here, and nobody
+ * else is left; NULL: as the master does. */
+enum cleave_status cv_read_leaders(struct cv_reading *in, const char *as,
+                                   enum cleave_port port, struct cleave_worker *kinds,
+                                   struct cv_group *groups, struct cv_declared *declared,
+                                   size_t *ngroups);
+
+/* cleave_platform_parse, as worker `as` sees it (platform_reader.c). */
+enum cleave_status cv_platform_parse_as(const char *name, const char *text, size_t length,
+                                        const char *as, struct cleave_platform **out,
+                                        struct cleave_error *err);
 
 #endif

@@ -401,9 +401,9 @@ static enum cleave_status build(struct reader *reader, struct cleave_platform **
                       reader->places[clash[0]].line);
 }
 
-enum cleave_status cleave_platform_parse(const char *name, const char *text,
-                                         size_t length, struct cleave_platform **out,
-                                         struct cleave_error *err)
+enum cleave_status cv_platform_parse_as(const char *name, const char *text, size_t length,
+                                        const char *as, struct cleave_platform **out,
+                                        struct cleave_error *err)
 {
     struct reader reader = { .in = { .file = name, .err = err } };
     const struct cv_fields top = { top_name, NTOP, 1, take_top, &reader };
@@ -411,7 +411,7 @@ enum cleave_status cleave_platform_parse(const char *name, const char *text,
     enum cleave_status status = cv_read_mapping(&reader.in, text, length, &top, seen);
 
     if (status == CLEAVE_OK)
-        status = cv_read_leaders(&reader.in, reader.port, reader.kinds, reader.groups,
+        status = cv_read_leaders(&reader.in, as, reader.port, reader.kinds, reader.groups,
                                  reader.places, &reader.ngroups);
     if (status == CLEAVE_OK)
         status = build(&reader, out);
@@ -420,6 +420,13 @@ enum cleave_status cleave_platform_parse(const char *name, const char *text,
     free(reader.places);
     cv_arena_done(&reader.in.arena);
     return status;
+}
+
+enum cleave_status cleave_platform_parse(const char *name, const char *text,
+                                         size_t length, struct cleave_platform **out,
+                                         struct cleave_error *err)
+{
+    return cv_platform_parse_as(name, text, length, NULL, out, err);
 }
 
 enum cleave_status cleave_platform_load(const char *path, struct cleave_platform **out,

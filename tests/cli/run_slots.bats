@@ -212,17 +212,20 @@ S
 
 # --- leaders ------------------------------------------------------------------------------
 
-@test "leaders are planned as one worker, and no run has them" {
+@test "leaders are planned as one worker; in a run each is one machine" {
     prepare
     printf 'workers:\n  - {name: l, count: 2, speed: 1, bandwidth: 100}\n' >p.yaml
     printf '  - {name: w, via: l, count: 3, speed: 1, bandwidth: 100}\n' >>p.yaml
     cleave 0 plan load --platform p.yaml --load 100 --no-gantt
     has "100 units on 2 workers"
     has "leaders   stand for 6 workers behind them"
-    refuses "p.yaml: worker 'l' leads others (via:), which plans and simulations know: in a run the master reaches all of them itself; leave via: out" \
+    refuses "p.yaml: worker 'l' leads others (via:) and has count: 2: in a run a leader is one machine; write each by itself, with those behind it" \
+        run -i a --hosts p.yaml wc
+    sed -i 's/count: 2/count: 1/' p.yaml
+    refuses "p.yaml: worker 'l' leads others (via:): in a run it has to be a host, with ssh: or slots:" \
         run -i a --hosts p.yaml wc
     cleave 2 run -i a --via l wc
-    [[ $stderr == *"--via"*"via: of a platform file is for plans and simulations"* ]]
+    [[ $stderr == *"--via"*"via: NAME in a platform file"* ]]
 }
 
 # --- the example --------------------------------------------------------------------------

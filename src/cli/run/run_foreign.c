@@ -56,7 +56,7 @@ const struct cv_foreign cv_run_foreign[] = {
     { "--retry-failed", "--journal FILE --resume: what failed is done again" },
     { "--noswap", "--memfree SIZE" },
     { "--limit", "-j N" },
-    { "--via", "nothing: every host is reached from here; via: of a platform file is for plans and simulations" },
+    { "--via", "via: NAME in a platform file (--hosts FILE): who is reached through which host" },
     { "--trc", "--transfer --return NAME --cleanup" },
     { "--tf", "--transferfile NAME" },
     { "--bf", "--basefile FILE" },

@@ -27,7 +27,8 @@ bool cv_hosts_are_file(const char *text)
         if (length > strlen(ends[i]) &&
             strcmp(text + length - strlen(ends[i]), ends[i]) == 0)
             return true;
-    return strchr(text, '/') != NULL || strcmp(text, "-") == 0 || access(text, F_OK) == 0;
+    return cv_hosts_are_text(text) || strchr(text, '/') != NULL ||
+           strcmp(text, "-") == 0 || access(text, F_OK) == 0;
 }
 
 const char *cv_hosts_file(const struct cv_run_options *values)
@@ -183,6 +184,10 @@ enum cleave_status cv_crew_find(const struct cv_run_options *values,
             return cv_fail(err, CLEAVE_EINPUT, "expected --workers or --hosts, got both");
         return cv_crew_open(values->hosts, reach, arena, out, err);
     }
+    if (values->as != NULL)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "--as needs --hosts FILE, a platform file with a worker '%s'",
+                       values->as);
     CV_TRY(read_usual(values->workers, &usual, err));
     status = read_words(values, arena, &words, err);
     if (status == CLEAVE_OK)

@@ -5,18 +5,22 @@
  * places on this machine, with `command:` before each command. */
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 #include "base/companion.h"
+#include "base/shell_word.h"
 #include "base/text.h"
 #include "cli/kit/output.h"
 #include "cli/run/run_hosts.h"
 #include "cli/run/run_options.h"
 #include "cli/run/run_slurm.h"
+#include "io/input.h"
+#include "io/platform_leaders.h"
 #include "model/platform/platform_internal.h"
 #include "run/kit/gpus.h"
 
-enum { MOST_WORDS = 256 };
+enum { MOST_WORDS = 256, PLATFORM_MOST = 256 * 1024 * 1024 };
 
 /* Words to be put together. */
 struct words {
@@ -64,6 +68,32 @@ static void ssh_words(const struct cv_group *group, const struct cv_reach *reach
     add_word(words, group->ssh);
 }
 
+/* What a worker that leads others is told: who it is, in which platform, and what this run is
+ * told. */
+static void lead_words(const struct cv_group *group, const struct cv_reach *reach,
+                       const char *platform, struct words *words)
+{
+    add_words(words, "--lead -- --as");
+    add_word(words, group->name);
+    add_word(words, "--hosts");
+    add_word(words, platform);
+    for (size_t i = 0; reach->lead[i] != NULL; i++)
+        add_word(words, reach->lead[i]);
+}
+
+/* The same for a shell. */
+static void lead_line(const struct cv_group *group, const struct cv_reach *reach,
+                      const char *platform, struct cv_arena *arena, struct cv_text *line)
+{
+    struct words words = { .arena = arena };
+
+    lead_words(group, reach, platform, &words);
+    words.items[words.count] = NULL;
+    cv_text_add(line, " ");
+    cv_shell_words_add(line, words.items);
+    line->failed = line->failed || words.failed;
+}
+
 /* One word that the shell over there takes apart. */
 static void add_line(struct words *words, struct cv_text *line)
 {
@@ -89,7 +119,7 @@ static const char *runner_of(const struct cv_group *group, struct cv_arena *aren
 }
 
 static void connect_by_ssh(const struct cv_group *group, const struct cv_reach *reach,
-                           struct words *words)
+                           const char *platform, struct words *words)
 {
     const char *runner = runner_of(group, words->arena);
     struct cv_text line = { NULL, 0, 0, false };
@@ -106,10 +136,12 @@ static void connect_by_ssh(const struct cv_group *group, const struct cv_reach *
     else
         cv_text_add(&line, "exec %s %s worker", runner,
                     reach->program != NULL ? reach->program : "cleave");
-    if (group->gpus > 0)
+    if (group->gpus > 0 && platform == NULL)
         cv_text_add(&line, " --gpus %u", group->gpus);
-    if (reach->pin != NULL)
+    if (reach->pin != NULL && platform == NULL)
         cv_text_add(&line, " --pin %s", reach->pin);
+    if (platform != NULL)
+        lead_line(group, reach, platform, words->arena, &line);
     add_line(words, &line);
 }
 
@@ -132,7 +164,7 @@ static void push_by_ssh(const struct cv_group *group, const struct cv_reach *rea
 }
 
 static void command_words(const struct cv_group *group, const struct cv_reach *reach,
-                          struct words *words)
+                          const char *platform, struct words *words)
 {
     char self[4096];
     const bool known = cv_own_program(self, sizeof self);
@@ -149,7 +181,9 @@ static void command_words(const struct cv_group *group, const struct cv_reach *r
         add_words(words, reach->program != NULL ? reach->program : "cleave");
     }
     add_word(words, "worker");
-    if (reach->pin != NULL) {
+    if (platform != NULL) {
+        lead_words(group, reach, platform, words);
+    } else if (reach->pin != NULL) {
         add_word(words, "--pin");
         add_word(words, reach->pin);
     }
@@ -168,29 +202,39 @@ static enum cleave_status keep_words(const struct words *words, const char *host
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_host_describe(const struct cv_group *group,
-                                    const struct cv_reach *reach, uint32_t first,
-                                    uint32_t slots, struct cv_arena *arena,
-                                    struct cleave_host *out, struct cleave_error *err)
+/* `platform`: the text in which it leads others; NULL: it leads nobody. */
+static enum cleave_status describe(const struct cv_group *group,
+                                   const struct cv_reach *reach, const char *platform,
+                                   uint32_t first, uint32_t slots, struct cv_arena *arena,
+                                   struct cleave_host *out, struct cleave_error *err)
 {
     struct words words = { .arena = arena }, push = { .arena = arena };
 
     *out = (struct cleave_host){ .name = cv_arena_text(arena, group->name),
                                  .link = -1,
                                  .first = first,
-                                 .slots = slots };
+                                 .slots = slots,
+                                 .leads = platform != NULL };
     if (out->name == NULL)
         return cv_fail_memory(err, "the hosts");
     if (group->ssh != NULL)
-        connect_by_ssh(group, reach, &words);
+        connect_by_ssh(group, reach, platform, &words);
     else
-        command_words(group, reach, &words);
+        command_words(group, reach, platform, &words);
     CV_TRY(keep_words(&words, group->name, &out->connect, err));
     if (group->ssh == NULL || !reach->push)
         return CLEAVE_OK;
     push_by_ssh(group, reach, &push);
     out->push_file = reach->file;
     return keep_words(&push, group->name, &out->push, err);
+}
+
+enum cleave_status cv_host_describe(const struct cv_group *group,
+                                    const struct cv_reach *reach, uint32_t first,
+                                    uint32_t slots, struct cv_arena *arena,
+                                    struct cleave_host *out, struct cleave_error *err)
+{
+    return describe(group, reach, NULL, first, slots, arena, out, err);
 }
 
 static bool is_host(const struct cv_group *group)
@@ -225,6 +269,25 @@ static enum cleave_status count_gpus(const char *path, struct cv_group *group,
                                      path, group->name);
 }
 
+/* One that leads others is a machine, and one worker to this run. */
+static enum cleave_status check_leader(const char *path, const struct cv_group *group,
+                                       struct cleave_error *err)
+{
+    if (group->count > 1)
+        return cv_fail(
+            err, CLEAVE_EINPUT,
+            "%s: worker '%s' leads others (via:) and has count: %u: in a run a "
+            "leader is one machine; write each by itself, with those behind it",
+            path, group->name, group->count);
+    if (!is_host(group))
+        return cv_fail(
+            err, CLEAVE_EINPUT,
+            "%s: worker '%s' leads others (via:): in a run it has to be a host, "
+            "with ssh: or slots:",
+            path, group->name);
+    return CLEAVE_OK;
+}
+
 /* The same with a worker for every slot. */
 static enum cleave_status expand(const char *path, const struct cleave_platform *file,
                                  struct cv_arena *arena, struct cleave_platform **out,
@@ -238,13 +301,9 @@ static enum cleave_status expand(const char *path, const struct cleave_platform 
     for (uint32_t g = 0; g < file->ngroups; g++) {
         groups[g] = file->groups[g];
         if (groups[g].led > 0)
-            return cv_fail(err, CLEAVE_EINPUT,
-                           "%s: worker '%s' leads others (via:), which plans and "
-                           "simulations know: in a run the master reaches all of them "
-                           "itself; leave via: out",
-                           path, groups[g].name);
+            CV_TRY(check_leader(path, &groups[g], err));
         CV_TRY(count_gpus(path, &groups[g], err));
-        groups[g].count = members(&groups[g]);
+        groups[g].count = groups[g].led > 0 ? 1 : members(&groups[g]);
         kinds[g] = file->workers[file->groups[g].first];
     }
     return cv_platform_build(file->port, kinds, groups, file->ngroups, out, NULL, err);
@@ -269,16 +328,65 @@ static enum cleave_status words_here(const struct cv_group *group, uint32_t inde
     return *out != NULL ? CLEAVE_OK : cv_fail_memory(err, "the workers");
 }
 
-static enum cleave_status fill_crew(const char *path, const struct cv_reach *reach,
-                                    struct cv_arena *arena, struct cv_crew *out,
-                                    struct cleave_error *err)
+/* The longest text that goes with the words of a command. */
+enum { LED_MOST = 96 * 1024 };
+
+/* The hosts behind a leader, by name, and those behind them. */
+static enum cleave_status list_behind(const char *path, const char *text,
+                                      const char *leader, struct cv_arena *arena,
+                                      const char *const **out, struct cleave_error *err)
+{
+    struct cleave_platform *view;
+    const char **names;
+    size_t count = 0;
+
+    CV_TRY(cv_platform_parse_as(path, text, strlen(text), leader, &view, err));
+    names = cv_array(arena, view->ngroups + 1, sizeof *names);
+    for (uint32_t g = 0; names != NULL && g < view->ngroups; g++)
+        if (strcmp(view->groups[g].name, leader) != 0) {
+            names[count] = cv_arena_text(arena, view->groups[g].name);
+            names = names[count++] != NULL ? names : NULL;
+        }
+    cleave_platform_free(view);
+    *out = names;
+    return names != NULL ? CLEAVE_OK : cv_fail_memory(err, "the hosts");
+}
+
+/* Those behind a leader are its own affair, which has to be known there. */
+static enum cleave_status add_host(const char *path, const char *text,
+                                   const struct cv_group *group,
+                                   const struct cv_reach *reach, struct cv_arena *arena,
+                                   struct cv_crew *out, struct cleave_error *err)
+{
+    const bool leads = group->led > 0;
+
+    if (leads && reach->lead == NULL)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "%s: worker '%s' leads others (via:), which 'cleave run' can do",
+                       path, group->name);
+    if (leads && strlen(text) > LED_MOST)
+        return cv_fail(
+            err, CLEAVE_EINPUT,
+            "%s: expected at most %d bytes, which are sent to leaders, got %zu", path,
+            (int)LED_MOST, strlen(text));
+    if (leads)
+        CV_TRY(
+            list_behind(path, text, group->name, arena, &out->behind[out->nhosts], err));
+    return describe(group, reach, leads ? text : NULL, group->first, group->count, arena,
+                    &out->hosts[out->nhosts++], err);
+}
+
+static enum cleave_status fill_crew(const char *path, const char *text,
+                                    const struct cv_reach *reach, struct cv_arena *arena,
+                                    struct cv_crew *out, struct cleave_error *err)
 {
     const struct cleave_platform *platform = out->platform;
     const char **prefixes =
         cv_array(arena, cleave_platform_nworkers(platform), sizeof *prefixes);
 
     out->hosts = cv_array(arena, platform->ngroups, sizeof *out->hosts);
-    if (prefixes == NULL || out->hosts == NULL)
+    out->behind = cv_array(arena, platform->ngroups, sizeof *out->behind);
+    if (prefixes == NULL || out->hosts == NULL || out->behind == NULL)
         return cv_fail_memory(err, "the workers");
     for (uint32_t g = 0; g < platform->ngroups; g++) {
         const struct cv_group *group = &platform->groups[g];
@@ -288,8 +396,7 @@ static enum cleave_status fill_crew(const char *path, const struct cv_reach *rea
                            "%s: host '%s': expected ssh: NAME, got '%s'", path,
                            group->name, group->ssh);
         if (is_host(group))
-            CV_TRY(cv_host_describe(group, reach, group->first, group->count, arena,
-                                    &out->hosts[out->nhosts++], err));
+            CV_TRY(add_host(path, text, group, reach, arena, out, err));
         else
             for (uint32_t i = 0; i < group->count; i++)
                 CV_TRY(words_here(group, i, arena, &prefixes[group->first + i], err));
@@ -298,20 +405,128 @@ static enum cleave_status fill_crew(const char *path, const struct cv_reach *rea
     return CLEAVE_OK;
 }
 
+bool cv_hosts_are_text(const char *text)
+{
+    return text[0] == '{' || strchr(text, '\n') != NULL;
+}
+
+/* All of a platform file, or the text itself. *out is for free(). */
+static enum cleave_status read_platform(const char *path, char **out, size_t *length,
+                                        struct cleave_error *err)
+{
+    if (!cv_hosts_are_text(path))
+        return cv_input_read(path, PLATFORM_MOST, out, length, err);
+    *out = strdup(path);
+    *length = strlen(path);
+    return *out != NULL ? CLEAVE_OK : cv_fail_memory(err, "the hosts");
+}
+
 enum cleave_status cv_crew_open(const char *path, const struct cv_reach *reach,
                                 struct cv_arena *arena, struct cv_crew *out,
                                 struct cleave_error *err)
 {
-    struct cleave_platform *file;
+    const char *name = cv_hosts_are_text(path) ? "--hosts" : cv_input_name(path);
+    struct cleave_platform *file = NULL;
     enum cleave_status status;
+    size_t length;
+    char *text;
 
     *out = (struct cv_crew){ .platform = NULL };
-    CV_TRY(cleave_platform_load(path, &file, err));
-    status = expand(path, file, arena, &out->platform, err);
+    CV_TRY(read_platform(path, &text, &length, err));
+    status = cv_platform_parse_as(name, text, length, reach->as, &file, err);
+    if (status == CLEAVE_OK)
+        status = expand(name, file, arena, &out->platform, err);
     cleave_platform_free(file);
     if (status == CLEAVE_OK)
-        status = fill_crew(path, reach, arena, out, err);
+        status = fill_crew(name, text, reach, arena, out, err);
+    free(text);
     return status;
+}
+
+/* --- leaders ------------------------------------------------------------------------------ */
+
+static void add_option(struct words *words, const char *name, const char *value)
+{
+    if (value == NULL)
+        return;
+    add_word(words, name);
+    add_word(words, value);
+}
+
+static void add_flag(struct words *words, const char *name, int given)
+{
+    if (given)
+        add_word(words, name);
+}
+
+/* Of an option whose value need not be there. */
+static void add_maybe(struct words *words, const char *name, const char *value)
+{
+    struct cv_text text = { NULL, 0, 0, false };
+
+    if (value == NULL)
+        return;
+    cv_text_add(&text, value[0] != '\0' ? "%s=%s" : "%s", name, value);
+    add_line(words, &text);
+}
+
+static void add_number(struct words *words, const char *name, double number)
+{
+    char text[64];
+
+    if (!(number > 0))
+        return;
+    snprintf(text, sizeof text, "%.17g", number);
+    add_option(words, name, text);
+}
+
+int cv_reach_lead(struct cv_reach *reach, const struct cv_run_options *values,
+                  struct cv_arena *arena)
+{
+    struct words words = { .arena = arena };
+    struct cleave_error err;
+
+    add_option(&words, "--split", values->split);
+    add_maybe(&words, "--header", values->header);
+    add_number(&words, "--records", (double)values->records);
+    add_option(&words, "--together", values->together);
+    add_number(&words, "--max-record", values->max_record);
+    add_flag(&words, "--unordered", values->unordered);
+    add_maybe(&words, "--header-out", values->header_out);
+    add_option(&words, "--reduce", values->reduce);
+    add_flag(&words, "--commutative", values->commutative);
+    add_number(&words, "--memory", values->memory);
+    add_number(&words, "--retries", (double)values->retries);
+    add_number(&words, "--nice", (double)values->nice);
+    add_maybe(&words, "--pin", values->pin);
+    add_option(&words, "--ssh", values->ssh);
+    add_option(&words, "--remote", values->program);
+    add_flag(&words, "--push", values->push);
+    add_number(&words, "--connect-timeout", values->connect_timeout_s);
+    add_number(&words, "--host-timeout", values->host_timeout_s);
+    reach->as = values->as;
+    return keep_words(&words, "that leads others", &reach->lead, &err) == CLEAVE_OK
+               ? CV_EXIT_DONE
+               : cv_complain_error(&err);
+}
+
+int cv_leads_check(const struct cv_crew *crew, const struct cleave_execution *execution,
+                   bool cat)
+{
+    const char *what = execution->items.words != NULL   ? "items"
+                       : execution->input.pairs != NULL ? "--pairs"
+                       : execution->tell_records && !cat
+                           ? "a command that asks for its chunk (CLEAVE_CHUNK, ..), of "
+                             "which leaders have numbers of their own"
+                           : NULL;
+
+    for (size_t i = 0; what != NULL && i < crew->nhosts; i++)
+        if (crew->hosts[i].leads)
+            return cv_complain(CV_EXIT_USAGE,
+                               "host '%s' leads others (via:), which it cannot with %s: "
+                               "leave via: out, so that all are reached from here",
+                               crew->hosts[i].name, what);
+    return CV_EXIT_DONE;
 }
 
 /* --- what is pushed ----------------------------------------------------------------------- */

@@ -14,6 +14,9 @@ enum cleave_status cv_host_describe(const struct cv_group *group,
                                     uint32_t slots, struct cv_arena *arena,
                                     struct cleave_host *out, struct cleave_error *err);
 
+/* Whether --hosts is the text of a platform file: it begins with a brace or has several lines. */
+bool cv_hosts_are_text(const char *text);
+
 /* --- hosts in words (run_host_words.c) ---------------------------------------------------- */
 
 /* Whether --hosts names a platform file. It is one if it has a slash, ends as such files do,

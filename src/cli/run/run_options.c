@@ -229,6 +229,13 @@ static const struct cv_option worker_options[] = {
     { .name = "--literal", .value = 1, .offset = FIELD(literal),
       .help = "Pass {} and ::: in the command on as they are. Without it they stand for "
               "items." },
+    { .name = "--framed", .value = 1, .offset = FIELD(framed),
+      .help = "Be a command of --persistent: pieces come on standard input, each behind its "
+              "length, and every one is shared out and answered with its output. Hosts stay "
+              "connected. So a run leads others: via: of a platform file starts it." },
+    { .name = "--as", .kind = CV_OPTION_TEXT, .argument = "NAME", .offset = FIELD(as),
+      .help = "Be this worker of the platform file: those behind it (via: NAME) are the hosts, "
+              "and its own slots are on this machine." },
     { .name = "--policy", .kind = CV_OPTION_TEXT, .argument = "NAME",
       .offset = FIELD(policy),
       .help = "Who gets how much: one of 'cleave policies'. Default auto, which is learn "

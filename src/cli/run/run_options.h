@@ -21,7 +21,8 @@ struct cv_run_options {
     const char *timeout;
     uint64_t retries, rounds;
     int isolate;
-    int commutative, persistent, literal, cat;
+    int commutative, persistent, literal, cat, framed;
+    const char *as;
     struct cv_strings item_files, rules;
     const char *replace, *colsep, *weight, *costs;
     int each, null, plus, link, quote, fill, fill_words, shuffle, many;
@@ -47,6 +48,8 @@ struct cv_crew {
     const char *const *prefixes;      /* of the arena; NULL: none               */
     struct cleave_host *hosts;        /* of the arena                           */
     size_t nhosts;
+    /* Who is behind each of the hosts, ended by NULL, of the arena; NULL: nobody is. */
+    const char *const **behind;
 };
 
 /* The splitters there are, as help lists them and as completion offers them. */
@@ -73,6 +76,9 @@ struct cv_reach {
         *program;    /* cleave over there; NULL: cleave, or this very program        */
     const char *pin; /* how commands are pinned there: "cores", "nodes"; NULL: not   */
     bool push;       /* take a copy of this program there                            */
+    const char *as;  /* the worker of the platform file that this run is; NULL: none */
+    /* Words for the runs of those who lead others, ended by NULL; NULL: nobody can. */
+    const char *const *lead;
     double connect_timeout_s;
     /* With push: */
     const char
@@ -81,6 +87,9 @@ struct cv_reach {
     char hash[CV_CONTENT_HASH_TEXT];
 };
 
+/* What a run of hosts that lead others is told of this one. Returns an exit status. */
+int cv_reach_lead(struct cv_reach *reach, const struct cv_run_options *values,
+                  struct cv_arena *arena);
 /* Find what is to be pushed, if anything. Returns an exit status. */
 int cv_reach_open(struct cv_reach *reach, struct cv_arena *arena);
 
@@ -109,6 +118,11 @@ double cv_run_predict(const struct cleave_execution *execution, struct cv_arena 
 int cv_timeout_read(const char *text, bool items_here, struct cleave_failing *out);
 /* "never", "now,fail=1", "soon,fail=10%". */
 int cv_halt_read(const char *text, struct cleave_execution *out);
+
+/* Whether what is asked for can be had with hosts that lead others, of which the first of the
+ * crew is named. Returns an exit status. */
+int cv_leads_check(const struct cv_crew *crew, const struct cleave_execution *execution,
+                   bool cat);
 
 /* Whether hosts are asked for, in one way or another. */
 bool cv_hosts_asked(const struct cv_run_options *values);

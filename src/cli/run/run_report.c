@@ -166,8 +166,15 @@ void cv_run_progress_end(struct cv_run_report *report)
 
 void cv_run_note(void *context, const char *text)
 {
+    const struct cv_run_report *report = context;
+    struct cv_text named = { NULL, 0, 0, false };
+
     cv_run_progress_end(context);
-    cv_say(text);
+    /* Several of them are heard at the same place. */
+    if (report->reach.as != NULL)
+        cv_text_add(&named, "%s: %s", report->reach.as, text);
+    cv_say(named.bytes != NULL && !named.failed ? named.bytes : text);
+    cv_text_done(&named);
 }
 
 enum cleave_status cv_run_more_hosts(void *context, struct cleave_more_hosts *out,

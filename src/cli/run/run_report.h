@@ -20,6 +20,7 @@ struct cv_run_report {
     struct cv_pace pace;
     bool declared;      /* costs are: its end can be predicted                      */
     double predicted_s; /* by the plan; NAN: none            */
+    const struct cv_crew *crew; /* borrowed: who was asked to take part             */
     const struct cleave_platform *platform; /* borrowed: the costs that were declared */
     const char *const *command;             /* borrowed, ends with NULL     */
     const struct cv_item_commands *items;   /* borrowed; NULL: an input is shared out */

@@ -79,6 +79,46 @@ static void put_worker(struct cv_json *json, const struct cleave_execution_resul
     cv_json_end(json);
 }
 
+/* Hosts that lead others, and whom. */
+static void put_leaders(struct cv_json *json, const struct cv_crew *crew)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < crew->nhosts; i++)
+        any = any || crew->hosts[i].leads;
+    if (!any)
+        return;
+    cv_field_list(json, "leaders");
+    for (size_t i = 0; i < crew->nhosts; i++) {
+        if (!crew->hosts[i].leads)
+            continue;
+        cv_field_line(json, NULL);
+        cv_field_text(json, "host", crew->hosts[i].name);
+        put_texts(json, "leads", crew->behind[i], SIZE_MAX);
+        cv_json_end(json);
+    }
+    cv_json_end(json);
+}
+
+static void leaders_text(const struct cv_crew *crew, FILE *file)
+{
+    enum { SHOWN = 8 };
+
+    for (size_t i = 0; i < crew->nhosts; i++) {
+        size_t n = 0;
+
+        if (!crew->hosts[i].leads)
+            continue;
+        fprintf(file, "cleave: %s leads", crew->hosts[i].name);
+        for (; crew->behind[i][n] != NULL; n++)
+            if (n < SHOWN)
+                fprintf(file, "%s %s", n > 0 ? "," : "", crew->behind[i][n]);
+        if (n > SHOWN)
+            fprintf(file, " and %zu more", n - SHOWN);
+        fputs("; what it did is theirs and its own\n", file);
+    }
+}
+
 static void summary_json(const struct cleave_execution_result *result,
                          const struct cv_run_options *values,
                          const struct cv_run_report *report, int exit_status, FILE *file)
@@ -102,6 +142,7 @@ static void summary_json(const struct cleave_execution_result *result,
     cv_field_count(&json, "resumed", result->resumed);
     cv_field_count(&json, "folds", result->folds);
     cv_field_count(&json, "lost", result->lost);
+    put_leaders(&json, report->crew);
     cv_field_list(&json, "left_out");
     for (size_t i = 0; i < result->nabsent; i++) {
         cv_field_line(&json, NULL);
@@ -373,6 +414,7 @@ static void summary_text(const struct cleave_execution_result *result,
     alone_text(result, file);
     limit_text(result, file);
     cv_run_predicted_text(result, report, file);
+    leaders_text(report->crew, file);
     if (report->items != NULL)
         cv_run_item_workers(result, file);
     else

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cleave/trace.h>
 #include "base/text.h"
 #include "cli/kit/file_roles.h"
@@ -20,6 +21,7 @@
 #include "cli/run/run_slurm.h"
 #include "cli/kit/settings.h"
 #include "cli/kit/trace_output.h"
+#include "run/framed.h"
 #include "run/master/sharing.h"
 
 /* Variables for commands on hosts: NAME=VALUE, or NAME as it is here. */
@@ -381,6 +383,23 @@ struct whole_run {
     bool has_items;
 };
 
+/* What a run that gets its pieces in frames cannot have. */
+static int check_framed(const struct cv_run_options *values, bool has_items)
+{
+    if (!values->framed)
+        return CV_EXIT_DONE;
+    if (has_items || values->inputs.count > 0 || values->output != NULL ||
+        values->journal != NULL || values->trace != NULL || values->joblog != NULL ||
+        values->failed != NULL || values->pairs != NULL || values->fetch != NULL ||
+        values->dry_run || values->json || values->mpi)
+        return cv_complain(CV_EXIT_USAGE,
+                           "--framed: pieces come on standard input and answers go to "
+                           "standard output: expected no items, input, mates, output, "
+                           "journal, log, trace or folder of what failed, and neither "
+                           "--json, --dry-run nor --mpi");
+    return CV_EXIT_DONE;
+}
+
 /* Who works, and on which items if there are some. */
 static int prepare(const struct cv_call *call, const struct cv_run_mpi *mpi,
                    struct whole_run *run)
@@ -396,9 +415,13 @@ static int prepare(const struct cv_call *call, const struct cv_run_mpi *mpi,
     if (status == CV_EXIT_DONE && !run->has_items)
         status = cv_run_lines_check(values);
     if (status == CV_EXIT_DONE)
+        status = check_framed(values, run->has_items);
+    if (status == CV_EXIT_DONE)
         status = cv_files_check(call);
     if (status == CV_EXIT_DONE)
         status = cv_reach_open(&run->reach, call->arena);
+    if (status == CV_EXIT_DONE)
+        status = cv_reach_lead(&run->reach, values, call->arena);
     if (status == CV_EXIT_DONE)
         status = find_crew(call, mpi, &run->reach, &run->crew);
     if (status == CV_EXIT_DONE)
@@ -410,6 +433,22 @@ static int prepare(const struct cv_call *call, const struct cv_run_mpi *mpi,
     return status;
 }
 
+/* Pieces are what somebody else has cut and decoded. */
+static int serve_frames(struct whole_run *run)
+{
+    struct cleave_error err;
+
+    run->execution.input.decode = "none";
+    if (isatty(STDIN_FILENO) || isatty(STDOUT_FILENO))
+        return cv_complain(CV_EXIT_USAGE,
+                           "--framed: standard input and output must not be a terminal: "
+                           "'cleave run --persistent' speaks to it");
+    return cv_framed_serve(&run->execution, STDIN_FILENO, STDOUT_FILENO, &err) ==
+                   CLEAVE_OK
+               ? CV_EXIT_DONE
+               : cv_complain_error(&err);
+}
+
 /* Run it, or only say what would be done. */
 static int carry_out(const struct cv_call *call, struct whole_run *run)
 {
@@ -419,6 +458,8 @@ static int carry_out(const struct cv_call *call, struct whole_run *run)
         values->hosts != NULL && cv_hosts_are_file(values->hosts) ? values->hosts : NULL;
     int status;
 
+    if (values->framed)
+        return serve_frames(run);
     if (values->dry_run)
         return run->has_items ? cv_run_items_show(&run->items)
                               : cv_run_plan(execution, file, call->arena);
@@ -461,8 +502,11 @@ static int lead(const struct cv_call *call, const struct cv_run_mpi *mpi)
         if (status == CV_EXIT_DONE && run.has_items && !values->dry_run)
             status = cv_run_item_sizes(call, &run.items.commands,
                                        cv_crew_count(&run.crew), &run.execution);
+        if (status == CV_EXIT_DONE)
+            status = cv_leads_check(&run.crew, &run.execution, values->cat != 0);
         run.report.command = run.execution.command;
         run.report.platform = run.crew.platform;
+        run.report.crew = &run.crew;
         run.report.items = run.has_items ? &run.items.commands : NULL;
         run.report.rows = run.items.rows_file != NULL ? &run.items.rows : NULL;
         if (status == CV_EXIT_DONE)

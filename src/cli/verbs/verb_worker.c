@@ -17,7 +17,7 @@ struct values {
     const char *hash;
     uint64_t gpus;
     const char *pin;
-    int through;
+    int through, lead;
 };
 
 /* clang-format off */
@@ -47,6 +47,10 @@ static const struct cv_option way_options[] = {
               "worker', it calls back over TCP, with a key that this process has put into its "
               "environment, and what is said goes over that connection. If it cannot call, "
               "standard input and output of COMMAND are used." },
+    { .name = "--lead", .value = 1, .offset = offsetof(struct values, lead),
+      .help = "Lead others: share each piece over those behind this worker (via: of the "
+              "platform file), by 'cleave run --framed' with the words that follow, which it "
+              "ends with the command of the job." },
     { .name = NULL },
 };
 /* clang-format on */
@@ -164,7 +168,9 @@ static int run(const struct cv_call *call)
 
     if (values->through)
         return stand_for(call);
-    if (call->noperands > 0)
+    if (values->lead)
+        serve.lead = call->operands;
+    else if (call->noperands > 0)
         return cv_complain(CV_EXIT_USAGE, "expected no operand, got '%s'",
                            call->operands[0]);
     status = values->hash != NULL ? check_hash(values->hash) : CV_EXIT_DONE;
@@ -196,7 +202,7 @@ const struct cv_verb cv_verb_worker = {
         "standard output, in frames. It is started by 'cleave run --hosts' through ssh "
         "or "
         "whatever reaches the machine, and ends with its connection.",
-    .operands = "[--through COMMAND [ARG]...]",
+    .operands = "[--through COMMAND [ARG]... | --lead -- [OPTION]...]",
     .max_operands = 1000,
     .command = true,
     .groups = groups,

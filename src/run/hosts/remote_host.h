@@ -66,6 +66,7 @@ struct cv_host {
     uint32_t slots; /* 0: as many as it has cores, which its hello will say            */
     uint32_t first; /* of its workers in the run; CV_HOST_NOWHERE: it has no place yet  */
     bool asks;      /* it was not said how many slots it has: it is asked               */
+    bool leads;     /* it shares what it gets over others                               */
     bool may_share; /* it is asked whether it sees the input                            */
 
     enum cv_host_state state;
@@ -123,6 +124,7 @@ struct cv_hosts {
     struct cv_host_terms terms;
     const char *const *names; /* of the workers of the run                              */
     const int *stopped_by;    /* signal that ends the run, 0: none yet; or NULL         */
+    bool leads;               /* one of them leads others                               */
     bool one_port;            /* one transfer at a time over all links                  */
     /* A host is ready, or is not any more; its slots have been told before. */
     void (*changed)(void *context, struct cv_host *host);

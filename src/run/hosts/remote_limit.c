@@ -24,6 +24,8 @@ static double limit_s(const struct cv_slot *slot)
 {
     if (slot->busy && slot->stopping)
         return grace_s(slot);
+    if (slot->remote.host->leads) /* it has many commands, each with its own limit */
+        return (double)INFINITY;
     return slot->timeout_s > 0 ? slot->timeout_s + grace_s(slot) : (double)INFINITY;
 }
 

@@ -71,10 +71,10 @@ enum cleave_status cv_source_file_init(struct cv_source_file *file, const char *
     file->mtime_ns = mtime_ns(&now);
     file->name = strdup(standard ? "standard input" : path);
     file->path = standard ? strdup(path) : realpath(path, NULL);
-    if (file->name == NULL)
+    if (file->path == NULL) /* /dev/fd/3 may lead to a file that has no name any more */
+        file->path = strdup(path);
+    if (file->name == NULL || file->path == NULL)
         return cv_fail_memory(err, "an input");
-    if (file->path == NULL)
-        return cannot(err, path, "find");
     cv_source_file_close(file);
     return CLEAVE_OK;
 }

@@ -14,6 +14,7 @@
 #include "engine/driver.h"
 #include "model/platform/nominal.h"
 #include "policy/compound/registry.h"
+#include "run/asked/asked_check.h"
 #include "run/decode/decoder.h"
 #include "run/master/attempt_report.h"
 #include "run/master/real_engine.h"
@@ -21,6 +22,7 @@
 #include "run/master/muster.h"
 #include "run/master/resume.h"
 #include "run/master/run_result.h"
+#include "run/master/series.h"
 #include "run/master/sharing.h"
 
 /* Of workers that nothing is known of: how many times faster one may be than another, here
@@ -105,92 +107,6 @@ static enum cleave_status open_source(struct execution *execution, bool raw,
     return cv_source_vet(execution->run.books.source, err);
 }
 
-/* Several items for a command: nothing is known of each of them. */
-static enum cleave_status check_several(const struct cleave_execution *asked,
-                                        struct cleave_error *err)
-{
-    const struct cleave_items *items = &asked->items;
-
-    if (items->several != NULL && items->sizes == NULL && items->errors == NULL &&
-        items->keep == NULL && items->tag == NULL && items->sends == NULL &&
-        items->returns == NULL && asked->journal.path == NULL &&
-        !(asked->failing.timeout_share > 0))
-        return CLEAVE_OK;
-    return cv_fail(
-        err, CLEAVE_EINPUT,
-        "expected several items for a command without anything for each of them");
-}
-
-/* What has been written of a chunk cannot be taken back, and is not there any more. */
-static enum cleave_status check_lines(const struct cleave_execution *asked,
-                                      struct cleave_error *err)
-{
-    if (asked->reduce.command != NULL || asked->journal.path != NULL ||
-        asked->output.header != NULL || asked->failing.retries > 0 ||
-        asked->failing.isolate || asked->persistent || asked->hosts.count > 0 ||
-        asked->output.direct || asked->output.descriptor < 1)
-        return cv_fail(
-            err, CLEAVE_EINPUT,
-            "expected lines of chunks as they come or a reduction, a journal, a "
-            "header of outputs, retries, a search for bad records, commands that "
-            "stay or hosts, got both");
-    return CLEAVE_OK;
-}
-
-/* Items are done one at a time, by commands that read nothing. */
-static enum cleave_status check_items(const struct cleave_execution *asked,
-                                      struct cleave_error *err)
-{
-    if (asked->output.lines && asked->items.words == NULL)
-        return check_lines(asked, err);
-    if ((asked->output.direct || asked->output.lines) &&
-        (asked->items.words == NULL || asked->reduce.command != NULL ||
-         asked->journal.path != NULL ||
-         (asked->items.tag != NULL && asked->output.direct) ||
-         asked->items.keep != NULL || asked->output.descriptor < 1))
-        return cv_fail(
-            err, CLEAVE_EINPUT,
-            "expected items whose outputs are not wanted for anything else, as "
-            "their commands are to write themselves");
-    if (asked->failing.timeout_share > 0 &&
-        (asked->items.words == NULL || asked->hosts.count > 0))
-        return cv_fail(
-            err, CLEAVE_EINPUT,
-            "expected a part of the median as the limit of items on this machine "
-            "only");
-    if (asked->items.words == NULL)
-        return CLEAVE_OK;
-    if ((asked->output.direct || asked->output.lines) && asked->hosts.count > 0)
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "expected items whose commands write to the output as they go or "
-                       "hosts, got both");
-    if (asked->persistent || asked->input.count > 0 || asked->input.fetch != NULL ||
-        asked->input.pairs != NULL || asked->input.header ||
-        asked->failing.directory != NULL)
-        return cv_fail(
-            err, CLEAVE_EINPUT,
-            "expected items or an input with its header, mates, folder of what failed or "
-            "a command that stays, got both");
-    if (asked->items.more != NULL &&
-        (asked->items.most > 1 || asked->items.sizes != NULL ||
-         asked->journal.path != NULL))
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "expected items that come, or all of them with what they take, a "
-                       "journal or several for a command, got both");
-    if (asked->items.sizes != NULL && asked->sharing.block != 0)
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "expected items with sizes or a block, got both");
-    if (asked->items.most > 1)
-        return check_several(asked, err);
-    if (asked->items.sizes == NULL &&
-        (asked->sharing.policy != NULL || asked->sharing.own_policy != NULL ||
-         asked->sharing.block != 1))
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "expected items without a policy or a block: they are done one at "
-                       "a time");
-    return CLEAVE_OK;
-}
-
 /* What to do about compressed and other binary inputs: whether to take them as they are,
  * or how all of them are to be decoded. */
 static enum cleave_status read_decode(const char *text, bool *raw,
@@ -210,22 +126,6 @@ static enum cleave_status read_decode(const char *text, bool *raw,
                    "--decode: expected auto, none" CV_CODEC_MAP(
                        CV_CODEC_WORD) ", got '%s'",
                    cv_shown(text, strlen(text), shown, sizeof shown));
-}
-
-static enum cleave_status check_fetch(const struct cleave_execution *asked,
-                                      struct cleave_error *err)
-{
-    if (asked->input.fetch == NULL)
-        return asked->input.size == NULL
-                   ? CLEAVE_OK
-                   : cv_fail(err, CLEAVE_EINPUT,
-                             "--size needs --fetch: other inputs tell it themselves");
-    if (asked->hosts.count > 0)
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "--fetch: expected commands on this machine, got hosts: what is "
-                       "fetched here would be sent on (fetch within the commands of "
-                       "items instead, or run cleave there)");
-    return CLEAVE_OK;
 }
 
 /* How the input is cut and, if outputs have headers, how these are told. */
@@ -271,23 +171,33 @@ static void guard_failed(void *context, const struct cleave_error *err)
         tell->note(tell->context, note.text);
 }
 
-static enum cleave_status open_parts(struct execution *execution,
-                                     struct cleave_error *err)
+/* What does not depend on the input. */
+static enum cleave_status open_base(struct execution *execution, struct cleave_error *err)
 {
     static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGUSR1 };
+    const struct cleave_execution *asked = execution->asked;
+    struct cv_real_run *run = &execution->run;
+
+    CV_TRY(cv_asked_check(asked, err));
+    CV_TRY(open_splitters(execution, err));
+    CV_TRY(cv_poller_new(&run->poller, err));
+    CV_TRY(cv_poller_signals(run->poller, signals, 4, signalled, execution, err));
+    run->staff.hosts.poller = run->poller;
+    return asked->crew.guard
+               ? cv_poller_set_guard(run->poller, guard_failed, (void *)&asked->tell, err)
+               : CLEAVE_OK;
+}
+
+/* The input, and where outputs go. */
+static enum cleave_status open_input(struct execution *execution,
+                                     struct cleave_error *err)
+{
     const struct cleave_execution *asked = execution->asked;
     struct cv_real_run *run = &execution->run;
     const struct cv_codec *codec;
     bool raw;
 
-    CV_TRY(check_items(asked, err));
-    CV_TRY(check_fetch(asked, err));
-    CV_TRY(open_splitters(execution, err));
     CV_TRY(read_decode(asked->input.decode, &raw, &codec, err));
-    CV_TRY(cv_poller_new(&run->poller, err));
-    CV_TRY(cv_poller_signals(run->poller, signals, 4, signalled, execution, err));
-    if (asked->crew.guard)
-        CV_TRY(cv_poller_set_guard(run->poller, guard_failed, (void *)&asked->tell, err));
     CV_TRY(open_source(execution, raw, codec, err));
     CV_TRY(cv_gather_new(
         &(struct cv_gather_options){
@@ -301,10 +211,16 @@ static enum cleave_status open_parts(struct execution *execution,
             .separate = cv_outlet_separate(asked),
             .files = asked->reduce.command != NULL || asked->journal.path != NULL },
         &run->gather, err));
-    CV_TRY(cv_gather_attach(run->gather, run->poller, err));
-    run->staff.hosts.poller = run->poller;
     run->staff.hosts.source = run->books.source;
-    CV_TRY(cv_muster_call(&execution->muster, &run->staff, asked, &run->stopped_by, err));
+    return cv_gather_attach(run->gather, run->poller, err);
+}
+
+static enum cleave_status open_outlet(struct execution *execution,
+                                      struct cleave_error *err)
+{
+    const struct cleave_execution *asked = execution->asked;
+    struct cv_real_run *run = &execution->run;
+
     CV_TRY(cv_outlet_open(&(struct cv_outlet_options){ .asked = asked,
                                                        .poller = run->poller,
                                                        .gather = run->gather,
@@ -318,6 +234,18 @@ static enum cleave_status open_parts(struct execution *execution,
     return asked->journal.path != NULL
                ? cv_resume_open(&run->books, asked, execution->splitter, err)
                : CLEAVE_OK;
+}
+
+static enum cleave_status open_parts(struct execution *execution,
+                                     struct cleave_error *err)
+{
+    struct cv_real_run *run = &execution->run;
+
+    CV_TRY(open_base(execution, err));
+    CV_TRY(open_input(execution, err));
+    CV_TRY(cv_muster_call(&execution->muster, &run->staff, execution->asked,
+                          &run->stopped_by, err));
+    return open_outlet(execution, err);
 }
 
 /* A signal that came while nobody waited for anything. */
@@ -342,8 +270,8 @@ static bool may_open(const struct execution *execution,
     /* What is fetched has an end from the start. */
     if (asked->input.fetch != NULL)
         return false;
-    if (hosts->count > 0 &&
-        (!policy->hears_losses || hosts->keeps || asked->input.pairs != NULL))
+    if (hosts->count > 0 && (!policy->hears_losses || hosts->keeps || hosts->leads ||
+                             asked->input.pairs != NULL))
         return false;
     /* Neither can what frames a chunk be put behind it before it is known to be all. */
     return !asked->persistent && !asked->tell_records && asked->items.words == NULL &&
@@ -614,12 +542,14 @@ static enum cleave_status note_folds(const struct cv_real_run *run,
     return written;
 }
 
-static void close_all(struct execution *execution)
+/* What belongs to an input: hosts, and the poller, stay. */
+static void close_input(struct execution *execution)
 {
     struct cv_real_run *run = &execution->run;
 
     if (execution->is_planned)
         cv_planned_done(&execution->planned);
+    execution->is_planned = false;
     cv_journal_close(run->books.journal);
     cv_item_keys_free(run->books.keys);
     cv_outlet_free(run->outlet);
@@ -627,12 +557,19 @@ static void close_all(struct execution *execution)
         cv_gather_detach(run->gather);
         cv_gather_free(run->gather);
     }
-    cv_hosts_done(&run->staff.hosts);
     cv_ledger_done(&run->books.ledger);
     cv_blame_done(&run->blame);
     cv_trust_close(&run->staff.trust);
     cv_failure_notes_done(&run->failures);
     cv_fold_log_done(&run->folds);
+}
+
+static void close_all(struct execution *execution)
+{
+    struct cv_real_run *run = &execution->run;
+
+    close_input(execution);
+    cv_hosts_done(&run->staff.hosts);
     cv_source_free(run->books.source);
     cv_poller_free(run->poller);
     cv_splitter_free(execution->splitter);
@@ -676,6 +613,35 @@ static void fill_items_away(struct cleave_execution *filled)
     filled->sharing.nsettings = 1;
 }
 
+/* Fill in what was left open, and make everything ready to be opened. */
+static void prepare(struct execution *execution, struct cleave_execution *filled)
+{
+    struct cv_real_run *run = &execution->run;
+
+    if (!(filled->hosts.connect_timeout_s > 0))
+        filled->hosts.connect_timeout_s = CLEAVE_HOST_TIMEOUT_S;
+    if (!(filled->hosts.timeout_s > 0))
+        filled->hosts.timeout_s = CLEAVE_HOST_TIMEOUT_S;
+    if (filled->items.words != NULL && filled->items.sizes == NULL &&
+        filled->items.most <= 1 && !(filled->sharing.block > 0))
+        filled->sharing.block = 1;
+    fill_items_away(filled);
+    run->gate = (struct cv_gate){ .delay_s = filled->crew.delay_s,
+                                  .most_load = filled->crew.most_load,
+                                  .least_memory = filled->crew.least_memory };
+    if (filled->items.sizes != NULL && filled->sharing.policy == NULL &&
+        filled->sharing.own_policy == NULL)
+        filled->sharing.policy = cv_policy_of_items()->name;
+    cv_muster_init(&execution->muster);
+    cv_hosts_init(&run->staff.hosts);
+    run->asked = filled;
+    run->books.news = &run->news;
+    run->staff.hosts.terms = host_terms(filled);
+    run->staff.hosts.changed = cv_comers_changed;
+    run->staff.hosts.context = run;
+    run->staff.hosts.stopped_by = &run->stopped_by;
+}
+
 enum cleave_status cleave_execute(const struct cleave_execution *asked,
                                   struct cleave_execution_result **out,
                                   struct cleave_error *err)
@@ -685,28 +651,7 @@ enum cleave_status cleave_execute(const struct cleave_execution *asked,
     enum cleave_status status;
 
     *out = NULL;
-    if (!(filled.hosts.connect_timeout_s > 0))
-        filled.hosts.connect_timeout_s = CLEAVE_HOST_TIMEOUT_S;
-    if (!(filled.hosts.timeout_s > 0))
-        filled.hosts.timeout_s = CLEAVE_HOST_TIMEOUT_S;
-    if (filled.items.words != NULL && filled.items.sizes == NULL &&
-        filled.items.most <= 1 && !(filled.sharing.block > 0))
-        filled.sharing.block = 1;
-    fill_items_away(&filled);
-    execution.run.gate = (struct cv_gate){ .delay_s = filled.crew.delay_s,
-                                           .most_load = filled.crew.most_load,
-                                           .least_memory = filled.crew.least_memory };
-    if (filled.items.sizes != NULL && filled.sharing.policy == NULL &&
-        filled.sharing.own_policy == NULL)
-        filled.sharing.policy = cv_policy_of_items()->name;
-    cv_muster_init(&execution.muster);
-    cv_hosts_init(&execution.run.staff.hosts);
-    execution.run.asked = &filled;
-    execution.run.books.news = &execution.run.news;
-    execution.run.staff.hosts.terms = host_terms(&filled);
-    execution.run.staff.hosts.changed = cv_comers_changed;
-    execution.run.staff.hosts.context = &execution.run;
-    execution.run.staff.hosts.stopped_by = &execution.run.stopped_by;
+    prepare(&execution, &filled);
     status = open_parts(&execution, err);
     if (status == CLEAVE_OK)
         status = heed_signals(&execution.run, err);
@@ -723,6 +668,88 @@ enum cleave_status cleave_execute(const struct cleave_execution *asked,
                              cv_clock_s() - execution.began_s);
         if (*out == NULL && status == CLEAVE_OK)
             status = cv_fail_memory(err, "the summary");
+    }
+    close_all(&execution);
+    return status;
+}
+
+/* --- several inputs ----------------------------------------------------------------------- */
+
+/* As it was before the first input, but for who works and what links they have. */
+static void forget_input(struct execution *execution)
+{
+    struct cv_real_run *run = &execution->run;
+    const struct cv_real_run before = *run;
+
+    close_input(execution);
+    cv_source_free(run->books.source);
+    *run = (struct cv_real_run){ .asked = before.asked,
+                                 .poller = before.poller,
+                                 .staff = before.staff,
+                                 .gate = before.gate,
+                                 .stopped_by = before.stopped_by };
+    run->staff.trust = (struct cv_trust){ .count = 0 };
+    run->staff.hosts.source = NULL;
+    run->books.news = &run->news;
+}
+
+static enum cleave_status open_next(struct execution *execution, bool first,
+                                    struct cleave_error *err)
+{
+    struct cv_real_run *run = &execution->run;
+
+    CV_TRY(open_input(execution, err));
+    if (first)
+        CV_TRY(cv_muster_call(&execution->muster, &run->staff, execution->asked,
+                              &run->stopped_by, err));
+    else
+        CV_TRY(cv_muster_refresh(&execution->muster, &run->staff, err));
+    return open_outlet(execution, err);
+}
+
+/* One input, from when it is there until its output is. */
+static enum cleave_status run_one(struct execution *execution, bool first,
+                                  bool *out_failed, struct cleave_error *err)
+{
+    struct cv_real_run *run = &execution->run;
+    enum cleave_status status = open_next(execution, first, err);
+
+    if (status == CLEAVE_OK)
+        status = heed_signals(run, err);
+    if (status == CLEAVE_OK)
+        status = name_failure(run, run_all(execution, err), err);
+    cv_note_failures_end(&run->failures, execution->asked);
+    *out_failed = run->books.failed > 0;
+    /* That its commands fail is no fault of this run. */
+    if (run->halted && *out_failed && status == CLEAVE_EENGINE)
+        status = CLEAVE_OK;
+    forget_input(execution);
+    return status;
+}
+
+enum cleave_status cv_execute_series(const struct cleave_execution *asked,
+                                     const struct cv_series *series,
+                                     struct cleave_error *err)
+{
+    struct cleave_execution filled = *asked;
+    struct execution execution = { .asked = &filled, .began_s = cv_clock_s() };
+    struct cv_real_run *run = &execution.run;
+    const char *path[] = { NULL };
+    bool failed;
+    enum cleave_status status;
+
+    prepare(&execution, &filled);
+    filled.input.files = path;
+    filled.input.count = 1;
+    status = open_base(&execution, err);
+    for (bool first = true; status == CLEAVE_OK; first = false) {
+        status =
+            series->next(series->context, run->poller, &run->stopped_by, &path[0], err);
+        if (status != CLEAVE_OK || path[0] == NULL)
+            break;
+        status = run_one(&execution, first, &failed, err);
+        if (status == CLEAVE_OK)
+            status = series->over(series->context, failed, err);
     }
     close_all(&execution);
     return status;

@@ -235,27 +235,52 @@ static enum cleave_status pin_commands(struct cv_muster *muster,
     return cv_pins_here(how, here, pins, err);
 }
 
+/* The platform of all places: those where nobody is now are vacant. */
+static enum cleave_status build_platform(struct cv_muster *muster,
+                                         const struct cv_staff *staff,
+                                         enum cleave_port port, struct cleave_error *err)
+{
+    struct cleave_worker *workers = calloc(staff->nworkers, sizeof *workers);
+    struct cv_group *groups = calloc(staff->nworkers, sizeof *groups);
+    enum cleave_status status;
+
+    for (uint32_t p = 0; workers != NULL && groups != NULL && p < staff->nworkers; p++) {
+        groups[p] = (struct cv_group){ .name = staff->names[p], .count = 1 };
+        workers[p] = cv_staff_there(staff, p) ? muster->kinds[p] : cv_vacant_place();
+    }
+    status = workers != NULL && groups != NULL
+                 ? cv_platform_build(port, workers, groups, staff->nworkers,
+                                     &muster->platform, NULL, err)
+                 : cv_fail_memory(err, "the workers");
+    free(workers);
+    free(groups);
+    return status;
+}
+
 static enum cleave_status make_platform(struct cv_muster *muster,
                                         const struct cv_staff *staff,
                                         const struct places *places,
                                         struct cleave_error *err)
 {
     const struct cleave_worker *known = cleave_platform_workers(places->asked);
-    struct cleave_worker *workers =
-        cv_array(&muster->arena, staff->nworkers, sizeof *workers);
 
-    struct cv_group *groups = cv_array(&muster->arena, staff->nworkers, sizeof *groups);
-
-    if (workers == NULL || groups == NULL)
+    muster->kinds = cv_array(&muster->arena, staff->nworkers, sizeof *muster->kinds);
+    if (muster->kinds == NULL)
         return cv_fail_memory(err, "the workers");
-    for (uint32_t p = 0; p < staff->nworkers; p++) {
-        groups[p] = (struct cv_group){ .name = staff->names[p], .count = 1 };
-        workers[p] = p < places->count ? known[places->asked_of[p]] : known[0];
-        if (!cv_staff_there(staff, p))
-            workers[p] = cv_vacant_place();
-    }
-    return cv_platform_build(cleave_platform_port(places->asked), workers, groups,
-                             staff->nworkers, &muster->platform, NULL, err);
+    for (uint32_t p = 0; p < staff->nworkers; p++)
+        muster->kinds[p] = known[p < places->count ? places->asked_of[p] : 0];
+    return build_platform(muster, staff, cleave_platform_port(places->asked), err);
+}
+
+enum cleave_status cv_muster_refresh(struct cv_muster *muster, struct cv_staff *staff,
+                                     struct cleave_error *err)
+{
+    const enum cleave_port port = cleave_platform_port(muster->platform);
+
+    memset(staff->tallies, 0, staff->nworkers * sizeof *staff->tallies);
+    cleave_platform_free(muster->platform);
+    muster->platform = NULL;
+    return build_platform(muster, staff, port, err);
 }
 
 static enum cleave_status fill_places(struct cv_muster *muster, struct cv_staff *staff,
@@ -342,6 +367,13 @@ static enum cleave_status let_join(struct cv_staff *staff,
 {
     struct cv_host *host;
 
+    if (asked->leads && !staff->hosts.leads) {
+        cv_hosts_note(
+            &staff->hosts,
+            "%s: leads others, and cannot join a run that began without leaders",
+            asked->name);
+        return CLEAVE_OK;
+    }
     CV_TRY(cv_hosts_add(&staff->hosts, asked, CV_HOST_NOWHERE, &host, err));
     cv_host_connect(host);
     return CLEAVE_OK;

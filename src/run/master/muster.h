@@ -12,6 +12,7 @@ struct cv_muster {
     struct cv_arena arena;
     struct cleave_platform *nominal;  /* owned: of workers nobody described           */
     struct cleave_platform *platform; /* owned: all places, in the order of the run   */
+    struct cleave_worker *kinds;      /* of the arena: what each costs that has a place */
     struct cv_command *commands;      /* owned: of places on this machine             */
     uint32_t ncommands;
 };
@@ -25,6 +26,10 @@ uint32_t cv_muster_count(const struct cleave_execution *asked);
 enum cleave_status cv_muster_call(struct cv_muster *muster, struct cv_staff *staff,
                                   const struct cleave_execution *asked,
                                   const int *stopped_by, struct cleave_error *err);
+
+/* For another input: who is there now, and nothing of what they have done. */
+enum cleave_status cv_muster_refresh(struct cv_muster *muster, struct cv_staff *staff,
+                                     struct cleave_error *err);
 
 /* Ask again for hosts: those that are not known join and take the first spare places, those
  * that were left out are tried once more, and those that are not named any more are to go. */

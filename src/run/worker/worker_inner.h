@@ -64,6 +64,7 @@ struct cv_worker {
     struct cv_arena arena;
     struct cv_packer job_bytes;
     struct cv_remote_job job;
+    bool stays; /* the command does; of a leader it does whatever the master knows     */
     struct cv_command *commands; /* owned: per seat                                     */
     cpu_set_t *pins;             /* of the arena: where they run; NULL: anywhere        */
     struct cv_seat *seats;       /* owned                                               */
@@ -100,6 +101,9 @@ void cv_worker_has_it(struct cv_worker *worker, const struct cv_task *task);
 enum cleave_status cv_worker_prepare(struct cv_worker *worker, bool *out_shared,
                                      char *why, size_t size, struct cleave_error *err);
 void cv_worker_release(struct cv_worker *worker);
+
+/* worker_lead.c: let the job be that of a run which shares each piece over others. */
+enum cleave_status cv_worker_lead(struct cv_worker *worker, struct cleave_error *err);
 
 /* worker_inner.c: where the bytes of the piece are. */
 enum cleave_status cv_worker_place(struct cv_worker *worker, struct cv_task *task,

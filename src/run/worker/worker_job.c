@@ -106,6 +106,9 @@ enum cleave_status cv_worker_prepare(struct cv_worker *worker, bool *out_shared,
     if (!cv_unpack_job(worker->job_bytes.bytes, worker->job_bytes.length, &worker->arena,
                        job))
         return cv_fail(err, CLEAVE_EINPUT, "expected a job, got something else");
+    worker->stays = job->persistent;
+    if (worker->options->lead != NULL)
+        CV_TRY(cv_worker_lead(worker, err));
     while (job->names[n] != NULL)
         n++;
     if (n > CV_SEATS_MOST)

@@ -36,8 +36,11 @@ struct cv_worker_options {
     void *context; /* borrowed */
     enum cleave_pin pin;
     uint32_t slots; /* told as the cores that there are; 0: those                      */
-    uint32_t gpus;  /* above 0: slots have one of so many GPUs each                     */
-    bool guard;     /* a process is forked that ends the commands if this one is killed */
+    /* It leads others: its command is `cleave run --framed` with these words, ended by NULL, and
+     * those of the job; NULL: the job's. */
+    const char *const *lead;
+    uint32_t gpus; /* above 0: slots have one of so many GPUs each                     */
+    bool guard;    /* a process is forked that ends the commands if this one is killed */
     struct cv_guard *lent; /* borrowed: that process, if it has been forked; or NULL    */
 };
 

@@ -58,7 +58,7 @@ static void slot_left(void *context, struct cv_slot *slot)
     struct cv_worker *worker = context;
     struct cv_packer packer = { NULL, 0, 0, false };
 
-    if (slot->stopping)
+    if (slot->stopping || !worker->job.persistent)
         return;
     cv_pack_end(&packer, &(struct cv_remote_end){
                              .exit_code = slot->process.exit_code,
@@ -75,7 +75,10 @@ static void slot_left(void *context, struct cv_slot *slot)
 
 static void slot_silent(void *context, struct cv_slot *slot)
 {
-    cv_worker_send(context, CV_FRAME_SILENT, slot->worker, 0, 0);
+    struct cv_worker *worker = context;
+
+    if (worker->options->lead == NULL) /* its first answer takes as long as the piece */
+        cv_worker_send(worker, CV_FRAME_SILENT, slot->worker, 0, 0);
 }
 
 void cv_worker_seat_init(struct cv_worker *worker, uint32_t index)
@@ -89,7 +92,7 @@ void cv_worker_seat_init(struct cv_worker *worker, uint32_t index)
     slot->gather = worker->gather;
     slot->command = &worker->commands[index];
     slot->timeout_s = worker->job.timeout_s;
-    if (worker->job.persistent)
+    if (worker->stays)
         cv_steady_init(slot);
     else
         slot->base = slot->command;
@@ -202,6 +205,7 @@ void cv_worker_piece(struct cv_worker *worker, const struct cv_frame_head *head,
     struct cv_task *task;
 
     if (head->chunk == UINT64_MAX || head->value > 1 ||
+        (worker->options->lead != NULL && head->value == 1) ||
         !cv_unpack_piece(payload, head->length, &asked) ||
         (worker->job.items && (asked.shared || asked.mates || head->value == 1)) ||
         (asked.shared && (worker->files == NULL || asked.file >= worker->job.nfiles ||

@@ -1,0 +1,165 @@
+# run_leaders.bats -- hosts that lead others. SPDX-License-Identifier: MIT
+#
+# The hosts here are processes of this machine, reached through pipes, each by a script that
+# notes its process.
+load helper
+load job
+
+# What a hung run would take; nothing here depends on how long things last.
+LONG=100
+
+# prepare -- a folder for the files of a test: `in` has 20000 lines, `expected` is what comes out;
+# l leads f and g, and w is led by nobody.
+prepare() {
+    T=$BATS_TEST_TMPDIR
+    cd "$T" || return 1
+    seq 1 20000 >in
+    tr 0-9 a-j <in >expected
+    printf '#!/bin/sh\nname=$1; shift\necho $$ >>"%s/$name.pids"\nexec "$@"\n' "$T" >note
+    chmod +x note
+    {
+        printf 'port: multi\nworkers:\n'
+        line l 1 ''
+        line f 2 'via: l, '
+        line g 1 'via: l, '
+        line w 1 ''
+    } >h.yaml
+    sed '/name: w/d' h.yaml >led.yaml
+}
+
+# line NAME SLOTS MORE -- a host of the platform file.
+line() {
+    echo "  - {name: $1, slots: $2, ${3}speed: 1e7, bandwidth: 1e8, command: $T/note $1}"
+}
+
+# told ARGUMENT... -- a job whose summary is in words.
+told() {
+    timeout $LONG "$CLEAVE" run --json -o out "$@" >words 2>err
+}
+
+# gone NAME... -- all processes that were noted for these hosts have ended, or do now.
+gone() {
+    local pid
+    for pid in $(for name in "$@"; do cat "$name.pids"; done); do
+        while [ -e "/proc/$pid" ] && ! grep -q '^State:.*Z' "/proc/$pid/status" 2>/dev/null; do
+            sleep 0.02
+        done
+    done
+}
+
+# once TEST COMMAND -- `meddle`, which does this once, the first time that the test is true.
+once() {
+    cat >meddle <<END
+if $1 && mkdir "$T/done" 2>/dev/null; then $2; fi
+exec tr 0-9 a-j
+END
+}
+
+@test "outputs of leaders are the same, and their links stay" {
+    prepare
+    job -i in --hosts h.yaml -- tr 0-9 a-j
+    cmp expected out
+    told -i in --hosts h.yaml -- tr 0-9 a-j
+    grep -q '"host": "l", "leads": \["f", "g"\]' words
+    rm ./*.pids
+    # Six chunks for the one worker that the run has; all slots behind it work, over one link each.
+    job -i in --hosts led.yaml --block 20000 --joblog log -- \
+        sh -c 'echo "$CLEAVE_WORKER" >>'"$T/who"'; exec tr 0-9 a-j'
+    cmp expected out
+    [ "$(tail -n +2 log | cut -f 2 | sort | uniq -c | tr -s ' ')" = " 6 l" ]
+    [ "$(sort -u who | tr '\n' ' ')" = "f.0 f.1 g l " ]
+    [ "$(cat l.pids f.pids g.pids | wc -l)" -eq 3 ]
+    gone l f g
+}
+
+@test "leaders have leaders, and read headers, reduce, and keep commands" {
+    prepare
+    { cat led.yaml && line x 1 'via: g, '; } >h.yaml
+    sed -i '1i title' in
+    { echo title && cat expected; } >new && mv new expected
+    job -i in --hosts h.yaml --header --header-out --block 50000 -- \
+        sh -c 'echo "$CLEAVE_WORKER" >>'"$T/who"'; IFS= read -r head; echo "$head"; exec tr 0-9 a-j'
+    cmp expected out
+    sort -u who | grep -qx x
+    # The sum of sums, at both levels.
+    job -i <(seq 1 2000) --hosts led.yaml --block 3000 \
+        --reduce 'echo $(($(cat {1}) + $(cat {2})))' -- awk '{ s += $1 } END { print s }'
+    [ "$(cat out)" -eq 2001000 ]
+    cat >stays.py <<'END'
+import struct, sys
+i, o = sys.stdin.buffer, sys.stdout.buffer
+while True:
+    head = i.read(8)
+    if len(head) < 8:
+        break
+    body = i.read(struct.unpack(">Q", head)[0]).translate(bytes.maketrans(b"0123456789", b"abcdefghij"))
+    o.write(struct.pack(">Q", len(body)) + body)
+    o.flush()
+END
+    tail -n +2 in >bare
+    job -i bare --hosts led.yaml --block 50000 --persistent -- python3 stays.py
+    tail -n +2 expected | cmp - out
+}
+
+@test "a leader that is killed costs what it had not returned" {
+    prepare
+    once "[ \$CLEAVE_WORKER = f.0 ]" 'kill -9 $(head -n 1 l.pids); sleep 1000'
+    told -i in --hosts h.yaml --block 2000 -- sh meddle
+    cmp expected out
+    [ -d done ]
+    grep -q '"failed_chunks": 0' words
+    grep -Eq '"lost": [1-9]' words
+    gone l f g w
+}
+
+@test "a host that is lost is its leader's affair" {
+    prepare
+    once "[ \$CLEAVE_WORKER = g ]" 'kill -9 $(head -n 1 g.pids); sleep 1000'
+    told -i in --hosts led.yaml --block 20000 -- sh meddle
+    cmp expected out
+    [ -d done ]
+    grep -q '"failed_chunks": 0' words
+    grep -q '"lost": 0' words
+    grep -q '^cleave: l: g: lost, its chunks go elsewhere' err
+}
+
+@test "commands that take too long behind a leader are stopped there" {
+    prepare
+    once true 'sleep 1000'
+    job -i in --hosts led.yaml --block 50000 --timeout 0.3 --retries 3 -- sh meddle
+    cmp expected out
+    [ "$(wc -l <l.pids)" -eq 1 ]
+}
+
+@test "what fails behind a leader is a failed chunk, and nothing is left of a killed run" {
+    prepare
+    fails_with 1 -i in --hosts led.yaml --block 20000 -- sh -c 'tr 0-9 a-j | tee /dev/stderr | grep -q xyz'
+    says "the command said that it failed"
+    gone l f g
+    "$CLEAVE" run -q -i in --hosts led.yaml -- sh -c "touch $T/begun; sleep 1000" >none 2>&1 3>&- &
+    pid=$!
+    while [ ! -e begun ]; do sleep 0.02; done
+    kill -9 $pid
+    wait $pid || true
+    gone l f g
+}
+
+@test "what leaders cannot do is refused" {
+    prepare
+    fails_with 2 --hosts h.yaml -- echo {} ::: a b
+    says "host 'l' leads others (via:), which it cannot with items: leave via: out"
+    fails_with 2 -i in --pairs expected --hosts h.yaml -- cat
+    says "which it cannot with --pairs"
+    fails_with 2 -i in --hosts h.yaml -- sh -c 'echo $CLEAVE_RECORD'
+    says "which it cannot with a command that asks for its chunk"
+    fails_with 2 -i in --framed -- cat
+    says "--framed: pieces come on standard input and answers go to standard output"
+    fails_with 2 -i in --hosts h.yaml --as nobody -- cat
+    says "h.yaml: there is no worker 'nobody' to be (--as)"
+    fails_with 2 -i in --hosts a,b --as a -- cat
+    says "--as needs --hosts FILE"
+    # A frame that is cut short.
+    printf '\0\0\0\0\0\0\0\5abc' >cut
+    cleave 2 run --framed -j 1 -- cat <cut
+    [ "$stderr" = "cleave: --framed: standard input ends inside of a frame" ]
+}
