@@ -176,3 +176,44 @@ END
     cmp expected out
     awk -F '\t' 'NR > 1 && $5 != 0 { exit 1 }' log
 }
+
+@test "hosts in words, lists and files, by ssh" {
+    prepare
+    seq 1 20000 >in
+    tr 0-9 a-j <in >expected
+    # The hosts of the test bed once more, with names that make a range.
+    awk -v n=0 '/^Host / { $0 = sprintf("Host node%02d", ++n) } { print }' "$BED/ssh_config" |
+        cat - "$BED/ssh_config" >config
+    # words NAME... -- HOSTS...: a run whose workers, by these names, have all begun before any goes on.
+    words() {
+        local names=()
+        while [ "$1" != -- ]; do names+=("$1") && shift; done
+        shift
+        rm -f here.*
+        meeting_command "${names[@]}"
+        timeout $LONG "$CLEAVE" run -q -i in --ssh "ssh -F $T/config" --remote "$REMOTE" \
+            --block 10k "$@" -- "$T/meet" >out
+        cmp expected out
+    }
+    words fast here slow thin -- --hosts 'fast:1,::1,root@slow:1,thin:1'
+    words node01 node02 -- --hosts 'node[01-02]:1'
+    words fast thin.0 thin.1 -- -S 1/fast -S "2/ssh -F $T/config thin"
+    printf '%s\n' '# as MPI and GNU parallel write them' 'fast slots=1' '1/slow' 'node[03]:1' ':' >list
+    words fast here.0 here.1 node03 slow -- --hosts-file list -j 2
+    # Who does not say is asked, and has as many slots as cores that it may use.
+    words "fast.$(($(nproc) - 1))" -- --hosts fast
+}
+
+@test "a host that only its leader reaches" {
+    prepare
+    {
+        echo 'port: multi'
+        echo 'workers:'
+        echo '  - {name: lead, ssh: fast, slots: 1, speed: 1e6, bandwidth: 1e6}'
+        echo '  - {name: s, ssh: slow, slots: 2, via: lead, speed: 1e6, bandwidth: 1e6}'
+        echo '  - {name: t, ssh: thin, slots: 1, via: lead, speed: 1e6, bandwidth: 1e6}'
+    } >h.yaml
+    job --block 500k -- sh -c "hostname >>$T/where; exec tr 0-9 a-j"
+    cmp expected out
+    [ "$(sort -u where | tr '\n' ' ')" = "fast slow thin " ]
+}
