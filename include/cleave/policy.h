@@ -80,6 +80,8 @@ struct cleave_event {
                        read the end of its input; 0: not known                     */
     double output;  /* of CLEAVE_SEEN: units that the command has written so far   */
     double cpu_s;   /* of CLEAVE_SEEN: processor time it took so far; 0: not known */
+    double fold_s;  /* of CLEAVE_DONE in a real run whose results are reduced: what one
+                       result more takes to be folded, as far as was seen; 0: not yet */
     uint64_t item;  /* items: which one the chunk is; set by the driver            */
 };
 

@@ -26,6 +26,7 @@ enum field {
     OUTPUT,
     CPU,
     ITEM,
+    FOLD,
     NFIELDS
 };
 
@@ -33,7 +34,7 @@ static const char *const field_names[] = {
     [EVENT] = "event",   [ORDER] = "order", [WORKER] = "worker", [PEER] = "peer",
     [CHUNK] = "chunk",   [UNITS] = "units", [START] = "start",   [END] = "end",
     [TIME] = "time",     [MORE] = "more",   [LEFT] = "left",     [READ] = "read",
-    [OUTPUT] = "output", [CPU] = "cpu",     [ITEM] = "item",
+    [OUTPUT] = "output", [CPU] = "cpu",     [ITEM] = "item",     [FOLD] = "fold",
 };
 
 #define BIT(field) (1u << (field))
@@ -56,7 +57,8 @@ struct kind {
 static const struct kind kinds[] = {
     { "start", CLEAVE_TASK_LOAD, false, CLEAVE_START, SPAN, ALSO },
     { "sent", CLEAVE_TASK_LOAD, false, CLEAVE_SENT, CHUNK_SPAN, ALSO },
-    { "done", CLEAVE_TASK_LOAD, false, CLEAVE_DONE, CHUNK_SPAN, ALSO | BIT(READ) },
+    { "done", CLEAVE_TASK_LOAD, false, CLEAVE_DONE, CHUNK_SPAN,
+      ALSO | BIT(READ) | BIT(FOLD) },
     { "returned", CLEAVE_TASK_LOAD, false, CLEAVE_RETURNED, CHUNK_SPAN, ALSO },
     { "recalled", CLEAVE_TASK_LOAD, false, CLEAVE_RECALLED, CHUNK_SPAN, ALSO },
     { "lost", CLEAVE_TASK_LOAD, false, CLEAVE_LOST, CHUNK_SPAN, ALSO },
@@ -110,7 +112,7 @@ struct record {
     const struct kind *kind;
     uint32_t worker, peer;
     uint64_t chunk, item;
-    double units, start_s, end_s, time_s, left, read_s, output, cpu_s;
+    double units, start_s, end_s, time_s, left, read_s, output, cpu_s, fold_s;
     bool more;
 };
 
@@ -283,6 +285,8 @@ static enum cleave_status read_value(struct cv_trace_lines *lines, enum field fi
         return read_positive(lines, field, &record->left);
     case READ:
         return read_positive(lines, field, &record->read_s);
+    case FOLD:
+        return read_positive(lines, field, &record->fold_s);
     case OUTPUT:
         return read_positive(lines, field, &record->output);
     case CPU:
@@ -385,6 +389,7 @@ enum cleave_status cv_trace_entry(struct cv_trace_lines *lines, struct cleave_en
                                    .peer = record.peer,
                                    .read_s = record.read_s,
                                    .output = record.output,
-                                   .cpu_s = record.cpu_s };
+                                   .cpu_s = record.cpu_s,
+                                   .fold_s = record.fold_s };
     return CLEAVE_OK;
 }

@@ -31,6 +31,15 @@ static void put_flag(struct cv_json *json, const char *key, bool value)
     cv_json_bool(json, true);
 }
 
+/* Results are reduced, so many at a time. */
+static void put_folders(struct cv_json *json, const struct cleave_view *view)
+{
+    if (view->folders == 0)
+        return;
+    cv_json_key(json, "folders");
+    cv_json_count(json, view->folders);
+}
+
 /* Chunks may be opened, and what is known of those who read them. */
 static void put_opens(struct cv_json *json, const struct cleave_view *view)
 {
@@ -149,6 +158,7 @@ void cv_trace_told_write(struct cv_json *json, const struct cleave_told *told)
         put_flag(json, "real", view->real);
         put_flag(json, "measured", view->measured);
         put_opens(json, view);
+        put_folders(json, view);
         put_flag(json, "changing", told->changing);
         put_sizes(json, view);
         put_workers(json, view);
@@ -419,6 +429,15 @@ static enum cleave_status read_settings(const struct reading *reading)
     return status;
 }
 
+static enum cleave_status read_folders(const struct reading *reading)
+{
+    uint64_t count;
+
+    CV_TRY(cv_json_in_count(&reading->lines->in, &count, reading->lines->err));
+    reading->told->view.folders = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
+    return CLEAVE_OK;
+}
+
 static enum cleave_status read_member(const struct reading *reading, const char *key)
 {
     struct cv_trace_lines *lines = reading->lines;
@@ -450,6 +469,8 @@ static enum cleave_status read_member(const struct reading *reading, const char 
             return cv_json_in_bool(&lines->in, flags[i].value, lines->err);
     if (strcmp(key, "seed") == 0)
         return cv_json_in_count(&lines->in, &view->seed, lines->err);
+    if (strcmp(key, "folders") == 0)
+        return read_folders(reading);
     if (strcmp(key, "params") == 0)
         return read_settings(reading);
     if (strcmp(key, "sizes") == 0 && lines->task == CLEAVE_TASK_LOAD)

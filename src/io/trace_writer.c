@@ -109,6 +109,8 @@ static void write_event(struct cv_json *json, const struct cleave_entry *entry,
     put_number(json, "end", event->time_s);
     if (event->kind == CLEAVE_DONE && event->read_s > 0)
         put_number(json, "read", event->read_s);
+    if (event->kind == CLEAVE_DONE && event->fold_s > 0)
+        put_number(json, "fold", event->fold_s);
     if (event->kind == CLEAVE_SEEN) {
         put_number(json, "output", event->output);
         put_number(json, "cpu", event->cpu_s);
@@ -215,7 +217,8 @@ static const char *find_fault(const struct cleave_entry *entry, const struct cas
         return "an end before its start";
     if (entry->knows_left && (cast->platform == NULL || !is_good(entry->units_left)))
         return "units left below 0, not finite or of a reduction";
-    if (!is_good(event->read_s) || !is_good(event->output) || !is_good(event->cpu_s))
+    if (!is_good(event->read_s) || !is_good(event->output) || !is_good(event->cpu_s) ||
+        !is_good(event->fold_s))
         return "a figure of reading below 0 or not finite";
     switch (event->kind) {
     case CLEAVE_SENT:

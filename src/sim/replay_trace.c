@@ -111,6 +111,7 @@ static enum cleave_status plan_load(struct again *again, struct cleave_error *er
                                   .ahead = view->ahead,
                                   .hold = view->hold,
                                   .unequal = view->unequal,
+                                  .folders = view->folders,
                                   .seed = view->seed,
                                   .sizes = view->sizes,
                                   .nitems = view->nitems };

@@ -93,6 +93,7 @@ static void assert_same_entry(const struct cleave_entry *a, const struct cleave_
         assert_true(a->as.event.read_s == b->as.event.read_s);
         assert_true(a->as.event.output == b->as.event.output);
         assert_true(a->as.event.cpu_s == b->as.event.cpu_s);
+        assert_true(a->as.event.fold_s == b->as.event.fold_s);
     }
     assert_int_equal(a->knows_left, b->knows_left);
     assert_true(a->units_left == b->units_left);
@@ -231,7 +232,8 @@ static void open_chunks_round_trip(void **state)
                         .units = 0.1,
                         .start_s = 0.2,
                         .time_s = 0.9,
-                        .read_s = 0.8 } },
+                        .read_s = 0.8,
+                        .fold_s = 1.0 / 3 } },
     };
     struct cleave_trace *trace = NULL, *again = NULL;
     size_t length;

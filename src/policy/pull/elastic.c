@@ -13,6 +13,7 @@
 #include <math.h>
 
 #include "policy/kit/vacant.h"
+#include "policy/pull/fold_charge.h"
 
 enum cleave_status cv_elastic_begin(struct cv_elastic *elastic,
                                     const struct cleave_view *view,
@@ -366,6 +367,7 @@ void cv_elastic_decide(struct cv_elastic *elastic, const struct cleave_view *vie
     };
 
     count_present(elastic);
+    cv_fold_note(event, &elastic->fold_s);
     note(&turn, event);
     if (event->more || elastic->waits > 0)
         return;

@@ -4,6 +4,8 @@
 
 #include <math.h>
 
+#include "policy/pull/fold_charge.h"
+
 /* Real pipes carry so many bytes a second at most. */
 static const double PIPE_UPS = 1e9;
 /* Work is at least this part of what a chunk took after its end was read. */
@@ -214,6 +216,19 @@ double cv_elastic_end(struct cv_elastic *elastic, double units, double now_s)
                           cv_elastic_start(elastic, w) + elastic->late_s;
     }
     return cv_end_together(elastic->ready, elastic->n, units);
+}
+
+/* They are given something in this order: who is first is to be done first. */
+double cv_elastic_end_apart(struct cv_elastic *elastic, const struct cleave_view *view,
+                            double now_s)
+{
+    const double end_s = cv_elastic_end(elastic, view->units_left, now_s);
+
+    if (!(elastic->fold_s > 0))
+        return end_s;
+    for (uint32_t w = 0; w < elastic->n; w++)
+        elastic->ready[w].in_s += cv_fold_tail(view, elastic->fold_s, elastic->n - 1 - w);
+    return cv_end_together(elastic->ready, elastic->n, view->units_left);
 }
 
 /* --- lines -------------------------------------------------------------------------------- */

@@ -85,6 +85,7 @@ struct cv_elastic {
     double scale_ups; /* speed of one whose prior is 1                                  */
     double sure_ups;  /* mean speed of those whose chunks were more than a start        */
     double mean_start_s, usual_start_s, mean_ups; /* over workers: cv_elastic_pool     */
+    double fold_s;   /* what a result more takes to be folded; 0: nothing was          */
     double piece;    /* units of the first piece                                       */
     double wake_s;   /* asked to be woken then; below 0: not                           */
     double tested_s; /* when the test was over; below 0: not                           */
@@ -133,6 +134,9 @@ double cv_elastic_ready_in(const struct cv_elastic *elastic, uint32_t worker,
 double cv_elastic_rest(const struct cv_elastic *elastic, uint32_t worker, double now_s);
 /* In how many seconds all could end together, if `units` are left; sets `ready`. */
 double cv_elastic_end(struct cv_elastic *elastic, double units, double now_s);
+/* The same if results are to come one after the other, each in time to be folded. */
+double cv_elastic_end_apart(struct cv_elastic *elastic, const struct cleave_view *view,
+                            double now_s);
 
 /* A chunk is done: `after_s` of `took_s` came after it had read the end. */
 void cv_elastic_learn(struct cv_elastic *elastic, uint32_t worker, double units,

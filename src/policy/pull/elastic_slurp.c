@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "policy/pull/elastic.h"
+#include "policy/pull/fold_charge.h"
 
 /* A chunk should be worth so many starts; of a stream a start is this part of it. */
 static const double START_WORTH = 3, SHARE = 0.02;
@@ -43,7 +44,7 @@ static double unknown_size(double size, double share, double start_units, double
 static double end_of(const struct cv_turn *turn)
 {
     return isfinite(turn->view->units_left)
-               ? cv_elastic_end(turn->elastic, turn->view->units_left, turn->now_s)
+               ? cv_elastic_end_apart(turn->elastic, turn->view, turn->now_s)
                : INFINITY;
 }
 
@@ -55,8 +56,9 @@ static double size_of(const struct cv_turn *turn, uint32_t worker, double end_s)
     const double speed_ups = cv_elastic_speed(elastic, worker);
     const double unequal = view->unequal > 0 ? view->unequal : UNEQUAL;
     const double h = view->measured ? fmin(unequal, AS_MEASURED) : fmax(unequal, 1.5);
-    const double start_s =
-        cv_elastic_start(elastic, worker) + (elastic->lined ? elastic->late_s : 0);
+    const double start_s = cv_elastic_start(elastic, worker) +
+                           (elastic->lined ? elastic->late_s : 0) +
+                           cv_fold_charge(view, elastic->fold_s, elastic->present);
     double share, size;
 
     if (isinf(view->units_left)) {

@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "policy/pull/elastic.h"
+#include "policy/pull/fold_charge.h"
 
 /* A start may be this part of a range; a range is at least this part of a share, and so many
  * windows. */
@@ -38,8 +39,9 @@ static double range_of(const struct cv_turn *turn, uint32_t worker, double end_s
     const struct cleave_view *view = turn->view;
     const double speed_ups = cv_elastic_speed(elastic, worker);
     const double share = cv_elastic_share(elastic, view);
-    const double worth =
-        (cv_elastic_start(elastic, worker) + elastic->late_s) * speed_ups / SHARE;
+    const double worth = (cv_elastic_start(elastic, worker) + elastic->late_s +
+                          cv_fold_charge(view, elastic->fold_s, elastic->present)) *
+                         speed_ups / SHARE;
     double range;
 
     if (isinf(view->units_left))
@@ -170,6 +172,8 @@ static bool steal(const struct cv_turn *turn, uint32_t worker, const struct last
     struct cv_elastic *elastic = turn->elastic;
     const double ready_s = thief_ready_in(turn, worker), rest_s = last->rest_s;
     double speed_ups = cv_elastic_speed(elastic, worker), late_ups, units, gain_s;
+    /* A result more has to be folded. */
+    const double fold_s = cv_fold_charge(turn->view, elastic->fold_s, 1);
     const uint32_t late = last->worker;
     const struct cv_hand *hand = &elastic->hands[late == CV_NOBODY ? worker : late];
 
@@ -188,7 +192,7 @@ static bool steal(const struct cv_turn *turn, uint32_t worker, const struct last
     if (isfinite(rest_s) && !(hand->started_s < 0 && units >= unfed(turn, late)))
         gain_s = fmin(gain_s, units / fmax(late_ups, 1e-12));
     if (units > fmax(cv_elastic_grain(turn->view), elastic->least) &&
-        gain_s > fmax(STEAL * ready_s, turn->view->ahead / speed_ups) &&
+        gain_s > fmax(STEAL * ready_s, turn->view->ahead / speed_ups) + fold_s &&
         elastic->recalls < RECALLS * elastic->present) {
         elastic->thief = worker;
         elastic->recalls++;

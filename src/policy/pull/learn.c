@@ -17,6 +17,7 @@
 #include <math.h>
 
 #include "policy/pull/elastic.h"
+#include "policy/pull/fold_charge.h"
 #include "policy/pull/learn_costs.h"
 #include "policy/pull/pull.h"
 
@@ -41,6 +42,7 @@ struct learn {
     double first, least, most, growth, parts;
     struct cv_elastic elastic; /* where chunks may stay open                       */
     struct cv_known known;
+    double fold_s;  /* what a result more takes to be folded; 0: nothing was       */
     double wake_s;  /* asked to be woken then; below 0: not                        */
     uint32_t asked; /* the idle worker that a recall is for, or NOBODY             */
     uint32_t owed;  /* the one that what was recalled waits for, while the port is busy */
@@ -97,8 +99,10 @@ static enum cleave_status learn_start(void *state, const struct cleave_view *vie
 static double worthwhile(const struct learn *learn, const struct cleave_view *view,
                          const struct cv_seen *seen)
 {
-    double units = fmax(learn->least, START_WORTH * cv_latency_of(&learn->known, seen) *
-                                          cv_speed_of(&learn->known, seen));
+    const double charge_s = cv_fold_charge(view, learn->fold_s, learn->known.present);
+    double units =
+        fmax(learn->least, START_WORTH * (cv_latency_of(&learn->known, seen) + charge_s) *
+                               cv_speed_of(&learn->known, seen));
 
     if (isfinite(view->units_total))
         units = fmax(units, FINEST * view->units_total / learn->known.present);
@@ -162,6 +166,9 @@ static double size_for(const struct learn *learn, const struct cleave_view *view
             fmax(seen->effective_ups * (end_s - cv_ready_in(&learn->known, seen, now_s)),
                  CRUMB * least);
 
+        /* Nor is it learnt by many small ones what chunks cost if each has to be folded. */
+        if (learn->fold_s > 0)
+            size = fmax(size, fmin(share, least));
         size = fmin(size, fmax(share / learn->parts, fmin(share, least)));
     } else if (isinf(view->units_left) && seen->compute.sure) {
         /* A stream has no end to prepare for. */
@@ -268,7 +275,9 @@ static void recall(struct learn *learn, const struct cleave_view *view, uint32_t
                    uint32_t late, double now_s, struct cleave_orders *orders)
 {
     const struct cv_seen *helper = &learn->known.workers[idle];
-    const double start_s = cv_latency_of(&learn->known, helper) + cv_link_time(helper, 0);
+    const double start_s = cv_latency_of(&learn->known, helper) +
+                           cv_link_time(helper, 0) +
+                           cv_fold_charge(view, learn->fold_s, learn->known.present);
     const double finest = isfinite(view->units_total)
                               ? FINEST * view->units_total / learn->known.present
                               : 0;
@@ -390,6 +399,7 @@ static void learn_decide(void *state, const struct cleave_view *view,
         cv_elastic_decide(&learn->elastic, view, event, orders);
         return;
     }
+    cv_fold_note(event, &learn->fold_s);
     seen = &learn->known.workers[event->worker];
     switch (event->kind) {
     case CLEAVE_SENT:

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -125,6 +126,7 @@ static void job_ended(void *context, struct cv_slot *slot, enum cv_slot_end end)
         fold->running--;
         cv_fold_log_add(fold->options.log, slot->worker, slot->start_s, cv_clock_s(),
                         job->npartials);
+        fold->counts.gone += job->npartials - 1;
         status = accept_result(fold, job, &err);
     } else if (end != CV_SLOT_STOPPED && job->attempt <= fold->options.retries &&
                !fold->stopped && !fold->failed) {
@@ -310,5 +312,20 @@ uint64_t cv_fold_covered(const struct cv_fold *fold)
 
 struct cv_fold_counts cv_fold_counts(const struct cv_fold *fold)
 {
-    return fold->counts;
+    struct cv_fold_counts counts = fold->counts;
+    const double now_s = cv_clock_s();
+
+    for (uint32_t w = 0; fold->running > 0 && w < fold->options.nworkers; w++)
+        if (cv_fold_busy(fold, w))
+            counts.waited_s =
+                fmax(counts.waited_s, (now_s - fold->jobs[w].slot.start_s) /
+                                          (double)(fold->jobs[w].npartials - 1));
+    return counts;
+}
+
+double cv_fold_one_s(struct cv_fold_counts counts)
+{
+    const double mean_s = counts.gone > 0 ? counts.seconds / (double)counts.gone : 0;
+
+    return fmax(mean_s, counts.waited_s);
 }

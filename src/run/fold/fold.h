@@ -81,7 +81,12 @@ uint64_t cv_fold_covered(const struct cv_fold *fold);
 struct cv_fold_counts {
     uint64_t calls, retries;
     double seconds;
+    uint64_t gone;   /* results less than before, by those that succeeded              */
+    double waited_s; /* by the fold under way that has taken longest, for a result less */
 };
+/* What one result more takes, as far as can be told: no less than what is under way has
+ * taken already. 0: nothing was folded. */
+double cv_fold_one_s(struct cv_fold_counts counts);
 struct cv_fold_counts cv_fold_counts(const struct cv_fold *fold);
 
 #endif

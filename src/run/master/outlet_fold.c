@@ -13,7 +13,8 @@ struct folding {
     struct cv_gather *gather; /* borrowed, as the next                                 */
     const struct cv_desks *desks;
     uint32_t nfolders;
-    bool eager;        /* workers are elsewhere: they fold while they compute          */
+    struct cv_host *const
+        *elsewhere;    /* per worker: the host that it is on, or NULL     */
     bool *folds_first; /* owned: per worker: its next chunk waits for a fold           */
 };
 
@@ -68,7 +69,9 @@ static enum cleave_status fold_first(struct cv_outlet *outlet, uint32_t worker, 
 
 static bool idle(const struct folding *folding, uint32_t worker)
 {
-    return (folding->eager || !cv_desks_busy(folding->desks, worker)) &&
+    /* Who computes elsewhere takes nothing away from what is folded here. */
+    return (folding->elsewhere[worker] != NULL ||
+            !cv_desks_busy(folding->desks, worker)) &&
            !cv_fold_busy(folding->fold, worker);
 }
 
@@ -172,16 +175,6 @@ static const struct cv_outlet_kind fold_kind = {
     .free = fold_free,
 };
 
-/* Whether the policy counts on it that what comes from hosts is folded at once. */
-static bool is_eager(const struct cv_staff *staff, const struct cleave_execution *asked)
-{
-    const struct cleave_policy *policy;
-
-    return staff->hosts.count > 0 &&
-           cv_sharing_policy(&asked->sharing, &policy, NULL) == CLEAVE_OK &&
-           policy->minds_folds;
-}
-
 enum cleave_status cv_outlet_fold(const struct cv_outlet_options *options,
                                   struct cv_outlet **out, struct cleave_error *err)
 {
@@ -196,7 +189,7 @@ enum cleave_status cv_outlet_fold(const struct cv_outlet_options *options,
     folding->gather = options->gather;
     folding->desks = options->desks;
     folding->nfolders = staff->nfolders;
-    folding->eager = is_eager(staff, asked);
+    folding->elsewhere = staff->host_of;
     folding->folds_first = calloc(staff->nworkers, sizeof *folding->folds_first);
     status =
         folding->folds_first == NULL

@@ -89,6 +89,7 @@ static void folded(struct kept *kept, const struct cv_host *host,
     cv_fold_pace_saw(&kept->pace, &order->step, cv_clock_s() - order->given_s, -1);
     cv_fold_log_add(kept->log, order->step.at, order->given_s, cv_clock_s(),
                     order->step.count);
+    kept->counts.gone += order->step.count - 1;
     cv_fold_plan_done(kept->plan, &order->step, order->id, head->value);
     cv_kept_order_end(&kept->orders, order);
 }
@@ -423,7 +424,14 @@ static uint64_t kept_covered(const struct cv_outlet *outlet)
 
 static struct cv_fold_counts kept_counts(const struct cv_outlet *outlet)
 {
-    return ((const struct kept *)outlet)->counts;
+    const struct kept *kept = (const struct kept *)outlet;
+    struct cv_fold_counts counts = kept->counts;
+
+    for (const struct cv_kept_order *order = kept->orders.under_way; order != NULL;
+         order = order->next)
+        counts.waited_s = fmax(counts.waited_s,
+                               (cv_clock_s() - order->given_s) / (order->step.count - 1));
+    return counts;
 }
 
 static void kept_free(struct cv_outlet *outlet)

@@ -284,8 +284,11 @@ static enum cleave_status real_wait(void *instance, struct cleave_event *out,
         CV_TRY(cv_orders_begin(run, err));
         CV_TRY(attend_stream(engine, err));
         CV_TRY(cv_real_run_check(run, err));
-        if (cv_news_next(&run->news, out))
+        if (cv_news_next(&run->news, out)) {
+            if (out->kind == CLEAVE_DONE)
+                out->fold_s = cv_fold_one_s(cv_outlet_counts(run->outlet));
             return CLEAVE_OK;
+        }
         CV_TRY(hand_out_rest(run, err));
         CV_TRY(cv_orders_alone(run, err));
         if (all_over(engine)) {
