@@ -134,6 +134,7 @@ struct cleave_view {
                             0: any number                                          */
     uint32_t folders;    /* of a load whose results are reduced at the master: how many
                             commands reduce at a time; 0: not known                */
+    bool folds_apart;    /* ... not there but where they are made, along a tree    */
     double unequal;      /* how many times faster one worker may be than another; 0:
                             not known                                              */
     uint64_t seed;

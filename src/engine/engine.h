@@ -20,6 +20,7 @@ struct cv_load {
     bool measured, opens;
     double ahead, hold, unequal;
     uint32_t folders;
+    bool folds_apart;
     uint64_t seed;
     const double
         *sizes; /* borrowed: nitems of them, whose sum is `units`; NULL: not items */

@@ -38,6 +38,7 @@ static void put_folders(struct cv_json *json, const struct cleave_view *view)
         return;
     cv_json_key(json, "folders");
     cv_json_count(json, view->folders);
+    put_flag(json, "folds_apart", view->folds_apart);
 }
 
 /* Chunks may be opened, and what is known of those who read them. */
@@ -458,7 +459,7 @@ static enum cleave_status read_member(const struct reading *reading, const char 
     } flags[] = {
         { "sends_first", &view->sends_first },    { "real", &view->real },
         { "measured", &view->measured },          { "opens", &view->opens },
-        { "changing", &reading->told->changing },
+        { "changing", &reading->told->changing }, { "folds_apart", &view->folds_apart },
     };
 
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)

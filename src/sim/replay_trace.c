@@ -112,6 +112,7 @@ static enum cleave_status plan_load(struct again *again, struct cleave_error *er
                                   .hold = view->hold,
                                   .unequal = view->unequal,
                                   .folders = view->folders,
+                                  .folds_apart = view->folds_apart,
                                   .seed = view->seed,
                                   .sizes = view->sizes,
                                   .nitems = view->nitems };

@@ -46,6 +46,11 @@ apart apart_workers apart_all gain chunks left_out " ]
     [ "$(wc -l <<<"$units")" -eq 7 ]
     cleave 0 plan load -p $LAB -l 2000 --policy joint --param transfer=8 --param compute=2 --json
     [ "$(grep -o '"units": [0-9.]*' <<<"$output" | awk '{ printf "%.9g\n", $2 }')" = "$units" ]
+    # Along a tree among the workers.
+    cleave 0 plan load -p $LAB -l 2000 --then-reduce transfer=8,compute=2 --json
+    units=$(grep -o '"units": [0-9.]*' <<<"$output" | awk '{ printf "%.9g\n", $2 }')
+    cleave 0 plan load -p $LAB -l 2000 --policy joint --param transfer=8 --param compute=2 --param tree=1 --json
+    [ "$(grep -o '"units": [0-9.]*' <<<"$output" | awk '{ printf "%.9g\n", $2 }')" = "$units" ]
     # Nothing to reduce: one round.
     cleave 0 plan load -p $LAB -l 2000 --policy one-round --json
     alone=$(number makespan)
@@ -54,6 +59,9 @@ apart apart_workers apart_all gain chunks left_out " ]
 }
 
 @test "mistakes" {
+    # In a real run: of what is not known nothing can be planned.
+    cleave 2 run -q -j 2 -i $LAB --policy joint --param compute=1 --reduce 'cat {1} {2}' -- cat
+    [[ $stderr == "cleave: joint: expected workers whose costs are known"* ]]
     cleave 2 plan load -p $LAB -l 2000 --then-reduce transfer=2
     [[ $stderr == "cleave: --then-reduce: expected transfer=TIME,compute=TIME[,at=master]"* ]]
     cleave 2 plan load -p $LAB -l 2000 --then-reduce transfer=2,compute=1,at=home

@@ -75,6 +75,7 @@ static enum cleave_status drive(struct cv_map_master *master,
     static const struct cleave_setting no_settings[1];
     const struct cleave_mpi_map *map = master->map;
     const struct cv_run run = { .platform = platform };
+    const bool apart = master->plan != NULL;
     const struct cleave_policy *policy;
     struct cv_planned planned;
     struct cv_driver *driver;
@@ -89,7 +90,10 @@ static enum cleave_status drive(struct cv_map_master *master,
                            map->settings != NULL ? map->settings : no_settings,
                            map->settings != NULL ? map->nsettings : 0, platform,
                            cleave_platform_workers(platform),
-                           &(struct cv_load){ .units = (double)map->units }, NULL, err));
+                           &(struct cv_load){ .units = (double)map->units,
+                                              .folders = apart ? master->nworkers : 0,
+                                              .folds_apart = apart },
+                           NULL, err));
     status = cv_driver_open(&planned, &cv_engine_map, platform, master, &driver, err);
     if (status == CLEAVE_OK) {
         status = cv_driver_run(driver, &run, map->trace, &outcome, err);

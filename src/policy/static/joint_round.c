@@ -8,19 +8,22 @@
  *
  *     units = (T - q - beta - alpha - r) / (1/B + 1/S),   r: the port is free
  *
- * and the number of workers is the one for which T is least. With both costs 0 the plan is
+ * and the number of workers is the one for which T is least. Where results are reduced by
+ * the workers that made them (MPI), the tails are those of a tree among them, a transfer and
+ * a combination for each edge, which overlap (model absent). With both costs 0 the plan is
  * that of one-round. The makespan of a plan is that of the chunks alone. O(n^2) for n workers. docs/theory/joint.md has the proofs. */
 #include <string.h>
 
 #include "base/fail.h"
 #include "model/joint/joint.h"
+#include "model/platform/nominal.h"
 #include "policy/kit/bandwidth_order.h"
 #include "policy/kit/setup.h"
 
 struct joint_round {
     struct cv_static fixed;
     double transfer_s, compute_s;
-    uint32_t folders;
+    uint32_t folders, tree;
 };
 
 static enum cleave_status take_plan(struct joint_round *joint,
@@ -46,6 +49,22 @@ static enum cleave_status take_plan(struct joint_round *joint,
     return cv_static_index(&joint->fixed, view, setup, err);
 }
 
+/* Of costs that nobody has said the sizes would be of no use: of a fold that takes longer than
+ * what workers are thought to take, all for one of them. */
+static enum cleave_status check_costs(const struct joint_round *joint,
+                                      const struct cleave_view *view,
+                                      struct cleave_error *err)
+{
+    if (!view->real || !(joint->transfer_s + joint->compute_s > 0))
+        return CLEAVE_OK;
+    for (uint32_t w = 0; w < view->nworkers; w++)
+        if (cv_is_nominal(&view->workers[w]))
+            return cv_fail(err, CLEAVE_EINPUT,
+                           "joint: expected workers whose costs are known, from a "
+                           "platform file; learn finds them out, and what folds take");
+    return CLEAVE_OK;
+}
+
 static enum cleave_status joint_plan(void *state, const struct cleave_view *view,
                                      struct cleave_setup *setup, struct cleave_error *err)
 {
@@ -55,7 +74,7 @@ static enum cleave_status joint_plan(void *state, const struct cleave_view *view
         .nworkers = view->nworkers,
         .order = cv_bandwidth_order(view->workers, view->nworkers, setup->arena),
         .costs = { .d = joint->transfer_s, .c = joint->compute_s },
-        .at_master = true,
+        .at_master = joint->tree == 0 && !view->folds_apart,
         .folders = joint->folders > 0 ? joint->folders : view->folders,
         .duplex = view->port == CLEAVE_PORT_DUPLEX,
     };
@@ -63,6 +82,7 @@ static enum cleave_status joint_plan(void *state, const struct cleave_view *view
 
     if (job.order == NULL)
         return cv_fail_memory(err, "the plan");
+    CV_TRY(check_costs(joint, view, err));
     CV_TRY(cv_joint_plan(&job, setup->arena, &plan, err));
     return take_plan(joint, &plan, view, setup, err);
 }
@@ -74,6 +94,9 @@ static const struct cleave_param joint_params[] = {
       "seconds that two results take to be reduced there" },
     { "folders", CLEAVE_PARAM_COUNT, offsetof(struct joint_round, folders), 0, 0, 1e6,
       "how many are reduced at a time; 0: as many as the run says, else one" },
+    { "tree", CLEAVE_PARAM_COUNT, offsetof(struct joint_round, tree), 0, 0, 1,
+      "1: reduced among the workers, along a tree; real runs that do so need not say "
+      "it" },
     { 0 },
 };
 

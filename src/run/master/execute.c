@@ -311,7 +311,8 @@ static struct cv_load describe(const struct execution *execution,
     struct cv_load load = { .units = total,
                             .real = true,
                             .folders = cv_outlet_folders(&execution->run.staff,
-                                                         execution->asked) };
+                                                         execution->asked),
+                            .folds_apart = cv_outlet_apart(execution->asked) };
 
     if (items->sizes != NULL) {
         load.sizes = items->sizes;

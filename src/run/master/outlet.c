@@ -13,9 +13,8 @@ void cv_outlet_free(struct cv_outlet *outlet)
 
 struct cv_fold_counts cv_outlet_counts(const struct cv_outlet *outlet)
 {
-    return outlet != NULL && outlet->kind->counts != NULL
-               ? outlet->kind->counts(outlet)
-               : (struct cv_fold_counts){ 0 };
+    return outlet != NULL && outlet->kind->counts != NULL ? outlet->kind->counts(outlet)
+                                                          : (struct cv_fold_counts){ 0 };
 }
 
 enum cleave_status cv_outlet_add(struct cv_outlet *outlet, struct cv_store *store,

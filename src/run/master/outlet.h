@@ -56,6 +56,8 @@ struct cv_outlet_options {
 /* Open the kind that was asked for; the staff is there (outlet_open.c). */
 enum cleave_status cv_outlet_open(const struct cv_outlet_options *options,
                                   struct cv_outlet **out, struct cleave_error *err);
+/* Whether results are folded where they were made. */
+bool cv_outlet_apart(const struct cleave_execution *asked);
 /* How many commands fold at a time; 0: none does. */
 uint32_t cv_outlet_folders(const struct cv_staff *staff,
                            const struct cleave_execution *asked);

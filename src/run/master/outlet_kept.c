@@ -328,7 +328,9 @@ static enum cleave_status send_ahead(struct kept *kept, struct cleave_error *err
 static enum cleave_status go_on(struct kept *kept, struct cleave_error *err)
 {
     const uint32_t n = kept->staff->nworkers;
-    const bool crowded = cv_fold_plan_ready(kept->plan) > kept->crowd;
+    /* The first fold is made at once, so that it is known soon what they take. */
+    const bool unknown = kept->counts.calls == 0 && kept->orders.under_way == NULL;
+    const bool crowded = unknown || cv_fold_plan_ready(kept->plan) > kept->crowd;
     struct cv_fold_step step;
 
     if (kept->stopped || kept->failed)
@@ -336,9 +338,12 @@ static enum cleave_status go_on(struct kept *kept, struct cleave_error *err)
     for (uint32_t w = 0; w < n; w++)
         kept->may[w] =
             kept->there[w] && kept->orders.busy[w] == 0 && (crowded || idle(kept, w));
-    while (cv_fold_plan_next(kept->plan, kept->may, more_to_come(kept), &step)) {
+    while (
+        cv_fold_plan_next(kept->plan, kept->may, !unknown && more_to_come(kept), &step)) {
         kept->may[step.at] = false;
         CV_TRY(cv_kept_order(&kept->orders, &step, err));
+        if (unknown)
+            return CLEAVE_OK;
     }
     return send_ahead(kept, err);
 }

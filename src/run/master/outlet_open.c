@@ -55,12 +55,17 @@ enum cleave_status cv_outlet_plain(const struct cv_outlet_options *options,
     return CLEAVE_OK;
 }
 
+bool cv_outlet_apart(const struct cleave_execution *asked)
+{
+    return asked->reduce.command != NULL && cv_outlet_kept_possible(asked);
+}
+
 uint32_t cv_outlet_folders(const struct cv_staff *staff,
                            const struct cleave_execution *asked)
 {
     if (asked->reduce.command == NULL)
         return 0;
-    return cv_outlet_kept_possible(asked) ? staff->nworkers : staff->nfolders;
+    return cv_outlet_apart(asked) ? staff->nworkers : staff->nfolders;
 }
 
 bool cv_outlet_separate(const struct cleave_execution *asked)
