@@ -314,7 +314,7 @@ _cleave() {
         esac
         ;;
     'run '*)
-        options='--help -h --input --recursive --split --header --records --together --pairs --max-record --decode --fetch --size --each --arg-file --null --link --colsep --replace --rpl --plus --quote --max-args --max-replace-args --max-lines --fill --fill-words --many --tag --tagstring --results --files --weight --costs --ungroup --line-buffer --shuf --workers --jobs --max-procs --pin --delay --load --memfree --nice --hosts --sshlogin --hosts-file --sshloginfile --slf --mpi --mpi-library --slurm --persistent --cat --literal --framed --as --policy --param --block --ssh --remote --push --shared-input --workdir --transferfile --transfer --return --basefile --cleanup --env --connect-timeout --host-timeout --join-socket --grace --output --keep-order --unordered --header-out --reduce --commutative --memory --tmpdir --retries --isolate --timeout --halt --failed --journal --resume --overwrite --joblog --dry-run --bar --live --progress --trace --json --quiet'
+        options='--help -h --input --recursive --split --header --records --together --pairs --max-record --decode --fetch --size --each --arg-file --null --link --colsep --replace --rpl --plus --quote --max-args --max-replace-args --max-lines --fill --fill-words --many --tag --tagstring --results --files --weight --costs --ungroup --line-buffer --shuf --workers --jobs --max-procs --pin --delay --load --memfree --nice --hosts --sshlogin --hosts-file --sshloginfile --slf --mpi --mpi-library --slurm --persistent --cat --literal --policy --param --block --ssh --remote --push --push-from --shared-input --workdir --transferfile --transfer --return --basefile --cleanup --env --connect-timeout --host-timeout --join-socket --grace --output --keep-order --unordered --header-out --reduce --commutative --memory --tmpdir --retries --isolate --timeout --halt --failed --journal --resume --overwrite --joblog --dry-run --bar --live --progress --trace --json --quiet'
         case $option in
         --input | -i) _cleave_files -f; return ;;
         --split) _cleave_words 'lines nul csv jsonl json xml: fasta fastq paragraph warc tar bam fixed: regex:'; return ;;
@@ -349,12 +349,12 @@ _cleave() {
         --sshloginfile) _cleave_files -f; return ;;
         --slf) _cleave_files -f; return ;;
         --mpi-library) return ;;
-        --as) return ;;
         --policy) _cleave_words 'auto one-round joint fifo lifo orders chunks small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;
         --param) _cleave_words 'transfer= compute= folders= send-order= return-order= chunk-order= starts= kicks= exact= effort= tail= prefetch= rounds= max_rounds= level= select= alike= chunk= least= max_chunks= kappa= trials= first= most= growth= parts= period= theta= rule= gain= post= service= start= trim= lambda= end= floor='; return ;;
         --block) return ;;
         --ssh) return ;;
         --remote) return ;;
+        --push-from) return ;;
         --workdir) _cleave_files -d; return ;;
         --transferfile) return ;;
         --return) return ;;
@@ -415,7 +415,7 @@ _cleave() {
         esac
         ;;
     'worker '*)
-        options='--help -h --hash --gpus --pin --through --lead'
+        options='--help -h --hash --gpus --pin --through'
         case $option in
         --hash) return ;;
         --gpus) return ;;
@@ -423,7 +423,7 @@ _cleave() {
         esac
         ;;
     'calibrate '*)
-        options='--help -h --input --split --header --max-record --decode --workers --hosts --ssh --remote --push --output --force --topology --master --worker-hosts --port --unit-bytes --unit-flops'
+        options='--help -h --input --split --header --max-record --decode --workers --hosts --ssh --remote --push --push-from --output --force --topology --master --worker-hosts --port --unit-bytes --unit-flops'
         case $option in
         --input | -i) _cleave_files -f; return ;;
         --split) _cleave_words 'lines nul csv jsonl json xml: fasta fastq paragraph warc tar bam fixed: regex:'; return ;;
@@ -433,6 +433,7 @@ _cleave() {
         --hosts) _cleave_files -f; return ;;
         --ssh) return ;;
         --remote) return ;;
+        --push-from) return ;;
         --output | -o) _cleave_files -f; return ;;
         --topology) _cleave_files -f; return ;;
         --master) return ;;

@@ -83,6 +83,14 @@ struct cleave_progress {
 
 struct cleave_channel;
 
+/* A copy of cleave for hosts of one kind. */
+struct cleave_copy {
+    const char *const
+        *push;          /* a command that takes its standard input there; NULL: none */
+    const char *file;   /* that input                                             */
+    const char *absent; /* without: why the host cannot be used, and what to do    */
+};
+
 /* Another machine that does some of the work. Workers [first, first + slots) of the
  * platform are commands that run there at a time. With slots 0 the host is asked for its cores
  * when it is reached, and worker `first`, which stands for all of them, tells their costs. */
@@ -96,10 +104,10 @@ struct cleave_host {
     int link;
     uint32_t first, slots;
     bool shared_input; /* it may see the input                                         */
-    /* When `connect` exits with CLEAVE_HOST_LACKS, this is run once with `push_file` as
-     * its standard input, and then `connect` again. NULL: not. */
-    const char *const *push;
-    const char *push_file;
+    /* When `connect` exits with CLEAVE_HOST_LACKS + k, copies[k] is taken there, once, and
+     * `connect` is run again. */
+    const struct cleave_copy *copies;
+    size_t ncopies;
     bool leads; /* it shares what it gets over others: chunks do not stay open, and how
                    long a command may take is its affair                               */
 };

@@ -364,3 +364,100 @@ tells() {
     tr 0-9 a-j <in | cmp - out
     [[ $(cat words) = *'"n09"'*'"n10"'*'"login.0"'*'"login.1"'* ]]
 }
+
+# --- copies for other processors --------------------------------------------------------------
+
+# elsewhere PROCESSOR -- an ssh to a machine of that processor, with a home of its own. Copies for
+# it run there: what is started in their place is the program under test.
+elsewhere() {
+    mkdir -p bin home
+    printf '#!/bin/sh\necho %s\n' "$1" >bin/uname
+    cat >ssh <<END
+#!/bin/sh
+while [ "\$1" != -- ]; do shift; done
+line=\$(echo "\$3" | sed 's# "\$p" worker --hash \$h# "$T/bin/emulate" "\$p"#')
+HOME="$T/home" PATH="$T/bin:\$PATH" exec sh -c "\$line"
+END
+    # A damaged copy ends as `worker --hash` does.
+    printf '#!/bin/sh\n! grep -q damage "$1" || exit 113\nexec "%s" worker\n' "$CLEAVE" >bin/emulate
+    chmod +x bin/uname bin/emulate ssh
+}
+
+# copy_for NUMBER FILE -- a program for the processor that ELF has this number for.
+copy_for() {
+    { printf '\177ELF\002\001\001'; head -c 9 /dev/zero; printf '\002\000'; printf "$1"; seq 1000; } >"$2"
+}
+
+# pushed FILE -- whether it is what the host got.
+pushed() {
+    cmp "$1" home/.cache/cleave/*/cleave
+}
+
+@test "--push takes the copy for the processor of the host, from a file or a folder" {
+    prepare
+    mkdir named release release/x86_64 release/riscv64
+    copy_for '\363\000' riscv
+    copy_for '\363\000' named/cleave-riscv64
+    copy_for '\363\000' release/riscv64/cleave-portable
+    copy_for '\076\000' release/x86_64/cleave-portable
+    elsewhere riscv64
+    local from
+    for from in riscv named release; do
+        rm -rf home/.cache
+        job -i in --ssh "$T/ssh" --hosts a:1 --push-from $from -- tr 0-9 a-j
+        cmp expected out
+        says "a: gets a copy of cleave"
+        pushed riscv
+    done
+    # It is there now, under its own hash.
+    job -i in --ssh "$T/ssh" --hosts a:1 --push --push-from riscv -- tr 0-9 a-j
+    cmp expected out
+    [[ "$(cat err)" != *"gets a copy"* ]]
+    # A damaged one, is replaced by its like.
+    echo damage >>"$(echo home/.cache/cleave/*/cleave)"
+    job -i in --ssh "$T/ssh" --hosts a:1 --push-from release -- tr 0-9 a-j
+    cmp expected out
+    pushed riscv
+    elsewhere x86_64
+    rm -rf home/.cache
+    job -i in --ssh "$T/ssh" --hosts a:1 --push-from release -- tr 0-9 a-j
+    pushed release/x86_64/cleave-portable
+}
+
+@test "--push looks beside the program, and says what to type where it has no copy" {
+    prepare
+    elsewhere s390x
+    fails_with 3 -i in --ssh "$T/ssh" --hosts a:1 --push -- cat
+    says "its processor is s390x, and --push has no copy for that: put one beside this program as cleave-s390x, or name it with --push-from FILE; 'make release' makes them"
+    [ ! -e home/.cache ]
+    ln "$(readlink -f "$CLEAVE")" bin/cleave || cp "$CLEAVE" bin/cleave
+    { printf '\177ELF\002\002\001'; head -c 9 /dev/zero; printf '\000\002\000\026'; seq 1000; } >bin/cleave-s390x
+    CLEAVE=$T/bin/cleave job -i in --ssh "$T/ssh" --hosts a:1 --push -- tr 0-9 a-j
+    cmp expected out
+    pushed bin/cleave-s390x
+    elsewhere pdp11
+    fails_with 3 -i in --ssh "$T/ssh" --hosts a:1 --push -- cat
+    says "its processor is none that --push knows (uname -m): install cleave there, and leave --push out"
+}
+
+@test "--push-from takes programs of one processor each, and nothing else" {
+    prepare
+    copy_for '\363\000' one
+    copy_for '\363\000' cleave-x86_64
+    mkdir empty
+    gzip -k in
+    local path expected
+    while IFS='|' read -r path expected; do
+        fails_with 2 -i in --hosts a:1 $path -- cat
+        says "--push-from: $expected"
+    done <<END
+--push-from none|cannot read none: No such file or directory
+--push-from in|expected a program for Linux on x86_64, aarch64, riscv64, ppc64le, s390x or loongarch64, or a folder of such, got in
+--push-from in.gz|expected a program for Linux on x86_64, aarch64, riscv64, ppc64le, s390x or loongarch64, or a folder of such, got in.gz, which is compressed: unpack it first
+--push-from empty|expected a folder with cleave-x86_64 or the like, or one that 'make release' has made, got empty
+--push-from .|expected ./cleave-x86_64 to be a program for x86_64, it is for riscv64
+--push-from one --push-from cleave-x86_64|expected one program for each processor, got one and cleave-x86_64, both for riscv64
+END
+    fails_with 2 -i in --push-from one -- cat
+    says "need --hosts with other machines"
+}

@@ -118,6 +118,24 @@ static const char *runner_of(const struct cv_group *group, struct cv_arena *aren
     return command;
 }
 
+/* Start the copy for the processor over there, or say which one is lacking. */
+static void add_copies(const struct cv_copies *copies, const char *runner,
+                       struct cv_text *line)
+{
+    cv_text_add(line, "case $(uname -m) in ");
+    for (size_t i = 0; i < CV_PROCESSORS; i++)
+        if (copies->of[i].file != NULL)
+            cv_text_add(line, "%s) h=%s l=%zu;; ", cv_processor_name(i),
+                        copies->of[i].hash, CLEAVE_HOST_LACKS + i);
+        else
+            cv_text_add(line, "%s) exit %zu;; ", cv_processor_name(i),
+                        CLEAVE_HOST_LACKS + i);
+    cv_text_add(line,
+                "*) exit %d;; esac; p=\"$HOME/.cache/cleave/$h/cleave\"; "
+                "[ -x \"$p\" ] || exit $l; %s \"$p\" worker --hash $h",
+                CLEAVE_HOST_LACKS + CV_PROCESSORS, runner);
+}
+
 static void connect_by_ssh(const struct cv_group *group, const struct cv_reach *reach,
                            const char *platform, struct words *words)
 {
@@ -129,10 +147,7 @@ static void connect_by_ssh(const struct cv_group *group, const struct cv_reach *
         return;
     ssh_words(group, reach, words);
     if (reach->push)
-        cv_text_add(&line,
-                    "p=\"$HOME/.cache/cleave/%s/cleave\"; [ -x \"$p\" ] || exit %d; "
-                    "exec %s \"$p\" worker --hash %s",
-                    reach->hash, CLEAVE_HOST_LACKS, runner, reach->hash);
+        add_copies(&reach->copies, runner, &line);
     else
         cv_text_add(&line, "exec %s %s worker", runner,
                     reach->program != NULL ? reach->program : "cleave");
@@ -142,12 +157,14 @@ static void connect_by_ssh(const struct cv_group *group, const struct cv_reach *
         cv_text_add(&line, " --pin %s", reach->pin);
     if (platform != NULL)
         lead_line(group, reach, platform, words->arena, &line);
+    if (reach->push) /* a damaged one says that it is, but not which one it was to be */
+        cv_text_add(&line, "; s=$?; [ $s -ne %d ] || s=$l; exit $s", CLEAVE_HOST_LACKS);
     add_line(words, &line);
 }
 
 /* Standard input becomes the program there, if all of it has come. */
 static void push_by_ssh(const struct cv_group *group, const struct cv_reach *reach,
-                        struct words *words)
+                        const struct cv_copy *copy, struct words *words)
 {
     struct cv_text line = { NULL, 0, 0, false };
 
@@ -159,7 +176,7 @@ static void push_by_ssh(const struct cv_group *group, const struct cv_reach *rea
                 "cat >\"$d/new.$$\" && [ \"$(wc -c <\"$d/new.$$\")\" -eq %lld ] && "
                 "chmod 700 \"$d/new.$$\" && mv \"$d/new.$$\" \"$d/cleave\" || "
                 "{ rm -f \"$d/new.$$\"; exit 1; }",
-                reach->hash, reach->size);
+                copy->hash, copy->size);
     add_line(words, &line);
 }
 
@@ -202,13 +219,51 @@ static enum cleave_status keep_words(const struct words *words, const char *host
     return CLEAVE_OK;
 }
 
+/* What can be taken to a host, by processor, and what is said where there is nothing. */
+static enum cleave_status offer(const struct cv_group *group,
+                                const struct cv_reach *reach, struct cv_arena *arena,
+                                struct cleave_host *out, struct cleave_error *err)
+{
+    struct cleave_copy *copies = cv_array(arena, CV_PROCESSORS + 1, sizeof *copies);
+    char absent[300];
+
+    if (copies == NULL)
+        return cv_fail_memory(err, "the copies of cleave");
+    for (size_t i = 0; i < CV_PROCESSORS; i++) {
+        const struct cv_copy *copy = &reach->copies.of[i];
+        const char *processor = cv_processor_name(i);
+        struct words push = { .arena = arena };
+
+        snprintf(
+            absent, sizeof absent,
+            "its processor is %s, and --push has no copy for that: put one "
+            "beside "
+            "this program as cleave-%s, or name it with --push-from FILE; 'make release' "
+            "makes them",
+            processor, processor);
+        copies[i].absent = cv_arena_text(arena, absent);
+        if (copies[i].absent == NULL)
+            return cv_fail_memory(err, "the copies of cleave");
+        if (copy->file == NULL)
+            continue;
+        push_by_ssh(group, reach, copy, &push);
+        copies[i].file = copy->file;
+        CV_TRY(keep_words(&push, group->name, &copies[i].push, err));
+    }
+    copies[CV_PROCESSORS].absent = "its processor is none that --push knows (uname -m): "
+                                   "install cleave there, and leave --push out";
+    out->copies = copies;
+    out->ncopies = CV_PROCESSORS + 1;
+    return CLEAVE_OK;
+}
+
 /* `platform`: the text in which it leads others; NULL: it leads nobody. */
 static enum cleave_status describe(const struct cv_group *group,
                                    const struct cv_reach *reach, const char *platform,
                                    uint32_t first, uint32_t slots, struct cv_arena *arena,
                                    struct cleave_host *out, struct cleave_error *err)
 {
-    struct words words = { .arena = arena }, push = { .arena = arena };
+    struct words words = { .arena = arena };
 
     *out = (struct cleave_host){ .name = cv_arena_text(arena, group->name),
                                  .link = -1,
@@ -222,11 +277,8 @@ static enum cleave_status describe(const struct cv_group *group,
     else
         command_words(group, reach, platform, &words);
     CV_TRY(keep_words(&words, group->name, &out->connect, err));
-    if (group->ssh == NULL || !reach->push)
-        return CLEAVE_OK;
-    push_by_ssh(group, reach, &push);
-    out->push_file = reach->file;
-    return keep_words(&push, group->name, &out->push, err);
+    return group->ssh != NULL && reach->push ? offer(group, reach, arena, out, err)
+                                             : CLEAVE_OK;
 }
 
 enum cleave_status cv_host_describe(const struct cv_group *group,
@@ -531,47 +583,17 @@ int cv_leads_check(const struct cv_crew *crew, const struct cleave_execution *ex
 
 /* --- what is pushed ----------------------------------------------------------------------- */
 
-/* The program to be copied: one that needs no libraries, if there is one beside this. */
-static bool find_program(char *out, size_t size)
-{
-    static const char portable[] = "-portable";
-    const ssize_t length = readlink("/proc/self/exe", out, size - sizeof portable);
-
-    if (length <= 0)
-        return false;
-    memcpy(out + length, portable, sizeof portable);
-    if (access(out, R_OK | X_OK) != 0)
-        out[length] = '\0';
-    return true;
-}
-
 int cv_reach_open(struct cv_reach *reach, struct cv_arena *arena)
 {
-    struct cv_content_hasher *hasher = NULL;
-    struct cleave_error err = { .text = "it cannot be found" };
-    char path[4096];
-    int fd = -1;
-    bool good;
+    struct cleave_error err;
 
-    if (!reach->push)
+    reach->push = reach->push || reach->push_from.count > 0;
+    if (!reach->push || cv_copies_find(reach->push_from.items, reach->push_from.count,
+                                       arena, &reach->copies, &err) == CLEAVE_OK)
         return CV_EXIT_DONE;
-    if (find_program(path, sizeof path))
-        fd = open(path, O_RDONLY | O_CLOEXEC);
-    reach->size = fd >= 0 ? (long long)lseek(fd, 0, SEEK_END) : -1;
-    good = reach->size > 0 && cv_content_hasher_new(&hasher, &err) == CLEAVE_OK &&
-           cv_content_hasher_add(hasher, path, fd, 0, (uint64_t)reach->size, &err) ==
-               CLEAVE_OK;
-    if (good) {
-        cv_content_hash_text(cv_content_hasher_finish(hasher), reach->hash);
-        reach->file = cv_arena_text(arena, path);
-    }
-    cv_content_hasher_free(hasher);
-    if (fd >= 0)
-        close(fd);
-    if (!good || reach->file == NULL)
-        return cv_complain(CV_EXIT_FAILED, "--push: cannot read this program: %s",
-                           err.text);
-    return CV_EXIT_DONE;
+    return cv_complain(err.status == CLEAVE_EINPUT ? CV_EXIT_USAGE : CV_EXIT_FAILED,
+                       "--push%s: %s", reach->push_from.count > 0 ? "-from" : "",
+                       err.text);
 }
 
 int cv_crew_load(const char *path, const struct cv_reach *reach, struct cv_arena *arena,

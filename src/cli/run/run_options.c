@@ -259,7 +259,14 @@ static const struct cv_option host_options[] = {
       .help = "Where cleave is on the hosts. Default: cleave, found in PATH there; for "
               "hosts without ssh: this very program." },
     { .name = "--push", .value = 1, .offset = FIELD(push),
-      .help = "Take a copy of cleave to hosts that lack it, into ~/.cache/cleave there." },
+      .help = "Take a copy of cleave to hosts that lack it, into ~/.cache/cleave there: this "
+              "program, or cleave-x86_64, cleave-aarch64 beside it, as the host's processor "
+              "asks for (uname -m)." },
+    { .name = "--push-from", .kind = CV_OPTION_REPEAT, .argument = "PATH",
+      .offset = FIELD(push_from),
+      .help = "Where --push finds copies for other processors: a program, linked statically, "
+              "or a folder with some, such as 'make release' makes. May be given several "
+              "times." },
     { .name = "--shared-input", .value = 1, .offset = FIELD(shared_input),
       .help = "Hosts that see the input files under the same names read them themselves. "
               "To others they are sent." },

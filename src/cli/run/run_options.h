@@ -4,14 +4,14 @@
 #include <cleave/execute.h>
 #include "cli/kit/options.h"
 #include "cli/kit/verb.h"
-#include "run/kit/content_hash.h"
+#include "run/hosts/copies.h"
 
 struct cv_run_options {
     struct cv_strings inputs, params;
     const char *output, *split, *workers, *policy, *directory, *halt, *joblog, *journal;
     const char *failed, *trace, *progress, *hosts, *reduce;
     const char *ssh, *program, *work_directory, *hosts_file, *join_socket;
-    struct cv_strings environment, logins, transfers, returns, basefiles;
+    struct cv_strings push_from, environment, logins, transfers, returns, basefiles;
     int transfer, cleanup;
     double connect_timeout_s, host_timeout_s, grace_s;
     int push, shared_input;
@@ -79,12 +79,9 @@ struct cv_reach {
     const char *as;  /* the worker of the platform file that this run is; NULL: none */
     /* Words for the runs of those who lead others, ended by NULL; NULL: nobody can. */
     const char *const *lead;
+    struct cv_strings push_from; /* files and folders of copies                      */
     double connect_timeout_s;
-    /* With push: */
-    const char
-        *file; /* of the arena: what is copied                                    */
-    long long size;
-    char hash[CV_CONTENT_HASH_TEXT];
+    struct cv_copies copies; /* with push                                             */
 };
 
 /* What a run of hosts that lead others is told of this one. Returns an exit status. */

@@ -280,7 +280,8 @@ int cv_run_slurm_check(const struct cv_run_options *values)
         return cv_complain(CV_EXIT_USAGE,
                            "with --slurm the tasks of the job are the workers: expected "
                            "none of --workers, --hosts and --mpi");
-    if (values->slurm && (values->ssh != NULL || values->push))
+    if (values->slurm &&
+        (values->ssh != NULL || values->push || values->push_from.count > 0))
         return cv_complain(CV_EXIT_USAGE,
                            "with --slurm nodes are reached by srun: expected neither "
                            "--ssh nor --push, but --remote PROGRAM where cleave has "

@@ -22,6 +22,7 @@ struct values {
     uint64_t workers;
     const char *header;
     int push, force;
+    struct cv_strings push_from;
     struct cv_topology_options where;
 };
 
@@ -62,6 +63,9 @@ static const struct cv_option options[] = {
       .help = "Where cleave is on the hosts, as in 'cleave run'." },
     { .name = "--push", .value = 1, .offset = FIELD(push),
       .help = "Take a copy of cleave to hosts that lack it." },
+    { .name = "--push-from", .kind = CV_OPTION_REPEAT, .argument = "PATH",
+      .offset = FIELD(push_from),
+      .help = "Where --push finds copies for other processors, as in 'cleave run'." },
     { .name = "--output", .letter = 'o', .kind = CV_OPTION_TEXT, .argument = "FILE",
       .offset = FIELD(output),
       .file = CV_FILE_KEPT,
@@ -293,6 +297,7 @@ static int measure_hosts(const struct cv_call *call, const char *const *command)
     struct cv_reach reach = { .ssh = values->ssh,
                               .program = values->program,
                               .push = values->push != 0,
+                              .push_from = values->push_from,
                               .connect_timeout_s = CLEAVE_HOST_TIMEOUT_S };
     struct cv_crew crew = { .platform = NULL };
     struct cv_spread spread;

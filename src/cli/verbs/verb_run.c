@@ -60,9 +60,9 @@ static int fill_hosts(const struct cv_call *call, const struct cv_crew *crew,
     const struct cv_run_options *values = call->values;
 
     if (crew->nhosts == 0 && values->hosts_file == NULL && /* which may get some */
-        (values->push || values->shared_input || values->ssh != NULL ||
-         values->program != NULL || values->work_directory != NULL ||
-         values->environment.count > 0))
+        (values->push || values->push_from.count > 0 || values->shared_input ||
+         values->ssh != NULL || values->program != NULL ||
+         values->work_directory != NULL || values->environment.count > 0))
         return cv_complain(CV_EXIT_USAGE, "--ssh, --remote, --push, --shared-input, "
                                           "--workdir and --env need --hosts with other "
                                           "machines, or --slurm");
@@ -487,6 +487,7 @@ static int lead(const struct cv_call *call, const struct cv_run_mpi *mpi)
                                         .pin = pin_words[pin],
                                         .program = values->program,
                                         .push = values->push != 0,
+                                        .push_from = values->push_from,
                                         .connect_timeout_s =
                                             values->connect_timeout_s > 0
                                                 ? values->connect_timeout_s

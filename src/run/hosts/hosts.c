@@ -121,6 +121,27 @@ static const char **copy_words(struct cv_arena *arena, const char *const *words)
     return copy;
 }
 
+/* The copies of cleave that it may ask for. */
+static bool keep_copies(struct cv_arena *arena, const struct cleave_host *asked,
+                        struct cv_push *out)
+{
+    struct cleave_copy *copies = cv_array(arena, asked->ncopies, sizeof *copies);
+
+    for (size_t i = 0; copies != NULL && i < asked->ncopies; i++) {
+        const struct cleave_copy *copy = &asked->copies[i];
+
+        copies[i].absent = copy->absent != NULL ? cv_arena_text(arena, copy->absent) : "";
+        copies[i].push = copy->push != NULL ? copy_words(arena, copy->push) : NULL;
+        copies[i].file = copy->push != NULL ? cv_arena_text(arena, copy->file) : NULL;
+        if (copies[i].absent == NULL ||
+            (copy->push != NULL && (copies[i].push == NULL || copies[i].file == NULL)))
+            return false;
+    }
+    out->copies = copies;
+    out->ncopies = asked->ncopies;
+    return copies != NULL;
+}
+
 enum cleave_status cv_hosts_add(struct cv_hosts *hosts, const struct cleave_host *asked,
                                 uint32_t first, struct cv_host **out,
                                 struct cleave_error *err)
@@ -139,10 +160,6 @@ enum cleave_status cv_hosts_add(struct cv_hosts *hosts, const struct cleave_host
     host->name = cv_arena_text(&hosts->arena, asked->name);
     host->words =
         asked->connect != NULL ? copy_words(&hosts->arena, asked->connect) : NULL;
-    if (asked->push != NULL) {
-        host->push.words = copy_words(&hosts->arena, asked->push);
-        host->push.file = cv_arena_text(&hosts->arena, asked->push_file);
-    }
     host->push.process.pidfd = -1;
     host->channel = asked->connect != NULL ? NULL : asked->channel;
     host->given = asked->connect != NULL || asked->channel != NULL ? -1 : asked->link;
@@ -161,7 +178,7 @@ enum cleave_status cv_hosts_add(struct cv_hosts *hosts, const struct cleave_host
     hosts->items[hosts->count++] = host;
     if (host->name == NULL || (asked->slots > 0 && host->seats == NULL) ||
         (asked->connect != NULL && host->words == NULL) ||
-        (asked->push != NULL && (host->push.words == NULL || host->push.file == NULL)))
+        !keep_copies(&hosts->arena, asked, &host->push))
         return cv_fail_memory(err, "the hosts");
     *out = host;
     return CLEAVE_OK;

@@ -219,7 +219,8 @@ static void describe_exit(struct cv_host *host, char *out, size_t size)
         snprintf(out, size,
                  "; the copy of cleave does not run there: it needs the same kind of "
                  "machine and libraries, or to be linked statically");
-    else if (host->process.exit_code == CLEAVE_HOST_LACKS)
+    else if (cv_push_asked(&host->push, host->process.exit_code) != NULL ||
+             host->process.exit_code == CLEAVE_HOST_LACKS)
         snprintf(out, size, "; there is no cleave that could be used");
     else if (host->process.exit_code == 127)
         snprintf(out, size,
@@ -262,7 +263,7 @@ static void copy_ended(void *context, const struct cleave_error *err)
 }
 
 /* Take a copy of cleave there, and connect then. */
-static void push(struct cv_host *host)
+static void push(struct cv_host *host, const struct cleave_copy *copy)
 {
     struct cv_hosts *hosts = host->hosts;
 
@@ -270,6 +271,7 @@ static void push(struct cv_host *host)
     cv_poller_cancel(hosts->poller, &host->timer);
     host->state = CV_HOST_CONNECTING;
     host->pushed = true;
+    host->push.copy = copy;
     host->push.poller = hosts->poller;
     host->push.patience_s = LONGER * hosts->terms.connect_timeout_s;
     host->push.ended = copy_ended;
@@ -304,6 +306,7 @@ void cv_host_fail(struct cv_host *host, const struct cleave_error *err)
 {
     const enum cv_host_state before = host->state;
     const bool was_ready = before == CV_HOST_READY;
+    const struct cleave_copy *copy;
     char how[200];
 
     if (host->state == CV_HOST_DOWN || host->state == CV_HOST_OUT)
@@ -313,12 +316,17 @@ void cv_host_fail(struct cv_host *host, const struct cleave_error *err)
     host->hosts->nready -= was_ready;
     cv_link_close(&host->link);
     describe_exit(host, how, sizeof how);
-    if (!was_ready && host->push.words != NULL && !host->pushed &&
-        host->process.exit_code == CLEAVE_HOST_LACKS) {
-        push(host);
+    copy = was_ready || host->pushed
+               ? NULL
+               : cv_push_asked(&host->push, host->process.exit_code);
+    if (copy != NULL && copy->push != NULL) {
+        push(host, copy);
         return;
     }
-    snprintf(host->reason, sizeof host->reason, "%.250s%.140s", err->text, how);
+    if (copy != NULL)
+        snprintf(host->reason, sizeof host->reason, "%s", copy->absent);
+    else
+        snprintf(host->reason, sizeof host->reason, "%.250s%.140s", err->text, how);
     cv_poller_cancel(host->hosts->poller, &host->timer);
     if (was_ready)
         host->hosts->pieces_lost(host);

@@ -58,7 +58,7 @@ struct cv_host {
     struct cv_hosts *hosts; /* borrowed: all of them                                    */
     const char *name;       /* of the arena of all, as the texts below                  */
     const char **words;     /* to be run; NULL: a descriptor                            */
-    struct cv_push push;    /* words NULL: no copy is taken there                       */
+    struct cv_push push;
     bool pushed;
     int given; /* owned until used: that descriptor; -1                    */
     struct cleave_channel

@@ -31,6 +31,9 @@ static void command_ended(void *context, unsigned events)
     struct cv_push *push = context;
 
     (void)events;
+    /* First this: a descriptor that a child has until it is another program stays watched
+     * when we close it, and tells of the same end again. */
+    cv_poller_remove(push->poller, &push->watch);
     cv_process_reap(&push->process);
     if (push->process.exit_code != 0) {
         fail(push, "the command that does it failed");
@@ -48,7 +51,7 @@ static void took_too_long(void *context)
 static enum cleave_status start(struct cv_push *push, int file, struct cleave_error *err)
 {
     struct cv_command command = { 0 };
-    enum cleave_status status = cv_command_init(&command, NULL, push->words, err);
+    enum cleave_status status = cv_command_init(&command, NULL, push->copy->push, err);
 
     if (status == CLEAVE_OK)
         status = cv_process_start(&push->process, &command,
@@ -63,9 +66,17 @@ static enum cleave_status start(struct cv_push *push, int file, struct cleave_er
                          took_too_long, push, err);
 }
 
+const struct cleave_copy *cv_push_asked(const struct cv_push *push, int exit_code)
+{
+    if (exit_code < CLEAVE_HOST_LACKS ||
+        (size_t)(exit_code - CLEAVE_HOST_LACKS) >= push->ncopies)
+        return NULL;
+    return &push->copies[exit_code - CLEAVE_HOST_LACKS];
+}
+
 void cv_push_start(struct cv_push *push)
 {
-    const int file = open(push->file, O_RDONLY | O_CLOEXEC);
+    const int file = open(push->copy->file, O_RDONLY | O_CLOEXEC);
     struct cleave_error err;
 
     if (file < 0)
