@@ -78,7 +78,7 @@ static void make_trips(struct cv_trip *trips, uint32_t n, uint32_t number, bool 
 static void bench_plain(uint32_t n)
 {
     struct cv_trip *trips = malloc(n * sizeof *trips);
-    const struct cv_returns returns = { trips, n, false };
+    const struct cv_returns returns = { trips, n, false, NULL };
     struct cv_round_trip fifo, lifo;
     struct cv_arena arena;
     struct cleave_error err;
@@ -111,7 +111,7 @@ static void add_case(struct gaps *gaps, uint32_t n, uint32_t number, bool single
                      bool exact)
 {
     struct cv_trip *trips = malloc(n * sizeof *trips);
-    const struct cv_returns returns = { trips, n, single };
+    const struct cv_returns returns = { trips, n, single, NULL };
     struct cv_round_trip found, best, fifo, lifo;
     struct cv_arena arena;
     struct cleave_error err;
@@ -224,7 +224,7 @@ static double given_s(uint32_t n, uint32_t number, bool fixed, double *work)
     enum { REPEATS = 5 };
     struct cv_trip *trips = malloc(n * sizeof *trips);
     uint32_t *orders = malloc((size_t)2 * n * sizeof *orders);
-    const struct cv_returns returns = { trips, n, true };
+    const struct cv_returns returns = { trips, n, true, NULL };
     struct cv_round_trip found;
     struct cv_arena arena;
     struct cleave_error err;

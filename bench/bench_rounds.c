@@ -72,7 +72,7 @@ static struct cv_rounds instance(const struct setting *setting,
     return (struct cv_rounds){
         { cv_trips(cleave_platform_workers(platform), setting->workers, setting->ratio, 0,
                    arena),
-          setting->workers, setting->port == CLEAVE_PORT_ONE },
+          setting->workers, setting->port == CLEAVE_PORT_ONE, NULL },
         setting->load,
     };
 }

@@ -17,6 +17,8 @@
 
 /* Sums of chunk sizes may miss the load by rounding: this much of it is forgiven. */
 static const double SLACK = 1e-9;
+/* What an event is counted as where simulations have a limit. */
+static const double event_steps = 100, worker_steps = 2;
 
 struct cv_driver {
     const struct cv_planned *planned; /* borrowed */
@@ -432,6 +434,11 @@ static enum cleave_status check_headway(struct cv_driver *driver,
 {
     const char *name = driver->planned->policy->name;
 
+    cv_meter_spend(driver->run.meter, event_steps + worker_steps * driver->view.nworkers);
+    if (cv_meter_over(driver->run.meter))
+        return cv_fail(err, CLEAVE_EPOLICY,
+                       "policy '%s' is not tried to the end: it would take too long",
+                       name);
     if (!cv_headway_note(&driver->headway, event))
         return cv_fail(err, CLEAVE_EPOLICY,
                        "policy '%s' makes no headway: since %g s there were %llu events, "

@@ -80,11 +80,12 @@ static enum cleave_status check_inputs(const struct cleave_policy *policy,
 static enum cleave_status make_plan(struct cv_planned *planned,
                                     const struct cleave_setting *settings,
                                     size_t nsettings, const struct cv_forecast *forecast,
-                                    struct cleave_error *err)
+                                    struct cv_meter *meter, struct cleave_error *err)
 {
     struct cleave_setup setup = { .arena = &planned->arena,
                                   .notes = &planned->notes,
-                                  .forecast = forecast };
+                                  .forecast = forecast,
+                                  .meter = meter };
 
     planned->settings = settings;
     planned->nsettings = nsettings;
@@ -181,7 +182,7 @@ cv_planned_init(struct cv_planned *planned, const struct cleave_policy *policy,
     if (status == CLEAVE_OK)
         status = check_inputs(policy, platform, &planned->view, forecast, err);
     if (status == CLEAVE_OK)
-        status = make_plan(planned, settings, nsettings, forecast, err);
+        status = make_plan(planned, settings, nsettings, forecast, load->meter, err);
     if (status == CLEAVE_OK && load->lifespan_s > 0)
         planned->view.units_total = planned->view.units_left =
             policy->work(planned->state);
@@ -200,7 +201,7 @@ cv_planned_reduce_view(struct cv_planned *planned, const struct cleave_policy *p
     if (view->nworkers < 1)
         return cv_fail(err, CLEAVE_EINPUT, "expected 1 or more nodes, got 0");
     begin(planned, policy, view);
-    status = make_plan(planned, settings, nsettings, NULL, err);
+    status = make_plan(planned, settings, nsettings, NULL, NULL, err);
     if (status != CLEAVE_OK)
         cv_planned_done(planned);
     return status;

@@ -16,8 +16,8 @@ struct cluster {
 
 static inline void cluster_bind(struct cluster *c, uint32_t n)
 {
-    c->duplex = (struct cv_returns){ c->trips, n, false };
-    c->single = (struct cv_returns){ c->trips, n, true };
+    c->duplex = (struct cv_returns){ c->trips, n, false, NULL };
+    c->single = (struct cv_returns){ c->trips, n, true, NULL };
 }
 
 static inline void cluster_make(struct cluster *c, uint32_t n, const double *tau,

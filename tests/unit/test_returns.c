@@ -25,11 +25,13 @@ static void trips_of_workers(void **state)
     assert_near(trips[0].back_s, 0.1, 1e-15);
     assert_true(trips[1].send_fixed_s == 0.3 && trips[1].compute_fixed_s == 0.25 &&
                 trips[1].back_fixed_s == 0.4);
-    assert_false(cv_returns_linear(&(struct cv_returns){ trips, 2, false }));
-    assert_true(cv_returns_uniform(&(struct cv_returns){ trips, 2, false }, &ratio));
+    assert_false(cv_returns_linear(&(struct cv_returns){ trips, 2, false, NULL }));
+    assert_true(
+        cv_returns_uniform(&(struct cv_returns){ trips, 2, false, NULL }, &ratio));
     assert_near(ratio, 1, 1e-15);
     trips[1].back_s *= 1 + 1e-9;
-    assert_false(cv_returns_uniform(&(struct cv_returns){ trips, 2, false }, &ratio));
+    assert_false(
+        cv_returns_uniform(&(struct cv_returns){ trips, 2, false, NULL }, &ratio));
     /* Nothing to send back costs nothing to send back. */
     trips = cv_trips(workers, 2, 0, 0.1, &arena);
     assert_non_null(trips);
@@ -85,7 +87,7 @@ static void one_worker_has_it_all(void **state)
     cv_arena_init(&arena);
     for (int fixed = 0; fixed < 2; fixed++)
         for (int port = 0; port < 2; port++) {
-            const struct cv_returns returns = { &trip_s, 1, port == 1 };
+            const struct cv_returns returns = { &trip_s, 1, port == 1, NULL };
             const double want = (9 - (fixed == 0 ? 0.6 : 0)) / 4.5;
             struct cv_round_trip trip;
 
@@ -480,7 +482,7 @@ static void large_and_extreme(void **state)
 {
     enum { N = 60000 };
     struct cv_trip *trips = malloc(N * sizeof *trips);
-    struct cv_returns returns = { trips, N, false };
+    struct cv_returns returns = { trips, N, false, NULL };
     struct cv_arena arena;
 
     (void)state;

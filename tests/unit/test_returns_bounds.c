@@ -324,7 +324,7 @@ static void ratios_are_sharp(void **state)
 {
     enum { MANY = 4000 };
     struct cv_trip *trips = calloc(MANY, sizeof *trips);
-    struct cv_returns returns = { trips, MANY, true };
+    struct cv_returns returns = { trips, MANY, true, NULL };
     const double delta = 0.5, fill = pow(delta, 1.0 / MANY);
     struct cv_returns_ratios ratios;
     struct cv_arena arena;
@@ -450,7 +450,7 @@ static void many_workers(void **state)
 {
     enum { MANY = 300000, FEWER = 1000 };
     struct cv_trip *trips = calloc(MANY, sizeof *trips);
-    struct cv_returns returns = { trips, MANY, false };
+    struct cv_returns returns = { trips, MANY, false, NULL };
     struct cv_random random;
     struct cv_arena arena;
 

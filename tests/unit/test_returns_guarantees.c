@@ -288,7 +288,7 @@ static void packaging_counts_for_results(void **state)
     const struct cleave_worker workers[] = { { 1.0 / 3, 0, 1, 0, 1, 0 },
                                              { 1.0 / 3, 0, 0.5, 0, 0.5, 0 } };
     struct cv_round_trip trip;
-    struct cv_returns returns = { NULL, 2, false };
+    struct cv_returns returns = { NULL, 2, false, NULL };
     struct cv_arena arena;
 
     (void)state;

@@ -34,7 +34,7 @@ static void random_scene(struct scene *scene, uint32_t n, unsigned kind, uint32_
     slow = random_scale(&random, 0.03, 1000);
     equal = cv_random_uniform(&random) < 0.5;
     memset(scene, 0, sizeof *scene);
-    scene->returns = (struct cv_returns){ scene->trips, n, (kind & SINGLE) != 0 };
+    scene->returns = (struct cv_returns){ scene->trips, n, (kind & SINGLE) != 0, NULL };
     for (uint32_t i = 0; i < n; i++) {
         struct cv_trip *trip = &scene->trips[i];
 
@@ -450,7 +450,7 @@ static void one_worker(void **state)
     for (unsigned single = 0; single < 2; single++) {
         struct cv_round_trip found;
 
-        scene.returns = (struct cv_returns){ scene.trips, 1, single == 1 };
+        scene.returns = (struct cv_returns){ scene.trips, 1, single == 1, NULL };
         found = search(&scene, 10, NULL, &arena);
         assert_near(found.work, (10 - 0.875) / 6, 1e-14);
         assert_true(found.optimal);
@@ -475,7 +475,7 @@ static void equal_workers(void **state)
         for (uint32_t i = 0; i < n; i++)
             scene.trips[i] =
                 (struct cv_trip){ .send_s = 1, .compute_s = 6, .back_s = 0.5 };
-        scene.returns = (struct cv_returns){ scene.trips, n, false };
+        scene.returns = (struct cv_returns){ scene.trips, n, false, NULL };
         assert_int_equal(cv_returns_fifo(&scene.returns, 3, &arena, &fifo, &err), 0);
         assert_near(exact(&scene, 3, &arena).work, fifo.work, 1e-10);
         scene.returns.single = true;
@@ -494,7 +494,7 @@ static void known_optima(void **state)
     (void)state;
     cv_arena_init(&arena);
     memset(&scene, 0, sizeof scene);
-    scene.returns = (struct cv_returns){ scene.trips, 3, false };
+    scene.returns = (struct cv_returns){ scene.trips, 3, false, NULL };
     for (uint32_t i = 0; i < 3; i++)
         scene.trips[i] = (struct cv_trip){ .send_s = 2.0 + i,
                                            .compute_s = 5,

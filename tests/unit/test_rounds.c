@@ -36,7 +36,7 @@ static void make(struct cv_rounds *rounds, struct cv_trip *trips, uint32_t n,
             (struct cv_trip){ 1 / (wide * f[0]), 1 / f[1],     ratio / (wide * f[2]),
                               fixed * f[3],      fixed * f[4], fixed * f[2] };
     }
-    *rounds = (struct cv_rounds){ { trips, n, number % 2 == 0 },
+    *rounds = (struct cv_rounds){ { trips, n, number % 2 == 0, NULL },
                                   n * pow(10, 1 + cv_random_uniform(&random)) };
 }
 
@@ -81,7 +81,7 @@ static double by_definition(const struct cv_rounds *rounds,
 static void one_worker_by_hand(void **state)
 {
     const struct cv_trip trip = { 0.1, 1, 0.05, 0.5, 0.25, 0.5 };
-    const struct cv_rounds rounds = { { &trip, 1, false }, 20 };
+    const struct cv_rounds rounds = { { &trip, 1, false, NULL }, 20 };
     uint32_t zeros[6] = { 0 };
     struct cv_words words = { zeros, zeros, 1, 1 };
     struct cv_closed_form form;

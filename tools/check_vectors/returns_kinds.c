@@ -91,8 +91,8 @@ static bool read_scene(struct vector_case *c, struct scene *s)
         trips[i].send_s = tau[i];
         trips[i].back_s = s->delta * tau[i];
     }
-    s->duplex = (struct cv_returns){ trips, s->n, false };
-    s->single = (struct cv_returns){ trips, s->n, true };
+    s->duplex = (struct cv_returns){ trips, s->n, false, NULL };
+    s->single = (struct cv_returns){ trips, s->n, true, NULL };
     return true;
 }
 

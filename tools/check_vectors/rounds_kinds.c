@@ -99,6 +99,7 @@ static bool read_scene(struct vector_case *c, struct scene *s)
         cv_trips(workers, (uint32_t)n, ratio, 0, c->arena),
         (uint32_t)n,
         strcmp(port->text, "one") == 0,
+        NULL,
     };
     if (s->rounds.returns.trips == NULL)
         case_fail(c, "out of memory");

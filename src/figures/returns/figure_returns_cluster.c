@@ -68,7 +68,7 @@ enum cleave_status cv_star_fifo(const struct cv_star *cluster, const uint32_t *o
                                 uint32_t n, double lifespan_s, struct cv_arena *arena,
                                 struct cv_round_trip *out, struct cleave_error *err)
 {
-    const struct cv_returns returns = { cluster->trips, cluster->n, false };
+    const struct cv_returns returns = { cluster->trips, cluster->n, false, NULL };
 
     return cv_returns_tight(&returns, order, order, n, lifespan_s, arena, out, err);
 }
@@ -77,7 +77,7 @@ enum cleave_status cv_star_lifo(const struct cv_star *cluster, const uint32_t *o
                                 uint32_t n, double lifespan_s, struct cv_arena *arena,
                                 struct cv_round_trip *out, struct cleave_error *err)
 {
-    const struct cv_returns returns = { cluster->trips, cluster->n, false };
+    const struct cv_returns returns = { cluster->trips, cluster->n, false, NULL };
     uint32_t back[CV_STAR_MOST];
 
     for (uint32_t k = 0; k < n; k++)

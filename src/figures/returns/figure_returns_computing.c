@@ -22,7 +22,7 @@ static const double deltas[DELTAS] = { 0.1, 0.5, 1 };
 static enum cleave_status one_cluster(struct cv_star *cluster, struct cv_arena *arena,
                                       double *values, struct cleave_error *err)
 {
-    const struct cv_returns returns = { cluster->trips, cluster->n, false };
+    const struct cv_returns returns = { cluster->trips, cluster->n, false, NULL };
     struct cv_round_trip best, fifo, lifo;
 
     CV_TRY(cv_returns_exact(&returns, 1, arena, &best, err));

@@ -24,7 +24,7 @@ static enum cleave_status compare(double fast, double compute, double ratio, dou
         { .send_s = fast, .compute_s = compute, .back_s = ratio * fast },
         { .send_s = 1, .compute_s = compute, .back_s = ratio },
     };
-    const struct cv_returns returns = { trips, 2, false };
+    const struct cv_returns returns = { trips, 2, false, NULL };
     struct cv_round_trip fifo, lifo;
     struct cv_arena arena;
     enum cleave_status status;

@@ -102,7 +102,7 @@ static enum cleave_status theorem_2(struct trial *t, int *out, struct cleave_err
 /* Section II: one message at a time, in both directions together, is enough for FIFO. */
 static enum cleave_status one_message(struct trial *t, int *out, struct cleave_error *err)
 {
-    const struct cv_returns returns = { t->cluster.trips, t->cluster.n, true };
+    const struct cv_returns returns = { t->cluster.trips, t->cluster.n, true, NULL };
     struct cv_round_trip trip;
 
     CV_TRY(fifo(t, t->cluster.n, &trip, err));

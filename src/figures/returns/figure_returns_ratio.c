@@ -40,7 +40,7 @@ static enum cleave_status one_cluster(struct cv_star *cluster, const uint32_t *o
                                       struct cv_arena *arena, double *any, double *sorted,
                                       struct cleave_error *err)
 {
-    const struct cv_returns returns = { cluster->trips, cluster->n, false };
+    const struct cv_returns returns = { cluster->trips, cluster->n, false, NULL };
     struct cv_round_trip best, fifo, all;
 
     CV_TRY(cv_returns_exact(&returns, 1, arena, &best, err));

@@ -33,7 +33,7 @@ static enum cleave_status classify(bool single, double link, double compute, dou
                                    struct cleave_error *err)
 {
     struct cv_trip trips[WORKERS] = { { 0 } };
-    const struct cv_returns returns = { trips, WORKERS, single };
+    const struct cv_returns returns = { trips, WORKERS, single, NULL };
     struct cv_round_trip fifo, lifo, best;
     struct cv_arena arena;
     enum cleave_status status;

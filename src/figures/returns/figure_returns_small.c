@@ -31,7 +31,7 @@ static enum cleave_status one_cluster(const struct cv_star *cluster, uint32_t co
                                       struct cv_arena *arena, double *values,
                                       struct cleave_error *err)
 {
-    const struct cv_returns returns = { cluster->trips, cluster->n, false };
+    const struct cv_returns returns = { cluster->trips, cluster->n, false, NULL };
     struct cv_round_trip best, small, printed;
     uint32_t send[WORKERS], back[WORKERS];
     double keys[WORKERS];

@@ -203,7 +203,7 @@ static size_t add_rounds(const struct cv_bound_query *query, struct cv_arena *sc
 {
     const struct cv_rounds rounds = {
         { cv_trips(query->workers, query->nworkers, query->result_ratio, 0, scratch),
-          query->nworkers, query->port == CLEAVE_PORT_ONE },
+          query->nworkers, query->port == CLEAVE_PORT_ONE, NULL },
         query->load,
     };
     double bound;

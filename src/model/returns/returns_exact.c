@@ -23,6 +23,9 @@
 #include "model/returns/returns_bounds.h"
 #include "model/returns/returns_parts.h"
 
+/* What placing one worker is counted as. */
+static const double level_steps = 1000;
+
 /* --- all workers -------------------------------------------------------------------- */
 
 /* The first place in the order of sending for worker x: behind its equal. No place at all
@@ -44,6 +47,10 @@ static void place_all(struct cv_exact *exact, struct cv_exact_level *levels, uin
     const uint32_t first = first_place(exact, levels, x), m = levels->m;
     struct cv_exact_sums sums;
 
+    cv_meter_spend(exact->returns->meter, level_steps);
+    exact->stopped = exact->stopped || cv_meter_over(exact->returns->meter);
+    if (exact->stopped)
+        return;
     if (x + 1 == exact->n) {
         cv_exact_try_last(exact, levels, x, first);
         return;
@@ -220,7 +227,7 @@ enum cleave_status cv_returns_exact(const struct cv_returns *returns, double lif
     cv_arena_done(&scratch);
     if (status != CLEAVE_OK)
         return status;
-    found.optimal = true;
+    found.optimal = !exact.stopped;
     *out = found;
     return CLEAVE_OK;
 }

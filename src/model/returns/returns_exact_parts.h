@@ -56,6 +56,7 @@ struct cv_exact {
     bool port_full;    /* that is full                                     */
     bool trusted;      /* no pivot was too small                           */
     bool improved;     /* best holds a schedule                            */
+    bool stopped;      /* its time was up: nothing is proved               */
     struct cv_inverse check, best;
 };
 

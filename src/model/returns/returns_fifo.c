@@ -193,7 +193,8 @@ static enum cleave_status polish(const struct cv_returns *returns, double lifesp
     uint32_t order[POLISH_MOST], n = trip->n;
     struct cv_round_trip other;
 
-    if (!returns->single || trip->optimal || returns->n > POLISH_MOST)
+    if (!returns->single || trip->optimal || returns->n > POLISH_MOST ||
+        cv_meter_over(returns->meter))
         return CLEAVE_OK;
     memcpy(order, trip->send, n * sizeof *order);
     for (uint32_t i = 0; i < returns->n; i++)

@@ -19,6 +19,8 @@ enum {
 
 /* Shares that grow more than this along an order are lost to rounding. */
 static const double most_growth = 1e6;
+/* What computing one share is counted as. */
+static const double share_steps[] = { [CV_CHAIN_FIFO] = 25, [CV_CHAIN_LIFO] = 10 };
 
 struct improver {
     const struct cv_returns *returns;
@@ -260,6 +262,7 @@ bool cv_chain_improve(const struct cv_returns *returns, enum cv_chain kind,
         for (uint32_t i = 0; i < returns->n && im.steps < MOST_STEPS; i++)
             gained = move_worker(&im, i) || gained;
     }
+    cv_meter_spend(returns->meter, share_steps[kind] * (double)im.steps);
     *out_n = im.n;
     return true;
 }

@@ -24,6 +24,8 @@ static const double share_noise = 1e-13;
 
 enum { EXACT_MOST = 16, FEWEST_NODES = 20 };
 static const double node_work = 3e8;
+/* What solving a node is counted as, times the square of its columns. */
+static const double node_steps = 65;
 
 enum choice { OPEN, IN, OUT };
 
@@ -231,6 +233,7 @@ static double solve(struct program *p)
     if (!(lifespan_s > 0) || !set_up(p))
         return -1;
     (void)cv_simplex_run(&p->simplex, &form, p);
+    cv_meter_spend(p->rows->returns->meter, node_steps * p->ncols * p->ncols);
     fresh = solve_basis(p);
     for (uint32_t i = 0; i <= p->ncols; i++)
         if (p->simplex.basic[i] < p->ncols) {
@@ -315,11 +318,12 @@ static uint32_t branch_on(const struct program *p)
 static bool search(struct program *p, enum choice *kept)
 {
     const bool small = p->rows->n <= EXACT_MOST;
+    struct cv_meter *meter = p->rows->returns->meter;
     uint32_t col;
     double bound;
     bool complete;
 
-    if (p->nodes++ >= p->most_nodes)
+    if (p->nodes++ >= p->most_nodes || (p->nodes > 1 && cv_meter_over(meter)))
         return false;
     bound = solve(p);
     if (bound < 0 || bound <= p->best_work * (1 + 1e-13))

@@ -23,8 +23,8 @@
 static const double least_gain = 1e-10;
 /* Sweeps over all workers: more than this many are needed only by rounding errors. */
 enum { MOST_SWEEPS = 50 };
-/* Steps that are counted as one second, and after which even a first start ends. */
-static const double steps_a_second = 1e9, most_steps = 30e9;
+/* Steps after which even a first start ends. */
+static const double most_steps = 30e9;
 /* The usual effort: so many starts and kicks, but no new ones after this time. */
 static const struct cv_search_effort usual_effort = { 5, 30, 0, 1 };
 /* Up to so many workers the shares for the best orders are checked by the solver for
@@ -208,10 +208,20 @@ static void kick(struct search *search, uint32_t number)
     make_feasible(search);
 }
 
+/* Steps after which nothing new begins. */
+static double step_limit(const struct search *search)
+{
+    const struct cv_meter *meter = search->returns->meter;
+    const double limit = search->effort.budget_s > 0
+                             ? search->effort.budget_s * CV_STEPS_A_SECOND
+                             : INFINITY;
+
+    return meter != NULL ? fmin(limit, meter->limit - meter->spent) : limit;
+}
+
 static void look_around(struct search *search)
 {
-    const double limit =
-        search->effort.budget_s > 0 ? search->effort.budget_s * steps_a_second : INFINITY;
+    const double limit = step_limit(search);
 
     for (uint32_t k = 0; k < search->effort.starts; k++) {
         if (k > 0 && search->places.steps > limit)
@@ -227,6 +237,7 @@ static void look_around(struct search *search)
         improve(search);
         keep_best(search);
     }
+    cv_meter_spend(search->returns->meter, search->places.steps);
 }
 
 /* --- the result --------------------------------------------------------------------- */

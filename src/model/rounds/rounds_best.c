@@ -239,6 +239,7 @@ enum cleave_status cv_rounds_best(const struct cv_rounds *rounds,
         change_thoroughly(&making);
     else
         change_fast(&making);
+    cv_meter_spend(rounds->returns.meter, making.search.spent);
     if (isinf(making.search.best.end_s) && isinf(making.one_round.makespan_s))
         return cv_fail(err, CLEAVE_EINPUT, "found no plan for these costs");
     return finish(&making, out, words);

@@ -5,9 +5,13 @@
  * in docs/theory/bounds.md). Costs that may be off: portfolio. Else, also of a stream and where
  * chunks may stay open, every policy that takes
  * the load is simulated with the declared costs, and the one that ends first is taken: none
- * of them is better than what auto picks. What it picked and why is noted with the plan. */
+ * of them is better than what auto picks. That takes at most `limit` seconds, counted in steps
+ * and not by a clock, so that the pick is the same on every machine; who would take longer
+ * is left out. What it picked and why is noted with the plan. */
 #include <math.h>
+#include <stdio.h>
 
+#include <cleave/run.h>
 #include "policy/compound/best_planner.h"
 #include "policy/compound/contest.h"
 #include "policy/compound/registry.h"
@@ -18,6 +22,7 @@ enum { STREAM_RUNS = 20 };
 
 struct automatic {
     struct cv_inner inner;
+    double limit_s;
 };
 
 /* The planner that is proved to be the best; NULL: nobody is. */
@@ -38,19 +43,23 @@ static enum cleave_status plan_contest(struct automatic *automatic,
                                        struct cleave_error *err)
 {
     struct cv_contest contest;
+    char late[80];
 
-    CV_TRY(cv_contest(view, runs, setup, &contest, err));
-    CV_TRY(cv_inner_plan(&automatic->inner, contest.best, NULL, 0, view, setup, err));
+    CV_TRY(cv_contest(view, runs, automatic->limit_s, setup, &contest, err));
+    CV_TRY(cv_contest_plan(&contest, &automatic->inner, view, setup, err));
+    cv_contest_late(&contest, automatic->limit_s, late, sizeof late);
     if (contest.second == NULL)
-        cv_note_picked(setup, contest.best->name, "no other policy takes this load");
+        cv_note_picked(setup, contest.best->name, "no other policy takes this load%s",
+                       late);
     else if (contest.second_s > contest.best_s * (1 + 1e-9))
         cv_note_picked(setup, contest.best->name,
-                       "it ends first of %u policies simulated, %s %.3g%% later",
+                       "it ends first of %u policies simulated, %s %.3g%% later%s",
                        contest.tried, contest.second->name,
-                       100 * (contest.second_s / contest.best_s - 1));
+                       100 * (contest.second_s / contest.best_s - 1), late);
     else
         cv_note_picked(setup, contest.best->name,
-                       "of %u policies simulated none ends sooner", contest.tried);
+                       "of %u policies simulated none ends sooner%s", contest.tried,
+                       late);
     return CLEAVE_OK;
 }
 
@@ -60,13 +69,17 @@ static enum cleave_status auto_plan(void *state, const struct cleave_view *view,
     struct automatic *automatic = state;
     const struct cleave_policy *planner;
     const char *why;
+    char limit[40];
 
     if (isinf(view->units_total))
         return plan_contest(automatic, view, view->error > 0 ? STREAM_RUNS : 1, setup,
                             err);
-    if (view->error > 0)
-        return cv_inner_plan(&automatic->inner, &cleave_policy_portfolio, NULL, 0, view,
-                             setup, err);
+    if (view->error > 0) {
+        snprintf(limit, sizeof limit, "%.17g", automatic->limit_s);
+        return cv_inner_plan(&automatic->inner, &cleave_policy_portfolio,
+                             &(struct cleave_setting){ "limit", limit }, 1, view, setup,
+                             err);
+    }
     planner = view->opens ? NULL : proved_best(view, &why);
     if (planner == NULL)
         return plan_contest(automatic, view, 1, setup, err);
@@ -87,6 +100,11 @@ static void auto_decide(void *state, const struct cleave_view *view,
     cv_inner_decide(&((struct automatic *)state)->inner, view, event, orders);
 }
 
+static const struct cleave_param auto_params[] = {
+    CV_LIMIT_PARAM(struct automatic, limit_s),
+    { 0 },
+};
+
 const struct cleave_policy cleave_policy_auto = {
     .name = "auto",
     .summary = "picks from what is known, and says what it picked",
@@ -96,6 +114,7 @@ const struct cleave_policy cleave_policy_auto = {
     .orders_returns = true,
     .sends_first = true,
     .state_size = sizeof(struct automatic),
+    .params = auto_params,
     .plan = auto_plan,
     .start = auto_start,
     .decide = auto_decide,

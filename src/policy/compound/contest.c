@@ -2,6 +2,9 @@
  * SPDX-License-Identifier: MIT */
 #include "policy/compound/contest.h"
 
+#include <math.h>
+#include <stdio.h>
+
 #include "policy/compound/best_planner.h"
 #include "policy/compound/registry.h"
 #include "policy/returns/best_orders.h"
@@ -35,10 +38,18 @@ static enum cleave_status enter(struct cv_contest *contest,
                                 const struct cleave_view *view, uint32_t runs,
                                 struct cleave_setup *setup, struct cleave_error *err)
 {
+    const struct cv_meter allowed = cv_meter_half(setup->meter);
+    const double before = setup->meter->spent;
+    enum cleave_status status;
     double end_s;
-    const enum cleave_status status =
-        cleave_setup_forecast(setup, policy, view, runs, &end_s, err);
 
+    if (cv_meter_over(setup->meter)) {
+        contest->late++;
+        return CLEAVE_OK;
+    }
+    status = cleave_setup_forecast(setup, policy, view, runs, &end_s, err);
+    if (setup->meter->spent - before >= allowed.limit)
+        contest->late++;
     if (status == CLEAVE_EINPUT || status == CLEAVE_EPOLICY)
         return CLEAVE_OK;
     CV_TRY(status);
@@ -48,6 +59,7 @@ static enum cleave_status enter(struct cv_contest *contest,
         contest->second_s = contest->best_s;
         contest->best = policy;
         contest->best_s = end_s;
+        contest->allowed = allowed.limit;
     } else if (contest->second == NULL || end_s < contest->second_s * BETTER) {
         contest->second = policy;
         contest->second_s = end_s;
@@ -55,22 +67,90 @@ static enum cleave_status enter(struct cv_contest *contest,
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_contest(const struct cleave_view *view, uint32_t runs,
-                              struct cleave_setup *setup, struct cv_contest *out,
-                              struct cleave_error *err)
+/* Searches for orders of results: what they find is rarely the best, and takes longest. */
+static bool searches_orders(const struct cleave_policy *policy)
+{
+    return policy->orders_returns && policy->one_round;
+}
+
+/* The planner of the platform sets the measure, however long it takes. */
+static enum cleave_status enter_planner(struct cv_contest *contest,
+                                        const struct cleave_policy *planner,
+                                        const struct cleave_view *view, uint32_t runs,
+                                        struct cleave_setup *setup,
+                                        struct cleave_error *err)
+{
+    const double limit = setup->meter->limit;
+    enum cleave_status status;
+
+    setup->meter->limit = INFINITY;
+    status = enter(contest, planner, view, runs, setup, err);
+    setup->meter->limit = limit;
+    return status;
+}
+
+static enum cleave_status enter_all(struct cv_contest *contest,
+                                    const struct cleave_view *view, uint32_t runs,
+                                    struct cleave_setup *setup, struct cleave_error *err)
 {
     const struct cleave_policy *planner = cv_best_planner(view, NULL);
+    const size_t count = cleave_policy_count();
     struct cleave_error aside;
 
-    *out = (struct cv_contest){ .best = NULL };
-    CV_TRY(enter(out, planner, view, runs, setup, &aside));
-    for (size_t i = 0; i < cleave_policy_count(); i++) {
-        const struct cleave_policy *policy = cleave_policy_at(i);
+    CV_TRY(enter_planner(contest, planner, view, runs, setup, &aside));
+    for (int turn = 0; turn < 2; turn++)
+        for (size_t i = 0; i < count; i++) {
+            /* Searches: who goes furthest first, as half of the time is its own. */
+            const struct cleave_policy *policy =
+                cleave_policy_at(turn == 0 ? i : count - 1 - i);
 
-        if (policy != planner && takes_part(policy, view))
-            CV_TRY(enter(out, policy, view, runs, setup, &aside));
+            if (policy != planner && searches_orders(policy) == (turn == 1) &&
+                takes_part(policy, view))
+                CV_TRY(enter(contest, policy, view, runs, setup, &aside));
+        }
+    if (contest->best == NULL) { /* its reason is as good as any */
+        setup->meter->limit = INFINITY;
+        return cleave_setup_forecast(setup, planner, view, runs, &contest->best_s, err);
     }
-    if (out->best == NULL) /* its reason is as good as any */
-        return cleave_setup_forecast(setup, planner, view, runs, &out->best_s, err);
     return CLEAVE_OK;
+}
+
+enum cleave_status cv_contest(const struct cleave_view *view, uint32_t runs,
+                              double limit_s, struct cleave_setup *setup,
+                              struct cv_contest *out, struct cleave_error *err)
+{
+    struct cv_meter meter = { .limit = limit_s / 2 * CV_STEPS_A_SECOND };
+    struct cv_meter *outer = setup->meter;
+    enum cleave_status status;
+
+    *out = (struct cv_contest){ .best = NULL };
+    setup->meter = &meter;
+    status = enter_all(out, view, runs, setup, err);
+    setup->meter = outer;
+    cv_meter_spend(outer, meter.spent);
+    return status;
+}
+
+enum cleave_status cv_contest_plan(const struct cv_contest *contest,
+                                   struct cv_inner *inner, const struct cleave_view *view,
+                                   struct cleave_setup *setup, struct cleave_error *err)
+{
+    struct cv_meter meter = { .limit = contest->allowed };
+    struct cv_meter *outer = setup->meter;
+    enum cleave_status status;
+
+    setup->meter = &meter;
+    status = cv_inner_plan(inner, contest->best, NULL, 0, view, setup, err);
+    setup->meter = outer;
+    cv_meter_spend(outer, meter.spent);
+    return status;
+}
+
+const char *cv_contest_late(const struct cv_contest *contest, double limit_s, char *text,
+                            size_t room)
+{
+    text[0] = '\0';
+    if (contest->late > 0)
+        snprintf(text, room, "; limit=%g s cut %u of all short", limit_s, contest->late);
+    return text;
 }

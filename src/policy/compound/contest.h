@@ -8,14 +8,34 @@ struct cv_contest {
     const struct cleave_policy *best, *second; /* second: NULL if nobody else took it */
     double best_s, second_s;
     unsigned tried;
+    unsigned late;  /* not tried, or not to the end, when the limit was reached       */
+    double allowed; /* steps that the best one had for its plan                       */
 };
 
 /* The least mean makespan of `runs` simulated runs with the expected error of the view.
  * Everyone in the registry who takes such a load with its preset parameters takes part,
  * those aside who try others themselves, and on large platforms those whose plans take
- * long. Of equals the one made for the platform wins, then who is first in the registry. */
+ * long. Of equals the one made for the platform wins, then who is first in the registry.
+ *
+ * All of it takes at most `limit_s` seconds, counted in steps (base/meter.h), half of which are
+ * kept for planning with the best one again. Orders of results, which may be searched
+ * for long, are tried after the others. The planner of the platform is always tried. */
 enum cleave_status cv_contest(const struct cleave_view *view, uint32_t runs,
-                              struct cleave_setup *setup, struct cv_contest *out,
-                              struct cleave_error *err);
+                              double limit_s, struct cleave_setup *setup,
+                              struct cv_contest *out, struct cleave_error *err);
+/* Plan with the best one, as it was tried. */
+enum cleave_status cv_contest_plan(const struct cv_contest *contest,
+                                   struct cv_inner *inner, const struct cleave_view *view,
+                                   struct cleave_setup *setup, struct cleave_error *err);
+/* "; limit=10 s cut 3 of all short" if it was so, else nothing. */
+const char *cv_contest_late(const struct cv_contest *contest, double limit_s, char *text,
+                            size_t room);
+
+/* The parameter of those who hold contests. */
+#define CV_LIMIT_PARAM(state, member)                                                  \
+    {                                                                                  \
+        "limit", CLEAVE_PARAM_REAL, offsetof(state, member), 10, 1e-6, 1e9,            \
+            "seconds for trying policies, counted in steps: the same on every machine" \
+    }
 
 #endif

@@ -3,13 +3,14 @@
  *
  * Every policy that takes the load is simulated a few times with the expected error; the one
  * with the least mean makespan decides. Costs as many simulated runs as there are policies
- * times `trials`. */
+ * times `trials`, and at most `limit` seconds, which are counted in steps. */
 #include "policy/compound/contest.h"
 #include "policy/compound/registry.h"
 #include "policy/kit/setup.h"
 
 struct portfolio {
     struct cv_inner inner;
+    double limit_s;
     uint32_t trials;
 };
 
@@ -19,12 +20,14 @@ static enum cleave_status portfolio_plan(void *state, const struct cleave_view *
 {
     struct portfolio *portfolio = state;
     struct cv_contest contest;
+    char late[80];
 
-    CV_TRY(cv_contest(view, portfolio->trials, setup, &contest, err));
-    CV_TRY(cv_inner_plan(&portfolio->inner, contest.best, NULL, 0, view, setup, err));
+    CV_TRY(cv_contest(view, portfolio->trials, portfolio->limit_s, setup, &contest, err));
+    CV_TRY(cv_contest_plan(&contest, &portfolio->inner, view, setup, err));
     cv_note_picked(setup, contest.best->name,
-                   "least of %u policies simulated with error %g: %.5g s", contest.tried,
-                   view->error, contest.best_s);
+                   "least of %u policies simulated with error %g: %.5g s%s",
+                   contest.tried, view->error, contest.best_s,
+                   cv_contest_late(&contest, portfolio->limit_s, late, sizeof late));
     return CLEAVE_OK;
 }
 
@@ -45,6 +48,7 @@ static void portfolio_decide(void *state, const struct cleave_view *view,
 static const struct cleave_param portfolio_params[] = {
     { "trials", CLEAVE_PARAM_COUNT, offsetof(struct portfolio, trials), 10, 1, 100000,
       "simulated runs per candidate" },
+    CV_LIMIT_PARAM(struct portfolio, limit_s),
     { 0 },
 };
 

@@ -103,8 +103,8 @@ enum cleave_status cleave_setup_forecast(struct cleave_setup *setup,
                        "a forecast of policy '%s' was asked for, which is not offered "
                        "here",
                        policy->name);
-    return setup->forecast->mean(setup->forecast->context, policy, view, runs, out_s,
-                                 err);
+    return setup->forecast->mean(setup->forecast->context, policy, view, runs,
+                                 setup->meter, out_s, err);
 }
 
 void cv_return_when_done(const struct cleave_view *view, const struct cleave_event *event,

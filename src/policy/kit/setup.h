@@ -5,6 +5,7 @@
 #include <cleave/policy.h>
 #include "base/arena.h"
 #include "base/fail.h"
+#include "base/meter.h"
 #include "model/load/plan.h"
 #include "policy/kit/short_cuts.h"
 
@@ -35,7 +36,8 @@ struct cv_left_out {
  * declared costs and the expected error in `view`. Offered by whoever opens the run. */
 struct cv_forecast {
     enum cleave_status (*mean)(void *context, const struct cleave_policy *policy,
-                               const struct cleave_view *view, uint32_t runs, double *out,
+                               const struct cleave_view *view, uint32_t runs,
+                               struct cv_meter *meter, double *out,
                                struct cleave_error *err);
     void *context;
 };
@@ -44,6 +46,7 @@ struct cleave_setup {
     struct cv_arena *arena;
     struct cv_notes *notes;             /* NULL: nobody listens */
     const struct cv_forecast *forecast; /* NULL: none           */
+    struct cv_meter *meter; /* how long plans may be searched for; NULL: any */
     /* Set by the start of a policy whose `go` needs no row: see row_lane.h. */
     void (*take)(struct cv_row_lane *lane);
 };

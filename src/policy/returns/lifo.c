@@ -32,7 +32,7 @@ static enum cleave_status lifo_plan(void *state, const struct cleave_view *view,
                                     struct cleave_setup *setup, struct cleave_error *err)
 {
     const struct cv_returns_solver solver = { solve, NULL, false };
-    const struct cv_returns returns = cv_returns_of(view, setup->arena);
+    const struct cv_returns returns = cv_returns_of(view, setup);
     struct lifo *lifo = state;
 
     CV_TRY(cv_round_trip_plan(&lifo->round, view, &solver, setup, err));

@@ -4,12 +4,15 @@
 
 #include "model/returns/returns_bounds.h"
 
-struct cv_returns cv_returns_of(const struct cleave_view *view, struct cv_arena *arena)
+struct cv_returns cv_returns_of(const struct cleave_view *view,
+                                struct cleave_setup *setup)
 {
     return (struct cv_returns){
-        .trips = cv_trips(view->workers, view->nworkers, view->result_ratio, 0, arena),
+        .trips =
+            cv_trips(view->workers, view->nworkers, view->result_ratio, 0, setup->arena),
         .n = view->nworkers,
         .single = view->port == CLEAVE_PORT_ONE,
+        .meter = setup->meter,
     };
 }
 
@@ -63,7 +66,7 @@ enum cleave_status cv_round_trip_plan(struct cv_round_trip_state *state,
                                       struct cleave_setup *setup,
                                       struct cleave_error *err)
 {
-    const struct cv_returns returns = cv_returns_of(view, setup->arena);
+    const struct cv_returns returns = cv_returns_of(view, setup);
     struct cv_round_trip *trip = &state->trip;
 
     if (returns.trips == NULL)

@@ -17,7 +17,8 @@ struct cv_round_trip_state {
 };
 
 /* The instance of a view; NULL trips when memory is short. */
-struct cv_returns cv_returns_of(const struct cleave_view *view, struct cv_arena *arena);
+struct cv_returns cv_returns_of(const struct cleave_view *view,
+                                struct cleave_setup *setup);
 
 /* Plan for the load or the lifespan in the view and note who is left out. */
 enum cleave_status cv_round_trip_plan(struct cv_round_trip_state *state,

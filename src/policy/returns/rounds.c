@@ -83,7 +83,7 @@ static enum cleave_status rounds_plan(void *state, const struct cleave_view *vie
                                       struct cleave_setup *setup,
                                       struct cleave_error *err)
 {
-    const struct cv_returns returns = cv_returns_of(view, setup->arena);
+    const struct cv_returns returns = cv_returns_of(view, setup);
     struct rounds *rounds = state;
     enum cv_rounds_effort effort;
 

@@ -9,14 +9,15 @@ static const uint64_t FORECAST_SEED = 0x5eedf04eca575eedu;
 
 static enum cleave_status mean_makespan(struct cv_planned *planned,
                                         const struct cv_forecast_open *scene,
-                                        uint32_t runs, double *out,
-                                        struct cleave_error *err)
+                                        uint32_t runs, struct cv_meter *meter,
+                                        double *out, struct cleave_error *err)
 {
     const bool opens = scene->command != NULL;
     struct cv_run run = { .platform = scene->platform,
                           .command = scene->command,
                           .units = scene->units,
-                          .hold = planned->view.hold };
+                          .hold = planned->view.hold,
+                          .meter = meter };
     struct cv_driver *driver;
     struct cv_outcome outcome;
     enum cleave_status status;
@@ -46,8 +47,11 @@ static enum cleave_status mean_makespan(struct cv_planned *planned,
 static enum cleave_status forecast(const struct cv_forecast_open *scene,
                                    const struct cleave_policy *policy,
                                    const struct cleave_view *view, uint32_t runs,
-                                   double *out, struct cleave_error *err)
+                                   struct cv_meter *meter, double *out,
+                                   struct cleave_error *err)
 {
+    struct cv_meter plan_meter =
+        meter != NULL ? cv_meter_half(meter) : (struct cv_meter){ 0 };
     const struct cv_load load = { .units = view->units_total,
                                   .result_ratio = view->result_ratio,
                                   .sends_first = view->sends_first,
@@ -55,13 +59,16 @@ static enum cleave_status forecast(const struct cv_forecast_open *scene,
                                   .opens = scene->command != NULL,
                                   .ahead = view->ahead,
                                   .hold = view->hold,
-                                  .seed = view->seed };
+                                  .seed = view->seed,
+                                  .meter = meter != NULL ? &plan_meter : NULL };
     struct cv_planned planned;
     enum cleave_status status;
 
-    CV_TRY(cv_planned_init(&planned, policy, NULL, 0, scene->platform, view->workers,
-                           &load, NULL, err));
-    status = mean_makespan(&planned, scene, runs, out, err);
+    status = cv_planned_init(&planned, policy, NULL, 0, scene->platform, view->workers,
+                             &load, NULL, err);
+    cv_meter_spend(meter, plan_meter.spent);
+    CV_TRY(status);
+    status = mean_makespan(&planned, scene, runs, meter, out, err);
     cv_planned_done(&planned);
     return status;
 }
@@ -69,17 +76,19 @@ static enum cleave_status forecast(const struct cv_forecast_open *scene,
 static enum cleave_status forecast_plain(void *context,
                                          const struct cleave_policy *policy,
                                          const struct cleave_view *view, uint32_t runs,
-                                         double *out, struct cleave_error *err)
+                                         struct cv_meter *meter, double *out,
+                                         struct cleave_error *err)
 {
     return forecast(&(struct cv_forecast_open){ .platform = context }, policy, view, runs,
-                    out, err);
+                    meter, out, err);
 }
 
 static enum cleave_status forecast_open(void *context, const struct cleave_policy *policy,
                                         const struct cleave_view *view, uint32_t runs,
-                                        double *out, struct cleave_error *err)
+                                        struct cv_meter *meter, double *out,
+                                        struct cleave_error *err)
 {
-    return forecast(context, policy, view, runs, out, err);
+    return forecast(context, policy, view, runs, meter, out, err);
 }
 
 /* Contexts are only read: both take them back as const. */

@@ -1,0 +1,173 @@
+/* test_limit.c -- auto keeps to its limit, which is counted and not taken from a clock.
+ * SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include <math.h>
+#include <string.h>
+#include <cleave/run.h>
+
+#include "model/platform/generate.h"
+#include "model/returns/returns_search.h"
+
+enum { WORKERS = 20 };
+
+/* Long latencies on one port: searches for orders of results take seconds. */
+static struct cleave_platform *build(void)
+{
+    struct cleave_platform *platform = NULL;
+    struct cv_generate wanted;
+    struct cleave_error err;
+
+    cv_generate_preset(&wanted);
+    wanted.workers = WORKERS;
+    wanted.bandwidth = 2 * WORKERS;
+    wanted.heterogeneity = 10;
+    wanted.seed = 3;
+    wanted.compute_latency = wanted.latency = 10;
+    assert_int_equal(cv_generate_platform(&wanted, &platform, &err), CLEAVE_OK);
+    return platform;
+}
+
+/* Which part of a contest is left out says the reason. */
+static double plan(const struct cleave_platform *platform, const char *policy,
+                   double error, const char *limit, char *why, size_t room)
+{
+    const struct cleave_setting setting = { "limit", limit };
+    struct cleave_job job = { .platform = platform,
+                              .load = 200 * WORKERS,
+                              .result_ratio = 0.5,
+                              .error = error,
+                              .policy = policy,
+                              .settings = &setting,
+                              .nsettings = 1 };
+    struct cleave_schedule *schedule;
+    struct cleave_error err;
+    double makespan_s;
+
+    if (cleave_plan_load(&job, &schedule, &err) != CLEAVE_OK)
+        fail_msg("%s", err.text);
+    makespan_s = schedule->makespan_s;
+    strncpy(why, schedule->why, room - 1);
+    why[room - 1] = '\0';
+    cleave_schedule_free(schedule);
+    return makespan_s;
+}
+
+static void a_short_limit_leaves_policies_out(void **state)
+{
+    struct cleave_platform *platform = build();
+    char little[400], more[400], again[400];
+    double short_s, long_s;
+
+    (void)state;
+    short_s = plan(platform, "auto", 0, "0.005", little, sizeof little);
+    long_s = plan(platform, "auto", 0, "0.2", more, sizeof more);
+    assert_non_null(strstr(little, "; limit=0.005 s cut "));
+    assert_non_null(strstr(more, "; limit=0.2 s cut "));
+    assert_true(long_s < short_s);
+    assert_true(long_s == plan(platform, "auto", 0, "0.2", again, sizeof again));
+    assert_string_equal(more, again);
+    cleave_platform_free(platform);
+}
+
+/* With costs that may be off portfolio holds the contest, within the limit of auto. */
+static void a_limit_holds_with_errors(void **state)
+{
+    struct cleave_platform *platform = build();
+    char of_auto[400], of_portfolio[400];
+
+    (void)state;
+    plan(platform, "auto", 0.2, "0.02", of_auto, sizeof of_auto);
+    plan(platform, "portfolio", 0.2, "0.02", of_portfolio, sizeof of_portfolio);
+    assert_non_null(strstr(of_auto, "; limit=0.02 s cut "));
+    assert_string_equal(of_auto, of_portfolio);
+    cleave_platform_free(platform);
+}
+
+static enum cleave_status solve_fifo(void *context, const struct cv_returns *returns,
+                                     double lifespan_s, struct cv_arena *arena,
+                                     struct cv_round_trip *out, struct cleave_error *err)
+{
+    (void)context;
+    return cv_returns_fifo(returns, lifespan_s, arena, out, err);
+}
+
+static enum cleave_status solve_orders(void *context, const struct cv_returns *returns,
+                                       double lifespan_s, struct cv_arena *arena,
+                                       struct cv_round_trip *out,
+                                       struct cleave_error *err)
+{
+    (void)context;
+    return cv_returns_search(returns, lifespan_s, NULL, arena, out, err);
+}
+
+/* Each passes its limit by what it was just about, not by another turn. */
+static void searches_stop_when_they_should(void **state)
+{
+    static const struct cv_returns_solver solvers[] = { { solve_fifo, NULL, false },
+                                                        { solve_orders, NULL, true } };
+    struct cleave_platform *platform = build();
+    struct cv_arena arena;
+
+    (void)state;
+    cv_arena_init(&arena);
+    for (size_t i = 0; i < 2; i++)
+        for (double limit = 1e6; limit < 5e7; limit *= 6) {
+            struct cv_meter meter = { 0, limit };
+            const struct cv_returns returns = {
+                cv_trips(cleave_platform_workers(platform), WORKERS, 0.5, 0, &arena),
+                WORKERS, true, &meter
+            };
+            struct cv_round_trip trip;
+            struct cleave_error err;
+
+            assert_int_equal(cv_returns_for_work(&returns, &solvers[i], 4000, &arena,
+                                                 &trip, &err),
+                             CLEAVE_OK);
+            assert_true(fabs(trip.work - 4000) < 1e-6);
+            assert_true(meter.spent >= limit);
+            assert_true(meter.spent < limit + 3e6);
+        }
+    cv_arena_done(&arena);
+    cleave_platform_free(platform);
+}
+
+/* Nothing is said to be proved when the search was cut short. */
+static void what_was_cut_short_is_not_proved(void **state)
+{
+    static const struct cv_trip trips[] = {
+        { .send_s = 0.11, .compute_s = 1, .back_s = 0.09, .send_fixed_s = 0.5 },
+        { .send_s = 0.13, .compute_s = 0.7, .back_s = 0.11, .send_fixed_s = 0.9 },
+        { .send_s = 0.07, .compute_s = 1.3, .back_s = 0.17, .send_fixed_s = 1.5 },
+        { .send_s = 0.19, .compute_s = 0.5, .back_s = 0.05, .send_fixed_s = 0.2 },
+        { .send_s = 0.17, .compute_s = 0.9, .back_s = 0.13, .send_fixed_s = 0.7 },
+    };
+    struct cv_meter little = { 0, 1 }, much = { 0, 1e12 };
+    struct cv_returns returns = { trips, 5, true, &much };
+    struct cv_round_trip trip;
+    struct cv_arena arena;
+
+    (void)state;
+    cv_arena_init(&arena);
+    assert_int_equal(cv_returns_exact(&returns, 30, &arena, &trip, NULL), CLEAVE_OK);
+    assert_true(trip.optimal);
+    returns.meter = &little;
+    assert_int_equal(cv_returns_exact(&returns, 30, &arena, &trip, NULL), CLEAVE_OK);
+    assert_false(trip.optimal);
+    cv_arena_done(&arena);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_short_limit_leaves_policies_out),
+        cmocka_unit_test(a_limit_holds_with_errors),
+        cmocka_unit_test(searches_stop_when_they_should),
+        cmocka_unit_test(what_was_cut_short_is_not_proved),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
