@@ -15,7 +15,7 @@ CONFIGURE = cmake >/dev/null --preset
 
 .NOTPARALLEL:
 .PHONY: build demo check check-asan check-tsan check-threads \
-        check-clang check-fuzz check-mpich-suite chaos mutants lint lint-changed format benches bench-plan bench-reduce \
+        check-clang check-fuzz check-mpich-suite check-platforms chaos mutants lint lint-changed format benches bench-plan bench-reduce \
 	bench-returns bench-rounds bench-learn bench-streams bench-run bench-item-sizes bench-sim bench-hosts bench-slots bench-mpi bench-smpi bench-mpi-run bench-decode bench-arrivals accept \
         install deb check-deb image dist release check-release wheel site cast clean help tests
 
@@ -70,6 +70,9 @@ check-mpich-suite: build ## MPICH's own tests of reductions, preloaded; MPICH_SO
 
 chaos: tests ## CHAOS (200) random faults of SEED (1) happen to runs, and nothing may be lost
 	@build/chaos -n $(CHAOS) -s $(SEED) -j $(JOBS) --cleave build/cleave
+
+check-platforms: tests ## auto against every policy on PLATFORMS (10000) random platforms, and all bounds
+	@CLEAVE_PLATFORMS=$(or $(PLATFORMS),10000) build/tests/policy/random_platforms
 
 mutants: ## break the code one line at a time, and see a test fail each time (AREA=...)
 	@tools/install-deps check
