@@ -478,6 +478,38 @@ static void profile_work_is_what_ends(void **state)
         }
 }
 
+/* A part for which the stream had nothing left is over before those ahead of it; each result
+ * is fetched all the same. */
+static void results_of_empty_parts_keep_nobody_out(void **state)
+{
+    const struct cleave_worker workers[] = { { 5, 0.01, 15, 0.001, 15, 0.001 },
+                                             { 2, 0.01, 40, 0.001, 40, 0.001 } };
+    const struct cleave_trial trial = { .runs = 10,
+                                        .threads = 1,
+                                        .noise = { CLEAVE_NOISE_NORMAL, 0.5 } };
+    struct cleave_platform *platform = NULL;
+    struct cleave_error err;
+
+    (void)state;
+    assert_int_equal(cleave_platform_new(CLEAVE_PORT_DUPLEX, workers, 2, &platform, &err),
+                     CLEAVE_OK);
+    for (double hold = 1; hold < 10; hold *= 2) {
+        const struct cleave_job job = { .platform = platform,
+                                        .load = 60,
+                                        .result_ratio = 0.2,
+                                        .error = 0.5,
+                                        .reads = "late",
+                                        .hold = hold,
+                                        .policy = "as4dr",
+                                        .seed = 1 };
+        struct cleave_stats stats;
+
+        if (cleave_simulate_load(&job, &trial, &stats, &err) != CLEAVE_OK)
+            fail_msg("%s", err.text);
+    }
+    cleave_platform_free(platform);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -494,6 +526,7 @@ int main(void)
         cmocka_unit_test(workers_without_time_to_compute_are_left_out),
         cmocka_unit_test(history_finds_the_period),
         cmocka_unit_test(profile_work_is_what_ends),
+        cmocka_unit_test(results_of_empty_parts_keep_nobody_out),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -154,6 +154,18 @@ static void tell_measure(const struct cv_as4dr *as4dr, const struct cleave_event
                                as4dr->workers[event->worker].sigma_s);
 }
 
+/* The result of a part two waits for that of the next part one. A part for which a stream had
+ * nothing left is over before those ahead of it: then two would wait, and the first one goes. */
+static void keep_result(struct cv_as4dr *as4dr, const struct cleave_event *event,
+                        struct cleave_orders *orders)
+{
+    struct cv_as4dr_worker *w = &as4dr->workers[event->worker];
+
+    if (w->ready_chunk != CV_NO_CHUNK)
+        cv_as4dr_fetch_one(as4dr, event->worker, w->ready_chunk, event->time_s, orders);
+    w->ready_chunk = event->chunk;
+}
+
 static void computed(struct cv_as4dr *as4dr, const struct cleave_view *view,
                      const struct cleave_event *event, struct cleave_orders *orders)
 {
@@ -171,7 +183,7 @@ static void computed(struct cv_as4dr *as4dr, const struct cleave_view *view,
         else if (w->closed || event->chunk == w->last_chunk)
             cv_as4dr_fetch_one(as4dr, event->worker, event->chunk, event->time_s, orders);
         else
-            w->ready_chunk = event->chunk;
+            keep_result(as4dr, event, orders);
     } else if (first) {
         tell_measure(as4dr, event);
         next_round(as4dr, view, event->worker, event->time_s, orders);
