@@ -382,6 +382,7 @@ struct cleave_bad_records {
 struct cleave_execution_result {
     double seconds;
     double input_bytes, output_bytes;
+    double sent_bytes; /* of the input, to other machines, as they lie in its files     */
     uint64_t chunks, retries, failed, resumed; /* resumed: chunks of an earlier run   */
     /* Every byte of the input was done, or failed, or is left: */
     struct cleave_input_range *failed_ranges, *left_ranges; /* owned, in order         */

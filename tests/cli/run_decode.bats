@@ -225,14 +225,64 @@ blocks() {
     done
 }
 
-@test "workers on other machines get what was decoded here" {
+# sent RELATION BYTES -- what the last run, with --json in `json`, has sent to hosts.
+sent() {
+    local bytes
+    bytes=$(grep -o "\"sent_bytes\": *[0-9]*" json | grep -o "[0-9]*$")
+    [ "$bytes" "$1" "$2" ]
+}
+
+@test "what lies in blocks goes to other machines as it is, and is decoded there" {
     prepare
     printf 'port: multi\nworkers:\n  - {name: a, slots: 2, speed: 1e7, bandwidth: 1e8}\n' >h.yaml
-    for form in bgz xz; do
+    for form in bgz zst xz; do
         blocks $form
-        job -i many.$form --hosts h.yaml --block 5k -- cat
-        cmp many out
-        job -i many.$form -i "$P/seq.gz" --hosts h.yaml --shared-input --block 5k -- cat
-        cat many seq | cmp - out
+        # Open chunks, closed ones, and half blocks. All of it goes at most twice, for blocks that two need.
+        for how in "" "--policy guided" "--block 20k --header 1"; do
+            timeout $LONG "$CLEAVE" run -i many.$form --hosts h.yaml $how --json -o out -- \
+                sh -c 'test -n "$CLEAVE_CHUNK" && cat' >json 2>err
+            if [ -z "${how##*header*}" ]; then
+                awk '!/^1$/' many | diff -q - <(awk '!/^1$/' out)
+            else
+                cmp many out
+            fi
+            sent -lt 111144
+        done
     done
+    # With a journal, what the host decoded is known again.
+    blocks zst
+    job -i many.zst --hosts h.yaml --policy guided --journal j -- sh -c 'echo >>ran; cat'
+    rm ran
+    job -i many.zst --hosts h.yaml --policy guided --journal j --resume -- sh -c 'echo >>ran; cat'
+    cmp many out
+    [ ! -e ran ]
+}
+
+@test "a block that cannot be decoded at a host is named as it would be here" {
+    prepare
+    printf 'port: multi\nworkers:\n  - {name: a, slots: 1, speed: 1e7, bandwidth: 1e8}\n' >h.yaml
+    for form in bgz zst xz; do
+        blocks $form
+        size=$(stat -c %s many.$form)
+        printf 'XXXX' | dd of=many.$form bs=1 seek=$((size * 5 / 8 + 1000)) conv=notrunc 2>dd
+        for how in "" "--policy guided"; do
+            fails_with 2 -i many.$form --hosts h.yaml $how -- cat
+            grep -q "^cleave: many.$form: damaged at about byte .*; 69465 bytes were decoded before" err
+            run ! grep 'lost' err
+        done
+    done
+}
+
+@test "what has to be decoded from its start is decoded here for other machines" {
+    prepare
+    printf 'port: multi\nworkers:\n  - {name: a, slots: 2, speed: 1e7, bandwidth: 1e8}\n' >h.yaml
+    blocks xz
+    timeout $LONG "$CLEAVE" run -i "$P/seq.gz" --hosts h.yaml --json -o out -- cat >json 2>err
+    cmp seq out
+    sent -eq 13893
+    timeout $LONG "$CLEAVE" run -i many.xz --persistent --hosts h.yaml --json -o out -- \
+        cat >json 2>err
+    sent -eq 111144
+    job -i many.xz -i "$P/seq.gz" --hosts h.yaml --shared-input --block 5k -- cat
+    cat many seq | cmp - out
 }

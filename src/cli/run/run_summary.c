@@ -134,6 +134,7 @@ static void summary_json(const struct cleave_execution_result *result,
     cv_field_number(&json, "input_bytes",
                     report->items == NULL ? result->input_bytes : NAN);
     cv_field_number(&json, "output_bytes", result->output_bytes);
+    cv_field_number(&json, "sent_bytes", result->sent_bytes);
     cv_field_count(&json, "chunks", result->chunks);
     put_times(&json, result, report->predicted_s);
     cv_field_count(&json, "retries", result->retries);

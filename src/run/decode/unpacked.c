@@ -12,7 +12,7 @@
 #include "run/decode/decoder.h"
 #include "run/kit/flow.h"
 
-enum { XZ_HEAD = 12, SMALL = 128 * 1024, NEAR = 16 * 1024 };
+enum { XZ_HEAD = CV_PACKED_HEAD, SMALL = 128 * 1024, NEAR = 16 * 1024 };
 
 /* A decoder at some place of the file. */
 struct tap {
@@ -21,6 +21,7 @@ struct tap {
     struct cv_decoder *decoder; /* owned; NULL: none                                   */
     uint64_t head, in;          /* of the file: what is read next                      */
     unsigned head_left;
+    const uint8_t *head_bytes; /* it, where it is not in the file; NULL                */
     const char *bytes; /* borrowed of the decoder                                      */
     size_t length;
     uint64_t out; /* offset of `bytes`                                                 */
@@ -32,7 +33,8 @@ struct cv_unpacked {
     const struct cv_codec *codec;
     const char *name; /* borrowed */
     struct cv_blocks blocks;
-    int fd; /* borrowed; -1: closed */
+    uint8_t (*heads)[XZ_HEAD]; /* owned: of each; NULL: they are in the file */
+    int fd;                    /* borrowed; -1: closed */
     struct tap tap;
     /* What the taps of all threads found that cannot be decoded. */
     pthread_mutex_t lock;
@@ -43,7 +45,7 @@ struct cv_unpacked {
 struct decoding {
     struct cv_flow flow;
     struct tap tap;
-    uint64_t begin;
+    uint64_t begin, end;
 };
 
 /* --- decoders ------------------------------------------------------------------------------- */
@@ -54,6 +56,12 @@ static ssize_t read_tap(void *context, void *to, size_t most)
     struct tap *tap = context;
     ssize_t got;
 
+    if (tap->head_left > 0 && tap->head_bytes != NULL) {
+        got = tap->head_left < most ? (ssize_t)tap->head_left : (ssize_t)most;
+        memcpy(to, tap->head_bytes + XZ_HEAD - tap->head_left, (size_t)got);
+        tap->head_left -= (unsigned)got;
+        return got;
+    }
     if (tap->head_left > 0) {
         got = pread(tap->from->fd, to, tap->head_left < most ? tap->head_left : most,
                     (off_t)(tap->head + XZ_HEAD - tap->head_left));
@@ -87,6 +95,7 @@ static enum cleave_status open_tap(struct tap *tap, size_t index,
     close_tap(tap);
     tap->head = block->head;
     tap->head_left = xz ? XZ_HEAD : 0;
+    tap->head_bytes = from->heads != NULL ? from->heads[index] : NULL;
     tap->in = block->in;
     tap->out = block->out;
     tap->end = xz && index + 1 < from->blocks.count ? block[1].out : from->blocks.out_end;
@@ -226,17 +235,19 @@ static enum cleave_status work(struct cv_flow *flow, struct cleave_error *err)
 {
     struct decoding *decoding = (struct decoding *)flow;
     struct tap *tap = &decoding->tap;
-    const uint64_t end = tap->from->blocks.out_end;
+    const uint64_t end = decoding->end;
     uint64_t at = decoding->begin;
 
     while (at < end) {
-        size_t skipped;
+        size_t skipped, some;
 
         CV_TRY(seek(tap, at, err));
         skipped = (size_t)(at - tap->out);
-        if (!cv_flow_write(flow, tap->bytes + skipped, tap->length - skipped))
+        some = tap->length - skipped;
+        some = end - at < some ? (size_t)(end - at) : some;
+        if (!cv_flow_write(flow, tap->bytes + skipped, some))
             break;
-        at = tap->out + tap->length;
+        at += some;
     }
     return CLEAVE_OK;
 }
@@ -257,17 +268,38 @@ static enum cleave_status start_flow(struct cv_well *well, uint64_t begin, uint6
     struct decoding *decoding = calloc(1, sizeof *decoding);
     enum cleave_status status;
 
-    (void)end;
     if (decoding == NULL)
         return cv_fail_memory(err, "a decoder");
     decoding->tap.from = decoding->tap.unpacked = (struct cv_unpacked *)well;
     decoding->begin = begin;
+    decoding->end = well->bounded ? end : decoding->tap.from->blocks.out_end;
     status = cv_flow_start(&decoding->flow, work, "decodes", err);
     if (status == CLEAVE_OK)
         *out = &decoding->flow;
     else
         free(decoding);
     return status;
+}
+
+enum cleave_status cv_unpacked_flow_alone(struct cv_unpacked *unpacked, uint64_t begin,
+                                          uint64_t end, struct cv_flow **out,
+                                          struct cleave_error *err)
+{
+    enum cleave_status status;
+
+    unpacked->well.bounded = true;
+    status = start_flow(&unpacked->well, begin, end, out, err);
+    if (status != CLEAVE_OK)
+        cv_unpacked_free(unpacked);
+    return status;
+}
+
+void cv_unpacked_stop_alone(struct cv_flow *flow)
+{
+    struct cv_unpacked *unpacked = ((struct decoding *)flow)->tap.unpacked;
+
+    stop_flow(flow);
+    cv_unpacked_free(unpacked);
 }
 
 /* --- the file --------------------------------------------------------------------------------- */
@@ -300,6 +332,7 @@ void cv_unpacked_free(struct cv_unpacked *unpacked)
         return;
     close_tap(&unpacked->tap);
     cv_blocks_done(&unpacked->blocks);
+    free(unpacked->heads);
     pthread_mutex_destroy(&unpacked->lock);
     free(unpacked);
 }
@@ -308,6 +341,36 @@ void cv_unpacked_use(struct cv_unpacked *unpacked, int fd)
 {
     close_tap(&unpacked->tap);
     unpacked->fd = fd;
+}
+
+void cv_unpacked_behead(struct cv_unpacked *unpacked, uint8_t (*heads)[CV_PACKED_HEAD])
+{
+    unpacked->heads = heads;
+}
+
+enum cleave_status cv_unpacked_look(struct cv_unpacked *unpacked, uint64_t offset,
+                                    uint64_t *in)
+{
+    struct cleave_error ignored;
+
+    CV_TRY(seek(&unpacked->tap, offset, &ignored));
+    *in = unpacked->tap.in;
+    return CLEAVE_OK;
+}
+
+const struct cv_blocks *cv_unpacked_blocks(const struct cv_unpacked *unpacked)
+{
+    return &unpacked->blocks;
+}
+
+const struct cv_codec *cv_unpacked_codec(const struct cv_unpacked *unpacked)
+{
+    return unpacked->codec;
+}
+
+int cv_unpacked_fd(const struct cv_unpacked *unpacked)
+{
+    return unpacked->fd;
 }
 
 struct cv_well *cv_unpacked_well(struct cv_unpacked *unpacked)

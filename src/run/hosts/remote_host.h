@@ -145,6 +145,7 @@ struct cv_hosts {
     size_t nready, nleaving; /* those that leave are still ready                        */
     struct cv_remote_file *files; /* of the input, if it can be shared                  */
     size_t nfiles;
+    uint64_t sent_bytes; /* of pieces, over all links                                   */
     struct cv_slot *port; /* the one that sends, with one_port                  */
     struct cv_slot *waiting, **waiting_end;
 };

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "run/hosts/remote_host.h"
+#include "run/hosts/remote_packed.h"
 #include "run/slot/open_slot.h"
 #include "run/slot/slot_kind.h"
 #include "run/wire/frame_kinds.h"
@@ -12,6 +13,7 @@
 static uint64_t position(const struct cv_slot *slot)
 {
     return slot->remote.host->shares ? slot->remote.shown
+           : slot->remote.packed.on  ? cv_packed_there(slot)
                                      : slot->remote.sent - slot->remote.dropped;
 }
 
@@ -68,10 +70,16 @@ static void go_on(struct cv_slot *slot)
 {
     const struct cv_remote *remote = &slot->remote;
     const bool more = position(slot) < cv_slot_whole(&slot->piece);
+    struct cleave_error err;
 
     if (remote->queued || remote->waiting || remote->cutting || remote->last_sent ||
         !remote->announced || !slot->open.bound)
         return;
+    /* Of what the host has it may feed more, which makes room for the rest. */
+    if (cv_packed_tell(slot, &err) != CLEAVE_OK) {
+        slot->broke(slot->context, &err);
+        return;
+    }
     if (remote->host->shares) {
         if (more || !slot->open.more)
             show(slot);
@@ -93,6 +101,10 @@ enum cleave_status cv_remote_extend(struct cv_slot *slot, const struct cv_piece 
 {
     (void)err;
     slot->piece = *longer;
+    if (!slot->open.bound)
+        cv_packed_begin(slot);
+    else
+        cv_packed_changed(slot);
     slot->open.bound = true;
     go_on(slot);
     return CLEAVE_OK;
@@ -127,7 +139,7 @@ void cv_remote_open_cut(struct cv_slot *slot, bool done)
 
     if (done && slot->remote.host->shares)
         slot->remote.shown = whole;
-    else if (done && position(slot) > whole)
+    else if (done && !slot->remote.packed.on && position(slot) > whole)
         slot->remote.dropped = slot->remote.sent - whole;
     go_on(slot);
 }

@@ -12,6 +12,7 @@
 #include "base/fail.h"
 #include "run/hosts/remote_host.h"
 #include "run/hosts/remote_item.h"
+#include "run/hosts/remote_packed.h"
 #include "run/slot/slot_kind.h"
 
 enum {
@@ -155,7 +156,9 @@ bool cv_send_has_room(const struct cv_slot *slot)
 {
     const struct cv_remote *remote = &slot->remote;
     const uint64_t ahead = 2 * window(remote->host);
-    const uint64_t unread = remote->sent - remote->dropped - remote->fed;
+    const uint64_t there =
+        remote->packed.on ? cv_packed_there(slot) : remote->sent - remote->dropped;
+    const uint64_t unread = there > remote->fed ? there - remote->fed : 0;
 
     return !slot->open.on || unread < (ahead < AHEAD_LEAST  ? AHEAD_LEAST
                                        : ahead > AHEAD_MOST ? AHEAD_MOST
@@ -164,8 +167,9 @@ bool cv_send_has_room(const struct cv_slot *slot)
 
 uint64_t cv_remote_whole(const struct cv_slot *slot)
 {
-    return slot->items != NULL ? cv_item_head(slot) + cv_item_body(slot)
-                               : cv_slot_whole(&slot->piece);
+    return slot->items != NULL      ? cv_item_head(slot) + cv_item_body(slot)
+           : slot->remote.packed.on ? cv_packed_size(slot)
+                                    : cv_slot_whole(&slot->piece);
 }
 
 void cv_send_piece(struct cv_slot *slot, uint8_t type, uint16_t flags)
@@ -263,7 +267,7 @@ static enum cv_remote_part find_next(const struct cv_slot *slot, struct cv_part 
         return CV_PART_HEADER;
     }
     at -= header;
-    if (at < body || (closing.end == 0 && piece->mate_fd < 0)) {
+    if (slot->remote.packed.on || at < body || (closing.end == 0 && piece->mate_fd < 0)) {
         *part = cv_piece_body(piece);
         *offset = part->begin + at;
         return CV_PART_BODY;
@@ -301,6 +305,7 @@ static bool read_next(struct cv_slot *slot, unsigned char *bytes, size_t most,
     const uint64_t head = cv_item_head(slot);
     struct cv_part from;
     uint64_t offset;
+    bool short_of;
     ssize_t got;
 
     if (slot->items != NULL) {
@@ -311,8 +316,14 @@ static bool read_next(struct cv_slot *slot, unsigned char *bytes, size_t most,
         return true;
     }
     *out_part = find_next(slot, &from, &offset);
-    got = cv_part_read(&from, offset, bytes, most);
-    if (got < 0 || (got == 0 && offset < from.end)) {
+    if (slot->remote.packed.on && *out_part == CV_PART_BODY) {
+        got = cv_packed_read(slot, bytes, most);
+        short_of = slot->remote.sent < cv_packed_size(slot);
+    } else {
+        got = cv_part_read(&from, offset, bytes, most);
+        short_of = offset < from.end;
+    }
+    if (got < 0 || (got == 0 && short_of)) {
         read_failed(slot, got);
         return false;
     }
@@ -335,6 +346,7 @@ static bool send_data(struct cv_host *host, struct cv_slot *slot)
         host->delivered = 0;
     }
     slot->remote.sent += got;
+    host->hosts->sent_bytes += got;
     host->in_flight += got;
     if (host->probe_s <= 0) {
         host->probe_s = cv_clock_s();
@@ -364,12 +376,20 @@ bool cv_send_more(void *context)
 {
     struct cv_host *host = context;
     struct cv_slot *slot = host->queue;
+    struct cleave_error err;
 
     if (slot == NULL)
         return false;
     if (!slot->remote.announced) {
         announce(slot);
         return true;
+    }
+    if (slot->remote.packed.on && !slot->remote.packed.told) {
+        if (cv_packed_tell(slot, &err) == CLEAVE_OK)
+            return true;
+        slot->broke(slot->context, &err);
+        leave_queue(slot);
+        return false;
     }
     return host->in_flight < window(host) && send_data(host, slot);
 }
@@ -405,7 +425,8 @@ static void note_burst(struct cv_slot *slot, double now_s)
     if (!slot->open.on || remote->queued || remote->waiting || remote->burst_s <= 0 ||
         remote->acked < remote->burst_to || slot->carried == NULL)
         return;
-    slot->carried(slot->context, slot, remote->burst_to - remote->burst_from,
+    slot->carried(slot->context, slot,
+                  cv_packed_units(slot, remote->burst_to - remote->burst_from),
                   now_s - remote->burst_s);
     remote->burst_s = 0;
 }

@@ -9,6 +9,8 @@
 #include "run/hosts/remote_host.h"
 #include "run/hosts/remote_item.h"
 #include "run/hosts/remote_open.h"
+#include "run/hosts/remote_packed.h"
+#include "run/input/source_packed.h"
 #include "run/slot/slot_kind.h"
 
 static void send_word(struct cv_slot *slot, enum cv_frame_type type)
@@ -47,6 +49,8 @@ static enum cleave_status start_remote(struct cv_slot *slot, struct cleave_error
     remote->bound_s = remote->burst_s = 0;
     remote->announced = remote->arrived = remote->computed = remote->cutting = false;
     remote->has_left = remote->hashed = false;
+    remote->given = 0;
+    cv_packed_begin(slot);
     cv_send_ask(slot);
     if (slot->open.on && remote->host->shares)
         cv_remote_open_announced(slot);
@@ -64,6 +68,8 @@ static uint64_t fed_remote(const struct cv_slot *slot)
 
     if (slot->remote.arrived || (slot->remote.host->shares && slot->remote.announced))
         return piece->body.end;
+    if (slot->remote.packed.on)
+        return cv_packed_fed(slot);
     return piece->body.begin + (sent < body ? sent : body);
 }
 
@@ -75,6 +81,7 @@ static bool cut_remote(struct cv_slot *slot, const struct cv_piece *head)
         (slot->remote.announced && slot->remote.host->shares))
         return false;
     slot->piece = *head;
+    cv_packed_changed(slot);
     if (slot->open.on)
         cv_remote_open_shorter(slot);
     return true;
@@ -197,6 +204,8 @@ static bool check_end(struct cv_host *host, const struct cv_slot *slot,
     const struct cv_remote *remote = &slot->remote;
     const uint64_t output = cv_store_size(slot->store) +
                             (remote->back != NULL ? cv_store_size(remote->back) : 0);
+    const uint64_t whole =
+        remote->packed.on ? cv_slot_whole(&slot->piece) : cv_remote_whole(slot);
     /* Its command has ended before it had all of it; that is for it to decide. */
     const bool cut_short = slot->open.on && !remote->arrived;
 
@@ -210,11 +219,9 @@ static bool check_end(struct cv_host *host, const struct cv_slot *slot,
                        "%llu bytes of a piece were sent there, and %llu%s have come",
                        (unsigned long long)remote->sent, (unsigned long long)end->come,
                        end->come == remote->sent ? " others" : "");
-    else if (cut_short ? end->given > cv_remote_whole(slot)
-                       : end->given != cv_remote_whole(slot))
+    else if (cut_short ? end->given > whole : end->given != whole)
         cv_host_accuse(host, "a piece has %llu bytes, and its command was given %llu",
-                       (unsigned long long)cv_remote_whole(slot),
-                       (unsigned long long)end->given);
+                       (unsigned long long)whole, (unsigned long long)end->given);
     else if (!host->hosts->keeps &&
              (end->output != output || end->output_sum != remote->output_sum))
         cv_host_accuse(host, "%llu bytes of an output were sent, and %llu%s have come",
@@ -281,7 +288,9 @@ static void apply_end(struct cv_host *host, struct cv_slot *slot,
     slot->remote.kept = host->hosts->keeps ? end->output : 0;
     slot->remote.hash = end->hash;
     /* A command may end before all of an open piece was there. */
-    slot->remote.hashed = host->shares && end->given == cv_remote_whole(slot);
+    slot->remote.given = end->given;
+    slot->remote.hashed = (host->shares || slot->remote.packed.on) &&
+                          end->given == cv_slot_whole(&slot->piece);
     if (slot->open.on && end->after_s > 0)
         slot->open.read_s = fmax(slot->start_s, slot->remote.computed_s - end->after_s);
     cv_host_owes(host, slot, false, slot->remote.cutting);
@@ -295,6 +304,22 @@ static void apply_end(struct cv_host *host, struct cv_slot *slot,
     slot->ended(slot->context, slot, judge_end(host, slot, end->flags));
 }
 
+/* The file is damaged, if it cannot be decoded here either: that ends the run as if it were a command of
+ * this machine. Else it is the host who cannot. False: it has been told. */
+static bool judge_spoiled(struct cv_host *host, struct cv_slot *slot,
+                          const struct cv_remote_end *end)
+{
+    char shown[160];
+    struct cleave_error err;
+
+    if (cv_source_try(host->hosts->source, &slot->piece, &err) != CLEAVE_OK)
+        slot->broke(slot->context, &err);
+    else
+        cv_host_accuse(host, "a chunk that can be decoded here cannot be there: %s",
+                       cv_shown(end->fault, strlen(end->fault), shown, sizeof shown));
+    return false;
+}
+
 static void take_end(struct cv_host *host, struct cv_slot *slot,
                      const unsigned char *payload, size_t length)
 {
@@ -303,9 +328,12 @@ static void take_end(struct cv_host *host, struct cv_slot *slot,
 
     cv_arena_init(&arena);
     if (!cv_unpack_end(payload, length, &arena, &end) ||
-        ((end.flags & CV_END_UNSEEN) != 0 && !cv_item_is_shared(slot)))
+        ((end.flags & CV_END_UNSEEN) != 0 && !cv_item_is_shared(slot)) ||
+        ((end.flags & CV_END_SPOILED) != 0 && !slot->remote.packed.on))
         cv_host_accuse(host, "END that says what cannot be");
-    else if (check_end(host, slot, &end))
+    else if (check_end(host, slot, &end) &&
+             ((end.flags & CV_END_SPOILED) == 0 || slot->stopping ||
+              judge_spoiled(host, slot, &end)))
         apply_end(host, slot, &end);
     cv_arena_done(&arena);
 }
@@ -416,6 +444,8 @@ static void take_cut_done(struct cv_slot *slot, const struct cv_frame_head *head
 {
     if (head->value != 0)
         slot->piece = slot->remote.shorter;
+    if (head->value != 0 && slot->open.on)
+        cv_packed_changed(slot);
     answer_cut(slot, head->value != 0);
     if (slot->busy && slot->open.on && !slot->remote.computed)
         cv_remote_open_cut(slot, head->value != 0);

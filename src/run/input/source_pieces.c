@@ -89,7 +89,7 @@ struct cv_part cv_piece_header(const struct cv_piece *piece)
 {
     return (struct cv_part){ .bytes = piece->header_bytes,
                              .fd = piece->fd,
-                             .well = piece->well,
+                             .well = piece->header_bytes == NULL ? piece->well : NULL,
                              .begin = piece->header.begin,
                              .end = piece->header.end,
                              .name = piece->name };

@@ -328,6 +328,7 @@ struct cleave_execution_result *cv_run_sum_up(const struct cv_real_run *run,
     result->folds = folds.calls;
     result->retries += folds.retries;
     result->input_bytes = run->books.done;
+    result->sent_bytes = (double)run->staff.hosts.sent_bytes;
     if (run->gather != NULL)
         result->output_bytes = (double)cv_gather_usage(run->gather).written;
     for (uint32_t w = 0; w < run->staff.first_spare; w++) {

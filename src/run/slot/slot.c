@@ -365,7 +365,8 @@ uint64_t cv_slot_whole(const struct cv_piece *piece)
 
 uint64_t cv_slot_sent(const struct cv_slot *slot)
 {
-    return slot->remote.sent + slot->steady.sent + cv_feed_fed(&slot->in.feed) +
+    return (slot->remote.packed.on ? slot->remote.given : slot->remote.sent) +
+           slot->steady.sent + cv_feed_fed(&slot->in.feed) +
            cv_feed_fed(&slot->mate.feed);
 }
 

@@ -41,6 +41,13 @@ struct cv_steady {
 struct cv_host;
 struct cv_parcel_out;
 
+/* A piece that is decoded there (remote_packed.h). */
+struct cv_remote_packing {
+    bool on, told;      /* it is; the host knows what it is now                         */
+    struct cv_range in; /* of the file: what is sent of its body                        */
+    size_t next;        /* the first of its blocks that the host has not been told of   */
+};
+
 /* What is known of a piece on another machine. */
 struct cv_remote {
     struct cv_host *host; /* borrowed; NULL: it is this machine                         */
@@ -74,6 +81,8 @@ struct cv_remote {
     bool hashed;
     struct cv_content_hash hash; /* of what the command was given                       */
     uint64_t kept;               /* bytes of an output that stays there                 */
+    struct cv_remote_packing packed;
+    uint64_t given; /* bytes that its command was given, when it has ended */
     struct cv_parcel_out *parcel; /* owned: of an item (remote_item.h)                  */
     struct cv_store *back;        /* owned: what comes with its output; NULL: nothing   */
 };

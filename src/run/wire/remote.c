@@ -220,8 +220,8 @@ static bool can_be(double seconds)
 bool cv_unpack_end(const void *bytes, size_t length, struct cv_arena *arena,
                    struct cv_remote_end *out)
 {
-    const uint64_t known =
-        CV_END_TIMED_OUT | CV_END_STOPPED | CV_END_FAILED | CV_END_UNSEEN;
+    const uint64_t known = CV_END_TIMED_OUT | CV_END_STOPPED | CV_END_FAILED |
+                           CV_END_UNSEEN | CV_END_SPOILED;
     struct cv_unpacker unpacker = { bytes, length, false };
 
     out->flags = cv_unpack_number(&unpacker);

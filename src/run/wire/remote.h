@@ -64,6 +64,11 @@ enum cv_frame_type {
      * as a list. */
     CV_FRAME_TOLD,
 
+    /* From the master: the body of the piece comes as it lies in a compressed file, and is decoded by
+     * the worker. Payload: struct cv_remote_packed (packed_frame.h). Before the first of its bytes,
+     * and again when its end is another one. */
+    CV_FRAME_PACKED,
+
     CV_FRAME_OTHERS = 64, /* from here on: for other transports                         */
 };
 
@@ -113,6 +118,7 @@ enum {
     CV_END_FAILED = 4,
     CV_END_UNSEEN =
         8, /* of an item: a file that did not travel is not there            */
+    CV_END_SPOILED = 16, /* it came packed, and cannot be decoded: `fault` says why     */
 };
 
 struct cv_remote_end {

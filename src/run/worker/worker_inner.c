@@ -1,6 +1,7 @@
 /* worker_inner.c -- what the parts of a worker share: words to the master, lists of tasks.
  * SPDX-License-Identifier: MIT */
 #include "run/worker/worker_item.h"
+#include "run/worker/worker_packed.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -90,6 +91,7 @@ void cv_task_free(struct cv_task *task)
     cv_store_drop(task->back);
     cv_told_free(task->told);
     cv_worker_item_free(task);
+    cv_worker_packed_free(task);
     cv_close(&task->file);
     free(task);
 }
@@ -115,6 +117,8 @@ enum cleave_status cv_worker_place(struct cv_worker *worker, struct cv_task *tas
         return CLEAVE_OK;
     }
     CV_TRY(cv_gather_take(task->spool, &taken, err));
+    if (task->packed != NULL)
+        return cv_worker_packed_place(task, taken.fd, taken.begin, err);
     piece->fd = taken.fd;
     piece->header =
         (struct cv_range){ taken.begin, taken.begin + task->bytes[CV_PART_HEADER] };

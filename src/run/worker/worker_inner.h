@@ -9,6 +9,7 @@
 
 struct cleave_items;
 struct cv_task_item;
+struct cv_task_packed;
 
 /* Variables that a command is told. */
 struct cv_told {
@@ -38,6 +39,8 @@ struct cv_task {
     struct cv_task_item
         *item;             /* owned, of an item (worker_item.h); NULL: none          */
     struct cv_store *back; /* owned: what goes behind its output; NULL: nothing      */
+    struct cv_task_packed
+        *packed; /* owned: it is decoded here (worker_packed.h); NULL: it is not    */
     struct cv_task *next;
 };
 
@@ -122,6 +125,8 @@ void cv_worker_data(struct cv_worker *worker, struct cv_task *task,
 void cv_worker_cut(struct cv_worker *worker, struct cv_task *task,
                    const struct cv_frame_head *head, const unsigned char *payload);
 void cv_worker_stop(struct cv_worker *worker, struct cv_task *task);
+void cv_worker_packed(struct cv_worker *worker, struct cv_task *task,
+                      const struct cv_frame_head *head, const unsigned char *payload);
 void cv_worker_seat_init(struct cv_worker *worker, uint32_t index);
 
 /* worker_open.c: pieces whose command is started before all of them has come. */

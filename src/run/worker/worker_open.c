@@ -12,7 +12,7 @@
 
 #include "base/fail.h"
 #include "run/slot/open_slot.h"
-#include "run/worker/worker_inner.h"
+#include "run/worker/worker_packed.h"
 
 enum {
     STEP = 256 * 1024, /* fed since the master last heard of it                         */
@@ -87,7 +87,9 @@ enum cleave_status cv_worker_open_feed(struct cv_worker *worker, struct cv_task 
 {
     const uint64_t header = task->bytes[CV_PART_HEADER];
 
-    if (task->bytes[CV_PART_BODY] > 0) {
+    if (task->packed != NULL) {
+        CV_TRY(cv_worker_packed_place(task, task->file, 0, err));
+    } else if (task->bytes[CV_PART_BODY] > 0) {
         task->piece.header = (struct cv_range){ 0, header };
         task->piece.body =
             (struct cv_range){ header, header + task->bytes[CV_PART_BODY] };
@@ -166,7 +168,9 @@ void cv_worker_began(void *context, struct cv_slot *slot)
 static void give_back(struct cv_task *task, uint64_t fed)
 {
     const uint64_t read = fed > CV_PIPE_WIDE ? fed - CV_PIPE_WIDE : 0;
-    const uint64_t end = read - read % BLOCK;
+    const uint64_t used =
+        task->packed != NULL ? cv_worker_packed_needs(task, read) : read;
+    const uint64_t end = used - used % BLOCK;
 
     if (task->file < 0 || end <= task->freed)
         return;

@@ -17,17 +17,18 @@ static const double SLOW_BPS = 10e6;
 /* --- its input ---------------------------------------------------------------------------- */
 
 /* Long ones take their time: the master should not take this worker for dead. */
-static enum cleave_status hash_range(struct cv_worker *worker, const char *name, int fd,
-                                     struct cv_range range, struct cleave_error *err)
+static enum cleave_status hash_range(struct cv_worker *worker, struct cv_part part,
+                                     struct cleave_error *err)
 {
-    while (range.begin < range.end) {
-        const uint64_t left = range.end - range.begin;
-        const uint64_t some = left < HASHED ? left : HASHED;
+    const uint64_t end = part.end;
 
-        CV_TRY(cv_content_hasher_add(worker->hasher, name, fd, range.begin,
-                                     range.begin + some, err));
-        range.begin += some;
-        if (range.begin < range.end)
+    while (part.begin < end) {
+        part.end = end - part.begin < HASHED ? end : part.begin + HASHED;
+        CV_TRY(cv_content_hasher_add_part(worker->hasher, &part, err));
+        if (part.bytes != NULL)
+            part.bytes = (const char *)part.bytes + (part.end - part.begin);
+        part.begin = part.end;
+        if (part.begin < end)
             cv_worker_send(worker, CV_FRAME_PING, 0, 0, 0);
     }
     return CLEAVE_OK;
@@ -39,17 +40,32 @@ static enum cleave_status hash_input(struct cv_worker *worker, struct cv_task *t
 {
     const struct cv_piece *piece = &task->piece;
     const struct cv_part closing = cv_closing_part(piece->closing);
+    const struct cv_part header = { .bytes = piece->header_bytes,
+                                    .fd = piece->fd,
+                                    .begin = piece->header.begin,
+                                    .end = piece->header.end,
+                                    .name = piece->name };
+    const struct cv_part body = { .fd = piece->fd,
+                                  .well = piece->well,
+                                  .begin = piece->body.begin,
+                                  .end = piece->body.end,
+                                  .name = piece->name };
+    const struct cv_part mate = { .fd = piece->mate_fd,
+                                  .begin = piece->mate.begin,
+                                  .end = piece->mate.end,
+                                  .name = "the mates" };
 
-    if (!worker->job.hashes || !task->asked.shared)
+    if (!worker->job.hashes || (!task->asked.shared && task->packed == NULL) ||
+        (task->end.flags & CV_END_SPOILED) != 0)
         return CLEAVE_OK;
     if (worker->hasher == NULL)
         CV_TRY(cv_content_hasher_new(&worker->hasher, err));
     cv_content_hasher_reset(worker->hasher);
-    CV_TRY(hash_range(worker, piece->name, piece->fd, piece->header, err));
-    CV_TRY(hash_range(worker, piece->name, piece->fd, piece->body, err));
+    CV_TRY(hash_range(worker, header, err));
+    CV_TRY(hash_range(worker, body, err));
     CV_TRY(cv_content_hasher_add_part(worker->hasher, &closing, err));
     if (piece->mate_fd >= 0)
-        CV_TRY(hash_range(worker, "the mates", piece->mate_fd, piece->mate, err));
+        CV_TRY(hash_range(worker, mate, err));
     task->end.hash = cv_content_hasher_finish(worker->hasher);
     return CLEAVE_OK;
 }

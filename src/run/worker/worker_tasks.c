@@ -7,6 +7,7 @@
 #include "run/slot/open_slot.h"
 #include "run/slot/steady_slot.h"
 #include "run/worker/worker_item.h"
+#include "run/worker/worker_packed.h"
 
 /* --- their end ---------------------------------------------------------------------------- */
 
@@ -48,9 +49,32 @@ static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end
     cv_worker_send_away(worker, task);
 }
 
+/* What the slot of the seat was given could not be decoded: its command is ended, and its task. */
+static void end_spoiled(struct cv_worker *worker, struct cv_seat *seat,
+                        const struct cleave_error *err)
+{
+    struct cv_task *task = seat->tasks.first;
+
+    task->end.compute_s = cv_clock_s() - seat->slot.start_s;
+    if (seat->slot.busy)
+        cv_slot_done(&seat->slot);
+    cv_tasks_remove(&seat->tasks, task);
+    task->running = false;
+    if (task->open && !task->shut)
+        seat->cut_short = task->chunk + 1;
+    cv_worker_packed_spoil(task, err);
+    start_next(worker, seat);
+    cv_worker_send_away(worker, task);
+}
+
 static void slot_broke(void *context, const struct cleave_error *err)
 {
-    cv_worker_fail(context, err);
+    struct cv_seat *seat = cv_worker_packed_spoiled(context);
+
+    if (seat != NULL)
+        end_spoiled(context, seat, err);
+    else
+        cv_worker_fail(context, err);
 }
 
 static void slot_left(void *context, struct cv_slot *slot)
@@ -131,9 +155,16 @@ static void start_next(struct cv_worker *worker, struct cv_seat *seat)
         struct cv_task *task = seat->tasks.first;
         struct cleave_error err = { .text = "" };
 
+        enum cleave_status status;
+
         task->running = true;
-        if (start(worker, seat, task, &err) == CLEAVE_OK)
+        status = start(worker, seat, task, &err);
+        if (status == CLEAVE_OK)
             return;
+        if (status == CLEAVE_EINPUT && task->packed != NULL) {
+            end_spoiled(worker, seat, &err);
+            return;
+        }
         /* As if the command had failed; the master decides what to do about it. */
         cv_tasks_remove(&seat->tasks, task);
         task->running = false;
@@ -145,24 +176,28 @@ static void start_next(struct cv_worker *worker, struct cv_seat *seat)
     }
 }
 
-static void completed(struct cv_worker *worker, struct cv_task *task)
-{
-    struct cleave_error err;
-
-    task->complete = true;
-    if (cv_worker_place(worker, task, &err) != CLEAVE_OK ||
-        (worker->job.items && cv_worker_item_open(worker, task, &err) != CLEAVE_OK))
-        cv_worker_fail(worker, &err);
-    else
-        start_next(worker, &worker->seats[task->seat]);
-}
-
 static void complain(struct cv_worker *worker, const char *what)
 {
     struct cleave_error err;
 
     cv_fail(&err, CLEAVE_EINPUT, "%s", what);
     cv_worker_fail(worker, &err);
+}
+
+static void completed(struct cv_worker *worker, struct cv_task *task)
+{
+    struct cleave_error err;
+
+    if (task->packed != NULL && !cv_worker_packed_complete(task)) {
+        complain(worker, "not all of a compressed piece has come");
+        return;
+    }
+    task->complete = true;
+    if (cv_worker_place(worker, task, &err) != CLEAVE_OK ||
+        (worker->job.items && cv_worker_item_open(worker, task, &err) != CLEAVE_OK))
+        cv_worker_fail(worker, &err);
+    else
+        start_next(worker, &worker->seats[task->seat]);
 }
 
 static enum cleave_status open_stores(struct cv_worker *worker, struct cv_task *task,
@@ -254,12 +289,26 @@ static bool can_come(const struct cv_task *task, uint64_t part, uint64_t length)
     for (uint64_t later = part + 1; later < CV_PARTS; later++)
         if (task->bytes[later] > 0)
             return false;
+    if (part == CV_PART_BODY && task->packed != NULL)
+        return cv_worker_packed_may_come(task, length);
     if (task->open)
         return !task->asked.shared && part <= CV_PART_BODY;
     return !task->asked.shared && part < CV_PARTS &&
            (part != CV_PART_MATE || task->asked.mates) &&
            length <= ranges[part].end - ranges[part].begin +
                          (part == CV_PART_BODY ? closing : 0) - task->bytes[part];
+}
+
+/* Its command gets what there is by now. */
+static void feed_open(struct cv_worker *worker, struct cv_task *task, bool last)
+{
+    struct cleave_error err;
+    const enum cleave_status status = cv_worker_open_feed(worker, task, last, &err);
+
+    if (status == CLEAVE_EINPUT && task->packed != NULL)
+        end_spoiled(worker, &worker->seats[task->seat], &err);
+    else if (status != CLEAVE_OK)
+        cv_worker_fail(worker, &err);
 }
 
 void cv_worker_data(struct cv_worker *worker, struct cv_task *task,
@@ -291,10 +340,21 @@ void cv_worker_data(struct cv_worker *worker, struct cv_task *task,
                                           .chunk = task->chunk,
                                           .value = task->end.come },
                  NULL, 0);
-    if (task->open && cv_worker_open_feed(worker, task, last, &err) != CLEAVE_OK)
-        cv_worker_fail(worker, &err);
-    else if (!task->open && last)
+    if (task->open)
+        feed_open(worker, task, last);
+    else if (last)
         completed(worker, task);
+}
+
+void cv_worker_packed(struct cv_worker *worker, struct cv_task *task,
+                      const struct cv_frame_head *head, const unsigned char *payload)
+{
+    struct cleave_error err;
+
+    if (cv_worker_packed_learn(worker, task, payload, head->length, &err) != CLEAVE_OK)
+        cv_worker_fail(worker, &err);
+    else if (task->open)
+        feed_open(worker, task, false);
 }
 
 /* --- changes ------------------------------------------------------------------------------ */
@@ -318,7 +378,9 @@ void cv_worker_cut(struct cv_worker *worker, struct cv_task *task,
             task->running ? cv_slot_cut(&worker->seats[task->seat].slot, &shorter) : true;
         if (done)
             task->piece = shorter;
-        if (done && task->open) {
+        if (done && task->packed != NULL)
+            cv_worker_packed_cut(task, head->value);
+        if (done && task->open && task->packed == NULL) {
             task->bytes[CV_PART_BODY] = head->value;
             task->asked.body.end = task->asked.body.begin + head->value;
             task->asked.closing = CV_CLOSING_NONE;

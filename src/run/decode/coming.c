@@ -1,0 +1,181 @@
+/* coming.c -- compressed bytes that have come from elsewhere. SPDX-License-Identifier: MIT
+ *
+ * Each flow has a list of its blocks for itself: more may be added while it decodes. */
+#include "run/decode/coming.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/fail.h"
+#include "run/decode/unpacked.h"
+
+struct cv_coming {
+    struct cv_well well;
+    const struct cv_codec *codec;
+    struct cv_packed_block *blocks; /* owned */
+    size_t count, room;
+    uint64_t out_end;
+    int fd; /* borrowed */
+    uint64_t in, at;
+    struct cv_unpacked *read; /* owned: for `read` of the well; NULL: not yet */
+    uint64_t read_end;
+};
+
+static size_t block_at(const struct cv_coming *coming, uint64_t where, bool decoded)
+{
+    size_t low = 0, high = coming->count;
+
+    while (high - low > 1) {
+        const size_t middle = low + (high - low) / 2;
+        const struct cv_packed_block *block = &coming->blocks[middle];
+
+        if ((decoded ? block->out : block->in) <= where)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* A decoder of [begin, end). */
+static enum cleave_status open_range(const struct cv_coming *coming, uint64_t begin,
+                                     uint64_t end, struct cv_unpacked **out,
+                                     struct cleave_error *err)
+{
+    const size_t first = block_at(coming, begin, true);
+    const size_t last = end > begin ? block_at(coming, end - 1, true) : first;
+    uint8_t(*heads)[CV_PACKED_HEAD] = calloc(last - first + 1, sizeof *heads);
+    struct cv_blocks blocks = { .grain = 1 }; /* not all of them may be noted */
+    enum cleave_status status;
+    bool good = heads != NULL;
+
+    for (size_t i = first; good && i <= last; i++) {
+        const struct cv_packed_block *block = &coming->blocks[i];
+        const uint64_t in = coming->at + (block->in - coming->in);
+
+        good = cv_blocks_add(&blocks, (struct cv_block){ in, block->out, UINT64_MAX });
+        memcpy(heads[i - first], block->head, sizeof *heads);
+    }
+    blocks.out_end =
+        last + 1 < coming->count ? coming->blocks[last + 1].out : coming->out_end;
+    status = good ? cv_unpacked_new(coming->codec, "the piece", &blocks, out, err)
+                  : cv_fail_memory(err, "a decoder");
+    cv_blocks_done(&blocks);
+    if (status != CLEAVE_OK) {
+        free(heads);
+        return status;
+    }
+    cv_unpacked_use(*out, coming->fd);
+    cv_unpacked_behead(*out, heads);
+    return CLEAVE_OK;
+}
+
+static enum cleave_status read_well(struct cv_well *well, uint64_t offset, void *out,
+                                    size_t most, size_t *got, struct cleave_error *err)
+{
+    struct cv_coming *coming = (struct cv_coming *)well;
+
+    if (coming->read == NULL || coming->read_end != coming->out_end) {
+        cv_unpacked_free(coming->read);
+        coming->read = NULL;
+        CV_TRY(open_range(coming, coming->blocks[0].out, coming->out_end, &coming->read,
+                          err));
+        coming->read_end = coming->out_end;
+    }
+    well = cv_unpacked_well(coming->read);
+    return well->read(well, offset, out, most, got, err);
+}
+
+static enum cleave_status start_flow(struct cv_well *well, uint64_t begin, uint64_t end,
+                                     struct cv_flow **out, struct cleave_error *err)
+{
+    struct cv_unpacked *unpacked;
+
+    CV_TRY(open_range((const struct cv_coming *)well, begin, end, &unpacked, err));
+    return cv_unpacked_flow_alone(unpacked, begin, end, out, err);
+}
+
+enum cleave_status cv_coming_new(const struct cv_codec *codec, struct cv_coming **out,
+                                 struct cleave_error *err)
+{
+    struct cv_coming *coming = calloc(1, sizeof *coming);
+
+    if (coming == NULL)
+        return cv_fail_memory(err, "a piece");
+    coming->well = (struct cv_well){ .read = read_well,
+                                     .flow = start_flow,
+                                     .stop = cv_unpacked_stop_alone,
+                                     .bounded = true };
+    coming->codec = codec;
+    coming->fd = -1;
+    *out = coming;
+    return CLEAVE_OK;
+}
+
+void cv_coming_free(struct cv_coming *coming)
+{
+    if (coming == NULL)
+        return;
+    cv_unpacked_free(coming->read);
+    free(coming->blocks);
+    free(coming);
+}
+
+enum cleave_status cv_coming_add(struct cv_coming *coming,
+                                 const struct cv_packed_block *blocks, size_t count,
+                                 uint64_t out_end, bool *good, struct cleave_error *err)
+{
+    struct cv_packed_block *larger = coming->blocks;
+    uint64_t in = coming->count > 0 ? coming->blocks[coming->count - 1].in : 0;
+    uint64_t out = coming->count > 0 ? coming->blocks[coming->count - 1].out : 0;
+
+    *good = false;
+    for (size_t i = 0; i < count; i++) {
+        if (coming->count + i > 0 && (blocks[i].in <= in || blocks[i].out <= out))
+            return CLEAVE_OK;
+        in = blocks[i].in;
+        out = blocks[i].out;
+    }
+    if (coming->count + count == 0 || out_end <= out)
+        return CLEAVE_OK;
+    if (coming->count + count > coming->room)
+        larger =
+            cv_grow(coming->blocks, &coming->room, coming->count + count, sizeof *larger);
+    if (larger == NULL)
+        return cv_fail_memory(err, "a piece");
+    coming->blocks = larger;
+    if (count > 0)
+        memcpy(larger + coming->count, blocks, count * sizeof *larger);
+    coming->count += count;
+    coming->out_end = out_end;
+    *good = true;
+    return CLEAVE_OK;
+}
+
+void cv_coming_place(struct cv_coming *coming, int fd, uint64_t in, uint64_t at)
+{
+    coming->fd = fd;
+    coming->in = in;
+    coming->at = at;
+}
+
+uint64_t cv_coming_end(const struct cv_coming *coming)
+{
+    return coming->out_end;
+}
+
+uint64_t cv_coming_whole(const struct cv_coming *coming, uint64_t in)
+{
+    return coming->blocks[block_at(coming, in, false)].out;
+}
+
+uint64_t cv_coming_needs(const struct cv_coming *coming, uint64_t out)
+{
+    return coming->blocks[block_at(coming, out, true)].in;
+}
+
+struct cv_well *cv_coming_well(struct cv_coming *coming)
+{
+    return &coming->well;
+}

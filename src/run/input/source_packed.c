@@ -1,0 +1,75 @@
+/* source_packed.c -- pieces of compressed files, as they lie there. SPDX-License-Identifier: MIT */
+#include "run/input/source_packed.h"
+
+#include "run/decode/cover.h"
+#include "run/input/source_inner.h"
+#include "run/kit/well.h"
+#include "base/fail.h"
+
+static const struct cv_source_file *file_of(const struct cv_source *source,
+                                            const struct cv_piece *piece)
+{
+    return &source->files[piece->file];
+}
+
+bool cv_source_packs(const struct cv_source *source, const struct cv_piece *piece)
+{
+    return source->stream == NULL && source->nfiles > 0 &&
+           file_of(source, piece)->unpacked != NULL && piece->mate_fd < 0 &&
+           piece->closing != CV_CLOSING_TEXT && piece->body.begin < piece->body.end &&
+           cv_cover_begins(file_of(source, piece)->unpacked, piece->body.begin);
+}
+
+const char *cv_source_form(const struct cv_source *source, const struct cv_piece *piece)
+{
+    return cv_unpacked_codec(file_of(source, piece)->unpacked)->name;
+}
+
+struct cv_range cv_source_cover(struct cv_source *source, const struct cv_piece *piece)
+{
+    const struct cv_source_file *file = file_of(source, piece);
+
+    return cv_cover_find(file->unpacked, piece->body, file->packed_size);
+}
+
+uint64_t cv_source_unpacks(const struct cv_source *source, const struct cv_piece *piece,
+                           uint64_t in)
+{
+    return cv_cover_whole(file_of(source, piece)->unpacked, in);
+}
+
+uint64_t cv_source_touches(const struct cv_source *source, const struct cv_piece *piece,
+                           uint64_t in)
+{
+    return cv_cover_touched(file_of(source, piece)->unpacked, in);
+}
+
+size_t cv_source_first_block(const struct cv_source *source, const struct cv_piece *piece)
+{
+    return cv_cover_index(file_of(source, piece)->unpacked, piece->body.begin);
+}
+
+enum cleave_status cv_source_blocks(const struct cv_source *source,
+                                    const struct cv_piece *piece, uint64_t in,
+                                    size_t *next, struct cv_packed_block *blocks,
+                                    size_t most, size_t *count, uint64_t *out_end,
+                                    struct cleave_error *err)
+{
+    return cv_cover_list(file_of(source, piece)->unpacked, in, next, blocks, most, count,
+                         out_end, err);
+}
+
+enum cleave_status cv_source_try(struct cv_source *source, const struct cv_piece *piece,
+                                 struct cleave_error *err)
+{
+    struct cv_well *well = cv_unpacked_well(file_of(source, piece)->unpacked);
+    uint64_t at = piece->body.begin;
+    char bytes[16 * 1024];
+    size_t got = 1;
+
+    while (at < piece->body.end && got > 0) {
+        CV_TRY(well->read(well, at, bytes, sizeof bytes, &got, err));
+        at += got;
+    }
+    return CLEAVE_OK;
+}

@@ -1,0 +1,28 @@
+/* packed_frame.h -- what a piece is that comes as it lies in a compressed file.
+ * SPDX-License-Identifier: MIT */
+#ifndef CV_PACKED_FRAME_H
+#define CV_PACKED_FRAME_H
+#include "base/arena.h"
+#include "run/kit/pack.h"
+#include "run/kit/packed.h"
+#include "run/kit/part.h"
+#include "run/kit/range_set.h"
+
+enum { CV_PACKED_BLOCKS = 8192 }; /* in a frame: there may be several */
+
+struct cv_remote_packed {
+    const char *form;     /* its name, as of --decode                                  */
+    struct cv_range body; /* of the file, decoded                                      */
+    struct cv_range in;   /* what comes for that                                       */
+    enum cv_closing
+        closing;      /* follows the body, and does not come                       */
+    uint64_t out_end; /* where the last of all blocks that were told ends, decoded */
+    struct cv_packed_block *blocks; /* that were not told before */
+    size_t nblocks;
+};
+
+void cv_pack_packed(struct cv_packer *packer, const struct cv_remote_packed *packed);
+bool cv_unpack_packed(const void *bytes, size_t length, struct cv_arena *arena,
+                      struct cv_remote_packed *out);
+
+#endif

@@ -1,0 +1,220 @@
+/* worker_packed.c -- pieces that come as they lie in a compressed file.
+ * SPDX-License-Identifier: MIT
+ *
+ * They are kept as they come, and decoded by a thread of each command while that reads. */
+#include "run/worker/worker_packed.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/fail.h"
+#include "run/decode/coming.h"
+#include "run/decode/decoder.h"
+#include "run/kit/flow.h"
+#include "run/wire/packed_frame.h"
+
+struct cv_task_packed {
+    struct cv_coming *coming; /* owned                                                  */
+    struct cv_range body, in; /* as told last                                           */
+    enum cv_closing closing;
+    char *header; /* owned: its bytes, once they are needed; NULL                       */
+};
+
+void cv_worker_packed_free(struct cv_task *task)
+{
+    if (task->packed == NULL)
+        return;
+    cv_coming_free(task->packed->coming);
+    free(task->packed->header);
+    free(task->packed);
+    task->packed = NULL;
+}
+
+/* --- what it is --------------------------------------------------------------------------- */
+
+/* The first word of it. */
+static enum cleave_status begin(struct cv_task *task, const struct cv_remote_packed *told,
+                                struct cleave_error *err)
+{
+    const struct cv_codec *codec = cv_codec_named(told->form);
+
+    if (codec == NULL)
+        return cv_fail(err, CLEAVE_EINPUT, "got a piece of a form that is not known");
+    task->packed = calloc(1, sizeof *task->packed);
+    if (task->packed == NULL)
+        return cv_fail_memory(err, "a piece");
+    task->packed->body = told->body;
+    task->packed->in = told->in;
+    return cv_coming_new(codec, &task->packed->coming, err);
+}
+
+/* Whether it goes on like that: what has been fed was of it, and what has come is. */
+static bool fits(const struct cv_worker *worker, const struct cv_task *task,
+                 const struct cv_remote_packed *told)
+{
+    const struct cv_task_packed *packed = task->packed;
+    const uint64_t fed = task->open && task->running && task->bytes[CV_PART_BODY] > 0
+                             ? task->piece.body.end
+                             : 0;
+
+    if (worker->job.persistent || worker->job.items || task->asked.shared ||
+        task->asked.mates || (task->open && task->shut))
+        return false;
+    if (packed == NULL)
+        return task->bytes[CV_PART_BODY] == 0 && told->nblocks > 0 &&
+               told->blocks[0].in == told->in.begin &&
+               told->blocks[0].out <= told->body.begin;
+    return told->in.begin == packed->in.begin && told->body.begin == packed->body.begin &&
+           told->in.end - told->in.begin >= task->bytes[CV_PART_BODY] &&
+           told->body.end >= fed;
+}
+
+static enum cleave_status learn(struct cv_worker *worker, struct cv_task *task,
+                                const struct cv_remote_packed *told,
+                                struct cleave_error *err)
+{
+    bool good = fits(worker, task, told);
+
+    if (good && task->packed == NULL)
+        CV_TRY(begin(task, told, err));
+    if (good)
+        CV_TRY(cv_coming_add(task->packed->coming, told->blocks, told->nblocks,
+                             told->out_end, &good, err));
+    if (!good)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "got a compressed piece that does not go on like that");
+    task->packed->body = told->body;
+    task->packed->in = told->in;
+    task->packed->closing = told->closing;
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_worker_packed_learn(struct cv_worker *worker, struct cv_task *task,
+                                          const void *payload, size_t length,
+                                          struct cleave_error *err)
+{
+    struct cv_remote_packed told;
+    enum cleave_status status;
+    struct cv_arena arena;
+
+    cv_arena_init(&arena);
+    status = cv_unpack_packed(payload, length, &arena, &told)
+                 ? learn(worker, task, &told, err)
+                 : cv_fail(err, CLEAVE_EINPUT,
+                           "expected a compressed piece, got something else");
+    cv_arena_done(&arena);
+    return status;
+}
+
+bool cv_worker_packed_may_come(const struct cv_task *task, uint64_t length)
+{
+    const struct cv_range in = task->packed->in;
+
+    return length <= in.end - in.begin - task->bytes[CV_PART_BODY];
+}
+
+bool cv_worker_packed_complete(const struct cv_task *task)
+{
+    const struct cv_range in = task->packed->in;
+
+    return task->bytes[CV_PART_BODY] == in.end - in.begin;
+}
+
+/* --- where it is -------------------------------------------------------------------------- */
+
+/* The header is no part of what is decoded. */
+static enum cleave_status read_header(struct cv_task *task, int fd, uint64_t at,
+                                      struct cleave_error *err)
+{
+    const size_t length = (size_t)task->bytes[CV_PART_HEADER];
+    size_t done = 0;
+
+    if (task->packed->header != NULL || length == 0)
+        return CLEAVE_OK;
+    task->packed->header = malloc(length);
+    if (task->packed->header == NULL)
+        return cv_fail_memory(err, "a header");
+    while (done < length) {
+        const ssize_t got =
+            pread(fd, task->packed->header + done, length - done, (off_t)(at + done));
+
+        if (got <= 0)
+            return cv_fail(err, CLEAVE_EENGINE, "cannot read a piece that was kept");
+        done += (size_t)got;
+    }
+    return CLEAVE_OK;
+}
+
+/* How far it can be decoded. */
+static uint64_t there(const struct cv_task *task)
+{
+    const struct cv_task_packed *packed = task->packed;
+    uint64_t whole;
+
+    if (cv_worker_packed_complete(task))
+        return packed->body.end;
+    whole = cv_coming_whole(packed->coming, packed->in.begin + task->bytes[CV_PART_BODY]);
+    return whole < packed->body.begin ? packed->body.begin
+           : whole < packed->body.end ? whole
+                                      : packed->body.end;
+}
+
+enum cleave_status cv_worker_packed_place(struct cv_task *task, int fd, uint64_t at,
+                                          struct cleave_error *err)
+{
+    struct cv_task_packed *packed = task->packed;
+    const uint64_t header = task->bytes[CV_PART_HEADER], end = there(task);
+
+    if (end == packed->body.begin)
+        return CLEAVE_OK;
+    CV_TRY(read_header(task, fd, at, err));
+    cv_coming_place(packed->coming, fd, packed->in.begin, at + header);
+    task->piece.fd = fd;
+    task->piece.well = cv_coming_well(packed->coming);
+    task->piece.header_bytes = packed->header;
+    task->piece.header = (struct cv_range){ 0, header };
+    task->piece.body = (struct cv_range){ packed->body.begin, end };
+    task->piece.closing = end == packed->body.end ? packed->closing : CV_CLOSING_NONE;
+    return CLEAVE_OK;
+}
+
+void cv_worker_packed_cut(struct cv_task *task, uint64_t body)
+{
+    task->packed->body.end = task->packed->body.begin + body;
+    task->packed->closing = CV_CLOSING_NONE;
+}
+
+uint64_t cv_worker_packed_needs(const struct cv_task *task, uint64_t fed)
+{
+    const uint64_t header = task->bytes[CV_PART_HEADER];
+    uint64_t in;
+
+    if (fed <= header)
+        return 0;
+    in = cv_coming_needs(task->packed->coming, task->packed->body.begin + (fed - header));
+    return header + (in - task->packed->in.begin);
+}
+
+/* --- what cannot be decoded --------------------------------------------------------------- */
+
+void cv_worker_packed_spoil(struct cv_task *task, const struct cleave_error *err)
+{
+    task->end.flags = CV_END_SPOILED;
+    task->end.exit_code = -1;
+    snprintf(task->fault, sizeof task->fault, "%.190s", err->text);
+}
+
+struct cv_seat *cv_worker_packed_spoiled(struct cv_worker *worker)
+{
+    for (uint32_t i = 0; i < worker->nseats; i++) {
+        struct cv_seat *seat = &worker->seats[i];
+        const struct cv_task *task = seat->tasks.first;
+        const struct cv_flow *flow = seat->slot.in.feed.flow;
+
+        if (task != NULL && task->running && task->packed != NULL && seat->slot.busy &&
+            flow != NULL && !flow->running && flow->status == CLEAVE_EINPUT)
+            return seat;
+    }
+    return NULL;
+}
