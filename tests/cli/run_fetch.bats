@@ -89,9 +89,6 @@ says() {
         run -i seq -i seq --fetch "$CUT" --size 9 -- cat
     refuses "--fetch: expected neither --pairs nor --decode: what is fetched is not decoded, and has no mates" \
         run -i seq --fetch "$CUT" --size 9 --decode gzip -- cat
-    printf 'workers:\n  - name: a\n    ssh: nowhere\n    speed: 1\n    bandwidth: 1\n' >hosts.yaml
-    refuses "--fetch: expected commands on this machine, got hosts: what is fetched here would be sent on (fetch within the commands of items instead, or run cleave there)" \
-        run -i seq --fetch "$CUT" --size 9 --hosts hosts.yaml -- cat
 }
 
 @test "a run that fetches can be resumed, and stopped while it waits" {
@@ -102,4 +99,31 @@ says() {
     fails_with 130 --fetch 'echo $$ >pid; kill -INT $PPID; exec sleep 1000; {begin}{end}' \
         --size 9 -- cat
     run ! kill -0 "$(cat pid)"
+}
+
+@test "hosts fetch what they compute, and another tries what one cannot" {
+    prepare
+    printf 'port: multi\nworkers:\n' >h.yaml
+    for name in a b; do
+        printf '  - {name: %s, slots: 1, speed: 1e7, bandwidth: 1e8, command: env AT=%s}\n' $name $name
+    done >>h.yaml
+    # Only a header goes over the link; what else is fetched says who did it.
+    (echo head && seq 50000) >in
+    timeout $LONG "$CLEAVE" run -i in --fetch "echo \$AT >>who; $CUT" --size "$SIZE" --header \
+        --block 40k --hosts h.yaml --json -o out -- sed 1d >json 2>err
+    seq 50000 | cmp - out
+    grep -q '"sent_bytes": [1-9][0-9]\{0,1\},$' json
+    grep -qx a who
+    # Of two hosts, one cannot.
+    job -i seq --fetch "[ \"\$AT\" != a ] && $CUT" --size "$SIZE" --block 100k --retries 2 --hosts h.yaml -- cat
+    cmp seq out
+    # With a journal, what was fetched there is known again.
+    job -i seq --fetch "$CUT" --size "$SIZE" --journal j --hosts h.yaml --policy guided -- sh -c 'echo >>ran; cat'
+    rm ran
+    job -i seq --fetch "$CUT" --size "$SIZE" --journal j --resume --hosts h.yaml --policy guided -- sh -c 'echo >>ran; cat'
+    cmp seq out
+    [ ! -e ran ]
+    # None can.
+    fails_with 1 -i seq --fetch "test -z \"\$AT\" && $CUT" --size "$SIZE" --block 200k --retries 1 --hosts h.yaml -- cat
+    grep -q 'the command lacks input: cannot be fetched from byte .*: the command ended with status 1' err
 }

@@ -11,6 +11,7 @@
 #include "base/fail.h"
 #include "run/slot/slot_kind.h"
 #include "run/wire/fold_frames.h"
+#include "run/wire/packed_frame.h"
 #include "run/wire/remote.h"
 #include "run/worker/worker_inner.h"
 #include "wire_feed.h"
@@ -211,6 +212,27 @@ static void say_piece(void)
     cv_pack_done(&packer);
 }
 
+/* That a piece comes as it lies in a compressed file, in one block or two. */
+static void say_compressed(struct cv_frame_head head, uint64_t in, uint64_t out)
+{
+    struct cv_packer packer = { NULL, 0, 0, false };
+    struct cv_packed_block blocks[2] = { { .in = 0 }, { .in = in / 2, .out = out / 2 } };
+    const uint8_t how = next_byte(&bytes);
+
+    head.type = CV_FRAME_PACKED;
+    cv_pack_packed(&packer,
+                   &(struct cv_remote_packed){ .form = (how & 1) != 0 ? "zstd" : "xz",
+                                               .body = { 0, out },
+                                               .in = { 0, in },
+                                               .out_end = out + (how & 2),
+                                               .blocks = (how & 8) != 0 ? NULL : blocks,
+                                               .nblocks = (how & 8) != 0   ? 0
+                                                          : (how & 4) != 0 ? 2
+                                                                           : 1 });
+    feed_frame(&feed, head, packer.bytes, packer.length);
+    cv_pack_done(&packer);
+}
+
 /* Bytes of a piece that is coming, or a word about one. */
 static void say_of_piece(void)
 {
@@ -228,6 +250,10 @@ static void say_of_piece(void)
     if (task == NULL)
         return;
     head.chunk = task->chunk;
+    if ((!task->complete || task->open) && what % 8 == 7) {
+        say_compressed(head, 1 + what % 32u, 1 + number[0]);
+        return;
+    }
     if ((!task->complete || (task->open && !task->shut)) && what < 200) {
         head.type = CV_FRAME_DATA;
         head.flags = (what & 4) != 0 ? CV_FRAME_LAST : 0;
@@ -255,7 +281,7 @@ static bool is_harmless(const struct cv_frame_head *head, const uint8_t *payload
     bool harmless;
 
     if (head->type != CV_FRAME_JOB)
-        return true;
+        return head->type != CV_FRAME_DRAWN; /* it names a command */
     cv_arena_init(&arena);
     harmless = (head->flags & CV_FRAME_LAST) != 0 && (head->flags & CV_FRAME_ZSTD) == 0 &&
                (!cv_unpack_job(payload, length, &arena, &job) ||
@@ -303,9 +329,12 @@ static bool is_lie(const struct cv_frame_head *head)
     task = worker->seats[head->peer].tasks.first;
     while (task != NULL && task->chunk != head->chunk)
         task = task->next;
-    if ((head->type == CV_FRAME_DATA || head->type == CV_FRAME_MORE) && task == NULL)
+    if ((head->type == CV_FRAME_DATA || head->type == CV_FRAME_MORE ||
+         head->type == CV_FRAME_PACKED) &&
+        task == NULL)
         return worker->seats[head->peer].cut_short != head->chunk + 1;
-    if (head->type == CV_FRAME_DATA || head->type == CV_FRAME_MORE)
+    if (head->type == CV_FRAME_DATA || head->type == CV_FRAME_MORE ||
+        head->type == CV_FRAME_PACKED)
         return task->open ? task->shut : task->complete || head->type == CV_FRAME_MORE;
     if (head->type == CV_FRAME_CUT)
         return task != NULL && !task->complete;

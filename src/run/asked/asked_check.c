@@ -98,11 +98,6 @@ static enum cleave_status check_fetch(const struct cleave_execution *asked,
                    ? CLEAVE_OK
                    : cv_fail(err, CLEAVE_EINPUT,
                              "--size needs --fetch: other inputs tell it themselves");
-    if (asked->hosts.count > 0)
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "--fetch: expected commands on this machine, got hosts: what is "
-                       "fetched here would be sent on (fetch within the commands of "
-                       "items instead, or run cleave there)");
     return CLEAVE_OK;
 }
 

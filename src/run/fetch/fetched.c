@@ -173,3 +173,8 @@ struct cv_well *cv_fetched_well(struct cv_fetched *fetched)
 {
     return &fetched->well;
 }
+
+const char *cv_fetched_line(const struct cv_fetched *fetched)
+{
+    return fetched->line;
+}

@@ -15,5 +15,6 @@ enum cleave_status cv_fetched_new(const char *line, const char *name, uint64_t s
                                   struct cv_fetched **out, struct cleave_error *err);
 void cv_fetched_free(struct cv_fetched *fetched);
 struct cv_well *cv_fetched_well(struct cv_fetched *fetched);
+const char *cv_fetched_line(const struct cv_fetched *fetched);
 
 #endif

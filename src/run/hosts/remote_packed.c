@@ -35,11 +35,17 @@ void cv_packed_begin(struct cv_slot *slot)
     const struct cv_host *host = slot->remote.host;
     const struct cv_piece *piece = &slot->piece;
     struct cv_remote_packing *packed = &slot->remote.packed;
+    const char *name;
+    uint64_t size;
 
     *packed = (struct cv_remote_packing){ .on = false };
     if (slot->items != NULL || host->shares || host->hosts->terms.persistent ||
-        source_of(slot) == NULL || piece->body.begin == piece->body.end ||
-        !cv_source_packs(source_of(slot), piece))
+        source_of(slot) == NULL || piece->body.begin == piece->body.end)
+        return;
+    packed->drawn =
+        !slot->open.on && cv_source_fetches(source_of(slot), piece, &name, &size) != NULL;
+    packed->on = packed->drawn;
+    if (packed->drawn || !cv_source_packs(source_of(slot), piece))
         return;
     packed->in = cv_source_cover(source_of(slot), piece);
     packed->next = cv_source_first_block(source_of(slot), piece);
@@ -52,32 +58,37 @@ void cv_packed_changed(struct cv_slot *slot)
     struct cv_remote_packing *packed = &slot->remote.packed;
     const uint64_t sent = sent_to(slot);
 
-    if (!packed->on)
+    packed->told = false;
+    if (!packed->on || packed->drawn)
         return;
     packed->in.end = cv_source_cover(source_of(slot), &slot->piece).end;
     if (packed->in.end < sent)
         packed->in.end = sent;
-    packed->told = false;
 }
 
-static enum cleave_status send_told(struct cv_slot *slot,
-                                    const struct cv_remote_packed *told,
-                                    struct cleave_error *err)
+static enum cleave_status send_told(struct cv_slot *slot, uint8_t type,
+                                    struct cv_packer *packer, struct cleave_error *err)
 {
+    if (!packer->failed)
+        cv_link_send(&slot->remote.host->link,
+                     &(struct cv_frame_head){ .type = type,
+                                              .peer = slot->remote.seat,
+                                              .chunk = slot->remote.number },
+                     packer->bytes, packer->length);
+    cv_pack_done(packer);
+    return packer->failed ? cv_fail_memory(err, "a frame") : CLEAVE_OK;
+}
+
+static enum cleave_status tell_drawn(struct cv_slot *slot, struct cleave_error *err)
+{
+    struct cv_remote_drawn told = { .body = slot->piece.body,
+                                    .closing = slot->piece.closing };
     struct cv_packer packer = { NULL, 0, 0, false };
 
-    cv_pack_packed(&packer, told);
-    if (packer.failed) {
-        cv_pack_done(&packer);
-        return cv_fail_memory(err, "a frame");
-    }
-    cv_link_send(&slot->remote.host->link,
-                 &(struct cv_frame_head){ .type = CV_FRAME_PACKED,
-                                          .peer = slot->remote.seat,
-                                          .chunk = slot->remote.number },
-                 packer.bytes, packer.length);
-    cv_pack_done(&packer);
-    return CLEAVE_OK;
+    told.line = cv_source_fetches(source_of(slot), &slot->piece, &told.name, &told.size);
+    cv_pack_drawn(&packer, &told);
+    slot->remote.packed.told = true;
+    return send_told(slot, CV_FRAME_DRAWN, &packer, err);
 }
 
 /* Blocks that are not all of them may be told first, in frames that say of the end what they
@@ -91,6 +102,8 @@ enum cleave_status cv_packed_tell(struct cv_slot *slot, struct cleave_error *err
 
     if (!packed->on || packed->told)
         return CLEAVE_OK;
+    if (packed->drawn)
+        return tell_drawn(slot, err);
     blocks = calloc(CV_PACKED_BLOCKS, sizeof *blocks);
     if (blocks == NULL)
         return cv_fail_memory(err, "a frame");
@@ -100,6 +113,7 @@ enum cleave_status cv_packed_tell(struct cv_slot *slot, struct cleave_error *err
                                          .in = packed->in,
                                          .closing = piece->closing,
                                          .blocks = blocks };
+        struct cv_packer packer = { NULL, 0, 0, false };
 
         status =
             cv_source_blocks(source_of(slot), piece, packed->in.end, &packed->next,
@@ -109,8 +123,10 @@ enum cleave_status cv_packed_tell(struct cv_slot *slot, struct cleave_error *err
             told.body.end = told.out_end;
             told.closing = CV_CLOSING_NONE;
         }
-        if (status == CLEAVE_OK)
-            status = send_told(slot, &told, err);
+        if (status == CLEAVE_OK) {
+            cv_pack_packed(&packer, &told);
+            status = send_told(slot, CV_FRAME_PACKED, &packer, err);
+        }
     }
     free(blocks);
     return status;
@@ -127,6 +143,8 @@ ssize_t cv_packed_read(const struct cv_slot *slot, void *to, size_t most)
 {
     const uint64_t at = sent_to(slot), left = slot->remote.packed.in.end - at;
 
+    if (left == 0) /* of what is fetched there is no file */
+        return 0;
     return pread(slot->piece.fd, to, left < most ? (size_t)left : most, (off_t)at);
 }
 
@@ -161,6 +179,7 @@ uint64_t cv_packed_units(const struct cv_slot *slot, uint64_t bytes)
     const struct cv_range in = slot->remote.packed.in, body = slot->piece.body;
     const double part = (double)bytes / (double)(in.end - in.begin);
 
-    return !slot->remote.packed.on ? bytes
-                                   : (uint64_t)(part * (double)(body.end - body.begin));
+    return !slot->remote.packed.on || slot->remote.packed.drawn
+               ? bytes
+               : (uint64_t)(part * (double)(body.end - body.begin));
 }

@@ -329,7 +329,8 @@ static void take_end(struct cv_host *host, struct cv_slot *slot,
     cv_arena_init(&arena);
     if (!cv_unpack_end(payload, length, &arena, &end) ||
         ((end.flags & CV_END_UNSEEN) != 0 && !cv_item_is_shared(slot)) ||
-        ((end.flags & CV_END_SPOILED) != 0 && !slot->remote.packed.on))
+        ((end.flags & CV_END_SPOILED) != 0 &&
+         (!slot->remote.packed.on || slot->remote.packed.drawn)))
         cv_host_accuse(host, "END that says what cannot be");
     else if (check_end(host, slot, &end) &&
              ((end.flags & CV_END_SPOILED) == 0 || slot->stopping ||

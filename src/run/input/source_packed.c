@@ -2,6 +2,7 @@
 #include "run/input/source_packed.h"
 
 #include "run/decode/cover.h"
+#include "run/fetch/fetched.h"
 #include "run/input/source_inner.h"
 #include "run/kit/well.h"
 #include "base/fail.h"
@@ -18,6 +19,18 @@ bool cv_source_packs(const struct cv_source *source, const struct cv_piece *piec
            file_of(source, piece)->unpacked != NULL && piece->mate_fd < 0 &&
            piece->closing != CV_CLOSING_TEXT && piece->body.begin < piece->body.end &&
            cv_cover_begins(file_of(source, piece)->unpacked, piece->body.begin);
+}
+
+const char *cv_source_fetches(const struct cv_source *source,
+                              const struct cv_piece *piece, const char **name,
+                              uint64_t *size)
+{
+    if (source->stream != NULL || source->nfiles == 0 || piece->mate_fd >= 0 ||
+        file_of(source, piece)->fetched == NULL || piece->closing == CV_CLOSING_TEXT)
+        return NULL;
+    *name = file_of(source, piece)->name;
+    *size = file_of(source, piece)->size;
+    return cv_fetched_line(file_of(source, piece)->fetched);
 }
 
 const char *cv_source_form(const struct cv_source *source, const struct cv_piece *piece)

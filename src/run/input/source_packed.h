@@ -9,6 +9,11 @@
 /* Whether the piece, which has bytes, can be sent so: it begins where a block of its file does, or almost, and
  * what goes before and behind its body is of the usual kind. */
 bool cv_source_packs(const struct cv_source *source, const struct cv_piece *piece);
+/* Whether it is fetched by a command, which another machine can do as well: which, of what, and how many bytes
+ * that has. Texts are borrowed from the source; NULL: it is not. */
+const char *cv_source_fetches(const struct cv_source *source,
+                              const struct cv_piece *piece, const char **name,
+                              uint64_t *size);
 /* The name of the form (run/decode/codec.h). */
 const char *cv_source_form(const struct cv_source *source, const struct cv_piece *piece);
 /* Of those pieces: the bytes of the file that hold its body. */

@@ -11,7 +11,7 @@
 enum {
     CV_FAILURES_TOLD = 10, /* of each kind             */
     CV_FAILURE_KINDS = 8,  /* the last is for the rest */
-    CV_FAILURE_TEXT = 80,
+    CV_FAILURE_TEXT = 160,
     CV_BAD_KEPT = 10000,
 };
 

@@ -68,3 +68,31 @@ bool cv_unpack_packed(const void *bytes, size_t length, struct cv_arena *arena,
            out->body.end <= out->out_end && out->in.begin < out->in.end &&
            out->in.end <= INT64_MAX && out->out_end <= INT64_MAX;
 }
+
+void cv_pack_drawn(struct cv_packer *packer, const struct cv_remote_drawn *drawn)
+{
+    cv_pack_text(packer, drawn->line);
+    cv_pack_text(packer, drawn->name);
+    cv_pack_number(packer, drawn->size);
+    cv_pack_number(packer, drawn->body.begin);
+    cv_pack_number(packer, drawn->body.end);
+    cv_pack_number(packer, drawn->closing);
+}
+
+bool cv_unpack_drawn(const void *bytes, size_t length, struct cv_arena *arena,
+                     struct cv_remote_drawn *out)
+{
+    struct cv_unpacker unpacker = { bytes, length, false };
+    uint64_t closing;
+
+    out->line = cv_unpack_text(&unpacker, arena);
+    out->name = cv_unpack_text(&unpacker, arena);
+    out->size = cv_unpack_number(&unpacker);
+    out->body.begin = cv_unpack_number(&unpacker);
+    out->body.end = cv_unpack_number(&unpacker);
+    closing = cv_unpack_number(&unpacker);
+    out->closing = closing < CV_CLOSINGS ? (enum cv_closing)closing : CV_CLOSING_NONE;
+    return cv_unpack_good(&unpacker) && closing < CV_CLOSINGS &&
+           closing != CV_CLOSING_TEXT && out->body.begin <= out->body.end &&
+           out->body.end <= out->size && out->size <= INT64_MAX;
+}

@@ -21,6 +21,17 @@ struct cv_remote_packed {
     size_t nblocks;
 };
 
+/* A body that a command gives (run/fetch/fetch_command.h). */
+struct cv_remote_drawn {
+    const char *line, *name; /* the line for a shell, the name of the input          */
+    uint64_t size;           /* of that                                              */
+    struct cv_range body;
+    enum cv_closing closing;
+};
+
+void cv_pack_drawn(struct cv_packer *packer, const struct cv_remote_drawn *drawn);
+bool cv_unpack_drawn(const void *bytes, size_t length, struct cv_arena *arena,
+                     struct cv_remote_drawn *out);
 void cv_pack_packed(struct cv_packer *packer, const struct cv_remote_packed *packed);
 bool cv_unpack_packed(const void *bytes, size_t length, struct cv_arena *arena,
                       struct cv_remote_packed *out);

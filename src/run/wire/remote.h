@@ -69,6 +69,10 @@ enum cv_frame_type {
      * and again when its end is another one. */
     CV_FRAME_PACKED,
 
+    /* The same of a body that does not come at all: the worker fetches it. Payload: struct
+     * cv_remote_drawn (packed_frame.h). */
+    CV_FRAME_DRAWN,
+
     CV_FRAME_OTHERS = 64, /* from here on: for other transports                         */
 };
 

@@ -11,11 +11,14 @@
 #include "base/fail.h"
 #include "run/decode/coming.h"
 #include "run/decode/decoder.h"
+#include "run/fetch/fetched.h"
 #include "run/kit/flow.h"
 #include "run/wire/packed_frame.h"
 
 struct cv_task_packed {
-    struct cv_coming *coming; /* owned                                                  */
+    struct cv_coming *coming; /* owned; NULL: it is fetched                             */
+    struct cv_fetched *fetched; /* owned; NULL: it comes                                */
+    struct cv_arena arena;      /* of texts of that                                     */
     struct cv_range body, in; /* as told last                                           */
     enum cv_closing closing;
     char *header; /* owned: its bytes, once they are needed; NULL                       */
@@ -26,6 +29,8 @@ void cv_worker_packed_free(struct cv_task *task)
     if (task->packed == NULL)
         return;
     cv_coming_free(task->packed->coming);
+    cv_fetched_free(task->packed->fetched);
+    cv_arena_done(&task->packed->arena);
     free(task->packed->header);
     free(task->packed);
     task->packed = NULL;
@@ -44,6 +49,7 @@ static enum cleave_status begin(struct cv_task *task, const struct cv_remote_pac
     task->packed = calloc(1, sizeof *task->packed);
     if (task->packed == NULL)
         return cv_fail_memory(err, "a piece");
+    cv_arena_init(&task->packed->arena);
     task->packed->body = told->body;
     task->packed->in = told->in;
     return cv_coming_new(codec, &task->packed->coming, err);
@@ -60,6 +66,8 @@ static bool fits(const struct cv_worker *worker, const struct cv_task *task,
 
     if (worker->job.persistent || worker->job.items || task->asked.shared ||
         task->asked.mates || (task->open && task->shut))
+        return false;
+    if (packed != NULL && packed->coming == NULL)
         return false;
     if (packed == NULL)
         return task->bytes[CV_PART_BODY] == 0 && told->nblocks > 0 &&
@@ -105,6 +113,51 @@ enum cleave_status cv_worker_packed_learn(struct cv_worker *worker, struct cv_ta
                            "expected a compressed piece, got something else");
     cv_arena_done(&arena);
     return status;
+}
+
+/* Whether it is fetched, or may be. */
+static bool may_draw(const struct cv_worker *worker, const struct cv_task *task,
+                     const struct cv_remote_drawn *told)
+{
+    const struct cv_task_packed *packed = task->packed;
+
+    if (worker->job.persistent || worker->job.items || task->asked.shared ||
+        task->asked.mates || task->open || task->bytes[CV_PART_BODY] > 0 ||
+        told->body.begin == told->body.end)
+        return false;
+    return packed == NULL ||
+           (packed->fetched != NULL && told->body.begin == packed->body.begin);
+}
+
+enum cleave_status cv_worker_drawn_learn(struct cv_worker *worker, struct cv_task *task,
+                                         const void *payload, size_t length,
+                                         struct cleave_error *err)
+{
+    struct cv_remote_drawn told;
+    struct cv_arena arena;
+
+    cv_arena_init(&arena);
+    if (!cv_unpack_drawn(payload, length, &arena, &told) ||
+        !may_draw(worker, task, &told) || cv_fetch_check(told.line, NULL) != CLEAVE_OK) {
+        cv_arena_done(&arena);
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "expected a piece to be fetched, got something else");
+    }
+    if (task->packed == NULL) {
+        task->packed = calloc(1, sizeof *task->packed);
+        if (task->packed == NULL) {
+            cv_arena_done(&arena);
+            return cv_fail_memory(err, "a piece");
+        }
+        task->packed->arena = arena;
+        CV_TRY(
+            cv_fetched_new(told.line, told.name, told.size, &task->packed->fetched, err));
+    } else {
+        cv_arena_done(&arena);
+    }
+    task->packed->body = told.body;
+    task->packed->closing = told.closing;
+    return CLEAVE_OK;
 }
 
 bool cv_worker_packed_may_come(const struct cv_task *task, uint64_t length)
@@ -169,9 +222,11 @@ enum cleave_status cv_worker_packed_place(struct cv_task *task, int fd, uint64_t
     if (end == packed->body.begin)
         return CLEAVE_OK;
     CV_TRY(read_header(task, fd, at, err));
-    cv_coming_place(packed->coming, fd, packed->in.begin, at + header);
+    if (packed->coming != NULL)
+        cv_coming_place(packed->coming, fd, packed->in.begin, at + header);
     task->piece.fd = fd;
-    task->piece.well = cv_coming_well(packed->coming);
+    task->piece.well = packed->coming != NULL ? cv_coming_well(packed->coming)
+                                              : cv_fetched_well(packed->fetched);
     task->piece.header_bytes = packed->header;
     task->piece.header = (struct cv_range){ 0, header };
     task->piece.body = (struct cv_range){ packed->body.begin, end };
@@ -200,9 +255,12 @@ uint64_t cv_worker_packed_needs(const struct cv_task *task, uint64_t fed)
 
 void cv_worker_packed_spoil(struct cv_task *task, const struct cleave_error *err)
 {
-    task->end.flags = CV_END_SPOILED;
+    const bool drawn = task->packed->fetched != NULL;
+
+    task->end.flags = drawn ? CV_END_FAILED : CV_END_SPOILED;
     task->end.exit_code = -1;
-    snprintf(task->fault, sizeof task->fault, "%.190s", err->text);
+    snprintf(task->fault, sizeof task->fault, "%s%.160s",
+             drawn ? "lacks input: " : "", err->text);
 }
 
 struct cv_seat *cv_worker_packed_spoiled(struct cv_worker *worker)
@@ -213,7 +271,9 @@ struct cv_seat *cv_worker_packed_spoiled(struct cv_worker *worker)
         const struct cv_flow *flow = seat->slot.in.feed.flow;
 
         if (task != NULL && task->running && task->packed != NULL && seat->slot.busy &&
-            flow != NULL && !flow->running && flow->status == CLEAVE_EINPUT)
+            flow != NULL && !flow->running &&
+            (flow->status == CLEAVE_EINPUT ||
+             (flow->status != CLEAVE_OK && task->packed->fetched != NULL)))
             return seat;
     }
     return NULL;

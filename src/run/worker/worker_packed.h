@@ -8,6 +8,10 @@
 enum cleave_status cv_worker_packed_learn(struct cv_worker *worker, struct cv_task *task,
                                           const void *payload, size_t length,
                                           struct cleave_error *err);
+/* The same of DRAWN. */
+enum cleave_status cv_worker_drawn_learn(struct cv_worker *worker, struct cv_task *task,
+                                         const void *payload, size_t length,
+                                         struct cleave_error *err);
 void cv_worker_packed_free(struct cv_task *task);
 
 /* Of a task that is packed. Whether so many bytes more of its body can come; whether all have. */

@@ -120,7 +120,8 @@ static void take_frame(void *context, const struct cv_frame_head *head,
         cv_worker_piece(worker, head, payload);
     else if (head->type == CV_FRAME_TOLD)
         cv_worker_told(worker, head, payload);
-    else if (head->type == CV_FRAME_PACKED && task != NULL)
+    else if ((head->type == CV_FRAME_PACKED || head->type == CV_FRAME_DRAWN) &&
+             task != NULL)
         cv_worker_packed(worker, task, head, payload);
     else if (head->type == CV_FRAME_DATA && task != NULL)
         cv_worker_data(worker, task, head, payload);

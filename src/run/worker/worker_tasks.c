@@ -351,7 +351,8 @@ void cv_worker_packed(struct cv_worker *worker, struct cv_task *task,
 {
     struct cleave_error err;
 
-    if (cv_worker_packed_learn(worker, task, payload, head->length, &err) != CLEAVE_OK)
+    if ((head->type == CV_FRAME_DRAWN ? cv_worker_drawn_learn : cv_worker_packed_learn)(
+            worker, task, payload, head->length, &err) != CLEAVE_OK)
         cv_worker_fail(worker, &err);
     else if (task->open)
         feed_open(worker, task, false);
