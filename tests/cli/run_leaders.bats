@@ -98,7 +98,7 @@ while True:
     o.flush()
 END
     tail -n +2 in >bare
-    job -i bare --hosts led.yaml --block 50000 --persistent -- python3 stays.py
+    job -i bare --hosts led.yaml --block 1M --persistent -- python3 stays.py
     tail -n +2 expected | cmp - out
 }
 
