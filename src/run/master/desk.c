@@ -31,7 +31,9 @@ void cv_desks_close(struct cv_desks *desks)
 enum cleave_status cv_desk_room(struct cv_desk *desk, uint32_t nerrands,
                                 struct cleave_error *err)
 {
-    free(desk->errands); /* of a place that nobody had */
+    for (uint32_t i = 0; i < desk->nerrands; i++) /* of one that had the place before */
+        cv_slot_done(&desk->errands[i].slot);
+    free(desk->errands);
     desk->nerrands = 0;
     desk->errands = calloc(nerrands, sizeof *desk->errands);
     if (desk->errands == NULL)

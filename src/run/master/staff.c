@@ -69,23 +69,55 @@ static bool is_taken(const struct cv_staff *staff, const char *name)
     return false;
 }
 
+/* One with as many slots that came by itself and will not come again; NULL: there is none. */
+static struct cv_host *find_gone(const struct cv_staff *staff, uint32_t slots)
+{
+    for (size_t i = 0; i < staff->hosts.count; i++) {
+        struct cv_host *host = staff->hosts.items[i];
+
+        if (host->state == CV_HOST_OUT && host->words == NULL && host->slots == slots &&
+            host->first != CV_HOST_NOWHERE && host->first < staff->trust.count &&
+            !staff->trust.items[host->first].out)
+            return host;
+    }
+    return NULL;
+}
+
+/* Places for a host: those that nobody had or, when they are all given away, those of one that
+ * has gone. */
+static enum cleave_status find_places(struct cv_staff *staff, const struct cv_host *host,
+                                      uint32_t *out, struct cleave_error *err)
+{
+    struct cv_host *gone;
+
+    if (host->slots <= staff->nworkers - staff->first_spare) {
+        *out = staff->first_spare;
+        staff->first_spare += host->slots;
+        return CLEAVE_OK;
+    }
+    gone = find_gone(staff, host->slots);
+    if (gone == NULL)
+        return cv_fail(err, CLEAVE_EREFUSED, "there is no place left for its %u slots",
+                       host->slots);
+    *out = gone->first;
+    gone->first = CV_HOST_NOWHERE;
+    gone->first_slot = NULL;
+    return CLEAVE_OK;
+}
+
 enum cleave_status cv_staff_seat(struct cv_staff *staff, struct cv_host *host,
                                  struct cleave_error *err)
 {
     char name[CV_HOST_NAME_ROOM];
 
-    if (host->slots > staff->nworkers - staff->first_spare)
-        return cv_fail(err, CLEAVE_EREFUSED, "there is no place left for its %u slots",
-                       host->slots);
     for (uint32_t i = 0; i < host->slots; i++)
         if (is_taken(staff, cv_host_worker_name(host, i, name)))
             return cv_fail(err, CLEAVE_EREFUSED, "another worker is called '%s'", name);
-    host->first = staff->first_spare;
+    CV_TRY(find_places(staff, host, &host->first, err));
     for (uint32_t i = 0; i < host->slots; i++) {
         staff->host_of[host->first + i] = host;
         CV_TRY(cv_staff_name(staff, host->first + i, err));
     }
-    staff->first_spare += host->slots;
     return CLEAVE_OK;
 }
 

@@ -51,8 +51,8 @@ bool cv_staff_has(const struct cv_staff *staff, const struct cv_host *host);
 /* Name the place of a worker as its host does. */
 enum cleave_status cv_staff_name(struct cv_staff *staff, uint32_t place,
                                  struct cleave_error *err);
-/* Give a host that is ready the first places that nobody has. CLEAVE_EREFUSED: there are too
- * few, or others have its names. */
+/* Give a host that is ready the first places that nobody has, or those of one that came by
+ * itself and has gone. CLEAVE_EREFUSED: there are too few, or others have its names. */
 enum cleave_status cv_staff_seat(struct cv_staff *staff, struct cv_host *host,
                                  struct cleave_error *err);
 /* Fails with CLEAVE_ELOST when nobody is there and nobody will be. */
