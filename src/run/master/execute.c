@@ -690,6 +690,7 @@ static void forget_input(struct execution *execution)
                                  .gate = before.gate,
                                  .stopped_by = before.stopped_by };
     run->staff.trust = (struct cv_trust){ .count = 0 };
+    execution->declared = NULL; /* who is there will have changed */
     run->staff.hosts.source = NULL;
     run->books.news = &run->news;
 }
