@@ -38,7 +38,7 @@ static struct cleave_trace *play(const char *reads)
     struct cv_command_model command;
     struct cv_run run = { .units = WORK_S * 1e6 };
     struct cv_outcome outcome;
-    struct cv_driver *driver;
+    struct cv_driver *driver = NULL;
     struct cv_planned planned;
     struct cleave_policy told;
     struct cleave_error err;
