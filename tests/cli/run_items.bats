@@ -138,6 +138,14 @@ same() {
     timeout $LONG "$CLEAVE" run -q --each --split nul -i each -n 100 -- "printf '%s\\0' {} | cat" >line
     cmp each words
     cmp each line
+    # Names of any bytes, as bash quotes them.
+    perl -e 'srand 7; for (1 .. 300) { $_ = join "", map { chr(1 + int rand 255) } 0 .. rand 12; tr{/}{.}; print "$_\0" }' >names
+    mapfile -d '' -t names <names
+    eval "printf '%s\\0' $(printf '%q ' "${names[@]}")" >theirs
+    timeout $LONG "$CLEAVE" run -q --null -a names -n 100 -- "printf '%s\\0' {} | cat" >ours
+    [ "$(tr -dc '\0' <names | wc -c)" -eq 300 ]
+    cmp names theirs
+    cmp theirs ours
 }
 
 @test "a shell is started only where one is needed" {
