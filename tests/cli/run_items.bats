@@ -69,6 +69,10 @@ same() {
     [ -z "$output" ]
     [[ "$stderr" == "cleave: 0 commands"* ]]
     [[ "$stderr" != *limit* ]]
+    # How long a list was waited for nobody knows.
+    run -0 timeout $LONG "$CLEAVE" run -j 2 -a - true < <(seq 4) 3>&-
+    [[ "$output" == *"4 commands"* ]]
+    [[ "$output" != *alone* ]]
     # What has to know all waits for the end.
     [ "$(seq 9 | timeout $LONG "$CLEAVE" run -q --shuf -a - echo 3>&- | sort -n | tr -d '\n')" = 123456789 ]
     [ "$(seq 3 | timeout $LONG "$CLEAVE" run -q --weight 1 -j 1 -u -a - echo 3>&- | tr -d '\n')" = 321 ]

@@ -412,7 +412,9 @@ static void summary_text(const struct cleave_execution_result *result,
     if (empty)
         return;
     parts_text(result, file);
-    alone_text(result, file);
+    /* Of a list that came as it was done, nobody knows how long it was waited for. */
+    if (report->items == NULL || report->items->stream == NULL)
+        alone_text(result, file);
     limit_text(result, file);
     cv_run_predicted_text(result, report, file);
     leaders_text(report->crew, file);
