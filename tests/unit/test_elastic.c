@@ -8,6 +8,7 @@
 
 #include "base/random.h"
 #include "engine/driver.h"
+#include "model/platform/platform_internal.h"
 #include "policy/kit/orders.h"
 #include "sim/load/native.h"
 #include "trace_check.h"
@@ -34,6 +35,9 @@ struct scene {
     double speeds[MOST_WORKERS];
     double hold, record, spread;
     bool measured; /* the policy is told the speeds */
+    /* Then every other worker drops to a quarter, and half as long again later the others
+     * rise to 1.5; 0: none does. */
+    double changes_s;
     const struct cleave_setting *settings;
     size_t nsettings;
 };
@@ -44,6 +48,10 @@ static double play(const struct scene *scene, struct cleave_trace *trace)
     const double unit = 1e7, load = scene->work_s * unit;
     const double ahead = fmin(65536, fmax(load / scene->n / 64, 4096));
     struct cleave_worker workers[MOST_WORKERS], declared[MOST_WORKERS];
+    const struct cleave_step steps[] = { { scene->changes_s, 0.25 },
+                                         { 1.5 * scene->changes_s, 1.5 } };
+    struct cv_group groups[MOST_WORKERS];
+    char names[MOST_WORKERS][8];
     struct cleave_platform *platform = NULL;
     struct cv_command_model command;
     struct cv_run run = { .command = &command, .units = load, .hold = scene->hold };
@@ -64,8 +72,15 @@ static double play(const struct scene *scene, struct cleave_trace *trace)
         if (scene->measured)
             declared[w].speed_ups = workers[w].speed_ups;
     }
-    assert_int_equal(cleave_platform_new(CLEAVE_PORT_MULTI, workers, scene->n, &platform,
-                                         NULL),
+    for (uint32_t w = 0; w < scene->n; w++) {
+        snprintf(names[w], sizeof names[w], "w%u", (unsigned)w);
+        groups[w] = (struct cv_group){ .name = names[w],
+                                       .count = 1,
+                                       .steps = &steps[w % 2],
+                                       .nsteps = scene->changes_s > 0 };
+    }
+    assert_int_equal(cv_platform_build(CLEAVE_PORT_MULTI, workers, groups, scene->n,
+                                       &platform, NULL, NULL),
                      CLEAVE_OK);
     run.platform = platform;
     assert_int_equal(cv_command_find(scene->kind, &command, NULL), CLEAVE_OK);
@@ -163,6 +178,29 @@ static void what_was_measured_counts(void **state)
             fail_msg("%s: %g s, %g s if nothing was measured", KINDS[kind], measured_s,
                      unknown_s);
     }
+}
+
+/* Half of them drop to a quarter of their speed, later the others rise: of 20 s of work 16 workers
+ * have done 8 s after 0.5 s, 10.5 s after 0.75 s, and what is left takes 9.5 / 14 s more. Where
+ * starts cost nothing, little is in the hands of those that become slow; and their slowness is
+ * not taken for long starts. */
+static void who_becomes_slow_has_little(void **state)
+{
+    static const char *const kinds[] = { "slurp", "late", "mix" };
+
+    (void)state;
+    for (size_t k = 0; k < 3; k++)
+        for (int large = 0; large < 2; large++) {
+            const double scale = large ? 100 : 1;
+            const struct scene scene = { .kind = kinds[k],
+                                         .start_s = 1e-4 * scale,
+                                         .work_s = 20 * scale,
+                                         .n = 16,
+                                         .changes_s = 0.5 * scale };
+            const double best_s = (0.75 + 9.5 / 14) * scale, took_s = play(&scene, NULL);
+
+            assert_true(took_s < 1.15 * best_s);
+        }
 }
 
 /* One worker runs the command as if it were run alone. */
@@ -440,6 +478,7 @@ int main(void)
         cmocka_unit_test(no_start_is_paid_twice),
         cmocka_unit_test(unequal_workers_end_together),
         cmocka_unit_test(what_was_measured_counts),
+        cmocka_unit_test(who_becomes_slow_has_little),
         cmocka_unit_test(one_worker_is_not_in_its_own_way),
         cmocka_unit_test(everything_is_done_and_done_again_the_same),
         cmocka_unit_test(no_chunk_is_larger_than_most),

@@ -260,6 +260,10 @@ static void add_post(struct cv_hand *hand, double units, double time_s)
         hand->small = post;
 }
 
+/* No start after the end is longer than this times the shortest time that anybody took there: who
+ * has become slower between two sizes looks as if starts were long. */
+static const double LATE_SPREAD = 2;
+
 /* A start after the end is the same for all, more or less: from workers that have done two
  * sizes; as long as there are none, from the smallest chunk and, of those far larger, the
  * one that was done first. */
@@ -293,6 +297,7 @@ static void find_line(struct cv_elastic *elastic)
         return;
     elastic->lined = true;
     elastic->late_s = count > 0 ? sum / count : intercept(small, large);
+    elastic->late_s = fmin(elastic->late_s, LATE_SPREAD * elastic->least_after_s);
     elastic->late_most_s = count > 0 ? elastic->late_s : small->time_s;
 }
 
@@ -306,6 +311,8 @@ void cv_elastic_learn(struct cv_elastic *elastic, uint32_t worker, double units,
     hand->done = units;
     hand->took_s = took_s;
     hand->after_s = after_s;
+    elastic->least_after_s =
+        elastic->least_after_s > 0 ? fmin(elastic->least_after_s, after_s) : after_s;
     if (elastic->kind == CV_COMMAND_SLURPS) {
         add_post(hand, units, after_s);
         find_line(elastic);

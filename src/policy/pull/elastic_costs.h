@@ -71,6 +71,8 @@ struct cv_elastic {
     double phi;    /* part of the work that is done while reading                    */
     double late_s; /* start that comes after the end was read                        */
     double late_most_s; /* ... which is no longer than that                        */
+    double
+        least_after_s; /* the shortest time after the end that a chunk took; 0: none  */
     bool lined;       /* late_s comes from two sizes                                    */
     uint32_t tester;  /* who has the chunk that tells, or CV_NOBODY                     */
     uint32_t goes_on; /* asks for more and needs no new start, or CV_NOBODY             */

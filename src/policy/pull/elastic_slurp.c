@@ -3,14 +3,17 @@
  *
  * What such a command was given cannot be taken back once it is closed, so a size has to be
  * right: at most half of what its worker can do until all could end together, unless that
- * is not worth a start; and little for a worker whose speed is not known. */
+ * is not worth a start, and less where starts cost next to nothing: who has an eighth of its share
+ * and drops to a quarter of its speed still ends before half of the time is over, and the rest can
+ * go to others. Little for a worker whose speed is not known. */
 #include <math.h>
 
 #include "policy/pull/elastic.h"
 #include "policy/pull/fold_charge.h"
 
-/* A chunk should be worth so many starts; of a stream a start is this part of it. */
-static const double START_WORTH = 3, SHARE = 0.02;
+/* A chunk should be worth so many starts; if a start is this part of it, it need not be larger,
+ * but for at most so many times as many chunks. */
+static const double START_WORTH = 3, SHARE = 0.02, MORE_PARTS = 4;
 /* ... and of so many, as long as it is not known how fast the others are. */
 static const double CERTAIN_WORTH = 2;
 /* Workers are that unequal, if nobody has said. */
@@ -70,7 +73,9 @@ static double size_of(const struct cv_turn *turn, uint32_t worker, double end_s)
     share = speed_ups * (end_s - elastic->ready[worker].in_s);
     if (!(share > 0))
         return 0;
-    size = fmax(share / elastic->parts, fmin(share, START_WORTH * start_s * speed_ups));
+    size = fmin(share / elastic->parts,
+                fmax(share / (MORE_PARTS * elastic->parts), start_s * speed_ups / SHARE));
+    size = fmax(size, fmin(share, START_WORTH * start_s * speed_ups));
     if (!(cv_elastic_own_speed(elastic, worker) > 0))
         size = unknown_size(size, share, start_s * speed_ups, h);
     return fmin(size, fmax(fmax(share * certain_part(elastic, h),
