@@ -26,6 +26,7 @@ enum cleave_status cv_command_find(const char *name, struct cv_command_model *ou
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(kinds[i].name, name) == 0) {
             *out = kinds[i].model;
+            out->name = kinds[i].name;
             return CLEAVE_OK;
         }
     return cv_fail(err, CLEAVE_EINPUT,

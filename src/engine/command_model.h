@@ -11,6 +11,7 @@
 #include <cleave/error.h>
 
 struct cv_command_model {
+    const char *name;    /* static; set by cv_command_find                            */
     double phi;          /* part of the work that is done while it reads, 0 to 1      */
     bool emits;          /* its output comes while it reads, not at its end           */
     bool late;           /* it starts up after it has read the end of its input       */

@@ -253,6 +253,10 @@ static enum cleave_status record_told(const struct cv_driver *driver,
 
     if (trace == NULL || planned->given)
         return CLEAVE_OK;
+    if (driver->run.command != NULL) {
+        told.reads = driver->run.command->name;
+        told.supply = driver->run.units;
+    }
     told.view.ready_s = driver->view.ready_s;
     told.view.ready_model = driver->view.ready_model;
     if (told.view.lifespan_s > 0) /* how much that is, the plan says */

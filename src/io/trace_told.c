@@ -52,6 +52,15 @@ static void put_opens(struct cv_json *json, const struct cleave_view *view)
     put_number(json, "unequal", view->unequal);
 }
 
+static void put_reads(struct cv_json *json, const struct cleave_told *told)
+{
+    if (told->reads == NULL)
+        return;
+    cv_json_key(json, "reads");
+    cv_json_text(json, told->reads);
+    put_number(json, "supply", told->supply);
+}
+
 static void put_sizes(struct cv_json *json, const struct cleave_view *view)
 {
     if (view->nitems == 0)
@@ -160,6 +169,7 @@ void cv_trace_told_write(struct cv_json *json, const struct cleave_told *told)
         put_flag(json, "measured", view->measured);
         put_opens(json, view);
         put_folders(json, view);
+        put_reads(json, told);
         put_flag(json, "changing", told->changing);
         put_sizes(json, view);
         put_workers(json, view);
@@ -350,6 +360,18 @@ static enum cleave_status read_ready_model(const struct reading *reading)
     return CLEAVE_OK;
 }
 
+/* How the commands of forecasts read. */
+static enum cleave_status read_reads(const struct reading *reading)
+{
+    struct cv_trace_lines *lines = reading->lines;
+    const char *name;
+
+    CV_TRY(cv_json_in_text(&lines->in, &name, lines->err));
+    reading->told->reads = cv_arena_text(reading->arena, name);
+    return reading->told->reads != NULL ? CLEAVE_OK
+                                        : cv_fail_memory(lines->err, "the trace");
+}
+
 /* The sizes of items, as many as there are. */
 static enum cleave_status read_sizes(const struct reading *reading)
 {
@@ -451,7 +473,7 @@ static enum cleave_status read_member(const struct reading *reading, const char 
         { "lifespan", &view->lifespan_s }, { "error", &view->error },
         { "transfer", &view->transfer_s }, { "compute", &view->compute_s },
         { "ahead", &view->ahead },         { "hold", &view->hold },
-        { "unequal", &view->unequal },
+        { "unequal", &view->unequal },     { "supply", &reading->told->supply },
     };
     const struct {
         const char *key;
@@ -472,6 +494,8 @@ static enum cleave_status read_member(const struct reading *reading, const char 
         return cv_json_in_count(&lines->in, &view->seed, lines->err);
     if (strcmp(key, "folders") == 0)
         return read_folders(reading);
+    if (strcmp(key, "reads") == 0)
+        return read_reads(reading);
     if (strcmp(key, "params") == 0)
         return read_settings(reading);
     if (strcmp(key, "sizes") == 0 && lines->task == CLEAVE_TASK_LOAD)

@@ -8,6 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "engine/command_model.h"
 #include "engine/driver.h"
 #include "engine/replay.h"
 #include "model/platform/platform_internal.h"
@@ -52,7 +53,8 @@ static enum cleave_status find_policy(const struct cleave_trace *trace,
                        "policy '%s' planned for workers that change with time, whose "
                        "profiles the trace does not hold",
                        again->policy->name);
-    if (facts->told->view.opens && (again->policy->needs & CLEAVE_NEEDS_FORECAST) != 0)
+    if (facts->told->view.opens && facts->told->reads == NULL &&
+        (again->policy->needs & CLEAVE_NEEDS_FORECAST) != 0)
         return cv_fail(
             err, CLEAVE_EINPUT,
             "policy '%s' had forecasts for commands that read in a way which the "
@@ -116,10 +118,17 @@ static enum cleave_status plan_load(struct again *again, struct cleave_error *er
                                   .seed = view->seed,
                                   .sizes = view->sizes,
                                   .nitems = view->nitems };
+    struct cv_command_model command;
+    struct cv_forecast_open scene;
     struct cv_forecast forecast;
 
     CV_TRY(make_platform(view, &again->platform, err));
     forecast = cv_native_forecast(again->platform);
+    if (view->opens && told->reads != NULL) {
+        CV_TRY(cv_command_find(told->reads, &command, err));
+        scene = (struct cv_forecast_open){ again->platform, &command, told->supply };
+        forecast = cv_open_forecast(&scene);
+    }
     return cv_planned_init(&again->planned, again->policy, told->settings,
                            told->nsettings, again->platform,
                            cleave_platform_workers(again->platform), &load,

@@ -187,3 +187,16 @@ same() {
         [[ $stderr == *": expected "* ]]
     done
 }
+
+@test "traces hold how commands read: who tried others with such commands is asked again" {
+    for more in '' '--hold 5'; do
+        # shellcheck disable=SC2086
+        cleave 0 plan load -p "$CLEAVE_SOURCE_DIR/examples/unequal.yaml" -l 60 --reads late $more --trace "$BATS_TEST_TMPDIR/t" --no-gantt
+        grep -q '"reads":"late","supply":60' "$BATS_TEST_TMPDIR/t"
+        cleave 0 replay "$BATS_TEST_TMPDIR/t"
+        has "the same"
+    done
+    sed '1 s/"reads":"late"/"reads":"soon"/' "$BATS_TEST_TMPDIR/t" >"$BATS_TEST_TMPDIR/wrong"
+    cleave 2 replay "$BATS_TEST_TMPDIR/wrong"
+    [[ $stderr == *"expected commands that read as stream, count, slurp, late or mix do, got 'soon'"* ]]
+}

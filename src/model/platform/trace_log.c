@@ -142,6 +142,7 @@ static enum cleave_status keep_told(struct cleave_trace *trace,
         CV_TRY(keep(trace, told->settings[i].value, &settings[i].value, err));
     }
     kept->settings = settings;
+    CV_TRY(keep(trace, told->reads, &kept->reads, err));
     if (told->view.workers != NULL)
         kept->view.workers =
             copy_of(trace, told->view.workers, n, sizeof *told->view.workers);
