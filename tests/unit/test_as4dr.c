@@ -493,7 +493,7 @@ static void results_of_empty_parts_keep_nobody_out(void **state)
     (void)state;
     assert_int_equal(cleave_platform_new(CLEAVE_PORT_DUPLEX, workers, 2, &platform, &err),
                      CLEAVE_OK);
-    for (double hold = 1; hold < 10; hold *= 2) {
+    for (int hold = 1; hold < 10; hold *= 2) {
         const struct cleave_job job = { .platform = platform,
                                         .load = 60,
                                         .result_ratio = 0.2,

@@ -109,14 +109,15 @@ static void searches_stop_when_they_should(void **state)
 {
     static const struct cv_returns_solver solvers[] = { { solve_fifo, NULL, false },
                                                         { solve_orders, NULL, true } };
+    static const double limits[] = { 1e6, 6e6, 3.6e7 };
     struct cleave_platform *platform = build();
     struct cv_arena arena;
 
     (void)state;
     cv_arena_init(&arena);
     for (size_t i = 0; i < 2; i++)
-        for (double limit = 1e6; limit < 5e7; limit *= 6) {
-            struct cv_meter meter = { 0, limit };
+        for (size_t k = 0; k < sizeof limits / sizeof *limits; k++) {
+            struct cv_meter meter = { 0, limits[k] };
             const struct cv_returns returns = {
                 cv_trips(cleave_platform_workers(platform), WORKERS, 0.5, 0, &arena),
                 WORKERS, true, &meter
@@ -128,8 +129,8 @@ static void searches_stop_when_they_should(void **state)
                                                  &trip, &err),
                              CLEAVE_OK);
             assert_true(fabs(trip.work - 4000) < 1e-6);
-            assert_true(meter.spent >= limit);
-            assert_true(meter.spent < limit + 3e6);
+            assert_true(meter.spent >= limits[k]);
+            assert_true(meter.spent < limits[k] + 3e6);
         }
     cv_arena_done(&arena);
     cleave_platform_free(platform);
