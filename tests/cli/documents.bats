@@ -318,3 +318,15 @@ END
         grep -qF "| $title | " docs/guide/cookbook.md
     done < <(sed -n 's/^== //p' bench/cookbook.txt)
 }
+
+@test "the page of comparisons is made of what tools that are here do" {
+    python3 -c 1 2>/dev/null || skip "no python3"
+    cd "$BATS_TEST_TMPDIR"
+    "$CLEAVE_SOURCE_DIR/bench/compare-page" -n -m 1 faults >page 2>err
+    grep -q '^| cleave | cleave [0-9]' page
+    # What another tool does with it is its own affair; ours is known.
+    grep '^| cleave .*status 1, 875000 of 1000000 lines done; says: cleave: small: bytes 6000000 to 7000000' page
+    run "$CLEAVE_SOURCE_DIR/bench/compare-page" -n nothing
+    [ "$status" -eq 1 ]
+    [[ $output == "compare-page: expected parts of: file, compute, pipe, "*", got 'nothing'" ]]
+}
