@@ -330,3 +330,14 @@ END
     [ "$status" -eq 1 ]
     [[ $output == "compare-page: expected parts of: file, compute, pipe, "*", got 'nothing'" ]]
 }
+
+@test "words of documents, man pages and messages are in a dictionary" {
+    echo "It recieves \`recieved\` things." >"$BATS_TEST_TMPDIR/page.md"
+    run tools/spell "$BATS_TEST_TMPDIR/page.md"
+    [ "$status" -ne 77 ] || skip "${output#spell: }"
+    [ "$status" -eq 1 ]
+    [ "$output" = "recieves: $BATS_TEST_TMPDIR/page.md" ]
+    run tools/spell
+    echo "$output"
+    [ "$status" -eq 0 ]
+}
