@@ -18,6 +18,7 @@
 #include <cleave/version.h>
 #include "run/wire/fold_frames.h"
 #include "run/wire/frame_kinds.h"
+#include "run/wire/packed_frame.h"
 #include "run/wire/remote.h"
 #include "run/worker/worker_serve.h"
 
@@ -474,6 +475,11 @@ static void frames_out_of_turn_are_refused(void **state)
         { CV_FRAME_DATA, 0, 3, 0, "got bytes that belong to no piece" },
         { CV_FRAME_DATA, 0, 3, 2, "got bytes that belong to no piece" },
         { CV_FRAME_DATA, 0, 3, 3, "got bytes that belong to no piece" },
+        { CV_FRAME_PACKED, 0, 2, 0,
+          "broke the protocol: PACKED while all of the piece is here" },
+        { CV_FRAME_PACKED, 0, 3, 0, "expected a compressed piece, got something else" },
+        { CV_FRAME_DRAWN, 0, 1, 0, "broke the protocol: DRAWN while that piece is over" },
+        { CV_FRAME_DRAWN, 0, 3, 0, "expected a piece to be fetched, got something else" },
         { CV_FRAME_CUT, 0, 3, 1, "broke the protocol: CUT while the piece is coming" },
         { CV_FRAME_CUT, 0, 4, 1, "broke the protocol: CUT while there is no such piece" },
         { CV_FRAME_STOP, 0, 4, 0,
@@ -525,6 +531,97 @@ static void bytes_beyond_a_piece_are_refused(void **state)
     begin_piece(&worker, 0, 1);
     send_data(&worker, 0, 1, many, true);
     assert_refused(&worker, errors, "got bytes that belong to no piece");
+}
+
+static void announce_packed(struct worker *worker, int *errors,
+                            const struct cv_remote_packed *told)
+{
+    const char *command[] = { "cat", NULL };
+    struct cv_packer packer = { NULL, 0, 0, false };
+
+    start(worker, errors);
+    describe(worker, command);
+    assert_int_equal(hear(worker), CV_FRAME_READY);
+    begin_piece(worker, 0, 1);
+    cv_pack_packed(&packer, told);
+    say(worker, (struct cv_frame_head){ .type = CV_FRAME_PACKED, .chunk = 1 },
+        packer.bytes, packer.length);
+    cv_pack_done(&packer);
+}
+
+/* What is said of blocks has to be one thing with what comes. */
+static void compressed_pieces_that_cannot_be_are_refused(void **state)
+{
+    static struct cv_packed_block good[] = { { .in = 7 }, { .in = 9, .out = 50 } },
+                                  back[] = { { .in = 7 }, { .in = 9 } };
+    static const struct {
+        struct cv_remote_packed told;
+        const char *data, *expected;
+    } cases[] = {
+        { { "rot13", { 0, 9 }, { 7, 12 }, 0, 99, good, 2 },
+          "",
+          "form that is not known" },
+        { { "zstd", { 0, 9 }, { 7, 12 }, 0, 99, good, 0 },
+          "",
+          "does not go on like that" },
+        { { "zstd", { 0, 9 }, { 6, 12 }, 0, 99, good, 2 },
+          "",
+          "does not go on like that" },
+        { { "zstd", { 0, 9 }, { 7, 12 }, 0, 99, back, 2 },
+          "",
+          "does not go on like that" },
+        { { "zstd", { 0, 9 }, { 7, 12 }, 0, 50, good, 2 },
+          "",
+          "does not go on like that" },
+        { { "zstd", { 0, 9 }, { 7, 12 }, 0, 8, good, 1 },
+          "",
+          "expected a compressed piece" },
+        { { "zstd", { 0, 9 }, { 7, 12 }, 0, 99, good, 2 },
+          "abcd",
+          "not all of a compressed" },
+        { { "zstd", { 0, 9 }, { 7, 12 }, 0, 99, good, 2 },
+          "abcdef",
+          "belong to no piece" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        static struct worker worker;
+        int errors;
+
+        announce_packed(&worker, &errors, &cases[i].told);
+        if (cases[i].data[0] != '\0')
+            send_data(&worker, 0, 1, cases[i].data, true);
+        assert_refused(&worker, errors, cases[i].expected);
+    }
+}
+
+/* That is for the master to judge: it has the file. */
+static void what_cannot_be_decoded_is_told(void **state)
+{
+    static struct cv_packed_block block[] = { { .in = 7 } };
+    static struct worker worker;
+    struct cv_remote_end end;
+    struct cv_arena arena;
+    char text[600];
+    int errors;
+
+    (void)state;
+    announce_packed(&worker, &errors,
+                    &(struct cv_remote_packed){
+                        "zstd", { 0, 9 }, { 7, 12 }, CV_CLOSING_NONE, 99, block, 1 });
+    send_data(&worker, 0, 1, "abcde", true);
+    while (hear(&worker) != CV_FRAME_END)
+        assert_true(worker.head.type == CV_FRAME_GOT ||
+                    worker.head.type == CV_FRAME_PING ||
+                    worker.head.type == CV_FRAME_COMPUTED);
+    cv_arena_init(&arena);
+    assert_true(cv_unpack_end(worker.payload, worker.head.length, &arena, &end));
+    assert_int_equal(end.flags, CV_END_SPOILED);
+    assert_int_equal(end.given, 9);
+    assert_non_null(strstr(end.fault, "expected zstd"));
+    cv_arena_done(&arena);
+    assert_int_equal(finish(&worker, errors, text), 0);
 }
 
 static void another_master_is_refused(void **state)
@@ -606,6 +703,8 @@ int main(void)
         cmocka_unit_test(an_older_master_is_refused),
         cmocka_unit_test(frames_out_of_turn_are_refused),
         cmocka_unit_test(bytes_beyond_a_piece_are_refused),
+        cmocka_unit_test(compressed_pieces_that_cannot_be_are_refused),
+        cmocka_unit_test(what_cannot_be_decoded_is_told),
         cmocka_unit_test(another_master_is_refused),
         cmocka_unit_test(ends_are_told_apart),
     };
