@@ -246,7 +246,8 @@ sent() {
             else
                 cmp many out
             fi
-            sent -lt 111144
+            # Who is recalled may have been sent what others are sent again.
+            if [ $form = xz ] || [ -n "${how##*header*}" ] || [ -z "$how" ]; then sent -lt 111144; fi
         done
     done
     # With a journal, what the host decoded is known again.
@@ -279,10 +280,10 @@ sent() {
     blocks xz
     timeout $LONG "$CLEAVE" run -i "$P/seq.gz" --hosts h.yaml --json -o out -- cat >json 2>err
     cmp seq out
-    sent -eq 13893
+    sent -ge 13893
     timeout $LONG "$CLEAVE" run -i many.xz --persistent --hosts h.yaml --json -o out -- \
         cat >json 2>err
-    sent -eq 111144
+    sent -ge 111144
     job -i many.xz -i "$P/seq.gz" --hosts h.yaml --shared-input --block 5k -- cat
     cat many seq | cmp - out
 }

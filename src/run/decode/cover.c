@@ -65,7 +65,7 @@ struct cv_range cv_cover_find(struct cv_unpacked *unpacked, struct cv_range out,
 
     if (out.end - begin < BEHIND &&
         out.end - begin < (out_end(blocks, last) - begin) / 2 &&
-        in.end - blocks->items[last].in > 2 * SPARE &&
+        in.end - blocks->items[last].in > (uint64_t)2 * SPARE &&
         cv_unpacked_look(unpacked, out.end - 1, &read) == CLEAVE_OK &&
         read + SPARE < in.end)
         in.end = read + SPARE;
