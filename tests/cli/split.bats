@@ -139,15 +139,21 @@ refuses() {
 
 @test "several frames of zstd have a table at their end, of the seekable format" {
     prepare
-    seq 700000 >in
+    seq 1300000 >in
     cut_up -i in -n 1 -o 'z-{}.zst'
-    [ "$(tail -c 9 z-001.zst | od -An -tx1 | tr -d ' ')" = 0200000000b1ea928f ]
+    [ "$(tail -c 9 z-001.zst | od -An -tx1 | tr -d ' ')" = 0300000000b1ea928f ]
     timeout $LONG "$CLEAVE" run -q -i z-001.zst -j 2 -- cat | cmp - in
     ! command -v zstd >/dev/null || zstd -dc z-001.zst | cmp - in
     # One that is damaged is not believed: the frames are walked over.
     size=$(wc -c <z-001.zst)
     { head -c $((size - 10)) z-001.zst; tail -c 10 z-001.zst | tr '\0' '\1'; } >bad.zst
     timeout $LONG "$CLEAVE" run -q -i bad.zst -j 2 -- cat | cmp - in
+    # One that is wrong is an error, here and where hosts decode: the first frame has 7 bytes less than it says.
+    cp z-001.zst lie.zst
+    printf '\007' | dd of=lie.zst bs=1 seek=$((size - 29)) conv=notrunc status=none
+    printf 'port: multi\nworkers:\n  - {name: a, speed: 1e7, bandwidth: 1e8, slots: 2}\n' >h.yaml
+    run -2 timeout $LONG "$CLEAVE" run -q -i lie.zst -j 2 -- wc -c
+    run -1 timeout $LONG "$CLEAVE" run -q -i lie.zst --block 4300000 --hosts h.yaml -- wc -c
 }
 
 @test "compressed inputs are cut as what they hold" {

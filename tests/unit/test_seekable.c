@@ -183,6 +183,46 @@ static void a_table_that_lies_is_an_error(void **state)
     assert_false(decode(&made, &good, &err));
 }
 
+/* What is decoded elsewhere needs frames that say what the table does. */
+static void frames_prove_their_table(void **state)
+{
+    (void)state;
+    for (int sized = 0; sized < 2; sized++)
+        for (int lie = 0; lie < 2; lie++) {
+            struct cv_blocks blocks = { .items = NULL };
+            struct made made;
+            bool whole;
+            int fd;
+
+            make(&made);
+            for (size_t i = made.n = 0, at = 0; sized && i < FRAMES; i++) {
+                made.rows[i][0] =
+                    (uint32_t)ZSTD_compress(made.bytes + made.n, ROOM - made.n,
+                                            made.text + at, made.rows[i][1], 3);
+                made.n += made.rows[i][0];
+                at += made.rows[i][1];
+            }
+            if (!sized)
+                make(&made);
+            made.rows[2][1] += (uint32_t)lie;
+            put_table(&made, false, FRAMES);
+            fd = file_of(&made);
+            assert_int_equal(cv_blocks_find(&blocks, &cv_codec_zstd, fd, made.n, &whole,
+                                            NULL),
+                             CLEAVE_OK);
+            assert_true(whole && blocks.told_end == made.table);
+            assert_int_equal(cv_blocks_proven(&blocks, fd, 0, blocks.out_end),
+                             sized && !lie);
+            assert_int_equal(cv_blocks_proven(&blocks, fd, 0, 110),
+                             sized); /* two of them */
+            assert_int_equal(cv_blocks_proven(&blocks, fd, 0, 111), sized && !lie);
+            blocks.told_end = 0; /* of no table */
+            assert_true(cv_blocks_proven(&blocks, fd, 0, blocks.out_end));
+            cv_blocks_done(&blocks);
+            close(fd);
+        }
+}
+
 /* Of any byte of it: it is not believed, or decoding fails, or all is as it was. */
 static void any_damage_of_the_table(void **state)
 {
@@ -208,6 +248,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames_without_their_sizes_are_found),
         cmocka_unit_test(a_table_that_lies_is_an_error),
+        cmocka_unit_test(frames_prove_their_table),
         cmocka_unit_test(any_damage_of_the_table),
     };
 

@@ -35,6 +35,10 @@ enum cleave_status cv_blocks_find(struct cv_blocks *blocks, const struct cv_code
 /* The same of any file, by decoding it: members are blocks. Fails if it cannot be decoded. */
 enum cleave_status cv_blocks_scan(struct cv_blocks *blocks, const struct cv_codec *codec,
                                   int fd, const char *name, struct cleave_error *err);
+/* Whether those with the decoded bytes [begin, end) are as a table of the file says, if that is where
+ * they are from; of frames that say their sizes themselves. */
+bool cv_blocks_proven(const struct cv_blocks *blocks, int fd, uint64_t begin,
+                      uint64_t end);
 /* The one that a decoded byte is in. */
 size_t cv_blocks_at(const struct cv_blocks *blocks, uint64_t offset);
 

@@ -183,6 +183,27 @@ bool cv_blocks_of_zstd(struct cv_blocks *blocks, const struct cv_block_walk *wal
     return at == walk->size;
 }
 
+bool cv_blocks_proven(const struct cv_blocks *blocks, int fd, uint64_t begin,
+                      uint64_t end)
+{
+    const struct cv_block_walk walk = { fd, blocks->told_end, 0 };
+    bool good = true;
+
+    for (size_t i = blocks->told_end > 0 ? cv_blocks_at(blocks, begin) : blocks->count;
+         good && i < blocks->count && blocks->items[i].out < end; i++) {
+        const bool last = i + 1 == blocks->count;
+        struct cv_blocks one = { .items = NULL };
+        uint64_t at = blocks->items[i].in;
+
+        good = one_zstd(&one, &walk, &at) &&
+               at == (last ? blocks->told_end : blocks->items[i + 1].in) &&
+               blocks->items[i].out + one.out_end ==
+                   (last ? blocks->out_end : blocks->items[i + 1].out);
+        cv_blocks_done(&one);
+    }
+    return good;
+}
+
 /* --- lz4 ------------------------------------------------------------------------------------ */
 
 static bool pass_lz4(const struct cv_block_walk *walk, unsigned flags, uint64_t *at)

@@ -18,7 +18,11 @@ bool cv_source_packs(const struct cv_source *source, const struct cv_piece *piec
     return source->stream == NULL && source->nfiles > 0 &&
            file_of(source, piece)->unpacked != NULL && piece->mate_fd < 0 &&
            piece->closing != CV_CLOSING_TEXT && piece->body.begin < piece->body.end &&
-           cv_cover_begins(file_of(source, piece)->unpacked, piece->body.begin);
+           cv_cover_begins(file_of(source, piece)->unpacked, piece->body.begin) &&
+           /* Over there nobody sees whether a table fits its frames. */
+           cv_blocks_proven(cv_unpacked_blocks(file_of(source, piece)->unpacked),
+                            cv_unpacked_fd(file_of(source, piece)->unpacked),
+                            piece->body.begin, piece->body.end);
 }
 
 const char *cv_source_fetches(const struct cv_source *source,
