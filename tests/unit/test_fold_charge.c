@@ -95,7 +95,7 @@ static size_t results_of(const struct cleave_trace *trace, double *times_s)
 /* When all are folded: two results that are there become one, FOLDERS times at a time. */
 static double all_folded(const double *times_s, size_t count)
 {
-    double ends_s[FOLDERS] = { 0 }, there_s[2 * MOST];
+    double ends_s[FOLDERS] = { 0 }, there_s[2 * MOST] = { 0 };
     size_t n = 0, next = 0, made = 0;
 
     for (; n < count; n++) /* events are in order of time */
@@ -115,6 +115,7 @@ static double all_folded(const double *times_s, size_t count)
         there_s[at] = end_s;
         n++;
     }
+    assert_true(n > 0);
     return there_s[n - 1];
 }
 
@@ -143,7 +144,7 @@ static void few_chunks_where_each_is_folded(void **state)
         print_message("%s: %zu chunks %.2f s, %zu chunks %.2f s\n",
                       reads[i] != NULL ? reads[i] : "closed", before, unaware_s, chunks,
                       aware_s);
-        assert_true(chunks <= 3 * WORKERS);
+        assert_true(chunks <= (size_t)3 * WORKERS);
         assert_true(before > 2 * chunks);
         assert_true(aware_s < 0.7 * unaware_s);
     }
