@@ -190,7 +190,7 @@ static enum cleave_status check_load_order(struct cv_driver *driver,
         return cv_fail(
             err, CLEAVE_EINPUT,
             "policy '%s' sends %g units to worker %u at once, which has memory "
-            "for %g",
+            "for %g; auto picks who keeps to that",
             name, order->units, order->worker, driver->view.memory[order->worker]);
     if (is_about_open(driver, order))
         CV_TRY(check_open_order(driver, order, err));

@@ -64,7 +64,7 @@ static enum cleave_status check_inputs(const struct cleave_policy *policy,
     if ((policy->needs & CLEAVE_NEEDS_SHARED_PORT) && view->port == CLEAVE_PORT_MULTI)
         return cv_fail(err, CLEAVE_EINPUT,
                        "policy '%s' is about a port that links share, but this master "
-                       "has port: multi",
+                       "has port: multi; links and auto plan for that",
                        policy->name);
     if ((policy->needs & CLEAVE_NEEDS_EQUAL_WORKERS) &&
         !cv_workers_equal(view->workers, view->nworkers, view->result_ratio > 0, &other,
