@@ -51,7 +51,7 @@ static double play(const struct scene *scene, struct cleave_trace *trace)
     const struct cleave_step steps[] = { { scene->changes_s, 0.25 },
                                          { 1.5 * scene->changes_s, 1.5 } };
     struct cv_group groups[MOST_WORKERS];
-    char names[MOST_WORKERS][8];
+    char names[MOST_WORKERS][12];
     struct cleave_platform *platform = NULL;
     struct cv_command_model command;
     struct cv_run run = { .command = &command, .units = load, .hold = scene->hold };
