@@ -8,12 +8,12 @@ load job
 # What a hung run would take; nothing here depends on how long things last.
 LONG=100
 
-# prepare -- a folder for the files of a test: `in` has 20000 lines, `expected` is what comes out;
+# prepare -- a folder for the files of a test: `in` has 3000 lines, `expected` is what comes out;
 # l leads f and g, and w is led by nobody.
 prepare() {
     T=$BATS_TEST_TMPDIR
     cd "$T" || return 1
-    seq 1 20000 >in
+    seq 1 3000 >in
     tr 0-9 a-j <in >expected
     printf '#!/bin/sh\nname=$1; shift\necho $$ >>"%s/$name.pids"\nexec "$@"\n' "$T" >note
     chmod +x note
@@ -64,11 +64,11 @@ END
     told -i in --hosts h.yaml -- tr 0-9 a-j
     grep -q '"host": "l", "leads": \["f", "g"\]' words
     rm ./*.pids
-    # Six chunks for the one worker that the run has; all slots behind it work, over one link each.
+    # Three chunks for the one worker that the run has; all slots behind it work, over one link each.
     meeting_command l f.0 f.1 g
-    job -i in --hosts led.yaml --block 20000 --joblog log -- "$T/meet"
+    job -i in --hosts led.yaml --block 5000 --joblog log -- "$T/meet"
     cmp expected out
-    [ "$(tail -n +2 log | cut -f 2 | sort | uniq -c | tr -s ' ')" = " 6 l" ]
+    [ "$(tail -n +2 log | cut -f 2 | sort | uniq -c | tr -s ' ')" = " 3 l" ]
     [ "$(cat l.pids f.pids g.pids | wc -l)" -eq 3 ]
     gone l f g
 }
@@ -78,7 +78,7 @@ END
     { cat led.yaml && line x 1 'via: g, '; } >h.yaml
     sed -i '1i title' in
     { echo title && cat expected; } >new && mv new expected
-    job -i in --hosts h.yaml --header --header-out --block 50000 -- \
+    job -i in --hosts h.yaml --header --header-out --block 8000 -- \
         sh -c '>"$CLEAVE_WORKER"; while [ ! -e x ]; do sleep 0.02; done
             IFS= read -r head; echo "$head"; exec tr 0-9 a-j'
     cmp expected out
@@ -105,7 +105,7 @@ END
 @test "a leader that is killed costs what it had not returned" {
     prepare
     once "[ \$CLEAVE_WORKER != w ]" 'kill -9 $(head -n 1 l.pids); sleep 1000'
-    told -i in --hosts h.yaml --block 2000 -- sh meddle
+    told -i in --hosts h.yaml --block 1000 -- sh meddle
     cmp expected out
     [ -d done ]
     grep -q '"failed_chunks": 0' words
@@ -116,7 +116,7 @@ END
 @test "a host that is lost is its leader's affair" {
     prepare
     once "[ \$CLEAVE_WORKER = g ]" 'kill -9 $(head -n 1 g.pids); sleep 1000'
-    told -i in --hosts led.yaml --block 20000 -- sh meddle
+    told -i in --hosts led.yaml --block 8000 -- sh meddle
     cmp expected out
     [ -d done ]
     grep -q '"failed_chunks": 0' words
@@ -127,14 +127,14 @@ END
 @test "commands that take too long behind a leader are stopped there" {
     prepare
     once true 'sleep 1000'
-    job -i in --hosts led.yaml --block 50000 --timeout 0.3 --retries 3 -- sh meddle
+    job -i in --hosts led.yaml --block 8000 --timeout 0.3 --retries 3 -- sh meddle
     cmp expected out
     [ "$(wc -l <l.pids)" -eq 1 ]
 }
 
 @test "what fails behind a leader is a failed chunk, and nothing is left of a killed run" {
     prepare
-    fails_with 1 -i in --hosts led.yaml --block 20000 -- sh -c 'tr 0-9 a-j | tee /dev/stderr | grep -q xyz'
+    fails_with 1 -i in --hosts led.yaml --block 8000 -- sh -c 'tr 0-9 a-j | tee /dev/stderr | grep -q xyz'
     says "the command said that it failed"
     gone l f g
     "$CLEAVE" run -q -i in --hosts led.yaml -- sh -c "touch $T/begun; sleep 1000" >none 2>&1 3>&- &
