@@ -19,6 +19,7 @@ struct world {
     struct cv_gather *gather;
     const char *names[WORKERS];
     const char *const *prefixes[WORKERS];
+    struct cv_host *hosts[WORKERS]; /* all are here */
     struct cv_staff staff;
     struct cv_books books;
     struct cv_errand errands[WORKERS];
@@ -47,6 +48,7 @@ static void open_world(struct world *world, const char *reduce)
     }
     world->staff = (struct cv_staff){ .names = world->names,
                                       .prefixes = world->prefixes,
+                                      .host_of = world->hosts,
                                       .nworkers = WORKERS,
                                       .nfolders = FOLDERS };
     world->desks = (struct cv_desks){ world->desk, WORKERS };

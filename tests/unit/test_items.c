@@ -177,11 +177,12 @@ static void a_list_is_used_while_it_comes(void **state)
     assert_int_equal(cv_item_lists_begin_stream(&lists, NULL), CLEAVE_OK);
     assert_int_equal(write(ends[1], "a,b\n1,2\n3", 9), 9);
     assert_int_equal(cv_item_stream_read(stream, &lists, &ended, NULL), CLEAVE_OK);
-    assert_int_equal(cv_item_commands_init(
-                         &commands, &lists, stream,
-                         &(struct cv_item_options){
-                             .words = words, .columns = ",", .header = true, .per = 2 },
-                         NULL),
+    assert_int_equal(cv_item_commands_init(&commands, &lists, stream,
+                                           &(struct cv_item_options){ .words = words,
+                                                                      .columns = ",",
+                                                                      .header = true,
+                                                                      .per = 2 },
+                                           NULL),
                      CLEAVE_OK);
     assert_false(ended);
     assert_int_equal(commands.lists.rows, 1);

@@ -459,7 +459,9 @@ static enum cleave_status fill_crew(const char *path, const char *text,
 
 bool cv_hosts_are_text(const char *text)
 {
-    return text[0] == '{' || strchr(text, '\n') != NULL;
+    /* Nor is a file that is not there, whatever its name. */
+    return text[0] == '{' ||
+           (strchr(text, '\n') != NULL && strstr(text, "workers:") != NULL);
 }
 
 /* All of a platform file, or the text itself. *out is for free(). */

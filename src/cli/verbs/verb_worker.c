@@ -202,7 +202,7 @@ const struct cv_verb cv_verb_worker = {
         "standard output, in frames. It is started by 'cleave run --hosts' through ssh "
         "or "
         "whatever reaches the machine, and ends with its connection.",
-    .operands = "[--through COMMAND [ARG]... | --lead -- [OPTION]...]",
+    .operands = "[--through COMMAND... | --lead -- OPTION...]",
     .max_operands = 1000,
     .command = true,
     .groups = groups,

@@ -259,8 +259,8 @@ void cv_worker_packed_spoil(struct cv_task *task, const struct cleave_error *err
 
     task->end.flags = drawn ? CV_END_FAILED : CV_END_SPOILED;
     task->end.exit_code = -1;
-    snprintf(task->fault, sizeof task->fault, "%s%.160s",
-             drawn ? "lacks input: " : "", err->text);
+    snprintf(task->fault, sizeof task->fault, "%s%.160s", drawn ? "lacks input: " : "",
+             err->text);
 }
 
 struct cv_seat *cv_worker_packed_spoiled(struct cv_worker *worker)
