@@ -3,7 +3,7 @@
 #define CLEAVE_VERSION_H
 #include <cleave/error.h>
 
-#define CLEAVE_VERSION "0.1.0"
+#define CLEAVE_VERSION "0.2.0"
 
 CLEAVE_BEGIN_C
 /* CLEAVE_VERSION of the library that was linked: borrowed, static. */

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # Untried: it was written after Spack's documentation, on a machine without Spack. There is no
-# address to download from yet: `spack develop --path /path/to/source cleave@0.1.0` builds from
+# address to download from yet: `spack develop --path /path/to/source cleave@0.2.0` builds from
 # a clone.
 from spack.package import *
 
@@ -13,7 +13,7 @@ class Cleave(CMakePackage):
 
     license("MIT")
 
-    version("0.1.0")
+    version("0.2.0")
 
     depends_on("c", type="build")
     depends_on("cmake@3.21:", type="build")
