@@ -104,7 +104,7 @@ END
 
 @test "a leader that is killed costs what it had not returned" {
     prepare
-    once "[ \$CLEAVE_WORKER != w ]" 'kill -9 $(head -n 1 l.pids); sleep 1000'
+    once "[ \$CLEAVE_WORKER != w ]" 'kill -9 $(head -n 1 l.pids); sleep 2'
     told -i in --hosts h.yaml --block 1000 -- sh meddle
     cmp expected out
     [ -d done ]
@@ -115,7 +115,7 @@ END
 
 @test "a host that is lost is its leader's affair" {
     prepare
-    once "[ \$CLEAVE_WORKER = g ]" 'kill -9 $(head -n 1 g.pids); sleep 1000'
+    once "[ \$CLEAVE_WORKER = g ]" 'kill -9 $(head -n 1 g.pids); sleep 2'
     told -i in --hosts led.yaml --block 8000 -- sh meddle
     cmp expected out
     [ -d done ]

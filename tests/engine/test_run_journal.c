@@ -368,7 +368,7 @@ static void other_files(void **state)
 /* What a run had begun to start when it was killed has its lock for a moment longer. */
 static void waits_for_one_that_ends(void **state)
 {
-    const struct timespec moment = { .tv_nsec = 60 * 1000 * 1000 };
+    const struct timespec moment = { .tv_nsec = 60000000 };
     struct cv_splitter *splitter;
     struct cv_source *source;
     struct cv_journal *journal;

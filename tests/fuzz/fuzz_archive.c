@@ -57,9 +57,10 @@ static size_t put_number(char *out, size_t number)
 static size_t make_bam(const uint8_t *data, size_t size, char *out)
 {
     const size_t text = size > 0 ? data[0] : 0, names = size > 1 ? data[1] % 4 : 0;
+    static const char magic[4] = { 'B', 'A', 'M', 1 };
     size_t n = 4;
 
-    memcpy(out, "BAM\1", 4);
+    memcpy(out, magic, sizeof magic);
     n += put_number(out + n, text);
     n += text;
     n += put_number(out + n, names);
@@ -77,9 +78,11 @@ static size_t make_bam(const uint8_t *data, size_t size, char *out)
 static size_t make_pcap(const uint8_t *data, size_t size, char *out)
 {
     const bool big = size > 0 && data[0] % 2 == 1;
+    static const uint8_t magics[2][4] = { { 0x4d, 0x3c, 0xb2, 0xa1 },
+                                          { 0xa1, 0xb2, 0xc3, 0xd4 } };
     size_t n = 24;
 
-    memcpy(out, big ? "\xa1\xb2\xc3\xd4" : "\x4d\x3c\xb2\xa1", 4);
+    memcpy(out, magics[big], sizeof magics[big]);
     for (size_t i = 1; i < size && i < MOST_PARTS; i++) {
         out[n + (big ? 11 : 8)] = (char)data[i];
         n += 16U + data[i];
@@ -146,7 +149,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (kinds[kind].truth(bytes, n, input.is)) {
         check_file(&input, 4096, n / 12 + 1);
         check_file(&input, 1 + data[2] % 40U, n / 12 + 1);
-        check_stream(&input, n / 24 + 1 + data[1], data[2] * 8U);
+        check_stream(&input, n / 24 + 1 + data[1], (size_t)data[2] * 8);
     } else {
         check_damaged(&input, n / 24 + 1 + data[1]);
     }

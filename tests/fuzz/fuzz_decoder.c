@@ -70,7 +70,7 @@ static bool decode_blocks(const struct cv_codec *codec, int fd, struct cv_blocks
 {
     const size_t count = blocks->count, size = (size_t)blocks->out_end;
     uint64_t *begins = malloc((count + 1) * sizeof *begins);
-    uint8_t *bytes = malloc(size + 1);
+    uint8_t *bytes = calloc(size + 1, 1);
     struct cv_unpacked *unpacked;
     bool good = true;
 

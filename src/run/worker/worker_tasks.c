@@ -349,7 +349,7 @@ void cv_worker_data(struct cv_worker *worker, struct cv_task *task,
 void cv_worker_packed(struct cv_worker *worker, struct cv_task *task,
                       const struct cv_frame_head *head, const unsigned char *payload)
 {
-    struct cleave_error err;
+    struct cleave_error err = { .status = CLEAVE_OK };
 
     if ((head->type == CV_FRAME_DRAWN ? cv_worker_drawn_learn : cv_worker_packed_learn)(
             worker, task, payload, head->length, &err) != CLEAVE_OK)
