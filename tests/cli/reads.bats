@@ -102,3 +102,9 @@ load helper
         near "$(number load)" 30 1e-9
     done
 }
+
+@test "learn ends where next to nothing of a stream may wait" {
+    for hold in 0.2 1; do
+        cleave 0 simulate load -p examples/unequal.yaml --load 30 --reads stream --hold $hold --policy learn
+    done
+}

@@ -246,6 +246,9 @@ static void count_present(struct cv_elastic *elastic)
     }
 }
 
+/* A stream that had nothing is asked again after this part of the time so far. */
+static const double DRY = 1e-3;
+
 /* There is nothing to give until somebody, who was given something, is done. */
 static bool is_dry(const struct cv_elastic *elastic)
 {
@@ -333,6 +336,10 @@ static void serve(const struct cv_turn *turn, const struct cleave_event *event)
     go_on(turn);
     if (elastic->kind != CV_COMMAND_STREAMS && is_dry(elastic))
         return;
+    if (elastic->kind == CV_COMMAND_STREAMS && elastic->dry) {
+        cv_turn_wake(turn, turn->now_s + DRY * (1 + turn->now_s));
+        return;
+    }
     if (elastic->kind == CV_COMMAND_UNKNOWN) {
         if (!elastic->judged)
             cv_kind_begin(turn);
