@@ -57,7 +57,7 @@ setup() {
     cat >CMakeLists.txt <<END
 cmake_minimum_required(VERSION 3.16)
 project(user LANGUAGES C)
-find_package(cleave 0.1 REQUIRED)
+find_package(cleave 0.2 REQUIRED)
 add_executable(one $CLEAVE_SOURCE_DIR/examples/plan.c)
 target_link_libraries(one cleave::cleave)
 add_executable(two $CLEAVE_SOURCE_DIR/examples/plan.c)
@@ -121,7 +121,7 @@ END
 cmake_minimum_required(VERSION 3.16)
 project(user LANGUAGES C)
 find_package(MPI REQUIRED COMPONENTS C)
-find_package(cleave 0.1 REQUIRED)
+find_package(cleave 0.2 REQUIRED)
 add_executable(one $CLEAVE_SOURCE_DIR/examples/mpi/mpi_reduce.c)
 target_link_libraries(one cleave::mpi)
 END
