@@ -14,7 +14,7 @@
 #include "run/kit/process.h"
 #include "run/master/series.h"
 #include "run/output/gather.h"
-#include "run/slot/slot.h"
+#include "run/slot/steady_length.h"
 
 enum { COPY = 256 * 1024 }; /* bytes that are read at a time */
 
@@ -29,22 +29,6 @@ struct framed {
     char *bytes;   /* owned: COPY of them                                     */
     struct cleave_error err;
 };
-
-/* Lengths have their highest byte first. */
-static uint64_t read_length(const unsigned char head[CV_FRAME])
-{
-    uint64_t length = 0;
-
-    for (int i = 0; i < CV_FRAME; i++)
-        length = length << 8 | head[i];
-    return length;
-}
-
-static void write_length(uint64_t length, unsigned char head[CV_FRAME])
-{
-    for (int i = CV_FRAME; i-- > 0; length >>= 8)
-        head[i] = (unsigned char)length;
-}
 
 static bool is_there(const struct framed *framed)
 {
@@ -66,7 +50,7 @@ static void take(struct framed *framed, const char *bytes, size_t length)
     if (framed->nhead < CV_FRAME) {
         memcpy(framed->head + framed->nhead, bytes, length);
         framed->nhead += length;
-        framed->left = framed->nhead == CV_FRAME ? read_length(framed->head) : 0;
+        framed->left = framed->nhead == CV_FRAME ? cv_steady_length(framed->head) : 0;
         return;
     }
     framed->left -= length;
@@ -142,7 +126,7 @@ static enum cleave_status give_answer(void *context, bool failed,
     unsigned char head[CV_FRAME];
     int wrong = size < 0 ? errno : 0;
 
-    write_length(failed ? UINT64_MAX : (uint64_t)size, head);
+    cv_steady_length_put(head, failed ? UINT64_MAX : (uint64_t)size);
     if (wrong == 0)
         wrong = cv_write_all(framed->out, head, sizeof head);
     if (wrong == 0)

@@ -234,13 +234,12 @@ static enum cleave_status offer(const struct cv_group *group,
         const char *processor = cv_processor_name(i);
         struct words push = { .arena = arena };
 
-        snprintf(
-            absent, sizeof absent,
-            "its processor is %s, and --push has no copy for that: put one "
-            "beside "
-            "this program as cleave-%s, or name it with --push-from FILE; 'make release' "
-            "makes them",
-            processor, processor);
+        snprintf(absent, sizeof absent,
+                 "its processor is %s, and --push has no copy for that: put one "
+                 "beside this program as cleave-%s, or name it with --push-from FILE; "
+                 "'make release' "
+                 "makes them",
+                 processor, processor);
         copies[i].absent = cv_arena_text(arena, absent);
         if (copies[i].absent == NULL)
             return cv_fail_memory(err, "the copies of cleave");
@@ -459,7 +458,6 @@ static enum cleave_status fill_crew(const char *path, const char *text,
 
 bool cv_hosts_are_text(const char *text)
 {
-    /* Nor is a file that is not there, whatever its name. */
     return text[0] == '{' ||
            (strchr(text, '\n') != NULL && strstr(text, "workers:") != NULL);
 }

@@ -14,7 +14,8 @@ enum cleave_status cv_host_describe(const struct cv_group *group,
                                     uint32_t slots, struct cv_arena *arena,
                                     struct cleave_host *out, struct cleave_error *err);
 
-/* Whether --hosts is the text of a platform file: it begins with a brace or has several lines. */
+/* Whether --hosts is the text of a platform file: it begins with a brace, or has several lines
+ * and workers. A file whose name has several lines is a file. */
 bool cv_hosts_are_text(const char *text);
 
 /* --- hosts in words (run_host_words.c) ---------------------------------------------------- */

@@ -7,16 +7,9 @@
 
 #include <string.h>
 
+#include "run/slot/steady_length.h"
+
 enum { LENGTH_BITS = 56 }; /* of an honest length: any text has more */
-
-static uint64_t get_length(const unsigned char frame[CV_FRAME])
-{
-    uint64_t length = 0;
-
-    for (int i = 0; i < CV_FRAME; i++)
-        length = length << 8 | frame[i];
-    return length;
-}
 
 bool cv_steady_answered(const struct cv_steady *steady)
 {
@@ -26,7 +19,7 @@ bool cv_steady_answered(const struct cv_steady *steady)
 /* The length has come. */
 static enum cv_answer judge_length(struct cv_steady *steady)
 {
-    const uint64_t length = get_length(steady->head);
+    const uint64_t length = cv_steady_length(steady->head);
 
     steady->refused = length == UINT64_MAX;
     if (!steady->refused && length >> LENGTH_BITS != 0)

@@ -7,14 +7,9 @@
 
 #include "base/fail.h"
 #include "run/slot/slot_kind.h"
+#include "run/slot/steady_length.h"
 
 enum { SMALL = 16 * 1024 }; /* bytes that are copied */
-
-static void put_length(unsigned char frame[CV_FRAME], uint64_t length)
-{
-    for (int i = CV_FRAME - 1; i >= 0; i--, length >>= 8)
-        frame[i] = (unsigned char)(length & 0xFF);
-}
 
 /* Copy all parts into `bytes` behind each other; how many bytes, 0 if that cannot be done:
  * the feed will find out why. */
@@ -66,7 +61,7 @@ static enum cleave_status put_frame(struct cv_slot *slot, struct cv_inlet *inlet
 
     for (size_t i = 1; i < count; i++)
         length += parts[i].end - parts[i].begin;
-    put_length(frame, length);
+    cv_steady_length_put(frame, length);
     parts[0] = (struct cv_part){ .bytes = frame, .fd = -1, .end = CV_FRAME };
     put = length <= SMALL ? put_small(inlet->fd, parts, count) : 0;
     slot->steady.sent += put;
