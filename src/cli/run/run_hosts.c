@@ -11,6 +11,7 @@
 #include "base/companion.h"
 #include "base/shell_word.h"
 #include "base/text.h"
+#include "base/words.h"
 #include "cli/kit/output.h"
 #include "cli/run/run_hosts.h"
 #include "cli/run/run_options.h"
@@ -20,88 +21,49 @@
 #include "model/platform/platform_internal.h"
 #include "run/kit/gpus.h"
 
-enum { MOST_WORDS = 256, PLATFORM_MOST = 256 * 1024 * 1024 };
-
-/* Words to be put together. */
-struct words {
-    const char *items[MOST_WORDS];
-    size_t count;
-    struct cv_arena *arena;
-    bool failed;
-};
-
-static void add_word(struct words *words, const char *word)
-{
-    const char *copy = cv_arena_text(words->arena, word);
-
-    if (copy == NULL || words->count + 1 >= MOST_WORDS)
-        words->failed = true;
-    else
-        words->items[words->count++] = copy;
-}
-
-static void add_words(struct words *words, const char *text)
-{
-    char *copy = text != NULL ? cv_arena_text(words->arena, text) : NULL, *rest;
-
-    if (copy == NULL) {
-        words->failed = true;
-        return;
-    }
-    for (char *word = strtok_r(copy, " \t", &rest); word != NULL;
-         word = strtok_r(NULL, " \t", &rest))
-        add_word(words, word);
-}
+enum { PLATFORM_MOST = 256 * 1024 * 1024 };
 
 /* ssh with its options, up to the host. */
 static void ssh_words(const struct cv_group *group, const struct cv_reach *reach,
-                      struct words *words)
+                      struct cv_words *words)
 {
     char timeout[64];
 
-    add_words(words, reach->ssh != NULL ? reach->ssh : "ssh");
+    cv_words_split(words, reach->ssh != NULL ? reach->ssh : "ssh");
     snprintf(timeout, sizeof timeout, "ConnectTimeout=%.0f",
              reach->connect_timeout_s >= 1 ? reach->connect_timeout_s : 1);
-    add_words(words, "-T -o BatchMode=yes -o");
-    add_word(words, timeout);
-    add_word(words, "--");
-    add_word(words, group->ssh);
+    cv_words_split(words, "-T -o BatchMode=yes -o");
+    cv_words_add(words, timeout);
+    cv_words_add(words, "--");
+    cv_words_add(words, group->ssh);
 }
 
 /* What a worker that leads others is told: who it is, in which platform, and what this run is
  * told. */
 static void lead_words(const struct cv_group *group, const struct cv_reach *reach,
-                       const char *platform, struct words *words)
+                       const char *platform, struct cv_words *words)
 {
-    add_words(words, "--lead -- --as");
-    add_word(words, group->name);
-    add_word(words, "--hosts");
-    add_word(words, platform);
+    cv_words_split(words, "--lead -- --as");
+    cv_words_add(words, group->name);
+    cv_words_add(words, "--hosts");
+    cv_words_add(words, platform);
     for (size_t i = 0; reach->lead[i] != NULL; i++)
-        add_word(words, reach->lead[i]);
+        cv_words_add(words, reach->lead[i]);
 }
 
 /* The same for a shell. */
 static void lead_line(const struct cv_group *group, const struct cv_reach *reach,
                       const char *platform, struct cv_arena *arena, struct cv_text *line)
 {
-    struct words words = { .arena = arena };
+    struct cv_words words = { .arena = arena };
+    const char *const *list;
 
     lead_words(group, reach, platform, &words);
-    words.items[words.count] = NULL;
+    list = cv_words_done(&words);
     cv_text_add(line, " ");
-    cv_shell_words_add(line, words.items);
-    line->failed = line->failed || words.failed;
-}
-
-/* One word that the shell over there takes apart. */
-static void add_line(struct words *words, struct cv_text *line)
-{
-    if (line->failed)
-        words->failed = true;
-    else
-        add_word(words, line->bytes);
-    cv_text_done(line);
+    if (list != NULL)
+        cv_shell_words_add(line, list);
+    line->failed = line->failed || list == NULL;
 }
 
 /* What stands before `cleave worker`; srun is told to pass on what comes as it comes. */
@@ -137,7 +99,7 @@ static void add_copies(const struct cv_copies *copies, const char *runner,
 }
 
 static void connect_by_ssh(const struct cv_group *group, const struct cv_reach *reach,
-                           const char *platform, struct words *words)
+                           const char *platform, struct cv_words *words)
 {
     const char *runner = runner_of(group, words->arena);
     struct cv_text line = { NULL, 0, 0, false };
@@ -159,64 +121,59 @@ static void connect_by_ssh(const struct cv_group *group, const struct cv_reach *
         lead_line(group, reach, platform, words->arena, &line);
     if (reach->push) /* a damaged one says that it is, but not which one it was to be */
         cv_text_add(&line, "; s=$?; [ $s -ne %d ] || s=$l; exit $s", CLEAVE_HOST_LACKS);
-    add_line(words, &line);
+    cv_words_take(words, &line);
 }
 
 /* Standard input becomes the program there, if all of it has come. */
 static void push_by_ssh(const struct cv_group *group, const struct cv_reach *reach,
-                        const struct cv_copy *copy, struct words *words)
+                        const struct cv_copy *copy, struct cv_words *words)
 {
     struct cv_text line = { NULL, 0, 0, false };
 
-    add_words(words, reach->ssh != NULL ? reach->ssh : "ssh");
-    add_words(words, "-C -T -o BatchMode=yes --");
-    add_word(words, group->ssh);
+    cv_words_split(words, reach->ssh != NULL ? reach->ssh : "ssh");
+    cv_words_split(words, "-C -T -o BatchMode=yes --");
+    cv_words_add(words, group->ssh);
     cv_text_add(&line,
                 "umask 077; d=\"$HOME/.cache/cleave/%s\"; mkdir -p \"$d\" && "
                 "cat >\"$d/new.$$\" && [ \"$(wc -c <\"$d/new.$$\")\" -eq %lld ] && "
                 "chmod 700 \"$d/new.$$\" && mv \"$d/new.$$\" \"$d/cleave\" || "
                 "{ rm -f \"$d/new.$$\"; exit 1; }",
                 copy->hash, copy->size);
-    add_line(words, &line);
+    cv_words_take(words, &line);
 }
 
 static void command_words(const struct cv_group *group, const struct cv_reach *reach,
-                          const char *platform, struct words *words)
+                          const char *platform, struct cv_words *words)
 {
     char self[4096];
     const bool known = cv_own_program(self, sizeof self);
     const char *rest;
 
     if (known && group->command != NULL && cv_is_srun(group->command, &rest)) {
-        add_word(words, self);
-        add_words(words, "worker --through");
+        cv_words_add(words, self);
+        cv_words_split(words, "worker --through");
     }
-    add_words(words, runner_of(group, words->arena));
+    cv_words_split(words, runner_of(group, words->arena));
     if (reach->program == NULL && known) {
-        add_word(words, self);
+        cv_words_add(words, self);
     } else {
-        add_words(words, reach->program != NULL ? reach->program : "cleave");
+        cv_words_split(words, reach->program != NULL ? reach->program : "cleave");
     }
-    add_word(words, "worker");
+    cv_words_add(words, "worker");
     if (platform != NULL) {
         lead_words(group, reach, platform, words);
     } else if (reach->pin != NULL) {
-        add_word(words, "--pin");
-        add_word(words, reach->pin);
+        cv_words_add(words, "--pin");
+        cv_words_add(words, reach->pin);
     }
 }
 
-static enum cleave_status keep_words(const struct words *words, const char *host,
+static enum cleave_status keep_words(struct cv_words *words, const char *host,
                                      const char *const **out, struct cleave_error *err)
 {
-    const char **kept = cv_array(words->arena, words->count + 1, sizeof *kept);
-
-    if (kept == NULL || words->failed)
-        return cv_fail(err, CLEAVE_ENOMEM,
-                       "out of memory, or too many words, for host %s", host);
-    memcpy(kept, words->items, words->count * sizeof *kept);
-    *out = kept;
-    return CLEAVE_OK;
+    *out = cv_words_done(words);
+    return *out != NULL ? CLEAVE_OK
+                        : cv_fail(err, CLEAVE_ENOMEM, "out of memory for host %s", host);
 }
 
 /* What can be taken to a host, by processor, and what is said where there is nothing. */
@@ -232,7 +189,7 @@ static enum cleave_status offer(const struct cv_group *group,
     for (size_t i = 0; i < CV_PROCESSORS; i++) {
         const struct cv_copy *copy = &reach->copies.of[i];
         const char *processor = cv_processor_name(i);
-        struct words push = { .arena = arena };
+        struct cv_words push = { .arena = arena };
 
         snprintf(absent, sizeof absent,
                  "its processor is %s, and --push has no copy for that: put one "
@@ -262,7 +219,7 @@ static enum cleave_status describe(const struct cv_group *group,
                                    uint32_t first, uint32_t slots, struct cv_arena *arena,
                                    struct cleave_host *out, struct cleave_error *err)
 {
-    struct words words = { .arena = arena };
+    struct cv_words words = { .arena = arena };
 
     *out = (struct cleave_host){ .name = cv_arena_text(arena, group->name),
                                  .link = -1,
@@ -497,32 +454,32 @@ enum cleave_status cv_crew_open(const char *path, const struct cv_reach *reach,
 
 /* --- leaders ------------------------------------------------------------------------------ */
 
-static void add_option(struct words *words, const char *name, const char *value)
+static void add_option(struct cv_words *words, const char *name, const char *value)
 {
     if (value == NULL)
         return;
-    add_word(words, name);
-    add_word(words, value);
+    cv_words_add(words, name);
+    cv_words_add(words, value);
 }
 
-static void add_flag(struct words *words, const char *name, int given)
+static void add_flag(struct cv_words *words, const char *name, int given)
 {
     if (given)
-        add_word(words, name);
+        cv_words_add(words, name);
 }
 
 /* Of an option whose value need not be there. */
-static void add_maybe(struct words *words, const char *name, const char *value)
+static void add_maybe(struct cv_words *words, const char *name, const char *value)
 {
     struct cv_text text = { NULL, 0, 0, false };
 
     if (value == NULL)
         return;
     cv_text_add(&text, value[0] != '\0' ? "%s=%s" : "%s", name, value);
-    add_line(words, &text);
+    cv_words_take(words, &text);
 }
 
-static void add_number(struct words *words, const char *name, double number)
+static void add_number(struct cv_words *words, const char *name, double number)
 {
     char text[64];
 
@@ -535,7 +492,7 @@ static void add_number(struct words *words, const char *name, double number)
 int cv_reach_lead(struct cv_reach *reach, const struct cv_run_options *values,
                   struct cv_arena *arena)
 {
-    struct words words = { .arena = arena };
+    struct cv_words words = { .arena = arena };
     struct cleave_error err;
 
     add_option(&words, "--split", values->split);

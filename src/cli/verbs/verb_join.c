@@ -8,6 +8,7 @@
 #include <unistd.h>
 #include "base/shell_word.h"
 #include "base/text.h"
+#include "base/words.h"
 #include "base/write_all.h"
 #include "cli/kit/output.h"
 #include "cli/kit/verb.h"
@@ -15,7 +16,7 @@
 #include "run/hosts/join_port.h"
 #include "run/worker/worker_serve.h"
 
-enum { MOST_WORDS = 64, AT_A_TIME = 64 * 1024 };
+enum { AT_A_TIME = 64 * 1024 };
 
 struct values {
     uint64_t slots;
@@ -80,33 +81,25 @@ static int pump(int fd)
 
 /* --- by ssh ------------------------------------------------------------------------------- */
 
-/* ssh and its words, up to what runs there. */
-static bool make_words(const struct values *values, const char *host, const char *path,
-                       struct cv_arena *arena, const char *words[MOST_WORDS])
+/* ssh and its words, and what runs there; NULL: there was no memory. */
+static const char *const *make_words(const struct values *values, const char *host,
+                                     const char *path, struct cv_arena *arena)
 {
-    static const char *const own[] = { "-T", "-o", "BatchMode=yes", "--" };
-    char *copy = cv_arena_text(arena, values->ssh != NULL ? values->ssh : "ssh"), *rest;
+    struct cv_words words = { .arena = arena };
     struct cv_text line = { NULL, 0, 0, false };
-    size_t count = 0;
 
-    for (char *word = copy != NULL ? strtok_r(copy, " \t", &rest) : NULL; word != NULL;
-         word = strtok_r(NULL, " \t", &rest))
-        if (count < MOST_WORDS - 8)
-            words[count++] = word;
-    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        words[count++] = own[i];
-    words[count++] = host;
+    cv_words_split(&words, values->ssh != NULL ? values->ssh : "ssh");
+    cv_words_split(&words, "-T -o BatchMode=yes --");
+    cv_words_add(&words, host);
     cv_text_add(&line, "exec %s join --pump -- ",
                 values->program != NULL ? values->program : "cleave");
     cv_shell_word_add(&line, path);
-    words[count] = line.failed ? NULL : cv_arena_text(arena, line.bytes);
-    cv_text_done(&line);
-    words[count + 1] = NULL;
-    return copy != NULL && words[count] != NULL;
+    cv_words_take(&words, &line);
+    return cv_words_done(&words);
 }
 
 /* Start it; *out is the end that is ours. */
-static int start(const char *const words[MOST_WORDS], int *out, pid_t *pid)
+static int start(const char *const *words, int *out, pid_t *pid)
 {
     int ends[2], failed;
     posix_spawn_file_actions_t actions;
@@ -158,7 +151,7 @@ static int judge(enum cleave_status status, const struct cleave_error *err)
 
 static int serve_by_ssh(const struct cv_call *call, const char *host, const char *path)
 {
-    const char *words[MOST_WORDS];
+    const char *const *words;
     struct cleave_error err;
     enum cleave_status served;
     pid_t pid = -1;
@@ -167,7 +160,8 @@ static int serve_by_ssh(const struct cv_call *call, const char *host, const char
     if (host[0] == '-' || host[0] == '\0')
         return cv_complain(CV_EXIT_USAGE, "expected PATH or HOST:PATH, got '%s:%s'", host,
                            path);
-    if (!make_words(call->values, host, path, call->arena, words))
+    words = make_words(call->values, host, path, call->arena);
+    if (words == NULL)
         return cv_complain(CV_EXIT_FAILED, "out of memory for the command");
     status = start(words, &fd, &pid);
     if (status != CV_EXIT_DONE)

@@ -8,6 +8,7 @@
 #include <cleave/trace.h>
 
 #include "base/fail.h"
+#include "base/words.h"
 #include "model/platform/nominal.h"
 #include "model/platform/platform_internal.h"
 #include "policy/kit/vacant.h"
@@ -164,23 +165,14 @@ static enum cleave_status choose_places(struct cv_muster *muster,
 static enum cleave_status prefix_words(const char *text, struct cv_arena *arena,
                                        const char *const **out, struct cleave_error *err)
 {
-    char *copy, *rest, *word;
-    const char **words;
-    size_t count = 0;
+    struct cv_words words = { .arena = arena };
 
     *out = NULL;
     if (text == NULL)
         return CLEAVE_OK;
-    copy = cv_arena_text(arena, text);
-    words = cv_array(arena, strlen(text) / 2 + 2, sizeof *words);
-    if (copy == NULL || words == NULL)
-        return cv_fail_memory(err, "the commands");
-    for (word = strtok_r(copy, " \t", &rest); word != NULL;
-         word = strtok_r(NULL, " \t", &rest))
-        words[count++] = word;
-    words[count] = NULL;
-    *out = words;
-    return CLEAVE_OK;
+    cv_words_split(&words, text);
+    *out = cv_words_done(&words);
+    return *out != NULL ? CLEAVE_OK : cv_fail_memory(err, "the commands");
 }
 
 static enum cleave_status make_command(struct cv_muster *muster, struct cv_staff *staff,

@@ -9,65 +9,41 @@
 
 #include "base/companion.h"
 #include "base/fail.h"
+#include "base/words.h"
 #include "run/worker/worker_inner.h"
 
-/* Words to be put together; `failed`: there was no memory. */
-struct words {
-    struct cv_arena *arena;
-    const char **items;
-    size_t count;
-    bool failed;
-};
-
-static void add(struct words *words, const char *word)
-{
-    words->items[words->count] = cv_arena_text(words->arena, word);
-    words->failed = words->failed || words->items[words->count] == NULL;
-    words->count++;
-}
-
-static size_t length_of(const char *const *list)
-{
-    size_t count = 0;
-
-    while (list[count] != NULL)
-        count++;
-    return count;
-}
-
 /* What the master asks of commands, this run asks of those behind it. */
-static void add_terms(struct words *words, const struct cv_remote_job *job)
+static void add_terms(struct cv_words *words, const struct cv_remote_job *job)
 {
     char seconds[64];
 
     if (job->persistent)
-        add(words, "--persistent");
+        cv_words_add(words, "--persistent");
     if (job->timeout_s > 0) {
         snprintf(seconds, sizeof seconds, "%.9g", job->timeout_s);
-        add(words, "--timeout");
-        add(words, seconds);
+        cv_words_add(words, "--timeout");
+        cv_words_add(words, seconds);
     }
     if (job->directory[0] != '\0') {
-        add(words, "--workdir");
-        add(words, job->directory);
+        cv_words_add(words, "--workdir");
+        cv_words_add(words, job->directory);
     }
     for (size_t i = 0; job->environment[i] != NULL; i++) {
-        add(words, "--env");
-        add(words, job->environment[i]);
+        cv_words_add(words, "--env");
+        cv_words_add(words, job->environment[i]);
     }
-    add(words, "--");
+    cv_words_add(words, "--");
     for (size_t i = 0; job->command[i] != NULL; i++)
-        add(words, job->command[i]);
+        cv_words_add(words, job->command[i]);
 }
 
 enum cleave_status cv_worker_lead(struct cv_worker *worker, struct cleave_error *err)
 {
     static const char *const first[] = { "run",    "--framed",   "--quiet", "--literal",
                                          "--halt", "now,fail=1", NULL };
-    enum { OTHERS = 16 }; /* words that are none of a list */
     struct cv_remote_job *job = &worker->job;
     const char *const *lead = worker->options->lead;
-    struct words words = { .arena = &worker->arena };
+    struct cv_words words = { .arena = &worker->arena };
     char self[4096];
 
     if (job->items)
@@ -75,21 +51,14 @@ enum cleave_status cv_worker_lead(struct cv_worker *worker, struct cleave_error 
     if (!cv_own_program(self, sizeof self))
         return cv_fail(err, CLEAVE_EENGINE,
                        "a worker that leads others does not find its own program");
-    words.items =
-        cv_array(&worker->arena,
-                 length_of(lead) + 2 * length_of((const char *const *)job->environment) +
-                     length_of((const char *const *)job->command) + OTHERS,
-                 sizeof *words.items);
-    if (words.items == NULL)
-        return cv_fail_memory(err, "the job");
-    add(&words, self);
+    cv_words_add(&words, self);
     for (size_t i = 0; first[i] != NULL; i++)
-        add(&words, first[i]);
+        cv_words_add(&words, first[i]);
     for (size_t i = 0; lead[i] != NULL; i++)
-        add(&words, lead[i]);
+        cv_words_add(&words, lead[i]);
     add_terms(&words, job);
-    job->command = words.items;
+    job->command = cv_words_done(&words);
     job->timeout_s = 0;
     worker->stays = true;
-    return words.failed ? cv_fail_memory(err, "the job") : CLEAVE_OK;
+    return job->command != NULL ? CLEAVE_OK : cv_fail_memory(err, "the job");
 }
