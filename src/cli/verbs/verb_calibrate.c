@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "cli/run/calibrate_spread.h"
-#include "cli/run/calibrate_topology.h"
+#include "cli/calibrate/calibrate_spread.h"
+#include "cli/calibrate/calibrate_topology.h"
 #include "cli/kit/output.h"
 #include "cli/kit/output_file.h"
 #include "cli/run/run_command.h"

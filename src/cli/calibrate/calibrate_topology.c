@@ -1,5 +1,5 @@
 /* calibrate_topology.c -- cleave calibrate --topology. SPDX-License-Identifier: MIT */
-#include "cli/run/calibrate_topology.h"
+#include "cli/calibrate/calibrate_topology.h"
 
 #include <stdio.h>
 #include "cli/kit/output.h"

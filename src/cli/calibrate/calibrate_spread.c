@@ -1,6 +1,6 @@
 /* calibrate_spread.c -- how far measurements are from the costs that were made of them.
  * SPDX-License-Identifier: MIT */
-#include "cli/run/calibrate_spread.h"
+#include "cli/calibrate/calibrate_spread.h"
 
 #include <math.h>
 #include <stdlib.h>
