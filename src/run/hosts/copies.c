@@ -80,11 +80,19 @@ enum cleave_status cv_processor_of(const char *file, size_t *out,
 
 /* --- where they are ----------------------------------------------------------------------- */
 
-/* A copy for `processor`, and no other, that lies in this file. */
+/* A copy for `processor` lies in this file. */
+static enum cleave_status keep(const char *file, size_t processor, struct cv_arena *arena,
+                               struct cv_copies *out, struct cleave_error *err)
+{
+    out->of[processor].file = cv_arena_text(arena, file);
+    return out->of[processor].file != NULL ? CLEAVE_OK
+                                           : cv_fail_memory(err, "the copies of cleave");
+}
+
+/* The same, if it is a program for that and no other. */
 static enum cleave_status take(const char *file, size_t processor, struct cv_arena *arena,
                                struct cv_copies *out, struct cleave_error *err)
 {
-    struct cv_copy *copy = &out->of[processor];
     size_t is;
 
     CV_TRY(cv_processor_of(file, &is, err));
@@ -92,8 +100,7 @@ static enum cleave_status take(const char *file, size_t processor, struct cv_are
         return cv_fail(err, CLEAVE_EINPUT,
                        "expected %s to be a program for %s, it is for %s", file,
                        processors[processor].name, processors[is].name);
-    copy->file = cv_arena_text(arena, file);
-    return copy->file != NULL ? CLEAVE_OK : cv_fail_memory(err, "the copies of cleave");
+    return keep(file, processor, arena, out, err);
 }
 
 /* FOLDER/NAME, if it is there. Nothing is taken where there is a copy already. */
@@ -150,7 +157,7 @@ static enum cleave_status take_named(const char *name, struct cv_arena *arena,
             err, CLEAVE_EINPUT,
             "expected one program for each processor, got %s and %s, both for %s",
             out->of[processor].file, name, processors[processor].name);
-    return take(name, processor, arena, out, err);
+    return keep(name, processor, arena, out, err);
 }
 
 /* What lies beside this program, one that needs no libraries first; else itself. */
