@@ -3,22 +3,15 @@
  * A worker with `ssh:` or `slots:` is another machine, or stands for one: its slots are
  * workers of the run, count times slots of them, over one connection. The others are
  * places on this machine, with `command:` before each command. */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "base/companion.h"
-#include "base/shell_word.h"
-#include "base/text.h"
-#include "base/words.h"
 #include "cli/kit/output.h"
 #include "cli/run/run_hosts.h"
-#include "cli/run/run_options.h"
 #include "cli/run/run_slurm.h"
 #include "io/input.h"
 #include "io/platform_leaders.h"
-#include "model/platform/platform_internal.h"
 #include "run/kit/gpus.h"
 
 enum { PLATFORM_MOST = 256 * 1024 * 1024 };
@@ -38,34 +31,6 @@ static void ssh_words(const struct cv_group *group, const struct cv_reach *reach
     cv_words_add(words, group->ssh);
 }
 
-/* What a worker that leads others is told: who it is, in which platform, and what this run is
- * told. */
-static void lead_words(const struct cv_group *group, const struct cv_reach *reach,
-                       const char *platform, struct cv_words *words)
-{
-    cv_words_split(words, "--lead -- --as");
-    cv_words_add(words, group->name);
-    cv_words_add(words, "--hosts");
-    cv_words_add(words, platform);
-    for (size_t i = 0; reach->lead[i] != NULL; i++)
-        cv_words_add(words, reach->lead[i]);
-}
-
-/* The same for a shell. */
-static void lead_line(const struct cv_group *group, const struct cv_reach *reach,
-                      const char *platform, struct cv_arena *arena, struct cv_text *line)
-{
-    struct cv_words words = { .arena = arena };
-    const char *const *list;
-
-    lead_words(group, reach, platform, &words);
-    list = cv_words_done(&words);
-    cv_text_add(line, " ");
-    if (list != NULL)
-        cv_shell_words_add(line, list);
-    line->failed = line->failed || list == NULL;
-}
-
 /* What stands before `cleave worker`; srun is told to pass on what comes as it comes. */
 static const char *runner_of(const struct cv_group *group, struct cv_arena *arena)
 {
@@ -80,24 +45,6 @@ static const char *runner_of(const struct cv_group *group, struct cv_arena *aren
     return command;
 }
 
-/* Start the copy for the processor over there, or say which one is lacking. */
-static void add_copies(const struct cv_copies *copies, const char *runner,
-                       struct cv_text *line)
-{
-    cv_text_add(line, "case $(uname -m) in ");
-    for (size_t i = 0; i < CV_PROCESSORS; i++)
-        if (copies->of[i].file != NULL)
-            cv_text_add(line, "%s) h=%s l=%zu;; ", cv_processor_name(i),
-                        copies->of[i].hash, CLEAVE_HOST_LACKS + i);
-        else
-            cv_text_add(line, "%s) exit %zu;; ", cv_processor_name(i),
-                        CLEAVE_HOST_LACKS + i);
-    cv_text_add(line,
-                "*) exit %d;; esac; p=\"$HOME/.cache/cleave/$h/cleave\"; "
-                "[ -x \"$p\" ] || exit $l; %s \"$p\" worker --hash $h",
-                CLEAVE_HOST_LACKS + CV_PROCESSORS, runner);
-}
-
 static void connect_by_ssh(const struct cv_group *group, const struct cv_reach *reach,
                            const char *platform, struct cv_words *words)
 {
@@ -109,7 +56,7 @@ static void connect_by_ssh(const struct cv_group *group, const struct cv_reach *
         return;
     ssh_words(group, reach, words);
     if (reach->push)
-        add_copies(&reach->copies, runner, &line);
+        cv_copies_words(&reach->copies, runner, &line);
     else
         cv_text_add(&line, "exec %s %s worker", runner,
                     reach->program != NULL ? reach->program : "cleave");
@@ -118,27 +65,9 @@ static void connect_by_ssh(const struct cv_group *group, const struct cv_reach *
     if (reach->pin != NULL && platform == NULL)
         cv_text_add(&line, " --pin %s", reach->pin);
     if (platform != NULL)
-        lead_line(group, reach, platform, words->arena, &line);
+        cv_lead_line(group, reach, platform, words->arena, &line);
     if (reach->push) /* a damaged one says that it is, but not which one it was to be */
         cv_text_add(&line, "; s=$?; [ $s -ne %d ] || s=$l; exit $s", CLEAVE_HOST_LACKS);
-    cv_words_take(words, &line);
-}
-
-/* Standard input becomes the program there, if all of it has come. */
-static void push_by_ssh(const struct cv_group *group, const struct cv_reach *reach,
-                        const struct cv_copy *copy, struct cv_words *words)
-{
-    struct cv_text line = { NULL, 0, 0, false };
-
-    cv_words_split(words, reach->ssh != NULL ? reach->ssh : "ssh");
-    cv_words_split(words, "-C -T -o BatchMode=yes --");
-    cv_words_add(words, group->ssh);
-    cv_text_add(&line,
-                "umask 077; d=\"$HOME/.cache/cleave/%s\"; mkdir -p \"$d\" && "
-                "cat >\"$d/new.$$\" && [ \"$(wc -c <\"$d/new.$$\")\" -eq %lld ] && "
-                "chmod 700 \"$d/new.$$\" && mv \"$d/new.$$\" \"$d/cleave\" || "
-                "{ rm -f \"$d/new.$$\"; exit 1; }",
-                copy->hash, copy->size);
     cv_words_take(words, &line);
 }
 
@@ -161,56 +90,11 @@ static void command_words(const struct cv_group *group, const struct cv_reach *r
     }
     cv_words_add(words, "worker");
     if (platform != NULL) {
-        lead_words(group, reach, platform, words);
+        cv_lead_words(group, reach, platform, words);
     } else if (reach->pin != NULL) {
         cv_words_add(words, "--pin");
         cv_words_add(words, reach->pin);
     }
-}
-
-static enum cleave_status keep_words(struct cv_words *words, const char *host,
-                                     const char *const **out, struct cleave_error *err)
-{
-    *out = cv_words_done(words);
-    return *out != NULL ? CLEAVE_OK
-                        : cv_fail(err, CLEAVE_ENOMEM, "out of memory for host %s", host);
-}
-
-/* What can be taken to a host, by processor, and what is said where there is nothing. */
-static enum cleave_status offer(const struct cv_group *group,
-                                const struct cv_reach *reach, struct cv_arena *arena,
-                                struct cleave_host *out, struct cleave_error *err)
-{
-    struct cleave_copy *copies = cv_array(arena, CV_PROCESSORS + 1, sizeof *copies);
-    char absent[300];
-
-    if (copies == NULL)
-        return cv_fail_memory(err, "the copies of cleave");
-    for (size_t i = 0; i < CV_PROCESSORS; i++) {
-        const struct cv_copy *copy = &reach->copies.of[i];
-        const char *processor = cv_processor_name(i);
-        struct cv_words push = { .arena = arena };
-
-        snprintf(absent, sizeof absent,
-                 "its processor is %s, and --push has no copy for that: put one "
-                 "beside this program as cleave-%s, or name it with --push-from FILE; "
-                 "'make release' "
-                 "makes them",
-                 processor, processor);
-        copies[i].absent = cv_arena_text(arena, absent);
-        if (copies[i].absent == NULL)
-            return cv_fail_memory(err, "the copies of cleave");
-        if (copy->file == NULL)
-            continue;
-        push_by_ssh(group, reach, copy, &push);
-        copies[i].file = copy->file;
-        CV_TRY(keep_words(&push, group->name, &copies[i].push, err));
-    }
-    copies[CV_PROCESSORS].absent = "its processor is none that --push knows (uname -m): "
-                                   "install cleave there, and leave --push out";
-    out->copies = copies;
-    out->ncopies = CV_PROCESSORS + 1;
-    return CLEAVE_OK;
 }
 
 /* `platform`: the text in which it leads others; NULL: it leads nobody. */
@@ -232,9 +116,12 @@ static enum cleave_status describe(const struct cv_group *group,
         connect_by_ssh(group, reach, platform, &words);
     else
         command_words(group, reach, platform, &words);
-    CV_TRY(keep_words(&words, group->name, &out->connect, err));
-    return group->ssh != NULL && reach->push ? offer(group, reach, arena, out, err)
-                                             : CLEAVE_OK;
+    out->connect = cv_words_done(&words);
+    if (out->connect == NULL)
+        return cv_fail_memory(err, "the hosts");
+    return group->ssh != NULL && reach->push
+               ? cv_copies_offer(group, reach, arena, out, err)
+               : CLEAVE_OK;
 }
 
 enum cleave_status cv_host_describe(const struct cv_group *group,
@@ -339,27 +226,6 @@ static enum cleave_status words_here(const struct cv_group *group, uint32_t inde
 /* The longest text that goes with the words of a command. */
 enum { LED_MOST = 96 * 1024 };
 
-/* The hosts behind a leader, by name, and those behind them. */
-static enum cleave_status list_behind(const char *path, const char *text,
-                                      const char *leader, struct cv_arena *arena,
-                                      const char *const **out, struct cleave_error *err)
-{
-    struct cleave_platform *view;
-    const char **names;
-    size_t count = 0;
-
-    CV_TRY(cv_platform_parse_as(path, text, strlen(text), leader, &view, err));
-    names = cv_array(arena, view->ngroups + 1, sizeof *names);
-    for (uint32_t g = 0; names != NULL && g < view->ngroups; g++)
-        if (strcmp(view->groups[g].name, leader) != 0) {
-            names[count] = cv_arena_text(arena, view->groups[g].name);
-            names = names[count++] != NULL ? names : NULL;
-        }
-    cleave_platform_free(view);
-    *out = names;
-    return names != NULL ? CLEAVE_OK : cv_fail_memory(err, "the hosts");
-}
-
 /* Those behind a leader are its own affair, which has to be known there. */
 static enum cleave_status add_host(const char *path, const char *text,
                                    const struct cv_group *group,
@@ -378,8 +244,8 @@ static enum cleave_status add_host(const char *path, const char *text,
             "%s: expected at most %d bytes, which are sent to leaders, got %zu", path,
             (int)LED_MOST, strlen(text));
     if (leads)
-        CV_TRY(
-            list_behind(path, text, group->name, arena, &out->behind[out->nhosts], err));
+        CV_TRY(cv_leads_list(path, text, group->name, arena, &out->behind[out->nhosts],
+                             err));
     return describe(group, reach, leads ? text : NULL, group->first, group->count, arena,
                     &out->hosts[out->nhosts++], err);
 }
@@ -450,107 +316,6 @@ enum cleave_status cv_crew_open(const char *path, const struct cv_reach *reach,
         status = fill_crew(name, text, reach, arena, out, err);
     free(text);
     return status;
-}
-
-/* --- leaders ------------------------------------------------------------------------------ */
-
-static void add_option(struct cv_words *words, const char *name, const char *value)
-{
-    if (value == NULL)
-        return;
-    cv_words_add(words, name);
-    cv_words_add(words, value);
-}
-
-static void add_flag(struct cv_words *words, const char *name, int given)
-{
-    if (given)
-        cv_words_add(words, name);
-}
-
-/* Of an option whose value need not be there. */
-static void add_maybe(struct cv_words *words, const char *name, const char *value)
-{
-    struct cv_text text = { NULL, 0, 0, false };
-
-    if (value == NULL)
-        return;
-    cv_text_add(&text, value[0] != '\0' ? "%s=%s" : "%s", name, value);
-    cv_words_take(words, &text);
-}
-
-static void add_number(struct cv_words *words, const char *name, double number)
-{
-    char text[64];
-
-    if (!(number > 0))
-        return;
-    snprintf(text, sizeof text, "%.17g", number);
-    add_option(words, name, text);
-}
-
-int cv_reach_lead(struct cv_reach *reach, const struct cv_run_options *values,
-                  struct cv_arena *arena)
-{
-    struct cv_words words = { .arena = arena };
-    struct cleave_error err;
-
-    add_option(&words, "--split", values->split);
-    add_maybe(&words, "--header", values->header);
-    add_number(&words, "--records", (double)values->records);
-    add_option(&words, "--together", values->together);
-    add_number(&words, "--max-record", values->max_record);
-    add_flag(&words, "--unordered", values->unordered);
-    add_maybe(&words, "--header-out", values->header_out);
-    add_option(&words, "--reduce", values->reduce);
-    add_flag(&words, "--commutative", values->commutative);
-    add_number(&words, "--memory", values->memory);
-    add_number(&words, "--retries", (double)values->retries);
-    add_number(&words, "--nice", (double)values->nice);
-    add_maybe(&words, "--pin", values->pin);
-    add_option(&words, "--ssh", values->ssh);
-    add_option(&words, "--remote", values->program);
-    add_flag(&words, "--push", values->push);
-    add_number(&words, "--connect-timeout", values->connect_timeout_s);
-    add_number(&words, "--host-timeout", values->host_timeout_s);
-    reach->as = values->as;
-    return keep_words(&words, "that leads others", &reach->lead, &err) == CLEAVE_OK
-               ? CV_EXIT_DONE
-               : cv_complain_error(&err);
-}
-
-int cv_leads_check(const struct cv_crew *crew, const struct cleave_execution *execution,
-                   bool cat)
-{
-    const char *what = execution->items.words != NULL   ? "items"
-                       : execution->input.pairs != NULL ? "--pairs"
-                       : execution->tell_records && !cat
-                           ? "a command that asks for its chunk (CLEAVE_CHUNK, ..), of "
-                             "which leaders have numbers of their own"
-                           : NULL;
-
-    for (size_t i = 0; what != NULL && i < crew->nhosts; i++)
-        if (crew->hosts[i].leads)
-            return cv_complain(CV_EXIT_USAGE,
-                               "host '%s' leads others (via:), which it cannot with %s: "
-                               "leave via: out, so that all are reached from here",
-                               crew->hosts[i].name, what);
-    return CV_EXIT_DONE;
-}
-
-/* --- what is pushed ----------------------------------------------------------------------- */
-
-int cv_reach_open(struct cv_reach *reach, struct cv_arena *arena)
-{
-    struct cleave_error err;
-
-    reach->push = reach->push || reach->push_from.count > 0;
-    if (!reach->push || cv_copies_find(reach->push_from.items, reach->push_from.count,
-                                       arena, &reach->copies, &err) == CLEAVE_OK)
-        return CV_EXIT_DONE;
-    return cv_complain(err.status == CLEAVE_EINPUT ? CV_EXIT_USAGE : CV_EXIT_FAILED,
-                       "--push%s: %s", reach->push_from.count > 0 ? "-from" : "",
-                       err.text);
 }
 
 int cv_crew_load(const char *path, const struct cv_reach *reach, struct cv_arena *arena,

@@ -1,6 +1,7 @@
 /* run_hosts.h -- other machines that a run is told of. SPDX-License-Identifier: MIT */
 #ifndef CV_RUN_HOSTS_H
 #define CV_RUN_HOSTS_H
+#include "base/words.h"
 #include "cli/run/run_options.h"
 #include "model/platform/platform_internal.h"
 #include "run/hosts/host_words.h"
@@ -17,6 +18,31 @@ enum cleave_status cv_host_describe(const struct cv_group *group,
 /* Whether --hosts is the text of a platform file: it begins with a brace, or has several lines
  * and workers. A file whose name has several lines is a file. */
 bool cv_hosts_are_text(const char *text);
+
+/* --- copies of cleave for them (run_copies.c) --------------------------------------------- */
+
+/* A line for a shell: start the copy for the processor over there, or say which one is
+ * lacking. */
+void cv_copies_words(const struct cv_copies *copies, const char *runner,
+                     struct cv_text *line);
+/* What can be taken to a host, by processor, and what is said where there is nothing. */
+enum cleave_status cv_copies_offer(const struct cv_group *group,
+                                   const struct cv_reach *reach, struct cv_arena *arena,
+                                   struct cleave_host *out, struct cleave_error *err);
+
+/* --- those that lead others (run_leads.c) ------------------------------------------------- */
+
+/* What a worker that leads others is told: who it is, in which platform, and what this run is
+ * told. */
+void cv_lead_words(const struct cv_group *group, const struct cv_reach *reach,
+                   const char *platform, struct cv_words *words);
+/* The same for a shell. */
+void cv_lead_line(const struct cv_group *group, const struct cv_reach *reach,
+                  const char *platform, struct cv_arena *arena, struct cv_text *line);
+/* The hosts behind a leader, by name, and those behind them. */
+enum cleave_status cv_leads_list(const char *path, const char *text, const char *leader,
+                                 struct cv_arena *arena, const char *const **out,
+                                 struct cleave_error *err);
 
 /* --- hosts in words (run_host_words.c) ---------------------------------------------------- */
 
