@@ -8,9 +8,21 @@ void cv_inflate_init(struct cv_inflate *inflate)
     inflate->nbits = 0;
     inflate->step = CV_INFLATE_AT_HEAD;
     inflate->last = false;
+    inflate->pauses = false;
+    inflate->paused = true;
     inflate->made = 0;
     inflate->length = 0;
     inflate->why = NULL;
+}
+
+void cv_inflate_skip_bits(struct cv_inflate *inflate, const uint8_t **in, size_t *length,
+                          unsigned bits)
+{
+    if (bits == 0 || *length == 0)
+        return;
+    inflate->bits = *(*in)++ >> bits;
+    inflate->nbits = 8 - bits;
+    (*length)--;
 }
 
 unsigned cv_inflate_surplus(const struct cv_inflate *inflate)

@@ -18,10 +18,11 @@ enum {
 };
 
 enum cv_inflate_state {
-    CV_INFLATE_MORE, /* all input is used: give more                   */
-    CV_INFLATE_FULL, /* there is no room                               */
-    CV_INFLATE_END,  /* the last block is over                         */
-    CV_INFLATE_BAD,  /* `why` says what is wrong                       */
+    CV_INFLATE_MORE,  /* all input is used: give more                   */
+    CV_INFLATE_FULL,  /* there is no room                               */
+    CV_INFLATE_END,   /* the last block is over                         */
+    CV_INFLATE_BAD,   /* `why` says what is wrong                       */
+    CV_INFLATE_PAUSE, /* a block begins here, and this was to be told   */
 };
 
 /* For one thread at a time. The fields are for the functions of this header and inflate*.c. */
@@ -30,6 +31,8 @@ struct cv_inflate {
     unsigned nbits;
     unsigned step;             /* what comes next: see inflate.c              */
     bool last;                 /* the block is the last one                   */
+    bool pauses;               /* to stop before each block but the first     */
+    bool paused;               /* it has, here                                */
     uint64_t made;             /* bytes so far: a copy cannot reach further back */
     uint32_t stored;           /* bytes left of a stored block                */
     unsigned length, distance; /* of a copy that found no room; 0: none */
@@ -47,6 +50,9 @@ void cv_inflate_init(struct cv_inflate *inflate);
 enum cv_inflate_state cv_inflate_run(struct cv_inflate *inflate, const uint8_t **in,
                                      size_t *length, uint8_t *base, size_t *at,
                                      size_t room);
+/* Before the first run: leave out so many bits, less than 8, of the first byte. */
+void cv_inflate_skip_bits(struct cv_inflate *inflate, const uint8_t **in, size_t *length,
+                          unsigned bits);
 /* At the end: whole bytes that were read too many, to be given back to the input. */
 unsigned cv_inflate_surplus(const struct cv_inflate *inflate);
 

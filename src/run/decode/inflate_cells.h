@@ -30,7 +30,8 @@ static enum cv_inflate_state copy_stored(struct cv_inflate *inflate,
         if (some == 0)
             return CV_INFLATE_MORE;
         inflate->bits = 0; /* the fast loop leaves there what it has not counted */
-        memcpy(base + *at, in->at, some);
+        for (size_t i = 0; i < some; i++)
+            base[*at + i] = in->at[i];
         in->at += some;
         *at += some;
         inflate->stored -= (uint32_t)some;
@@ -94,25 +95,30 @@ static enum cv_inflate_state one_symbol(struct cv_inflate *inflate, CELL *base,
 }
 
 /* Up to 16 bytes too many are written behind. */
-static void copy_match(uint8_t *to, unsigned distance, unsigned length)
+static void copy_match(CELL *to, unsigned distance, unsigned length)
 {
-    const uint8_t *from = to - distance;
-    const uint8_t *end = to + length;
+    enum { WIDE = 16 / sizeof(CELL), HALF = WIDE / 2 };
+    const CELL *from = to - distance;
+    const CELL *end = to + length;
 
-    if (distance >= 16) {
+    if (distance >= WIDE) {
         do {
             memcpy(to, from, 16);
-            to += 16;
-            from += 16;
+            to += WIDE;
+            from += WIDE;
         } while (to < end);
-    } else if (distance >= 8) {
+    } else if (distance >= HALF) {
         do {
             memcpy(to, from, 8);
-            to += 8;
-            from += 8;
+            to += HALF;
+            from += HALF;
         } while (to < end);
     } else if (distance == 1) {
-        memset(to, *from, length);
+        const CELL same = *from;
+
+        do
+            *to++ = same;
+        while (to < end);
     } else {
         do
             *to++ = *from++;
@@ -133,8 +139,8 @@ static void fast_loop(struct cv_inflate *inflate, struct cv_inflate_input *in, C
     const uint32_t dist_mask = (1u << CV_INFLATE_DIST_BITS) - 1;
     const uint32_t *lits = inflate->lits, *dists = inflate->dists;
     const uint8_t *from = in->at, *const last_in = in->end - SAFE_IN;
-    uint8_t *to = base + *at, *const last_out = base + room - SAFE_OUT;
-    uint8_t *const start = to;
+    CELL *to = base + *at, *const last_out = base + room - SAFE_OUT;
+    CELL *const start = to;
     uint64_t bits = inflate->bits, made = inflate->made;
     unsigned nbits = inflate->nbits;
 

@@ -22,8 +22,13 @@ static enum cv_inflate_state read_head(struct cv_inflate *inflate)
         inflate->step = CV_INFLATE_AT_OVER;
         return CV_INFLATE_END;
     }
+    if (inflate->pauses && !inflate->paused) {
+        inflate->paused = true;
+        return CV_INFLATE_PAUSE;
+    }
     if (inflate->nbits < 3)
         return CV_INFLATE_MORE;
+    inflate->paused = false;
     inflate->last = cv_inflate_take(inflate, 1) != 0;
     kind = cv_inflate_take(inflate, 2);
     if (kind == 3)
