@@ -77,6 +77,11 @@ void cv_driver_close(struct cv_driver *driver)
     free(driver);
 }
 
+const double *cv_driver_done_s(const struct cv_driver *driver)
+{
+    return driver->done_s;
+}
+
 static bool has_results(const struct cv_driver *driver)
 {
     return driver->view.result_ratio > 0;
@@ -403,6 +408,8 @@ static void note_event(struct cv_driver *driver, const struct cleave_event *even
     if (driver->held.on)
         cv_held_returns_note(&driver->held, event);
     note_extension(driver, event);
+    if (event->kind == CLEAVE_SENT || event->kind == CLEAVE_EXTENDED)
+        outcome->sent_s = event->time_s;
     cv_item_check_note(&driver->items, event);
     if (event->kind == CLEAVE_DONE) {
         outcome->busy_s += event->time_s - event->start_s;

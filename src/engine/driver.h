@@ -57,6 +57,7 @@ void cv_planned_done(struct cv_planned *planned);
 struct cv_outcome {
     double makespan_s; /* end of the last computation, return or combination */
     double busy_s;     /* computing, summed over workers             */
+    double sent_s;     /* end of the last transfer to a worker       */
     uint64_t chunks, events;
 };
 
@@ -72,6 +73,9 @@ enum cleave_status cv_driver_open(const struct cv_planned *planned,
 enum cleave_status cv_driver_run(struct cv_driver *driver, const struct cv_run *run,
                                  struct cleave_trace *trace, struct cv_outcome *out,
                                  struct cleave_error *err);
+/* Of the last run of a load: when each worker ended its last chunk, 0 if it had none; until
+ * the next run. */
+const double *cv_driver_done_s(const struct cv_driver *driver);
 void cv_driver_close(struct cv_driver *driver);
 
 #endif

@@ -40,6 +40,49 @@ apart apart_workers apart_all gain chunks left_out " ]
     has "36.90%"
 }
 
+@test "any policy, and then the reduction" {
+    # All end together and are reduced along the shortest tree, or at the master: apart.
+    for at in transfer=2,compute=1 transfer=8,compute=2,at=master; do
+        cleave 0 simulate load -p $LAB -l 2000 --then-reduce $at --policy one-round -n 1 --json
+        valid_json
+        [ "$(json_keys)" = "policy picked load then_reduce makespan bound over_bound joint over_joint \
+apart apart_workers apart_all gain runs seed noise times utilisation chunks " ]
+        near "$(number makespan)" "$(number apart_all)" 1e-9
+        near "$(number mean)" "$(number apart_all)" 1e-9
+        # Who is told what follows ends when the plan for both does.
+        cleave 0 simulate load -p $LAB -l 2000 --then-reduce $at --policy joint -n 1 --json
+        near "$(number makespan)" "$(number joint)" 1e-9
+    done
+    cleave 0 simulate load -p $LAB -l 2000 --then-reduce transfer=2,compute=1,model=early \
+        --policy joint -n 1 --json
+    near "$(number makespan)" "$(number joint)" 1e-9
+    # Several rounds are another matter: the first partials are there early.
+    cleave 0 simulate load -p $LAB -l 2000 --then-reduce transfer=2,compute=1 --policy umr -n 40 \
+        --error 0.1 -j 2
+    has "planned   38.083 s, 16.96% shorter than planned as one, 45.859 s"
+    has "apart     48.003 s with 9 workers, 48.003 s with 9 workers"
+    cleave 0 simulate load -p $LAB -l 2000 --then-reduce transfer=2,compute=1 --policy umr -n 40 \
+        --error 0.1 -j 1 --json
+    near "$(number makespan)" 38.08324034 1e-9
+}
+
+@test "compare: all policies, some, in csv and for many values" {
+    cleave 0 compare load -p $LAB -l 2000 --then-reduce transfer=2,compute=1 --json
+    valid_json
+    [ "$(json_keys)" = "policy load then_reduce makespan rounds bound over_bound workers_used \
+apart apart_workers apart_all gain runs seed noise load_bound rows not_applicable " ]
+    [ "$(grep -c '"policy": ' <<<"$output")" -gt 15 ]
+    cleave 0 compare load -p $LAB -l 2000 --then-reduce transfer=8,compute=2,at=master \
+        --policies one-round,umr,joint --csv
+    [[ ${lines[1]} == joint,76.2168* ]]
+    [[ ${lines[3]} == one-round,113.0027* ]]
+    cleave 0 compare load -p $LAB -l 2000 --then-reduce transfer=2,compute=1 \
+        --policies one-round,umr --error 0.1 -n 20 --sweep workers=2:4:2
+    has "mean makespan in s for 2 values of workers"
+    cleave 2 compare load -p $LAB -l 2000 --then-reduce transfer=2,compute=1 --sweep budget=1:2:1
+    [[ $stderr == "cleave: --then-reduce does not go with a --sweep of budget or result-ratio"* ]]
+}
+
 @test "the policy joint hands out the sizes that are planned for the master" {
     cleave 0 plan load -p $LAB -l 2000 --then-reduce transfer=8,compute=2,at=master --json
     units=$(grep -o '"units": [0-9.]*' <<<"$output" | awk '{ printf "%.9g\n", $2 }')
@@ -69,7 +112,9 @@ apart apart_workers apart_all gain chunks left_out " ]
     cleave 2 plan load -p $LAB -l 2000 --then-reduce transfer=2,compute=-1
     [[ $stderr == "cleave: --then-reduce: expected a time from 0 to 1e100, got '-1'"* ]]
     cleave 2 plan load -p $LAB -l 2000 --then-reduce transfer=2,compute=1 --policy umr
-    [[ $stderr == "cleave: --then-reduce does not go with --policy"* ]]
-    cleave 2 compare load -p $LAB -l 2000 --then-reduce transfer=2,compute=1 --error 0.1
-    [[ $stderr == *"leave out --error"* ]]
+    [[ $stderr == "cleave: --then-reduce: the plan is made for both; leave out --policy"* ]]
+    cleave 2 simulate load -p $LAB -l 2000 --then-reduce transfer=2,compute=1 --rounds 2
+    [[ $stderr == "cleave: --then-reduce: --rounds is about a policy: add --policy NAME"* ]]
+    cleave 2 simulate load -p $LAB -l 2000 --then-reduce transfer=2,compute=1 --policy links
+    [[ $stderr == "cleave: policy 'links' needs a master with port: multi"* ]]
 }

@@ -4,6 +4,7 @@
 
 #include "model/joint/joint.h"
 #include "sim/reduce/joint_runs.h"
+#include "sim/reduce/reduced_load.h"
 
 enum { MOST = 24, TRIALS = 120 };
 
@@ -175,12 +176,57 @@ static void gains_are_those_worked_out(void **state)
     }
 }
 
+/* Two workers, by chunks that are given: the first one is ready at 0.5 + 2, and the master
+ * sends until 0.5 + 5; the second is ready at 5.5 + 1. */
+static void reduces_what_any_policy_leaves(void **state)
+{
+    static const struct {
+        enum cleave_port port;
+        bool at_master;
+        double end_s;
+    } cases[] = {
+        { CLEAVE_PORT_ONE, true, 5.5 + 7 + 7 + 2 }, /* none comes while it sends */
+        { CLEAVE_PORT_DUPLEX, true, 2.5 + 7 + 7 + 2 },
+        { CLEAVE_PORT_ONE, false, 6.5 + 7 + 2 },
+    };
+    static const struct cleave_setting order = { "chunk-order", "0:2,1:10" };
+    static const struct cleave_trial once = { .runs = 1, .threads = 1 };
+    /* Nobody asks the third. */
+    static const struct cleave_worker workers[] = {
+        { .speed_ups = 1, .bandwidth_ups = 4 },
+        { .speed_ups = 10, .bandwidth_ups = 2 },
+        { .speed_ups = 1, .bandwidth_ups = 1 }
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct cv_joint_job joint = { .costs = { 7, 2, CLEAVE_READY_ABSENT },
+                                            .at_master = cases[i].at_master,
+                                            .duplex =
+                                                cases[i].port == CLEAVE_PORT_DUPLEX };
+        struct cleave_job job = {
+            .load = 12, .policy = "chunks", .settings = &order, .nsettings = 1
+        };
+        struct cleave_platform *platform;
+        struct cleave_stats stats;
+        struct cleave_error err;
+
+        assert_ok(cleave_platform_new(cases[i].port, workers, 3, &platform, &err), &err);
+        job.platform = platform;
+        assert_ok(cv_reduced_load(&job, &joint, &once, &stats, &err), &err);
+        assert_near(stats.mean_s, cases[i].end_s, 1e-12);
+        assert_near(stats.chunks, 2, 0);
+        cleave_platform_free(platform);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plans_hold_and_beat_plans_apart),
         cmocka_unit_test(gains_are_those_worked_out),
         cmocka_unit_test(several_fold_at_a_time),
+        cmocka_unit_test(reduces_what_any_policy_leaves),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

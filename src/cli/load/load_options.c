@@ -59,7 +59,9 @@ const struct cv_load_options cv_load_presets = {
               "transfer=TIME,compute=TIME is what sending and combining partials takes; "\
               "with ,at=master they all come to the master and are combined there, else "\
               "they go from worker to worker. model=absent|early|merge says what a "     \
-              "worker may do before its own is ready, as in 'plan reduce'." },          \
+              "worker may do before its own is ready, as in 'plan reduce'. Simulations "\
+              "by a --policy, and comparisons, let it plan the load alone and reduce "  \
+              "along the shortest tree for when partials are ready." },                 \
     { .name = "--error", .kind = CV_OPTION_NUMBER, .argument = "E",                     \
       .offset = FIELD(error),                                                           \
       .least = 0, .most = 10,                                                           \

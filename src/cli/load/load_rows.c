@@ -6,6 +6,7 @@
 #include <string.h>
 #include "cli/kit/progress.h"
 #include "cli/kit/settings.h"
+#include "sim/reduce/reduced_load.h"
 
 /* Orders of returning mean nothing where nothing returns, and who thinks of a reduction
  * loses where none follows. NULL: it is in place. */
@@ -15,7 +16,7 @@ static const char *out_of_place(const struct cleave_policy *policy,
 {
     if (options->policies != NULL)
         return NULL;
-    if (policy->minds_folds)
+    if (policy->minds_folds && options->then_reduce == NULL)
         return "it expects a reduction to follow: see --then-reduce";
     return result_ratio > 0 || !(policy->one_round && policy->orders_returns)
                ? NULL
@@ -69,19 +70,24 @@ static enum cleave_status plan_paid(const struct cleave_job *job, double budget,
 }
 
 static enum cleave_status run_cell(const struct cleave_job *job,
+                                   const struct cv_joint_job *then,
                                    const struct cleave_trial *trial, const char *label,
                                    struct cleave_stats *out, struct cleave_error *err)
 {
+    const bool exact = trial->noise.kind == CLEAVE_NOISE_NONE;
     struct cleave_trial runs = *trial;
     struct cv_progress progress;
     enum cleave_status status;
 
-    if (runs.noise.kind == CLEAVE_NOISE_NONE)
+    if (exact && then == NULL)
         return plan_once(job, out, err);
+    if (exact)
+        runs.runs = 1;
     cv_progress_init(&progress, label, runs.runs);
     runs.progress = cv_progress_show;
     runs.context = &progress;
-    status = cleave_simulate_load(job, &runs, out, err);
+    status = then == NULL ? cleave_simulate_load(job, &runs, out, err)
+                          : cv_reduced_load(job, then, &runs, out, err);
     cv_progress_done(&progress);
     return status;
 }
@@ -103,8 +109,9 @@ static void find_bound(const struct cv_compare_cell *cells, size_t count, bool l
 
 /* All policies for one value of the sweep. */
 static int measure_value(const struct cv_load_options *options,
-                         const struct cleave_job *job, const struct cleave_trial *trial,
-                         struct cv_arena *arena, struct cv_comparison *out, size_t index)
+                         const struct cleave_job *job, const struct cv_joint_job *then,
+                         const struct cleave_trial *trial, struct cv_arena *arena,
+                         struct cv_comparison *out, size_t index)
 {
     struct cv_compare_cell *cells = out->cells + index * out->npolicies;
     struct cleave_error err = { .status = CLEAVE_OK };
@@ -126,7 +133,7 @@ static int measure_value(const struct cv_load_options *options,
             snprintf(label, sizeof label, "%s", one.policy);
         status = out->sweep.what == CV_SWEEP_BUDGET
                      ? plan_paid(&one, out->sweep.values[index], &cells[p], &err)
-                     : run_cell(&one, trial, label, &cells[p].stats, &err);
+                     : run_cell(&one, then, trial, label, &cells[p].stats, &err);
         if (status == CLEAVE_OK)
             continue;
         if (status != CLEAVE_EINPUT ||
@@ -184,8 +191,8 @@ static int open_table(const struct cv_load_options *options, bool items,
 }
 
 int cv_load_measure(const struct cv_load_options *options, const struct cv_load_job *load,
-                    struct cv_arena *arena, struct cv_comparison *out,
-                    char out_noise[CV_NOISE_ROOM])
+                    const struct cv_joint_job *then, struct cv_arena *arena,
+                    struct cv_comparison *out, char out_noise[CV_NOISE_ROOM])
 {
     int status = open_table(options, load->job.sizes != NULL, arena, out);
 
@@ -203,7 +210,7 @@ int cv_load_measure(const struct cv_load_options *options, const struct cv_load_
             out->noisy = true;
         }
         if (status == CV_EXIT_DONE)
-            status = measure_value(options, &job, &trial, arena, out, i);
+            status = measure_value(options, &job, then, &trial, arena, out, i);
         cleave_platform_free(platform);
     }
     if (status == CV_EXIT_DONE)

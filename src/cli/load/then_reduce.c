@@ -91,10 +91,6 @@ static const char *conflict(const struct cv_load_options *options)
            : options->result_ratio > 0     ? "--result-ratio"
            : options->packaging_s > 0      ? "--packaging"
            : options->reads != NULL        ? "--reads"
-           : options->policy != NULL       ? "--policy"
-           : options->policies != NULL     ? "--policies"
-           : options->rounds > 0           ? "--rounds"
-           : options->params.count > 0     ? "--param"
            : options->deadline_s > 0       ? "--deadline"
            : options->budget > 0           ? "--budget"
            : options->send_order != NULL   ? "--send-order"
@@ -103,6 +99,26 @@ static const char *conflict(const struct cv_load_options *options)
            : options->engine != NULL       ? "--engine"
            : options->trace != NULL        ? "--trace"
                                            : NULL;
+}
+
+/* Sizes are planned unless a policy is named. */
+static int check_policy(const struct cv_load_options *options,
+                        enum cv_then_reduce_who who)
+{
+    const char *about = options->rounds > 0         ? "--rounds"
+                        : options->params.count > 0 ? "--param"
+                                                    : NULL;
+
+    if (who == CV_THEN_PLAN && options->policy != NULL)
+        return cv_complain(
+            CV_EXIT_USAGE,
+            "--then-reduce: the plan is made for both; leave out --policy, "
+            "or let 'cleave simulate load' run it and then reduce");
+    if (who != CV_THEN_POLICIES && options->policy == NULL && about != NULL)
+        return cv_complain(CV_EXIT_USAGE, "--then-reduce: %s is about a policy: %s",
+                           about,
+                           who == CV_THEN_PLAN ? "leave it out" : "add --policy NAME");
+    return CV_EXIT_DONE;
 }
 
 /* Widest links first. */
@@ -129,10 +145,13 @@ static uint32_t *make_order(const struct cleave_worker *workers, uint32_t n,
 static enum cleave_status find_bound(const struct cv_load_job *load, double *room,
                                      struct cv_then_reduce *out, struct cleave_error *err)
 {
+    struct cleave_job job = load->job;
     struct cleave_schedule *schedule;
     double load_s;
 
-    CV_TRY(cleave_plan_load(&load->job, &schedule, err));
+    job.policy = NULL;
+    job.nsettings = 0;
+    CV_TRY(cleave_plan_load(&job, &schedule, err));
     load_s = schedule->bound.value_s + (out->job.at_master ? out->job.costs.d : 0);
     cleave_schedule_free(schedule);
     out->bound_s = fmax(load_s, cv_joint_bound(&out->job, room)); /* NAN is the less */
@@ -159,8 +178,8 @@ static enum cleave_status make_plans(const struct cv_load_job *load,
 }
 
 int cv_then_reduce_open(const struct cv_load_options *options,
-                        const struct cv_load_job *load, struct cv_arena *arena,
-                        struct cv_then_reduce *out)
+                        const struct cv_load_job *load, enum cv_then_reduce_who who,
+                        struct cv_arena *arena, struct cv_then_reduce *out)
 {
     const enum cleave_port port = cleave_platform_port(load->platform);
     struct cv_joint_job *job = &out->job;
@@ -171,7 +190,9 @@ int cv_then_reduce_open(const struct cv_load_options *options,
     if (conflict(options) != NULL)
         return cv_complain(CV_EXIT_USAGE, "--then-reduce does not go with %s",
                            conflict(options));
-    status = read_option(options->then_reduce, arena, job);
+    status = check_policy(options, who);
+    if (status == CV_EXIT_DONE)
+        status = read_option(options->then_reduce, arena, job);
     if (status != CV_EXIT_DONE)
         return status;
     job->nworkers = cleave_platform_nworkers(load->platform);

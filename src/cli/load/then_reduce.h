@@ -1,7 +1,10 @@
 /* then_reduce.h -- a load whose results are reduced, planned as one. SPDX-License-Identifier: MIT */
 #ifndef CV_THEN_REDUCE_H
 #define CV_THEN_REDUCE_H
+#include "base/text.h"
+#include "cli/kit/output.h"
 #include "cli/load/load_options.h"
+#include "io/json_out.h"
 #include "model/joint/joint.h"
 
 /* What --then-reduce asks for, planned: with its bound and what planning apart takes. */
@@ -14,19 +17,39 @@ struct cv_then_reduce {
     double *sent_s, *ready_s; /* per place of the plan                             */
 };
 
+/* Who decides the sizes: only the plan, one policy that --policy names, or several. */
+enum cv_then_reduce_who { CV_THEN_PLAN, CV_THEN_POLICY, CV_THEN_POLICIES };
+
 /* Read the option, check what it does not go with, and plan. Returns an exit status. */
 int cv_then_reduce_open(const struct cv_load_options *options,
-                        const struct cv_load_job *load, struct cv_arena *arena,
-                        struct cv_then_reduce *out);
+                        const struct cv_load_job *load, enum cv_then_reduce_who who,
+                        struct cv_arena *arena, struct cv_then_reduce *out);
 
-/* The plan, many runs, or the plan beside those that are made apart, as text or JSON.
- * Return an exit status. */
+/* The plan, or many runs of it or of the policy asked for, as text or JSON. Return an exit
+ * status. */
 int cv_then_reduce_show(const struct cv_then_reduce *joint,
                         const struct cv_load_options *options,
                         const struct cleave_platform *platform);
 int cv_then_reduce_simulate(const struct cv_then_reduce *joint,
-                            const struct cv_load_options *options);
-int cv_then_reduce_compare(const struct cv_then_reduce *joint,
-                           const struct cv_load_options *options);
+                            const struct cv_load_options *options,
+                            const struct cv_load_job *load);
+
+/* Parts of what is shown: the first line, and of it ", then reduced at the master, ..."; the
+ * plan beside those that are made apart, as a table; what planning apart takes, and how much
+ * longer than the plan that is; and members of JSON. */
+void cv_then_reduce_head(const struct cv_then_reduce *joint,
+                         const struct cv_load_options *options,
+                         const struct cv_screen *screen, struct cv_text *out);
+void cv_then_reduce_words(const struct cv_then_reduce *joint, struct cv_text *out);
+void cv_then_reduce_plans(const struct cv_then_reduce *joint,
+                          const struct cv_screen *screen, struct cv_text *out);
+void cv_then_reduce_apart(const struct cv_then_reduce *joint, struct cv_text *out);
+void cv_then_reduce_gain(const struct cv_then_reduce *joint, struct cv_text *out);
+void cv_field_then_reduce(struct cv_json *json, const struct cv_then_reduce *joint);
+void cv_field_apart(struct cv_json *json, const struct cv_then_reduce *joint,
+                    double makespan_s);
+/* All that plan, simulate and compare have for the plan. */
+void cv_then_reduce_json(struct cv_json *json, const struct cv_then_reduce *joint,
+                         const struct cv_load_options *options);
 
 #endif

@@ -1,16 +1,13 @@
 /* then_reduce_show.c -- plans of a load whose results are reduced, as text and JSON.
  * SPDX-License-Identifier: MIT */
-#include <math.h>
 #include "cli/kit/counted.h"
 #include "cli/kit/json_fields.h"
 #include "cli/kit/output.h"
-#include "cli/kit/times_text.h"
 #include "cli/load/load_json.h"
 #include "cli/load/plan_text.h"
 #include "cli/load/then_reduce.h"
 #include "model/reduce/reduce_tree.h"
 #include "report/terminal/table.h"
-#include "sim/reduce/joint_runs.h"
 
 static const char *model_name(const struct cv_then_reduce *joint)
 {
@@ -21,35 +18,40 @@ static const char *model_name(const struct cv_then_reduce *joint)
     return models[joint->job.costs.model];
 }
 
-/* How much longer planning apart takes. */
-static double gain(const struct cv_then_reduce *joint)
+void cv_field_then_reduce(struct cv_json *json, const struct cv_then_reduce *joint)
 {
-    return joint->apart_s / joint->plan.end_s - 1;
-}
-
-static void json_head(struct cv_json *json, const struct cv_then_reduce *joint,
-                      const struct cv_load_options *options)
-{
-    const struct cleave_bound bound = { "one round and its reduction", joint->bound_s };
-
-    cv_result_open(json);
-    cv_field_text(json, "policy", "joint");
-    cv_field_number(json, "load", options->load);
     cv_field_line(json, "then_reduce");
     cv_field_number(json, "transfer", joint->job.costs.d);
     cv_field_number(json, "compute", joint->job.costs.c);
     cv_field_text(json, "at", joint->job.at_master ? "master" : "workers");
     cv_field_text(json, "model", joint->job.at_master ? NULL : model_name(joint));
     cv_json_end(json);
+}
+
+void cv_field_apart(struct cv_json *json, const struct cv_then_reduce *joint,
+                    double makespan_s)
+{
+    cv_field_number(json, "apart", joint->apart_s);
+    cv_field_count(json, "apart_workers", joint->apart_used);
+    cv_field_number(json, "apart_all", joint->apart_all_s);
+    cv_field_number(json, "gain", joint->apart_s / makespan_s - 1);
+}
+
+void cv_then_reduce_json(struct cv_json *json, const struct cv_then_reduce *joint,
+                         const struct cv_load_options *options)
+{
+    const struct cleave_bound bound = { "one round and its reduction", joint->bound_s };
+
+    cv_result_open(json);
+    cv_field_text(json, "policy", "joint");
+    cv_field_number(json, "load", options->load);
+    cv_field_then_reduce(json, joint);
     cv_field_number(json, "makespan", joint->plan.end_s);
     cv_field_count(json, "rounds", 1);
     cv_field_bound(json, "bound", &bound);
     cv_field_number(json, "over_bound", joint->plan.end_s / joint->bound_s - 1);
     cv_field_count(json, "workers_used", joint->plan.used);
-    cv_field_number(json, "apart", joint->apart_s);
-    cv_field_count(json, "apart_workers", joint->apart_used);
-    cv_field_number(json, "apart_all", joint->apart_all_s);
-    cv_field_number(json, "gain", gain(joint));
+    cv_field_apart(json, joint, joint->plan.end_s);
 }
 
 static void json_chunks(struct cv_json *json, const struct cv_then_reduce *joint,
@@ -100,7 +102,7 @@ static int show_json(const struct cv_then_reduce *joint,
 {
     struct cv_json json;
 
-    json_head(&json, joint, options);
+    cv_then_reduce_json(&json, joint, options);
     json_chunks(&json, joint, platform);
     cv_field_list(&json, "left_out");
     for (uint32_t i = 0; i < joint->job.nworkers; i++) {
@@ -115,34 +117,47 @@ static int show_json(const struct cv_then_reduce *joint,
     return cv_result_close(&json);
 }
 
-static void add_head(const struct cv_then_reduce *joint,
-                     const struct cv_load_options *options,
-                     const struct cv_screen *screen, struct cv_text *out)
+void cv_then_reduce_words(const struct cv_then_reduce *joint, struct cv_text *out)
 {
     char transfer[CV_NUMBER_ROOM], compute[CV_NUMBER_ROOM];
 
-    cv_text_add(out, "%s", screen->colour ? "\033[1m" : "");
-    cv_load_words(options->load, 0, 0, joint->job.nworkers, out);
-    cv_text_add(out, ", then reduced %s, transfer %s s, compute %s s%s\n",
+    cv_text_add(out, ", then reduced %s, transfer %s s, compute %s s",
                 joint->job.at_master ? "at the master" : "from worker to worker",
                 cv_show_number(joint->job.costs.d, transfer),
-                cv_show_number(joint->job.costs.c, compute),
-                screen->colour ? "\033[0m" : "");
+                cv_show_number(joint->job.costs.c, compute));
 }
 
-static void add_gain(const struct cv_then_reduce *joint, struct cv_text *out)
+void cv_then_reduce_head(const struct cv_then_reduce *joint,
+                         const struct cv_load_options *options,
+                         const struct cv_screen *screen, struct cv_text *out)
 {
-    char best[CV_NUMBER_ROOM], all[CV_NUMBER_ROOM], bound[CV_NUMBER_ROOM];
+    cv_text_add(out, "%s", screen->colour ? "\033[1m" : "");
+    cv_load_words(options->load, 0, 0, joint->job.nworkers, out);
+    cv_then_reduce_words(joint, out);
+    cv_text_add(out, "%s\n", screen->colour ? "\033[0m" : "");
+}
+
+void cv_then_reduce_apart(const struct cv_then_reduce *joint, struct cv_text *out)
+{
+    char best[CV_NUMBER_ROOM], all[CV_NUMBER_ROOM];
     char used[CV_COUNTED_ROOM], every[CV_COUNTED_ROOM];
+
+    cv_text_add(out, "apart     %s s with %s, %s s with %s",
+                cv_show_number(joint->apart_s, best),
+                cv_counted(joint->apart_used, "worker", used),
+                cv_show_number(joint->apart_all_s, all),
+                cv_counted(joint->apart_all_used, "worker", every));
+}
+
+void cv_then_reduce_gain(const struct cv_then_reduce *joint, struct cv_text *out)
+{
+    char bound[CV_NUMBER_ROOM];
 
     cv_text_add(out, "bound     %s s (one round and its reduction), %.2f%% below\n",
                 cv_show_number(joint->bound_s, bound),
                 100 * (1 - joint->bound_s / joint->plan.end_s));
-    cv_text_add(out, "apart     %s s with %s, %s s with %s: %.2f%% longer\n",
-                cv_show_number(joint->apart_s, best),
-                cv_counted(joint->apart_used, "worker", used),
-                cv_show_number(joint->apart_all_s, all),
-                cv_counted(joint->apart_all_used, "worker", every), 100 * gain(joint));
+    cv_then_reduce_apart(joint, out);
+    cv_text_add(out, ": %.2f%% longer\n", 100 * (joint->apart_s / joint->plan.end_s - 1));
 }
 
 static void add_workers(const struct cv_then_reduce *joint,
@@ -190,88 +205,11 @@ int cv_then_reduce_show(const struct cv_then_reduce *joint,
 
     if (options->json)
         return show_json(joint, options, platform);
-    add_head(joint, options, &screen, &text);
+    cv_then_reduce_head(joint, options, &screen, &text);
     cv_text_add(&text, "makespan  %s s with %s\n",
                 cv_show_number(joint->plan.end_s, number),
                 cv_counted(joint->plan.used, "worker", counted));
-    add_gain(joint, &text);
+    cv_then_reduce_gain(joint, &text);
     add_workers(joint, platform, &screen, &text);
-    return cv_print_take(&text);
-}
-
-int cv_then_reduce_simulate(const struct cv_then_reduce *joint,
-                            const struct cv_load_options *options)
-{
-    const struct cv_screen screen = cv_screen_facts();
-    struct cv_text text = { NULL, 0, 0, false };
-    char noise[CV_NOISE_ROOM], number[CV_NUMBER_ROOM];
-    struct cleave_trial trial;
-    struct cleave_stats stats;
-    struct cleave_error err;
-    struct cv_json json;
-    int status = cv_load_trial(options, &trial, noise);
-
-    if (status != CV_EXIT_DONE)
-        return status;
-    if (cv_joint_simulate(&joint->job, &joint->plan, options->seed, &trial, &stats,
-                          &err) != CLEAVE_OK)
-        return cv_complain_error(&err);
-    if (options->json) {
-        json_head(&json, joint, options);
-        cv_field_count(&json, "runs", stats.runs);
-        cv_field_count(&json, "seed", options->seed);
-        cv_field_text(&json, "noise", noise);
-        cv_field_times(&json, "times", &stats);
-        return cv_result_close(&json);
-    }
-    add_head(joint, options, &screen, &text);
-    cv_text_add(&text, "makespan  %s s on average, noise %s\n",
-                cv_show_number(stats.mean_s, number), noise);
-    cv_text_add(&text, "planned   %s s\n", cv_show_number(joint->plan.end_s, number));
-    add_gain(joint, &text);
-    cv_times_text(&stats, &screen, &text);
-    return cv_print_take(&text);
-}
-
-int cv_then_reduce_compare(const struct cv_then_reduce *joint,
-                           const struct cv_load_options *options)
-{
-    static const struct cv_column columns[] = {
-        { "plan", CV_COLUMN_TEXT },       { "makespan s", CV_COLUMN_NUMBER },
-        { "over bound", CV_COLUMN_OVER }, { "over joint", CV_COLUMN_OVER },
-        { "workers", CV_COLUMN_COUNT },
-    };
-    const struct {
-        const char *name;
-        double end_s;
-        uint32_t used;
-    } rows[] = {
-        { "joint", joint->plan.end_s, joint->plan.used },
-        { "apart, best number of workers", joint->apart_s, joint->apart_used },
-        { "apart, all workers", joint->apart_all_s, joint->apart_all_used },
-    };
-    const struct cv_screen screen = cv_screen_facts();
-    struct cv_text text = { NULL, 0, 0, false };
-    char number[CV_NUMBER_ROOM];
-    struct cv_table table;
-    struct cv_json json;
-
-    if (options->json) {
-        json_head(&json, joint, options);
-        return cv_result_close(&json);
-    }
-    add_head(joint, options, &screen, &text);
-    cv_text_add(&text, "bound     %s s (one round and its reduction)\n\n",
-                cv_show_number(joint->bound_s, number));
-    cv_table_init(&table, columns, sizeof columns / sizeof *columns);
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        cv_table_text(&table, rows[i].name);
-        cv_table_number(&table, rows[i].end_s);
-        cv_table_number(&table, rows[i].end_s / joint->bound_s - 1);
-        cv_table_number(&table, rows[i].end_s / joint->plan.end_s - 1);
-        cv_table_number(&table, rows[i].used);
-    }
-    cv_table_write(&table, screen.colour, screen.width, &text);
-    cv_table_done(&table);
     return cv_print_take(&text);
 }

@@ -135,7 +135,8 @@ static int run(const struct cv_call *call)
     if (status == CV_EXIT_DONE)
         status = cv_sweep_read(NULL, CLEAVE_TASK_LOAD, call->arena, &found.sweep);
     if (status == CV_EXIT_DONE)
-        status = cv_load_measure(&values->load, &items.load, call->arena, &found, noise);
+        status =
+            cv_load_measure(&values->load, &items.load, NULL, call->arena, &found, noise);
     if (status == CV_EXIT_DONE)
         status = values->load.json ? show_json(&found, &items, values, noise)
                                    : show_text(&found, &items, noise);

@@ -122,18 +122,33 @@ static void json_sweep(struct cv_json *json, const struct cv_comparison *found)
     cv_json_end(json);
 }
 
+/* What is compared, before how: with a reduction the plan for both comes first. */
+static void json_job(struct cv_json *json, const struct cv_comparison *found,
+                     const struct cv_load_options *values,
+                     const struct cv_then_reduce *joint)
+{
+    if (joint != NULL && !cv_compare_is_sweep(found)) {
+        cv_then_reduce_json(json, joint, values);
+        return;
+    }
+    cv_result_open(json);
+    if (found->lives)
+        cv_field_number(json, "lifespan", values->lifespan_s);
+    else if (found->sweep.what != CV_SWEEP_LOAD)
+        cv_field_number(json, "load", values->load);
+    if (joint != NULL)
+        cv_field_then_reduce(json, joint);
+    if (values->result_ratio > 0 && found->sweep.what != CV_SWEEP_RESULT_RATIO)
+        cv_field_number(json, "result_ratio", values->result_ratio);
+}
+
 static int show_json(const struct cv_comparison *found,
-                     const struct cv_load_options *values, const char *noise)
+                     const struct cv_load_options *values,
+                     const struct cv_then_reduce *joint, const char *noise)
 {
     struct cv_json json;
 
-    cv_result_open(&json);
-    if (found->lives)
-        cv_field_number(&json, "lifespan", values->lifespan_s);
-    else if (found->sweep.what != CV_SWEEP_LOAD)
-        cv_field_number(&json, "load", values->load);
-    if (values->result_ratio > 0 && found->sweep.what != CV_SWEEP_RESULT_RATIO)
-        cv_field_number(&json, "result_ratio", values->result_ratio);
+    json_job(&json, found, values, joint);
     cv_field_count(&json, "runs", found->runs);
     cv_field_count(&json, "seed", values->seed);
     if (found->sweep.what != CV_SWEEP_ERROR)
@@ -143,7 +158,7 @@ static int show_json(const struct cv_comparison *found,
         json_sweep(&json, found);
         return cv_result_close(&json);
     }
-    cv_field_bound(&json, "bound", &found->bounds[0]);
+    cv_field_bound(&json, joint != NULL ? "load_bound" : "bound", &found->bounds[0]);
     cv_field_list(&json, "rows");
     json_cells(&json, found, 0);
     cv_json_end(&json);
@@ -200,19 +215,23 @@ static void add_rows(const struct cv_comparison *found, const struct cv_screen *
 
 /* "2000 units on 9 workers, 200 runs of each policy, noise normal:0.2" */
 static void add_headline(const struct cv_comparison *found,
-                         const struct cv_load_options *values, const char *noise,
+                         const struct cv_load_options *values,
+                         const struct cv_then_reduce *joint, const char *noise,
                          uint32_t nworkers, struct cv_text *out)
 {
     char counted[CV_COUNTED_ROOM];
 
     cv_load_words(values->load, values->lifespan_s, values->result_ratio, nworkers, out);
+    if (joint != NULL)
+        cv_then_reduce_words(joint, out);
     if (found->noisy)
         cv_text_add(out, ", %s of each policy, noise %s",
                     cv_counted(found->runs, "run", counted), noise);
 }
 
 static void add_text(const struct cv_comparison *found,
-                     const struct cv_load_options *values, const char *noise,
+                     const struct cv_load_options *values,
+                     const struct cv_then_reduce *joint, const char *noise,
                      uint32_t nworkers, struct cv_text *out)
 {
     const struct cleave_bound *bound = &found->bounds[0];
@@ -229,8 +248,11 @@ static void add_text(const struct cv_comparison *found,
         cv_text_add(out, "%s\n\n", screen.colour ? "\033[0m" : "");
         cv_compare_sweep_table(found, &screen, out);
     } else {
-        add_headline(found, values, noise, nworkers, out);
-        cv_text_add(out, "%s\nbound     %s %s (%s)\n\n", screen.colour ? "\033[0m" : "",
+        add_headline(found, values, joint, noise, nworkers, out);
+        cv_text_add(out, "%s\n", screen.colour ? "\033[0m" : "");
+        if (joint != NULL)
+            cv_then_reduce_plans(joint, &screen, out);
+        cv_text_add(out, "%s     %s %s (%s)\n\n", joint != NULL ? "\nload " : "bound",
                     cv_show_number(bound->value_s, number), found->lives ? "units" : "s",
                     bound->name);
         add_rows(found, &screen, out);
@@ -241,7 +263,8 @@ static void add_text(const struct cv_comparison *found,
 /* --- the page ----------------------------------------------------------------------- */
 
 static int show_page(const struct cv_comparison *found, const struct cv_call *call,
-                     const char *noise, uint32_t nworkers)
+                     const struct cv_then_reduce *joint, const char *noise,
+                     uint32_t nworkers)
 {
     const struct compare_options *values = call->values;
     struct cv_text title = { NULL, 0, 0, false }, facts = { NULL, 0, 0, false };
@@ -253,6 +276,8 @@ static int show_page(const struct cv_comparison *found, const struct cv_call *ca
     else
         cv_load_words(values->load.load, values->load.lifespan_s,
                       values->load.result_ratio, nworkers, &title);
+    if (joint != NULL)
+        cv_then_reduce_words(joint, &title);
     if (found->noisy)
         cv_text_add(&facts, "%s of each policy, noise %s, seed %llu",
                     cv_counted(found->runs, "run", counted),
@@ -278,19 +303,19 @@ static int show_page(const struct cv_comparison *found, const struct cv_call *ca
 }
 
 static int show(const struct cv_comparison *found, const struct cv_call *call,
-                const char *noise, uint32_t nworkers)
+                const struct cv_then_reduce *joint, const char *noise, uint32_t nworkers)
 {
     const struct compare_options *values = call->values;
     struct cv_text text = { NULL, 0, 0, false };
 
     if (values->output.page != NULL)
-        return show_page(found, call, noise, nworkers);
+        return show_page(found, call, joint, noise, nworkers);
     if (values->load.json)
-        return show_json(found, &values->load, noise);
+        return show_json(found, &values->load, joint, noise);
     if (values->csv)
         cv_compare_csv(found, &text);
     else
-        add_text(found, &values->load, noise, nworkers, &text);
+        add_text(found, &values->load, joint, noise, nworkers, &text);
     return cv_print_take(&text);
 }
 
@@ -308,29 +333,42 @@ static int read_sweep(const struct compare_options *values, struct cv_arena *are
     return status;
 }
 
-/* With --then-reduce: one plan for both beside plans made apart. */
-static int compare_joint(const struct compare_options *values, struct cv_arena *arena)
+static bool sweeps(const struct compare_options *values, const char *what)
 {
-    const char *other = values->sweep != NULL         ? "--sweep"
-                        : values->csv                 ? "--csv"
-                        : values->output.page != NULL ? "--output"
-                        : values->load.error > 0      ? "--error"
-                        : values->load.noise != NULL  ? "--noise"
-                                                      : NULL;
-    struct cv_then_reduce joint;
-    struct cv_load_job load;
-    int status;
+    const size_t length = strlen(what);
 
-    if (other != NULL)
+    return values->sweep != NULL && strncmp(values->sweep, what, length) == 0 &&
+           values->sweep[length] == '=';
+}
+
+/* Options that do not go together. */
+static int check_options(const struct compare_options *values)
+{
+    const struct cv_load_options *options = &values->load;
+
+    if (options->json && values->csv)
+        return cv_complain(CV_EXIT_USAGE, "--json and --csv cannot both be written");
+    if (values->output.page != NULL && (options->json || values->csv))
         return cv_complain(CV_EXIT_USAGE,
-                           "--then-reduce: compares exact plans; leave out %s", other);
-    status = cv_load_job_open(&values->load, arena, &load);
-    if (status == CV_EXIT_DONE)
-        status = cv_then_reduce_open(&values->load, &load, arena, &joint);
-    if (status == CV_EXIT_DONE)
-        status = cv_then_reduce_compare(&joint, &values->load);
-    cv_load_job_close(&load);
-    return status;
+                           "--output writes a page: leave out --json and --csv");
+    if (options->where.file != NULL && values->sweep != NULL && !sweeps(values, "load") &&
+        !sweeps(values, "result-ratio"))
+        return cv_complain(CV_EXIT_USAGE, "--sweep: on a topology only load and "
+                                          "result-ratio can vary");
+    if ((options->noise != NULL || options->error > 0 || options->lifespan_s > 0) &&
+        sweeps(values, "budget"))
+        return cv_complain(CV_EXIT_USAGE,
+                           "--sweep: a budget is for exact plans of a load; "
+                           "leave out --noise, --error and --lifespan");
+    if (options->noise != NULL && sweeps(values, "error"))
+        return cv_complain(CV_EXIT_USAGE,
+                           "--sweep: error and --noise cannot both say how costs vary");
+    if (options->then_reduce != NULL &&
+        (sweeps(values, "budget") || sweeps(values, "result-ratio")))
+        return cv_complain(CV_EXIT_USAGE,
+                           "--then-reduce does not go with a --sweep of budget or "
+                           "result-ratio");
+    return CV_EXIT_DONE;
 }
 
 static int run(const struct cv_call *call)
@@ -339,37 +377,27 @@ static int run(const struct cv_call *call)
     struct cv_load_options options = values->load;
     struct cv_comparison found = { .cells = NULL };
     struct cv_load_job load = { .platform = NULL };
+    const bool reduced = options.then_reduce != NULL;
+    struct cv_then_reduce joint;
     char noise[CV_NOISE_ROOM];
     int status;
 
-    if (values->load.json && values->csv)
-        return cv_complain(CV_EXIT_USAGE, "--json and --csv cannot both be written");
-    if (values->output.page != NULL && (values->load.json || values->csv))
-        return cv_complain(CV_EXIT_USAGE,
-                           "--output writes a page: leave out --json and --csv");
-    if (options.where.file != NULL && values->sweep != NULL &&
-        strncmp(values->sweep, "load=", 5) != 0 &&
-        strncmp(values->sweep, "result-ratio=", 13) != 0)
-        return cv_complain(CV_EXIT_USAGE, "--sweep: on a topology only load and "
-                                          "result-ratio can vary");
-    if ((options.noise != NULL || options.error > 0 || options.lifespan_s > 0) &&
-        values->sweep != NULL && strncmp(values->sweep, "budget=", 7) == 0)
-        return cv_complain(CV_EXIT_USAGE,
-                           "--sweep: a budget is for exact plans of a load; "
-                           "leave out --noise, --error and --lifespan");
-    if (options.noise != NULL && values->sweep != NULL &&
-        strncmp(values->sweep, "error=", 6) == 0)
-        return cv_complain(CV_EXIT_USAGE,
-                           "--sweep: error and --noise cannot both say how costs vary");
-    if (options.then_reduce != NULL)
-        return compare_joint(values, call->arena);
+    status = check_options(values);
+    if (status != CV_EXIT_DONE)
+        return status;
     status = read_sweep(values, call->arena, &options, &found.sweep);
     if (status == CV_EXIT_DONE)
         status = cv_load_job_open(&options, call->arena, &load);
     if (status == CV_EXIT_DONE)
-        status = cv_load_measure(&options, &load, call->arena, &found, noise);
+        status = reduced ? cv_then_reduce_open(&options, &load, CV_THEN_POLICIES,
+                                               call->arena, &joint)
+                         : CV_EXIT_DONE;
     if (status == CV_EXIT_DONE)
-        status = show(&found, call, noise, cleave_platform_nworkers(load.platform));
+        status = cv_load_measure(&options, &load, reduced ? &joint.job : NULL,
+                                 call->arena, &found, noise);
+    if (status == CV_EXIT_DONE)
+        status = show(&found, call, reduced ? &joint : NULL, noise,
+                      cleave_platform_nworkers(load.platform));
     cv_load_job_close(&load);
     return status;
 }

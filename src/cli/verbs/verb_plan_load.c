@@ -94,7 +94,7 @@ static int run(const struct cv_call *call)
     int status = cv_load_job_open(values, call->arena, &load);
 
     if (status == CV_EXIT_DONE && values->then_reduce != NULL) {
-        status = cv_then_reduce_open(values, &load, call->arena, &joint);
+        status = cv_then_reduce_open(values, &load, CV_THEN_PLAN, call->arena, &joint);
         if (status == CV_EXIT_DONE)
             status = cv_then_reduce_show(&joint, values, load.platform);
         cv_load_job_close(&load);

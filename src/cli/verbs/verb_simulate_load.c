@@ -148,9 +148,9 @@ static int run(const struct cv_call *call)
     int status = cv_load_job_open(values, call->arena, &load);
 
     if (status == CV_EXIT_DONE && values->then_reduce != NULL) {
-        status = cv_then_reduce_open(values, &load, call->arena, &joint);
+        status = cv_then_reduce_open(values, &load, CV_THEN_POLICY, call->arena, &joint);
         if (status == CV_EXIT_DONE)
-            status = cv_then_reduce_simulate(&joint, values);
+            status = cv_then_reduce_simulate(&joint, values, &load);
         cv_load_job_close(&load);
         return status;
     }

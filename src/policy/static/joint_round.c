@@ -10,8 +10,9 @@
  *
  * and the number of workers is the one for which T is least. Where results are reduced by
  * the workers that made them (MPI), the tails are those of a tree among them, a transfer and
- * a combination for each edge, which overlap (model absent). With both costs 0 the plan is
- * that of one-round. The makespan of a plan is that of the chunks alone. O(n^2) for n workers. docs/theory/joint.md has the proofs. */
+ * a combination for each edge, which overlap unless `model` says otherwise. With both costs
+ * 0 the plan is that of one-round. The makespan of a plan is that of the chunks alone. O(n^2)
+ * for n workers. docs/theory/joint.md has the proofs. */
 #include <string.h>
 
 #include "base/fail.h"
@@ -23,7 +24,7 @@
 struct joint_round {
     struct cv_static fixed;
     double transfer_s, compute_s;
-    uint32_t folders, tree;
+    uint32_t folders, tree, model;
 };
 
 static enum cleave_status take_plan(struct joint_round *joint,
@@ -73,7 +74,9 @@ static enum cleave_status joint_plan(void *state, const struct cleave_view *view
         .load = { view->workers, view->units_total, view->port == CLEAVE_PORT_MULTI },
         .nworkers = view->nworkers,
         .order = cv_bandwidth_order(view->workers, view->nworkers, setup->arena),
-        .costs = { .d = joint->transfer_s, .c = joint->compute_s },
+        .costs = { .d = joint->transfer_s,
+                   .c = joint->compute_s,
+                   .model = (enum cleave_ready_model)joint->model },
         .at_master = joint->tree == 0 && !view->folds_apart,
         .folders = joint->folders > 0 ? joint->folders : view->folders,
         .duplex = view->port == CLEAVE_PORT_DUPLEX,
@@ -97,6 +100,9 @@ static const struct cleave_param joint_params[] = {
     { "tree", CLEAVE_PARAM_COUNT, offsetof(struct joint_round, tree), 0, 0, 1,
       "1: reduced among the workers, along a tree; real runs that do so need not say "
       "it" },
+    { "model", CLEAVE_PARAM_COUNT, offsetof(struct joint_round, model), 0, 0, 2,
+      "along a tree, before its own is ready a worker does nothing (0), receives (1), or "
+      "does nothing and later one thing at a time (2)" },
     { 0 },
 };
 

@@ -43,9 +43,8 @@ static int increasing(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* All at the master, as they come: the first needs no combination. */
-static double star_length(const struct cv_joint_job *job, double port_s, double *ready_s,
-                          uint32_t n)
+double cv_star_length(const struct cv_joint_job *job, double port_s, double *ready_s,
+                      uint32_t n)
 {
     double done_s = 0;
 
@@ -82,7 +81,7 @@ static enum cleave_status run_one(const struct shared *shared, struct cv_arena *
     noise.run = run;
     sent_s = cv_joint_ready(job, shared->plan, &noise, NULL, ready_s);
     if (job->at_master) {
-        *out = star_length(job, sent_s, ready_s, n);
+        *out = cv_star_length(job, sent_s, ready_s, n);
         return CLEAVE_OK;
     }
     CV_TRY(cv_ready_execute(&(struct cv_ready_job){ n, ready_s, job->costs.d,
