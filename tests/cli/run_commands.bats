@@ -48,6 +48,16 @@ gone() {
     [ "$(cat out)" = 5 ]
 }
 
+@test "a command is waited for, though it has closed its output" {
+    run "$CLEAVE" run -j 2 -- 'exec >&-; sleep 0.03; exit {}' ::: 0 7 0
+    [ "$status" -eq 1 ]
+    [[ "$output" == *"exited with status 7"*"3 commands in "*", 1 failed"* ]]
+    # longer than nothing but its output is watched, and with children that have it
+    run "$CLEAVE" run -q -j 1 -- '(sleep 0.05; echo late) & : {}' ::: a
+    [ "$status" -eq 0 ]
+    [ "$output" = late ]
+}
+
 @test "input is given to its end, though the command has ended" {
     prepare
     seq 400000 >in

@@ -322,7 +322,20 @@ void cv_process_signal(const struct cv_process *process, int signal)
     (void)signal;
 }
 
-bool cv_process_failed(const struct cv_process *process)
+enum cleave_status cv_process_listen(struct cv_process *process, struct cleave_error *err)
+{
+    (void)process;
+    (void)err;
+    return CLEAVE_OK;
+}
+
+bool cv_process_is_over(struct cv_process *process)
+{
+    (void)process;
+    return true;
+}
+
+bool cv_process_failed(struct cv_process *process)
 {
     (void)process;
     return false;

@@ -8,11 +8,8 @@
 #include <cmocka.h>
 
 #include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 
 #include <cleave/execute.h>
@@ -21,25 +18,11 @@
 #include "run/slot/steady_slot.h"
 
 #include "plumbing_check.h"
+#include "refuse_call.h"
 
 #define WORDS(...) ((const char *const[]){ __VA_ARGS__, NULL })
 
 enum { SKIP = 77, BAD = 1 };
-
-/* From now on the system knows no pidfds, as far as this process can see. */
-static bool forget_pidfds(int error)
-{
-    struct sock_filter code[] = {
-        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_pidfd_open, 0, 1),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)error),
-        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-    };
-    const struct sock_fprog program = { sizeof code / sizeof *code, code };
-
-    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
-}
 
 static bool starts(struct cv_process *process, const char *const *words,
                    struct cv_guard *guard)
@@ -71,7 +54,7 @@ static int without_pidfds(int error)
     struct cv_process process;
     size_t before;
 
-    if (!forget_pidfds(error))
+    if (!refuse_call(SYS_pidfd_open, error))
         return SKIP;
     if (syscall(SYS_pidfd_open, getpid(), 0) >= 0 || errno != error)
         return BAD;

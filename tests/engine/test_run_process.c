@@ -7,11 +7,14 @@
 #include <errno.h>
 #include <poll.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include "run/kit/process.h"
 #include "plumbing_check.h"
+#include "refuse_call.h"
 
-/* All of it is tried twice: commands are waited for until they have begun, or not. */
+/* All of it is tried three times: commands are waited for until they have begun, or not, or not on
+ * a system without clone3. */
 static struct cv_starter *starter; /* NULL: they are */
 static int nowhere;                /* /dev/null */
 
@@ -296,6 +299,54 @@ static void children_left_behind_are_stopped_too(void **state)
     assert_int_equal(started.process.exit_code, 0);
 }
 
+/* One is not listened to before that is asked for; what it came to is seen all the same. */
+static void an_end_may_be_looked_for_instead(void **state)
+{
+    const size_t before = open_descriptors();
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        static const char *const ENDS[] = { "exit 0", "exit 3", "kill -9 $$", "read x" };
+        static const int CODES[] = { 0, 3, -1, 1 };
+        struct cv_pipe in, out;
+        struct cv_process_files files;
+        struct cv_command command;
+        struct cv_process process;
+        char byte;
+
+        must(cv_pipe_open(&in, &err));
+        must(cv_pipe_open(&out, &err));
+        must(cv_command_init(&command, NULL, WORDS("sh", "-c", ENDS[i]), &err));
+        files = with_output(out.write);
+        files.in = in.read;
+        files.late = true;
+        must(cv_process_start(&process, &command, &files, NULL, &err));
+        assert_int_equal(process.pidfd, -1);
+        cv_close(&out.write);
+        if (i == 3) {
+            assert_false(cv_process_is_over(&process));
+            assert_false(cv_process_failed(&process));
+            cv_close(&in.write);
+        }
+        assert_int_equal(read(out.read, &byte, 1), 0);
+        if (!cv_process_is_over(&process)) {
+            struct pollfd wait = { .events = POLLIN };
+
+            must(cv_process_listen(&process, &err));
+            wait.fd = process.pidfd;
+            assert_int_equal(poll(&wait, 1, -1), 1);
+        }
+        assert_true(cv_process_is_over(&process));
+        assert_int_equal(cv_process_failed(&process), i > 0);
+        assert_true(cv_process_reap(&process));
+        assert_int_equal(process.exit_code, CODES[i]);
+        cv_pipe_close(&in);
+        cv_pipe_close(&out);
+        cv_command_done(&command);
+    }
+    assert_int_equal(open_descriptors(), before);
+}
+
 static void killing_leaves_nothing(void **state)
 {
     const size_t before = open_descriptors();
@@ -304,7 +355,7 @@ static void killing_leaves_nothing(void **state)
 
     (void)state;
     start(&started, WORDS("sh", "-c", "sleep 1000 & sleep 1000 | cat & wait"));
-    cv_process_kill(&started.process);
+    cv_process_kill(&started.process); /* perhaps before it leads a group */
     assert_int_equal(started.process.signal, SIGKILL);
     read_output(&started, output, sizeof output);
     assert_string_equal(output, "");
@@ -467,6 +518,7 @@ int main(void)
         cmocka_unit_test(what_ignores_sigterm_is_killed),
         cmocka_unit_test(a_stopped_command_can_be_ended),
         cmocka_unit_test(children_left_behind_are_stopped_too),
+        cmocka_unit_test(an_end_may_be_looked_for_instead),
         cmocka_unit_test(killing_leaves_nothing),
         cmocka_unit_test(standard_descriptors_may_be_closed),
         cmocka_unit_test(a_thousand_processes_leave_no_descriptors),
@@ -481,6 +533,12 @@ int main(void)
     starter = cv_starter_new();
     if (starter != NULL)
         failed += cmocka_run_group_tests_name("not waiting", tests, NULL, NULL);
+    cv_starter_free(starter);
+    /* The last one, as there is no way back. */
+    starter = cv_starter_new();
+    if (starter != NULL && refuse_call(SYS_clone3, ENOSYS))
+        failed +=
+            cmocka_run_group_tests_name("not waiting, without clone3", tests, NULL, NULL);
     cv_starter_free(starter);
     return failed;
 }

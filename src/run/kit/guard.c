@@ -51,6 +51,12 @@ static void close_files(void)
         close(fd);
 }
 
+/* One that has just been started makes its group itself, a moment later. */
+static bool reaches(int group, int signal)
+{
+    return kill(-group, signal) == 0 || (errno == ESRCH && kill(group, signal) == 0);
+}
+
 /* Send it to all groups; false: there is nobody left. */
 static bool send(const atomic_int *groups, int signal)
 {
@@ -59,7 +65,7 @@ static bool send(const atomic_int *groups, int signal)
     for (size_t i = 0; i < GROUPS; i++) {
         const int group = atomic_load(&groups[i]);
 
-        if (group > 0 && kill(-group, signal) == 0)
+        if (group > 0 && reaches(group, signal))
             any = true;
     }
     return any;

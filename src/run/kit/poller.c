@@ -424,10 +424,17 @@ static int wait_batch(struct cv_poller *poller, double timeout_s)
     return count;
 }
 
-static unsigned watch_events(uint32_t events)
+static unsigned watch_events(uint32_t events, unsigned asked)
 {
-    if (events & (uint32_t)(EPOLLHUP | EPOLLERR))
-        return CV_READABLE | CV_WRITABLE;
+    const uint32_t end = (uint32_t)(EPOLLHUP | EPOLLERR);
+
+    /* That there is something to read is not said to those who did not ask. */
+    if (events & end)
+        return CV_READABLE | CV_WRITABLE |
+               ((events & (end | (uint32_t)EPOLLIN)) == (uint32_t)EPOLLHUP &&
+                        (asked & CV_READABLE)
+                    ? (unsigned)CV_OVER
+                    : 0U);
     return (events & (uint32_t)EPOLLIN ? (unsigned)CV_READABLE : 0U) |
            (events & (uint32_t)EPOLLOUT ? (unsigned)CV_WRITABLE : 0U);
 }
@@ -439,7 +446,7 @@ static void call_watches(struct cv_poller *poller)
         const struct cv_watch *watch = event->data.ptr;
 
         if (watch != NULL)
-            watch->call(watch->context, watch_events(event->events));
+            watch->call(watch->context, watch_events(event->events, watch->events));
     }
     for (struct cv_watch *watch = poller->always; watch != NULL; watch = poller->next) {
         poller->next = watch->next;

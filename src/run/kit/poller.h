@@ -12,7 +12,9 @@
 #include <stdint.h>
 #include <cleave/error.h>
 
-enum { CV_READABLE = 1, CV_WRITABLE = 2 }; /* a hang-up or an error counts as both */
+/* A hang-up or an error counts as both; CV_OVER besides: there is nothing to read, and nothing
+ * will be. */
+enum { CV_READABLE = 1, CV_WRITABLE = 2, CV_OVER = 4 };
 
 /* The fields are for the functions of this header; zero before the first use. */
 struct cv_watch {

@@ -397,40 +397,58 @@ enum cleave_status cv_process_start(struct cv_process *process,
 {
     enum cleave_status status;
     int error;
-    pid_t pid;
 
     *process = (struct cv_process){ .pidfd = -1, .exit_code = -1 };
     error = begin(process, command, files, mask);
-    pid = process->pid;
     if (error != 0) {
         process->pid = 0;
         return cv_process_fail_start(command, error, err);
     }
     process->guard = files->guard;
-    process->guarded = cv_guard_add(files->guard, pid);
-    status = cv_process_end_open(&process->end, pid, &process->pidfd, err);
+    process->guarded = cv_guard_add(files->guard, process->pid);
+    status = files->late ? CLEAVE_OK : cv_process_listen(process, err);
     if (status != CLEAVE_OK)
         cv_process_kill(process);
     return status;
+}
+
+enum cleave_status cv_process_listen(struct cv_process *process, struct cleave_error *err)
+{
+    assert(process->pidfd < 0);
+    return cv_process_end_open(&process->end, process->pid, &process->pidfd, err);
 }
 
 void cv_process_signal(const struct cv_process *process, int signal)
 {
     if (process->pid <= 0)
         return;
+    if (process->start != NULL)
+        cv_starter_settle(process->start, process->pid);
     kill(-process->pid, signal);
     if (signal == SIGTERM)
         kill(-process->pid, SIGCONT);
 }
 
-bool cv_process_failed(const struct cv_process *process)
+/* One whose result somebody else took is gone, and nobody knows how. */
+bool cv_process_is_over(struct cv_process *process)
 {
     siginfo_t info = { 0 };
+    int got;
 
-    return process->pid > 0 &&
-           waitid(P_PID, (id_t)process->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-           info.si_pid == process->pid &&
-           (info.si_code != CLD_EXITED || info.si_status != 0);
+    if (process->pid <= 0 || process->ended)
+        return true;
+    do
+        got = waitid(P_PID, (id_t)process->pid, &info, WEXITED | WNOHANG | WNOWAIT);
+    while (got != 0 && errno == EINTR);
+    process->ended = got != 0 || info.si_pid == process->pid;
+    process->failed =
+        got == 0 && process->ended && (info.si_code != CLD_EXITED || info.si_status != 0);
+    return process->ended;
+}
+
+bool cv_process_failed(struct cv_process *process)
+{
+    return process->pid > 0 && cv_process_is_over(process) && process->failed;
 }
 
 static bool reap(struct cv_process *process, int flags)

@@ -67,11 +67,13 @@ struct cv_process_files {
     struct cv_guard *guard; /* borrowed until it is reaped: ends it with us; or NULL  */
     struct cv_starter *starter; /* borrowed likewise: do not wait until it has begun;
                                    or NULL                                           */
+    bool late; /* its end is not listened for before cv_process_listen               */
 };
 
 struct cv_process {
     pid_t pid; /* also of the group; 0 when there is no process                 */
     int pidfd; /* owned; readable once the process has ended; -1: none          */
+    bool ended, failed; /* what cv_process_is_over has seen                      */
     struct cv_process_end end;
     struct cv_guard *guard; /* borrowed                                          */
     size_t guarded;         /* its place there                                   */
@@ -90,11 +92,16 @@ enum cleave_status cv_process_start(struct cv_process *process,
                                     const struct cv_command *command,
                                     const struct cv_process_files *files,
                                     const sigset_t *mask, struct cleave_error *err);
+/* Open pidfd, of one that was started without. */
+enum cleave_status cv_process_listen(struct cv_process *process,
+                                     struct cleave_error *err);
+/* Whether it has ended; it stays to be reaped. */
+bool cv_process_is_over(struct cv_process *process);
 /* Send a signal to the whole group; nothing happens if there is no process. A stopped
  * group is woken for SIGTERM, so that it can end. */
 void cv_process_signal(const struct cv_process *process, int signal);
 /* Whether it has ended, and not with status 0; it stays to be reaped. */
-bool cv_process_failed(const struct cv_process *process);
+bool cv_process_failed(struct cv_process *process);
 /* Take its result if it has ended, and close pidfd, which must not be watched any more.
  * False: still running, nothing has changed. */
 bool cv_process_reap(struct cv_process *process);

@@ -59,6 +59,53 @@ static inline long call(long number, long a, long b, long c, long d)
 
 #ifdef KNOWN
 
+/* What clone3 is told: the first version of it, which all kernels that have it know. */
+struct clone_words {
+    uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls;
+};
+
+/* As clone of the C library, which clone3 has no function for: the child calls
+ * enter(context) on its own stack, and ends with what that returns. */
+static inline long call_clone3(const struct clone_words *words, int (*enter)(void *),
+                               void *context)
+{
+#ifdef __x86_64__
+    long result;
+
+    __asm__ volatile("syscall\n\t"
+                     "testq %%rax, %%rax\n\t"
+                     "jnz 1f\n\t"
+                     "movq %[context], %%rdi\n\t"
+                     "callq *%[enter]\n\t"
+                     "movl %%eax, %%edi\n\t"
+                     "movl %[end], %%eax\n\t"
+                     "syscall\n"
+                     "1:"
+                     : "=a"(result)
+                     : "a"((long)SYS_clone3), "D"(words), "S"(sizeof *words),
+                       [enter] "r"(enter), [context] "r"(context), [end] "i"(SYS_exit)
+                     : "rcx", "r11", "memory");
+#else
+    register long which __asm__("x8") = SYS_clone3;
+    register long result __asm__("x0") = (long)words;
+    register long size __asm__("x1") = sizeof *words;
+
+    __asm__ volatile(
+        "svc 0\n\t"
+        "cbnz x0, 1f\n\t"
+        "mov x0, %[context]\n\t"
+        "blr %[enter]\n\t"
+        "mov x8, %[end]\n\t"
+        "svc 0\n"
+        "1:"
+        : "+r"(result)
+        : "r"(which),
+          "r"(size), [enter] "r"(enter), [context] "r"(context), [end] "i"(SYS_exit)
+        : "memory");
+#endif
+    return result;
+}
+
 enum {
     STARTS = 64, /* that have not become a program at a time; then one is waited for */
     STACK =
@@ -73,6 +120,7 @@ struct cv_start {
         shares; /* the child has our memory: the kernel makes it 0 when it has not */
     atomic_int
         error;   /* why it has not become the other program                         */
+    bool clean;  /* the kernel has put handlers of signals back to their defaults    */
     pid_t pid;   /* of the last child; 0: it was asked what came of it              */
     char *stack; /* owned by the starter                                            */
 };
@@ -82,6 +130,7 @@ struct cv_starter {
     char *stacks; /* owned */
     size_t next;  /* where to look for one that is free */
     bool refused; /* by the kernel, and so for good     */
+    bool old;     /* it has no clone3                   */
 };
 
 /* --- the child ---------------------------------------------------------------------------- */
@@ -94,10 +143,15 @@ struct action {
 
 /* Nothing of ours may run in the child; what is ignored stays so, as ever, but for the two
  * that cleave ignores for itself. */
-static void forget_handlers(void)
+static void forget_handlers(bool clean)
 {
     const struct action standard = { .handler = 0 };
 
+    if (clean) {
+        call(SYS_rt_sigaction, SIGPIPE, (long)&standard, 0, MASK_BYTES);
+        call(SYS_rt_sigaction, SIGXFSZ, (long)&standard, 0, MASK_BYTES);
+        return;
+    }
     for (long signal = 1; signal <= SIGNALS; signal++) {
         struct action now = { .handler = 0 };
 
@@ -129,7 +183,7 @@ static int become(void *context)
     const struct cv_starting *what = &start->what;
     long got = call(SYS_setpgid, 0, 0, 0, 0);
 
-    forget_handlers();
+    forget_handlers(start->clean);
     if (got == 0 && what->cpus != NULL)
         got = call(SYS_sched_setaffinity, 0, sizeof *what->cpus, (long)what->cpus, 0);
     if (got == 0)
@@ -209,6 +263,25 @@ static struct cv_start *find_free(struct cv_starter *starter)
     return NULL;
 }
 
+/* Handlers are left out by the kernel. */
+static pid_t begin_clean(struct cv_start *start)
+{
+    const uint64_t clear_handlers = UINT64_C(1) << 32;
+    const struct clone_words words = {
+        .flags = CLONE_VM | CLONE_CHILD_CLEARTID | clear_handlers,
+        .child_tid = (uintptr_t)&start->shares,
+        .exit_signal = SIGCHLD,
+        .stack = (uintptr_t)start->stack,
+        .stack_size = STACK,
+    };
+    long got;
+
+    start->clean = true;
+    got = call_clone3(&words, become, start);
+    errno = got < 0 ? (int)-got : errno;
+    return got < 0 ? -1 : (pid_t)got;
+}
+
 /* No handler of ours may run in the child, so that all signals wait. */
 static pid_t begin(struct cv_start *start)
 {
@@ -218,6 +291,7 @@ static pid_t begin(struct cv_start *start)
     pid_t pid;
     int error;
 
+    start->clean = false;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     pid = clone(become, start->stack + STACK, CLONE_VM | CLONE_CHILD_CLEARTID | SIGCHLD,
@@ -226,6 +300,12 @@ static pid_t begin(struct cv_start *start)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     errno = error;
     return pid;
+}
+
+/* Of the way to start, not of this start. */
+static bool is_refusal(int error)
+{
+    return error == EINVAL || error == ENOSYS || error == EPERM;
 }
 
 int cv_starter_start(struct cv_starter *starter, const struct cv_starting *what,
@@ -240,17 +320,26 @@ int cv_starter_start(struct cv_starter *starter, const struct cv_starting *what,
     start->pid = 0;
     atomic_store(&start->error, 0);
     atomic_store(&start->shares, 1);
-    pid = begin(start);
+    pid = starter->old ? -1 : begin_clean(start);
+    starter->old = starter->old || (pid < 0 && is_refusal(errno));
+    if (starter->old)
+        pid = begin(start);
     if (pid < 0) {
         atomic_store(&start->shares, 0);
-        starter->refused = errno == EINVAL || errno == ENOSYS || errno == EPERM;
+        starter->refused = is_refusal(errno);
         return starter->refused ? ENOSYS : errno;
     }
-    setpgid(pid, pid); /* the child does it, too: whoever is first */
     start->pid = pid;
     *out_pid = pid;
     *out = start;
     return 0;
+}
+
+/* Whoever is first; one that has become the other program has done it. */
+void cv_starter_settle(const struct cv_start *start, pid_t pid)
+{
+    if (start->pid == pid && atomic_load(&start->shares) != 0)
+        setpgid(pid, pid);
 }
 
 /* If it was used again since, its child had become the other program. */
@@ -282,6 +371,12 @@ int cv_starter_start(struct cv_starter *starter, const struct cv_starting *what,
     (void)out_pid;
     (void)out;
     return ENOSYS;
+}
+
+void cv_starter_settle(const struct cv_start *start, pid_t pid)
+{
+    (void)start;
+    (void)pid;
 }
 
 int cv_starter_over(struct cv_start *start, pid_t pid)

@@ -44,6 +44,9 @@ void cv_starter_free(struct cv_starter *starter);
  * 0, or an errno: ENOSYS if this is not the way. */
 int cv_starter_start(struct cv_starter *starter, const struct cv_starting *what,
                      pid_t *out_pid, struct cv_start **out);
+/* Child `pid` makes a group of its own as soon as it runs, which may be later than now: from
+ * here on there is one, and a signal to it reaches the child. */
+void cv_starter_settle(const struct cv_start *start, pid_t pid);
 /* Child `pid` has ended: 0 if it had become the other program, else the errno of why not.
  * To be asked once for every child. */
 int cv_starter_over(struct cv_start *start, pid_t pid);

@@ -18,6 +18,9 @@ enum { TURN = 8 << 20 };
  * moment; its pipe holds what comes until it is over. */
 enum { LARGE = 1 << 20, PIECES = 128 * 1024 };
 static const double REST_S = 1e-3;
+/* Most commands that take no longer end when their output does: nothing but that is watched
+ * for so long. */
+static const double LATE_S = 0.01;
 /* It is worth a word when children of a command that has ended work on for so long. */
 static const double HELD_S = 5;
 
@@ -96,27 +99,18 @@ static void rest(struct cv_slot *slot)
         broke(slot, &err);
 }
 
-static void output_ready(void *context, unsigned events)
+static void process_ended(void *context, unsigned events);
+
+static void listen(void *context)
 {
     struct cv_slot *slot = context;
-    const uint64_t before = cv_store_came(slot->store);
-    enum cv_store_state state;
     struct cleave_error err;
 
-    (void)events;
-    if ((slot->lines_to > 0
-             ? cv_line_output_pump(slot, TURN, &state, &err)
-             : cv_store_pump(slot->store, slot->out, TURN, &state, &err)) != CLEAVE_OK) {
+    slot->late = false;
+    if (cv_process_listen(&slot->process, &err) != CLEAVE_OK ||
+        cv_poller_add(slot->poller, &slot->end_watch, slot->process.pidfd, CV_READABLE,
+                      process_ended, slot, &err) != CLEAVE_OK)
         broke(slot, &err);
-        return;
-    }
-    cv_gather_pass_on(slot->store);
-    if (state == CV_STORE_EMPTY && cv_store_came(slot->store) - before < PIECES)
-        rest(slot);
-    if (state != CV_STORE_END)
-        return;
-    cv_slot_close_output(slot);
-    check_over(slot);
 }
 
 static void held(void *context)
@@ -126,10 +120,68 @@ static void held(void *context)
     slot->held(slot->context, slot);
 }
 
+/* It has ended, and children go on with the input and the output. But when it has failed, nobody
+ * wants what they write: they get a moment, then they are stopped. */
+static void check_held(struct cv_slot *slot)
+{
+    struct cleave_error err;
+
+    if (!slot->busy || !slot->exited || slot->kills > 0)
+        return;
+    if (cv_process_failed(&slot->process))
+        cv_slot_kill_soon(slot);
+    else if (slot->held != NULL &&
+             cv_poller_set(slot->poller, &slot->patience, cv_clock_s() + HELD_S, held,
+                           slot, &err) != CLEAVE_OK)
+        broke(slot, &err);
+}
+
+/* With the output the process is over, too, or will soon be. */
+static void output_over(struct cv_slot *slot)
+{
+    const bool late = slot->late;
+
+    cv_slot_close_output(slot);
+    if (late) {
+        cv_poller_cancel(slot->poller, &slot->patience);
+        slot->exited = cv_process_is_over(&slot->process);
+        if (!slot->exited)
+            listen(slot);
+        slot->late = false;
+    }
+    check_over(slot);
+    if (late)
+        check_held(slot);
+}
+
+static void output_ready(void *context, unsigned events)
+{
+    struct cv_slot *slot = context;
+    const uint64_t before = cv_store_came(slot->store);
+    enum cv_store_state state;
+    struct cleave_error err;
+
+    if ((events & CV_OVER) && slot->lines_to == 0) {
+        cv_gather_pass_on(slot->store);
+        output_over(slot);
+        return;
+    }
+    if ((slot->lines_to > 0
+             ? cv_line_output_pump(slot, TURN, &state, &err)
+             : cv_store_pump(slot->store, slot->out, TURN, &state, &err)) != CLEAVE_OK) {
+        broke(slot, &err);
+        return;
+    }
+    cv_gather_pass_on(slot->store);
+    if (state == CV_STORE_EMPTY && cv_store_came(slot->store) - before < PIECES)
+        rest(slot);
+    if (state == CV_STORE_END)
+        output_over(slot);
+}
+
 static void process_ended(void *context, unsigned events)
 {
     struct cv_slot *slot = context;
-    struct cleave_error err;
 
     (void)events;
     slot->exited = true;
@@ -140,16 +192,7 @@ static void process_ended(void *context, unsigned events)
         output_ready(slot, CV_READABLE); /* what is there now; it may be all */
     else
         check_over(slot);
-    /* Children go on with the input and the output. But when it has failed, nobody wants
-     * what they write: they get a moment, then they are stopped. */
-    if (!slot->busy || !slot->exited || slot->kills > 0)
-        return;
-    if (cv_process_failed(&slot->process))
-        cv_slot_kill_soon(slot);
-    else if (slot->held != NULL &&
-             cv_poller_set(slot->poller, &slot->patience, cv_clock_s() + HELD_S, held,
-                           slot, &err) != CLEAVE_OK)
-        broke(slot, &err);
+    check_held(slot);
 }
 
 static void all_fed(void *context, struct cv_inlet *inlet)
@@ -202,8 +245,12 @@ static enum cleave_status watch(struct cv_slot *slot, struct cleave_error *err)
     if (slot->out >= 0)
         CV_TRY(cv_poller_add(slot->poller, &slot->out_watch, slot->out, CV_READABLE,
                              output_ready, slot, err));
-    CV_TRY(cv_poller_add(slot->poller, &slot->end_watch, slot->process.pidfd, CV_READABLE,
-                         process_ended, slot, err));
+    if (slot->late)
+        CV_TRY(cv_poller_set(slot->poller, &slot->patience, slot->start_s + LATE_S,
+                             listen, slot, err));
+    else
+        CV_TRY(cv_poller_add(slot->poller, &slot->end_watch, slot->process.pidfd,
+                             CV_READABLE, process_ended, slot, err));
     CV_TRY(cv_inlet_watch(&slot->in, err));
     CV_TRY(cv_inlet_watch(&slot->mate, err));
     return slot->open.on ? cv_open_watch(slot, err) : cv_slot_limit(slot, err);
@@ -225,6 +272,7 @@ static enum cleave_status launch(struct cv_slot *slot, const struct cv_part *par
     CV_TRY(cv_slot_open_pipes(slot, pipes, err));
     CV_TRY(fill(slot, &slot->in, parts, count, err));
     CV_TRY(fill(slot, &slot->mate, mates, nmates, err));
+    slot->late = slot->out >= 0 && !slot->open.on;
     CV_TRY(cv_slot_spawn(slot, pipes, err));
     return watch(slot, err);
 }

@@ -165,9 +165,12 @@ struct cv_slot {
     struct cv_store *store;    /* owned until it is taken away                         */
     int out;                   /* owned end of a pipe; -1: closed                      */
     struct cv_watch out_watch, end_watch;
-    struct cv_timer timer, patience; /* patience: with those who hold on              */
+    struct cv_timer timer,
+        patience;         /* patience: with those who hold on; before: see `late` */
     struct cv_timer rest; /* until the output is read on                                */
     double start_s; /* of the clock of the poller                                      */
+    bool
+        late; /* its process has not been listened to yet: it may be over with its output */
     bool exited, stopping, timed_out;
     unsigned kills;    /* signals sent to stop it                                      */
     size_t body;       /* which part of the feed is the body                           */

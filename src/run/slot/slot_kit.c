@@ -158,7 +158,8 @@ enum cleave_status cv_slot_spawn(struct cv_slot *slot, struct cv_slot_pipes *pip
                                   .guard = cv_poller_guard(slot->poller),
                                   .starter = slot->kind->starts_each
                                                  ? cv_poller_starter(slot->poller)
-                                                 : NULL },
+                                                 : NULL,
+                                  .late = slot->late },
                               cv_poller_old_mask(slot->poller), err);
     cv_close(&errors);
     return status;
