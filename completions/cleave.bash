@@ -56,9 +56,10 @@ _cleave() {
     fi
     case "${COMP_WORDS[1]} ${COMP_WORDS[2]}" in
     'plan load')
-        options='--help -h --platform --load --lifespan --result-ratio --packaging --in-turn --reads --hold --then-reduce --error --seed --deadline --budget --policy --rounds --send-order --return-order --param --json --chunks --all-workers --gantt --no-gantt --width --trace'
+        options='--help -h --platform --via --load --lifespan --result-ratio --packaging --in-turn --reads --hold --then-reduce --error --seed --deadline --budget --policy --rounds --send-order --return-order --param --json --chunks --all-workers --gantt --no-gantt --width --trace'
         case $option in
         --platform | -p) _cleave_files -f; return ;;
+        --via) return ;;
         --load | -l) return ;;
         --lifespan) return ;;
         --result-ratio) return ;;
@@ -130,9 +131,10 @@ _cleave() {
         esac
         ;;
     'simulate load')
-        options='--help -h --platform --load --lifespan --result-ratio --packaging --in-turn --reads --hold --then-reduce --error --seed --policy --rounds --send-order --return-order --param --runs --noise --threads --engine --topology --master --workers --worker-hosts --port --unit-bytes --unit-flops --json --width --trace'
+        options='--help -h --platform --via --load --lifespan --result-ratio --packaging --in-turn --reads --hold --then-reduce --error --seed --policy --rounds --send-order --return-order --param --runs --noise --threads --engine --topology --master --workers --worker-hosts --port --unit-bytes --unit-flops --json --width --trace'
         case $option in
         --platform | -p) _cleave_files -f; return ;;
+        --via) return ;;
         --load | -l) return ;;
         --lifespan) return ;;
         --result-ratio) return ;;
@@ -239,9 +241,10 @@ _cleave() {
         esac
         ;;
     'compare load')
-        options='--help -h --platform --load --lifespan --result-ratio --packaging --in-turn --reads --hold --then-reduce --error --seed --policies --rounds --param --sweep --runs --noise --threads --engine --topology --master --workers --worker-hosts --port --unit-bytes --unit-flops --json --csv --output --force'
+        options='--help -h --platform --via --load --lifespan --result-ratio --packaging --in-turn --reads --hold --then-reduce --error --seed --policies --rounds --param --sweep --runs --noise --threads --engine --topology --master --workers --worker-hosts --port --unit-bytes --unit-flops --json --csv --output --force'
         case $option in
         --platform | -p) _cleave_files -f; return ;;
+        --via) return ;;
         --load | -l) return ;;
         --lifespan) return ;;
         --result-ratio) return ;;
@@ -314,7 +317,7 @@ _cleave() {
         esac
         ;;
     'run '*)
-        options='--help -h --input --recursive --split --header --records --together --pairs --max-record --decode --fetch --size --each --arg-file --null --link --colsep --replace --rpl --plus --quote --max-args --max-replace-args --max-lines --fill --fill-words --many --tag --tagstring --results --files --weight --costs --ungroup --shuf --workers --jobs --max-procs --pin --delay --load --memfree --nice --hosts --sshlogin --hosts-file --sshloginfile --slf --mpi --mpi-library --slurm --persistent --cat --literal --framed --as --policy --param --block --ssh --remote --push --push-from --shared-input --workdir --transferfile --transfer --return --basefile --cleanup --env --connect-timeout --host-timeout --join-socket --grace --output --keep-order --unordered --line-buffer --header-out --reduce --commutative --memory --tmpdir --retries --isolate --timeout --halt --failed --journal --resume --overwrite --joblog --dry-run --bar --live --progress --trace --json --quiet'
+        options='--help -h --input --recursive --split --header --records --together --pairs --max-record --decode --fetch --size --each --arg-file --null --link --colsep --replace --rpl --plus --quote --max-args --max-replace-args --max-lines --fill --fill-words --many --tag --tagstring --results --files --weight --costs --ungroup --shuf --workers --jobs --max-procs --pin --delay --load --memfree --nice --hosts --sshlogin --hosts-file --sshloginfile --slf --via --mpi --mpi-library --slurm --persistent --cat --literal --framed --as --policy --param --block --ssh --remote --push --push-from --shared-input --workdir --transferfile --transfer --return --basefile --cleanup --env --connect-timeout --host-timeout --join-socket --grace --output --keep-order --unordered --line-buffer --header-out --reduce --commutative --memory --tmpdir --retries --isolate --timeout --halt --failed --journal --resume --overwrite --joblog --dry-run --bar --live --progress --trace --json --quiet'
         case $option in
         --input | -i) _cleave_files -f; return ;;
         --split) _cleave_words 'lines nul csv jsonl json xml: fasta fastq paragraph warc tar bam pcap fixed: regex:'; return ;;
@@ -348,6 +351,7 @@ _cleave() {
         --hosts-file) _cleave_files -f; return ;;
         --sshloginfile) _cleave_files -f; return ;;
         --slf) _cleave_files -f; return ;;
+        --via) return ;;
         --mpi-library) return ;;
         --as) return ;;
         --policy) _cleave_words 'auto one-round joint fifo lifo orders chunks small-results best-orders rounds rounds-tail mi xmi umr rumr self guided factoring weighted-factoring xmi-k umr-plus links rx portfolio learn as4dr'; return ;;

@@ -77,6 +77,40 @@ static enum cleave_status find_leaders(struct leaders *leaders)
     return CLEAVE_OK;
 }
 
+/* Whether a worker is another machine that is reached from here. */
+static bool is_host(const struct cv_group *group)
+{
+    return group->ssh != NULL || group->slots > 0;
+}
+
+/* Who leads whom by --via, of which "all others" are hosts, if there are some. */
+static enum cleave_status appoint(struct leaders *leaders,
+                                  const struct cv_platform_view *how)
+{
+    const char **names = cv_array(&leaders->in->arena, leaders->ngroups, sizeof *names);
+    bool *hosts = cv_array(&leaders->in->arena, leaders->ngroups, sizeof *hosts);
+    bool any = false;
+
+    if (names == NULL || hosts == NULL)
+        return cv_fail_memory(leaders->in->err, "a platform");
+    for (size_t g = 0; g < leaders->ngroups; g++) {
+        names[g] = leaders->groups[g].name;
+        hosts[g] = is_host(&leaders->groups[g]);
+        any = any || hosts[g];
+    }
+    CV_TRY(cv_lead_rules_apply(how->rules, how->nrules,
+                               &(struct cv_lead_names){ names, any ? hosts : NULL,
+                                                        (uint32_t)leaders->ngroups },
+                               leaders->leader, leaders->in->err));
+    for (size_t g = 0; g < leaders->ngroups; g++)
+        if (leaders->leader[g] != CV_NO_LEADER && leaders->groups[g].nsteps > 0)
+            return cv_fail(leaders->in->err, CLEAVE_EINPUT,
+                           "--via: '%s' has a profile, or times: expected it to be led "
+                           "by the master",
+                           names[g]);
+    return CLEAVE_OK;
+}
+
 static bool has_leaders(const struct cv_declared *declared, size_t count)
 {
     for (size_t g = 0; g < count; g++)
@@ -157,7 +191,8 @@ static enum cleave_status look_as(struct leaders *leaders, const char *as,
     return CLEAVE_OK;
 }
 
-enum cleave_status cv_read_leaders(struct cv_reading *in, const char *as,
+enum cleave_status cv_read_leaders(struct cv_reading *in,
+                                   const struct cv_platform_view *how,
                                    enum cleave_port port, struct cleave_worker *kinds,
                                    struct cv_group *groups, struct cv_declared *declared,
                                    size_t *ngroups)
@@ -169,11 +204,13 @@ enum cleave_status cv_read_leaders(struct cv_reading *in, const char *as,
     enum cleave_status status;
     size_t kept = 0;
 
-    if (as == NULL && !has_leaders(declared, *ngroups))
+    if (how->as == NULL && how->nrules == 0 && !has_leaders(declared, *ngroups))
         return CLEAVE_OK;
     status = find_leaders(&leaders);
+    if (status == CLEAVE_OK && how->nrules > 0)
+        status = appoint(&leaders, how);
     if (status == CLEAVE_OK)
-        status = look_as(&leaders, as, kinds, groups, declared);
+        status = look_as(&leaders, how->as, kinds, groups, declared);
     n = (uint32_t)leaders.ngroups;
     if (status == CLEAVE_OK)
         status = cv_leaders_collapse(port, leaders.leader, kinds, groups, &n, &circle,

@@ -402,7 +402,8 @@ static enum cleave_status build(struct reader *reader, struct cleave_platform **
 }
 
 enum cleave_status cv_platform_parse_as(const char *name, const char *text, size_t length,
-                                        const char *as, struct cleave_platform **out,
+                                        const struct cv_platform_view *how,
+                                        struct cleave_platform **out,
                                         struct cleave_error *err)
 {
     struct reader reader = { .in = { .file = name, .err = err } };
@@ -411,8 +412,8 @@ enum cleave_status cv_platform_parse_as(const char *name, const char *text, size
     enum cleave_status status = cv_read_mapping(&reader.in, text, length, &top, seen);
 
     if (status == CLEAVE_OK)
-        status = cv_read_leaders(&reader.in, as, reader.port, reader.kinds, reader.groups,
-                                 reader.places, &reader.ngroups);
+        status = cv_read_leaders(&reader.in, how, reader.port, reader.kinds,
+                                 reader.groups, reader.places, &reader.ngroups);
     if (status == CLEAVE_OK)
         status = build(&reader, out);
     free(reader.kinds);
@@ -426,18 +427,27 @@ enum cleave_status cleave_platform_parse(const char *name, const char *text,
                                          size_t length, struct cleave_platform **out,
                                          struct cleave_error *err)
 {
-    return cv_platform_parse_as(name, text, length, NULL, out, err);
+    return cv_platform_parse_as(name, text, length, &(struct cv_platform_view){ 0 }, out,
+                                err);
 }
 
-enum cleave_status cleave_platform_load(const char *path, struct cleave_platform **out,
-                                        struct cleave_error *err)
+enum cleave_status cv_platform_load_as(const char *path,
+                                       const struct cv_platform_view *how,
+                                       struct cleave_platform **out,
+                                       struct cleave_error *err)
 {
     enum cleave_status status;
     size_t length;
     char *text;
 
     CV_TRY(cv_input_read(path, FILE_MOST, &text, &length, err));
-    status = cleave_platform_parse(cv_input_name(path), text, length, out, err);
+    status = cv_platform_parse_as(cv_input_name(path), text, length, how, out, err);
     free(text);
     return status;
+}
+
+enum cleave_status cleave_platform_load(const char *path, struct cleave_platform **out,
+                                        struct cleave_error *err)
+{
+    return cv_platform_load_as(path, &(struct cv_platform_view){ 0 }, out, err);
 }

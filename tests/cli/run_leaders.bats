@@ -157,10 +157,72 @@ END
     says "--framed: pieces come on standard input and answers go to standard output"
     fails_with 2 -i in --hosts h.yaml --as nobody -- cat
     says "h.yaml: there is no worker 'nobody' to be (--as)"
-    fails_with 2 -i in --hosts a,b --as a -- cat
-    says "--as needs --hosts FILE"
+    fails_with 2 -i in --hosts a,b --as c -- cat
+    says "--as: there is no host 'c' to be"
     # A frame that is cut short.
     printf '\0\0\0\0\0\0\0\5abc' >cut
     cleave 2 run --framed -j 1 -- cat <cut
     [ "$stderr" = "cleave: --framed: standard input ends inside of a frame" ]
+}
+
+# --- --via ---------------------------------------------------------------------------------
+
+# by_words -- an ssh that reaches this machine and keeps whom it was asked for.
+by_words() {
+    cat >ssh <<'END'
+#!/bin/sh
+while [ "$1" != -- ]; do shift; done
+echo "$2 $3" >>"${0%/*}/asked"
+exec sh -c "$3"
+END
+    chmod +x ssh
+    : >asked
+    export PATH=$T:$PATH
+}
+
+@test "--via: hosts of a list lead others, who have the slots that they were given" {
+    prepare
+    by_words
+    # Who works does not go on before all have: a leads, its own slot and those behind it are all there.
+    meeting_command a b.0 b.1 c here
+    job -i in --hosts a:1,b:2,c:1,::1 --via a:b,c --block 5000 --remote "$CLEAVE" -- "$T/meet"
+    cmp expected out
+    [ "$(cut -d ' ' -f 1 asked | sort | tr '\n' ' ')" = "a b c " ]
+    told -i in --hosts a,b:2,c -j 1 --via a --remote "$CLEAVE" -- tr 0-9 a-j
+    cmp expected out
+    grep -q '"host": "a", "leads": \["b", "c"\]' words
+    # Hosts that are named nowhere else, leaders of leaders, words of ssh of one's own.
+    rm here.* && : >asked
+    meeting_command a n1 n2 x
+    job -i in -S "1/a,1/$T/ssh -p 22 x" --via 'a:n[1-2]:1' --via n2:x --block 8000 --remote "$CLEAVE" -- "$T/meet"
+    cmp expected out
+    [ "$(cut -d ' ' -f 1 asked | sort | tr '\n' ' ')" = "a n1 n2 x " ]
+    # What only they are told: that n2 leads x, and how x is reached.
+    grep -q "^n2 .*--as n2 --sshlogin '1/n2,1/$T/ssh -p 22 x'" asked
+}
+
+@test "--via: workers of a platform file, in runs and in plans" {
+    prepare
+    sed -i 's/via: l, //' h.yaml
+    meeting_command l f.0 f.1 g w
+    job -i in --hosts h.yaml --via l:f,g --block 5000 -- "$T/meet"
+    cmp expected out
+    [ "$(cat l.pids f.pids g.pids w.pids | wc -l)" -eq 4 ]
+    # As if the file said it.
+    sed 's/name: [fg]/&, via: l/' h.yaml >led.yaml
+    for verb in plan simulate compare; do
+        "$CLEAVE" $verb load --platform h.yaml --via l:f,g --load 1e7 --json | grep -v '"command"' >by-option
+        "$CLEAVE" $verb load --platform led.yaml --load 1e7 --json | grep -v '"command"' >by-file
+        cmp by-option by-file
+        "$CLEAVE" $verb load --platform h.yaml --load 1e7 --json | grep -v '"command"' >alone
+        run ! cmp -s alone by-option
+    done
+    fails_with 2 -i in --hosts led.yaml --via w:f -- cat
+    says "--via: 'f' is behind 'l' and behind 'w': expected one of them"
+    fails_with 2 -i in --hosts h.yaml --via l:f:2 -- cat
+    says "--via: expected names of workers"
+    fails_with 2 -i in --hosts a:2,b:2 --via a:b:3 -- cat
+    says "--via: 'b' is named elsewhere too: expected its slots there"
+    fails_with 2 -i in --hosts a,b --via a -- sh -c 'echo $CLEAVE_RECORD'
+    says "leave --via out, so that all are reached from here"
 }

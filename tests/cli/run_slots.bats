@@ -224,8 +224,6 @@ S
     sed -i 's/count: 2/count: 1/' p.yaml
     refuses "p.yaml: worker 'l' leads others (via:): in a run it has to be a host, with ssh: or slots:" \
         run -i a --hosts p.yaml wc
-    cleave 2 run -i a --via l wc
-    [[ $stderr == *"--via"*"via: NAME in a platform file"* ]]
 }
 
 # --- the example --------------------------------------------------------------------------

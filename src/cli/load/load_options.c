@@ -8,6 +8,8 @@
 #include "cli/kit/output.h"
 #include "cli/kit/settings.h"
 #include "cli/kit/trace_output.h"
+#include "io/platform_leaders.h"
+#include "run/hosts/via_words.h"
 
 #define FIELD(name) offsetof(struct cv_load_options, name)
 #define WHERE(name) FIELD(where.name)
@@ -22,6 +24,11 @@ const struct cv_load_options cv_load_presets = {
 
 /* clang-format off */
 #define REST_OF_JOB                                                                     \
+    { .name = "--via", .kind = CV_OPTION_REPEAT, .argument = "NAME[:NAMES]",            \
+      .offset = FIELD(via),                                                             \
+      .help = "A worker of the platform file leads others, as 'via: NAME' in the file "  \
+              "says it: 'gate:node[01-16]' those, 'gate' all others. May be given "      \
+              "several times." },                                                       \
     { .name = "--load", .letter = 'l', .kind = CV_OPTION_UNITS, .argument = "AMOUNT",   \
       .offset = FIELD(load),                                                            \
       .help = "How much work there is: 2000, 10k or 3 GB, in the units of the platform's "\
@@ -168,18 +175,28 @@ static int read_settings(const struct cv_load_options *options, struct cv_arena 
     return status;
 }
 
-static int read_platform(const struct cv_load_options *options, struct cv_load_job *out)
+static int read_platform(const struct cv_load_options *options, struct cv_arena *arena,
+                         struct cv_load_job *out)
 {
     const char *path = options->platform;
+    struct cv_platform_view how = { .as = NULL };
+    struct cv_via via;
     struct cleave_error err;
 
+    if (path == NULL && options->via.count > 0)
+        return cv_complain(CV_EXIT_USAGE, "--via: --platform FILE is required with it");
     if (path == NULL)
         return cv_topology_platform(&options->where, out->job.simgrid, &out->platform);
     if (options->where.port != NULL)
         return cv_complain(CV_EXIT_USAGE, "--port: the platform file says that");
     if (strcmp(path, "-") == 0)
         path = "/dev/stdin";
-    if (cleave_platform_load(path, &out->platform, &err) != CLEAVE_OK)
+    if (cv_via_read_names(options->via.items, options->via.count, arena, &via, &err) !=
+        CLEAVE_OK)
+        return cv_complain_error(&err);
+    how.rules = via.rules;
+    how.nrules = via.count;
+    if (cv_platform_load_as(path, &how, &out->platform, &err) != CLEAVE_OK)
         return cv_complain_error(&err);
     return CV_EXIT_DONE;
 }
@@ -205,7 +222,7 @@ int cv_load_job_open(const struct cv_load_options *options, struct cv_arena *are
         return status;
     status = cv_topology_open(options->engine, &options->where, arena, &out->job.simgrid);
     if (status == CV_EXIT_DONE)
-        status = read_platform(options, out);
+        status = read_platform(options, arena, out);
     if (status != CV_EXIT_DONE)
         return status;
     if (options->trace != NULL && cleave_trace_new(&out->job.trace, &err) != CLEAVE_OK)

@@ -11,6 +11,7 @@
  * groups name. */
 struct cv_load_options {
     const char *platform;
+    struct cv_strings via;   /* who leads whom                         */
     double load, lifespan_s; /* one of them                            */
     double result_ratio, packaging_s;
     int in_turn;               /* no send overtakes results                 */

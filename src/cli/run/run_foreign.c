@@ -56,7 +56,6 @@ const struct cv_foreign cv_run_foreign[] = {
     { "--retry-failed", "--journal FILE --resume: what failed is done again" },
     { "--noswap", "--memfree SIZE" },
     { "--limit", "-j N" },
-    { "--via", "via: NAME in a platform file (--hosts FILE): who is reached through which host" },
     { "--trc", "--transfer --return NAME --cleanup" },
     { "--tf", "--transferfile NAME" },
     { "--bf", "--basefile FILE" },

@@ -46,7 +46,7 @@ static const char *runner_of(const struct cv_group *group, struct cv_arena *aren
 }
 
 static void connect_by_ssh(const struct cv_group *group, const struct cv_reach *reach,
-                           const char *platform, struct cv_words *words)
+                           const char *const *led, struct cv_words *words)
 {
     const char *runner = runner_of(group, words->arena);
     struct cv_text line = { NULL, 0, 0, false };
@@ -60,19 +60,19 @@ static void connect_by_ssh(const struct cv_group *group, const struct cv_reach *
     else
         cv_text_add(&line, "exec %s %s worker", runner,
                     reach->program != NULL ? reach->program : "cleave");
-    if (group->gpus > 0 && platform == NULL)
+    if (group->gpus > 0 && led == NULL)
         cv_text_add(&line, " --gpus %u", group->gpus);
-    if (reach->pin != NULL && platform == NULL)
+    if (reach->pin != NULL && led == NULL)
         cv_text_add(&line, " --pin %s", reach->pin);
-    if (platform != NULL)
-        cv_lead_line(group, reach, platform, words->arena, &line);
+    if (led != NULL)
+        cv_lead_line(group, reach, led, words->arena, &line);
     if (reach->push) /* a damaged one says that it is, but not which one it was to be */
         cv_text_add(&line, "; s=$?; [ $s -ne %d ] || s=$l; exit $s", CLEAVE_HOST_LACKS);
     cv_words_take(words, &line);
 }
 
 static void command_words(const struct cv_group *group, const struct cv_reach *reach,
-                          const char *platform, struct cv_words *words)
+                          const char *const *led, struct cv_words *words)
 {
     char self[4096];
     const bool known = cv_own_program(self, sizeof self);
@@ -89,19 +89,19 @@ static void command_words(const struct cv_group *group, const struct cv_reach *r
         cv_words_split(words, reach->program != NULL ? reach->program : "cleave");
     }
     cv_words_add(words, "worker");
-    if (platform != NULL) {
-        cv_lead_words(group, reach, platform, words);
+    if (led != NULL) {
+        cv_lead_words(group, reach, led, words);
     } else if (reach->pin != NULL) {
         cv_words_add(words, "--pin");
         cv_words_add(words, reach->pin);
     }
 }
 
-/* `platform`: the text in which it leads others; NULL: it leads nobody. */
-static enum cleave_status describe(const struct cv_group *group,
-                                   const struct cv_reach *reach, const char *platform,
-                                   uint32_t first, uint32_t slots, struct cv_arena *arena,
-                                   struct cleave_host *out, struct cleave_error *err)
+enum cleave_status cv_host_describe(const struct cv_group *group,
+                                    const struct cv_reach *reach, const char *const *led,
+                                    uint32_t first, uint32_t slots,
+                                    struct cv_arena *arena, struct cleave_host *out,
+                                    struct cleave_error *err)
 {
     struct cv_words words = { .arena = arena };
 
@@ -109,27 +109,19 @@ static enum cleave_status describe(const struct cv_group *group,
                                  .link = -1,
                                  .first = first,
                                  .slots = slots,
-                                 .leads = platform != NULL };
+                                 .leads = led != NULL };
     if (out->name == NULL)
         return cv_fail_memory(err, "the hosts");
     if (group->ssh != NULL)
-        connect_by_ssh(group, reach, platform, &words);
+        connect_by_ssh(group, reach, led, &words);
     else
-        command_words(group, reach, platform, &words);
+        command_words(group, reach, led, &words);
     out->connect = cv_words_done(&words);
     if (out->connect == NULL)
         return cv_fail_memory(err, "the hosts");
     return group->ssh != NULL && reach->push
                ? cv_copies_offer(group, reach, arena, out, err)
                : CLEAVE_OK;
-}
-
-enum cleave_status cv_host_describe(const struct cv_group *group,
-                                    const struct cv_reach *reach, uint32_t first,
-                                    uint32_t slots, struct cv_arena *arena,
-                                    struct cleave_host *out, struct cleave_error *err)
-{
-    return describe(group, reach, NULL, first, slots, arena, out, err);
 }
 
 static bool is_host(const struct cv_group *group)
@@ -223,31 +215,18 @@ static enum cleave_status words_here(const struct cv_group *group, uint32_t inde
     return *out != NULL ? CLEAVE_OK : cv_fail_memory(err, "the workers");
 }
 
-/* The longest text that goes with the words of a command. */
-enum { LED_MOST = 96 * 1024 };
-
-/* Those behind a leader are its own affair, which has to be known there. */
 static enum cleave_status add_host(const char *path, const char *text,
                                    const struct cv_group *group,
                                    const struct cv_reach *reach, struct cv_arena *arena,
                                    struct cv_crew *out, struct cleave_error *err)
 {
-    const bool leads = group->led > 0;
+    const char *const *led = NULL;
 
-    if (leads && reach->lead == NULL)
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "%s: worker '%s' leads others (via:), which 'cleave run' can do",
-                       path, group->name);
-    if (leads && strlen(text) > LED_MOST)
-        return cv_fail(
-            err, CLEAVE_EINPUT,
-            "%s: expected at most %d bytes, which are sent to leaders, got %zu", path,
-            (int)LED_MOST, strlen(text));
-    if (leads)
-        CV_TRY(cv_leads_list(path, text, group->name, arena, &out->behind[out->nhosts],
-                             err));
-    return describe(group, reach, leads ? text : NULL, group->first, group->count, arena,
-                    &out->hosts[out->nhosts++], err);
+    if (group->led > 0)
+        CV_TRY(cv_leads_of_file(path, text, group, reach, arena,
+                                &out->behind[out->nhosts], &led, err));
+    return cv_host_describe(group, reach, led, group->first, group->count, arena,
+                            &out->hosts[out->nhosts++], err);
 }
 
 static enum cleave_status fill_crew(const char *path, const char *text,
@@ -308,7 +287,7 @@ enum cleave_status cv_crew_open(const char *path, const struct cv_reach *reach,
 
     *out = (struct cv_crew){ .platform = NULL };
     CV_TRY(read_platform(path, &text, &length, err));
-    status = cv_platform_parse_as(name, text, length, reach->as, &file, err);
+    status = cv_platform_parse_as(name, text, length, &reach->view, &file, err);
     if (status == CLEAVE_OK)
         status = expand(name, file, arena, &out->platform, err);
     cleave_platform_free(file);

@@ -9,11 +9,12 @@
 /* --- one of them (run_hosts.c) ------------------------------------------------------------ */
 
 /* How `group`, of which the name, ssh and command are read, is reached; its workers are
- * [first, first + slots). */
+ * [first, first + slots). `led`: words that tell it whom it leads; NULL: nobody. */
 enum cleave_status cv_host_describe(const struct cv_group *group,
-                                    const struct cv_reach *reach, uint32_t first,
-                                    uint32_t slots, struct cv_arena *arena,
-                                    struct cleave_host *out, struct cleave_error *err);
+                                    const struct cv_reach *reach, const char *const *led,
+                                    uint32_t first, uint32_t slots,
+                                    struct cv_arena *arena, struct cleave_host *out,
+                                    struct cleave_error *err);
 
 /* Whether --hosts is the text of a platform file: it begins with a brace, or has several lines
  * and workers. A file whose name has several lines is a file. */
@@ -32,17 +33,25 @@ enum cleave_status cv_copies_offer(const struct cv_group *group,
 
 /* --- those that lead others (run_leads.c) ------------------------------------------------- */
 
-/* What a worker that leads others is told: who it is, in which platform, and what this run is
+/* The longest text that goes with the words of a command. */
+enum { CV_LED_MOST = 96 * 1024 };
+
+/* What a worker that leads others is told: who it is, whom it leads, and what this run is
  * told. */
 void cv_lead_words(const struct cv_group *group, const struct cv_reach *reach,
-                   const char *platform, struct cv_words *words);
+                   const char *const *led, struct cv_words *words);
 /* The same for a shell. */
 void cv_lead_line(const struct cv_group *group, const struct cv_reach *reach,
-                  const char *platform, struct cv_arena *arena, struct cv_text *line);
-/* The hosts behind a leader, by name, and those behind them. */
-enum cleave_status cv_leads_list(const char *path, const char *text, const char *leader,
-                                 struct cv_arena *arena, const char *const **out,
-                                 struct cleave_error *err);
+                  const char *const *led, struct cv_arena *arena, struct cv_text *line);
+/* Whom a worker of a platform file leads: their names, and the words that tell it. */
+enum cleave_status cv_leads_of_file(const char *path, const char *text,
+                                    const struct cv_group *group,
+                                    const struct cv_reach *reach, struct cv_arena *arena,
+                                    const char *const **behind, const char *const **led,
+                                    struct cleave_error *err);
+/* Note each leader of whom it is known now that others are behind it than there were. */
+void cv_leads_compare(const struct cv_crew *before, const struct cv_crew *now,
+                      void (*note)(void *context, const char *text), void *context);
 
 /* --- hosts in words (run_host_words.c) ---------------------------------------------------- */
 
@@ -55,9 +64,5 @@ const char *cv_hosts_file(const struct cv_run_options *values);
 enum cleave_status cv_crew_find(const struct cv_run_options *values,
                                 const struct cv_reach *reach, struct cv_arena *arena,
                                 struct cv_crew *out, struct cleave_error *err);
-/* The same of words; `slots` of a host that does not say, 0: as many as it has cores. */
-enum cleave_status cv_crew_of_words(const struct cv_host_words *words, uint32_t slots,
-                                    const struct cv_reach *reach, struct cv_arena *arena,
-                                    struct cv_crew *out, struct cleave_error *err);
 
 #endif

@@ -6,27 +6,24 @@
 #include "cli/run/run_hosts.h"
 #include "io/platform_leaders.h"
 
-/* What a worker that leads others is told: who it is, in which platform, and what this run is
- * told. */
 void cv_lead_words(const struct cv_group *group, const struct cv_reach *reach,
-                   const char *platform, struct cv_words *words)
+                   const char *const *led, struct cv_words *words)
 {
     cv_words_split(words, "--lead -- --as");
     cv_words_add(words, group->name);
-    cv_words_add(words, "--hosts");
-    cv_words_add(words, platform);
+    for (size_t i = 0; led[i] != NULL; i++)
+        cv_words_add(words, led[i]);
     for (size_t i = 0; reach->lead[i] != NULL; i++)
         cv_words_add(words, reach->lead[i]);
 }
 
-/* The same for a shell. */
 void cv_lead_line(const struct cv_group *group, const struct cv_reach *reach,
-                  const char *platform, struct cv_arena *arena, struct cv_text *line)
+                  const char *const *led, struct cv_arena *arena, struct cv_text *line)
 {
     struct cv_words words = { .arena = arena };
     const char *const *list;
 
-    cv_lead_words(group, reach, platform, &words);
+    cv_lead_words(group, reach, led, &words);
     list = cv_words_done(&words);
     cv_text_add(line, " ");
     if (list != NULL)
@@ -34,25 +31,81 @@ void cv_lead_line(const struct cv_group *group, const struct cv_reach *reach,
     line->failed = line->failed || list == NULL;
 }
 
-/* The hosts behind a leader, by name, and those behind them. */
-enum cleave_status cv_leads_list(const char *path, const char *text, const char *leader,
-                                 struct cv_arena *arena, const char *const **out,
-                                 struct cleave_error *err)
+/* The hosts behind a leader, by name. */
+static enum cleave_status list_behind(const char *path, const char *text,
+                                      const char *leader, const struct cv_reach *reach,
+                                      struct cv_arena *arena, const char *const **out,
+                                      struct cleave_error *err)
 {
+    struct cv_platform_view how = reach->view;
+    struct cv_words names = { .arena = arena };
     struct cleave_platform *view;
-    const char **names;
-    size_t count = 0;
 
-    CV_TRY(cv_platform_parse_as(path, text, strlen(text), leader, &view, err));
-    names = cv_array(arena, view->ngroups + 1, sizeof *names);
-    for (uint32_t g = 0; names != NULL && g < view->ngroups; g++)
-        if (strcmp(view->groups[g].name, leader) != 0) {
-            names[count] = cv_arena_text(arena, view->groups[g].name);
-            names = names[count++] != NULL ? names : NULL;
-        }
+    how.as = leader;
+    CV_TRY(cv_platform_parse_as(path, text, strlen(text), &how, &view, err));
+    for (uint32_t g = 0; g < view->ngroups; g++)
+        if (strcmp(view->groups[g].name, leader) != 0)
+            cv_words_add(&names, view->groups[g].name);
     cleave_platform_free(view);
-    *out = names;
-    return names != NULL ? CLEAVE_OK : cv_fail_memory(err, "the hosts");
+    *out = cv_words_done(&names);
+    return *out != NULL ? CLEAVE_OK : cv_fail_memory(err, "the hosts");
+}
+
+/* Those behind a leader are its own affair, which has to be known there. */
+enum cleave_status cv_leads_of_file(const char *path, const char *text,
+                                    const struct cv_group *group,
+                                    const struct cv_reach *reach, struct cv_arena *arena,
+                                    const char *const **behind, const char *const **led,
+                                    struct cleave_error *err)
+{
+    struct cv_words words = { .arena = arena };
+
+    if (reach->lead == NULL)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "%s: worker '%s' leads others (via:), which 'cleave run' can do",
+                       path, group->name);
+    if (strlen(text) > CV_LED_MOST)
+        return cv_fail(
+            err, CLEAVE_EINPUT,
+            "%s: expected at most %d bytes, which are sent to leaders, got %zu", path,
+            (int)CV_LED_MOST, strlen(text));
+    cv_words_add(&words, "--hosts");
+    cv_words_add(&words, text);
+    for (size_t i = 0; i < reach->via.count; i++) {
+        cv_words_add(&words, "--via");
+        cv_words_add(&words, reach->via.items[i]);
+    }
+    *led = cv_words_done(&words);
+    if (*led == NULL)
+        return cv_fail_memory(err, "the hosts");
+    return list_behind(path, text, group->name, reach, arena, behind, err);
+}
+
+static bool same_words(const char *const *a, const char *const *b)
+{
+    while (*a != NULL && *b != NULL && strcmp(*a, *b) == 0) {
+        a++;
+        b++;
+    }
+    return *a == *b; /* both have ended */
+}
+
+void cv_leads_compare(const struct cv_crew *before, const struct cv_crew *now,
+                      void (*note)(void *context, const char *text), void *context)
+{
+    char text[400];
+
+    for (size_t i = 0; i < now->nhosts; i++)
+        for (size_t k = 0; now->hosts[i].leads && k < before->nhosts; k++) {
+            if (strcmp(before->hosts[k].name, now->hosts[i].name) != 0 ||
+                !before->hosts[k].leads || same_words(before->behind[k], now->behind[i]))
+                continue;
+            snprintf(text, sizeof text,
+                     "%.250s: others are behind it than when the run began, of which it "
+                     "is not told",
+                     now->hosts[i].name);
+            note(context, text);
+        }
 }
 
 static void add_option(struct cv_words *words, const char *name, const char *value)
@@ -113,7 +166,8 @@ int cv_reach_lead(struct cv_reach *reach, const struct cv_run_options *values,
     add_flag(&words, "--push", values->push);
     add_number(&words, "--connect-timeout", values->connect_timeout_s);
     add_number(&words, "--host-timeout", values->host_timeout_s);
-    reach->as = values->as;
+    reach->view.as = values->as;
+    reach->via = values->via;
     reach->lead = cv_words_done(&words);
     return reach->lead != NULL
                ? CV_EXIT_DONE
@@ -121,11 +175,11 @@ int cv_reach_lead(struct cv_reach *reach, const struct cv_run_options *values,
 }
 
 int cv_leads_check(const struct cv_crew *crew, const struct cleave_execution *execution,
-                   bool cat)
+                   const struct cv_run_options *values)
 {
     const char *what = execution->items.words != NULL   ? "items"
                        : execution->input.pairs != NULL ? "--pairs"
-                       : execution->tell_records && !cat
+                       : execution->tell_records && !values->cat
                            ? "a command that asks for its chunk (CLEAVE_CHUNK, ..), of "
                              "which leaders have numbers of their own"
                            : NULL;
@@ -134,7 +188,8 @@ int cv_leads_check(const struct cv_crew *crew, const struct cleave_execution *ex
         if (crew->hosts[i].leads)
             return cv_complain(CV_EXIT_USAGE,
                                "host '%s' leads others (via:), which it cannot with %s: "
-                               "leave via: out, so that all are reached from here",
-                               crew->hosts[i].name, what);
+                               "leave %s out, so that all are reached from here",
+                               crew->hosts[i].name, what,
+                               values->via.count > 0 ? "--via" : "via:");
     return CV_EXIT_DONE;
 }

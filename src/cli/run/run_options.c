@@ -205,6 +205,12 @@ static const struct cv_option worker_options[] = {
     { .name = "--slf", .kind = CV_OPTION_TEXT, .argument = "FILE",
       .offset = FIELD(hosts_file),
       .help = "The same." },
+    { .name = "--via", .kind = CV_OPTION_REPEAT, .argument = "HOST[:HOSTS]",
+      .offset = FIELD(via),
+      .help = "This host leads others: it takes large chunks, and shares them over the hosts "
+              "behind it and its own slots. 'gate:node[01-16]' names these, with ':4' for slots "
+              "if --hosts does not name them; 'gate' alone leads all other hosts. May be given "
+              "several times, and for hosts behind others." },
     { .name = "--mpi", .value = 1, .offset = FIELD(mpi),
       .help = "The other ranks are the workers: for 'mpirun -n 9 cleave run --mpi ...'. "
               "Rank 0 is the master, and its exit status counts. With --reduce, outputs "
@@ -232,10 +238,10 @@ static const struct cv_option worker_options[] = {
     { .name = "--framed", .value = 1, .offset = FIELD(framed),
       .help = "Be a command of --persistent: pieces come on standard input, each behind its "
               "length, and every one is shared out and answered with its output. Hosts stay "
-              "connected. So a run leads others: via: of a platform file starts it." },
+              "connected. So a run leads others: --via, or via: of a platform file, starts it." },
     { .name = "--as", .kind = CV_OPTION_TEXT, .argument = "NAME", .offset = FIELD(as),
       .help = "Be this worker of the platform file: those behind it (via: NAME) are the hosts, "
-              "and its own slots are on this machine." },
+              "and its own slots are on this machine. In a list of hosts, this machine." },
     { .name = "--policy", .kind = CV_OPTION_TEXT, .argument = "NAME",
       .offset = FIELD(policy),
       .help = "Who gets how much: one of 'cleave policies'. Default auto, which is learn "
@@ -575,5 +581,5 @@ int cv_halt_read(const char *text, struct cleave_execution *out)
 bool cv_hosts_asked(const struct cv_run_options *values)
 {
     return values->hosts != NULL || values->hosts_file != NULL ||
-           values->logins.count > 0;
+           values->logins.count > 0 || values->via.count > 0;
 }

@@ -4,6 +4,7 @@
 #include <cleave/execute.h>
 #include "cli/kit/options.h"
 #include "cli/kit/verb.h"
+#include "io/platform_leaders.h"
 #include "run/hosts/copies.h"
 
 struct cv_run_options {
@@ -23,6 +24,7 @@ struct cv_run_options {
     int isolate;
     int commutative, persistent, literal, cat, framed;
     const char *as;
+    struct cv_strings via;
     struct cv_strings item_files, rules;
     const char *replace, *colsep, *weight, *costs;
     int each, null, plus, link, quote, fill, fill_words, shuffle, many;
@@ -76,7 +78,9 @@ struct cv_reach {
         *program;    /* cleave over there; NULL: cleave, or this very program        */
     const char *pin; /* how commands are pinned there: "cores", "nodes"; NULL: not   */
     bool push;       /* take a copy of this program there                            */
-    const char *as;  /* the worker of the platform file that this run is; NULL: none */
+    /* The worker that this run is, if any, and who leads whom. */
+    struct cv_platform_view view;
+    struct cv_strings via; /* the same as it was typed                               */
     /* Words for the runs of those who lead others, ended by NULL; NULL: nobody can. */
     const char *const *lead;
     struct cv_strings push_from; /* files and folders of copies                      */
@@ -119,7 +123,7 @@ int cv_halt_read(const char *text, struct cleave_execution *out);
 /* Whether what is asked for can be had with hosts that lead others, of which the first of the
  * crew is named. Returns an exit status. */
 int cv_leads_check(const struct cv_crew *crew, const struct cleave_execution *execution,
-                   bool cat);
+                   const struct cv_run_options *values);
 
 /* Whether hosts are asked for, in one way or another. */
 bool cv_hosts_asked(const struct cv_run_options *values);

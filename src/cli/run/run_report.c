@@ -171,8 +171,8 @@ void cv_run_note(void *context, const char *text)
 
     cv_run_progress_end(context);
     /* Several of them are heard at the same place. */
-    if (report->reach.as != NULL)
-        cv_text_add(&named, "%s: %s", report->reach.as, text);
+    if (report->reach.view.as != NULL)
+        cv_text_add(&named, "%s: %s", report->reach.view.as, text);
     cv_say(named.bytes != NULL && !named.failed ? named.bytes : text);
     cv_text_done(&named);
 }
@@ -191,6 +191,7 @@ enum cleave_status cv_run_more_hosts(void *context, struct cleave_more_hosts *ou
     } else {
         CV_TRY(cv_crew_find(report->options, &report->reach, report->arena,
                             &report->again, err));
+        cv_leads_compare(report->crew, &report->again, cv_run_note, report);
     }
     *out = (struct cleave_more_hosts){ report->again.hosts, report->again.nhosts };
     return CLEAVE_OK;

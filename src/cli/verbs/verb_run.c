@@ -504,7 +504,7 @@ static int lead(const struct cv_call *call, const struct cv_run_mpi *mpi)
             status = cv_run_item_sizes(call, &run.items.commands,
                                        cv_crew_count(&run.crew), &run.execution);
         if (status == CV_EXIT_DONE)
-            status = cv_leads_check(&run.crew, &run.execution, values->cat != 0);
+            status = cv_leads_check(&run.crew, &run.execution, values);
         run.report.command = run.execution.command;
         run.report.platform = run.crew.platform;
         run.report.crew = &run.crew;
