@@ -83,6 +83,7 @@ struct cleave_mpi_result {
     uint64_t chunks, combinations;
     uint64_t master_bytes; /* packed input and partials that rank 0 sent or got       */
     uint64_t peer_bytes;   /* partials that went from rank to rank                    */
+    uint64_t ahead;        /* partials that went to a rank while it combined others   */
 };
 
 /* Collective: all ranks of an intra-communicator call it. Fails in the same way on all. */

@@ -4,6 +4,7 @@
  * Run by mpirun; `map_check single` does without threads. Says what was wrong on stderr
  * and ends all ranks then. */
 #include <cleave/mpi_map.h>
+#include <cleave/trace.h>
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -365,7 +366,68 @@ static void port_case(int size)
     free(workers);
 }
 
-static void all_cases(int size)
+/* A fold takes long enough for others to come to its rank meanwhile. */
+static enum cleave_status join_slowly(void *context, const struct cleave_mpi_buffer *left,
+                                      const struct cleave_mpi_buffer *right,
+                                      struct cleave_mpi_buffer *out,
+                                      struct cleave_error *err)
+{
+    const struct timespec time = { 0, 3000000 };
+
+    nanosleep(&time, NULL);
+    return join(context, left, right, out, err);
+}
+
+/* Where folds take much longer than moving, some partial goes ahead sooner or later; all
+ * of them come to the same. */
+static void ahead_case(bool threaded)
+{
+    const struct cleave_mpi_map map = { .compute = write_units,
+                                        .combine = join_slowly,
+                                        .policy = "self" };
+    uint64_t ahead = 0;
+
+    for (int i = 0; i < (threaded ? 40 : 2) && ahead == 0; i++) {
+        struct job job = { .units = 48 + (uint64_t)i };
+        struct cleave_mpi_result result = { 0 };
+        struct cleave_error err;
+
+        check(run(map, &job, MPI_COMM_WORLD, &result, &err) == CLEAVE_OK, "ahead",
+              err.text);
+        if (world_rank == 0) {
+            check_text(&result, job.units);
+            check(result.combinations == result.chunks - 1, "ahead", "combinations");
+        }
+        ahead = result.ahead;
+        cleave_mpi_result_done(&result);
+        MPI_Bcast(&ahead, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+    }
+    check(!threaded || ahead > 0, "ahead", "nothing went ahead");
+}
+
+/* The policy hears what folds take: the first one is made while chunks are computed. */
+static void heard_case(void)
+{
+    struct job job = { .units = 48 };
+    struct cleave_mpi_map map = { .compute = write_units,
+                                  .combine = join_slowly,
+                                  .policy = "self" };
+    struct cleave_error err;
+    bool heard = false;
+
+    check(cleave_trace_new(&map.trace, &err) == CLEAVE_OK, "heard", err.text);
+    check(run(map, &job, MPI_COMM_WORLD, NULL, &err) == CLEAVE_OK, "heard", err.text);
+    for (size_t i = 0; i < cleave_trace_count(map.trace); i++) {
+        const struct cleave_entry *entry = cleave_trace_at(map.trace, i);
+
+        heard |= !entry->is_order && entry->as.event.kind == CLEAVE_DONE &&
+                 entry->as.event.fold_s > 0;
+    }
+    check(world_rank != 0 || heard, "heard", "no chunk says what folds take");
+    cleave_trace_free(map.trace);
+}
+
+static void all_cases(int size, bool threaded)
 {
     static const char *const policies[] = { "learn",     "self", "guided", "factoring",
                                             "umr-plus",  "xmi",  "mi",     "as4dr",
@@ -393,6 +455,10 @@ static void all_cases(int size)
         mistakes();
         port_case(size);
     }
+    if (size > 3) {
+        ahead_case(threaded);
+        heard_case();
+    }
     /* Two at a time, of other sizes, one of them perhaps alone. */
     MPI_Comm_split(MPI_COMM_WORLD, world_rank >= 1 + size / 2, world_rank, &half);
     text_case(half, 1000, 10, true, "learn");
@@ -412,7 +478,7 @@ int main(int argc, char **argv)
                     &level);
     MPI_Comm_rank(MPI_COMM_WORLD, &world_rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    all_cases(size);
+    all_cases(size, !single);
     if (world_rank == 0)
         printf("map: well, %d ranks%s\n", size, single ? ", without threads" : "");
     MPI_Finalize();

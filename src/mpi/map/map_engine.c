@@ -105,13 +105,15 @@ static enum cleave_status map_wait(void *instance, struct cleave_event *out,
 
     *out_any = true;
     for (;;) {
-        double wake_s;
+        double wake_s, fold_s;
 
         CV_TRY(cv_map_begin_all(master, err));
         wake_s = ring(master);
         if (master->first_event < master->nevents) {
             *out = master->events[master->first_event++];
             out->more = master->first_event < master->nevents;
+            if (out->kind == CLEAVE_DONE)
+                out->fold_s = cv_map_fold_one_s(master);
             return CLEAVE_OK;
         }
         /* Who sleeps with nothing left to do need not be waited for. */
@@ -120,8 +122,8 @@ static enum cleave_status map_wait(void *instance, struct cleave_event *out,
             *out_any = false;
             return CLEAVE_OK;
         }
-        CV_TRY(cv_map_fold_go(master, err));
-        CV_TRY(cv_map_step(master, wake_s, err));
+        CV_TRY(cv_map_fold_go(master, &fold_s, err));
+        CV_TRY(cv_map_step(master, fmin(wake_s, fold_s), err));
     }
 }
 

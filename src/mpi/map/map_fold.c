@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/fail.h"
+#include "mpi/bridge/bridge_nap.h"
 #include "mpi/map/map_master.h"
 
 /* From this many partials on, workers combine before they compute more. */
@@ -110,6 +111,24 @@ void cv_map_partial(struct cv_map_master *master, struct cv_map_chunk *chunk)
 
 /* --- combined ----------------------------------------------------------------------------- */
 
+/* Where a partial lies, or is on its way to. */
+static uint32_t place_of(const struct cv_fold_part *part)
+{
+    return part->ahead != CV_FOLD_NOBODY ? part->ahead : part->holder;
+}
+
+static enum cleave_status let_give(struct cv_map_master *master,
+                                   const struct cv_fold_part *part, uint32_t from,
+                                   uint32_t to, struct cleave_error *err)
+{
+    const struct cv_map_note give = { .kind = CV_MAP_GIVE,
+                                      .id = part->id,
+                                      .peer = to + 1 };
+
+    master->counts.peer_bytes += part->bytes;
+    return cv_map_tell(&master->mail, (int)from + 1, &give, err);
+}
+
 /* Tell who gives and who combines. */
 static enum cleave_status order_step(struct cv_map_master *master,
                                      const struct cv_fold_step *step,
@@ -122,35 +141,72 @@ static enum cleave_status order_step(struct cv_map_master *master,
 
     if (fold == NULL)
         return cv_fail_memory(err, "the reduction");
-    *fold = (struct cv_map_fold){ *step, master->next_id++, master->folds };
+    *fold =
+        (struct cv_map_fold){ *step, master->next_id++, cv_nap_clock_s(), master->folds };
     master->folds = fold;
     master->members[step->at].folds++;
     note.id = fold->id;
     for (uint32_t i = 0; i < step->count; i++) {
         const struct cv_fold_part *part = &step->parts[i];
-        const struct cv_map_note give = { .kind = CV_MAP_GIVE,
-                                          .id = part->id,
-                                          .peer = step->at + 1 };
+        const uint32_t from = place_of(part);
 
-        if (part->holder == step->at)
+        if (from == step->at)
             continue;
-        CV_TRY(cv_map_tell(&master->mail, (int)part->holder + 1, &give, err));
-        note.peer = part->holder + 1;
+        CV_TRY(let_give(master, part, from, step->at, err));
+        note.peer = from + 1;
         note.moves = part->id;
         note.bytes = part->bytes;
-        master->counts.peer_bytes += part->bytes;
     }
     return cv_map_tell(&master->mail, (int)step->at + 1, &note, err);
 }
 
-enum cleave_status cv_map_fold_go(struct cv_map_master *master, struct cleave_error *err)
+/* A partial that nothing can be done with goes to a worker that will soon have combined. */
+static enum cleave_status send_one(struct cv_map_master *master,
+                                   const struct cv_fold_part *part,
+                                   struct cleave_error *err)
 {
+    const struct cv_map_note await = { .kind = CV_MAP_AWAIT,
+                                       .id = part->id,
+                                       .bytes = part->bytes,
+                                       .peer = part->holder + 1 };
+
+    CV_TRY(let_give(master, part, part->holder, part->ahead, err));
+    master->counts.ahead++;
+    return cv_map_tell(&master->mail, (int)part->ahead + 1, &await, err);
+}
+
+static enum cleave_status send_ahead(struct cv_map_master *master, double *out_next_s,
+                                     struct cleave_error *err)
+{
+    const double now_s = cv_nap_clock_s();
+    struct cv_fold_part part;
+
+    for (const struct cv_map_fold *fold = master->folds; fold != NULL;
+         fold = fold->next) {
+        const double near_s =
+            cv_fold_pace_near_s(&master->pace, &fold->step, fold->given_s,
+                                fold->step.parts[0].bytes);
+
+        if (near_s > now_s)
+            *out_next_s = fmin(*out_next_s, near_s);
+        else if (cv_fold_plan_ahead(master->plan, &fold->step, master->may, 0, &part))
+            CV_TRY(send_one(master, &part, err));
+    }
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_map_fold_go(struct cv_map_master *master, double *out_next_s,
+                                  struct cleave_error *err)
+{
+    /* The first one is made at once, so that it is known soon what they take. */
+    const bool unknown = master->counts.combinations == 0 && master->folds == NULL;
     struct cv_fold_step step;
     bool crowded;
 
+    *out_next_s = INFINITY;
     if (master->plan == NULL || master->failed)
         return CLEAVE_OK;
-    crowded = cv_fold_plan_count(master->plan) > crowd(master);
+    crowded = unknown || cv_fold_plan_count(master->plan) > crowd(master);
     for (uint32_t w = 0; w < master->nworkers; w++) {
         const struct cv_map_member *member = &master->members[w];
 
@@ -161,8 +217,22 @@ enum cleave_status cv_map_fold_go(struct cv_map_master *master, struct cleave_er
     while (cv_fold_plan_next(master->plan, master->may, false, &step)) {
         master->may[step.at] = false;
         CV_TRY(order_step(master, &step, err));
+        if (unknown)
+            return CLEAVE_OK;
     }
-    return CLEAVE_OK;
+    return send_ahead(master, out_next_s, err);
+}
+
+double cv_map_fold_one_s(const struct cv_map_master *master)
+{
+    const double now_s = cv_nap_clock_s();
+    double one_s = master->counts.combinations > 0
+                       ? master->fold_s / (double)master->counts.combinations
+                       : 0;
+
+    for (const struct cv_map_fold *fold = master->folds; fold != NULL; fold = fold->next)
+        one_s = fmax(one_s, now_s - fold->given_s);
+    return one_s;
 }
 
 void cv_map_folded(struct cv_map_master *master, const struct cv_map_note *note)
@@ -175,6 +245,9 @@ void cv_map_folded(struct cv_map_master *master, const struct cv_map_note *note)
         *at = fold->next;
         master->members[fold->step.at].folds--;
         master->counts.combinations++;
+        master->fold_s += cv_nap_clock_s() - fold->given_s;
+        cv_fold_pace_saw(&master->pace, &fold->step, cv_nap_clock_s() - fold->given_s,
+                         note->seconds);
         cv_fold_plan_done(master->plan, &fold->step, fold->id, note->bytes);
         free(fold);
         return;
@@ -244,10 +317,12 @@ enum cleave_status cv_map_finish(struct cv_map_master *master, struct cleave_err
         return CLEAVE_OK;
     }
     for (;;) {
-        CV_TRY(cv_map_fold_go(master, err));
+        double next_s;
+
+        CV_TRY(cv_map_fold_go(master, &next_s, err));
         if (master->folds == NULL)
             return cv_fold_plan_count(master->plan) == 0 ? CLEAVE_OK
                                                          : fetch_value(master, err);
-        CV_TRY(cv_map_step(master, INFINITY, err));
+        CV_TRY(cv_map_step(master, next_s, err));
     }
 }

@@ -9,6 +9,8 @@
  *     CHUNK    compute [begin, end); `bytes` of input follow. `keep`: the partial stays,
  *              called `id`
  *     GIVE     send the partial `id` to rank `peer` and forget it
+ *     AWAIT    the partial `id`, of `bytes` bytes, comes from rank `peer` and stays; orders
+ *              about it wait until it is there
  *     FOLD     combine `left` and `right` to `id`; if `peer` is not 0, the one called
  *              `moves`, of `bytes` bytes, comes from there
  *     STOP     it is over, well or with an error
@@ -26,6 +28,7 @@
 enum cv_map_kind {
     CV_MAP_CHUNK,
     CV_MAP_GIVE,
+    CV_MAP_AWAIT,
     CV_MAP_FOLD,
     CV_MAP_STOP,
     CV_MAP_COMPUTED,

@@ -2,7 +2,7 @@
 #ifndef CV_MAP_MASTER_H
 #define CV_MAP_MASTER_H
 #include "engine/engine.h"
-#include "engine/fold_plan.h"
+#include "engine/fold_pace.h"
 #include "mpi/map/map_inner.h"
 #include "mpi/map/map_units.h"
 
@@ -47,6 +47,7 @@ struct cv_map_member {
 struct cv_map_fold {
     struct cv_fold_step step;
     uint64_t id;
+    double given_s; /* of the nap clock                                               */
     struct cv_map_fold *next;
 };
 
@@ -81,6 +82,8 @@ struct cv_map_master {
     /* Partials that stay with workers: */
     struct cv_fold_plan *plan; /* owned; NULL: they are collected                     */
     struct cv_map_fold *folds; /* owned: under way                                    */
+    struct cv_fold_pace pace;  /* what they took                                      */
+    double fold_s;             /* of all that are done, from the order to the end     */
     /* Partials that come back, by begin: */
     struct cv_map_chunk *returned; /* owned                                           */
     uint64_t next_collected, collecting; /* collecting: chunks computed, not collected */
@@ -118,8 +121,12 @@ void cv_map_computed(struct cv_map_master *master, uint32_t worker,
 
 /* --- map_fold.c --- */
 
-/* Let workers that have nothing else to do combine. */
-enum cleave_status cv_map_fold_go(struct cv_map_master *master, struct cleave_error *err);
+/* Let workers that have nothing else to do combine, and partials go ahead to those that will
+ * soon have. *out_next_s is when to ask again even if nothing happens. */
+enum cleave_status cv_map_fold_go(struct cv_map_master *master, double *out_next_s,
+                                  struct cleave_error *err);
+/* What one partial more takes to be combined, as far as was seen. */
+double cv_map_fold_one_s(const struct cv_map_master *master);
 void cv_map_folded(struct cv_map_master *master, const struct cv_map_note *note);
 /* A chunk's partial is kept by its worker, or comes. The chunk is not the caller's then. */
 void cv_map_partial(struct cv_map_master *master, struct cv_map_chunk *chunk);

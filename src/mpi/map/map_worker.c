@@ -7,10 +7,15 @@
 #include "mpi/bridge/bridge_nap.h"
 #include "mpi/map/map_inner.h"
 
-/* A partial that lies here. */
+struct job;
+
+/* A partial that lies here, or is on its way. */
 struct held {
     uint64_t id;
     struct cleave_mpi_buffer buffer;
+    bool coming;
+    struct job *waits; /* borrowed: whose turn it is when it has come                  */
+    struct cv_mail_item item;
     struct held *next;
 };
 
@@ -34,6 +39,7 @@ struct job {
     struct cv_map_note note;
     struct cleave_mpi_buffer input;
     struct held *left, *right, *out; /* owned                                          */
+    unsigned missing;                /* partials that are not here yet                 */
 };
 
 static void free_held(struct held *held)
@@ -174,6 +180,7 @@ static void job_done(struct cv_map_task *task, const struct cleave_error *error)
     free_job(job);
 }
 
+/* All that it waited for is there. */
 static void begin_task(struct job *job)
 {
     job->task.run = run_job;
@@ -184,11 +191,42 @@ static void begin_task(struct job *job)
         cv_map_tasks_add(job->worker->tasks, &job->task);
 }
 
+/* One thing less is missing. */
+static void begin_if_all(struct job *job)
+{
+    if (--job->missing > 0)
+        return;
+    if (job->note.kind == CV_MAP_GIVE)
+        send_partial(job, (int)job->note.peer);
+    else
+        begin_task(job);
+}
+
 static void bytes_came(void *context, struct cv_mail_item *item, int from)
 {
     (void)item;
     (void)from;
-    begin_task(context);
+    begin_if_all(context);
+}
+
+static void ahead_came(void *context, struct cv_mail_item *item, int from)
+{
+    struct held *held = context;
+
+    (void)item;
+    (void)from;
+    held->coming = false;
+    if (held->waits != NULL)
+        begin_if_all(held->waits);
+}
+
+/* The job has this one, perhaps when it has come. */
+static void take_for(struct job *job, struct held *held)
+{
+    if (held == NULL || !held->coming)
+        return;
+    held->waits = job;
+    job->missing++;
 }
 
 /* Receive what the job needs, from `rank`, then do it. */
@@ -199,7 +237,7 @@ static enum cleave_status begin_after(struct job *job, struct cleave_mpi_buffer 
         cleave_mpi_buffer_resize(buffer, (size_t)job->note.bytes) == NULL)
         return cv_fail_memory(err, "what comes from another rank");
     if (buffer->size == 0) {
-        begin_task(job);
+        begin_if_all(job);
         return CLEAVE_OK;
     }
     job->item = (struct cv_mail_item){ .done = bytes_came,
@@ -232,8 +270,10 @@ static enum cleave_status begin_fold(struct job *job, struct cleave_error *err)
         job->right = take_held(worker, note->right);
     if (job->left == NULL || job->right == NULL)
         return cv_fail(err, CLEAVE_EENGINE, "a partial result is not where it should be");
+    take_for(job, job->left);
+    take_for(job, job->right);
     if (comes == NULL) {
-        begin_task(job);
+        begin_if_all(job);
         return CLEAVE_OK;
     }
     return begin_after(job, &comes->buffer, (int)note->peer, note->moves, err);
@@ -248,10 +288,12 @@ static enum cleave_status begin_job(struct worker *worker, struct cleave_error *
         return cv_fail_memory(err, "the orders of a rank");
     job->worker = worker;
     job->note = worker->note;
+    job->missing = 1; /* what the order itself is about */
     if (job->note.kind == CV_MAP_GIVE) {
         job->out = take_held(worker, job->note.id);
         if (job->out != NULL) {
-            send_partial(job, (int)job->note.peer);
+            take_for(job, job->out);
+            begin_if_all(job);
             return CLEAVE_OK;
         }
         free_job(job);
@@ -269,6 +311,31 @@ static enum cleave_status begin_job(struct worker *worker, struct cleave_error *
     return status;
 }
 
+/* A partial comes ahead. */
+static enum cleave_status await(struct worker *worker, struct cleave_error *err)
+{
+    const struct cv_map_note *note = &worker->note;
+    struct held *held = calloc(1, sizeof *held);
+
+    if (held == NULL || note->bytes > SIZE_MAX / 2 ||
+        cleave_mpi_buffer_resize(&held->buffer, (size_t)note->bytes) == NULL) {
+        free_held(held);
+        return cv_fail_memory(err, "what comes from another rank");
+    }
+    keep(worker, held, note->id);
+    if (note->bytes == 0)
+        return CLEAVE_OK;
+    held->coming = true;
+    held->item = (struct cv_mail_item){ .done = ahead_came,
+                                        .context = held,
+                                        .bytes = held->buffer.bytes,
+                                        .size = held->buffer.size,
+                                        .rank = (int)note->peer,
+                                        .tag = cv_mail_tag(note->id),
+                                        .in = true };
+    return cv_mail_begin(&worker->mail, &held->item, err);
+}
+
 static void order_came(void *context, struct cv_mail_item *item, int from)
 {
     struct worker *worker = context;
@@ -282,7 +349,8 @@ static void order_came(void *context, struct cv_mail_item *item, int from)
         cv_map_tasks_drop(worker->tasks);
         return;
     }
-    status = begin_job(worker, &err);
+    status =
+        worker->note.kind == CV_MAP_AWAIT ? await(worker, &err) : begin_job(worker, &err);
     if (status == CLEAVE_OK)
         status = cv_mail_begin(&worker->mail, item, &err);
     if (status != CLEAVE_OK)
