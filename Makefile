@@ -16,7 +16,7 @@ CONFIGURE = cmake >/dev/null --preset
 .NOTPARALLEL:
 .PHONY: build demo check check-asan check-tsan check-threads \
         check-clang check-fuzz check-mpich-suite check-platforms chaos mutants lint lint-changed format benches bench-plan bench-reduce \
-	bench-returns bench-rounds bench-learn bench-streams bench-run bench-item-sizes bench-sim bench-hosts bench-slots bench-mpi bench-smpi bench-mpi-run bench-decode bench-arrivals bench-ssh accept \
+	bench-returns bench-rounds bench-learn bench-streams bench-run bench-starts bench-item-sizes bench-sim bench-hosts bench-slots bench-mpi bench-smpi bench-mpi-run bench-decode bench-arrivals bench-ssh accept \
         install deb check-deb image dist release check-release wheel site cast clean help tests
 
 build: ## the command build/cleave, the libraries in build/lib/ (the default)
@@ -119,6 +119,9 @@ bench-streams: benches ## how fast machines are chosen for streams, and streams 
 
 bench-run: benches build ## real runs beside GNU parallel, xargs and split
 	@bash bench/bench_run.sh
+
+bench-starts: benches build ## what one start costs, beside xargs and a bare loop, on all cores
+	@bash bench/bench_starts.sh
 
 bench-item-sizes: build ## files of very different sizes on workers 4:1, beside xargs and GNU parallel
 	@bash bench/bench_item_sizes.sh

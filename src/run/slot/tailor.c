@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -102,13 +101,20 @@ static enum cleave_status keep_variables(struct cv_tailored *own,
     return CLEAVE_OK;
 }
 
+/* Put together by hand: this is done for every start, and takes a third of asprintf. */
 static enum cleave_status tell(struct cv_tailored *own, const char *name,
                                const char *text, struct cleave_error *err)
 {
-    char *variable;
+    static const char before[] = "CLEAVE_";
+    const size_t nbefore = sizeof before - 1, nname = strlen(name), ntext = strlen(text);
+    char *variable = malloc(nbefore + nname + 1 + ntext + 1);
 
-    if (asprintf(&variable, "CLEAVE_%s=%s", name, text) < 0)
+    if (variable == NULL)
         return cv_fail_memory(err, "the environment of a command");
+    memcpy(variable, before, nbefore);
+    memcpy(variable + nbefore, name, nname);
+    variable[nbefore + nname] = '=';
+    memcpy(variable + nbefore + nname + 1, text, ntext + 1);
     own->told[own->ntold++] = variable;
     return CLEAVE_OK;
 }
@@ -117,9 +123,14 @@ static enum cleave_status tell_number(struct cv_tailored *own, const char *name,
                                       uint64_t number, struct cleave_error *err)
 {
     char text[24];
+    size_t at = sizeof text - 1;
 
-    snprintf(text, sizeof text, "%llu", (unsigned long long)number);
-    return tell(own, name, text, err);
+    text[at] = '\0';
+    do {
+        text[--at] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    return tell(own, name, text + at, err);
 }
 
 /* Of a part of an input, as far as it is known. */
