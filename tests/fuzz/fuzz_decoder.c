@@ -44,7 +44,9 @@ static void require(int truth)
 static enum cleave_status decode(const struct cv_codec *codec, struct tape tape,
                                  size_t *made, uint32_t *sum)
 {
-    const struct cv_decoder_input input = { read_tape, &tape, "tape", 0, 0 };
+    const struct cv_decoder_input input = { .read = read_tape,
+                                            .context = &tape,
+                                            .name = "tape" };
     struct cv_decoder *decoder;
     struct cleave_error err;
     enum cleave_status status;

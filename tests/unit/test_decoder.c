@@ -75,7 +75,9 @@ static int make_truth(void **state)
 static enum cleave_status decode(struct tape *tape, size_t form, bool compare,
                                  size_t *out, struct cleave_error *err)
 {
-    const struct cv_decoder_input input = { read_tape, tape, "tape", 0, 0 };
+    const struct cv_decoder_input input = { .read = read_tape,
+                                            .context = tape,
+                                            .name = "tape" };
     struct cv_decoder *decoder;
     enum cleave_status status;
     size_t length, made = 0;

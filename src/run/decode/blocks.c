@@ -54,7 +54,9 @@ enum cleave_status cv_blocks_scan(struct cv_blocks *blocks, const struct cv_code
                                   int fd, const char *name, struct cleave_error *err)
 {
     struct place place = { fd, 0 };
-    const struct cv_decoder_input input = { read_on, &place, name, 0, 0 };
+    const struct cv_decoder_input input = { .read = read_on,
+                                            .context = &place,
+                                            .name = name };
     struct cv_decoder *decoder;
     enum cleave_status status;
     uint64_t member = UINT64_MAX;

@@ -10,6 +10,8 @@
 
 enum { BLOCK = 128 * 1024 };
 
+enum fault { NONE, DAMAGED, SHORT, STRANGE };
+
 struct cv_decoder {
     const struct cv_codec *codec;
     struct cv_decoder_input input;
@@ -20,6 +22,8 @@ struct cv_decoder {
     size_t at, held;   /* of the block: what is used, what there is               */
     bool inside;       /* a member                                                */
     bool ended;        /* there is no more input                                  */
+    enum fault fault;  /* what it failed by                                       */
+    const char *why;   /* of DAMAGED: what was met                                */
     uint8_t block[BLOCK];
 };
 
@@ -35,6 +39,18 @@ const struct cv_codec *cv_codec_named(const char *name)
     return NULL;
 }
 
+static void put_on(struct cv_decoder *decoder, const struct cv_decoder_input *input)
+{
+    decoder->input = *input;
+    decoder->block_at = input->offset;
+    decoder->member = input->offset;
+    decoder->made = input->made;
+    decoder->at = decoder->held = 0;
+    decoder->inside = decoder->ended = false;
+    decoder->fault = NONE;
+    decoder->why = NULL;
+}
+
 enum cleave_status cv_decoder_open(const struct cv_codec *codec,
                                    const struct cv_decoder_input *input,
                                    struct cv_decoder **out, struct cleave_error *err)
@@ -43,13 +59,8 @@ enum cleave_status cv_decoder_open(const struct cv_codec *codec,
 
     if (decoder == NULL)
         return cv_fail_memory(err, "a decoder");
+    put_on(decoder, input);
     decoder->codec = codec;
-    decoder->input = *input;
-    decoder->block_at = input->offset;
-    decoder->member = input->offset;
-    decoder->made = input->made;
-    decoder->at = decoder->held = 0;
-    decoder->inside = decoder->ended = false;
     decoder->state = codec->open();
     if (decoder->state == NULL) {
         free(decoder);
@@ -57,6 +68,33 @@ enum cleave_status cv_decoder_open(const struct cv_codec *codec,
     }
     *out = decoder;
     return CLEAVE_OK;
+}
+
+/* Let a member be decoded by another codec, which may be the same. */
+static enum cleave_status change_codec(struct cv_decoder *decoder,
+                                       const struct cv_codec *codec,
+                                       struct cleave_error *err)
+{
+    void *state;
+
+    if (codec == decoder->codec)
+        return CLEAVE_OK;
+    state = codec->open();
+    if (state == NULL)
+        return cv_fail_memory(err, "a decoder");
+    decoder->codec->close(decoder->state);
+    decoder->codec = codec;
+    decoder->state = state;
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_decoder_reopen(struct cv_decoder *decoder,
+                                     const struct cv_codec *codec,
+                                     const struct cv_decoder_input *input,
+                                     struct cleave_error *err)
+{
+    put_on(decoder, input);
+    return change_codec(decoder, codec, err);
 }
 
 void cv_decoder_free(struct cv_decoder *decoder)
@@ -92,30 +130,46 @@ static enum cleave_status fill(struct cv_decoder *decoder, struct cleave_error *
     return CLEAVE_OK;
 }
 
-static enum cleave_status fail_damaged(const struct cv_decoder *decoder, const char *why,
-                                       struct cleave_error *err)
+/* What is wrong with the input, if `made` bytes of it were decoded. */
+static enum cleave_status say(const struct cv_decoder *decoder, uint64_t made,
+                              struct cleave_error *err)
 {
     const struct cv_place place = { decoder->input.name, 0, 0, NULL };
+    const uint64_t at = decoder->block_at + decoder->at;
+    const char *name = decoder->codec->name;
 
+    if (decoder->fault == SHORT)
+        return cv_fail_at(err, &place,
+                          "cut short: the file ends at byte %" PRIu64
+                          ", inside what begins as %s at byte %" PRIu64 "; %" PRIu64
+                          " bytes were decoded before",
+                          decoder->block_at + decoder->held, name, decoder->member, made);
+    if (decoder->fault == STRANGE)
+        return cv_fail_at(err, &place,
+                          "expected %s or the end at byte %" PRIu64
+                          " of the file, got bytes that are neither; %" PRIu64
+                          " bytes were decoded before",
+                          name, at, made);
     return cv_fail_at(err, &place,
                       "damaged at about byte %" PRIu64
                       " of the file: expected %s, got %s; %" PRIu64
                       " bytes were decoded before",
-                      decoder->block_at + decoder->at, decoder->codec->name, why,
-                      decoder->made);
+                      at, name, decoder->why, made);
 }
 
-static enum cleave_status fail_short(const struct cv_decoder *decoder,
-                                     struct cleave_error *err)
+static enum cleave_status fail(struct cv_decoder *decoder, enum fault fault,
+                               const char *why, struct cleave_error *err)
 {
-    const struct cv_place place = { decoder->input.name, 0, 0, NULL };
+    decoder->fault = fault;
+    decoder->why = why;
+    return say(decoder, decoder->made, err);
+}
 
-    return cv_fail_at(err, &place,
-                      "cut short: the file ends at byte %" PRIu64
-                      ", inside what begins as %s at byte %" PRIu64 "; %" PRIu64
-                      " bytes were decoded before",
-                      decoder->block_at + decoder->held, decoder->codec->name,
-                      decoder->member, decoder->made);
+void cv_decoder_complain(const struct cv_decoder *decoder, uint64_t made,
+                         struct cleave_error *err)
+{
+    if (decoder->fault != NONE)
+        say(decoder, made + cv_decoder_made(decoder), err);
 }
 
 /* Frames that are to be skipped are the same for zstd and lz4; and what begins as BGZF may
@@ -129,24 +183,16 @@ static enum cleave_status turn_over(struct cv_decoder *decoder, struct cleave_er
                                        ? &cv_codec_lz4
                                    : codec == &cv_codec_bgzf ? &cv_codec_gzip
                                                              : NULL;
-    void *state;
 
     if (other == NULL || codec->begins(bytes, length) || !other->begins(bytes, length))
         return CLEAVE_OK;
-    state = other->open();
-    if (state == NULL)
-        return cv_fail_memory(err, "a decoder");
-    codec->close(decoder->state);
-    decoder->codec = other;
-    decoder->state = state;
-    return CLEAVE_OK;
+    return change_codec(decoder, other, err);
 }
 
 /* Begin the next member; *over: there is none. */
 static enum cleave_status begin(struct cv_decoder *decoder, bool *over,
                                 struct cleave_error *err)
 {
-    const struct cv_place place = { decoder->input.name, 0, 0, NULL };
     const struct cv_codec *codec = decoder->codec;
 
     *over = false;
@@ -164,14 +210,12 @@ static enum cleave_status begin(struct cv_decoder *decoder, bool *over,
     CV_TRY(turn_over(decoder, err));
     codec = decoder->codec;
     if (!codec->begins(decoder->block + decoder->at, decoder->held - decoder->at))
-        return cv_fail_at(err, &place,
-                          "expected %s or the end at byte %" PRIu64
-                          " of the file, got bytes that are neither; %" PRIu64
-                          " bytes were decoded before",
-                          codec->name, decoder->block_at + decoder->at, decoder->made);
+        return fail(decoder, STRANGE, NULL, err);
     if (!codec->begin(decoder->state))
         return cv_fail_memory(err, "a decoder");
     decoder->member = decoder->block_at + decoder->at;
+    if (decoder->member == decoder->input.offset)
+        decoder->member -= decoder->input.before;
     decoder->inside = true;
     return CLEAVE_OK;
 }
@@ -186,7 +230,7 @@ static enum cleave_status step(struct cv_decoder *decoder, const void **bytes,
 
     decoder->at = decoder->held - io.length;
     if (got == CV_CODEC_BAD)
-        return fail_damaged(decoder, io.why, err);
+        return fail(decoder, DAMAGED, io.why, err);
     if (got == CV_CODEC_FULL)
         return cv_fail_memory(err, "a decoder");
     *bytes = io.out;
@@ -197,7 +241,7 @@ static enum cleave_status step(struct cv_decoder *decoder, const void **bytes,
     if (got != CV_CODEC_MORE || io.made > 0)
         return CLEAVE_OK;
     if (decoder->ended)
-        return fail_short(decoder, err);
+        return fail(decoder, SHORT, NULL, err);
     return fill(decoder, err);
 }
 
@@ -221,6 +265,11 @@ bool cv_decoder_inside(const struct cv_decoder *decoder)
     return decoder->inside;
 }
 
+uint64_t cv_decoder_made(const struct cv_decoder *decoder)
+{
+    return decoder->made - decoder->input.made;
+}
+
 uint64_t cv_decoder_member(const struct cv_decoder *decoder)
 {
     return decoder->member;
@@ -239,7 +288,7 @@ enum cleave_status cv_decoder_finish(struct cv_decoder *decoder, struct cleave_e
     while (decoder->inside) {
         CV_TRY(step(decoder, &bytes, &length, err));
         if (length > 0)
-            return fail_damaged(decoder, "more bytes than it says", err);
+            return fail(decoder, DAMAGED, "more bytes than it says", err);
     }
     return CLEAVE_OK;
 }

@@ -19,6 +19,7 @@ struct cv_decoder_input {
     const char *name; /* borrowed, for messages                         */
     uint64_t offset;  /* in the file, of the first byte                 */
     uint64_t made;    /* bytes that are decoded of what is before it    */
+    uint64_t before;  /* bytes of the file that the first member has before it */
 };
 
 /* The row of a name, as in --decode; NULL: there is none. */
@@ -28,6 +29,11 @@ const struct cv_codec *cv_codec_named(const char *name);
 enum cleave_status cv_decoder_open(const struct cv_codec *codec,
                                    const struct cv_decoder_input *input,
                                    struct cv_decoder **out, struct cleave_error *err);
+/* Begin anew with another input, and what it has allocated before. After a failure it is only to be freed. */
+enum cleave_status cv_decoder_reopen(struct cv_decoder *decoder,
+                                     const struct cv_codec *codec,
+                                     const struct cv_decoder_input *input,
+                                     struct cleave_error *err);
 void cv_decoder_free(struct cv_decoder *decoder);
 /* The next bytes, borrowed until the next call; none at the end. */
 enum cleave_status cv_decoder_next(struct cv_decoder *decoder, const void **bytes,
@@ -40,6 +46,12 @@ enum cleave_status cv_decoder_finish(struct cv_decoder *decoder,
 uint64_t cv_decoder_member(const struct cv_decoder *decoder);
 /* Where in the file the next byte is that was not used yet. */
 uint64_t cv_decoder_at(const struct cv_decoder *decoder);
+/* How many bytes it has given. */
+uint64_t cv_decoder_made(const struct cv_decoder *decoder);
+/* If it failed for what its input is like, put it again with `made` bytes decoded before the input; nobody
+ * may have known when it was opened. */
+void cv_decoder_complain(const struct cv_decoder *decoder, uint64_t made,
+                         struct cleave_error *err);
 /* After a failure: whether it was inside a member, of which bytes are missing then. */
 bool cv_decoder_inside(const struct cv_decoder *decoder);
 

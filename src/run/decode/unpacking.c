@@ -8,15 +8,18 @@
 #include <unistd.h>
 
 #include "base/fail.h"
-#include "run/decode/decoder.h"
+#include "run/decode/ahead.h"
 #include "run/kit/flow.h"
+#include "run/kit/usable_cores.h"
+
+enum { MOST = 16 }; /* threads: each holds some megabytes */
 
 struct cv_unpacking {
-    struct cv_flow flow;        /* first                                             */
-    struct cv_decoder *decoder; /* owned                                             */
-    struct cv_pipe stop;        /* its end to write to is closed to stop the thread  */
-    int in;                     /* borrowed                                          */
-    char *first;                /* owned                                             */
+    struct cv_flow flow;    /* first                                             */
+    struct cv_ahead *ahead; /* owned                                             */
+    struct cv_pipe stop;    /* its end to write to is closed to stop the thread  */
+    int in;                 /* borrowed                                          */
+    char *first;            /* owned                                             */
     size_t nfirst, at;
 };
 
@@ -46,12 +49,12 @@ static ssize_t read_more(void *context, void *to, size_t most)
 
 static enum cleave_status work(struct cv_flow *flow, struct cleave_error *err)
 {
-    struct cv_unpacking *unpacking = (struct cv_unpacking *)flow;
+    struct cv_ahead *ahead = ((struct cv_unpacking *)flow)->ahead;
     const void *bytes;
     size_t length;
 
     do
-        CV_TRY(cv_decoder_next(unpacking->decoder, &bytes, &length, err));
+        CV_TRY(ahead->next(ahead, &bytes, &length, err));
     while (length > 0 && cv_flow_write(flow, bytes, length));
     return CLEAVE_OK;
 }
@@ -63,6 +66,7 @@ enum cleave_status cv_unpacking_start(const struct cv_unpacking_options *options
     const struct cv_decoder_input input = { .read = read_more,
                                             .context = unpacking,
                                             .name = options->name };
+    const unsigned threads = cv_usable_cores();
     enum cleave_status status;
 
     if (unpacking == NULL)
@@ -74,11 +78,12 @@ enum cleave_status cv_unpacking_start(const struct cv_unpacking_options *options
     if (unpacking->first == NULL)
         status = cv_fail_memory(err, "a decoder");
     else
-        status = cv_decoder_open(options->codec, &input, &unpacking->decoder, err);
+        status = cv_pipe_open(&unpacking->stop, err);
     if (status == CLEAVE_OK && options->nfirst > 0)
         memcpy(unpacking->first, options->first, options->nfirst);
     if (status == CLEAVE_OK)
-        status = cv_pipe_open(&unpacking->stop, err);
+        status = cv_ahead_open(options->codec, &input, threads < MOST ? threads : MOST,
+                               &unpacking->ahead, err);
     if (status == CLEAVE_OK)
         status = cv_flow_start(&unpacking->flow, work, "decodes", err);
     if (status == CLEAVE_OK)
@@ -98,7 +103,7 @@ enum cleave_status cv_unpacking_end(struct cv_unpacking *unpacking, bool *torn,
 {
     const enum cleave_status status = cv_flow_end(&unpacking->flow, err);
 
-    *torn = status != CLEAVE_OK && cv_decoder_inside(unpacking->decoder);
+    *torn = status != CLEAVE_OK && unpacking->ahead->inside(unpacking->ahead);
     return status;
 }
 
@@ -108,8 +113,9 @@ void cv_unpacking_free(struct cv_unpacking *unpacking)
         return;
     cv_close(&unpacking->stop.write);
     cv_flow_stop(&unpacking->flow);
+    if (unpacking->ahead != NULL)
+        unpacking->ahead->free(unpacking->ahead);
     cv_pipe_close(&unpacking->stop);
-    cv_decoder_free(unpacking->decoder);
     free(unpacking->first);
     free(unpacking);
 }

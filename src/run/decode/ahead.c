@@ -1,0 +1,68 @@
+/* ahead.c -- the bytes of a compressed input, decoded before they are asked for.
+ * SPDX-License-Identifier: MIT */
+#include "run/decode/ahead.h"
+
+#include <stdlib.h>
+
+#include "base/fail.h"
+#include "run/decode/wide.h"
+
+/* --- by one thread, which asks -------------------------------------------------------------- */
+
+struct alone {
+    struct cv_ahead ahead;
+    struct cv_decoder *decoder; /* owned */
+};
+
+static enum cleave_status next(struct cv_ahead *ahead, const void **bytes, size_t *length,
+                               struct cleave_error *err)
+{
+    return cv_decoder_next(((struct alone *)ahead)->decoder, bytes, length, err);
+}
+
+static bool inside(const struct cv_ahead *ahead)
+{
+    return cv_decoder_inside(((const struct alone *)ahead)->decoder);
+}
+
+static void free_alone(struct cv_ahead *ahead)
+{
+    cv_decoder_free(((struct alone *)ahead)->decoder);
+    free(ahead);
+}
+
+static enum cleave_status open_alone(const struct cv_codec *codec,
+                                     const struct cv_decoder_input *input,
+                                     struct cv_ahead **out, struct cleave_error *err)
+{
+    struct alone *alone = calloc(1, sizeof *alone);
+    enum cleave_status status;
+
+    if (alone == NULL)
+        return cv_fail_memory(err, "a decoder");
+    alone->ahead = (struct cv_ahead){ next, inside, free_alone };
+    status = cv_decoder_open(codec, input, &alone->decoder, err);
+    if (status == CLEAVE_OK)
+        *out = &alone->ahead;
+    else
+        free(alone);
+    return status;
+}
+
+/* --- by several ----------------------------------------------------------------------------- */
+
+enum cleave_status cv_ahead_open(const struct cv_codec *codec,
+                                 const struct cv_decoder_input *input, unsigned threads,
+                                 struct cv_ahead **out, struct cleave_error *err)
+{
+    static const struct cv_wide_form *const forms[] = {
+        &cv_wide_bgzf,
+        &cv_wide_zstd,
+        &cv_wide_lz4,
+    };
+
+    for (size_t i = 0; threads > 1 && i < sizeof forms / sizeof *forms; i++)
+        if (forms[i]->codec == codec)
+            return cv_wide_open(forms[i], input, threads, out, err);
+    return open_alone(codec, input, out, err);
+}

@@ -1,0 +1,36 @@
+/* wide_inner.h -- what wide.c and wide_job.c share. SPDX-License-Identifier: MIT */
+#ifndef CV_WIDE_INNER_H
+#define CV_WIDE_INNER_H
+#include <pthread.h>
+#include "run/decode/wide.h"
+#include "run/kit/ordered.h"
+
+struct cv_wide {
+    struct cv_ahead ahead; /* first */
+    const struct cv_wide_form *form;
+    struct cv_decoder_input input;
+    void *state; /* owned: the form's, some of it for the reader, some for who asks */
+    struct cv_ordered *pool; /* owned */
+    pthread_t reader;
+    bool reading;
+    size_t held_most;
+    pthread_mutex_t lock; /* for these, and the bytes of jobs */
+    pthread_cond_t more, room;
+    size_t held;
+    bool stopped;
+    struct cv_wide_chunk *spare; /* owned */
+    struct cv_decoder *idle;     /* owned; NULL: none */
+    /* For who asks. */
+    struct cv_wide_chunk *chunks, *current; /* owned */
+    uint64_t made;                          /* by jobs that are over */
+    struct cv_wide_job *failed;             /* owned: the reader may still fill it */
+    bool over;
+    enum cleave_status status;
+    struct cleave_error err;
+};
+
+/* Free a job, and chunks. */
+void cv_wide_drop(void *job);
+void cv_wide_drop_chunks(struct cv_wide_chunk *chunks);
+
+#endif

@@ -1,0 +1,202 @@
+/* wide_job.c -- a part of a compressed input, read by one thread and decoded by another.
+ * SPDX-License-Identifier: MIT */
+#include "run/decode/wide_inner.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fail.h"
+
+/* --- jobs ----------------------------------------------------------------------------------- */
+
+void cv_wide_drop_chunks(struct cv_wide_chunk *chunks)
+{
+    while (chunks != NULL) {
+        struct cv_wide_chunk *next = chunks->next;
+
+        free(chunks);
+        chunks = next;
+    }
+}
+
+void cv_wide_drop(void *given)
+{
+    struct cv_wide_job *job = given;
+
+    if (job == NULL)
+        return;
+    while (job->first != NULL) {
+        struct cv_wide_slice *next = job->first->next;
+
+        free(job->first);
+        job->first = next;
+    }
+    free(job->spent);
+    cv_wide_drop_chunks(job->chunks);
+    cv_decoder_free(job->decoder);
+    free(job);
+}
+
+struct cv_wide_job *cv_wide_begin(struct cv_wide *wide, uint64_t offset)
+{
+    struct cv_wide_job *job = calloc(1, wide->form->job_size);
+
+    if (job != NULL) {
+        job->wide = wide;
+        job->offset = offset;
+    }
+    return job;
+}
+
+bool cv_wide_give(struct cv_wide *wide, struct cv_wide_job *job)
+{
+    return cv_ordered_give(wide->pool, job);
+}
+
+bool cv_wide_put(struct cv_wide_job *job, const uint8_t *bytes, size_t length)
+{
+    struct cv_wide *wide = job->wide;
+    struct cv_wide_slice *slice = malloc(sizeof *slice + length);
+    bool wanted;
+
+    if (slice == NULL) {
+        cv_wide_complete(job, ENOMEM);
+        return false;
+    }
+    *slice = (struct cv_wide_slice){ .length = length };
+    memcpy(slice->bytes, bytes, length);
+    job->given += length;
+    pthread_mutex_lock(&wide->lock);
+    *(job->first == NULL ? &job->first : &job->last->next) = slice;
+    job->last = slice;
+    wide->held += length;
+    pthread_cond_broadcast(&wide->more);
+    wanted = !wide->stopped;
+    pthread_mutex_unlock(&wide->lock);
+    return wanted;
+}
+
+void cv_wide_complete(struct cv_wide_job *job, int error)
+{
+    struct cv_wide *wide = job->wide;
+
+    pthread_mutex_lock(&wide->lock);
+    job->complete = true;
+    job->error = error;
+    pthread_cond_broadcast(&wide->more);
+    pthread_mutex_unlock(&wide->lock);
+}
+
+/* --- decoding ------------------------------------------------------------------------------- */
+
+/* As read: the next bytes of a job. It waits for them. */
+static ssize_t read_job(void *context, void *to, size_t most)
+{
+    struct cv_wide_job *job = context;
+    struct cv_wide *wide = job->wide;
+    struct cv_wide_slice *slice;
+    size_t some = 0;
+    int error = 0;
+
+    pthread_mutex_lock(&wide->lock);
+    while (job->first == NULL && !job->complete && !wide->stopped)
+        pthread_cond_wait(&wide->more, &wide->lock);
+    slice = job->first;
+    if (wide->stopped || (slice == NULL && job->error != 0))
+        error = wide->stopped ? ECANCELED : job->error;
+    else if (slice != NULL) {
+        some = slice->length - slice->at < most ? slice->length - slice->at : most;
+        memcpy(to, slice->bytes + slice->at, some);
+        slice->at += some;
+        wide->held -= some;
+        if (slice->at == slice->length) {
+            free(job->spent);
+            job->spent = slice;
+            job->first = slice->next;
+            pthread_cond_signal(&wide->room);
+        }
+    }
+    pthread_mutex_unlock(&wide->lock);
+    errno = error;
+    return error != 0 ? -1 : (ssize_t)some;
+}
+
+static enum cleave_status begin_job(struct cv_wide_job *job, struct cleave_error *err)
+{
+    struct cv_wide *wide = job->wide;
+    const struct cv_decoder_input input = { .read = read_job,
+                                            .context = job,
+                                            .name = wide->input.name,
+                                            .offset = job->offset,
+                                            .made = job->made_some ? 1 : 0,
+                                            .before = job->before };
+
+    pthread_mutex_lock(&wide->lock);
+    job->decoder = wide->idle;
+    wide->idle = NULL;
+    pthread_mutex_unlock(&wide->lock);
+    if (job->decoder != NULL)
+        return cv_decoder_reopen(job->decoder, wide->form->codec, &input, err);
+    return cv_decoder_open(wide->form->codec, &input, &job->decoder, err);
+}
+
+/* An empty chunk behind those of the job; NULL: no memory. */
+static struct cv_wide_chunk *add_chunk(struct cv_wide_job *job)
+{
+    struct cv_wide *wide = job->wide;
+    struct cv_wide_chunk *chunk;
+
+    pthread_mutex_lock(&wide->lock);
+    chunk = wide->spare;
+    if (chunk != NULL)
+        wide->spare = chunk->next;
+    pthread_mutex_unlock(&wide->lock);
+    if (chunk == NULL)
+        chunk = malloc(sizeof *chunk);
+    if (chunk == NULL)
+        return NULL;
+    chunk->next = NULL;
+    chunk->length = 0;
+    *(job->chunks == NULL ? &job->chunks : &job->tail->next) = chunk;
+    job->tail = chunk;
+    return chunk;
+}
+
+static enum cleave_status keep(struct cv_wide_job *job, const uint8_t *bytes,
+                               size_t length, struct cleave_error *err)
+{
+    job->made += length;
+    while (length > 0) {
+        struct cv_wide_chunk *chunk = job->tail;
+        size_t some;
+
+        if (job->chunks == NULL || chunk->length == CV_WIDE_CHUNK)
+            chunk = add_chunk(job);
+        if (chunk == NULL)
+            return cv_fail_memory(err, "decoded bytes");
+        some = CV_WIDE_CHUNK - chunk->length;
+        some = some < length ? some : length;
+        memcpy(chunk->bytes + chunk->length, bytes, some);
+        chunk->length += some;
+        bytes += some;
+        length -= some;
+    }
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_wide_decode(struct cv_wide_job *job, bool *more,
+                                  struct cleave_error *err)
+{
+    const void *bytes;
+    size_t length;
+
+    if (job->decoder == NULL)
+        CV_TRY(begin_job(job, err));
+    do {
+        CV_TRY(cv_decoder_next(job->decoder, &bytes, &length, err));
+        CV_TRY(keep(job, bytes, length, err));
+        *more = job->made >= job->wide->form->most;
+    } while (length > 0 && !*more);
+    return CLEAVE_OK;
+}

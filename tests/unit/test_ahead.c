@@ -1,0 +1,324 @@
+/* test_ahead.c -- several threads make of any input what one decoder does.
+ * SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+#include <lz4frame.h>
+#include <zstd.h>
+
+#include "base/random.h"
+#include "run/decode/ahead.h"
+
+enum { ROOM = 4 << 20, THREADS = 3 };
+
+/* A compressed file, read a few bytes at a time. */
+struct tape {
+    uint8_t *bytes; /* owned */
+    size_t length, at, step;
+};
+
+/* What was made of one. */
+struct made {
+    uint8_t *bytes; /* owned */
+    size_t length, room;
+    enum cleave_status status;
+    struct cleave_error err;
+    bool inside;
+};
+
+static ssize_t read_tape(void *context, void *to, size_t most)
+{
+    struct tape *tape = context;
+    size_t some = tape->length - tape->at;
+
+    some = some < most ? some : most;
+    some = some < tape->step ? some : tape->step;
+    memcpy(to, tape->bytes + tape->at, some);
+    tape->at += some;
+    return (ssize_t)some;
+}
+
+static void keep(struct made *made, const void *bytes, size_t length)
+{
+    while (made->length + length > made->room) {
+        made->room = made->room * 2 + ROOM;
+        made->bytes = realloc(made->bytes, made->room);
+        assert_non_null(made->bytes);
+    }
+    memcpy(made->bytes + made->length, bytes, length);
+    made->length += length;
+}
+
+static void decode(const struct cv_codec *codec, struct tape tape, unsigned threads,
+                   struct made *made)
+{
+    const struct cv_decoder_input input = { .read = read_tape,
+                                            .context = &tape,
+                                            .name = "tape" };
+    struct cv_ahead *ahead;
+    const void *bytes;
+    size_t length;
+
+    memset(made, 0, sizeof *made);
+    assert_int_equal(cv_ahead_open(codec, &input, threads, &ahead, NULL), CLEAVE_OK);
+    do {
+        made->status = ahead->next(ahead, &bytes, &length, &made->err);
+        if (made->status == CLEAVE_OK && length > 0)
+            keep(made, bytes, length);
+    } while (made->status == CLEAVE_OK && length > 0);
+    made->inside = made->status != CLEAVE_OK && ahead->inside(ahead);
+    ahead->free(ahead);
+}
+
+/* Both ways; how much was made. */
+static size_t compare(const struct cv_codec *codec, const struct tape *tape)
+{
+    struct made one, several;
+    size_t length;
+
+    decode(codec, *tape, 1, &one);
+    decode(codec, *tape, THREADS, &several);
+    assert_int_equal(one.status, several.status);
+    assert_int_equal(one.length, several.length);
+    if (one.length > 0)
+        assert_memory_equal(one.bytes, several.bytes, one.length);
+    if (one.status != CLEAVE_OK)
+        assert_string_equal(one.err.text, several.err.text);
+    assert_int_equal(one.inside, several.inside);
+    length = one.length;
+    free(one.bytes);
+    free(several.bytes);
+    return length;
+}
+
+/* --- files ---------------------------------------------------------------------------------- */
+
+static size_t below(struct cv_random *rng, size_t most)
+{
+    return (size_t)(cv_random_bits(rng) % most);
+}
+
+/* Text of which about half is chance. */
+static void fill(uint8_t *bytes, size_t length, struct cv_random *rng)
+{
+    uint32_t chance = (uint32_t)cv_random_bits(rng);
+
+    for (size_t i = 0; i < length; i++) {
+        chance = chance * 1664525u + 1013904223u;
+        bytes[i] = i % 64 < 32 ? (uint8_t)(chance >> 24) : (uint8_t)('a' + i % 7);
+    }
+}
+
+static void add(struct tape *tape, const void *bytes, size_t length)
+{
+    assert_true(tape->length + length <= ROOM);
+    memcpy(tape->bytes + tape->length, bytes, length);
+    tape->length += length;
+}
+
+static void add_zstd(struct tape *tape, const uint8_t *text, size_t length, bool checks)
+{
+    ZSTD_CCtx *context = ZSTD_createCCtx();
+    ZSTD_outBuffer out = { tape->bytes, ROOM, tape->length };
+    ZSTD_inBuffer in = { text, length, 0 };
+
+    ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, checks);
+    assert_int_equal(ZSTD_compressStream2(context, &out, &in, ZSTD_e_continue), 0);
+    assert_int_equal(ZSTD_compressStream2(context, &out, &in, ZSTD_e_end), 0);
+    tape->length = out.pos;
+    ZSTD_freeCCtx(context);
+}
+
+static void add_lz4(struct tape *tape, const uint8_t *text, size_t length, unsigned kind)
+{
+    LZ4F_preferences_t how = { .compressionLevel = 1 };
+    size_t made;
+
+    how.frameInfo.blockSizeID = LZ4F_max64KB;
+    how.frameInfo.blockMode = (kind & 1) != 0 ? LZ4F_blockIndependent : LZ4F_blockLinked;
+    how.frameInfo.blockChecksumFlag = (kind & 2) != 0 ? LZ4F_blockChecksumEnabled : 0;
+    how.frameInfo.contentChecksumFlag = (kind & 4) != 0 ? LZ4F_contentChecksumEnabled : 0;
+    how.frameInfo.contentSize = (kind & 8) != 0 ? length : 0;
+    made = LZ4F_compressFrame(tape->bytes + tape->length, ROOM - tape->length, text,
+                              length, &how);
+    assert_false(LZ4F_isError(made));
+    tape->length += made;
+}
+
+static void add_bgzf(struct tape *tape)
+{
+    static uint8_t file[64 * 1024];
+    char path[512];
+    FILE *from;
+
+    snprintf(path, sizeof path, "%s/tests/packed/seq.bgz", CLEAVE_SOURCE_DIR);
+    from = fopen(path, "rb");
+    assert_non_null(from);
+    add(tape, file, fread(file, 1, sizeof file, from));
+    fclose(from);
+}
+
+static const char *const forms[] = { "zstd", "lz4", "bgzf" };
+
+/* Members of all lengths, and frames that are to be skipped between them. */
+static void make(struct tape *tape, size_t form, struct cv_random *rng)
+{
+    static const char skipped[] = "\x53\x2a\x4d\x18\x03\x00\x00\x00xyz";
+    uint8_t *text = malloc(ROOM);
+    const size_t most = 1000 + below(rng, 400000);
+
+    tape->length = tape->at = 0;
+    for (unsigned i = 0; tape->length < 400000; i++) {
+        const size_t length = below(rng, most);
+
+        fill(text, length, rng);
+        if (form == 0)
+            add_zstd(tape, text, length, i % 2 == 0);
+        else if (form == 1)
+            add_lz4(tape, text, length, i);
+        else
+            add_bgzf(tape);
+        if (form < 2 && i % 5 == 0)
+            add(tape, skipped, sizeof skipped - 1);
+    }
+    tape->step = below(rng, 3) == 0 ? 1000 + below(rng, 5000) : ROOM;
+    free(text);
+}
+
+/* --- tests ---------------------------------------------------------------------------------- */
+
+enum { ROUNDS = 4 };
+
+static void whole_files(void **state)
+{
+    struct tape tape = { .bytes = malloc(ROOM) };
+    struct cv_random rng;
+
+    (void)state;
+    cv_random_at(&rng, 20, 0, 0, 0);
+    for (size_t form = 0; form < sizeof forms / sizeof *forms; form++)
+        for (int i = 0; i < ROUNDS; i++) {
+            make(&tape, form, &rng);
+            assert_true(compare(cv_codec_named(forms[form]), &tape) > 400000);
+        }
+    free(tape.bytes);
+}
+
+static void files_that_are_cut_short_or_changed(void **state)
+{
+    struct tape tape = { .bytes = malloc(ROOM) };
+    struct cv_random rng;
+
+    (void)state;
+    cv_random_at(&rng, 21, 0, 0, 0);
+    for (size_t form = 0; form < sizeof forms / sizeof *forms; form++)
+        for (int i = 0; i < ROUNDS; i++) {
+            make(&tape, form, &rng);
+            if (i % 2 == 0)
+                tape.length = below(&rng, tape.length);
+            else
+                tape.bytes[below(&rng, tape.length)] ^= (uint8_t)(1u << below(&rng, 8));
+            compare(cv_codec_named(forms[form]), &tape);
+        }
+    free(tape.bytes);
+}
+
+static void files_with_something_behind(void **state)
+{
+    static const struct {
+        const char *bytes;
+        size_t length;
+    } behind[] = { { "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 21 },
+                   { "and this", 8 },
+                   { "\x1f\x8b\x08\0\0\0\0\0\0\x03\x03\0\0\0\0\0\0\0\0\0", 20 },
+                   { "\x04\x22\x4d\x18", 4 },
+                   { "\x28\xb5\x2f\xfd", 4 },
+                   { "\x50\x2a\x4d\x18\x01", 5 },
+                   { "x", 1 } };
+    struct tape tape = { .bytes = malloc(ROOM) };
+    struct cv_random rng;
+
+    (void)state;
+    cv_random_at(&rng, 22, 0, 0, 0);
+    for (size_t form = 0; form < sizeof forms / sizeof *forms; form++) {
+        size_t length;
+
+        make(&tape, form, &rng);
+        length = tape.length;
+        for (size_t i = 0; i < sizeof behind / sizeof *behind; i++) {
+            tape.length = length;
+            add(&tape, behind[i].bytes, behind[i].length);
+            compare(cv_codec_named(forms[form]), &tape);
+            tape.length = 0; /* and nothing before */
+            add(&tape, behind[i].bytes, behind[i].length);
+            compare(cv_codec_named(forms[form]), &tape);
+            make(&tape, form, &rng);
+            length = tape.length;
+        }
+    }
+    tape.length = 0;
+    compare(cv_codec_named("zstd"), &tape);
+    free(tape.bytes);
+}
+
+/* One member much larger than a job may hold, so that it is handed out in parts. */
+static void large_members(void **state)
+{
+    struct tape tape = { .bytes = malloc(ROOM), .step = ROOM };
+    const size_t length = 34 << 20;
+    uint8_t *text = calloc(1, length);
+
+    (void)state;
+    assert_non_null(text);
+    for (int i = 0; i < 2; i++)
+        add_zstd(&tape, text, length, true);
+    assert_int_equal(compare(cv_codec_named("zstd"), &tape), 2 * length);
+    free(text);
+    free(tape.bytes);
+}
+
+/* Nobody wants the rest. */
+static void it_can_be_left_at_any_time(void **state)
+{
+    struct tape tape = { .bytes = malloc(ROOM) };
+    struct cv_random rng;
+
+    (void)state;
+    cv_random_at(&rng, 23, 0, 0, 0);
+    for (unsigned takes = 0; takes < 6; takes++) {
+        const struct cv_decoder_input input = { .read = read_tape,
+                                                .context = &tape,
+                                                .name = "tape" };
+        struct cv_ahead *ahead;
+        const void *bytes;
+        size_t length;
+
+        make(&tape, takes % 3, &rng);
+        assert_int_equal(cv_ahead_open(cv_codec_named(forms[takes % 3]), &input, THREADS,
+                                       &ahead, NULL),
+                         CLEAVE_OK);
+        for (unsigned i = 0; i < takes; i++)
+            assert_int_equal(ahead->next(ahead, &bytes, &length, NULL), CLEAVE_OK);
+        ahead->free(ahead);
+    }
+    free(tape.bytes);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(whole_files),
+        cmocka_unit_test(files_that_are_cut_short_or_changed),
+        cmocka_unit_test(files_with_something_behind),
+        cmocka_unit_test(large_members),
+        cmocka_unit_test(it_can_be_left_at_any_time),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
