@@ -161,8 +161,11 @@ struct cleave_items {
                                 struct cleave_error *err);
     /* Above 1: a command does up to so many items that follow each other, as many as a policy
      * decides, by default "learn". `several` gives the words for [first, first + count); no
-     * member below is used then but `describe`. */
+     * member below is used then but `fits`, `describe`, and what is for items that come. */
     uint64_t most;
+    /* How many of [first, first + count) fit into a command, at least 1. NULL: all do. */
+    enum cleave_status (*fits)(void *context, uint64_t first, uint64_t count,
+                               uint64_t *out, struct cleave_error *err);
     enum cleave_status (*several)(void *context, uint64_t first, uint64_t count,
                                   uint32_t slot, char ***out, struct cleave_error *err);
     /* What each of them takes, in any unit, 0 or more: borrowed. Those that take long are
@@ -194,7 +197,7 @@ struct cleave_items {
                                   char ***out, struct cleave_error *err);
     /* What it is called in notes; NULL: by its number. */
     void (*describe)(void *context, uint64_t item, char *out, size_t size);
-    /* Items that come while others are done already; not with `most`, `sizes` or a journal.
+    /* Items that come while others are done already; not with `sizes` or a journal.
      * `count` are there at first, and `more` reads on: it is called when the descriptor that
      * `comes` returns can be read, or whenever there are too few if that is below 0, and says
      * how many there are then, and whether those are all. NULL: `count` is all. */

@@ -313,6 +313,23 @@ same_rows() {
     refuses "--many is for items, and there are none: say which behind the command, as in ... {} ::: *.txt, or --each for the records of the input" run --many cat
 }
 
+@test "as many items for a command as pay, of a list that comes" {
+    prepare
+    # The second item is only there when the command of the first has been.
+    { echo a; until [ -e a ]; do sleep 0.01; done; echo b; echo c; } |
+        timeout $LONG "$CLEAVE" run -q --many -j 2 -a - -- touch 3>&-
+    [ -e b ]
+    [ -e c ]
+    # Some short and some long: all of them, once, in order, and no more than fit into a line.
+    { seq 3000; printf '%010000d\n' {1..40}; seq 3000; } >list
+    cat list | timeout $LONG "$CLEAVE" run -q --many -j 2 -a - --joblog log -- echo >out 3>&-
+    tr ' ' '\n' <out | cmp - list
+    [ "$(wc -l <log)" -lt 1000 ]
+    [ "$(awk '{ if (length($0) > most) most = length($0) } END { print (most <= 129024) }' out)" -eq 1 ]
+    # A long one does not make all commands short: thousands of short ones are one line.
+    [ "$(awk '{ if (NF > most) most = NF } END { print (most > 13) }' out)" -eq 1 ]
+}
+
 @test "a journal knows items by their command and their files, not by their place" {
     prepare
     for name in a b c d; do echo "one $name" >$name; done

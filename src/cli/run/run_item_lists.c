@@ -46,7 +46,7 @@ size_t cv_item_lists_words(const struct cv_call *call)
 /* Whether something has to know all items before the first is begun. */
 static bool needs_all(const struct cv_run_options *values)
 {
-    return values->shuffle || values->fill || values->fill_words || values->many ||
+    return values->shuffle || values->fill || values->fill_words ||
            values->weight != NULL || values->costs != NULL || values->journal != NULL ||
            values->policy != NULL;
 }

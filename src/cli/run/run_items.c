@@ -202,19 +202,22 @@ static enum cleave_status get_several(void *context, uint64_t first, uint64_t co
     return cv_item_commands_words(&some, 0, slot, out, err);
 }
 
-/* As many items for a command as a policy says. */
-static int fill_many(struct cv_run_items *items, struct cleave_execution *out)
+static enum cleave_status count_fitting(void *context, uint64_t first, uint64_t count,
+                                        uint64_t *out, struct cleave_error *err)
 {
-    struct cleave_error err;
+    const struct cv_run_items *items = context;
 
-    if (cv_item_commands_fit(&items->commands, &out->items.most, &err) != CLEAVE_OK)
-        return cv_complain_error(&err);
-    if (out->items.most < 2) /* they do not even fit in twos */
-        return CV_EXIT_DONE;
+    return cv_item_commands_fit(&items->commands, first, count, out, err);
+}
+
+/* As many items for a command as a policy says, and fit. */
+static void fill_many(struct cleave_execution *out)
+{
+    out->items.most = UINT32_MAX;
+    out->items.fits = count_fitting;
     out->items.several = get_several;
     out->items.files = NULL;
     out->sharing.block = 0;
-    return CV_EXIT_DONE;
 }
 
 /* Arguments may be names of files. */
@@ -313,8 +316,8 @@ int cv_run_items_fill(const struct cv_call *call, struct cv_run_items *items,
     out->failing.strict = true;
     if (out->failing.halt == CLEAVE_HALT_HOPELESS)
         out->failing.halt = CLEAVE_HALT_NEVER;
-    if (values->many && fill_many(items, out) != CV_EXIT_DONE)
-        return CV_EXIT_FAILED;
+    if (values->many)
+        fill_many(out);
     return cv_item_files_fill(call, items, out);
 }
 

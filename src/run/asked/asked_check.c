@@ -71,11 +71,11 @@ static enum cleave_status check_items(const struct cleave_execution *asked,
             "expected items or an input with its header, mates, folder of what failed or "
             "a command that stays, got both");
     if (asked->items.more != NULL &&
-        (asked->items.most > 1 || asked->items.sizes != NULL ||
-         asked->journal.path != NULL))
-        return cv_fail(err, CLEAVE_EINPUT,
-                       "expected items that come, or all of them with what they take, a "
-                       "journal or several for a command, got both");
+        (asked->items.sizes != NULL || asked->journal.path != NULL))
+        return cv_fail(
+            err, CLEAVE_EINPUT,
+            "expected items that come, or all of them with what they take or a "
+            "journal, got both");
     if (asked->items.sizes != NULL && asked->sharing.block != 0)
         return cv_fail(err, CLEAVE_EINPUT,
                        "expected items with sizes or a block, got both");

@@ -231,6 +231,9 @@ enum cleave_status cv_source_take(struct cv_source *source, uint64_t wanted,
     }
     if (wanted > range.end - range.begin)
         wanted = range.end - range.begin;
+    if (source->items != NULL && source->items->fits != NULL && wanted > 1)
+        CV_TRY(source->items->fits(source->items->context, range.begin, wanted, &wanted,
+                                   err));
     range.begin -= base;
     range.end -= base;
     CV_TRY(cv_source_cut(source, index, range.begin, range.end, range.begin + wanted,

@@ -27,6 +27,8 @@ double cv_source_left(const struct cv_source *source)
 
 double cv_source_hold(const struct cv_source *source)
 {
+    if (source->items_come)
+        return (double)source->items_hold;
     return source->stream != NULL ? (double)source->stream->hold : 0;
 }
 

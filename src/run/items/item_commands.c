@@ -224,17 +224,20 @@ static enum cleave_status measure(const struct cv_item_commands *commands, uint6
     return status;
 }
 
-/* A row adds no more to a line than all of the longest command of one row. */
-enum cleave_status cv_item_commands_fit(struct cv_item_commands *commands, uint64_t *out,
+/* A row adds no more to a line than all of the command that it alone would have. */
+enum cleave_status cv_item_commands_fit(const struct cv_item_commands *commands,
+                                        uint64_t first, uint64_t count, uint64_t *out,
                                         struct cleave_error *err)
 {
-    size_t longest = 1, length;
+    size_t bytes = 0, length;
+    uint64_t fit = 0;
 
-    for (uint64_t row = 0; row < commands->lists.rows; row++) {
-        CV_TRY(measure(commands, row, &length, err));
-        longest = length > longest ? length : longest;
+    while (fit < count && bytes <= MANY_BYTES) {
+        CV_TRY(measure(commands, first + fit, &length, err));
+        bytes += length;
+        fit += bytes <= MANY_BYTES;
     }
-    *out = longest < MANY_BYTES ? MANY_BYTES / longest : 1;
+    *out = fit > 1 ? fit : 1;
     return CLEAVE_OK;
 }
 

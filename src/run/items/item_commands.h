@@ -78,8 +78,9 @@ void cv_item_arguments_done(struct cv_item_arguments *arguments);
 struct cv_item_commands cv_item_commands_some(const struct cv_item_commands *commands,
                                               uint64_t first, uint64_t count,
                                               uint64_t cuts[2]);
-/* How many rows fit into a command wherever they begin, at least 1. */
-enum cleave_status cv_item_commands_fit(struct cv_item_commands *commands, uint64_t *out,
+/* How many of rows [first, first + count) fit into a command, at least 1. */
+enum cleave_status cv_item_commands_fit(const struct cv_item_commands *commands,
+                                        uint64_t first, uint64_t count, uint64_t *out,
                                         struct cleave_error *err);
 
 /* The line of command `index`, as it would be typed. */

@@ -72,8 +72,9 @@ static uint64_t hold_for(const struct cleave_execution *asked)
     return bytes > (double)CV_SOURCE_HOLD && bytes < 0x1p62 ? (uint64_t)ceil(bytes) : 0;
 }
 
-/* Of items that come: so many wait for each worker, that nobody has to wait for the list. */
-enum { ITEMS_HELD = 8 };
+/* Of items that come: so many wait for each worker, that nobody has to wait for the list; and
+ * where a command does many of them, as many as it may. */
+enum { ITEMS_HELD = 8, MANY_HELD = 4096 };
 
 /* What is shared out: an input, or items. */
 static enum cleave_status open_source(struct execution *execution, bool raw,
@@ -84,7 +85,7 @@ static enum cleave_status open_source(struct execution *execution, bool raw,
 
     if (asked->items.words != NULL)
         return cv_source_open_items(&asked->items,
-                                    ITEMS_HELD *
+                                    (asked->items.most > 1 ? MANY_HELD : ITEMS_HELD) *
                                         (uint64_t)(cv_muster_count(asked) + ITEMS_HELD),
                                     execution->splitter, &execution->run.books.source,
                                     err);
