@@ -284,9 +284,10 @@ static void tell_why(struct cv_host *host, bool was_ready)
     if (was_ready ? cv_host_tells(host, CV_NOTE_LOST)
                   : host->state != CV_HOST_DOWN || cv_host_tells(host, CV_NOTE_ABSENT))
         cv_hosts_note(host->hosts, "%s: %s: %s", host->name,
-                      was_ready                     ? "lost, its chunks go elsewhere"
-                      : host->state == CV_HOST_DOWN ? "still not there"
-                                                    : "left out",
+                      host->state == CV_HOST_OUT && (host->stuck || !was_ready)
+                          ? "left out"
+                      : was_ready ? "lost, its chunks go elsewhere"
+                                  : "still not there",
                       host->reason);
 }
 
@@ -331,7 +332,9 @@ void cv_host_fail(struct cv_host *host, const struct cleave_error *err)
     if (was_ready)
         host->hosts->pieces_lost(host);
     cv_send_reset(host);
-    plan_next_try(host, host->was_ready || was_cut(host, before, err->status),
+    plan_next_try(host,
+                  (host->was_ready || was_cut(host, before, err->status)) &&
+                      (host->moved || !host->stuck),
                   err->status == CLEAVE_EREFUSED);
     host->hosts->nleaving -= host->leaving;
     host->leaving = false;
@@ -420,6 +423,7 @@ void cv_host_connect(struct cv_host *host)
     struct cleave_error err;
 
     cv_send_reset(host);
+    host->moved = host->stuck = false;
     cv_process_kill(&host->process); /* of one that has left */
     host->state = CV_HOST_CONNECTING;
     if (connect_host(host, &err) != CLEAVE_OK)
@@ -441,6 +445,7 @@ void cv_host_leave_out(struct cv_host *host)
 void cv_host_done(struct cv_host *host)
 {
     cv_poller_cancel(host->hosts->poller, &host->timer);
+    cv_poller_cancel(host->hosts->poller, &host->link_timer);
     cv_push_done(&host->push);
     cv_link_close(&host->link);
     cv_process_kill(&host->process);

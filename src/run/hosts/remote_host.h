@@ -91,6 +91,10 @@ struct cv_host {
     size_t nowed, owed_room;
     uint64_t numbered; /* pieces                                             */
     double progress_s; /* when something of a piece was heard                           */
+    double moved_s; /* when some of what it is sent had come, or was to be sent first   */
+    struct cv_timer
+        link_timer;    /* until some of it should have                          */
+    bool moved, stuck; /* something has come over this connection; it moves no more     */
     uint64_t in_flight;        /* bytes sent that were not acknowledged              */
     double rate_Bps, rtt_s;    /* of the input's bytes; 0 and below 0: not known     */
     double since_s, delivered; /* what the rate is measured with                     */
@@ -126,6 +130,7 @@ struct cv_hosts {
     const int *stopped_by;    /* signal that ends the run, 0: none yet; or NULL         */
     bool leads;               /* one of them leads others                               */
     bool one_port;            /* one transfer at a time over all links                  */
+    bool beside;              /* there are workers on this machine, too                 */
     /* A host is ready, or is not any more; its slots have been told before. */
     void (*changed)(void *context, struct cv_host *host);
     /* Frames from CV_FRAME_OTHERS on; NULL: none are expected. */

@@ -4,7 +4,9 @@
  * The worker stops a command that takes too long, and says so. This is for one that does not:
  * who only says that he is there is lost when a piece is overdue, whatever he was to do with
  * it. What others wait for is not held against a piece: it has its time from the moment it is
- * its turn, or from the last progress of the host. */
+ * its turn, or from the last progress of the host. And who takes nothing of what it is sent,
+ * though it says that it is there, has a link that does not move: it is lost as well, if there
+ * are others. */
 #include <math.h>
 
 #include "run/hosts/remote_host.h"
@@ -110,4 +112,53 @@ void cv_limit_set(struct cv_slot *slot)
 void cv_limit_over(struct cv_slot *slot)
 {
     cv_poller_cancel(slot->remote.host->hosts->poller, &slot->timer);
+}
+
+/* --- what does not move ------------------------------------------------------------------- */
+
+/* One that says nothing at all is lost before. */
+static double stuck_s(const struct cv_host *host)
+{
+    return host->hosts->terms.silence_s + KILLING_S;
+}
+
+static enum cleave_status watch_link(struct cv_host *host, double until_s,
+                                     struct cleave_error *err);
+
+static void look_at_link(void *context)
+{
+    struct cv_host *host = context;
+    const double now_s = cv_clock_s(), due_s = host->moved_s + stuck_s(host);
+    const bool others = host->hosts->nready > 1 || host->hosts->beside;
+    struct cleave_error err;
+
+    if (host->in_flight == 0 && host->queue == NULL)
+        return;
+    if (due_s > now_s || !others) {
+        if (watch_link(host, fmax(due_s, now_s + KILLING_S), &err) != CLEAVE_OK)
+            cv_host_fail(host, &err);
+        return;
+    }
+    host->stuck = true;
+    cv_fail(&err, CLEAVE_ELOST,
+            "its link is so slow that nothing of what it was sent came in %g s",
+            stuck_s(host));
+    cv_host_fail(host, &err);
+}
+
+static enum cleave_status watch_link(struct cv_host *host, double until_s,
+                                     struct cleave_error *err)
+{
+    return cv_poller_set(host->hosts->poller, &host->link_timer, until_s, look_at_link,
+                         host, err);
+}
+
+void cv_limit_link(struct cv_slot *slot)
+{
+    struct cv_host *host = slot->remote.host;
+    struct cleave_error err;
+
+    if (host->link_timer.place == 0 &&
+        watch_link(host, host->moved_s + stuck_s(host), &err) != CLEAVE_OK)
+        slot->broke(slot->context, &err);
 }

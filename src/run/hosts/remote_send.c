@@ -13,6 +13,7 @@
 #include "run/hosts/remote_host.h"
 #include "run/hosts/remote_item.h"
 #include "run/hosts/remote_packed.h"
+#include "run/hosts/remote_slot.h"
 #include "run/slot/slot_kind.h"
 
 enum {
@@ -39,6 +40,8 @@ static void grant(struct cv_slot *slot)
     slot->remote.waiting = false;
     slot->remote.queued = true;
     slot->remote.granted_s = cv_clock_s();
+    if (host->in_flight == 0 && host->queue == NULL)
+        host->moved_s = slot->remote.granted_s;
     if (slot->remote.burst_s <= 0) {
         slot->remote.burst_s = slot->remote.granted_s;
         slot->remote.burst_from = slot->remote.sent;
@@ -46,6 +49,7 @@ static void grant(struct cv_slot *slot)
     slot->remote.next_sending = NULL;
     *host->end = slot;
     host->end = &slot->remote.next_sending;
+    cv_limit_link(slot);
     cv_link_wake(&host->link);
 }
 
@@ -447,6 +451,10 @@ void cv_send_got(struct cv_slot *slot, uint64_t bytes)
             host->rtt_s = host->rtt_s < 0 ? sample_s : fmin(host->rtt_s, sample_s);
         host->probe_s = 0;
     }
+    if (news > 0) {
+        host->moved = true;
+        host->moved_s = now_s;
+    }
     if (host->since_s > 0)
         measure(host, now_s, news);
     host->in_flight -= news;
@@ -464,4 +472,5 @@ void cv_send_reset(struct cv_host *host)
     host->since_s = host->delivered = host->probe_s = 0;
     host->plain = host->wire = 0;
     host->based = false;
+    cv_poller_cancel(host->hosts->poller, &host->link_timer);
 }

@@ -508,7 +508,7 @@ void cv_remote_lose(struct cv_host *host)
 {
     for (struct cv_slot *slot = host->first_slot; slot != NULL;
          slot = slot->remote.next_slot)
-        slot->remote.at_work = !host->leaving && is_at_work(slot);
+        slot->remote.at_work = !host->leaving && !host->stuck && is_at_work(slot);
     host->nowed = 0;
     memset(host->seats, 0, host->slots * sizeof *host->seats);
     for (struct cv_slot *slot = host->first_slot; slot != NULL;

@@ -204,6 +204,7 @@ static enum cleave_status take_place(struct cv_muster *muster, struct cv_staff *
 
     staff->host_of[place] = host;
     staff->names[place] = cleave_platform_worker_name(places->asked, worker);
+    staff->hosts.beside = staff->hosts.beside || host == NULL;
     if (host == NULL)
         return make_command(muster, staff, asked, place, worker, err);
     if (place == 0 || staff->host_of[place - 1] != host)

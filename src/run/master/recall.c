@@ -101,10 +101,11 @@ static enum cleave_status recall_remote(struct cv_real_run *run, struct cv_erran
     struct cv_slot *slot = &errand->slot;
     const struct cv_range body = slot->piece.body;
     const uint64_t fed = cv_slot_fed(slot);
+    const double all = (double)(body.end - body.begin);
     struct cv_piece head, tail;
 
     if (!slot->remote.arrived && slot->remote.bound_s <= 0 &&
-        units > (double)(body.end - fed) && units > 0.5 * (double)(body.end - body.begin))
+        (units >= all || (units > (double)(body.end - fed) && units > 0.5 * all)))
         return take_all(run, errand, err);
     CV_TRY(part(source, slot, units, asked_from(slot), &head, &tail, err));
     if (tail.end > tail.begin &&
