@@ -455,6 +455,94 @@ static void a_chunk_that_nothing_follows_is_closed(void **state)
     test_free(desk);
 }
 
+/* All have their ranges; the first two are done with them at 8 s, and of the third nothing was
+ * heard. The order to take its range back. */
+static const struct cleave_order *desk_wait_for_one(struct desk *desk)
+{
+    desk_begin(desk);
+    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_STARTED, .time_s = 2 });
+    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_SEEN, .time_s = 2 });
+    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_WAKE, .time_s = 2.01 });
+    desk_tell(desk,
+              (struct cleave_event){
+                  .kind = CLEAVE_SEEN, .units = 500, .output = 400, .time_s = 2.01 });
+    desk->view.units_left = 0;
+    for (uint32_t w = 0; w < 3; w++)
+        desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_EXTENDED,
+                                               .worker = w,
+                                               .units = w < 2 ? 255000 : 50000,
+                                               .time_s = 2.02 });
+    for (uint32_t w = 0; w < 2; w++)
+        desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_DONE,
+                                               .worker = w,
+                                               .units = 255000,
+                                               .time_s = 8,
+                                               .start_s = 2,
+                                               .read_s = 7.99 });
+    return ordered(desk, CLEAVE_RECALL, 2);
+}
+
+/* Who has not begun when others are done loses all of it, and is given nothing for a while. */
+static void who_does_not_begin_loses_all(void **state)
+{
+    struct desk *desk = test_malloc(sizeof *desk);
+    const struct cleave_order *recall;
+
+    (void)state;
+    recall = desk_wait_for_one(desk);
+    assert_non_null(recall);
+    assert_true(recall->units == 50000);
+    desk->view.units_left = 50000;
+    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_RECALLED,
+                                           .worker = 2,
+                                           .units = 255000,
+                                           .time_s = 8,
+                                           .more = true });
+    assert_true(ordered(desk, CLEAVE_OPEN, 0) != NULL ||
+                ordered(desk, CLEAVE_OPEN, 1) != NULL);
+    desk->view.units_left = 5000; /* of something else that came back */
+    desk_tell(desk,
+              (struct cleave_event){ .kind = CLEAVE_DONE, .worker = 2, .time_s = 8.001 });
+    assert_null(ordered(desk, CLEAVE_OPEN, 2));
+    desk->view.units_left = 5000;
+    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_WAKE, .time_s = 31 });
+    assert_null(ordered(desk, CLEAVE_OPEN, 2));
+    desk->view.units_left = 5000;
+    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_WAKE, .time_s = 33 });
+    assert_non_null(ordered(desk, CLEAVE_OPEN, 2));
+    cv_arena_done(&desk->arena);
+    test_free(desk);
+}
+
+/* It is better than nobody. */
+static void who_is_late_serves_when_all_others_are_gone(void **state)
+{
+    struct desk *desk = test_malloc(sizeof *desk);
+    bool served = false;
+
+    (void)state;
+    assert_non_null(desk_wait_for_one(desk));
+    desk->view.units_left = 50000;
+    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_RECALLED,
+                                           .worker = 2,
+                                           .units = 255000,
+                                           .time_s = 8,
+                                           .more = true });
+    desk_tell(desk,
+              (struct cleave_event){ .kind = CLEAVE_DONE, .worker = 2, .time_s = 8.001 });
+    for (uint32_t i = 0; i < 6 && !served; i++) {
+        desk->view.units_left = 50000;
+        desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_LOST,
+                                               .worker = i % 2,
+                                               .units = 50000,
+                                               .time_s = 8.002 });
+        served = ordered(desk, CLEAVE_OPEN, 2) != NULL;
+    }
+    assert_true(served);
+    cv_arena_done(&desk->arena);
+    test_free(desk);
+}
+
 /* Whoever had the test is lost: another one begins it. */
 static void a_lost_test_is_begun_again(void **state)
 {
@@ -486,6 +574,8 @@ int main(void)
         cmocka_unit_test(a_start_on_nothing_answers_no_range),
         cmocka_unit_test(who_swallows_all_is_tested),
         cmocka_unit_test(a_chunk_that_nothing_follows_is_closed),
+        cmocka_unit_test(who_does_not_begin_loses_all),
+        cmocka_unit_test(who_is_late_serves_when_all_others_are_gone),
         cmocka_unit_test(a_lost_test_is_begun_again),
     };
 

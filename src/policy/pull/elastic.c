@@ -40,6 +40,10 @@ enum cleave_status cv_elastic_begin(struct cv_elastic *elastic,
     return CLEAVE_OK;
 }
 
+/* Who lost all it had before it began is not given anything for so many times as long as it was
+ * waited for. */
+static const double LATE_AGAIN = 4;
+
 /* --- events ------------------------------------------------------------------------------- */
 
 static void answered(struct cv_elastic *elastic, bool *asked)
@@ -86,8 +90,10 @@ static void done(const struct cv_turn *turn, const struct cleave_event *event)
             : fmin(event->start_s + cv_elastic_start(elastic, event->worker),
                    (event->start_s + event->time_s) / 2);
     const double end_s = fmin(fmax(event->read_s, from_s), event->time_s);
+    const bool late = hand->late && hand->until_s > turn->now_s;
 
     over(elastic, hand, event->worker);
+    hand->late = late && !(event->units > 0); /* its chunk was taken from it as a whole */
     hand->lost = 0;
     if (!(event->units > 0))
         return;
@@ -115,6 +121,9 @@ static void recalled(const struct cv_turn *turn, const struct cleave_event *even
         !(hand->given > 1e-9 * event->units)) { /* all of it, but for rounding */
         hand->state = CV_HAND_WARM;
         hand->late = hand->started_s < 0;
+        hand->until_s = thief != CV_NOBODY
+                            ? turn->now_s + LATE_AGAIN * (turn->now_s - hand->bound_s)
+                            : 0;
     }
     elastic->thief = CV_NOBODY;
     if (thief != CV_NOBODY && event->units > 0 && cv_hand_is_free(&elastic->hands[thief]))
@@ -244,6 +253,24 @@ static void count_present(struct cv_elastic *elastic)
         for (uint32_t w = 0; w < elastic->n; w++)
             elastic->hands[w].lost = 0;
     }
+}
+
+/* Those that were late get another chance after a while, or when there is nobody else. */
+static void forgive(const struct cv_turn *turn)
+{
+    struct cv_elastic *elastic = turn->elastic;
+    const bool needed = turn->view->units_left > 0 && !cv_elastic_busy(elastic);
+    bool anybody = false;
+
+    for (uint32_t w = 0; w < elastic->n; w++) {
+        struct cv_hand *hand = &elastic->hands[w];
+
+        if (hand->until_s > 0 && turn->now_s >= hand->until_s)
+            hand->late = false;
+        anybody = anybody || cv_hand_is_free(hand);
+    }
+    for (uint32_t w = 0; needed && !anybody && w < elastic->n; w++)
+        elastic->hands[w].late = false;
 }
 
 /* A stream that had nothing is asked again after this part of the time so far. */
@@ -378,5 +405,6 @@ void cv_elastic_decide(struct cv_elastic *elastic, const struct cleave_view *vie
     note(&turn, event);
     if (event->more || elastic->waits > 0)
         return;
+    forgive(&turn);
     serve(&turn, event);
 }

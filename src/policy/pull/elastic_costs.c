@@ -203,7 +203,7 @@ double cv_elastic_end(struct cv_elastic *elastic, double units, double now_s)
         struct cv_ready *ready = &elastic->ready[w];
 
         ready->speed_ups = cv_elastic_speed(elastic, w);
-        if (cv_hand_is_out(hand))
+        if (cv_hand_is_out(hand) || hand->late)
             ready->in_s = INFINITY;
         else if (hand->held)
             ready->in_s = elastic->late_s;

@@ -47,6 +47,7 @@ struct cv_hand {
     double after_s;      /* ... of that after it had read the end                    */
     struct cv_post small, large; /* two sizes; equal if only one is known             */
     double due;     /* asked to be extended by so much                          */
+    double until_s; /* not free before that, if it is late; 0: until it has begun  */
     uint32_t lost;  /* chunks lost, one after the other                         */
     bool own;       /* the pace is that of the command, not of the pipe         */
     bool drained;   /* it has read all it was given                             */

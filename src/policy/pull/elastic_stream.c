@@ -112,13 +112,23 @@ void cv_stream_further(const struct cv_turn *turn, uint32_t worker)
 
 /* --- tails -------------------------------------------------------------------------------- */
 
-/* Units of its chunk that can still be taken back. */
+/* It has not begun, and should have. */
+static bool is_overdue(const struct cv_turn *turn, const struct cv_hand *hand)
+{
+    return hand->started_s < 0 &&
+           turn->now_s - hand->begun_s >= 2 * turn->elastic->usual_start_s;
+}
+
+/* Units of its chunk that can still be taken back: of one that is overdue perhaps all, if they
+ * are not even there. */
 static double unfed(const struct cv_turn *turn, uint32_t worker)
 {
     const struct cv_hand *hand = &turn->elastic->hands[worker];
 
     if (hand->state != CV_HAND_OPEN || hand->firm || hand->drained)
         return 0;
+    if (is_overdue(turn, hand))
+        return hand->given;
     return hand->given - cv_elastic_read(turn->elastic, worker, turn->now_s) -
            turn->view->ahead;
 }
@@ -142,8 +152,7 @@ static struct last latest(const struct cv_turn *turn)
             continue;
         rest_s = cv_elastic_rest(elastic, w, turn->now_s);
         /* One that starts is as near as one that would be started. */
-        if (hand->started_s < 0 &&
-            turn->now_s - hand->begun_s < 2 * elastic->usual_start_s)
+        if (hand->started_s < 0 && !is_overdue(turn, hand))
             rest_s =
                 fmin(rest_s, hand->given / fmax(cv_elastic_speed(elastic, w), 1e-12));
         if (rest_s > last.rest_s)
