@@ -132,8 +132,9 @@ static bool keep_and_lie(void *context, struct cv_worker *worker, uint64_t chunk
     return keep(context, worker, chunk, output);
 }
 
-/* A word of the master that the first worker who is told does not hear; 0: none. */
+/* A word of the master that the first worker who is told does not hear, or dies of; 0: none. */
 static uint8_t deaf_to;
+static bool dies;
 static char deaf_place[128];
 static void (*other)(void *context, struct cv_worker *worker,
                      const struct cv_frame_head *head, const unsigned char *payload);
@@ -143,6 +144,8 @@ static void hear_or_not(void *context, struct cv_worker *worker,
 {
     if (head->type != deaf_to || mkdir(deaf_place, 0700) != 0)
         other(context, worker, head, payload);
+    else if (dies)
+        raise(SIGKILL);
 }
 
 static void serve(int link, int peers, bool lies, bool deaf)
@@ -576,6 +579,8 @@ static void a_worker_does_not_get_on(void **state)
                          "results and did not get on for 3 s" },
         { CV_FRAME_GIVE, ": lost, its chunks go elsewhere: nothing came of a partial "
                          "result for w." },
+        { CV_FRAME_FETCH, ": lost, its chunks go elsewhere: nothing came of its result "
+                          "for 3 s" },
     };
 
     (void)state;
@@ -589,6 +594,64 @@ static void a_worker_does_not_get_on(void **state)
         expect_note(&world, cases[i].expected);
         close_world(&world);
     }
+}
+
+/* The one that has all of the result is gone when it is fetched: all of it is done again. */
+static void the_holder_of_the_result_is_lost(void **state)
+{
+    static const char *const policies[] = { NULL, "guided", NULL };
+    static const double blocks[] = { 3000, 0, 0 };
+
+    (void)state;
+    for (int i = 0; i < 3; i++) {
+        struct cleave_execution_result *result = NULL;
+        struct world world;
+
+        deaf_to = CV_FRAME_FETCH;
+        dies = true;
+        open_world(&world);
+        deaf_to = 0;
+        dies = false;
+        assert_ok(execute(&world,
+                          (struct cleave_execution){ .reduce.command = "cat",
+                                                     .sharing.policy = policies[i],
+                                                     .sharing.block = blocks[i] },
+                          "cat", &result, &err));
+        same_as_input(&world);
+        assert_int_equal(result->failed, 0);
+        assert_true(result->lost > 0);
+        expect_note(&world, ": lost, its chunks go elsewhere: the connection was closed");
+        cleave_execution_free(result);
+        close_world(&world);
+    }
+}
+
+/* What came by a stream cannot be done again; it is said how that can be helped. */
+static void a_result_of_a_stream_is_lost(void **state)
+{
+    struct cleave_execution_result *result = NULL;
+    struct cleave_error err = { 0 };
+    struct world world;
+    char command[400];
+
+    (void)state;
+    deaf_to = CV_FRAME_FETCH;
+    dies = true;
+    open_world(&world);
+    deaf_to = 0;
+    dies = false;
+    snprintf(command, sizeof command,
+             "cd '%s' && mv in all && mkfifo in && { cat all >in & }", world.folder);
+    shell(command);
+    assert_int_equal(execute(&world,
+                             (struct cleave_execution){ .reduce.command = "cat",
+                                                        .sharing.block = 3000 },
+                             "cat", &result, &err),
+                     CLEAVE_ELOST);
+    assert_non_null(strstr(err.text, "are lost with their host, and a stream cannot be "
+                                     "read again: --journal FILE has results kept here"));
+    cleave_execution_free(result);
+    close_world(&world);
 }
 
 /* Between two workers that are honest. */
@@ -633,6 +696,8 @@ int main(void)
         cmocka_unit_test(all_workers_are_lost),
         cmocka_unit_test(a_worker_lies_about_folds),
         cmocka_unit_test(a_worker_does_not_get_on),
+        cmocka_unit_test(the_holder_of_the_result_is_lost),
+        cmocka_unit_test(a_result_of_a_stream_is_lost),
         cmocka_unit_test(a_partial_is_lost),
         cmocka_unit_test(a_fold_takes_long),
     };

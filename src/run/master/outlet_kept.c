@@ -237,7 +237,10 @@ static enum cleave_status do_again(void *context, uint64_t begin, uint64_t end,
         return cv_fail(err, CLEAVE_ELOST,
                        "the results of bytes %llu to %llu are lost with their host%s",
                        (unsigned long long)begin, (unsigned long long)end,
-                       books->open ? ", and a stream cannot be read again" : "");
+                       books->open
+                           ? ", and a stream cannot be read again: --journal FILE "
+                             "has results kept here"
+                           : "");
     books->done -= again.units;
     CV_TRY(cv_ledger_lose(&books->ledger, begin, end, err));
     return cv_books_lose(books, kept->losing, &again, &piece, err);
@@ -249,6 +252,14 @@ static enum cleave_status lose(struct kept *kept, uint32_t worker,
     struct cv_kept_order *order;
     struct cv_fold_part part;
 
+    if (kept->came) /* nobody has anything that is needed */
+        return CLEAVE_OK;
+    if (kept->fetching && kept->holder == worker) {
+        cv_store_drop(kept->result);
+        kept->result = NULL;
+        kept->fetching = false;
+        kept->orders.fetched = CV_FOLD_NOBODY;
+    }
     while ((order = cv_kept_order_take_of(&kept->orders, worker)) != NULL) {
         cv_fold_plan_undo(kept->plan, &order->step);
         cv_kept_order_call_off(&kept->orders, order);
@@ -348,18 +359,43 @@ static enum cleave_status go_on(struct kept *kept, struct cleave_error *err)
     return send_ahead(kept, err);
 }
 
-static enum cleave_status kept_work(struct cv_outlet *outlet, struct cleave_error *err)
+/* Let the last partial come here. */
+static enum cleave_status fetch(struct kept *kept, struct cleave_error *err)
 {
-    return go_on(kept_of(outlet), err);
+    if (!cv_fold_plan_last(kept->plan, &kept->result_id, &kept->holder,
+                           &kept->result_bytes))
+        return cv_fail(err, CLEAVE_EENGINE,
+                       "the partial results do not cover all of the input");
+    CV_TRY(cv_store_open(kept->gather, &kept->result, err));
+    kept->fetching = true;
+    return cv_kept_fetch(&kept->orders, kept->holder, kept->result_id, err);
 }
 
-/* More than one partial is to be folded even when none is. */
+/* There is one partial, and there will be no other. It comes while chunks are handed out: if its
+ * holder is lost, all of it can be done again. */
+static bool is_last(const struct kept *kept)
+{
+    return !kept->stopped && !kept->failed && !more_to_come(kept) &&
+           !(cv_source_left(kept->books->source) > 0) &&
+           cv_fold_plan_count(kept->plan) == 1;
+}
+
+static enum cleave_status kept_work(struct cv_outlet *outlet, struct cleave_error *err)
+{
+    struct kept *kept = kept_of(outlet);
+
+    CV_TRY(go_on(kept, err));
+    return is_last(kept) && !kept->fetching ? fetch(kept, err) : CLEAVE_OK;
+}
+
+/* More than one partial is to be folded even when none is; and the last one comes. */
 static bool kept_busy(const struct cv_outlet *outlet)
 {
     const struct kept *kept = (const struct kept *)outlet;
 
     return kept->orders.under_way != NULL ||
-           (!kept->stopped && !kept->failed && cv_fold_plan_count(kept->plan) > 1);
+           (!kept->stopped && !kept->failed && cv_fold_plan_count(kept->plan) > 1) ||
+           (is_last(kept) && !kept->came);
 }
 
 static void kept_stop(struct cv_outlet *outlet)
@@ -383,18 +419,6 @@ static void kept_stop(struct cv_outlet *outlet)
 }
 
 /* --- the end ------------------------------------------------------------------------------ */
-
-/* Let the last partial come here. */
-static enum cleave_status fetch(struct kept *kept, struct cleave_error *err)
-{
-    if (!cv_fold_plan_last(kept->plan, &kept->result_id, &kept->holder,
-                           &kept->result_bytes))
-        return cv_fail(err, CLEAVE_EENGINE,
-                       "the partial results do not cover all of the input");
-    CV_TRY(cv_store_open(kept->gather, &kept->result, err));
-    kept->fetching = true;
-    return cv_kept_fetch(&kept->orders, kept->holder, kept->result_id, err);
-}
 
 static enum cleave_status kept_settle(struct cv_outlet *outlet, bool *out_done,
                                       struct cleave_error *err)

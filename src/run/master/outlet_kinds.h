@@ -26,8 +26,8 @@ enum cleave_status cv_outlet_fold(const struct cv_outlet_options *options,
 /* They stay with the hosts, which are ready, and are folded there.
  *
  * The master only decides who folds what (engine/fold_plan.h); partials go from host to
- * host, and the last one comes here. What is kept by a host that is lost is computed
- * again, as long as chunks are handed out. */
+ * host, and the last one comes here, while chunks are still handed out: what is kept by a
+ * host that is lost, be it the result, is computed again. */
 enum cleave_status cv_outlet_kept(const struct cv_outlet_options *options,
                                   struct cv_outlet **out, struct cleave_error *err);
 /* Whether they can: hosts must be able to reach each other, and nothing else must need the
