@@ -43,7 +43,8 @@ says() {
     job -i seq --size "$SIZE" --block 100k --fetch "if mkdir begun-\$(({begin} / 150000)) 2>no
         then $CUT | head -c 70000; exit 7; fi; $CUT" -- cat
     cmp seq out
-    [ -d begun-0 ] && [ -d begun-1 ] && [ -d begun-2 ]
+    # Where the last chunk begins depends on who is free first: the short one may be before it.
+    [ -d begun-0 ] && [ -d begun-1 ]
     # A page about an error is no part of the input, though its command ends well.
     job -i seq --size "$SIZE" --block 100k --fetch "if mkdir page-\$(({begin} / 150000)) 2>no
         then echo 503 sorry; else $CUT; fi" -- cat
