@@ -130,6 +130,7 @@ bench-decode: build ## compressed inputs, beside bgzip, zstd, xz, lz4 and gzip
 	@bash bench/bench_decode.sh
 
 bench-sim: benches build ## the native engine against SimGrid
+	@build/bench_events
 	@build/bench_sim
 
 bench-slots: build ## one master and a thousand slots

@@ -52,6 +52,9 @@ struct cv_run {
         *meter; /* borrowed: the run is broken off when it is over; NULL: never */
 };
 
+struct cv_driver;
+struct cv_outcome;
+
 struct cv_engine {
     const char *name, *summary;
     /* `source` is what the engine draws on beyond the platform: a recorded trace for
@@ -69,6 +72,10 @@ struct cv_engine {
     /* Optional: units not yet ordered, when only the engine can tell (records are not
      * divisible, streams have no known end). */
     double (*left)(const void *engine);
+    /* Optional: the loop of engine/driver_loop.h in one piece with this engine, for runs
+     * without anything special. */
+    enum cleave_status (*plain_loop)(struct cv_driver *driver, struct cv_outcome *outcome,
+                                     struct cleave_error *err);
     void (*close)(void *engine);
 };
 

@@ -33,7 +33,47 @@ static inline void cv_headway_order(struct cv_headway *headway)
     headway->open++;
 }
 
-/* False if the run does not get on. */
-bool cv_headway_note(struct cv_headway *headway, const struct cleave_event *event);
+/* More than ever, and not by next to nothing. */
+static inline bool cv_headway_is_more(const struct cv_headway *headway, double units,
+                                      double *most)
+{
+    if (!(units > *most + headway->grain))
+        return false;
+    *most = units;
+    return true;
+}
+
+static inline bool cv_headway_gives(struct cv_headway *headway, double units)
+{
+    headway->given += units;
+    return cv_headway_is_more(headway, headway->given, &headway->most_given);
+}
+
+static inline bool cv_headway_does(struct cv_headway *headway, double units)
+{
+    headway->open -= headway->open > 0;
+    headway->done += units;
+    return cv_headway_is_more(headway, headway->done, &headway->most_done) ||
+           headway->items;
+}
+
+/* Whether it gets on by an event that is neither of those below. */
+bool cv_headway_is_on(struct cv_headway *headway, const struct cleave_event *event);
+
+/* False if the run does not get on. Inline: it is asked at every event. */
+static inline bool cv_headway_note(struct cv_headway *headway,
+                                   const struct cleave_event *event)
+{
+    const bool on = event->kind == CLEAVE_SENT   ? cv_headway_gives(headway, event->units)
+                    : event->kind == CLEAVE_DONE ? cv_headway_does(headway, event->units)
+                                                 : cv_headway_is_on(headway, event);
+
+    if (on) {
+        headway->idle = 0;
+        headway->since_s = event->time_s;
+        return true;
+    }
+    return ++headway->idle <= CV_HEADWAY_PATIENCE + 4 * headway->open;
+}
 
 #endif

@@ -59,8 +59,9 @@ static void keep(void *engine)
     (void)engine;
 }
 
-static const struct cv_engine lent_engine = { "simgrid",   "-",       lend, lent_begin,
-                                              lent_submit, lent_wait, NULL, keep };
+static const struct cv_engine lent_engine = { "simgrid",  "-",         lend,
+                                              lent_begin, lent_submit, lent_wait,
+                                              NULL,       NULL,        keep };
 
 static void borrow(const struct cv_engine *engine, const struct cleave_platform *platform,
                    const struct cv_simgrid_source *source)

@@ -16,18 +16,9 @@ struct cleave_order *cv_orders_grow(struct cleave_orders *orders)
     return grown + orders->count;
 }
 
-/* An order for units that nobody else is to have. */
-static void order_units(struct cleave_orders *orders, enum cleave_order_kind kind,
-                        uint32_t worker, double units)
-{
-    *orders->units_left -= units;
-    cv_order_add(orders,
-                 (struct cleave_order){ .kind = kind, .worker = worker, .units = units });
-}
-
 void cleave_order_send(struct cleave_orders *orders, uint32_t worker, double units)
 {
-    order_units(orders, CLEAVE_SEND, worker, units);
+    cv_order_units(orders, CLEAVE_SEND, worker, units);
 }
 
 void cleave_order_item(struct cleave_orders *orders, uint32_t worker, uint64_t item)
@@ -56,12 +47,12 @@ void cleave_order_recall(struct cleave_orders *orders, uint32_t worker, double u
 
 void cleave_order_open(struct cleave_orders *orders, uint32_t worker, double units)
 {
-    order_units(orders, CLEAVE_OPEN, worker, units);
+    cv_order_units(orders, CLEAVE_OPEN, worker, units);
 }
 
 void cleave_order_extend(struct cleave_orders *orders, uint32_t worker, double units)
 {
-    order_units(orders, CLEAVE_EXTEND, worker, units);
+    cv_order_units(orders, CLEAVE_EXTEND, worker, units);
 }
 
 void cleave_order_close(struct cleave_orders *orders, uint32_t worker)

@@ -16,17 +16,36 @@ struct cleave_orders {
 /* For one more order; NULL when memory is short, which is noted. */
 struct cleave_order *cv_orders_grow(struct cleave_orders *orders);
 
+/* The place of the next order, which counts from now on; NULL: no memory. */
+static inline struct cleave_order *cv_order_place(struct cleave_orders *orders)
+{
+    struct cleave_order *place = orders->count < orders->capacity
+                                     ? &orders->items[orders->count]
+                                     : cv_orders_grow(orders);
+
+    orders->count += place != NULL;
+    return place;
+}
+
 /* What the public calls do, for policies that are simulated very often. */
 static inline void cv_order_add(struct cleave_orders *orders, struct cleave_order order)
 {
-    struct cleave_order *place;
+    struct cleave_order *place = cv_order_place(orders);
 
-    if (orders->count < orders->capacity)
-        place = &orders->items[orders->count];
-    else if ((place = cv_orders_grow(orders)) == NULL)
-        return;
-    *place = order;
-    orders->count++;
+    if (place != NULL)
+        *place = order;
+}
+
+/* An order for units that nobody else is to have. */
+static inline void cv_order_units(struct cleave_orders *orders,
+                                  enum cleave_order_kind kind, uint32_t worker,
+                                  double units)
+{
+    struct cleave_order *place = cv_order_place(orders);
+
+    *orders->units_left -= units;
+    if (place != NULL)
+        *place = (struct cleave_order){ .kind = kind, .worker = worker, .units = units };
 }
 
 /* At CLEAVE_ENDED: `units` of the stream were set aside before it ended, for chunks that

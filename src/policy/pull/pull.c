@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "policy/kit/bandwidth_order.h"
+#include "policy/kit/orders.h"
 #include "policy/kit/vacant.h"
 
 /* Of a simulated run, that can be asked for. */
@@ -120,8 +121,9 @@ static uint32_t take_first(struct cv_pull *pull)
     return worker;
 }
 
-void cv_pull_note(struct cv_pull *pull, const struct cleave_view *view,
-                  const struct cleave_event *event)
+/* At the beginning, or somebody has taken a place. */
+static void note_who_is_there(struct cv_pull *pull, const struct cleave_view *view,
+                              const struct cleave_event *event)
 {
     uint32_t w = event->worker;
 
@@ -131,22 +133,36 @@ void cv_pull_note(struct cv_pull *pull, const struct cleave_view *view,
             if (pull->held_back[w] == 0 && !pull->vacant[w])
                 ask(pull, w, event->time_s);
         break;
-    case CLEAVE_WAKE: /* somebody has taken the place */
+    case CLEAVE_WAKE:
         if (pull->vacant[w])
             ask(pull, w, event->time_s);
         pull->vacant[w] = false;
         break;
-    case CLEAVE_SENT:
-        pull->port_busy = false;
-        break;
-    case CLEAVE_DONE:
-        /* A worker with prefetch or more unfinished chunks has not asked: now it does. */
-        if (pull->unfinished[w]-- == pull->prefetch && pull->held_back[w] == 0)
-            ask(pull, w, event->time_s);
-        break;
     default:
         break;
     }
+}
+
+static inline void note(struct cv_pull *pull, const struct cleave_view *view,
+                        const struct cleave_event *event)
+{
+    const uint32_t w = event->worker;
+
+    if (event->kind == CLEAVE_SENT) {
+        pull->port_busy = false;
+    } else if (event->kind == CLEAVE_DONE) {
+        /* A worker with prefetch or more unfinished chunks has not asked: now it does. */
+        if (pull->unfinished[w]-- == pull->prefetch && pull->held_back[w] == 0)
+            ask(pull, w, event->time_s);
+    } else {
+        note_who_is_there(pull, view, event);
+    }
+}
+
+void cv_pull_note(struct cv_pull *pull, const struct cleave_view *view,
+                  const struct cleave_event *event)
+{
+    note(pull, view, event);
 }
 
 static void count_chunk(struct cv_pull *pull, const struct cleave_view *view,
@@ -166,10 +182,16 @@ void cv_pull_given(struct cv_pull *pull, const struct cleave_view *view, uint32_
     count_chunk(pull, view, worker, now_s);
 }
 
+/* Somebody waits, and can be served. */
+static inline bool can_serve(const struct cv_pull *pull, const struct cleave_view *view)
+{
+    return !pull->port_busy && pull->nline + pull->nheap > 0 && view->units_left > 0;
+}
+
 void cv_pull_serve(struct cv_pull *pull, void *state, const struct cleave_view *view,
                    double now_s, cv_pull_size *size, struct cleave_orders *orders)
 {
-    while (!pull->port_busy && pull->nline + pull->nheap > 0 && view->units_left > 0) {
+    while (can_serve(pull, view)) {
         uint32_t worker = take_first(pull);
         double units = size(state, view, worker);
         const double least =
@@ -181,7 +203,7 @@ void cv_pull_serve(struct cv_pull *pull, void *state, const struct cleave_view *
             units = fmin(units, view->memory[worker]);
         if (units >= view->units_left)
             units = view->units_left;
-        cleave_order_send(orders, worker, units);
+        cv_order_units(orders, CLEAVE_SEND, worker, units);
         count_chunk(pull, view, worker, now_s);
     }
 }
@@ -190,8 +212,8 @@ void cv_pull_decide(struct cv_pull *pull, void *state, const struct cleave_view 
                     const struct cleave_event *event, cv_pull_size *size,
                     struct cleave_orders *orders)
 {
-    cv_pull_note(pull, view, event);
-    if (!event->more)
+    note(pull, view, event);
+    if (!event->more && can_serve(pull, view))
         cv_pull_serve(pull, state, view, event->time_s, size, orders);
 }
 

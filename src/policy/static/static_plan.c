@@ -6,6 +6,8 @@
 
 #include <math.h>
 
+#include "policy/kit/orders.h"
+
 enum { NO_CHUNK = UINT32_MAX };
 
 /* Chunks that are too large for the memory of their worker are sent in equal parts. */
@@ -96,8 +98,8 @@ void cv_static_decide(void *state, const struct cleave_view *view,
     if (event->kind != CLEAVE_START && event->kind != CLEAVE_SENT)
         return;
     if (fixed->next < fixed->plan.nchunks) {
-        cleave_order_send(orders, fixed->plan.worker[fixed->next],
-                          fixed->plan.units[fixed->next]);
+        cv_order_units(orders, CLEAVE_SEND, fixed->plan.worker[fixed->next],
+                       fixed->plan.units[fixed->next]);
         fixed->next++;
     }
 }

@@ -21,14 +21,14 @@ bool cv_event_heap_reserve(struct cv_event_heap *heap, size_t room)
     heap->items = grown;
     heap->room = capacity - SPARE;
     for (size_t i = heap->count; i < capacity; i++)
-        grown[i] = (struct cv_pending){ UINT64_MAX, UINT64_MAX };
+        grown[i] = CV_PENDING_NEVER;
     return true;
 }
 
 void cv_event_heap_clear(struct cv_event_heap *heap)
 {
     for (size_t i = 0; i < heap->count; i++)
-        heap->items[i] = (struct cv_pending){ UINT64_MAX, UINT64_MAX };
+        heap->items[i] = CV_PENDING_NEVER;
     heap->count = 0;
     heap->hole = false;
 }

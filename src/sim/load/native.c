@@ -16,10 +16,9 @@
 #include <stdlib.h>
 
 #include "base/fail.h"
+#include "engine/driver_loop.h"
 #include "sim/load/native_open.h"
 #include "sim/load/native_queues.h"
-
-static const struct cv_pending NEVER = { UINT64_MAX, UINT64_MAX };
 
 static void native_close(void *engine)
 {
@@ -28,14 +27,14 @@ static void native_close(void *engine)
     if (native == NULL)
         return;
     cv_event_heap_done(&native->heap);
+    cv_tournament_done(&native->ends);
     cv_native_open_done(native);
     free(native->transfers);
     free(native->processors);
     free(native->finished);
     free(native->nth);
     free(native->chunks);
-    free(native->recalls.reports);
-    free(native->recalls.stale);
+    free(native->reports.items);
     free(native);
 }
 
@@ -68,9 +67,10 @@ static enum cleave_status native_open(const struct cleave_platform *platform,
     native->finished = calloc(native->nworkers, sizeof *native->finished);
     native->nth = calloc(native->nworkers, sizeof *native->nth);
     if (native->transfers == NULL || native->processors == NULL || native->nth == NULL ||
-        native->finished == NULL ||
-        !cv_event_heap_reserve(&native->heap,
-                               (size_t)native->nqueues + native->nworkers + 1)) {
+        native->finished == NULL || !cv_event_heap_reserve(&native->heap, 2) ||
+        !cv_tournament_init(&native->ends,
+                            (size_t)native->nworkers +
+                                (native->queue_each ? native->nqueues : 0))) {
         native_close(native);
         return cv_fail_memory(err, "the simulator");
     }
@@ -85,12 +85,13 @@ static enum cleave_status native_begin(void *engine, const struct cv_run *run,
 
     native->run = run;
     native->noisy = cv_noise_any(&run->noise);
+    native->exact = native->steady && !native->noisy;
     native->now_s = 0;
     native->sequence = native->numbered = 0;
-    native->recalls.first_report = native->recalls.nreports = 0;
-    native->recalls.nstale = 0;
+    native->reports.first = native->reports.count = 0;
     cv_event_heap_clear(&native->heap);
-    native->moving[0] = native->moving[1] = NEVER;
+    cv_tournament_clear(&native->ends);
+    native->moving[0] = native->moving[1] = CV_PENDING_NEVER;
     native->nchunks = 0;
     native->free_chunk = NONE;
     for (uint32_t i = 0; i < native->nqueues; i++)
@@ -104,24 +105,24 @@ static enum cleave_status native_begin(void *engine, const struct cv_run *run,
     return cv_native_open_begin(native, err);
 }
 
-static inline void begin_compute(struct native *native, uint32_t index)
+/* `plain` here and below: nothing comes back and no command is fed (a constant wherever it
+ * is given, so that the compiler leaves out the rest). */
+CV_IN_LOOP void begin_compute(struct native *native, uint32_t index, bool plain)
 {
     struct chunk *chunk = &native->chunks[index];
 
-    if (native->open != NULL) {
+    if (!plain && native->open != NULL) {
         cv_native_open_start(native, index);
         return;
     }
     chunk->start_s = native->now_s;
-    end_at(native, cv_native_compute_end(native, chunk), ENDS_COMPUTE, chunk->worker);
+    compute_until(native, chunk->worker, cv_native_compute_end(native, chunk));
 }
 
 static enum cleave_status sleep_until(struct native *native, uint32_t about,
                                       double time_s, struct cleave_error *err)
 {
-    /* Queues of transfers and processors have their room; sleeps come on top. */
-    if (!cv_event_heap_reserve(&native->heap, native->heap.count + native->nqueues +
-                                                  native->nworkers + 2))
+    if (!cv_event_heap_reserve(&native->heap, native->heap.count + 2))
         return cv_fail_memory(err, "the times to wake at");
     end_at(native, time_s, ENDS_SLEEP, about);
     return CLEAVE_OK;
@@ -146,38 +147,39 @@ static void send_back(struct native *native, const struct cleave_order *order)
         finished->last = before;
     native->chunks[index].back = true;
     join_queue(native, native->back_queue + (native->queue_each ? order->worker : 0),
-               index);
+               index, false);
 }
 
-static enum cleave_status native_submit(void *engine, const struct cleave_order *order,
-                                        struct cleave_error *err)
+CV_IN_LOOP enum cleave_status submit(struct native *native,
+                                     const struct cleave_order *order, bool plain,
+                                     struct cleave_error *err)
 {
-    struct native *native = engine;
     uint32_t index = NONE;
 
-    if (native->open != NULL)
+    if (!plain && native->open != NULL)
         CV_TRY(cv_native_open_room(native, err));
     if (order->kind == CLEAVE_WAKE_AT)
         return sleep_until(native, order->worker, order->time_s, err);
-    if (order->kind == CLEAVE_RETURN) {
+    if (!plain && order->kind == CLEAVE_RETURN) {
         send_back(native, order);
         return CLEAVE_OK;
     }
     if (order->kind != CLEAVE_SEND)
         return native->open != NULL ? cv_native_open_submit(native, order, err)
                                     : cv_native_recall(native, order, err);
-    CV_TRY(cv_native_new_chunk(native, &index, err));
+    CV_TRY(take_chunk(native, &index, err));
     native->chunks[index].units = order->units;
     native->chunks[index].number = native->numbered++;
     native->chunks[index].worker = order->worker;
-    native->chunks[index].nth =
-        native->run->items ? (uint32_t)order->item : native->nth[order->worker]++;
+    native->chunks[index].nth = !plain && native->run->items
+                                    ? (uint32_t)order->item
+                                    : native->nth[order->worker]++;
     native->chunks[index].back = false;
     native->chunks[index].piece = CLEAVE_START;
-    if (native->open != NULL)
+    if (!plain && native->open != NULL)
         cv_native_open_send(native, index);
     else
-        join_queue(native, native->queue_each ? order->worker : 0, index);
+        join_queue(native, native->queue_each ? order->worker : 0, index, plain);
     return CLEAVE_OK;
 }
 
@@ -191,35 +193,44 @@ static inline void report(const struct chunk *chunk, enum cleave_event_kind kind
     out->start_s = chunk->start_s;
 }
 
-static void end_transfer(struct native *native, uint32_t queue, struct cleave_event *out)
+CV_IN_LOOP void end_transfer(struct native *native, uint32_t queue, bool plain,
+                             struct cleave_event *out)
 {
     uint32_t index = native->transfers[queue].first, next;
 
     next = dequeue(native, &native->transfers[queue]);
-    if (native->chunks[index].back) {
+    if (!plain && native->chunks[index].back) {
         report(&native->chunks[index], CLEAVE_RETURNED, out);
         forget(native, index);
-    } else if (native->chunks[index].piece != CLEAVE_START) {
+    } else if (!plain && native->chunks[index].piece != CLEAVE_START) {
         cv_native_open_arrived(native, &native->chunks[index], out);
         forget(native, index);
     } else {
         report(&native->chunks[index], CLEAVE_SENT, out);
         if (enqueue(native, &native->processors[out->worker], index))
-            begin_compute(native, index);
+            begin_compute(native, index, plain);
     }
     if (next != NONE)
-        begin_transfer(native, queue, next);
+        begin_transfer(native, queue, next, plain);
+    else
+        message_until(native, queue, CV_PENDING_NEVER);
 }
 
-static void end_compute(struct native *native, uint32_t worker, struct cleave_event *out)
+CV_IN_LOOP void end_compute(struct native *native, uint32_t worker, bool plain,
+                            struct cleave_event *out)
 {
     uint32_t index = native->processors[worker].first, next;
 
     report(&native->chunks[index], CLEAVE_DONE, out);
     next = dequeue(native, &native->processors[worker]);
-    finish(native, index);
+    if (plain)
+        forget(native, index);
+    else
+        finish(native, index);
     if (next != NONE)
-        begin_compute(native, next);
+        begin_compute(native, next, plain);
+    else
+        cv_tournament_set(&native->ends, worker, CV_PENDING_NEVER);
 }
 
 /* The command of a worker has something to tell. */
@@ -227,17 +238,15 @@ static void hear_process(struct native *native, uint32_t worker, struct cleave_e
 {
     if (!cv_native_process_tell(native, worker, out))
         return;
-    end_compute(native, worker, out);
+    end_compute(native, worker, false, out);
     cv_native_open_finished(native, out->units);
 }
 
 /* What has to be before an event is taken: room for what follows from it, and that it is
  * not stale. */
-static enum cleave_status look_ahead(struct native *native, struct cleave_event *out,
-                                     struct cleave_error *err)
+static inline enum cleave_status
+look_ahead(struct native *native, struct cleave_event *out, struct cleave_error *err)
 {
-    if (native->recalls.nstale > 0)
-        cv_native_drop_stale(native);
     if (native->open == NULL)
         return CLEAVE_OK;
     cv_native_open_drop(native);
@@ -263,84 +272,117 @@ static enum cleave_status never_ends(const struct native *native,
                    cleave_platform_worker_name(native->platform, worker));
 }
 
-/* The first of what is pending, in the heap, which is settled, or at the port. */
-static inline const struct cv_pending *earliest(const struct native *native)
+/* The first of what is pending; the heap is settled. */
+static inline const struct cv_pending *earliest(const struct native *native, bool plain)
 {
-    const struct cv_pending *best = &native->heap.items[0];
+    const struct cv_pending *best = cv_tournament_first(&native->ends);
 
     if (cv_pending_before(&native->moving[0], best))
         best = &native->moving[0];
-    if (cv_pending_before(&native->moving[1], best))
+    if (!plain && cv_pending_before(&native->moving[1], best))
         best = &native->moving[1];
+    if (native->heap.count > 0 && cv_pending_before(&native->heap.items[0], best))
+        best = &native->heap.items[0];
     return best;
 }
 
-static inline struct cv_pending take_earliest(struct native *native,
-                                              const struct cv_pending *best)
+/* Something else is pending for this very time. */
+static inline bool is_more(const struct native *native, uint64_t time_bits, bool plain)
 {
-    const struct cv_pending first = *best;
+    return (cv_tournament_first(&native->ends)->time_bits <= time_bits) |
+               (native->moving[0].time_bits <= time_bits) |
+               (!plain && native->moving[1].time_bits <= time_bits) ||
+           (native->heap.count > 0 && native->heap.items[0].time_bits <= time_bits);
+}
 
-    if (best == &native->heap.items[0])
-        return cv_event_heap_take(&native->heap);
-    native->moving[best - native->moving] = NEVER;
-    return first;
+/* What is neither a transfer nor a computation. */
+static void end_other(struct native *native, unsigned kind, uint32_t place,
+                      struct cleave_event *out)
+{
+    cv_event_heap_take(&native->heap);
+    if (kind == ENDS_REPORT) {
+        cv_native_reported(native, out);
+    } else if (kind == ENDS_PROCESS) {
+        hear_process(native, place, out);
+    } else if (kind == ENDS_STREAM && native->open != NULL) {
+        cv_native_open_ended(native, out);
+    } else {
+        const bool ends = kind == ENDS_STREAM;
+
+        *out = (struct cleave_event){ .kind = ends ? CLEAVE_ENDED : CLEAVE_WAKE,
+                                      .worker = ends ? 0 : place,
+                                      .units = ends ? native->run->stream_rest : 0,
+                                      .start_s = native->now_s,
+                                      .time_s = native->now_s };
+    }
+}
+
+CV_IN_LOOP enum cleave_status wait_next(struct native *native, struct cleave_event *out,
+                                        bool *out_any, bool plain,
+                                        struct cleave_error *err)
+{
+    const struct cv_pending *best;
+    struct cv_pending first;
+    unsigned kind;
+    uint32_t place;
+
+    if (!plain)
+        CV_TRY(look_ahead(native, out, err));
+    cv_event_heap_settle(&native->heap);
+    best = earliest(native, plain);
+    *out_any = best->time_bits != CV_PENDING_NEVER.time_bits;
+    if (!*out_any)
+        return CLEAVE_OK;
+    first = *best;
+    native->now_s = out->time_s = cv_pending_time(&first);
+    if (!native->exact && isinf(native->now_s))
+        return never_ends(native, &first, err);
+    place = (uint32_t)(first.key >> KIND_BITS) & ((1u << PLACE_BITS) - 1);
+    kind = (unsigned)first.key & ((1u << KIND_BITS) - 1);
+    if (kind == ENDS_TRANSFER)
+        end_transfer(native, place, plain, out);
+    else if (kind == ENDS_COMPUTE)
+        end_compute(native, place, plain, out);
+    else
+        end_other(native, kind, place, out); /* takes it from the heap */
+    cv_event_heap_settle(&native->heap);
+    if (!plain && native->open != NULL)
+        cv_native_open_drop(native);
+    out->more = is_more(native, first.time_bits, plain);
+    return CLEAVE_OK;
+}
+
+static enum cleave_status native_submit(void *engine, const struct cleave_order *order,
+                                        struct cleave_error *err)
+{
+    return submit(engine, order, false, err);
 }
 
 static enum cleave_status native_wait(void *engine, struct cleave_event *out,
                                       bool *out_any, struct cleave_error *err)
 {
-    struct native *native = engine;
-    const struct cv_pending *best;
-    struct cv_pending first;
-    uint32_t place;
+    return wait_next(engine, out, out_any, false, err);
+}
 
-    CV_TRY(look_ahead(native, out, err));
-    cv_event_heap_settle(&native->heap);
-    best = earliest(native);
-    *out_any = best->time_bits != NEVER.time_bits;
-    if (!*out_any)
-        return CLEAVE_OK;
-    first = take_earliest(native, best);
-    native->now_s = out->time_s = cv_pending_time(&first);
-    if (!native->steady && isinf(native->now_s))
-        return never_ends(native, &first, err);
-    place = (uint32_t)(first.key >> KIND_BITS) & ((1u << PLACE_BITS) - 1);
-    switch (first.key & ((1u << KIND_BITS) - 1)) {
-    case ENDS_TRANSFER:
-        end_transfer(native, place, out);
-        break;
-    case ENDS_COMPUTE:
-        end_compute(native, place, out);
-        break;
-    case ENDS_REPORT:
-        cv_native_reported(native, out);
-        break;
-    case ENDS_PROCESS:
-        hear_process(native, place, out);
-        break;
-    case ENDS_STREAM:
-        if (native->open != NULL)
-            cv_native_open_ended(native, out);
-        else
-            *out = (struct cleave_event){ .kind = CLEAVE_ENDED,
-                                          .units = native->run->stream_rest,
-                                          .start_s = native->now_s,
-                                          .time_s = native->now_s };
-        break;
-    default:
-        *out = (struct cleave_event){ .kind = CLEAVE_WAKE,
-                                      .worker = place,
-                                      .start_s = native->now_s,
-                                      .time_s = native->now_s };
-        break;
-    }
-    cv_event_heap_settle(&native->heap);
-    if (native->recalls.nstale > 0)
-        cv_native_drop_stale(native);
-    if (native->open != NULL)
-        cv_native_open_drop(native);
-    out->more = earliest(native)->time_bits <= first.time_bits;
-    return CLEAVE_OK;
+CV_IN_LOOP enum cleave_status submit_plain(void *engine, const struct cleave_order *order,
+                                           struct cleave_error *err)
+{
+    return submit(engine, order, true, err);
+}
+
+CV_IN_LOOP enum cleave_status wait_plain(void *engine, struct cleave_event *out,
+                                         bool *out_any, struct cleave_error *err)
+{
+    return wait_next(engine, out, out_any, true, err);
+}
+
+static enum cleave_status native_loop(struct cv_driver *driver,
+                                      struct cv_outcome *outcome,
+                                      struct cleave_error *err)
+{
+    static const struct cv_loop loop = { submit_plain, wait_plain, true };
+
+    return cv_driver_loop(driver, NULL, &loop, outcome, err);
 }
 
 const struct cv_engine cv_engine_native = {
@@ -351,6 +393,7 @@ const struct cv_engine cv_engine_native = {
     .begin = native_begin,
     .submit = native_submit,
     .wait = native_wait,
+    .plain_loop = native_loop,
     .close = native_close,
 };
 

@@ -48,7 +48,7 @@ static void serve(struct native *native)
         if (asked > 0 && !(chunk->units > 0))
             give_nothing(native, index);
         else
-            join_queue(native, native->queue_each ? chunk->worker : 0, index);
+            join_queue(native, native->queue_each ? chunk->worker : 0, index, false);
     }
     open->supply.wished = 0;
 }
@@ -169,7 +169,7 @@ static enum cleave_status send_piece(struct native *native,
                                             .worker = order->worker,
                                             .nth = whole->nth,
                                             .piece = kind };
-    join_queue(native, native->queue_each ? order->worker : 0, index);
+    join_queue(native, native->queue_each ? order->worker : 0, index, false);
     return CLEAVE_OK;
 }
 

@@ -3,7 +3,7 @@
 #ifndef CV_NATIVE_PARTS_H
 #define CV_NATIVE_PARTS_H
 #include "engine/engine.h"
-#include "sim/load/event_heap.h"
+#include "sim/load/tournament.h"
 
 enum { NONE = UINT32_MAX };
 
@@ -37,12 +37,10 @@ struct queue {
 
 struct native_open; /* native_open.h */
 
-/* What is to be reported at once, in order, and events that mean nothing any more. Both are few. */
-struct recalls {
-    struct cleave_event *reports; /* owned */
-    size_t first_report, nreports, report_room;
-    uint64_t *stale; /* owned: their keys */
-    size_t nstale, stale_room;
+/* What is to be reported at once, in order. They are few. */
+struct reports {
+    struct cleave_event *items; /* owned */
+    size_t first, count, room;
 };
 
 struct native {
@@ -53,17 +51,20 @@ struct native {
     bool queue_each;            /* one per worker and way                           */
     const struct cv_run *run;
     bool noisy, steady; /* steady: no worker has a profile                  */
+    bool exact;         /* steady and not noisy: costs are as declared      */
     double now_s;
     uint64_t sequence, numbered;
-    struct recalls recalls;
-    struct cv_event_heap heap;
-    struct cv_pending moving[2]; /* the end of the message at a shared port, for each way:
-                                    half of all events need no heap then              */
-    struct queue *transfers;     /* owned: at the ports                              */
-    struct queue *processors;    /* owned: computations, per worker                 */
-    struct queue *finished;      /* owned: computed, not yet asked for, per worker  */
-    uint32_t *nth;               /* owned: chunks ordered so far, per worker         */
-    struct chunk *chunks;        /* owned: pool                                      */
+    struct reports reports;
+    struct cv_pending
+        moving[2];             /* the end of the message at a shared port, for each way */
+    struct cv_tournament ends; /* of computations, per worker; then of messages, per
+                                    queue, where each worker has its own              */
+    struct cv_event_heap heap; /* all else: sleeps, reports, commands that are fed   */
+    struct queue *transfers;   /* owned: at the ports                              */
+    struct queue *processors;  /* owned: computations, per worker                 */
+    struct queue *finished;    /* owned: computed, not yet asked for, per worker  */
+    uint32_t *nth;             /* owned: chunks ordered so far, per worker         */
+    struct chunk *chunks;      /* owned: pool                                      */
     size_t nchunks, chunk_room;
     uint32_t free_chunk;
     struct native_open *open;      /* where commands read as they are fed, or NULL    */
@@ -84,6 +85,13 @@ static inline uint64_t end_at(struct native *native, double time_s, unsigned kin
     return key;
 }
 
+/* A computation ends then, and not when was thought before. */
+static inline void compute_until(struct native *native, uint32_t worker, double time_s)
+{
+    cv_tournament_set(&native->ends, worker,
+                      cv_pending_at(time_s, next_key(native, ENDS_COMPUTE, worker)));
+}
+
 /* When an activity that begins now ends. Noise stretches all of it; a profile slows the
  * part that depends on the size: native_times.c. */
 double cv_native_end_of(const struct native *native, const struct chunk *chunk,
@@ -96,14 +104,14 @@ static inline double cv_native_compute_end(const struct native *native,
     const struct cleave_worker *worker = &native->workers[chunk->worker];
     const double work_s = chunk->units / worker->speed_ups;
 
-    if (native->noisy || !native->steady)
+    if (!native->exact)
         return cv_native_end_of(native, chunk, CV_COMPUTE, worker->compute_latency_s,
                                 work_s);
     return native->now_s + worker->compute_latency_s + work_s;
 }
 
-/* Recalls: native_recall.c. Take units back from what a worker computes; fill the event that
- * says how many; forget the events of computations that end earlier since. */
+/* Recalls: native_recall.c. Take units back from what a worker computes, and report how
+ * many. */
 enum cleave_status cv_native_recall(struct native *native,
                                     const struct cleave_order *order,
                                     struct cleave_error *err);
@@ -111,7 +119,6 @@ enum cleave_status cv_native_recall(struct native *native,
 void cv_native_report(struct native *native, const struct cleave_event *event);
 bool cv_native_report_room(struct native *native, size_t count);
 void cv_native_reported(struct native *native, struct cleave_event *out);
-void cv_native_drop_stale(struct native *native);
 
 /* Where commands read as they are fed: native_open.c. A run begins; an order that is not to
  * send, wake or return; a chunk is sent, or its turn at the processor has come. */

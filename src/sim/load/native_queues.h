@@ -10,6 +10,17 @@
 enum cleave_status cv_native_new_chunk(struct native *native, uint32_t *out,
                                        struct cleave_error *err);
 
+/* The same, inline where one is free. */
+static inline enum cleave_status take_chunk(struct native *native, uint32_t *out,
+                                            struct cleave_error *err)
+{
+    if (native->free_chunk == NONE)
+        return cv_native_new_chunk(native, out, err);
+    *out = native->free_chunk;
+    native->free_chunk = native->chunks[*out].next;
+    return CLEAVE_OK;
+}
+
 /* Put a chunk last; true when it is also first, so that its turn has come. */
 static inline bool enqueue(struct native *native, struct queue *queue, uint32_t index)
 {
@@ -30,34 +41,44 @@ static inline uint32_t dequeue(struct native *native, struct queue *queue)
     return queue->first;
 }
 
-static inline void begin_transfer(struct native *native, uint32_t queue, uint32_t index)
+/* The message at the head of a queue ends then, or CV_PENDING_NEVER: there is none. */
+static inline void message_until(struct native *native, uint32_t queue,
+                                 struct cv_pending end)
+{
+    if (native->queue_each)
+        cv_tournament_set(&native->ends, (size_t)native->nworkers + queue, end);
+    else
+        native->moving[queue] = end;
+}
+
+static inline void begin_transfer(struct native *native, uint32_t queue, uint32_t index,
+                                  bool plain)
 {
     struct chunk *chunk = &native->chunks[index];
     const struct cleave_worker *worker = &native->workers[chunk->worker];
     double latency_s = worker->latency_s, work_s = chunk->units / worker->bandwidth_ups;
     double end_s;
 
-    if (chunk->back) {
+    if (!plain && chunk->back) {
         latency_s = worker->return_latency_s;
         work_s = chunk->units * native->run->result_ratio / worker->return_bandwidth_ups;
     }
     end_s = native->now_s + (latency_s + work_s);
-    if (native->noisy || !native->steady)
-        end_s = cv_native_end_of(native, chunk, chunk->back ? CV_RETURN : CV_TRANSFER,
+    if (!native->exact)
+        end_s = cv_native_end_of(native, chunk,
+                                 !plain && chunk->back ? CV_RETURN : CV_TRANSFER,
                                  latency_s, work_s);
     chunk->start_s = native->now_s;
-    if (native->queue_each)
-        end_at(native, end_s, ENDS_TRANSFER, queue);
-    else
-        native->moving[queue] =
-            cv_pending_at(end_s, next_key(native, ENDS_TRANSFER, queue));
+    message_until(native, queue,
+                  cv_pending_at(end_s, next_key(native, ENDS_TRANSFER, queue)));
 }
 
-/* Wait for the port. */
-static inline void join_queue(struct native *native, uint32_t queue, uint32_t index)
+/* Wait for the port. `plain`: nothing comes back in this run. */
+static inline void join_queue(struct native *native, uint32_t queue, uint32_t index,
+                              bool plain)
 {
     if (enqueue(native, &native->transfers[queue], index))
-        begin_transfer(native, queue, index);
+        begin_transfer(native, queue, index, plain);
 }
 
 static inline void forget(struct native *native, uint32_t index)

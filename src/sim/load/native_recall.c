@@ -1,8 +1,7 @@
 /* native_recall.c -- take back part of what a worker computes. SPDX-License-Identifier: MIT
  *
- * The computation then ends earlier. Its first event stays in the heap, is noted as stale and
- * dropped when its time comes. Recalls are rare, so nothing is kept for them in a chunk: when
- * the computation would have ended is computed again, and its event is looked for. */
+ * The computation then ends earlier. Recalls are rare, so nothing is kept for them in a chunk:
+ * when the computation would have ended is computed again. */
 #include "base/arena.h"
 #include "base/fail.h"
 #include "model/platform/profile.h"
@@ -56,62 +55,22 @@ static double shorten(struct native *native, struct chunk *chunk, double units,
     return taken;
 }
 
-static bool is_stale(const struct native *native, uint64_t key)
-{
-    for (size_t i = 0; i < native->recalls.nstale; i++)
-        if (native->recalls.stale[i] == key)
-            return true;
-    return false;
-}
-
-/* The event that was to end what the worker computes: there is one, and it is not stale. */
-static uint64_t end_key(const struct native *native, uint32_t worker)
-{
-    const uint64_t wanted = (uint64_t)worker << KIND_BITS | ENDS_COMPUTE;
-
-    for (size_t i = 0; i < native->heap.count; i++) {
-        const uint64_t key = native->heap.items[i].key;
-
-        if ((key & (((uint64_t)1 << TAG_BITS) - 1)) == wanted && !is_stale(native, key))
-            return key;
-    }
-    return UINT64_MAX;
-}
-
 bool cv_native_report_room(struct native *native, size_t count)
 {
-    struct recalls *recalls = &native->recalls;
-    struct cleave_event *grown = cv_grow(recalls->reports, &recalls->report_room,
-                                         recalls->nreports + count, sizeof *grown);
+    struct reports *reports = &native->reports;
+    struct cleave_event *grown =
+        cv_grow(reports->items, &reports->room, reports->count + count, sizeof *grown);
 
     if (grown == NULL)
         return false;
-    recalls->reports = grown;
+    reports->items = grown;
     return true;
 }
 
 void cv_native_report(struct native *native, const struct cleave_event *event)
 {
-    native->recalls.reports[native->recalls.nreports++] = *event;
+    native->reports.items[native->reports.count++] = *event;
     end_at(native, native->now_s, ENDS_REPORT, event->worker);
-}
-
-static enum cleave_status make_room(struct native *native, struct cleave_error *err)
-{
-    struct recalls *recalls = &native->recalls;
-    uint64_t *stale;
-
-    if (!cv_event_heap_reserve(&native->heap, native->heap.count + native->nqueues +
-                                                  native->nworkers + 4))
-        return cv_fail_memory(err, "the events of a run");
-    if (!cv_native_report_room(native, 1))
-        return cv_fail_memory(err, "the recalls of a run");
-    stale =
-        cv_grow(recalls->stale, &recalls->stale_room, recalls->nstale + 1, sizeof *stale);
-    if (stale == NULL)
-        return cv_fail_memory(err, "the recalls of a run");
-    recalls->stale = stale;
-    return CLEAVE_OK;
 }
 
 enum cleave_status cv_native_recall(struct native *native,
@@ -125,42 +84,26 @@ enum cleave_status cv_native_recall(struct native *native,
                                    .time_s = native->now_s };
     double end_s = 0;
 
-    CV_TRY(make_room(native, err));
     cv_event_heap_settle(&native->heap);
+    if (!cv_event_heap_reserve(&native->heap, native->heap.count + 2) ||
+        !cv_native_report_room(native, 1))
+        return cv_fail_memory(err, "the recalls of a run");
     if (index != NONE) {
         report.chunk = native->chunks[index].number;
         report.units = shorten(native, &native->chunks[index], order->units, &end_s);
     }
     cv_native_report(native, &report);
-    if (report.units > 0) {
-        const uint64_t stale = end_key(native, order->worker);
-
-        native->recalls.stale[native->recalls.nstale++] = stale;
-        end_at(native, end_s, ENDS_COMPUTE, order->worker);
-    }
+    if (report.units > 0)
+        compute_until(native, order->worker, end_s);
     return CLEAVE_OK;
 }
 
 /* Events of one time come in the order in which they were made, and so do the reports. */
 void cv_native_reported(struct native *native, struct cleave_event *out)
 {
-    struct recalls *recalls = &native->recalls;
+    struct reports *reports = &native->reports;
 
-    *out = recalls->reports[recalls->first_report++];
-    if (recalls->first_report == recalls->nreports)
-        recalls->first_report = recalls->nreports = 0;
-}
-
-void cv_native_drop_stale(struct native *native)
-{
-    struct recalls *recalls = &native->recalls;
-
-    cv_event_heap_settle(&native->heap);
-    while (native->heap.count > 0 && is_stale(native, native->heap.items[0].key)) {
-        for (size_t i = 0; i < recalls->nstale; i++)
-            if (recalls->stale[i] == native->heap.items[0].key)
-                recalls->stale[i] = recalls->stale[--recalls->nstale];
-        cv_event_heap_take(&native->heap);
-        cv_event_heap_settle(&native->heap);
-    }
+    *out = reports->items[reports->first++];
+    if (reports->first == reports->count)
+        reports->first = reports->count = 0;
 }
