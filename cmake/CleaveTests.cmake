@@ -67,6 +67,9 @@ foreach(source ${units} ${larger})
     endif()
 endforeach()
 
+# What only the command has.
+target_link_libraries(test-unit-test_http_request PRIVATE cleave-verbs)
+
 # The fuzz targets read back the inputs kept in tests/fuzz/corpus/NAME/; cmake/fuzz_replay.c
 # stands in for libFuzzer, so any compiler will do.
 file(GLOB found CONFIGURE_DEPENDS tests/fuzz/fuzz_*.c)

@@ -380,6 +380,7 @@ complete -c cleave -n '__fish_seen_subcommand_from run' -l joblog -r -F -d 'Writ
 complete -c cleave -n '__fish_seen_subcommand_from run' -l dry-run -d 'Only show the command and the plan: chunks, finish time and bound, by'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l bar -d 'Draw a bar on standard error, if that is a terminal: how much commands'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l live -d 'Draw the bar and below it what every worker does: chunks, bytes and rate'
+complete -c cleave -n '__fish_seen_subcommand_from run' -l serve -x -d 'Show the page of cleave report while it runs, to browsers of this'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l progress -x -a 'plain' -d 'Write a line about the progress now and then, for logs'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l trace -r -F -d 'Write every event and order to this file, as JSON lines'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l json -d 'Write the summary as JSON: to standard output where --output sends the'

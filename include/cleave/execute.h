@@ -67,6 +67,7 @@ struct cleave_worker_progress {
     uint64_t chunks, failures; /* failures: of commands                                */
     double units, busy_s;      /* of chunks that are done                              */
     double read;               /* bytes of the chunk under way, as below               */
+    double since_s; /* when the oldest chunk under way began, as elapsed_s; NAN: none  */
 };
 
 struct cleave_progress {

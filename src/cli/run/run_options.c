@@ -414,6 +414,11 @@ static const struct cv_option report_options[] = {
     { .name = "--live", .value = 1, .offset = FIELD(live),
       .help = "Draw the bar and below it what every worker does: chunks, bytes and rate so far, "
               "and why it waits if it does. Needs a terminal on standard error." },
+    { .name = "--serve", .kind = CV_OPTION_TEXT, .argument = "127.0.0.1:PORT",
+      .offset = FIELD(serve),
+      .help = "Show the page of cleave report while it runs, to browsers of this machine: it "
+              "keeps itself new. Port 0 takes one that is free. From another machine: "
+              "ssh -L PORT:127.0.0.1:PORT HOST." },
     { .name = "--progress", .kind = CV_OPTION_TEXT, .argument = "plain",
       .offset = FIELD(progress),
       .help = "Write a line about the progress now and then, for logs." },

@@ -10,6 +10,7 @@
 struct cv_run_options {
     struct cv_strings inputs, params;
     const char *output, *split, *workers, *policy, *directory, *halt, *joblog, *journal;
+    const char *serve;
     const char *failed, *trace, *progress, *hosts, *reduce;
     const char *ssh, *program, *work_directory, *hosts_file, *join_socket;
     struct cv_strings push_from, environment, logins, transfers, returns, basefiles;

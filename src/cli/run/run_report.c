@@ -124,6 +124,44 @@ static void draw_bar(struct cv_run_report *report, double part, const char *fact
     report->drawn = true;
 }
 
+static void show_page(struct cv_run_report *report,
+                      const struct cleave_progress *progress, double part, double left_s)
+{
+    struct cv_text text = { NULL, 0, 0, false };
+
+    cv_text_add(&text, "It runs: ");
+    if (!isnan(part))
+        cv_text_add(&text, "%.0f%%  ", floor(100 * part));
+    add_facts(&text, progress, report->done, left_s, report->items != NULL);
+    if (!text.failed)
+        cv_live_page_look(&report->page, progress, text.bytes);
+    cv_text_done(&text);
+}
+
+void cv_run_page_end(struct cv_run_report *report,
+                     const struct cleave_execution_result *result, int status)
+{
+    struct cv_text text = { NULL, 0, 0, false };
+
+    if (report->page.http == NULL)
+        return;
+    cv_text_add(&text, "It has ended");
+    if (result != NULL) {
+        cv_text_add(&text, " after ");
+        add_time(&text, result->seconds);
+    }
+    cv_text_add(&text, status == CV_EXIT_DONE ? ", and all is done" : ", with status %d",
+                status);
+    cv_live_page_close(&report->page, result, text.failed ? "" : text.bytes);
+    cv_text_done(&text);
+}
+
+/* Whether anything is said on standard error while it runs. */
+static bool is_told(const struct cv_run_report *report)
+{
+    return report->bar || report->live || report->plain;
+}
+
 void cv_run_progress(void *context, const struct cleave_progress *progress)
 {
     struct cv_run_report *report = context;
@@ -142,7 +180,9 @@ void cv_run_progress(void *context, const struct cleave_progress *progress)
         part = fmin(report->done / progress->total,
                     progress->done < progress->total ? 0.99 : 1);
     }
-    if (progress->elapsed_s < report->shown_s + pause_s)
+    if (report->page.http != NULL)
+        show_page(report, progress, part, left_s);
+    if (progress->elapsed_s < report->shown_s + pause_s || !is_told(report))
         return;
     report->shown_s = progress->elapsed_s;
     add_facts(&text, progress, report->done, left_s, report->items != NULL);

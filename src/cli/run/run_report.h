@@ -3,6 +3,7 @@
 #ifndef CV_RUN_REPORT_H
 #define CV_RUN_REPORT_H
 #include <stdio.h>
+#include "cli/live/live_page.h"
 #include "cli/run/job_log.h"
 #include "cli/run/run_options.h"
 #include "cli/run/run_rows.h"
@@ -18,6 +19,7 @@ struct cv_run_report {
     double done;           /* as it is shown: it never falls    */
     size_t facts_wide;     /* columns that facts beside the bar have needed */
     struct cv_pace pace;
+    struct cv_live_page page; /* --serve */
     bool declared;      /* costs are: its end can be predicted                      */
     double predicted_s; /* by the plan; NAN: none            */
     const struct cv_crew *crew; /* borrowed: who was asked to take part             */
@@ -45,6 +47,9 @@ enum cleave_status cv_run_more_hosts(void *context, struct cleave_more_hosts *ou
                                      struct cleave_error *err);
 
 void cv_run_progress_end(struct cv_run_report *report);
+/* What is shown while it runs shows its end; `result` may be NULL. */
+void cv_run_page_end(struct cv_run_report *report,
+                     const struct cleave_execution_result *result, int status);
 /* A signal stopped the run: what is done of it, and how to go on. */
 void cv_run_stopped(const struct cleave_execution_result *result,
                     const struct cv_run_options *values,

@@ -209,7 +209,9 @@ static int fill(const struct cv_call *call, const struct cv_crew *crew,
     fill_failing(values, out);
     out->tell.attempted = cv_run_attempted;
     out->tell.progress =
-        report->bar || report->live || report->plain ? cv_run_progress : NULL;
+        report->bar || report->live || report->plain || values->serve != NULL
+            ? cv_run_progress
+            : NULL;
     out->tell.note = cv_run_note;
     out->tell.context = report;
     return status;
@@ -260,21 +262,45 @@ static int judge(const struct cleave_execution *asked, enum cleave_status status
     return result->failed > 0 || result->bad_ends > 0 ? CV_EXIT_FAILED : CV_EXIT_DONE;
 }
 
+/* --trace keeps all that happens, --serve shows it. */
+static int open_trace(const struct cv_call *call, struct cv_run_report *report,
+                      struct cleave_execution *execution)
+{
+    const struct cv_run_options *values = call->values;
+    const struct cleave_trace_facts facts = { .engine = "run" };
+    struct cleave_error err;
+    char url[CV_HTTP_URL_ROOM];
+    int status;
+
+    if (values->trace == NULL && values->serve == NULL)
+        return CV_EXIT_DONE;
+    if (cleave_trace_new(&execution->tell.trace, &err) != CLEAVE_OK)
+        return cv_complain_error(&err);
+    status = cv_trace_call(execution->tell.trace, call);
+    if (status == CV_EXIT_DONE)
+        status = cv_trace_add_facts(execution->tell.trace, &facts);
+    if (status != CV_EXIT_DONE || values->serve == NULL)
+        return status;
+    report->page =
+        (struct cv_live_page){ .trace = execution->tell.trace,
+                               .policy = cv_sharing_name(&execution->sharing) };
+    if (cv_http_open(values->serve, &report->page.http, url, &err) != CLEAVE_OK)
+        return cv_complain_error(&err);
+    fprintf(stderr, "cleave: the run can be followed at %s\n", url);
+    return CV_EXIT_DONE;
+}
+
 /* The bound is that of the summary: all workers at their measured speed to the end. */
-static int save_trace(const struct cv_call *call,
+static int save_trace(const struct cv_run_options *values,
                       const struct cleave_execution *execution,
                       const struct cleave_execution_result *result)
 {
-    const struct cv_run_options *values = call->values;
     const struct cleave_trace_facts facts = {
-        .engine = "run",
         .bound = { result->bound_s > 0 ? "all workers busy" : NULL, result->bound_s },
     };
-    int status = cv_trace_call(execution->tell.trace, call);
+    const int status = cv_trace_add_facts(execution->tell.trace, &facts);
 
-    if (status == CV_EXIT_DONE)
-        status = cv_trace_add_facts(execution->tell.trace, &facts);
-    if (status != CV_EXIT_DONE)
+    if (status != CV_EXIT_DONE || values->trace == NULL)
         return status;
     return cv_trace_write(values->trace,
                           &(struct cv_trace_story){
@@ -300,9 +326,11 @@ static int execute(const struct cv_call *call, struct cv_run_report *report,
     int status;
     bool began;
 
-    if (values->trace != NULL &&
-        cleave_trace_new(&execution->tell.trace, &err) != CLEAVE_OK)
-        return cv_complain_error(&err);
+    status = open_trace(call, report, execution);
+    if (status != CV_EXIT_DONE) {
+        cleave_trace_free(execution->tell.trace);
+        return status;
+    }
     done = cleave_execute(execution, &result, &err);
     cv_run_progress_end(report);
     status = judge(execution, done, result, &err);
@@ -323,11 +351,12 @@ static int execute(const struct cv_call *call, struct cv_run_report *report,
         sink, done == CLEAVE_OK && (result->failed == 0 || report->rows != NULL), status);
     status = cv_run_report_close(report, status);
     began = result != NULL && result->platform != NULL;
-    if (values->trace != NULL && began) {
-        const int saved = save_trace(call, execution, result);
+    if (execution->tell.trace != NULL && began) {
+        const int saved = save_trace(values, execution, result);
 
         status = status == CV_EXIT_DONE ? saved : status;
     }
+    cv_run_page_end(report, result, status);
     if (began && !values->quiet && !result->output_closed &&
         !is_refused(status, result)) {
         /* Not before, as it takes seconds for a thousand workers. */
@@ -391,12 +420,12 @@ static int check_framed(const struct cv_run_options *values, bool has_items)
     if (has_items || values->inputs.count > 0 || values->output != NULL ||
         values->journal != NULL || values->trace != NULL || values->joblog != NULL ||
         values->failed != NULL || values->pairs != NULL || values->fetch != NULL ||
-        values->dry_run || values->json || values->mpi)
+        values->dry_run || values->json || values->mpi || values->serve != NULL)
         return cv_complain(CV_EXIT_USAGE,
                            "--framed: pieces come on standard input and answers go to "
                            "standard output: expected no items, input, mates, output, "
                            "journal, log, trace or folder of what failed, and neither "
-                           "--json, --dry-run nor --mpi");
+                           "--json, --serve, --dry-run nor --mpi");
     return CV_EXIT_DONE;
 }
 

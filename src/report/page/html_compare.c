@@ -301,7 +301,7 @@ static void put_again(const struct cv_compare_sheet *sheet, FILE *file)
 
 void cv_compare_write(const struct cv_compare_sheet *sheet, FILE *file)
 {
-    cv_page_open(file, sheet->title);
+    cv_page_open(file, sheet->title, false);
     put_head(sheet, file);
     put_values_plot(sheet, file);
     put_over_plot(sheet, file);
@@ -316,5 +316,5 @@ void cv_compare_write(const struct cv_compare_sheet *sheet, FILE *file)
     put_reasons(sheet, file);
     put_again(sheet, file);
     fputs("</main>\n", file);
-    cv_page_close(file);
+    cv_page_close(file, false);
 }

@@ -9,13 +9,14 @@
 #include "report/page/page_text.h"
 #include "report/terminal/table.h"
 
-/* The policy forbids the page to load anything, so that it is seen to need nothing. */
+/* The policy forbids the page to load anything, so that it is seen to need nothing; one that
+ * is served may ask where it came from. */
 static const char head[] =
     "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
     "<meta name=\"generator\" content=\"cleave " CLEAVE_VERSION "\">\n"
     "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
-    "style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:\">\n";
+    "style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:";
 
 static void put_lines(FILE *file, const char *const *lines)
 {
@@ -23,21 +24,22 @@ static void put_lines(FILE *file, const char *const *lines)
         fputs(*lines, file);
 }
 
-void cv_page_open(FILE *file, const char *title)
+void cv_page_open(FILE *file, const char *title, bool served)
 {
     fputs(head, file);
-    fputs("<title>", file);
+    fputs(served ? "; connect-src 'self'\">\n<title>" : "\">\n<title>", file);
     cv_page_text(file, title);
     fputs("</title>\n<style>\n", file);
     put_lines(file, cv_page_style);
     fputs("</style>\n</head>\n<body>\n", file);
 }
 
-void cv_page_close(FILE *file)
+void cv_page_close(FILE *file, bool served)
 {
-    fputs("<footer>Made by cleave " CLEAVE_VERSION
-          ". This page needs no other file and no network.</footer>\n<script>\n",
-          file);
+    fprintf(file, "<footer>Made by cleave " CLEAVE_VERSION ". %s</footer>\n<script>\n",
+            served ? "This page keeps itself new while the run lasts; saved, it needs no "
+                     "other file."
+                   : "This page needs no other file and no network.");
     put_lines(file, cv_page_script);
     fputs("</script>\n</body>\n</html>\n", file);
 }

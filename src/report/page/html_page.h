@@ -6,9 +6,10 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* All up to the beginning of the body, with the style; the end, with the script. */
-void cv_page_open(FILE *file, const char *title);
-void cv_page_close(FILE *file);
+/* All up to the beginning of the body, with the style; the end, with the script. A page that
+ * is `served` asks where it came from for what is new. */
+void cv_page_open(FILE *file, const char *title, bool served);
+void cv_page_close(FILE *file, bool served);
 
 /* Text and values of attributes, with what HTML would take for its own replaced. */
 void cv_page_text(FILE *file, const char *text);

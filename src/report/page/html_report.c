@@ -63,6 +63,11 @@ static void put_head(const struct cv_report *report, const char *title, FILE *fi
     fputs("<header>\n<p class=\"eyebrow\">cleave report</p>\n<h1>", file);
     cv_page_text(file, title);
     fputs("</h1>\n", file);
+    if (report->now != NULL) {
+        fputs("<p class=\"lead now num\" id=\"now\" role=\"status\">", file);
+        cv_page_text(file, report->now);
+        fputs("</p>\n", file);
+    }
     if (is_real(report) && facts->command != NULL) {
         fputs("<p class=\"lead\"><code>", file);
         cv_page_text(file, facts->command);
@@ -145,9 +150,11 @@ static void put_load_tiles(const struct cv_report *report, FILE *file)
         fprintf(file, "%llu results back",
                 (unsigned long long)sheet->counts[CV_SPAN_RETURN]);
     else
-        fputs("computed", file);
+        fputs(report->running ? "begun" : "computed", file);
     fputs("</dd></div>\n", file);
     put_port_tile(sheet, file);
+    if (report->running)
+        return;
     open_tile(file, "All end within");
     cv_page_number(file, sheet->makespan_s - sheet->first_end_s);
     fputs(" s</dd><dd class=\"sub\">first to last worker</dd></div>\n", file);
@@ -160,7 +167,7 @@ static void put_tiles(const struct cv_report *report, FILE *file)
     const bool lives = facts_of(report)->lifespan_s > 0;
 
     fputs("<dl class=\"tiles\">\n", file);
-    open_tile(file, is_load(report) ? "Makespan" : "Length");
+    open_tile(file, report->running ? "So far" : is_load(report) ? "Makespan" : "Length");
     cv_page_number(file, sheet->makespan_s);
     fputs(" s</dd><dd class=\"sub\">", file);
     if (report->predicted != NULL)
@@ -178,7 +185,8 @@ static void put_tiles(const struct cv_report *report, FILE *file)
             fputs(", at the speeds that were declared", file);
         fputs("</dd></div>\n", file);
     }
-    put_bound_tile(report, file);
+    if (!report->running)
+        put_bound_tile(report, file);
     open_tile(file, "Utilisation");
     fprintf(file, "%.1f%%</dd><dd class=\"sub\">%u of %u %s used</dd></div>\n",
             100 * sheet->utilisation, sheet->used, sheet->nnodes,
@@ -314,17 +322,18 @@ void cv_report_write(const struct cv_report *report, FILE *file)
     put_title(report, title, sizeof title);
     snprintf(tab, sizeof tab, "%s%s%.150s", title, is_real(report) ? ": " : "",
              is_real(report) && command != NULL ? command : "");
-    cv_page_open(file, tab);
+    cv_page_open(file, tab, report->now != NULL);
     put_head(report, title, file);
     put_tiles(report, file);
     put_gantt(report, file);
     if (report->predicted != NULL)
         cv_report_difference(report, file);
     cv_report_nodes(report, file);
-    cv_report_left_out(report, file);
+    if (!report->running)
+        cv_report_left_out(report, file);
     put_again(report, file);
     cv_report_chunks(report, file);
     fputs("</main>\n", file);
     cv_page_spans(file, report->measured, report->predicted);
-    cv_page_close(file);
+    cv_page_close(file, report->now != NULL);
 }

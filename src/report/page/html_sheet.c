@@ -132,11 +132,10 @@ static void sum_up(struct cv_sheet *sheet)
         sheet->utilisation = busy_s / (sheet->makespan_s * sheet->nnodes);
 }
 
-static enum cleave_status open_sheet(const struct cv_trace_file *file,
+static enum cleave_status open_sheet(const struct cv_trace_file *file, size_t most,
                                      struct cv_sheet *out, struct cleave_error *err)
 {
     const struct cleave_trace_facts *facts = cleave_trace_facts(file->trace);
-    const size_t most = cleave_trace_count(file->trace);
 
     memset(out, 0, sizeof *out);
     cv_arena_init(&out->arena);
@@ -160,12 +159,24 @@ static enum cleave_status open_sheet(const struct cv_trace_file *file,
 enum cleave_status cv_sheet_make(const struct cv_trace_file *file, struct cv_sheet *out,
                                  struct cleave_error *err)
 {
+    return cv_sheet_make_now(file, NULL, 0, out, err);
+}
+
+enum cleave_status cv_sheet_make_now(const struct cv_trace_file *file,
+                                     const struct cv_span *under_way, size_t count,
+                                     struct cv_sheet *out, struct cleave_error *err)
+{
+    const size_t entries = cleave_trace_count(file->trace);
     struct cv_span span;
 
-    CV_TRY(open_sheet(file, out, err));
-    for (size_t i = 0; i < cleave_trace_count(file->trace); i++) {
-        if (!cv_span_at(file->trace, i, &span))
+    CV_TRY(open_sheet(file, entries + count, out, err));
+    for (size_t i = 0; i < entries + count; i++) {
+        if (i >= entries)
+            span = under_way[i - entries];
+        else if (!cv_span_at(file->trace, i, &span))
             continue;
+        if (span.worker >= out->nnodes)
+            continue; /* of a run under way: came after it was counted who is there */
         add_span(out, &span);
         keep_span(out, &span);
     }

@@ -54,6 +54,10 @@ struct cv_sheet {
 /* Sum up the trace. cv_sheet_done releases it, also after a failure if it was zeroed. */
 enum cleave_status cv_sheet_make(const struct cv_trace_file *file, struct cv_sheet *out,
                                  struct cleave_error *err);
+/* The same, with what is under way and in no trace yet. */
+enum cleave_status cv_sheet_make_now(const struct cv_trace_file *file,
+                                     const struct cv_span *under_way, size_t count,
+                                     struct cv_sheet *out, struct cleave_error *err);
 void cv_sheet_done(struct cv_sheet *sheet);
 
 /* Put spans together until there are few enough for a page: neighbours in a strip first, and

@@ -30,20 +30,25 @@ function sortable(table) {
     });
   });
 }
-document.querySelectorAll('table.sort').forEach(sortable);
-document.querySelectorAll('button.copy').forEach((button) => {
-  button.addEventListener('click', () => {
-    const text = button.parentElement.querySelector('code').textContent;
-    navigator.clipboard.writeText(text).then(() => { button.textContent = 'Copied'; },
-      () => { button.textContent = 'Select and copy'; });
+/* Bring to life what stands on the page; returns what ends its chart. */
+function awaken(seen) {
+  document.querySelectorAll('table.sort').forEach(sortable);
+  document.querySelectorAll('button.copy').forEach((button) => {
+    button.addEventListener('click', () => {
+      const text = button.parentElement.querySelector('code').textContent;
+      navigator.clipboard.writeText(text).then(() => { button.textContent = 'Copied'; },
+        () => { button.textContent = 'Select and copy'; });
+    });
   });
-});
-document.querySelectorAll('.keys button').forEach((button) => {
-  button.addEventListener('click', () => {
-    const shown = button.getAttribute('aria-pressed') === 'false';
-    button.setAttribute('aria-pressed', shown);
-    document.querySelectorAll('.s' + button.dataset.series)
-      .forEach((part) => part.classList.toggle('off', !shown));
+  document.querySelectorAll('.keys button').forEach((button) => {
+    button.addEventListener('click', () => {
+      const shown = button.getAttribute('aria-pressed') === 'false';
+      button.setAttribute('aria-pressed', shown);
+      document.querySelectorAll('.s' + button.dataset.series)
+        .forEach((part) => part.classList.toggle('off', !shown));
+    });
   });
-});
-if ($('spans')) chart(JSON.parse($('spans').textContent));
+  return $('spans') ? chart(JSON.parse($('spans').textContent), seen) : null;
+}
+const ended = awaken(null);
+if ($('now')) follow(ended);

@@ -1,8 +1,9 @@
 /* page_chart.js -- the chart that zooms. SPDX-License-Identifier: MIT
  *
  * Spans of a strip are sorted by start, so what is in sight is found by bisection, and
- * only that is drawn; rows out of sight are not drawn either. */
-function chart(data) {
+ * only that is drawn; rows out of sight are not drawn either. `seen` is what another chart
+ * in its place has shown; returns what ends this one and tells that. */
+function chart(data, seen) {
   const plot = $('plot'), canvas = plot.querySelector('canvas');
   const pen = canvas.getContext('2d'), whole = $('whole'), tip = $('tip');
   const traces = data.traces.map(readTrace), rows = data.rows;
@@ -542,8 +543,14 @@ function chart(data) {
   $('left').addEventListener('click', () => pan(-0.3));
   $('right').addEventListener('click', () => pan(0.3));
   $('reset').addEventListener('click', reset);
-  window.addEventListener('resize', measure);
-  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', measure);
-  view(0, T * 1.02);
+  const over = new AbortController(), alive = { signal: over.signal };
+  window.addEventListener('resize', measure, alive);
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', measure, alive);
+  if (seen && seen.to) view(seen.from, seen.to); else view(0, T * 1.02);
   measure();
+  if (seen) plot.scrollTop = seen.top;
+  return () => {
+    over.abort();
+    return { from: t0, to: t1 - t0 < T ? t1 : 0, top: plot.scrollTop };
+  };
 }

@@ -189,6 +189,17 @@ double cv_desks_read(const struct cv_desks *desks, const struct cv_staff *staff,
     return sum;
 }
 
+double cv_desk_since(const struct cv_desks *desks, uint32_t worker)
+{
+    const struct cv_desk *desk = &desks->items[worker];
+    double since_s = NAN;
+
+    for (uint32_t i = 0; i < desk->nerrands; i++)
+        if (desk->errands[i].slot.busy && !(since_s <= desk->errands[i].began_s))
+            since_s = desk->errands[i].began_s;
+    return since_s;
+}
+
 void cv_desks_stop(struct cv_desks *desks)
 {
     for (uint32_t w = 0; w < desks->count; w++)

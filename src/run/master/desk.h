@@ -74,6 +74,9 @@ double cv_desks_read(const struct cv_desks *desks, const struct cv_staff *staff,
 double cv_desk_read(const struct cv_desks *desks, const struct cv_staff *staff,
                     uint32_t worker, double now_s);
 
+/* When the oldest errand of the worker that is under way began; NAN: there is none. */
+double cv_desk_since(const struct cv_desks *desks, uint32_t worker);
+
 /* Ask all that is under way to end. */
 void cv_desks_stop(struct cv_desks *desks);
 /* Let commands that stay end; whether all have. */

@@ -44,6 +44,7 @@ static void look(const void *context, uint32_t worker, struct cleave_worker_prog
         .units = tally->units,
         .busy_s = tally->busy_s,
         .read = cv_desk_read(&run->desks, &run->staff, worker, cv_clock_s()),
+        .since_s = cv_desk_since(&run->desks, worker) - run->news.began_s,
     };
 }
 
