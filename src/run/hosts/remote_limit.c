@@ -122,20 +122,32 @@ static double stuck_s(const struct cv_host *host)
     return host->hosts->terms.silence_s + KILLING_S;
 }
 
+static bool has_pieces(const struct cv_host *host)
+{
+    const struct cv_slot *slot = host->first_slot;
+
+    while (slot != NULL && !slot->busy)
+        slot = slot->remote.next_slot;
+    return slot != NULL;
+}
+
 static enum cleave_status watch_link(struct cv_host *host, double until_s,
                                      struct cleave_error *err);
 
 static void look_at_link(void *context)
 {
     struct cv_host *host = context;
-    const double now_s = cv_clock_s(), due_s = host->moved_s + stuck_s(host);
     const bool others = host->hosts->nready > 1 || host->hosts->beside;
+    const bool waits = host->in_flight > 0 || host->queue != NULL;
+    const double now_s = cv_clock_s();
+    const double due_s = (waits ? host->moved_s : now_s) + stuck_s(host);
     struct cleave_error err;
 
-    if (host->in_flight == 0 && host->queue == NULL)
+    if (!has_pieces(host))
         return;
     if (due_s > now_s || !others) {
-        if (watch_link(host, fmax(due_s, now_s + KILLING_S), &err) != CLEAVE_OK)
+        if (watch_link(host, due_s > now_s ? due_s : now_s + KILLING_S, &err) !=
+            CLEAVE_OK)
             cv_host_fail(host, &err);
         return;
     }
@@ -159,6 +171,6 @@ void cv_limit_link(struct cv_slot *slot)
     struct cleave_error err;
 
     if (host->link_timer.place == 0 &&
-        watch_link(host, host->moved_s + stuck_s(host), &err) != CLEAVE_OK)
+        watch_link(host, cv_clock_s() + stuck_s(host), &err) != CLEAVE_OK)
         slot->broke(slot->context, &err);
 }

@@ -13,7 +13,6 @@
 #include "run/hosts/remote_host.h"
 #include "run/hosts/remote_item.h"
 #include "run/hosts/remote_packed.h"
-#include "run/hosts/remote_slot.h"
 #include "run/slot/slot_kind.h"
 
 enum {
@@ -49,7 +48,6 @@ static void grant(struct cv_slot *slot)
     slot->remote.next_sending = NULL;
     *host->end = slot;
     host->end = &slot->remote.next_sending;
-    cv_limit_link(slot);
     cv_link_wake(&host->link);
 }
 

@@ -55,6 +55,7 @@ static enum cleave_status start_remote(struct cv_slot *slot, struct cleave_error
     if (slot->open.on && remote->host->shares)
         cv_remote_open_announced(slot);
     cv_limit_set(slot);
+    cv_limit_link(slot);
     return CLEAVE_OK;
 }
 

@@ -32,9 +32,9 @@ void cv_remote_lose(struct cv_host *host);
  * of a command that stays may take: who does not keep to it is lost. */
 void cv_limit_set(struct cv_slot *slot);
 void cv_limit_over(struct cv_slot *slot);
-/* Hold the host to taking some of what is to be sent to it, since `moved_s`: who takes none of
- * it, and still says that it is there, has a link that does not move, and is lost if there are
- * others. */
+/* As long as the host has pieces, hold it to taking some of what is to be sent to it, since
+ * `moved_s`: who takes none of it, and still says that it is there, has a link that does not
+ * move, and is lost if there are others. */
 void cv_limit_link(struct cv_slot *slot);
 
 #endif
