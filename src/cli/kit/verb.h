@@ -39,6 +39,8 @@ struct cv_verb {
     bool checks_files; /* `run` calls cv_files_check itself; else it is done before */
     /* Returns an exit status; the caller flushes and checks stdout. */
     int (*run)(const struct cv_call *call);
+    /* The words are wrong, which has been told: others may wait for this process. NULL: none do. */
+    void (*refused)(int count, char *const *words, int status);
 };
 
 /* Call a verb with the words typed behind its name: they are checked, and --help is

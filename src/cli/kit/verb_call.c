@@ -27,6 +27,8 @@ int cv_verb_call(const struct cv_verb *verb, int count, char *const *words)
         cv_options_parse(verb->groups,
                          &(struct cv_typed){ count, words, verb->command, verb->foreign },
                          &arena, values, &parsed);
+    if (status != CV_EXIT_DONE && verb->refused != NULL)
+        verb->refused(count, words, status);
     if (status == CV_EXIT_DONE && parsed.help) {
         cv_help_verb(verb, &help);
         status = cv_print_take(&help);

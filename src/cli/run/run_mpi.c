@@ -89,32 +89,36 @@ static void find_library(const char *name, char *out, size_t size)
 
 /* --- the library -------------------------------------------------------------------------- */
 
-enum { ALONE_MS = 1000 };
+enum {
+    ALONE_MS = 1000, /* until rank 0 has told what all ranks meet */
+    READ_MS = 100,   /* until mpirun has read what was told       */
+};
 
 /* All ranks meet the same trouble: one of them tells it. */
 #define TELL(rank, code, ...) ((rank) == 0 ? cv_complain(code, __VA_ARGS__) : (code))
 
-static int load(const struct flavour *flavour, int rank, struct cv_run_mpi *out)
+static enum cleave_status load(const struct flavour *flavour, struct cv_run_mpi *out,
+                               struct cleave_error *err)
 {
     char path[4096];
 
     find_library(flavour->name, path, sizeof path);
     if (path[0] == '\0')
-        return TELL(rank, CV_EXIT_ENGINE,
-                    "--mpi: this cleave was built without %s: install %s and build it "
-                    "again, or say where lib/%s/libcleave-mpi.so is by "
-                    "CLEAVE_MPI_LIBRARY",
-                    flavour->title, flavour->package, flavour->name);
+        return cv_fail(err, CLEAVE_EENGINE,
+                       "this cleave was built without %s: install %s and build it "
+                       "again, or say where lib/%s/libcleave-mpi.so is by "
+                       "CLEAVE_MPI_LIBRARY",
+                       flavour->title, flavour->package, flavour->name);
     /* Parts that the MPI library loads later look for its names. */
     out->module = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
     if (out->module == NULL)
-        return TELL(rank, CV_EXIT_ENGINE, "--mpi: cannot load the library for %s: %s",
-                    flavour->title, dlerror());
+        return cv_fail(err, CLEAVE_EENGINE, "cannot load the library for %s: %s",
+                       flavour->title, dlerror());
     out->calls = dlsym(out->module, CV_MPI_BRIDGE_SYMBOL);
     if (out->calls == NULL || out->calls->version != CV_MPI_BRIDGE_VERSION)
-        return TELL(rank, CV_EXIT_ENGINE, "--mpi: %s is of another version of cleave",
-                    path);
-    return CV_EXIT_DONE;
+        return cv_fail(err, CLEAVE_EENGINE, "%.200s is of another version of cleave",
+                       path);
+    return CLEAVE_OK;
 }
 
 /* Who was started with other words would do other work than rank 0 asks for, or none. All
@@ -132,14 +136,49 @@ static int check_words(const struct cv_mpi_bridge *bridge)
     return CV_EXIT_DONE;
 }
 
+/* A rank that has gone before MPI began is nothing to the mpirun of MPICH, and the others wait for
+ * it for ever: it is told to end them, in the words by which MPICH itself does so (PMI). That of Open
+ * MPI does it by the status. */
+static void end_all(const struct flavour *flavour, int status)
+{
+    const char *text = getenv("PMI_FD");
+    char word[64];
+    ssize_t put;
+    int length;
+
+    if (strcmp(flavour->name, "mpich") != 0 || text == NULL || text[0] < '0' ||
+        text[0] > '9')
+        return;
+    (void)poll(NULL, 0, READ_MS);
+    length = snprintf(word, sizeof word, "cmd=abort exitcode=%d\n", status);
+    put = write((int)strtol(text, NULL, 10), word, (size_t)length);
+    (void)put; /* if nobody is there, nobody waits */
+}
+
+void cv_run_mpi_refused(int count, char *const *words, int status)
+{
+    const struct flavour *flavour = find_flavour(NULL);
+    int i = 0;
+
+    while (i < count && strcmp(words[i], "--mpi") != 0 && strcmp(words[i], "--") != 0)
+        i++;
+    if (flavour != NULL && i < count && strcmp(words[i], "--mpi") == 0)
+        end_all(flavour, status);
+}
+
 /* MPI does not work. What all ranks meet rank 0 tells, and mpirun ends the others with it: who
  * is still there after a moment has met it alone. */
-static int tell_why(int rank, const struct cleave_error *err)
+static int tell_why(const struct flavour *flavour, int rank,
+                    const struct cleave_error *err)
 {
-    if (rank == 0)
-        return cv_complain(CV_EXIT_ENGINE, "--mpi: %s", err->text);
-    (void)poll(NULL, 0, ALONE_MS);
-    return cv_complain(CV_EXIT_ENGINE, "--mpi: rank %d: %s", rank, err->text);
+    if (rank == 0) {
+        cv_complain(CV_EXIT_ENGINE, "--mpi: %s", err->text);
+    } else {
+        (void)poll(NULL, 0, ALONE_MS);
+        cv_complain(CV_EXIT_ENGINE, "--mpi: rank %d: %s", rank, err->text);
+    }
+    end_all(flavour, CV_EXIT_ENGINE);
+    return CV_EXIT_ENGINE;
 }
 
 /* Commands end with a rank that is killed. To fork is safe only before MPI has begun. */
@@ -188,12 +227,11 @@ int cv_run_mpi_open(const struct cv_call *call, const char *library,
             "srun --mpi=pmix (Open MPI) or srun --mpi=pmi2 (MPICH), or without MPI "
             "cleave run --slurm");
     out->guard = rank > 0 ? make_guard(rank) : NULL;
-    status = load(flavour, rank, out);
-    if (status != CV_EXIT_DONE)
-        return end(out, status);
+    if (load(flavour, out, &err) != CLEAVE_OK)
+        return end(out, tell_why(flavour, rank, &err));
     cv_mpi_words_make(&own, call->words, (size_t)call->nwords);
     if (out->calls->open(&own, &out->bridge, &err) != CLEAVE_OK)
-        return end(out, tell_why(rank, &err));
+        return end(out, tell_why(flavour, rank, &err));
     if (out->bridge->size > 1) {
         status = check_words(out->bridge);
         return status == CV_EXIT_DONE ? status : cv_run_mpi_close(out, status);

@@ -22,6 +22,8 @@ struct cv_run_mpi {
  * is nothing to do here: rank 0 has ended the job. */
 int cv_run_mpi_open(const struct cv_call *call, const char *library,
                     struct cv_run_mpi *out);
+/* The words of this process are wrong: if it is a rank, the others should not wait for it. */
+void cv_run_mpi_refused(int count, char *const *words, int status);
 /* Not rank 0: work for it until it ends. */
 int cv_run_mpi_serve(const struct cv_run_mpi *mpi);
 /* Rank 0: the other ranks are the workers. */

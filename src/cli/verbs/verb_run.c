@@ -589,4 +589,5 @@ const struct cv_verb cv_verb_run = {
     .values_size = sizeof(struct cv_run_options),
     .checks_files = true, /* rank 0 of --mpi does, where they are */
     .run = run,
+    .refused = cv_run_mpi_refused,
 };
