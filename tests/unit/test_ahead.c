@@ -12,69 +12,7 @@
 #include <lz4frame.h>
 #include <zstd.h>
 
-#include "base/random.h"
-#include "run/decode/ahead.h"
-
-enum { ROOM = 4 << 20, THREADS = 3 };
-
-/* A compressed file, read a few bytes at a time. */
-struct tape {
-    uint8_t *bytes; /* owned */
-    size_t length, at, step;
-};
-
-/* What was made of one. */
-struct made {
-    uint8_t *bytes; /* owned */
-    size_t length, room;
-    enum cleave_status status;
-    struct cleave_error err;
-    bool inside;
-};
-
-static ssize_t read_tape(void *context, void *to, size_t most)
-{
-    struct tape *tape = context;
-    size_t some = tape->length - tape->at;
-
-    some = some < most ? some : most;
-    some = some < tape->step ? some : tape->step;
-    memcpy(to, tape->bytes + tape->at, some);
-    tape->at += some;
-    return (ssize_t)some;
-}
-
-static void keep(struct made *made, const void *bytes, size_t length)
-{
-    while (made->length + length > made->room) {
-        made->room = made->room * 2 + ROOM;
-        made->bytes = realloc(made->bytes, made->room);
-        assert_non_null(made->bytes);
-    }
-    memcpy(made->bytes + made->length, bytes, length);
-    made->length += length;
-}
-
-static void decode(const struct cv_codec *codec, struct tape tape, unsigned threads,
-                   struct made *made)
-{
-    const struct cv_decoder_input input = { .read = read_tape,
-                                            .context = &tape,
-                                            .name = "tape" };
-    struct cv_ahead *ahead;
-    const void *bytes;
-    size_t length;
-
-    memset(made, 0, sizeof *made);
-    assert_int_equal(cv_ahead_open(codec, &input, threads, &ahead, NULL), CLEAVE_OK);
-    do {
-        made->status = ahead->next(ahead, &bytes, &length, &made->err);
-        if (made->status == CLEAVE_OK && length > 0)
-            keep(made, bytes, length);
-    } while (made->status == CLEAVE_OK && length > 0);
-    made->inside = made->status != CLEAVE_OK && ahead->inside(ahead);
-    ahead->free(ahead);
-}
+#include "ahead_both.h"
 
 /* Both ways; how much was made. */
 static size_t compare(const struct cv_codec *codec, const struct tape *tape)
@@ -82,8 +20,8 @@ static size_t compare(const struct cv_codec *codec, const struct tape *tape)
     struct made one, several;
     size_t length;
 
-    decode(codec, *tape, 1, &one);
-    decode(codec, *tape, THREADS, &several);
+    decode_alone(codec, *tape, &one);
+    decode_ahead(codec, *tape, THREADS, &several);
     assert_int_equal(one.status, several.status);
     assert_int_equal(one.length, several.length);
     if (one.length > 0)
@@ -98,29 +36,6 @@ static size_t compare(const struct cv_codec *codec, const struct tape *tape)
 }
 
 /* --- files ---------------------------------------------------------------------------------- */
-
-static size_t below(struct cv_random *rng, size_t most)
-{
-    return (size_t)(cv_random_bits(rng) % most);
-}
-
-/* Text of which about half is chance. */
-static void fill(uint8_t *bytes, size_t length, struct cv_random *rng)
-{
-    uint32_t chance = (uint32_t)cv_random_bits(rng);
-
-    for (size_t i = 0; i < length; i++) {
-        chance = chance * 1664525u + 1013904223u;
-        bytes[i] = i % 64 < 32 ? (uint8_t)(chance >> 24) : (uint8_t)('a' + i % 7);
-    }
-}
-
-static void add(struct tape *tape, const void *bytes, size_t length)
-{
-    assert_true(tape->length + length <= ROOM);
-    memcpy(tape->bytes + tape->length, bytes, length);
-    tape->length += length;
-}
 
 static void add_zstd(struct tape *tape, const uint8_t *text, size_t length, bool checks)
 {
@@ -174,6 +89,7 @@ static void make(struct tape *tape, size_t form, struct cv_random *rng)
     const size_t most = 1000 + below(rng, 400000);
 
     tape->length = tape->at = 0;
+    tape->fails_at = ROOM;
     for (unsigned i = 0; tape->length < 400000; i++) {
         const size_t length = below(rng, most);
 
@@ -194,6 +110,23 @@ static void make(struct tape *tape, size_t form, struct cv_random *rng)
 /* --- tests ---------------------------------------------------------------------------------- */
 
 enum { ROUNDS = 4 };
+
+static void inputs_that_cannot_be_read(void **state)
+{
+    struct tape tape = { .bytes = malloc(ROOM) };
+    struct cv_random rng;
+
+    (void)state;
+    cv_random_at(&rng, 24, 0, 0, 0);
+    for (size_t form = 0; form < sizeof forms / sizeof *forms; form++) {
+        make(&tape, form, &rng);
+        for (size_t i = 0; i < 3; i++) {
+            tape.fails_at = i * (tape.length / 3);
+            compare(cv_codec_named(forms[form]), &tape);
+        }
+    }
+    free(tape.bytes);
+}
 
 static void whole_files(void **state)
 {
@@ -270,7 +203,7 @@ static void files_with_something_behind(void **state)
 /* One member much larger than a job may hold, so that it is handed out in parts. */
 static void large_members(void **state)
 {
-    struct tape tape = { .bytes = malloc(ROOM), .step = ROOM };
+    struct tape tape = { .bytes = malloc(ROOM), .step = ROOM, .fails_at = ROOM };
     const size_t length = 34 << 20;
     uint8_t *text = calloc(1, length);
 
@@ -316,6 +249,7 @@ int main(void)
         cmocka_unit_test(whole_files),
         cmocka_unit_test(files_that_are_cut_short_or_changed),
         cmocka_unit_test(files_with_something_behind),
+        cmocka_unit_test(inputs_that_cannot_be_read),
         cmocka_unit_test(large_members),
         cmocka_unit_test(it_can_be_left_at_any_time),
     };

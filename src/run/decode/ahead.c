@@ -59,10 +59,11 @@ enum cleave_status cv_ahead_open(const struct cv_codec *codec,
         &cv_wide_bgzf,
         &cv_wide_zstd,
         &cv_wide_lz4,
+        &cv_wide_bzip2,
     };
 
-    for (size_t i = 0; threads > 1 && i < sizeof forms / sizeof *forms; i++)
-        if (forms[i]->codec == codec)
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        if (forms[i]->codec == codec && (threads > 1 || forms[i]->always))
             return cv_wide_open(forms[i], input, threads, out, err);
     return open_alone(codec, input, out, err);
 }

@@ -169,7 +169,7 @@ void cv_decoder_complain(const struct cv_decoder *decoder, uint64_t made,
                          struct cleave_error *err)
 {
     if (decoder->fault != NONE)
-        say(decoder, made + cv_decoder_made(decoder), err);
+        say(decoder, made, err);
 }
 
 /* Frames that are to be skipped are the same for zstd and lz4; and what begins as BGZF may
@@ -265,9 +265,9 @@ bool cv_decoder_inside(const struct cv_decoder *decoder)
     return decoder->inside;
 }
 
-uint64_t cv_decoder_made(const struct cv_decoder *decoder)
+bool cv_decoder_short(const struct cv_decoder *decoder)
 {
-    return decoder->made - decoder->input.made;
+    return decoder->fault == SHORT;
 }
 
 uint64_t cv_decoder_member(const struct cv_decoder *decoder)

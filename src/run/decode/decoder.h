@@ -46,9 +46,9 @@ enum cleave_status cv_decoder_finish(struct cv_decoder *decoder,
 uint64_t cv_decoder_member(const struct cv_decoder *decoder);
 /* Where in the file the next byte is that was not used yet. */
 uint64_t cv_decoder_at(const struct cv_decoder *decoder);
-/* How many bytes it has given. */
-uint64_t cv_decoder_made(const struct cv_decoder *decoder);
-/* If it failed for what its input is like, put it again with `made` bytes decoded before the input; nobody
+/* Whether the input ended too early. */
+bool cv_decoder_short(const struct cv_decoder *decoder);
+/* If it failed for what its input is like, put it again, with `made` bytes decoded before the place: nobody
  * may have known when it was opened. */
 void cv_decoder_complain(const struct cv_decoder *decoder, uint64_t made,
                          struct cleave_error *err);

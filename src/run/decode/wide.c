@@ -55,8 +55,11 @@ static void *read_all(void *context)
     uint8_t *bytes = malloc(READ);
     ssize_t got = 1;
 
-    if (bytes == NULL)
-        wide->form->end(wide->state, wide, ENOMEM);
+    if (bytes == NULL) {
+        pthread_mutex_lock(&wide->lock);
+        wide->full = true;
+        pthread_mutex_unlock(&wide->lock);
+    }
     while (bytes != NULL && got > 0 && wait_for_room(wide)) {
         do
             got = wide->input.read(wide->input.context, bytes, READ);
@@ -90,7 +93,7 @@ static void end_job(struct cv_wide *wide, struct cv_wide_job *job)
         wide->failed = job;
         return;
     }
-    wide->made += job->decoder != NULL ? cv_decoder_made(job->decoder) : 0;
+    cv_wide_forget(job);
     pthread_mutex_lock(&wide->lock);
     if (wide->idle == NULL) {
         wide->idle = job->decoder;
@@ -110,13 +113,19 @@ static void take(struct cv_wide *wide)
     wide->status = cv_ordered_take(wide->pool, &taken, &more, &wide->err);
     job = taken;
     wide->over = job == NULL;
-    if (wide->over)
+    if (wide->over) {
+        pthread_mutex_lock(&wide->lock);
+        if (wide->full)
+            wide->status = cv_fail_memory(&wide->err, "a decoder");
+        pthread_mutex_unlock(&wide->lock);
         return;
+    }
     if (!more && wide->form->settle != NULL)
         job->status = wide->status =
             wide->form->settle(wide->state, wide, job, &wide->err);
     wide->chunks = job->chunks;
     job->chunks = NULL;
+    wide->made += job->made;
     job->made = 0;
     if (more) {
         cv_ordered_again(wide->pool);

@@ -49,6 +49,7 @@ struct cv_wide_job {
 struct cv_wide_form {
     const struct cv_codec *codec;
     size_t job_size; /* of what has a struct cv_wide_job first          */
+    bool always;     /* also with one thread at work                   */
     size_t most;     /* decoded bytes that a job holds; SIZE_MAX: all     */
     void *(*open)(uint64_t offset); /* of the input in the file; NULL: no memory    */
     void (*close)(void *state);
@@ -61,7 +62,7 @@ struct cv_wide_form {
                                  struct cv_wide_job *job, struct cleave_error *err);
 };
 
-extern const struct cv_wide_form cv_wide_bgzf, cv_wide_zstd, cv_wide_lz4;
+extern const struct cv_wide_form cv_wide_bgzf, cv_wide_zstd, cv_wide_lz4, cv_wide_bzip2;
 
 enum cleave_status cv_wide_open(const struct cv_wide_form *form,
                                 const struct cv_decoder_input *input, unsigned threads,

@@ -126,23 +126,29 @@ static bool step_lz4(struct walk *walk)
 
 /* --- jobs ----------------------------------------------------------------------------------- */
 
+/* Let there be a job. */
+static bool begin_job(struct walk *walk, struct cv_wide *wide)
+{
+    if (walk->job != NULL)
+        return true;
+    walk->job = cv_wide_begin(wide, walk->at);
+    if (walk->job == NULL)
+        return false;
+    walk->job->made_some = !walk->first;
+    walk->first = false;
+    if (!cv_wide_give(wide, walk->job))
+        walk->job = NULL;
+    return walk->job != NULL;
+}
+
 /* Bytes for the last job, which begins with them if there is none. */
 static bool pass_on(struct walk *walk, struct cv_wide *wide, const uint8_t *bytes,
                     size_t length)
 {
     if (length == 0)
         return true;
-    if (walk->job == NULL) {
-        walk->job = cv_wide_begin(wide, walk->at);
-        if (walk->job == NULL)
-            return false;
-        walk->job->made_some = !walk->first;
-        walk->first = false;
-        if (!cv_wide_give(wide, walk->job)) {
-            walk->job = NULL;
-            return false;
-        }
-    }
+    if (!begin_job(walk, wide))
+        return false;
     walk->at += length;
     return cv_wide_put(walk->job, bytes, length);
 }
@@ -205,7 +211,7 @@ static void end(void *state, struct cv_wide *wide, int error)
     struct walk *walk = state;
 
     pass_on(walk, wide, walk->head, walk->carried);
-    if (walk->job != NULL)
+    if (error != 0 ? begin_job(walk, wide) : walk->job != NULL)
         cv_wide_complete(walk->job, error);
 }
 

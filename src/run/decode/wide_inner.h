@@ -18,17 +18,20 @@ struct cv_wide {
     pthread_cond_t more, room;
     size_t held;
     bool stopped;
+    bool full;                   /* the reader had no memory */
     struct cv_wide_chunk *spare; /* owned */
     struct cv_decoder *idle;     /* owned; NULL: none */
     /* For who asks. */
     struct cv_wide_chunk *chunks, *current; /* owned */
-    uint64_t made;                          /* by jobs that are over */
+    uint64_t made;                          /* handed out, or about to be */
     struct cv_wide_job *failed;             /* owned: the reader may still fill it */
     bool over;
     enum cleave_status status;
     struct cleave_error err;
 };
 
+/* The bytes of a job that nobody will read are not held any more. */
+void cv_wide_forget(struct cv_wide_job *job);
 /* Free a job, and chunks. */
 void cv_wide_drop(void *job);
 void cv_wide_drop_chunks(struct cv_wide_chunk *chunks);

@@ -45,8 +45,12 @@ struct cv_wide_job *cv_wide_begin(struct cv_wide *wide, uint64_t offset)
     if (job != NULL) {
         job->wide = wide;
         job->offset = offset;
+        return job;
     }
-    return job;
+    pthread_mutex_lock(&wide->lock);
+    wide->full = true;
+    pthread_mutex_unlock(&wide->lock);
+    return NULL;
 }
 
 bool cv_wide_give(struct cv_wide *wide, struct cv_wide_job *job)
@@ -85,6 +89,18 @@ void cv_wide_complete(struct cv_wide_job *job, int error)
     job->complete = true;
     job->error = error;
     pthread_cond_broadcast(&wide->more);
+    pthread_mutex_unlock(&wide->lock);
+}
+
+void cv_wide_forget(struct cv_wide_job *job)
+{
+    struct cv_wide *wide = job->wide;
+
+    pthread_mutex_lock(&wide->lock);
+    for (const struct cv_wide_slice *slice = job->first; slice != NULL;
+         slice = slice->next)
+        wide->held -= slice->length - slice->at;
+    pthread_cond_signal(&wide->room);
     pthread_mutex_unlock(&wide->lock);
 }
 

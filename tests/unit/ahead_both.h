@@ -1,0 +1,133 @@
+/* ahead_both.h -- a compressed file decoded by one decoder, and by several threads.
+ * SPDX-License-Identifier: MIT */
+#ifndef CV_TEST_AHEAD_BOTH_H
+#define CV_TEST_AHEAD_BOTH_H
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/random.h"
+#include "run/decode/ahead.h"
+
+enum { ROOM = 4 << 20, THREADS = 3 };
+
+/* A compressed file, read a few bytes at a time. */
+struct tape {
+    uint8_t *bytes; /* owned */
+    size_t length, at, step;
+    size_t fails_at; /* reading does, there; ROOM: nowhere */
+};
+
+/* What was made of one. */
+struct made {
+    uint8_t *bytes; /* owned */
+    size_t length, room;
+    enum cleave_status status;
+    struct cleave_error err;
+    bool inside;
+};
+
+static ssize_t read_tape(void *context, void *to, size_t most)
+{
+    struct tape *tape = context;
+    size_t some = tape->length - tape->at;
+
+    if (tape->at == tape->fails_at && some > 0) {
+        errno = EIO;
+        return -1;
+    }
+    if (tape->fails_at > tape->at && tape->fails_at - tape->at < some)
+        some = tape->fails_at - tape->at;
+
+    some = some < most ? some : most;
+    some = some < tape->step ? some : tape->step;
+    memcpy(to, tape->bytes + tape->at, some);
+    tape->at += some;
+    return (ssize_t)some;
+}
+
+static void keep(struct made *made, const void *bytes, size_t length)
+{
+    while (made->length + length > made->room) {
+        made->room = made->room * 2 + ROOM;
+        made->bytes = realloc(made->bytes, made->room);
+        assert_non_null(made->bytes);
+    }
+    memcpy(made->bytes + made->length, bytes, length);
+    made->length += length;
+}
+
+/* By several threads. */
+static void decode_ahead(const struct cv_codec *codec, struct tape tape, unsigned threads,
+                         struct made *made)
+{
+    const struct cv_decoder_input input = { .read = read_tape,
+                                            .context = &tape,
+                                            .name = "tape" };
+    struct cv_ahead *ahead;
+    const void *bytes;
+    size_t length;
+
+    memset(made, 0, sizeof *made);
+    assert_int_equal(cv_ahead_open(codec, &input, threads, &ahead, NULL), CLEAVE_OK);
+    do {
+        made->status = ahead->next(ahead, &bytes, &length, &made->err);
+        if (made->status == CLEAVE_OK && length > 0)
+            keep(made, bytes, length);
+    } while (made->status == CLEAVE_OK && length > 0);
+    made->inside = made->status != CLEAVE_OK && ahead->inside(ahead);
+    ahead->free(ahead);
+}
+
+/* By one decoder. */
+static void decode_alone(const struct cv_codec *codec, struct tape tape,
+                         struct made *made)
+{
+    const struct cv_decoder_input input = { .read = read_tape,
+                                            .context = &tape,
+                                            .name = "tape" };
+    struct cv_decoder *decoder;
+    const void *bytes;
+    size_t length;
+
+    memset(made, 0, sizeof *made);
+    assert_int_equal(cv_decoder_open(codec, &input, &decoder, NULL), CLEAVE_OK);
+    do {
+        made->status = cv_decoder_next(decoder, &bytes, &length, &made->err);
+        if (made->status == CLEAVE_OK && length > 0)
+            keep(made, bytes, length);
+    } while (made->status == CLEAVE_OK && length > 0);
+    made->inside = made->status != CLEAVE_OK && cv_decoder_inside(decoder);
+    cv_decoder_free(decoder);
+}
+
+static size_t below(struct cv_random *rng, size_t most)
+{
+    return (size_t)(cv_random_bits(rng) % most);
+}
+
+/* Text of which about half is chance. */
+static void fill(uint8_t *bytes, size_t length, struct cv_random *rng)
+{
+    uint32_t chance = (uint32_t)cv_random_bits(rng);
+
+    for (size_t i = 0; i < length; i++) {
+        chance = chance * 1664525u + 1013904223u;
+        bytes[i] = i % 64 < 32 ? (uint8_t)(chance >> 24) : (uint8_t)('a' + i % 7);
+    }
+}
+
+static void add(struct tape *tape, const void *bytes, size_t length)
+{
+    assert_true(tape->length + length <= ROOM);
+    memcpy(tape->bytes + tape->length, bytes, length);
+    tape->length += length;
+}
+
+#endif
