@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/random.h"
-#include "run/decode/inflate.h"
+#include "run/inflate/inflate.h"
 
 enum sample_kind { SAMPLE_TEXT, SAMPLE_NUMBERS, SAMPLE_NOISE, SAMPLE_SAME, SAMPLE_KINDS };
 

@@ -11,9 +11,9 @@
 #include <cmocka.h>
 
 #include "base/random.h"
-#include "run/decode/crc32.h"
+#include "run/inflate/crc32.h"
 #include "run/decode/decoder.h"
-#include "run/decode/inflate.h"
+#include "run/inflate/inflate.h"
 #include "run/decode/unpacked.h"
 
 static const struct {

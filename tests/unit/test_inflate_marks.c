@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "deflate_sample.h"
-#include "run/decode/inflate_marks.h"
+#include "run/inflate/inflate_marks.h"
 
 enum { LENGTH = 600000, BLOCKS = 4096 };
 

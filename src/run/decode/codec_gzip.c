@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "run/decode/codec.h"
-#include "run/decode/crc32.h"
-#include "run/decode/inflate.h"
+#include "run/inflate/crc32.h"
+#include "run/inflate/inflate.h"
 
 enum {
     CHECKED = 2, /* bits of the flags */

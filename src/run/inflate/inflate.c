@@ -1,6 +1,6 @@
 /* inflate.c -- undo deflate, a stretch at a time. SPDX-License-Identifier: MIT */
 #define CELL uint8_t
-#include "run/decode/inflate_cells.h"
+#include "run/inflate/inflate_cells.h"
 
 void cv_inflate_init(struct cv_inflate *inflate)
 {

@@ -6,7 +6,7 @@
  * the same mark. When the 32 KiB are known, marks are replaced by what they stand for. */
 #ifndef CV_INFLATE_MARKS_H
 #define CV_INFLATE_MARKS_H
-#include "run/decode/inflate.h"
+#include "run/inflate/inflate.h"
 
 #define CV_MARK 0x8000u /* a cell with that bit is a mark; below it, which byte it is */
 

@@ -2,7 +2,7 @@
 #ifndef CV_INFLATE_INNER_H
 #define CV_INFLATE_INNER_H
 #include <string.h>
-#include "run/decode/inflate.h"
+#include "run/inflate/inflate.h"
 
 /* What comes next. */
 enum cv_inflate_step {

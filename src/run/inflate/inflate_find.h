@@ -7,7 +7,7 @@
  * block before really ends there. */
 #ifndef CV_INFLATE_FIND_H
 #define CV_INFLATE_FIND_H
-#include "run/decode/inflate.h"
+#include "run/inflate/inflate.h"
 
 /* The first such bit in [from, to), of the bits of `in`, as deflate counts them. False: there is
  * none, or it is too near the end of the input. `scratch` is changed. */

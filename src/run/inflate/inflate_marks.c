@@ -1,8 +1,8 @@
 /* inflate_marks.c -- undo deflate without what is before. SPDX-License-Identifier: MIT */
-#include "run/decode/inflate_marks.h"
+#include "run/inflate/inflate_marks.h"
 
 #define CELL uint16_t
-#include "run/decode/inflate_cells.h"
+#include "run/inflate/inflate_cells.h"
 
 enum { GROUP = 8 }; /* cells that are looked at together */
 

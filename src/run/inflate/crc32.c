@@ -2,7 +2,7 @@
  *
  * By an instruction where the processor has one for this polynomial (arm64), and else by
  * sixteen tables, for as many bytes at a time. */
-#include "run/decode/crc32.h"
+#include "run/inflate/crc32.h"
 
 #include <pthread.h>
 #include <string.h>

@@ -5,9 +5,9 @@
  * that all other lengths are written in). One bit in nine could begin a head by its
  * first 13 bits, which 48 places are asked for at once; of these, one in three hundred has lengths
  * that fill their code, as they must. Only then the rest is read. */
-#include "run/decode/inflate_find.h"
+#include "run/inflate/inflate_find.h"
 
-#include "run/decode/inflate_inner.h"
+#include "run/inflate/inflate_inner.h"
 
 enum {
     AT_ONCE = 48, /* places whose first 13 bits are in one word                       */

@@ -1,5 +1,5 @@
 /* inflate_head.c -- heads of blocks of deflate. SPDX-License-Identifier: MIT */
-#include "run/decode/inflate_inner.h"
+#include "run/inflate/inflate_inner.h"
 
 static bool fixed_tables(struct cv_inflate *inflate)
 {

@@ -1,5 +1,5 @@
 /* inflate_table.c -- tables that codes are looked up in. SPDX-License-Identifier: MIT */
-#include "run/decode/inflate.h"
+#include "run/inflate/inflate.h"
 
 #include <string.h>
 
