@@ -334,6 +334,7 @@ complete -c cleave -n '__fish_seen_subcommand_from run' -l slf -r -F -d 'The sam
 complete -c cleave -n '__fish_seen_subcommand_from run' -l via -x -d 'This host leads others: it takes large chunks, and shares them over the'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l mpi -d 'The other ranks are the workers: for \'mpirun -n 9 cleave run --mpi ...\''
 complete -c cleave -n '__fish_seen_subcommand_from run' -l mpi-library -x -d 'Which MPI has started the ranks: openmpi or mpich'
+complete -c cleave -n '__fish_seen_subcommand_from run' -l leaders -x -a 'node' -d 'With --mpi: of the ranks of each machine, or of every N of them, one'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l slurm -d 'The tasks of this Slurm job are the workers, for \'cleave run --slurm\''
 complete -c cleave -n '__fish_seen_subcommand_from run' -l persistent -d 'Start the command once per worker and give it one chunk after the other:'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l cat -d 'Put each chunk into a file, which can be read as often as one likes, and'

@@ -111,6 +111,9 @@ struct cleave_host {
     size_t ncopies;
     bool leads; /* it shares what it gets over others: chunks do not stay open, and how
                    long a command may take is its affair                               */
+    /* With `fold`, the number by which other hosts reach it; 0: its place in the list, from
+     * 1. */
+    uint32_t peer;
 };
 
 enum { CLEAVE_HOST_LACKS = 113 }; /* there is no cleave that could be used              */

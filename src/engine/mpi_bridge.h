@@ -31,6 +31,11 @@ struct cv_mpi_words {
     char text[1000];      /* the first words, each ended by a zero byte; perhaps cut    */
 };
 
+/* Processors that a rank may use: a bit for each, as of cpu_set_t; all 0: not known. */
+struct cv_mpi_cpus {
+    unsigned char bits[128];
+};
+
 struct cv_mpi_bridge {
     uint32_t rank, size;
     /* Rank 0: links[r] goes to rank r (links[0] is NULL). Others: links[0] goes to rank 0,
@@ -42,6 +47,8 @@ struct cv_mpi_bridge {
     int peers;
     const char *const *hosts; /* per rank: name of its machine                        */
     const bool *near;         /* per rank: on the same machine as rank 0              */
+    const uint32_t *machine;  /* per rank: the first rank on the same machine         */
+    const struct cv_mpi_cpus *const *cpus;   /* per rank                              */
     const struct cv_mpi_words *const *words; /* per rank                              */
 };
 
@@ -61,7 +68,7 @@ struct cv_mpi_bridge_calls {
                                 struct cleave_error *err);
 };
 
-enum { CV_MPI_BRIDGE_VERSION = 5 };
+enum { CV_MPI_BRIDGE_VERSION = 6 };
 #define CV_MPI_BRIDGE_SYMBOL "cleave_mpi_bridge_calls" /* a struct of that type */
 
 #endif

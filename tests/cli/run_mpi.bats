@@ -344,6 +344,8 @@ orphans() {
     [[ $stderr == *"expected openmpi or mpich, got 'lam'"* ]]
     cleave 2 run --mpi-library mpich -i "$NUMBERS" -- cat
     [[ $stderr == *"--mpi-library needs --mpi"* ]]
+    cleave 2 run --leaders node -i "$NUMBERS" -- cat
+    [[ $stderr == *"--leaders needs --mpi; of hosts, --via HOST says who leads"* ]]
     cp "$CLEAVE" "$BATS_TEST_TMPDIR/cleave"
     OMPI_COMM_WORLD_RANK=0 run --separate-stderr "$BATS_TEST_TMPDIR/cleave" run --mpi \
         -i "$NUMBERS" -- cat
@@ -382,3 +384,29 @@ items() {
 
 @test "openmpi: items with their files" { items openmpi; }
 @test "mpich: items with their files" { items mpich; }
+
+led() {
+    needs "$1"
+    T=$BATS_TEST_TMPDIR
+    # Two leaders of two ranks each: four commands are at work at the same time.
+    meeting_command rank1.0 rank1.1 rank3.0 rank3.1
+    sed -i 's/tr 0-9 a-j/tr 0-4 A-E/' "$T/meet"
+    ranks "$1" 0 --leaders 2 -i "$NUMBERS" -o "$T/out" --block 200000 --json -- "$T/meet"
+    same
+    [ "$(number input_bytes)" = 588895 ]
+    [[ $output == *'"host": "'*':1", "leads": ["'*':2"]'* ]]
+    [[ $output == *'"host": "'*':3", "leads": ["'*':4"]'* ]]
+    [ "$(printf '%s\n' "$output" | grep -c '"name": ".*:[1-4]"')" = 2 ]
+    # One of them leads nobody; results are folded by leaders first, then from rank to rank.
+    RANKS=4 ranks "$1" 0 -q --leaders 2 -i "$NUMBERS" -o "$T/out" --block 100000 --reduce cat -- tr 0-4 A-E
+    same
+    RANKS=3 ranks "$1" 1 -q --leaders node -i "$NUMBERS" -- false
+    ranks "$1" 2 --leaders 1 -i "$NUMBERS" -- cat
+    [[ $stderr == *"--leaders: expected node, or how many ranks of a machine one leads"*"got '1'"* ]]
+    [ "$(grep -c -- --leaders <<<"$stderr")" = 1 ]
+    ranks "$1" 2 --leaders node -- echo {} ::: a b
+    [[ $stderr == *"leads others (--leaders), which it cannot with items: leave --leaders out"* ]]
+}
+
+@test "openmpi: ranks lead others" { led openmpi; }
+@test "mpich: ranks lead others" { led mpich; }

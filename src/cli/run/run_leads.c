@@ -184,12 +184,15 @@ int cv_leads_check(const struct cv_crew *crew, const struct cleave_execution *ex
                              "which leaders have numbers of their own"
                            : NULL;
 
+    const char *asked = values->leaders != NULL ? "--leaders"
+                        : values->via.count > 0 ? "--via"
+                                                : "via:";
+
     for (size_t i = 0; what != NULL && i < crew->nhosts; i++)
         if (crew->hosts[i].leads)
             return cv_complain(CV_EXIT_USAGE,
-                               "host '%s' leads others (via:), which it cannot with %s: "
+                               "host '%s' leads others (%s), which it cannot with %s: "
                                "leave %s out, so that all are reached from here",
-                               crew->hosts[i].name, what,
-                               values->via.count > 0 ? "--via" : "via:");
+                               crew->hosts[i].name, asked, what, asked);
     return CV_EXIT_DONE;
 }

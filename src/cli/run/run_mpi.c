@@ -4,15 +4,18 @@
 #include <dlfcn.h>
 #include <glob.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/words.h"
 #include "cli/kit/output.h"
 #include "cli/run/run_mpi_words.h"
 #include "cli/run/run_slurm.h"
 #include "model/platform/nominal.h"
+#include "run/hosts/rank_groups.h"
 #include "run/kit/guard.h"
 #include "run/worker/worker_fold.h"
 
@@ -278,66 +281,190 @@ int cv_run_mpi_close(struct cv_run_mpi *mpi, int status)
                                   : status;
 }
 
+/* --- who leads whom ----------------------------------------------------------------------- */
+
+/* The leader of each rank: itself, unless --leaders is given. */
+static int find_leaders(const struct cv_mpi_bridge *bridge, const char *leaders,
+                        struct cv_arena *arena, uint32_t **out)
+{
+    struct cleave_error err;
+    uint32_t most = 1;
+
+    *out = cv_array(arena, bridge->size, sizeof **out);
+    if (*out == NULL)
+        return cv_complain(CV_EXIT_FAILED, "out of memory for the workers");
+    if ((leaders != NULL && cv_rank_groups_read(leaders, &most, &err) != CLEAVE_OK) ||
+        cv_rank_groups_make(bridge->machine, bridge->size, most, *out, &err) != CLEAVE_OK)
+        return cv_complain_error(&err);
+    return CV_EXIT_DONE;
+}
+
+/* The processors of all whom this rank leads are its own: a launcher may have given each rank
+ * some of them only. */
+static void take_processors(const struct cv_mpi_bridge *bridge, const uint32_t *leader)
+{
+    cpu_set_t all;
+    unsigned char *bits = (unsigned char *)&all;
+
+    CPU_ZERO(&all);
+    for (uint32_t r = 1; r < bridge->size; r++)
+        for (size_t i = 0; leader[r] == bridge->rank && i < sizeof all; i++)
+            bits[i] |= bridge->cpus[r]->bits[i];
+    if (CPU_COUNT(&all) > 0)
+        (void)sched_setaffinity(0, sizeof all, &all); /* else it keeps what it has */
+}
+
+/* What the run of a leader is told: its name, and how many work at a time. */
+static const char *const *lead_words(const struct cv_call *call, uint32_t rank,
+                                     uint32_t slots)
+{
+    struct cv_reach reach = { .ssh = NULL };
+    struct cv_words words = { .arena = call->arena };
+    char text[64];
+
+    if (cv_reach_lead(&reach, call->values, call->arena) != CV_EXIT_DONE)
+        return NULL;
+    cv_words_add(&words, "--as");
+    snprintf(text, sizeof text, "rank%u", rank);
+    cv_words_add(&words, text);
+    cv_words_add(&words, "--sshlogin");
+    snprintf(text, sizeof text, "%u/rank%u", slots, rank);
+    cv_words_add(&words, text);
+    for (size_t i = 0; reach.lead[i] != NULL; i++)
+        cv_words_add(&words, reach.lead[i]);
+    return cv_words_done(&words);
+}
+
+/* Another rank works instead: wait until rank 0 says that all is over. */
+static void await_end(struct cleave_channel *link)
+{
+    struct pollfd news = { .fd = link->fd, .events = POLLIN };
+    bool ended = false;
+    size_t length;
+
+    while (!ended) {
+        const unsigned char *bytes = link->calls->peek(link, &length, &ended);
+
+        if (bytes != NULL)
+            link->calls->done(link);
+        else if (!ended && poll(&news, 1, -1) > 0)
+            link->calls->heed(link);
+    }
+}
+
 /* --- ranks -------------------------------------------------------------------------------- */
 
-int cv_run_mpi_serve(const struct cv_run_mpi *mpi)
+static void serve(const struct cv_run_mpi *mpi, const char *const *lead)
 {
-    struct cv_worker_options options = {
-        .in = -1, .out = -1, .channel = mpi->bridge->links[0], .lent = mpi->guard
-    };
+    struct cv_worker_options options = { .in = -1,
+                                         .out = -1,
+                                         .channel = mpi->bridge->links[0],
+                                         .lead = lead,
+                                         .lent = mpi->guard };
     struct cv_worker_fold *fold;
     struct cleave_error err;
 
     /* The master says what went wrong; whatever it was, it is its status that counts. */
     if (cv_worker_fold_new(mpi->bridge->peers, &fold, &err) != CLEAVE_OK)
-        return CV_EXIT_DONE;
+        return;
     cv_worker_fold_attach(fold, &options);
     (void)cv_worker_serve(&options, &err);
     cv_worker_fold_free(fold);
+}
+
+int cv_run_mpi_serve(const struct cv_run_mpi *mpi, const struct cv_call *call)
+{
+    const struct cv_run_options *values = call->values;
+    const struct cv_mpi_bridge *bridge = mpi->bridge;
+    const char *const *lead = NULL;
+    uint32_t *leader, slots;
+
+    /* Rank 0 finds the same wrong, and says it. */
+    if (values->leaders != NULL &&
+        cv_rank_groups_read(values->leaders, &slots, NULL) != CLEAVE_OK)
+        return CV_EXIT_DONE;
+    if (find_leaders(bridge, values->leaders, call->arena, &leader) != CV_EXIT_DONE)
+        return CV_EXIT_DONE;
+    slots = cv_rank_group_size(leader, bridge->size, bridge->rank);
+    if (slots == 0) {
+        await_end(bridge->links[0]);
+        return CV_EXIT_DONE;
+    }
+    if (slots > 1) {
+        take_processors(bridge, leader);
+        lead = lead_words(call, bridge->rank, slots);
+        if (lead == NULL)
+            return CV_EXIT_DONE;
+    }
+    serve(mpi, lead);
     return CV_EXIT_DONE;
 }
 
-/* The names of all ranks but the first: host:rank. */
-static bool name_ranks(const struct cv_mpi_bridge *bridge, struct cv_arena *arena,
-                       const char **out)
+/* The name of a rank: host:rank. NULL: there was no memory. */
+static const char *name_rank(const struct cv_mpi_bridge *bridge, uint32_t rank,
+                             struct cv_arena *arena)
 {
-    for (uint32_t r = 1; r < bridge->size; r++) {
-        const size_t room = strlen(bridge->hosts[r]) + 16;
-        char *name = cv_array(arena, room, 1);
+    const size_t room = strlen(bridge->hosts[rank]) + 16;
+    char *name = cv_array(arena, room, 1);
 
-        if (name == NULL)
-            return false;
-        snprintf(name, room, "%s:%u", bridge->hosts[r], r);
-        out[r - 1] = name;
-    }
-    return true;
+    if (name != NULL)
+        snprintf(name, room, "%s:%u", bridge->hosts[rank], rank);
+    return name;
 }
 
-int cv_run_mpi_crew(const struct cv_run_mpi *mpi, struct cv_arena *arena,
-                    struct cv_crew *out)
+/* The names of the other ranks that `rank` leads; NULL: there was no memory. */
+static const char *const *name_led(const struct cv_mpi_bridge *bridge,
+                                   const uint32_t *leader, uint32_t rank,
+                                   struct cv_arena *arena)
+{
+    struct cv_words names = { .arena = arena };
+
+    for (uint32_t r = rank + 1; r < bridge->size; r++)
+        if (leader[r] == rank)
+            cv_words_add(&names, name_rank(bridge, r, arena));
+    return cv_words_done(&names);
+}
+
+int cv_run_mpi_crew(const struct cv_run_mpi *mpi, const char *leaders,
+                    struct cv_arena *arena, struct cv_crew *out)
 {
     const struct cv_mpi_bridge *bridge = mpi->bridge;
-    const uint32_t n = bridge->size - 1;
-    struct cleave_host *hosts = cv_array(arena, n, sizeof *hosts);
-    const char **names = cv_array(arena, n, sizeof *names);
+    struct cv_words names = { .arena = arena };
     struct cleave_error err;
-    int status = CV_EXIT_DONE;
+    uint32_t *leader;
+    const int status = find_leaders(bridge, leaders, arena, &leader);
 
     *out = (struct cv_crew){ 0 };
-    if (hosts == NULL || names == NULL || !name_ranks(bridge, arena, names))
+    if (status != CV_EXIT_DONE)
+        return status;
+    for (uint32_t r = 1; r < bridge->size; r++)
+        if (leader[r] == r)
+            cv_words_add(&names, name_rank(bridge, r, arena));
+    out->hosts = cv_array(arena, names.count, sizeof *out->hosts);
+    out->behind = cv_array(arena, names.count, sizeof *out->behind);
+    if (out->hosts == NULL || out->behind == NULL || names.failed)
         return cv_complain(CV_EXIT_FAILED, "out of memory for the workers");
-    if (cv_nominal_platform(CV_NOMINAL_RANK, names, n, &out->platform, &err) != CLEAVE_OK)
-        status = cv_complain_error(&err);
-    for (uint32_t i = 0; i < n && status == CV_EXIT_DONE; i++)
-        hosts[i] = (struct cleave_host){
+    if (cv_nominal_platform(CV_NOMINAL_RANK, names.items, (uint32_t)names.count,
+                            &out->platform, &err) != CLEAVE_OK)
+        return cv_complain_error(&err);
+    for (uint32_t r = 1; r < bridge->size; r++) {
+        const uint32_t i = (uint32_t)out->nhosts;
+
+        if (leader[r] != r)
+            continue;
+        out->behind[i] = name_led(bridge, leader, r, arena);
+        if (out->behind[i] == NULL)
+            return cv_complain(CV_EXIT_FAILED, "out of memory for the workers");
+        out->hosts[out->nhosts++] = (struct cleave_host){
             .name = cleave_platform_worker_name(out->platform, i),
             .link = -1,
-            .channel = bridge->links[i + 1],
+            .channel = bridge->links[r],
             .first = i,
             .slots = 1,
-            .shared_input = bridge->near[i + 1],
+            .shared_input = bridge->near[r],
+            .leads = out->behind[i][0] != NULL,
+            .peer = r,
         };
-    out->hosts = hosts;
-    out->nhosts = n;
-    return status;
+    }
+    return CV_EXIT_DONE;
 }

@@ -24,11 +24,12 @@ int cv_run_mpi_open(const struct cv_call *call, const char *library,
                     struct cv_run_mpi *out);
 /* The words of this process are wrong: if it is a rank, the others should not wait for it. */
 void cv_run_mpi_refused(int count, char *const *words, int status);
-/* Not rank 0: work for it until it ends. */
-int cv_run_mpi_serve(const struct cv_run_mpi *mpi);
-/* Rank 0: the other ranks are the workers. */
-int cv_run_mpi_crew(const struct cv_run_mpi *mpi, struct cv_arena *arena,
-                    struct cv_crew *out);
+/* Not rank 0: work for it until it ends. A rank that leads others (--leaders) does so by a run
+ * of its own on their processors, and they wait. */
+int cv_run_mpi_serve(const struct cv_run_mpi *mpi, const struct cv_call *call);
+/* Rank 0: the other ranks are the workers; with --leaders, those that lead. */
+int cv_run_mpi_crew(const struct cv_run_mpi *mpi, const char *leaders,
+                    struct cv_arena *arena, struct cv_crew *out);
 /* End together with the others; `status` is what the run came to, or what has gone wrong
  * here. */
 int cv_run_mpi_close(struct cv_run_mpi *mpi, int status);

@@ -219,6 +219,11 @@ static const struct cv_option worker_options[] = {
       .offset = FIELD(mpi_library),
       .help = "Which MPI has started the ranks: openmpi or mpich. Default: what mpirun "
               "says in the environment." },
+    { .name = "--leaders", .kind = CV_OPTION_TEXT, .argument = "node|N",
+      .offset = FIELD(leaders),
+      .help = "With --mpi: of the ranks of each machine, or of every N of them, one leads. It "
+              "takes large chunks and shares them over as many commands at a time as it leads "
+              "ranks, which wait; rank 0 has fewer to serve." },
     { .name = "--slurm", .value = 1, .offset = FIELD(slurm),
       .help = "The tasks of this Slurm job are the workers, for 'cleave run --slurm' inside "
               "sbatch or salloc: one step of srun for each node, with as many commands at a "

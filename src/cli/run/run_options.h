@@ -18,7 +18,7 @@ struct cv_run_options {
     double connect_timeout_s, host_timeout_s, grace_s;
     int push, shared_input;
     int mpi, slurm;
-    const char *mpi_library;
+    const char *mpi_library, *leaders;
     double block, memory;
     const char *timeout;
     uint64_t retries, rounds;

@@ -388,10 +388,13 @@ static int find_crew(const struct cv_call *call, const struct cv_run_mpi *mpi,
         return cv_complain(
             CV_EXIT_USAGE,
             "--pin: with --mpi the launcher does it: mpirun --bind-to core");
+    if (mpi == NULL && values->leaders != NULL)
+        return cv_complain(CV_EXIT_USAGE, "--leaders needs --mpi; of hosts, --via HOST "
+                                          "says who leads");
     if (mpi == NULL && values->mpi_library != NULL)
         return cv_complain(CV_EXIT_USAGE, "--mpi-library needs --mpi");
     if (mpi != NULL)
-        return cv_run_mpi_crew(mpi, call->arena, out);
+        return cv_run_mpi_crew(mpi, values->leaders, call->arena, out);
     if (values->slurm)
         return cv_run_slurm_crew(reach, false, call->arena, out);
     if (!cv_hosts_asked(values))
@@ -561,7 +564,7 @@ static int run(const struct cv_call *call)
     status = cv_run_mpi_open(call, values->mpi_library, &mpi);
     if (status != CV_EXIT_DONE || mpi.bridge == NULL)
         return status;
-    status = mpi.bridge->rank > 0 ? cv_run_mpi_serve(&mpi) : lead(call, &mpi);
+    status = mpi.bridge->rank > 0 ? cv_run_mpi_serve(&mpi, call) : lead(call, &mpi);
     return cv_run_mpi_close(&mpi, status);
 }
 

@@ -5,6 +5,7 @@
  * other ends: channels of links, and of a socket pair for frames between workers. */
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,19 +48,36 @@ static enum cleave_status share(void *all, const void *own, int bytes, MPI_Comm 
                  "let ranks tell each other where they are", err);
 }
 
+_Static_assert(sizeof(cpu_set_t) == sizeof(struct cv_mpi_cpus), "as many processors");
+
 static enum cleave_status describe_machine(struct cv_machine *out,
                                            struct cleave_error *err)
 {
     const int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+    cpu_set_t cpus;
     int length;
 
     memset(out, 0, sizeof *out);
+    if (sched_getaffinity(0, sizeof cpus, &cpus) == 0)
+        memcpy(out->cpus.bits, &cpus, sizeof cpus);
     if (fd >= 0) {
         if (read(fd, out->boot, sizeof out->boot - 1) < 0)
             out->boot[0] = '\0';
         close(fd);
     }
     return check(MPI_Get_processor_name(out->name, &length), "name this machine", err);
+}
+
+/* The first rank on the machine of rank r, of which all before it are known. */
+static uint32_t first_there(const struct cv_bridge *bridge, uint32_t r)
+{
+    const struct cv_machine *own = &bridge->machines[r];
+
+    for (uint32_t i = 0; i < r; i++)
+        if (bridge->machine[i] == i && strcmp(bridge->machines[i].name, own->name) == 0 &&
+            strcmp(bridge->machines[i].boot, own->boot) == 0)
+            return i;
+    return r;
 }
 
 /* Where every rank is. MPI would tell as well which ranks share memory, but by means that
@@ -72,21 +90,26 @@ static enum cleave_status learn_places(struct cv_bridge *bridge, struct cleave_e
     bridge->machines = calloc(size, sizeof *bridge->machines);
     bridge->hosts = calloc(size, sizeof *bridge->hosts);
     bridge->near = calloc(size, sizeof *bridge->near);
+    bridge->machine = calloc(size, sizeof *bridge->machine);
     bridge->words = calloc(size, sizeof(const struct cv_mpi_words *));
+    bridge->cpus = calloc(size, sizeof(const struct cv_mpi_cpus *));
     if (bridge->machines == NULL || bridge->hosts == NULL || bridge->near == NULL ||
-        bridge->words == NULL)
+        bridge->machine == NULL || bridge->words == NULL || bridge->cpus == NULL)
         return cv_fail_memory(err, "the names of hosts");
     CV_TRY(describe_machine(&own, err));
     own.words = bridge->own;
     CV_TRY(share(bridge->machines, &own, (int)sizeof own, bridge->comm, err));
     for (uint32_t r = 0; r < size; r++) {
-        const struct cv_machine *other = &bridge->machines[r], *first = bridge->machines;
+        const struct cv_machine *other = &bridge->machines[r];
 
         bridge->hosts[r] = other->name;
         bridge->words[r] = &other->words;
-        bridge->near[r] = strcmp(other->name, first->name) == 0 &&
-                          strcmp(other->boot, first->boot) == 0;
+        bridge->cpus[r] = &other->cpus;
+        bridge->machine[r] = first_there(bridge, r);
+        bridge->near[r] = bridge->machine[r] == 0;
     }
+    bridge->open.machine = bridge->machine;
+    bridge->open.cpus = bridge->cpus;
     bridge->open.hosts = bridge->hosts;
     bridge->open.near = bridge->near;
     bridge->open.words = bridge->words;
@@ -276,6 +299,8 @@ static void forget(struct cv_bridge *bridge)
     free(bridge->hosts);
     free(bridge->near);
     free(bridge->words);
+    free(bridge->cpus);
+    free(bridge->machine);
     free(bridge);
 }
 

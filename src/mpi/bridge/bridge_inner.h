@@ -69,10 +69,12 @@ struct cv_bridge_line {
     size_t partial; /* bytes of an incomplete frame, in the free slab                 */
 };
 
-/* What a rank tells of itself: the machine that it is on, and its words. */
+/* What a rank tells of itself: the machine that it is on, what it may use there, and its
+ * words. */
 struct cv_machine {
     char name[MPI_MAX_PROCESSOR_NAME];
     char boot[64]; /* differs between machines, whatever they are called              */
+    struct cv_mpi_cpus cpus;
     struct cv_mpi_words words;
 };
 
@@ -102,6 +104,8 @@ struct cv_bridge {
     const char **hosts;            /* owned; the names are those of the machines        */
     const struct cv_mpi_words **words; /* owned, as the hosts                         */
     struct cv_mpi_words own;           /* of this rank                                */
+    const struct cv_mpi_cpus **cpus;   /* the same                                    */
+    uint32_t *machine;                 /* owned                                       */
     bool *near; /* owned                                                              */
 };
 

@@ -167,6 +167,7 @@ enum cleave_status cv_hosts_add(struct cv_hosts *hosts, const struct cleave_host
     host->asks = asked->slots == 0;
     host->seats = asked->slots > 0 ? calloc(asked->slots, sizeof *host->seats) : NULL;
     host->first = first;
+    host->peer = asked->peer > 0 ? asked->peer : (uint32_t)hosts->count + 1;
     host->leads = asked->leads;
     hosts->leads = hosts->leads || asked->leads;
     host->may_share = asked->shared_input || hosts->terms.shared_input;

@@ -66,6 +66,7 @@ struct cv_host {
     uint32_t slots; /* 0: as many as it has cores, which its hello will say            */
     uint32_t first; /* of its workers in the run; CV_HOST_NOWHERE: it has no place yet  */
     bool asks;      /* it was not said how many slots it has: it is asked               */
+    uint32_t peer;  /* by which other hosts reach it                                    */
     bool leads;     /* it shares what it gets over others                               */
     bool may_share; /* it is asked whether it sees the input                            */
 

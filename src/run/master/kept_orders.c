@@ -44,15 +44,9 @@ void cv_kept_orders_done(struct cv_kept_orders *orders)
 
 /* --- words -------------------------------------------------------------------------------- */
 
-/* Hosts know each other as peers 1, 2, ... in the order they were named. */
 static uint32_t peer_of(const struct cv_kept_orders *orders, uint32_t worker)
 {
-    const struct cv_staff *staff = orders->staff;
-    uint32_t i = 0;
-
-    while (staff->hosts.items[i] != staff->host_of[worker])
-        i++;
-    return i + 1;
+    return orders->staff->host_of[worker]->peer;
 }
 
 uint64_t cv_kept_base(const struct cv_kept_orders *orders, uint32_t worker)
