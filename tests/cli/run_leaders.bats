@@ -87,7 +87,9 @@ END
         --reduce 'echo $(($(cat {1}) + $(cat {2})))' -- awk '{ s += $1 } END { print s }'
     [ "$(cat out)" -eq 2001000 ]
     cat >stays.py <<'END'
-import struct, sys
+import os, struct, sys
+with open("starts", "a") as starts:
+    starts.write(os.environ["CLEAVE_WORKER"] + "\n")
 i, o = sys.stdin.buffer, sys.stdout.buffer
 while True:
     head = i.read(8)
@@ -98,8 +100,20 @@ while True:
     o.flush()
 END
     tail -n +2 in >bare
+    tail -n +2 expected >bare-expected
     job -i bare --hosts led.yaml --block 1M --persistent -- python3 stays.py
-    tail -n +2 expected | cmp - out
+    cmp bare-expected out
+    # They stay for all chunks of the leaders, at both levels, and end well.
+    rm starts
+    cat >ends.py <<'END'
+exec(open("stays.py").read())
+with open("ends", "a") as ends:
+    ends.write(os.environ["CLEAVE_WORKER"] + "\n")
+END
+    job -i bare --hosts h.yaml --block 2000 --persistent -- python3 ends.py
+    cmp bare-expected out
+    [ -z "$(sort starts | uniq -d)" ]
+    cmp <(sort starts) <(sort ends)
 }
 
 @test "a leader that is killed costs what it had not returned" {

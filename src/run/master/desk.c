@@ -207,12 +207,23 @@ void cv_desks_stop(struct cv_desks *desks)
             cv_slot_stop(&desks->items[w].errands[i].slot);
 }
 
-bool cv_desks_left(struct cv_desks *desks)
+bool cv_desks_left(struct cv_desks *desks, bool stay)
 {
     bool left = true;
 
     for (uint32_t w = 0; w < desks->count; w++)
-        for (uint32_t i = 0; i < desks->items[w].nerrands; i++)
-            left &= cv_slot_leave(&desks->items[w].errands[i].slot);
+        for (uint32_t i = 0; i < desks->items[w].nerrands; i++) {
+            struct cv_slot *slot = &desks->items[w].errands[i].slot;
+
+            left &= (stay && cv_slot_rests(slot)) || cv_slot_leave(slot);
+        }
     return left;
+}
+
+void cv_desks_rest(struct cv_desks *desks)
+{
+    for (uint32_t w = 0; w < desks->count; w++)
+        for (uint32_t i = 0; i < desks->items[w].nerrands; i++)
+            if (!cv_slot_rests(&desks->items[w].errands[i].slot))
+                cv_slot_done(&desks->items[w].errands[i].slot);
 }

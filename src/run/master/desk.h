@@ -79,7 +79,10 @@ double cv_desk_since(const struct cv_desks *desks, uint32_t worker);
 
 /* Ask all that is under way to end. */
 void cv_desks_stop(struct cv_desks *desks);
-/* Let commands that stay end; whether all have. */
-bool cv_desks_left(struct cv_desks *desks);
+/* Let commands that stay end; whether all have. With `stay`, those that can be given another
+ * piece need not. */
+bool cv_desks_left(struct cv_desks *desks, bool stay);
+/* Kill what is running, but for those. */
+void cv_desks_rest(struct cv_desks *desks);
 
 #endif

@@ -571,6 +571,7 @@ static void close_all(struct execution *execution)
     struct cv_real_run *run = &execution->run;
 
     close_input(execution);
+    cv_desks_close(&run->desks);
     cv_hosts_done(&run->staff.hosts);
     cv_source_free(run->books.source);
     cv_poller_free(run->poller);
@@ -688,6 +689,8 @@ static void forget_input(struct execution *execution)
     *run = (struct cv_real_run){ .asked = before.asked,
                                  .poller = before.poller,
                                  .staff = before.staff,
+                                 .desks = before.desks,
+                                 .stay = before.stay,
                                  .gate = before.gate,
                                  .stopped_by = before.stopped_by };
     run->staff.trust = (struct cv_trust){ .count = 0 };
@@ -730,6 +733,17 @@ static enum cleave_status run_one(struct execution *execution, bool first,
     return status;
 }
 
+/* There is no other input: let commands that stay end, as they do behind the last chunk. */
+static enum cleave_status let_leave(struct cv_real_run *run, struct cleave_error *err)
+{
+    while (!cv_desks_left(&run->desks, false)) {
+        CV_TRY(cv_poller_wait(run->poller, -1, err));
+        if (run->stopped_by != 0)
+            return cv_fail_stopped(err);
+    }
+    return CLEAVE_OK;
+}
+
 enum cleave_status cv_execute_series(const struct cleave_execution *asked,
                                      const struct cv_series *series,
                                      struct cleave_error *err)
@@ -744,6 +758,7 @@ enum cleave_status cv_execute_series(const struct cleave_execution *asked,
     prepare(&execution, &filled);
     filled.input.files = path;
     filled.input.count = 1;
+    run->stay = filled.persistent;
     status = open_base(&execution, err);
     for (bool first = true; status == CLEAVE_OK; first = false) {
         status =
@@ -754,6 +769,8 @@ enum cleave_status cv_execute_series(const struct cleave_execution *asked,
         if (status == CLEAVE_OK)
             status = series->over(series->context, failed, err);
     }
+    if (status == CLEAVE_OK)
+        status = let_leave(run, err);
     close_all(&execution);
     return status;
 }

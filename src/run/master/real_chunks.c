@@ -440,12 +440,31 @@ static void set_up(struct cv_real_run *run, uint32_t worker, struct cv_slot *slo
         cv_steady_init(slot);
 }
 
+/* Slots whose commands have stayed since the input before; false: there are none. */
+static bool seat_again(struct cv_real_run *run, uint32_t worker)
+{
+    struct cv_desk *desk = &run->desks.items[worker];
+    struct cv_host *host = run->staff.host_of[worker];
+
+    if (!run->stay || desk->nerrands == 0 || desk->errands[0].slot.remote.host != host)
+        return false;
+    for (uint32_t i = 0; i < desk->nerrands; i++) {
+        struct cv_slot *slot = &desk->errands[i].slot;
+
+        slot->gather = run->gather;
+        slot->numbers = run->asked->tell_records ? run->books.source : NULL;
+    }
+    return true;
+}
+
 enum cleave_status cv_chunks_seat(struct cv_real_run *run, uint32_t worker,
                                   struct cleave_error *err)
 {
     struct cv_desk *desk = &run->desks.items[worker];
-
     const bool away = run->staff.host_of[worker] != NULL;
+
+    if (seat_again(run, worker))
+        return CLEAVE_OK;
 
     CV_TRY(cv_desk_room(desk, away ? ERRANDS_AWAY : ERRANDS_HERE, err));
     desk->most = away ? ERRANDS_AWAY : 1;

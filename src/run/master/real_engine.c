@@ -89,13 +89,16 @@ static void real_close(void *instance)
         return;
     run = engine->run;
     cv_comers_close(&engine->comers);
-    cv_desks_close(&run->desks);
+    if (run->stay)
+        cv_desks_rest(&run->desks);
+    else
+        cv_desks_close(&run->desks);
     cv_agains_done(&run->agains);
     cv_families_done(&run->families);
     free(run->candidates);
     run->candidates = NULL;
     cv_books_close(&run->books);
-    for (size_t i = 0; i < run->staff.hosts.count; i++)
+    for (size_t i = 0; !run->stay && i < run->staff.hosts.count; i++)
         run->staff.hosts.items[i]->first_slot = NULL;
     if (engine->listening)
         cv_poller_remove(run->poller, &engine->input);
@@ -113,7 +116,8 @@ static void real_close(void *instance)
 static enum cleave_status open_desks(struct cv_real_run *run, struct cleave_error *err)
 {
     CV_TRY(cv_books_open(&run->books, run->staff.nworkers, err));
-    CV_TRY(cv_desks_open(&run->desks, run->staff.nworkers, err));
+    if (run->desks.items == NULL) /* else they are of the input before */
+        CV_TRY(cv_desks_open(&run->desks, run->staff.nworkers, err));
     run->candidates = calloc(run->staff.nworkers, sizeof *run->candidates);
     if (run->candidates == NULL)
         return cv_fail_memory(err, "the workers");
@@ -237,7 +241,7 @@ static bool all_over(struct engine *engine)
            ((engine->sleeping == 0 && !cv_hosts_may_come(&run->staff.hosts) &&
              !cv_trust_awaits(&run->staff.trust)) ||
             !(cv_source_left(books->source) > 0)) &&
-           !cv_outlet_busy(run->outlet) && cv_desks_left(&run->desks);
+           !cv_outlet_busy(run->outlet) && cv_real_run_left(run);
 }
 
 /* What is left of a plan that had ordered everything: all that are there do a part. */

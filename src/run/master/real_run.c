@@ -10,7 +10,12 @@
 static bool busy(struct cv_real_run *run)
 {
     return run->books.running > 0 || cv_outlet_busy(run->outlet) ||
-           !cv_desks_left(&run->desks);
+           !cv_real_run_left(run);
+}
+
+bool cv_real_run_left(struct cv_real_run *run)
+{
+    return cv_desks_left(&run->desks, run->stay && !run->stopping);
 }
 
 enum cleave_status cv_real_run_written(struct cv_real_run *run, struct cleave_error *err)

@@ -29,6 +29,7 @@ struct cv_real_run {
     struct cv_books books;
     struct cv_blame blame;
     struct cv_desks desks;
+    bool stay; /* commands that stay do so when the input ends, for the next one        */
     struct cv_news news;
     struct cv_median taken; /* by commands of items that succeeded                     */
     struct cv_gate gate; /* of this machine                                            */
@@ -54,6 +55,9 @@ enum cleave_status cv_real_run_check(struct cv_real_run *run, struct cleave_erro
 
 /* How writing went so far: CLEAVE_ECLOSED, and output_closed, if nobody reads any more. */
 enum cleave_status cv_real_run_written(struct cv_real_run *run, struct cleave_error *err);
+
+/* Whether commands that stay have ended, which they are let, or may stay. */
+bool cv_real_run_left(struct cv_real_run *run);
 
 /* While no chunk runs: fold until there is room for more outputs; or all, so that the
  * result is with the gather. */

@@ -94,6 +94,15 @@ static uint64_t asked_from(const struct cv_slot *slot)
     return slot->remote.arrived ? slot->piece.body.begin : cv_slot_fed(slot);
 }
 
+/* Whether its command may have been given all of it while the host's word is on its way: to
+ * take it back would be to kill the command. One that stays for another input is worth more
+ * than that. */
+static bool may_be_given(const struct cv_real_run *run, const struct cv_slot *slot)
+{
+    return run->stay && slot->remote.announced &&
+           cv_slot_fed(slot) >= slot->piece.body.end;
+}
+
 static enum cleave_status recall_remote(struct cv_real_run *run, struct cv_errand *errand,
                                         double units, struct cleave_error *err)
 {
@@ -104,7 +113,7 @@ static enum cleave_status recall_remote(struct cv_real_run *run, struct cv_erran
     const double all = (double)(body.end - body.begin);
     struct cv_piece head, tail;
 
-    if (!slot->remote.arrived && slot->remote.bound_s <= 0 &&
+    if (!slot->remote.arrived && slot->remote.bound_s <= 0 && !may_be_given(run, slot) &&
         (units >= all || (units > (double)(body.end - fed) && units > 0.5 * all)))
         return take_all(run, errand, err);
     CV_TRY(part(source, slot, units, asked_from(slot), &head, &tail, err));

@@ -438,6 +438,11 @@ void cv_slot_stop(struct cv_slot *slot)
     slot->kind->stop(slot);
 }
 
+bool cv_slot_rests(const struct cv_slot *slot)
+{
+    return !slot->busy && !slot->stopping && slot->kills == 0 && !slot->steady.leaving;
+}
+
 bool cv_slot_leave(struct cv_slot *slot)
 {
     return slot->kind->leave(slot);

@@ -211,6 +211,8 @@ void cv_slot_stop(struct cv_slot *slot);
 /* Let a command that stays end by itself; only when it is not busy. True when there is
  * none, or none any more: until then, go on with the poller and ask again. */
 bool cv_slot_leave(struct cv_slot *slot);
+/* Whether it is not busy, and a command that stays, if there is one, can be given a piece. */
+bool cv_slot_rests(const struct cv_slot *slot);
 /* Kill what runs and forget it; nothing is told. */
 void cv_slot_done(struct cv_slot *slot);
 
