@@ -28,6 +28,14 @@ static void assert_range(struct cv_range range, uint64_t begin, uint64_t end)
     assert_int_equal(range.end, end);
 }
 
+static void assert_first(const struct cv_range_set *set, uint64_t begin, uint64_t end)
+{
+    struct cv_range range;
+
+    assert_true(cv_range_set_find(set, 0, &range));
+    assert_range(range, begin, end);
+}
+
 static void an_input_is_taken_from_its_front(void **state)
 {
     struct cv_range_set set;
@@ -71,10 +79,10 @@ static void ranges_that_touch_are_one(void **state)
     assert_int_equal(cv_range_set_count(&set), 3);
     must_put(&set, 10, 20);
     assert_int_equal(cv_range_set_count(&set), 2);
-    assert_range(cv_range_set_at(&set, 0), 0, 30);
+    assert_first(&set, 0, 30);
     must_put(&set, 5, 60);
     assert_int_equal(cv_range_set_count(&set), 1);
-    assert_range(cv_range_set_at(&set, 0), 0, 60);
+    assert_first(&set, 0, 60);
     assert_int_equal(cv_range_set_total(&set), 60);
 
     must_remove(&set, 10, 20);
@@ -101,7 +109,7 @@ static void offsets_past_4_gib_are_kept(void **state)
     assert_int_equal(cv_range_set_total(&set), far - 2);
     assert_true(cv_range_set_take(&set, UINT64_MAX, &range));
     assert_range(range, 0, (UINT64_C(1) << 32) - 1);
-    assert_range(cv_range_set_at(&set, 0), (UINT64_C(1) << 32) + 1, far);
+    assert_first(&set, (UINT64_C(1) << 32) + 1, far);
     cv_range_set_done(&set);
 }
 
@@ -110,7 +118,7 @@ static void compare(const struct cv_range_set *set, const bool *bytes)
 {
     struct cv_range range;
     size_t index = 0;
-    uint64_t total = 0;
+    uint64_t total = 0, before = 0;
 
     for (size_t at = 0; at < BYTES;) {
         size_t end = at;
@@ -121,14 +129,16 @@ static void compare(const struct cv_range_set *set, const bool *bytes)
             at++;
             continue;
         }
-        assert_true(index < cv_range_set_count(set));
-        assert_range(cv_range_set_at(set, index), at, end);
-        assert_true(cv_range_set_find(set, at, &range));
+        assert_true(cv_range_set_find(set, before, &range));
         assert_range(range, at, end);
+        assert_true(cv_range_set_find(set, end - 1, &range));
+        assert_range(range, at, end);
+        before = end;
         index++;
         total += end - at;
         at = end;
     }
+    assert_false(cv_range_set_find(set, before, &range));
     assert_int_equal(cv_range_set_count(set), index);
     assert_int_equal(cv_range_set_total(set), total);
 }
@@ -175,6 +185,37 @@ static void random_steps_agree_with_a_list_of_bytes(void **state)
     cv_range_set_done(&set);
 }
 
+/* Items that end in any order: most of them touch nothing that has ended, or two that have. The
+ * steps are those of a tree, not of a list: 46 on average, where a way down is 2 ln n. */
+static void any_order_costs_a_tree(void **state)
+{
+    enum { MANY = 1 << 17 };
+    struct cv_range_set set;
+    size_t most = 0;
+
+    (void)state;
+    cv_range_set_init(&set);
+    for (uint64_t i = 0; i < MANY; i++) { /* an odd number steps through all of them */
+        const uint64_t item = i * 40503 % MANY;
+
+        must_put(&set, item, item + 1);
+        most = cv_range_set_count(&set) > most ? cv_range_set_count(&set) : most;
+    }
+    assert_true(most > MANY / 8);
+    assert_int_equal(cv_range_set_count(&set), 1);
+    assert_int_equal(cv_range_set_total(&set), MANY);
+    assert_true(set.steps < (uint64_t)MANY * 5 * 17);
+    for (uint64_t i = 0; i < MANY; i++) {
+        const uint64_t item = i * 81919 % MANY;
+
+        must_remove(&set, item, item + 1);
+    }
+    assert_int_equal(cv_range_set_count(&set), 0);
+    assert_true(set.steps < (uint64_t)MANY * 10 * 17);
+    assert_true(set.used <= most + MANY / 4 + 2); /* nodes are used again */
+    cv_range_set_done(&set);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -182,6 +223,7 @@ int main(void)
         cmocka_unit_test(ranges_that_touch_are_one),
         cmocka_unit_test(offsets_past_4_gib_are_kept),
         cmocka_unit_test(random_steps_agree_with_a_list_of_bytes),
+        cmocka_unit_test(any_order_costs_a_tree),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -189,9 +189,8 @@ static enum cleave_status choose(struct cv_source *source, uint64_t *wanted,
         CV_TRY(cv_source_pump(source, err));
     more = stream != NULL && !stream->ended;
     *state = more || source->items_come || known ? CV_TAKE_WAIT : CV_TAKE_END;
-    if (cv_range_set_count(&source->pending) == 0 || (stream == NULL && known))
+    if ((stream == NULL && known) || !cv_range_set_find(&source->pending, 0, range))
         return CLEAVE_OK;
-    *range = cv_range_set_at(&source->pending, 0);
     if (stream != NULL) {
         cv_spool_at(&stream->spool, range->begin, &stretch_end);
         if (range->end > stretch_end)
@@ -251,10 +250,7 @@ uint64_t cv_source_ready(const struct cv_source *source)
 {
     struct cv_range first;
 
-    if (cv_range_set_count(&source->pending) == 0)
-        return 0;
-    first = cv_range_set_at(&source->pending, 0);
-    return first.end - first.begin;
+    return cv_range_set_find(&source->pending, 0, &first) ? first.end - first.begin : 0;
 }
 
 struct cv_piece cv_source_blank(const struct cv_source *source)

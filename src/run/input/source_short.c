@@ -66,9 +66,10 @@ static enum cleave_status wait_for(struct cv_source *source,
                                    const struct cv_range_set *left,
                                    struct cleave_error *err)
 {
+    struct cv_range range;
+
     CV_TRY(cv_range_set_remove(&source->pending, 0, source->total, err));
-    for (size_t i = 0; i < cv_range_set_count(left); i++) {
-        const struct cv_range range = cv_range_set_at(left, i);
+    for (uint64_t at = 0; cv_range_set_find(left, at, &range); at = range.end) {
         const uint64_t end =
             range.end < source->total_good ? range.end : source->total_good;
 

@@ -3,21 +3,27 @@
 
 #include <assert.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/arena.h"
 #include "base/fail.h"
 
+/* Nodes are called by their numbers, which stay when their memory moves; 0 is none. */
+struct cv_range_node {
+    struct cv_range range;
+    uint32_t left, right; /* left of one that is free: the next one */
+    uint32_t weight;      /* at least those of its children         */
+};
+
 void cv_range_set_init(struct cv_range_set *set)
 {
-    *set = (struct cv_range_set){ 0 };
+    *set = (struct cv_range_set){ .nodes = NULL };
 }
 
 void cv_range_set_done(struct cv_range_set *set)
 {
     if (set == NULL)
         return;
-    free(set->ranges);
+    free(set->nodes);
     cv_range_set_init(set);
 }
 
@@ -31,141 +37,222 @@ size_t cv_range_set_count(const struct cv_range_set *set)
     return set->count;
 }
 
-struct cv_range cv_range_set_at(const struct cv_range_set *set, size_t index)
+/* --- the tree ----------------------------------------------------------------------------- */
+
+/* The first node that ends behind `offset`, or at it if `touching`. */
+static uint32_t first_ending(const struct cv_range_set *set, uint64_t offset,
+                             bool touching, uint64_t *steps)
 {
-    assert(index < set->count);
-    return set->ranges[set->first + index];
-}
+    uint32_t found = 0;
 
-/* How many ranges end before `offset`, or at it if `touching` is false. */
-static size_t ranges_before(const struct cv_range_set *set, uint64_t offset,
-                            bool touching)
-{
-    size_t low = 0, high = set->count;
+    for (uint32_t at = set->root; at != 0; ++*steps) {
+        const struct cv_range_node *node = &set->nodes[at];
+        const bool behind =
+            touching ? node->range.end >= offset : node->range.end > offset;
 
-    while (low < high) {
-        const size_t middle = low + (high - low) / 2;
-        const uint64_t end = set->ranges[set->first + middle].end;
-
-        if (touching ? end < offset : end <= offset)
-            low = middle + 1;
-        else
-            high = middle;
+        found = behind ? at : found;
+        at = behind ? node->left : node->right;
     }
-    return low;
+    return found;
 }
+
+/* One tree of two, all of whose ranges are in order. */
+static uint32_t merge(struct cv_range_set *set, uint32_t left, uint32_t right)
+{
+    uint32_t root = 0, *link = &root;
+
+    for (; left != 0 && right != 0; set->steps++) {
+        if (set->nodes[left].weight >= set->nodes[right].weight) {
+            *link = left;
+            link = &set->nodes[left].right;
+            left = *link;
+        } else {
+            *link = right;
+            link = &set->nodes[right].left;
+            right = *link;
+        }
+    }
+    *link = left != 0 ? left : right;
+    return root;
+}
+
+/* Two of one: what begins before `offset`, and the rest. */
+static void split(struct cv_range_set *set, uint32_t at, uint64_t offset, uint32_t *left,
+                  uint32_t *right)
+{
+    for (; at != 0; set->steps++) {
+        if (set->nodes[at].range.begin < offset) {
+            *left = at;
+            left = &set->nodes[at].right;
+            at = *left;
+        } else {
+            *right = at;
+            right = &set->nodes[at].left;
+            at = *right;
+        }
+    }
+    *left = *right = 0;
+}
+
+/* See to it that there is a node that is free. */
+static enum cleave_status make_room(struct cv_range_set *set, struct cleave_error *err)
+{
+    struct cv_range_node *larger;
+
+    if (set->free != 0)
+        return CLEAVE_OK;
+    if (set->used == 0)
+        set->used = 1;
+    if (set->used + 1 > set->capacity) {
+        larger = set->used < UINT32_MAX
+                     ? cv_grow(set->nodes, &set->capacity, set->used + 1, sizeof *larger)
+                     : NULL;
+        if (larger == NULL)
+            return cv_fail_memory(err, "a set of ranges");
+        set->nodes = larger;
+    }
+    set->free = (uint32_t)set->used++;
+    set->nodes[set->free].left = 0;
+    return CLEAVE_OK;
+}
+
+/* Numbers in a row make weights that have nothing to do with each other. */
+static uint32_t weigh(uint32_t number)
+{
+    number *= 0x9e3779b9U;
+    number = (number ^ number >> 16) * 0x85ebca6bU;
+    number = (number ^ number >> 13) * 0xc2b2ae35U;
+    return number ^ number >> 16;
+}
+
+/* There is room for it, and nothing in the set that it touches. */
+static void insert(struct cv_range_set *set, struct cv_range range)
+{
+    const uint32_t at = set->free;
+    struct cv_range_node *node = &set->nodes[at];
+    uint32_t *link = &set->root;
+
+    set->free = node->left;
+    *node = (struct cv_range_node){ .range = range, .weight = weigh(++set->made) };
+    for (; *link != 0 && set->nodes[*link].weight >= node->weight; set->steps++)
+        link = range.begin < set->nodes[*link].range.begin ? &set->nodes[*link].left
+                                                           : &set->nodes[*link].right;
+    split(set, *link, range.begin, &node->left, &node->right);
+    *link = at;
+    set->count++;
+}
+
+static void erase(struct cv_range_set *set, uint32_t at)
+{
+    struct cv_range_node *node = &set->nodes[at];
+    uint32_t *link = &set->root;
+
+    for (; *link != at; set->steps++)
+        link = node->range.begin < set->nodes[*link].range.begin
+                   ? &set->nodes[*link].left
+                   : &set->nodes[*link].right;
+    *link = merge(set, node->left, node->right);
+    node->left = set->free;
+    set->free = at;
+    set->count--;
+}
+
+/* --- the set ------------------------------------------------------------------------------ */
 
 bool cv_range_set_find(const struct cv_range_set *set, uint64_t offset,
                        struct cv_range *out)
 {
-    const size_t index = ranges_before(set, offset, false);
+    uint64_t steps = 0;
+    const uint32_t at = first_ending(set, offset, false, &steps);
 
-    if (index == set->count)
-        return false;
-    *out = cv_range_set_at(set, index);
-    return true;
+    if (at != 0)
+        *out = set->nodes[at].range;
+    return at != 0;
 }
 
-/* Replace `gone` ranges from `index` on by those of `with`. */
-static enum cleave_status replace(struct cv_range_set *set, size_t index, size_t gone,
-                                  const struct cv_range *with, size_t nwith,
-                                  struct cleave_error *err)
+/* Let what node `at` has and what follows it up to `end` be one. */
+static void join(struct cv_range_set *set, uint32_t at, uint64_t begin, uint64_t end)
 {
-    const size_t count = set->count - gone + nwith;
-    struct cv_range *from;
+    const uint64_t ended = set->nodes[at].range.end;
+    struct cv_range joined = set->nodes[at].range;
+    uint64_t held = joined.end - joined.begin;
+    uint32_t next;
 
-    if (gone == 0 && nwith == 0)
-        return CLEAVE_OK;
-    if (set->first > 0 && set->first + count > set->capacity) {
-        memmove(set->ranges, set->ranges + set->first, set->count * sizeof *from);
-        set->first = 0;
-    }
-    if (set->first + count > set->capacity) {
-        struct cv_range *larger =
-            cv_grow(set->ranges, &set->capacity, count, sizeof *larger);
+    joined.begin = begin < joined.begin ? begin : joined.begin;
+    joined.end = end > joined.end ? end : joined.end;
+    while ((next = first_ending(set, ended, false, &set->steps)) != 0 &&
+           set->nodes[next].range.begin <= end) {
+        const struct cv_range range = set->nodes[next].range;
 
-        if (larger == NULL)
-            return cv_fail_memory(err, "a set of ranges");
-        set->ranges = larger;
+        joined.end = range.end > joined.end ? range.end : joined.end;
+        held += range.end - range.begin;
+        erase(set, next);
     }
-    from = set->ranges + set->first + index;
-    memmove(from + nwith, from + gone, (set->count - index - gone) * sizeof *from);
-    if (nwith > 0)
-        memcpy(from, with, nwith * sizeof *from);
-    set->count = count;
-    return CLEAVE_OK;
+    set->nodes[at].range = joined;
+    set->total += joined.end - joined.begin - held;
 }
 
 enum cleave_status cv_range_set_put(struct cv_range_set *set, uint64_t begin,
                                     uint64_t end, struct cleave_error *err)
 {
-    const size_t index = ranges_before(set, begin, true);
-    struct cv_range joined = { begin, end };
-    uint64_t held = 0;
-    size_t last = index;
+    const uint32_t at = first_ending(set, begin, true, &set->steps);
 
     assert(begin <= end);
     if (begin == end)
         return CLEAVE_OK;
-    for (; last < set->count; last++) {
-        const struct cv_range range = cv_range_set_at(set, last);
-
-        if (range.begin > end)
-            break;
-        if (range.begin < joined.begin)
-            joined.begin = range.begin;
-        if (range.end > joined.end)
-            joined.end = range.end;
-        held += range.end - range.begin;
+    if (at != 0 && set->nodes[at].range.begin <= end) {
+        join(set, at, begin, end);
+        return CLEAVE_OK;
     }
-    CV_TRY(replace(set, index, last - index, &joined, 1, err));
-    set->total += joined.end - joined.begin - held;
+    CV_TRY(make_room(set, err));
+    insert(set, (struct cv_range){ begin, end });
+    set->total += end - begin;
     return CLEAVE_OK;
 }
 
 enum cleave_status cv_range_set_remove(struct cv_range_set *set, uint64_t begin,
                                        uint64_t end, struct cleave_error *err)
 {
-    const size_t index = ranges_before(set, begin, false);
-    struct cv_range kept[2];
-    size_t nkept = 0, last = index;
-    uint64_t gone = 0;
+    uint32_t at;
 
     assert(begin <= end);
     if (begin == end)
         return CLEAVE_OK;
-    for (; last < set->count; last++) {
-        const struct cv_range range = cv_range_set_at(set, last);
+    CV_TRY(make_room(set, err));
+    while ((at = first_ending(set, begin, false, &set->steps)) != 0 &&
+           set->nodes[at].range.begin < end) {
+        struct cv_range *range = &set->nodes[at].range;
+        const struct cv_range rest = { end, range->end };
+        const uint64_t from = range->begin > begin ? range->begin : begin;
 
-        if (range.begin >= end)
-            break;
-        gone += range.end - range.begin;
-        if (range.begin < begin)
-            kept[nkept++] = (struct cv_range){ range.begin, begin };
-        if (range.end > end)
-            kept[nkept++] = (struct cv_range){ end, range.end };
+        set->total -= (range->end < end ? range->end : end) - from;
+        if (range->begin < begin) {
+            range->end = begin;
+            if (rest.end > end)
+                insert(set, rest);
+        } else if (rest.end > end) {
+            range->begin = end;
+        } else {
+            erase(set, at);
+        }
     }
-    for (size_t i = 0; i < nkept; i++)
-        gone -= kept[i].end - kept[i].begin;
-    CV_TRY(replace(set, index, last - index, kept, nkept, err));
-    set->total -= gone;
     return CLEAVE_OK;
 }
 
 bool cv_range_set_take(struct cv_range_set *set, uint64_t most, struct cv_range *out)
 {
+    const uint32_t at = first_ending(set, 0, false, &set->steps);
     struct cv_range *range;
 
-    if (set->count == 0 || most == 0)
+    if (at == 0 || most == 0)
         return false;
-    range = &set->ranges[set->first];
+    range = &set->nodes[at].range;
     *out = *range;
     if (out->end - out->begin > most) {
         out->end = out->begin + most;
         range->begin = out->end;
     } else {
-        set->first++;
-        set->count--;
+        erase(set, at);
     }
     set->total -= out->end - out->begin;
     return true;

@@ -1,8 +1,10 @@
 /* range_set.h -- a set of bytes, kept as sorted ranges. SPDX-License-Identifier: MIT
  *
- * What is still to be done of an input: ranges are put back when a chunk fails and taken
- * from the front. Ranges that touch are one. Kept as a sorted vector, as there are few:
- * finding is O(log n), taking the first is O(1), anything else moves what follows. */
+ * What is still to be done of an input, or was done: ranges are put back when a chunk fails
+ * and taken from the front. Ranges that touch are one. They are a tree that is balanced by
+ * chance (a treap: sorted by where ranges begin, a heap by random weights), since items that
+ * end in any order make half as many ranges as there are items: every call is O(log n), and as
+ * much for each range that it makes vanish. */
 #ifndef CV_RANGE_SET_H
 #define CV_RANGE_SET_H
 #include <stdbool.h>
@@ -15,22 +17,29 @@ struct cv_range {
     uint64_t begin, end;
 };
 
+struct cv_range_node;
+
 /* For one thread at a time. The fields are for the functions of this header. */
 struct cv_range_set {
-    struct cv_range *ranges; /* owned: `count` of them from `first` on */
-    size_t first, count, capacity;
+    struct cv_range_node *nodes; /* owned; the first one stands for none                */
+    size_t used, capacity;       /* of nodes                                            */
+    uint32_t root, free;         /* free: the first of a list                           */
+    uint32_t made;               /* nodes so far, of which weights are made             */
+    size_t count;
     uint64_t total;
+    uint64_t steps; /* nodes that were looked at to change it, so far                   */
 };
 
 void cv_range_set_init(struct cv_range_set *set);
 void cv_range_set_done(struct cv_range_set *set);
 
-/* Bytes in the set, and the ranges they form: range `index`, by offset. */
+/* Bytes in the set, and the ranges they form. */
 uint64_t cv_range_set_total(const struct cv_range_set *set);
 size_t cv_range_set_count(const struct cv_range_set *set);
-struct cv_range cv_range_set_at(const struct cv_range_set *set, size_t index);
 
-/* The range that holds `offset`, else the first one after it; false if there is none. */
+/* The range that holds `offset`, else the first one after it; false if there is none. So all of
+ * them are
+ *     for (at = 0; cv_range_set_find(set, at, &range); at = range.end) */
 bool cv_range_set_find(const struct cv_range_set *set, uint64_t offset,
                        struct cv_range *out);
 

@@ -400,6 +400,7 @@ static enum cleave_status pass_over_left(struct execution *execution,
 {
     struct cv_real_run *run = &execution->run;
     struct cv_range_set left;
+    struct cv_range range;
     enum cleave_status status;
 
     if (!run->halted || run->stopped_by != 0 || run->asked->items.words == NULL ||
@@ -408,11 +409,9 @@ static enum cleave_status pass_over_left(struct execution *execution,
     cv_range_set_init(&left);
     status = cv_ledger_left(&run->books.ledger, cv_source_extent(run->books.source),
                             &left, err);
-    for (size_t i = 0; status == CLEAVE_OK && i < cv_range_set_count(&left); i++) {
-        const struct cv_range range = cv_range_set_at(&left, i);
-
+    for (uint64_t at = 0; status == CLEAVE_OK && cv_range_set_find(&left, at, &range);
+         at = range.end)
         status = cv_outlet_skip(run->outlet, range.begin, range.end, err);
-    }
     cv_range_set_done(&left);
     return status;
 }

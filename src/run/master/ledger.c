@@ -74,16 +74,13 @@ enum cleave_status cv_ledger_lose(struct cv_ledger *ledger, uint64_t begin, uint
 enum cleave_status cv_ledger_left(const struct cv_ledger *ledger, uint64_t total,
                                   struct cv_range_set *out, struct cleave_error *err)
 {
+    struct cv_range range;
     uint64_t at = 0;
 
-    for (size_t i = 0; i < cv_range_set_count(&ledger->settled) && at < total; i++) {
-        const struct cv_range range = cv_range_set_at(&ledger->settled, i);
-
+    for (; at < total && cv_range_set_find(&ledger->settled, at, &range); at = range.end)
         if (range.begin > at)
             CV_TRY(cv_range_set_put(out, at, range.begin < total ? range.begin : total,
                                     err));
-        at = range.end;
-    }
     return at < total ? cv_range_set_put(out, at, total, err) : CLEAVE_OK;
 }
 
@@ -105,6 +102,7 @@ enum cleave_status cv_ledger_check(const struct cv_ledger *ledger,
 {
     const uint64_t total = cv_source_extent(source);
     struct cv_range_set left;
+    struct cv_range first;
     enum cleave_status status;
 
     if (ledger->fault != NULL)
@@ -113,9 +111,8 @@ enum cleave_status cv_ledger_check(const struct cv_ledger *ledger,
         return CLEAVE_OK;
     cv_range_set_init(&left);
     status = cv_ledger_left(ledger, total, &left, err);
-    if (status == CLEAVE_OK && cv_range_set_count(&left) > 0)
-        status = complain(source, cv_range_set_at(&left, 0),
-                          "were neither done nor failed", err);
+    if (status == CLEAVE_OK && cv_range_set_find(&left, 0, &first))
+        status = complain(source, first, "were neither done nor failed", err);
     else if (status == CLEAVE_OK && cv_range_set_total(&ledger->settled) != total)
         status = cv_fail(err, CLEAVE_EACCOUNT,
                          "%" PRIu64 " bytes were done of an input that has %" PRIu64

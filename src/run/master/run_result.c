@@ -150,10 +150,10 @@ static size_t put_ranges(const struct cv_source *source, const struct cv_range_s
                          struct cleave_input_range *out)
 {
     const char *name = NULL, *kept = NULL;
+    struct cv_range range;
     size_t count = 0;
 
-    for (size_t i = 0; i < cv_range_set_count(set); i++) {
-        const struct cv_range range = cv_range_set_at(set, i);
+    for (uint64_t at = 0; cv_range_set_find(set, at, &range); at = range.end) {
         uint64_t begin = range.begin, end;
 
         for (; begin < range.end; begin = end, count++) {
