@@ -79,10 +79,17 @@ int cv_run_lines_check(const struct cv_run_options *values)
                         : values->reduce != NULL               ? "--reduce"
                         : values->header_out != NULL           ? "--header-out"
                         : values->persistent                   ? "--persistent"
-                        : cv_hosts_asked(values) || values->mpi || values->slurm ? "hosts"
-                                                                                 : NULL;
+                                                               : NULL;
 
-    if (!values->line_buffer || other == NULL)
+    if (!values->line_buffer)
+        return CV_EXIT_DONE;
+    if (cv_hosts_asked(values) || values->mpi || values->slurm)
+        return cv_complain(
+            CV_EXIT_USAGE,
+            "hosts send the output of a chunk when it is done: expected no "
+            "--line-buffer; "
+            "a smaller --block lets outputs come sooner, -u does not keep their order");
+    if (other == NULL)
         return CV_EXIT_DONE;
     return cv_complain(CV_EXIT_USAGE,
                        "with --line-buffer lines of a chunk are gone before it is done: "
