@@ -56,6 +56,16 @@ void cv_kind_meanwhile(const struct cv_turn *turn);
 
 /* --- it works as it reads: elastic_stream.c ------------------------------------------------ */
 
+/* Some of those that wait are kept for what the first ones turn out to be too slow for. */
+void cv_wave_keep(const struct cv_turn *turn);
+/* The last of those that are given something first: all that is left is its own. */
+bool cv_wave_is_last(const struct cv_turn *turn, uint32_t worker);
+/* Some more of those are to be given something. */
+void cv_wave_release(const struct cv_turn *turn);
+/* Of `units` for a free worker: what it should have, since it may be slow. */
+double cv_wave_hedged(const struct cv_turn *turn, uint32_t worker, double units,
+                      double rest_s, double gain_s);
+
 /* The first ranges of those that wait, so that all would end together. */
 void cv_stream_first(const struct cv_turn *turn);
 /* More for one that has read all it was given, or its end. */

@@ -203,14 +203,14 @@ double cv_elastic_end(struct cv_elastic *elastic, double units, double now_s)
         struct cv_ready *ready = &elastic->ready[w];
 
         ready->speed_ups = cv_elastic_speed(elastic, w);
-        if (cv_hand_is_out(hand) || hand->late)
+        if (cv_hand_is_out(hand) || hand->late || hand->spare)
             ready->in_s = INFINITY;
         else if (hand->held)
             ready->in_s = elastic->late_s;
         else if (w == elastic->goes_on)
             ready->in_s = cv_elastic_rest(elastic, w, now_s);
         else if (cv_hand_is_free(hand))
-            ready->in_s = cv_elastic_ready_in(elastic, w, now_s);
+            ready->in_s = cv_elastic_ready_in(elastic, w, now_s) + hand->doubt_s;
         else
             ready->in_s = cv_elastic_rest(elastic, w, now_s) +
                           cv_elastic_start(elastic, w) + elastic->late_s;

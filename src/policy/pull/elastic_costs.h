@@ -46,6 +46,7 @@ struct cv_hand {
     double done, took_s; /* units of the last chunk that ended, time since it read   */
     double after_s;      /* ... of that after it had read the end                    */
     struct cv_post small, large; /* two sizes; equal if only one is known             */
+    double doubt_s; /* it may be slow, and is given less by what it does in this time */
     double due;     /* asked to be extended by so much                          */
     double until_s; /* not free before that, if it is late; 0: until it has begun  */
     uint32_t lost;  /* chunks lost, one after the other                         */
@@ -55,6 +56,7 @@ struct cv_hand {
     bool ends;      /* nothing follows its chunk that it could be given          */
     bool held;      /* open, and fed nothing until a size is found              */
     bool late;      /* has lost all it had before it began                      */
+    bool spare;     /* started, and kept for what the first ones cannot do       */
     bool firm;      /* what it has cannot be recalled                           */
     bool looking;   /* asked how far it is, and not answered yet                */
     bool recalling; /* ... and to give back                                     */
@@ -89,11 +91,14 @@ struct cv_elastic {
     double sure_ups;  /* mean speed of those whose chunks were more than a start        */
     double mean_start_s, usual_start_s, mean_ups; /* over workers: cv_elastic_pool     */
     double fold_s;   /* what a result more takes to be folded; 0: nothing was          */
+    double wave_s;   /* more of those that are spare are given something then          */
     double piece;    /* units of the first piece                                       */
     double wake_s;   /* asked to be woken then; below 0: not                           */
     double tested_s; /* when the test was over; below 0: not                           */
     double test_s;   /* what it took after it had read the end                       */
-    bool doubt; /* it does not work as it reads, and nothing else is known           */
+    bool waved;  /* some were kept, or it was found not to pay                        */
+    bool looked; /* the first one was asked what it has written                      */
+    bool doubt;  /* it does not work as it reads, and nothing else is known           */
     bool dry;   /* simulated streams: there was nothing to give since anything was done */
     bool emits; /* output came before the end of the input                        */
 };

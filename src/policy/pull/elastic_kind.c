@@ -25,6 +25,8 @@ static const double FIRST_LOOK_S = 1.1e-3, ROUND_S = 2e-4;
 static const double OWN_PACE = 0.3;
 /* Who reads slowly is tested if its share takes longer than so many starts. */
 static const double TEST_STARTS = 4;
+/* Ranges that take no longer than so many starts may stay as they are. */
+static const double FAIR = 0.4;
 /* One that has read its end should be done after such a part of its time and so long. */
 static const double DOUBT = 0.1, DOUBT_S = 3e-3;
 /* The others wait for the test for so many starts, and then take this part of a share. */
@@ -134,6 +136,7 @@ static void judge(const struct cv_turn *turn, uint32_t worker, double pace_ups, 
     if (elastic->emits ||
         (own && share_s < TEST_STARTS * cv_elastic_start(elastic, worker))) {
         now_streams(turn);
+        cv_wave_keep(turn);
         cv_stream_further(turn, worker);
         cv_stream_first(turn);
         return;
@@ -166,6 +169,12 @@ void cv_kind_seen(const struct cv_turn *turn, uint32_t worker)
                            fmin(PIECE_GROWTH * hand->given, most - hand->given));
             return;
         }
+        /* Output may have come meanwhile. */
+        if (!turn->elastic->looked) {
+            turn->elastic->looked = true;
+            cv_turn_look(turn, worker);
+            return;
+        }
         judge(turn, worker, hand->given / fmax(since_s, 1e-9),
               hand->given < OWN_PACE * cv_elastic_pipe(turn->view, worker) *
                                 (since_s - ROUND_S * turn->elastic->rounds));
@@ -176,12 +185,42 @@ void cv_kind_seen(const struct cv_turn *turn, uint32_t worker)
 
 /* --- the test is over --------------------------------------------------------------------- */
 
+/* Those that read are nearly as long at work with what they have, and that is not worth the
+ * starts that it would take to share it anew. Who reads at a pace of its own has a range that
+ * goes by its speed, whenever it works. */
+static bool is_fair(const struct cv_turn *turn)
+{
+    const struct cv_elastic *elastic = turn->elastic;
+    const double start_s = elastic->mean_start_s;
+    double sum_s = 0, longest_s = 0;
+    uint32_t count = 0;
+
+    for (uint32_t w = 0; w < elastic->n; w++) {
+        const struct cv_hand *hand = &elastic->hands[w];
+        const double rest_s = cv_elastic_rest(elastic, w, turn->now_s);
+
+        if (hand->state != CV_HAND_OPEN)
+            continue;
+        if (!hand->own && !hand->drained)
+            return false;
+        sum_s += rest_s;
+        longest_s = fmax(longest_s, rest_s);
+        count++;
+    }
+    return count > 0 && longest_s <= sum_s / count + start_s &&
+           longest_s <= FAIR * start_s;
+}
+
 /* Those that are open are fed nothing more. */
 static void now_slurps(const struct cv_turn *turn)
 {
     struct cv_elastic *elastic = turn->elastic;
 
     elastic->kind = CV_COMMAND_SLURPS;
+    for (uint32_t w = 0; w < elastic->n; w++)
+        elastic->hands[w].spare = false;
+    if (is_fair(turn))
+        return;
     for (uint32_t w = 0; w < elastic->n; w++) {
         struct cv_hand *hand = &elastic->hands[w];
 
@@ -212,6 +251,8 @@ bool cv_kind_doubt(const struct cv_turn *turn)
         until_s = hand->closed_s + DOUBT_S + DOUBT * (hand->closed_s - hand->started_s) +
                   2 * turn->view->ahead / hand->pace_ups;
         if (turn->now_s > until_s) {
+            if (cv_turn_look_round(turn))
+                return true;
             elastic->doubt = true;
             now_slurps(turn);
             return true;

@@ -12,12 +12,16 @@
 /* A start may be this part of a range; a range is at least this part of a share, and so many
  * windows. */
 static const double SHARE = 0.02, LEAST_PART = 1.0 / 64, WINDOWS = 8;
+/* Workers so unequal are tried first, on this part of a share, if a start is that part of it. */
+static const double TRIED = 8, TRIAL = 1.0 / 256, TRIAL_START = 0.01;
 /* One message may keep a shared port for this part of a worker's part of the time. */
 static const double LINK_PART = 0.25;
 /* A tail is taken if that gains more than this part of a start. */
 static const double STEAL = 0.1;
 /* Somebody who will be late is looked at again after this part of its time. */
 static const double AGAIN = 1.0 / 8;
+/* Of what cannot be told apart from nothing, this part is nothing. */
+static const double ROUNDED = 1e-3;
 /* So many recalls per worker, and nothing was finished meanwhile: it is enough. */
 enum { RECALLS = 8 };
 
@@ -31,6 +35,19 @@ static double carried(const struct cv_turn *turn, uint32_t worker, double end_s)
         return INFINITY;
     return view->workers[worker].bandwidth_ups * end_s * LINK_PART /
            turn->elastic->present;
+}
+
+/* What is in its pipe cannot be taken back from a worker, and a slow one would be late with that
+ * alone. Where a start is nothing beside a share, its first piece only shows how fast it is. */
+static bool is_tried_first(const struct cv_turn *turn, uint32_t worker)
+{
+    const struct cv_elastic *elastic = turn->elastic;
+    const double share = cv_elastic_share(elastic, turn->view);
+
+    return !turn->view->measured && turn->view->unequal > TRIED &&
+           !(cv_elastic_own_speed(elastic, worker) > 0) &&
+           elastic->hands[worker].pace_ups < 0 &&
+           cv_elastic_start(elastic, worker) * elastic->mean_ups < TRIAL_START * share;
 }
 
 static double range_of(const struct cv_turn *turn, uint32_t worker, double end_s)
@@ -52,6 +69,8 @@ static double range_of(const struct cv_turn *turn, uint32_t worker, double end_s
                 ? speed_ups * (end_s - elastic->ready[worker].in_s)
                 : view->units_left / elastic->present;
     range = fmin(range, carried(turn, worker, end_s));
+    if (is_tried_first(turn, worker))
+        range = fmin(range, share * TRIAL);
     return fmax(0, fmin(range,
                         fmax(worth, fmax(share * LEAST_PART, WINDOWS * view->ahead))));
 }
@@ -64,6 +83,13 @@ static double soft(const struct cv_turn *turn, double units)
     return left - units < fmax(units / 8, cv_elastic_grain(turn->view)) ? left : units;
 }
 
+/* What a start of a worker is worth. */
+static double start_units(const struct cv_turn *turn, uint32_t worker)
+{
+    return cv_elastic_start(turn->elastic, worker) *
+           cv_elastic_speed(turn->elastic, worker);
+}
+
 void cv_stream_first(const struct cv_turn *turn)
 {
     struct cv_elastic *elastic = turn->elastic;
@@ -71,17 +97,19 @@ void cv_stream_first(const struct cv_turn *turn)
 
     if (isinf(turn->view->units_left))
         return;
+    cv_wave_keep(turn);
     end_s = cv_elastic_end(elastic, turn->view->units_left, turn->now_s);
     if (!isfinite(end_s))
         return;
     for (uint32_t w = 0; w < elastic->n; w++) {
-        const double units = range_of(turn, w, end_s);
+        const double units = range_of(turn, w, end_s), left = turn->view->units_left;
 
-        if (elastic->hands[w].state == CV_HAND_WARM && turn->view->units_left > 0 &&
-            units > cv_elastic_grain(turn->view))
+        if (elastic->hands[w].state == CV_HAND_WARM && !elastic->hands[w].spare &&
+            turn->view->units_left > 0 && units > cv_elastic_grain(turn->view))
             cv_turn_give(turn, w,
-                         turn->view->units_left - units < cv_elastic_grain(turn->view)
-                             ? turn->view->units_left
+                         cv_wave_is_last(turn, w) ||
+                                 left - units <= fmin(units / 8, start_units(turn, w))
+                             ? left
                              : units,
                          false);
     }
@@ -196,6 +224,7 @@ static bool steal(const struct cv_turn *turn, uint32_t worker, const struct last
             ? fmin((rest_s - ready_s) / (1 / late_ups + 1 / speed_ups), unfed(turn, late))
             : unfed(turn, late);
     gain_s = rest_s - ready_s - units / speed_ups;
+    units = cv_wave_hedged(turn, worker, units, rest_s, gain_s);
     /* Who has not even begun, and should have long ago, can lose all of it; else it has to be
      * waited for, and only does what is left sooner. */
     if (isfinite(rest_s) && !(hand->started_s < 0 && units >= unfed(turn, late)))
@@ -213,6 +242,15 @@ static bool steal(const struct cv_turn *turn, uint32_t worker, const struct last
     return false;
 }
 
+/* More than what was rounded away when something was recalled. */
+static bool is_left(const struct cv_turn *turn)
+{
+    const double left = turn->view->units_left;
+
+    return left > ROUNDED * cv_elastic_grain(turn->view) ||
+           (left > 0 && !cv_elastic_busy(turn->elastic));
+}
+
 /* What is left, for those that are free; the first one that had no choice. Until somebody was
  * given something, all could end together at the same time. */
 static uint32_t hand_out(const struct cv_turn *turn)
@@ -222,8 +260,8 @@ static uint32_t hand_out(const struct cv_turn *turn)
     bool known = false;
     uint32_t w;
 
-    for (w = 0; w < elastic->n && turn->view->units_left > 0; w++) {
-        if (!cv_hand_is_free(&elastic->hands[w]))
+    for (w = 0; w < elastic->n && is_left(turn); w++) {
+        if (!cv_hand_is_free(&elastic->hands[w]) || elastic->hands[w].spare)
             continue;
         if (!known && isfinite(turn->view->units_left))
             end_s = cv_elastic_end(elastic, turn->view->units_left, turn->now_s);
@@ -239,19 +277,42 @@ static uint32_t hand_out(const struct cv_turn *turn)
     return w;
 }
 
+/* Those that have started come first; who has not waits for those that are kept. */
+static bool somebody_steals(const struct cv_turn *turn, uint32_t first,
+                            const struct last *last, double *again_s)
+{
+    const struct cv_elastic *elastic = turn->elastic;
+    bool kept = false;
+
+    for (uint32_t w = 0; w < elastic->n; w++) {
+        const struct cv_hand *hand = &elastic->hands[w];
+
+        kept = kept || hand->spare;
+        if (w >= first && hand->state == CV_HAND_WARM && cv_hand_is_free(hand) &&
+            !hand->spare && steal(turn, w, last, again_s))
+            return true;
+    }
+    for (uint32_t w = first; w < elastic->n && !kept; w++)
+        if (elastic->hands[w].state == CV_HAND_IDLE &&
+            cv_hand_is_free(&elastic->hands[w]) && steal(turn, w, last, again_s))
+            return true;
+    return false;
+}
+
 void cv_stream_serve(const struct cv_turn *turn)
 {
     const struct cv_elastic *elastic = turn->elastic;
     double again_s = INFINITY;
-    uint32_t w = hand_out(turn);
+    uint32_t w;
     struct last last;
 
+    cv_wave_release(turn);
+    w = hand_out(turn);
     if (w == elastic->n)
         return;
     last = latest(turn);
-    for (; w < elastic->n && last.worker != CV_NOBODY; w++)
-        if (cv_hand_is_free(&elastic->hands[w]) && steal(turn, w, &last, &again_s))
-            return;
+    if (last.worker != CV_NOBODY && somebody_steals(turn, w, &last, &again_s))
+        return;
     if (isfinite(again_s))
         cv_turn_wake(turn, turn->now_s + again_s);
 }
