@@ -13,10 +13,16 @@
 
 enum { NONE = UINT32_MAX };
 
-/* a first + b waiting + c. */
+/* Two numbers at a time. */
+typedef double pair __attribute__((vector_size(16), aligned(8), may_alias));
+
+/* a first + c, and b waiting: a and c are what every line has, in one piece. */
 struct line {
-    double a, b, c;
+    pair ac;
+    double b;
 };
+
+static const struct line NOTHING = { { 0, 0 }, 0 };
 
 struct chain {
     struct cv_rounds_room *room;
@@ -26,24 +32,28 @@ struct chain {
     struct line sum, port, end; /* units, time of all messages, T                */
 };
 
-static struct line plus(struct line x, struct line y, double times)
+/* Inline, with a constant `waits`: whether anybody does, or b is 0 everywhere and need not be
+ * looked at. This is the inner loop of the search. */
+#define ALWAYS static inline __attribute__((always_inline))
+
+ALWAYS struct line plus(struct line x, struct line y, double times, bool waits)
 {
-    return (struct line){ x.a + y.a * times, x.b + y.b * times, x.c + y.c * times };
+    return (struct line){ x.ac + y.ac * times, waits ? x.b + y.b * times : 0 };
 }
 
 /* speed (from - to - fixed) */
-static struct line between(struct line from, struct line to,
-                           const struct cv_rounds_cost *c)
+ALWAYS struct line between(struct line from, struct line to,
+                           const struct cv_rounds_cost *c, bool waits)
 {
-    const struct line gap = plus(from, to, -1);
+    const pair fixed = { 0, c->compute_fixed_s };
 
-    return (struct line){ gap.a * c->speed, gap.b * c->speed,
-                          (gap.c - c->compute_fixed_s) * c->speed };
+    return (struct line){ (from.ac - to.ac - fixed) * c->speed,
+                          waits ? (from.b - to.b) * c->speed : 0 };
 }
 
-static double value(struct line x, double first, double waiting)
+ALWAYS double value(const struct line *x, double first, double waiting, bool waits)
 {
-    return x.a * first + x.b * waiting + x.c;
+    return x->ac[0] * first + x->ac[1] + (waits ? x->b * waiting : 0);
 }
 
 static struct line *lines(double *array)
@@ -56,11 +66,17 @@ static const struct cv_rounds_cost *pivot_cost(const struct chain *chain, uint32
     return &chain->room->costs[chain->words->send[chain->growing + i]];
 }
 
-static void count_in(struct chain *chain, struct line x, const struct cv_rounds_cost *c)
+/* Units and port time so far. */
+struct sums {
+    struct line units, port;
+};
+
+ALWAYS void count_in(struct sums *sums, struct line x, const struct cv_rounds_cost *c,
+                     bool waits)
 {
-    chain->sum = plus(chain->sum, x, 1);
-    chain->port = plus(chain->port, x, c->send_s + c->back_s);
-    chain->port.c += c->send_fixed_s + c->back_fixed_s;
+    sums->units = plus(sums->units, x, 1, waits);
+    sums->port = plus(sums->port, x, c->send_s + c->back_s, waits);
+    sums->port.ac[1] += c->send_fixed_s + c->back_fixed_s;
 }
 
 /* What the arrival of a pivot is later than that of the one before, less what its result may
@@ -69,12 +85,12 @@ static void pass(struct line *gap, struct line x, const struct cv_rounds_cost *c
                  bool sends, bool returns, double sense)
 {
     if (sends) {
-        *gap = plus(*gap, x, c->send_s);
-        gap->c += c->send_fixed_s;
+        *gap = plus(*gap, x, c->send_s, true);
+        gap->ac[1] += c->send_fixed_s;
     }
     if (returns) {
-        *gap = plus(*gap, x, sense * c->back_s);
-        gap->c += sense * c->back_fixed_s;
+        *gap = plus(*gap, x, sense * c->back_s, true);
+        gap->ac[1] += sense * c->back_fixed_s;
     }
 }
 
@@ -84,81 +100,88 @@ static void pass(struct line *gap, struct line x, const struct cv_rounds_cost *c
 static void set_pivots(struct chain *chain)
 {
     struct line *x = lines(chain->room->xs) + chain->growing;
-    struct line gap = { 0, 0, 0 };
+    struct line gap = NOTHING;
     uint32_t before = NONE;
 
     for (uint32_t i = 0; i < chain->n; i++) {
         const struct cv_rounds_cost *c = pivot_cost(chain, i);
 
         if (i == chain->waits) {
-            x[i] = (struct line){ 0, 1, 0 };
+            x[i] = (struct line){ { 0, 0 }, 1 };
             pass(&gap, x[i], c, true, true, chain->lifo ? 1 : -1);
         } else if (before == NONE) {
-            x[i] = (struct line){ 1, 0, 0 };
+            x[i] = (struct line){ { 1, 0 }, 0 };
         } else {
             /* gap + send + compute (+ return, lifo) of this one = compute (+ return, fifo) of
              * the one before, which is in the gap already. */
             const double own = c->send_s + c->compute_s + (chain->lifo ? c->back_s : 0);
-            const double fixed = c->send_fixed_s + c->compute_fixed_s +
-                                 (chain->lifo ? c->back_fixed_s : 0);
+            const pair fixed = { 0, c->send_fixed_s + c->compute_fixed_s +
+                                        (chain->lifo ? c->back_fixed_s : 0) };
 
-            x[i] = (struct line){ -gap.a / own, -gap.b / own, -(gap.c + fixed) / own };
+            x[i] = (struct line){ -(gap.ac + fixed) / own, -gap.b / own };
         }
         if (i != chain->waits) {
-            gap = (struct line){ -x[i].a * c->compute_s, -x[i].b * c->compute_s,
-                                 -x[i].c * c->compute_s - c->compute_fixed_s };
+            gap = plus(NOTHING, x[i], -c->compute_s, true);
+            gap.ac[1] -= c->compute_fixed_s;
             pass(&gap, x[i], c, false, !chain->lifo, -1);
             before = i;
         }
     }
 }
 
-static void go_back(struct chain *chain)
+ALWAYS void go_back(struct chain *chain, struct sums *sums, bool waits)
 {
     struct cv_rounds_room *room = chain->room;
     const struct cv_words *words = chain->words;
-    struct line *z = lines(room->z), *x = lines(room->xs);
+    struct line *z = lines(room->z), *xs = lines(room->xs), now = NOTHING;
 
-    z[words->nsend] = (struct line){ 0, 0, 0 };
+    z[words->nsend] = now;
     for (uint32_t k = words->nsend; k-- > 0;) {
         const uint32_t w = words->send[k];
         const struct cv_rounds_cost *c = &room->costs[w];
+        struct line x;
 
         room->pivot[k] = k >= chain->growing;
-        if (!room->pivot[k])
-            x[k] = between(z[k + 1], z[room->next[w] + 1], c);
-        else
+        if (!room->pivot[k]) {
+            xs[k] = x = between(now, z[room->next[w] + 1], c, waits);
+        } else {
+            x = xs[k];
             room->place[w] = k;
-        z[k] = plus(z[k + 1], x[k], c->send_s);
-        z[k].c += c->send_fixed_s;
-        count_in(chain, x[k], c);
+        }
+        count_in(sums, x, c, waits);
+        now = plus(now, x, c->send_s, waits);
+        now.ac[1] += c->send_fixed_s;
+        z[k] = now;
         room->next[w] = k;
     }
 }
 
-static void go_on(struct chain *chain)
+ALWAYS void go_on(struct chain *chain, struct sums *sums, bool waits)
 {
     struct cv_rounds_room *room = chain->room;
     const struct cv_words *words = chain->words;
-    struct line *y = lines(room->y), *x = lines(room->xr);
+    struct line *y = lines(room->y), *xr = lines(room->xr), now = NOTHING;
 
-    y[0] = (struct line){ 0, 0, 0 };
+    y[0] = now;
     room->nchunks = words->nsend;
     for (uint32_t k = 0; k < words->nback; k++) {
         const uint32_t w = words->back[k];
         const struct cv_rounds_cost *c = &room->costs[w];
+        struct line x;
 
         if (k < chain->n) {
             room->back_id[k] = room->place[w];
-            x[k] = lines(room->xs)[room->place[w]];
+            x = lines(room->xs)[room->place[w]];
         } else {
-            x[k] = between(y[k], y[room->next[w]], c);
-            count_in(chain, x[k], c);
+            x = between(now, y[room->next[w]], c, waits);
+            count_in(sums, x, c, waits);
             room->before[room->nchunks - words->nsend] = room->next[w];
             room->back_id[k] = room->nchunks++;
         }
-        y[k + 1] = plus(y[k], x[k], c->back_s);
-        y[k + 1].c += c->back_fixed_s;
+        xr[k] = x;
+        now = plus(now, x, c->back_s, waits);
+        now.ac[1] += c->back_fixed_s;
+        y[k + 1] = now;
         room->next[w] = k;
     }
 }
@@ -171,58 +194,75 @@ static void set_end(struct chain *chain)
     const uint32_t k = chain->growing + i, j = chain->lifo ? chain->n - 1 - i : i;
     const struct cv_rounds_cost *c = pivot_cost(chain, i);
     const struct line *z = lines(room->z), *y = lines(room->y);
-    struct line end = plus(z[0], z[k + 1], -1);
+    struct line end = plus(z[0], z[k + 1], -1, true);
 
-    end = plus(end, lines(room->xs)[k], c->compute_s);
-    end.c += c->compute_fixed_s;
-    end = plus(end, y[chain->words->nback], 1);
-    chain->end = plus(end, y[j], -1);
+    end = plus(end, lines(room->xs)[k], c->compute_s, true);
+    end.ac[1] += c->compute_fixed_s;
+    end = plus(end, y[chain->words->nback], 1, true);
+    chain->end = plus(end, y[j], -1, true);
 }
 
-/* The unknowns, and sizes; false if one is negative. */
-static bool set_units(struct chain *chain, double *out_end_s)
+/* The unknowns. */
+static void set_unknowns(const struct chain *chain, double *first, double *waiting)
+{
+    const double left = chain->room->rounds->load - chain->sum.ac[1];
+    const struct line full = plus(chain->port, chain->end, -1, true);
+    const double det = chain->sum.ac[0] * full.b - chain->sum.b * full.ac[0];
+
+    if (chain->waits == NONE) {
+        *first = left / chain->sum.ac[0];
+        *waiting = 0;
+    } else {
+        *first = (left * full.b + chain->sum.b * full.ac[1]) / det;
+        *waiting = (-chain->sum.ac[0] * full.ac[1] - left * full.ac[0]) / det;
+    }
+}
+
+/* The sizes; false if one is negative. */
+ALWAYS bool set_units(struct chain *chain, double first, double waiting, bool waits)
 {
     struct cv_rounds_room *room = chain->room;
     const uint32_t nsend = chain->words->nsend;
     const struct line *xs = lines(room->xs), *xr = lines(room->xr), *y = lines(room->y);
-    const double left = room->rounds->load - chain->sum.c;
-    double first, waiting = 0;
 
-    if (chain->waits == NONE) {
-        first = left / chain->sum.a;
-    } else {
-        const struct line full = plus(chain->port, chain->end, -1);
-        const double det = chain->sum.a * full.b - chain->sum.b * full.a;
-
-        first = (left * full.b + chain->sum.b * full.c) / det;
-        waiting = (-chain->sum.a * full.c - left * full.a) / det;
-    }
-    *out_end_s = value(chain->end, first, waiting);
-    room->port_s = value(chain->port, first, waiting);
     for (uint32_t k = 0; k < nsend; k++) {
-        room->units[k] = value(xs[k], first, waiting);
+        room->units[k] = value(&xs[k], first, waiting, waits);
         if (!(room->units[k] >= 0))
             return false;
     }
     for (uint32_t k = chain->n; k < chain->words->nback; k++) {
         const uint32_t id = room->back_id[k];
 
-        room->units[id] = value(xr[k], first, waiting);
+        room->units[id] = value(&xr[k], first, waiting, waits);
         if (!(room->units[id] >= 0))
             return false;
-        room->need_s[id] = value(y[room->before[id - nsend]], first, waiting);
+        room->need_s[id] = value(&y[room->before[id - nsend]], first, waiting, waits);
     }
     return true;
 }
 
+ALWAYS bool solve_if(struct chain *chain, double *out_end_s, bool waits)
+{
+    struct sums sums = { NOTHING, NOTHING };
+    double first, waiting;
+
+    set_pivots(chain);
+    go_back(chain, &sums, waits);
+    go_on(chain, &sums, waits);
+    chain->sum = sums.units;
+    chain->port = sums.port;
+    set_end(chain);
+    set_unknowns(chain, &first, &waiting);
+    *out_end_s = value(&chain->end, first, waiting, waits);
+    chain->room->port_s = value(&chain->port, first, waiting, waits);
+    /* A pivot's row is a path through the schedule: sizes would not make it shorter. */
+    return *out_end_s >= chain->room->limit_s || set_units(chain, first, waiting, waits);
+}
+
 static bool solve(struct chain *chain, double *out_end_s)
 {
-    chain->sum = chain->port = (struct line){ 0, 0, 0 };
-    set_pivots(chain);
-    go_back(chain);
-    go_on(chain);
-    set_end(chain);
-    return set_units(chain, out_end_s);
+    return chain->waits == NONE ? solve_if(chain, out_end_s, false)
+                                : solve_if(chain, out_end_s, true);
 }
 
 static double evaluate(struct chain *chain, bool *out_full)

@@ -43,49 +43,69 @@ static bool find_pivots(struct cv_rounds_room *room, const struct cv_words *word
     return n > 0;
 }
 
-/* x = speed (from - to - fixed); then sum and port get it. */
-static void between(const double *from, const double *to, const struct cv_rounds_cost *c,
-                    uint32_t n, double *x)
+/* Two numbers at a time: rows have an even length, and what is behind their end is 0. */
+typedef double pair __attribute__((vector_size(16), aligned(8), may_alias));
+
+static inline uint32_t even(uint32_t n)
 {
-    for (uint32_t j = 0; j <= n; j++)
-        x[j] = c->speed * (from[j] - to[j]);
-    x[n] -= c->speed * c->compute_fixed_s;
+    return (n + 1) & ~(uint32_t)1;
 }
 
-static void count_in(struct cv_rounds_room *room, const double *x,
-                     const struct cv_rounds_cost *c, uint32_t n)
+static inline pair *pairs(double *row, uint32_t j)
 {
-    const double port_s = c->send_s + c->back_s;
+    return (pair *)(void *)(row + j);
+}
 
-    for (uint32_t j = 0; j <= n; j++) {
-        room->sum[j] += x[j];
-        room->port[j] += x[j] * port_s;
+static inline const pair *pairs_in(const double *row, uint32_t j)
+{
+    return (const pair *)(const void *)(row + j);
+}
+
+/* A chunk that is no pivot: x = speed (from - to - fixed); the time after it, out = from +
+ * x step_s; then sum and port get it. */
+static void put_chunk(struct cv_rounds_room *room, const struct cv_rounds_cost *c,
+                      const double *from, const double *to, double step_s, uint32_t n,
+                      double *x, double *out)
+{
+    const double port_s = c->send_s + c->back_s, fixed = c->speed * c->compute_fixed_s;
+
+    for (uint32_t j = 0; j <= n; j += 2) {
+        const pair size = c->speed * (*pairs_in(from, j) - *pairs_in(to, j));
+
+        *pairs(x, j) = size;
+        *pairs(out, j) = *pairs_in(from, j) + size * step_s;
+        *pairs(room->sum, j) += size;
+        *pairs(room->port, j) += size * port_s;
     }
-    room->port[n] += c->send_fixed_s + c->back_fixed_s;
+    x[n] -= fixed;
+    out[n] -= fixed * step_s;
+    room->sum[n] -= fixed;
+    room->port[n] += c->send_fixed_s + c->back_fixed_s - fixed * port_s;
 }
 
 /* Row 0 is the beginning of the word, row k + 1 the arrival of letter k. */
 static void go_back(struct cv_rounds_room *room, const struct cv_words *words, uint32_t n)
 {
-    const uint32_t m = n + 1;
+    const uint32_t m = even(n + 1);
 
     memset(room->z + (size_t)words->nsend * m, 0, m * sizeof *room->z);
     for (uint32_t k = words->nsend; k-- > 0;) {
-        const uint32_t w = words->send[k];
+        const uint32_t w = words->send[k], i = room->index[w];
         const struct cv_rounds_cost *c = &room->costs[w];
         const double *z = room->z + (size_t)(k + 1) * m;
-        double *before = room->z + (size_t)k * m, *x = room->xs + (size_t)k * m;
+        double *before = room->z + (size_t)k * m;
 
         if (room->pivot[k]) {
-            memset(x, 0, m * sizeof *x);
-            x[room->index[w]] = 1;
+            memcpy(before, z, m * sizeof *z);
+            before[i] += c->send_s;
+            room->sum[i] += 1;
+            room->port[i] += c->send_s + c->back_s;
+            room->port[n] += c->send_fixed_s + c->back_fixed_s;
         } else {
-            between(z, room->z + (size_t)(room->next[w] + 1) * m, c, n, x);
+            put_chunk(room, c, z, room->z + (size_t)(room->next[w] + 1) * m, c->send_s, n,
+                      room->xs + (size_t)k * m, before);
         }
-        for (uint32_t j = 0; j < m; j++)
-            before[j] = z[j] + x[j] * c->send_s;
         before[n] += c->send_fixed_s;
-        count_in(room, x, c, n);
         room->next[w] = k;
     }
 }
@@ -93,7 +113,7 @@ static void go_back(struct cv_rounds_room *room, const struct cv_words *words, u
 /* Row k is the start of the return of letter k. False: the words do not fit. */
 static bool go_on(struct cv_rounds_room *room, const struct cv_words *words, uint32_t n)
 {
-    const uint32_t m = n + 1;
+    const uint32_t m = even(n + 1);
     uint32_t seen = 0;
 
     memset(room->y, 0, m * sizeof *room->y);
@@ -102,7 +122,7 @@ static bool go_on(struct cv_rounds_room *room, const struct cv_words *words, uin
         const uint32_t w = words->back[k];
         const struct cv_rounds_cost *c = &room->costs[w];
         const double *y = room->y + (size_t)k * m;
-        double *behind = room->y + (size_t)(k + 1) * m, *x = room->xr + (size_t)k * m;
+        double *behind = room->y + (size_t)(k + 1) * m;
 
         if (room->index[w] == NONE)
             return false;
@@ -113,10 +133,8 @@ static bool go_on(struct cv_rounds_room *room, const struct cv_words *words, uin
             behind[room->index[w]] += c->back_s;
             seen++;
         } else {
-            between(y, room->y + (size_t)room->next[w] * m, c, n, x);
-            for (uint32_t j = 0; j < m; j++)
-                behind[j] = y[j] + x[j] * c->back_s;
-            count_in(room, x, c, n);
+            put_chunk(room, c, y, room->y + (size_t)room->next[w] * m, c->back_s, n,
+                      room->xr + (size_t)k * m, behind);
             room->before[room->nchunks - words->nsend] = room->next[w];
             room->back_id[k] = room->nchunks++;
         }
@@ -126,11 +144,11 @@ static bool go_on(struct cv_rounds_room *room, const struct cv_words *words, uin
     return seen == n;
 }
 
-/* Rows of n + 2 numbers: pivots, T, right side. */
+/* Rows of n + 2 numbers, or one more: pivots, T, right side. */
 static void set_rows(struct cv_rounds_room *room, const struct cv_words *words,
                      uint32_t n)
 {
-    const uint32_t m = n + 1, width = n + 2;
+    const uint32_t m = even(n + 1), width = even(n + 2);
     const double *u = room->z, *v = room->y + (size_t)words->nback * m;
     double *last = room->matrix + (size_t)n * width;
 
@@ -140,73 +158,88 @@ static void set_rows(struct cv_rounds_room *room, const struct cv_words *words,
         const double *y = room->y + (size_t)room->back_place[w] * m;
         double *row = room->matrix + (size_t)i * width;
 
-        for (uint32_t j = 0; j < n; j++)
-            row[j] = u[j] - z[j] + v[j] - y[j];
-        row[i] += room->costs[w].compute_s;
+        for (uint32_t j = 0; j <= n; j += 2)
+            *pairs(row, j) =
+                *pairs_in(u, j) - *pairs_in(z, j) + *pairs_in(v, j) - *pairs_in(y, j);
+        row[n + 1] = -(row[n] + room->costs[w].compute_fixed_s);
         row[n] = -1;
-        row[m] = -(u[n] - z[n] + v[n] - y[n] + room->costs[w].compute_fixed_s);
+        row[i] += room->costs[w].compute_s;
     }
     memcpy(last, room->sum, n * sizeof *last);
     last[n] = 0;
-    last[m] = room->rounds->load - room->sum[n];
+    last[n + 1] = room->rounds->load - room->sum[n];
+}
+
+/* The row of the largest number in a column, from row k on. */
+static uint32_t pivot_row(double *const *rows, uint32_t m, uint32_t k)
+{
+    double most = fabs(rows[k][k]);
+    uint32_t best = k;
+
+    for (uint32_t i = k + 1; i < m; i++)
+        if (fabs(rows[i][k]) > most) {
+            most = fabs(rows[i][k]);
+            best = i;
+        }
+    return best;
 }
 
 /* Gauss with row pivots on a copy in room->lu; the solution is in room->solved. */
 static bool solve(struct cv_rounds_room *room, uint32_t n)
 {
-    const uint32_t m = n + 1, width = n + 2;
-    double *a = room->lu, *x = room->solved;
+    const uint32_t m = n + 1, width = even(n + 2);
+    double *rows[CV_DENSE_MOST + 1], *x = room->solved;
 
+    for (uint32_t i = 0; i < m; i++)
+        rows[i] = room->lu + (size_t)i * width;
     for (uint32_t k = 0; k < m; k++) {
-        double *top = a + (size_t)k * width;
-        uint32_t best = k;
+        const uint32_t best = pivot_row(rows, m, k);
+        double *const top = rows[best];
+        double inverse;
 
-        for (uint32_t i = k + 1; i < m; i++)
-            if (fabs(a[(size_t)i * width + k]) > fabs(a[(size_t)best * width + k]))
-                best = i;
-        if (!(fabs(a[(size_t)best * width + k]) > 1e-300))
+        rows[best] = rows[k];
+        rows[k] = top;
+        if (!(fabs(top[k]) > 1e-300))
             return false;
-        for (uint32_t j = k; best != k && j < width; j++) {
-            const double kept = top[j];
-
-            top[j] = a[(size_t)best * width + j];
-            a[(size_t)best * width + j] = kept;
-        }
+        inverse = 1 / top[k];
         for (uint32_t i = k + 1; i < m; i++) {
-            double *row = a + (size_t)i * width;
-            const double factor = row[k] / top[k];
+            double *const row = rows[i];
+            const double factor = row[k] * inverse;
 
             if (factor == 0)
                 continue;
-            for (uint32_t j = k + 1; j < width; j++)
-                row[j] -= factor * top[j];
+            for (uint32_t j = (k + 1) & ~(uint32_t)1; j < width; j += 2)
+                *pairs(row, j) -= factor * *pairs_in(top, j);
         }
     }
     for (uint32_t k = m; k-- > 0;) {
-        const double *row = a + (size_t)k * width;
-        double value = row[m];
+        double value = rows[k][m];
 
         for (uint32_t j = k + 1; j < m; j++)
-            value -= row[j] * x[j];
-        x[k] = value / row[k];
+            value -= rows[k][j] * x[j];
+        x[k] = value / rows[k][k];
     }
     return true;
 }
 
+/* The constant of a row is at n, and what is behind it 0; x is room->solved. */
 static double at(const double *row, const double *x, uint32_t n)
 {
+    pair sum = { 0, 0 };
     double value = row[n];
 
-    for (uint32_t j = 0; j < n; j++)
-        value += row[j] * x[j];
-    return value;
+    for (uint32_t j = 0; j + 1 < n; j += 2)
+        sum += *pairs_in(row, j) * *pairs_in(x, j);
+    if (n % 2 == 1)
+        value += row[n - 1] * x[n - 1];
+    return value + sum[0] + sum[1];
 }
 
 /* Sizes from the solution; false as soon as one is negative, unless all are asked for. */
 static bool set_units(struct cv_rounds_room *room, const struct cv_words *words,
                       uint32_t n, bool all)
 {
-    const uint32_t m = n + 1;
+    const uint32_t m = even(n + 1);
     const double *x = room->solved;
     bool fits = true;
 
@@ -254,8 +287,8 @@ static bool prepare(struct cv_rounds_room *room, const struct cv_words *words,
 {
     if (!find_pivots(room, words, out_n))
         return false;
-    memset(room->sum, 0, (*out_n + 1) * sizeof *room->sum);
-    memset(room->port, 0, (*out_n + 1) * sizeof *room->port);
+    memset(room->sum, 0, even(*out_n + 1) * sizeof *room->sum);
+    memset(room->port, 0, even(*out_n + 1) * sizeof *room->port);
     go_back(room, words, *out_n);
     if (!go_on(room, words, *out_n))
         return false;
@@ -266,7 +299,7 @@ static bool prepare(struct cv_rounds_room *room, const struct cv_words *words,
 /* Solve with the row of an unknown replaced by the port's, or as it is. */
 static bool solve_variant(struct cv_rounds_room *room, uint32_t n, uint32_t waits)
 {
-    const uint32_t width = n + 2;
+    const uint32_t width = even(n + 2);
 
     memcpy(room->lu, room->matrix, (size_t)(n + 1) * width * sizeof *room->lu);
     if (waits != NONE) {
@@ -318,11 +351,13 @@ double cv_rounds_dense(struct cv_rounds_room *room, const struct cv_words *words
         if (v == 0 && room->rounds->returns.single && n > 1 && room->solved[n] > 0 &&
             at(room->port, room->solved, n) > room->solved[n] * (1 + 1e-12))
             count = slowest(room, n, waiting);
-        if (!set_units(room, words, n, false))
-            continue;
         /* A pivot's row is a path through the schedule. */
-        end_s = room->solved[n] >= room->limit_s ? room->solved[n]
-                                                 : cv_rounds_orders(room, words);
+        if (room->solved[n] >= room->limit_s)
+            end_s = room->solved[n];
+        else if (set_units(room, words, n, false))
+            end_s = cv_rounds_orders(room, words);
+        else
+            continue;
         if (end_s < best_s) {
             best_s = end_s;
             keep_variant(room, waits, n);

@@ -56,10 +56,11 @@ static bool by_worker(struct cv_rounds_room *room, struct cv_arena *arena)
            room->next != NULL && room->ready_s != NULL;
 }
 
-/* Rows of as many numbers as there can be unknowns, and a constant. Chains use three. */
+/* Rows of as many numbers as there can be unknowns, a constant, and one more that makes them
+ * even. Chains use three. */
 static bool by_unknown(struct cv_rounds_room *room, struct cv_arena *arena)
 {
-    const uint32_t m = room->most_workers > 2 ? room->most_workers + 1 : 3;
+    const uint32_t m = room->most_workers + 3;
     const size_t most = (size_t)room->most + 1;
 
     room->z = cv_array(arena, most, m * sizeof *room->z);

@@ -74,8 +74,10 @@ void cv_rounds_change(struct cv_rounds_search *search, uint64_t effort, double h
     cv_candidate_copy(&search->current, &search->best);
     for (uint64_t i = 0; i < effort && search->spent < search->limit; i++) {
         const double left = 1 - (double)i / (double)effort;
-        const int times =
-            1 + (cv_rounds_below(search, 3) == 0) + (cv_rounds_below(search, 8) == 0);
+        /* One change at a time finds more in little time, several more in the end. */
+        const int times = effort == UINT32_MAX ? 1
+                                               : 1 + (cv_rounds_below(search, 3) == 0) +
+                                                     (cv_rounds_below(search, 8) == 0);
         bool changed = false;
 
         cv_candidate_copy(&search->trial, &search->current);
