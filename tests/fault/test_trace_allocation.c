@@ -66,7 +66,11 @@ static enum cleave_status report(FILE *file, FILE *nowhere, struct cleave_error 
     if (status == CLEAVE_OK)
         status = cv_sheet_reduce(&sheet, err);
     if (status == CLEAVE_OK)
-        cv_report_write(&(struct cv_report){ &sheet, &sheet, "a", "b" }, nowhere);
+        cv_report_write(&(struct cv_report){ .measured = &sheet,
+                                             .predicted = &sheet,
+                                             .measured_name = "a",
+                                             .predicted_name = "b" },
+                        nowhere);
     cv_sheet_done(&sheet);
     cv_trace_file_done(&trace);
     return status;

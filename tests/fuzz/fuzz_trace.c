@@ -99,7 +99,11 @@ static void check_report(const uint8_t *data, size_t size)
         trace.header.nworkers <= MOST_NODES) {
         require(cv_sheet_make(&trace, &sheet, &err) == CLEAVE_OK);
         require(cv_sheet_reduce(&sheet, &err) == CLEAVE_OK);
-        cv_report_write(&(struct cv_report){ &sheet, &sheet, "fuzz", "fuzz" }, page);
+        cv_report_write(&(struct cv_report){ .measured = &sheet,
+                                             .predicted = &sheet,
+                                             .measured_name = "fuzz",
+                                             .predicted_name = "fuzz" },
+                        page);
     }
     cv_sheet_done(&sheet);
     cv_trace_file_done(&trace);
