@@ -2,6 +2,7 @@
 #include "run/decode/bits.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/arena.h"
 
@@ -58,10 +59,30 @@ uint64_t cv_bits_get(const uint8_t *bytes, uint64_t at, unsigned count)
     return value & ((UINT64_C(1) << count) - 1);
 }
 
+/* Whole bytes to whole bytes, of which there may be many. */
+static void copy_bytes(struct cv_bits *bits, const uint8_t *bytes, uint64_t *at,
+                       uint64_t *count)
+{
+    const uint8_t *from = bytes + *at / 8;
+    uint8_t *to = bits->bytes + bits->count / 8;
+    const size_t length = (size_t)(*count / 8);
+    const unsigned shift = *at % 8;
+
+    for (size_t i = 0; shift > 0 && i < length; i++)
+        to[i] = (uint8_t)(from[i] << shift | from[i + 1] >> (8 - shift));
+    if (shift == 0 && length > 0)
+        memcpy(to, from, length);
+    bits->count += (uint64_t)length * 8;
+    *at += (uint64_t)length * 8;
+    *count -= (uint64_t)length * 8;
+}
+
 bool cv_bits_copy(struct cv_bits *bits, const uint8_t *bytes, uint64_t at, uint64_t count)
 {
     if (!grow(bits, count))
         return false;
+    if (bits->count % 8 == 0)
+        copy_bytes(bits, bytes, &at, &count);
     for (; count >= 8; count -= 8, at += 8)
         put(bits, (unsigned)cv_bits_get(bytes, at, 8), 8);
     if (count > 0)
