@@ -62,6 +62,7 @@ with_xz() { xz -dc "$1" | wc -l; }
 with_lz4() { lz4 -dcq "$1" | wc -l; }
 with_bzip2() { bzip2 -dc "$1" | wc -l; }
 with_gzip() { gzip -dc "$1" | wc -l; }
+with_igzip() { igzip -dc "$1" | "$cleave" run -q -j "$workers" -i - -- wc -l; }
 by_count() { "$cleave" run -q -j "$workers" -i "$1" -- wc -l; }
 with_split() { rm -rf parts && mkdir parts && split -n l/40 "$1" parts/x; }
 by_split() { rm -rf parts && "$cleave" split -q -i "$1" -n 40 -o 'parts/x-{}'; }
@@ -87,5 +88,7 @@ has xz && pack blocks.xz xz -T2 -1 --block-size=8MiB -c && row count with_xz blo
 has bzip2 && pack blocks.bz2 bzip2 -c && row count with_bzip2 blocks.bz2 1-blocks.bz2 2-blocks.bz2
 has lz4 && "$cleave" split -q -i text -n 1 -o 'l-{}.lz4' && row count with_lz4 l-001.lz4
 has gzip && gzip -1 -c text >one.gz && row count with_gzip one.gz
+# One decoder in front of a run, and the run's own: by several threads from three cores on, two by taskset -c 0,1.
+has gzip && has igzip && row count with_igzip one.gz && gzip -6 -c text >six.gz && row count with_igzip six.gz
 row split with_split text
 exit 0

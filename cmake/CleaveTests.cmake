@@ -155,7 +155,8 @@ add_custom_target(threaded)
 add_dependencies(threaded cleave cleave-figures)
 set(threaded cli/simulate_load cli/simulate_reduce cli/streams)
 foreach(name unit/test_as4dr unit/test_learn unit/test_stream_plan engine/test_monte_carlo
-        engine/test_run_kept unit/test_ahead unit/test_ordered unit/test_wide_bzip2)
+        engine/test_run_kept unit/test_ahead unit/test_gzip_ahead unit/test_ordered
+        unit/test_wide_bzip2)
     string(REPLACE "/" "-" target ${name})
     add_dependencies(threaded test-${target})
     list(APPEND threaded ${name})

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/fail.h"
+#include "run/decode/gzip_ahead.h"
 #include "run/decode/wide.h"
 
 /* --- by one thread, which asks -------------------------------------------------------------- */
@@ -31,17 +32,20 @@ static void free_alone(struct cv_ahead *ahead)
     free(ahead);
 }
 
-static enum cleave_status open_alone(const struct cv_codec *codec,
+/* With a state of the codec, which is the decoder's in any case. */
+static enum cleave_status open_alone(const struct cv_codec *codec, void *state,
                                      const struct cv_decoder_input *input,
                                      struct cv_ahead **out, struct cleave_error *err)
 {
     struct alone *alone = calloc(1, sizeof *alone);
     enum cleave_status status;
 
-    if (alone == NULL)
+    if (alone == NULL) {
+        codec->close(state);
         return cv_fail_memory(err, "a decoder");
+    }
     alone->ahead = (struct cv_ahead){ next, inside, free_alone };
-    status = cv_decoder_open(codec, input, &alone->decoder, err);
+    status = cv_decoder_open_with(codec, state, input, &alone->decoder, err);
     if (status == CLEAVE_OK)
         *out = &alone->ahead;
     else
@@ -61,9 +65,30 @@ enum cleave_status cv_ahead_open(const struct cv_codec *codec,
         &cv_wide_lz4,
         &cv_wide_bzip2,
     };
+    void *state;
 
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
         if (forms[i]->codec == codec && (threads > 1 || forms[i]->always))
             return cv_wide_open(forms[i], input, threads, out, err);
-    return open_alone(codec, input, out, err);
+    state = codec->open();
+    return state != NULL ? open_alone(codec, state, input, out, err)
+                         : cv_fail_memory(err, "a decoder");
+}
+
+enum cleave_status cv_ahead_open_file(const struct cv_codec *codec,
+                                      const struct cv_decoder_input *input,
+                                      const struct cv_ahead_file *file, unsigned threads,
+                                      struct cv_ahead **out, struct cleave_error *err)
+{
+    void *state = NULL;
+
+    if (file != NULL && codec == &cv_codec_gzip &&
+        cv_gzip_ahead_pays(file->size, threads))
+        state =
+            cv_gzip_ahead_open(&(struct cv_gzip_ahead_options){ .fd = file->fd,
+                                                                .offset = file->offset,
+                                                                .size = file->size,
+                                                                .cores = threads });
+    return state != NULL ? open_alone(&cv_codec_gzip_ahead, state, input, out, err)
+                         : cv_ahead_open(codec, input, threads, out, err);
 }

@@ -23,5 +23,16 @@ struct cv_ahead {
 enum cleave_status cv_ahead_open(const struct cv_codec *codec,
                                  const struct cv_decoder_input *input, unsigned threads,
                                  struct cv_ahead **out, struct cleave_error *err);
+/* The same; `file` is where the input lies, which may be read at other places, or NULL: it comes once. */
+struct cv_ahead_file {
+    int fd;          /* borrowed                                */
+    uint64_t offset; /* in it, of the first byte of the input   */
+    uint64_t size;   /* bytes of the input                      */
+};
+
+enum cleave_status cv_ahead_open_file(const struct cv_codec *codec,
+                                      const struct cv_decoder_input *input,
+                                      const struct cv_ahead_file *file, unsigned threads,
+                                      struct cv_ahead **out, struct cleave_error *err);
 
 #endif

@@ -30,6 +30,7 @@ enum cv_codec_step {
 struct cv_codec_io {
     const uint8_t *in;
     size_t length;
+    uint64_t at; /* where in the file `in` is, at first */
     const uint8_t *out;
     size_t made;
     const char *why;

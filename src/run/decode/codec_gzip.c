@@ -3,9 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/decode/codec.h"
+#include "run/decode/codec_gzip.h"
 #include "run/inflate/crc32.h"
-#include "run/inflate/inflate.h"
 
 enum {
     CHECKED = 2, /* bits of the flags */
@@ -13,25 +12,25 @@ enum {
     NAMED = 8,
     COMMENTED = 16,
     UNKNOWN = 0xE0,
-    FIXED = 10, /* bytes of a head that is always there */
+    FIXED = CV_GZIP_FIXED,
     TAIL = 8,
     BLOCK_MOST = 65536, /* bytes of a block of BGZF */
-    ROOM = CV_INFLATE_WINDOW + CV_CODEC_OUT,
+    ROOM = CV_GZIP_ROOM,
 };
 
-enum part { HEAD, EXTRA_LENGTH, EXTRA_BYTES, NAME, COMMENT, CHECK, BODY, ENDING };
-
-struct gzip {
-    struct cv_inflate inflate;
-    enum part part;
-    unsigned flags, got, extra; /* bytes of the part that have come; bytes left to skip */
-    uint8_t bytes[FIXED];
-    uint32_t crc;
-    size_t at; /* bytes in the window */
-    uint8_t window[ROOM + 64];
+enum {
+    HEAD,
+    EXTRA_LENGTH,
+    EXTRA_BYTES,
+    NAME,
+    COMMENT,
+    CHECK,
+    BODY = CV_GZIP_BODY,
+    ENDING,
+    BROKEN, /* what is before that was given out */
 };
 
-static bool begins_gzip(const uint8_t *bytes, size_t length)
+bool cv_gzip_begins(const uint8_t *bytes, size_t length)
 {
     return length >= 3 && memcmp(bytes, "\x1f\x8b\x08", 3) == 0;
 }
@@ -44,12 +43,12 @@ static bool begins_bgzf(const uint8_t *bytes, size_t length)
 
 static void *open_gzip(void)
 {
-    return calloc(1, sizeof(struct gzip));
+    return calloc(1, sizeof(struct cv_gzip));
 }
 
-static bool begin_gzip(void *state)
+bool cv_gzip_begin(void *state)
 {
-    struct gzip *gzip = state;
+    struct cv_gzip *gzip = state;
 
     cv_inflate_init(&gzip->inflate);
     gzip->part = HEAD;
@@ -60,7 +59,7 @@ static bool begin_gzip(void *state)
 }
 
 /* Collect so many bytes of the input; false: they have not all come. */
-static bool collect(struct gzip *gzip, struct cv_codec_io *io, unsigned wanted)
+static bool collect(struct cv_gzip *gzip, struct cv_codec_io *io, unsigned wanted)
 {
     while (gzip->got < wanted && io->length > 0) {
         gzip->bytes[gzip->got++] = *io->in++;
@@ -82,7 +81,7 @@ static bool skip_text(struct cv_codec_io *io)
     return zero != NULL;
 }
 
-static bool skip_extra(struct gzip *gzip, struct cv_codec_io *io)
+static bool skip_extra(struct cv_gzip *gzip, struct cv_codec_io *io)
 {
     const size_t some = gzip->extra < io->length ? gzip->extra : io->length;
 
@@ -93,7 +92,7 @@ static bool skip_extra(struct gzip *gzip, struct cv_codec_io *io)
 }
 
 /* A part of the head; false: its bytes have not all come. */
-static bool pass_part(struct gzip *gzip, struct cv_codec_io *io)
+static bool pass_part(struct cv_gzip *gzip, struct cv_codec_io *io)
 {
     switch (gzip->part) {
     case HEAD:
@@ -125,7 +124,7 @@ static enum cv_codec_step bad(struct cv_codec_io *io, const char *why)
     return CV_CODEC_BAD;
 }
 
-static enum cv_codec_step read_head(struct gzip *gzip, struct cv_codec_io *io)
+static enum cv_codec_step read_head(struct cv_gzip *gzip, struct cv_codec_io *io)
 {
     for (; gzip->part < BODY; gzip->part++) {
         if (!pass_part(gzip, io))
@@ -137,7 +136,7 @@ static enum cv_codec_step read_head(struct gzip *gzip, struct cv_codec_io *io)
     return CV_CODEC_MADE;
 }
 
-static enum cv_codec_step read_body(struct gzip *gzip, struct cv_codec_io *io)
+static enum cv_codec_step read_body(struct cv_gzip *gzip, struct cv_codec_io *io)
 {
     enum cv_inflate_state state;
     size_t before;
@@ -154,8 +153,10 @@ static enum cv_codec_step read_body(struct gzip *gzip, struct cv_codec_io *io)
     io->out = gzip->window + before;
     io->made = gzip->at - before;
     gzip->crc = cv_crc32(gzip->crc, io->out, io->made);
-    if (state == CV_INFLATE_BAD)
-        return bad(io, gzip->inflate.why);
+    if (state == CV_INFLATE_BAD) {
+        gzip->part = BROKEN;
+        return io->made > 0 ? CV_CODEC_MADE : bad(io, gzip->inflate.why);
+    }
     if (state == CV_INFLATE_END) {
         /* What was read too much is less than the tail. */
         gzip->inflate.bits >>= gzip->inflate.nbits % 8;
@@ -165,7 +166,9 @@ static enum cv_codec_step read_body(struct gzip *gzip, struct cv_codec_io *io)
         }
         gzip->part = ENDING;
     }
-    return io->made > 0 || state == CV_INFLATE_END ? CV_CODEC_MADE : CV_CODEC_MORE;
+    return io->made > 0 || state == CV_INFLATE_END || state == CV_INFLATE_PAUSE
+               ? CV_CODEC_MADE
+               : CV_CODEC_MORE;
 }
 
 static uint32_t word_at(const uint8_t *bytes)
@@ -174,9 +177,9 @@ static uint32_t word_at(const uint8_t *bytes)
            (uint32_t)bytes[3] << 24;
 }
 
-static enum cv_codec_step step_gzip(void *state, struct cv_codec_io *io)
+enum cv_codec_step cv_gzip_step(void *state, struct cv_codec_io *io)
 {
-    struct gzip *gzip = state;
+    struct cv_gzip *gzip = state;
 
     if (gzip->part < BODY) {
         const enum cv_codec_step step = read_head(gzip, io);
@@ -186,6 +189,8 @@ static enum cv_codec_step step_gzip(void *state, struct cv_codec_io *io)
     }
     if (gzip->part == BODY)
         return read_body(gzip, io);
+    if (gzip->part == BROKEN)
+        return bad(io, gzip->inflate.why);
     if (!collect(gzip, io, TAIL))
         return CV_CODEC_MORE;
     if (word_at(gzip->bytes) != gzip->crc)
@@ -198,11 +203,11 @@ static enum cv_codec_step step_gzip(void *state, struct cv_codec_io *io)
 /* Blocks are small: nothing of one is given out before its check has been seen to fit. */
 static enum cv_codec_step step_bgzf(void *state, struct cv_codec_io *io)
 {
-    struct gzip *gzip = state;
+    struct cv_gzip *gzip = state;
     enum cv_codec_step step;
 
     do
-        step = step_gzip(state, io);
+        step = cv_gzip_step(state, io);
     while (step == CV_CODEC_MADE && gzip->inflate.made <= BLOCK_MOST);
     io->made = 0;
     if (gzip->inflate.made > BLOCK_MOST)
@@ -216,11 +221,11 @@ static enum cv_codec_step step_bgzf(void *state, struct cv_codec_io *io)
 
 const struct cv_codec cv_codec_gzip = {
     .name = "gzip",
-    .begins = begins_gzip,
+    .begins = cv_gzip_begins,
     .pads = true,
     .open = open_gzip,
-    .begin = begin_gzip,
-    .step = step_gzip,
+    .begin = cv_gzip_begin,
+    .step = cv_gzip_step,
     .close = free,
 };
 
@@ -229,7 +234,7 @@ const struct cv_codec cv_codec_bgzf = {
     .begins = begins_bgzf,
     .pads = true,
     .open = open_gzip,
-    .begin = begin_gzip,
+    .begin = cv_gzip_begin,
     .step = step_bgzf,
     .close = free,
 };

@@ -55,17 +55,23 @@ enum cleave_status cv_decoder_open(const struct cv_codec *codec,
                                    const struct cv_decoder_input *input,
                                    struct cv_decoder **out, struct cleave_error *err)
 {
-    struct cv_decoder *decoder = malloc(sizeof *decoder);
+    return cv_decoder_open_with(codec, codec->open(), input, out, err);
+}
 
-    if (decoder == NULL)
-        return cv_fail_memory(err, "a decoder");
-    put_on(decoder, input);
-    decoder->codec = codec;
-    decoder->state = codec->open();
-    if (decoder->state == NULL) {
-        free(decoder);
+enum cleave_status cv_decoder_open_with(const struct cv_codec *codec, void *state,
+                                        const struct cv_decoder_input *input,
+                                        struct cv_decoder **out, struct cleave_error *err)
+{
+    struct cv_decoder *decoder = state != NULL ? malloc(sizeof *decoder) : NULL;
+
+    if (decoder == NULL) {
+        if (state != NULL)
+            codec->close(state);
         return cv_fail_memory(err, "a decoder");
     }
+    put_on(decoder, input);
+    decoder->codec = codec;
+    decoder->state = state;
     *out = decoder;
     return CLEAVE_OK;
 }
@@ -225,7 +231,8 @@ static enum cleave_status step(struct cv_decoder *decoder, const void **bytes,
                                size_t *length, struct cleave_error *err)
 {
     struct cv_codec_io io = { .in = decoder->block + decoder->at,
-                              .length = decoder->held - decoder->at };
+                              .length = decoder->held - decoder->at,
+                              .at = decoder->block_at + decoder->at };
     const enum cv_codec_step got = decoder->codec->step(decoder->state, &io);
 
     decoder->at = decoder->held - io.length;

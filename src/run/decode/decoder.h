@@ -34,6 +34,12 @@ enum cleave_status cv_decoder_reopen(struct cv_decoder *decoder,
                                      const struct cv_codec *codec,
                                      const struct cv_decoder_input *input,
                                      struct cleave_error *err);
+/* The same with a state of the codec that was opened elsewhere, or NULL: there was no memory. It is
+ * the decoder's in any case. */
+enum cleave_status cv_decoder_open_with(const struct cv_codec *codec, void *state,
+                                        const struct cv_decoder_input *input,
+                                        struct cv_decoder **out,
+                                        struct cleave_error *err);
 void cv_decoder_free(struct cv_decoder *decoder);
 /* The next bytes, borrowed until the next call; none at the end. */
 enum cleave_status cv_decoder_next(struct cv_decoder *decoder, const void **bytes,

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fail.h"
@@ -59,6 +60,22 @@ static enum cleave_status work(struct cv_flow *flow, struct cleave_error *err)
     return CLEAVE_OK;
 }
 
+/* Where the input lies; false: it is no file that can be read at any place. */
+static bool find_file(const struct cv_unpacking_options *options,
+                      struct cv_ahead_file *file)
+{
+    const off_t at = lseek(options->fd, 0, SEEK_CUR);
+    struct stat now;
+
+    if (at < (off_t)options->nfirst || fstat(options->fd, &now) != 0 ||
+        !S_ISREG(now.st_mode) || at > now.st_size)
+        return false;
+    file->fd = options->fd;
+    file->offset = (uint64_t)at - options->nfirst;
+    file->size = (uint64_t)now.st_size - file->offset;
+    return true;
+}
+
 enum cleave_status cv_unpacking_start(const struct cv_unpacking_options *options,
                                       struct cv_unpacking **out, struct cleave_error *err)
 {
@@ -66,7 +83,8 @@ enum cleave_status cv_unpacking_start(const struct cv_unpacking_options *options
     const struct cv_decoder_input input = { .read = read_more,
                                             .context = unpacking,
                                             .name = options->name };
-    const unsigned threads = cv_usable_cores();
+    const unsigned threads = options->cores > 0 ? options->cores : cv_usable_cores();
+    struct cv_ahead_file file;
     enum cleave_status status;
 
     if (unpacking == NULL)
@@ -82,8 +100,10 @@ enum cleave_status cv_unpacking_start(const struct cv_unpacking_options *options
     if (status == CLEAVE_OK && options->nfirst > 0)
         memcpy(unpacking->first, options->first, options->nfirst);
     if (status == CLEAVE_OK)
-        status = cv_ahead_open(options->codec, &input, threads < MOST ? threads : MOST,
-                               &unpacking->ahead, err);
+        status =
+            cv_ahead_open_file(options->codec, &input,
+                               find_file(options, &file) ? &file : NULL,
+                               threads < MOST ? threads : MOST, &unpacking->ahead, err);
     if (status == CLEAVE_OK)
         status = cv_flow_start(&unpacking->flow, work, "decodes", err);
     if (status == CLEAVE_OK)

@@ -12,6 +12,7 @@ struct cv_unpacking_options {
     int fd;            /* borrowed while it is at work: read from, to the end */
     const void *first; /* borrowed for the call: bytes that were read of it before */
     size_t nfirst;
+    unsigned cores; /* that may be used; 0: all that this process may              */
 };
 
 /* Begin. *out is owned by the caller. */

@@ -194,6 +194,22 @@ static bool is_over(const struct cv_ordered *pool)
            (pool->closed && pool->first == pool->end);
 }
 
+/* Whether the first job waits to be taken. */
+static bool is_ready(struct cv_ordered *pool)
+{
+    return pool->first < pool->end && at(pool, pool->first)->state == READY;
+}
+
+bool cv_ordered_ready(struct cv_ordered *pool)
+{
+    bool ready;
+
+    pthread_mutex_lock(&pool->lock);
+    ready = is_over(pool) || is_ready(pool);
+    pthread_mutex_unlock(&pool->lock);
+    return ready;
+}
+
 enum cleave_status cv_ordered_take(struct cv_ordered *pool, void **job, bool *more,
                                    struct cleave_error *err)
 {
@@ -203,8 +219,7 @@ enum cleave_status cv_ordered_take(struct cv_ordered *pool, void **job, bool *mo
     *job = NULL;
     *more = false;
     pthread_mutex_lock(&pool->lock);
-    while (!is_over(pool) &&
-           (pool->first == pool->end || at(pool, pool->first)->state != READY))
+    while (!is_over(pool) && !is_ready(pool))
         pthread_cond_wait(&pool->ready, &pool->lock);
     if (!is_over(pool)) {
         entry = at(pool, pool->first);

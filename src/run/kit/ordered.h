@@ -35,6 +35,8 @@ bool cv_ordered_give(struct cv_ordered *pool, void *job);
 void cv_ordered_close(struct cv_ordered *pool);
 /* Whether `give` would have to wait for `take`. */
 bool cv_ordered_full(struct cv_ordered *pool);
+/* Whether `take` would not have to wait. */
+bool cv_ordered_ready(struct cv_ordered *pool);
 /* Wait for the first job that was not taken and take it, with the status of its work. NULL: there are no
  * more, as all were taken and it was closed, or one failed, or it was stopped. *more: it is to be
  * given by `again` before anything else is taken. */

@@ -1,0 +1,337 @@
+/* gzip_ahead.c -- one big file of gzip, by several threads. SPDX-License-Identifier: MIT
+ *
+ * There are two pools: threads of the first find and decode pieces, those of the second replace
+ * marks in pieces whose window is known, which is before they are asked for. Of as many pieces as
+ * there are threads of the first pool and one more, one is left to the thread in front, which decodes
+ * it to bytes at once. */
+#include "run/decode/gzip_ahead.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "run/decode/codec_gzip.h"
+#include "run/inflate/crc32.h"
+#include "run/decode/gzip_piece.h"
+#include "run/inflate/inflate_inner.h"
+#include "run/kit/ordered.h"
+
+enum {
+    MOST_HELPERS =
+        6, /* the pipe behind is not faster than so many                      */
+    MOST = 2 * MOST_HELPERS + 1,
+    SMALLEST = 4 * CV_GZIP_PIECE,
+    MISSES = 16, /* pieces in a row that were of no use, after which no more are tried  */
+};
+
+struct ahead {
+    struct cv_gzip gzip; /* first: what is in front                                     */
+    struct cv_gzip_file file;
+    uint64_t size;
+    uint64_t at; /* bytes of the file that are used                                    */
+    uint64_t
+        over; /* of these: not taken from the input yet                             */
+    uint64_t
+        next; /* where the next piece begins                                        */
+    unsigned helpers;
+    unsigned misses;
+    uint64_t used;                           /* pieces */
+    struct cv_ordered *decoding, *resolving; /* owned */
+    struct cv_gzip_piece *given[MOST]; /* a ring: borrowed from `decoding`         */
+    unsigned first, ngiven;
+    unsigned nresolving;
+    struct cv_gzip_piece *held; /* owned: taken, but it begins further on; NULL         */
+    struct cv_gzip_piece
+        *shown; /* owned: whose bytes are given out; NULL               */
+    bool rest;  /* of these, the rest is still to be given              */
+    struct cv_gzip_piece *spare[2 * MOST]; /* owned */
+    unsigned nspare;
+};
+
+/* Pieces that are decoded ahead take half as much time again. Of two cores, commands and one
+ * decoder leave too little for that. */
+bool cv_gzip_ahead_pays(uint64_t size, unsigned cores)
+{
+    return size >= SMALLEST && cores >= 3;
+}
+
+/* --- threads -------------------------------------------------------------------------------- */
+
+static enum cleave_status decode_piece(void *context, unsigned thread, void *job,
+                                       bool *more, struct cleave_error *err)
+{
+    (void)thread, (void)more, (void)err;
+    cv_gzip_piece_decode(job, context);
+    return CLEAVE_OK;
+}
+
+static enum cleave_status resolve_piece(void *context, unsigned thread, void *job,
+                                        bool *more, struct cleave_error *err)
+{
+    (void)context, (void)thread, (void)more, (void)err;
+    cv_gzip_piece_resolve(job);
+    return CLEAVE_OK;
+}
+
+static void drop_piece(void *job)
+{
+    cv_gzip_piece_free(job);
+}
+
+static bool start_threads(struct ahead *ahead)
+{
+    struct cv_ordered_options options = { .threads = ahead->helpers,
+                                          .most = 2 * ahead->helpers,
+                                          .work = decode_piece,
+                                          .context = &ahead->file,
+                                          .drop = drop_piece,
+                                          .what = "decodes" };
+
+    if (cv_ordered_start(&options, &ahead->decoding, NULL) != CLEAVE_OK)
+        return false;
+    options.threads = (ahead->helpers + 1) / 2;
+    options.most = ahead->helpers + 1;
+    options.work = resolve_piece;
+    return cv_ordered_start(&options, &ahead->resolving, NULL) == CLEAVE_OK;
+}
+
+static void close_ahead(void *state)
+{
+    struct ahead *ahead = state;
+
+    atomic_store(&ahead->file.passed, UINT64_MAX);
+    cv_ordered_free(ahead->decoding);
+    cv_ordered_free(ahead->resolving);
+    cv_gzip_piece_free(ahead->held);
+    cv_gzip_piece_free(ahead->shown);
+    while (ahead->nspare > 0)
+        cv_gzip_piece_free(ahead->spare[--ahead->nspare]);
+    free(ahead);
+}
+
+void *cv_gzip_ahead_open(const struct cv_gzip_ahead_options *options)
+{
+    struct ahead *ahead = calloc(1, sizeof *ahead);
+
+    if (ahead == NULL)
+        return NULL;
+    ahead->file.fd = options->fd;
+    ahead->file.offset = options->offset;
+    ahead->file.piece = options->piece > 0 ? options->piece : CV_GZIP_PIECE;
+    ahead->size = options->size;
+    ahead->helpers =
+        options->cores - 1 < MOST_HELPERS ? options->cores - 1 : MOST_HELPERS;
+    if (start_threads(ahead))
+        return ahead;
+    close_ahead(ahead);
+    return NULL;
+}
+
+uint64_t cv_gzip_ahead_used(const void *state)
+{
+    return ((const struct ahead *)state)->used;
+}
+
+/* --- pieces --------------------------------------------------------------------------------- */
+
+static void put_back(struct ahead *ahead, struct cv_gzip_piece *piece)
+{
+    ahead->spare[ahead->nspare++] = piece;
+}
+
+/* Let pieces ahead be decoded, as many as may be. */
+static void give_pieces(struct ahead *ahead)
+{
+    const uint64_t size = ahead->file.piece, turns = ahead->helpers + 1;
+
+    if (ahead->next < ahead->at)
+        ahead->next = (ahead->at / size + 1) * size;
+    while (ahead->ngiven < 2 * ahead->helpers && ahead->next < ahead->size &&
+           ahead->misses < MISSES) {
+        const uint64_t begin = ahead->next;
+        const uint64_t left = ahead->size - begin;
+        struct cv_gzip_piece *piece;
+
+        if (begin / size % turns != 0) {
+            piece = ahead->nspare > 0 ? ahead->spare[--ahead->nspare]
+                                      : cv_gzip_piece_new(&ahead->file);
+            if (piece == NULL)
+                return;
+            piece->begin = begin;
+            piece->end = begin + (left < size ? left : size);
+            ahead->given[(ahead->first + ahead->ngiven++) % MOST] = piece;
+            cv_ordered_give(ahead->decoding, piece);
+        }
+        ahead->next += size;
+    }
+}
+
+static struct cv_gzip_piece *take_piece(struct ahead *ahead)
+{
+    void *job;
+    bool more;
+
+    cv_ordered_take(ahead->decoding, &job, &more, NULL);
+    ahead->first = (ahead->first + 1) % MOST;
+    ahead->ngiven--;
+    return job;
+}
+
+static void miss(struct ahead *ahead, struct cv_gzip_piece *piece)
+{
+    put_back(ahead, piece);
+    ahead->misses++;
+}
+
+/* Let the piece, which begins here, be given out, and go to its end. */
+static void pass_over(struct ahead *ahead, struct cv_gzip_piece *piece)
+{
+    struct cv_gzip *gzip = &ahead->gzip;
+    const uint64_t made = gzip->inflate.made + piece->cells + piece->bytes;
+
+    memcpy(piece->window, gzip->window + gzip->at - CV_INFLATE_WINDOW, CV_INFLATE_WINDOW);
+    cv_gzip_piece_tail(piece, gzip->window);
+    gzip->at = CV_INFLATE_WINDOW;
+    gzip->inflate = piece->inflate;
+    gzip->inflate.made = made;
+    ahead->over += piece->used - ahead->at;
+    ahead->at = piece->used;
+    ahead->misses = 0;
+    ahead->used++;
+    ahead->nresolving++;
+    cv_ordered_give(ahead->resolving, piece);
+}
+
+/* --- the thread in front ---------------------------------------------------------------------- */
+
+/* Whether it is before a block, of which the head was not read. */
+static bool is_at_block(const struct cv_gzip *gzip)
+{
+    return gzip->part == CV_GZIP_BODY && gzip->inflate.step == CV_INFLATE_AT_HEAD &&
+           gzip->inflate.paused && !gzip->inflate.last;
+}
+
+/* Whether it may be one that is looked for, as far as bits are there to tell. */
+static bool is_likely(const struct cv_inflate *inflate)
+{
+    return inflate->nbits < 3 || (inflate->bits & 7) == 4;
+}
+
+/* A piece that begins at `bit`, NULL: none does, or not yet. */
+static struct cv_gzip_piece *piece_at(struct ahead *ahead, uint64_t bit)
+{
+    struct cv_gzip_piece *piece;
+
+    while (ahead->held == NULL && ahead->ngiven > 0) {
+        const struct cv_gzip_piece *next = ahead->given[ahead->first];
+
+        if (8 * next->end > bit &&
+            (8 * next->begin > bit || !is_likely(&ahead->gzip.inflate)))
+            return NULL;
+        /* Rather than to wait for it, give out what can be. */
+        if (ahead->nresolving > 0 && !cv_ordered_ready(ahead->decoding))
+            return NULL;
+        piece = take_piece(ahead);
+        if (piece->found && piece->start >= bit)
+            ahead->held = piece;
+        else
+            miss(ahead, piece);
+    }
+    piece = ahead->held;
+    if (piece == NULL || piece->start > bit)
+        return NULL;
+    ahead->held = NULL;
+    if (piece->start == bit && ahead->gzip.inflate.made >= CV_INFLATE_WINDOW &&
+        piece->used >= ahead->at)
+        return piece;
+    miss(ahead, piece);
+    return NULL;
+}
+
+/* Pass over as many pieces as there are. */
+static void go_on(struct ahead *ahead)
+{
+    struct cv_gzip_piece *piece;
+
+    while (is_at_block(&ahead->gzip) && ahead->nresolving <= ahead->helpers) {
+        const uint64_t bit = 8 * ahead->at - ahead->gzip.inflate.nbits;
+
+        atomic_store(&ahead->file.passed, bit);
+        give_pieces(ahead);
+        piece = piece_at(ahead, bit);
+        if (piece == NULL)
+            break;
+        pass_over(ahead, piece);
+    }
+}
+
+static enum cv_codec_step show(struct ahead *ahead, struct cv_codec_io *io)
+{
+    struct cv_gzip_piece *piece = ahead->shown;
+
+    if (ahead->rest) {
+        ahead->rest = false;
+        io->out = cv_gzip_piece_rest(piece);
+        io->made = piece->bytes;
+    } else {
+        void *job;
+        bool more;
+
+        cv_ordered_take(ahead->resolving, &job, &more, NULL);
+        piece = ahead->shown = job;
+        ahead->nresolving--;
+        ahead->rest = piece->bytes > 0;
+        ahead->gzip.crc =
+            cv_crc32_join(ahead->gzip.crc, piece->crc, piece->cells + piece->bytes);
+        io->out = cv_gzip_piece_first(piece);
+        io->made = piece->cells;
+    }
+    return CV_CODEC_MADE;
+}
+
+static enum cv_codec_step step_ahead(void *state, struct cv_codec_io *io)
+{
+    struct ahead *ahead = state;
+
+    if (!ahead->rest && ahead->shown != NULL) {
+        put_back(ahead, ahead->shown);
+        ahead->shown = NULL;
+    }
+    ahead->at = io->at + ahead->over;
+    go_on(ahead);
+    if (ahead->rest || ahead->nresolving > 0)
+        return show(ahead, io);
+    if (ahead->over > 0) {
+        const size_t some = ahead->over < io->length ? (size_t)ahead->over : io->length;
+
+        io->in += some;
+        io->length -= some;
+        ahead->over -= some;
+        if (ahead->over > 0)
+            return CV_CODEC_MORE;
+    }
+    return cv_gzip_step(&ahead->gzip, io);
+}
+
+static bool begin_ahead(void *state)
+{
+    struct ahead *ahead = state;
+
+    cv_gzip_begin(&ahead->gzip);
+    ahead->gzip.inflate.pauses = true;
+    return true;
+}
+
+static void *open_none(void)
+{
+    return NULL;
+}
+
+const struct cv_codec cv_codec_gzip_ahead = {
+    .name = "gzip",
+    .begins = cv_gzip_begins,
+    .pads = true,
+    .open = open_none,
+    .begin = begin_ahead,
+    .step = step_ahead,
+    .close = close_ahead,
+};

@@ -1,0 +1,52 @@
+/* fuzz_gzip_ahead.c -- any bytes as gzip, by one thread and by several. SPDX-License-Identifier: MIT
+ *
+ * The first byte says how large pieces are and how many threads there are. Bytes, messages and
+ * whether the end is inside a member are the same; and what libdeflate can decode, if it is one
+ * member and nothing else, is that. */
+#include <libdeflate.h>
+
+#include "gzip_twice.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { MOST = 4 << 20 }; /* decoded: a few bytes can be very many */
+
+static void require(int truth)
+{
+    if (!truth)
+        abort();
+}
+
+static void compare(const uint8_t *data, size_t size, const struct gzip_made *made)
+{
+    struct libdeflate_decompressor *other = libdeflate_alloc_decompressor();
+    uint8_t *bytes = malloc(MOST);
+    size_t used, length;
+
+    require(other != NULL && bytes != NULL);
+    if (libdeflate_gzip_decompress_ex(other, data, size, bytes, MOST, &used, &length) ==
+            LIBDEFLATE_SUCCESS &&
+        used == size && made->status == CLEAVE_OK)
+        require(made->length == length &&
+                (length == 0 || memcmp(made->bytes, bytes, length) == 0));
+    libdeflate_free_decompressor(other);
+    free(bytes);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct gzip_made made;
+    int fd;
+
+    if (size < 2)
+        return 0;
+    fd = memfd_create("fuzz", MFD_CLOEXEC);
+    require(fd >= 0 && write(fd, data + 1, size - 1) == (ssize_t)(size - 1));
+    require(gzip_differs(fd, size - 1, 64 * (1 + data[0] / 4u), 2 + data[0] % 4u, MOST,
+                         &made) == NULL);
+    if (made.length < MOST)
+        compare(data + 1, size - 1, &made);
+    free(made.bytes);
+    close(fd);
+    return 0;
+}

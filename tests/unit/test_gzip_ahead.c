@@ -1,0 +1,245 @@
+/* test_gzip_ahead.c -- gzip by several threads is as by one. SPDX-License-Identifier: MIT */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "deflate_sample.h"
+#include "gzip_twice.h"
+#include "run/inflate/crc32.h"
+#include "run/decode/unpacking.h"
+
+enum { LENGTH = 250000, MOST = 4 << 20, MUCH = 64 << 20 };
+
+static uint8_t bytes[LENGTH], file[MOST];
+static size_t nfile;
+
+/* A member behind what is there. */
+static void add_member(enum sample_kind kind, int level)
+{
+    struct libdeflate_compressor *compressor = libdeflate_alloc_compressor(level);
+
+    sample_fill(kind, bytes, LENGTH);
+    nfile +=
+        libdeflate_gzip_compress(compressor, bytes, LENGTH, file + nfile, MOST - nfile);
+    libdeflate_free_compressor(compressor);
+}
+
+/* Both ways the same; how many pieces were of use. */
+static uint64_t decode(size_t piece, unsigned cores, enum cleave_status wanted,
+                       size_t *length)
+{
+    const int fd = memfd_create("gzip", MFD_CLOEXEC);
+    struct gzip_made made;
+    const char *differs;
+
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, file, nfile), nfile);
+    differs = gzip_differs(fd, nfile, piece, cores, MUCH, &made);
+    if (differs != NULL)
+        fail_msg("%s is not the same, pieces of %zu bytes by %u", differs, piece, cores);
+    assert_int_equal(made.status, wanted);
+    for (size_t i = 0; wanted == CLEAVE_OK && i < made.length; i += LENGTH)
+        assert_memory_equal(made.bytes + i, bytes, LENGTH);
+    *length = made.length;
+    free(made.bytes);
+    close(fd);
+    return made.used;
+}
+
+static void all_is_as_by_one_thread(void **state)
+{
+    static const int levels[] = { 0, 1, 6 };
+    size_t length;
+
+    (void)state;
+    for (enum sample_kind kind = 0; kind < SAMPLE_KINDS; kind++)
+        for (size_t i = 0; i < sizeof levels / sizeof *levels; i++) {
+            nfile = 0;
+            add_member(kind, levels[i]);
+            add_member(kind, levels[i]);
+            for (unsigned cores = 2; cores < 6; cores += 3) {
+                decode(3000, cores, CLEAVE_OK, &length);
+                assert_int_equal(length, 2 * LENGTH);
+                decode(30000, cores, CLEAVE_OK, &length);
+                assert_int_equal(length, 2 * LENGTH);
+            }
+        }
+}
+
+/* Blocks that can be found are: not all is left to the thread in front. */
+static void pieces_are_of_use(void **state)
+{
+    size_t length;
+
+    (void)state;
+    nfile = 0;
+    add_member(SAMPLE_NUMBERS, 1);
+    assert_true(decode(12000, 2, CLEAVE_OK, &length) >= 2);
+    assert_true(decode(12000, 6, CLEAVE_OK, &length) >= 3);
+}
+
+/* Zeros between members move what comes behind them. */
+static void members_may_be_apart(void **state)
+{
+    size_t length;
+
+    (void)state;
+    nfile = 0;
+    add_member(SAMPLE_NUMBERS, 1);
+    memset(file + nfile, 0, 1001);
+    nfile += 1001;
+    add_member(SAMPLE_NUMBERS, 1);
+    assert_true(decode(12000, 3, CLEAVE_OK, &length) >= 4);
+    assert_int_equal(length, 2 * LENGTH);
+}
+
+static void ends_before_the_end_are_the_same(void **state)
+{
+    size_t whole, length;
+
+    (void)state;
+    nfile = 0;
+    add_member(SAMPLE_TEXT, 1);
+    whole = nfile;
+    for (size_t i = 1; i < 12; i++) {
+        nfile = whole * i / 12 - i;
+        decode(9000, 3, CLEAVE_EINPUT, &length);
+        assert_true(length < LENGTH);
+    }
+    nfile = whole - 1;
+    decode(9000, 3, CLEAVE_EINPUT, &length);
+}
+
+/* Damage is met by who comes to it, and all before it is there. */
+static void damage_is_the_same(void **state)
+{
+    struct cv_random random;
+    size_t length;
+
+    (void)state;
+    nfile = 0;
+    add_member(SAMPLE_NUMBERS, 1);
+    cv_random_at(&random, 11, 0, 0, 0);
+    for (unsigned i = 0; i < 25; i++) {
+        const size_t at = 20 + (size_t)(cv_random_bits(&random) % (nfile - 20));
+        const uint8_t change = (uint8_t)(1u << cv_random_bits(&random) % 8);
+
+        file[at] ^= change;
+        decode(9000, 2 + i % 3, CLEAVE_EINPUT, &length);
+        file[at] ^= change;
+    }
+}
+
+/* All blocks before one that cannot be read are there, and nothing else. */
+static void damage_ends_what_there_is(void **state)
+{
+    enum { BLOCKS = 64, HEAD = 10, TAIL = 8 };
+    static uint8_t plain[LENGTH + 1];
+    struct sample_block blocks[BLOCKS];
+    size_t count, length;
+
+    (void)state;
+    nfile = 0;
+    add_member(SAMPLE_NUMBERS, 1);
+    count = sample_blocks(file + HEAD, nfile - HEAD - TAIL, plain, LENGTH + 1, blocks,
+                          BLOCKS);
+    assert_true(count > 4);
+    for (size_t i = 0; i < count; i++) {
+        const uint64_t bit = 8 * HEAD + blocks[i].bit + 1;
+
+        file[bit / 8] ^= (uint8_t)(1u << bit % 8); /* a kind of block that there is not */
+        for (size_t piece = 12000; piece < 50000; piece += 28000) {
+            decode(piece, 3, CLEAVE_EINPUT, &length);
+            assert_int_equal(length, blocks[i].made);
+        }
+        file[bit / 8] ^= (uint8_t)(1u << bit % 8);
+    }
+}
+
+/* Nobody has to take all of it. */
+static void it_can_be_left_at_any_time(void **state)
+{
+    const int fd = memfd_create("gzip", MFD_CLOEXEC);
+    struct cv_gzip_ahead_options options = { .fd = fd, .cores = 4, .piece = 9000 };
+    struct gzip_made made;
+
+    (void)state;
+    nfile = 0;
+    add_member(SAMPLE_TEXT, 1);
+    options.size = nfile;
+    assert_int_equal(write(fd, file, nfile), nfile);
+    for (size_t most = 1; most < LENGTH; most += LENGTH / 7) {
+        assert_true(gzip_decode(&made, &cv_codec_gzip_ahead, cv_gzip_ahead_open(&options),
+                                fd, most));
+        assert_int_equal(made.status, CLEAVE_OK);
+        assert_memory_equal(made.bytes, bytes, made.length);
+        free(made.bytes);
+    }
+    close(fd);
+}
+
+/* From the file to the pipe, the first bytes having been read by somebody else. */
+static void a_large_file_comes_out_of_a_pipe(void **state)
+{
+    enum { TIMES = 45 };
+    const int fd = memfd_create("gzip", MFD_CLOEXEC);
+    struct cv_unpacking_options options = {
+        .codec = &cv_codec_gzip, .name = "file", .fd = fd, .nfirst = 18, .cores = 3
+    };
+    struct cv_unpacking *unpacking;
+    static uint8_t some[LENGTH];
+    size_t all = 0;
+    ssize_t got;
+    bool torn;
+
+    (void)state;
+    nfile = 0;
+    add_member(SAMPLE_NUMBERS, 1);
+    for (unsigned i = 0; i < TIMES; i++)
+        assert_int_equal(write(fd, file, nfile), nfile);
+    assert_true(cv_gzip_ahead_pays(TIMES * nfile, 3));
+    assert_false(cv_gzip_ahead_pays(TIMES * nfile, 2));
+    assert_false(cv_gzip_ahead_pays(nfile, 3));
+    lseek(fd, 18, SEEK_SET);
+    options.first = file;
+    assert_int_equal(cv_unpacking_start(&options, &unpacking, NULL), CLEAVE_OK);
+    while ((got = read(cv_unpacking_fd(unpacking), some,
+                       sizeof some - all % sizeof some)) > 0) {
+        assert_memory_equal(some, bytes + all % LENGTH, (size_t)got);
+        all += (size_t)got;
+    }
+    assert_int_equal(all, (size_t)TIMES * LENGTH);
+    assert_int_equal(cv_unpacking_end(unpacking, &torn, NULL), CLEAVE_OK);
+    cv_unpacking_free(unpacking);
+    close(fd);
+}
+
+static void checks_can_be_joined(void **state)
+{
+    (void)state;
+    sample_fill(SAMPLE_NOISE, bytes, 5000);
+    for (size_t i = 0; i <= 5000; i += i < 20 ? 1 : 777)
+        assert_int_equal(cv_crc32_join(cv_crc32(0, bytes, i),
+                                       cv_crc32(0, bytes + i, 5000 - i), 5000 - i),
+                         cv_crc32(0, bytes, 5000));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(checks_can_be_joined),
+        cmocka_unit_test(all_is_as_by_one_thread),
+        cmocka_unit_test(pieces_are_of_use),
+        cmocka_unit_test(members_may_be_apart),
+        cmocka_unit_test(ends_before_the_end_are_the_same),
+        cmocka_unit_test(damage_is_the_same),
+        cmocka_unit_test(damage_ends_what_there_is),
+        cmocka_unit_test(it_can_be_left_at_any_time),
+        cmocka_unit_test(a_large_file_comes_out_of_a_pipe),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
