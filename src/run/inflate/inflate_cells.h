@@ -94,25 +94,22 @@ static enum cv_inflate_state one_symbol(struct cv_inflate *inflate, CELL *base,
                : CV_INFLATE_FULL;
 }
 
-/* Up to 16 bytes too many are written behind. */
-static void copy_match(CELL *to, unsigned distance, unsigned length)
+/* Up to 32 bytes too many are written behind: most copies are short, and of these no branch
+ * has to be guessed. */
+static inline void copy_match(CELL *to, unsigned distance, unsigned length)
 {
     enum { WIDE = 16 / sizeof(CELL), HALF = WIDE / 2 };
     const CELL *from = to - distance;
     const CELL *end = to + length;
 
     if (distance >= WIDE) {
-        do {
+        memcpy(to, from, 16);
+        memcpy(to + WIDE, from + WIDE, 16);
+        for (to += 2 * WIDE, from += 2 * WIDE; to < end; to += WIDE, from += WIDE)
             memcpy(to, from, 16);
-            to += WIDE;
-            from += WIDE;
-        } while (to < end);
     } else if (distance >= HALF) {
-        do {
+        for (; to < end; to += HALF, from += HALF)
             memcpy(to, from, 8);
-            to += HALF;
-            from += HALF;
-        } while (to < end);
     } else if (distance == 1) {
         const CELL same = *from;
 
@@ -128,7 +125,19 @@ static void copy_match(CELL *to, unsigned distance, unsigned length)
 
 #define REFILL() \
     (bits |= cv_inflate_load(from) << nbits, from += (63 - nbits) >> 3, nbits |= 56)
-#define DROP(count) (bits >>= (count), nbits -= (count))
+#define DROP(count) (bits >>= (count)&63, nbits -= (count)&0xFF)
+/* The extra bits of an entry, behind its code. */
+#define EXTRA(entry) \
+    ((unsigned)((bits & ((1ull << ((entry)&63)) - 1)) >> ((entry) >> 8 & 63)))
+/* What it stands for is written after the next entry was looked up, which takes longest. */
+#define LITERAL()                         \
+    do {                                  \
+        const uint32_t literal = entry;   \
+                                          \
+        DROP(literal);                    \
+        entry = lits[bits & lit_mask];    \
+        *to++ = (uint8_t)(literal >> 16); \
+    } while (0)
 
 /* As long as there is much of both input and room. It stops before a symbol that takes more
  * care: an end, a mistake. */
@@ -137,31 +146,29 @@ static void fast_loop(struct cv_inflate *inflate, struct cv_inflate_input *in, C
 {
     const uint32_t lit_mask = (1u << CV_INFLATE_LIT_BITS) - 1;
     const uint32_t dist_mask = (1u << CV_INFLATE_DIST_BITS) - 1;
-    const uint32_t *lits = inflate->lits, *dists = inflate->dists;
+    const uint32_t *const lits = inflate->lits, *const dists = inflate->dists;
     const uint8_t *from = in->at, *const last_in = in->end - SAFE_IN;
     CELL *to = base + *at, *const last_out = base + room - SAFE_OUT;
     CELL *const start = to;
-    uint64_t bits = inflate->bits, made = inflate->made;
+    uint64_t bits = inflate->bits;
+    const uint64_t made = inflate->made;
     unsigned nbits = inflate->nbits;
+    uint32_t entry;
 
+    REFILL();
+    entry = lits[bits & lit_mask];
     while (from < last_in && to < last_out) {
-        uint32_t entry;
         uint64_t saved;
         unsigned length, distance, nsaved;
+        CELL *copy;
 
-        REFILL();
-        entry = lits[bits & lit_mask];
         if ((entry & CV_INFLATE_LITERAL) != 0) {
-            DROP(entry & 0x7F);
-            *to++ = (uint8_t)(entry >> 16);
-            entry = lits[bits & lit_mask];
+            LITERAL();
             if ((entry & CV_INFLATE_LITERAL) != 0) {
-                DROP(entry & 0x7F);
-                *to++ = (uint8_t)(entry >> 16);
-                entry = lits[bits & lit_mask];
+                LITERAL();
                 if ((entry & CV_INFLATE_LITERAL) != 0) {
-                    DROP(entry & 0x7F);
-                    *to++ = (uint8_t)(entry >> 16);
+                    LITERAL();
+                    REFILL();
                     continue;
                 }
             }
@@ -175,8 +182,8 @@ static void fast_loop(struct cv_inflate *inflate, struct cv_inflate_input *in, C
             DROP(CV_INFLATE_LIT_BITS);
             entry = lits[(entry >> 16) + (bits & ((1u << (entry >> 8 & 15)) - 1))];
             if ((entry & CV_INFLATE_LITERAL) != 0) {
-                DROP(entry & 0x7F);
-                *to++ = (uint8_t)(entry >> 16);
+                LITERAL();
+                REFILL();
                 continue;
             }
             if ((entry & CV_INFLATE_SPECIAL) != 0) {
@@ -185,25 +192,26 @@ static void fast_loop(struct cv_inflate *inflate, struct cv_inflate_input *in, C
                 break;
             }
         }
-        length = (entry >> 16) + (unsigned)((bits & ((1ull << (entry & 0xFF)) - 1)) >>
-                                            (entry >> 8 & 0x7F));
-        DROP(entry & 0xFF);
+        length = (entry >> 16) + EXTRA(entry);
+        DROP(entry);
         entry = dists[bits & dist_mask];
         if ((entry & CV_INFLATE_SPECIAL) != 0 && (entry & CV_INFLATE_SUB) != 0) {
             DROP(CV_INFLATE_DIST_BITS);
             entry = dists[(entry >> 16) + (bits & ((1u << (entry >> 8 & 15)) - 1))];
         }
-        distance = (entry >> 16) + (unsigned)((bits & ((1ull << (entry & 0xFF)) - 1)) >>
-                                              (entry >> 8 & 0x7F));
+        distance = (entry >> 16) + EXTRA(entry);
         if ((entry & CV_INFLATE_SPECIAL) != 0 ||
             distance > made + (uint64_t)(to - start)) {
             bits = saved;
             nbits = nsaved;
             break;
         }
-        DROP(entry & 0xFF);
-        copy_match(to, distance, length);
+        DROP(entry);
+        REFILL();
+        entry = lits[bits & lit_mask];
+        copy = to;
         to += length;
+        copy_match(copy, distance, length);
     }
     /* Bits above those that count were read ahead and will be read again. */
     inflate->bits = nbits < 64 ? bits & ((1ull << nbits) - 1) : bits;
