@@ -208,6 +208,21 @@ tells() {
     done
 }
 
+@test "thousands of slots can join" {
+    prepare
+    printf '#!/bin/sh\ntouch "%s/here.$CLEAVE_WORKER"\nwhile [ ! -e "%s/go" ]; do sleep 0.05; done\nexec tr 0-9 a-j\n' "$T" "$T" >wait
+    chmod +x wait
+    begin --hosts a:1 --join-socket s --block 100000 -- "$T/wait"
+    for _ in 1 2; do
+        timeout $LONG "$CLEAVE" join -j 3000 s 2>>joined 3>&- &
+    done
+    tells "join1: $(uname -n) has joined, with 3000 slots"
+    tells "join2: $(uname -n) has joined, with 3000 slots"
+    touch go
+    wait $job_pid
+    cmp expected out
+}
+
 @test "the file of hosts is watched: who is added joins, who is taken ends what it has and goes" {
     prepare
     echo a:1 >list

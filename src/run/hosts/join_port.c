@@ -12,6 +12,8 @@
 
 enum { WAITING = 128 }; /* who have connected at a moment */
 
+static const double REST_S = 1;
+
 static enum cleave_status make_socket(const char *path, struct sockaddr_un *address,
                                       int *out, struct cleave_error *err)
 {
@@ -62,6 +64,29 @@ static enum cleave_status make_way(const char *path, struct cleave_error *err)
     return CLEAVE_OK;
 }
 
+static void take(void *context, unsigned events);
+
+static void listen_again(void *context)
+{
+    struct cv_join_port *port = context;
+    struct cleave_error err;
+
+    if (cv_poller_add(port->poller, &port->watch, port->fd, CV_READABLE, take, port,
+                      &err) != CLEAVE_OK)
+        port->full(port->context, ENOMEM);
+}
+
+/* Whoever waits would be told of at once, again and again. */
+static void have_a_rest(struct cv_join_port *port, int reason)
+{
+    struct cleave_error err;
+
+    port->full(port->context, reason);
+    if (cv_poller_set(port->poller, &port->rest, cv_clock_s() + REST_S, listen_again,
+                      port, &err) == CLEAVE_OK)
+        cv_poller_remove(port->poller, &port->watch);
+}
+
 static void take(void *context, unsigned events)
 {
     struct cv_join_port *port = context;
@@ -70,6 +95,8 @@ static void take(void *context, unsigned events)
     (void)events;
     if (fd >= 0)
         port->joined(port->context, fd);
+    else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+        have_a_rest(port, errno);
 }
 
 /* Nobody can connect before it is listened to, and by then nobody else may. */
@@ -116,6 +143,7 @@ void cv_join_port_close(struct cv_join_port *port)
 
     if (port->poller == NULL)
         return;
+    cv_poller_cancel(port->poller, &port->rest);
     cv_poller_remove(port->poller, &port->watch);
     cv_close(&port->fd);
     if (lstat(port->path, &facts) == 0 && facts.st_dev == port->device &&

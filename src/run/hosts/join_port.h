@@ -12,12 +12,16 @@ struct cv_join_port {
     struct cv_poller *poller; /* borrowed, as the path                                  */
     const char *path;
     void (*joined)(void *context, int fd); /* the descriptor is yours                   */
+    /* Nobody can be let in now, for this reason of errno; it is tried again soon. */
+    void (*full)(void *context, int reason);
     void *context;
 
     int fd; /* owned                                                                    */
     dev_t device;
     ino_t inode; /* of the file that was made                                           */
     struct cv_watch watch;
+    struct cv_timer
+        rest; /* until those who wait are tried again                        */
 };
 
 /* Those above the line have been set. A socket that nobody listens to any more is replaced;

@@ -1,7 +1,9 @@
 /* comers.c -- hosts that come and go while it runs. SPDX-License-Identifier: MIT */
 #include "run/master/comers.h"
 
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "run/master/muster.h"
 #include "run/master/open_chunks.h"
@@ -110,6 +112,18 @@ static void has_come(void *context, int fd)
         cv_host_connect(host);
 }
 
+static void is_full(void *context, int reason)
+{
+    struct cv_comers *comers = context;
+
+    if (comers->full)
+        return;
+    comers->full = true;
+    cv_hosts_note(&comers->run->staff.hosts,
+                  "nobody can join for now: %s%s; those who wait are tried again",
+                  strerror(reason), reason == EMFILE ? " (ulimit -n says how many)" : "");
+}
+
 static enum cleave_status open_port(struct cv_comers *comers, struct cleave_error *err)
 {
     struct cv_real_run *run = comers->run;
@@ -119,6 +133,7 @@ static enum cleave_status open_port(struct cv_comers *comers, struct cleave_erro
     comers->port = (struct cv_join_port){ .poller = run->poller,
                                           .path = run->asked->hosts.join_path,
                                           .joined = has_come,
+                                          .full = is_full,
                                           .context = comers };
     return cv_join_port_open(&comers->port, err);
 }

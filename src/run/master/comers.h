@@ -14,6 +14,7 @@ struct cv_comers {
     struct cv_join_port port;  /* by which they come, if they may                      */
     struct cv_real_run *run;   /* borrowed                                             */
     uint32_t came;
+    bool full; /* it was said that nobody can                                          */
 };
 
 /* Fits struct cv_hosts, with the run as context. */

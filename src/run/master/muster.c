@@ -16,7 +16,9 @@
 #include "run/kit/usable_cores.h"
 #include "run/master/sharing.h"
 
-enum { SPARE = 4096 }; /* places for hosts that are not known yet */
+/* Places for hosts that are not known yet: of a run that anybody can join, and others. One that
+ * nobody takes costs some 700 bytes. */
+enum { SPARE_MANY = 65536, SPARE = 4096 };
 
 /* So long those who are ready wait for others, if these can join later. */
 static const double PATIENCE_S = 1;
@@ -155,7 +157,9 @@ static enum cleave_status choose_places(struct cv_muster *muster,
                        hosts->count, hosts->items[0]->name, hosts->items[0]->reason);
     if (all && (asked->hosts.more != NULL || asked->hosts.join_path != NULL ||
                 any_nowhere(hosts)))
-        places->nspare = SPARE;
+        places->nspare = asked->hosts.join_path != NULL || asked->hosts.watched != NULL
+                             ? SPARE_MANY
+                             : SPARE;
     return CLEAVE_OK;
 }
 
