@@ -31,7 +31,7 @@ SelectTypeParameters=CR_CPU
 MpiDefault=none
 ReturnToService=2
 KillWait=3
-SchedulerParameters=sched_min_interval=10000,sched_interval=1,requeue_delay=0,bf_interval=1
+SchedulerParameters=sched_min_interval=10000,sched_interval=1,requeue_delay=0,bf_interval=1,permit_job_expansion
 PreemptType=preempt/partition_prio
 PreemptMode=REQUEUE
 JobRequeue=1

@@ -299,3 +299,34 @@ END
     [ "$(cat status)" -eq 0 ]
     cmp out expected
 }
+
+@test "nodes that are added to the job join when the run is told" {
+    prepare
+    # Commands wait until one runs on a node that the job did not begin with.
+    cat >command <<'END'
+#!/bin/sh
+touch "at.$SLURMD_NODENAME"
+until [ -e at.n3 ]; do sleep 0.05; done
+exec tr 0-9 a-j
+END
+    # A job of its own gives its node to the other one.
+    cat >grow <<'END'
+#!/bin/sh
+scontrol update JobId="$SLURM_JOB_ID" NumNodes=0
+END
+    chmod +x command grow
+    timeout $LONG salloc -Q -N 2 -n 2 --exclusive -w n1,n2 sh -c '
+        "$CLEAVE" run --slurm -q -i in -o out --block 100k --joblog log -- ./command &
+        run=$!
+        until [ -e at.n1 ] && [ -e at.n2 ]; do sleep 0.05; done
+        env -i PATH="$PATH" SLURM_CONF="$SLURM_CONF" salloc -Q -N 1 -n 1 --exclusive -w n3 \
+            --dependency=expand:"$SLURM_JOB_ID" ./grow
+        scontrol update JobId="$SLURM_JOB_ID" NumNodes=ALL
+        kill -HUP "$run"
+        wait "$run"
+        echo $? >status' >words 2>err || true
+    cat words err >&2
+    [ "$(cat status)" -eq 0 ]
+    cmp out expected
+    [[ "$(cut -f 2 log)" = *n3* ]]
+}
