@@ -95,7 +95,7 @@ _cleave() {
         --max-transfers) return ;;
         --max-reducers) return ;;
         --root) return ;;
-        --param) _cleave_words 'max_transfers= max_reducers= ordered= strategy= buffer= cluster= prefer= overlap= speeds= ratio= spread= guard= near= wait= root='; return ;;
+        --param) _cleave_words 'max_transfers= max_reducers= ordered= strategy= buffer= cluster= prefer= overlap= speeds= ratio= spread= guard= near= wait= plans= root='; return ;;
         --seed) return ;;
         --width) return ;;
         --trace) _cleave_files -f; return ;;
@@ -179,7 +179,7 @@ _cleave() {
         --max-transfers) return ;;
         --max-reducers) return ;;
         --root) return ;;
-        --param) _cleave_words 'max_transfers= max_reducers= ordered= strategy= buffer= cluster= prefer= overlap= speeds= ratio= spread= guard= near= wait= root='; return ;;
+        --param) _cleave_words 'max_transfers= max_reducers= ordered= strategy= buffer= cluster= prefer= overlap= speeds= ratio= spread= guard= near= wait= plans= root='; return ;;
         --runs | -n) return ;;
         --seed) return ;;
         --compute-model) _cleave_words 'fresh fixed'; return ;;
@@ -286,7 +286,7 @@ _cleave() {
         --policies) _cleave_list 'greedy binomial fibonacci tree-dyn ordered-tree-dyn tree-adapt ordered-adapt ready tree-replan'; return ;;
         --max-transfers) return ;;
         --max-reducers) return ;;
-        --param) _cleave_words 'max_transfers= max_reducers= ordered= strategy= buffer= cluster= prefer= overlap= speeds= ratio= spread= guard= near= wait= root='; return ;;
+        --param) _cleave_words 'max_transfers= max_reducers= ordered= strategy= buffer= cluster= prefer= overlap= speeds= ratio= spread= guard= near= wait= plans= root='; return ;;
         --sweep) _cleave_words 'cv= transfer= compute= nodes='; return ;;
         --runs | -n) return ;;
         --seed) return ;;

@@ -180,8 +180,12 @@ static void test_same_lengths_ready(void **unused)
                              CLEAVE_OK);
             assert_int_equal(cv_law_parse(laws[t], &costs.ready, &err), CLEAVE_OK);
             cv_reduce_costs_seed(&costs, 7 * t);
-            for (size_t h = 0; h < COUNT(hows); h++)
-                compare(&hows[h], &costs, 3, 7 * t);
+            for (size_t h = 0; h < COUNT(hows); h++) {
+                const bool plans = strcmp(hows[h].policy, "ordered-adapt") == 0;
+
+                compare(&hows[h], &costs, plans ? 7 : 3,
+                        7 * t); /* plans: slow for many */
+            }
             for (size_t h = 0; h < COUNT(more); h++)
                 compare(&more[h], &costs, 8, 7 * t); /* ordered: slow for many */
         }

@@ -34,8 +34,9 @@ struct cv_policy_inner {
     /* Optional: the inner loop of simulated reductions with `decide` compiled into it;
      * row_lane.h says how. */
     void (*go)(struct cv_row_lane *lane);
-    bool by_driver;   /* decides by whether more events of the instant follow, which only
+    bool by_driver; /* decides by whether more events of the instant follow, which only
                          the driver says                                            */
+    bool ready_by_driver; /* the same where partials become ready one by one         */
     bool knows_ready; /* looks at the ready times of a run when it starts            */
     /* Then, optional: whether its tree is the best of all where that is proved. */
     bool (*is_best)(const void *state);

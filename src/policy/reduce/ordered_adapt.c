@@ -1,7 +1,7 @@
 /* ordered_adapt.c -- dynamic, order kept: overlap, speeds and waiting.
  * SPDX-License-Identifier: MIT
  *
- * ordered-tree-dyn with three rules more, all from durations already observed:
+ * ordered-tree-dyn with four rules more, all from durations already observed:
  *
  * - Overlap: an idle node without an idle neighbour sends to a neighbour that is
  *   combining and whose port is free, if that one's cost is known and not above its own
@@ -13,6 +13,9 @@
  *   pairs; then a node whose binomial buddy block is whole but busy waits for it, at most
  *   `wait` times the duration of its own last operation, before it merges the other way.
  *   Who has just become ready may wait as long as a combination with its transfer takes.
+ *
+ * - Plans: when partials become ready one by one and costs are steady, the rules above are
+ *   not asked; ordered_adapt_plan.c has the plans that are followed instead.
  *
  * A node's expected cost is that of its last combination, else the mean of all seen. The
  * rules are looked at when a node becomes idle, when a neighbour becomes idle or begins
@@ -46,6 +49,13 @@ static enum cleave_status adapt_start(void *state, const struct cleave_view *vie
     if (view->ready_s != NULL && adapt->ratio < READY_RATIO)
         adapt->ratio = READY_RATIO;
     adapt->lean = NULL;
+    adapt->plans = NULL;
+    if (view->ready_s != NULL && view->compute_s > 0 &&
+        view->nworkers <= adapt->planned) {
+        adapt->plans = cv_adapt_plans_new(setup->arena, view->nworkers);
+        if (adapt->plans == NULL)
+            return cv_fail_memory(err, "the plans");
+    }
     if (adapt->buddies != NULL) {
         setup->take = cv_lean_take;
         adapt->lean = cv_array(setup->arena, 1, sizeof *adapt->lean);
@@ -58,13 +68,9 @@ static enum cleave_status adapt_start(void *state, const struct cleave_view *vie
         !cv_observed_init(&adapt->seen, setup->arena, view->nworkers))
         return cv_fail_memory(err, "the intervals");
     for (uint32_t i = 0; i < view->nworkers; i++)
-        adapt->nodes[i].receives = true; /* not there yet: they begin one by one */
+        adapt->nodes[i] = (struct adapt_node){ .receives = true, /* not there yet */
+                                               .receives_since_s = NAN };
     return CLEAVE_OK;
-}
-
-static bool is_idle(const struct adapt_node *node)
-{
-    return !node->gone && !node->receives && !node->combines && node->buffered == 0;
 }
 
 static bool is_combining(const struct adapt_node *node)
@@ -116,22 +122,6 @@ static bool may_overlap(const struct ordered_adapt *adapt, uint32_t sender,
     return known_s >= 0 &&
            known_s <= expected_cost(adapt, sender) +
                           adapt->guard * cv_mean_transfer_seen(&adapt->seen);
-}
-
-static void send(struct ordered_adapt *adapt, uint32_t sender, uint32_t receiver,
-                 struct cleave_orders *orders)
-{
-    struct adapt_node *from = &adapt->nodes[sender], *to = &adapt->nodes[receiver];
-
-    from->gone = true;
-    from->listed = to->listed = false;
-    from->waits = to->waits = to->waited = false;
-    to->receives = true;
-    if (!to->combines)
-        to->began_s = adapt->now_s;
-    cv_intervals_join(&adapt->intervals, receiver, sender);
-    adapt->sent++;
-    cv_order_combine(orders, receiver, sender);
 }
 
 /* Which way the binomial tree would merge this block: the neighbour on that side if it is
@@ -200,9 +190,9 @@ static void merge_idle(struct ordered_adapt *adapt, uint32_t node, uint32_t left
         adapt->nodes[right].idle_since_s < adapt->nodes[left].idle_since_s)
         other = right;
     if (adapt->speeds && expected_cost(adapt, node) < expected_cost(adapt, other))
-        send(adapt, other, node, orders);
+        cv_adapt_send(adapt, other, node, orders);
     else
-        send(adapt, node, other, orders);
+        cv_adapt_send(adapt, node, other, orders);
 }
 
 /* Send to a combining neighbour: who began first, the left one if equal. */
@@ -214,7 +204,7 @@ static void send_ahead(struct ordered_adapt *adapt, uint32_t node, uint32_t left
     if (left != CV_NOBODY && right != CV_NOBODY &&
         adapt->nodes[right].combines_since_s < adapt->nodes[left].combines_since_s)
         other = right;
-    send(adapt, node, other, orders);
+    cv_adapt_send(adapt, node, other, orders);
 }
 
 static void consider(struct ordered_adapt *adapt, uint32_t node,
@@ -224,10 +214,11 @@ static void consider(struct ordered_adapt *adapt, uint32_t node,
     const uint32_t right = cv_right_of(&adapt->intervals, node);
     uint32_t idle[2] = { left, right }, busy[2] = { left, right };
 
-    if (!is_idle(&adapt->nodes[node]) || (left == CV_NOBODY && right == CV_NOBODY))
+    if (!cv_adapt_is_idle(&adapt->nodes[node]) ||
+        (left == CV_NOBODY && right == CV_NOBODY))
         return;
     for (int side = 0; side < 2; side++) {
-        if (idle[side] == CV_NOBODY || !is_idle(&adapt->nodes[idle[side]]))
+        if (idle[side] == CV_NOBODY || !cv_adapt_is_idle(&adapt->nodes[idle[side]]))
             idle[side] = CV_NOBODY;
         if (!may_overlap(adapt, node, busy[side]))
             busy[side] = CV_NOBODY;
@@ -281,9 +272,13 @@ static void settle(struct ordered_adapt *adapt, uint32_t node,
     struct adapt_node *self = &adapt->nodes[node];
     uint32_t before = adapt->sent;
 
-    if (is_idle(self)) {
+    if (cv_adapt_is_idle(self)) {
         self->lasted_s = adapt->now_s - self->began_s;
         self->idle_since_s = adapt->now_s;
+    }
+    if (adapt->plans != NULL)
+        return;
+    if (cv_adapt_is_idle(self)) {
         consider(adapt, node, orders);
         if (adapt->sent == before)
             wake_neighbours(adapt, node, orders);
@@ -332,7 +327,9 @@ static void wait_is_over(struct ordered_adapt *adapt, uint32_t node,
 {
     struct adapt_node *self = &adapt->nodes[node];
 
-    if (self->waits && self->wait_until_s == adapt->now_s && is_idle(self)) {
+    if (adapt->plans != NULL)
+        return;
+    if (self->waits && self->wait_until_s == adapt->now_s && cv_adapt_is_idle(self)) {
         self->waited = true;
         self->waits = false;
         consider(adapt, node, orders);
@@ -382,6 +379,11 @@ static void adapt_decide(void *state, const struct cleave_view *view,
     default:
         break;
     }
+    if (adapt->plans == NULL || cv_adapt_plans_decide(adapt, view, event, orders))
+        return;
+    adapt->plans = NULL;
+    for (uint32_t i = 0; i < view->nworkers; i++)
+        consider(adapt, i, orders);
 }
 
 CV_FLATTEN static void go_by_events(struct cv_row_lane *lane)
@@ -410,6 +412,8 @@ static const struct cleave_param adapt_params[] = {
       "overlap towards nodes slower by up to so many mean transfers" },
     { "near", CLEAVE_PARAM_REAL, offsetof(struct ordered_adapt, near), 1, 0, 100,
       "overlap towards nodes that have at most so many mean transfers to go; 0: any" },
+    { "plans", CLEAVE_PARAM_COUNT, offsetof(struct ordered_adapt, planned), 128, 0, 1024,
+      "plan anew as partials become ready if there are at most so many nodes" },
     { 0 },
 };
 
@@ -426,5 +430,5 @@ const struct cleave_policy cleave_policy_ordered_adapt = {
     .plan = adapt_plan,
     .start = adapt_start,
     .decide = adapt_decide,
-    .inner = &(const struct cv_policy_inner){ .go = adapt_go },
+    .inner = &(const struct cv_policy_inner){ .go = adapt_go, .ready_by_driver = true },
 };

@@ -28,7 +28,9 @@ static bool needs_driver(const struct cv_planned *planned,
 {
     const struct cv_policy_inner *inner = planned->policy->inner;
 
-    if (inner != NULL && (inner->by_driver || (inner->knows_ready && costs->has_ready)))
+    if (inner != NULL &&
+        (inner->by_driver ||
+         ((inner->knows_ready || inner->ready_by_driver) && costs->has_ready)))
         return true;
     return costs->has_ready && costs->ready_model == CLEAVE_READY_MERGE &&
            planned->policy->hears_arrivals;
