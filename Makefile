@@ -123,7 +123,7 @@ bench-run: benches build ## real runs beside GNU parallel, xargs and split
 bench-starts: benches build ## what one start costs, beside xargs and a bare loop, on all cores
 	@bash bench/bench_starts.sh
 
-bench-item-sizes: build ## files of very different sizes on workers 4:1, beside xargs and GNU parallel
+bench-item-sizes: benches build ## files of very different sizes on workers 4:1, beside xargs and GNU parallel
 	@bash bench/bench_item_sizes.sh
 
 bench-decode: build ## compressed inputs, beside bgzip, zstd, xz, lz4 and gzip
