@@ -6,11 +6,13 @@
 #include <cmocka.h>
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 #include <cleave/run.h>
 
 #include "model/platform/generate.h"
 #include "model/returns/returns_search.h"
+#include "sim/load/lifespan.h"
 
 enum { WORKERS = 20 };
 
@@ -161,6 +163,91 @@ static void what_was_cut_short_is_not_proved(void **state)
     cv_arena_done(&arena);
 }
 
+/* Workers of whom some are away for a while: plans of umr-plus, and so of rx, take longest. */
+static struct cleave_platform *build_away(void)
+{
+    struct cleave_platform *platform = NULL;
+    struct cleave_error err;
+    char text[2000];
+    size_t at = (size_t)snprintf(text, sizeof text, "port: duplex\nworkers:\n");
+
+    for (int w = 0; w < 8; w++)
+        at += (size_t)snprintf(text + at, sizeof text - at,
+                               "  - { name: w%d, speed: %d, compute_latency: 0.03, "
+                               "bandwidth: 90, latency: 0.01%s }\n",
+                               w, 1 + w % 3,
+                               w % 2 == 0 ? ", profile: [[9, 0], [20, 1.1]]" : "");
+    assert_int_equal(cleave_platform_parse("away", text, at, &platform, &err), CLEAVE_OK);
+    return platform;
+}
+
+/* Steps that a plan takes, counted by a meter without a limit of its own. */
+static double count_steps(struct cleave_job job, double limit, double *out_units)
+{
+    struct cv_meter meter = { 0, limit };
+    struct cv_load_case load_case;
+    struct cv_planned planned;
+    struct cleave_error err;
+    enum cleave_status status = cv_load_case_open(&load_case, &job, &err);
+
+    assert_int_equal(status, CLEAVE_OK);
+    load_case.load.meter = &meter;
+    if (cv_load_case_plan(&load_case, &job, &planned, &err) != CLEAVE_OK)
+        fail_msg("%s", err.text);
+    *out_units = planned.view.units_total;
+    cv_planned_done(&planned);
+    cv_load_case_close(&load_case);
+    return meter.spent;
+}
+
+/* As much as ends within a lifespan is found with one limit for all of it, half of which is
+ * for contests; and it is as much as the policy that is picked does alone. */
+static void a_lifespan_has_one_limit(void **state)
+{
+    static const char *const limits[] = { "0.1", "1" };
+    static const double steps[] = { 5e7, 5e8 };
+    struct cleave_platform *platform = build_away();
+    struct cleave_setting setting = { "limit", NULL };
+    struct cleave_job job = { .platform = platform,
+                              .lifespan_s = 60,
+                              .result_ratio = 0.3,
+                              .policy = "auto",
+                              .settings = &setting,
+                              .nsettings = 1 };
+    double units, plus, spent;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        setting.value = limits[i];
+        spent = count_steps(job, INFINITY, &units);
+        print_message("limit %s: %.3g steps, %.6g units\n", limits[i], spent, units);
+        assert_true(spent < 2 * steps[i]);
+    }
+    job.policy = "umr-plus";
+    job.nsettings = 0;
+    count_steps(job, INFINITY, &plus);
+    assert_true(units >= plus * (1 - 1e-9));
+    cleave_platform_free(platform);
+}
+
+/* What umr-plus takes where speeds change is counted, and it stops when it should. */
+static void changing_speeds_are_counted(void **state)
+{
+    struct cleave_platform *platform = build_away();
+    const struct cleave_job job = { .platform = platform,
+                                    .load = 500,
+                                    .policy = "umr-plus" };
+    double units, all, some;
+
+    (void)state;
+    all = count_steps(job, INFINITY, &units);
+    some = count_steps(job, all / 4, &units);
+    print_message("%.3g steps, cut short %.3g\n", all, some);
+    assert_true(all > 4e6);
+    assert_true(some >= all / 4 && some < all / 2);
+    cleave_platform_free(platform);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -168,6 +255,8 @@ int main(void)
         cmocka_unit_test(a_limit_holds_with_errors),
         cmocka_unit_test(searches_stop_when_they_should),
         cmocka_unit_test(what_was_cut_short_is_not_proved),
+        cmocka_unit_test(a_lifespan_has_one_limit),
+        cmocka_unit_test(changing_speeds_are_counted),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

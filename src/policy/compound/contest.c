@@ -12,6 +12,9 @@
 /* Better by more than rounding. */
 static const double BETTER = 1 - 1e-9;
 
+/* What is left of the limit for the last of several contests is at least such a part. */
+static const double LEAST_PART = 20;
+
 /* Up to so many workers umr-plus finds better plans than any of one round. */
 enum { MANY_WORKERS = 128 };
 
@@ -123,6 +126,11 @@ enum cleave_status cv_contest(const struct cleave_view *view, uint32_t runs,
     struct cv_meter *outer = setup->meter;
     enum cleave_status status;
 
+    if (outer !=
+        NULL) { /* one of several contests: they share it, and all that is between */
+        outer->limit = fmin(outer->limit, meter.limit);
+        meter.limit = fmax(meter.limit - outer->spent, meter.limit / LEAST_PART);
+    }
     *out = (struct cv_contest){ .best = NULL };
     setup->meter = &meter;
     status = enter_all(out, view, runs, setup, err);

@@ -181,8 +181,8 @@ static enum cleave_status links_plan(void *state, const struct cleave_view *view
 
     CV_TRY(make_plan(&search, view->units_total, setup, &links->fixed.plan, err));
     if (view->profiles != NULL)
-        CV_TRY(cv_varied_plan(view, false, &links->fixed.plan, setup->arena,
-                              &links->fixed.plan, &(double){ 0 }, err));
+        CV_TRY(cv_varied_plan(view, false, &links->fixed.plan, setup, &links->fixed.plan,
+                              &(double){ 0 }, err));
     return cv_static_index(&links->fixed, view, setup, err);
 }
 

@@ -170,8 +170,8 @@ static enum cleave_status one_round_plan(void *state, const struct cleave_view *
     CV_TRY(cv_one_round_plan(view->workers, view->nworkers, view->units_total,
                              setup->arena, &plan, err));
     if (view->profiles != NULL)
-        CV_TRY(cv_varied_plan(view, true, &plan.plan, setup->arena, &plan.plan,
-                              &plan.makespan_s, err));
+        CV_TRY(cv_varied_plan(view, true, &plan.plan, setup, &plan.plan, &plan.makespan_s,
+                              err));
     for (size_t k = 0; k < plan.plan.nchunks; k++)
         served[plan.plan.worker[k]] = true;
     for (uint32_t i = 0; i < view->nworkers; i++)

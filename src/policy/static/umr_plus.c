@@ -25,6 +25,8 @@
 #include "policy/static/umr.h"
 #include "policy/static/varied_plan.h"
 
+/* About the nanoseconds that the size of a chunk takes. */
+static const double size_steps = 4;
 /* Up to EXHAUSTIVE workers every n is a start; above, GRID of them and halved steps. */
 enum { EXHAUSTIVE = 128, GRID = 16, LEAST_PLACES = 16, UMR_ROUNDS = 60 };
 
@@ -201,8 +203,9 @@ static enum cleave_status umr_plus_plan(void *state, const struct cleave_view *v
         return cv_fail_memory(err, "the plan");
     CV_TRY(cv_umr_plus_plan(view->workers, view->nworkers, view->units_total, max_chunks,
                             effort, setup->arena, &found, err));
+    cv_meter_spend(setup->meter, size_steps * (double)found.steps);
     if (view->profiles != NULL)
-        CV_TRY(cv_varied_plan(view, false, &found.plan, setup->arena, &found.plan,
+        CV_TRY(cv_varied_plan(view, false, &found.plan, setup, &found.plan,
                               &found.makespan_s, err));
     for (size_t k = 0; k < found.plan.nchunks; k++)
         served[found.plan.worker[k]] = true;

@@ -27,6 +27,8 @@ static const double GAIN = 1e-6, CLOSE = 1e-13;
 static const double SAFE = 1 - 1e-9;
 /* So much of the load is all of it, rounding aside. */
 static const double ENOUGH = 1 - 1e-12;
+/* About the nanoseconds that a chunk, and the last one of a worker, take to be handed out. */
+static const double chunk_steps = 60, last_steps = 500;
 
 /* How chunks begin and grow. */
 struct shape {
@@ -40,6 +42,7 @@ struct fill {
     struct cv_plan plan;                  /* room for so many chunks as it says     */
     size_t room;
     bool one_round;
+    struct cv_meter *meter; /* how far the search may go; NULL: to its end */
 };
 
 static double send_end(const struct cleave_view *view, uint32_t w, double begin_s,
@@ -236,6 +239,8 @@ static double hand_out(struct fill *fill, const struct shape *shape, double end_
         if (!last)
             push(fill, w);
     }
+    cv_meter_spend(fill->meter, chunk_steps * (double)fill->plan.nchunks +
+                                    last_steps * view->nworkers);
     return load - fmax(0, left);
 }
 
@@ -306,6 +311,8 @@ static struct shape best_shape(struct fill *fill, double *end_s)
 
             if (i == 0 && g > 0)
                 break; /* one chunk for each */
+            if (i > 0 && cv_meter_over(fill->meter))
+                return best;
             if (try_shape(fill, &shape, end_s))
                 best = shape;
         }
@@ -316,7 +323,7 @@ static struct shape best_shape(struct fill *fill, double *end_s)
                                        { best.first_s, fmax(1, best.growth / factor) } };
 
         for (size_t i = 0; i < sizeof tries / sizeof *tries; i++)
-            if (try_shape(fill, &tries[i], end_s))
+            if (!cv_meter_over(fill->meter) && try_shape(fill, &tries[i], end_s))
                 best = tries[i];
     }
     return best;
@@ -338,15 +345,15 @@ static bool make_room(struct fill *fill, struct cv_arena *arena)
 }
 
 enum cleave_status cv_varied_plan(const struct cleave_view *view, bool one_round,
-                                  const struct cv_plan *other, struct cv_arena *arena,
+                                  const struct cv_plan *other, struct cleave_setup *setup,
                                   struct cv_plan *out, double *out_s,
                                   struct cleave_error *err)
 {
-    struct fill fill = { .view = view, .one_round = one_round };
+    struct fill fill = { .view = view, .one_round = one_round, .meter = setup->meter };
     struct shape best;
     double end_s, other_s = INFINITY;
 
-    if (!make_room(&fill, arena))
+    if (!make_room(&fill, setup->arena))
         return cv_fail_memory(err, "a plan");
     if (other != NULL)
         other_s = cv_varied_makespan(view, other, fill.ready, fill.port);

@@ -4,6 +4,7 @@
 #define CV_VARIED_PLAN_H
 #include <cleave/policy.h>
 #include "model/load/plan.h"
+#include "policy/kit/setup.h"
 
 /* When the last worker ends, on any master, results left aside: as cv_plan_makespan with
  * the profiles of the view. `ready` has room for a double per worker, `port` as well. */
@@ -12,9 +13,10 @@ double cv_varied_makespan(const struct cleave_view *view, const struct cv_plan *
 
 /* The best plan found for the whole load of the view, which has profiles; with
  * `one_round` a worker has one chunk at most. `other`, if not NULL, is a plan made
- * without profiles that the result is never worse than. *out_s is its makespan. */
+ * without profiles that the result is never worse than. *out_s is its makespan. A search
+ * that the setup limits ends with the best so far. */
 enum cleave_status cv_varied_plan(const struct cleave_view *view, bool one_round,
-                                  const struct cv_plan *other, struct cv_arena *arena,
+                                  const struct cv_plan *other, struct cleave_setup *setup,
                                   struct cv_plan *out, double *out_s,
                                   struct cleave_error *err);
 

@@ -10,13 +10,6 @@
 #include "sim/load/native.h"
 #include "sim/simgrid/simgrid_engine.h"
 
-enum { MOST_STEPS = 80 };
-
-/* How far below the lifespan an end may stay. */
-static const double CLOSE = 1e-10;
-/* Less of what all workers could compute is not worth a schedule. */
-static const double NOTHING = 1e-9;
-
 /* Items are what they are. */
 static enum cleave_status check_items(const struct cleave_job *job,
                                       struct cleave_error *err)
@@ -169,10 +162,12 @@ void cv_load_case_close(struct cv_load_case *load_case)
     load_case->workers = NULL;
 }
 
-static enum cleave_status plan_load(const struct cv_load_case *load_case,
-                                    const struct cleave_job *job,
-                                    const struct cv_load *load,
-                                    struct cv_planned *planned, struct cleave_error *err)
+enum cleave_status cv_load_case_plan_by(const struct cv_load_case *load_case,
+                                        const struct cleave_policy *policy,
+                                        const struct cleave_setting *settings,
+                                        size_t nsettings, const struct cv_load *load,
+                                        struct cv_planned *planned,
+                                        struct cleave_error *err)
 {
     const struct cv_forecast_open scene = { load_case->platform, &load_case->command,
                                             load_case->units };
@@ -180,18 +175,15 @@ static enum cleave_status plan_load(const struct cv_load_case *load_case,
                                             ? cv_open_forecast(&scene)
                                             : cv_native_forecast(load_case->platform);
 
-    return cv_planned_init(planned, load_case->policy, job->settings, job->nsettings,
-                           load_case->platform,
+    return cv_planned_init(planned, policy, settings, nsettings, load_case->platform,
                            cleave_platform_workers(load_case->platform), load, &forecast,
                            err);
 }
 
-/* --- The load for a lifespan ---------------------------------------------------------- */
-
-static enum cleave_status run_once(const struct cv_planned *planned,
-                                   const struct cv_engine *engine,
-                                   const struct cv_run *run, double *out_s,
-                                   struct cleave_error *err)
+enum cleave_status cv_planned_run_once(const struct cv_planned *planned,
+                                       const struct cv_engine *engine,
+                                       const struct cv_run *run, double *out_s,
+                                       struct cleave_error *err)
 {
     struct cv_driver *driver = NULL;
     struct cv_outcome outcome;
@@ -212,88 +204,5 @@ enum cleave_status cv_planned_makespan(const struct cv_planned *planned,
 {
     const struct cv_run run = { .platform = platform };
 
-    return run_once(planned, &cv_engine_native, &run, out_s, err);
-}
-
-static enum cleave_status makespan_of(const struct cv_load_case *load_case,
-                                      const struct cleave_job *job, double units,
-                                      double *out_s, struct cleave_error *err)
-{
-    const struct cv_run run = cv_load_case_run(load_case);
-    struct cv_load load = load_case->load;
-    struct cv_planned planned;
-    enum cleave_status status;
-
-    load.units = units;
-    load.lifespan_s = 0;
-    CV_TRY(plan_load(load_case, job, &load, &planned, err));
-    status = run_once(&planned, cv_load_case_engine(load_case, NULL), &run, out_s, err);
-    cv_planned_done(&planned);
-    return status;
-}
-
-/* The most units that end within the lifespan, as far as the makespan grows with the load:
- * makespans are nearly affine, so lines through the last two points are followed, and the
- * bracket halved where that leads out of it. */
-static enum cleave_status find_units(const struct cv_load_case *load_case,
-                                     const struct cleave_job *job, double *out,
-                                     struct cleave_error *err)
-{
-    const double lifespan_s = load_case->load.lifespan_s;
-    double low = 0, high = INFINITY, low_s = 0, high_s = 0, units = 0, least;
-
-    for (uint32_t i = 0; i < cleave_platform_nworkers(load_case->platform); i++)
-        units += cleave_platform_workers(load_case->platform)[i].speed_ups * lifespan_s;
-    least = units * NOTHING;
-    for (int step = 0; step < MOST_STEPS && low_s < lifespan_s * (1 - CLOSE); step++) {
-        double end_s = 0;
-
-        if (units < least) /* latencies alone take longer */
-            break;
-
-        CV_TRY(makespan_of(load_case, job, units, &end_s, err));
-        if (end_s > lifespan_s) {
-            high = units;
-            high_s = end_s;
-        } else {
-            low = units;
-            low_s = end_s;
-        }
-        if (isinf(high))
-            units *= 2;
-        else if (high - low <= 1e-13 * high)
-            break;
-        else if (step % 3 == 2)
-            units = low + (high - low) / 2;
-        else
-            units = low + (high - low) * (1 - CLOSE / 2) * (lifespan_s - low_s) /
-                              (high_s - low_s);
-    }
-    *out = low;
-    return CLEAVE_OK;
-}
-
-enum cleave_status cv_load_case_plan(const struct cv_load_case *load_case,
-                                     const struct cleave_job *job,
-                                     struct cv_planned *planned, struct cleave_error *err)
-{
-    const double lifespan_s = load_case->load.lifespan_s;
-    struct cv_load load = load_case->load;
-
-    /* Those who know how much they do by then know it for speeds that do not change. */
-    if (lifespan_s > 0 &&
-        (load_case->policy->work == NULL || cv_is_changing(load_case->platform))) {
-        load.lifespan_s = 0;
-        CV_TRY(find_units(load_case, job, &load.units, err));
-        if (!(load.units > 0))
-            return cv_fail(err, CLEAVE_EINPUT,
-                           "expected a longer lifespan: nothing ends within %g s",
-                           lifespan_s);
-    }
-    CV_TRY(plan_load(load_case, job, &load, planned, err));
-    if (planned->view.units_total > 0 || planned->view.nitems > 0)
-        return CLEAVE_OK;
-    cv_planned_done(planned);
-    return cv_fail(err, CLEAVE_EINPUT,
-                   "expected a longer lifespan: nothing ends within %g s", lifespan_s);
+    return cv_planned_run_once(planned, &cv_engine_native, &run, out_s, err);
 }

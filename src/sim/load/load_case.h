@@ -1,7 +1,6 @@
 /* load_case.h -- a job as the simulator takes it. SPDX-License-Identifier: MIT
  *
- * Packing costs are made part of the workers' speed, the policy is looked up, and for a
- * lifespan the load is found that a policy finishes in time. */
+ * Packing costs are made part of the workers' speed, and the policy is looked up. */
 #ifndef CV_LOAD_CASE_H
 #define CV_LOAD_CASE_H
 #include <cleave/run.h>
@@ -24,11 +23,13 @@ enum cleave_status cv_load_case_open(struct cv_load_case *out,
                                      struct cleave_error *err);
 void cv_load_case_close(struct cv_load_case *load_case);
 
-/* Plan for the load, or for as much as ends within the lifespan. */
-enum cleave_status cv_load_case_plan(const struct cv_load_case *load_case,
-                                     const struct cleave_job *job,
-                                     struct cv_planned *planned,
-                                     struct cleave_error *err);
+/* Plan for a load by a policy, the case's or another. */
+enum cleave_status cv_load_case_plan_by(const struct cv_load_case *load_case,
+                                        const struct cleave_policy *policy,
+                                        const struct cleave_setting *settings,
+                                        size_t nsettings, const struct cv_load *load,
+                                        struct cv_planned *planned,
+                                        struct cleave_error *err);
 
 /* A run of it, and the engine that makes such runs: native, or SimGrid if that is given. */
 struct cv_run cv_load_case_run(const struct cv_load_case *load_case);
@@ -38,6 +39,11 @@ const struct cv_engine *cv_load_case_engine(const struct cv_load_case *load_case
 double cv_load_case_units(const struct cv_load_case *load_case,
                           const struct cv_planned *planned);
 
+/* The makespan of one run. */
+enum cleave_status cv_planned_run_once(const struct cv_planned *planned,
+                                       const struct cv_engine *engine,
+                                       const struct cv_run *run, double *out_s,
+                                       struct cleave_error *err);
 /* One run of what is planned on the native engine, with costs as declared. */
 enum cleave_status cv_planned_makespan(const struct cv_planned *planned,
                                        const struct cleave_platform *platform,

@@ -6,7 +6,7 @@
 
 #include "engine/driver.h"
 #include "sim/load/case_bounds.h"
-#include "sim/load/load_case.h"
+#include "sim/load/lifespan.h"
 #include "sim/many/monte_carlo.h"
 #include "sim/load/native.h"
 #include "sim/simgrid/simgrid_engine.h"

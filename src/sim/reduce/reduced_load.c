@@ -9,6 +9,7 @@
 #include "base/fail.h"
 #include "model/ready/ready_tree.h"
 #include "sim/load/case_bounds.h"
+#include "sim/load/lifespan.h"
 #include "sim/many/monte_carlo.h"
 #include "sim/reduce/joint_runs.h"
 
