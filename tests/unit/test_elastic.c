@@ -559,31 +559,23 @@ static void a_chunk_that_nothing_follows_is_closed(void **state)
     test_free(desk);
 }
 
-/* All have their ranges; the first two are done with them at 8 s, and of the third nothing was
- * heard. The order to take its range back. */
+/* The first two have their ranges, the third is kept; at 10 s the first is done, and of the
+ * second nothing was heard. The order to take its range back. */
 static const struct cleave_order *desk_wait_for_one(struct desk *desk)
 {
-    desk_begin(desk);
-    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_STARTED, .time_s = 2 });
-    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_SEEN, .time_s = 2 });
-    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_WAKE, .time_s = 2.01 });
-    desk_tell(desk,
-              (struct cleave_event){
-                  .kind = CLEAVE_SEEN, .units = 500, .output = 400, .time_s = 2.01 });
-    desk->view.units_left = 0;
-    for (uint32_t w = 0; w < 3; w++)
+    desk_streams(desk);
+    for (uint32_t w = 0; w < 2; w++)
         desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_EXTENDED,
                                                .worker = w,
-                                               .units = w < 2 ? 255000 : 50000,
-                                               .time_s = 2.02 });
-    for (uint32_t w = 0; w < 2; w++)
-        desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_DONE,
-                                               .worker = w,
-                                               .units = 255000,
-                                               .time_s = 8,
-                                               .start_s = 2,
-                                               .read_s = 7.99 });
-    return ordered(desk, CLEAVE_RECALL, 2);
+                                               .units = 383500,
+                                               .more = w == 0,
+                                               .time_s = 2.01 });
+    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_DONE,
+                                           .units = 384000,
+                                           .time_s = 10,
+                                           .start_s = 2,
+                                           .read_s = 9.9 });
+    return ordered(desk, CLEAVE_RECALL, 1);
 }
 
 /* Who has not begun when others are done loses all of it, and is given nothing for a while. */
@@ -595,25 +587,24 @@ static void who_does_not_begin_loses_all(void **state)
     (void)state;
     recall = desk_wait_for_one(desk);
     assert_non_null(recall);
-    assert_true(recall->units == 50000);
-    desk->view.units_left = 50000;
+    assert_true(recall->units == 383500);
+    desk->view.units_left = 383500;
     desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_RECALLED,
-                                           .worker = 2,
-                                           .units = 255000,
-                                           .time_s = 8,
+                                           .worker = 1,
+                                           .units = 383500,
+                                           .time_s = 10,
                                            .more = true });
-    assert_true(ordered(desk, CLEAVE_OPEN, 0) != NULL ||
-                ordered(desk, CLEAVE_OPEN, 1) != NULL);
+    assert_non_null(ordered(desk, CLEAVE_EXTEND, 2));
     desk->view.units_left = 5000; /* of something else that came back */
-    desk_tell(desk,
-              (struct cleave_event){ .kind = CLEAVE_DONE, .worker = 2, .time_s = 8.001 });
-    assert_null(ordered(desk, CLEAVE_OPEN, 2));
+    desk_tell(desk, (struct cleave_event){
+                        .kind = CLEAVE_DONE, .worker = 1, .time_s = 10.001 });
+    assert_null(ordered(desk, CLEAVE_OPEN, 1));
     desk->view.units_left = 5000;
-    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_WAKE, .time_s = 31 });
-    assert_null(ordered(desk, CLEAVE_OPEN, 2));
+    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_WAKE, .time_s = 41 });
+    assert_null(ordered(desk, CLEAVE_OPEN, 1));
     desk->view.units_left = 5000;
-    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_WAKE, .time_s = 33 });
-    assert_non_null(ordered(desk, CLEAVE_OPEN, 2));
+    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_WAKE, .time_s = 43 });
+    assert_non_null(ordered(desk, CLEAVE_OPEN, 1));
     cv_arena_done(&desk->arena);
     test_free(desk);
 }
@@ -626,21 +617,21 @@ static void who_is_late_serves_when_all_others_are_gone(void **state)
 
     (void)state;
     assert_non_null(desk_wait_for_one(desk));
-    desk->view.units_left = 50000;
+    desk->view.units_left = 383500;
     desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_RECALLED,
-                                           .worker = 2,
-                                           .units = 255000,
-                                           .time_s = 8,
+                                           .worker = 1,
+                                           .units = 383500,
+                                           .time_s = 10,
                                            .more = true });
-    desk_tell(desk,
-              (struct cleave_event){ .kind = CLEAVE_DONE, .worker = 2, .time_s = 8.001 });
+    desk_tell(desk, (struct cleave_event){
+                        .kind = CLEAVE_DONE, .worker = 1, .time_s = 10.001 });
     for (uint32_t i = 0; i < 6 && !served; i++) {
-        desk->view.units_left = 50000;
+        desk->view.units_left = 383500;
         desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_LOST,
-                                               .worker = i % 2,
-                                               .units = 50000,
-                                               .time_s = 8.002 });
-        served = ordered(desk, CLEAVE_OPEN, 2) != NULL;
+                                               .worker = 2 * (i % 2),
+                                               .units = 383500,
+                                               .time_s = 10.002 });
+        served = ordered(desk, CLEAVE_OPEN, 1) != NULL;
     }
     assert_true(served);
     cv_arena_done(&desk->arena);
