@@ -75,6 +75,8 @@ enum cleave_status cv_ahead_open(const struct cv_codec *codec,
                          : cv_fail_memory(err, "a decoder");
 }
 
+/* Pieces of gzip that are decoded ahead take half as much time again. Of two cores, commands and one
+ * decoder leave too little for that. */
 enum cleave_status cv_ahead_open_file(const struct cv_codec *codec,
                                       const struct cv_decoder_input *input,
                                       const struct cv_ahead_file *file, unsigned threads,
@@ -82,8 +84,8 @@ enum cleave_status cv_ahead_open_file(const struct cv_codec *codec,
 {
     void *state = NULL;
 
-    if (file != NULL && codec == &cv_codec_gzip &&
-        cv_gzip_ahead_pays(file->size, threads))
+    if (file != NULL && codec == &cv_codec_gzip && threads > 1 &&
+        cv_gzip_ahead_pays(file->size, threads - 1))
         state =
             cv_gzip_ahead_open(&(struct cv_gzip_ahead_options){ .fd = file->fd,
                                                                 .offset = file->offset,

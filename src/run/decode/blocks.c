@@ -1,10 +1,13 @@
 /* blocks.c -- where a compressed file can be decoded from. SPDX-License-Identifier: MIT */
 #include "run/decode/blocks.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fail.h"
 #include "run/decode/decoder.h"
+#include "run/decode/gzip_ahead.h"
+#include "run/kit/usable_cores.h"
 
 enum { BLOCKS_MOST = 1 << 20 }; /* or so: 24 bytes each are kept */
 
@@ -50,6 +53,24 @@ static ssize_t read_on(void *context, void *to, size_t most)
     return got;
 }
 
+/* Nothing else is done yet: all cores are for it. */
+static enum cleave_status open_decoder(const struct cv_codec *codec,
+                                       const struct cv_decoder_input *input, int fd,
+                                       struct cv_decoder **out, struct cleave_error *err)
+{
+    const unsigned cores = cv_usable_cores();
+    void *state = NULL;
+    struct stat now;
+
+    if (codec == &cv_codec_gzip && fstat(fd, &now) == 0 &&
+        cv_gzip_ahead_pays((uint64_t)now.st_size, cores))
+        state = cv_gzip_ahead_open(&(struct cv_gzip_ahead_options){
+            .fd = fd, .size = (uint64_t)now.st_size, .cores = cores });
+    return state != NULL
+               ? cv_decoder_open_with(&cv_codec_gzip_ahead, state, input, out, err)
+               : cv_decoder_open(codec, input, out, err);
+}
+
 enum cleave_status cv_blocks_scan(struct cv_blocks *blocks, const struct cv_codec *codec,
                                   int fd, const char *name, struct cleave_error *err)
 {
@@ -63,7 +84,7 @@ enum cleave_status cv_blocks_scan(struct cv_blocks *blocks, const struct cv_code
     const void *bytes;
     size_t length;
 
-    CV_TRY(cv_decoder_open(codec, &input, &decoder, err));
+    CV_TRY(open_decoder(codec, &input, fd, &decoder, err));
     do {
         status = cv_decoder_next(decoder, &bytes, &length, err);
         if (status == CLEAVE_OK && length > 0 && cv_decoder_member(decoder) != member) {

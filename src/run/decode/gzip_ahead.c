@@ -47,11 +47,9 @@ struct ahead {
     unsigned nspare;
 };
 
-/* Pieces that are decoded ahead take half as much time again. Of two cores, commands and one
- * decoder leave too little for that. */
 bool cv_gzip_ahead_pays(uint64_t size, unsigned cores)
 {
-    return size >= SMALLEST && cores >= 3;
+    return size >= SMALLEST && cores >= 2;
 }
 
 /* --- threads -------------------------------------------------------------------------------- */

@@ -27,7 +27,7 @@ void *cv_gzip_ahead_open(const struct cv_gzip_ahead_options *options);
 /* How many pieces were of use so far. */
 uint64_t cv_gzip_ahead_used(const void *state);
 
-/* Whether that is worth it. */
+/* Whether that is worth it, if so many cores have nothing else to do. */
 bool cv_gzip_ahead_pays(uint64_t size, unsigned cores);
 
 #endif
