@@ -6,9 +6,15 @@ prepare() {
     T=$BATS_TEST_TMPDIR
     cd "$T" || return 1
     yes 123456789 | head -n 100000 >in
-    # If the test fails, it does not wait for ever.
-    printf '#!/bin/sh\ncat\ni=0\nwhile [ ! -e %s/go ] && [ $i -lt 3000 ]; do\n' "$T" >some
-    printf '    sleep 0.02; i=$((i + 1))\ndone\n' >>some
+    cat >some <<END
+#!/bin/sh
+cat
+i=0
+while [ ! -e $T/go ] && [ \$i -lt 3000 ]; do # not for ever, if the test fails
+    sleep 0.02
+    i=\$((i + 1))
+done
+END
     chmod +x some
 }
 
