@@ -43,7 +43,7 @@ static int run(const struct cv_call *call)
 
 const struct cv_verb cv_verb_completions = {
     .name = "completions",
-    .summary = "a script that completes the command line, for bash, zsh or fish",
+    .summary = "a script that completes command lines: bash, zsh or fish",
     .description =
         "Writes a script that lets a shell complete commands, options and the names of "
         "policies. 'make install' puts these scripts where the shells look for them; "

@@ -158,6 +158,8 @@ load helper
         cleave 0 $verb -h --no-such-option
         [ "$output" = "$help" ]
     done
+    cleave 0 --help
+    [ -z "$(printf '%s\n' "$output" | awk 'length > 80')" ]
 }
 
 @test "the examples that help shows work" {

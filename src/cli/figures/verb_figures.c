@@ -88,7 +88,7 @@ static int run(const struct cv_call *call)
 
 const struct cv_verb cv_verb_figures = {
     .name = "figures",
-    .summary = "make figures and tables of the papers again, and judge their claims",
+    .summary = "make figures of the papers again, and judge their claims",
     .description =
         "Makes the named figures, or all of them: a table each, what the paper "
         "claims of it, and whether that holds here, with the numbers. All of them take "

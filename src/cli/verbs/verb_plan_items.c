@@ -108,7 +108,7 @@ static int run(const struct cv_call *call)
 
 const struct cv_verb cv_verb_plan_items = {
     .name = "plan items",
-    .summary = "share out items that cannot be divided: who does which, and when",
+    .summary = "share out whole items: who does which, and when",
     .description =
         "Items have sizes and are done by one worker each: files, jobs of an earlier "
         "log. Computes who does which of them so that the last worker ends as early as "

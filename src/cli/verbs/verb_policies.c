@@ -234,9 +234,7 @@ static int run(const struct cv_call *call)
 
 const struct cv_verb cv_verb_policies = {
     .name = "policies",
-    .summary =
-        "list the ways to split a load, to reduce or to share out items, and their "
-        "parameters",
+    .summary = "list the ways to share out and to reduce, with parameters",
     .description = "Lists the policies that --policy takes. With a name: what that one "
                    "needs, its parameters with their ranges, and where it comes from.",
     .operands = "[NAME]",
