@@ -78,7 +78,7 @@ static void drop_piece(void *job)
 static bool start_threads(struct ahead *ahead)
 {
     struct cv_ordered_options options = { .threads = ahead->helpers,
-                                          .most = 2 * ahead->helpers,
+                                          .most = 2 * (size_t)ahead->helpers,
                                           .work = decode_piece,
                                           .context = &ahead->file,
                                           .drop = drop_piece,

@@ -98,14 +98,14 @@ static enum cv_inflate_state one_symbol(struct cv_inflate *inflate, CELL *base,
  * has to be guessed. */
 static inline void copy_match(CELL *to, unsigned distance, unsigned length)
 {
-    enum { WIDE = 16 / sizeof(CELL), HALF = WIDE / 2 };
+    enum { WIDE = 16 / sizeof(CELL), HALF = WIDE / 2, TWICE = 2 * WIDE };
     const CELL *from = to - distance;
     const CELL *end = to + length;
 
     if (distance >= WIDE) {
         memcpy(to, from, 16);
         memcpy(to + WIDE, from + WIDE, 16);
-        for (to += 2 * WIDE, from += 2 * WIDE; to < end; to += WIDE, from += WIDE)
+        for (to += TWICE, from += TWICE; to < end; to += WIDE, from += WIDE)
             memcpy(to, from, 16);
     } else if (distance >= HALF) {
         for (; to < end; to += HALF, from += HALF)
