@@ -137,7 +137,7 @@ bench-slots: build ## one master and a thousand slots
 	@bash bench/bench_slots.sh
 
 bench-leaders: build ## sixteen hosts, by one master and behind four leaders
-	bench/bench_leaders.sh
+	@bash bench/bench_leaders.sh
 
 bench-ssh: build ## sixteen machines in network namespaces, beside GNU parallel
 	@tools/install-deps bench check

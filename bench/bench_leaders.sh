@@ -52,7 +52,7 @@ head -c $((lines * 80)) /dev/urandom | base64 -w 99 | head -n "$lines" >input
 # line NAME RATE MORE -- a host of the platform file; without a rate it costs nothing to reach.
 line() {
     local through="$folder/relay rate $2 delay $delay"
-    [ "$2" != - ] || through=env
+    [ "$2" != - ] || through="env"
     echo "  - {name: $1, slots: 4, ${3}speed: 1e5, bandwidth: 1e6, command: '$through'}"
 }
 
