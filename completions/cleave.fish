@@ -302,7 +302,7 @@ complete -c cleave -n '__fish_seen_subcommand_from run' -l link -d 'Take lists t
 complete -c cleave -n '__fish_seen_subcommand_from run' -l colsep -s C -x -d 'Part each item where REGEX matches: {1} is the first column'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l replace -s I -x -d 'What stands for an item instead of {}'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l rpl -x -d 'Another place, {SIGN} s/REGEX/TEXT/ as one word: where SIGN stands in'
-complete -c cleave -n '__fish_seen_subcommand_from run' -l plus -d 'Know {..}, {+/}, {+.} and their like, which are known anyway'
+complete -c cleave -n '__fish_seen_subcommand_from run' -l plus -d 'Know {##}, {0#} and places like the expansions of bash, {%.txt}, {#pre},'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l quote -d 'The words of the command are what they are, no shell reads them'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l max-args -s n -x -d 'Give so many items to each command'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l max-replace-args -s N -x -d 'The same'

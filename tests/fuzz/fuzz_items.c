@@ -53,12 +53,12 @@ static void check_command(const struct cv_item_commands *commands, uint64_t inde
     require(cv_item_arguments_get(commands, index, &arguments, NULL) == CLEAVE_OK);
     cv_item_template_line(&commands->template,
                           &(struct cv_item_values){ arguments.items, arguments.count,
-                                                    index + 1, 3 },
+                                                    index + 1, 3, 9 },
                           &line);
     if (commands->template.as_words || cv_item_template_is_plain(&commands->template)) {
         cv_item_template_words(&commands->template,
                                &(struct cv_item_values){ arguments.items, arguments.count,
-                                                         index + 1, 3 },
+                                                         index + 1, 3, 9 },
                                &words);
         cv_item_words_break(&words);
         read_line(line.bytes != NULL ? line.bytes : "", &read);
@@ -106,6 +106,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                   .rules = (const char *const[]){ rule },
                                   .nrules = rule != NULL && (data[0] & 2) != 0,
                                   .header = (data[0] & 4) != 0,
+                                  .plus = (data[0] & 2) != 0,
                                   .as_words = (data[0] & 8) != 0,
                                   .per = data[0] >> 6,
                                   .many = (data[0] & 48) != 0,

@@ -43,6 +43,18 @@ size_t cv_item_lists_words(const struct cv_call *call)
 
 /* --- reading them ------------------------------------------------------------------------- */
 
+/* Whether a place needs the number of all items. */
+static bool counts_all(const struct cv_call *call, size_t nwords)
+{
+    const struct cv_run_options *values = call->values;
+    bool counts = values->tagstring != NULL || values->results != NULL;
+
+    for (size_t i = 0; i < nwords; i++)
+        counts = counts || strstr(call->operands[i], "{##}") != NULL ||
+                 strstr(call->operands[i], "{0#}") != NULL;
+    return values->plus && counts;
+}
+
 /* Whether something has to know all items before the first is begun. */
 static bool needs_all(const struct cv_run_options *values)
 {
@@ -72,7 +84,8 @@ static const char *find_stream(const struct cv_call *call, size_t nwords)
         }
     }
     return count == 1 && (!values->each || values->inputs.count <= 1) &&
-                   !needs_all(values) && cv_item_stream_is(path)
+                   !needs_all(values) && !counts_all(call, nwords) &&
+                   cv_item_stream_is(path)
                ? path
                : NULL;
 }

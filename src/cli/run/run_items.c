@@ -27,31 +27,31 @@ bool cv_run_items_asked(const struct cv_call *call)
 
 int cv_run_items_missed(const struct cv_run_options *values)
 {
-    const char *name = values->null                  ? "--null"
-                       : values->link                ? "--link"
-                       : values->colsep != NULL      ? "--colsep"
-                       : values->replace != NULL     ? "--replace"
-                       : values->rules.count > 0     ? "--rpl"
-                       : values->quote               ? "--quote"
-                       : values->max_args > 0        ? "--max-args"
-                       : values->max_lines > 0       ? "--max-lines"
-                       : values->fill                ? "--fill"
-                       : values->fill_words          ? "--fill-words"
-                       : values->many                ? "--many"
-                       : values->shuffle             ? "--shuf"
-                       : values->tag                 ? "--tag"
-                       : values->tagstring != NULL   ? "--tagstring"
-                       : values->results != NULL     ? "--results"
-                       : values->files               ? "--files"
-                       : values->weight != NULL      ? "--weight"
-                       : values->costs != NULL       ? "--costs"
-                       : values->ungroup             ? "--ungroup"
-                       : values->transfers.count > 0 ? "--transferfile"
-                       : values->transfer            ? "--transfer"
-                       : values->returns.count > 0   ? "--return"
-                       : values->basefiles.count > 0 ? "--basefile"
-                       : values->cleanup             ? "--cleanup"
-                                                     : NULL;
+    const char *name = values->null                      ? "--null"
+                       : values->link                    ? "--link"
+                       : values->colsep != NULL          ? "--colsep"
+                       : values->replace != NULL         ? "--replace"
+                       : values->rules.count > 0         ? "--rpl"
+                       : values->quote                   ? "--quote"
+                       : values->max_args != CV_ARGS_ONE ? "--max-args"
+                       : values->max_lines > 0           ? "--max-lines"
+                       : values->fill                    ? "--fill"
+                       : values->fill_words              ? "--fill-words"
+                       : values->many                    ? "--many"
+                       : values->shuffle                 ? "--shuf"
+                       : values->tag                     ? "--tag"
+                       : values->tagstring != NULL       ? "--tagstring"
+                       : values->results != NULL         ? "--results"
+                       : values->files                   ? "--files"
+                       : values->weight != NULL          ? "--weight"
+                       : values->costs != NULL           ? "--costs"
+                       : values->ungroup                 ? "--ungroup"
+                       : values->transfers.count > 0     ? "--transferfile"
+                       : values->transfer                ? "--transfer"
+                       : values->returns.count > 0       ? "--return"
+                       : values->basefiles.count > 0     ? "--basefile"
+                       : values->cleanup                 ? "--cleanup"
+                                                         : NULL;
 
     if (name == NULL)
         return CV_EXIT_DONE;
@@ -73,8 +73,14 @@ static int check(const struct cv_run_options *values)
                            "the records of the input");
     if ((values->fill || values->fill_words) && values->max_lines > 0)
         return cv_complain(CV_EXIT_USAGE, "expected -L or one of -m and -X, got both");
-    if (values->many && (values->max_args > 0 || values->max_lines > 0 || values->fill ||
-                         values->fill_words))
+    if (values->max_args == 0 &&
+        (values->max_lines > 0 || values->fill || values->fill_words))
+        return cv_complain(
+            CV_EXIT_USAGE,
+            "expected -n 0, which gives no items to commands, or one of -L, "
+            "-m and -X, got both");
+    if (values->many && (values->max_args != CV_ARGS_ONE || values->max_lines > 0 ||
+                         values->fill || values->fill_words))
         return cv_complain(CV_EXIT_USAGE,
                            "expected --many or one of -n, -L, -m and -X, got both");
     if (values->many &&
@@ -155,24 +161,28 @@ int cv_run_items_open(const struct cv_call *call, uint32_t workers,
     if (status != CLEAVE_OK)
         cv_item_stream_free(stream);
     if (status == CLEAVE_OK)
-        status = cv_item_commands_init(
-            &out->commands, &lists, stream,
-            &(struct cv_item_options){
-                .words = words,
-                .whole = values->replace,
-                .columns = values->colsep,
-                .rules = values->rules.items,
-                .nrules = values->rules.count,
-                .header = values->header != NULL,
-                .as_words = values->quote != 0,
-                .per = values->max_args > 0 ? values->max_args : values->max_lines,
-                .many = values->fill || values->fill_words,
-                .contexts = values->fill_words != 0,
-                .spread = workers,
-                .shuffle = values->shuffle ? new_seed() : 0,
-                .away = cv_hosts_asked(values) || values->mpi || values->slurm,
-                .shown_only = values->dry_run != 0 },
-            &err);
+        status = cv_item_commands_init(&out->commands, &lists, stream,
+                                       &(struct cv_item_options){
+                                           .words = words,
+                                           .whole = values->replace,
+                                           .columns = values->colsep,
+                                           .rules = values->rules.items,
+                                           .nrules = values->rules.count,
+                                           .header = values->header != NULL,
+                                           .plus = values->plus != 0,
+                                           .none = values->max_args == 0,
+                                           .as_words = values->quote != 0,
+                                           .per = values->max_args == CV_ARGS_ONE
+                                                      ? values->max_lines
+                                                      : values->max_args,
+                                           .many = values->fill || values->fill_words,
+                                           .contexts = values->fill_words != 0,
+                                           .spread = workers,
+                                           .shuffle = values->shuffle ? new_seed() : 0,
+                                           .away = cv_hosts_asked(values) ||
+                                                   values->mpi || values->slurm,
+                                           .shown_only = values->dry_run != 0 },
+                                       &err);
     cv_item_lists_done(&lists);
     if (status != CLEAVE_OK)
         return cv_complain_error(&err);

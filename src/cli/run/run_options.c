@@ -15,6 +15,7 @@
 #define FIELD(name) offsetof(struct cv_run_options, name)
 
 const struct cv_run_options cv_run_presets = { .memory = 256e6,
+                                               .max_args = CV_ARGS_ONE,
                                                .grace_s = CLEAVE_HOST_NOTICE_S };
 
 /* clang-format off */
@@ -95,16 +96,17 @@ static const struct cv_option item_options[] = {
       .help = "Another place, {SIGN} s/REGEX/TEXT/ as one word: where SIGN stands in the command "
               "there will be the item with this done to it." },
     { .name = "--plus", .value = 1, .offset = FIELD(plus),
-      .help = "Know {..}, {+/}, {+.} and their like, which are known anyway." },
+      .help = "Know {##}, {0#} and places like the expansions of bash, {%.txt}, {#pre}, {/a/b}, "
+              "{:2:3}, {:-text}, {^^a}; {..}, {+/}, {+.} and their like are known anyway." },
     { .name = "--quote", .value = 1, .offset = FIELD(quote),
       .help = "The words of the command are what they are, no shell reads them. Without it "
               "they are a line for a shell, which is started if there is something in it "
               "that only a shell can do." },
     { .name = "--max-args", .letter = 'n', .kind = CV_OPTION_COUNT, .argument = "N",
-      .offset = FIELD(max_args), .least = 1, .most = 1e9,
-      .help = "Give so many items to each command." },
+      .offset = FIELD(max_args), .least = 0, .most = 1e9,
+      .help = "Give so many items to each command. 0: none, and run it once for each." },
     { .name = "--max-replace-args", .letter = 'N', .kind = CV_OPTION_COUNT, .argument = "N",
-      .offset = FIELD(max_args), .least = 1, .most = 1e9,
+      .offset = FIELD(max_args), .least = 0, .most = 1e9,
       .help = "The same." },
     { .name = "--max-lines", .letter = 'L', .kind = CV_OPTION_COUNT, .argument = "N",
       .offset = FIELD(max_lines), .least = 1, .most = 1e9,

@@ -7,6 +7,9 @@
 #include "io/platform_leaders.h"
 #include "run/hosts/copies.h"
 
+/* One item for each command, as nothing else was asked for. */
+#define CV_ARGS_ONE UINT64_MAX
+
 struct cv_run_options {
     struct cv_strings inputs, params;
     const char *output, *split, *workers, *policy, *directory, *halt, *joblog, *journal;
@@ -29,7 +32,8 @@ struct cv_run_options {
     struct cv_strings item_files, rules;
     const char *replace, *colsep, *weight, *costs;
     int each, null, plus, link, quote, fill, fill_words, shuffle, many;
-    uint64_t max_args, max_lines;
+    uint64_t max_args; /* CV_ARGS_ONE: not said */
+    uint64_t max_lines;
     const char *tagstring, *results, *load, *pin;
     double delay_s, memfree;
     uint64_t nice;

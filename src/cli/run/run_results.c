@@ -82,7 +82,8 @@ enum cleave_status cv_run_template_fill(const struct cv_run_items *items,
     if (status == CLEAVE_OK)
         cv_item_template_line(template,
                               &(struct cv_item_values){ arguments.items, arguments.count,
-                                                        item + 1, slot },
+                                                        item + 1, slot,
+                                                        items->commands.count },
                               out);
     cv_item_arguments_done(&arguments);
     return status;
@@ -287,6 +288,7 @@ int cv_run_template_read(const struct cv_call *call, const struct cv_run_items *
     if (cv_item_template_init(out, words,
                               &(struct cv_item_signs){
                                   .optional = true,
+                                  .plus = values->plus != 0,
                                   .whole = values->replace,
                                   .names = (const char *const *)items->commands.names,
                                   .nnames = items->commands.nnames,

@@ -7,6 +7,7 @@
 #include "base/arena.h"
 #include "base/fail.h"
 #include "base/random.h"
+#include "run/items/item_plus.h"
 #include "run/items/item_shell.h"
 #include "run/items/item_stream.h"
 
@@ -116,6 +117,29 @@ static enum cleave_status read_inline_rules(struct cv_item_commands *commands,
     return CLEAVE_OK;
 }
 
+/* Those of --plus, each once however often it stands there. */
+static enum cleave_status read_plus_rules(struct cv_item_commands *commands,
+                                          const char *word, struct cleave_error *err)
+{
+    struct cv_item_rule rule;
+
+    for (const char *at = strchr(word, '{'); at != NULL; at = strchr(at + 1, '{')) {
+        const char *end = cv_item_plus_end(at);
+        size_t known = 0;
+
+        if (end == NULL || cv_item_place_at(at).length > 0)
+            continue;
+        while (known < commands->nrules &&
+               strncmp(commands->rules[known].sign, at, (size_t)(end - at)) != 0)
+            known++;
+        if (known < commands->nrules)
+            continue;
+        CV_TRY(cv_item_plus_init(&rule, at, err));
+        CV_TRY(add_rule(commands, &rule, err));
+    }
+    return CLEAVE_OK;
+}
+
 static enum cleave_status read_rules(struct cv_item_commands *commands,
                                      const struct cv_item_options *options,
                                      struct cleave_error *err)
@@ -128,6 +152,8 @@ static enum cleave_status read_rules(struct cv_item_commands *commands,
     }
     for (size_t i = 0; options->words[i] != NULL; i++)
         CV_TRY(read_inline_rules(commands, options->words + i, err));
+    for (size_t i = 0; options->plus && options->words[i] != NULL; i++)
+        CV_TRY(read_plus_rules(commands, options->words[i], err));
     return CLEAVE_OK;
 }
 
@@ -179,7 +205,7 @@ static enum cleave_status count_fitting(struct cv_item_commands *commands, uint6
         if (status == CLEAVE_OK)
             cv_item_template_line(&commands->template,
                                   &(struct cv_item_values){ arguments->items,
-                                                            arguments->count, 1, 1 },
+                                                            arguments->count, 1, 1, 0 },
                                   &line);
         if (line.failed)
             status = cv_fail_memory(err, "a command");
@@ -342,6 +368,7 @@ static enum cleave_status make(struct cv_item_commands *out,
     struct cv_item_signs signs;
 
     out->per = 1;
+    out->none = options->none;
     CV_TRY(cv_item_lists_close(&out->lists, err));
     if (options->columns != NULL) {
         CV_TRY(cv_item_regex(&out->columns, options->columns, 0, "--colsep", err));
@@ -350,7 +377,9 @@ static enum cleave_status make(struct cv_item_commands *out,
     if (options->header)
         CV_TRY(read_names(out, err));
     CV_TRY(read_rules(out, options, err));
-    signs = (struct cv_item_signs){ .whole = options->whole,
+    signs = (struct cv_item_signs){ .optional = options->none,
+                                    .plus = options->plus,
+                                    .whole = options->whole,
                                     .names = (const char *const *)out->names,
                                     .nnames = out->nnames,
                                     .rules = out->rules,
@@ -393,9 +422,9 @@ enum cleave_status cv_item_commands_line(const struct cv_item_commands *commands
 
     if (status == CLEAVE_OK)
         cv_item_template_line(&commands->template,
-                              &(struct cv_item_values){ arguments.items, arguments.count,
-                                                        commands->base + index + 1,
-                                                        slot },
+                              &(struct cv_item_values){
+                                  arguments.items, commands->none ? 0 : arguments.count,
+                                  commands->base + index + 1, slot, commands->count },
                               out);
     cv_item_arguments_done(&arguments);
     return status == CLEAVE_OK && out->failed ? cv_fail_memory(err, "a command") : status;
@@ -429,9 +458,9 @@ static enum cleave_status add_words(const struct cv_item_commands *commands,
 
     if (status == CLEAVE_OK)
         cv_item_template_words(&commands->template,
-                               &(struct cv_item_values){ arguments.items, arguments.count,
-                                                         commands->base + index + 1,
-                                                         slot },
+                               &(struct cv_item_values){
+                                   arguments.items, commands->none ? 0 : arguments.count,
+                                   commands->base + index + 1, slot, commands->count },
                                words);
     cv_item_arguments_done(&arguments);
     return status;

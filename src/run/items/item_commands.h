@@ -20,6 +20,7 @@ struct cv_item_commands {
     uint64_t per;   /* rows of a command; 0: those of `cuts`                            */
     uint64_t *cuts; /* where each command begins, and the end                          */
     uint64_t base;  /* of its first row, what {#} counts from                          */
+    bool none;      /* commands have no arguments                                      */
     uint64_t *order; /* of rows, if it is another; NULL: as they are                    */
     uint64_t count;  /* of commands                                                     */
     char *shell;     /* that reads them; NULL: none is needed                           */
@@ -35,7 +36,9 @@ struct cv_item_options {
     const char *columns; /* --colsep; NULL: none                                  */
     const char *const *rules; /* --rpl                                                 */
     size_t nrules;
-    bool header;   /* the first values are names                                       */
+    bool header; /* the first values are names                                       */
+    bool plus;   /* --plus                                                           */
+    bool none;   /* no argument is put into commands: there is one for each row (-N 0) */
     bool as_words; /* --quote                                                          */
     uint64_t per;  /* rows of a command; 0: 1                                          */
     bool many, contexts; /* as many as fit: -m, and with words repeated: -X            */

@@ -43,15 +43,15 @@ struct cv_item_place cv_item_place_at(const char *text)
 
     if (text[0] != '{')
         return none;
-    if (*at == '-' || (*at >= '0' && *at <= '9')) {
+    if (*at == '-' || (*at >= '0' && *at <= '9' && strncmp(at, "0#", 2) != 0)) {
         position = strtol(at, &rest, 10);
         if (rest == at || position == 0 || position > INT_MAX || position < -INT_MAX)
             return none;
         place.position = (int)position;
         at = rest;
     }
-    if (!read_part(at, &place) || (place.position != 0 && (place.part == CV_ITEM_NUMBER ||
-                                                           place.part == CV_ITEM_SLOT)))
+    if (!read_part(at, &place) ||
+        (place.position != 0 && cv_item_part_is_number(place.part)))
         return none;
     place.length += (size_t)(at - text);
     return place;
@@ -64,11 +64,15 @@ struct cv_item_place cv_item_place_named(const char *text, const char *name, int
     const size_t length = strlen(name);
 
     if (length == 0 || text[0] != '{' || strncmp(text + 1, name, length) != 0 ||
-        !read_part(text + 1 + length, &place) || place.part == CV_ITEM_NUMBER ||
-        place.part == CV_ITEM_SLOT)
+        !read_part(text + 1 + length, &place) || cv_item_part_is_number(place.part))
         return none;
     place.length += 1 + length;
     return place;
+}
+
+bool cv_item_part_is_number(enum cv_item_part part)
+{
+    return part >= CV_ITEM_NUMBER;
 }
 
 /* --- parts of a value --------------------------------------------------------------------- */

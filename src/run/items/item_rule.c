@@ -197,19 +197,43 @@ static int read_flags(const char **at, bool *all)
     return flags;
 }
 
-static enum cleave_status read_change(struct cv_item_rule *rule, const char **at,
-                                      const char *whole, struct cleave_error *err)
+static enum cleave_status make_room(struct cv_item_rule *rule, struct cleave_error *err)
 {
     struct cv_item_change *grown =
         cv_grow(rule->changes, &rule->room, rule->count + 1, sizeof *grown);
+
+    if (grown == NULL)
+        return cv_fail_memory(err, "a place");
+    rule->changes = grown;
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_item_rule_put(struct cv_item_rule *rule, const char *from,
+                                    const char *to, const struct cv_item_change *how,
+                                    const char *option, struct cleave_error *err)
+{
+    struct cv_item_change change = { .all = how->all, .letters = how->letters };
+
+    CV_TRY(make_room(rule, err));
+    CV_TRY(cv_item_regex(&change.regex, from, 0, option, err));
+    change.text = strdup(to);
+    if (change.text == NULL) {
+        regfree(&change.regex);
+        return cv_fail_memory(err, "a place");
+    }
+    rule->changes[rule->count++] = change;
+    return CLEAVE_OK;
+}
+
+static enum cleave_status read_change(struct cv_item_rule *rule, const char **at,
+                                      const char *whole, struct cleave_error *err)
+{
     struct cv_item_change change = { .text = NULL };
     enum cleave_status status;
     char *from;
     int flags;
 
-    if (grown == NULL)
-        return cv_fail_memory(err, "--rpl");
-    rule->changes = grown;
+    CV_TRY(make_room(rule, err));
     if ((*at)[0] != 's' || !ispunct((unsigned char)(*at)[1]))
         return refuse(whole, err);
     *at += 2;
@@ -237,6 +261,11 @@ enum cleave_status cv_item_rule_init(struct cv_item_rule *out, const char *text,
     *out = (struct cv_item_rule){ .sign = NULL };
     if (length == 0 || *at == '\0')
         return refuse(text, err);
+    if (strstr(at, "$$") != NULL) /* a text that stands in the sign */
+        return cv_fail(
+            err, CLEAVE_EINPUT,
+            "--rpl: expected a sign that is a text, without $$1 in what it stands "
+            "for; --plus has {%%RE}, {#RE} and {/RE/TEXT}");
     out->sign = strndup(text, length);
     if (out->sign == NULL)
         return cv_fail_memory(err, "--rpl");
@@ -309,17 +338,29 @@ static void add_text(struct cv_text *out, const char *text, const char *value,
     }
 }
 
+static void set_letters(struct cv_text *out, size_t begin, enum cv_item_case letters)
+{
+    for (size_t i = begin; letters != CV_ITEM_AS_IT_IS && i < out->length; i++)
+        out->bytes[i] =
+            (char)(letters == CV_ITEM_CAPITAL ? toupper((unsigned char)out->bytes[i])
+                                              : tolower((unsigned char)out->bytes[i]));
+}
+
 static void change_text(struct cv_text *out, const struct cv_item_change *change,
                         const char *value)
 {
     regmatch_t matches[GROUPS];
+    size_t begin;
     int flags = 0;
 
     while (regexec(&change->regex, value, GROUPS, matches, flags) == 0) {
         const bool empty = matches[0].rm_eo == matches[0].rm_so;
 
         cv_text_add(out, "%.*s", (int)matches[0].rm_so, value);
+        begin = out->length;
         add_text(out, change->text, value, matches);
+        if (!out->failed)
+            set_letters(out, begin, change->letters);
         value += matches[0].rm_eo;
         flags = REG_NOTBOL;
         if (!change->all || *value == '\0')

@@ -11,10 +11,13 @@
 #include <stdbool.h>
 #include "base/text.h"
 
+enum cv_item_case { CV_ITEM_AS_IT_IS, CV_ITEM_CAPITAL, CV_ITEM_SMALL };
+
 struct cv_item_change {
     regex_t regex;
     char *text; /* owned: what is put there */
     bool all;
+    enum cv_item_case letters; /* of what is put there */
 };
 
 struct cv_item_rule {
@@ -37,6 +40,10 @@ enum cleave_status cv_item_rule_init_inline(struct cv_item_rule *out, const char
 /* Where such a place ends that `text` begins with; NULL: there is none. */
 const char *cv_item_rule_inline_end(const char *text);
 void cv_item_rule_done(struct cv_item_rule *rule);
+/* Add a change of `from`, an expression, to `to`; `how` it is done otherwise. */
+enum cleave_status cv_item_rule_put(struct cv_item_rule *rule, const char *from,
+                                    const char *to, const struct cv_item_change *how,
+                                    const char *option, struct cleave_error *err);
 /* Add what becomes of a value. */
 void cv_item_rule_add(struct cv_text *out, const struct cv_item_rule *rule,
                       const char *value);

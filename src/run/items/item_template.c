@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/fail.h"
+#include "run/items/item_plus.h"
 #include "run/items/item_quote.h"
 
 /* --- reading ------------------------------------------------------------------------------ */
@@ -48,6 +49,8 @@ static size_t find_place(const char *text, const struct cv_item_signs *signs,
         place = cv_item_place_named(text, signs->names[i], (int)i + 1);
     if (place.length == 0)
         place = cv_item_place_at(text);
+    if (place.part >= CV_ITEM_TOTAL && !signs->plus)
+        return 0;
     out->position = place.position;
     out->part = place.part;
     if (signs->whole != NULL && place.part == CV_ITEM_WHOLE && place.position == 0)
@@ -74,6 +77,14 @@ static enum cleave_status read_word(struct cv_item_template *template, const cha
                 "'{= s/REGEX/TEXT/ =}' is known in the command only: expected a "
                 "place of --rpl '{SIGN} s/REGEX/TEXT/' in '%s'",
                 word);
+        if (length == 0 && signs->plus) {
+            CV_TRY(cv_item_plus_check(at, err));
+            if (cv_item_plus_end(at) != NULL)
+                return cv_fail(err, CLEAVE_EINPUT,
+                               "'%.*s' is known in the command only: expected a place of "
+                               "--rpl '{SIGN} s/REGEX/TEXT/' in '%s'",
+                               (int)(cv_item_plus_end(at) - at), at, word);
+        }
         if (length == 0) {
             at++;
             continue;
@@ -258,12 +269,27 @@ static void put_one(const struct target *to, const struct cv_item_piece *piece,
     cv_text_done(&text);
 }
 
-static void put_number(const struct target *to, uint64_t number)
+/* With as many digits as the last one has, if that is given. */
+static void put_number(const struct target *to, uint64_t number, uint64_t last)
 {
-    char text[24];
-    const int length = snprintf(text, sizeof text, "%llu", (unsigned long long)number);
+    char text[48];
+    int digits = 1, length;
 
+    for (; last >= 10; last /= 10)
+        digits++;
+    length = snprintf(text, sizeof text, "%0*llu", digits, (unsigned long long)number);
     put_value(to, text, (size_t)length);
+}
+
+/* A number that is the same for all arguments. */
+static void put_common(const struct target *to, enum cv_item_part part)
+{
+    const struct cv_item_values *values = to->values;
+
+    if (part == CV_ITEM_NUMBER || part == CV_ITEM_PADDED)
+        put_number(to, values->number, part == CV_ITEM_PADDED ? values->total : 0);
+    else
+        put_number(to, part == CV_ITEM_TOTAL ? values->total : values->slot, 0);
 }
 
 /* Whether a place is filled once, and with what. */
@@ -273,10 +299,8 @@ static bool put_single(const struct target *to, const struct cv_item_piece *piec
     const int at =
         piece->position > 0 ? piece->position - 1 : (int)values->count + piece->position;
 
-    if (piece->rule == NULL && piece->part == CV_ITEM_NUMBER)
-        put_number(to, values->number);
-    else if (piece->rule == NULL && piece->part == CV_ITEM_SLOT)
-        put_number(to, values->slot);
+    if (piece->rule == NULL && cv_item_part_is_number(piece->part))
+        put_common(to, piece->part);
     else if (piece->position != 0)
         put_one(to, piece,
                 at >= 0 && (size_t)at < values->count ? values->arguments[at] : NULL);
@@ -324,10 +348,9 @@ static void put_context(const struct target *to, const struct cv_item_piece *pie
     bool repeats = false;
 
     for (size_t i = 0; i < count; i++)
-        repeats =
-            repeats || (pieces[i].kind == CV_ITEM_PLACE && pieces[i].position == 0 &&
-                        (pieces[i].rule != NULL || (pieces[i].part != CV_ITEM_NUMBER &&
-                                                    pieces[i].part != CV_ITEM_SLOT)));
+        repeats = repeats ||
+                  (pieces[i].kind == CV_ITEM_PLACE && pieces[i].position == 0 &&
+                   (pieces[i].rule != NULL || !cv_item_part_is_number(pieces[i].part)));
     for (size_t a = 0; a < to->values->count && (a == 0 || repeats); a++) {
         if (a > 0)
             put_gap(to);

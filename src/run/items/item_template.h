@@ -39,6 +39,7 @@ struct cv_item_template {
 /* What else stands for items. */
 struct cv_item_signs {
     bool optional;     /* no place has to be there                                     */
+    bool plus;         /* those of --plus are known, too                               */
     const char *whole; /* instead of "{}"; NULL: that                                 */
     const char *const *names; /* of arguments 1, 2, ...: "{NAME}"                     */
     size_t nnames;
@@ -60,6 +61,7 @@ struct cv_item_values {
     size_t count;
     uint64_t number; /* of the command, from 1 */
     uint32_t slot;   /* from 1                 */
+    uint64_t total;  /* of commands            */
 };
 
 /* The first word, if it is text alone; NULL: it is not. For free(). */
