@@ -195,6 +195,40 @@ static void slow_workers_cost_no_start(void **state)
     }
 }
 
+/* Of those that have started some are tried, and if they are alike the others have their shares
+ * with the start that they have paid; what starts up after the end has to be started once more,
+ * but not twice, however slow some are. */
+static void a_start_more_is_enough(void **state)
+{
+    static const struct {
+        const char *kind;
+        double slow, start_s, work_s;
+        uint32_t n;
+        double most;
+    } jobs[] = { { "slurp", 1, 5, 10, 16, 1.1 },   { "slurp", 1, 1, 1, 4, 1.25 },
+                 { "slurp", 1, 0.3, 0.1, 4, 1.1 }, { "slurp", 4, 5, 10, 16, 1.4 },
+                 { "late", 30, 5, 10, 16, 2.05 },  { "late", 30, 1, 1, 4, 1.95 },
+                 { "late", 4, 5, 10, 4, 1.8 } };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof jobs / sizeof *jobs; i++) {
+        struct scene scene = { .kind = jobs[i].kind,
+                               .start_s = jobs[i].start_s,
+                               .work_s = jobs[i].work_s,
+                               .n = jobs[i].n };
+        const double best_s = jobs[i].start_s + jobs[i].work_s / jobs[i].n;
+        double took_s;
+
+        for (uint32_t w = 0; w < scene.n; w++)
+            scene.speeds[w] = 2 * (w % 2 == 0 ? jobs[i].slow : 1) / (1 + jobs[i].slow);
+        took_s = play(&scene, NULL);
+        if (took_s > jobs[i].most * best_s)
+            fail_msg("%s, %g:1: %g s to start, %g s of work, %u workers: %g of the best",
+                     jobs[i].kind, jobs[i].slow, jobs[i].start_s, jobs[i].work_s,
+                     jobs[i].n, took_s / best_s);
+    }
+}
+
 /* Speeds that were measured once are the first guess. */
 static void what_was_measured_counts(void **state)
 {
@@ -661,6 +695,7 @@ int main(void)
         cmocka_unit_test(no_start_is_paid_twice),
         cmocka_unit_test(unequal_workers_end_together),
         cmocka_unit_test(slow_workers_cost_no_start),
+        cmocka_unit_test(a_start_more_is_enough),
         cmocka_unit_test(what_was_measured_counts),
         cmocka_unit_test(who_becomes_slow_has_little),
         cmocka_unit_test(one_worker_is_not_in_its_own_way),

@@ -74,6 +74,8 @@ void cv_stream_serve(const struct cv_turn *turn);
 
 /* --- it reads all first: elastic_slurp.c ---------------------------------------------------- */
 
+/* Some are tried first, and the others wait for them. */
+bool cv_sample_waits(const struct cv_turn *turn);
 void cv_slurp_serve(const struct cv_turn *turn);
 
 #endif

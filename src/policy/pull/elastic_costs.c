@@ -9,7 +9,7 @@
 /* Real pipes carry so many bytes a second at most. */
 static const double PIPE_UPS = 1e9;
 /* Work is at least this part of what a chunk took after its end was read. */
-static const double LEAST_WORK = 0.02;
+static const double LEAST_WORK = 0.005;
 /* Part of the work below which a pace of reading says nothing about it. */
 static const double SLIGHT = 0.02;
 static const double GRAIN = 1e-9;
@@ -203,6 +203,11 @@ double cv_elastic_end(struct cv_elastic *elastic, double units, double now_s)
         struct cv_ready *ready = &elastic->ready[w];
 
         ready->speed_ups = cv_elastic_speed(elastic, w);
+        /* Who is not done with its first chunk is no faster than that. */
+        if (elastic->lined && hand->state == CV_HAND_CLOSED && !(hand->done > 0))
+            ready->speed_ups =
+                fmin(ready->speed_ups,
+                     hand->given / fmax(now_s - hand->started_s - elastic->late_s, 1e-9));
         if (cv_hand_is_out(hand) || hand->late || hand->spare)
             ready->in_s = INFINITY;
         else if (hand->held)

@@ -56,6 +56,7 @@ struct cv_hand {
     bool ends;      /* nothing follows its chunk that it could be given          */
     bool held;      /* open, and fed nothing until a size is found              */
     bool late;      /* has lost all it had before it began                      */
+    bool sampled;   /* has, or had, a piece that shows how fast it is            */
     bool spare;     /* started, and kept for what the first ones cannot do       */
     bool firm;      /* what it has cannot be recalled                           */
     bool looking;   /* asked how far it is, and not answered yet                */
@@ -90,12 +91,17 @@ struct cv_elastic {
     double scale_ups; /* speed of one whose prior is 1                                  */
     double sure_ups;  /* mean speed of those whose chunks were more than a start        */
     double mean_start_s, usual_start_s, mean_ups; /* over workers: cv_elastic_pool     */
-    double fold_s;   /* what a result more takes to be folded; 0: nothing was          */
-    double wave_s;   /* more of those that are spare are given something then          */
+    double fold_s; /* what a result more takes to be folded; 0: nothing was          */
+    double wave_s; /* more of those that are spare are given something then          */
+    double
+        sampled_s; /* some were tried first, of a command that reads all first; 0: nobody */
+    double sample_s; /* ... and should be done after that time                        */
+    double spread;   /* by that much those differ in speed; 0: not known              */
     double piece;    /* units of the first piece                                       */
     double wake_s;   /* asked to be woken then; below 0: not                           */
     double tested_s; /* when the test was over; below 0: not                           */
     double test_s;   /* what it took after it had read the end                       */
+    bool sampling;   /* those that were tried are waited for */
     bool waved;  /* some were kept, or it was found not to pay                        */
     bool looked; /* the first one was asked what it has written                      */
     bool doubt;  /* it does not work as it reads, and nothing else is known           */

@@ -16,13 +16,15 @@
 static const double START_WORTH = 3, SHARE = 0.02, MORE_PARTS = 4;
 /* ... and of so many, as long as it is not known how fast the others are. */
 static const double CERTAIN_WORTH = 2;
+/* The last one that has started takes what is left over, if it is this part of what it has. */
+static const double CRUMB = 0.01;
 /* Workers are that unequal, if nobody has said. */
 static const double UNEQUAL = 30;
 /* Once measured, a speed may be off by so much. */
 static const double AS_MEASURED = 3;
 
 /* The next sizes wait for others than the test for this part of what it took. */
-static const double LINE_WAIT = 0.25;
+static const double LINE_WAIT = 0.25, SLOW_WAIT = 0.1;
 
 /* The others may be that much faster than they are thought to be: what is left of a share
  * then. */
@@ -58,7 +60,9 @@ static double size_of(const struct cv_turn *turn, uint32_t worker, double end_s)
     const struct cleave_view *view = turn->view;
     const double speed_ups = cv_elastic_speed(elastic, worker);
     const double unequal = view->unequal > 0 ? view->unequal : UNEQUAL;
-    const double h = view->measured ? fmin(unequal, AS_MEASURED) : fmax(unequal, 1.5);
+    const double thought = view->measured ? fmin(unequal, AS_MEASURED) : unequal;
+    const double h =
+        fmax(elastic->spread > 0 ? fmin(thought, elastic->spread) : thought, 1.5);
     const double start_s = cv_elastic_start(elastic, worker) +
                            (elastic->lined ? elastic->late_s : 0) +
                            cv_fold_charge(view, elastic->fold_s, elastic->present);
@@ -93,9 +97,12 @@ static double soft(const struct cv_turn *turn, double units)
 static void serve_held(const struct cv_turn *turn, uint32_t worker)
 {
     struct cv_hand *hand = &turn->elastic->hands[worker];
-    const double units = size_of(turn, worker, end_of(turn));
+    double units = size_of(turn, worker, end_of(turn));
 
     hand->held = false;
+    /* What records that are not divided have left over is not worth a start. */
+    if (turn->view->units_left <= hand->given * CRUMB)
+        units = turn->view->units_left;
     if (units > 0 && turn->view->units_left > 0 && !(hand->due > 0))
         cv_turn_extend(turn, worker, soft(turn, units));
     if (hand->state == CV_HAND_OPEN)
@@ -116,26 +123,56 @@ static bool waits_for_a_line(const struct cv_turn *turn)
     return true;
 }
 
+/* Most of it was a start, and some are not done with their first chunk: how slow are they? If
+ * that is not waited for, they are left with a share that takes a start more. */
+static bool waits_for_the_slow(const struct cv_turn *turn)
+{
+    struct cv_elastic *elastic = turn->elastic;
+    const double until_s = elastic->tested_s + SLOW_WAIT * elastic->test_s;
+    bool any = false;
+
+    if (!elastic->lined || elastic->late_s < elastic->test_s / 2 ||
+        turn->now_s >= until_s || isinf(turn->view->units_left))
+        return false;
+    for (uint32_t w = 0; w < elastic->n; w++)
+        any = any || (elastic->hands[w].state == CV_HAND_CLOSED &&
+                      !(elastic->hands[w].done > 0));
+    if (any)
+        cv_turn_wake(turn, until_s);
+    return any;
+}
+
+enum { PASSES = 3 };
+
+static int pass_of(const struct cv_turn *turn, uint32_t worker)
+{
+    const struct cv_elastic *elastic = turn->elastic;
+
+    if (elastic->hands[worker].state != CV_HAND_WARM)
+        return PASSES - 1;
+    return cv_elastic_ready_in(elastic, worker, turn->now_s) > elastic->late_s;
+}
+
 void cv_slurp_serve(const struct cv_turn *turn)
 {
     struct cv_elastic *elastic = turn->elastic;
     double end_s = 0;
     bool known = false; /* until somebody is given something, it is the same */
 
-    if (waits_for_a_line(turn))
+    if (waits_for_a_line(turn) || waits_for_the_slow(turn) || cv_sample_waits(turn))
         return;
     for (uint32_t w = 0; w < elastic->n; w++)
         if (elastic->hands[w].held && elastic->hands[w].state == CV_HAND_OPEN)
             serve_held(turn, w);
-    for (int pass = 0; pass < 2; pass++) /* those that wait, then those to be started */
+    /* Those that wait, those that will soon, then those to be started. */
+    for (int pass = 0; pass < PASSES; pass++)
         for (uint32_t w = 0; w < elastic->n; w++) {
             const struct cv_hand *hand = &elastic->hands[w];
             double units;
 
             if (!(turn->view->units_left > 0))
                 return;
-            if (!cv_hand_is_free(hand) ||
-                hand->state != (pass == 0 ? CV_HAND_WARM : CV_HAND_IDLE))
+            if (!cv_hand_is_free(hand) || pass_of(turn, w) != pass)
                 continue;
             if (!known)
                 end_s = end_of(turn);
@@ -143,8 +180,9 @@ void cv_slurp_serve(const struct cv_turn *turn)
             units = size_of(turn, w, end_s);
             if (!(units > 0) && cv_elastic_busy(elastic))
                 continue; /* others are ready sooner */
-            cv_turn_give(turn, w, soft(turn, fmax(units, cv_elastic_grain(turn->view))),
-                         true);
+            units = soft(turn, fmax(units, cv_elastic_grain(turn->view)));
+            cv_turn_give(turn, w, units,
+                         units < turn->view->units_left || pass == PASSES - 1);
             known = false;
         }
 }

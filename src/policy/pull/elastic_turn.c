@@ -28,6 +28,7 @@ static void renew(const struct cv_turn *turn, struct cv_hand *hand)
                               .small = hand->small,
                               .large = hand->large,
                               .lost = hand->lost,
+                              .sampled = hand->sampled,
                               .own = hand->own };
 }
 
