@@ -153,7 +153,7 @@ include(cmake/CleaveMpiRunTests.cmake)
 # and runs what has this label. Of MPI, Open MPI alone: MPICH does not start under it.
 add_custom_target(threaded)
 add_dependencies(threaded cleave cleave-figures)
-set(threaded cli/simulate_load cli/simulate_reduce cli/streams)
+set(threaded cli/simulate_load cli/simulate_reduce cli/streams cli/run_serve)
 foreach(name unit/test_as4dr unit/test_learn unit/test_stream_plan engine/test_monte_carlo
         engine/test_run_kept unit/test_ahead unit/test_gzip_ahead unit/test_ordered
         unit/test_wide_bzip2)
