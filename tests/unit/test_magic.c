@@ -28,6 +28,8 @@ static const struct {
     { "zstd or lz4", BYTES("\x5f\x2a\x4d\x18\x04\0\0\0") },
     { "xz", BYTES("\xfd\x37\x7a\x58\x5a\x00\x00\x04") },
     { "lzip", BYTES("LZIP\x01\x0c") },
+    { "lzma", BYTES("]\0\0\x80\0\xff\xff\xff\xff\xff\xff\xff\xff\0") },
+    { "lzma", BYTES("]\0\0\0\1\x7f\x12\1\0\0\0\0\0\0") },
     { "bzip2", BYTES("BZh91AY&SY\x63\x3e") },
     { "bzip2", BYTES("BZh1\x17\x72\x45\x38\x50\x90\0\0\0\0") },
     { "lz4", BYTES("\x04\x22\x4d\x18\x64\x40\xa7") },

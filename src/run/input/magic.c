@@ -36,6 +36,9 @@ static const struct cv_magic table[] = {
     { "zstd or lz4", "zstdcat", NULL, 0, BYTES("?\x2a\x4d\x18"), 1, "zstd" }, /* a frame to skip */
     { "xz", "xzcat", NULL, 0, BYTES("\xfd" "7zXZ\0"), 0, "xz" },
     { "lzip", "lzip -dc", NULL, 0, BYTES("LZIP\x01"), 0, NULL },
+    /* The form before xz: how it packs, and how much there is, which may not be said. */
+    { "lzma", "lzma -dc", NULL, 0, BYTES("]\0\0??\xff\xff\xff\xff\xff\xff\xff\xff"), 0x18, NULL },
+    { "lzma", "lzma -dc", NULL, 0, BYTES("]\0\0???????\0\0\0"), 0x3f8, NULL },
     { "bzip2", "bzcat", NULL, 0, BYTES("BZh?1AY&SY"), 1 << 3, "bzip2" },
     { "bzip2", "bzcat", NULL, 0, BYTES("BZh?\x17\x72\x45\x38\x50\x90"), 1 << 3, "bzip2" },
     { "lz4", "lz4cat", NULL, 0, BYTES("\x04\x22\x4d\x18"), 0, "lz4" },
