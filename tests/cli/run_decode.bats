@@ -287,3 +287,29 @@ sent() {
     job -i many.xz -i "$P/seq.gz" --hosts h.yaml --shared-input --block 5k -- cat
     cat many seq | cmp - out
 }
+
+@test "a record that fails is found in compressed pieces, here and at other machines" {
+    prepare
+    printf 'port: multi\nworkers:\n  - {name: a, slots: 2, speed: 1e7, bandwidth: 1e8}\n' >h.yaml
+    for where in "xz -j 2" "zst --hosts h.yaml"; do
+        blocks "${where%% *}"
+        fails_with 1 -i "many.${where%% *}" ${where#* } --isolate --block 50k -- \
+            awk '{ print } $1 == 1777 { exit 1 }'
+        [ "$(grep -c 'records \([0-9]*\) to \1): the command exited with status 1' err)" -eq 8 ]
+        grep -q ' (records 4777 to 4777): ' err
+        grep -v -x 1777 many | cmp - out
+    done
+}
+
+@test "a command that takes too long on a compressed piece is ended, here and at other machines" {
+    prepare
+    printf 'port: multi\nworkers:\n  - {name: a, slots: 2, speed: 1e7, bandwidth: 1e8}\n' >h.yaml
+    for where in "xz -j 2" "bgz --hosts h.yaml"; do
+        blocks "${where%% *}"
+        # It reads but the first byte of it: what feeds it is ended with it.
+        fails_with 1 -i "many.${where%% *}" ${where#* } --timeout 3 --block 60k -- \
+            sh -c 'test "$CLEAVE_CHUNK" -gt 1 && exec cat; head -c 1 >head; exec sleep 600'
+        grep -q 'the command took longer than 3 s' err
+        tail -c 60 many | cmp - <(tail -c 60 out)
+    done
+}
