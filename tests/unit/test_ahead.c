@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <unistd.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -216,6 +217,61 @@ static void large_members(void **state)
     free(tape.bytes);
 }
 
+static ssize_t read_pipe(void *context, void *to, size_t most)
+{
+    return read(*(int *)context, to, most);
+}
+
+/* What a slow input has given so far is decoded and given out, though there may be more of the member, and of
+ * the part that is decoded by one. If not, this would wait for ever. */
+static void nothing_is_held_back(void **state)
+{
+    struct tape tape = { .bytes = malloc(ROOM), .fails_at = ROOM };
+    uint8_t text[3000];
+    struct cv_random rng;
+
+    (void)state;
+    alarm(60);
+    cv_random_at(&rng, 25, 0, 0, 0);
+    fill(text, sizeof text, &rng);
+    for (unsigned form = 0; form < 2; form++) {
+        struct cv_decoder_input input = { .read = read_pipe, .name = "pipe" };
+        struct cv_ahead *ahead;
+        size_t whole, length, got = 0;
+        const void *bytes;
+        int ends[2];
+
+        tape.length = 0;
+        if (form == 0)
+            add_zstd(&tape, text, sizeof text, true);
+        else
+            add_lz4(&tape, text, sizeof text, 5);
+        whole = tape.length;
+        add(&tape, tape.bytes, whole);
+        assert_int_equal(pipe(ends), 0);
+        input.context = &ends[0];
+        assert_int_equal(cv_ahead_open(cv_codec_named(forms[form]), &input, THREADS,
+                                       &ahead, NULL),
+                         CLEAVE_OK);
+        /* One member, and half of the next. */
+        assert_int_equal(write(ends[1], tape.bytes, whole + whole / 2),
+                         whole + whole / 2);
+        for (; got < sizeof text; got += length)
+            assert_int_equal(ahead->next(ahead, &bytes, &length, NULL), CLEAVE_OK);
+        assert_int_equal(write(ends[1], tape.bytes + whole + whole / 2,
+                               whole - whole / 2),
+                         whole - whole / 2);
+        close(ends[1]);
+        for (length = 1; length > 0; got += length)
+            assert_int_equal(ahead->next(ahead, &bytes, &length, NULL), CLEAVE_OK);
+        assert_int_equal(got, 2 * sizeof text);
+        ahead->free(ahead);
+        close(ends[0]);
+    }
+    alarm(0);
+    free(tape.bytes);
+}
+
 /* Nobody wants the rest. */
 static void it_can_be_left_at_any_time(void **state)
 {
@@ -251,6 +307,7 @@ int main(void)
         cmocka_unit_test(files_with_something_behind),
         cmocka_unit_test(inputs_that_cannot_be_read),
         cmocka_unit_test(large_members),
+        cmocka_unit_test(nothing_is_held_back),
         cmocka_unit_test(it_can_be_left_at_any_time),
     };
 

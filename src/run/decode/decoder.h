@@ -13,7 +13,8 @@ struct cv_decoder;
 
 /* Where the compressed bytes come from. */
 struct cv_decoder_input {
-    /* As read(2): 0 at the end. */
+    /* As read(2): 0 at the end. After a failure that is none of the input, EAGAIN above all, it may be asked
+     * again. */
     ssize_t (*read)(void *context, void *to, size_t most);
     void *context;    /* borrowed                                       */
     const char *name; /* borrowed, for messages                         */

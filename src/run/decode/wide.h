@@ -39,6 +39,8 @@ struct cv_wide_job {
     bool complete;                      /* there will be no more                   */
     int error;                          /* of the input; 0: none                   */
     /* What became of it. */
+    bool
+        starves; /* there is nothing to be read now, and there are bytes to be given out */
     struct cv_decoder *decoder; /* owned; NULL: not begun                          */
     struct cv_wide_chunk *chunks, *tail; /* owned                                  */
     size_t made;                         /* bytes in the chunks                    */

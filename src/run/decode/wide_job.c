@@ -106,7 +106,7 @@ void cv_wide_forget(struct cv_wide_job *job)
 
 /* --- decoding ------------------------------------------------------------------------------- */
 
-/* As read: the next bytes of a job. It waits for them. */
+/* As read: the next bytes of a job. It waits for them, but not with bytes that others could have. */
 static ssize_t read_job(void *context, void *to, size_t most)
 {
     struct cv_wide_job *job = context;
@@ -116,11 +116,14 @@ static ssize_t read_job(void *context, void *to, size_t most)
     int error = 0;
 
     pthread_mutex_lock(&wide->lock);
-    while (job->first == NULL && !job->complete && !wide->stopped)
+    job->starves = job->first == NULL && !job->complete && job->made > 0;
+    while (job->first == NULL && !job->complete && !wide->stopped && !job->starves)
         pthread_cond_wait(&wide->more, &wide->lock);
     slice = job->first;
-    if (wide->stopped || (slice == NULL && job->error != 0))
-        error = wide->stopped ? ECANCELED : job->error;
+    if (wide->stopped || job->starves)
+        error = wide->stopped ? ECANCELED : EAGAIN;
+    else if (slice == NULL && job->error != 0)
+        error = job->error;
     else if (slice != NULL) {
         some = slice->length - slice->at < most ? slice->length - slice->at : most;
         memcpy(to, slice->bytes + slice->at, some);
@@ -210,7 +213,14 @@ enum cleave_status cv_wide_decode(struct cv_wide_job *job, bool *more,
     if (job->decoder == NULL)
         CV_TRY(begin_job(job, err));
     do {
-        CV_TRY(cv_decoder_next(job->decoder, &bytes, &length, err));
+        const enum cleave_status status =
+            cv_decoder_next(job->decoder, &bytes, &length, err);
+
+        if (status != CLEAVE_OK && job->starves) {
+            *more = true;
+            return CLEAVE_OK;
+        }
+        CV_TRY(status);
         CV_TRY(keep(job, bytes, length, err));
         *more = job->made >= job->wide->form->most;
     } while (length > 0 && !*more);
