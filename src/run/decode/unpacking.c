@@ -13,7 +13,10 @@
 #include "run/kit/flow.h"
 #include "run/kit/usable_cores.h"
 
-enum { MOST = 16 }; /* threads: each holds some megabytes */
+enum {
+    MOST = 16,      /* threads: each holds some megabytes                */
+    WIDE = 1 << 20, /* bytes of the pipe: the most for everybody         */
+};
 
 struct cv_unpacking {
     struct cv_flow flow;    /* first                                             */
@@ -106,6 +109,8 @@ enum cleave_status cv_unpacking_start(const struct cv_unpacking_options *options
                                threads < MOST ? threads : MOST, &unpacking->ahead, err);
     if (status == CLEAVE_OK)
         status = cv_flow_start(&unpacking->flow, work, "decodes", err);
+    if (status == CLEAVE_OK) /* all that is decoded goes through it */
+        cv_pipe_widen(cv_flow_fd(&unpacking->flow), WIDE);
     if (status == CLEAVE_OK)
         *out = unpacking;
     else
