@@ -22,6 +22,8 @@ foreach(flavour ${CLEAVE_MPI_FLAVOURS})
         set_target_properties(${target} PROPERTIES OUTPUT_NAME ${program}
             RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/mpi-${flavour})
     endforeach()
+    # It has a call of the MPI library's that is to be found first.
+    set_target_properties(test-mpi-${flavour}-order PROPERTIES ENABLE_EXPORTS ON)
     # The inner parts, without messages.
     add_executable(test-mpi-${flavour}-plans tests/mpi/plans.c src/mpi/reduce/tree_plan.c
         src/mpi/reduce/mpi_names.c)

@@ -1,8 +1,8 @@
 /* board.h -- words that all ranks of a communicator change with atomic operations.
  * SPDX-License-Identifier: MIT
  *
- * The words lie on rank 0. Where all ranks share memory they are in a shared window and
- * changed by the processor; elsewhere by MPI_Fetch_and_op in a passive epoch that is never
+ * The words lie on rank 0. Where all ranks share memory they are changed by the
+ * processor; elsewhere by MPI_Fetch_and_op in a passive epoch that is never
  * closed. No rank serves them. Only addition and exchange are used: both end after one
  * round trip, whatever the others do.
  *
@@ -22,7 +22,7 @@ enum { CV_BOARD_ROWS = 64 };
 struct cv_board {
     bool made, shared;
     int width;              /* words in a row                                   */
-    MPI_Win window;         /* owned                                            */
+    MPI_Win window;         /* owned, unless shared                             */
     _Atomic uint64_t *here; /* the words, if shared                             */
     uint32_t number;        /* of the newest reduction that used the board      */
     MPI_Request barrier;    /* begun half a board ago                           */
