@@ -54,6 +54,16 @@ END
     [[ $output == "2 runs preloaded, 0 failed that pass plain (0 were tried again); 0 fail plain, 1 programs do not compile"* ]]
 }
 
+@test "at other numbers of ranks than the lists say, each line once" {
+    sed -i 's/sums 200/sums 3 arg=-a arg=-b/' "$suite/test/mpi/coll/testlist.in"
+    AT="1 2" POLICIES=fixed run "$CLEAVE_SOURCE_DIR/tools/check-mpich-suite" "$suite" "$BATS_TEST_TMPDIR/b"
+    [ "$status" -eq 0 ]
+    [[ $output == "2 runs preloaded, 0 failed that pass plain"* ]]
+    run grep '^== ' "$BATS_TEST_TMPDIR/b/mpich-suite/log"
+    [[ $output == *"openmpi fixed 1 "*"openmpi fixed 2 "* ]]
+    [[ $output != *"fixed 3 "* ]]
+}
+
 @test "what passes plain only is told and is a failure" {
     sed -i 's/return sum/return getenv("LD_PRELOAD") != NULL || sum/' "$suite/test/mpi/coll/sums.c"
     POLICIES=fixed run "$CLEAVE_SOURCE_DIR/tools/check-mpich-suite" "$suite" "$BATS_TEST_TMPDIR/b"
