@@ -17,8 +17,6 @@ const struct cv_foreign cv_run_foreign[] = {
     { "--regexp", "--split regex:RE" },
     { "--round-robin", "--persistent" },
     { "--fifo", "--cat" },
-    { "--delimiter", "--null, or make lines of them before: tr ',' '\\n' | cleave run --each" },
-    { "-d", "--null, or make lines of them before: tr ',' '\\n' | cleave run --each" },
     { "--trim", "--colsep does it, or --rpl '{t} s/^\\s+//;s/\\s+$//'" },
     { "--xapply", "--link" },
     { "--xargs", "-m" },

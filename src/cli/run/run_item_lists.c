@@ -43,6 +43,17 @@ size_t cv_item_lists_words(const struct cv_call *call)
 
 /* --- reading them ------------------------------------------------------------------------- */
 
+bool cv_item_delimiter(const char *text, char *out)
+{
+    static const char letters[] = "nt0\\", bytes[] = "\n\t\0\\";
+    const char *at = text[0] == '\\' && text[1] != '\0' && text[2] == '\0'
+                         ? strchr(letters, text[1])
+                         : NULL;
+
+    *out = at != NULL ? bytes[at - letters] : text[0];
+    return at != NULL || text[1] == '\0';
+}
+
 /* Whether a place needs the number of all items. */
 static bool counts_all(const struct cv_call *call, size_t nwords)
 {
@@ -60,7 +71,7 @@ static bool needs_all(const struct cv_run_options *values)
 {
     return values->shuffle || values->fill || values->fill_words ||
            values->weight != NULL || values->costs != NULL || values->journal != NULL ||
-           values->policy != NULL;
+           values->delimiter != NULL || values->policy != NULL;
 }
 
 /* The only list there is, if it is a file that is to be read as it comes; NULL: it is not. */
@@ -144,8 +155,12 @@ static enum cleave_status read_file(const struct cv_run_options *values, const c
                                     bool linked, struct cv_item_lists *lists,
                                     struct cleave_error *err)
 {
+    char mark = values->null ? '\0' : '\n';
+
+    if (values->delimiter != NULL)
+        cv_item_delimiter(values->delimiter, &mark);
     CV_TRY(cv_item_lists_begin(lists, linked, err));
-    return cv_item_read_file(lists, path, values->null ? '\0' : '\n', err);
+    return cv_item_read_file(lists, path, mark, err);
 }
 
 /* What stands behind the command: marks, and behind each its items or files. */
@@ -163,7 +178,7 @@ static enum cleave_status read_operands(const struct cv_call *call, size_t from,
         if (next != NO_MARK) {
             mark = next;
             linked = next_linked;
-            if (linked && lists->count == 0)
+            if (linked && mark == ITEMS && lists->count == 0)
                 return cv_fail(
                     err, CLEAVE_EINPUT,
                     "'%s' links its items to those of a list before, and there "
@@ -175,7 +190,8 @@ static enum cleave_status read_operands(const struct cv_call *call, size_t from,
             CV_TRY(cv_item_lists_add(lists, call->operands[i], strlen(call->operands[i]),
                                      err));
         } else {
-            CV_TRY(read_file(call->values, call->operands[i], linked, lists, err));
+            CV_TRY(read_file(call->values, call->operands[i], linked && lists->count > 0,
+                             lists, err));
         }
     }
     return CLEAVE_OK;

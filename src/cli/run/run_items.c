@@ -28,6 +28,7 @@ bool cv_run_items_asked(const struct cv_call *call)
 int cv_run_items_missed(const struct cv_run_options *values)
 {
     const char *name = values->null                      ? "--null"
+                       : values->delimiter != NULL       ? "--delimiter"
                        : values->link                    ? "--link"
                        : values->colsep != NULL          ? "--colsep"
                        : values->replace != NULL         ? "--replace"
@@ -67,10 +68,24 @@ int cv_run_items_missed(const struct cv_run_options *values)
 /* What makes no sense together. */
 static int check(const struct cv_run_options *values)
 {
+    char mark;
+
     if (!values->each && (values->inputs.count > 0 || values->split != NULL))
         return cv_complain(CV_EXIT_USAGE,
                            "expected items or an input, got both: --each makes items of "
                            "the records of the input");
+    if (values->delimiter != NULL && (values->each || values->null))
+        return cv_complain(
+            CV_EXIT_USAGE,
+            "--delimiter is for lists of items: expected -a FILE, or -a - for "
+            "standard input, and no %s",
+            values->each ? "--each" : "--null");
+    if (values->delimiter != NULL && !cv_item_delimiter(values->delimiter, &mark))
+        return cv_complain(
+            CV_EXIT_USAGE,
+            "--delimiter: expected one byte, or one of \\n, \\t and \\0, got "
+            "'%s'",
+            values->delimiter);
     if ((values->fill || values->fill_words) && values->max_lines > 0)
         return cv_complain(CV_EXIT_USAGE, "expected -L or one of -m and -X, got both");
     if (values->max_args == 0 &&

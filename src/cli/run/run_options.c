@@ -81,6 +81,10 @@ static const struct cv_option item_options[] = {
               "times, or with lists behind :::, for each combination." },
     { .name = "--null", .letter = '0', .value = 1, .offset = FIELD(null),
       .help = "Items that are read end in NUL, as those of 'find -print0' do." },
+    { .name = "--delimiter", .letter = 'd', .kind = CV_OPTION_TEXT, .argument = "BYTE",
+      .offset = FIELD(delimiter),
+      .help = "Items of lists that are read end in this instead of an end of line: a comma, "
+              "'\\t', '\\0'." },
     { .name = "--link", .value = 1, .offset = FIELD(link),
       .help = "Take lists together: the first of each, the second of each. Those that are "
               "shorter begin again. :::+ and ::::+ link a list to the one before and end with "

@@ -30,7 +30,7 @@ struct cv_run_options {
     const char *as;
     struct cv_strings via;
     struct cv_strings item_files, rules;
-    const char *replace, *colsep, *weight, *costs;
+    const char *delimiter, *replace, *colsep, *weight, *costs;
     int each, null, plus, link, quote, fill, fill_words, shuffle, many;
     uint64_t max_args; /* CV_ARGS_ONE: not said */
     uint64_t max_lines;
