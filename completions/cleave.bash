@@ -502,7 +502,7 @@ _cleave() {
         ;;
     'figures '*)
         options='--help -h --quick --threads --list --out --csv-only --force --json'
-        operands='umr-table1 umr-table3 umr-fig4 umr-fig5 umr-fig6 umr-fig7 associative-fig1 associative-fig2 nonclairvoyant-fig1 nonclairvoyant-fig2 nonclairvoyant-table1 nonclairvoyant-markov nonclairvoyant-fig3 nonclairvoyant-fig4a nonclairvoyant-fig4b returns-fig2 returns-fig3 returns-laws fifo-lifo-crossover returns-theorem4 returns-small-results returns-theorem5 returns-regions streams-table1 streams-fig1 streams-fig3 streams-fig4 streams-fig5 streams-fig6 streams-auto'
+        operands='umr-table1 umr-table3 umr-fig4 umr-fig5 umr-fig6 umr-fig7 associative-fig1 associative-fig2 nonclairvoyant-fig1 nonclairvoyant-fig2 nonclairvoyant-table1 nonclairvoyant-markov nonclairvoyant-fig3 nonclairvoyant-bernoulli nonclairvoyant-fig4a nonclairvoyant-fig4b returns-fig2 returns-fig3 returns-laws fifo-lifo-crossover returns-theorem4 returns-small-results returns-theorem5 returns-regions streams-table1 streams-fig1 streams-fig3 streams-fig4 streams-fig5 streams-fig6 streams-auto'
         case $option in
         --threads) return ;;
         --out) _cleave_files -d; return ;;

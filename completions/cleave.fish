@@ -486,7 +486,7 @@ complete -c cleave -n '__fish_seen_subcommand_from figures' -l csv-only -d 'With
 complete -c cleave -n '__fish_seen_subcommand_from figures' -l force -d 'Replace files that exist'
 complete -c cleave -n '__fish_seen_subcommand_from figures' -l json -d 'Write JSON: columns, rows and judged claims of each figure'
 complete -c cleave -n '__fish_seen_subcommand_from figures' -l help -s h -d 'Show this help'
-complete -c cleave -n '__fish_seen_subcommand_from figures' -a 'umr-table1 umr-table3 umr-fig4 umr-fig5 umr-fig6 umr-fig7 associative-fig1 associative-fig2 nonclairvoyant-fig1 nonclairvoyant-fig2 nonclairvoyant-table1 nonclairvoyant-markov nonclairvoyant-fig3 nonclairvoyant-fig4a nonclairvoyant-fig4b returns-fig2 returns-fig3 returns-laws fifo-lifo-crossover returns-theorem4 returns-small-results returns-theorem5 returns-regions streams-table1 streams-fig1 streams-fig3 streams-fig4 streams-fig5 streams-fig6 streams-auto'
+complete -c cleave -n '__fish_seen_subcommand_from figures' -a 'umr-table1 umr-table3 umr-fig4 umr-fig5 umr-fig6 umr-fig7 associative-fig1 associative-fig2 nonclairvoyant-fig1 nonclairvoyant-fig2 nonclairvoyant-table1 nonclairvoyant-markov nonclairvoyant-fig3 nonclairvoyant-bernoulli nonclairvoyant-fig4a nonclairvoyant-fig4b returns-fig2 returns-fig3 returns-laws fifo-lifo-crossover returns-theorem4 returns-small-results returns-theorem5 returns-regions streams-table1 streams-fig1 streams-fig3 streams-fig4 streams-fig5 streams-fig6 streams-auto'
 complete -c cleave -n '__fish_seen_subcommand_from completions' -l help -s h -d 'Show this help'
 complete -c cleave -n '__fish_seen_subcommand_from completions' -a 'bash zsh fish'
 complete -c cleave -n '__fish_seen_subcommand_from version' -l json -d 'Write JSON'
