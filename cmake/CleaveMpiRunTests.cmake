@@ -24,6 +24,7 @@ if(CLEAVE_MPI_FLAVOURS)
     set_target_properties(test-mpi-units PROPERTIES OUTPUT_NAME units
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/mpi)
     cleave_add_test(mpi/units quick test-mpi-units)
+    cleave_own_leaks(mpi/units test-mpi-units)
     # Another one, which knows types of MPI, but calls nothing.
     list(GET CLEAVE_MPI_FLAVOURS 0 first)
     add_executable(test-mpi-ends tests/mpi/ends.c src/mpi/bridge/bridge_end.c)
@@ -32,6 +33,7 @@ if(CLEAVE_MPI_FLAVOURS)
     set_target_properties(test-mpi-ends PROPERTIES OUTPUT_NAME ends
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/mpi)
     cleave_add_test(mpi/ends quick test-mpi-ends)
+    cleave_own_leaks(mpi/ends test-mpi-ends)
     cleave_no_leaks(mpi/ends)
     # It loads the library as the command does, so it is the same program for all.
     add_executable(test-mpi-bridge_check tests/mpi/bridge_check.c)

@@ -32,12 +32,14 @@ foreach(flavour ${CLEAVE_MPI_FLAVOURS})
     set_target_properties(test-mpi-${flavour}-plans PROPERTIES OUTPUT_NAME plans
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/mpi-${flavour})
     cleave_add_test(mpi/${flavour}-plans quick test-mpi-${flavour}-plans)
+    cleave_own_leaks(mpi/${flavour}-plans test-mpi-${flavour}-plans)
     add_executable(test-mpi-${flavour}-choice tests/mpi/choice.c src/mpi/reduce/choice.c)
     target_link_libraries(test-mpi-${flavour}-choice PRIVATE PkgConfig::MPI_${flavour}
         cleave-flags cleave-inside m)
     set_target_properties(test-mpi-${flavour}-choice PROPERTIES OUTPUT_NAME choice
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/mpi-${flavour})
     cleave_add_test(mpi/${flavour}-choice quick test-mpi-${flavour}-choice)
+    cleave_own_leaks(mpi/${flavour}-choice test-mpi-${flavour}-choice)
     # Programs that know nothing of cleave.
     foreach(program plain calls sessions)
         add_executable(test-mpi-${flavour}-${program} tests/mpi/${program}.c)

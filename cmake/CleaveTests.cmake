@@ -42,13 +42,36 @@ function(cleave_test_program folder source)
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/${folder} OUTPUT_NAME ${name})
 endfunction()
 
-# cleave_no_leaks(TEST) -- on arm64 GCC's sanitizer takes 4 s of every process to look for
-# leaks, be it as small as it may. There only tests that run commands, one process each, look.
+# On arm64 GCC's sanitizer takes 4 s of every process to look for leaks, be it as small as it may.
+# There programs that are given tests/leak_watch.c look for themselves.
+if(CLEAVE_SANITIZE MATCHES "address" AND CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+    add_library(cleave-leak-watch OBJECT tests/leak_watch.c)
+    target_link_libraries(cleave-leak-watch PRIVATE cleave-flags)
+endif()
+
+# cleave_no_leaks(TEST) -- the sanitizer does not look for leaks where that takes long.
 function(cleave_no_leaks name)
-    if(CLEAVE_SANITIZE AND CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+    if(TARGET cleave-leak-watch)
         set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT ASAN_OPTIONS=detect_leaks=0)
     endif()
 endfunction()
+
+# cleave_own_leaks(TEST TARGET) -- the program does so itself there.
+function(cleave_own_leaks name target)
+    cleave_no_leaks(${name})
+    if(TARGET cleave-leak-watch)
+        target_sources(${target} PRIVATE $<TARGET_OBJECTS:cleave-leak-watch>)
+    endif()
+endfunction()
+
+if(TARGET cleave-leak-watch)
+    add_executable(test-leaky tests/leaky.c)
+    target_link_libraries(test-leaky PRIVATE cleave-flags)
+    cleave_add_test(leak_watch quick test-leaky)
+    cleave_own_leaks(leak_watch test-leaky)
+    set_tests_properties(leak_watch PROPERTIES PASS_REGULAR_EXPRESSION
+        "leaked: 33 bytes, .*leaked: 1 blocks in all")
+endif()
 
 file(GLOB units CONFIGURE_DEPENDS tests/unit/test_*.c)
 file(GLOB larger CONFIGURE_DEPENDS tests/policy/*.c tests/engine/*.c tests/fault/*.c)
@@ -62,7 +85,9 @@ foreach(source ${units} ${larger})
     endif()
     cleave_test_program(${folder} ${source})
     cleave_add_test(${folder}/${name} ${label} test-${folder}-${name})
-    if(NOT folder STREQUAL "engine")
+    if(folder STREQUAL "engine") # they run commands
+        cleave_own_leaks(${folder}/${name} test-${folder}-${name})
+    else()
         cleave_no_leaks(${folder}/${name})
     endif()
 endforeach()
@@ -129,6 +154,7 @@ foreach(source ${found})
     set_target_properties(example-${name} PROPERTIES
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/examples OUTPUT_NAME ${name})
     cleave_add_test(examples/${name} quick example-${name})
+    cleave_own_leaks(examples/${name} example-${name})
 endforeach()
 
 # The pages must format without a complaint.
