@@ -20,13 +20,12 @@ struct plus {
 /* How a kind of place begins, and the substitution that it stands for: \1 and \2 are its texts.
  * The longest beginning comes first. */
 static const struct form {
-    const char *begin;
+    const char *begin, *from, *to;
+    enum cv_item_case letters;
     bool two;      /* texts, with a slash between them     */
     bool numbers;  /* they are, with a colon between them  */
     bool shortest; /* the text may match in one way only   */
-    const char *from, *to;
-    bool all;
-    enum cv_item_case letters;
+    bool all;      /* matches, not the first one           */
 } forms[] = {
     { .begin = ":-", .from = "^0?$", .to = "\2" },
     { .begin = ":", .numbers = true },

@@ -73,7 +73,6 @@ struct cv_process_files {
 struct cv_process {
     pid_t pid; /* also of the group; 0 when there is no process                 */
     int pidfd; /* owned; readable once the process has ended; -1: none          */
-    bool ended, failed; /* what cv_process_is_over has seen                      */
     struct cv_process_end end;
     struct cv_guard *guard; /* borrowed                                          */
     size_t guarded;         /* its place there                                   */
@@ -82,6 +81,7 @@ struct cv_process {
     int exit_code;       /* of a process that exited, else -1                    */
     int signal;          /* that ended it, else 0                                */
     int start_error;     /* errno: the command could not be started; else 0      */
+    bool ended, failed;  /* what cv_process_is_over has seen                      */
     struct rusage usage; /* of the process and the children that it waited for   */
 };
 

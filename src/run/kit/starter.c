@@ -59,6 +59,10 @@ static inline long call(long number, long a, long b, long c, long d)
 
 #ifdef KNOWN
 
+#ifndef SYS_clone3
+#define SYS_clone3 435 /* on all machines */
+#endif
+
 /* What clone3 is told: the first version of it, which all kernels that have it know. */
 struct clone_words {
     uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls;

@@ -105,16 +105,11 @@ static enum cleave_status keep_variables(struct cv_tailored *own,
 static enum cleave_status tell(struct cv_tailored *own, const char *name,
                                const char *text, struct cleave_error *err)
 {
-    static const char before[] = "CLEAVE_";
-    const size_t nbefore = sizeof before - 1, nname = strlen(name), ntext = strlen(text);
-    char *variable = malloc(nbefore + nname + 1 + ntext + 1);
+    char *variable = malloc(strlen("CLEAVE_=") + strlen(name) + strlen(text) + 1);
 
     if (variable == NULL)
         return cv_fail_memory(err, "the environment of a command");
-    memcpy(variable, before, nbefore);
-    memcpy(variable + nbefore, name, nname);
-    variable[nbefore + nname] = '=';
-    memcpy(variable + nbefore + nname + 1, text, ntext + 1);
+    stpcpy(stpcpy(stpcpy(stpcpy(variable, "CLEAVE_"), name), "="), text);
     own->told[own->ntold++] = variable;
     return CLEAVE_OK;
 }
