@@ -13,10 +13,10 @@
 #include "sim/load/native.h"
 #include "trace_check.h"
 
-enum { MOST_WORKERS = 16 };
+enum { MOST_WORKERS = 64, SOME_WORKERS = 16 };
 
 static const char *const KINDS[] = { "stream", "count", "slurp", "late", "mix" };
-enum { NKINDS = 5 };
+enum { LATE = 3, NKINDS = 5 };
 
 static const struct cleave_policy *learn(void)
 {
@@ -207,7 +207,7 @@ static void a_start_more_is_enough(void **state)
         double most;
     } jobs[] = { { "slurp", 1, 5, 10, 16, 1.1 },   { "slurp", 1, 1, 1, 4, 1.25 },
                  { "slurp", 1, 0.3, 0.1, 4, 1.1 }, { "slurp", 4, 5, 10, 16, 1.4 },
-                 { "late", 30, 5, 10, 16, 2.05 },  { "late", 30, 1, 1, 4, 1.95 },
+                 { "late", 30, 5, 10, 16, 2.05 },  { "late", 30, 1, 1, 4, 2 },
                  { "late", 4, 5, 10, 4, 1.8 } };
 
     (void)state;
@@ -244,7 +244,8 @@ static void what_was_measured_counts(void **state)
         unknown_s = play(&scene, NULL);
         scene.measured = true;
         measured_s = play(&scene, NULL);
-        if (measured_s > 0.9 * unknown_s)
+        /* A start after the end has to be seen in any case, and shows who is slow. */
+        if (measured_s > (kind == LATE ? 1 : 0.9) * unknown_s)
             fail_msg("%s: %g s, %g s if nothing was measured", KINDS[kind], measured_s,
                      unknown_s);
     }
@@ -273,6 +274,18 @@ static void who_becomes_slow_has_little(void **state)
         }
 }
 
+/* Half of them are slow when it is first seen what they do. The one that had the test shows nothing
+ * by it but a start, and is not taken for a fast one: that would be 11 s. */
+static void who_is_not_sure_has_little(void **state)
+{
+    const struct scene scene = {
+        .kind = "late", .start_s = 1, .work_s = 100, .n = 64, .changes_s = 1.025
+    };
+
+    (void)state;
+    assert_true(play(&scene, NULL) < 6); /* 2.9 at best */
+}
+
 /* One worker runs the command as if it were run alone. */
 static void one_worker_is_not_in_its_own_way(void **state)
 {
@@ -294,7 +307,7 @@ static struct scene some_scene(struct cv_random *random)
         .kind = KINDS[(int)(NKINDS * cv_random_uniform(random))],
         .start_s = exp(9 * cv_random_uniform(random) - 7),
         .work_s = exp(9 * cv_random_uniform(random) - 3),
-        .n = 1 + (uint32_t)(MOST_WORKERS * cv_random_uniform(random)),
+        .n = 1 + (uint32_t)(SOME_WORKERS * cv_random_uniform(random)),
         .record = cv_random_uniform(random) < 0.5 ? 0 : 100,
         .spread = cv_random_uniform(random) < 0.5 ? 0 : 0.8,
     };
@@ -698,6 +711,7 @@ int main(void)
         cmocka_unit_test(a_start_more_is_enough),
         cmocka_unit_test(what_was_measured_counts),
         cmocka_unit_test(who_becomes_slow_has_little),
+        cmocka_unit_test(who_is_not_sure_has_little),
         cmocka_unit_test(one_worker_is_not_in_its_own_way),
         cmocka_unit_test(everything_is_done_and_done_again_the_same),
         cmocka_unit_test(no_chunk_is_larger_than_most),

@@ -13,6 +13,8 @@ static const double LEAST_WORK = 0.005;
 /* Part of the work below which a pace of reading says nothing about it. */
 static const double SLIGHT = 0.02;
 static const double GRAIN = 1e-9;
+/* Workers whose speeds differ by so much are not alike. */
+static const double DIFFERENT = 3;
 /* Sizes that tell a start from work are so many times apart. */
 static const double APART = 1.5;
 
@@ -104,14 +106,17 @@ static void pool_starts(struct cv_elastic *elastic)
 
 void cv_elastic_pool(struct cv_elastic *elastic)
 {
-    double sum = 0, sure_sum = 0, priors = 0;
+    double sum = 0, sure_sum = 0, priors = 0, slow_ups = INFINITY, fast_ups = 0;
     uint32_t count = 0, sure = 0;
 
     elastic->sure_ups = 0;
     for (uint32_t w = 0; w < elastic->n; w++) {
         const double speed_ups = cv_elastic_own_speed(elastic, w);
 
-        if (speed_ups > 0 && is_sure(elastic, &elastic->hands[w])) {
+        elastic->hands[w].sure = speed_ups > 0 && is_sure(elastic, &elastic->hands[w]);
+        if (elastic->hands[w].sure) {
+            slow_ups = fmin(slow_ups, speed_ups);
+            fast_ups = fmax(fast_ups, speed_ups);
             sure_sum += speed_ups;
             sure++;
         }
@@ -124,6 +129,7 @@ void cv_elastic_pool(struct cv_elastic *elastic)
     elastic->mean_ups = count > 0 ? sum / count : 0;
     elastic->scale_ups = count > 0 ? sum / priors : 0;
     elastic->sure_ups = sure > 0 ? sure_sum / sure : 0;
+    elastic->apart = fast_ups > DIFFERENT * slow_ups;
     elastic->unsure = elastic->present > sure ? elastic->present - sure : 0;
     pool_starts(elastic);
 }

@@ -57,6 +57,7 @@ struct cv_hand {
     bool held;      /* open, and fed nothing until a size is found              */
     bool late;      /* has lost all it had before it began                      */
     bool sampled;   /* has, or had, a piece that shows how fast it is            */
+    bool sure;      /* its speed is more than a guess                            */
     bool spare;     /* started, and kept for what the first ones cannot do       */
     bool firm;      /* what it has cannot be recalled                           */
     bool looking;   /* asked how far it is, and not answered yet                */
@@ -102,6 +103,7 @@ struct cv_elastic {
     double tested_s; /* when the test was over; below 0: not                           */
     double test_s;   /* what it took after it had read the end                       */
     bool sampling;   /* those that were tried are waited for */
+    bool apart;      /* those whose speeds are sure are not alike */
     bool waved;  /* some were kept, or it was found not to pay                        */
     bool looked; /* the first one was asked what it has written                      */
     bool doubt;  /* it does not work as it reads, and nothing else is known           */

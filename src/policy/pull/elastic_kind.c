@@ -30,7 +30,7 @@ static const double FAIR = 0.4;
 /* One that has read its end should be done after such a part of its time and so long. */
 static const double DOUBT = 0.1, DOUBT_S = 3e-3;
 /* The others wait for the test for so many starts, and then take this part of a share. */
-static const double PATIENCE = 2, MEANWHILE = 1.0 / 16;
+static const double PATIENCE = 2, MEANWHILE = 1.0 / 32;
 
 /* So many first chunks that show nothing, and it is not asked again what the command is like. */
 enum { UNREAD = 3 };

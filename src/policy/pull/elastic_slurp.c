@@ -18,13 +18,15 @@ static const double START_WORTH = 3, SHARE = 0.02, MORE_PARTS = 4;
 static const double CERTAIN_WORTH = 2;
 /* The last one that has started takes what is left over, if it is this part of what it has. */
 static const double CRUMB = 0.01;
+/* Of so many one whose speed is not sure is no loss. */
+enum { MANY = 8 };
 /* Workers are that unequal, if nobody has said. */
 static const double UNEQUAL = 30;
 /* Once measured, a speed may be off by so much. */
 static const double AS_MEASURED = 3;
 
 /* The next sizes wait for others than the test for this part of what it took. */
-static const double LINE_WAIT = 0.25, SLOW_WAIT = 0.1;
+static const double LINE_WAIT = 0.25, SLOW_WAIT = 0.2;
 
 /* The others may be that much faster than they are thought to be: what is left of a share
  * then. */
@@ -80,7 +82,8 @@ static double size_of(const struct cv_turn *turn, uint32_t worker, double end_s)
     size = fmin(share / elastic->parts,
                 fmax(share / (MORE_PARTS * elastic->parts), start_s * speed_ups / SHARE));
     size = fmax(size, fmin(share, START_WORTH * start_s * speed_ups));
-    if (!(cv_elastic_own_speed(elastic, worker) > 0))
+    if (!(cv_elastic_own_speed(elastic, worker) > 0) ||
+        (elastic->apart && elastic->present >= MANY && !elastic->hands[worker].sure))
         size = unknown_size(size, share, start_s * speed_ups, h);
     return fmin(size, fmax(fmax(share * certain_part(elastic, h),
                                 elastic->growth * elastic->hands[worker].done),
