@@ -182,7 +182,7 @@ static void small_results(void **state)
 
     (void)state;
     for (uint32_t number = 0; number < FEW; number++) {
-        double keys[MOST_WORKERS], best;
+        double keys[MOST_WORKERS], unit[MOST_WORKERS], best;
         uint32_t opposite[MOST_WORKERS];
         struct cv_round_trip trip;
         struct cleave_error err;
@@ -193,8 +193,11 @@ static void small_results(void **state)
             t.c.trips[i].compute_s = random_scale(&t.random, 1, 10);
         }
         set_delta(&t.c, 1e-5);
+        MUST(cv_returns_small(&t.c.duplex, 1, &t.arena, &trip, unit, &err));
         MUST(cv_returns_small(&t.c.duplex, t.c.lifespan_s, &t.arena, &trip, keys, &err));
         assert_schedule(&t.c.duplex, &trip);
+        for (uint32_t i = 0; i < t.n; i++)
+            assert_near(keys[i], unit[i], 1e-12);
         best = brute_best(&t.c.duplex, t.c.lifespan_s, ANY_ORDERS);
         assert_near(trip.work, best, 1e-11);
         reverse_of(trip.back, trip.n, opposite);

@@ -94,8 +94,8 @@ enum cleave_status cv_returns_given(const struct cv_returns *returns,
 /* The return order that is best when results are small: workers by nondecreasing send_s,
  * returns by nonincreasing tau y / u, shares as in cv_returns_given. y are the shares if
  * results took no time, u what a second more would be worth to each worker; tau is send_s
- * (back_s where ratios differ). `keys` (may be NULL) gets tau y / u per worker. `optimal`
- * is not claimed, except for n = 1. */
+ * (back_s where ratios differ). `keys` (may be NULL) gets tau y / u per worker, of a lifespan
+ * of 1 as in print. `optimal` is not claimed, except for n = 1. */
 enum cleave_status cv_returns_small(const struct cv_returns *returns, double lifespan_s,
                                     struct cv_arena *arena, struct cv_round_trip *out,
                                     double *keys, struct cleave_error *err);

@@ -69,7 +69,7 @@ enum cleave_status cv_returns_small(const struct cv_returns *returns, double lif
 
         rank[k] = -key;
         if (keys != NULL)
-            keys[send[k]] = key;
+            keys[send[k]] = key / lifespan_s;
     }
     if (!cv_returns_sort(rank, n, arena, place))
         return cv_fail_memory(err, "order of small results");
