@@ -269,9 +269,9 @@ static void marks_inside_blocks(void **state)
     cv_random_at(&rng, 33, 0, 0, 0);
     for (unsigned i = 1; i < 9; i++) {
         make_false(&tape, &rng, i, false);
-        assert_true(compare(&tape, true) >= i * 900);
+        assert_true(compare(&tape, true) >= (size_t)900 * i);
         make_false(&tape, &rng, i, true);
-        assert_true(compare(&tape, false) >= (i - 1) * 900);
+        assert_true(compare(&tape, false) >= (size_t)900 * (i - 1));
         tape.length -= 300; /* the end of the last block is not there */
         compare(&tape, false);
     }

@@ -171,7 +171,7 @@ static enum cleave_status refuse_end(const struct cv_bzip2_blocks *blocks,
                            CV_BZIP2_CHECK);
     if (good && part->count > gone)
         good = cv_bits_copy(&bits, bytes_of(part), gone, part->count - gone);
-    while (good && bits.count < (CV_BZIP2_MARK + CV_BZIP2_CHECK) * 8 &&
+    while (good && bits.count < UINT64_C(8) * (CV_BZIP2_MARK + CV_BZIP2_CHECK) &&
            join_next(wide, &bits, &followed))
         continue;
     if (good) {
@@ -198,6 +198,7 @@ static enum cleave_status settle_end(struct cv_bzip2_blocks *blocks, struct cv_w
 {
     const uint64_t gone =
         (part->begin + CV_BZIP2_MARK + CV_BZIP2_CHECK + 7) / 8 * 8 - part->begin;
+    const uint64_t head_bits = UINT64_C(8) * CV_BZIP2_HEAD_SIZE;
     const uint8_t *bytes = bytes_of(part);
     uint8_t head[CV_BZIP2_HEAD_SIZE];
 
@@ -205,11 +206,10 @@ static enum cleave_status settle_end(struct cv_bzip2_blocks *blocks, struct cv_w
         cv_bits_get(bytes, CV_BZIP2_MARK, CV_BZIP2_CHECK) == blocks->check) {
         if (part->count == gone && !part->followed)
             return CLEAVE_OK;
-        for (unsigned i = 0;
-             part->count == gone + CV_BZIP2_HEAD_SIZE * 8 && i < CV_BZIP2_HEAD_SIZE; i++)
+        for (uint64_t i = 0; part->count == gone + head_bits && i < CV_BZIP2_HEAD_SIZE;
+             i++)
             head[i] = (uint8_t)cv_bits_get(bytes, gone + i * 8, 8);
-        if (part->followed && part->count == gone + CV_BZIP2_HEAD_SIZE * 8 &&
-            cv_bzip2_head(head)) {
+        if (part->followed && part->count == gone + head_bits && cv_bzip2_head(head)) {
             blocks->check = 0;
             blocks->level_now = (char)head[CV_BZIP2_HEAD_SIZE - 1];
             return CLEAVE_OK;
