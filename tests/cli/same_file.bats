@@ -44,6 +44,10 @@ same() {
     [ "$status" -eq 2 ]
     [ "$output" = "cleave: --input: 'f' is the same file as standard output" ]
     untouched
+    run bash -c '"$CLEAVE" run -q -- cat 2>&1 <f >>f'
+    [ "$status" -eq 2 ]
+    [ "$output" = "cleave: standard input is the same file as standard output" ]
+    untouched
 }
 
 @test "run: other files that are read" {

@@ -144,6 +144,9 @@ static int complain(const struct use *one, const struct use *other)
         one = other;
         other = swap;
     }
+    if (one->path == NULL)
+        return cv_complain(CV_EXIT_USAGE, "%s is the same file as %s", one->option,
+                           other->option);
     return cv_complain(CV_EXIT_USAGE, "%s: '%s' is the same file as %s%s%s%s",
                        one->option, cv_echo(one->path, first), other->option,
                        other->path != NULL ? " '" : "",
