@@ -213,6 +213,15 @@ shape() {
     [ "$(cat named/a/2/b/1/stdout)" = 1 ]
     cleave 0 run -q --files --tmpdir "$PWD" -- echo ::: x y
     [ "$(cat $output)" = $'x\ny' ]
+    # None overwrites another's; its own it may, when it is tried again.
+    mkdir p q
+    echo first >p/x.txt
+    echo second >q/x.txt
+    cleave 2 run -q -j 1 --results 'one/{/.}' -- cat {} ::: p/x.txt q/x.txt
+    [ "$stderr" = "cleave: --results: items 1 and 2 both have the name 'one/x.err': expected one that tells them apart, as with {#}" ]
+    [ ! -e one/x ] || [ "$(cat one/x)" = first ]
+    cleave 0 run -q --retries 2 --results again -- 'mkdir r{} 2>/dev/null && exit 1; echo {}' ::: 1 2
+    [ "$(cat again/1/2/stdout)" = 2 ]
     refuses "--results FILE.csv is all that is written: expected none of --output, --files, --reduce and --journal" run --results all.csv -o x -- echo ::: a
 }
 

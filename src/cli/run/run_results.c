@@ -123,6 +123,71 @@ static enum cleave_status name_file(const struct cv_run_items *items, uint64_t i
     return out->failed ? cv_fail_memory(err, "--results") : CLEAVE_OK;
 }
 
+/* --- names that are taken ------------------------------------------------------------------ */
+
+static uint64_t hash_of(const char *text)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+
+    for (; *text != '\0'; text++)
+        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    return hash != 0 ? hash : 1;
+}
+
+/* The place of a name, or the free one where it belongs. */
+static struct cv_result_name *find_name(const struct cv_result_names *names,
+                                        uint64_t hash)
+{
+    size_t i = (size_t)hash & (names->room - 1);
+
+    while (names->list[i].hash != 0 && names->list[i].hash != hash)
+        i = (i + 1) & (names->room - 1);
+    return &names->list[i];
+}
+
+static enum cleave_status make_room(struct cv_result_names *names,
+                                    struct cleave_error *err)
+{
+    struct cv_result_names larger = { .room = names->room > 0 ? 2 * names->room : 256 };
+
+    if (2 * names->count < names->room)
+        return CLEAVE_OK;
+    larger.list = calloc(larger.room, sizeof *larger.list);
+    if (larger.list == NULL)
+        return cv_fail_memory(err, "--results");
+    for (size_t i = 0; i < names->room; i++)
+        if (names->list[i].hash != 0)
+            *find_name(&larger, names->list[i].hash) = names->list[i];
+    larger.count = names->count;
+    free(names->list);
+    *names = larger;
+    return CLEAVE_OK;
+}
+
+/* One item does not overwrite what was kept of another; its own, when it is tried again, it may. */
+static enum cleave_status take_name(struct cv_run_items *items, uint64_t item,
+                                    const char *path, struct cleave_error *err)
+{
+    const uint64_t hash = hash_of(path);
+    struct cv_result_name *name;
+    char shown[CV_ECHO_ROOM];
+
+    CV_TRY(make_room(&items->taken, err));
+    name = find_name(&items->taken, hash);
+    if (name->hash == 0) {
+        *name = (struct cv_result_name){ hash, item };
+        items->taken.count++;
+    }
+    if (name->item == item)
+        return CLEAVE_OK;
+    return cv_fail(
+        err, CLEAVE_EINPUT,
+        "--results: items %llu and %llu both have the name '%s': expected one that "
+        "tells them apart, as with {#}",
+        (unsigned long long)name->item + 1, (unsigned long long)item + 1,
+        cv_echo(path, shown));
+}
+
 /* --- files -------------------------------------------------------------------------------- */
 
 static enum cleave_status make_folders(const char *path, struct cleave_error *err)
@@ -134,13 +199,15 @@ static enum cleave_status make_folders(const char *path, struct cleave_error *er
 }
 
 /* Above 2, so that a command does not lose it while it gets its own. */
-static enum cleave_status make_file(const struct cv_run_items *items, uint64_t item,
-                                    int which, int *out, struct cleave_error *err)
+static enum cleave_status make_file(struct cv_run_items *items, uint64_t item, int which,
+                                    int *out, struct cleave_error *err)
 {
     struct cv_text path = { NULL, 0, 0, false };
     enum cleave_status status = name_file(items, item, which, &path, err);
     int fd = -1;
 
+    if (status == CLEAVE_OK)
+        status = take_name(items, item, path.bytes, err);
     if (status == CLEAVE_OK)
         status = make_folders(path.bytes, err);
     if (status == CLEAVE_OK) {
@@ -174,7 +241,7 @@ static enum cleave_status open_errors(void *context, uint64_t item, int *out,
     return make_file(context, item, 1, out, err);
 }
 
-static enum cleave_status keep_in_folder(const struct cv_run_items *items, uint64_t item,
+static enum cleave_status keep_in_folder(struct cv_run_items *items, uint64_t item,
                                          int fd, uint64_t begin, uint64_t end,
                                          struct cleave_error *err)
 {
@@ -223,7 +290,7 @@ static enum cleave_status keep(void *context, uint64_t item, int fd, uint64_t be
                                uint64_t end, char **out, size_t *out_length,
                                struct cleave_error *err)
 {
-    const struct cv_run_items *items = context;
+    struct cv_run_items *items = context;
     struct cv_text name = { NULL, 0, 0, false };
     enum cleave_status status = items->results != NULL
                                     ? keep_in_folder(items, item, fd, begin, end, err)
@@ -347,6 +414,8 @@ int cv_run_results_open(const struct cv_call *call, struct cv_run_items *items)
 void cv_run_results_done(struct cv_run_items *items)
 {
     cv_run_rows_done(&items->rows);
+    free(items->taken.list);
+    items->taken = (struct cv_result_names){ NULL, 0, 0 };
     cv_item_template_done(&items->tag);
     cv_item_template_done(&items->place);
     cv_item_commands_done(&items->commands);
