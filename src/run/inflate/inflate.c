@@ -20,7 +20,8 @@ void cv_inflate_skip_bits(struct cv_inflate *inflate, const uint8_t **in, size_t
 {
     if (bits == 0 || *length == 0)
         return;
-    inflate->bits = *(*in)++ >> bits;
+    inflate->bits = (uint64_t)(*in)[0] >> bits;
+    (*in)++;
     inflate->nbits = 8 - bits;
     (*length)--;
 }

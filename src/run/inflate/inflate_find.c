@@ -29,7 +29,7 @@ static void sum_up(uint16_t sums[1 << LOOKED_UP])
         for (unsigned i = 0; i < LOOKED_UP; i += LENGTH_BITS) {
             const unsigned length = bits >> i & 7;
 
-            sum += length > 0 ? FULL >> length : 0;
+            sum += length > 0 ? (unsigned)FULL >> length : 0;
         }
         sums[bits] = (uint16_t)sum;
     }
