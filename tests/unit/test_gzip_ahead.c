@@ -15,7 +15,7 @@
 enum { LENGTH = 250000, MOST = 4 << 20, MUCH = 64 << 20 };
 
 static uint8_t bytes[LENGTH], file[MOST];
-static size_t nfile;
+static size_t nfile, nnoise; /* bytes; that are decoded before those of the last member */
 
 /* A member behind what is there. */
 static void add_member(enum sample_kind kind, int level)
@@ -42,7 +42,7 @@ static uint64_t decode(size_t piece, unsigned cores, enum cleave_status wanted,
     if (differs != NULL)
         fail_msg("%s is not the same, pieces of %zu bytes by %u", differs, piece, cores);
     assert_int_equal(made.status, wanted);
-    for (size_t i = 0; wanted == CLEAVE_OK && i < made.length; i += LENGTH)
+    for (size_t i = nnoise; wanted == CLEAVE_OK && i < made.length; i += LENGTH)
         assert_memory_equal(made.bytes + i, bytes, LENGTH);
     *length = made.length;
     free(made.bytes);
@@ -95,6 +95,22 @@ static void members_may_be_apart(void **state)
     add_member(SAMPLE_NUMBERS, 1);
     assert_true(decode(12000, 3, CLEAVE_OK, &length) >= 4);
     assert_int_equal(length, 2 * LENGTH);
+}
+
+/* Behind much that nothing can be found in, they are of use again. */
+static void pieces_are_tried_again(void **state)
+{
+    size_t length;
+
+    (void)state;
+    nfile = 0;
+    for (nnoise = 0; nnoise < 4 * LENGTH; nnoise += LENGTH)
+        add_member(SAMPLE_NOISE, 0);
+    for (unsigned i = 0; i < 10; i++)
+        add_member(SAMPLE_NUMBERS, 1);
+    assert_true(decode(20000, 3, CLEAVE_OK, &length) >= 6);
+    assert_int_equal(length, nnoise + (size_t)10 * LENGTH);
+    nnoise = 0;
 }
 
 static void ends_before_the_end_are_the_same(void **state)
@@ -252,6 +268,7 @@ int main(void)
         cmocka_unit_test(all_is_as_by_one_thread),
         cmocka_unit_test(pieces_are_of_use),
         cmocka_unit_test(members_may_be_apart),
+        cmocka_unit_test(pieces_are_tried_again),
         cmocka_unit_test(ends_before_the_end_are_the_same),
         cmocka_unit_test(damage_is_the_same),
         cmocka_unit_test(damage_ends_what_there_is),

@@ -16,33 +16,31 @@
 #include "run/kit/ordered.h"
 
 enum {
-    MOST_HELPERS =
-        6, /* the pipe behind is not faster than so many                      */
+    MOST_HELPERS = 6, /* the pipe behind is not faster than so many */
     MOST = 2 * MOST_HELPERS + 1,
     SMALLEST = 4 * CV_GZIP_PIECE,
-    MISSES = 16, /* pieces in a row that were of no use, after which no more are tried  */
+    MISSES = 16, /* pieces in a row that were of no use, after which are left out: */
+    PAUSE = 32,  /* so many */
 };
 
 struct ahead {
-    struct cv_gzip gzip; /* first: what is in front                                     */
+    struct cv_gzip gzip; /* first: what is in front */
     struct cv_gzip_file file;
     uint64_t size;
-    uint64_t at; /* bytes of the file that are used                                    */
-    uint64_t
-        over; /* of these: not taken from the input yet                             */
-    uint64_t
-        next; /* where the next piece begins                                        */
+    uint64_t at;   /* bytes of the file that are used        */
+    uint64_t over; /* of these: not taken from the input yet */
+    uint64_t next; /* where the next piece begins            */
+    uint64_t last; /* where the last that was given ends     */
     unsigned helpers;
     unsigned misses;
     uint64_t used;                           /* pieces */
     struct cv_ordered *decoding, *resolving; /* owned */
-    struct cv_gzip_piece *given[MOST]; /* a ring: borrowed from `decoding`         */
+    struct cv_gzip_piece *given[MOST];       /* a ring: borrowed from `decoding` */
     unsigned first, ngiven;
     unsigned nresolving;
-    struct cv_gzip_piece *held; /* owned: taken, but it begins further on; NULL         */
-    struct cv_gzip_piece
-        *shown; /* owned: whose bytes are given out; NULL               */
-    bool rest;  /* of these, the rest is still to be given              */
+    struct cv_gzip_piece *held;  /* owned: taken, but it begins further on; NULL */
+    struct cv_gzip_piece *shown; /* owned: whose bytes are given out; NULL */
+    bool rest;                   /* of these, the rest is still to be given */
     struct cv_gzip_piece *spare[2 * MOST]; /* owned */
     unsigned nspare;
 };
@@ -143,13 +141,12 @@ static void give_pieces(struct ahead *ahead)
 
     if (ahead->next < ahead->at)
         ahead->next = (ahead->at / size + 1) * size;
-    while (ahead->ngiven < 2 * ahead->helpers && ahead->next < ahead->size &&
-           ahead->misses < MISSES) {
+    while (ahead->ngiven < 2 * ahead->helpers && ahead->next < ahead->size) {
         const uint64_t begin = ahead->next;
         const uint64_t left = ahead->size - begin;
         struct cv_gzip_piece *piece;
 
-        if (begin / size % turns != 0) {
+        if (begin / size % turns != 0 || ahead->misses == MISSES) {
             piece = ahead->nspare > 0 ? ahead->spare[--ahead->nspare]
                                       : cv_gzip_piece_new(&ahead->file);
             if (piece == NULL)
@@ -157,6 +154,7 @@ static void give_pieces(struct ahead *ahead)
             piece->begin = begin;
             piece->end = begin + (left < size ? left : size);
             ahead->given[(ahead->first + ahead->ngiven++) % MOST] = piece;
+            ahead->last = begin + size;
             cv_ordered_give(ahead->decoding, piece);
         }
         ahead->next += size;
@@ -176,8 +174,12 @@ static struct cv_gzip_piece *take_piece(struct ahead *ahead)
 
 static void miss(struct ahead *ahead, struct cv_gzip_piece *piece)
 {
+    const uint64_t later = ahead->at + PAUSE * ahead->file.piece;
+
     put_back(ahead, piece);
-    ahead->misses++;
+    ahead->misses += ahead->misses < MISSES ? 1 : 0;
+    if (ahead->misses == MISSES && ahead->next < later)
+        ahead->next = later / ahead->file.piece * ahead->file.piece;
 }
 
 /* Let the piece, which begins here, be given out, and go to its end. */
@@ -193,6 +195,8 @@ static void pass_over(struct ahead *ahead, struct cv_gzip_piece *piece)
     gzip->inflate.made = made;
     ahead->over += piece->used - ahead->at;
     ahead->at = piece->used;
+    if (ahead->misses == MISSES)
+        ahead->next = ahead->last;
     ahead->misses = 0;
     ahead->used++;
     ahead->nresolving++;
