@@ -42,8 +42,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     fd = memfd_create("fuzz", MFD_CLOEXEC);
     require(fd >= 0 && write(fd, data + 1, size - 1) == (ssize_t)(size - 1));
-    require(gzip_differs(fd, size - 1, 64 * (1 + data[0] / 4u), 2 + data[0] % 4u, MOST,
-                         &made) == NULL);
+    require(gzip_differs(fd, size - 1, (size_t)64 * (1 + data[0] / 4u), 2 + data[0] % 4u,
+                         MOST, &made) == NULL);
     if (made.length < MOST)
         compare(data + 1, size - 1, &made);
     free(made.bytes);

@@ -153,7 +153,7 @@ static void damage_is_the_same(void **state)
 /* All blocks before one that cannot be read are there, and nothing else. */
 static void damage_ends_what_there_is(void **state)
 {
-    enum { BLOCKS = 64, HEAD = 10, TAIL = 8 };
+    enum { BLOCKS = 64, HEAD = 10, HEAD_BITS = 8 * HEAD, TAIL = 8 };
     static uint8_t plain[LENGTH + 1];
     struct sample_block blocks[BLOCKS];
     size_t count, length;
@@ -165,7 +165,7 @@ static void damage_ends_what_there_is(void **state)
                           BLOCKS);
     assert_true(count > 4);
     for (size_t i = 0; i < count; i++) {
-        const uint64_t bit = 8 * HEAD + blocks[i].bit + 1;
+        const uint64_t bit = blocks[i].bit + HEAD_BITS + 1;
 
         file[bit / 8] ^= (uint8_t)(1u << bit % 8); /* a kind of block that there is not */
         for (size_t piece = 12000; piece < 50000; piece += 28000) {
