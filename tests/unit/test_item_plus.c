@@ -31,9 +31,10 @@ static enum cleave_status make(struct cv_item_commands *out, const char *word,
         if (*items == '\0')
             break;
     }
-    return cv_item_commands_init(
-        out, &lists, NULL,
-        &(struct cv_item_options){ .words = words, .plus = plus, .none = none }, err);
+    return cv_item_commands_init(out, &lists, NULL,
+                                 &(struct cv_item_options){
+                                     .words = words, .plus = plus, .none = none },
+                                 err);
 }
 
 /* The lines of the commands, without "echo " and with '|' between them. */
@@ -102,8 +103,9 @@ static void what_is_not_known_is_refused(void **state)
     } cases[] = {
         { "{uniq}", "--plus: there is no place '{uniq}' here; instead: a test in the "
                     "command: '[ {1} != {2} ] && ...'" },
-        { "{#a*}", "--plus: '{#a*}': expected an expression that matches in one way only, "
-                   "or '#' twice, which takes the longest" },
+        { "{#a*}",
+          "--plus: '{#a*}': expected an expression that matches in one way only, "
+          "or '#' twice, which takes the longest" },
         { "{%(}", "--plus: '(.*)($': Unmatched ( or \\(" },
         { "{:99999}", "--plus: '^.{0,99999}': expected an expression with fewer "
                       "repetitions" },

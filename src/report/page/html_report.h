@@ -8,10 +8,10 @@ struct cv_report {
     const struct cv_sheet *measured;
     const struct cv_sheet *predicted;           /* NULL: none */
     const char *measured_name, *predicted_name; /* of the files */
-    const char
-        *now; /* of a run that is looked at through a page that keeps itself new: how
-                        far it is; NULL: the page is a file */
-    bool running;    /* ... and it has not ended: there is more to come              */
+    /* Of a run that is looked at through a page that keeps itself new: how far it is; NULL:
+     * the page is a file. */
+    const char *now;
+    bool running; /* ... and it has not ended: there is more to come              */
 };
 
 /* Whoever opened the file looks whether all was written. */
