@@ -8,11 +8,11 @@ struct link {
 
 static struct link *volatile global;
 static _Thread_local void *volatile local;
+static void *volatile lost;
 
 int main(void)
 {
-    void *volatile lost = malloc(33);
-
+    lost = malloc(33);
     global = calloc(1, sizeof *global);
     if (global == NULL)
         return 1;

@@ -104,7 +104,7 @@ static void pieces_are_tried_again(void **state)
 
     (void)state;
     nfile = 0;
-    for (nnoise = 0; nnoise < 4 * LENGTH; nnoise += LENGTH)
+    for (nnoise = 0; nnoise < (size_t)4 * LENGTH; nnoise += LENGTH)
         add_member(SAMPLE_NOISE, 0);
     for (unsigned i = 0; i < 10; i++)
         add_member(SAMPLE_NUMBERS, 1);

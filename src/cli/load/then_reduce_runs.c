@@ -106,21 +106,22 @@ static int policy_text(const struct cv_then_reduce *joint, const struct policy_r
 
 static int runs_of_policy(const struct cv_then_reduce *joint,
                           const struct cv_load_options *options,
-                          const struct cv_load_job *load, struct cleave_trial *trial,
-                          const char *noise)
+                          const struct cv_load_job *load,
+                          const struct cleave_trial *wanted, const char *noise)
 {
     static const struct cleave_trial once = { .runs = 1 };
     struct policy_runs runs = { .options = options, .noise = noise };
+    struct cleave_trial trial = *wanted;
     struct cv_progress progress;
     struct cleave_error err;
     enum cleave_status done =
         cv_reduced_load(&load->job, &joint->job, &once, &runs.exact, &err);
 
     if (done == CLEAVE_OK) {
-        cv_progress_init(&progress, "simulating", trial->runs);
-        trial->progress = cv_progress_show;
-        trial->context = &progress;
-        done = cv_reduced_load(&load->job, &joint->job, trial, &runs.many, &err);
+        cv_progress_init(&progress, "simulating", trial.runs);
+        trial.progress = cv_progress_show;
+        trial.context = &progress;
+        done = cv_reduced_load(&load->job, &joint->job, &trial, &runs.many, &err);
         cv_progress_done(&progress);
     }
     if (done != CLEAVE_OK)

@@ -143,7 +143,8 @@ static enum cleave_status fill(const struct means *means, struct cv_figure_resul
         if (values == NULL)
             return cv_fail_memory(err, "a figure");
         for (int law = 0; law < LAWS; law++)
-            memcpy(values + law * POLICIES, means->of[law][i], sizeof means->of[law][i]);
+            memcpy(values + (size_t)law * POLICIES, means->of[law][i],
+                   sizeof means->of[law][i]);
     }
     CV_TRY(draw(means, result, err));
     return judge(means, result, err);
@@ -157,7 +158,8 @@ static enum cleave_status make(const struct cv_figure_job *job,
         "gamma ordered",       "bernoulli tree-dyn", "bernoulli binomial",
         "bernoulli fibonacci", "bernoulli ordered",
     };
-    const uint64_t runs = job->quick ? 2000 : 100000, all = LAWS * POINTS * POLICIES;
+    const uint64_t runs = job->quick ? 2000 : 100000,
+                   all = (uint64_t)LAWS * POINTS * POLICIES;
     struct means *means = cv_array(&result->arena, 1, sizeof *means);
     uint64_t done = 0;
 
