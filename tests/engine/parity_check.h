@@ -133,33 +133,40 @@ static int by_matter(const void *left, const void *right)
     return (a->time_s > b->time_s) - (a->time_s < b->time_s);
 }
 
-/* The event that the order number `wanted` answered. */
-static const struct cleave_event *cause(const struct cleave_trace *trace, size_t wanted)
+/* The event behind entry *at, which is moved to it; *orders counts those before it, and NULL is
+ * when there are more than `most`. */
+static const struct cleave_event *next_event(const struct cleave_trace *trace, size_t *at,
+                                             size_t *orders, size_t most)
 {
-    const struct cleave_event *event = NULL;
-    size_t seen = 0;
+    for (; *at < cleave_trace_count(trace) && *orders <= most; ++*at) {
+        const struct cleave_entry *entry = cleave_trace_at(trace, *at);
 
-    for (size_t i = 0; i < cleave_trace_count(trace) && seen <= wanted; i++) {
-        const struct cleave_entry *entry = cleave_trace_at(trace, i);
-
-        if (entry->is_order)
-            seen++;
-        else
-            event = &entry->as.event;
+        if (!entry->is_order) {
+            ++*at;
+            return &entry->as.event;
+        }
+        ++*orders;
     }
-    return event;
+    return NULL;
 }
 
 /* Plans that let all workers end together, as most do, leave it to the last digit of a sum
- * who is first; if results come back then, much follows from that. Both engines are right:
- * at the same time they heard of two events in another order. */
+ * who is first; if results come back then, much follows from that, at once or later. Both
+ * engines are right: at the same time they heard of two events in another order, before the
+ * order of that number. */
 static bool tie_by_rounding(const struct trial *trial, size_t order)
 {
-    const struct cleave_event *a = cause(trial->native, order);
-    const struct cleave_event *b = cause(trial->grid, order);
+    size_t at_a = 0, at_b = 0, orders_a = 0, orders_b = 0;
 
-    return a != NULL && b != NULL && (a->worker != b->worker || a->kind != b->kind) &&
-           near(a->time_s, b->time_s, 0);
+    for (;;) {
+        const struct cleave_event *a = next_event(trial->native, &at_a, &orders_a, order);
+        const struct cleave_event *b = next_event(trial->grid, &at_b, &orders_b, order);
+
+        if (a == NULL || b == NULL)
+            return false;
+        if (a->worker != b->worker || a->kind != b->kind)
+            return near(a->time_s, b->time_s, 0);
+    }
 }
 
 /* learn recalls units so that two workers end together, and then asks which of them ends
