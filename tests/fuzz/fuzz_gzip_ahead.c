@@ -5,7 +5,7 @@
  * member and nothing else, is that. */
 #include <libdeflate.h>
 
-#include "gzip_twice.h"
+#include "../gzip_twice.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
