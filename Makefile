@@ -83,7 +83,7 @@ lint: ## clang-format, clang-tidy and cppcheck
 	@$(CONFIGURE) default $(TESTS_ON)
 	@tools/lint build
 
-lint-changed: ## the same, but clang-tidy only on what changed (LINT_BASE=COMMIT, LINT_MOST=60)
+lint-changed: ## the same, but clang-tidy only on what changed (LINT_BASE=COMMIT, LINT_MOST=40)
 	@tools/install-deps lint
 	@$(CONFIGURE) default $(TESTS_ON)
 	@tools/lint build changed
