@@ -7,6 +7,7 @@
  * processor time, and the fastest of some repeats counts; `bench_events POLICY WORKERS` makes
  * one run, for valgrind. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "bench_tools.h"
@@ -82,7 +83,7 @@ int main(int argc, char **argv)
             if (argc < 2)
                 bench(policies[p], sizes[n], REPEATS);
             else if (argc > 2 && strcmp(policies[p]->name, argv[1]) == 0 &&
-                     (uint32_t)atoi(argv[2]) == sizes[n])
+                     strtoul(argv[2], NULL, 10) == sizes[n])
                 bench(policies[p], sizes[n], 1);
     return 0;
 }

@@ -153,13 +153,19 @@ static void hear(struct cv_http *http, struct guest *guest)
 
 static void tell(struct cv_http *http, struct guest *guest)
 {
-    const bool head = guest->sent < guest->head_length;
     const size_t length = guest->page != NULL ? guest->page->length : 0;
-    const size_t from = head ? guest->sent : guest->sent - guest->head_length;
-    const ssize_t sent =
-        send(guest->fd, head ? guest->head + from : guest->page->bytes + from,
-             (head ? guest->head_length : length) - from, MSG_NOSIGNAL | MSG_DONTWAIT);
+    const char *from;
+    size_t left;
+    ssize_t sent;
 
+    if (guest->page != NULL && guest->sent >= guest->head_length) {
+        from = guest->page->bytes + (guest->sent - guest->head_length);
+        left = length - (guest->sent - guest->head_length);
+    } else {
+        from = guest->head + guest->sent;
+        left = guest->head_length - guest->sent;
+    }
+    sent = send(guest->fd, from, left, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     if (sent < 0) {
