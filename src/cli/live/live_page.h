@@ -10,7 +10,6 @@ struct cv_live_page {
     double next_s;        /* no other page before that, in seconds of the run */
     const struct cleave_trace *trace; /* borrowed, as the policy is */
     const char *policy;
-    bool items; /* commands for items are counted, not bytes */
 };
 
 /* Make a page of how far the run is, if somebody wants one and not too much time would go

@@ -50,6 +50,12 @@ double cv_elastic_share(const struct cv_elastic *elastic, const struct cleave_vi
     return view->hold > 0 ? view->hold / (n + 1.0 + floor(n / 4.0)) : INFINITY;
 }
 
+double cv_elastic_share_s(const struct cv_elastic *elastic,
+                          const struct cleave_view *view)
+{
+    return cv_elastic_share(elastic, view) / fmax(elastic->mean_ups, 1e-12);
+}
+
 /* --- speeds ------------------------------------------------------------------------------- */
 
 /* Of the chunk that was done last. Where next to all of its time was a start, it could be

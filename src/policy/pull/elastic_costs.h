@@ -133,6 +133,9 @@ double cv_elastic_grain(const struct cleave_view *view);
 double cv_elastic_pipe(const struct cleave_view *view, uint32_t worker);
 /* The input of a worker if all had the same; of a stream what one may hold. */
 double cv_elastic_share(const struct cv_elastic *elastic, const struct cleave_view *view);
+/* What it takes at the mean speed. */
+double cv_elastic_share_s(const struct cv_elastic *elastic,
+                          const struct cleave_view *view);
 
 /* Means over workers, for those of which nothing is known; and what a start usually takes,
  * with some of the spread. To be called when something was learnt. */

@@ -23,8 +23,7 @@ static bool pays(const struct cv_turn *turn)
 {
     const struct cv_elastic *elastic = turn->elastic;
     const double start_s = elastic->mean_start_s;
-    const double share_s =
-        cv_elastic_share(elastic, turn->view) / fmax(elastic->mean_ups, 1e-12);
+    const double share_s = cv_elastic_share_s(elastic, turn->view);
 
     return !turn->view->measured && isfinite(turn->view->units_left) &&
            elastic->mean_ups > 0 && start_s > 5 * TRIED_S &&

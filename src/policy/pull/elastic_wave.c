@@ -37,8 +37,7 @@ static bool pays(const struct cv_turn *turn)
 {
     const struct cv_elastic *elastic = turn->elastic;
     const double start_s = elastic->mean_start_s;
-    const double share_s =
-        cv_elastic_share(elastic, turn->view) / fmax(elastic->mean_ups, 1e-12);
+    const double share_s = cv_elastic_share_s(elastic, turn->view);
 
     return !turn->view->measured && isfinite(turn->view->units_left) &&
            elastic->mean_ups > 0 && start_s > SHORT_START_S &&
@@ -52,8 +51,7 @@ static bool pays(const struct cv_turn *turn)
 static void hedge(const struct cv_turn *turn, struct cv_hand *hand)
 {
     const struct cv_elastic *elastic = turn->elastic;
-    const double share_s =
-        cv_elastic_share(elastic, turn->view) / fmax(elastic->mean_ups, 1e-12);
+    const double share_s = cv_elastic_share_s(elastic, turn->view);
     const double less_s = HEDGE * (elastic->mean_start_s + share_s);
 
     if (turn->view->unequal > HEDGED &&
