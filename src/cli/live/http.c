@@ -5,7 +5,6 @@
 #include <math.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -17,6 +16,7 @@
 #include "base/fail.h"
 #include "cli/live/http_request.h"
 #include "run/kit/poller.h"
+#include "run/kit/quiet_thread.h"
 
 enum { MOST_GUESTS = 16, REQUEST_ROOM = 8192, HEAD_ROOM = 320 };
 enum { LISTENER, BELL, FIRST_GUEST };
@@ -297,7 +297,6 @@ enum cleave_status cv_http_open(const char *text, struct cv_http **out,
                                 char url[CV_HTTP_URL_ROOM], struct cleave_error *err)
 {
     struct cv_http *http = calloc(1, sizeof *http);
-    sigset_t all, before;
     int error = 0;
 
     if (http == NULL)
@@ -312,11 +311,8 @@ enum cleave_status cv_http_open(const char *text, struct cv_http **out,
     http->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (http->bell < 0)
         error = errno;
-    sigfillset(&all); /* no signal of the program is for this thread */
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     if (error == 0)
-        error = pthread_create(&http->thread, NULL, serve, http);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+        error = cv_quiet_thread(&http->thread, NULL, serve, http);
     if (error == 0) {
         *out = http;
         return CLEAVE_OK;

@@ -8,11 +8,11 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/fail.h"
+#include "run/kit/quiet_thread.h"
 
 enum {
     READ = 256 * 1024,
@@ -204,14 +204,10 @@ static enum cleave_status start(struct cv_wide *wide, unsigned threads,
                                                 .context = wide,
                                                 .drop = cv_wide_drop,
                                                 .what = "decodes" };
-    sigset_t all, before;
     int error;
 
     CV_TRY(cv_ordered_start(&options, &wide->pool, err));
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    error = pthread_create(&wide->reader, NULL, read_all, wide);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    error = cv_quiet_thread(&wide->reader, NULL, read_all, wide);
     wide->reading = error == 0;
     return error == 0 ? CLEAVE_OK
                       : cv_fail(err, CLEAVE_EENGINE,

@@ -1,11 +1,11 @@
 /* flow.c -- a thread that writes bytes into a pipe. SPDX-License-Identifier: MIT */
 #include "run/kit/flow.h"
 
-#include <signal.h>
 #include <string.h>
 
 #include "base/fail.h"
 #include "base/write_all.h"
+#include "run/kit/quiet_thread.h"
 
 enum { ROOM = 256 * 1024 };
 
@@ -23,17 +23,13 @@ enum cleave_status cv_flow_start(struct cv_flow *flow,
                                                             struct cleave_error *err),
                                  const char *what, struct cleave_error *err)
 {
-    sigset_t all, before;
     int error;
 
     flow->work = work;
     flow->pipe = (struct cv_pipe){ -1, -1 };
     CV_TRY(cv_pipe_open(&flow->pipe, err));
     cv_pipe_widen(flow->pipe.write, ROOM);
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    error = pthread_create(&flow->thread, NULL, begin, flow);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    error = cv_quiet_thread(&flow->thread, NULL, begin, flow);
     flow->running = error == 0;
     if (error == 0)
         return CLEAVE_OK;

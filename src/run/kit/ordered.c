@@ -5,12 +5,12 @@
 #include "run/kit/ordered.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/fail.h"
+#include "run/kit/quiet_thread.h"
 
 enum state { WAITS, RUNS, READY, LENT };
 
@@ -102,19 +102,15 @@ static void *run(void *context)
 
 static int start_threads(struct cv_ordered *pool)
 {
-    sigset_t all, before;
     int error = 0;
 
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
     while (error == 0 && pool->nworkers < pool->options.threads) {
         struct worker *worker = &pool->workers[pool->nworkers];
 
         *worker = (struct worker){ .pool = pool, .number = pool->nworkers };
-        error = pthread_create(&worker->thread, NULL, run, worker);
+        error = cv_quiet_thread(&worker->thread, NULL, run, worker);
         pool->nworkers += error == 0 ? 1 : 0;
     }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
     return error;
 }
 

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "run/kit/quiet_thread.h"
 
 enum { STACK = 128 << 10 };
 
@@ -34,20 +35,15 @@ static void *wait_for(void *context)
     return NULL;
 }
 
-/* No signal of the program is for this thread. */
 static int start_thread(pthread_t *thread, struct waiter *waiter)
 {
     pthread_attr_t attributes;
-    sigset_t all, before;
     int error = pthread_attr_init(&attributes);
 
     if (error != 0)
         return error;
-    sigfillset(&all);
     pthread_attr_setstacksize(&attributes, STACK);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    error = pthread_create(thread, &attributes, wait_for, waiter);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    error = cv_quiet_thread(thread, &attributes, wait_for, waiter);
     pthread_attr_destroy(&attributes);
     return error;
 }

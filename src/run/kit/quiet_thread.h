@@ -1,0 +1,11 @@
+/* quiet_thread.h -- threads that no signal goes to. SPDX-License-Identifier: MIT */
+#ifndef CV_QUIET_THREAD_H
+#define CV_QUIET_THREAD_H
+#include <pthread.h>
+
+/* As pthread_create, whose number of an error it returns; all signals that the process gets are
+ * for other threads. */
+int cv_quiet_thread(pthread_t *thread, const pthread_attr_t *attributes,
+                    void *(*work)(void *context), void *context);
+
+#endif
