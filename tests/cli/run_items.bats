@@ -186,6 +186,7 @@ same() {
     [ "$(cat out)" = $'0\n1' ]
     timeout $LONG "$CLEAVE" run -j 1 --halt soon,fail=1 -- 'exit {}' ::: 0 1 2 3 2>err || true
     grep -q "^cleave: left undone: 2 items (3 to 4)$" err
+    grep -q "^cleave: halted after 1 failed command$" err
 }
 
 # shape FOLDER -- names and contents of all files in it.

@@ -54,8 +54,9 @@ enum cleave_status cv_real_run_check(struct cv_real_run *run, struct cleave_erro
                        (unsigned long long)run->books.failed);
     if (run->halted && run->asked->failing.halt_on != CLEAVE_HALT_ON_FAILURES)
         return cv_fail(err, CLEAVE_EENGINE, "halted, as asked for");
-    return run->halted ? cv_fail(err, CLEAVE_EENGINE, "halted after %llu failed chunk%s",
+    return run->halted ? cv_fail(err, CLEAVE_EENGINE, "halted after %llu failed %s%s",
                                  (unsigned long long)run->books.failed,
+                                 run->asked->items.words != NULL ? "command" : "chunk",
                                  run->books.failed == 1 ? "" : "s")
                        : cv_fail_stopped(err);
 }
