@@ -50,26 +50,30 @@ static void check(const char *name, struct cv_random *random, const struct made 
 
 /* --- tar -------------------------------------------------------------------------------------- */
 
+enum numbers { OCTAL, BINARY, LOOSE /* blanks before, and other digits behind */ };
+
 static void add_head(struct made *made, const char *name, size_t size, char type,
-                     bool binary)
+                     enum numbers numbers)
 {
     char *head = made->bytes + made->n;
     unsigned sum = 0;
 
     memset(head, 0, 512);
     snprintf(head, 100, "%s", name);
-    if (binary) {
+    if (numbers == BINARY) {
         head[124] = (char)0x80;
         head[134] = (char)(size >> 8);
         head[135] = (char)size;
     } else {
-        snprintf(head + 124, 12, "%011zo", size);
+        snprintf(head + 124, 12, numbers == OCTAL ? "%011zo" : "%8zo 77", size);
     }
     head[156] = type;
     memset(head + 148, ' ', 8);
     for (size_t i = 0; i < 512; i++)
         sum += (unsigned char)head[i];
     snprintf(head + 148, 8, "%06o", sum);
+    if (numbers == LOOSE)
+        head[155] = '7';
     made->n += 512;
 }
 
@@ -89,14 +93,14 @@ static void any_members(void **state)
             const char type = types[chance(&random, sizeof types - 1)];
             const size_t size = chance(&random, 3) == 0 ? 0 : chance(&random, 1500);
 
-            add_head(&made, "name", size, type, false);
+            add_head(&made, "name", size, type, chance(&random, 2) == 0 ? OCTAL : LOOSE);
             if (type >= '1' && type <= '6')
                 continue;
             fill(&random, &made, size);
             made.n = (made.n + 511) / 512 * 512;
             members++;
         }
-        add_head(&made, "last", 0, '0', false);
+        add_head(&made, "last", 0, '0', OCTAL);
         made.n += 512 * (size_t)chance(&random, 4); /* of zeros */
         assert_true(members > 0);
         check("tar", &random, &made, reference_tar);
@@ -224,10 +228,10 @@ static void others(void **state)
         uint64_t records;
 
         made.n = 0;
-        add_head(&made, "name", 700, '0', true);
+        add_head(&made, "name", 700, '0', BINARY);
         memset(made.bytes + made.n, 'x', 1024);
         made.n += 1024;
-        add_head(&made, "other", 0, '0', false);
+        add_head(&made, "other", 0, '0', OCTAL);
         made.bytes[1536 + 3] += (char)damage;
         assert_int_equal(cv_splitter_parse("tar", &splitter, NULL), CLEAVE_OK);
         assert_int_equal(cv_splitter_count(splitter, made.bytes, made.n, &records, &err),

@@ -15,7 +15,7 @@ enum { MEMBER, SAME_MEMBER }; /* walk->phase: whether a head begins a record */
 
 /* Places in a head. walk->line is how much of it has come, walk->quality the size it says,
  * walk->carriage whether that is binary, and walk->sequence has the sum of its bytes, the sum that
- * it says, and its type. */
+ * it says, its type, and of a number whether it has begun and is over. */
 enum {
     SIZE = 124,
     SIZE_END = 136,
@@ -24,8 +24,11 @@ enum {
     BLOCK = 512,
     SAYS_AT = 20, /* bits */
     TYPE_AT = 44,
+    BEGUN_AT = 52,
+    OVER_AT = 53,
 };
 static const uint64_t SUM_BITS = ((uint64_t)1 << SAYS_AT) - 1, SAYS_BITS = 0xffffff;
+static const uint64_t BEGUN = (uint64_t)1 << BEGUN_AT, OVER = (uint64_t)1 << OVER_AT;
 
 static enum cleave_status fail_head(struct cv_walk *walk, const char *got,
                                     struct cleave_error *err)
@@ -35,6 +38,21 @@ static enum cleave_status fail_head(struct cv_walk *walk, const char *got,
                    walk->at - BLOCK, got);
 }
 
+/* Whether a byte of a field is a digit of its number: blanks and zeros may be before it, and
+ * behind it, up to the end of the field, may be anything. */
+static bool is_digit(struct cv_walk *walk, unsigned char byte)
+{
+    const bool digit = byte >= '0' && byte <= '7';
+
+    if (walk->line == SIZE || walk->line == CHECK)
+        walk->sequence &= ~(BEGUN | OVER);
+    if (digit)
+        walk->sequence |= BEGUN;
+    else if ((walk->sequence & BEGUN) != 0 || (byte != ' ' && byte != '\0'))
+        walk->sequence |= OVER;
+    return digit && (walk->sequence & OVER) == 0;
+}
+
 /* A byte of the size: octal digits, or a number of which the first byte is 0x80. */
 static void size_byte(struct cv_walk *walk, unsigned char byte)
 {
@@ -42,7 +60,7 @@ static void size_byte(struct cv_walk *walk, unsigned char byte)
         walk->carriage = (byte & 0x80) != 0;
     if (walk->carriage)
         walk->quality = walk->line == SIZE ? byte & 0x7f : walk->quality << 8 | byte;
-    else if (byte >= '0' && byte <= '7')
+    else if (is_digit(walk, byte))
         walk->quality = walk->quality << 3 | (uint64_t)(byte - '0');
 }
 
@@ -53,10 +71,10 @@ static void head_byte(struct cv_walk *walk, unsigned char byte)
     walk->sequence += check ? ' ' : byte; /* it stands for blanks in its own sum */
     if (walk->line >= SIZE && walk->line < SIZE_END)
         size_byte(walk, byte);
-    if (check && byte >= '0' && byte <= '7') {
+    if (check && is_digit(walk, byte)) {
         const uint64_t says = walk->sequence >> SAYS_AT & SAYS_BITS;
 
-        walk->sequence &= SUM_BITS;
+        walk->sequence &= SUM_BITS | BEGUN;
         walk->sequence |= ((says << 3 | (uint64_t)(byte - '0')) & SAYS_BITS) << SAYS_AT;
     }
     if (walk->line == TYPE)
