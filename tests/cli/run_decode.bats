@@ -94,6 +94,19 @@ says() {
     done
 }
 
+@test "of a stream that breaks off within a record, that record is not done" {
+    prepare
+    # Enough that some of it is decoded before the end is seen, which is inside a line.
+    seq 200000 | gzip >whole.gz
+    for size in 300000 300001 300002 300003; do
+        head -c $size whole.gz >short.gz
+        fails_with 2 -- cat < <(cat short.gz)
+        [ -s out ]
+        cmp -n "$(wc -c <out)" out <(seq 200000)
+        tail -c 1 out | od -An -c | grep -q '\\n'
+    done
+}
+
 @test "a damaged block is an error with its place" {
     prepare
     for form in $FORMS; do
@@ -201,6 +214,23 @@ blocks() {
     for pair in "one.fq.gz two.fq.gz" "one.fq two.fq.gz" "one.fq.gz two.fq"; do
         job -i ${pair% *} --pairs ${pair#* } --split fastq --block 2k -- sh -c 'paste - - - - | cut -f1 >a.$$; paste - - - - <&3 | cut -f1 | cmp - a.$$; cat a.$$'
         cmp expected out
+    done
+}
+
+@test "nothing is done of a small block whose check does not fit" {
+    prepare
+    # The last bytes of a frame and of a block are its check; behind a block is an empty one.
+    for case in zst-2 bgz-33; do
+        form=${case%-*}
+        blocks $form
+        size=$(wc -c <"$P/seq.$form")
+        cp many.$form bad
+        printf X | dd of=bad bs=1 seek=$((5 * size - ${case#*-})) conv=notrunc status=none
+        for how in "--block 2k" "--block 100k" "-j 3"; do
+            fails_with 2 -i bad $how -- cat
+            head -c $((4 * 13893)) many | cmp - out
+            grep -q "^cleave: bad: damaged at about byte .*; $((4 * 13893)) bytes were decoded before" err
+        done
     done
 }
 

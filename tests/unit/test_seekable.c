@@ -243,9 +243,73 @@ static void any_damage_of_the_table(void **state)
     assert_true(refused > 100);
 }
 
+/* Whether what a frame of many buffers holds can be read to its end. */
+static bool reads_to_the_end(const uint8_t *bytes, size_t n, size_t length)
+{
+    const int fd = memfd_create("frame", MFD_CLOEXEC);
+    struct cv_blocks blocks = { .items = NULL };
+    struct cv_unpacked *unpacked = NULL;
+    enum cleave_status status = CLEAVE_OK;
+    struct cv_well *well;
+    uint64_t at = 0;
+    bool whole;
+
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, bytes, n), n);
+    assert_int_equal(cv_blocks_find(&blocks, &cv_codec_zstd, fd, n, &whole, NULL),
+                     CLEAVE_OK);
+    assert_true(whole && blocks.out_end == length);
+    assert_int_equal(cv_unpacked_new(&cv_codec_zstd, "x", &blocks, &unpacked, NULL),
+                     CLEAVE_OK);
+    cv_unpacked_use(unpacked, fd);
+    well = cv_unpacked_well(unpacked);
+    while (at < length && status == CLEAVE_OK) {
+        char got[5000];
+        const size_t room = length - at < sizeof got ? (size_t)(length - at) : sizeof got;
+        size_t count = 0;
+
+        status = well->read(well, at, got, room, &count, NULL);
+        at += count;
+    }
+    cv_unpacked_free(unpacked);
+    cv_blocks_done(&blocks);
+    close(fd);
+    return status == CLEAVE_OK;
+}
+
+/* The check is behind all that it is for: the last bytes are not given out before it was seen,
+ * wherever the buffer ends into which the file is read. */
+static void the_end_of_a_frame_waits_for_its_check(void **state)
+{
+    enum { BUFFER = 128 * 1024, LENGTH = BUFFER + 40 };
+    const size_t room = ZSTD_compressBound(LENGTH);
+    ZSTD_CCtx *context = ZSTD_createCCtx();
+    uint32_t *noise = malloc(LENGTH);
+    uint8_t *bytes = malloc(room);
+
+    (void)state;
+    assert_true(context != NULL && noise != NULL && bytes != NULL);
+    noise[0] = 1;
+    for (size_t i = 1; i < LENGTH / sizeof *noise; i++)
+        noise[i] = noise[i - 1] * 1664525 + 1013904223;
+    ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, 1);
+    for (size_t length = BUFFER - 40; length < LENGTH; length++) {
+        const size_t n = ZSTD_compress2(context, bytes, room, noise, length);
+
+        assert_false(ZSTD_isError(n));
+        assert_true(reads_to_the_end(bytes, n, length));
+        bytes[n - 1] ^= 1;
+        assert_false(reads_to_the_end(bytes, n, length));
+    }
+    free(bytes);
+    free(noise);
+    ZSTD_freeCCtx(context);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_end_of_a_frame_waits_for_its_check),
         cmocka_unit_test(frames_without_their_sizes_are_found),
         cmocka_unit_test(a_table_that_lies_is_an_error),
         cmocka_unit_test(frames_prove_their_table),
