@@ -220,7 +220,7 @@ struct cleave_output {
     bool unordered;   /* as they come                                             */
     bool direct;      /* items: commands write to the descriptor themselves       */
     /* Whole lines are written as they come; of chunks, if these are ordered, only of the one
-     * whose turn it is. Not with hosts, and nothing is done twice of which some was written. */
+     * whose turn it is. Nothing is done twice of which some was written. */
     bool lines;
     /* Each begins with a header, which is written once: as header_how, but of lines unless
      * the input is split as csv. NULL: none. */

@@ -265,5 +265,4 @@ part() {
     done
     refuses "with --line-buffer lines of a chunk are gone before it is done: expected no --journal" run -i in --line-buffer --journal j -- cat
     refuses "with --line-buffer lines of a chunk are gone before it is done: expected no --reduce" run -i in --line-buffer --reduce cat -- cat
-    refuses "hosts send the output of a chunk when it is done: expected no --line-buffer; a smaller --block lets outputs come sooner, -u does not keep their order" run -i in --line-buffer --hosts a -- cat
 }

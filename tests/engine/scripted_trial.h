@@ -30,6 +30,7 @@ struct trial {
     struct cleave_failing failing;
     bool steady; /* the first host never fails: so all must be done                    */
     bool honest; /* nobody says what is untrue                                         */
+    bool lines;  /* lines of the chunk in front are written as they come               */
     bool asks;   /* on SIGHUP the hosts are asked for again: those of these bits        */
     uint32_t members[WORLD_HANGUPS], asked;
     double notice_s; /* of those that leave                                            */
@@ -104,6 +105,55 @@ static void check_output(const struct trial *trial,
         complain(trial, "what was put out is not what was done");
     free(out);
     free(want);
+}
+
+/* Of a chunk that failed, some of its first lines may be there, whole; and when the run has ended
+ * early, of the one in front. All else is as ever. */
+static void check_lines(const struct trial *trial, enum cleave_status status,
+                        const struct cleave_execution_result *result,
+                        const struct cleave_error *err, int sink)
+{
+    const size_t length = (size_t)lseek(sink, 0, SEEK_END);
+    char *out = malloc(length + 1);
+    const char *in = trial->bytes;
+    size_t at = 0, from = 0;
+
+    assert_non_null(out);
+    assert_int_equal(pread(sink, out, length, 0), length);
+    if (result == NULL && trial->steady)
+        complain(trial, "%s", err->text);
+    if (result != NULL && trial->steady &&
+        (status != CLEAVE_OK || result->left_bytes > 0))
+        complain(trial, "a host was there all the time, but %s", err->text);
+    for (size_t i = 0; result != NULL && i <= result->nfailed_ranges; i++) {
+        const bool last = i == result->nfailed_ranges;
+        const size_t begin = last ? trial->length : result->failed_ranges[i].begin;
+        const size_t end = last ? begin : result->failed_ranges[i].end;
+
+        while (from < begin && at < length && out[at] == in[from]) {
+            at++;
+            from++;
+        }
+        if (from < begin && result->nleft_ranges > 0 &&
+            from >= result->left_ranges[0].begin)
+            break;
+        if (from < begin)
+            complain(trial,
+                     "byte %zu of the input is not in its place: '%.40s', not '%.40s'",
+                     from, length > at ? out + at : "", in + from);
+        /* A range may be several chunks; no two lines are alike. */
+        while (from < end) {
+            const char *stop = memchr(in + from, '\n', end - from);
+            const size_t line = (size_t)(stop + 1 - in) - from;
+
+            if (length - at >= line && memcmp(out + at, in + from, line) == 0)
+                at += line;
+            from += line;
+        }
+    }
+    if (result != NULL && at < length && result->nleft_ranges == 0)
+        complain(trial, "%zu bytes more were put out than there are", length - at);
+    free(out);
 }
 
 static void check(const struct trial *trial, enum cleave_status status,
@@ -191,7 +241,7 @@ static void run(struct trial *trial, struct cleave_execution_result **out)
         &(struct cleave_execution){
             .command = command,
             .input = { .files = files, .count = 1 },
-            .output = { .descriptor = sink, .name = "out" },
+            .output = { .descriptor = sink, .name = "out", .lines = trial->lines },
             .crew = { .platform = platform },
             .hosts = { .list = hosts,
                        .count = trial->nhosts,
@@ -209,7 +259,7 @@ static void run(struct trial *trial, struct cleave_execution_result **out)
         cleave_trace_save(trace, platform, trial->policy, (double)trial->length, stderr,
                           NULL);
     cleave_trace_free(trace);
-    check(trial, status, result, &err, sink);
+    (trial->lines ? check_lines : check)(trial, status, result, &err, sink);
     if (out != NULL)
         *out = result;
     else

@@ -367,6 +367,7 @@ struct script {
     size_t memory;    /* a command with more bytes is killed; 0: none is                */
     uint32_t fails;   /* so many of its first commands fail                             */
     bool mute;        /* of pieces it only says what of them has come                   */
+    double speaks_s;  /* lines of its commands are sent so often, if asked for          */
     double twice, late, untrue, dropped; /* of frames: said twice, behind the next ... */
 };
 
@@ -381,6 +382,8 @@ struct task {
     double end_s;   /* when it is done with all that has come                           */
     uint64_t fed;   /* ... and was said to have been given so much */
     double began_s; /* it was started                                                  */
+    size_t lined;   /* bytes of its output that were sent as lines                     */
+    uint64_t output_sum;
     struct task *next;
 };
 
@@ -402,7 +405,8 @@ struct machine {
     uint64_t connection; /* number of the one there is                                 */
     bool open, silent;
     uint32_t made, failed; /* connections, commands                                    */
-    struct cv_timer dies, pumps, works[WORLD_SEATS];
+    struct cv_timer dies, pumps, works[WORLD_SEATS], speaks[WORLD_SEATS];
+    bool lines; /* the job asks for them                                               */
     double free_s[2]; /* when the link is, to and from it                              */
     struct task *tasks; /* owned, the oldest first                                     */
     struct mail *mails; /* owned                                                       */
@@ -451,8 +455,10 @@ static void disconnect(struct machine *machine)
         return;
     cv_poller_cancel(world.poller, &machine->dies);
     cv_poller_cancel(world.poller, &machine->pumps);
-    for (int seat = 0; seat < WORLD_SEATS; seat++)
+    for (int seat = 0; seat < WORLD_SEATS; seat++) {
         cv_poller_cancel(world.poller, &machine->works[seat]);
+        cv_poller_cancel(world.poller, &machine->speaks[seat]);
+    }
 }
 
 /* The master finds out that it is gone. */
@@ -609,12 +615,23 @@ static int end_status(const struct task *task, uint64_t flags)
     return flags == 0 ? 0 : -1;
 }
 
+/* The next bytes of its output, which are those of its input. */
+static void say_output(struct machine *machine, struct task *task,
+                       struct cv_frame_head head, size_t length)
+{
+    head.length = (uint32_t)length;
+    head.checksum = cv_frame_checksum(&head, task->bytes + task->lined);
+    task->output_sum = cv_frame_sum(task->output_sum, &head);
+    say(machine, head, task->bytes + task->lined, length);
+    task->lined += length;
+}
+
 static void end_task(struct machine *machine, struct task *task, uint64_t flags)
 {
     const struct cv_frame_head about = { .peer = task->seat, .chunk = task->number };
     struct cv_packer packer = { NULL, 0, 0, false };
-    struct cv_frame_head head = about, sent;
-    const size_t output = flags == 0 ? task->length : 0;
+    struct cv_frame_head head = about;
+    const size_t output = flags == 0 ? task->length - task->lined : 0;
     struct task **at = &machine->tasks;
 
     if (task->running && (flags == 0 || flags == CV_END_FAILED)) {
@@ -623,22 +640,19 @@ static void end_task(struct machine *machine, struct task *task, uint64_t flags)
     }
     head.type = CV_FRAME_OUTPUT;
     if (output > 0)
-        say(machine, head, task->bytes, output);
-    sent = head;
-    sent.length = (uint32_t)output;
-    sent.checksum = cv_frame_checksum(&sent, task->bytes);
-    cv_pack_end(&packer, &(struct cv_remote_end){
-                             .flags = flags,
-                             .exit_code = end_status(task, flags),
-                             .signal = task->killed ? SIGKILL : 0,
-                             .compute_s = task->running ? 0.001 : 0,
-                             .after_s = task->begun ? 1e-6 : 0,
-                             .come = task->come,
-                             .come_sum = task->come_sum,
-                             .given = task->length,
-                             .output = output,
-                             .output_sum = output > 0 ? cv_frame_sum(0, &sent) : 0,
-                             .fault = "" });
+        say_output(machine, task, head, output);
+    cv_poller_cancel(world.poller, &machine->speaks[task->seat]);
+    cv_pack_end(&packer, &(struct cv_remote_end){ .flags = flags,
+                                                  .exit_code = end_status(task, flags),
+                                                  .signal = task->killed ? SIGKILL : 0,
+                                                  .compute_s = task->running ? 0.001 : 0,
+                                                  .after_s = task->begun ? 1e-6 : 0,
+                                                  .come = task->come,
+                                                  .come_sum = task->come_sum,
+                                                  .given = task->length,
+                                                  .output = task->lined,
+                                                  .output_sum = task->output_sum,
+                                                  .fault = "" });
     assert_false(packer.failed);
     head.type = CV_FRAME_END;
     say(machine, head, packer.bytes, packer.length);
@@ -672,6 +686,32 @@ static bool holds(const struct task *task, const char *word)
 }
 
 static void work_ends(void *context);
+
+/* Lines of what its command has come to by now. */
+static void speak(void *context)
+{
+    const struct seat_of *seat = context;
+    struct machine *machine = seat->machine;
+    struct task *task = running_at(machine, seat->seat);
+    const double unread = fmax(0, task->end_s - world.now_s) * machine->script.speed_Bps;
+    const bool reads = !task->open || task->begun;
+    const size_t read = reads && (double)task->length > unread
+                            ? (size_t)((double)task->length - unread)
+                            : 0;
+    const unsigned char *end =
+        read > task->lined ? memrchr(task->bytes + task->lined, '\n', read - task->lined)
+                           : NULL;
+
+    if (end != NULL)
+        say_output(machine, task,
+                   (struct cv_frame_head){ .type = CV_FRAME_LINES,
+                                           .peer = task->seat,
+                                           .chunk = task->number,
+                                           .value = task->lined },
+                   (size_t)(end + 1 - task->bytes) - task->lined);
+    cv_poller_set(world.poller, &machine->speaks[seat->seat],
+                  world.now_s + machine->script.speaks_s, speak, context, NULL);
+}
 
 /* The timer of an open piece: its command begins to read, or waits for more. False: it has
  * come to an end. */
@@ -751,6 +791,10 @@ static void work_next(struct machine *machine, uint32_t seat)
         return;
     task->running = true;
     task->began_s = world.now_s;
+    if (machine->lines && machine->script.speaks_s > 0)
+        cv_poller_set(world.poller, &machine->speaks[seat],
+                      world.now_s + machine->script.speaks_s, speak,
+                      &seats[machine - machines][seat], NULL);
     if (task->open) {
         read_on(machine, task, task->length);
         return;
@@ -893,6 +937,18 @@ static void greet(struct machine *machine)
     cv_pack_done(&packer);
 }
 
+/* Jobs of these tests fit into a frame. */
+static bool asks_for_lines(const struct cv_frame_head *head, const unsigned char *payload)
+{
+    struct cv_remote_job job;
+    struct cv_arena arena;
+
+    cv_arena_init(&arena);
+    assert_true(cv_unpack_job(payload, head->length, &arena, &job));
+    cv_arena_done(&arena);
+    return job.lines;
+}
+
 static void hear(struct machine *machine, const struct cv_frame_head *head,
                  const unsigned char *payload)
 {
@@ -903,6 +959,7 @@ static void hear(struct machine *machine, const struct cv_frame_head *head,
         greet(machine);
         break;
     case CV_FRAME_JOB:
+        machine->lines = asks_for_lines(head, payload);
         if ((head->flags & CV_FRAME_LAST) != 0)
             post(machine, true, &(struct cv_frame_head){ .type = CV_FRAME_READY }, NULL,
                  0, 0);

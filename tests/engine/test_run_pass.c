@@ -210,6 +210,79 @@ static void a_pipe_that_is_full_is_not_waited_for(void **state)
     cv_pipe_close(&pipe);
 }
 
+/* Lines are taken out of what is still being filled, also when it lies on disk; the rest is read
+ * when it is complete. */
+static void lines_are_taken_out(void **state)
+{
+    enum { LIMIT = 100000, TAKEN = 70000 };
+    struct cv_gather *gather = make_gather(-1, LIMIT);
+    struct cv_store *store = open_store(gather);
+    static char text[700001], room[TAKEN], all[sizeof text];
+    const void *bytes;
+    size_t length, done = 0;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof text; i++)
+        text[i] = i % 7 == 6 ? '\n' : (char)('a' + i % 23);
+    must(cv_store_read_lines(store, room, sizeof room, &length, &err));
+    assert_int_equal(length, 0);
+    for (size_t i = 0; i < sizeof text; i += 100000) {
+        const size_t some = sizeof text - i < 100000 ? sizeof text - i : 100000;
+
+        say(store, text + i, some);
+        must(cv_store_read_lines(store, room, i % 200000 == 0 ? 10 : TAKEN, &length,
+                                 &err));
+        memcpy(all + done, room, length);
+        done += length;
+        assert_int_equal(cv_store_passed(store), done);
+        assert_int_equal(cv_store_came(store), i + some);
+    }
+    do {
+        must(cv_store_read_lines(store, room, sizeof room, &length, &err));
+        memcpy(all + done, room, length);
+        done += length;
+    } while (length > 0);
+    assert_int_equal(done, sizeof text - 1); /* which is behind a line */
+    must(cv_store_read(store, room, sizeof room, &bytes, &length, &err));
+    assert_int_equal(length, 1);
+    memcpy(all + done, bytes, 1);
+    assert_memory_equal(all, text, sizeof text);
+    cv_store_drop(store);
+    assert_int_equal(gather->memory, 0);
+    cv_gather_free(gather);
+}
+
+/* What is behind the last line goes, wherever it lies. */
+static void the_beginning_of_a_line_is_forgotten(void **state)
+{
+    static const size_t lengths[] = { 3, 20000, 99990, 100010, 400000, 700000 };
+    static char text[700000];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++)
+        for (size_t limit = 100000; limit <= 1 << 20; limit += (1 << 20) - 100000)
+            for (size_t line = 0; line < lengths[i]; line += 1 + lengths[i] / 3) {
+                const int sink = make_file("", 0);
+                struct cv_gather *gather = make_gather(sink, limit);
+                struct cv_store *store = open_store(gather);
+
+                memset(text, 'x', sizeof text);
+                if (line > 0)
+                    text[line - 1] = '\n';
+                must(cv_store_write_lines(store, text, lengths[i], &err));
+                cv_store_keep_lines(store);
+                assert_int_equal(cv_store_size(store), line);
+                must(cv_gather_finish(gather, store, 0, 1, &err));
+                write_all(gather);
+                assert_int_equal(cv_gather_usage(gather).written, line);
+                if (line > 0)
+                    assert_file(sink, line - 1, line, "\n");
+                assert_int_equal(gather->memory, 0);
+                cv_gather_free(gather);
+                close(sink);
+            }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -217,6 +290,8 @@ int main(void)
         cmocka_unit_test(what_is_dropped_makes_room),
         cmocka_unit_test(what_is_written_is_given_back),
         cmocka_unit_test(a_pipe_that_is_full_is_not_waited_for),
+        cmocka_unit_test(lines_are_taken_out),
+        cmocka_unit_test(the_beginning_of_a_line_is_forgotten),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -5,6 +5,7 @@
  * the master starts, cuts, stops or forgets a piece; the host says what it should, or anything
  * else. Nothing that it says may abort the master, end a piece twice, answer what was not
  * asked, or leave a piece behind when the host is lost. */
+#include <fcntl.h>
 #include <stdint.h>
 
 #include <cleave/execute.h>
@@ -35,7 +36,10 @@ struct place {
 };
 
 static struct cv_poller *poller;
-static struct cv_gather *gather;
+/* Outputs are kept; written by lines, of the one in front; or of all. */
+enum { KEPT, IN_FRONT, BY_LINES, WAYS };
+static struct cv_gather *gathers[WAYS];
+static int way;
 static struct feed feed;
 static struct place places[SLOTS];
 static uint64_t given, silents, lefts;
@@ -63,9 +67,10 @@ static void ended(void *context, struct cv_slot *slot, enum cv_slot_end end)
         require((place->arrived || place->open) && slot->remote.computed);
         require(slot->remote.sent >= cv_slot_whole(&slot->piece) || /* it may be cut */
                 !place->arrived);
-        require(cv_store_size(slot->store) == place->output);
+        require(cv_slot_came(slot) == place->output);
     }
-    require(end != CV_SLOT_LOST || slot->store == NULL);
+    require(end != CV_SLOT_LOST || slot->store == NULL || cv_slot_passed(slot) > 0);
+    require(way != KEPT || cv_slot_passed(slot) == 0);
     if (slot->store != NULL)
         cv_store_drop(slot->store);
     slot->store = NULL;
@@ -273,9 +278,12 @@ static bool is_lie(const struct cv_host *host, const struct cv_frame_head *head)
 {
     const struct place *place = NULL;
 
+    if (head->type == CV_FRAME_LINES && host->state == CV_HOST_READY && way == KEPT)
+        return !pending[head->chunk % MANY];
     if (host->state != CV_HOST_READY ||
         ((head->type < CV_FRAME_GOT || head->type > CV_FRAME_CUT_DONE) &&
-         (head->type < CV_FRAME_STARTED || head->type > CV_FRAME_SEEN)))
+         (head->type < CV_FRAME_STARTED || head->type > CV_FRAME_SEEN) &&
+         head->type != CV_FRAME_LINES))
         return false;
     for (int i = 0; i < SLOTS; i++)
         if (places[i].busy && places[i].slot.remote.announced &&
@@ -284,6 +292,9 @@ static bool is_lie(const struct cv_host *host, const struct cv_frame_head *head)
             place = &places[i];
     if (place == NULL)
         return !pending[head->chunk % MANY];
+    if (head->type == CV_FRAME_LINES)
+        return place->slot.remote.computed || (!place->arrived && !place->open) ||
+               (place->open && !place->slot.open.bound) || head->value != place->output;
     if (head->type == CV_FRAME_CUT_DONE)
         return !place->asked && !pending[head->chunk % MANY];
     if (head->type == CV_FRAME_GOT)
@@ -305,7 +316,9 @@ static void hear(struct cv_host *host, struct cv_frame_head head, const void *pa
         return;
     head.length = (uint32_t)length;
     head.checksum = cv_frame_checksum(&head, payload);
-    for (int i = 0; i < SLOTS && head.type == CV_FRAME_OUTPUT; i++)
+    for (int i = 0; i < SLOTS && (head.type == CV_FRAME_OUTPUT ||
+                                  (head.type == CV_FRAME_LINES && !lie));
+         i++)
         if (places[i].busy && places[i].slot.remote.number == head.chunk &&
             places[i].slot.remote.seat == head.peer) {
             places[i].output += length;
@@ -314,6 +327,9 @@ static void hear(struct cv_host *host, struct cv_frame_head head, const void *pa
     feed_frame(&feed, head, payload, length);
     cv_link_hear(&host->link, 0);
     require(!lie || host->state != CV_HOST_READY);
+    if (way != KEPT)
+        require(cv_gather_pump(gathers[way], 1 << 20, &(enum cv_gather_state){ 0 },
+                               NULL) == CLEAVE_OK);
     if (!host->link.broken)
         cv_link_can_write(&host->link, 0);
 }
@@ -397,6 +413,14 @@ static void say_next(struct cv_host *host, struct bytes *bytes)
         head = (struct cv_frame_head){ .type = CV_FRAME_READY };
     } else if (!place->slot.busy || !remote->announced) {
         return;
+    } else if (way != KEPT && !remote->computed &&
+               (place->open ? place->slot.open.bound : place->arrived) &&
+               (next_byte(bytes) & 1) != 0) {
+        head.type = CV_FRAME_LINES;
+        head.value = place->output;
+        some = next_some(bytes, 1 + next_byte(bytes), &length);
+        if (length == 0)
+            return;
     } else if (place->open && !remote->computed && (next_byte(bytes) & 3) != 0) {
         say_of_open(host, place, bytes);
         return;
@@ -466,6 +490,7 @@ static struct cv_host *open_host(struct cv_hosts *hosts, const char *const *name
     hosts->changed = changed;
     hosts->terms = (struct cv_host_terms){ .command = command,
                                            .persistent = persistent,
+                                           .lines = way != KEPT,
                                            .command_timeout_s = 60,
                                            .connect_timeout_s = 60,
                                            .silence_s = 60 };
@@ -487,7 +512,8 @@ static void open_slots(struct cv_host *host)
 
         cv_slot_init(slot);
         slot->poller = poller;
-        slot->gather = gather;
+        slot->gather = gathers[way];
+        slot->by_lines = way == BY_LINES;
         slot->timeout_s = 60;
         slot->ended = ended;
         slot->arrived = arrived;
@@ -502,6 +528,21 @@ static void open_slots(struct cv_host *host)
     }
 }
 
+static void open_gathers(void)
+{
+    const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+
+    require(nowhere >= 0 && cv_poller_new(&poller, NULL) == CLEAVE_OK);
+    for (int i = 0; i < WAYS; i++)
+        require(
+            cv_gather_new(&(struct cv_gather_options){ .sink = i == KEPT ? -1 : nowhere,
+                                                       .sink_name = "nowhere",
+                                                       .memory = 1 << 20,
+                                                       .lines = i == IN_FRONT,
+                                                       .unordered = i == BY_LINES },
+                          &gathers[i], NULL) == CLEAVE_OK);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char *const names[] = { "a", "b", NULL };
@@ -510,14 +551,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct cv_hosts hosts;
     struct cv_host *host;
 
-    if (poller == NULL) {
-        require(cv_poller_new(&poller, NULL) == CLEAVE_OK);
-        require(cv_gather_new(&(struct cv_gather_options){ .sink = -1,
-                                                           .sink_name = "nowhere",
-                                                           .memory = 1 << 20 },
-                              &gather, NULL) == CLEAVE_OK);
-    }
+    if (poller == NULL)
+        open_gathers();
     feed_open(&feed);
+    way = (mode & 1) != 0 || mode % 11 < 3 ? KEPT
+          : mode % 11 > 7                  ? BY_LINES
+          : mode % 11 < 6                  ? IN_FRONT
+                                           : KEPT;
     host = open_host(&hosts, names, (mode & 1) != 0);
     hosts.one_port = (mode & 2) != 0;
     opens = (mode & 8) != 0 && (mode & 1) == 0;

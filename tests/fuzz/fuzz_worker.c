@@ -27,6 +27,7 @@ static uint64_t numbered;        /* pieces that were announced     */
 static int step;                 /* hello, job, all else           */
 static uint64_t heard; /* the worker has heard of pieces up to this one               */
 static bool lied;      /* with the last message                                       */
+static bool lines;     /* the job asks for lines as they come                         */
 
 /* --- slots that start nothing ------------------------------------------------------------- */
 
@@ -152,6 +153,16 @@ static void end_command(void)
                                    : CV_SLOT_DONE);
 }
 
+/* A command writes something, of which lines may be whole. */
+static void write_some(struct cv_slot *slot, uint8_t how)
+{
+    size_t length;
+    const uint8_t *output = next_some(&bytes, how, &length);
+
+    require(cv_store_write_lines(slot->store, output, length, NULL) == CLEAVE_OK);
+    slot->wrote(slot->context, slot);
+}
+
 /* The command of an open piece reads, or has read all. */
 static void read_some(void)
 {
@@ -161,6 +172,10 @@ static void read_some(void)
     if (worker == NULL || worker->nseats == 0 || worker->ended)
         return;
     slot = &worker->seats[how % worker->nseats].slot;
+    if (slot->busy && lines && (how & 32) != 0) {
+        write_some(slot, how);
+        return;
+    }
     if (!slot->busy || !slot->open.on || !slot->open.bound)
         return;
     if ((how & 64) != 0)
@@ -189,6 +204,7 @@ static void say_job(void)
                                                   .names = names,
                                                   .environment = environment,
                                                   .directory = "",
+                                                  .lines = lines,
                                                   .silence_s = 60,
                                                   .memory = 1 << 20 });
     say_packed(CV_FRAME_JOB, CV_FRAME_LAST, &packer);
@@ -398,6 +414,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     enum cleave_status status;
 
     bytes = (struct bytes){ data, size };
+    lines = size > 0 && data[size - 1] == 'L';
     numbered = 1;
     heard = 0;
     lied = false;

@@ -125,13 +125,11 @@ static int check(const struct cv_run_options *values)
                            "with %s nothing is known of outputs: expected none of "
                            "--results, --files, --reduce and --journal",
                            values->ungroup ? "--ungroup" : "--line-buffer");
-    if ((values->ungroup || values->line_buffer) &&
-        (cv_hosts_asked(values) || values->mpi || values->slurm))
+    if (values->ungroup && (cv_hosts_asked(values) || values->mpi || values->slurm))
         return cv_complain(
             CV_EXIT_USAGE,
-            "commands on hosts cannot write to the output as they go: expected "
-            "no %s; -u writes each output when its command has ended",
-            values->ungroup ? "--ungroup" : "--line-buffer");
+            "commands on hosts cannot write to the output themselves: expected "
+            "no --ungroup; --line-buffer writes each line as it comes");
     if (values->header != NULL && cv_header_how(values->header)[0] != '\0')
         return cv_complain(
             CV_EXIT_USAGE,

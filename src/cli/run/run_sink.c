@@ -83,12 +83,6 @@ int cv_run_lines_check(const struct cv_run_options *values)
 
     if (!values->line_buffer)
         return CV_EXIT_DONE;
-    if (cv_hosts_asked(values) || values->mpi || values->slurm)
-        return cv_complain(
-            CV_EXIT_USAGE,
-            "hosts send the output of a chunk when it is done: expected no "
-            "--line-buffer; "
-            "a smaller --block lets outputs come sooner, -u does not keep their order");
     if (other == NULL)
         return CV_EXIT_DONE;
     return cv_complain(CV_EXIT_USAGE,

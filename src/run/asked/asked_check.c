@@ -26,13 +26,13 @@ static enum cleave_status check_lines(const struct cleave_execution *asked,
 {
     if (asked->reduce.command != NULL || asked->journal.path != NULL ||
         asked->output.header != NULL || asked->failing.retries > 0 ||
-        asked->failing.isolate || asked->persistent || asked->hosts.count > 0 ||
-        asked->output.direct || asked->output.descriptor < 1)
+        asked->failing.isolate || asked->persistent || asked->output.direct ||
+        asked->output.descriptor < 1)
         return cv_fail(
             err, CLEAVE_EINPUT,
             "expected lines of chunks as they come or a reduction, a journal, a "
-            "header of outputs, retries, a search for bad records, commands that "
-            "stay or hosts, got both");
+            "header of outputs, retries, a search for bad records or commands that "
+            "stay, got both");
     return CLEAVE_OK;
 }
 
@@ -59,9 +59,9 @@ static enum cleave_status check_items(const struct cleave_execution *asked,
             "only");
     if (asked->items.words == NULL)
         return CLEAVE_OK;
-    if ((asked->output.direct || asked->output.lines) && asked->hosts.count > 0)
+    if (asked->output.direct && asked->hosts.count > 0)
         return cv_fail(err, CLEAVE_EINPUT,
-                       "expected items whose commands write to the output as they go or "
+                       "expected items whose commands write to the output themselves or "
                        "hosts, got both");
     if (asked->persistent || asked->input.count > 0 || asked->input.fetch != NULL ||
         asked->input.pairs != NULL || asked->input.header ||

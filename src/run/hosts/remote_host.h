@@ -113,6 +113,7 @@ struct cv_host_terms {
     bool items, cleanup;            /* pieces are items; their files are removed there  */
     const char *const *base_files;  /* that all items need; ended by NULL; NULL: none   */
     bool hashes;                    /* they say the hash of what a piece was            */
+    bool lines;                     /* lines of outputs come while commands run         */
     bool shared_input;              /* all are asked whether they see the input         */
     double command_timeout_s;       /* 0: none                                          */
     double connect_timeout_s;       /* until one is ready                               */

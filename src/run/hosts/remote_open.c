@@ -101,9 +101,11 @@ enum cleave_status cv_remote_extend(struct cv_slot *slot, const struct cv_piece 
 {
     (void)err;
     slot->piece = *longer;
-    if (!slot->open.bound)
+    if (!slot->open.bound) {
         cv_packed_begin(slot);
-    else
+        if (!slot->by_lines)
+            cv_gather_offer(slot->store, slot->piece.begin);
+    } else
         cv_packed_changed(slot);
     slot->open.bound = true;
     go_on(slot);

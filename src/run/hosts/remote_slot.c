@@ -11,6 +11,7 @@
 #include "run/hosts/remote_open.h"
 #include "run/hosts/remote_packed.h"
 #include "run/input/source_packed.h"
+#include "run/slot/line_output.h"
 #include "run/slot/slot_kind.h"
 
 static void send_word(struct cv_slot *slot, enum cv_frame_type type)
@@ -36,6 +37,10 @@ static enum cleave_status start_remote(struct cv_slot *slot, struct cleave_error
 
     CV_TRY(cv_store_open(slot->gather, &slot->store, err));
     cv_store_use_blocks(slot->store);
+    if (slot->by_lines)
+        CV_TRY(cv_line_output_begin(slot, err));
+    else if (!slot->open.on || slot->open.bound)
+        cv_gather_offer(slot->store, slot->piece.begin);
     slot->busy = true;
     slot->start_s = cv_clock_s();
     slot->stopping = slot->timed_out = false;
@@ -43,6 +48,7 @@ static enum cleave_status start_remote(struct cv_slot *slot, struct cleave_error
     slot->process.exit_code = -1;
     slot->process.signal = 0;
     remote->sent = remote->acked = remote->sent_sum = remote->output_sum = 0;
+    remote->heard = remote->early = 0;
     remote->dropped = remote->shown = remote->fed = remote->drained = 0;
     remote->last_sent = false;
     remote->looks = 0;
@@ -203,8 +209,6 @@ static bool check_end(struct cv_host *host, const struct cv_slot *slot,
                       const struct cv_remote_end *end)
 {
     const struct cv_remote *remote = &slot->remote;
-    const uint64_t output = cv_store_size(slot->store) +
-                            (remote->back != NULL ? cv_store_size(remote->back) : 0);
     const uint64_t whole =
         remote->packed.on ? cv_slot_whole(&slot->piece) : cv_remote_whole(slot);
     /* Its command has ended before it had all of it; that is for it to decide. */
@@ -224,10 +228,10 @@ static bool check_end(struct cv_host *host, const struct cv_slot *slot,
         cv_host_accuse(host, "a piece has %llu bytes, and its command was given %llu",
                        (unsigned long long)whole, (unsigned long long)end->given);
     else if (!host->hosts->keeps &&
-             (end->output != output || end->output_sum != remote->output_sum))
+             (end->output != remote->heard || end->output_sum != remote->output_sum))
         cv_host_accuse(host, "%llu bytes of an output were sent, and %llu%s have come",
-                       (unsigned long long)end->output, (unsigned long long)output,
-                       end->output == output ? " others" : "");
+                       (unsigned long long)end->output, (unsigned long long)remote->heard,
+                       end->output == remote->heard ? " others" : "");
     else
         return true;
     return false;
@@ -267,9 +271,26 @@ static enum cv_slot_end judge_end(struct cv_host *host, struct cv_slot *slot,
                                                                          : CV_SLOT_DONE;
 }
 
+/* What came when its command had ended follows the lines that came before. */
+static enum cleave_status write_rest(struct cv_slot *slot, struct cleave_error *err)
+{
+    unsigned char room[16 * 1024];
+    size_t length = 1;
+
+    while (length > 0) {
+        const void *bytes = NULL;
+
+        CV_TRY(cv_store_read(slot->store, room, sizeof room, &bytes, &length, err));
+        CV_TRY(cv_line_output_take(slot, bytes, length, err));
+    }
+    return cv_line_output_end(slot, err);
+}
+
 static void apply_end(struct cv_host *host, struct cv_slot *slot,
                       const struct cv_remote_end *end)
 {
+    struct cleave_error err;
+
     cv_shown(end->fault, strlen(end->fault), host->fault, sizeof host->fault);
     slot->process.exit_code = (int)end->exit_code;
     slot->process.signal = (int)end->signal;
@@ -296,6 +317,9 @@ static void apply_end(struct cv_host *host, struct cv_slot *slot,
         slot->open.read_s = fmax(slot->start_s, slot->remote.computed_s - end->after_s);
     cv_host_owes(host, slot, false, slot->remote.cutting);
     answer_cut(slot, false);
+    if (slot->by_lines && (end->flags & CV_END_STOPPED) == 0 &&
+        write_rest(slot, &err) != CLEAVE_OK)
+        slot->broke(slot->context, &err);
     slot->busy = false;
     if (!slot->remote.arrived) /* it was open, and some of it may be on its way */
         cv_send_over(slot);
@@ -372,15 +396,45 @@ static void take_got(struct cv_host *host, struct cv_slot *slot,
     cv_limit_set(slot);
 }
 
+/* Bytes of its output, or of what comes behind it. They are kept until its end has said that they
+ * are all. */
 static void take_output(struct cv_slot *slot, const struct cv_frame_head *head,
                         const unsigned char *payload)
 {
     struct cleave_error err;
 
     slot->remote.output_sum = cv_frame_sum(slot->remote.output_sum, head);
+    slot->remote.heard += head->length;
     if ((head->value != 0 && slot->items != NULL
              ? cv_item_take_back(slot, payload, head->length, &err)
              : cv_store_write(slot->store, payload, head->length, &err)) != CLEAVE_OK)
+        slot->broke(slot->context, &err);
+}
+
+/* While its command runs. They are gone before it is compared what was sent and has come, so
+ * each says how many there were before; and one that has been given nothing has nothing to
+ * say. */
+static void take_lines(struct cv_host *host, struct cv_slot *slot,
+                       const struct cv_frame_head *head, const unsigned char *payload)
+{
+    struct cleave_error err;
+
+    if (!host->hosts->terms.lines || (slot->open.on && !slot->open.bound)) {
+        cv_host_accuse(host, "LINES that nobody asked for");
+        return;
+    }
+    if (head->value != slot->remote.heard) {
+        cv_host_accuse(host, "LINES behind %llu bytes where %llu have come",
+                       (unsigned long long)head->value,
+                       (unsigned long long)slot->remote.heard);
+        return;
+    }
+    slot->remote.output_sum = cv_frame_sum(slot->remote.output_sum, head);
+    slot->remote.heard += head->length;
+    slot->remote.early += head->length;
+    if ((slot->by_lines ? cv_line_output_take(slot, payload, head->length, &err)
+                        : cv_store_write_lines(slot->store, payload, head->length,
+                                               &err)) != CLEAVE_OK)
         slot->broke(slot->context, &err);
 }
 
@@ -473,6 +527,9 @@ void cv_remote_frame(struct cv_host *host, struct cv_slot *slot,
     } else if (head->type == CV_FRAME_OUTPUT) {
         host->progress_s = cv_clock_s();
         take_output(slot, head, payload);
+    } else if (head->type == CV_FRAME_LINES) {
+        host->progress_s = cv_clock_s();
+        take_lines(host, slot, head, payload);
     } else if (head->type == CV_FRAME_END) {
         host->progress_s = cv_clock_s();
         take_end(host, slot, payload, head->length);
@@ -519,7 +576,11 @@ void cv_remote_lose(struct cv_host *host)
         if (!slot->busy)
             continue;
         cv_send_over(slot);
-        drop_store(slot);
+        if (cv_slot_passed(slot) >
+            0) /* the lines that have come are all that there will be */
+            cv_store_keep_lines(slot->store);
+        else
+            drop_store(slot);
         answer_cut(slot, false);
         slot->busy = false;
         cv_item_forget(slot);

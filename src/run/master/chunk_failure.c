@@ -311,6 +311,13 @@ enum cleave_status cv_chunk_failed(struct cv_real_run *run, struct cv_errand *er
     }
 }
 
+enum cleave_status cv_chunk_torn(struct cv_real_run *run, struct cv_errand *errand,
+                                 struct cleave_error *err)
+{
+    errand->slot.fault = "was lost with its host after lines of it had been written";
+    return give_up(run, errand, err);
+}
+
 enum cleave_status cv_chunk_guilty(struct cv_real_run *run, struct cv_errand *errand,
                                    uint32_t hosts, struct cleave_error *err)
 {

@@ -70,8 +70,9 @@ static void count(struct cv_real_run *run, const struct cv_errand *errand, doubl
     worker->units += units;
     worker->busy_s += busy_s;
     cv_time_fit_add(&worker->compute, units, busy_s);
-    if (slot->remote.computed && errand->output > 0)
-        cv_time_fit_add(&worker->back, errand->output, now_s - slot->remote.computed_s);
+    if (slot->remote.computed && errand->output > (double)slot->remote.early)
+        cv_time_fit_add(&worker->back, errand->output - (double)slot->remote.early,
+                        now_s - slot->remote.computed_s);
 }
 
 /* --- its end ------------------------------------------------------------------------------ */
@@ -190,6 +191,12 @@ static enum cleave_status chunk_lost(struct cv_real_run *run, struct cv_errand *
     const struct cv_slot *slot = &errand->slot;
     uint32_t hosts = 0;
 
+    if (cv_slot_passed(slot) > 0) {
+        *out_given_up = true;
+        cv_attempt_report(run->asked, run->staff.names[slot->worker], errand,
+                          CV_SLOT_LOST, true);
+        return cv_chunk_torn(run, errand, err);
+    }
     if (slot->remote.at_work)
         CV_TRY(cv_blame_lost(&run->blame, slot->piece.begin, slot->piece.end,
                              slot->remote.host, machines(&run->staff), &hosts, err));
@@ -399,6 +406,13 @@ static void storing_failed(void *context, const struct cleave_error *err)
 
 /* --- its beginning ------------------------------------------------------------------------ */
 
+/* Then nobody may wait for whoever reads the output, and one alone may write to it. */
+static bool may_have_hosts(const struct cleave_execution *asked)
+{
+    return asked->hosts.count > 0 || asked->hosts.join_path != NULL ||
+           asked->hosts.more != NULL;
+}
+
 static void set_up(struct cv_real_run *run, uint32_t worker, struct cv_slot *slot)
 {
     struct cv_host *host = run->staff.host_of[worker];
@@ -423,13 +437,14 @@ static void set_up(struct cv_real_run *run, uint32_t worker, struct cv_slot *slo
     slot->worker = worker;
     slot->items = run->asked->items.words != NULL ? &run->asked->items : NULL;
     slot->numbers = run->asked->tell_records ? run->books.source : NULL;
+    slot->by_lines =
+        run->asked->output.lines && (slot->items != NULL || run->asked->output.unordered);
     if (host == NULL && !run->asked->persistent) {
         const char *const *prefix = run->staff.prefixes[worker];
 
         slot->base = slot->command;
         slot->direct = run->asked->output.direct ? run->asked->output.descriptor : 0;
-        if (run->asked->output.lines &&
-            (slot->items != NULL || run->asked->output.unordered))
+        if (slot->by_lines && !may_have_hosts(run->asked))
             slot->lines_to = run->asked->output.descriptor;
         while (prefix != NULL && prefix[slot->nprefix] != NULL)
             slot->nprefix++;

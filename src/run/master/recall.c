@@ -114,6 +114,7 @@ static enum cleave_status recall_remote(struct cv_real_run *run, struct cv_erran
     struct cv_piece head, tail;
 
     if (!slot->remote.arrived && slot->remote.bound_s <= 0 && !may_be_given(run, slot) &&
+        cv_slot_passed(slot) == 0 &&
         (units >= all || (units > (double)(body.end - fed) && units > 0.5 * all)))
         return take_all(run, errand, err);
     CV_TRY(part(source, slot, units, asked_from(slot), &head, &tail, err));

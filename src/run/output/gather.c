@@ -329,7 +329,7 @@ void cv_gather_offer(struct cv_store *store, uint64_t begin)
 {
     struct cv_gather *gather = store->gather;
 
-    if (!store->passes || gather->options.unordered)
+    if (!store->passes || gather->options.unordered || gather->options.sink < 0)
         return;
     store->begin = begin;
     store->offered = true;

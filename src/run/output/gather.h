@@ -67,9 +67,19 @@ enum cleave_status cv_store_pump(struct cv_store *store, int fd, uint64_t most,
 /* Append bytes. On failure some may have been stored: drop it. */
 enum cleave_status cv_store_write(struct cv_store *store, const void *bytes,
                                   size_t length, struct cleave_error *err);
+/* The same with `lines`, of an output that may have been offered: what is whole of it by now is
+ * passed on. */
+enum cleave_status cv_store_write_lines(struct cv_store *store, const void *bytes,
+                                        size_t length, struct cleave_error *err);
+/* Take whole lines out of an output that is still being filled, from the front, once: at most
+ * `most` bytes, which may end inside of a line when there are more. 0: none is whole. */
+enum cleave_status cv_store_read_lines(struct cv_store *store, void *room, size_t most,
+                                       size_t *out_length, struct cleave_error *err);
+/* Forget what is behind its last whole line. */
+void cv_store_keep_lines(struct cv_store *store);
 uint64_t cv_store_size(const struct cv_store *store);
-/* Bytes of it that were written before it was finished, which is with `lines` only; and all
- * that have come: those, and what is kept. */
+/* Bytes of it that were written, or taken out by lines, before it was finished, which is with
+ * `lines` only; and all that have come: those, and what is kept. */
 uint64_t cv_store_passed(const struct cv_store *store);
 uint64_t cv_store_came(const struct cv_store *store);
 /* Nothing is added to it any more: what it does not need is given back. */

@@ -175,6 +175,29 @@ void cv_blocks_cut(struct cv_store *store)
     put_block(store->gather, last);
 }
 
+void cv_blocks_drop_last(struct cv_store *store, uint64_t bytes)
+{
+    struct cv_blocks *blocks = &store->blocks;
+    uint64_t left = blocks->begin + blocks->bytes - bytes;
+    struct cv_block *block = blocks->first, *next;
+
+    if (bytes == blocks->bytes) {
+        cv_blocks_clear(store);
+        return;
+    }
+    for (; left > block->length; block = block->next)
+        left -= block->length;
+    block->length = (size_t)left;
+    next = block->next;
+    block->next = NULL;
+    blocks->last = block;
+    blocks->bytes -= bytes;
+    for (; next != NULL; next = block) {
+        block = next->next;
+        put_block(store->gather, next);
+    }
+}
+
 void cv_blocks_clear(struct cv_store *store)
 {
     while (store->blocks.first != NULL) {

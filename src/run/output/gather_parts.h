@@ -122,6 +122,8 @@ const unsigned char *cv_blocks_front(const struct cv_store *store, size_t *out_l
 void cv_blocks_gone(struct cv_store *store, size_t bytes);
 /* Nothing is added any more: give back what is not used. */
 void cv_blocks_cut(struct cv_store *store);
+/* So many of the last ones are not wanted; there are as many. */
+void cv_blocks_drop_last(struct cv_store *store, uint64_t bytes);
 void cv_blocks_clear(struct cv_store *store);
 /* Free the blocks that are in no output. */
 void cv_blocks_trim(struct cv_gather *gather);
@@ -138,7 +140,7 @@ void cv_store_take_out(struct cv_store *store);
 
 /* The one among those offered that begins there, or NULL. */
 struct cv_store *cv_pass_find(const struct cv_gather *gather, uint64_t begin);
-/* So many bytes of an offered store were written. */
+/* So many bytes of an offered store were written, or of another one taken out. */
 void cv_pass_written(struct cv_store *store, uint64_t bytes);
 /* It is finished: the rest of it is written from where it is now. */
 void cv_pass_finish(struct cv_store *store);

@@ -45,6 +45,8 @@ void cv_store_use_blocks(struct cv_store *store)
     const struct cv_gather *gather = store->gather;
 
     assert(store->nextents == 0 && store->blocks.bytes == 0);
+    if (store->passes) /* it is anyway */
+        return;
     store->in_blocks = !gather->options.files && !gather->options.separate &&
                        cv_sink_takes_bytes(gather);
 }

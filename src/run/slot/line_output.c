@@ -1,7 +1,9 @@
-/* line_output.c -- lines of an item's output, written when they are whole.
+/* line_output.c -- lines of an output, written when they are whole.
  * SPDX-License-Identifier: MIT
  *
- * Whoever reads slowly holds up all commands, as with a pipe of their own. */
+ * On one machine they are written at once: whoever reads slowly holds up all commands, as with a
+ * pipe of their own. Where others are to be heard all the time, as hosts are, the lines that have
+ * come at a time are an output of their own for the gather, which waits for nobody. */
 #include "run/slot/line_output.h"
 
 #include <errno.h>
@@ -39,8 +41,8 @@ enum cleave_status cv_line_output_begin(struct cv_slot *slot, struct cleave_erro
                       err);
 }
 
-static enum cleave_status put(int fd, const char *bytes, size_t length,
-                              struct cleave_error *err)
+static enum cleave_status put_at_once(int fd, const char *bytes, size_t length,
+                                      struct cleave_error *err)
 {
     while (length > 0) {
         const ssize_t some = write(fd, bytes, length);
@@ -56,28 +58,103 @@ static enum cleave_status put(int fd, const char *bytes, size_t length,
     return CLEAVE_OK;
 }
 
+/* Into the store, or, if there is none, to where all goes. */
+static enum cleave_status put(const struct cv_slot *slot, struct cv_store *store,
+                              const char *bytes, size_t length, struct cleave_error *err)
+{
+    return store != NULL ? cv_store_write(store, bytes, length, err)
+                         : put_at_once(slot->lines_to, bytes, length, err);
+}
+
+static enum cleave_status put_each(const struct cv_slot *slot, struct cv_store *store,
+                                   size_t length, struct cleave_error *err)
+{
+    const struct cv_line_output *lines = &slot->lines;
+    size_t at = 0;
+
+    if (lines->tag == NULL)
+        return put(slot, store, lines->bytes, length, err);
+    while (at < length) {
+        const char *end = memchr(lines->bytes + at, '\n', length - at);
+        const size_t line =
+            end != NULL ? (size_t)(end + 1 - lines->bytes) - at : length - at;
+
+        CV_TRY(put(slot, store, lines->tag, strlen(lines->tag), err));
+        CV_TRY(put(slot, store, lines->bytes + at, line, err));
+        at += line;
+    }
+    return CLEAVE_OK;
+}
+
+/* As an output of their own, behind all that were finished before. */
+static enum cleave_status put_by_gather(struct cv_slot *slot, size_t length,
+                                        struct cleave_error *err)
+{
+    struct cv_store *store;
+    enum cleave_status status;
+
+    CV_TRY(cv_store_open(slot->gather, &store, err));
+    cv_store_use_blocks(store);
+    status = put_each(slot, store, length, err);
+    if (status == CLEAVE_OK)
+        status = cv_gather_finish(slot->gather, store, 0, 1, err);
+    if (status != CLEAVE_OK)
+        cv_store_drop(store);
+    return status;
+}
+
 /* The first `length` bytes, which end with a line or with the output. */
 static enum cleave_status put_lines(struct cv_slot *slot, size_t length,
                                     struct cleave_error *err)
 {
     struct cv_line_output *lines = &slot->lines;
-    size_t at = 0;
 
-    if (lines->tag == NULL)
-        CV_TRY(put(slot->lines_to, lines->bytes, length, err));
-    while (lines->tag != NULL && at < length) {
-        const char *end = memchr(lines->bytes + at, '\n', length - at);
-        const size_t line =
-            end != NULL ? (size_t)(end + 1 - lines->bytes) - at : length - at;
-
-        CV_TRY(put(slot->lines_to, lines->tag, strlen(lines->tag), err));
-        CV_TRY(put(slot->lines_to, lines->bytes + at, line, err));
-        at += line;
-    }
+    if (length == 0)
+        return CLEAVE_OK;
+    CV_TRY(slot->lines_to > 0 ? put_each(slot, NULL, length, err)
+                              : put_by_gather(slot, length, err));
     lines->written += length;
     lines->length -= length;
     memmove(lines->bytes, lines->bytes + length, lines->length);
     return CLEAVE_OK;
+}
+
+static enum cleave_status make_room(struct cv_line_output *lines, size_t length,
+                                    struct cleave_error *err)
+{
+    char *grown = cv_grow(lines->bytes, &lines->room, lines->length + length, 1);
+
+    if (grown == NULL)
+        return cv_fail_memory(err, "a line of an output");
+    lines->bytes = grown;
+    return CLEAVE_OK;
+}
+
+/* So many bytes have come behind those that there were. */
+static enum cleave_status came(struct cv_slot *slot, size_t length,
+                               struct cleave_error *err)
+{
+    struct cv_line_output *lines = &slot->lines;
+    const char *end = memrchr(lines->bytes + lines->length, '\n', length);
+
+    lines->length += length;
+    return end != NULL ? put_lines(slot, (size_t)(end + 1 - lines->bytes), err)
+                       : CLEAVE_OK;
+}
+
+enum cleave_status cv_line_output_take(struct cv_slot *slot, const void *bytes,
+                                       size_t length, struct cleave_error *err)
+{
+    if (length == 0)
+        return CLEAVE_OK;
+    CV_TRY(make_room(&slot->lines, length, err));
+    memcpy(slot->lines.bytes + slot->lines.length, bytes, length);
+    return came(slot, length, err);
+}
+
+enum cleave_status cv_line_output_end(struct cv_slot *slot, struct cleave_error *err)
+{
+    return put_lines(slot, slot->lines.length, err);
 }
 
 enum cleave_status cv_line_output_pump(struct cv_slot *slot, uint64_t most,
@@ -87,18 +164,14 @@ enum cleave_status cv_line_output_pump(struct cv_slot *slot, uint64_t most,
     struct pollfd readable = { .fd = slot->out, .events = POLLIN };
 
     for (uint64_t moved = 0; moved < most;) {
-        char *grown = cv_grow(lines->bytes, &lines->room, lines->length + READ, 1);
-        const char *end;
         ssize_t got;
 
-        if (grown == NULL)
-            return cv_fail_memory(err, "a line of an output");
-        lines->bytes = grown;
+        CV_TRY(make_room(lines, READ, err));
         if (poll(&readable, 1, 0) <= 0) {
             *out = CV_STORE_EMPTY;
             return CLEAVE_OK;
         }
-        got = read(slot->out, grown + lines->length, READ);
+        got = read(slot->out, lines->bytes + lines->length, READ);
         if (got < 0 && errno != EAGAIN && errno != EINTR)
             return cv_fail(err, CLEAVE_EENGINE, "cannot read an output: %s",
                            strerror(errno));
@@ -106,11 +179,9 @@ enum cleave_status cv_line_output_pump(struct cv_slot *slot, uint64_t most,
             *out = CV_STORE_END;
             return put_lines(slot, lines->length, err);
         }
-        lines->length += got > 0 ? (size_t)got : 0;
+        if (got > 0)
+            CV_TRY(came(slot, (size_t)got, err));
         moved += got > 0 ? (uint64_t)got : 0;
-        end = got > 0 ? memrchr(grown, '\n', lines->length) : NULL;
-        if (end != NULL)
-            CV_TRY(put_lines(slot, (size_t)(end + 1 - grown), err));
     }
     *out = CV_STORE_BUSY;
     return CLEAVE_OK;

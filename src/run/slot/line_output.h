@@ -1,4 +1,4 @@
-/* line_output.h -- lines of an item's output, written when they are whole.
+/* line_output.h -- lines of an output, written when they are whole.
  * SPDX-License-Identifier: MIT */
 #ifndef CV_LINE_OUTPUT_H
 #define CV_LINE_OUTPUT_H
@@ -11,6 +11,11 @@ enum cleave_status cv_line_output_begin(struct cv_slot *slot, struct cleave_erro
 enum cleave_status cv_line_output_pump(struct cv_slot *slot, uint64_t most,
                                        enum cv_store_state *out,
                                        struct cleave_error *err);
+/* The same of bytes that have come another way; and of what is left when there will be no more.
+ */
+enum cleave_status cv_line_output_take(struct cv_slot *slot, const void *bytes,
+                                       size_t length, struct cleave_error *err);
+enum cleave_status cv_line_output_end(struct cv_slot *slot, struct cleave_error *err);
 void cv_line_output_done(struct cv_line_output *lines);
 
 #endif

@@ -161,18 +161,20 @@ static void output_ready(void *context, unsigned events)
     enum cv_store_state state;
     struct cleave_error err;
 
-    if ((events & CV_OVER) && slot->lines_to == 0) {
+    if ((events & CV_OVER) && !slot->by_lines) {
         cv_gather_pass_on(slot->store);
         output_over(slot);
         return;
     }
-    if ((slot->lines_to > 0
+    if ((slot->by_lines
              ? cv_line_output_pump(slot, TURN, &state, &err)
              : cv_store_pump(slot->store, slot->out, TURN, &state, &err)) != CLEAVE_OK) {
         broke(slot, &err);
         return;
     }
     cv_gather_pass_on(slot->store);
+    if (slot->wrote != NULL)
+        slot->wrote(slot->context, slot);
     if (state == CV_STORE_EMPTY && cv_store_came(slot->store) - before < PIECES)
         rest(slot);
     if (state == CV_STORE_END)
@@ -286,7 +288,7 @@ static enum cleave_status start(struct cv_slot *slot, const struct cv_part *part
     slot->busy = true;
     slot->start_s = cv_clock_s();
     status = slot->base != NULL ? cv_slot_tailor(slot, err) : CLEAVE_OK;
-    if (status == CLEAVE_OK && slot->lines_to > 0)
+    if (status == CLEAVE_OK && slot->by_lines)
         status = cv_line_output_begin(slot, err);
     if (status == CLEAVE_OK)
         status = launch(slot, parts, count, &pipes, err);

@@ -57,6 +57,8 @@ struct cv_remote {
     uint64_t number;                          /* of the piece, on its link              */
     uint64_t sent, acked; /* bytes of header, body and mates, one behind the other    */
     uint64_t sent_sum, output_sum; /* of the frames with them, and with its output     */
+    uint64_t heard;                /* bytes of its output that have come               */
+    uint64_t early;                /* ... while its command ran                        */
     /* Of an open piece: bytes that were sent and have been cut off since; how long it is, as
      * far as the host knows, if that reads it itself; how much of it the command has been
      * given, as far as is known here; how long it was when last all of it had been read; and
@@ -123,7 +125,9 @@ struct cv_slot {
         *items;              /* its words, where each piece is an item; or NULL */
     const char *const *told; /* variables of ours, NAME=VALUE; NULL: those of the piece */
     int direct; /* borrowed: commands of items write to it themselves; 0: they do not   */
-    int lines_to; /* borrowed: lines of items are written to it as they come; 0: they are not */
+    bool
+        by_lines; /* whole lines are written as they come, whatever others write          */
+    int lines_to; /* borrowed: ... to this; 0: by the gather, which keeps no order then    */
     struct cv_line_output
         lines;                 /* owned                                                */
     size_t nprefix;            /* words of the prefix                            */
@@ -150,6 +154,8 @@ struct cv_slot {
     void (*drained)(void *context, struct cv_slot *slot);
     /* Some more of it has been fed. May be NULL. */
     void (*moved)(void *context, struct cv_slot *slot);
+    /* Its command has written something. May be NULL. */
+    void (*wrote)(void *context, struct cv_slot *slot);
     /* Of an open piece of another machine: so many bytes have got there in so many seconds. May
      * be NULL. */
     void (*carried)(void *context, struct cv_slot *slot, uint64_t bytes, double time_s);

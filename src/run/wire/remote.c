@@ -120,6 +120,7 @@ void cv_pack_job(struct cv_packer *packer, const struct cv_remote_job *job)
     cv_pack_number(packer, job->hashes);
     cv_pack_number(packer, job->items);
     cv_pack_number(packer, job->cleanup);
+    cv_pack_number(packer, job->lines);
     cv_pack_real(packer, job->timeout_s);
     cv_pack_real(packer, job->silence_s);
     cv_pack_number(packer, job->memory);
@@ -145,6 +146,7 @@ bool cv_unpack_job(const void *bytes, size_t length, struct cv_arena *arena,
     out->hashes = cv_unpack_number(&unpacker) != 0;
     out->items = cv_unpack_number(&unpacker) != 0;
     out->cleanup = cv_unpack_number(&unpacker) != 0;
+    out->lines = cv_unpack_number(&unpacker) != 0;
     out->timeout_s = cv_unpack_real(&unpacker);
     out->silence_s = cv_unpack_real(&unpacker);
     out->memory = cv_unpack_number(&unpacker);
@@ -158,9 +160,9 @@ bool cv_unpack_job(const void *bytes, size_t length, struct cv_arena *arena,
         out->files[i].mtime_ns = (int64_t)cv_unpack_number(&unpacker);
         out->files[i].ends = unpack_hash(&unpacker);
     }
-    return cv_unpack_good(&unpacker) && !(out->items && out->persistent) &&
-           out->command[0] != NULL && out->names[0] != NULL && out->timeout_s >= 0 &&
-           out->silence_s > 0;
+    return cv_unpack_good(&unpacker) &&
+           !((out->items || out->lines) && out->persistent) && out->command[0] != NULL &&
+           out->names[0] != NULL && out->timeout_s >= 0 && out->silence_s > 0;
 }
 
 /* --- pieces ------------------------------------------------------------------------------- */

@@ -73,6 +73,11 @@ enum cv_frame_type {
      * cv_remote_drawn (packed_frame.h). */
     CV_FRAME_DRAWN,
 
+    /* From the worker, if the job asks for lines: bytes of an output while its command runs, as far
+     * as lines are whole; value: how many came before them. OUTPUT brings the rest when it has
+     * ended. */
+    CV_FRAME_LINES,
+
     CV_FRAME_OTHERS = 64, /* from here on: for other transports                         */
 };
 
@@ -98,6 +103,7 @@ struct cv_remote_job {
     bool persistent, hashes;  /* hashes: say the hash of what a piece was              */
     bool items;               /* pieces are items (parcel.h)                           */
     bool cleanup;             /* files that came or went back are removed              */
+    bool lines;               /* lines of outputs are sent as they come                */
     double timeout_s;         /* of the command; 0: none                               */
     double silence_s;         /* so long may the master say nothing                    */
     uint64_t memory;          /* bytes kept in memory                                  */
@@ -130,7 +136,8 @@ struct cv_remote_end {
     int64_t exit_code, signal;
     double compute_s;
     /* Both sides compare these: bytes of the piece that have come, bytes that the command was
-     * to be given, and bytes of output that were sent or, for a fold, are kept; the sums are
+     * to be given, and bytes of output that were sent, lines before its end among them, or, for a
+     * fold, are kept; the sums are
      * those of their frames (cv_frame_sum). */
     uint64_t come, come_sum, given, output, output_sum;
     double user_s, system_s;

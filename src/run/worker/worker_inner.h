@@ -31,8 +31,9 @@ struct cv_task {
     bool shut; /* ... no more                                                          */
     int file;  /* owned, if it is open and not shared: what came; -1                   */
     uint64_t told_fed,
-        freed; /* bytes of it that the master knows to have been fed; of the
+        freed;      /* bytes of it that the master knows to have been fed; of the
                                  file that were given back                              */
+    uint64_t lined; /* bytes of its output that were sent while its command ran        */
     struct cv_remote_end end;
     char fault[200];
     struct cv_told *told; /* owned: variables of its command; NULL: none                */
@@ -81,6 +82,8 @@ struct cv_worker {
     uint64_t next_chunk; /* pieces have higher numbers than those before                */
     struct cv_tasks outgoing;
     unsigned char *bytes; /* owned: a part of an output on its way                      */
+    uint32_t turn;   /* of which seat lines are sent next                             */
+    bool lines_next; /* rather than outputs                                           */
     bool greeted, ready, ended, refused;
     struct cleave_error err;
 };
@@ -156,5 +159,12 @@ void cv_worker_send_away(struct cv_worker *worker, struct cv_task *task);
 void cv_worker_send_end(struct cv_worker *worker, const struct cv_task *task);
 /* The next frame of an output; false: there is none. */
 bool cv_worker_more(void *context);
+
+/* worker_lines.c: of those that have not. How many bytes of an output go into a frame. */
+size_t cv_worker_frame_size(const struct cv_link *link);
+/* The next lines of one; false: there are none. */
+bool cv_worker_lines(struct cv_worker *worker);
+/* Fits that of a slot, with the worker as context. */
+void cv_worker_wrote(void *context, struct cv_slot *slot);
 
 #endif

@@ -119,7 +119,8 @@ enum cleave_status cv_worker_prepare(struct cv_worker *worker, bool *out_shared,
     CV_TRY(cv_worker_enter(worker, err));
     CV_TRY(cv_gather_new(&(struct cv_gather_options){ .sink = -1,
                                                       .sink_name = "nowhere",
-                                                      .memory = job->memory },
+                                                      .memory = job->memory,
+                                                      .lines = job->lines },
                          &worker->gather, err));
     worker->commands = calloc(n, sizeof *worker->commands);
     worker->seats = calloc(n, sizeof *worker->seats);

@@ -7,12 +7,8 @@
 #include "base/fail.h"
 #include "run/worker/worker_item.h"
 
-/* Of an output that goes into one frame: on a slow link others get their turn, and a sign
- * of life is a whole frame. Between them while nothing is known of the link. */
-enum { FRAME_SLOW = 32 * 1024, FRAME_FIRST = 64 * 1024, FRAME_FAST = 256 * 1024 };
 /* Bytes hashed between two signs of life. */
 enum { HASHED = 64 << 20 };
-static const double SLOW_BPS = 10e6;
 
 /* --- its input ---------------------------------------------------------------------------- */
 
@@ -105,14 +101,17 @@ void cv_worker_send_away(struct cv_worker *worker, struct cv_task *task)
     cv_store_drop(task->mates);
     task->spool = task->mates = NULL;
     cv_close(&task->file);
-    /* What an item wrote before it failed is all that there will be of it. */
-    if (task->output != NULL &&
-        (task->item == NULL ? task->end.flags : task->end.flags & CV_END_STOPPED) != 0) {
+    /* What an item wrote before it failed is all that there will be of it; and of lines some may
+     * be gone. */
+    if (task->output != NULL && (task->item == NULL && !worker->job.lines
+                                     ? task->end.flags
+                                     : task->end.flags & CV_END_STOPPED) != 0) {
         cv_store_drop(task->output);
         task->output = NULL;
     }
     task->end.given = task->item != NULL ? task->end.come : cv_slot_whole(&task->piece);
-    task->end.output = (task->output != NULL ? cv_store_size(task->output) : 0) +
+    task->end.output = task->lined +
+                       (task->output != NULL ? cv_store_size(task->output) : 0) +
                        (task->back != NULL ? cv_store_size(task->back) : 0);
     if (task->output != NULL && worker->options->keep != NULL &&
         worker->options->keep(worker->options->context, worker, task->chunk,
@@ -141,27 +140,20 @@ void cv_worker_send_end(struct cv_worker *worker, const struct cv_task *task)
     cv_pack_done(&packer);
 }
 
-static size_t frame_size(const struct cv_link *link)
-{
-    const size_t fits = cv_link_fits(link);
-
-    if (link->channel != NULL)
-        return fits < FRAME_FAST ? fits : FRAME_FAST;
-    if (!(link->other_Bps > 0))
-        return FRAME_FIRST;
-    return link->other_Bps < SLOW_BPS ? FRAME_SLOW : FRAME_FAST;
-}
-
 bool cv_worker_more(void *context)
 {
     struct cv_worker *worker = context;
     struct cv_task *task = worker->outgoing.first;
-    const size_t most = frame_size(&worker->link);
+    const size_t most = cv_worker_frame_size(&worker->link);
     struct cv_frame_head head;
     const void *bytes = NULL;
     size_t length = 0;
     struct cleave_error err;
 
+    /* Neither waits for all of the other. */
+    worker->lines_next = !worker->lines_next;
+    if ((task == NULL || worker->lines_next) && cv_worker_lines(worker))
+        return true;
     if (task == NULL)
         return worker->options->more != NULL &&
                worker->options->more(worker->options->context, worker);

@@ -127,6 +127,7 @@ void cv_worker_seat_init(struct cv_worker *worker, uint32_t index)
     slot->began = cv_worker_began;
     slot->moved = cv_worker_moved;
     slot->drained = cv_worker_drained;
+    slot->wrote = worker->job.lines ? cv_worker_wrote : NULL;
     slot->context = worker;
     slot->worker = index;
     slot->sends = true;
