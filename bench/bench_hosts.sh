@@ -13,25 +13,9 @@
 # Everything shares the processors of this machine: with less than two that are idle the
 # hosts do not get what they should, and figures say little; so it is done BENCH_REPEATS (3)
 # times. Exit status 77: this machine cannot make such hosts.
-set -u
-export LC_ALL=C
 megabytes=${1:-60}
-build=$(cd "${2:-build}" && pwd)
-cleave=$build/cleave
-top=$(cd "$(dirname "$0")/.." && pwd)
-bed=$top/tools/testbed
 cpu=${BENCH_CPU:-0.5}
-
-say() {
-    echo "bench_hosts: $*" >&2
-}
-
-[ -x "$cleave" ] || { say "$cleave is not there: make"; exit 2; }
-"$bed" check || exit $?
-folder=$(mktemp -d "${TMPDIR:-/tmp}/cleave-bench.XXXXXX") || exit 2
-trap '"$bed" down "$folder/bed" 2>/dev/null; rm -rf "$folder"' EXIT
-trap 'exit 130' INT TERM
-cd "$folder" || exit 2
+. "$(dirname "$0")/bench_head.sh" "${2:-build}" bed
 
 # --- the work ----------------------------------------------------------------------------------
 

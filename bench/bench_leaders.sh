@@ -9,24 +9,10 @@
 # no cost. Commands take 20 ms and a millisecond for each line, asleep; each line has 100 bytes. Both are
 # done BENCH_REPEATS (3) times in turn, so that whatever else runs here is met by both.
 # Prints CSV: what, the least seconds, the least processor time of the master, and chunks that it gave out.
-set -u
-export LC_ALL=C
 lines=${1:-60000}
-build=$(cd "${2:-build}" && pwd)
-cleave=$build/cleave
-top=$(cd "$(dirname "$0")/.." && pwd)
 rate=${BENCH_RATE:-4000000}
 delay=${BENCH_DELAY:-20}
-
-say() {
-    echo "bench_leaders: $*" >&2
-}
-
-[ -x "$cleave" ] || { say "$cleave is not there: make"; exit 2; }
-folder=$(mktemp -d "${TMPDIR:-/tmp}/cleave-bench.XXXXXX") || exit 2
-trap 'rm -rf "$folder"' EXIT
-trap 'exit 130' INT TERM
-cd "$folder" || exit 2
+. "$(dirname "$0")/bench_head.sh" "${2:-build}"
 "${CC:-cc}" -O2 -D_GNU_SOURCE -o relay "$top/tests/cli/relay.c" || exit 2
 cat >work.c <<'END'
 #include <stdio.h>
@@ -67,11 +53,6 @@ line() {
         for k in 2 3 4; do line "h$((i * 4 + k))" - "via: h$((i * 4 + 1)), "; done
     done
 } >leaders.yaml
-
-# field NAME -- the value of a field of the summary.
-field() {
-    sed -n "s/^ *\"$1\": \([^,]*\),*\$/\1/p" summary | head -n 1
-}
 
 for _ in $(seq "${BENCH_REPEATS:-3}"); do
     for what in master leaders; do

@@ -9,23 +9,9 @@
 # long connecting took, how many chunks a second there were in all, and the most memory that the
 # master had. Masters and hosts share the processors of this machine, so with few of them there
 # are more chunks a second than it shows. The output has to be the input in upper case.
-set -u
-export LC_ALL=C
 hosts=${1:-64}
 slots=${2:-16}
-build=$(cd "${3:-build}" && pwd)
-cleave=$build/cleave
-top=$(cd "$(dirname "$0")/.." && pwd)
-
-say() {
-    echo "bench_slots: $*" >&2
-}
-
-[ -x "$cleave" ] || { say "$cleave is not there: make"; exit 2; }
-folder=$(mktemp -d "${TMPDIR:-/tmp}/cleave-bench.XXXXXX") || exit 2
-trap 'rm -rf "$folder"' EXIT
-trap 'exit 130' INT TERM
-cd "$folder" || exit 2
+. "$(dirname "$0")/bench_head.sh" "${3:-build}"
 "${CC:-cc}" -O2 -o upper "$top/examples/persistent.c" || exit 2
 seq "${BENCH_LINES:-2000000}" >input
 {
@@ -35,11 +21,6 @@ seq "${BENCH_LINES:-2000000}" >input
         echo "  - {name: h$i, slots: $slots, speed: 1e6, bandwidth: 1e9}"
     done
 } >hosts.yaml
-
-# field NAME -- the value of a field of the summary.
-field() {
-    sed -n "s/^ *\"$1\": \([^,]*\),*\$/\1/p" summary | head -n 1
-}
 
 echo "policy,hosts,slots,chunks,connect_s,seconds,chunks_per_s,memory_kb"
 for policy in self learn; do

@@ -13,27 +13,11 @@
 # the summary's prediction is off, connecting apart.
 # Prints CSV: what, seconds, how long after the command line its first command began, and what is
 # wanted. Exit status 77: this machine cannot make such hosts.
-set -u
-export LC_ALL=C
 lines=${1:-40000}
-build=$(cd "${2:-build}" && pwd)
-cleave=$build/cleave
-top=$(cd "$(dirname "$0")/.." && pwd)
-bed=$top/tools/testbed
 repeats=${BENCH_REPEATS:-3}
 hosts=$(seq -f 'h%02.0f' 1 16)
-
-say() {
-    echo "bench_ssh: $*" >&2
-}
-
-[ -x "$cleave" ] || { say "$cleave is not there: make"; exit 2; }
+. "$(dirname "$0")/bench_head.sh" "${2:-build}" bed
 command -v parallel >/dev/null || { say "GNU parallel is not there"; exit 77; }
-"$bed" check || exit $?
-folder=$(mktemp -d "${TMPDIR:-/tmp}/cleave-bench.XXXXXX") || exit 2
-trap '"$bed" down "$folder/bed" 2>/dev/null; rm -rf "$folder"' EXIT
-trap 'exit 130' INT TERM
-cd "$folder" || exit 2
 
 # --- the hosts and the work --------------------------------------------------------------------
 
@@ -152,7 +136,7 @@ declared() {
 
 echo "what,seconds,first_s,wanted"
 bytes=$(stat -c %s input)
-for kind in equal quarter; do
+for kind in ${BENCH_KINDS:-equal quarter}; do
     times='' firsts='' off=''
     for _ in $(seq "$repeats"); do
         ours $kind bed/ssh_config
