@@ -2,17 +2,19 @@
  * SPDX-License-Identifier: MIT
  *
  * Five kinds of commands, start-ups from nothing to 5 s, loads from 0.1 s to an hour, 1 to
- * 64 workers, five ways in which speeds differ, files and streams, start-ups that vary. All
- * that a policy is told are workers that look alike. Printed is time / bound, mean and
- * worst, over the cells whose bound is 10 ms or more, and in how many cells it is more than
- * 5 % worse than `learn` with chunks that are closed at once.
+ * 64 workers, five ways in which speeds differ, files and streams, start-ups that vary,
+ * commands that read a lot at once. All that a policy is told are workers that look alike.
+ * Printed is time / bound, mean and worst, over the cells whose bound is 10 ms or more, and in
+ * how many cells it is more than 5 % worse than `learn` with chunks that are closed at once.
  *
  *     bench_learn [POLICY[:KEY=VALUE]...]...       preset: learn
  *
- * BENCH_LEARN=quick takes an eighth of the grid or so; BENCH_LEARN=cells prints every cell
- * as CSV instead. The policy `closed` is learn without open chunks. */
+ * BENCH_LEARN=quick takes an eighth of the grid or so; BENCH_LEARN=drawn start-ups, loads and
+ * numbers of workers that are drawn, as many as are in the grid; BENCH_LEARN=cells, or
+ * drawn-cells, prints every cell as CSV instead. The policy `closed` is learn without open chunks. */
 #include <string.h>
 
+#include "base/random.h"
 #include "engine/driver.h"
 #include "learn_cells.h"
 #include "policy/compound/registry.h"
@@ -26,6 +28,9 @@ static const double LEAST_S = 0.01;
 static const double WORSE = 1.05;
 /* Start-ups that vary: times e^-x to e^x. */
 static const double SPREAD = 0.85;
+/* As real runs: what takes 10 ms is read at once, chunks take 5 % more or less time, and policies are told
+ * for how long a command may stand still. */
+static const double GULP_S = 0.01, NOISE = 0.05, BURST_S = 0.02;
 static const char CLOSED[] = "closed";
 
 struct contender {
@@ -71,6 +76,8 @@ static enum cleave_status measure(const struct contender *contender,
                                   .ahead = ahead_of(cell),
                                   .hold = run.hold,
                                   .unequal = 30,
+                                  .burst_s = cell->input == REAL ? BURST_S : 0,
+                                  .varies = cell->input == REAL ? NOISE : 0,
                                   .seed = 1 };
     struct cv_driver *driver = NULL;
     struct cv_planned planned;
@@ -82,6 +89,10 @@ static enum cleave_status measure(const struct contender *contender,
     command.ahead = load.ahead;
     command.record = RECORD;
     command.start_spread = cell->input == NOISY ? SPREAD : 0;
+    if (cell->input == REAL) {
+        command.gulp_s = GULP_S;
+        run.noise.drawn = (struct cleave_noise){ CLEAVE_NOISE_GAMMA, NOISE };
+    }
     declare(declared, cell->workers);
     check(cv_planned_init(&planned, contender->policy, contender->settings,
                           contender->nsettings, platform, declared, &load, NULL, err),
@@ -248,6 +259,26 @@ static void make_grid(struct bench *bench, bool quick)
                     add_cells(bench, latencies_s[l], loads_s[w], workers[n]);
 }
 
+/* As many, anywhere between: what holds for the grid alone was made for it. */
+static void draw_cells(struct bench *bench)
+{
+    enum { DRAWN = 150 };
+    struct cv_random random;
+
+    bench->cells = calloc(MOST_CELLS, sizeof *bench->cells);
+    if (bench->cells == NULL)
+        exit(1);
+    for (uint32_t i = 0; i < DRAWN; i++) {
+        double latency_s, load_s;
+
+        cv_random_at(&random, 1, i, 0, 0);
+        latency_s = 1e-4 * pow(1e5, cv_random_uniform(&random));
+        load_s = 0.1 * pow(36000, cv_random_uniform(&random));
+        add_cells(bench, latency_s, load_s,
+                  (uint32_t)(2 * pow(32, cv_random_uniform(&random))));
+    }
+}
+
 /* "learn:growth=3:parts=4"; the text is cut into pieces. */
 static void add_contender(struct bench *bench, char *text)
 {
@@ -287,7 +318,10 @@ int main(int argc, char **argv)
 
     if (argc > MOST_POLICIES - 1)
         return 2;
-    make_grid(&bench, strcmp(how, "quick") == 0);
+    if (strncmp(how, "drawn", 5) == 0)
+        draw_cells(&bench);
+    else
+        make_grid(&bench, strcmp(how, "quick") == 0);
     add_contender(&bench, closed);
     for (int i = 1; i < argc; i++)
         add_contender(&bench, argv[i]);
@@ -295,7 +329,7 @@ int main(int argc, char **argv)
         add_contender(&bench, learn);
     loop.count = bench.ncontenders * bench.ncells;
     check(cv_parallel_run(&loop, &err), &err);
-    if (strcmp(how, "cells") == 0) {
+    if (strstr(how, "cells") != NULL) {
         print_cells(&bench);
     } else {
         describe_machine();

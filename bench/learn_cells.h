@@ -12,16 +12,16 @@
 #include "engine/command_model.h"
 #include "model/platform/platform_internal.h"
 
-enum { KINDS = 5, SPEEDS = 5, INPUTS = 3, MOST_WORKERS = 64, MOST_STEPS = 2 };
+enum { KINDS = 5, SPEEDS = 5, INPUTS = 4, MOST_WORKERS = 64, MOST_STEPS = 2 };
 
 static const char *const kind_names[KINDS] = { "stream", "count", "slurp", "late",
                                                "mix" };
 static const char *const speed_names[SPEEDS] = { "equal", "4:1", "30:1", "changing",
                                                  "one stops" };
-static const char *const input_names[INPUTS] = { "file", "stream",
-                                                 "file, start-ups vary" };
+static const char *const input_names[INPUTS] = { "file", "stream", "file, start-ups vary",
+                                                 "file, as real runs" };
 enum { EQUAL, FOUR, THIRTY, CHANGING, STOPS };
-enum { A_FILE, A_STREAM, NOISY };
+enum { A_FILE, A_STREAM, NOISY, REAL };
 
 static const double BYTES = 1e7;  /* that a worker of speed 1 does in a second */
 static const double PIPE = 200;   /* times that speed */
@@ -37,6 +37,8 @@ struct cell {
 
 static inline double ahead_of(const struct cell *cell)
 {
+    if (cell->input == REAL)
+        return 4096;
     return BYTES *
            fmin(0.0065536, fmax(cell->load_s / cell->workers / MOST_WORKERS, 4e-4));
 }

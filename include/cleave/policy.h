@@ -137,6 +137,10 @@ struct cleave_view {
     bool folds_apart;    /* ... not there but where they are made, along a tree    */
     double unequal;      /* how many times faster one worker may be than another; 0:
                             not known                                              */
+    double burst_s;      /* for so long a command may be at work on what it has read at
+                            once, and seem to stand still; 0: it reads evenly      */
+    double varies;       /* by about this part the same takes more or less time when it is
+                            done again; 0: it does not                             */
     uint64_t seed;
     double transfer_s; /* reductions: declared cost of sending a partial            */
     double compute_s;  /* reductions: declared cost of combining two                */

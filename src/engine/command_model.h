@@ -11,13 +11,16 @@
 #include <cleave/error.h>
 
 struct cv_command_model {
-    const char *name;    /* static; set by cv_command_find                            */
-    double phi;          /* part of the work that is done while it reads, 0 to 1      */
-    bool emits;          /* its output comes while it reads, not at its end           */
-    bool late;           /* it starts up after it has read the end of its input       */
-    double pipe_ups;     /* units that it can be fed in a second; 0: any number       */
-    double ahead;        /* units that it is fed before it reads them                 */
-    double record;       /* units of a record: no chunk is given less, or leaves less  */
+    const char *name; /* static; set by cv_command_find                            */
+    double phi;       /* part of the work that is done while it reads, 0 to 1      */
+    bool emits;       /* its output comes while it reads, not at its end           */
+    bool late;        /* it starts up after it has read the end of its input       */
+    double pipe_ups;  /* units that it can be fed in a second; 0: any number       */
+    double ahead;     /* units that it is fed before it reads them                 */
+    double record;    /* units of a record: no chunk is given less, or leaves less  */
+    double
+        gulp_s; /* it reads at once what it works on for so long, and nothing meanwhile;
+                      0: it reads as it works                                         */
     double start_spread; /* start-ups take e^-x to e^x times as long; 0: as declared  */
 };
 

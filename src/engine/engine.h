@@ -19,7 +19,7 @@ struct cv_load {
     bool real;           /* it is not simulated                                      */
     /* As in struct cleave_view: */
     bool measured, opens;
-    double ahead, hold, unequal;
+    double ahead, hold, unequal, burst_s, varies;
     uint32_t folders;
     bool folds_apart;
     uint64_t seed;

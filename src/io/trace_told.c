@@ -50,6 +50,10 @@ static void put_opens(struct cv_json *json, const struct cleave_view *view)
     put_number(json, "ahead", view->ahead);
     put_number(json, "hold", view->hold);
     put_number(json, "unequal", view->unequal);
+    if (view->burst_s > 0)
+        put_number(json, "burst", view->burst_s);
+    if (view->varies > 0)
+        put_number(json, "varies", view->varies);
 }
 
 static void put_reads(struct cv_json *json, const struct cleave_told *told)
@@ -473,7 +477,8 @@ static enum cleave_status read_member(const struct reading *reading, const char 
         { "lifespan", &view->lifespan_s }, { "error", &view->error },
         { "transfer", &view->transfer_s }, { "compute", &view->compute_s },
         { "ahead", &view->ahead },         { "hold", &view->hold },
-        { "unequal", &view->unequal },     { "supply", &reading->told->supply },
+        { "unequal", &view->unequal },     { "burst", &view->burst_s },
+        { "varies", &view->varies },       { "supply", &reading->told->supply },
     };
     const struct {
         const char *key;

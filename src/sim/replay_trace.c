@@ -113,6 +113,8 @@ static enum cleave_status plan_load(struct again *again, struct cleave_error *er
                                   .ahead = view->ahead,
                                   .hold = view->hold,
                                   .unequal = view->unequal,
+                                  .burst_s = view->burst_s,
+                                  .varies = view->varies,
                                   .folders = view->folders,
                                   .folds_apart = view->folds_apart,
                                   .seed = view->seed,

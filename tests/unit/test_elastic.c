@@ -34,7 +34,9 @@ struct scene {
     uint32_t n;
     double speeds[MOST_WORKERS];
     double hold, record, spread;
-    bool measured; /* the policy is told the speeds */
+    bool measured;                 /* the policy is told the speeds */
+    double starts_s[MOST_WORKERS]; /* what starts take; 0: start_s                   */
+    double gulp_s, noise; /* read at once; by how much chunks take more or less time */
     /* Then every other worker drops to a quarter, and half as long again later the others
      * rise to 1.5; 0: none does. */
     double changes_s;
@@ -63,14 +65,17 @@ static double play(const struct scene *scene, struct cleave_trace *trace)
     for (uint32_t w = 0; w < scene->n; w++) {
         workers[w] =
             (struct cleave_worker){ unit * (scene->speeds[w] > 0 ? scene->speeds[w] : 1),
-                                    scene->start_s,
+                                    scene->starts_s[w] > 0 ? scene->starts_s[w]
+                                                           : scene->start_s,
                                     1e300,
                                     0,
                                     1e300,
                                     0 };
         declared[w] = (struct cleave_worker){ 1e8, 1e-3, 1e12, 0, 1e12, 0 };
-        if (scene->measured)
+        if (scene->measured) {
             declared[w].speed_ups = workers[w].speed_ups;
+            declared[w].compute_latency_s = workers[w].compute_latency_s;
+        }
     }
     for (uint32_t w = 0; w < scene->n; w++) {
         snprintf(names[w], sizeof names[w], "w%u", (unsigned)w);
@@ -83,11 +88,15 @@ static double play(const struct scene *scene, struct cleave_trace *trace)
                                        &platform, NULL, NULL),
                      CLEAVE_OK);
     run.platform = platform;
+    run.noise = (struct cv_noise){ .drawn = { CLEAVE_NOISE_NORMAL, scene->noise } };
+    if (!(scene->noise > 0))
+        run.noise.drawn.kind = CLEAVE_NOISE_NONE;
     assert_int_equal(cv_command_find(scene->kind, &command, NULL), CLEAVE_OK);
     command.pipe_ups = 2e9;
     command.ahead = ahead;
     command.record = scene->record;
     command.start_spread = scene->spread;
+    command.gulp_s = scene->gulp_s;
     if (cv_planned_init(&planned, learn(), scene->settings, scene->nsettings, platform,
                         declared,
                         &(struct cv_load){ .units = scene->hold > 0 ? INFINITY : load,
@@ -96,7 +105,9 @@ static double play(const struct scene *scene, struct cleave_trace *trace)
                                            .opens = true,
                                            .ahead = ahead,
                                            .hold = scene->hold,
-                                           .unequal = 30 },
+                                           .unequal = 30,
+                                           .burst_s = 2 * scene->gulp_s,
+                                           .varies = scene->noise },
                         NULL, &err) != CLEAVE_OK ||
         cv_driver_open(&planned, &cv_engine_native_open, platform, NULL, &driver, &err) !=
             CLEAVE_OK ||
@@ -284,6 +295,62 @@ static void who_is_not_sure_has_little(void **state)
 
     (void)state;
     assert_true(play(&scene, NULL) < 6); /* 2.9 at best */
+}
+
+static uint32_t count_starts(const struct cleave_trace *trace)
+{
+    uint32_t starts = 0;
+
+    for (size_t i = 0; i < cleave_trace_count(trace); i++) {
+        const struct cleave_entry *entry = cleave_trace_at(trace, i);
+
+        starts += !entry->is_order && entry->as.event.kind == CLEAVE_STARTED;
+    }
+    return starts;
+}
+
+/* Commands that read a lot at once stand still for 10 ms at a time, and equal ones are not
+ * equally fast: nobody is so late that it is worth a start to take something from it. */
+static void who_reads_much_at_once_does_not_stand_still(void **state)
+{
+    (void)state;
+    for (uint32_t n = 2; n <= 64; n *= 2) {
+        const struct scene scene = { .kind = "stream",
+                                     .start_s = 0.4,
+                                     .work_s = 0.75 * n,
+                                     .n = n,
+                                     .gulp_s = 0.01,
+                                     .noise = 0.03 };
+        struct cleave_trace *trace = NULL;
+
+        assert_int_equal(cleave_trace_new(&trace, NULL), CLEAVE_OK);
+        assert_true(play(&scene, trace) < 1.15 * 1.15);
+        assert_int_equal(count_starts(trace), n);
+        cleave_trace_free(trace);
+    }
+}
+
+/* One takes 5 s to start, as is known, and the others are done after 1.5 s. */
+static void who_starts_too_late_is_not_started(void **state)
+{
+    const struct scene scene = { .kind = "stream",
+                                 .start_s = 0.5,
+                                 .work_s = 3,
+                                 .n = 4,
+                                 .starts_s = { 5 },
+                                 .measured = true };
+    struct cleave_trace *trace = NULL;
+
+    (void)state;
+    assert_int_equal(cleave_trace_new(&trace, NULL), CLEAVE_OK);
+    assert_true(play(&scene, trace) < 1.55);
+    for (size_t i = 0; i < cleave_trace_count(trace); i++) {
+        const struct cleave_entry *entry = cleave_trace_at(trace, i);
+
+        assert_false(entry->is_order && entry->as.order.kind == CLEAVE_OPEN &&
+                     entry->as.order.worker == 0);
+    }
+    cleave_trace_free(trace);
 }
 
 /* One worker runs the command as if it were run alone. */
@@ -712,6 +779,8 @@ int main(void)
         cmocka_unit_test(what_was_measured_counts),
         cmocka_unit_test(who_becomes_slow_has_little),
         cmocka_unit_test(who_is_not_sure_has_little),
+        cmocka_unit_test(who_reads_much_at_once_does_not_stand_still),
+        cmocka_unit_test(who_starts_too_late_is_not_started),
         cmocka_unit_test(one_worker_is_not_in_its_own_way),
         cmocka_unit_test(everything_is_done_and_done_again_the_same),
         cmocka_unit_test(no_chunk_is_larger_than_most),

@@ -31,10 +31,13 @@ enum cleave_status cv_elastic_begin(struct cv_elastic *elastic,
     for (uint32_t w = 0; w < view->nworkers; w++) {
         elastic->hands[w].start_s = elastic->hands[w].pace_ups = -1;
         elastic->hands[w].prior = measured ? view->workers[w].speed_ups : 1;
+        elastic->hands[w].prior_start_s =
+            measured ? view->workers[w].compute_latency_s : 0;
         if (cv_is_vacant(&view->workers[w]))
             elastic->hands[w].lost = CV_HAND_LOSSES;
     }
     elastic->phi = 1;
+    elastic->varies = view->varies;
     elastic->wake_s = elastic->tested_s = -1;
     elastic->tester = elastic->goes_on = elastic->thief = CV_NOBODY;
     return CLEAVE_OK;

@@ -58,18 +58,47 @@ double cv_elastic_share_s(const struct cv_elastic *elastic,
 
 /* --- speeds ------------------------------------------------------------------------------- */
 
-/* Of the chunk that was done last. Where next to all of its time was a start, it could be
- * faster: as others are. */
+/* What the chunk that was done last took after its end without a start, if that was longer by
+ * `more_s`. */
+static double work_after(const struct cv_elastic *elastic, const struct cv_hand *hand,
+                         double more_s)
+{
+    const double work_s = hand->after_s - (elastic->lined ? elastic->late_s : 0) + more_s;
+
+    return fmax(work_s, LEAST_WORK * hand->after_s);
+}
+
+/* By so much that may be off: of a start and a little work nobody knows which it was. */
+static double doubt_of(const struct cv_elastic *elastic, const struct cv_hand *hand)
+{
+    return elastic->lined ? 2 * elastic->varies * hand->after_s : 0;
+}
+
+/* Of that chunk, if it took `more_s` longer. */
+static double speed_if(const struct cv_elastic *elastic, const struct cv_hand *hand,
+                       double more_s)
+{
+    return hand->done /
+           fmax(hand->took_s - hand->after_s + work_after(elastic, hand, more_s), 1e-12);
+}
+
+/* Of the chunk that was done last: that of all, as far as that can be. Where next to all of its
+ * time was a start, it could be faster: as others are. */
 static double done_speed(const struct cv_elastic *elastic, const struct cv_hand *hand)
 {
-    const double work_s = hand->after_s - (elastic->lined ? elastic->late_s : 0);
-    const double least_s = LEAST_WORK * hand->after_s;
-    const double speed_ups =
-        hand->done / fmax(hand->took_s - hand->after_s + fmax(work_s, least_s), 1e-12);
+    const double doubt_s = doubt_of(elastic, hand);
+    double speed_ups;
 
     if (!(hand->done > 0))
         return 0;
-    return work_s < least_s ? fmax(speed_ups, elastic->sure_ups) : speed_ups;
+    speed_ups = speed_if(elastic, hand, 0);
+    if (doubt_s > 0)
+        speed_ups = fmin(fmax(elastic->pooled_ups, speed_if(elastic, hand, doubt_s)),
+                         speed_if(elastic, hand, -doubt_s));
+    return hand->after_s - (elastic->lined ? elastic->late_s : 0) <
+                   LEAST_WORK * hand->after_s
+               ? fmax(speed_ups, elastic->sure_ups)
+               : speed_ups;
 }
 
 /* Its last chunk was more than a start, even if starts are as long as they may be. */
@@ -77,8 +106,25 @@ static bool is_sure(const struct cv_elastic *elastic, const struct cv_hand *hand
 {
     const double work_s = hand->after_s - elastic->late_s;
 
-    return !elastic->lined || (work_s >= LEAST_WORK * hand->after_s &&
-                               hand->after_s - elastic->late_most_s >= work_s / 2);
+    return !elastic->lined ||
+           (work_s >= fmax(LEAST_WORK * hand->after_s, doubt_of(elastic, hand)) &&
+            hand->after_s - elastic->late_most_s >= work_s / 2);
+}
+
+/* All chunks that were done last, together. */
+static void pool_speeds(struct cv_elastic *elastic)
+{
+    double done = 0, time_s = 0;
+
+    for (uint32_t w = 0; w < elastic->n; w++) {
+        const struct cv_hand *hand = &elastic->hands[w];
+
+        if (!(hand->done > 0))
+            continue;
+        done += hand->done;
+        time_s += hand->took_s - hand->after_s + work_after(elastic, hand, 0);
+    }
+    elastic->pooled_ups = done > 0 ? done / fmax(time_s, 1e-12) : 0;
 }
 
 double cv_elastic_own_speed(const struct cv_elastic *elastic, uint32_t worker)
@@ -92,22 +138,40 @@ double cv_elastic_own_speed(const struct cv_elastic *elastic, uint32_t worker)
     return done_speed(elastic, hand);
 }
 
+/* Before anybody has started: what starts took once. */
+static void expect_starts(struct cv_elastic *elastic)
+{
+    double sum = 0;
+
+    for (uint32_t w = 0; w < elastic->n; w++)
+        sum += elastic->hands[w].prior_start_s;
+    elastic->start_scale = sum > 0;
+    elastic->mean_start_s = elastic->n > 0 ? sum / elastic->n : 0;
+    elastic->usual_start_s = elastic->mean_start_s;
+}
+
 /* Start-ups: mean, and mean distance from it. */
 static void pool_starts(struct cv_elastic *elastic)
 {
-    double sum = 0, apart = 0;
+    double sum = 0, priors = 0, apart = 0;
     uint32_t count = 0;
 
     for (uint32_t w = 0; w < elastic->n; w++)
         if (elastic->hands[w].start_s >= 0) {
             sum += elastic->hands[w].start_s;
+            priors += elastic->hands[w].prior_start_s;
             count++;
         }
-    elastic->mean_start_s = count > 0 ? sum / count : 0;
+    if (count == 0) {
+        expect_starts(elastic);
+        return;
+    }
+    elastic->mean_start_s = sum / count;
+    elastic->start_scale = priors > 0 ? sum / priors : 0;
     for (uint32_t w = 0; w < elastic->n; w++)
         if (elastic->hands[w].start_s >= 0)
             apart += fabs(elastic->hands[w].start_s - elastic->mean_start_s);
-    elastic->usual_start_s = elastic->mean_start_s + (count > 0 ? apart / count : 0);
+    elastic->usual_start_s = elastic->mean_start_s + apart / count;
 }
 
 void cv_elastic_pool(struct cv_elastic *elastic)
@@ -116,6 +180,7 @@ void cv_elastic_pool(struct cv_elastic *elastic)
     uint32_t count = 0, sure = 0;
 
     elastic->sure_ups = 0;
+    pool_speeds(elastic);
     for (uint32_t w = 0; w < elastic->n; w++) {
         const double speed_ups = cv_elastic_own_speed(elastic, w);
 
@@ -143,8 +208,26 @@ void cv_elastic_pool(struct cv_elastic *elastic)
 double cv_elastic_start(const struct cv_elastic *elastic, uint32_t worker)
 {
     const double own_s = elastic->hands[worker].start_s;
+    const double prior_s = elastic->hands[worker].prior_start_s;
 
-    return own_s >= 0 ? own_s : elastic->mean_start_s;
+    if (own_s >= 0)
+        return own_s;
+    return elastic->start_scale > 0 && prior_s > 0 ? elastic->start_scale * prior_s
+                                                   : elastic->mean_start_s;
+}
+
+double cv_elastic_foreseen(const struct cv_elastic *elastic,
+                           const struct cleave_view *view)
+{
+    if (!view->measured || !isfinite(view->units_left))
+        return INFINITY;
+    for (uint32_t w = 0; w < elastic->n; w++) {
+        const struct cv_hand *hand = &elastic->hands[w];
+
+        elastic->ready[w].in_s = cv_hand_is_out(hand) ? INFINITY : hand->prior_start_s;
+        elastic->ready[w].speed_ups = hand->prior / CV_AS_MEASURED;
+    }
+    return cv_end_together(elastic->ready, elastic->n, view->units_left);
 }
 
 double cv_elastic_speed(const struct cv_elastic *elastic, uint32_t worker)

@@ -41,10 +41,11 @@ struct cv_hand {
     double from_s;      /* beginning of the sample under way; below 0: none         */
     double from;        /* units read at from_s                                     */
     double prior; /* speed that was measured once, in whatever unit; 1: none            */
-    double start_s;      /* what its last start took; below 0: not known             */
-    double pace_ups;     /* of reading; below 0: not known                           */
-    double done, took_s; /* units of the last chunk that ended, time since it read   */
-    double after_s;      /* ... of that after it had read the end                    */
+    double prior_start_s; /* what a start took once; 0: not known                    */
+    double start_s;       /* what its last start took; below 0: not known             */
+    double pace_ups;      /* of reading; below 0: not known                           */
+    double done, took_s;  /* units of the last chunk that ended, time since it read   */
+    double after_s;       /* ... of that after it had read the end                    */
     struct cv_post small, large; /* two sizes; equal if only one is known             */
     double doubt_s; /* it may be slow, and is given less by what it does in this time */
     double due;     /* asked to be extended by so much                          */
@@ -66,6 +67,7 @@ struct cv_hand {
 
 struct cv_elastic {
     double first, least, most, growth, parts; /* the parameters of learn             */
+    double varies; /* of the view                                                       */
     struct cv_hand *hands;
     struct cv_ready *ready; /* of all, as cv_elastic_end has found it last            */
     uint32_t n;       /* places                                                         */
@@ -90,7 +92,10 @@ struct cv_elastic {
     double warmed_s; /* when that was last more                                        */
     uint32_t unsure; /* workers whose speed is not really known                        */
     double scale_ups; /* speed of one whose prior is 1                                  */
-    double sure_ups;  /* mean speed of those whose chunks were more than a start        */
+    double
+        start_scale;   /* starts take so many times what they took once; 0: not known   */
+    double pooled_ups; /* all that is done, by the time that it took without starts */
+    double sure_ups; /* mean speed of those whose chunks were more than a start        */
     double mean_start_s, usual_start_s, mean_ups; /* over workers: cv_elastic_pool     */
     double fold_s; /* what a result more takes to be folded; 0: nothing was          */
     double wave_s; /* more of those that are spare are given something then          */
@@ -125,6 +130,9 @@ static inline bool cv_hand_is_free(const struct cv_hand *hand)
            (hand->state == CV_HAND_IDLE || hand->state == CV_HAND_WARM);
 }
 
+/* Once measured, a speed may be off by so much. */
+enum { CV_AS_MEASURED = 3 };
+
 /* Somebody has a chunk that is not empty. */
 bool cv_elastic_busy(const struct cv_elastic *elastic);
 /* Units of a chunk that cannot be told apart from none. */
@@ -141,6 +149,10 @@ double cv_elastic_share_s(const struct cv_elastic *elastic,
  * with some of the spread. To be called when something was learnt. */
 void cv_elastic_pool(struct cv_elastic *elastic);
 double cv_elastic_start(const struct cv_elastic *elastic, uint32_t worker);
+/* By what was measured before, all is done in so many seconds even if it was off: who takes
+ * longer to start is not needed. INFINITY: nothing was. */
+double cv_elastic_foreseen(const struct cv_elastic *elastic,
+                           const struct cleave_view *view);
 /* Speed: as seen, 0: not yet; or that of others. */
 double cv_elastic_own_speed(const struct cv_elastic *elastic, uint32_t worker);
 double cv_elastic_speed(const struct cv_elastic *elastic, uint32_t worker);

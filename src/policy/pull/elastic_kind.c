@@ -17,7 +17,7 @@ static const double TEST_WINDOWS = 4;
 static const double PIECE_GROWTH = 3;
 /* Commands that are started at once, and after how long as many again. */
 enum { FEW = 16 };
-static const double MOMENT_S = 1e-3;
+static const double MOMENT_S = 2.5e-4;
 /* The first pace is taken after this time; of what several pieces took, so much each may
  * have been the way to the worker and back. */
 static const double FIRST_LOOK_S = 1.1e-3, ROUND_S = 2e-4;
@@ -35,18 +35,24 @@ static const double PATIENCE = 2, MEANWHILE = 1.0 / 32;
 /* So many first chunks that show nothing, and it is not asked again what the command is like. */
 enum { UNREAD = 3 };
 
-/* Whoever is said to be the fastest, if that was measured; else the first. */
+/* Whoever would be done with a little first, by what was measured; else the first. */
 static uint32_t first_tester(const struct cv_turn *turn)
 {
     const struct cv_elastic *elastic = turn->elastic;
+    const double share = cv_elastic_share(elastic, turn->view);
+    const double little = isfinite(share) ? share * FIRST_PIECE : 1;
     uint32_t best = CV_NOBODY;
+    double best_s = INFINITY;
 
-    for (uint32_t w = 0; w < elastic->n; w++)
-        if (cv_hand_is_free(&elastic->hands[w]) &&
-            (best == CV_NOBODY ||
-             (turn->view->measured &&
-              turn->view->workers[w].speed_ups > turn->view->workers[best].speed_ups)))
-            best = w;
+    for (uint32_t w = 0; w < elastic->n; w++) {
+        const struct cv_hand *hand = &elastic->hands[w];
+        const double end_s = hand->prior_start_s + little / fmax(hand->prior, 1e-12);
+
+        if (!cv_hand_is_free(hand) || (best != CV_NOBODY && !(end_s < best_s)))
+            continue;
+        best = w;
+        best_s = end_s;
+    }
     return best;
 }
 
@@ -82,6 +88,7 @@ static bool has_come(const struct cv_elastic *elastic)
 void cv_kind_warm(const struct cv_turn *turn)
 {
     struct cv_elastic *elastic = turn->elastic;
+    const double end_s = cv_elastic_foreseen(elastic, turn->view);
     uint32_t started = 0;
 
     if (isinf(turn->view->units_total) && !has_come(elastic))
@@ -94,7 +101,8 @@ void cv_kind_warm(const struct cv_turn *turn)
     for (uint32_t w = 0; w < elastic->n && started < elastic->warmed; w++) {
         const struct cv_hand *hand = &elastic->hands[w];
 
-        if (hand->state == CV_HAND_IDLE && cv_hand_is_free(hand) && !(hand->done > 0))
+        if (hand->state == CV_HAND_IDLE && cv_hand_is_free(hand) && !(hand->done > 0) &&
+            !(hand->prior_start_s > end_s))
             cv_turn_warm(turn, w);
         started += hand->state != CV_HAND_IDLE;
     }

@@ -22,8 +22,6 @@ static const double CRUMB = 0.01;
 enum { MANY = 8 };
 /* Workers are that unequal, if nobody has said. */
 static const double UNEQUAL = 30;
-/* Once measured, a speed may be off by so much. */
-static const double AS_MEASURED = 3;
 
 /* The next sizes wait for others than the test for this part of what it took. */
 static const double LINE_WAIT = 0.25, SLOW_WAIT = 0.2;
@@ -62,7 +60,7 @@ static double size_of(const struct cv_turn *turn, uint32_t worker, double end_s)
     const struct cleave_view *view = turn->view;
     const double speed_ups = cv_elastic_speed(elastic, worker);
     const double unequal = view->unequal > 0 ? view->unequal : UNEQUAL;
-    const double thought = view->measured ? fmin(unequal, AS_MEASURED) : unequal;
+    const double thought = view->measured ? fmin(unequal, CV_AS_MEASURED) : unequal;
     const double h =
         fmax(elastic->spread > 0 ? fmin(thought, elastic->spread) : thought, 1.5);
     const double start_s = cv_elastic_start(elastic, worker) +

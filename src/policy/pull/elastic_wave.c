@@ -29,7 +29,7 @@ static const double START_PART = 0.1;
 
 static double wave_length(const struct cv_turn *turn)
 {
-    return fmax(PACE_S,
+    return fmax(fmax(PACE_S, turn->view->burst_s),
                 PACE_WINDOWS * turn->view->ahead / fmax(turn->elastic->mean_ups, 1e-12));
 }
 

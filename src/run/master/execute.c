@@ -16,6 +16,7 @@
 #include "policy/compound/registry.h"
 #include "run/asked/asked_check.h"
 #include "run/decode/decoder.h"
+#include "run/kit/usable_cores.h"
 #include "run/master/attempt_report.h"
 #include "run/master/real_engine.h"
 #include "run/master/comers.h"
@@ -28,6 +29,11 @@
 /* Of workers that nothing is known of: how many times faster one may be than another, here
  * and on several machines. */
 static const double UNEQUAL_HERE = 4, UNEQUAL_AWAY = 30;
+/* A pipe holds what its command reads in 10 ms (run/kit/feed.h), and the command as much again:
+ * for so long it reads nothing. Where cores are fewer than commands, all the longer. */
+static const double BURST_S = 0.02;
+/* By such a part chunks take more or less time, on a machine that has nothing else to do. */
+static const double VARIES = 0.05;
 
 #define CV_CODEC_WORD(upper, lower) ", " #lower
 
@@ -305,6 +311,16 @@ static bool is_measured(const struct execution *execution)
     return true;
 }
 
+/* So many commands have a core of this machine between them. */
+static double crowd_of(const struct cv_staff *staff)
+{
+    uint32_t here = 0;
+
+    for (uint32_t w = 0; w < staff->nworkers; w++)
+        here += staff->host_of[w] == NULL && !staff->absent[w];
+    return fmax(1, (double)here / cv_usable_cores());
+}
+
 /* What the policy is told of the load, and of how chunks get to those who do them. */
 static struct cv_load describe(const struct execution *execution,
                                const struct cleave_policy *policy, double total)
@@ -333,6 +349,8 @@ static struct cv_load describe(const struct execution *execution,
     load.opens = policy->hears_losses && may_open(execution, policy);
     /* As much is in the pipe of a command that has not shown how fast it reads. */
     load.ahead = load.opens ? (double)sysconf(_SC_PAGESIZE) : 0;
+    load.burst_s = load.opens ? BURST_S * crowd_of(&execution->run.staff) : 0;
+    load.varies = load.opens ? VARIES : 0;
     return load;
 }
 

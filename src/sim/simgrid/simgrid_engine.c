@@ -131,7 +131,8 @@ static enum cleave_status grid_begin(void *engine, const struct cv_run *run,
     struct cv_wire_answer answer;
 
     if (run->command != NULL &&
-        (run->command->pipe_ups > 0 || run->command->start_spread > 0))
+        (run->command->pipe_ups > 0 || run->command->start_spread > 0 ||
+         run->command->gulp_s > 0))
         return cv_fail(err, CLEAVE_EINPUT,
                        "SimGrid knows neither pipes nor start-ups that vary");
     if (run->command != NULL) {
