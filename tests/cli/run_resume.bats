@@ -115,6 +115,17 @@ END
     [ "$status" -eq 138 ]
 }
 
+@test "what commands took to start is in the journal, and a start for learn" {
+    cd "$BATS_TEST_TMPDIR"
+    seq 2000 >in
+    seq 100 >more
+    local command='sleep 0.3; exec cat'
+    cleave 0 run -q -i in -j 2 --journal j -- sh -c "$command"
+    cleave 0 run -i in -i more -j 2 --journal j --resume -o out -- sh -c "$command"
+    [[ "$stderr" =~ 'cleave: by the journal a command takes '[0-9.]+' s to start' ]]
+    cat in more | cmp - out
+}
+
 @test "speeds of workers in the journal are a start for learn" {
     cd "$BATS_TEST_TMPDIR"
     seq 2000 >in

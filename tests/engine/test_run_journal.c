@@ -355,7 +355,7 @@ static void other_files(void **state)
     cv_journal_close(journal);
     change("PRAGMA user_version = 9");
     refused(CV_JOURNAL_RESUME, &cat_lines, source,
-            "expected a journal of format 2, got format 9");
+            "expected a journal of format 3, got format 9");
     journal = NULL;
     assert_int_equal(cv_journal_open("/nowhere/j", CV_JOURNAL_NEW, &cat_lines, source,
                                      &journal, &why),
@@ -552,11 +552,11 @@ static void killed(void **state)
 /* --- how fast workers were ---------------------------------------------------------------- */
 
 static void add_of(struct cv_journal *journal, const char *worker, uint64_t begin,
-                   uint64_t bytes, double seconds)
+                   uint64_t bytes, double seconds, double start_s)
 {
-    struct cv_journal_chunk chunk = { .begin = begin,
-                                      .end = begin + bytes,
-                                      .seconds = seconds };
+    struct cv_journal_chunk chunk = {
+        .begin = begin, .end = begin + bytes, .seconds = seconds, .start_s = start_s
+    };
     const int fd = memfd_create("output", MFD_CLOEXEC);
 
     strncpy(chunk.worker, worker, sizeof chunk.worker - 1);
@@ -564,17 +564,24 @@ static void add_of(struct cv_journal *journal, const char *worker, uint64_t begi
     close(fd);
 }
 
-static bool read_speeds(struct cv_journal *journal, const char *const *names,
-                        uint32_t count, double *speeds)
+static struct cv_journal_costs read_costs(struct cv_journal *journal,
+                                          const char *const *names, uint32_t count)
 {
+    static double speeds_ups[3], starts_s[3];
+    struct cv_journal_costs costs = { .speed_ups = speeds_ups, .start_s = starts_s };
     struct cv_journal_chunk chunk;
     bool found = true;
 
     cv_journal_rewind(journal);
     while (found)
         assert_ok(cv_journal_next(journal, &found, &chunk, &err));
-    assert_ok(cv_journal_speeds(journal, names, count, speeds, &found, &err));
-    return found;
+    assert_ok(cv_journal_speeds(journal, names, count, &costs, &err));
+    return costs;
+}
+
+static bool is_near(double value, double expected)
+{
+    return fabs(value - expected) < 1e-9;
 }
 
 /* A start takes 2 s, a has 10 bytes a second and b 5. */
@@ -584,25 +591,54 @@ static void speeds(void **state)
     struct cv_splitter *splitter;
     struct cv_source *source;
     struct cv_journal *journal;
-    double found[3];
+    struct cv_journal_costs costs;
 
     (void)state;
     write_file(input, "x\n", 2);
     source = open_lines(&splitter);
     journal = open_journal(CV_JOURNAL_NEW, &cat_lines, source);
-    assert_false(read_speeds(journal, names, 2, found));
-    add_of(journal, "a", 0, 1, 2);
-    add_of(journal, "a", 1, 100, 12);
-    add_of(journal, "b", 101, 50, 12);
-    add_of(journal, "gone", 151, 50, 3);
-    assert_true(read_speeds(journal, names, 2, found));
-    assert_true(fabs(found[0] - 10) < 1e-9);
-    assert_true(fabs(found[1] - 5) < 1e-9);
-    assert_false(read_speeds(journal, names, 3, found)); /* of c nothing is known */
-    add_of(journal, "c", 201, 100, 12);
-    assert_true(read_speeds(journal, names, 3, found));
-    add_of(journal, "b", 301, 250, 22); /* now it is as fast as the others */
-    assert_false(read_speeds(journal, names, 3, found));
+    costs = read_costs(journal, names, 2);
+    assert_false(costs.known || costs.starts_known);
+    add_of(journal, "a", 0, 1, 2, 0);
+    add_of(journal, "a", 1, 100, 12, 0);
+    add_of(journal, "b", 101, 50, 12, 0);
+    add_of(journal, "gone", 151, 50, 3, 0);
+    costs = read_costs(journal, names, 2);
+    assert_true(costs.known && costs.differ && !costs.starts_known);
+    assert_true(is_near(costs.speed_ups[0], 10) && is_near(costs.speed_ups[1], 5));
+    assert_false(read_costs(journal, names, 3).known); /* of c nothing is known */
+    add_of(journal, "c", 201, 100, 12, 0);
+    assert_true(read_costs(journal, names, 3).differ);
+    add_of(journal, "b", 301, 250, 22, 0); /* now it is as fast as the others */
+    costs = read_costs(journal, names, 3);
+    assert_true(costs.known && !costs.differ);
+    assert_true(costs.speed_ups[0] == costs.speed_ups[1]);
+    cv_journal_close(journal);
+    close_lines(source, splitter);
+    remove_journal();
+}
+
+/* Chunks that were open say what a start took: 4 s and 6 s of a, nothing of b. */
+static void starts(void **state)
+{
+    static const char *const names[] = { "a", "b" };
+    struct cv_splitter *splitter;
+    struct cv_source *source;
+    struct cv_journal *journal;
+    struct cv_journal_costs costs;
+
+    (void)state;
+    write_file(input, "x\n", 2);
+    source = open_lines(&splitter);
+    journal = open_journal(CV_JOURNAL_NEW, &cat_lines, source);
+    add_of(journal, "a", 0, 100, 14, 4);
+    add_of(journal, "a", 100, 100, 16, 6);
+    add_of(journal, "b", 200, 100, 24, 0);
+    costs = read_costs(journal, names, 2);
+    assert_true(costs.known && costs.starts_known);
+    assert_true(is_near(costs.start_s[0], 5) && is_near(costs.start_s[1], 5));
+    assert_true(is_near(costs.speed_ups[0], 10));
+    assert_true(is_near(costs.speed_ups[1], 10)); /* without the shortest chunk, 14 s */
     cv_journal_close(journal);
     close_lines(source, splitter);
     remove_journal();
@@ -726,7 +762,7 @@ int main(void)
         cmocka_unit_test(other_runs),    cmocka_unit_test(other_files),
         cmocka_unit_test(one_at_a_time), cmocka_unit_test(waits_for_one_that_ends),
         cmocka_unit_test(killed),        cmocka_unit_test(speeds),
-        cmocka_unit_test(full_disk),
+        cmocka_unit_test(starts),        cmocka_unit_test(full_disk),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

@@ -9,8 +9,9 @@
  *   run(key, command, splitter, header, pairs, persistent, started, seal)
  *   input(file, path, device, inode, size, mtime_ns, seal)
  *                                  file counts from 0; size -1: a stream
- *   chunk(id, file, first_byte, end_byte, hash, status, seconds, worker, output_bytes,
- *         output_hash, seal)
+ *   chunk(id, file, first_byte, end_byte, hash, status, seconds, start_seconds, worker,
+ *         output_bytes, output_hash, seal)
+ *                                  start_seconds: until it read its input; 0: not known
  *   output(chunk, part, bytes)     in parts of 1 MiB
  *
  * A seal is a hash of all other columns of its row and of the key, a random number that
@@ -63,8 +64,8 @@ struct cv_journal_chunk {
     size_t file;
     uint64_t begin, end; /* offsets in the file                */
     struct cv_content_hash hash;
-    int status; /* of the command                     */
-    double seconds;
+    int status;              /* of the command                     */
+    double seconds, start_s; /* in all; until it read its input, 0: not known */
     char worker[64];
     uint64_t output_bytes;
     struct cv_content_hash output_hash;
@@ -98,12 +99,20 @@ uint64_t cv_journal_damaged(const struct cv_journal *journal, uint64_t *of);
 /* Tell the source all that is finished (cv_source_know), with the ids as tags. */
 enum cleave_status cv_journal_tell(struct cv_journal *journal, struct cv_source *source,
                                    struct cleave_error *err);
-/* How fast the workers of these names were, in bytes per second, as far as the chunks say that
- * were given last (cv_journal_tell). *out_known is false if nothing can be said of one of them, or
- * if there is no difference that matters. */
+/* What workers cost. */
+struct cv_journal_costs {
+    double *speed_ups; /* by worker, bytes per second; the caller's               */
+    double *start_s;   /* by worker: until a command reads; the caller's          */
+    bool known;        /* speeds of all workers                                   */
+    bool differ;       /* ... by more than chance; else they are their mean       */
+    bool starts_known;
+};
+
+/* What the workers of these names cost, as far as the chunks say that were given last
+ * (cv_journal_tell). */
 enum cleave_status cv_journal_speeds(const struct cv_journal *journal,
                                      const char *const *names, uint32_t count,
-                                     double *out_ups, bool *out_known,
+                                     struct cv_journal_costs *out,
                                      struct cleave_error *err);
 /* Whether what cv_source_known gave (CV_KNOWN_PIECE or CV_KNOWN_BROKEN) is the same as when
  * chunk `id` was finished. If not, *note says what has changed; the chunk stays in the

@@ -12,7 +12,7 @@
 static const char *const texts[CV_SQL_STATEMENTS] = {
     [CV_SQL_BEGIN] = "BEGIN IMMEDIATE",
     [CV_SQL_COMMIT] = "COMMIT",
-    [CV_SQL_ADD_CHUNK] = "INSERT INTO chunk VALUES (?,?,?,?,?,?,?,?,?,?,?)",
+    [CV_SQL_ADD_CHUNK] = "INSERT INTO chunk VALUES (?,?,?,?,?,?,?,?,?,?,?,?)",
     [CV_SQL_ADD_PART] = "INSERT INTO output VALUES (?,?,?)",
     [CV_SQL_FORGET_PARTS] = "DELETE FROM output WHERE chunk = ?",
     [CV_SQL_FORGET_CHUNK] = "DELETE FROM chunk WHERE id = ?",
@@ -122,10 +122,11 @@ static enum cleave_status add_chunk(struct cv_journal *journal,
             sqlite3_bind_text(add, 5, hashes[0], -1, SQLITE_STATIC) == SQLITE_OK &&
             sqlite3_bind_int(add, 6, chunk->status) == SQLITE_OK &&
             sqlite3_bind_double(add, 7, chunk->seconds) == SQLITE_OK &&
-            sqlite3_bind_text(add, 8, chunk->worker, -1, SQLITE_STATIC) == SQLITE_OK &&
-            sqlite3_bind_int64(add, 9, (int64_t)chunk->output_bytes) == SQLITE_OK &&
-            sqlite3_bind_text(add, 10, hashes[1], -1, SQLITE_STATIC) == SQLITE_OK &&
-            sqlite3_bind_text(add, 11, hashes[2], -1, SQLITE_STATIC) == SQLITE_OK;
+            sqlite3_bind_double(add, 8, chunk->start_s) == SQLITE_OK &&
+            sqlite3_bind_text(add, 9, chunk->worker, -1, SQLITE_STATIC) == SQLITE_OK &&
+            sqlite3_bind_int64(add, 10, (int64_t)chunk->output_bytes) == SQLITE_OK &&
+            sqlite3_bind_text(add, 11, hashes[1], -1, SQLITE_STATIC) == SQLITE_OK &&
+            sqlite3_bind_text(add, 12, hashes[2], -1, SQLITE_STATIC) == SQLITE_OK;
     return bound ? perform(journal, add, err)
                  : cv_journal_fail(journal, "write the journal", err);
 }

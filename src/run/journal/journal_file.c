@@ -46,11 +46,12 @@ static const struct table tables[] = {
     { "input", "CREATE TABLE input (file INTEGER PRIMARY KEY, path TEXT NOT NULL,"
                " device INTEGER NOT NULL, inode INTEGER NOT NULL, size INTEGER NOT NULL,"
                " mtime_ns INTEGER NOT NULL, seal TEXT NOT NULL)" },
-    { "chunk", "CREATE TABLE chunk (id INTEGER PRIMARY KEY, file INTEGER NOT NULL,"
-               " first_byte INTEGER NOT NULL, end_byte INTEGER NOT NULL,"
-               " hash TEXT NOT NULL, status INTEGER NOT NULL, seconds REAL NOT NULL,"
-               " worker TEXT NOT NULL, output_bytes INTEGER NOT NULL,"
-               " output_hash TEXT NOT NULL, seal TEXT NOT NULL)" },
+    { "chunk",
+      "CREATE TABLE chunk (id INTEGER PRIMARY KEY, file INTEGER NOT NULL,"
+      " first_byte INTEGER NOT NULL, end_byte INTEGER NOT NULL,"
+      " hash TEXT NOT NULL, status INTEGER NOT NULL, seconds REAL NOT NULL,"
+      " start_seconds REAL NOT NULL, worker TEXT NOT NULL, output_bytes INTEGER NOT NULL,"
+      " output_hash TEXT NOT NULL, seal TEXT NOT NULL)" },
     { "output", "CREATE TABLE output (chunk INTEGER NOT NULL, part INTEGER NOT NULL,"
                 " bytes BLOB NOT NULL, PRIMARY KEY (chunk, part))" },
     { "sqlite_autoindex_output_1", NULL },
@@ -394,7 +395,7 @@ enum cleave_status cv_journal_make_tables(struct cv_journal *journal,
         if (tables[i].sql != NULL)
             CV_TRY(cv_journal_execute(journal, tables[i].sql, err));
     return cv_journal_execute(
-        journal, "PRAGMA application_id = 1668052586; PRAGMA user_version = 2", err);
+        journal, "PRAGMA application_id = 1668052586; PRAGMA user_version = 3", err);
 }
 
 enum cleave_status cv_journal_drop_tables(struct cv_journal *journal,

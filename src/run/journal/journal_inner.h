@@ -5,7 +5,7 @@
 #include "run/journal/journal.h"
 #include "run/kit/pack.h"
 
-enum { CV_JOURNAL_VERSION = 2, CV_JOURNAL_PART = 1 << 20 };
+enum { CV_JOURNAL_VERSION = 3, CV_JOURNAL_PART = 1 << 20 };
 
 enum cv_journal_statement {
     CV_SQL_BEGIN,

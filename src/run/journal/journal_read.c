@@ -20,9 +20,9 @@ static enum cleave_status read_row(struct cv_journal *journal, sqlite3_stmt *que
     const char *worker;
 
     *out = (struct cv_journal_row){ .row = sqlite3_column_int64(query, 0) };
-    *good = cv_journal_types(query, "iiiitirtitt") &&
+    *good = cv_journal_types(query, "iiiitirrtitt") &&
             cv_content_hash_parse(cv_journal_text(query, 4), &chunk->hash) &&
-            cv_content_hash_parse(cv_journal_text(query, 9), &chunk->output_hash);
+            cv_content_hash_parse(cv_journal_text(query, 10), &chunk->output_hash);
     if (!*good)
         return CLEAVE_OK;
     chunk->file = (size_t)sqlite3_column_int64(query, 1);
@@ -30,8 +30,9 @@ static enum cleave_status read_row(struct cv_journal *journal, sqlite3_stmt *que
     chunk->end = (uint64_t)sqlite3_column_int64(query, 3);
     chunk->status = sqlite3_column_int(query, 5);
     chunk->seconds = sqlite3_column_double(query, 6);
-    chunk->output_bytes = (uint64_t)sqlite3_column_int64(query, 8);
-    worker = cv_journal_text(query, 7);
+    chunk->start_s = sqlite3_column_double(query, 7);
+    chunk->output_bytes = (uint64_t)sqlite3_column_int64(query, 9);
+    worker = cv_journal_text(query, 8);
     *good = strlen(worker) < sizeof chunk->worker && chunk->begin < chunk->end &&
             chunk->end <= INT64_MAX && chunk->output_bytes <= INT64_MAX &&
             sqlite3_column_int64(query, 5) == chunk->status;
@@ -39,7 +40,7 @@ static enum cleave_status read_row(struct cv_journal *journal, sqlite3_stmt *que
         return CLEAVE_OK;
     strcpy(chunk->worker, worker);
     CV_TRY(cv_journal_seal_chunk(journal, out->row, chunk, seal, err));
-    *good = cv_journal_is(query, 10, seal);
+    *good = cv_journal_is(query, 11, seal);
     return CLEAVE_OK;
 }
 

@@ -41,6 +41,7 @@ enum cleave_status cv_journal_seal_chunk(struct cv_journal *journal, int64_t row
     cv_pack_number(&columns, chunk->hash.low);
     cv_pack_number(&columns, (uint64_t)chunk->status);
     cv_pack_real(&columns, chunk->seconds);
+    cv_pack_real(&columns, chunk->start_s);
     cv_pack_text(&columns, chunk->worker);
     cv_pack_number(&columns, chunk->output_bytes);
     cv_pack_number(&columns, chunk->output_hash.high);

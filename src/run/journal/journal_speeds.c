@@ -1,10 +1,11 @@
 /* journal_speeds.c -- how fast workers were that a journal has chunks of.
  * SPDX-License-Identifier: MIT
  *
- * A chunk took a start and its bytes over the speed of its worker. No start is longer than the
- * shortest chunk, and the first chunks of a run are so small that it is hardly more than one: so
- * that is taken off all. What is left gives speeds in proportion, and more is not asked for: they
- * choose who is given what first, and are forgotten where something is measured. */
+ * A chunk took a start and its bytes over the speed of its worker. Of chunks that were open the
+ * start is there. Where it is not, no start is longer than the shortest chunk, and the first
+ * chunks of a run are so small that it is hardly more than one: so that is taken off. What is
+ * left gives speeds, which choose who is given what first, and are forgotten where something is
+ * measured. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,9 +16,10 @@
 /* Those that differ by less are equal, as far as one journal can tell. */
 static const double ALIKE = 1.25;
 
-/* What is known of a worker: bytes, and the time they took without starts. */
+/* What is known of a worker: bytes, and the time they took without starts; starts. */
 struct sum {
     double bytes, time_s;
+    double starts_s, starts;
 };
 
 static struct sum *find(const char *const *names, uint32_t count, struct sum *sums,
@@ -32,38 +34,65 @@ static struct sum *find(const char *const *names, uint32_t count, struct sum *su
 static void add_up(const struct cv_journal *journal, const char *const *names,
                    uint32_t count, struct sum *sums)
 {
-    double start_s = INFINITY;
+    double shortest_s = INFINITY;
 
     for (size_t i = 0; i < journal->nrows; i++)
-        start_s = fmin(start_s, journal->rows[i].chunk.seconds);
+        shortest_s = fmin(shortest_s, journal->rows[i].chunk.seconds);
     for (size_t i = 0; i < journal->nrows; i++) {
         const struct cv_journal_chunk *chunk = &journal->rows[i].chunk;
         struct sum *sum = find(names, count, sums, chunk->worker);
+        const double start_s = chunk->start_s > 0 ? chunk->start_s : shortest_s;
 
-        if (sum == NULL || !(chunk->seconds > start_s))
+        if (sum == NULL)
+            continue;
+        sum->starts += chunk->start_s > 0;
+        sum->starts_s += chunk->start_s;
+        if (!(chunk->seconds > start_s))
             continue;
         sum->bytes += (double)(chunk->end - chunk->begin);
         sum->time_s += chunk->seconds - start_s;
     }
 }
 
+/* Starts of those that show none are as those of the others. */
+static void find_starts(const struct sum *sums, uint32_t count,
+                        struct cv_journal_costs *out)
+{
+    double starts_s = 0, starts = 0;
+
+    for (uint32_t w = 0; w < count; w++) {
+        starts_s += sums[w].starts_s;
+        starts += sums[w].starts;
+    }
+    out->starts_known = starts > 0;
+    for (uint32_t w = 0; w < count; w++)
+        out->start_s[w] = sums[w].starts > 0 ? sums[w].starts_s / sums[w].starts
+                          : starts > 0       ? starts_s / starts
+                                             : 0;
+}
+
 enum cleave_status cv_journal_speeds(const struct cv_journal *journal,
                                      const char *const *names, uint32_t count,
-                                     double *out_ups, bool *out_known,
+                                     struct cv_journal_costs *out,
                                      struct cleave_error *err)
 {
     struct sum *sums = calloc(count, sizeof *sums);
-    double least = INFINITY, most = 0;
+    double least = INFINITY, most = 0, sum = 0;
 
     if (sums == NULL)
         return cv_fail_memory(err, "the journal");
     add_up(journal, names, count, sums);
     for (uint32_t w = 0; w < count; w++) {
-        out_ups[w] = sums[w].time_s > 0 ? sums[w].bytes / sums[w].time_s : 0;
-        least = fmin(least, out_ups[w]);
-        most = fmax(most, out_ups[w]);
+        out->speed_ups[w] = sums[w].time_s > 0 ? sums[w].bytes / sums[w].time_s : 0;
+        least = fmin(least, out->speed_ups[w]);
+        most = fmax(most, out->speed_ups[w]);
+        sum += out->speed_ups[w];
     }
+    find_starts(sums, count, out);
     free(sums);
-    *out_known = least > 0 && isfinite(most) && most >= ALIKE * least;
+    out->known = least > 0 && isfinite(most);
+    out->differ = most >= ALIKE * least;
+    for (uint32_t w = 0; out->known && !out->differ && w < count; w++)
+        out->speed_ups[w] = sum / count;
     return CLEAVE_OK;
 }

@@ -15,6 +15,8 @@ struct cv_errand {
     uint64_t chunk;
     uint32_t attempt; /* from 1                                                        */
     double began_s;   /* its first attempt                                             */
+    double bound_s;   /* open: when its command was given its first byte               */
+    double start_s;   /* until that read it; 0: not known                              */
     bool told;        /* that it was sent                                              */
     bool quiet;       /* nobody is told of it: see struct cv_want                      */
     bool alone;       /* it was lost with others, and is tried without them            */

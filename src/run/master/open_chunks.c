@@ -6,6 +6,9 @@
 #include "run/hosts/remote_open.h"
 #include "run/slot/open_slot.h"
 
+/* A command that reads so soon has waited for something to read. */
+static const double AT_ONCE_S = 1e-3;
+
 static void tell(struct cv_real_run *run, const struct cv_errand *errand,
                  struct cleave_event event)
 {
@@ -24,11 +27,15 @@ static bool is_blank(const struct cv_errand *errand)
 void cv_open_chunks_began(void *context, struct cv_slot *slot)
 {
     struct cv_real_run *run = context;
-    const struct cv_errand *errand = cv_errand_of(slot);
+    struct cv_errand *errand = cv_errand_of(slot);
     struct cv_tally *tally = &run->staff.tallies[slot->worker];
+    const double now_s = cv_clock_s();
 
     tally->starts++;
-    tally->starts_s += cv_clock_s() - slot->start_s;
+    tally->starts_s += now_s - slot->start_s;
+    /* Who had started before there was anything to read shows nothing. */
+    if (now_s - errand->bound_s > AT_ONCE_S || errand->bound_s <= slot->start_s)
+        errand->start_s = now_s - slot->open.spawn_s;
     tell(run, errand,
          (struct cleave_event){ .kind = CLEAVE_STARTED,
                                 .units = (double)(slot->piece.end - slot->piece.begin),
@@ -187,6 +194,8 @@ static enum cleave_status grow_one(struct cv_real_run *run, struct cv_errand *er
     tell(run, errand,
          (struct cleave_event){ .kind = CLEAVE_EXTENDED,
                                 .units = (double)(longer.end - longer.begin - before) });
+    if (state == CV_TAKE_PIECE && before == 0)
+        errand->bound_s = cv_clock_s();
     if (state == CV_TAKE_PIECE && slot->busy) {
         CV_TRY(cv_slot_extend(slot, &longer, err));
     } else if (state == CV_TAKE_PIECE) {

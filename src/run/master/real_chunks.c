@@ -221,7 +221,8 @@ static enum cleave_status keep_in_journal(struct cv_real_run *run,
                                       .begin = piece->body.begin - piece->skip,
                                       .end = piece->body.end,
                                       .hash = slot->remote.hash,
-                                      .seconds = cv_clock_s() - errand->began_s };
+                                      .seconds = cv_clock_s() - errand->began_s,
+                                      .start_s = errand->start_s };
     struct cv_taken taken;
 
     if (run->books.keys != NULL) {
@@ -524,6 +525,7 @@ enum cleave_status cv_chunks_begin(struct cv_real_run *run, struct cv_errand *er
     errand->attempt = 1;
     errand->past = (struct cv_history){ .count = 0 };
     errand->began_s = cv_clock_s();
+    errand->bound_s = errand->start_s = 0;
     errand->opened = want->open;
     errand->closes = want->close;
     errand->due = want->more;
@@ -549,6 +551,7 @@ enum cleave_status cv_chunks_begin_again(struct cv_real_run *run,
     errand->alone = again->alone;
     errand->attempt = again->attempt;
     errand->began_s = again->began_s;
+    errand->bound_s = errand->start_s = 0;
     errand->past = again->past;
     errand->opened = errand->closes = false; /* all of it is there */
     errand->due = 0;

@@ -199,6 +199,9 @@ enum cleave_status cv_resume_known(struct cv_real_run *run, struct cleave_error 
 
 /* --- what it says of workers --------------------------------------------------------------- */
 
+/* Starts that take less are not spoken of. */
+static const double WORTH_A_WORD_S = 0.1;
+
 /* The slowest and the fastest, in a line. */
 static void say_speeds(const struct cv_real_run *run, const double *speeds)
 {
@@ -217,14 +220,43 @@ static void say_speeds(const struct cv_real_run *run, const double *speeds)
     say(run->asked, text);
 }
 
+/* What a start takes, if that is worth a word. */
+static void say_starts(const struct cv_real_run *run, const double *start_s)
+{
+    double sum_s = 0;
+    char text[120];
+
+    for (uint32_t w = 0; w < run->staff.nworkers; w++)
+        sum_s += start_s[w];
+    if (sum_s < WORTH_A_WORD_S * run->staff.nworkers)
+        return;
+    snprintf(text, sizeof text, "by the journal a command takes %.2g s to start",
+             sum_s / run->staff.nworkers);
+    say(run->asked, text);
+}
+
+static void declare(const struct cv_real_run *run, const struct cv_journal_costs *costs,
+                    const struct cleave_worker *declared, struct cleave_worker *workers)
+{
+    for (uint32_t w = 0; w < run->staff.nworkers; w++) {
+        workers[w] = declared[w];
+        workers[w].speed_ups = costs->speed_ups[w];
+        if (costs->starts_known)
+            workers[w].compute_latency_s = costs->start_s[w];
+    }
+    if (costs->differ)
+        say_speeds(run, costs->speed_ups);
+    if (costs->starts_known)
+        say_starts(run, costs->start_s);
+}
+
 enum cleave_status cv_resume_speeds(const struct cv_real_run *run, struct cv_arena *arena,
                                     const struct cleave_worker **declared,
                                     struct cleave_error *err)
 {
     const uint32_t n = run->staff.nworkers;
+    struct cv_journal_costs costs = { 0 };
     struct cleave_worker *workers;
-    double *speeds;
-    bool known;
 
     if (!run->asked->journal.resume || run->books.resumed == 0 || run->books.keys != NULL)
         return CLEAVE_OK;
@@ -232,18 +264,14 @@ enum cleave_status cv_resume_speeds(const struct cv_real_run *run, struct cv_are
         if (!cv_is_nominal(&(*declared)[w]))
             return CLEAVE_OK; /* what was said counts more */
     workers = cv_array(arena, n, sizeof *workers);
-    speeds = cv_array(arena, n, sizeof *speeds);
-    if (workers == NULL || speeds == NULL)
+    costs.speed_ups = cv_array(arena, n, sizeof *costs.speed_ups);
+    costs.start_s = cv_array(arena, n, sizeof *costs.start_s);
+    if (workers == NULL || costs.speed_ups == NULL || costs.start_s == NULL)
         return cv_fail_memory(err, "the journal");
-    CV_TRY(
-        cv_journal_speeds(run->books.journal, run->staff.names, n, speeds, &known, err));
-    for (uint32_t w = 0; known && w < n; w++) {
-        workers[w] = (*declared)[w];
-        workers[w].speed_ups = speeds[w];
-    }
-    if (!known)
+    CV_TRY(cv_journal_speeds(run->books.journal, run->staff.names, n, &costs, err));
+    if (!costs.known || !(costs.differ || costs.starts_known))
         return CLEAVE_OK;
+    declare(run, &costs, *declared, workers);
     *declared = workers;
-    say_speeds(run, speeds);
     return CLEAVE_OK;
 }
