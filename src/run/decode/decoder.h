@@ -59,6 +59,10 @@ bool cv_decoder_short(const struct cv_decoder *decoder);
  * may have known when it was opened. */
 void cv_decoder_complain(const struct cv_decoder *decoder, uint64_t made,
                          struct cleave_error *err);
+/* Let it have failed at a place of the file, inside the member of the bytes given last, for what others have seen:
+ * `why`, a constant text, or NULL: the file ends there. */
+enum cleave_status cv_decoder_refuse(struct cv_decoder *decoder, uint64_t at,
+                                     const char *why, struct cleave_error *err);
 /* After a failure: whether it was inside a member, of which bytes are missing then. */
 bool cv_decoder_inside(const struct cv_decoder *decoder);
 

@@ -120,6 +120,8 @@ static void take(struct cv_wide *wide)
         pthread_mutex_unlock(&wide->lock);
         return;
     }
+    if (wide->form->look != NULL)
+        wide->form->look(wide->state, job);
     if (!more && wide->form->settle != NULL)
         job->status = wide->status =
             wide->form->settle(wide->state, wide, job, &wide->err);
@@ -164,6 +166,17 @@ static bool inside(const struct cv_ahead *ahead)
 
     return wide->failed != NULL && wide->failed->decoder != NULL &&
            cv_decoder_inside(wide->failed->decoder);
+}
+
+uint64_t cv_wide_jobs(const struct cv_ahead *ahead)
+{
+    struct cv_wide *wide = (struct cv_wide *)ahead;
+    uint64_t jobs;
+
+    pthread_mutex_lock(&wide->lock);
+    jobs = wide->jobs;
+    pthread_mutex_unlock(&wide->lock);
+    return jobs;
 }
 
 /* --- life ----------------------------------------------------------------------------------- */

@@ -52,6 +52,7 @@ struct cv_wide_form {
     const struct cv_codec *codec;
     size_t job_size; /* of what has a struct cv_wide_job first          */
     bool always;     /* also with one thread at work                   */
+    size_t batch;    /* compressed bytes that are worth a job, if it can be cut to that */
     size_t most;     /* decoded bytes that a job holds; SIZE_MAX: all     */
     void *(*open)(uint64_t offset); /* of the input in the file; NULL: no memory    */
     void (*close)(void *state);
@@ -59,7 +60,9 @@ struct cv_wide_form {
      * more are wanted. */
     bool (*cut)(void *state, struct cv_wide *wide, const uint8_t *bytes, size_t length);
     void (*end)(void *state, struct cv_wide *wide, int error);
-    /* By who asks: see to a job that was done, or has failed. NULL: it stands as it is. */
+    /* By who asks: look at what a job has made, before it is given out. NULL: nobody does. */
+    void (*look)(void *state, struct cv_wide_job *job);
+    /* ... see to a job that was done, or has failed. NULL: it stands as it is. */
     enum cleave_status (*settle)(void *state, struct cv_wide *wide,
                                  struct cv_wide_job *job, struct cleave_error *err);
 };
@@ -69,6 +72,9 @@ extern const struct cv_wide_form cv_wide_bgzf, cv_wide_zstd, cv_wide_lz4, cv_wid
 enum cleave_status cv_wide_open(const struct cv_wide_form *form,
                                 const struct cv_decoder_input *input, unsigned threads,
                                 struct cv_ahead **out, struct cleave_error *err);
+
+/* How many jobs were begun so far, of what cv_wide_open has made. */
+uint64_t cv_wide_jobs(const struct cv_ahead *ahead);
 
 /* --- for forms ------------------------------------------------------------------------------ */
 

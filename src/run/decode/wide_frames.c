@@ -7,30 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run/decode/wide.h"
+#include "run/decode/wide_frames.h"
+#include "run/decode/wide_inner.h"
 
 enum {
-    BATCH = 128 * 1024, /* compressed bytes that are worth a job              */
-    MOST = 32 << 20,    /* decoded ones that it may hold                      */
-    HEAD = CV_CODEC_HEAD
-};
-
-/* What the head is of that is read. */
-enum part { MEMBER, BLOCK, LOST };
-
-struct walk {
-    uint64_t at;   /* in the file                                         */
-    uint64_t pass; /* bytes before the next head                          */
-    uint8_t head[HEAD];
-    size_t have, need;
-    enum part part;
-    bool checked;   /* a check stands behind the member, 4 bytes           */
-    bool checks;    /* ... behind each block of lz4                        */
-    bool first;     /* there was no job before                             */
-    size_t carried; /* of the head of a member: bytes from earlier reads, not passed on */
-    struct cv_wide_job *job; /* borrowed: the last one; NULL: none       */
-    /* What the head says; false: more of it is needed. */
-    bool (*step)(struct walk *walk);
+    HEAD = CV_CODEC_HEAD,
+    /* So many times the first block of a frame that is worth jobs of its own is what is worth a job. */
+    SMALL = 32,
 };
 
 static uint32_t number(const uint8_t *bytes, unsigned count)
@@ -42,8 +25,8 @@ static uint32_t number(const uint8_t *bytes, unsigned count)
     return value;
 }
 
-/* The next head, behind what is passed over. */
-static void expect(struct walk *walk, enum part part, size_t need, uint64_t pass)
+void cv_walk_expect(struct cv_walk *walk, enum cv_walk_part part, size_t need,
+                    uint64_t pass)
 {
     walk->part = part;
     walk->need = need;
@@ -52,97 +35,103 @@ static void expect(struct walk *walk, enum part part, size_t need, uint64_t pass
 
 /* --- heads ---------------------------------------------------------------------------------- */
 
-static bool step_bgzf(struct walk *walk)
+static bool step_bgzf(struct cv_walk *walk)
 {
     const uint32_t length = number(walk->head + 16, 2) + 1;
 
     if (!cv_codec_bgzf.begins(walk->head, HEAD) || length < HEAD)
-        walk->part = LOST;
+        walk->part = CV_WALK_LOST;
     else
-        expect(walk, MEMBER, HEAD, length - HEAD);
+        cv_walk_expect(walk, CV_WALK_MEMBER, HEAD, length - HEAD);
     return true;
 }
 
-static bool is_skippable(const uint8_t *head)
+bool cv_walk_skippable(const uint8_t *head)
 {
     return (head[0] & 0xF0) == 0x50 && memcmp(head + 1, "\x2a\x4d\x18", 3) == 0;
 }
 
-/* A frame to be skipped; `need` bytes of the next head. */
-static bool step_skippable(struct walk *walk, size_t need)
+bool cv_walk_skip(struct cv_walk *walk, size_t need)
 {
     if (walk->have < 8) {
         walk->need = 8;
         return false;
     }
-    expect(walk, MEMBER, need, number(walk->head + 4, 4));
+    cv_walk_expect(walk, CV_WALK_MEMBER, need, number(walk->head + 4, 4));
     return true;
 }
 
-static bool step_zstd(struct walk *walk)
+static bool step_zstd(struct cv_walk *walk)
 {
     static const uint8_t dictionary[] = { 0, 1, 2, 4 }, content[] = { 0, 2, 4, 8 };
     const uint32_t block = number(walk->head, 3);
     const unsigned flags = walk->head[4], single = flags >> 5 & 1;
 
-    if (walk->part == BLOCK) {
+    if (walk->part == CV_WALK_BLOCK) {
         walk->pass = (block >> 1 & 3) == 1 ? 1 : block >> 3;
         if ((block & 1) != 0)
-            expect(walk, MEMBER, 5, walk->pass + (walk->checked ? 4 : 0));
-    } else if (is_skippable(walk->head)) {
-        return step_skippable(walk, 5);
+            cv_walk_expect(walk, CV_WALK_MEMBER, 5, walk->pass + (walk->checked ? 4 : 0));
+    } else if (cv_walk_skippable(walk->head)) {
+        return cv_walk_skip(walk, 5);
     } else if (memcmp(walk->head, "\x28\xb5\x2f\xfd", 4) != 0) {
-        walk->part = LOST;
+        walk->part = CV_WALK_LOST;
     } else {
         walk->checked = (flags >> 2 & 1) != 0;
-        expect(walk, BLOCK, 3,
-               1 - single + dictionary[flags & 3] +
-                   (flags >> 6 == 0 ? single : content[flags >> 6]));
-    }
-    return true;
-}
-
-static bool step_lz4(struct walk *walk)
-{
-    const uint32_t block = number(walk->head, 4);
-    const unsigned flags = walk->head[4];
-
-    if (walk->part == BLOCK && block == 0) {
-        expect(walk, MEMBER, 6, walk->checked ? 4 : 0);
-    } else if (walk->part == BLOCK) {
-        walk->pass = (uint64_t)(block & 0x7FFFFFFF) + (walk->checks ? 4 : 0);
-    } else if (is_skippable(walk->head)) {
-        return step_skippable(walk, 6);
-    } else if (memcmp(walk->head, "\x04\x22\x4d\x18", 4) != 0) {
-        walk->part = LOST;
-    } else {
-        walk->checked = (flags >> 2 & 1) != 0;
-        walk->checks = (flags >> 4 & 1) != 0;
-        expect(walk, BLOCK, 4,
-               1u + ((flags >> 3 & 1) != 0 ? 8 : 0) + ((flags & 1) != 0 ? 4 : 0));
+        cv_walk_expect(walk, CV_WALK_BLOCK, 3,
+                       1 - single + dictionary[flags & 3] +
+                           (flags >> 6 == 0 ? single : content[flags >> 6]));
     }
     return true;
 }
 
 /* --- jobs ----------------------------------------------------------------------------------- */
 
-/* Let there be a job. */
-static bool begin_job(struct walk *walk, struct cv_wide *wide)
+/* Let there be a job. Blocks of a frame get a head of their own, before which they seem to begin. */
+static bool begin_job(struct cv_walk *walk, struct cv_wide *wide)
 {
+    uint8_t head[CV_LZ4_LEAST];
+    struct cv_wide_job *job;
+
     if (walk->job != NULL)
         return true;
-    walk->job = cv_wide_begin(wide, walk->at);
-    if (walk->job == NULL)
+    job = cv_wide_begin(wide, walk->at - (walk->apart ? sizeof head : 0));
+    if (job == NULL)
         return false;
-    walk->job->made_some = !walk->first;
+    job->made_some = !walk->first;
     walk->first = false;
-    if (!cv_wide_give(wide, walk->job))
+    walk->job = (struct cv_walk_job *)job;
+    if (walk->apart) {
+        job->before = job->offset - walk->frame;
+        walk->job->apart = true;
+        walk->job->first = walk->fresh;
+        walk->job->head = walk->lz4;
+        walk->fresh = false;
+    }
+    if (!cv_wide_give(wide, job)) {
         walk->job = NULL;
-    return walk->job != NULL;
+        return false;
+    }
+    if (!walk->apart)
+        return true;
+    cv_lz4_head_make(&walk->lz4, head);
+    return cv_wide_put(job, head, sizeof head);
+}
+
+/* There is enough in the last job. Blocks of a frame that others go on with get an end of their own. */
+static bool end_job(struct cv_walk *walk)
+{
+    static const uint8_t none[CV_LZ4_BLOCK];
+    struct cv_walk_job *job = walk->job;
+    const bool good =
+        !job->apart || job->last || cv_wide_put(&job->job, none, sizeof none);
+
+    cv_wide_complete(&job->job, 0);
+    walk->job = NULL;
+    return good;
 }
 
 /* Bytes for the last job, which begins with them if there is none. */
-static bool pass_on(struct walk *walk, struct cv_wide *wide, const uint8_t *bytes,
+static bool pass_on(struct cv_walk *walk, struct cv_wide *wide, const uint8_t *bytes,
                     size_t length)
 {
     if (length == 0)
@@ -150,39 +139,94 @@ static bool pass_on(struct walk *walk, struct cv_wide *wide, const uint8_t *byte
     if (!begin_job(walk, wide))
         return false;
     walk->at += length;
-    return cv_wide_put(walk->job, bytes, length);
+    return cv_wide_put(&walk->job->job, bytes, length);
 }
 
-/* The head of a member is there, and ends before `at`. What is before it belongs to the last job; it and what
- * follows to the next one, if the last one has enough. *begin is what was passed on of the bytes. */
-static bool end_head(struct walk *walk, struct cv_wide *wide, const uint8_t *bytes,
+/* Blocks of the frame that begins here are for jobs of their own. Its head was not passed on: one is made in its
+ * place. */
+static bool open_frame(struct cv_walk *walk, struct cv_wide *wide)
+{
+    const size_t length = walk->have - CV_LZ4_BLOCK;
+
+    walk->frame = walk->at;
+    walk->at += length;
+    walk->apart = walk->fresh = true;
+    return pass_on(walk, wide, walk->head + length, CV_LZ4_BLOCK);
+}
+
+/* A head is there that a job may begin with, and ends before `at`. What is before it belongs to the last job;
+ * it and what follows to the next one, if the last one has enough, or must not have more. *begin is what was
+ * passed on of the bytes. */
+static bool end_head(struct cv_walk *walk, struct cv_wide *wide, const uint8_t *bytes,
                      size_t at, size_t *begin)
 {
     const size_t here = walk->have - walk->carried;
+    const size_t before = at - here - *begin;
+    const size_t batch = wide->form->batch;
+    const bool enough = walk->job != NULL && walk->job->job.given + before >= batch;
+    const bool opens = walk->opens && walk->pass >= batch / SMALL;
     bool good = true;
 
-    if (walk->job != NULL && walk->job->given + (at - here - *begin) >= BATCH) {
-        good = pass_on(walk, wide, bytes + *begin, at - here - *begin);
-        *begin = at - here;
-        cv_wide_complete(walk->job, 0);
-        walk->job = NULL;
+    walk->opens = false;
+    if (enough || opens) {
+        good = pass_on(walk, wide, bytes + *begin, before) &&
+               (walk->job == NULL || end_job(walk));
+        *begin = opens ? at : at - here;
     }
     if (good)
-        good = pass_on(walk, wide, walk->head, walk->carried);
+        good = opens ? open_frame(walk, wide)
+                     : pass_on(walk, wide, walk->head, walk->carried);
     walk->carried = 0;
     return good;
 }
 
-static bool cut(void *state, struct cv_wide *wide, const uint8_t *bytes, size_t length)
+/* The check of a frame is there: it is for who asks, as no job has all of its blocks. */
+static bool end_frame(struct cv_walk *walk, struct cv_wide *wide, const uint8_t *bytes,
+                      size_t at, size_t *begin)
 {
-    struct walk *walk = state;
+    const size_t here = walk->have - walk->carried;
+    const bool good = pass_on(walk, wide, bytes + *begin, at - here - *begin);
+
+    *begin = at;
+    walk->at += walk->have;
+    walk->carried = 0;
+    walk->apart = false;
+    if (!good)
+        return false;
+    walk->job->last = true;
+    walk->job->check_at = walk->at - walk->have;
+    walk->job->check_end = walk->at;
+    if (walk->have > 0)
+        walk->job->check = cv_lz4_number(walk->head);
+    cv_walk_expect(walk, CV_WALK_MEMBER, 6, 0);
+    return end_job(walk);
+}
+
+static bool pass_head(struct cv_walk *walk, struct cv_wide *wide, enum cv_walk_part was,
+                      const uint8_t *bytes, size_t at, size_t *begin)
+{
+    bool good = true;
+
+    if (was == CV_WALK_CHECK)
+        good = end_frame(walk, wide, bytes, at, begin);
+    else if (walk->part == CV_WALK_LOST)
+        good = pass_on(walk, wide, walk->head, walk->carried);
+    else if (was == CV_WALK_MEMBER || walk->apart)
+        good = end_head(walk, wide, bytes, at, begin);
+    walk->have = walk->carried = 0;
+    return good;
+}
+
+bool cv_walk_cut(void *state, struct cv_wide *wide, const uint8_t *bytes, size_t length)
+{
+    struct cv_walk *walk = state;
     size_t at = 0, begin = 0;
     bool good = true;
 
-    while (good && at < length && walk->part != LOST) {
+    while (good && at < length && walk->part != CV_WALK_LOST) {
         const uint64_t want = walk->pass > 0 ? walk->pass : walk->need - walk->have;
         const size_t some = want < length - at ? (size_t)want : length - at;
-        const bool member = walk->part == MEMBER;
+        const enum cv_walk_part was = walk->part;
 
         at += some;
         if (walk->pass > 0) {
@@ -193,65 +237,64 @@ static bool cut(void *state, struct cv_wide *wide, const uint8_t *bytes, size_t 
         walk->have += some;
         if (walk->have < walk->need || !walk->step(walk))
             continue;
-        if (member)
-            good = walk->part == LOST ? pass_on(walk, wide, walk->head, walk->carried)
-                                      : end_head(walk, wide, bytes, at, &begin);
-        walk->have = walk->carried = 0;
+        good = pass_head(walk, wide, was, bytes, at, &begin);
     }
     /* A head that is not whole waits until it is. */
-    if (walk->part == MEMBER && walk->pass == 0) {
+    if ((walk->part == CV_WALK_MEMBER || walk->apart) && walk->pass == 0 && good) {
         length -= walk->have - walk->carried;
         walk->carried = walk->have;
     }
     return good && pass_on(walk, wide, bytes + begin, length - begin);
 }
 
-static void end(void *state, struct cv_wide *wide, int error)
+void cv_walk_end(void *state, struct cv_wide *wide, int error)
 {
-    struct walk *walk = state;
+    struct cv_walk *walk = state;
 
-    pass_on(walk, wide, walk->head, walk->carried);
+    if (walk->part == CV_WALK_CHECK && walk->job != NULL && error == 0) {
+        walk->job->last = true;
+        walk->job->cut_short = walk->have < walk->need;
+        walk->job->check_at = walk->at;
+        walk->job->check_end = walk->at + walk->carried;
+    } else {
+        pass_on(walk, wide, walk->head, walk->carried);
+    }
     if (error != 0 ? begin_job(walk, wide) : walk->job != NULL)
-        cv_wide_complete(walk->job, error);
+        cv_wide_complete(&walk->job->job, error);
 }
 
-static struct walk *open_walk(uint64_t offset, bool (*step)(struct walk *walk),
-                              size_t need)
+struct cv_walk *cv_walk_open(uint64_t offset, bool (*step)(struct cv_walk *walk),
+                             size_t need)
 {
-    struct walk *walk = calloc(1, sizeof *walk);
+    struct cv_walk *walk = calloc(1, sizeof *walk);
 
     if (walk != NULL) {
         walk->at = offset;
         walk->step = step;
         walk->first = true;
-        expect(walk, MEMBER, need, 0);
+        cv_walk_expect(walk, CV_WALK_MEMBER, need, 0);
     }
     return walk;
 }
 
 static void *open_bgzf(uint64_t offset)
 {
-    return open_walk(offset, step_bgzf, HEAD);
+    return cv_walk_open(offset, step_bgzf, HEAD);
 }
 
 static void *open_zstd(uint64_t offset)
 {
-    return open_walk(offset, step_zstd, 5);
-}
-
-static void *open_lz4(uint64_t offset)
-{
-    return open_walk(offset, step_lz4, 6);
+    return cv_walk_open(offset, step_zstd, 5);
 }
 
 #define FORM(name)                                                                       \
     const struct cv_wide_form cv_wide_##name = { .codec = &cv_codec_##name,              \
-                                                 .job_size = sizeof(struct cv_wide_job), \
-                                                 .most = MOST,                           \
+                                                 .job_size = sizeof(struct cv_walk_job), \
+                                                 .batch = CV_WALK_BATCH,                 \
+                                                 .most = CV_WALK_MOST,                   \
                                                  .open = open_##name,                    \
                                                  .close = free,                          \
-                                                 .cut = cut,                             \
-                                                 .end = end }
+                                                 .cut = cv_walk_cut,                     \
+                                                 .end = cv_walk_end }
 FORM(bgzf);
 FORM(zstd);
-FORM(lz4);

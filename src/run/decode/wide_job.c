@@ -45,12 +45,12 @@ struct cv_wide_job *cv_wide_begin(struct cv_wide *wide, uint64_t offset)
     if (job != NULL) {
         job->wide = wide;
         job->offset = offset;
-        return job;
     }
     pthread_mutex_lock(&wide->lock);
-    wide->full = true;
+    wide->full = wide->full || job == NULL;
+    wide->jobs++;
     pthread_mutex_unlock(&wide->lock);
-    return NULL;
+    return job;
 }
 
 bool cv_wide_give(struct cv_wide *wide, struct cv_wide_job *job)
