@@ -10,9 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench_tools.h"
+#include "bench_star.h"
 #include "engine/driver.h"
-#include "model/platform/generate.h"
 #include "policy/compound/registry.h"
 #include "sim/load/native.h"
 
@@ -30,16 +29,8 @@ static void bench(const struct cleave_policy *policy, uint32_t workers, int repe
 {
     const bool umr = policy == &cleave_policy_umr;
     const struct cleave_setting setting = { umr ? "rounds" : "chunk", umr ? "10" : "1" };
-    const struct cv_generate wanted = { .port = CLEAVE_PORT_ONE,
-                                        .workers = workers,
-                                        .heterogeneity = 1,
-                                        .seed = 1,
-                                        .speed = 1,
-                                        .compute_latency = 0.1,
-                                        .bandwidth = 2.0 * workers,
-                                        .latency = 0.1 / workers };
     const struct cv_load load = { .units = 2e5, .seed = 1 };
-    struct cleave_platform *platform = NULL;
+    struct cleave_platform *platform = bench_star(workers, 0.1 / workers);
     struct cv_driver *driver = NULL;
     struct cv_planned planned;
     struct cv_run run = { .number = 0 };
@@ -48,7 +39,6 @@ static void bench(const struct cleave_policy *policy, uint32_t workers, int repe
     double best_s = 1e9;
     const int runs = umr ? 100000 / (int)workers / 10 : 1;
 
-    check(cv_generate_platform(&wanted, &platform, &err), &err);
     check(cv_planned_init(&planned, policy, &setting, 1, platform,
                           cleave_platform_workers(platform), &load, NULL, &err),
           &err);

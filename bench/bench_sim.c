@@ -9,9 +9,8 @@
  * machine; compare lines of one run. */
 #include <stdio.h>
 
-#include "bench_tools.h"
+#include "bench_star.h"
 #include "engine/driver.h"
-#include "model/platform/generate.h"
 #include "policy/compound/registry.h"
 #include "sim/load/native.h"
 #include "sim/reduce/native_reduce.h"
@@ -112,23 +111,14 @@ static void measure(const struct work *work)
 static void bench_load(const char *name, uint32_t workers)
 {
     static const struct cleave_setting rounds[] = { { "rounds", "10" } };
-    const struct cv_generate wanted = { .port = CLEAVE_PORT_ONE,
-                                        .workers = workers,
-                                        .heterogeneity = 1,
-                                        .seed = 1,
-                                        .speed = 1,
-                                        .compute_latency = 0.1,
-                                        .bandwidth = 2.0 * workers,
-                                        .latency = 0.01 };
     const struct cv_load load = { .units = 200.0 * workers, .seed = 1 };
     struct work work = { .name = name,
                          .native = &cv_engine_native,
                          .simgrid = &cv_engine_simgrid,
                          .wanted = 40 };
-    struct cleave_platform *platform = NULL;
+    struct cleave_platform *platform = bench_star(workers, 0.01);
     struct cleave_error err;
 
-    check(cv_generate_platform(&wanted, &platform, &err), &err);
     check(cv_planned_init(&work.planned, &cleave_policy_umr, rounds, 1, platform,
                           cleave_platform_workers(platform), &load, NULL, &err),
           &err);
