@@ -8,9 +8,8 @@ set(CLEAVE_MPI_FLAVOURS)
 set(module_openmpi ompi-c)
 set(module_mpich mpich)
 file(GLOB reductions CONFIGURE_DEPENDS src/mpi/reduce/*.c)
-file(GLOB preload CONFIGURE_DEPENDS src/mpi/reduce/preload*.c)
+file(GLOB preload CONFIGURE_DEPENDS src/mpi/preload/*.c)
 file(GLOB others CONFIGURE_DEPENDS src/mpi/bridge/*.c src/mpi/map/*.c)
-list(REMOVE_ITEM reductions ${preload} "")
 file(GLOB mpi_benches CONFIGURE_DEPENDS bench/mpi_*.c)
 
 # cleave_mpi_library(TARGET FLAVOUR NAME SOURCE...) -- BUILD/lib/FLAVOUR/libNAME.so, with the

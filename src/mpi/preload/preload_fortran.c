@@ -4,7 +4,7 @@
  * The handles of mpi_f08 are types with one integer in them, so that an address of one is
  * what the older faces pass; its last argument may be missing. MPICH's mpi_f08 passes
  * descriptors of arrays, and then calls MPI_Reduce of C, which is ours. */
-#include "mpi/reduce/preload.h"
+#include "mpi/preload/preload.h"
 
 #include <dlfcn.h>
 

@@ -3,7 +3,7 @@
  *
  * LD_PRELOAD puts these before those of the MPI library, which stay reachable under their
  * PMPI names. CLEAVE_MPI says what to do; without it, "auto". */
-#include "mpi/reduce/preload.h"
+#include "mpi/preload/preload.h"
 
 #include <stdio.h>
 #include <stdlib.h>

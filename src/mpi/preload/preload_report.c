@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT
  *
  * Rank 0 of each communicator tells of it, since all its ranks know the same. */
-#include "mpi/reduce/preload.h"
+#include "mpi/preload/preload.h"
 
 #include <stdio.h>
 
