@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +16,7 @@
 #include "base/fail.h"
 #include "mpi/bridge/bridge_inner.h"
 #include "mpi/bridge/bridge_nap.h"
+#include "run/kit/quiet_thread.h"
 
 /* All slabs of links together; few ranks get large ones, many get smaller ones. */
 static const size_t MEMORY = (size_t)64 << 20;
@@ -308,14 +308,9 @@ static void forget(struct cv_bridge *bridge)
 
 static enum cleave_status start_thread(struct cv_bridge *bridge, struct cleave_error *err)
 {
-    sigset_t all, before;
-    int code;
-
     /* Signals are for the program that uses the bridge, and not for MPI's threads. */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    code = pthread_create(&bridge->thread, NULL, run, bridge);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    const int code = cv_quiet_thread(&bridge->thread, NULL, run, bridge);
+
     if (code != 0)
         return cv_fail(err, CLEAVE_EENGINE, "cannot start a thread: %s", strerror(code));
     return CLEAVE_OK;

@@ -5,12 +5,12 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/fail.h"
 #include "mpi/bridge/bridge_nap.h"
+#include "run/kit/quiet_thread.h"
 
 /* Tasks in the order they came. */
 struct line {
@@ -80,19 +80,6 @@ static void *work(void *context)
     return NULL;
 }
 
-static int start(struct cv_map_tasks *tasks)
-{
-    sigset_t all, before;
-    int code;
-
-    /* Signals go to the threads of the program. */
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    code = pthread_create(&tasks->thread, NULL, work, tasks);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return code;
-}
-
 enum cleave_status cv_map_tasks_new(bool threaded, struct cv_map_tasks **out,
                                     struct cleave_error *err)
 {
@@ -111,8 +98,9 @@ enum cleave_status cv_map_tasks_new(bool threaded, struct cv_map_tasks **out,
     pthread_cond_init(&tasks->given, NULL);
     pthread_cond_init(&tasks->ended, &clock);
     pthread_condattr_destroy(&clock);
+    /* Signals go to the threads of the program. */
     if (threaded)
-        code = start(tasks);
+        code = cv_quiet_thread(&tasks->thread, NULL, work, tasks);
     if (code != 0) {
         tasks->threaded = false;
         cv_map_tasks_free(tasks);
