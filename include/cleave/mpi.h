@@ -5,6 +5,7 @@
  *
  *     "tree-dyn"          whoever is done sends to whoever waits; the operator commutes
  *     "ordered-tree-dyn"  whoever is done sends to an idle neighbour; the order is kept
+ *     "tree-replan"       the root says who sends to whom as ranks come; messages only
  *     "greedy"            the shortest tree for the costs measured or given, in segments
  *     "binomial"          the usual tree, in segments; the same bits in every run
  *     "fibonacci"         the tree that is shortest when sending costs what combining does
@@ -28,7 +29,8 @@ CLEAVE_BEGIN_C
 
 /* MPI_Reduce: any datatype, operator, count and root, MPI_IN_PLACE at the root; on an
  * inter-communicator it is MPI_Reduce itself. An operator that does not commute is applied
- * in the order of the ranks, and refused by "tree-dyn". */
+ * in the order of the ranks, and refused by "tree-dyn"
+ * and "tree-replan". */
 int cleave_mpi_reduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype type,
                       MPI_Op op, int root, MPI_Comm comm, const char *policy);
 

@@ -5,7 +5,7 @@
 here=$CLEAVE_SOURCE_DIR/tests/mpi
 program=$CLEAVE_BUILD_DIR/tests/mpi-$1/death
 
-for policy in tree-dyn ordered-tree-dyn greedy auto; do
+for policy in tree-dyn ordered-tree-dyn tree-replan greedy auto; do
     timeout 60 sh "$here/launch.sh" "$1" "$2" "$program" "$policy" >/dev/null 2>&1
     status=$?
     test $status -eq 77 && { echo "mpirun.$1 is not here" >&2; exit 77; }

@@ -53,6 +53,9 @@ static void check_reduce(struct check *check, MPI_Comm comm, MPI_Op in_order)
            cleave_mpi_reduce(&own, &sum, 1, MPI_DOUBLE, in_order, 0, comm, "tree-dyn"),
            OURS, "tree-dyn needs an operator that commutes", "order");
     expect(check,
+           cleave_mpi_reduce(&own, &sum, 1, MPI_DOUBLE, in_order, 0, comm, "tree-replan"),
+           OURS, "tree-replan needs an operator that commutes", "order");
+    expect(check,
            cleave_mpi_reduce(&own, &sum, 1, MPI_DOUBLE, MPI_BAND, 0, comm, "greedy"),
            MPI_ERR_OP, "", "operator and type");
     expect(check,

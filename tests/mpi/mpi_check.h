@@ -61,6 +61,16 @@ static inline uint64_t mixed(uint64_t a, uint64_t b, uint64_t c)
     return x ^ x >> 32;
 }
 
+/* The policies one after the other. */
+static inline const char *nth_policy(uint64_t x)
+{
+    int count = 0;
+
+    while (cleave_mpi_policy_name(count) != NULL)
+        count++;
+    return cleave_mpi_policy_name((int)(x % (uint64_t)count));
+}
+
 /* Come late by up to most_us, some ranks in some rounds. */
 static inline void come_late(int rank, uint64_t round, unsigned most_us)
 {

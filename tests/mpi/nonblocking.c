@@ -12,11 +12,6 @@ struct going {
     int root, n;
 };
 
-static const char *policy_of(uint64_t x)
-{
-    return cleave_mpi_policy_name((int)(x % 8));
-}
-
 static void begin(struct going *going, MPI_Comm comm, uint64_t x)
 {
     int rank;
@@ -29,7 +24,7 @@ static void begin(struct going *going, MPI_Comm comm, uint64_t x)
         going->sum[i] = -1;
     }
     cleave_mpi_ireduce(going->own, going->sum, COUNT, MPI_DOUBLE, MPI_SUM, going->root,
-                       comm, policy_of(x), &going->request);
+                       comm, nth_policy(x), &going->request);
 }
 
 static void look_at(struct check *check, const struct going *going, MPI_Comm comm)
@@ -88,10 +83,10 @@ static void mixed_up(struct check *check, MPI_Comm comm, struct going *going,
         cleave_mpi_wait(&going->request);
     if (round % 5 == 0)
         cleave_mpi_allreduce(own, sum, count, MPI_DOUBLE, MPI_SUM, comm,
-                             policy_of(round / 8));
+                             nth_policy(round / 8));
     else
         cleave_mpi_reduce(own, sum, count, MPI_DOUBLE, MPI_SUM, root, comm,
-                          policy_of(round / 8));
+                          nth_policy(round / 8));
     cleave_mpi_wait(&going->request);
     look_at(check, going, comm);
     if (rank == root || round % 5 == 0)

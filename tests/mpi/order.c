@@ -177,13 +177,14 @@ static MPI_Datatype gapped_type(void)
 static void gaps_round(struct scene *scene, MPI_Comm comm, uint64_t round, int root)
 {
     int *own = (int *)scene->own + 1, *sum = (int *)scene->result + 1;
-    const char *policy = cleave_mpi_policy_name((int)(round % 8));
+    const char *policy = nth_policy(round);
     int rank, n, count = 1 + (int)(mixed(round, 5, 6) % 400);
     bool commutes = round % 3 != 0, in_place = round % 5 == 0;
     MPI_Datatype type = gapped_type();
     MPI_Op op;
 
-    if (!commutes && strcmp(policy, "tree-dyn") == 0)
+    if (!commutes &&
+        (strcmp(policy, "tree-dyn") == 0 || strcmp(policy, "tree-replan") == 0))
         policy = "ordered-tree-dyn";
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &n);
@@ -233,7 +234,7 @@ static void fixed_round(struct scene *scene, MPI_Comm comm, uint64_t round, int 
 static void all_round(struct scene *scene, MPI_Comm comm, uint64_t round)
 {
     int own[3], sum[3], rank, n;
-    const char *policy = cleave_mpi_policy_name((int)(round % 8));
+    const char *policy = nth_policy(round);
 
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &n);

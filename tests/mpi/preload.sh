@@ -29,7 +29,7 @@ with()
 sh "$here/launch.sh" "$flavour" 1 true 2>/dev/null
 test $? -eq 77 && { echo "mpirun.$flavour is not here" >&2; exit 77; }
 
-for policy in auto tree-dyn ordered-tree-dyn greedy binomial fibonacci mpi \
+for policy in auto tree-dyn ordered-tree-dyn tree-replan greedy binomial fibonacci mpi \
     greedy,transfer=20us,combine=10us; do
     with "$policy" "$programs/plain" 12 200 || fail "$policy failed"
     grep -q ' 0 wrong' "$work/out" || fail "$policy is wrong"
@@ -39,7 +39,7 @@ done
 
 # Ranks of one machine first, where two in a row are said to be on one.
 if test "$ranks" -ge 4; then
-    for policy in tree-dyn ordered-tree-dyn; do
+    for policy in tree-dyn ordered-tree-dyn tree-replan; do
         with "$policy,machine=2,verbose" "$programs/calls" || fail "$policy failed, by machines"
         grep -qx '0 wrong' "$work/out" || fail "$policy is wrong, by machines"
         grep -q "communicator of $ranks ranks on $((ranks / 2)) machines" "$work/err" ||

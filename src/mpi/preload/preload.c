@@ -64,7 +64,7 @@ static enum cv_mpi_policy fitting(enum cv_mpi_policy policy, MPI_Op op)
 {
     int commutes = 1;
 
-    if (policy == CV_MPI_TREE_DYN && op != MPI_OP_NULL)
+    if ((policy == CV_MPI_TREE_DYN || policy == CV_MPI_TREE_REPLAN) && op != MPI_OP_NULL)
         PMPI_Op_commutative(op, &commutes);
     return commutes ? policy : CV_MPI_ORDERED;
 }

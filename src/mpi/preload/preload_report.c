@@ -35,7 +35,7 @@ static void tell_choice(const struct cv_team *team, int sort)
     tell_size(cv_chooser_bytes(sort), from, sizeof from);
     fprintf(stderr, "cleave:   %s from %s%s: %u calls, %s", reaches[sort / CV_SIZES / 2],
             from, sort / CV_SIZES % 2 ? "" : " in order", choice->calls,
-            cv_mpi_policy_text(cv_chooser_policy(sort, choice->best)));
+            cv_mpi_policy_text(cv_chooser_policy(&team->chooser, sort, choice->best)));
     if (choice->spreads > 0)
         fprintf(stderr, ", arrivals within %.3g ms, result %.3g ms after the last",
                 choice->median_spread_s * 1e3, best->median_s * 1e3);

@@ -8,12 +8,17 @@
 /* In the dynamic policies a partial travels in as many pieces as may be under way: then all
  * are on their way at once, and no rank has to wake up only to send the next. */
 static const double least_segment = 262144, most_segment = 16777216;
+/* Between machines, pieces that MPI libraries send without asking the receiver first. */
+static const double least_apart = 32768;
 
-static double dynamic_segment(const struct cv_team *team, double bytes)
+static double dynamic_segment(const struct cv_team *team, enum cv_mpi_policy policy,
+                              double bytes)
 {
+    const double least = policy == CV_MPI_TREE_REPLAN ? least_apart : least_segment;
+
     if (team->settings.segment_bytes > 0)
         return team->settings.segment_bytes;
-    return fmin(fmax(bytes / CV_DEPTH, least_segment), most_segment);
+    return fmin(fmax(bytes / CV_DEPTH, least), most_segment);
 }
 
 int cv_call_begin(const struct cv_call *call, enum cv_mpi_policy policy,
@@ -26,6 +31,9 @@ int cv_call_begin(const struct cv_call *call, enum cv_mpi_policy policy,
     if (policy == CV_MPI_TREE_DYN && !r->vector.commutes)
         return cv_home_error("tree-dyn needs an operator that commutes; "
                              "ordered-tree-dyn does not");
+    if (policy == CV_MPI_TREE_REPLAN && !r->vector.commutes)
+        return cv_home_error("tree-replan needs an operator that commutes; "
+                             "ordered-tree-dyn does not");
     r->policy = policy == CV_MPI_FIXED ? CV_MPI_BINOMIAL : policy;
     r->root = call->root;
     r->in_place = call->send == MPI_IN_PLACE && at_root;
@@ -34,8 +42,10 @@ int cv_call_begin(const struct cv_call *call, enum cv_mpi_policy policy,
     /* All want the result: then it is in place everywhere, or nowhere. */
     if (call->send == MPI_IN_PLACE && !at_root)
         r->send = call->recv;
-    if (policy == CV_MPI_TREE_DYN || policy == CV_MPI_ORDERED)
-        cv_vector_cut(&r->vector, dynamic_segment(team, r->vector.bytes));
+    r->blocks = false;
+    if (policy == CV_MPI_TREE_DYN || policy == CV_MPI_ORDERED ||
+        policy == CV_MPI_TREE_REPLAN)
+        cv_vector_cut(&r->vector, dynamic_segment(team, policy, r->vector.bytes));
     cv_reduction_add(r);
     return MPI_SUCCESS;
 }

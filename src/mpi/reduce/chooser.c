@@ -17,7 +17,9 @@ static int sort_of(const struct cv_kind *kind)
     return (2 * (int)kind->reach + (kind->commutes ? 1 : 0)) * CV_SIZES + size;
 }
 
-enum cv_mpi_policy cv_chooser_policy(int sort, int arm)
+/* Where ranks share memory they meet there, which costs next to nothing; elsewhere atomic
+ * operations cost more than messages. */
+enum cv_mpi_policy cv_chooser_policy(const struct cv_chooser *chooser, int sort, int arm)
 {
     bool commutes = sort / CV_SIZES % 2 != 0;
 
@@ -25,7 +27,9 @@ enum cv_mpi_policy cv_chooser_policy(int sort, int arm)
         return CV_MPI_MPI;
     if (arm == CV_ARM_GREEDY)
         return CV_MPI_GREEDY;
-    return commutes ? CV_MPI_TREE_DYN : CV_MPI_ORDERED;
+    if (!commutes)
+        return CV_MPI_ORDERED;
+    return chooser->apart ? CV_MPI_TREE_REPLAN : CV_MPI_TREE_DYN;
 }
 
 double cv_chooser_bytes(int sort)
@@ -36,7 +40,7 @@ double cv_chooser_bytes(int sort)
 static int make_choices(struct cv_chooser *chooser, MPI_Comm comm)
 {
     if (!chooser->clock_known) {
-        CV_MPI_TRY(cv_clock_offset(comm, &chooser->clock_offset_s));
+        CV_MPI_TRY(cv_clock_offset(comm, &chooser->clock_offset_s, &chooser->apart));
         chooser->clock_known = true;
     }
     chooser->choices = calloc(CV_SORTS, sizeof *chooser->choices);
@@ -109,7 +113,7 @@ int cv_chooser_pick(struct cv_chooser *chooser, MPI_Comm comm, const struct cv_k
     arm = out->measured ? chooser->heat.calls[chooser->heat.done].arm : choice->best;
     choice->calls++;
     choice->used[arm]++;
-    out->policy = cv_chooser_policy(sort, arm);
+    out->policy = cv_chooser_policy(chooser, sort, arm);
     if (out->measured)
         out->came_s = cv_clock_s();
     return MPI_SUCCESS;
@@ -120,7 +124,7 @@ enum cv_mpi_policy cv_chooser_best(const struct cv_chooser *chooser,
 {
     int sort = sort_of(kind);
 
-    return cv_chooser_policy(sort,
+    return cv_chooser_policy(chooser, sort,
                              chooser->choices ? chooser->choices[sort].best : CV_ARM_OWN);
 }
 

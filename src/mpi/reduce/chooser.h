@@ -67,6 +67,7 @@ struct cv_chooser {
     struct cv_heat heat;
     double clock_offset_s; /* rank 0's clock minus ours             */
     bool clock_known;
+    bool apart; /* not all ranks share memory                      */
 };
 
 /* What a call is to do. */
@@ -110,12 +111,12 @@ void cv_choice_learn(struct cv_choice *choice, const struct cv_lap *lap);
 void cv_choice_plan(struct cv_choice *choice, struct cv_heat *heat);
 
 /* How a sort of calls is described, for reports. */
-enum cv_mpi_policy cv_chooser_policy(int sort, int arm);
+enum cv_mpi_policy cv_chooser_policy(const struct cv_chooser *chooser, int sort, int arm);
 double cv_chooser_bytes(int sort);
 
-/* Seconds since some moment in the past, and how far rank 0's clock is from this one's:
- * collective. */
+/* Seconds since some moment in the past, and how far rank 0's clock is from this one's, and
+ * whether some ranks do not share memory: collective. */
 double cv_clock_s(void);
-int cv_clock_offset(MPI_Comm comm, double *out_s);
+int cv_clock_offset(MPI_Comm comm, double *out_s, bool *out_apart);
 
 #endif

@@ -100,7 +100,8 @@ int cv_cluster_fits(const struct cv_call *call, enum cv_mpi_policy policy,
     int commutes = 0;
 
     *out = false;
-    if ((policy != CV_MPI_TREE_DYN && policy != CV_MPI_ORDERED) ||
+    if ((policy != CV_MPI_TREE_DYN && policy != CV_MPI_ORDERED &&
+         policy != CV_MPI_TREE_REPLAN) ||
         team->settings.machine_ranks == 1 || team->size < 3)
         return MPI_SUCCESS;
     if (team->cluster == NULL) {
@@ -135,6 +136,7 @@ static int reduce(const struct cv_call *call, enum cv_mpi_policy policy,
                               0);
     }
     CV_MPI_TRY(cv_call_begin(call, policy, team, &r));
+    r.blocks = true;
     return cv_reduction_drive(&r, true);
 }
 
@@ -183,7 +185,9 @@ int cv_cluster_run(const struct cv_call *call, enum cv_mpi_policy policy,
     }
     part.recv = held;
     part.root = 0;
-    CV_MPI_TRY(reduce(&part, policy, cluster->inside));
+    /* Inside they have memory to meet in. */
+    CV_MPI_TRY(reduce(&part, policy == CV_MPI_TREE_REPLAN ? CV_MPI_TREE_DYN : policy,
+                      cluster->inside));
     if (cluster->across != NULL) {
         part.root = cluster->first[call->root];
         part.send = cluster->across->rank == part.root ? MPI_IN_PLACE : held;

@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: MIT
  *
  * A partial that crosses from one machine to another takes longer, and all that cross share
- * a link. So the ranks of a machine make one of theirs, by the dynamic policy of the call and
- * in memory that they share, and the first rank of each machine takes part in a reduction of
+ * a link. So the ranks of a machine make one of theirs, by the dynamic policy of the call (for
+ * tree-replan by tree-dyn) and in memory that they share, and the first rank of each machine takes part in a reduction of
  * these: from a machine of n ranks one partial crosses, not n. Machines are what
  * MPI_Comm_split_type says, or as many ranks in a row as the setting machine=N. */
 #ifndef CV_CLUSTER_H

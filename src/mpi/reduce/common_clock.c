@@ -73,7 +73,7 @@ static int walk(MPI_Comm comm, int rank, int size, double *offset)
     return MPI_SUCCESS;
 }
 
-int cv_clock_offset(MPI_Comm comm, double *out_s)
+int cv_clock_offset(MPI_Comm comm, double *out_s, bool *out_apart)
 {
     MPI_Comm node;
     int rank, size, here, apart, any;
@@ -89,5 +89,6 @@ int cv_clock_offset(MPI_Comm comm, double *out_s)
     if (any)
         CV_MPI_TRY(walk(comm, rank, size, &offset));
     *out_s = offset;
+    *out_apart = any != 0;
     return MPI_SUCCESS;
 }

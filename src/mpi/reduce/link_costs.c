@@ -1,8 +1,8 @@
 /* link_costs.c -- what transfers and combinations take, measured and agreed on.
  * SPDX-License-Identifier: MIT
  *
- * A few messages to and fro between rank 2k and 2k + 1 give latency and bandwidth, a sum of
- * doubles the cost of combining; the slowest counts. What the operator in use takes is
+ * A sum of doubles tells the cost of combining and, unless ranks share processors, a few
+ * messages to and fro with a few others latency and bandwidth. What the operator in use takes is
  * noted in reductions 1, 2, 4, 8, ... and agreed on by an MPI_Iallreduce that the
  * next one waits for, so that all ranks change their mind in the same call. */
 #include "mpi/reduce/tree_plan.h"
@@ -13,7 +13,12 @@
 #include "mpi/reduce/team.h"
 #include "mpi/reduce/mpi_try.h"
 
-enum { SMALL = 8, LARGE = 65536, TIMES = 8 };
+enum { SMALL = 8, LARGE = 65536, TIMES = 4, PARTNERS = 3 };
+
+/* Where ranks share processors a message takes as long as it takes to be scheduled, which
+ * messages to and fro, each after the other, would tell ten times over; what it carries is
+ * copied in memory, at about the speed of a sum. */
+static const double crowded_latency = 20e-6;
 
 /* The mean time of a message of `bytes` one way. Not the least one: where ranks share a
  * processor it takes turns, and these must count. */
@@ -54,55 +59,158 @@ static double combine_time(char *buffer)
     return best / (DOUBLES * sizeof(double));
 }
 
-/* Whether there are fewer processors on this node than ranks: of all that one of them may
- * run on. */
-static int is_crowded(MPI_Comm comm, double *out)
-{
-    cpu_set_t mine, all;
-    MPI_Comm node;
-    int here;
+/* What a rank tells the others of where it is. */
+struct sight {
+    uint64_t machine; /* by its name                            */
+    double combine_byte_s;
+    cpu_set_t processors; /* that it may run on                     */
+};
 
-    CV_MPI_TRY(PMPI_Comm_split_type(comm, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
-    CV_MPI_TRY(PMPI_Comm_size(node, &here));
-    CPU_ZERO(&mine);
-    sched_getaffinity(0, sizeof mine, &mine);
-    CV_MPI_TRY(PMPI_Allreduce(&mine, &all, sizeof all, MPI_BYTE, MPI_BOR, node));
-    *out = CPU_COUNT(&all) > 0 && CPU_COUNT(&all) < here;
-    return PMPI_Comm_free(&node);
+static int look(struct sight *out)
+{
+    char name[MPI_MAX_PROCESSOR_NAME] = "";
+    int length = 0;
+
+    *out = (struct sight){ .machine = 0xcbf29ce484222325u };
+    CV_MPI_TRY(PMPI_Get_processor_name(name, &length));
+    for (int i = 0; i < length; i++)
+        out->machine = (out->machine ^ (unsigned char)name[i]) * 0x100000001b3u;
+    CPU_ZERO(&out->processors);
+    sched_getaffinity(0, sizeof out->processors, &out->processors);
+    return MPI_SUCCESS;
+}
+
+/* Whether some machine has fewer processors than ranks: of all that one of these may run
+ * on. */
+static bool is_crowded(const struct sight *all, int size)
+{
+    for (int first = 0; first < size; first++) {
+        cpu_set_t processors = all[first].processors;
+        int ranks = 1, before = 0;
+
+        while (before < first && all[before].machine != all[first].machine)
+            before++;
+        if (before < first)
+            continue; /* was looked at */
+        for (int i = first + 1; i < size; i++)
+            if (all[i].machine == all[first].machine) {
+                CPU_OR(&processors, &processors, &all[i].processors);
+                ranks++;
+            }
+        if (CPU_COUNT(&processors) > 0 && CPU_COUNT(&processors) < ranks)
+            return true;
+    }
+    return false;
+}
+
+/* One call for all that each rank knows by itself: where ranks share processors every
+ * collective call takes as long as a reduction. */
+static int gather(struct cv_link_costs *costs, MPI_Comm comm, int size, char *buffer)
+{
+    struct sight mine, *all = malloc((size_t)size * sizeof *all);
+    int code;
+
+    if (all == NULL)
+        return MPI_ERR_NO_MEM;
+    code = look(&mine);
+    mine.combine_byte_s = combine_time(buffer);
+    if (code == MPI_SUCCESS)
+        code = PMPI_Allgather(&mine, (int)sizeof mine, MPI_BYTE, all, (int)sizeof mine,
+                              MPI_BYTE, comm);
+    if (code == MPI_SUCCESS) {
+        costs->crowded = is_crowded(all, size);
+        for (int i = 0; i < size; i++)
+            if (all[i].combine_byte_s > costs->combine_byte_s)
+                costs->combine_byte_s = all[i].combine_byte_s;
+    }
+    free(all);
+    return code;
+}
+
+/* For a tree that is fixed the slowest counts. */
+static void summarize(struct cv_link_costs *costs, const double *all, int size)
+{
+    double small = 0, large = 0;
+
+    for (int i = 0; i < size; i++) {
+        costs->rank_s[i] = all[2 * i + 1];
+        small = all[2 * i] > small ? all[2 * i] : small;
+        large = all[2 * i + 1] > large ? all[2 * i + 1] : large;
+    }
+    costs->latency_s = small;
+    costs->byte_s = large > small ? (large - small) / (LARGE - SMALL) : 0;
+}
+
+/* Messages to and fro with a few other ranks. What they take with the quickest of these is
+ * likely to be the rank's own doing. */
+static int measure_links(struct cv_link_costs *costs, MPI_Comm comm, int size,
+                         char *buffer)
+{
+    double mine[2] = { 0, 0 }, *all;
+    int rank, code;
+
+    CV_MPI_TRY(PMPI_Comm_rank(comm, &rank));
+    for (int step = 1; step < 1 << PARTNERS; step *= 2) {
+        double small, large;
+
+        if ((rank ^ step) >= size)
+            continue;
+        CV_MPI_TRY(ping(comm, rank, rank ^ step, buffer, SMALL, &small));
+        CV_MPI_TRY(ping(comm, rank, rank ^ step, buffer, LARGE, &large));
+        if (mine[1] == 0 || large < mine[1]) {
+            mine[0] = small;
+            mine[1] = large;
+        }
+    }
+    all = malloc(2 * (size_t)size * sizeof *all);
+    costs->rank_s = malloc((size_t)size * sizeof *costs->rank_s);
+    if (all == NULL || costs->rank_s == NULL) {
+        free(all);
+        return MPI_ERR_NO_MEM;
+    }
+    code = PMPI_Allgather(mine, 2, MPI_DOUBLE, all, 2, MPI_DOUBLE, comm);
+    if (code == MPI_SUCCESS)
+        summarize(costs, all, size);
+    free(all);
+    return code;
 }
 
 int cv_link_costs_measure(struct cv_link_costs *costs, MPI_Comm comm)
 {
-    double mine[4] = { 0, 0, 0, 0 }, all[4];
     char *buffer;
-    int rank, size, peer, code = MPI_SUCCESS;
+    int size, code;
 
     if (costs->known)
         return MPI_SUCCESS;
-    CV_MPI_TRY(PMPI_Comm_rank(comm, &rank));
     CV_MPI_TRY(PMPI_Comm_size(comm, &size));
-    peer = rank ^ 1;
-    CV_MPI_TRY(is_crowded(comm, &mine[3]));
     buffer = calloc(LARGE, 1);
     if (buffer == NULL)
         return MPI_ERR_NO_MEM;
-    if (peer < size) {
-        code = ping(comm, rank, peer, buffer, SMALL, &mine[0]);
-        if (code == MPI_SUCCESS)
-            code = ping(comm, rank, peer, buffer, LARGE, &mine[1]);
+    code = gather(costs, comm, size, buffer);
+    if (code == MPI_SUCCESS && costs->crowded) {
+        costs->latency_s = crowded_latency;
+        costs->byte_s = costs->combine_byte_s;
+    } else if (code == MPI_SUCCESS) {
+        code = measure_links(costs, comm, size, buffer);
     }
-    mine[2] = combine_time(buffer);
     free(buffer);
     if (code == MPI_SUCCESS)
-        code = PMPI_Allreduce(mine, all, 4, MPI_DOUBLE, MPI_MAX, comm);
-    if (code != MPI_SUCCESS)
-        return code;
-    costs->latency_s = all[0];
-    costs->byte_s = all[1] > all[0] ? (all[1] - all[0]) / (LARGE - SMALL) : 0;
-    costs->combine_byte_s = all[2];
-    costs->crowded = all[3] > 0;
-    costs->known = true;
-    return MPI_SUCCESS;
+        costs->known = true;
+    return code;
+}
+
+void cv_link_costs_hop(const struct cv_team *team, double bytes, double *out_d,
+                       double *out_c)
+{
+    const struct cv_link_costs *costs = &team->costs;
+    const struct cv_mpi_settings *settings = &team->settings;
+
+    *out_d = settings->transfer_s > 0 ? settings->transfer_s
+                                      : costs->latency_s + bytes * costs->byte_s;
+    *out_c =
+        settings->combine_s > 0 ? settings->combine_s : bytes * costs->combine_byte_s;
+    if (*out_d < 1e-9)
+        *out_d = 1e-9; /* a clock that did not move */
 }
 
 int cv_link_costs_note(struct cv_link_costs *costs, MPI_Comm comm, double seconds,

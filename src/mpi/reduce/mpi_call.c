@@ -111,6 +111,7 @@ static int to_root(const struct cv_call *call, enum cv_mpi_policy policy,
     if (team->broken != MPI_SUCCESS || by_machines)
         return team->broken;
     CV_MPI_TRY(cv_call_begin(call, policy, team, &r));
+    r.blocks = true;
     return cv_reduction_drive(&r, true);
 }
 

@@ -9,6 +9,7 @@
     X(AUTO, "auto")                \
     X(TREE_DYN, "tree-dyn")        \
     X(ORDERED, "ordered-tree-dyn") \
+    X(TREE_REPLAN, "tree-replan")  \
     X(GREEDY, "greedy")            \
     X(BINOMIAL, "binomial")        \
     X(FIBONACCI, "fibonacci")      \

@@ -44,6 +44,8 @@ static const struct cv_scheme *scheme_of(enum cv_mpi_policy policy)
         return &cv_scheme_tree_dyn;
     case CV_MPI_ORDERED:
         return &cv_scheme_ordered;
+    case CV_MPI_TREE_REPLAN:
+        return &cv_scheme_tree_replan;
     case CV_MPI_MPI:
         return &scheme_mpi;
     default:
@@ -58,10 +60,27 @@ static int begin(struct cv_reduction *r)
     r->in.posted = r->in.done = r->out.posted = r->out.done = 0;
     r->combine_s = r->combined_bytes = 0;
     r->awaited = NULL;
+    r->nany = 0;
     r->scheme = scheme_of(r->policy);
     r->begun = true;
     CV_MPI_TRY(r->scheme->begin(r));
     return r->scheme->advance(r, &r->awaited);
+}
+
+/* Wait for what the reduction named, or ask for it. */
+static int await(struct cv_reduction *r, bool block, int *complete)
+{
+    r->which = 0;
+    if (r->nany == 0)
+        return block ? PMPI_Wait(r->awaited, &r->status)
+                     : PMPI_Test(r->awaited, complete, &r->status);
+    r->any[0] = r->awaited == r->any ? MPI_REQUEST_NULL : *r->awaited;
+    CV_MPI_TRY(block ? PMPI_Waitany(r->nany, r->any, &r->which, &r->status)
+                     : PMPI_Testany(r->nany, r->any, &r->which, complete, &r->status));
+    if (r->awaited != r->any)
+        *r->awaited = r->any[0];
+    r->any[0] = MPI_REQUEST_NULL;
+    return MPI_SUCCESS;
 }
 
 /* One step of the reduction at the head of the queue; *out: it has to wait for others. */
@@ -73,12 +92,11 @@ static int step(struct cv_team *team, bool block, bool *out_stuck)
     if (!r->begun) {
         CV_MPI_TRY(begin(r));
     } else {
-        if (block)
-            CV_MPI_TRY(PMPI_Wait(r->awaited, &r->status));
-        else
-            CV_MPI_TRY(PMPI_Test(r->awaited, &complete, &r->status));
-        if (complete)
+        CV_MPI_TRY(await(r, block, &complete));
+        if (complete) {
+            r->nany = 0;
             CV_MPI_TRY(r->scheme->advance(r, &r->awaited));
+        }
     }
     *out_stuck = !complete;
     if (r->awaited == NULL) {

@@ -67,11 +67,22 @@ struct cv_in_tree {
     MPI_Request in[CV_DEPTH], out[CV_DEPTH];
 };
 
+struct cv_in_replan {
+    int step;
+    int expected, done;     /* partials it is told to expect, and has combined        */
+    int to;                 /* whom it is told to send to; negative: see the scheme   */
+    int said;               /* how many it has said it has combined; -1: nothing yet  */
+    MPI_Request *data;      /* the segment under way; NULL: none                      */
+    double since_s, last_s; /* at the root: when it came, when the last one had     */
+    double moment_s;        /* how much later is about the same time                */
+};
+
 struct cv_reduction;
 
 struct cv_scheme {
     int (*begin)(struct cv_reduction *r);
-    /* *out: what to wait for; NULL when the reduction has ended on this rank. */
+    /* *out: what to wait for; NULL when the reduction has ended on this rank. It may also
+     * name some that will do as well, by `any`. */
     int (*advance)(struct cv_reduction *r, MPI_Request **out);
 };
 
@@ -94,18 +105,25 @@ struct cv_reduction {
     MPI_Request request;
     MPI_Status status;
     MPI_Request *awaited; /* points into this struct or its team */
+    /* Of the team: others that will do as well, behind a place for the awaited one, which
+     * is the place itself if there is none; nany is 0 if there are no others. */
+    MPI_Request *any;
+    int nany, which; /* of these, the one that is complete */
     bool begun, ended;
+    bool blocks;      /* the call waits for its end */
     double combine_s; /* spent in the operator */
     double combined_bytes;
     union {
         struct cv_in_pairs pairs;
         struct cv_among_neighbours among;
         struct cv_in_tree tree;
+        struct cv_in_replan replan;
     } at;
     struct cv_reduction *next; /* of the same team */
 };
 
-extern const struct cv_scheme cv_scheme_tree_dyn, cv_scheme_ordered, cv_scheme_tree;
+extern const struct cv_scheme cv_scheme_tree_dyn, cv_scheme_ordered, cv_scheme_tree,
+    cv_scheme_tree_replan;
 
 /* Put a reduction, which has team, vector, buffers, root and policy, at the end of its
  * team's queue. It must stay where it is until it has ended. */

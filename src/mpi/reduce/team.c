@@ -60,11 +60,14 @@ void cv_team_free(struct cv_team *team)
 {
     if (team->costs.agreeing != MPI_REQUEST_NULL)
         PMPI_Wait(&team->costs.agreeing, MPI_STATUS_IGNORE);
+    if (team->replanning != NULL)
+        team->free_replanning(team->replanning);
     if (team->cluster != NULL)
         team->free_cluster(team->cluster);
     cv_chooser_free(&team->chooser);
     cv_board_free(&team->board);
     cv_tree_plan_free(&team->plan);
+    free(team->costs.rank_s);
     cv_scratch_free(&team->whole);
     cv_scratch_free(&team->berths);
     cv_scratch_free(&team->parted);

@@ -17,8 +17,16 @@
 
 struct cv_reduction;
 struct cv_cluster;
+struct cv_replanning;
 
-enum cv_tag { CV_TAG_HEADER = 1, CV_TAG_DATA, CV_TAG_TREE, CV_TAG_RESULT, CV_TAG_PING };
+enum cv_tag {
+    CV_TAG_HEADER = 1,
+    CV_TAG_DATA,
+    CV_TAG_TREE,
+    CV_TAG_RESULT,
+    CV_TAG_PING,
+    CV_TAG_TOLD
+};
 
 struct cv_team {
     MPI_Comm users; /* borrowed: theirs                               */
@@ -39,6 +47,8 @@ struct cv_team {
     struct cv_link_costs costs;
     struct cv_cluster *cluster; /* owned: who shares a machine; NULL: not looked at yet */
     void (*free_cluster)(struct cv_cluster *cluster);
+    struct cv_replanning *replanning; /* owned: of tree-replan; NULL: not used yet */
+    void (*free_replanning)(struct cv_replanning *replanning);
     struct cv_team *next; /* made after this one */
 };
 

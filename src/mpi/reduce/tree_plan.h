@@ -18,6 +18,8 @@ struct cv_link_costs {
     bool known;
     double latency_s, byte_s; /* a transfer of b bytes: latency + b byte_s */
     double combine_byte_s;
+    double *rank_s;         /* owned: what a message takes with the quickest of its
+                               partners, for each rank; NULL: not measured  */
     bool crowded;           /* somewhere, ranks share a processor        */
     unsigned calls;         /* of "greedy" so far                        */
     MPI_Request agreeing;   /* on what the operator took                 */
@@ -26,6 +28,11 @@ struct cv_link_costs {
 
 /* Measure, once, by some messages between neighbours: collective. */
 int cv_link_costs_measure(struct cv_link_costs *costs, MPI_Comm comm);
+/* What a vector takes from one rank to another, and to be combined: as was told or, if
+ * not, measured. The former is more than 0. */
+struct cv_team;
+void cv_link_costs_hop(const struct cv_team *team, double bytes, double *out_d,
+                       double *out_c);
 /* Note what the operator took in a reduction, and agree on it now and then. */
 int cv_link_costs_note(struct cv_link_costs *costs, MPI_Comm comm, double seconds,
                        double bytes);

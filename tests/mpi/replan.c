@@ -1,0 +1,198 @@
+/* replan.c -- plans that are made as ranks come, without any message.
+ * SPDX-License-Identifier: MIT
+ *
+ * Ranks come at random times and do what they are told, a partial being received and
+ * combined at a time; messages take no time. What is checked is that all is combined at the
+ * root, that nobody is told what it cannot do, and how long it takes. */
+#include <math.h>
+#include "model/ready/ready_tree.h"
+#include "mpi/reduce/replan_plan.h"
+#include "mpi_check.h"
+
+enum { MOST = 40, CASES = 3000 };
+
+struct actor {
+    double comes_s, until_s; /* when it comes; when what it does is done */
+    int expect[MOST], expected, done;
+    int to;     /* -1: not told              */
+    int values; /* that are in its partial   */
+    bool there, works, sent;
+};
+
+struct stage {
+    struct check check;
+    struct actor actors[MOST];
+    int n, root;
+    double d, c, now_s;
+    struct cv_replan *plan;
+};
+
+static void open_stage(struct stage *stage, uint64_t number)
+{
+    const double spread = (double)(mixed(number, 1, 1) % 5) * 3;
+
+    stage->n = 2 + (int)(mixed(number, 1, 2) % (MOST - 1));
+    stage->root = (int)(mixed(number, 1, 3) % (uint64_t)stage->n);
+    stage->d = 1;
+    stage->c = (double)(mixed(number, 1, 4) % 5) / 2;
+    stage->now_s = 0;
+    for (int i = 0; i < stage->n; i++)
+        stage->actors[i] = (struct actor){
+            .comes_s = spread * (double)(mixed(number, 2, (uint64_t)i) % 1000) / 1000,
+            .to = -1,
+            .values = 1
+        };
+}
+
+/* What was decided reaches whom it concerns at once. */
+static void obey(struct stage *stage)
+{
+    int rank;
+
+    CHECK(&stage->check, cv_replan_decide(stage->plan, stage->now_s), "memory");
+    for (int i = 0; (rank = cv_replan_rank(stage->plan, i)) >= 0; i++) {
+        struct actor *actor = &stage->actors[rank];
+
+        CHECK(&stage->check, actor->there && actor->to < 0, "rank %d is told again",
+              rank);
+        for (int from = cv_replan_expects(stage->plan, rank, -1); from >= 0;
+             from = cv_replan_expects(stage->plan, rank, from))
+            actor->expect[actor->expected++] = from;
+        CHECK(&stage->check, !actor->works || actor->expected - actor->done <= 2,
+              "rank %d is at work, and %d more are sent to it", rank,
+              actor->expected - actor->done - 1);
+        actor->to = cv_replan_sends_to(stage->plan, rank);
+        CHECK(&stage->check, actor->to < 0 || (!actor->works && rank != stage->root),
+              "rank %d cannot send", rank);
+    }
+}
+
+static bool is_through(const struct actor *actor)
+{
+    return !actor->works && actor->done == actor->expected;
+}
+
+/* Receivers begin whose senders are through with their own. */
+static void begin_work(struct stage *stage)
+{
+    for (int i = 0; i < stage->n; i++) {
+        struct actor *actor = &stage->actors[i], *from;
+
+        if (actor->works || is_through(actor))
+            continue;
+        from = &stage->actors[actor->expect[actor->done]];
+        if (!is_through(from))
+            continue;
+        CHECK(&stage->check, from->to == i && !from->sent, "rank %d sends to %d, not %d",
+              actor->expect[actor->done], from->to, i);
+        from->sent = true;
+        actor->works = true;
+        actor->until_s = stage->now_s + stage->d + stage->c;
+    }
+}
+
+/* Who is next to come or to be done with a combination; -1: nobody. */
+static int next_actor(struct stage *stage)
+{
+    double least = INFINITY;
+    int who = -1;
+
+    for (int i = 0; i < stage->n; i++) {
+        const struct actor *actor = &stage->actors[i];
+        const double at = !actor->there  ? actor->comes_s
+                          : actor->works ? actor->until_s
+                                         : INFINITY;
+
+        if (at < least) {
+            least = at;
+            who = i;
+        }
+    }
+    if (who >= 0)
+        stage->now_s = least;
+    return who;
+}
+
+static void happen(struct stage *stage, int who)
+{
+    struct actor *actor = &stage->actors[who];
+
+    if (actor->works) {
+        actor->works = false;
+        actor->values += stage->actors[actor->expect[actor->done++]].values;
+    }
+    actor->there = true;
+    if (!stage->actors[stage->root].there)
+        return;
+    /* Who came before the root is heard when that one comes. */
+    for (int i = 0; i < stage->n; i++)
+        if (stage->actors[i].there && stage->actors[i].to < 0 &&
+            (i == stage->root || is_through(&stage->actors[i])))
+            cv_replan_hear(stage->plan, i, stage->actors[i].done, stage->now_s);
+    obey(stage);
+    begin_work(stage);
+}
+
+/* The least time of all trees for these arrivals, one thing at a time; nothing is sent before the
+ * root has come. */
+static double optimum(const struct stage *stage)
+{
+    double ready_s[MOST];
+    uint32_t parent[MOST];
+    struct cv_ready_job job = { (uint32_t)stage->n, ready_s, stage->d, stage->c,
+                                CLEAVE_READY_MERGE };
+    struct cv_arena arena;
+    double length;
+
+    for (int i = 0; i < stage->n; i++)
+        ready_s[i] = fmax(stage->actors[i].comes_s, stage->actors[stage->root].comes_s);
+    cv_arena_init(&arena);
+    length = cv_ready_tree(cv_ready_planner_new(&arena, MOST, true), &job,
+                           (uint32_t)stage->root, parent, NULL);
+    cv_arena_done(&arena);
+    return length;
+}
+
+/* Returns by how many transfers and combinations it is longer than the optimum. */
+static double play(struct stage *stage, uint64_t number)
+{
+    double least;
+    int who;
+
+    cv_replan_begin(stage->plan, stage->root, stage->d, stage->c, NULL);
+    least = optimum(stage);
+    while ((who = next_actor(stage)) >= 0)
+        happen(stage, who);
+    CHECK(&stage->check, stage->actors[stage->root].values == stage->n,
+          "case %d: %d of %d values", (int)number, stage->actors[stage->root].values,
+          stage->n);
+    CHECK(&stage->check, cv_replan_is_complete(stage->plan), "case %d", (int)number);
+    CHECK(&stage->check, stage->now_s > least - 1e-9, "case %d: %g, less than %g",
+          (int)number, stage->now_s, least);
+    return (stage->now_s - least) / (stage->d + stage->c);
+}
+
+int main(void)
+{
+    struct stage stage = { .n = 0 };
+    double sum = 0, most = 0;
+
+    for (uint64_t number = 0; number < CASES; number++) {
+        double longer;
+
+        open_stage(&stage, number);
+        stage.plan = cv_replan_new(stage.n);
+        if (stage.plan == NULL)
+            return 1;
+        longer = play(&stage, number);
+        sum += longer;
+        most = fmax(most, longer);
+        cv_replan_free(stage.plan);
+    }
+    CHECK(&stage.check, sum / CASES < 1.2 && most < 4, "too long");
+    printf("replan: %ld checks, %ld failed; longer than with times known by %.3f "
+           "combinations, "
+           "%.3f at most\n",
+           stage.check.made, stage.check.failed, sum / CASES, most);
+    return stage.check.failed > 0 || stage.check.made == 0;
+}
