@@ -29,18 +29,25 @@ with()
 sh "$here/launch.sh" "$flavour" 1 true 2>/dev/null
 test $? -eq 77 && { echo "mpirun.$flavour is not here" >&2; exit 77; }
 
-for policy in auto tree-dyn ordered-tree-dyn tree-replan greedy binomial fibonacci mpi \
-    greedy,transfer=20us,combine=10us; do
+# Short vectors as well, also where ranks share processors.
+for policy in auto tree-dyn,least=1 ordered-tree-dyn,least=1 tree-replan,least=1 greedy,least=1 binomial \
+    fibonacci mpi greedy,transfer=20us,combine=10us,least=1; do
     with "$policy" "$programs/plain" 12 200 || fail "$policy failed"
     grep -q ' 0 wrong' "$work/out" || fail "$policy is wrong"
     with "$policy" "$programs/calls" || fail "$policy failed, by other calls"
     grep -qx '0 wrong' "$work/out" || fail "$policy is wrong, by other calls"
 done
 
+# What is shorter than said is left to MPI, but not by a policy that promises a tree.
+with tree-dyn,least=1GiB,verbose "$programs/plain" 2 || fail "tree-dyn failed, leaving all to MPI"
+grep -q 'policy tree-dyn, 0 reductions' "$work/err" || fail "least=1GiB: tree-dyn does it all the same"
+with fixed,least=1GiB,verbose "$programs/plain" 2 || fail "fixed failed"
+grep -q 'policy fixed, 0 reductions' "$work/err" && fail "least=1GiB: fixed leaves it to MPI"
+
 # Ranks of one machine first, where two in a row are said to be on one.
 if test "$ranks" -ge 4; then
     for policy in tree-dyn ordered-tree-dyn tree-replan; do
-        with "$policy,machine=2,verbose" "$programs/calls" || fail "$policy failed, by machines"
+        with "$policy,machine=2,least=1,verbose" "$programs/calls" || fail "$policy failed, by machines"
         grep -qx '0 wrong' "$work/out" || fail "$policy is wrong, by machines"
         grep -q "communicator of $ranks ranks on $((ranks / 2)) machines" "$work/err" ||
             fail "$policy took no notice of machines"
@@ -57,10 +64,10 @@ if test $sessions -ne 77; then
     test $sessions -eq 0 || fail "sessions fail, whoever reduces"
     for case in auto:2 auto:5 tree-dyn:2 tree-dyn:8 ordered-tree-dyn:3 fixed:2 greedy:2; do
         policy=${case%:*} ranks=${case#*:}
-        with "$policy" "$programs/sessions" || fail "$policy failed with a session"
+        with "$policy,least=1" "$programs/sessions" || fail "$policy failed with a session"
         grep -qx '0 wrong' "$work/out" || fail "$policy is wrong with a session"
         test "$ranks" -eq 2 || continue
-        with "$policy,verbose" "$programs/sessions" both ||
+        with "$policy,least=1,verbose" "$programs/sessions" both ||
             fail "$policy failed with a session beside the world"
         grep -qx '0 wrong' "$work/out" || fail "$policy is wrong beside the world"
         grep -q "cleave: policy $policy, [1-9]" "$work/err" ||
@@ -99,7 +106,7 @@ sed 's/use mpi$/use mpi_f08/; s/, code)$/)/' "$here/plain.f90" >"$work/f08.f90"
 for source in "$here/plain.f90" "$work/f08.f90"; do
     "$compiler" "$source" -o "$work/fortran" >"$work/out" 2>"$work/err" ||
         fail "the Fortran program does not compile: $source"
-    with ordered-tree-dyn,verbose "$work/fortran" || fail "Fortran failed: $source"
+    with ordered-tree-dyn,least=1,verbose "$work/fortran" || fail "Fortran failed: $source"
     grep -q 'fortran is right' "$work/out" || fail "Fortran is wrong: $source"
     grep -q 'policy ordered-tree-dyn, 2 reductions' "$work/err" ||
         fail "Fortran was passed by: $source"

@@ -5,9 +5,11 @@
  * PMPI names. CLEAVE_MPI says what to do; without it, "auto". */
 #include "mpi/preload/preload.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "mpi/reduce/home.h"
 #include "mpi/reduce/mpi_parts.h"
@@ -43,11 +45,46 @@ static void read_settings(bool together)
     PMPI_Abort(MPI_COMM_WORLD, 2);
 }
 
+/* Whether more ranks were started on this machine than it has processors; as far as mpirun
+ * tells. A rank that is bound to one does not see the others. */
+static int is_crowded(void)
+{
+    static const char *const told[] = { "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS" };
+    const char *text = NULL;
+    cpu_set_t mine;
+    long processors;
+
+    for (size_t i = 0; i < sizeof told / sizeof *told && text == NULL; i++)
+        text = getenv(told[i]);
+    CPU_ZERO(&mine);
+    sched_getaffinity(0, sizeof mine, &mine);
+    processors = CPU_COUNT(&mine) > 1 ? CPU_COUNT(&mine) : sysconf(_SC_NPROCESSORS_ONLN);
+    return text != NULL && processors > 0 && strtol(text, NULL, 10) > processors;
+}
+
+/* Where ranks share processors, each message of a short reduction waits until its reader is
+ * scheduled, and a policy that needs more of them is surely worse. All ranks have to see it
+ * alike, wherever they are. */
+static void leave_short(void)
+{
+    struct cv_mpi_settings *defaults = cv_home_defaults();
+    int mine = is_crowded(), any = 0;
+
+    if (state.policy == CV_MPI_AUTO || state.policy == CV_MPI_MPI ||
+        cv_mpi_policy_is_fixed(state.policy) || defaults->least_bytes > 0)
+        return;
+    if (PMPI_Allreduce(&mine, &any, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD) == MPI_SUCCESS &&
+        any)
+        defaults->least_bytes = CV_SHORT_BYTES;
+}
+
 static void make_ready(bool together)
 {
     if (state.ready)
         return;
     read_settings(together);
+    if (together)
+        leave_short();
     state.hands_on = state.policy == CV_MPI_AUTO;
     if (state.verbose)
         cv_home_on_close(cv_preload_report);

@@ -15,7 +15,7 @@
 /* Vectors so short are not worth a thought in "auto": finding the communicator's team
  * takes as long as a tenth of the reduction. By size alone, which is the same on all
  * ranks. */
-enum { FEW_CALLS = 8, SHORT_BYTES = 4096 };
+enum { FEW_CALLS = 8 };
 
 static int by_mpi(const struct cv_call *call)
 {
@@ -167,7 +167,13 @@ static bool is_too_early(struct cv_team *team)
 /* `size`: of an element; MPI_UNDEFINED, which is negative, if an int cannot hold it. */
 static bool is_short(int count, int size)
 {
-    return size >= 0 && (int64_t)size * count < SHORT_BYTES;
+    return size >= 0 && (int64_t)size * count < CV_SHORT_BYTES;
+}
+
+/* Shorter than what the communicator's settings leave to the MPI library. */
+static bool is_less(const struct cv_call *call, int size, const struct cv_team *team)
+{
+    return size >= 0 && (double)size * call->count < team->settings.least_bytes;
 }
 
 bool cv_call_is_short(int count, MPI_Datatype type)
@@ -190,8 +196,7 @@ int cv_call_do(const struct cv_call *call, enum cv_mpi_policy policy, bool *out_
         return cv_home_raise(call->comm, MPI_ERR_COUNT);
     if (is_empty(call))
         return by_mpi(call);
-    if (policy == CV_MPI_AUTO)
-        PMPI_Type_size(call->type, &size);
+    PMPI_Type_size(call->type, &size);
     if (policy == CV_MPI_MPI || (policy == CV_MPI_AUTO && is_short(call->count, size)))
         return hand_on(call);
     code = cv_call_team(call, &team);
@@ -199,6 +204,9 @@ int cv_call_do(const struct cv_call *call, enum cv_mpi_policy policy, bool *out_
         return cv_home_raise(call->comm, code);
     if (team == NULL)
         return by_mpi(call);
+    if (policy != CV_MPI_AUTO && !cv_mpi_policy_is_fixed(policy) &&
+        is_less(call, size, team))
+        return hand_on(call);
     if (out_ours != NULL)
         *out_ours = true;
     if (policy == CV_MPI_AUTO && is_too_early(team))

@@ -23,6 +23,8 @@ struct cv_call {
  * nothing to gain, or it is to report the mistake in the arguments. Local. */
 int cv_call_team(const struct cv_call *call, struct cv_team **out);
 
+enum { CV_SHORT_BYTES = 4096 };
+
 /* Whether "auto" hands a call on to the MPI library at once: because of its size alone,
  * which is the same on all ranks. Says no, for this rank, where reductions begun before
  * are to be ended first; cv_call_do sees to that. */

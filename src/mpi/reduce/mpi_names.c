@@ -13,11 +13,12 @@ static const char *const policies[] = {
 #undef X
 };
 
-enum word { VERBOSE, TRANSFER, COMBINE, SEGMENT, MACHINE, BOARD, WORDS };
+enum word { VERBOSE, TRANSFER, COMBINE, SEGMENT, LEAST, MACHINE, BOARD, WORDS };
 
 static const char *const words[] = {
     [VERBOSE] = "verbose",      [TRANSFER] = "transfer=TIME", [COMBINE] = "combine=TIME",
-    [SEGMENT] = "segment=SIZE", [MACHINE] = "machine=RANKS",  [BOARD] = "board=window",
+    [SEGMENT] = "segment=SIZE", [LEAST] = "least=SIZE",       [MACHINE] = "machine=RANKS",
+    [BOARD] = "board=window",
 };
 
 enum { WORD_SIZE = 64 };
@@ -25,6 +26,12 @@ enum { WORD_SIZE = 64 };
 const char *cv_mpi_policy_text(enum cv_mpi_policy policy)
 {
     return policies[policy];
+}
+
+bool cv_mpi_policy_is_fixed(enum cv_mpi_policy policy)
+{
+    return policy == CV_MPI_BINOMIAL || policy == CV_MPI_FIBONACCI ||
+           policy == CV_MPI_FIXED;
 }
 
 static const char *policy_at(const void *context, size_t i)
@@ -118,6 +125,8 @@ static enum cleave_status read_word(struct reading *reading, const char *word,
         return read_positive(word, value, CV_SECONDS, 0, &settings->combine_s, err);
     if ((value = value_of(word, SEGMENT)) != NULL)
         return read_positive(word, value, CV_UNITS, 1, &settings->segment_bytes, err);
+    if ((value = value_of(word, LEAST)) != NULL)
+        return read_positive(word, value, CV_UNITS, 1, &settings->least_bytes, err);
     if ((value = value_of(word, MACHINE)) != NULL)
         return read_machine(word, value, settings, err);
     if (strcmp(word, words[BOARD]) == 0) {

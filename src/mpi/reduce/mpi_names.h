@@ -23,6 +23,8 @@ enum cv_mpi_policy {
         CV_MPI_POLICIES
 };
 
+/* Whether a policy stands for a tree that is the same in every run. */
+bool cv_mpi_policy_is_fixed(enum cv_mpi_policy policy);
 const char *cv_mpi_policy_text(enum cv_mpi_policy policy);
 /* NULL means auto. */
 enum cleave_status cv_mpi_policy_read(const char *text, enum cv_mpi_policy *out,
@@ -32,7 +34,10 @@ enum cleave_status cv_mpi_policy_read(const char *text, enum cv_mpi_policy *out,
 struct cv_mpi_settings {
     double transfer_s, combine_s; /* 0: measure             */
     double segment_bytes;
-    bool window;       /* meet there in any case                                  */
+    double
+        least_bytes; /* shorter vectors are left to the MPI library, but by a policy that
+                           promises a certain tree                                      */
+    bool window;     /* meet there in any case                                  */
     int machine_ranks; /* so many ranks in a row share a machine; 1: none do; 0: ask */
 };
 
