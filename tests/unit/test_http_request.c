@@ -31,6 +31,8 @@ static const struct {
     { "GET / HTTP/1.1\r\nHost: 127.0.0.1.example:80\r\n\r\n", CV_HTTP_FOREIGN, 0 },
     { "GET / HTTP/1.1\r\nHost: localhost\r\nHost: a.example\r\n\r\n", CV_HTTP_FOREIGN,
       0 },
+    { "GET / HTTP/1.1\r\nHost: a.example\r\nHost: localhost\r\n\r\n", CV_HTTP_FOREIGN,
+      0 },
     { "GET /\r\nHost: localhost\r\n\r\n", CV_HTTP_BAD, 0 },
     { "\r\n\r\n", CV_HTTP_BAD, 0 },
     { "GET / FTP/1.1\r\nHost: localhost\r\n\r\n", CV_HTTP_BAD, 0 },

@@ -83,7 +83,7 @@ struct cv_http_request cv_http_request_read(const char *text, size_t length)
     struct part rest = { text, text + length };
     struct part first, method, target, line;
     struct cv_http_request request = { .wish = CV_HTTP_MORE };
-    bool ours = false;
+    bool ours = false, foreign = false;
 
     if (!take_line(&rest, &first))
         return request;
@@ -92,14 +92,18 @@ struct cv_http_request cv_http_request_read(const char *text, size_t length)
             return request;
         if (line.at == line.end)
             break;
-        if (is(take_until(&line, ':'), "Host"))
-            ours = names_this(line);
+        if (!is(take_until(&line, ':'), "Host"))
+            continue;
+        if (names_this(line))
+            ours = true;
+        else
+            foreign = true;
     }
     method = take_until(&first, ' ');
     target = take_until(&first, ' ');
     if (first.end - first.at < 6 || strncmp(first.at, "HTTP/1", 6) != 0)
         request.wish = CV_HTTP_BAD;
-    else if (!ours)
+    else if (!ours || foreign)
         request.wish = CV_HTTP_FOREIGN;
     else if (!is(method, "GET"))
         request.wish = CV_HTTP_METHOD;
