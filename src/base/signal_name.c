@@ -1,7 +1,10 @@
-/* signal_name.c -- signals by their names. SPDX-License-Identifier: MIT */
+/* signal_name.c -- signals by their names, and those that are ignored.
+ * SPDX-License-Identifier: MIT */
 #include "base/signal_name.h"
 
 #include <ctype.h>
+#include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -32,4 +35,12 @@ const char *cv_signal_text(int signal, char buffer[CV_SIGNAL_ROOM])
     else
         snprintf(buffer + length, CV_SIGNAL_ROOM - length, " (%s)", meaning);
     return buffer;
+}
+
+bool cv_signal_is_ignored(int signal)
+{
+    struct sigaction now;
+
+    return sigaction(signal, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) == 0 &&
+           now.sa_handler == SIG_IGN;
 }

@@ -116,6 +116,28 @@ stop() {
     [ "$(cat err)" = "cleave: stopped by SIGTERM: 1 chunk done, 147 of 292 bytes. The journal holds them: the same command with --resume goes on from there" ]
 }
 
+@test "a signal that whoever started the run ignores does not stop it" {
+    prepare
+    printf 'workers:\n  - {name: a, slots: 1, speed: 1e6, bandwidth: 1e9}\n' >hosts.yaml
+    for how in "-j 1" "--hosts hosts.yaml"; do
+        rm -f here go
+        # shellcheck disable=SC2016,SC2086
+        env --ignore-signal=HUP,INT "$CLEAVE" run -q -i in $how --block 1k -- \
+            sh -c 'touch here; until [ -e go ]; do sleep 0.02; done; cat' >out 2>err 3>&- &
+        local master=$!
+        appears here
+        # As of a terminal that is closed: all of them get it.
+        # shellcheck disable=SC2046
+        kill -HUP $master $(pgrep -P $master -f 'cleave worker')
+        # shellcheck disable=SC2046
+        kill -INT $master $(pgrep -P $master -f 'cleave worker')
+        touch go
+        wait $master
+        cmp in out
+        [ ! -s err ]
+    done
+}
+
 @test "after a signal no host is said to be lost" {
     prepare
     printf 'workers:\n  - {name: a, slots: 1, speed: 1e6, bandwidth: 1e9}\n' >hosts.yaml

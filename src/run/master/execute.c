@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/fail.h"
+#include "base/signal_name.h"
 #include "base/text.h"
 #include "engine/driver.h"
 #include "model/platform/nominal.h"
@@ -58,7 +59,7 @@ static void signalled(void *context, int signal)
 
     if (signal == SIGHUP && execution->asked->hosts.more != NULL)
         execution->run.rehost = true;
-    else
+    else if (!cv_signal_is_ignored(signal))
         execution->run.stopped_by = signal;
 }
 

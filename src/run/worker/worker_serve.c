@@ -157,7 +157,8 @@ static void signalled(void *context, int number)
     struct cv_worker *worker = context;
     char name[CV_SIGNAL_ROOM];
 
-    if (number == SIGUSR1) /* Slurm's notice for a whole job: the master decides */
+    /* SIGUSR1 is Slurm's notice for a whole job: the master decides. */
+    if (number == SIGUSR1 || cv_signal_is_ignored(number))
         return;
     worker->ended = true;
     cv_fail(&worker->err, CLEAVE_ESTOPPED, "stopped by %s", cv_signal_name(number, name));
