@@ -25,6 +25,9 @@ struct cv_slot_kind {
     bool starts_each; /* a command for each piece: nobody waits until it has begun     */
 };
 
+/* A command is started for each piece (single_slot.c). */
+extern const struct cv_slot_kind cv_slot_single;
+
 /* Pipes for a process; the ends that stay here go to the slot. */
 struct cv_slot_pipes {
     struct cv_pipe in, out, mate;

@@ -1,0 +1,384 @@
+/* single_slot.c -- a command that is started for one piece and ends with it.
+ * SPDX-License-Identifier: MIT */
+#include <assert.h>
+#include <fcntl.h>
+#include <stdio.h>
+
+#include "base/fail.h"
+#include "run/slot/line_output.h"
+#include "run/slot/slot_kind.h"
+
+/* Bytes moved before others get their turn. */
+enum { TURN = 8 << 20 };
+/* An output of so many bytes that comes in pieces smaller than these is let alone for a
+ * moment; its pipe holds what comes until it is over. */
+enum { LARGE = 1 << 20, PIECES = 128 * 1024 };
+static const double REST_S = 1e-3;
+/* Most commands that take no longer end when their output does: nothing but that is watched
+ * for so long. */
+static const double LATE_S = 0.01;
+/* It is worth a word when children of a command that has ended work on for so long. */
+static const double HELD_S = 5;
+
+static void broke(struct cv_slot *slot, const struct cleave_error *err)
+{
+    slot->broke(slot->context, err);
+}
+
+/* It was not the command that ended. */
+static void note_unstarted(struct cv_slot *slot)
+{
+    struct cleave_error err;
+
+    if (slot->process.start_error == 0)
+        return;
+    cv_process_fail_start(slot->command, slot->process.start_error, &err);
+    snprintf(slot->unstarted, sizeof slot->unstarted, "did not start: %.220s", err.text);
+    slot->fault = slot->unstarted;
+}
+
+/* The process and its output have come to an end, or were given up. */
+static void finish(struct cv_slot *slot)
+{
+    enum cv_slot_end end;
+
+    cv_poller_remove(slot->poller, &slot->end_watch);
+    /* Children that a failure left; until it is reaped, its group has no other meaning.
+     * What a command leaves behind that succeeded is its own affair, as in a shell. */
+    if (slot->kills > 0 || cv_process_failed(&slot->process))
+        cv_process_signal(&slot->process, SIGKILL);
+    cv_process_reap(&slot->process);
+    note_unstarted(slot);
+    end = slot->stopping                 ? CV_SLOT_STOPPED
+          : slot->timed_out              ? CV_SLOT_TIMED_OUT
+          : slot->process.exit_code == 0 ? CV_SLOT_DONE
+                                         : CV_SLOT_FAILED;
+    cv_slot_release(slot);
+    slot->busy = false;
+    slot->ended(slot->context, slot, end);
+}
+
+/* A piece is over as in a shell's pipe: the process has ended, whoever had its output has
+ * closed it, and nobody reads on, be it because all has been read. */
+static void check_over(struct cv_slot *slot)
+{
+    if (slot->exited && slot->out < 0 && slot->in.fd < 0 && slot->mate.fd < 0)
+        finish(slot);
+}
+
+static void rested(void *context)
+{
+    struct cv_slot *slot = context;
+    struct cleave_error err;
+
+    if (slot->out >= 0 &&
+        cv_poller_modify(slot->poller, &slot->out_watch, CV_READABLE, &err) != CLEAVE_OK)
+        broke(slot, &err);
+}
+
+/* Let a large output that goes on over a link gather in its pipe, if that is wide enough: to
+ * look at every few kilobytes would take longer than to read them. Its end is seen at
+ * once. */
+static void rest(struct cv_slot *slot)
+{
+    struct cleave_error err;
+
+    if (!slot->sends || slot->out_watch.events == 0 ||
+        cv_store_size(slot->store) < LARGE ||
+        fcntl(slot->out, F_GETPIPE_SZ) < CV_PIPE_WIDE)
+        return;
+    if (cv_poller_modify(slot->poller, &slot->out_watch, 0, &err) != CLEAVE_OK ||
+        cv_poller_set(slot->poller, &slot->rest, cv_clock_s() + REST_S, rested, slot,
+                      &err) != CLEAVE_OK)
+        broke(slot, &err);
+}
+
+static void process_ended(void *context, unsigned events);
+
+static void listen(void *context)
+{
+    struct cv_slot *slot = context;
+    struct cleave_error err;
+
+    slot->late = false;
+    if (cv_process_listen(&slot->process, &err) != CLEAVE_OK ||
+        cv_poller_add(slot->poller, &slot->end_watch, slot->process.pidfd, CV_READABLE,
+                      process_ended, slot, &err) != CLEAVE_OK)
+        broke(slot, &err);
+}
+
+static void held(void *context)
+{
+    struct cv_slot *slot = context;
+
+    slot->held(slot->context, slot);
+}
+
+/* It has ended, and children go on with the input and the output. But when it has failed, nobody
+ * wants what they write: they get a moment, then they are stopped. */
+static void check_held(struct cv_slot *slot)
+{
+    struct cleave_error err;
+
+    if (!slot->busy || !slot->exited || slot->kills > 0)
+        return;
+    if (cv_process_failed(&slot->process))
+        cv_slot_kill_soon(slot);
+    else if (slot->held != NULL &&
+             cv_poller_set(slot->poller, &slot->patience, cv_clock_s() + HELD_S, held,
+                           slot, &err) != CLEAVE_OK)
+        broke(slot, &err);
+}
+
+/* With the output the process is over, too, or will soon be. */
+static void output_over(struct cv_slot *slot)
+{
+    const bool late = slot->late;
+
+    cv_slot_close_output(slot);
+    if (late) {
+        cv_poller_cancel(slot->poller, &slot->patience);
+        slot->exited = cv_process_is_over(&slot->process);
+        if (!slot->exited)
+            listen(slot);
+        slot->late = false;
+    }
+    check_over(slot);
+    if (late)
+        check_held(slot);
+}
+
+static void output_ready(void *context, unsigned events)
+{
+    struct cv_slot *slot = context;
+    const uint64_t before = cv_store_came(slot->store);
+    enum cv_store_state state;
+    struct cleave_error err;
+
+    if ((events & CV_OVER) && !slot->by_lines) {
+        cv_gather_pass_on(slot->store);
+        output_over(slot);
+        return;
+    }
+    if ((slot->by_lines
+             ? cv_line_output_pump(slot, TURN, &state, &err)
+             : cv_store_pump(slot->store, slot->out, TURN, &state, &err)) != CLEAVE_OK) {
+        broke(slot, &err);
+        return;
+    }
+    cv_gather_pass_on(slot->store);
+    if (slot->wrote != NULL)
+        slot->wrote(slot->context, slot);
+    if (state == CV_STORE_EMPTY && cv_store_came(slot->store) - before < PIECES)
+        rest(slot);
+    if (state == CV_STORE_END)
+        output_over(slot);
+}
+
+static void process_ended(void *context, unsigned events)
+{
+    struct cv_slot *slot = context;
+
+    (void)events;
+    slot->exited = true;
+    cv_poller_remove(slot->poller, &slot->end_watch);
+    if (slot->open.on)
+        cv_open_ended(slot);
+    if (slot->out >= 0)
+        output_ready(slot, CV_READABLE); /* what is there now; it may be all */
+    else
+        check_over(slot);
+    check_held(slot);
+}
+
+static void all_fed(void *context, struct cv_inlet *inlet)
+{
+    struct cv_slot *slot = context;
+
+    if (slot->open.on) {
+        cv_open_fed(slot, inlet);
+        return;
+    }
+    cv_inlet_close(inlet);
+    check_over(slot);
+}
+
+static void some_fed(void *context, struct cv_inlet *inlet)
+{
+    struct cv_slot *slot = context;
+
+    if (slot->moved != NULL && inlet == &slot->in)
+        slot->moved(slot->context, slot);
+}
+
+/* Whoever holds the output now is in a session of his own. */
+static void abandon_single(struct cv_slot *slot)
+{
+    cv_inlet_close(&slot->in);
+    cv_inlet_close(&slot->mate);
+    cv_slot_close_output(slot);
+    finish(slot);
+}
+
+/* A small piece fits into the pipe: then nobody has to wait for it to be read. */
+static enum cleave_status fill(struct cv_slot *slot, struct cv_inlet *inlet,
+                               const struct cv_part *parts, size_t count,
+                               struct cleave_error *err)
+{
+    inlet->over = all_fed;
+    inlet->moved = slot->open.on ? some_fed : NULL;
+    inlet->narrow = slot->open.on;
+    if (inlet->fd < 0)
+        return CLEAVE_OK;
+    CV_TRY(cv_inlet_begin(inlet, parts, count, err));
+    if (!inlet->feeding && !slot->open.on)
+        cv_inlet_close(inlet);
+    return CLEAVE_OK;
+}
+
+static enum cleave_status watch(struct cv_slot *slot, struct cleave_error *err)
+{
+    if (slot->out >= 0)
+        CV_TRY(cv_poller_add(slot->poller, &slot->out_watch, slot->out, CV_READABLE,
+                             output_ready, slot, err));
+    if (slot->late)
+        CV_TRY(cv_poller_set(slot->poller, &slot->patience, slot->start_s + LATE_S,
+                             listen, slot, err));
+    else
+        CV_TRY(cv_poller_add(slot->poller, &slot->end_watch, slot->process.pidfd,
+                             CV_READABLE, process_ended, slot, err));
+    CV_TRY(cv_inlet_watch(&slot->in, err));
+    CV_TRY(cv_inlet_watch(&slot->mate, err));
+    return slot->open.on ? cv_open_watch(slot, err) : cv_slot_limit(slot, err);
+}
+
+static enum cleave_status launch(struct cv_slot *slot, const struct cv_part *parts,
+                                 size_t count, struct cv_slot_pipes *pipes,
+                                 struct cleave_error *err)
+{
+    struct cv_part mates[1];
+    const size_t nmates =
+        slot->open.on && !slot->open.bound ? 0 : cv_slot_mate_parts(slot, mates);
+
+    CV_TRY(cv_store_open(slot->gather, &slot->store, err));
+    if (slot->sends)
+        cv_store_use_blocks(slot->store);
+    if (!slot->open.on || slot->open.bound)
+        cv_gather_offer(slot->store, slot->piece.begin);
+    CV_TRY(cv_slot_open_pipes(slot, pipes, err));
+    CV_TRY(fill(slot, &slot->in, parts, count, err));
+    CV_TRY(fill(slot, &slot->mate, mates, nmates, err));
+    slot->late = slot->out >= 0 && !slot->open.on;
+    CV_TRY(cv_slot_spawn(slot, pipes, err));
+    return watch(slot, err);
+}
+
+static void done_single(struct cv_slot *slot)
+{
+    if (!slot->busy)
+        return;
+    /* Before it can see that its input ends too soon. */
+    cv_process_signal(&slot->process, SIGKILL);
+    cv_slot_release(slot);
+    slot->busy = false;
+    cv_process_kill(&slot->process);
+    if (slot->store != NULL)
+        cv_store_drop(slot->store);
+    slot->store = NULL;
+}
+
+static enum cleave_status start(struct cv_slot *slot, const struct cv_part *parts,
+                                size_t count, struct cleave_error *err)
+{
+    struct cv_slot_pipes pipes = { { -1, -1 }, { -1, -1 }, { -1, -1 } };
+    enum cleave_status status;
+
+    slot->busy = true;
+    slot->start_s = cv_clock_s();
+    status = slot->base != NULL ? cv_slot_tailor(slot, err) : CLEAVE_OK;
+    if (status == CLEAVE_OK && slot->by_lines)
+        status = cv_line_output_begin(slot, err);
+    if (status == CLEAVE_OK)
+        status = launch(slot, parts, count, &pipes, err);
+    cv_slot_close_pipes(&pipes);
+    if (status != CLEAVE_OK) {
+        done_single(slot);
+        cv_tailored_done(&slot->tailored);
+        cv_line_output_done(&slot->lines);
+    }
+    return status;
+}
+
+static enum cleave_status start_single(struct cv_slot *slot, struct cleave_error *err)
+{
+    struct cv_part parts[CV_SLOT_PARTS];
+    const size_t count = cv_slot_parts(slot, parts);
+
+    return start(slot, parts, slot->open.on && !slot->open.bound ? 0 : count, err);
+}
+
+enum cleave_status cv_slot_start_parts(struct cv_slot *slot, const struct cv_part *parts,
+                                       size_t count, struct cleave_error *err)
+{
+    assert(slot->kind->start == start_single);
+    slot->piece = (struct cv_piece){ .fd = -1, .mate_fd = -1 };
+    slot->body = 0;
+    slot->open = (struct cv_open_slot){ .on = false };
+    return start(slot, parts, count, err);
+}
+
+static uint64_t fed_single(const struct cv_slot *slot)
+{
+    return slot->in.fd < 0 || (slot->open.on && !slot->open.bound)
+               ? slot->piece.body.end
+               : cv_feed_at(&slot->in.feed, slot->body);
+}
+
+/* Both or none: mates that have been fed already cannot be taken back either. */
+static bool cut_single(struct cv_slot *slot, const struct cv_piece *head)
+{
+    const bool mates = slot->piece.mate_fd >= 0;
+
+    if (slot->in.fd < 0 || cv_feed_at(&slot->in.feed, slot->body) > head->body.end)
+        return false;
+    if (head->closing != CV_CLOSING_NONE && head->closing != slot->piece.closing)
+        return false; /* the last piece of an array has no part that would close it */
+    if (mates && (slot->mate.fd < 0 || !cv_feed_cut(&slot->mate.feed, 0, head->mate.end)))
+        return false;
+    if (!cv_feed_cut(&slot->in.feed, slot->body, head->body.end))
+        return false;
+    /* The end of the file goes with what is cut off: as nothing of that has been fed,
+     * neither has what closes it. */
+    if (slot->piece.closing != head->closing)
+        cv_feed_cut(&slot->in.feed, slot->body + 1, 0);
+    slot->piece = *head;
+    return true;
+}
+
+static void stop_single(struct cv_slot *slot)
+{
+    if (!slot->busy || slot->stopping)
+        return;
+    slot->stopping = true;
+    cv_slot_kill(slot);
+}
+
+static bool leave_single(struct cv_slot *slot)
+{
+    return !slot->busy;
+}
+
+const struct cv_slot_kind cv_slot_single = {
+    .start = start_single,
+    .fed = fed_single,
+    .cut = cut_single,
+    .stop = stop_single,
+    .leave = leave_single,
+    .done = done_single,
+    .abandon = abandon_single,
+    .is_open = cv_open_is_open,
+    .extend = cv_open_extend,
+    .shut = cv_open_shut,
+    .check_over = check_over,
+    .starts_each = true,
+};
