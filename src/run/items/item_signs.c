@@ -1,0 +1,131 @@
+/* item_signs.c -- what may stand in a command for a value: names of columns, and rules.
+ * SPDX-License-Identifier: MIT */
+#include "run/items/item_signs.h"
+
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/fail.h"
+#include "run/items/item_plus.h"
+
+static enum cleave_status add_name(struct cv_item_commands *commands, const char *name,
+                                   struct cleave_error *err)
+{
+    char **grown = cv_grow(commands->names, &commands->names_room, commands->nnames + 1,
+                           sizeof *grown);
+
+    if (grown == NULL)
+        return cv_fail_memory(err, "the names of columns");
+    commands->names = grown;
+    grown[commands->nnames] = strdup(name);
+    if (grown[commands->nnames] == NULL)
+        return cv_fail_memory(err, "the names of columns");
+    commands->nnames++;
+    return CLEAVE_OK;
+}
+
+/* The first values of all lists, which are a row, are the names of its columns. */
+enum cleave_status cv_item_signs_names(struct cv_item_commands *commands,
+                                       struct cleave_error *err)
+{
+    struct cv_item_lists *lists = &commands->lists;
+    struct cv_item_arguments names = { .items = NULL };
+    enum cleave_status status = CLEAVE_OK;
+
+    if (lists->rows > 0)
+        status = cv_item_arguments_get(commands, 0, &names, err);
+    for (size_t i = 0; status == CLEAVE_OK && i < names.count; i++)
+        status = add_name(commands, names.items[i], err);
+    cv_item_arguments_done(&names);
+    for (size_t i = 0; i < lists->count; i++)
+        lists->items[i].first = 1;
+    if (commands->stream != NULL && lists->rows > 0)
+        cv_item_window_over(&lists->items[0].window, 0);
+    return status == CLEAVE_OK ? cv_item_lists_close(lists, err) : status;
+}
+
+static enum cleave_status add_rule(struct cv_item_commands *commands,
+                                   struct cv_item_rule *rule, struct cleave_error *err)
+{
+    struct cv_item_rule *grown = cv_grow(commands->rules, &commands->rules_room,
+                                         commands->nrules + 1, sizeof *grown);
+
+    if (grown == NULL) {
+        cv_item_rule_done(rule);
+        return cv_fail_memory(err, "--rpl");
+    }
+    commands->rules = grown;
+    grown[commands->nrules++] = *rule;
+    return CLEAVE_OK;
+}
+
+/* Whether what one word begins ends in another. */
+static bool ends_later(const char *const *words)
+{
+    while (*words != NULL && strstr(*words, "=}") == NULL)
+        words++;
+    return *words != NULL;
+}
+
+/* Those that stand in a word itself. */
+static enum cleave_status read_inline_rules(struct cv_item_commands *commands,
+                                            const char *const *words,
+                                            struct cleave_error *err)
+{
+    struct cv_item_rule rule;
+    const char *at = words[0];
+
+    while ((at = strstr(at, "{=")) != NULL) {
+        const char *end = cv_item_rule_inline_end(at);
+
+        if (end == NULL && ends_later(words + 1))
+            return cv_fail(err, CLEAVE_EINPUT,
+                           "expected '{= s/REGEX/TEXT/ =}' as one word, in quotes");
+        if (end == NULL)
+            return CLEAVE_OK;
+        CV_TRY(cv_item_rule_init_inline(&rule, at, err));
+        CV_TRY(add_rule(commands, &rule, err));
+        at = end;
+    }
+    return CLEAVE_OK;
+}
+
+/* Those of --plus, each once however often it stands there. */
+static enum cleave_status read_plus_rules(struct cv_item_commands *commands,
+                                          const char *word, struct cleave_error *err)
+{
+    struct cv_item_rule rule;
+
+    for (const char *at = strchr(word, '{'); at != NULL; at = strchr(at + 1, '{')) {
+        const char *end = cv_item_plus_end(at);
+        size_t known = 0;
+
+        if (end == NULL || cv_item_place_at(at).length > 0)
+            continue;
+        while (known < commands->nrules &&
+               strncmp(commands->rules[known].sign, at, (size_t)(end - at)) != 0)
+            known++;
+        if (known < commands->nrules)
+            continue;
+        CV_TRY(cv_item_plus_init(&rule, at, err));
+        CV_TRY(add_rule(commands, &rule, err));
+    }
+    return CLEAVE_OK;
+}
+
+enum cleave_status cv_item_signs_rules(struct cv_item_commands *commands,
+                                       const struct cv_item_options *options,
+                                       struct cleave_error *err)
+{
+    struct cv_item_rule rule;
+
+    for (size_t i = 0; i < options->nrules; i++) {
+        CV_TRY(cv_item_rule_init(&rule, options->rules[i], err));
+        CV_TRY(add_rule(commands, &rule, err));
+    }
+    for (size_t i = 0; options->words[i] != NULL; i++)
+        CV_TRY(read_inline_rules(commands, options->words + i, err));
+    for (size_t i = 0; options->plus && options->words[i] != NULL; i++)
+        CV_TRY(read_plus_rules(commands, options->words[i], err));
+    return CLEAVE_OK;
+}
