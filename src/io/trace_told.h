@@ -6,6 +6,9 @@
 #include "io/json_out.h"
 #include "io/trace_line.h"
 
+/* A header of a few bytes may claim so many workers like the last one, and no more. */
+enum { CV_TRACE_ALIKE_MOST = 1000000 };
+
 /* Write the member "told". */
 void cv_trace_told_write(struct cv_json *json, const struct cleave_told *told);
 
