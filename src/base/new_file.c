@@ -132,6 +132,7 @@ static enum cleave_status open_new(struct cv_file_target *target, unsigned how,
     out->path = target->path;
     target->path = NULL;
     out->only = (how & CV_NEW_FILE_ONLY) != 0;
+    out->hasty = (how & CV_NEW_FILE_HASTY) != 0;
     out->replaces = target->exists;
     out->older = target->info;
     out->older.st_mode = target->info.st_mode & 0777;
@@ -213,7 +214,8 @@ static int settle(const struct cv_new_file *file)
 {
     int copy;
 
-    if (file->replaces && fsync(file->fd) != 0 && errno != EINVAL && errno != EROFS)
+    if (file->replaces && !file->hasty && fsync(file->fd) != 0 && errno != EINVAL &&
+        errno != EROFS)
         return errno;
     copy = dup(file->fd);
     if (copy < 0)

@@ -19,6 +19,7 @@
 enum cv_new_file_how {
     CV_NEW_FILE_ONLY = 1,   /* an older regular file is an error, CLEAVE_EREFUSED     */
     CV_NEW_FILE_SECRET = 2, /* 0600, whatever the umask and an older file say         */
+    CV_NEW_FILE_HASTY = 4,  /* one of many: none of them waits for the disk           */
 };
 
 struct cv_new_file {
@@ -28,6 +29,7 @@ struct cv_new_file {
     int copy_of;   /* written in place: the descriptor that it is; -1: none        */
     bool replaces; /* there is an older one                                      */
     bool only, guessed; /* guessed: the mode is what the umask says                   */
+    bool hasty;         /* not even if it replaces an older one: see enum above       */
     struct stat older;  /* st_mode is that of the new one                             */
 };
 

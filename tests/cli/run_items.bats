@@ -81,6 +81,17 @@ same() {
 
 # --- command lines ------------------------------------------------------------------------
 
+@test "a list that there is no memory for is an error, not a shorter list" {
+    cd "$BATS_TEST_TMPDIR"
+    bash -c 'ulimit -v 200000; "$CLEAVE" version' >/dev/null 2>&1 || skip "it cannot do with so little memory"
+    echo a >list
+    truncate -s 400M list
+    printf '\nb\n' >>list
+    run bash -c 'ulimit -v 200000; "$CLEAVE" run -q --shuf -a list -- echo {} 2>&1'
+    [ "$output" = "cleave: list: cannot read: Cannot allocate memory" ]
+    [ "$status" -eq 2 ]
+}
+
 @test "places stand for what they stand for with GNU parallel" {
     prepare
     same --dry-run 'x {} {.} {/} {//} {/.} {#} {1} {1/.} {-1//} {2} {x}' ::: \
@@ -239,6 +250,55 @@ same_rows() {
         cat ours.err
         return 1
     }
+}
+
+@test "what is made of an item does not take its place" {
+    cd "$BATS_TEST_TMPDIR"
+    printf '2\n1\n' >a
+    printf '4\n3\n' >b.err
+    printf '6\n5\n' >b.txt
+    cp b.txt b.csv
+    ln b.txt hard
+    cat a b.err b.txt b.csv >before
+    # The item itself, before and behind what is put after its name.
+    cleave 2 run -q -j 1 --results '{}' -- sort {} ::: a
+    [ "$stderr" = "cleave: --results: 'a' would be overwritten, which is item 1: expected another name, as with '{}.out'" ]
+    cleave 2 run -q -j 1 --results '{.}' -- sort {} ::: b.err
+    [ "$stderr" = "cleave: --results: 'b.err' would be overwritten, which is item 1: expected another name, as with '{}.out'" ]
+    # Another one, by another name, that has not had its turn; and of a list that comes.
+    cleave 2 run -q -j 1 --results '{.}.txt' -- sort {} ::: b.csv hard
+    [ "$stderr" = "cleave: --results: 'b.txt' would be overwritten, which is item 2: expected another name, as with '{}.out'" ]
+    run --separate-stderr bash -c 'echo a | "$CLEAVE" run -q --results {} -a - -- sort {}'
+    [ "$status" -eq 2 ]
+    [[ $stderr == *"'a' would be overwritten, which is item 1"* ]]
+    cat a b.err b.txt b.csv | cmp - before
+    # What was made of it before is no item.
+    cleave 0 run -q --results '{}.out' -- sort {} ::: a b.csv
+    cleave 0 run -q --results '{}.out' -- sort -n {} ::: a b.csv
+    [ "$(cat a.out b.csv.out | xargs)" = "1 2 5 6" ]
+    # A result of before stays as it was until the new one is whole, and takes its name.
+    ln a.out old
+    cleave 0 run -q --results '{}.out' -- wc -l '<' {} ::: a
+    [ "$(cat a.out)" = 2 ]
+    [ "$(xargs <old)" = "1 2" ]
+    [ -z "$(find . -name '.*.part-*')" ]
+}
+
+@test "a full disk behind results: the old ones stay, and no half of a new one" {
+    cd "$BATS_TEST_TMPDIR"
+    mkdir small
+    mount -t tmpfs -o size=1m none small 2>/dev/null || skip "may not mount a small disk"
+    echo old >small/a.out
+    "$CLEAVE" run -q --results 'small/{}.out' -- 'head -c 3000000 /dev/zero; : {}' ::: a 2>err && failed=1
+    cat small/a.out >kept
+    "$CLEAVE" run -q --files --tmpdir small -- 'head -c 3000000 /dev/zero; : {}' ::: a 2>>err && failed=1
+    ls -A small >left
+    umount small
+    [ -z "${failed:-}" ]
+    [ "$(cat kept)" = old ]
+    [ "$(sed -n 1p err)" = "cleave: --results: cannot write 'small/a.out': No space left on device" ]
+    [[ $(sed -n 2p err) == "cleave: --files: cannot write 'small/cleave-"*"': No space left on device" ]]
+    [ "$(xargs <left)" = "a.out a.out.err a.out.seq" ]
 }
 
 @test "results as rows of one file, as GNU parallel writes them" {

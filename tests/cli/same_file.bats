@@ -60,6 +60,26 @@ same() {
     cmp own /bin/cat
 }
 
+@test "run: lists of items, and rows that are made of them" {
+    prepare
+    for option in --output --joblog --trace --journal; do
+        same "$option: 'hard'" ":::: 'f'" run $option hard -- echo {} :::: g f
+        same "$option: 'f'" "--arg-file 'soft'" run $option f -a soft -- echo {}
+    done
+    # Of lists that are linked, and behind others.
+    same "--output: 'f'" ":::: 'f'" run -o f -- echo {1} {2} ::: a b ::::+ f
+    # What only looks like one is none.
+    cleave 0 run -q -o new -- echo {} ::: f
+    rm new
+    cp f rows.csv
+    ls -A >before
+    same "--results: 'rows.csv'" "--arg-file 'rows.csv'" run --results rows.csv -a rows.csv -- echo {}
+    same "--results: 'rows.csv'" ":::: 'rows.csv'" run --results rows.csv -- echo {} :::: rows.csv
+    same "--joblog: 'rows.csv'" "--results 'rows.csv'" run --results rows.csv --joblog rows.csv -- echo {} ::: a
+    cmp f rows.csv
+    refuses "--results: cannot write 'no/such.csv': No such file or directory" run --results no/such.csv -- echo ::: a
+}
+
 @test "run: two that are written" {
     prepare
     for pair in "--output --joblog" "--output --trace" "--output --journal" "--trace --joblog" \

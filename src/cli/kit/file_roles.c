@@ -104,11 +104,12 @@ static size_t most_files(const struct cv_option *option, const char *values)
                : 1;
 }
 
-static bool find_uses(const struct cv_call *call, struct uses *out)
+static bool find_uses(const struct cv_call *call, const struct cv_other_file *others,
+                      size_t nothers, struct uses *out)
 {
     const struct cv_verb *verb = call->verb;
     const struct cv_option_group *group;
-    size_t most = call->noperands;
+    size_t most = call->noperands + nothers;
 
     for (group = verb->groups; group->title != NULL; group++)
         for (const struct cv_option *o = group->options; o->name != NULL; o++)
@@ -123,6 +124,12 @@ static bool find_uses(const struct cv_call *call, struct uses *out)
         add_path(out, verb->operands, call->operands[i], false);
     if (verb->command && call->noperands > 0 && strchr(call->operands[0], '/') != NULL)
         add_path(out, "the command", call->operands[0], false);
+    for (size_t i = 0; i < nothers; i++) {
+        struct use *use =
+            add_path(out, others[i].option, others[i].path, others[i].written);
+
+        use->probe = use->path != NULL && use->written;
+    }
     return true;
 }
 
@@ -172,12 +179,18 @@ static int probe(const struct use *use)
 
 int cv_files_check(const struct cv_call *call)
 {
+    return cv_files_check_with(call, NULL, 0);
+}
+
+int cv_files_check_with(const struct cv_call *call, const struct cv_other_file *others,
+                        size_t count)
+{
     struct uses uses = { NULL, 0 };
     int status = CV_EXIT_DONE;
 
     if (call->verb->groups == NULL)
         return CV_EXIT_DONE;
-    if (!find_uses(call, &uses))
+    if (!find_uses(call, others, count, &uses))
         return cv_complain(CV_EXIT_FAILED, "out of memory for the names of files");
     for (size_t i = 0; i < uses.count; i++)
         for (size_t j = 0; uses.list[i].written && j < uses.count; j++)

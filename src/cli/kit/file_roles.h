@@ -9,4 +9,14 @@
  * what is wrong has been told. */
 int cv_files_check(const struct cv_call *call);
 
+/* A file that no option names as one. */
+struct cv_other_file {
+    const char *option, *path; /* as messages name it                                  */
+    bool written;
+};
+
+/* The same, with these among them. */
+int cv_files_check_with(const struct cv_call *call, const struct cv_other_file *others,
+                        size_t count);
+
 #endif

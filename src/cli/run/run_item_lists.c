@@ -6,6 +6,9 @@
 #include <cleave/execute.h>
 
 #include "base/fail.h"
+#include "cli/kit/file_roles.h"
+#include "cli/kit/output.h"
+#include "cli/run/run_rows.h"
 #include "run/items/item_read.h"
 #include "run/items/item_stream.h"
 #include "run/split/split.h"
@@ -39,6 +42,41 @@ size_t cv_item_lists_words(const struct cv_call *call)
         count++;
     }
     return count;
+}
+
+/* The files of '::::'; room for all operands. */
+static size_t find_files(const struct cv_call *call, struct cv_other_file *out)
+{
+    const size_t noperands = call->noperands;
+    enum mark kind = NO_MARK;
+    size_t count = 0;
+    bool linked;
+
+    for (size_t i = cv_item_lists_words(call); i < noperands; i++) {
+        const enum mark mark = mark_of(call->operands[i], &linked);
+
+        if (mark != NO_MARK)
+            kind = mark;
+        else if (kind == FILES)
+            out[count++] = (struct cv_other_file){ "::::", call->operands[i], false };
+    }
+    return count;
+}
+
+int cv_item_lists_check_files(const struct cv_call *call)
+{
+    const struct cv_run_options *values = call->values;
+    struct cv_other_file *others =
+        cv_array(call->arena, call->noperands + 1, sizeof *others);
+    size_t count;
+
+    if (others == NULL)
+        return cv_complain(CV_EXIT_FAILED, "out of memory for the names of files");
+    count = find_files(call, others);
+    if (values->results != NULL && cv_rows_kind(values->results) != CV_ROWS_NONE &&
+        strncmp(values->results, "-.", 2) != 0)
+        others[count++] = (struct cv_other_file){ "--results", values->results, true };
+    return cv_files_check_with(call, others, count);
 }
 
 /* --- reading them ------------------------------------------------------------------------- */

@@ -12,6 +12,8 @@ struct cv_item_stream;
 /* Operands before the first of ":::" and the like; all if there is none, or if they are another
  * program's. */
 size_t cv_item_lists_words(const struct cv_call *call);
+/* cv_files_check with the files of '::::' and of '--results FILE.csv' among them. */
+int cv_item_lists_check_files(const struct cv_call *call);
 /* What --delimiter says; false: it is not one byte. */
 bool cv_item_delimiter(const char *text, char *out);
 /* All lists; or *stream, from which the only one is to come, in whole or in part. It is the

@@ -123,71 +123,6 @@ static enum cleave_status name_file(const struct cv_run_items *items, uint64_t i
     return out->failed ? cv_fail_memory(err, "--results") : CLEAVE_OK;
 }
 
-/* --- names that are taken ------------------------------------------------------------------ */
-
-static uint64_t hash_of(const char *text)
-{
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
-
-    for (; *text != '\0'; text++)
-        hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-    return hash != 0 ? hash : 1;
-}
-
-/* The place of a name, or the free one where it belongs. */
-static struct cv_result_name *find_name(const struct cv_result_names *names,
-                                        uint64_t hash)
-{
-    size_t i = (size_t)hash & (names->room - 1);
-
-    while (names->list[i].hash != 0 && names->list[i].hash != hash)
-        i = (i + 1) & (names->room - 1);
-    return &names->list[i];
-}
-
-static enum cleave_status make_room(struct cv_result_names *names,
-                                    struct cleave_error *err)
-{
-    struct cv_result_names larger = { .room = names->room > 0 ? 2 * names->room : 256 };
-
-    if (2 * names->count < names->room)
-        return CLEAVE_OK;
-    larger.list = calloc(larger.room, sizeof *larger.list);
-    if (larger.list == NULL)
-        return cv_fail_memory(err, "--results");
-    for (size_t i = 0; i < names->room; i++)
-        if (names->list[i].hash != 0)
-            *find_name(&larger, names->list[i].hash) = names->list[i];
-    larger.count = names->count;
-    free(names->list);
-    *names = larger;
-    return CLEAVE_OK;
-}
-
-/* One item does not overwrite what was kept of another; its own, when it is tried again, it may. */
-static enum cleave_status take_name(struct cv_run_items *items, uint64_t item,
-                                    const char *path, struct cleave_error *err)
-{
-    const uint64_t hash = hash_of(path);
-    struct cv_result_name *name;
-    char shown[CV_ECHO_ROOM];
-
-    CV_TRY(make_room(&items->taken, err));
-    name = find_name(&items->taken, hash);
-    if (name->hash == 0) {
-        *name = (struct cv_result_name){ hash, item };
-        items->taken.count++;
-    }
-    if (name->item == item)
-        return CLEAVE_OK;
-    return cv_fail(
-        err, CLEAVE_EINPUT,
-        "--results: items %llu and %llu both have the name '%s': expected one that "
-        "tells them apart, as with {#}",
-        (unsigned long long)name->item + 1, (unsigned long long)item + 1,
-        cv_echo(path, shown));
-}
-
 /* --- files -------------------------------------------------------------------------------- */
 
 static enum cleave_status make_folders(const char *path, struct cleave_error *err)
@@ -198,24 +133,38 @@ static enum cleave_status make_folders(const char *path, struct cleave_error *er
     return status == CLEAVE_OK ? status : cv_fail(err, status, "--results: %s", why.text);
 }
 
+static enum cleave_status fail_file(const char *path, const char *why,
+                                    struct cleave_error *err)
+{
+    char shown[CV_ECHO_ROOM];
+
+    return cv_fail(err, CLEAVE_EENGINE, "--results: cannot write '%s': %s",
+                   cv_echo(path, shown), why);
+}
+
+/* Its name, which is its own, in a folder that is there. */
+static enum cleave_status claim_file(struct cv_run_items *items, uint64_t item, int which,
+                                     struct cv_text *path, struct cleave_error *err)
+{
+    CV_TRY(name_file(items, item, which, path, err));
+    CV_TRY(cv_item_taken_claim(&items->taken, &items->commands, item, path->bytes,
+                               items->in_place, err));
+    return make_folders(path->bytes, err);
+}
+
 /* Above 2, so that a command does not lose it while it gets its own. */
 static enum cleave_status make_file(struct cv_run_items *items, uint64_t item, int which,
                                     int *out, struct cleave_error *err)
 {
     struct cv_text path = { NULL, 0, 0, false };
-    enum cleave_status status = name_file(items, item, which, &path, err);
+    enum cleave_status status = claim_file(items, item, which, &path, err);
     int fd = -1;
 
-    if (status == CLEAVE_OK)
-        status = take_name(items, item, path.bytes, err);
-    if (status == CLEAVE_OK)
-        status = make_folders(path.bytes, err);
     if (status == CLEAVE_OK) {
         fd = open(path.bytes, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
         *out = fd >= 0 && fd <= 2 ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : fd;
         if (*out < 0)
-            status = cv_fail(err, CLEAVE_EENGINE, "--results: cannot write '%s': %s",
-                             path.bytes, strerror(errno));
+            status = fail_file(path.bytes, strerror(errno), err);
         if (*out != fd && fd >= 0)
             close(fd);
     }
@@ -228,9 +177,7 @@ static enum cleave_status copy_range(int from, uint64_t begin, uint64_t end, int
 {
     const int error = cv_copy_range(from, begin, end, to);
 
-    return error == 0 ? CLEAVE_OK
-                      : cv_fail(err, CLEAVE_EENGINE, "cannot keep an output: %s",
-                                strerror(error));
+    return error == 0 ? CLEAVE_OK : cv_fail(err, CLEAVE_EENGINE, "%s", strerror(error));
 }
 
 /* --- what the run asks -------------------------------------------------------------------- */
@@ -239,6 +186,33 @@ static enum cleave_status open_errors(void *context, uint64_t item, int *out,
                                       struct cleave_error *err)
 {
     return make_file(context, item, 1, out, err);
+}
+
+/* The output; one of before stays until this one is whole. */
+static enum cleave_status keep_output(struct cv_run_items *items, uint64_t item, int fd,
+                                      uint64_t begin, uint64_t end,
+                                      struct cleave_error *err)
+{
+    struct cv_text path = { NULL, 0, 0, false };
+    struct cv_new_file file = { .fd = -1 };
+    enum cleave_status status = claim_file(items, item, 0, &path, err);
+    struct cleave_error why;
+
+    if (status == CLEAVE_OK) {
+        status = cv_new_file_open(path.bytes, CV_NEW_FILE_HASTY, &file, &why);
+        if (status == CLEAVE_OK)
+            status = copy_range(fd, begin, end, file.fd, &why);
+        if (status == CLEAVE_OK)
+            status = cv_new_file_place(&file, &why);
+        if (status == CLEAVE_OK)
+            status = cv_new_file_close(&file, &why);
+        else
+            cv_new_file_drop(&file);
+        if (status != CLEAVE_OK)
+            status = fail_file(path.bytes, why.text, err);
+    }
+    cv_text_done(&path);
+    return status;
 }
 
 static enum cleave_status keep_in_folder(struct cv_run_items *items, uint64_t item,
@@ -258,12 +232,7 @@ static enum cleave_status keep_in_folder(struct cv_run_items *items, uint64_t it
     else
         status = CLEAVE_OK;
     close(file);
-    if (status != CLEAVE_OK)
-        return status;
-    CV_TRY(make_file(items, item, 0, &file, err));
-    status = copy_range(fd, begin, end, file, err);
-    close(file);
-    return status;
+    return status == CLEAVE_OK ? keep_output(items, item, fd, begin, end, err) : status;
 }
 
 /* In a file of any name, in the folder for such. */
@@ -272,6 +241,7 @@ static enum cleave_status keep_somewhere(const struct cv_run_items *items, int f
                                          struct cv_text *name, struct cleave_error *err)
 {
     enum cleave_status status;
+    struct cleave_error why;
     int file;
 
     cv_text_add(name, "%s/cleave-XXXXXX", items->folder);
@@ -282,8 +252,15 @@ static enum cleave_status keep_somewhere(const struct cv_run_items *items, int f
         return cv_fail(err, CLEAVE_EENGINE, "--files: cannot make a file in '%s': %s",
                        items->folder, strerror(errno));
     status = copy_range(fd, begin, end, file, err);
-    close(file);
-    return status;
+    if (close(file) != 0 && status == CLEAVE_OK)
+        status = cv_fail(err, CLEAVE_EENGINE, "%s", strerror(errno));
+    if (status != CLEAVE_OK) { /* half of it is of no use */
+        (void)unlink(name->bytes);
+        cv_fail(&why, status, "%s", err != NULL ? err->text : "");
+        return cv_fail(err, status, "--files: cannot write '%.200s': %.200s", name->bytes,
+                       why.text);
+    }
+    return CLEAVE_OK;
 }
 
 static enum cleave_status keep(void *context, uint64_t item, int fd, uint64_t begin,
@@ -414,8 +391,7 @@ int cv_run_results_open(const struct cv_call *call, struct cv_run_items *items)
 void cv_run_results_done(struct cv_run_items *items)
 {
     cv_run_rows_done(&items->rows);
-    free(items->taken.list);
-    items->taken = (struct cv_result_names){ NULL, 0, 0 };
+    cv_item_taken_done(&items->taken);
     cv_item_template_done(&items->tag);
     cv_item_template_done(&items->place);
     cv_item_commands_done(&items->commands);

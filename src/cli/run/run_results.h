@@ -6,16 +6,7 @@
 #include "cli/run/run_options.h"
 #include "cli/run/run_rows.h"
 #include "run/items/item_commands.h"
-
-/* Whose results have a name, by its hash; 0: nobody's. */
-struct cv_result_name {
-    uint64_t hash, item;
-};
-
-struct cv_result_names {
-    struct cv_result_name *list; /* owned */
-    size_t count, room;
-};
+#include "run/items/item_taken.h"
 
 /* Items of a run, and what becomes of their outputs. */
 struct cv_run_items {
@@ -25,7 +16,7 @@ struct cv_run_items {
     const char *results;           /* folder; NULL: none                                */
     const char *folder; /* of files that --files makes; NULL: it is not asked */
     bool tags, names_files, in_place;
-    struct cv_result_names taken; /* names of files of --results                       */
+    struct cv_item_taken taken; /* names of files of --results                         */
     struct cv_run_rows
         rows;              /* --results FILE.csv                                       */
     const char *rows_file; /* where they go; NULL: there are none                     */

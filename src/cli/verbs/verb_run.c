@@ -7,12 +7,12 @@
 #include <unistd.h>
 #include <cleave/trace.h>
 #include "base/text.h"
-#include "cli/kit/file_roles.h"
 #include "cli/kit/output.h"
 #include "cli/run/run_command.h"
 #include "cli/run/run_foreign.h"
 #include "cli/run/run_hosts.h"
 #include "cli/run/run_item_files.h"
+#include "cli/run/run_item_lists.h"
 #include "cli/run/run_items.h"
 #include "cli/run/run_mpi.h"
 #include "cli/run/run_options.h"
@@ -449,7 +449,7 @@ static int prepare(const struct cv_call *call, const struct cv_run_mpi *mpi,
     if (status == CV_EXIT_DONE)
         status = check_framed(values, run->has_items);
     if (status == CV_EXIT_DONE)
-        status = cv_files_check(call);
+        status = cv_item_lists_check_files(call);
     if (status == CV_EXIT_DONE)
         status = cv_reach_open(&run->reach, call->arena);
     if (status == CV_EXIT_DONE)

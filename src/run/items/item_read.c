@@ -30,7 +30,8 @@ enum cleave_status cv_item_read_file(struct cv_item_lists *lists, const char *pa
         status = cv_item_lists_add_from(lists, standard ? "standard input" : path, line,
                                         (size_t)got, err);
     }
-    if (status == CLEAVE_OK && ferror(file))
+    /* A line that there is no memory for is no error of the file, but no end of it either. */
+    if (status == CLEAVE_OK && (ferror(file) || !feof(file)))
         status = cv_fail_at(err, &place, "cannot read: %s", strerror(errno));
     free(line);
     if (!standard)
