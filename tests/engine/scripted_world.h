@@ -405,6 +405,8 @@ struct machine {
     uint64_t connection; /* number of the one there is                                 */
     bool open, silent;
     uint32_t made, failed; /* connections, commands                                    */
+    uint32_t heard[256];   /* frames of each kind                                      */
+    uint64_t data;         /* bytes of pieces that have come                           */
     struct cv_timer dies, pumps, works[WORLD_SEATS], speaks[WORLD_SEATS];
     bool lines; /* the job asks for them                                               */
     double free_s[2]; /* when the link is, to and from it                              */
@@ -954,6 +956,9 @@ static void hear(struct machine *machine, const struct cv_frame_head *head,
 {
     struct task *task = find_task(machine, head);
 
+    machine->heard[head->type]++;
+    if (head->type == CV_FRAME_DATA)
+        machine->data += head->length;
     switch (head->type) {
     case CV_FRAME_HELLO:
         greet(machine);

@@ -1,0 +1,215 @@
+/* test_run_recall.c -- what is taken back before it was sent: who hears what, to the byte.
+ * SPDX-License-Identifier: MIT
+ *
+ * A policy gives three chunks, wakes while the first is on its way, takes one back and gives
+ * what came back to somebody. Driver, master and hosts are the real ones; the other ends of
+ * the links count what they hear (scripted_world.h). Records have ten bytes, so that chunks
+ * are as large as was asked for. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <cmocka.h>
+
+#include "scripted_trial.h"
+
+enum { RECORD = 10, MOST_EVENTS = 64 };
+
+/* What the policy does. */
+struct scene {
+    double sizes[3]; /* of the first chunks; 0: none                                    */
+    uint32_t to[3];
+    double wake_s;
+    uint32_t from; /* whose last chunk is taken back,                                   */
+    double units;  /* so much of it,                                                    */
+    uint32_t then; /* and who is given that                                             */
+};
+
+static struct scene scene;
+static struct cleave_event events[MOST_EVENTS];
+static size_t nevents;
+
+static void act(void *state, const struct cleave_view *view,
+                const struct cleave_event *event, struct cleave_orders *orders)
+{
+    (void)state;
+    (void)view;
+    assert_true(nevents < MOST_EVENTS);
+    events[nevents++] = *event;
+    if (event->kind == CLEAVE_START) {
+        for (int i = 0; i < 3; i++)
+            if (scene.sizes[i] > 0)
+                cleave_order_send(orders, scene.to[i], scene.sizes[i]);
+        cleave_order_wake(orders, scene.from, scene.wake_s);
+    } else if (event->kind == CLEAVE_WAKE) {
+        cleave_order_recall(orders, scene.from, scene.units);
+    } else if (event->kind == CLEAVE_RECALLED && event->units > 0) {
+        cleave_order_send(orders, scene.then, event->units);
+    }
+}
+
+/* The nth event of the kind about the worker; one that there is not has no units. */
+static struct cleave_event nth(enum cleave_event_kind kind, uint32_t worker, size_t n)
+{
+    for (size_t i = 0; i < nevents; i++)
+        if (events[i].kind == kind && events[i].worker == worker && n-- == 0)
+            return events[i];
+    return (struct cleave_event){ .kind = kind, .units = NAN };
+}
+
+static void make_records(struct trial *trial, size_t count)
+{
+    FILE *file = fopen(input, "w");
+
+    trial->length = count * RECORD;
+    trial->bytes = realloc(trial->bytes, trial->length + 1);
+    assert_non_null(trial->bytes);
+    assert_non_null(file);
+    for (size_t i = 0; i < count; i++)
+        snprintf(trial->bytes + i * RECORD, RECORD + 1, "%09u\n", (unsigned)i % 1000000);
+    assert_int_equal(fwrite(trial->bytes, 1, trial->length, file), trial->length);
+    fclose(file);
+}
+
+/* All of it is done, what is put out is the input, and no byte was sent twice. */
+static void play(uint32_t nhosts, enum cleave_port port, struct scene asked)
+{
+    const struct cleave_policy recalling = { .name = "recalling",
+                                             .decide = act,
+                                             .state_size = 1 };
+    struct trial trial = calm(0, nhosts, port, "recalling", SIZE_MAX);
+    struct cleave_execution_result *result;
+    double all = 0;
+
+    scene = asked;
+    nevents = 0;
+    for (int i = 0; i < 3; i++)
+        all += asked.sizes[i];
+    make_records(&trial, (size_t)all / RECORD);
+    trial.own = &recalling;
+    trial.steady = true;
+    run(&trial, &result);
+    assert_true(result->lost == 0 && result->failed == 0 && result->retries == 0);
+    cleave_execution_free(result);
+    free(trial.bytes);
+    /* It is back in the instant in which it was asked for. */
+    assert_true(nth(CLEAVE_RECALLED, asked.from, 0).time_s ==
+                nth(CLEAVE_WAKE, asked.from, 0).time_s);
+    assert_true(isnan(nth(CLEAVE_RECALLED, asked.from, 1).units));
+    for (uint32_t h = 0; h < nhosts; h++)
+        assert_int_equal(machines[h].heard[CV_FRAME_CUT], 0);
+}
+
+/* Of a chunk that came back as a whole the policy hears that it is over, with nothing. */
+static void expect_over(uint32_t worker, size_t n)
+{
+    assert_true(nth(CLEAVE_SENT, worker, n).units == 0);
+    assert_true(nth(CLEAVE_DONE, worker, n).units == 0);
+    assert_true(nth(CLEAVE_SENT, worker, n).chunk == nth(CLEAVE_DONE, worker, n).chunk);
+}
+
+static void expect_heard(uint32_t host, uint32_t pieces, uint64_t bytes, uint32_t stops)
+{
+    assert_int_equal(machines[host].heard[CV_FRAME_PIECE], pieces);
+    assert_int_equal(machines[host].data, bytes);
+    assert_int_equal(machines[host].heard[CV_FRAME_STOP], stops);
+}
+
+/* The port is busy with another: who was to have it never hears of it, and the one behind it
+ * has the port next. */
+static void what_waits_for_the_port_comes_back_whole(void **state)
+{
+    static const enum cleave_port ports[] = { CLEAVE_PORT_ONE, CLEAVE_PORT_DUPLEX };
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        play(3, ports[i],
+             (struct scene){ { 8000, 4000, 6000 }, { 0, 1, 2 }, 0.1, 1, 1e9, 0 });
+        assert_true(nth(CLEAVE_RECALLED, 1, 0).units == 4000);
+        expect_over(1, 0);
+        expect_heard(0, 2, 12000, 0);
+        expect_heard(1, 0, 0, 0);
+        expect_heard(2, 1, 6000, 0);
+        assert_true(nth(CLEAVE_SENT, 0, 1).units == 4000);
+        assert_true(nth(CLEAVE_SENT, 2, 0).time_s < nth(CLEAVE_SENT, 0, 1).time_s);
+    }
+}
+
+/* The last of those that wait: what is ordered later finds the end of the line. */
+static void the_end_of_the_line_is_where_it_was(void **state)
+{
+    (void)state;
+    play(3, CLEAVE_PORT_ONE,
+         (struct scene){ { 8000, 4000, 6000 }, { 0, 1, 2 }, 0.1, 2, 1e9, 2 });
+    assert_true(nth(CLEAVE_RECALLED, 2, 0).units == 6000);
+    expect_over(2, 0);
+    expect_heard(0, 1, 8000, 0);
+    expect_heard(1, 1, 4000, 0);
+    expect_heard(2, 1, 6000, 0);
+    assert_true(nth(CLEAVE_SENT, 1, 0).time_s < nth(CLEAVE_SENT, 2, 1).time_s);
+}
+
+/* Its end: it is announced as what is left of it, and no more is sent. */
+static void the_end_of_what_waits_comes_back(void **state)
+{
+    (void)state;
+    play(3, CLEAVE_PORT_ONE,
+         (struct scene){ { 8000, 4000, 6000 }, { 0, 1, 2 }, 0.1, 1, 1500, 0 });
+    assert_true(nth(CLEAVE_RECALLED, 1, 0).units == 1500);
+    assert_true(nth(CLEAVE_SENT, 1, 0).units == 2500);
+    assert_true(nth(CLEAVE_DONE, 1, 0).units == 2500);
+    expect_heard(0, 2, 9500, 0);
+    expect_heard(1, 1, 2500, 0);
+    expect_heard(2, 1, 6000, 0);
+}
+
+/* Behind another of its own on a link that is free for all. */
+static void what_waits_for_its_link_comes_back(void **state)
+{
+    (void)state;
+    play(2, CLEAVE_PORT_MULTI,
+         (struct scene){ { 150000, 40000, 20000 }, { 0, 0, 1 }, 1, 0, 1e9, 1 });
+    assert_true(nth(CLEAVE_RECALLED, 0, 0).units == 40000);
+    expect_over(0, 0);
+    expect_heard(0, 1, 150000, 0);
+    expect_heard(1, 2, 60000, 0);
+}
+
+/* Some of it is on its way: the rest is cut off here, and over there its end comes sooner. */
+static void the_rest_of_what_is_under_way_comes_back(void **state)
+{
+    (void)state;
+    play(2, CLEAVE_PORT_MULTI,
+         (struct scene){ { 150000, 20000, 0 }, { 0, 1, 0 }, 1, 0, 30000, 1 });
+    assert_true(nth(CLEAVE_RECALLED, 0, 0).units == 30000);
+    assert_true(nth(CLEAVE_SENT, 0, 0).units == 120000);
+    expect_heard(0, 1, 120000, 0);
+    expect_heard(1, 2, 50000, 0);
+}
+
+/* All of it, though some is on its way: it is stopped over there, once, and begun anew. */
+static void what_is_under_way_comes_back_whole(void **state)
+{
+    (void)state;
+    play(2, CLEAVE_PORT_MULTI,
+         (struct scene){ { 150000, 20000, 0 }, { 0, 1, 0 }, 1, 0, 1e9, 1 });
+    assert_true(nth(CLEAVE_RECALLED, 0, 0).units == 150000);
+    expect_over(0, 0);
+    assert_int_equal(machines[0].heard[CV_FRAME_PIECE], 1);
+    assert_int_equal(machines[0].heard[CV_FRAME_STOP], 1);
+    assert_true(machines[0].data > 0 && machines[0].data < 150000);
+    expect_heard(1, 2, 170000, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_waits_for_the_port_comes_back_whole),
+        cmocka_unit_test(the_end_of_the_line_is_where_it_was),
+        cmocka_unit_test(the_end_of_what_waits_comes_back),
+        cmocka_unit_test(what_waits_for_its_link_comes_back),
+        cmocka_unit_test(the_rest_of_what_is_under_way_comes_back),
+        cmocka_unit_test(what_is_under_way_comes_back_whole),
+    };
+
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
