@@ -161,6 +161,44 @@ docs/page.md:6: no command: cleave rum
 END
 }
 
+# tests_of PAGE -- file and name of each test that a page about losses names, a tab between.
+tests_of() {
+    grep -o '`tests/[a-z]*/[a-z_0-9.]*`: \*[^*]*\*' "$1" | sed 's/^`\(.*\)`: \*\(.*\)\*$/\1\t\2/'
+}
+
+@test "what was lost once is held by tests and mutants that are there" {
+    page=docs/inside/lost-once.md
+    tests_of $page >"$BATS_TEST_TMPDIR/tests"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/tests")" -gt 60 ]
+    while IFS=$'\t' read -r file name; do
+        if [ "${file%.bats}" != "$file" ]; then
+            grep -qF "@test \"$name\" {" "$file" || echo "$file has no test '$name'"
+        else
+            grep -qE "(cmocka_unit_test[a-z_]*\($name[,)]|^int $name\()" "$file" || echo "$file has no test '$name'"
+        fi
+    done <"$BATS_TEST_TMPDIR/tests" >"$BATS_TEST_TMPDIR/missing"
+    # The last column: "AREA: NAME, NAME, AREA: NAME".
+    awk -F '|' 'NF == 5 && $4 !~ /^ *(-|mutant)/ { print $4 }' $page | tr -s ' ,' '\n' | grep . |
+        awk '/:$/ { area = substr($0, 1, length($0) - 1); next } { print area, $0 }' >"$BATS_TEST_TMPDIR/mutants"
+    [ "$(wc -l <"$BATS_TEST_TMPDIR/mutants")" -gt 50 ]
+    while read -r area name; do
+        grep -qx "== $name" "tests/mutants/$area.txt" || echo "$area has no mutant $name"
+    done <"$BATS_TEST_TMPDIR/mutants" >>"$BATS_TEST_TMPDIR/missing"
+    diff -u /dev/null "$BATS_TEST_TMPDIR/missing"
+}
+
+@test "the sum that the guide teaches loses no digit" {
+    command=$(sed -n "s/^    cleave \(run -i numbers --reduce 'awk .*\)/\1/p" docs/guide/run.md)
+    [ "$(wc -l <<<"$command")" -eq 1 ]
+    [ -n "$command" ]
+    cd "$BATS_TEST_TMPDIR"
+    # Halves of whole numbers: every sum of them is exact, in any order.
+    seq 1234567 10 1334567 | sed 's/$/.5/' >numbers
+    run bash -c "\"\$CLEAVE\" ${command/run /run -q --block 10k }"
+    [ "$status" -eq 0 ]
+    [ "$output" = "$(awk '{ s += $1 } END { printf "%.17g\n", s }' numbers)" ]
+}
+
 @test "every room has a README that says what it may include" {
     tools/room-maps check
 }
