@@ -44,3 +44,16 @@ bool cv_signal_is_ignored(int signal)
     return sigaction(signal, NULL, &now) == 0 && (now.sa_flags & SA_SIGINFO) == 0 &&
            now.sa_handler == SIG_IGN;
 }
+
+bool cv_signal_waits(void)
+{
+    static const int stop[] = { SIGINT, SIGTERM, SIGUSR1 };
+    sigset_t set;
+
+    if (sigpending(&set) != 0)
+        return false;
+    for (size_t i = 0; i < sizeof stop / sizeof *stop; i++)
+        if (sigismember(&set, stop[i]) == 1 && !cv_signal_is_ignored(stop[i]))
+            return true;
+    return false;
+}

@@ -285,6 +285,32 @@ b' --block 1 -- wc -l
     says "cleave: expected records of at most 19 bytes (--max-record), got fixed:20"
 }
 
+@test "a file without an end of a record: said soon, and a signal ends the search for one" {
+    prepare
+    truncate -s 1T large
+    # To read all of it would take an hour.
+    run timeout 60 "$CLEAVE" run -q -i large --max-record 1M -- cat
+    [ "$status" -eq 2 ]
+    [[ $output =~ ^"cleave: large: the record that byte "[0-9]+" is in is longer than 1000000 bytes (is it split as it should be? --max-record allows more)"$ ]]
+    "$CLEAVE" run -q -i large --max-record 900G -- sh -c 'touch ran' 2>err 3>&- &
+    local master=$!
+    # It reads, and nothing has been begun.
+    for _ in $(seq 500); do
+        [ "$(awk '/^rchar/ { print $2 }' /proc/$master/io)" -gt 50000000 ] && break
+        sleep 0.02
+    done
+    kill -TERM $master
+    for _ in $(seq 500); do
+        grep -q '^State:.[RSD]' /proc/$master/status 2>/dev/null || break
+        sleep 0.02
+    done
+    kill -9 $master 2>/dev/null || true
+    status=0
+    wait $master || status=$?
+    [ "$status" -eq 143 ]
+    [ ! -e ran ]
+}
+
 @test "a file of /proc has bytes, whatever it says of its size" {
     prepare
     [ -r /proc/self/mounts ] && [ ! -s /proc/version ] && [ -n "$(cat /proc/version)" ] ||

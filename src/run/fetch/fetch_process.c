@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
+#include "base/signal_name.h"
 
 enum { LOOK_MS = 100 }; /* for signals, which no descriptor tells */
 
@@ -17,9 +18,9 @@ static bool is_signalled(void)
 {
     sigset_t set;
 
-    return sigpending(&set) == 0 &&
-           (sigismember(&set, SIGINT) == 1 || sigismember(&set, SIGTERM) == 1 ||
-            sigismember(&set, SIGHUP) == 1);
+    return cv_signal_waits() ||
+           (sigpending(&set) == 0 && sigismember(&set, SIGHUP) == 1 &&
+            !cv_signal_is_ignored(SIGHUP));
 }
 
 /* Until `fd` (-1: none) has something to say, or so long (-1: as long as it takes). Whether

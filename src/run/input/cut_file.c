@@ -1,6 +1,8 @@
 /* cut_file.c -- cut a file at record boundaries. SPDX-License-Identifier: MIT */
 #include "run/input/cut_file.h"
 
+#include <inttypes.h>
+
 #include "base/arena.h"
 #include "base/fail.h"
 #include "run/split/split_kind.h"
@@ -13,12 +15,25 @@ enum {
 
 /* --- local splitters -------------------------------------------------------------------- */
 
+/* It does not take all of a file without the ends that were expected to say so. */
+static enum cleave_status give_up(const struct cv_cut_file *file, uint64_t inside,
+                                  struct cleave_error *err)
+{
+    const struct cv_place place = { file->name, 0, 0, NULL };
+
+    return cv_fail_at(err, &place,
+                      "the record that byte %" PRIu64 " is in is longer than %" PRIu64
+                      " bytes (is it split as it should be? --max-record allows more)",
+                      inside, file->longest);
+}
+
 /* The first record start at or after `from`, or the end. */
 static enum cleave_status search(struct cv_cut_file *file, uint64_t from, size_t block,
                                  uint64_t *out, struct cleave_error *err)
 {
     const struct cv_splitter *splitter = file->splitter;
     const unsigned behind = splitter->kind->behind;
+    const uint64_t inside = from;
     size_t least = behind + 1;
 
     for (;;) {
@@ -44,6 +59,8 @@ static enum cleave_status search(struct cv_cut_file *file, uint64_t from, size_t
             block *= 4;
         least = at == position ? block : behind + 1;
         from = view.offset + at;
+        if (file->longest > 0 && (from - inside) / 2 > file->longest)
+            return give_up(file, inside, err);
     }
 }
 

@@ -26,6 +26,8 @@ struct cv_cut_file {
     uint64_t torn;  /* see cv_cut_file_torn */
     int form;       /* of walks, once one has begun behind the start */
     size_t near;    /* bytes read at first around a cut */
+    uint64_t
+        longest; /* of a record, if a search is to give up; 0: it is not. To be set, too */
     /* The bytes read last. */
     char *block; /* owned */
     size_t capacity, held;

@@ -9,6 +9,7 @@
 
 #include "base/arena.h"
 #include "base/fail.h"
+#include "base/signal_name.h"
 #include "run/input/cut_file.h"
 #include "run/kit/well.h"
 #include "run/split/split_kind.h"
@@ -54,6 +55,9 @@ static enum cleave_status fill(struct cv_cut_file *file, uint64_t offset, size_t
 {
     const struct cv_place place = { file->name, 0, 0, NULL };
 
+    /* To read all of a large file may take minutes. */
+    if (cv_signal_waits())
+        return cv_fail_stopped(err);
     if (length > file->capacity) {
         char *larger = cv_grow(file->block, &file->capacity, length, 1);
 

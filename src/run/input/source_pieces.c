@@ -15,7 +15,9 @@ enum cleave_status cv_source_use(struct cv_source *source, size_t index,
         source->files[source->current].at_work == 0)
         cv_source_file_close(&source->files[source->current]);
     source->current = index;
-    return cv_source_file_use(&source->files[index], source->splitter, err);
+    CV_TRY(cv_source_file_use(&source->files[index], source->splitter, err));
+    source->files[index].cut.longest = source->max_record;
+    return CLEAVE_OK;
 }
 
 static enum cleave_status find_header(struct cv_source *source, size_t index,

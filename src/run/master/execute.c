@@ -257,6 +257,14 @@ static enum cleave_status open_parts(struct execution *execution,
     return open_outlet(execution, err);
 }
 
+/* What has stopped the run, where that was seen by somebody who does not hear signals. */
+static enum cleave_status name_signal(struct cv_real_run *run, enum cleave_status status)
+{
+    if (status == CLEAVE_ESTOPPED && run->stopped_by == 0)
+        (void)cv_poller_wait(run->poller, 0, NULL);
+    return status;
+}
+
 /* A signal that came while nobody waited for anything. */
 static enum cleave_status heed_signals(struct cv_real_run *run, struct cleave_error *err)
 {
@@ -391,7 +399,7 @@ static enum cleave_status drive(struct execution *execution, struct cleave_error
                           execution->muster.platform, &execution->run, &driver, err));
     status = cv_driver_run(driver, &run, execution->asked->tell.trace, &outcome, err);
     cv_driver_close(driver);
-    return status;
+    return name_signal(&execution->run, status);
 }
 
 /* Write what is still to be written. After a halt, what comes behind a chunk that was not
@@ -675,7 +683,7 @@ enum cleave_status cleave_execute(const struct cleave_execution *asked,
 
     *out = NULL;
     prepare(&execution, &filled);
-    status = open_parts(&execution, err);
+    status = name_signal(&execution.run, open_parts(&execution, err));
     if (status == CLEAVE_OK)
         status = heed_signals(&execution.run, err);
     if (status != CLEAVE_OK && execution.run.stopped_by != 0) {
@@ -738,7 +746,7 @@ static enum cleave_status run_one(struct execution *execution, bool first,
                                   bool *out_failed, struct cleave_error *err)
 {
     struct cv_real_run *run = &execution->run;
-    enum cleave_status status = open_next(execution, first, err);
+    enum cleave_status status = name_signal(run, open_next(execution, first, err));
 
     if (status == CLEAVE_OK)
         status = heed_signals(run, err);
