@@ -16,8 +16,9 @@ struct gzip_made {
     uint8_t *bytes; /* owned */
     size_t length, room;
     enum cleave_status status;
-    bool inside;   /* a member */
-    uint64_t used; /* pieces that were decoded ahead */
+    bool inside;        /* a member */
+    uint64_t used;      /* pieces that were decoded ahead */
+    uint64_t used_once; /* the same, of what comes once */
     struct cleave_error err;
 };
 
@@ -26,20 +27,16 @@ static inline ssize_t gzip_read_fd(void *context, void *to, size_t most)
     return read(*(int *)context, to, most);
 }
 
-/* All that is decoded, up to `most` bytes or somewhat more. */
-static inline bool gzip_decode(struct gzip_made *made, const struct cv_codec *codec,
-                               void *state, int fd, size_t most)
+static inline bool gzip_decode_input(struct gzip_made *made, const struct cv_codec *codec,
+                                     void *state, const struct cv_decoder_input *input,
+                                     size_t most)
 {
-    const struct cv_decoder_input input = { .read = gzip_read_fd,
-                                            .context = &fd,
-                                            .name = "tape" };
     struct cv_decoder *decoder;
     const void *bytes;
     size_t length;
 
     *made = (struct gzip_made){ .bytes = NULL };
-    lseek(fd, 0, SEEK_SET);
-    if (cv_decoder_open_with(codec, state, &input, &decoder, NULL) != CLEAVE_OK)
+    if (cv_decoder_open_with(codec, state, input, &decoder, NULL) != CLEAVE_OK)
         return false;
     do {
         made->status = cv_decoder_next(decoder, &bytes, &length, &made->err);
@@ -59,6 +56,40 @@ static inline bool gzip_decode(struct gzip_made *made, const struct cv_codec *co
     return true;
 }
 
+/* All that is decoded, up to `most` bytes or somewhat more. */
+static inline bool gzip_decode(struct gzip_made *made, const struct cv_codec *codec,
+                               void *state, int fd, size_t most)
+{
+    const struct cv_decoder_input input = { .read = gzip_read_fd,
+                                            .context = &fd,
+                                            .name = "tape" };
+
+    lseek(fd, 0, SEEK_SET);
+    return gzip_decode_input(made, codec, state, &input, most);
+}
+
+/* The same by several threads, as if it came by a pipe. */
+static inline bool gzip_decode_once(struct gzip_made *made, int fd, size_t piece,
+                                    unsigned cores, size_t most)
+{
+    struct cv_decoder_input input = { .read = gzip_read_fd,
+                                      .context = &fd,
+                                      .name = "tape" };
+    struct cv_gzip_ahead_options options = { .cores = cores, .piece = piece };
+    bool good;
+
+    lseek(fd, 0, SEEK_SET);
+    if (cv_reel_open(&input, cv_gzip_ahead_room(cores, piece), &options.reel, NULL) !=
+        CLEAVE_OK)
+        return false;
+    input.read = cv_reel_read;
+    input.context = options.reel;
+    good = gzip_decode_input(made, &cv_codec_gzip_ahead, cv_gzip_ahead_open(&options),
+                             &input, most);
+    cv_reel_free(options.reel);
+    return good;
+}
+
 /* Texts are the same but for the place in the file, which is told as "about". */
 static inline bool gzip_same_text(const char *a, const char *b)
 {
@@ -71,6 +102,30 @@ static inline bool gzip_same_text(const char *a, const char *b)
            strcmp(of, other) == 0;
 }
 
+/* What is not the same of the two; NULL: nothing. */
+static inline const char *gzip_difference(const struct gzip_made *made,
+                                          const struct gzip_made *again, size_t most)
+{
+    if (made->length >= most || again->length >= most) {
+        if (again->length < most || made->length < most)
+            return "that there is much of it";
+    } else if (again->length != made->length) {
+        return "the length";
+    } else if (again->status != made->status) {
+        return "the status";
+    } else if (again->inside != made->inside) {
+        return "whether it ends inside";
+    } else if (made->status != CLEAVE_OK &&
+               !gzip_same_text(made->err.text, again->err.text)) {
+        return "the message";
+    }
+    return made->length > 0 && memcmp(made->bytes, again->bytes,
+                                      made->length < again->length ? made->length
+                                                                   : again->length) != 0
+               ? "the bytes"
+               : NULL;
+}
+
 /* NULL: it is the same, whoever decodes, in *made, which is the caller's; or what is not. */
 static inline const char *gzip_differs(int fd, size_t size, size_t piece, unsigned cores,
                                        size_t most, struct gzip_made *made)
@@ -78,32 +133,21 @@ static inline const char *gzip_differs(int fd, size_t size, size_t piece, unsign
     const struct cv_gzip_ahead_options options = {
         .fd = fd, .size = size, .cores = cores, .piece = piece
     };
-    struct gzip_made again;
-    const char *differs = NULL;
+    struct gzip_made again, once;
+    const char *differs;
 
     if (!gzip_decode(made, &cv_codec_gzip, cv_codec_gzip.open(), fd, most) ||
         !gzip_decode(&again, &cv_codec_gzip_ahead, cv_gzip_ahead_open(&options), fd,
-                     most))
+                     most) ||
+        !gzip_decode_once(&once, fd, piece, cores, most))
         return "memory";
-    if (made->length >= most || again.length >= most) {
-        if (again.length < most || made->length < most)
-            differs = "that there is much of it";
-    } else if (again.length != made->length) {
-        differs = "the length";
-    } else if (again.status != made->status) {
-        differs = "the status";
-    } else if (again.inside != made->inside) {
-        differs = "whether it ends inside";
-    } else if (made->status != CLEAVE_OK &&
-               !gzip_same_text(made->err.text, again.err.text)) {
-        differs = "the message";
-    }
-    if (differs == NULL && made->length > 0 &&
-        memcmp(made->bytes, again.bytes,
-               made->length < again.length ? made->length : again.length) != 0)
-        differs = "the bytes";
+    differs = gzip_difference(made, &again, most);
+    if (differs == NULL)
+        differs = gzip_difference(made, &once, most);
     made->used = again.used;
+    made->used_once = once.used;
     free(again.bytes);
+    free(once.bytes);
     return differs;
 }
 

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include <cmocka.h>
 
@@ -15,6 +16,7 @@
 enum { LENGTH = 250000, MOST = 4 << 20, MUCH = 64 << 20 };
 
 static uint8_t bytes[LENGTH], file[MOST];
+static uint64_t used_once;   /* pieces of the last that came as by a pipe */
 static size_t nfile, nnoise; /* bytes; that are decoded before those of the last member */
 
 /* A member behind what is there. */
@@ -47,6 +49,7 @@ static uint64_t decode(size_t piece, unsigned cores, enum cleave_status wanted,
     *length = made.length;
     free(made.bytes);
     close(fd);
+    used_once = made.used_once;
     return made.used;
 }
 
@@ -80,6 +83,7 @@ static void pieces_are_of_use(void **state)
     add_member(SAMPLE_NUMBERS, 1);
     assert_true(decode(12000, 2, CLEAVE_OK, &length) >= 2);
     assert_true(decode(12000, 6, CLEAVE_OK, &length) >= 3);
+    assert_true(used_once >= 1); /* as many as have come before they are reached */
 }
 
 /* Zeros between members move what comes behind them. */
@@ -251,6 +255,57 @@ static void a_large_file_comes_out_of_a_pipe(void **state)
     close(fd);
 }
 
+/* From a pipe, through a thread that decodes; the first part is given out before the rest comes. */
+static void a_pipe_is_not_held_back(void **state)
+{
+    enum { TIMES = 60 };
+    struct cv_unpacking_options options = { .codec = &cv_codec_gzip,
+                                            .name = "pipe",
+                                            .cores = 4 };
+    struct cv_unpacking *unpacking;
+    static uint8_t some[LENGTH];
+    size_t all = 0, times = 1;
+    int ends[2];
+    ssize_t got;
+    bool torn;
+
+    (void)state;
+    alarm(60);
+    nfile = 0;
+    add_member(SAMPLE_NUMBERS, 1);
+    assert_int_equal(pipe(ends), 0);
+    options.fd = ends[0];
+    assert_int_equal(cv_unpacking_start(&options, &unpacking, NULL), CLEAVE_OK);
+    while (all < (size_t)TIMES * LENGTH) {
+        if (all == (times - 1) * LENGTH) { /* all that was written has been given out */
+            const size_t more = times == 1 ? 1 : TIMES - 1;
+            pid_t writer = fork();
+
+            if (writer == 0) {
+                for (size_t i = 0; i < more; i++)
+                    for (size_t at = 0; at < nfile;) {
+                        got = write(ends[1], file + at, nfile - at);
+                        at += got > 0 ? (size_t)got : nfile;
+                    }
+                _exit(0);
+            }
+            times += times == 1 ? 1 : TIMES;
+        }
+        got = read(cv_unpacking_fd(unpacking), some, sizeof some - all % sizeof some);
+        assert_true(got > 0);
+        assert_memory_equal(some, bytes + all % LENGTH, (size_t)got);
+        all += (size_t)got;
+    }
+    close(ends[1]);
+    while (wait(NULL) > 0)
+        continue;
+    assert_int_equal(read(cv_unpacking_fd(unpacking), some, 1), 0);
+    assert_int_equal(cv_unpacking_end(unpacking, &torn, NULL), CLEAVE_OK);
+    cv_unpacking_free(unpacking);
+    close(ends[0]);
+    alarm(0);
+}
+
 static void checks_can_be_joined(void **state)
 {
     (void)state;
@@ -274,6 +329,7 @@ int main(void)
         cmocka_unit_test(damage_ends_what_there_is),
         cmocka_unit_test(it_can_be_left_at_any_time),
         cmocka_unit_test(a_large_file_comes_out_of_a_pipe),
+        cmocka_unit_test(a_pipe_is_not_held_back),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

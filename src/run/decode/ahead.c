@@ -13,6 +13,8 @@
 struct alone {
     struct cv_ahead ahead;
     struct cv_decoder *decoder; /* owned */
+    struct cv_reel
+        *reel; /* owned: it reads the input; NULL: nobody does before it is asked for */
 };
 
 static enum cleave_status next(struct cv_ahead *ahead, const void **bytes, size_t *length,
@@ -28,8 +30,11 @@ static bool inside(const struct cv_ahead *ahead)
 
 static void free_alone(struct cv_ahead *ahead)
 {
-    cv_decoder_free(((struct alone *)ahead)->decoder);
-    free(ahead);
+    struct alone *alone = (struct alone *)ahead;
+
+    cv_decoder_free(alone->decoder);
+    cv_reel_free(alone->reel);
+    free(alone);
 }
 
 /* With a state of the codec, which is the decoder's in any case. */
@@ -75,6 +80,33 @@ enum cleave_status cv_ahead_open(const struct cv_codec *codec,
                          : cv_fail_memory(err, "a decoder");
 }
 
+/* One big gzip that comes once. *done is false if it cannot be had so: nothing was read then. */
+static enum cleave_status open_once(const struct cv_decoder_input *input,
+                                    unsigned threads, struct cv_ahead **out, bool *done,
+                                    struct cleave_error *err)
+{
+    struct cv_decoder_input once = *input;
+    struct cv_reel *reel;
+    enum cleave_status status;
+    void *state;
+
+    *done = false;
+    if (cv_reel_open(input, cv_gzip_ahead_room(threads, 0), &reel, NULL) != CLEAVE_OK)
+        return CLEAVE_OK;
+    *done = true; /* the reel may have read some of it */
+    state = cv_gzip_ahead_open(
+        &(struct cv_gzip_ahead_options){ .reel = reel, .cores = threads });
+    once.read = cv_reel_read;
+    once.context = reel;
+    status = state != NULL ? open_alone(&cv_codec_gzip_ahead, state, &once, out, err)
+                           : cv_fail_memory(err, "a decoder");
+    if (status == CLEAVE_OK)
+        ((struct alone *)*out)->reel = reel;
+    else
+        cv_reel_free(reel);
+    return status;
+}
+
 /* Pieces of gzip that are decoded ahead take half as much time again. Of two cores, commands and one
  * decoder leave too little for that. */
 enum cleave_status cv_ahead_open_file(const struct cv_codec *codec,
@@ -83,7 +115,13 @@ enum cleave_status cv_ahead_open_file(const struct cv_codec *codec,
                                       struct cv_ahead **out, struct cleave_error *err)
 {
     void *state = NULL;
+    bool done;
 
+    if (file == NULL && codec == &cv_codec_gzip && threads > 2 && input->offset == 0) {
+        CV_TRY(open_once(input, threads, out, &done, err));
+        if (done)
+            return CLEAVE_OK;
+    }
     if (file != NULL && codec == &cv_codec_gzip && threads > 1 &&
         cv_gzip_ahead_pays(file->size, threads - 1))
         state =

@@ -104,18 +104,30 @@ static void close_ahead(void *state)
     free(ahead);
 }
 
+static unsigned helpers_of(unsigned cores)
+{
+    return cores - 1 < MOST_HELPERS ? cores - 1 : MOST_HELPERS;
+}
+
+/* Pieces that are passed over but not shown, that are given, that are left to the one in front, and two that
+ * are still coming. */
+size_t cv_gzip_ahead_room(unsigned cores, size_t piece)
+{
+    return (4 * (size_t)helpers_of(cores) + 4) * (piece > 0 ? piece : CV_GZIP_PIECE);
+}
+
 void *cv_gzip_ahead_open(const struct cv_gzip_ahead_options *options)
 {
     struct ahead *ahead = calloc(1, sizeof *ahead);
 
     if (ahead == NULL)
         return NULL;
+    ahead->file.reel = options->reel;
     ahead->file.fd = options->fd;
     ahead->file.offset = options->offset;
     ahead->file.piece = options->piece > 0 ? options->piece : CV_GZIP_PIECE;
     ahead->size = options->size;
-    ahead->helpers =
-        options->cores - 1 < MOST_HELPERS ? options->cores - 1 : MOST_HELPERS;
+    ahead->helpers = helpers_of(options->cores);
     if (start_threads(ahead))
         return ahead;
     close_ahead(ahead);
@@ -134,16 +146,34 @@ static void put_back(struct ahead *ahead, struct cv_gzip_piece *piece)
     ahead->spare[ahead->nspare++] = piece;
 }
 
+/* Where the last piece has to end that may be given. Of what comes, one is given when all of it has
+ * come, and as much again, that a block may end in: nobody is to wait for more. */
+static uint64_t known_end(const struct ahead *ahead)
+{
+    uint64_t come;
+    bool whole;
+
+    if (ahead->file.reel == NULL)
+        return ahead->size;
+    come = cv_reel_come(ahead->file.reel, &whole);
+    if (whole)
+        return come;
+    return come > ahead->file.piece
+               ? (come - ahead->file.piece) / ahead->file.piece * ahead->file.piece
+               : 0;
+}
+
 /* Let pieces ahead be decoded, as many as may be. */
 static void give_pieces(struct ahead *ahead)
 {
     const uint64_t size = ahead->file.piece, turns = ahead->helpers + 1;
+    const uint64_t end = known_end(ahead);
 
     if (ahead->next < ahead->at)
         ahead->next = (ahead->at / size + 1) * size;
-    while (ahead->ngiven < 2 * ahead->helpers && ahead->next < ahead->size) {
+    while (ahead->ngiven < 2 * ahead->helpers && ahead->next < end) {
         const uint64_t begin = ahead->next;
-        const uint64_t left = ahead->size - begin;
+        const uint64_t left = end - begin;
         struct cv_gzip_piece *piece;
 
         if (begin / size % turns != 0 || ahead->misses == MISSES) {

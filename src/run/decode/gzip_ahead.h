@@ -8,11 +8,14 @@
 #ifndef CV_GZIP_AHEAD_H
 #define CV_GZIP_AHEAD_H
 #include "run/decode/codec.h"
+#include "run/decode/reel.h"
 
 /* As cv_codec_gzip, with a state for one file. */
 extern const struct cv_codec cv_codec_gzip_ahead;
 
 struct cv_gzip_ahead_options {
+    /* Borrowed: what comes once, whose bytes are the decoder's input; NULL: it is a file, */
+    struct cv_reel *reel;
     int fd; /* borrowed                                                         */
     uint64_t
         offset;     /* in it, of the first byte that is decoded                         */
@@ -23,6 +26,9 @@ struct cv_gzip_ahead_options {
 
 /* NULL: it cannot be had; to decode by cv_codec_gzip does the same. */
 void *cv_gzip_ahead_open(const struct cv_gzip_ahead_options *options);
+
+/* Bytes of a reel that are enough for so many cores. */
+size_t cv_gzip_ahead_room(unsigned cores, size_t piece);
 
 /* How many pieces were of use so far. */
 uint64_t cv_gzip_ahead_used(const void *state);

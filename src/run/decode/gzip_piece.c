@@ -73,6 +73,8 @@ static size_t read_at(const struct cv_gzip_file *file, uint64_t at, uint8_t *to,
 {
     size_t got = 0;
 
+    if (file->reel != NULL)
+        return cv_reel_look(file->reel, at, to, most);
     while (got < most) {
         const ssize_t some =
             pread(file->fd, to + got, most - got, (off_t)(file->offset + at + got));
