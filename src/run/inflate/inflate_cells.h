@@ -141,8 +141,10 @@ static inline void copy_match(CELL *to, unsigned distance, unsigned length)
 
 /* As long as there is much of both input and room. It stops before a symbol that takes more
  * care: an end, a mistake. */
-static void fast_loop(struct cv_inflate *inflate, struct cv_inflate_input *in, CELL *base,
-                      size_t *at, size_t room)
+static inline __attribute__((always_inline)) void turns(struct cv_inflate *inflate,
+                                                        struct cv_inflate_input *in,
+                                                        CELL *base, size_t *at,
+                                                        size_t room)
 {
     const uint32_t lit_mask = (1u << CV_INFLATE_LIT_BITS) - 1;
     const uint32_t dist_mask = (1u << CV_INFLATE_DIST_BITS) - 1;
@@ -219,6 +221,30 @@ static void fast_loop(struct cv_inflate *inflate, struct cv_inflate_input *in, C
     inflate->made += (uint64_t)(to - start);
     in->at = from;
     *at = (size_t)(to - base);
+}
+
+#ifdef __x86_64__
+/* Most of it are shifts by a number of bits that is only known when it is done. Processors since 2013 have
+ * instructions for that which need no certain register for the number, and leave flags alone. */
+__attribute__((target("bmi,bmi2"))) static void turns_by_bmi2(struct cv_inflate *inflate,
+                                                              struct cv_inflate_input *in,
+                                                              CELL *base, size_t *at,
+                                                              size_t room)
+{
+    turns(inflate, in, base, at, room);
+}
+#endif
+
+static void fast_loop(struct cv_inflate *inflate, struct cv_inflate_input *in, CELL *base,
+                      size_t *at, size_t room)
+{
+#ifdef __x86_64__
+    if (__builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2")) {
+        turns_by_bmi2(inflate, in, base, at, room);
+        return;
+    }
+#endif
+    turns(inflate, in, base, at, room);
 }
 
 static enum cv_inflate_state symbols(struct cv_inflate *inflate,
