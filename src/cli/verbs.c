@@ -3,9 +3,11 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include "cli/kit/help.h"
 #include "cli/kit/output.h"
 #include "report/terminal/table.h"
+#include "run/items/item_shell.h"
 
 static const struct cv_verb *const verbs[] = {
 #define X(name) &cv_verb_##name,
@@ -42,6 +44,13 @@ bool cv_verb_starts(const struct cv_verb *verb, int count, const char *const *wo
             return false;
     }
     return true;
+}
+
+static bool is_file(const char *name)
+{
+    struct stat info;
+
+    return stat(name, &info) == 0 && S_ISREG(info.st_mode);
 }
 
 static int words_in(const char *name)
@@ -121,6 +130,16 @@ int cv_verb_unknown(int count, const char *const *words)
     else if (count > 1)
         snprintf(typed, sizeof typed, "%s %s", words[0], cv_echo(words[1], shown));
     cv_suggest(typed, offer.count, offered, &offer, hint, sizeof hint);
+    if (strncmp(hint, "; known", 7) == 0 && is_file(words[0]))
+        return cv_complain(CV_EXIT_USAGE,
+                           "unknown command '%s'; if it is an input: cleave run -i %s "
+                           "COMMAND [ARG]...",
+                           typed, typed);
+    if (strncmp(hint, "; known", 7) == 0 && cv_item_is_program(words[0]))
+        return cv_complain(CV_EXIT_USAGE,
+                           "unknown command '%s'; to run %s on an input: cleave run -i "
+                           "FILE %s [ARG]...",
+                           typed, typed, typed);
     return cv_complain(CV_EXIT_USAGE, "unknown command '%s'%s", typed, hint);
 }
 

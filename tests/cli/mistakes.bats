@@ -34,11 +34,46 @@ mistake() {
     mistake 2 "If it is an input: -i numbers" run numbers wc -l
     mistake 0 "if it is the input: -i numbers" run -q wc -l numbers
     mistake 2 "as a line for a shell it is sh -c 'sort | uniq -c'" run -i numbers 'sort | uniq -c'
-    mistake 2 "without quotes it is a command and its arguments" run -i numbers 'wc -l'
+    mistake 2 "it is a command and its arguments: wc -l" run -i numbers 'wc -l'
+    mistake 2 "it is a command and its arguments: awk '{ print \$1 }'" run -i numbers "awk '{ print \$1 }'"
+    mistake 2 "sh -c \"awk '{ print }' | sort\"" run -i numbers "awk '{ print }' | sort"
     # Not a mistake: with --cat it is a line for a shell.
     run -0 "$CLEAVE" run -q -i numbers --cat 'sort {} | uniq -c >/dev/null'
     mistake 1 "sh -c 'grep ... || [ \$? = 1 ]' is content with it" run -q -i numbers -- grep none
     mistake 2 "cannot run 'sotr': not found in PATH" run -i numbers -- sotr
+    mistake 2 "the one in this folder is ./count" run -i numbers -- count
+    mistake 2 "it is a word of the shell: sh -c 'cd ...'" run -i numbers -- cd logs
+    mistake 2 "if it is a script, chmod +x ./numbers" run -i numbers -- ./numbers
+    mistake 2 "to run sort on an input: cleave run -i FILE sort [ARG]..." sort numbers
+    mistake 2 "if it is an input: cleave run -i numbers COMMAND" numbers sort
+    mistake 1 "'|' was an argument of the command; a line for a shell is sh -c '... | ...'" \
+        run -q -i numbers -- wc -l '|' sort
+    mistake 1 "all chunks failed: does the command read standard input?" run -q -i numbers --block 1k -- false
+    # It is about a search only if it was one that found nothing.
+    mistake 1 "all chunks failed" run -q -i numbers --block 1k -- grep -c
+    [[ $stderr != *"exits with status 1"* ]]
+}
+
+@test "an input: nothing there, nothing said, a name that is nearly right" {
+    mistake 2 "nubmers: cannot read: No such file or directory; did you mean 'numbers'?" run -i nubmers -- wc
+    mistake 2 "did you mean 'sat.log'" run -i logs/sta.log -- wc
+    cp numbers 'my numbers'
+    mistake 2 "did you mean 'my numbers'? Spaces need the quotes" run -i my numbers -- wc
+    mistake 2 "nothing.like.it: cannot read: No such file or directory" run -i nothing.like.it -- wc
+    [[ $stderr != *"did you mean"* && $stderr != *known* ]]
+    mistake 2 "--input: expected FILE, got '': is a variable of the shell not set?" run -i "" -- wc
+    mistake 0 "standard input was empty; an input is -i FILE" run -- wc -l
+    mistake 0 "" run -q -- wc -l
+    [ -z "$stderr" ]
+    mistake 2 "unexpected argument 'numbers'; if it is an input: -i numbers" split numbers -n 3
+}
+
+@test "from a terminal it is said what is waited for" {
+    command -v script >/dev/null || skip "script is not there"
+    printf 'one\n\004' | script -qec "$CLEAVE run -- wc -l" /dev/null >seen
+    grep -qF 'the input is what you type, to its end (Ctrl-D); of a file: -i FILE' seen
+    printf 'one\n\004' | script -qec "$CLEAVE run -q -- wc -l" /dev/null >seen
+    run -1 grep -F 'what you type' seen
 }
 
 @test "items: braces without any, and their options" {
@@ -50,6 +85,12 @@ mistake() {
     mistake 2 "instead: nothing: without items, commands get their chunk on standard input" \
         run --pipe -i numbers -- wc
     mistake 2 "did you mean '--retries'?" run --retires 3 -i numbers -- wc
+    mistake 2 "unknown option '--verbatim'; --help lists those that there are" run --verbatim -i numbers -- wc
+    mistake 2 "--workers: 'auto' is no number of workers and cannot be a name: 100% is one for each core" \
+        run -j auto -i numbers -- wc
+    mistake 2 "--workers: expected 1 to 4096, +N, -N, N%, 0, or names" run -j 2.5 -i numbers -- wc
+    mistake 2 "--block: expected a positive amount such as 2000, 10k or 3 GB" run --block -1 -i numbers -- wc
+    mistake 2 "--failed: expected a folder, got 'numbers', which is none" run --failed numbers -i numbers -- wc
     mistake 2 "--reduce: needs an argument: CMD" run -i numbers --reduce -- sort
     mistake 2 "such as 0.5, 500ms or 2min" run -i numbers --timeout 5x -- wc
     mistake 2 "unknown command 'rnu'; did you mean 'run'?" rnu -i numbers -- wc
@@ -64,12 +105,23 @@ mistake() {
 
 @test "files: the input as output, a folder, what is compressed, what exists" {
     cp numbers before
-    mistake 2 "--output: 'numbers' is the same file as --input 'numbers'" run -i numbers -o numbers -- sort
+    mistake 2 "--output: 'numbers' is the same file as --input 'numbers': write to another" run -i numbers -o numbers -- sort
     cmp numbers before
     mistake 2 "--recursive: all files below it" run -i logs -- wc
     mistake 2 "use --force to replace it, or -o DIR to write elsewhere" sample
     # Not a mistake: it is decoded.
     gzip -k text.txt
+    mistake 1 "compressed inputs are decoded, so leave zcat away; --decode none gives the bytes" \
+        run -q -i text.txt.gz -- zcat
+    mistake 1 "so leave zcat away" run -q -i text.txt.gz -- sh -c 'zcat | wc -l; exit 1'
+    mistake 0 "" run -q -i numbers --journal j -o out -- cat
+    mistake 2 "--resume goes on with it, --overwrite forgets it" run -q -i numbers --journal j -o out -- cat
+    mistake 2 "cannot write 'no/such': No such file or directory" run -i numbers -o no/such -- wc
+    if [ "$(id -u)" -ne 0 ]; then
+        chmod 000 numbers
+        mistake 2 "numbers: cannot read: Permission denied" run -i numbers -- wc
+        chmod 600 numbers
+    fi
     "$CLEAVE" run -q -i text.txt.gz -- cat | cmp - text.txt
 }
 

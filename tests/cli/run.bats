@@ -351,7 +351,7 @@ PYTHON
     [ "$stderr" = "cleave: cannot run './no-such-command': No such file or directory" ]
     : >plain
     cleave 2 run -i in -- ./plain
-    [ "$stderr" = "cleave: cannot run './plain': Permission denied" ]
+    [ "$stderr" = "cleave: cannot run './plain': Permission denied; if it is a script, chmod +x ./plain" ]
 }
 
 @test "an input that changes while its last chunk is worked on is an error" {

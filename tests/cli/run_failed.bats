@@ -71,11 +71,8 @@ prepare() {
     cp y "$long"
     cleave 1 run -q -i "$long" --block 100 --failed bad -- false
     cmp y bad/*.0-6
-    touch file
-    cleave 1 run -q -i y --failed file -- false
-    [ "${stderr_lines[-1]}" = "cleave: file: cannot keep the input of a failed chunk: Not a directory" ]
-    cleave 1 run -q -i y --failed no/such -- false
-    [ "${stderr_lines[-1]}" = "cleave: no/such: cannot keep the input of a failed chunk: No such file or directory" ]
+    cleave 1 run -q -i y --failed late -- sh -c 'touch late; false'
+    [ "${stderr_lines[-1]}" = "cleave: late: cannot keep the input of a failed chunk: Not a directory" ]
     # Half of a chunk is not kept.
     seq 1000 >big
     run bash -c 'ulimit -f 1; "$CLEAVE" run -q -i big -j 1 --block 3k --failed bad -- false 2>&1'
@@ -83,4 +80,22 @@ prepare() {
     [[ $output == *"cleave: bad: cannot keep the input of a failed chunk: File too large"* ]]
     [ ! -e bad/big.0-3000 ]
     [ -z "$(ls bad | grep big)" ]
+}
+
+@test "a folder that cannot be one is told before anything runs" {
+    prepare
+    touch file
+    cleave 2 run -q -i y --failed file -- touch ran
+    [ "$stderr" = "cleave: --failed: expected a folder, got 'file', which is none" ]
+    cleave 2 run -q -i y --failed no/such -- touch ran
+    [ "$stderr" = "cleave: --failed: cannot make the folder 'no/such': No such file or directory" ]
+    cleave 2 run -q -i y --failed file/such -- touch ran
+    [ "$stderr" = "cleave: --failed: cannot write in 'file/such': Not a directory" ]
+    [ ! -e ran ]
+    # One that would do is made when something is put into it.
+    mkdir there
+    cleave 0 run -q -i y --failed there/new// -- cat
+    [ ! -e there/new ]
+    cleave 1 run -q -i y --block 100 --failed there/new// -- false
+    cmp y there/new/y.0-6
 }

@@ -363,7 +363,7 @@ b' --block 1 -- wc -l
     says "cleave: d/b: expected a file, got a directory (--recursive: all files below it)"
     # What is written is none of them.
     fails_with 2 -i 'd/[ac]*' -o d/c -- cat
-    says "cleave: --output: 'd/c' is the same file as --input 'd/c'"
+    says "cleave: --output: 'd/c' is the same file as --input 'd/c': write to another"
 }
 
 @test "thousands of files with a few descriptors" {

@@ -501,7 +501,7 @@ END
 
 @test "what makes no sense is refused with what to type" {
     prepare
-    refuses "expected items or an input, got both: --each makes items of the records of the input" run -i x -- cat ::: a
+    refuses "expected items or an input, got both: --each makes items of the records of the input" run -i /dev/null -- cat ::: a
     refuses "':::+' links its items to those of a list before, and there is none" run -- cat :::+ a
     refuses "items are done one at a time: expected no --block; -n N gives N of them to a command" run --block 2 -- cat ::: a
     refuses "--rpl: expected '{SIGN} s/REGEX/TEXT/', several with ';' between, got '{x} \$_=uc'" run --rpl '{x} $_=uc' -- echo {x} ::: a

@@ -101,6 +101,10 @@ adds_up() {
     valid_json
     [ "$(echo "$output" | tr -d '\n ' | grep -o '"command":\[[^]]*\]')" = '"command":["sh","-c","cat;:","xy"]' ]
     [ "$(echo "$output" | tr -d '\n' | grep -o '"inputs": *\[[^]]*\]' | tr -d ' ')" = '"inputs":["in","a\"b\""]' ]
+    # What was asked for is written; only the summary for people is not.
+    cleave 0 run -q -i in -j 1 --json -o out -- cat
+    valid_json
+    [ -z "$stderr" ]
     seq 3 | "$CLEAVE" run -j 1 --json -o out cat >json
     grep -q '"inputs": \[\],' json
 }

@@ -26,7 +26,7 @@ untouched() {
 same() {
     local one=$1 other=$2
     shift 2
-    refuses "$one is the same file as $other" "$@" || return 1
+    refuses "$one is the same file as $other: write to another" "$@" || return 1
     untouched
 }
 
@@ -42,11 +42,11 @@ same() {
     done
     run bash -c '"$CLEAVE" run -q -i f -- cat 2>&1 >>f'
     [ "$status" -eq 2 ]
-    [ "$output" = "cleave: --input: 'f' is the same file as standard output" ]
+    [ "$output" = "cleave: --input: 'f' is the same file as standard output: write to another" ]
     untouched
     run bash -c '"$CLEAVE" run -q -- cat 2>&1 <f >>f'
     [ "$status" -eq 2 ]
-    [ "$output" = "cleave: standard input is the same file as standard output" ]
+    [ "$output" = "cleave: standard input is the same file as standard output: write to another" ]
     untouched
 }
 
@@ -56,7 +56,7 @@ same() {
     same "--output: 'f'" "--pairs 'hard'" run -i g --split fastq --pairs hard -o f -- cat
     cp /bin/cat own
     cleave 2 run -i g -o own -- ./own
-    [ "$stderr" = "cleave: --output: 'own' is the same file as the command './own'" ]
+    [ "$stderr" = "cleave: --output: 'own' is the same file as the command './own': write to another" ]
     cmp own /bin/cat
 }
 
@@ -88,7 +88,7 @@ same() {
         for name in none sub/../none sub/early; do
             run --separate-stderr "$CLEAVE" run -i g $1 none $2 $name -- cat
             [ "$status" -eq 2 ]
-            [[ $stderr == "cleave: --"*": '"*"' is the same file as --"*" '"*"'" ]]
+            [[ $stderr == "cleave: --"*": '"*"' is the same file as --"*" '"*"': write to another" ]]
             untouched
         done
         run --separate-stderr "$CLEAVE" run -i g $1 f $2 hard -- cat

@@ -90,7 +90,7 @@ load helper
     refuses "--load: needs an argument: AMOUNT" plan load -p $LAB --load
     refuses "--platform: needs an argument: FILE" plan load --platform --load 5
     refuses "--platform: needs an argument: FILE" plan load --platform --load=5
-    refuses "--platform: expected FILE, got ''" plan load --platform= --load 5
+    refuses "--platform: expected FILE, got '': is a variable of the shell not set?" plan load --platform= --load 5
     refuses "--json: takes no argument" plan load -p $LAB -l 5 --json=yes
     refuses "unexpected argument 'more'; see 'cleave plan load --help'" \
         plan load -p $LAB -l 5 more

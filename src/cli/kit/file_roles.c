@@ -1,7 +1,11 @@
 /* file_roles.c -- no file is read and written by one call. SPDX-License-Identifier: MIT */
 #include "cli/kit/file_roles.h"
 
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include "base/file_target.h"
 #include "base/new_file.h"
@@ -11,7 +15,7 @@
 struct use {
     const char *option; /* "--input", "standard input"                                */
     const char *path;   /* NULL: a stream that was open before                        */
-    bool written, probe;
+    bool written, probe, folder;
     unsigned how; /* it is made: of enum cv_new_file_how                              */
     struct cv_file_identity identity;
 };
@@ -84,6 +88,7 @@ static void add_option(struct uses *uses, const struct cv_verb *verb,
     for (size_t i = 0; i < paths->count && paths->items[i] != NULL; i++) {
         struct use *use = add_path(uses, option->name, paths->items[i], written);
 
+        use->folder = use->path != NULL && role == CV_FILE_FOLDER;
         use->probe = use->path != NULL && role >= CV_FILE_WRITTEN;
         if (role == CV_FILE_KEPT && !is_forced(verb, values))
             use->how = CV_NEW_FILE_ONLY;
@@ -152,13 +157,41 @@ static int complain(const struct use *one, const struct use *other)
         other = swap;
     }
     if (one->path == NULL)
-        return cv_complain(CV_EXIT_USAGE, "%s is the same file as %s", one->option,
-                           other->option);
-    return cv_complain(CV_EXIT_USAGE, "%s: '%s' is the same file as %s%s%s%s",
+        return cv_complain(CV_EXIT_USAGE, "%s is the same file as %s: write to another",
+                           one->option, other->option);
+    return cv_complain(CV_EXIT_USAGE,
+                       "%s: '%s' is the same file as %s%s%s%s: write to another",
                        one->option, cv_echo(one->path, first), other->option,
                        other->path != NULL ? " '" : "",
                        other->path != NULL ? cv_echo(other->path, second) : "",
                        other->path != NULL ? "'" : "");
+}
+
+/* Whether files can be made in a folder, or it can be made. */
+static int probe_folder(const struct use *use)
+{
+    char shown[CV_ECHO_ROOM], above[PATH_MAX];
+    struct stat info;
+    size_t length;
+
+    cv_echo(use->path, shown);
+    if (stat(use->path, &info) == 0 && !S_ISDIR(info.st_mode))
+        return cv_complain(CV_EXIT_USAGE,
+                           "%s: expected a folder, got '%s', which is none", use->option,
+                           shown);
+    if (access(use->path, W_OK | X_OK) == 0)
+        return CV_EXIT_DONE;
+    if (errno != ENOENT)
+        return cv_complain(CV_EXIT_USAGE, "%s: cannot write in '%s': %s", use->option,
+                           shown, strerror(errno));
+    snprintf(above, sizeof above, "%s", use->path);
+    for (length = strlen(above); length > 1 && above[length - 1] == '/'; length--)
+        above[length - 1] = '\0';
+    above[cv_folder_length(above)] = '\0';
+    return access(above[0] != '\0' ? above : ".", W_OK | X_OK) == 0
+               ? CV_EXIT_DONE
+               : cv_complain(CV_EXIT_USAGE, "%s: cannot make the folder '%s': %s",
+                             use->option, shown, strerror(errno));
 }
 
 /* A file that cannot be made is told now, not when all the work is done. */
@@ -167,6 +200,8 @@ static int probe(const struct use *use)
     char shown[CV_ECHO_ROOM];
     struct cleave_error err;
 
+    if (use->folder)
+        return probe_folder(use);
     if (!use->probe || cv_new_file_check(use->path, use->how, &err) == CLEAVE_OK)
         return CV_EXIT_DONE;
     cv_echo(use->path, shown);

@@ -1,12 +1,16 @@
 /* input_names.c -- the files that patterns and folders stand for. SPDX-License-Identifier: MIT */
 #include "cli/kit/input_names.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fts.h>
 #include <glob.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/file_target.h"
+#include "base/text.h"
 #include "cli/kit/output.h"
 
 struct names {
@@ -92,6 +96,72 @@ static int add_matches(struct names *names, const char *pattern)
     return status;
 }
 
+/* --- names that are nearly right ---------------------------------------------------------- */
+
+enum { NEAR_MOST = 4096 }; /* names in a folder that are looked at */
+
+struct folder_names {
+    const char *items[NEAR_MOST];
+    size_t count;
+};
+
+static const char *name_in(const void *context, size_t index)
+{
+    return ((const struct folder_names *)context)->items[index];
+}
+
+/* A name with a space of which only the first word came, for want of quotes. */
+static const char *find_longer(const struct folder_names *near, const char *base)
+{
+    const size_t length = strlen(base);
+
+    for (size_t i = 0; i < near->count; i++)
+        if (strncmp(near->items[i], base, length) == 0 && near->items[i][length] == ' ')
+            return near->items[i];
+    return NULL;
+}
+
+static int refuse_absent(const char *name, const struct folder_names *near,
+                         const char *base)
+{
+    const char *longer = find_longer(near, base);
+    char shown[CV_ECHO_ROOM], other[CV_ECHO_ROOM], hint[512] = "";
+
+    if (longer != NULL)
+        snprintf(hint, sizeof hint, "; did you mean '%s'? Spaces need the quotes",
+                 cv_echo(longer, other));
+    else
+        cv_suggest(base, near->count, name_in, near, hint, sizeof hint);
+    if (strncmp(hint, "; did", 5) != 0)
+        hint[0] = '\0';
+    return cv_complain(CV_EXIT_USAGE, "%s: cannot read: %s%s", cv_echo(name, shown),
+                       strerror(ENOENT), hint);
+}
+
+/* There is no such file: one in the same folder may have been meant. */
+static int look_around(struct names *names, const char *name)
+{
+    const size_t length = cv_folder_length(name);
+    struct folder_names *near = cv_array(names->arena, 1, sizeof *near);
+    char *folder = cv_arena_text(names->arena, length > 0 ? name : ".");
+    struct dirent *entry;
+    DIR *open;
+
+    if (near == NULL || folder == NULL)
+        return cv_complain(CV_EXIT_FAILED, "out of memory for the names of inputs");
+    if (length > 0)
+        folder[length] = '\0';
+    open = opendir(folder);
+    near->count = 0;
+    while (open != NULL && near->count < NEAR_MOST && (entry = readdir(open)) != NULL) {
+        near->items[near->count] = cv_arena_text(names->arena, entry->d_name);
+        near->count += near->items[near->count] != NULL && entry->d_name[0] != '.';
+    }
+    if (open != NULL)
+        closedir(open);
+    return refuse_absent(name, near, name + length);
+}
+
 static int add_input(struct names *names, const char *name)
 {
     char shown[CV_ECHO_ROOM];
@@ -99,9 +169,11 @@ static int add_input(struct names *names, const char *name)
 
     if (strcmp(name, "-") == 0)
         return add_name(names, name);
+    if (stat(name, &info) != 0 && errno == ENOENT)
+        return strpbrk(name, "*?[") != NULL ? add_matches(names, name)
+                                            : look_around(names, name);
     if (stat(name, &info) != 0)
-        return errno == ENOENT && strpbrk(name, "*?[") != NULL ? add_matches(names, name)
-                                                               : add_name(names, name);
+        return add_name(names, name); /* who opens it says why not */
     if (!S_ISDIR(info.st_mode))
         return add_name(names, name);
     return names->recursive

@@ -9,6 +9,8 @@
 #include "base/quantity.h"
 #include "cli/kit/output.h"
 
+enum { LISTED_MOST = 50 }; /* options of a verb that are told one by one */
+
 /* What goes on while the words of one call are read. */
 struct reader {
     const struct cv_option_group *groups;
@@ -56,6 +58,8 @@ static int unknown_option(const struct reader *reader, const char *typed)
     while (option_at(reader->groups, count) != NULL)
         count++;
     cv_suggest(shown, count + 1, option_name, reader->groups, hint, sizeof hint);
+    if (count > LISTED_MOST && strncmp(hint, "; known", 7) == 0)
+        snprintf(hint, sizeof hint, "; --help lists those that there are");
     return cv_complain(CV_EXIT_USAGE, "unknown option '%s'%s", shown, hint);
 }
 
@@ -150,6 +154,14 @@ static int store_repeat(struct reader *reader, struct cv_strings *list, const ch
     return CV_EXIT_DONE;
 }
 
+/* Rather a variable that is not set than what somebody meant. */
+static int refuse_empty(const struct cv_option *option)
+{
+    return cv_complain(CV_EXIT_USAGE,
+                       "%s: expected %s, got '': is a variable of the shell not set?",
+                       option->name, option->argument);
+}
+
 /* Store an option; `text` is NULL for flags. */
 static int store(struct reader *reader, const struct cv_option *option, const char *text)
 {
@@ -165,12 +177,11 @@ static int store(struct reader *reader, const struct cv_option *option, const ch
         return CV_EXIT_DONE;
     case CV_OPTION_TEXT:
         if (text[0] == '\0')
-            return cv_complain(CV_EXIT_USAGE, "%s: expected %s, got ''", option->name,
-                               option->argument);
+            return refuse_empty(option);
         *(const char **)field = text;
         return CV_EXIT_DONE;
     case CV_OPTION_REPEAT:
-        return store_repeat(reader, field, text);
+        return text[0] != '\0' ? store_repeat(reader, field, text) : refuse_empty(option);
     case CV_OPTION_COUNT:
         return store_count(option, text, field);
     case CV_OPTION_NUMBER:

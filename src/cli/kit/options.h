@@ -30,6 +30,7 @@ enum cv_option_kind {
 enum cv_file_role {
     CV_FILE_NONE, /* read if the argument is FILE or TRACE, else it names no file  */
     CV_FILE_READ,
+    CV_FILE_FOLDER,  /* a folder, made when something is put into it                  */
     CV_FILE_INPUT,   /* read; without it standard input is                            */
     CV_FILE_JOURNAL, /* from here on written: read as well, and kept                  */
     CV_FILE_WRITTEN, /* replaced when the new one is whole                            */

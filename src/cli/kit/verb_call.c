@@ -7,6 +7,16 @@
 #include "cli/kit/output.h"
 #include "cli/kit/verb.h"
 
+static bool takes_input(const struct cv_verb *verb)
+{
+    for (const struct cv_option_group *group = verb->groups;
+         group != NULL && group->title != NULL; group++)
+        for (const struct cv_option *o = group->options; o->name != NULL; o++)
+            if (o->letter == 'i' && o->file == CV_FILE_INPUT)
+                return true;
+    return false;
+}
+
 int cv_verb_call(const struct cv_verb *verb, int count, char *const *words)
 {
     struct cv_arena arena;
@@ -35,9 +45,14 @@ int cv_verb_call(const struct cv_verb *verb, int count, char *const *words)
     } else if (status == CV_EXIT_DONE && parsed.noperands > verb->max_operands) {
         char shown[CV_ECHO_ROOM];
 
-        status =
-            cv_complain(CV_EXIT_USAGE, "unexpected argument '%s'; see 'cleave %s --help'",
-                        cv_echo(parsed.operands[verb->max_operands], shown), verb->name);
+        cv_echo(parsed.operands[verb->max_operands], shown);
+        status = takes_input(verb)
+                     ? cv_complain(CV_EXIT_USAGE,
+                                   "unexpected argument '%s'; if it is an input: -i %s",
+                                   shown, shown)
+                     : cv_complain(CV_EXIT_USAGE,
+                                   "unexpected argument '%s'; see 'cleave %s --help'",
+                                   shown, verb->name);
     } else if (status == CV_EXIT_DONE) {
         const struct cv_call call = { .values = values,
                                       .operands = parsed.operands,

@@ -140,11 +140,18 @@ static int check_line(const struct cv_call *call)
         cv_item_is_program(line))
         return CV_EXIT_DONE;
     cv_echo(line, shown);
-    return cv_complain(
-        CV_EXIT_USAGE,
-        "'%s' is one word, and no program is called so: without quotes it is "
-        "a command and its arguments; as a line for a shell it is sh -c '%s'",
-        shown, shown);
+    if (strpbrk(line, "|<>;&") == NULL)
+        return cv_complain(
+            CV_EXIT_USAGE,
+            "'%s' is one word, and no program is called so: without quotes "
+            "around all of it, it is a command and its arguments: %s",
+            shown, shown);
+    /* A quote inside would end one outside. */
+    return cv_complain(CV_EXIT_USAGE,
+                       "'%s' is one word, and no program is called so: as a line for a "
+                       "shell it is sh -c %s%s%s",
+                       shown, strchr(line, '\'') != NULL ? "\"" : "'", shown,
+                       strchr(line, '\'') != NULL ? "\"" : "'");
 }
 
 int cv_run_command_check(const struct cv_call *call, bool literal, bool items)
@@ -171,19 +178,83 @@ static const char *program_of(const char *word)
     return slash != NULL ? slash + 1 : word;
 }
 
-void cv_run_command_hint(const struct cv_call *call, bool failed, bool empty)
+/* Whether a word is among the words of the command, or of a line in it for a shell. */
+static bool has_word(const struct cv_call *call, const char *word)
 {
-    static const char *const searching[] = { "grep", "egrep", "fgrep", "zgrep", "rg" };
+    static const char ends[] = " \t\n|;&()'\"";
+    const size_t length = strlen(word);
+
+    for (size_t i = 0; i < call->noperands; i++)
+        for (const char *at = call->operands[i]; (at = strstr(at, word)) != NULL; at++)
+            if ((at == call->operands[i] || strchr(ends, at[-1]) != NULL) &&
+                strchr(ends, at[length]) != NULL)
+                return true;
+    return false;
+}
+
+/* The program in the command that undoes what has been undone already; NULL: none. */
+static const char *find_decoder(const struct cv_call *call)
+{
+    static const char *const programs[] = { "zcat",  "gunzip",  "gzcat",  "bzcat",
+                                            "xzcat", "zstdcat", "lz4cat", "bunzip2",
+                                            "unxz",  "unzstd",  "unlz4" };
+    static const char *const ends[] = { ".gz", ".bgz", ".bz2", ".xz", ".zst", ".lz4" };
+    const struct cv_run_options *values = call->values;
+    bool compressed = false;
+
+    for (size_t i = 0; i < values->inputs.count; i++)
+        for (size_t e = 0; e < sizeof ends / sizeof *ends; e++) {
+            const size_t length = strlen(values->inputs.items[i]);
+
+            compressed =
+                compressed || (length > strlen(ends[e]) &&
+                               strcmp(values->inputs.items[i] + length - strlen(ends[e]),
+                                      ends[e]) == 0);
+        }
+    for (size_t p = 0; compressed && p < sizeof programs / sizeof *programs; p++)
+        if (has_word(call, programs[p]))
+            return programs[p];
+    return NULL;
+}
+
+/* A sign that only a shell makes something of, as a word of its own; NULL: none. */
+static const char *find_sign(const struct cv_call *call)
+{
+    static const char *const signs[] = { "|", "||", "&&", ">", ">>", "<" };
+
+    for (size_t i = 1; i < call->noperands; i++)
+        if (is_one_of(call->operands[i], signs, sizeof signs / sizeof *signs))
+            return call->operands[i];
+    return NULL;
+}
+
+/* The most likely reason why no command could do anything with its chunk. */
+static void hint_all_failed(const struct cv_call *call, bool several)
+{
+    const char *decoder = find_decoder(call), *sign = find_sign(call);
+
+    if (decoder != NULL)
+        cv_complain(CV_EXIT_FAILED,
+                    "all chunks failed: compressed inputs are decoded, so leave %s away; "
+                    "--decode none gives the bytes as they are",
+                    decoder);
+    else if (sign != NULL)
+        cv_complain(
+            CV_EXIT_FAILED,
+            "all chunks failed: '%s' was an argument of the command; a line for a "
+            "shell is sh -c '... %s ...'",
+            sign, sign);
+    else if (several)
+        cv_complain(CV_EXIT_FAILED,
+                    "all chunks failed: does the command read standard input?");
+}
+
+static void hint_empty(const struct cv_call *call)
+{
+    const struct cv_run_options *values = call->values;
     char shown[CV_ECHO_ROOM];
 
-    if (failed && call->noperands > 0 &&
-        is_one_of(program_of(call->operands[0]), searching,
-                  sizeof searching / sizeof *searching))
-        cv_complain(CV_EXIT_FAILED,
-                    "%s exits with status 1 where it finds nothing, and that counts as "
-                    "failed: sh -c '%s ... || [ $? = 1 ]' is content with it",
-                    program_of(call->operands[0]), program_of(call->operands[0]));
-    for (size_t i = 1; empty && i < call->noperands; i++) {
+    for (size_t i = 1; i < call->noperands; i++) {
         if (!is_plain_file(call->operands[i]))
             continue;
         cv_echo(call->operands[i], shown);
@@ -194,6 +265,25 @@ void cv_run_command_hint(const struct cv_call *call, bool failed, bool empty)
             shown, shown);
         return;
     }
+    if (!values->quiet)
+        cv_complain(CV_EXIT_DONE, "standard input was empty; an input is -i FILE");
+}
+
+void cv_run_command_hint(const struct cv_call *call, const struct cv_run_outcome *how)
+{
+    static const char *const searching[] = { "grep", "egrep", "fgrep", "zgrep", "rg" };
+    const char *program = call->noperands > 0 ? program_of(call->operands[0]) : "";
+
+    if (how->failed > 0 && how->by_one &&
+        is_one_of(program, searching, sizeof searching / sizeof *searching))
+        cv_complain(CV_EXIT_FAILED,
+                    "%s exits with status 1 where it finds nothing, and that counts as "
+                    "failed: sh -c '%s ... || [ $? = 1 ]' is content with it",
+                    program, program);
+    else if (how->failed > 0 && how->all)
+        hint_all_failed(call, how->failed > 1);
+    if (how->empty)
+        hint_empty(call);
 }
 
 bool cv_run_command_asks(const char *const *words)

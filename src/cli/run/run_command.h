@@ -3,6 +3,7 @@
 #ifndef CV_RUN_COMMAND_H
 #define CV_RUN_COMMAND_H
 #include <stdbool.h>
+#include <stdint.h>
 #include "cli/kit/verb.h"
 
 /* Check the operands of a call that are a command: there is one, it is no input whose -i
@@ -11,8 +12,16 @@
  * exit status; what is wrong has been told. */
 int cv_run_command_check(const struct cv_call *call, bool literal, bool items);
 
-/* What may have been meant, of a run that failed or had nothing to do (`empty`). */
-void cv_run_command_hint(const struct cv_call *call, bool failed, bool empty);
+/* What came of a command. */
+struct cv_run_outcome {
+    uint64_t failed; /* so many chunks                                                  */
+    bool all;        /* and these are all                                               */
+    bool by_one;     /* a command ended with status 1                                   */
+    bool empty;      /* standard input was read, and there was nothing                  */
+};
+
+/* What may have been meant, of a run that failed or had nothing to do. */
+void cv_run_command_hint(const struct cv_call *call, const struct cv_run_outcome *how);
 
 /* Whether a word of it names a variable that commands are told of their chunk by, or it lists
  * all. */

@@ -395,7 +395,7 @@ static const struct cv_option failure_options[] = {
               "too. success=N and done=N count those that did not fail, and all. Default: soon, when 100 chunks have failed and none has succeeded, else "
               "never." },
     { .name = "--failed", .kind = CV_OPTION_TEXT, .argument = "DIR",
-      .offset = FIELD(failed),
+      .offset = FIELD(failed), .file = CV_FILE_FOLDER,
       .help = "Keep the input of every chunk that failed for good in this folder, as "
               "NAME.BEGIN-END. Files that are there already are not touched." },
     { .name = "--journal", .kind = CV_OPTION_TEXT, .argument = "FILE",
@@ -442,7 +442,7 @@ static const struct cv_option report_options[] = {
       .help = "Write the summary as JSON: to standard output where --output sends the "
               "outputs elsewhere, else to standard error." },
     { .name = "--quiet", .letter = 'q', .value = 1, .offset = FIELD(quiet),
-      .help = "Write no summary." },
+      .help = "Write no summary. With --json: that, and nothing else." },
     { .name = NULL },
 };
 /* clang-format on */

@@ -43,6 +43,7 @@ void cv_run_attempted(void *context, const struct cleave_attempt *attempt)
 {
     struct cv_run_report *report = context;
 
+    report->by_one = report->by_one || attempt->exit_code == 1;
     cv_job_log_add(&report->log, attempt, report->items);
     if (report->rows != NULL)
         cv_run_rows_attempted(report->rows, attempt);

@@ -21,6 +21,7 @@ struct cv_run_report {
     struct cv_pace pace;
     struct cv_live_page page; /* --serve */
     bool declared;      /* costs are: its end can be predicted                      */
+    bool by_one;        /* a command ended with status 1                            */
     double predicted_s; /* by the plan; NAN: none            */
     const struct cv_crew *crew; /* borrowed: who was asked to take part             */
     const struct cleave_platform *platform; /* borrowed: the costs that were declared */

@@ -336,12 +336,14 @@ static int execute(const struct cv_call *call, struct cv_run_report *report,
     status = judge(execution, done, result, &err);
     if (done == CLEAVE_ESTOPPED && result != NULL)
         cv_run_stopped(result, values, report);
-    if (done == CLEAVE_OK && result->failed > 1 && result->failed == result->chunks &&
-        report->items == NULL)
-        cv_complain(status, "all chunks failed: does the command read standard input?");
     if (done == CLEAVE_OK && report->items == NULL)
-        cv_run_command_hint(call, result->failed > 0,
-                            values->inputs.count == 0 && result->chunks == 0);
+        cv_run_command_hint(call,
+                            &(struct cv_run_outcome){
+                                .failed = result->failed,
+                                .all = result->failed == result->chunks,
+                                .by_one = report->by_one,
+                                .empty = values->inputs.count == 0 &&
+                                         result->chunks == 0 && result->resumed == 0 });
     /* What goes on from a journal makes a new file. */
     sink->kept = done == CLEAVE_ESTOPPED && values->journal != NULL;
     /* The result first, as it matters most; and all files before the summary, which says with
@@ -357,7 +359,7 @@ static int execute(const struct cv_call *call, struct cv_run_report *report,
         status = status == CV_EXIT_DONE ? saved : status;
     }
     cv_run_page_end(report, result, status);
-    if (began && !values->quiet && !result->output_closed &&
+    if (began && (!values->quiet || values->json) && !result->output_closed &&
         !is_refused(status, result)) {
         /* Not before, as it takes seconds for a thousand workers. */
         if (report->declared)
@@ -495,6 +497,10 @@ static int carry_out(const struct cv_call *call, struct whole_run *run)
     if (values->dry_run)
         return run->has_items ? cv_run_items_show(&run->items)
                               : cv_run_plan(execution, file, call->arena);
+    if (!run->has_items && values->inputs.count == 0 && values->fetch == NULL &&
+        isatty(STDIN_FILENO) && !values->quiet)
+        cv_complain(CV_EXIT_DONE, "the input is what you type, to its end (Ctrl-D); of a "
+                                  "file: -i FILE");
     run->report.declared = file != NULL;
     status = run->items.rows_file != NULL
                  ? cv_run_sink_open(&run->sink, "--results", run->items.rows_file,

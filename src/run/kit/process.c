@@ -101,6 +101,40 @@ static enum cleave_status fail_start(const char *name, const char *why,
                    cv_shown(name, strlen(name), shown, sizeof shown), why);
 }
 
+/* No program of that name is in PATH: what it may be instead. */
+static enum cleave_status fail_absent(const char *name, struct cleave_error *err)
+{
+    static const char *const words[] = { "alias",  "cd",     "eval",  "exec",
+                                         "export", "read",   "set",   "source",
+                                         "type",   "ulimit", "umask", "unset" };
+    char why[512], shown[256];
+
+    cv_shown(name, strlen(name), shown, sizeof shown);
+    if (access(name, X_OK) == 0) {
+        snprintf(why, sizeof why, "not found in PATH; the one in this folder is ./%s",
+                 shown);
+        return fail_start(name, why, err);
+    }
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcmp(name, words[i]) == 0) {
+            snprintf(why, sizeof why,
+                     "not found in PATH; it is a word of the shell: sh -c '%s ...'",
+                     name);
+            return fail_start(name, why, err);
+        }
+    return fail_start(name, "not found in PATH", err);
+}
+
+/* A file that is there and may not be run. */
+static enum cleave_status fail_denied(const char *name, struct cleave_error *err)
+{
+    char why[512], shown[256];
+
+    snprintf(why, sizeof why, "%s; if it is a script, chmod +x %s", strerror(EACCES),
+             cv_shown(name, strlen(name), shown, sizeof shown));
+    return fail_start(name, why, err);
+}
+
 /* 0 if `path` is a file that may be run, else an errno. */
 static int check_program(const char *path)
 {
@@ -126,6 +160,8 @@ static enum cleave_status find_program(struct cv_command *command,
         return fail_start(name, "the name is empty", err);
     if (strchr(name, '/') != NULL) {
         error = check_program(name);
+        if (error == EACCES)
+            return fail_denied(name, err);
         if (error != 0)
             return fail_start(name, strerror(error), err);
         path = strdup(name);
@@ -148,8 +184,8 @@ static enum cleave_status find_program(struct cv_command *command,
             found = EACCES;
         free(path);
         if (folders[length] == '\0')
-            return fail_start(name, found != 0 ? strerror(found) : "not found in PATH",
-                              err);
+            return found != 0 ? fail_start(name, strerror(found), err)
+                              : fail_absent(name, err);
         folders += length + 1;
     }
 out:
