@@ -360,7 +360,7 @@ complete -c cleave -n '__fish_seen_subcommand_from run' -l env -x -d 'Give this 
 complete -c cleave -n '__fish_seen_subcommand_from run' -l connect-timeout -x -d 'Leave out a host that is not ready by then'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l host-timeout -x -d 'A host of which nothing is heard for so long is gone; its chunks go'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l join-socket -x -d 'Make a socket there that only you can open, by which more workers join'
-complete -c cleave -n '__fish_seen_subcommand_from run' -l grace -x -d 'So long a host that leaves, as it is not in the file of hosts any more,'
+complete -c cleave -n '__fish_seen_subcommand_from run' -l grace -x -d 'So long a host that leaves, as it is not in the file of hosts any more'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l output -s o -r -F -d 'Write the outputs to this file'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l keep-order -s k -d 'Write outputs in the order of the input; this is the default'
 complete -c cleave -n '__fish_seen_subcommand_from run' -l unordered -s u -d 'Write each output as soon as its command has ended'

@@ -111,6 +111,29 @@ END
     says "thin: lost, its chunks go elsewhere: nothing was heard for 2 s"
 }
 
+@test "a worker that is told to end gives back what it has not begun, and lines come by ssh" {
+    prepare
+    slow_command 0.05
+    (
+        appears parent.fast
+        kill -TERM "$(cat parent.fast)"
+    ) 3>&- &
+    job --block 30000 --grace 60 -- "$T/slow"
+    wait
+    cmp expected out
+    says "fast: was told to end (SIGTERM): it gets nothing new, and leaves within 60 s (--grace)"
+    run ! grep -q lost err
+    # The first line is read while the command that wrote it waits for that.
+    mkfifo go
+    exec 7< <(timeout $LONG "$CLEAVE" run -q -i in --hosts h.yaml --ssh "$SSH" --remote "$REMOTE" --line-buffer -- \
+        sh -c "read x; echo \$x; if [ \$x = 1 ]; then read y <'$T/go'; fi; cat" 2>err 3>&-)
+    read -r line <&7
+    [ "$line" = 1 ]
+    echo >go
+    cmp <(sed 1d in) <(cat <&7)
+    exec 7<&-
+}
+
 @test "a worker that is killed, one that hangs, and a master that is killed" {
     prepare
     slow_command 0.1

@@ -367,7 +367,10 @@ struct script {
     size_t memory;    /* a command with more bytes is killed; 0: none is                */
     uint32_t fails;   /* so many of its first commands fail                             */
     bool mute;        /* of pieces it only says what of them has come                   */
-    double speaks_s;  /* lines of its commands are sent so often, if asked for          */
+    double
+        noticed_s;   /* so long after it was connected it is told to end; 0: never      */
+    bool all_end;    /* ... and so are its commands                                    */
+    double speaks_s; /* lines of its commands are sent so often, if asked for          */
     double twice, late, untrue, dropped; /* of frames: said twice, behind the next ... */
 };
 
@@ -409,6 +412,9 @@ struct machine {
     uint64_t data;         /* bytes of pieces that have come                           */
     struct cv_timer dies, pumps, works[WORLD_SEATS], speaks[WORLD_SEATS];
     bool lines; /* the job asks for them                                               */
+    bool noticed;
+    struct cv_timer notice;
+    uint32_t given_back; /* pieces                                                     */
     double free_s[2]; /* when the link is, to and from it                              */
     struct task *tasks; /* owned, the oldest first                                     */
     struct mail *mails; /* owned                                                       */
@@ -456,6 +462,7 @@ static void disconnect(struct machine *machine)
     if (world.poller == NULL)
         return;
     cv_poller_cancel(world.poller, &machine->dies);
+    cv_poller_cancel(world.poller, &machine->notice);
     cv_poller_cancel(world.poller, &machine->pumps);
     for (int seat = 0; seat < WORLD_SEATS; seat++) {
         cv_poller_cancel(world.poller, &machine->works[seat]);
@@ -781,9 +788,54 @@ static void read_on(struct machine *machine, struct task *task, size_t length)
                   &seats[machine - machines][task->seat], NULL);
 }
 
+/* Pieces that are there and were not begun. */
+static void give_back(struct machine *machine)
+{
+    struct task **at = &machine->tasks;
+
+    while (*at != NULL) {
+        struct task *task = *at;
+
+        if (!task->complete || task->running || task->open) {
+            at = &task->next;
+            continue;
+        }
+        *at = task->next;
+        machine->given_back++;
+        say(machine,
+            (struct cv_frame_head){
+                .type = CV_FRAME_BACK, .peer = task->seat, .chunk = task->number },
+            NULL, 0);
+        free(task->bytes);
+        free(task);
+    }
+}
+
+static void give_notice(void *context)
+{
+    struct machine *machine = context;
+
+    machine->noticed = true;
+    say(machine, (struct cv_frame_head){ .type = CV_FRAME_NOTICE }, NULL, 0);
+    give_back(machine);
+    for (uint32_t seat = 0; machine->script.all_end && seat < WORLD_SEATS; seat++) {
+        struct task *task = running_at(machine, seat);
+
+        if (task == NULL)
+            continue;
+        cv_poller_cancel(world.poller, &machine->works[seat]);
+        end_task(machine, task, CV_END_FAILED);
+        work_next(machine, seat);
+    }
+}
+
 static void work_next(struct machine *machine, uint32_t seat)
 {
-    struct task *task = machine->tasks;
+    struct task *task;
+
+    if (machine->noticed)
+        give_back(machine);
+    task = machine->tasks;
 
     if (!machine->open || running_at(machine, seat) != NULL)
         return;
@@ -1015,7 +1067,10 @@ enum cleave_status cv_link_open(struct cv_link *link, int in, int out,
     machine->connection++;
     machine->link = link;
     machine->open = true;
-    machine->silent = false;
+    machine->silent = machine->noticed = false;
+    if (script->noticed_s > 0)
+        cv_poller_set(world.poller, &machine->notice, world.now_s + script->noticed_s,
+                      give_notice, machine, NULL);
     machine->free_s[0] = machine->free_s[1] = 0;
     link->broken = false;
     link->in = link->out = 1000;

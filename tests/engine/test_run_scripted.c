@@ -274,6 +274,46 @@ static void hosts_join_and_leave(void **state)
     assert_true(left > 20 && joined > 100);
 }
 
+/* Hosts say at some time or other that they have to go: what they have begun is ended, all else
+ * is done by others, and one line is said of it. */
+static void hosts_give_notice(void **state)
+{
+    struct cv_random random;
+    uint32_t calmly = 0, given_back = 0;
+
+    (void)state;
+    for (uint32_t i = 0; i < PORTS * POLICIES * 8; i++) {
+        struct trial trial = calm(i, 2 + i % 3, every_port[i % PORTS],
+                                  some_policies[i / PORTS % POLICIES], SIZE_MAX);
+        struct cleave_execution_result *result;
+        const char *told;
+
+        cv_random_at(&random, 8, i, 0, 0);
+        trial.block = i % 4 == 0 ? uniform(&random, 100, 1000) : 0;
+        trial.steady = true;
+        trial.notice_s = i % 5 == 0 ? 0.05 : 10;
+        for (uint32_t h = 1; h < trial.nhosts; h++) {
+            machines[h].script.noticed_s = uniform(&random, 0.02, 0.8);
+            machines[h].script.all_end = i % 3 == 0;
+        }
+        run(&trial, &result);
+        if (result->failed > 0 || result->left_bytes > 0)
+            complain(&trial, "not all was done");
+        told = strstr(trial.said, ": was told to end (SIGTERM): it gets nothing new, and "
+                                  "leaves within");
+        if (told != NULL && trial.notice_s > 1) {
+            calmly++;
+            if (strstr(trial.said, "lost") != NULL || strstr(trial.said, "left") != NULL)
+                complain(&trial, "more was said than that it goes");
+        }
+        for (uint32_t h = 1; h < trial.nhosts; h++)
+            given_back += machines[h].given_back;
+        cleave_execution_free(result);
+        free(trial.bytes);
+    }
+    assert_true(calmly > 50 && given_back > 50);
+}
+
 /* A host that is there only when the workers have been chosen is of no use to a policy with
  * fixed ones, and no hope when the others are gone. */
 static void too_late_is_no_hope(void **state)
@@ -408,6 +448,7 @@ int main(void)
         cmocka_unit_test(a_bad_host_is_given_up),
         cmocka_unit_test(hosts_come_and_go),
         cmocka_unit_test(hosts_join_and_leave),
+        cmocka_unit_test(hosts_give_notice),
         cmocka_unit_test(idlers_are_held_to_the_timeout),
         cmocka_unit_test(links_that_crawl_are_left_out),
         cmocka_unit_test(the_only_link_may_crawl),

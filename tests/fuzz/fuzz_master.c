@@ -280,10 +280,12 @@ static bool is_lie(const struct cv_host *host, const struct cv_frame_head *head)
 
     if (head->type == CV_FRAME_LINES && host->state == CV_HOST_READY && way == KEPT)
         return !pending[head->chunk % MANY];
+    if (head->type == CV_FRAME_NOTICE && host->state == CV_HOST_READY)
+        return host->noticed;
     if (host->state != CV_HOST_READY ||
         ((head->type < CV_FRAME_GOT || head->type > CV_FRAME_CUT_DONE) &&
          (head->type < CV_FRAME_STARTED || head->type > CV_FRAME_SEEN) &&
-         head->type != CV_FRAME_LINES))
+         head->type != CV_FRAME_LINES && head->type != CV_FRAME_BACK))
         return false;
     for (int i = 0; i < SLOTS; i++)
         if (places[i].busy && places[i].slot.remote.announced &&
@@ -292,6 +294,9 @@ static bool is_lie(const struct cv_host *host, const struct cv_frame_head *head)
             place = &places[i];
     if (place == NULL)
         return !pending[head->chunk % MANY];
+    if (head->type == CV_FRAME_BACK)
+        return !host->noticed || !place->arrived || place->slot.remote.computed ||
+               (place->open && !place->slot.stopping);
     if (head->type == CV_FRAME_LINES)
         return place->slot.remote.computed || (!place->arrived && !place->open) ||
                (place->open && !place->slot.open.bound) || head->value != place->output;
@@ -435,6 +440,8 @@ static void say_next(struct cv_host *host, struct bytes *bytes)
     } else if (place->asked && (next_byte(bytes) & 1) != 0) {
         head.type = CV_FRAME_CUT_DONE;
         head.value = next_byte(bytes) & 1;
+    } else if (!remote->computed && !place->open && next_byte(bytes) >= 240) {
+        head.type = host->noticed ? CV_FRAME_BACK : CV_FRAME_NOTICE;
     } else if (!remote->computed) {
         head.type = CV_FRAME_COMPUTED;
     } else if ((next_byte(bytes) & 1) != 0 && bytes->left > 0) {

@@ -36,6 +36,7 @@ static enum cleave_status start_nothing(struct cv_slot *slot, struct cleave_erro
     const struct cv_task *task = worker->seats[slot->worker].tasks.first;
 
     require(!slot->busy && task->complete && task->running);
+    require(!worker->noticed || task->open); /* it begins nothing new */
     require(task->open || /* it may have been cut, and more have come */
             task->end.come == task->bytes[0] + task->bytes[1] + task->bytes[2]);
     CV_TRY(cv_store_open(slot->gather, &slot->store, err));
@@ -172,6 +173,10 @@ static void read_some(void)
     if (worker == NULL || worker->nseats == 0 || worker->ended)
         return;
     slot = &worker->seats[how % worker->nseats].slot;
+    if (how >= 250 && !worker->noticed) {
+        cv_worker_notice(worker);
+        return;
+    }
     if (slot->busy && lines && (how & 32) != 0) {
         write_some(slot, how);
         return;

@@ -20,16 +20,17 @@
 static const char *const from_hosts[CV_STAGES] = {
     [CV_STAGE_CONNECTING] = "HELLO",
     [CV_STAGE_GREETED] = "READY",
+    [CV_STAGE_SERVES] = "NOTICE",
     [CV_STAGE_NO_PIECE] = "",
     [CV_STAGE_SENDING] = "GOT",
     [CV_STAGE_SENT] = "GOT",
-    [CV_STAGE_ARRIVED] = "LINES COMPUTED",
+    [CV_STAGE_ARRIVED] = "LINES COMPUTED BACK",
     [CV_STAGE_OPEN] = "GOT STARTED FED DRAINED SEEN LINES COMPUTED",
     [CV_STAGE_SHUT] = "STARTED FED SEEN LINES COMPUTED",
-    [CV_STAGE_STOPPING] = "STARTED FED SEEN LINES COMPUTED END",
+    [CV_STAGE_STOPPING] = "STARTED FED SEEN LINES COMPUTED END BACK",
     [CV_STAGE_COMPUTED] = "OUTPUT END",
     [CV_STAGE_KEEPING] = "END",
-    [CV_STAGE_GIVEN_UP] = "GOT STARTED FED DRAINED SEEN LINES COMPUTED OUTPUT END",
+    [CV_STAGE_GIVEN_UP] = "GOT STARTED FED DRAINED SEEN LINES COMPUTED OUTPUT END BACK",
     [CV_STAGE_CUT_DUE] = "CUT_DONE",
     [CV_STAGE_NO_SEAT] = "",
     [CV_STAGE_PLAIN] = "",
@@ -164,6 +165,9 @@ static void a_piece_goes_from_stage_to_stage(void **state)
     slot.busy = false;
     assert_int_equal(stage_of(&host, CV_FRAME_END, 1, 5), CV_STAGE_NO_PIECE);
     assert_int_equal(stage_of(&host, CV_FRAME_PARTIAL, 1, 5), CV_STAGE_NO_FOLD);
+    assert_int_equal(stage_of(&host, CV_FRAME_NOTICE, 7, 5), CV_STAGE_SERVES);
+    host.noticed = true;
+    assert_int_equal(stage_of(&host, CV_FRAME_NOTICE, 0, 5), CV_STAGE_TOLD);
 }
 
 static void an_open_piece_has_stages_of_its_own(void **state)

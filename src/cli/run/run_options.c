@@ -325,8 +325,8 @@ static const struct cv_option host_options[] = {
               "runs: 'cleave join PATH', or 'cleave join THIS-MACHINE:PATH' elsewhere." },
     { .name = "--grace", .kind = CV_OPTION_SECONDS, .argument = "TIME",
       .offset = FIELD(grace_s),
-      .help = "So long a host that leaves, as it is not in the file of hosts any more, has to "
-              "end what it has; the rest goes elsewhere. Default 10 s." },
+      .help = "So long a host that leaves, as it is not in the file of hosts any more or was told "
+              "to end (SIGTERM), has to end what it has; the rest goes elsewhere. Default 10 s." },
     { .name = NULL },
 };
 

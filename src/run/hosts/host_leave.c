@@ -1,7 +1,7 @@
 /* host_leave.c -- a host that is to go. SPDX-License-Identifier: MIT
  *
  * It gets nothing more and ends what it has; what is not done when its notice is over goes to
- * others, as if it had been lost. */
+ * others, as if it had been lost. One that has said so itself gives back what it has not begun. */
 #include <stdio.h>
 
 #include "run/hosts/remote_host.h"
@@ -15,10 +15,19 @@ static void notice_over(void *context)
     cv_host_fail(host, &err);
 }
 
-void cv_host_dismiss(struct cv_host *host, double notice_s)
+static void begin_to_leave(struct cv_host *host)
 {
     struct cv_hosts *hosts = host->hosts;
 
+    host->leaving = true;
+    hosts->nleaving++;
+    if (cv_poller_set(hosts->poller, &host->timer, cv_clock_s() + hosts->terms.notice_s,
+                      notice_over, host, NULL) != CLEAVE_OK)
+        notice_over(host);
+}
+
+void cv_host_dismiss(struct cv_host *host)
+{
     if (host->leaving || host->state == CV_HOST_OUT)
         return;
     if (host->state != CV_HOST_READY) {
@@ -26,13 +35,25 @@ void cv_host_dismiss(struct cv_host *host, double notice_s)
         cv_host_leave_out(host);
         return;
     }
-    host->leaving = true;
-    hosts->nleaving++;
-    cv_hosts_note(hosts, "%s: is to leave, and has %g s to end what it has", host->name,
-                  notice_s);
-    if (cv_poller_set(hosts->poller, &host->timer, cv_clock_s() + notice_s, notice_over,
-                      host, NULL) != CLEAVE_OK)
-        notice_over(host);
+    cv_hosts_note(host->hosts, "%s: is to leave, and has %g s to end what it has",
+                  host->name, host->hosts->terms.notice_s);
+    begin_to_leave(host);
+}
+
+void cv_host_notice(struct cv_host *host)
+{
+    const struct cv_hosts *hosts = host->hosts;
+
+    host->noticed = true;
+    if (host->leaving) /* it has been told so by us already */
+        return;
+    /* A signal that ends the run may reach hosts as well. */
+    if (hosts->stopped_by == NULL || *hosts->stopped_by == 0)
+        cv_hosts_note(hosts,
+                      "%s: was told to end (SIGTERM): it gets nothing new, and leaves "
+                      "within %g s (--grace)",
+                      host->name, hosts->terms.notice_s);
+    begin_to_leave(host);
 }
 
 /* It leaves no more, whatever the reason. */
@@ -45,7 +66,7 @@ static void forget(struct cv_host *host)
 
 void cv_host_keep(struct cv_host *host)
 {
-    if (!host->leaving)
+    if (!host->leaving || host->noticed)
         return;
     forget(host);
     cv_hosts_note(host->hosts, "%s: stays", host->name);
@@ -59,6 +80,9 @@ void cv_host_release(struct cv_host *host)
     cv_send_reset(host);
     host->hosts->nready--;
     host->state = CV_HOST_OUT;
-    snprintf(host->reason, sizeof host->reason, "it was taken away");
-    cv_hosts_note(host->hosts, "%s: has left", host->name);
+    snprintf(host->reason, sizeof host->reason, "%s",
+             host->noticed ? "it was told to end (SIGTERM)" : "it was taken away");
+    if (!host->noticed) /* of others one line is enough */
+        cv_hosts_note(host->hosts, "%s: has left", host->name);
+    host->noticed = false;
 }

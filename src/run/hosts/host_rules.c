@@ -17,6 +17,8 @@ static const uint32_t rules[256] = {
     [CV_FRAME_REFUSED] = ~(uint32_t)0,
     [CV_FRAME_HELLO] = IN(CONNECTING),
     [CV_FRAME_READY] = IN(GREETED),
+    [CV_FRAME_NOTICE] = IN(SERVES),
+    [CV_FRAME_BACK] = IN(ARRIVED) | IN(STOPPING) | IN(GIVEN_UP),
     [CV_FRAME_GOT] = IN(SENDING) | IN(SENT) | IN(OPEN) | IN(GIVEN_UP),
     [CV_FRAME_STARTED] = IN(OPEN) | IN(SHUT) | IN(STOPPING) | IN(GIVEN_UP),
     [CV_FRAME_FED] = IN(OPEN) | IN(SHUT) | IN(STOPPING) | IN(GIVEN_UP),
@@ -39,6 +41,7 @@ static const uint32_t rules[256] = {
 static const char *const texts[CV_STAGES] = {
     [CV_STAGE_CONNECTING] = "before its hello",
     [CV_STAGE_GREETED] = "before it was ready",
+    [CV_STAGE_SERVES] = "while it serves",
     [CV_STAGE_NO_PIECE] = "while it has no such piece",
     [CV_STAGE_SENDING] = "while the piece is being sent",
     [CV_STAGE_SENT] = "while the piece is on its way",
@@ -143,6 +146,8 @@ enum cv_stage cv_host_stage(const struct cv_host *host, const struct cv_frame_he
         return CV_STAGE_GREETED;
     if (head->type >= CV_FRAME_OTHERS)
         return CV_STAGE_NO_FOLD;
+    if (head->type == CV_FRAME_NOTICE)
+        return host->noticed ? CV_STAGE_TOLD : CV_STAGE_SERVES;
     if (head->peer >= host->slots)
         return CV_STAGE_NO_SEAT;
     if (head->type == CV_FRAME_LEFT || head->type == CV_FRAME_HAS_LEFT ||
@@ -178,7 +183,7 @@ void cv_host_paid(struct cv_host *host, const struct cv_frame_head *head)
         return;
     if (head->type == CV_FRAME_CUT_DONE)
         owed->cut = false;
-    else if (head->type == CV_FRAME_END)
+    else if (head->type == CV_FRAME_END || head->type == CV_FRAME_BACK)
         owed->end = false;
     if (!owed->cut && !owed->end)
         *owed = host->owed[--host->nowed];

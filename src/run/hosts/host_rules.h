@@ -15,6 +15,7 @@ struct cv_slot;
 enum cv_stage {
     CV_STAGE_CONNECTING, /* the host                                                    */
     CV_STAGE_GREETED,
+    CV_STAGE_SERVES,   /* it is ready, and has not said that it has to go               */
     CV_STAGE_NO_PIECE, /* the piece: never announced to this host, or over              */
     CV_STAGE_SENDING,
     CV_STAGE_SENT, /* not acknowledged                                                  */
@@ -29,8 +30,8 @@ enum cv_stage {
     CV_STAGE_NO_SEAT,  /* the slot: there is none of that number                       */
     CV_STAGE_PLAIN,    /* its commands do not stay                                     */
     CV_STAGE_STAYS,    /* its command stays, and was given pieces                      */
-    CV_STAGE_TOLD,     /* that it is silent, as often as it has pieces                 */
-    CV_STAGE_IDLE,     /* as many commands have ended as it was given pieces            */
+    CV_STAGE_TOLD, /* that it is silent, as often as it has pieces; that it has to go */
+    CV_STAGE_IDLE, /* as many commands have ended as it was given pieces            */
     CV_STAGE_LEAVING,  /* asked to let its command go                                  */
     CV_STAGE_NO_FOLD,  /* the partial result: not asked of this host                   */
     CV_STAGE_FOLDING,  /* asked for                                                    */

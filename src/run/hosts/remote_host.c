@@ -337,7 +337,7 @@ void cv_host_fail(struct cv_host *host, const struct cleave_error *err)
                       (host->moved || !host->stuck),
                   err->status == CLEAVE_EREFUSED);
     host->hosts->nleaving -= host->leaving;
-    host->leaving = false;
+    host->leaving = host->noticed = false;
     /* A signal from the terminal reaches hosts as well: that they go is no news then. */
     if (host->hosts->stopped_by == NULL || *host->hosts->stopped_by == 0)
         tell_why(host, was_ready);

@@ -80,6 +80,7 @@ struct cv_host {
     bool based;            /* it has been sent the files for all items                  */
     bool was_ready;
     bool leaving;      /* it gets nothing more, and goes when it has ended what it has  */
+    bool noticed;      /* ... as it has said itself: it begins nothing new              */
     char machine[128]; /* what it calls itself                                          */
     char reason[400];  /* why it is not there                                           */
     char fault[200];   /* of the last piece that has ended                              */
@@ -118,6 +119,7 @@ struct cv_host_terms {
     double command_timeout_s;       /* 0: none                                          */
     double connect_timeout_s;       /* until one is ready                               */
     double silence_s;               /* then it is lost                                  */
+    double notice_s;                /* so long one that leaves has to end what it has   */
     uint64_t
         memory; /* bytes of output kept in memory by each; 0: CV_GATHER_MEMORY      */
     void (*note)(void *context, const char *text); /* for the user; may be NULL         */
@@ -140,7 +142,7 @@ struct cv_hosts {
                   const unsigned char *payload);
     void *context, *other_context; /* of `changed`, of `other`                          */
     bool keeps; /* outputs stay with the hosts (outlet_kept.c)                          */
-    /* What a host that is ready says of pieces, and that it has gone with them: cv_hosts_init
+    /* What a host that is ready says of itself and of pieces, and that it has gone with them: cv_hosts_init
      * sets both (remote_slot.h). */
     void (*piece_frame)(struct cv_host *host, struct cv_slot *slot,
                         const struct cv_frame_head *head, const unsigned char *payload);
@@ -184,9 +186,11 @@ void cv_host_tell_rest(const struct cv_host *host);
 
 /* --- one that is to go (host_leave.c) ------------------------------------------------------ */
 
-/* Give it nothing more; what it has not done after so many seconds goes to others. */
-void cv_host_dismiss(struct cv_host *host, double notice_s);
-/* It is not to go after all. */
+/* Give it nothing more; what it has not done when its notice is over goes to others. */
+void cv_host_dismiss(struct cv_host *host);
+/* The same of one that is ready and has said itself that it has to go. */
+void cv_host_notice(struct cv_host *host);
+/* It is not to go after all, unless it has said so itself. */
 void cv_host_keep(struct cv_host *host);
 /* It has ended all that it had, and goes. */
 void cv_host_release(struct cv_host *host);

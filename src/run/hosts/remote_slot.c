@@ -271,6 +271,39 @@ static enum cv_slot_end judge_end(struct cv_host *host, struct cv_slot *slot,
                                                                          : CV_SLOT_DONE;
 }
 
+/* What has come of a piece that is lost: nothing, or, where some has been written, its lines. */
+static void lose_output(struct cv_slot *slot)
+{
+    if (cv_slot_passed(slot) > 0)
+        cv_store_keep_lines(slot->store);
+    else
+        drop_store(slot);
+}
+
+/* It goes to others, and nobody is to blame. */
+static void give_back(struct cv_slot *slot)
+{
+    slot->remote.at_work = false;
+    lose_output(slot);
+    slot->fault = "was given back";
+    slot->ended(slot->context, slot, slot->stopping ? CV_SLOT_STOPPED : CV_SLOT_LOST);
+}
+
+/* It has not been begun, and will not be. */
+static void take_back(struct cv_host *host, struct cv_slot *slot)
+{
+    if (!host->noticed) {
+        cv_host_accuse(host, "BACK of a host that stays");
+        return;
+    }
+    cv_host_owes(host, slot, false, slot->remote.cutting);
+    answer_cut(slot, false);
+    cv_item_forget(slot);
+    slot->busy = false;
+    cv_limit_over(slot);
+    give_back(slot);
+}
+
 /* What came when its command had ended follows the lines that came before. */
 static enum cleave_status write_rest(struct cv_slot *slot, struct cleave_error *err)
 {
@@ -289,6 +322,7 @@ static enum cleave_status write_rest(struct cv_slot *slot, struct cleave_error *
 static void apply_end(struct cv_host *host, struct cv_slot *slot,
                       const struct cv_remote_end *end)
 {
+    enum cv_slot_end how;
     struct cleave_error err;
 
     cv_shown(end->fault, strlen(end->fault), host->fault, sizeof host->fault);
@@ -326,7 +360,11 @@ static void apply_end(struct cv_host *host, struct cv_slot *slot,
     cv_limit_over(slot);
     if ((end->flags & CV_END_STOPPED) == 0)
         host->tries = 0; /* it is of use */
-    slot->ended(slot->context, slot, judge_end(host, slot, end->flags));
+    how = judge_end(host, slot, end->flags);
+    if (how == CV_SLOT_FAILED && host->noticed)
+        give_back(slot); /* what has ended the host may have ended its command, too */
+    else
+        slot->ended(slot->context, slot, how);
 }
 
 /* The file is damaged, if it cannot be decoded here either: that ends the run as if it were a command of
@@ -510,12 +548,14 @@ static void take_cut_done(struct cv_slot *slot, const struct cv_frame_head *head
 void cv_remote_frame(struct cv_host *host, struct cv_slot *slot,
                      const struct cv_frame_head *head, const unsigned char *payload)
 {
-    if (head->type == CV_FRAME_LEFT) {
+    if (head->type == CV_FRAME_NOTICE) {
+        cv_host_notice(host);
+    } else if (head->type == CV_FRAME_LEFT) {
         take_left(host, head, payload);
     } else if (head->type == CV_FRAME_SILENT || head->type == CV_FRAME_HAS_LEFT) {
         take_seat_word(host, head);
     } else if (slot == NULL) { /* it was given up, or is over */
-        if (head->type == CV_FRAME_END)
+        if (head->type == CV_FRAME_END || head->type == CV_FRAME_BACK)
             host->seats[head->peer].free_s = host->progress_s = cv_clock_s();
         cv_host_paid(host, head);
     } else if (head->type == CV_FRAME_GOT) {
@@ -533,6 +573,8 @@ void cv_remote_frame(struct cv_host *host, struct cv_slot *slot,
     } else if (head->type == CV_FRAME_END) {
         host->progress_s = cv_clock_s();
         take_end(host, slot, payload, head->length);
+    } else if (head->type == CV_FRAME_BACK) {
+        take_back(host, slot);
     } else if (head->type == CV_FRAME_CUT_DONE) {
         take_cut_done(slot, head);
     } else {
@@ -576,11 +618,7 @@ void cv_remote_lose(struct cv_host *host)
         if (!slot->busy)
             continue;
         cv_send_over(slot);
-        if (cv_slot_passed(slot) >
-            0) /* the lines that have come are all that there will be */
-            cv_store_keep_lines(slot->store);
-        else
-            drop_store(slot);
+        lose_output(slot);
         answer_cut(slot, false);
         slot->busy = false;
         cv_item_forget(slot);

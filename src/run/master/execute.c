@@ -624,6 +624,8 @@ static struct cv_host_terms host_terms(const struct cleave_execution *asked)
         .command_timeout_s = asked->failing.timeout_s,
         .connect_timeout_s = asked->hosts.connect_timeout_s,
         .silence_s = asked->hosts.timeout_s,
+        .notice_s = asked->hosts.notice_s == 0 ? CLEAVE_HOST_NOTICE_S
+                                               : fmax(asked->hosts.notice_s, 0),
         .memory = asked->output.memory,
         .note = asked->tell.note,
         .note_context = asked->tell.context,

@@ -377,12 +377,8 @@ static enum cleave_status let_join(struct cv_staff *staff,
 }
 
 /* Those that are not among `more` are to go, unless they came by themselves. */
-static void let_leave(struct cv_staff *staff, const struct cleave_execution *asked,
-                      const struct cleave_more_hosts *more)
+static void let_leave(struct cv_staff *staff, const struct cleave_more_hosts *more)
 {
-    const double notice_s = asked->hosts.notice_s == 0 ? CLEAVE_HOST_NOTICE_S
-                                                       : fmax(asked->hosts.notice_s, 0);
-
     for (size_t i = 0; i < staff->hosts.count; i++) {
         struct cv_host *host = staff->hosts.items[i];
         size_t at = 0;
@@ -390,7 +386,7 @@ static void let_leave(struct cv_staff *staff, const struct cleave_execution *ask
         while (at < more->nhosts && strcmp(more->hosts[at].name, host->name) != 0)
             at++;
         if (at == more->nhosts && host->words != NULL)
-            cv_host_dismiss(host, notice_s);
+            cv_host_dismiss(host);
     }
 }
 
@@ -418,7 +414,7 @@ enum cleave_status cv_muster_again(struct cv_staff *staff,
             cv_host_connect(host);
         }
     }
-    let_leave(staff, asked, &more);
+    let_leave(staff, &more);
     return CLEAVE_OK;
 }
 

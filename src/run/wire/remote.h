@@ -78,6 +78,11 @@ enum cv_frame_type {
      * ended. */
     CV_FRAME_LINES,
 
+    /* From the worker, which has been told to end: it has to go, and begins nothing new. Then BACK,
+     * of every piece that is all there and was not begun: it is given back. */
+    CV_FRAME_NOTICE,
+    CV_FRAME_BACK,
+
     CV_FRAME_OTHERS = 64, /* from here on: for other transports                         */
 };
 

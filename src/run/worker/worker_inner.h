@@ -85,6 +85,7 @@ struct cv_worker {
     uint32_t turn;   /* of which seat lines are sent next                             */
     bool lines_next; /* rather than outputs                                           */
     bool greeted, ready, ended, refused;
+    bool noticed; /* it has been told to end, and has told the master                  */
     struct cleave_error err;
 };
 
@@ -149,6 +150,16 @@ void cv_worker_look(struct cv_worker *worker, const struct cv_task *task);
 void cv_worker_began(void *context, struct cv_slot *slot);
 void cv_worker_moved(void *context, struct cv_slot *slot);
 void cv_worker_drained(void *context, struct cv_slot *slot);
+
+/* worker_leave.c: it has been told to end (SIGTERM). Tell the master, and give back what has not
+ * been begun. */
+void cv_worker_notice(struct cv_worker *worker);
+/* Whether that is what the signal means now; else it ends at once. */
+bool cv_worker_can_give_notice(const struct cv_worker *worker);
+/* The same of a seat that has got something since. */
+void cv_worker_give_back(struct cv_worker *worker, struct cv_seat *seat);
+/* The command of the slot was ended by SIGTERM: perhaps so was this process, and hears it next. */
+void cv_worker_heed_signal(struct cv_worker *worker, const struct cv_slot *slot);
 
 /* worker_output.c: what becomes of those that have ended. */
 

@@ -160,6 +160,10 @@ static void signalled(void *context, int number)
     /* SIGUSR1 is Slurm's notice for a whole job: the master decides. */
     if (number == SIGUSR1 || cv_signal_is_ignored(number))
         return;
+    if (number == SIGTERM && cv_worker_can_give_notice(worker)) {
+        cv_worker_notice(worker);
+        return;
+    }
     worker->ended = true;
     cv_fail(&worker->err, CLEAVE_ESTOPPED, "stopped by %s", cv_signal_name(number, name));
 }

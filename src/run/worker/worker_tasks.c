@@ -24,6 +24,8 @@ static void slot_ended(void *context, struct cv_slot *slot, enum cv_slot_end end
     struct cv_seat *seat = &worker->seats[slot->worker];
     struct cv_task *task = seat->tasks.first;
 
+    if (end == CV_SLOT_FAILED)
+        cv_worker_heed_signal(worker, slot);
     cv_tasks_remove(&seat->tasks, task);
     task->output = slot->store;
     slot->store = NULL;
@@ -151,6 +153,8 @@ static enum cleave_status start(struct cv_worker *worker, struct cv_seat *seat,
 
 static void start_next(struct cv_worker *worker, struct cv_seat *seat)
 {
+    if (worker->noticed)
+        cv_worker_give_back(worker, seat);
     while (!seat->slot.busy && seat->tasks.first != NULL && seat->tasks.first->complete &&
            !worker->ended) {
         struct cv_task *task = seat->tasks.first;
