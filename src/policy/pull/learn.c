@@ -218,7 +218,8 @@ static bool anybody_asks(const struct learn *learn, const struct cleave_view *vi
 }
 
 /* Who is to be served: the first to be idle among those that can help, then the one with
- * the widest link. If nobody is busy, somebody has to. */
+ * the widest link. If nobody is busy, somebody has to: who would end all that is left first,
+ * lest crumbs go to those who have no start to pay for, one after the other. */
 static uint32_t next_served(const struct learn *learn, const struct cleave_view *view,
                             double end_s, double now_s)
 {
@@ -228,15 +229,16 @@ static uint32_t next_served(const struct learn *learn, const struct cleave_view 
     for (uint32_t i = 0; i < learn->known.taken; i++) {
         const uint32_t w = learn->known.by_bandwidth[i];
         const struct cv_seen *seen = &learn->known.workers[w];
-        double rest_s, ready_s;
+        double rest_s, ready_s, alone_s;
 
         busy += seen->held > 0;
         if (!asks(learn, seen))
             continue;
         rest_s = cv_rest_of(&learn->known, seen, now_s);
         ready_s = cv_ready_in(&learn->known, seen, now_s);
-        if (ready_s < soonest_s) {
-            soonest_s = ready_s;
+        alone_s = ready_s + view->units_left / seen->effective_ups;
+        if (any == NOBODY || alone_s < soonest_s) {
+            soonest_s = alone_s;
             any = w;
         }
         if (rest_s < least_s &&
@@ -407,8 +409,7 @@ static void learn_decide(void *state, const struct cleave_view *view,
         cv_known_arrived(&learn->known, event);
         break;
     case CLEAVE_DONE:
-        cv_fit_add(&seen->compute, event->units, event->time_s - event->start_s,
-                   learn->known.latency_s);
+        cv_known_measure(&learn->known, event);
         cv_known_drop(&learn->known, event);
         seen->lost = 0;
         if (event->units > 0)

@@ -10,6 +10,9 @@
  * are inexact; by links that are this much narrower than usual, when it takes all of it. */
 static const double PORT_ROOM = 1.25, NARROW = 0.5;
 
+/* A chunk that takes less than this part of a smaller one: more than starts vary by. */
+static const double ONCE = 1.0 / 6;
+
 enum cleave_status cv_known_init(struct cv_known *known, const struct cleave_view *view,
                                  struct cleave_setup *setup, struct cleave_error *err)
 {
@@ -94,6 +97,25 @@ void cv_known_drop(struct cv_known *known, const struct cleave_event *event)
     if (at == 0)
         seen->began_s = event->time_s;
     seen->firm = false;
+}
+
+/* The first chunk of a worker may have paid for what comes once: the start of a command that
+ * stays, or a file that others find in memory. If a larger one takes far less, it has, and
+ * what it took says nothing of those to come. */
+void cv_known_measure(struct cv_known *known, const struct cleave_event *event)
+{
+    struct cv_seen *seen = &known->workers[event->worker];
+    const double time_s = event->time_s - event->start_s;
+
+    if (!(event->units > 0))
+        return;
+    if (seen->measured == 0)
+        seen->first = event->units;
+    else if (seen->measured == 1 && event->units > seen->first &&
+             time_s < ONCE * seen->compute.recent_s)
+        seen->compute = (struct cv_fit){ .rate_ups = 0 };
+    seen->measured += seen->measured < 2;
+    cv_fit_add(&seen->compute, event->units, time_s, known->latency_s);
 }
 
 void cv_known_recalled(struct cv_known *known, const struct cleave_event *event)

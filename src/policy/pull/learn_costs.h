@@ -23,7 +23,9 @@ struct cv_seen {
     double sending_s;     /* since then the oldest that is not there is on its way    */
     double largest;       /* units of the largest chunk that arrived                */
     uint32_t lost;        /* chunks lost, one after the other                       */
-    bool firm;            /* what it computes cannot be recalled                    */
+    uint32_t measured;    /* chunks done, and units of the first of them            */
+    double first;
+    bool firm; /* what it computes cannot be recalled                    */
 };
 
 struct cv_known {
@@ -56,6 +58,8 @@ static inline bool cv_is_out(const struct cv_seen *seen)
 void cv_known_give(struct cv_known *known, uint32_t worker, double units, double now_s);
 void cv_known_arrived(struct cv_known *known, const struct cleave_event *event);
 void cv_known_drop(struct cv_known *known, const struct cleave_event *event);
+/* A chunk is done: what it took. */
+void cv_known_measure(struct cv_known *known, const struct cleave_event *event);
 /* So many units of a chunk were taken back. */
 void cv_known_recalled(struct cv_known *known, const struct cleave_event *event);
 

@@ -1,0 +1,207 @@
+/* test_learn_stays.c -- sizes for commands that stay, where one worker is much faster.
+ * SPDX-License-Identifier: MIT */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "base/random.h"
+#include "engine/driver.h"
+
+/* As of a GPU beside cores. */
+enum { CORES = 15, WORKERS = CORES + 1, SEEDS = 12 };
+static const double SPEED = 330, LOAD = SPEED + CORES;
+
+/* Workers whose commands stay: the first of them has to be started, which its first chunk pays
+ * for, and works in batches of which a part takes no less than a fifth. What has been
+ * given cannot be taken back. With all of them busy it would take a second. */
+struct staying {
+    double start_s, latency_s, batch_s, spread;
+    struct cv_random random;
+    struct cleave_event events[4 * WORKERS]; /* under way */
+    size_t count;
+    uint64_t numbered;
+    uint32_t given[WORKERS];
+    double now_s, done[WORKERS], busy_s[WORKERS];
+};
+
+static double takes(struct staying *here, uint32_t worker, double units)
+{
+    const bool fast = worker == 0;
+    const double even_s = units / (fast ? SPEED : 1);
+    const double rest_s = fast && here->batch_s > 0 ? fmod(even_s, here->batch_s) : 0;
+    const double time_s = (fast ? here->latency_s : 0) +
+                          (fast && here->given[0] == 0 ? here->start_s : 0) + even_s +
+                          (rest_s > 0 ? fmax(0, here->batch_s / 5 - rest_s) : 0);
+
+    return time_s * exp(here->spread * cv_random_normal(&here->random));
+}
+
+static enum cleave_status staying_open(const struct cleave_platform *platform,
+                                       const void *source, void **out,
+                                       struct cleave_error *err)
+{
+    union {
+        const void *in;
+        void *out;
+    } same = { source };
+
+    (void)platform;
+    (void)err;
+    *out = same.out;
+    return CLEAVE_OK;
+}
+
+static enum cleave_status staying_begin(void *engine, const struct cv_run *run,
+                                        struct cleave_error *err)
+{
+    (void)engine;
+    (void)run;
+    (void)err;
+    return CLEAVE_OK;
+}
+
+static void add_event(struct staying *here, struct cleave_event event)
+{
+    assert_true(here->count < sizeof here->events / sizeof *here->events);
+    here->events[here->count++] = event;
+}
+
+static enum cleave_status staying_submit(void *engine, const struct cleave_order *order,
+                                         struct cleave_error *err)
+{
+    struct staying *here = engine;
+    struct cleave_event event = { .worker = order->worker,
+                                  .start_s = here->now_s,
+                                  .time_s = here->now_s,
+                                  .units = order->units };
+
+    (void)err;
+    if (order->kind == CLEAVE_RECALL) {
+        event.kind = CLEAVE_RECALLED;
+        event.units = 0;
+    } else if (order->kind == CLEAVE_WAKE_AT) {
+        event.kind = CLEAVE_WAKE;
+        event.time_s = order->time_s;
+    } else {
+        event.chunk = here->numbered++;
+        event.kind = CLEAVE_SENT;
+        add_event(here, event);
+        event.kind = CLEAVE_DONE;
+        event.time_s += takes(here, order->worker, order->units);
+        here->given[order->worker]++;
+        here->done[order->worker] += order->units;
+        here->busy_s[order->worker] += event.time_s - event.start_s;
+    }
+    add_event(here, event);
+    return CLEAVE_OK;
+}
+
+static enum cleave_status staying_wait(void *engine, struct cleave_event *out,
+                                       bool *out_any, struct cleave_error *err)
+{
+    struct staying *here = engine;
+    size_t first = 0;
+
+    (void)err;
+    *out_any = here->count > 0;
+    if (!*out_any)
+        return CLEAVE_OK;
+    for (size_t i = 1; i < here->count; i++)
+        if (here->events[i].time_s < here->events[first].time_s)
+            first = i;
+    *out = here->events[first];
+    memmove(&here->events[first], &here->events[first + 1],
+            (--here->count - first) * sizeof *here->events);
+    here->now_s = out->time_s;
+    return CLEAVE_OK;
+}
+
+static void staying_close(void *engine)
+{
+    (void)engine;
+}
+
+static const struct cv_engine staying_engine = {
+    .name = "staying",
+    .summary = "commands that stay",
+    .open = staying_open,
+    .begin = staying_begin,
+    .submit = staying_submit,
+    .wait = staying_wait,
+    .close = staying_close,
+};
+
+/* How much longer it takes than if all were busy to the end, as they were on the way. */
+static double over_busy(struct staying *here)
+{
+    const struct cleave_setting none[1] = { { NULL, NULL } };
+    const struct cleave_policy *policy = NULL;
+    struct cleave_worker workers[WORKERS];
+    struct cleave_platform *platform = NULL;
+    struct cv_outcome outcome = { 0 };
+    struct cv_planned planned;
+    struct cv_driver *driver = NULL;
+    struct cleave_error err;
+    double rate = 0, done = 0;
+
+    for (int w = 0; w < WORKERS; w++)
+        workers[w] = (struct cleave_worker){ 1, 0, 1e12, 0, 1e12, 0 };
+    assert_int_equal(cleave_platform_new(CLEAVE_PORT_MULTI, workers, WORKERS, &platform,
+                                         NULL),
+                     CLEAVE_OK);
+    assert_int_equal(cleave_policy_find(CLEAVE_TASK_LOAD, "learn", &policy, NULL),
+                     CLEAVE_OK);
+    if (cv_planned_init(&planned, policy, none, 0, platform, workers,
+                        &(struct cv_load){ .units = LOAD }, NULL, &err) != CLEAVE_OK ||
+        cv_driver_open(&planned, &staying_engine, platform, here, &driver, &err) !=
+            CLEAVE_OK ||
+        cv_driver_run(driver, &(struct cv_run){ .platform = platform }, NULL, &outcome,
+                      &err) != CLEAVE_OK)
+        fail_msg("%s", err.text);
+    cv_driver_close(driver);
+    cv_planned_done(&planned);
+    cleave_platform_free(platform);
+    for (int w = 0; w < WORKERS; w++) {
+        done += here->done[w];
+        rate += here->busy_s[w] > 0 ? here->done[w] / here->busy_s[w] : 0;
+    }
+    assert_true(fabs(done - LOAD) < 1e-6 * LOAD);
+    return outcome.makespan_s * rate / LOAD - 1;
+}
+
+/* What the first chunk has paid for once is not taken for what each costs. */
+static void a_start_that_comes_once_is_not_counted_again(void **state)
+{
+    static const struct staying kinds[] = {
+        { .latency_s = 0.001, .spread = 0.03 },
+        { .start_s = 0.02, .latency_s = 0.001, .spread = 0.03 },
+        { .start_s = 0.05, .latency_s = 0.001, .spread = 0.03 },
+        { .start_s = 0.02, .latency_s = 0.001, .batch_s = 0.013, .spread = 0.03 },
+        { .start_s = 0.05, .latency_s = 0.001, .batch_s = 0.013, .spread = 0.05 },
+        { .start_s = 0.05, .latency_s = 0.003, .batch_s = 0.013, .spread = 0.03 },
+    };
+
+    (void)state;
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+        for (uint32_t seed = 0; seed < SEEDS; seed++) {
+            struct staying here = kinds[k];
+            double over;
+
+            cv_random_at(&here.random, seed, 0, 0, 0);
+            over = over_busy(&here);
+            if (over > 0.01)
+                fail_msg("kind %zu, seed %u: %.1f %% over all busy", k, seed, 100 * over);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_start_that_comes_once_is_not_counted_again),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
