@@ -617,12 +617,10 @@ static void a_start_on_nothing_answers_no_range(void **state)
     test_free(desk);
 }
 
-/* It swallows what it is given: closed, as a test, and the others wait. */
-static void who_swallows_all_is_tested(void **state)
+/* Worker 0 swallows what it is given: closed, as a test, and the others wait for that. It does
+ * 10000 units a second. */
+static void desk_slurps(struct desk *desk)
 {
-    struct desk *desk = test_malloc(sizeof *desk);
-
-    (void)state;
     desk_begin(desk);
     desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_STARTED, .time_s = 2 });
     desk_tell(desk,
@@ -643,6 +641,46 @@ static void who_swallows_all_is_tested(void **state)
         assert_non_null(ordered(desk, CLEAVE_EXTEND, w));
         assert_non_null(ordered(desk, CLEAVE_CLOSE, w));
     }
+}
+
+static void who_swallows_all_is_tested(void **state)
+{
+    struct desk *desk = test_malloc(sizeof *desk);
+
+    (void)state;
+    desk_slurps(desk);
+    cv_arena_done(&desk->arena);
+    test_free(desk);
+}
+
+/* Over a link it may be heard that a command reads when it has ended: it was not done at once,
+ * and does not get all that is left. */
+static void what_is_heard_late_is_no_speed(void **state)
+{
+    struct desk *desk = test_malloc(sizeof *desk);
+    double units, end_s, left;
+
+    (void)state;
+    desk_slurps(desk);
+    units = ordered(desk, CLEAVE_EXTEND, 1)->units;
+    end_s = 2.1 + units / 10000;
+    desk_tell(desk,
+              (struct cleave_event){
+                  .kind = CLEAVE_EXTENDED, .worker = 1, .units = units, .time_s = 2.1 });
+    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_STARTED,
+                                           .worker = 1,
+                                           .start_s = 2.1,
+                                           .time_s = end_s - 2e-6,
+                                           .more = true });
+    left = desk->view.units_left;
+    desk_tell(desk, (struct cleave_event){ .kind = CLEAVE_DONE,
+                                           .worker = 1,
+                                           .units = units,
+                                           .start_s = 2.1,
+                                           .time_s = end_s,
+                                           .read_s = 2.101 });
+    assert_non_null(ordered(desk, CLEAVE_OPEN, 1));
+    assert_true(ordered(desk, CLEAVE_OPEN, 1)->units < 0.6 * left);
     cv_arena_done(&desk->arena);
     test_free(desk);
 }
@@ -788,6 +826,7 @@ int main(void)
         cmocka_unit_test(what_is_too_much_goes_to_who_was_kept),
         cmocka_unit_test(a_start_on_nothing_answers_no_range),
         cmocka_unit_test(who_swallows_all_is_tested),
+        cmocka_unit_test(what_is_heard_late_is_no_speed),
         cmocka_unit_test(a_chunk_that_nothing_follows_is_closed),
         cmocka_unit_test(who_does_not_begin_loses_all),
         cmocka_unit_test(who_is_late_serves_when_all_others_are_gone),

@@ -83,15 +83,26 @@ static void started(const struct cv_turn *turn, const struct cleave_event *event
         cv_turn_look(turn, event->worker);
 }
 
-static void done(const struct cv_turn *turn, const struct cleave_event *event)
+/* Since when the command of a chunk that is done has read. Over a link that may be heard of when
+ * it has read all, and been done: what it read was read before. */
+static double reads_from(const struct cv_elastic *elastic, const struct cv_hand *hand,
+                         const struct cleave_event *event)
 {
-    struct cv_elastic *elastic = turn->elastic;
-    struct cv_hand *hand = &elastic->hands[event->worker];
-    const double from_s =
+    const double heard_s =
         hand->started_s >= 0
             ? hand->started_s
             : fmin(event->start_s + cv_elastic_start(elastic, event->worker),
                    (event->start_s + event->time_s) / 2);
+
+    return event->read_s > 0 ? fmin(heard_s, fmax(event->read_s, event->start_s))
+                             : heard_s;
+}
+
+static void done(const struct cv_turn *turn, const struct cleave_event *event)
+{
+    struct cv_elastic *elastic = turn->elastic;
+    struct cv_hand *hand = &elastic->hands[event->worker];
+    const double from_s = reads_from(elastic, hand, event);
     const double end_s = fmin(fmax(event->read_s, from_s), event->time_s);
     const bool late = hand->late && hand->until_s > turn->now_s;
 

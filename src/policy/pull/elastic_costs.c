@@ -130,10 +130,11 @@ static void pool_speeds(struct cv_elastic *elastic)
 double cv_elastic_own_speed(const struct cv_elastic *elastic, uint32_t worker)
 {
     const struct cv_hand *hand = &elastic->hands[worker];
+    /* What a chunk took says more than how fast it was read. */
+    const bool guessed = elastic->kind == CV_COMMAND_SLURPS && hand->own &&
+                         elastic->phi > SLIGHT && !(hand->done > 0);
 
-    if (hand->pace_ups >= 0 &&
-        (elastic->kind == CV_COMMAND_STREAMS ||
-         (elastic->kind == CV_COMMAND_SLURPS && hand->own && elastic->phi > SLIGHT)))
+    if (hand->pace_ups >= 0 && (elastic->kind == CV_COMMAND_STREAMS || guessed))
         return hand->pace_ups * elastic->phi;
     return done_speed(elastic, hand);
 }
