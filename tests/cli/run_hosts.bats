@@ -44,6 +44,20 @@ hosts() {
     sort out | cmp - <(sort expected)
 }
 
+@test "a host with known slots need not say hello before it is told the job" {
+    prepare
+    # Its worker is started when more has come than a hello: who waits for that of the worker first waits in vain.
+    cat >late <<'END'
+#!/bin/bash
+head -c 600 >"first.$$"
+cat "first.$$" - | "$@"
+END
+    chmod +x late
+    hosts "name: a, slots: 1, command: $PWD/late" "name: b, slots: 2, command: $PWD/late" >h.yaml
+    job -i in --hosts h.yaml --env "PADDING=$(printf '%01000d' 0)" --connect-timeout 20 -- tr 0-9 a-j
+    cmp expected out
+}
+
 @test "every policy can be used, and every port" {
     prepare
     for port in one duplex multi; do

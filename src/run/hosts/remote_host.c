@@ -99,6 +99,13 @@ static enum cleave_status count_slots(struct cv_host *host, uint64_t cores,
     return CLEAVE_OK;
 }
 
+/* Tell it what is to be done. */
+static enum cleave_status brief(struct cv_host *host, struct cleave_error *err)
+{
+    host->briefed = true;
+    return cv_host_send_job(host, err);
+}
+
 static void take_hello(struct cv_host *host, const struct cv_frame_head *head,
                        const unsigned char *payload)
 {
@@ -123,7 +130,7 @@ static void take_hello(struct cv_host *host, const struct cv_frame_head *head,
         return;
     }
     host->state = CV_HOST_GREETED;
-    if (cv_host_send_job(host, &err) != CLEAVE_OK)
+    if (!host->briefed && brief(host, &err) != CLEAVE_OK)
         cv_host_fail(host, &err);
 }
 
@@ -415,7 +422,9 @@ static enum cleave_status connect_host(struct cv_host *host, struct cleave_error
                          cv_clock_s() + hosts->terms.connect_timeout_s, took_too_long,
                          host, err));
     cv_host_send_hello(host);
-    return CLEAVE_OK;
+    /* Where its hello says nothing that the job depends on, that is not waited for: on a long
+     * way, the first piece comes there a round trip sooner. */
+    return host->slots > 0 ? brief(host, err) : CLEAVE_OK;
 }
 
 void cv_host_connect(struct cv_host *host)
@@ -423,7 +432,7 @@ void cv_host_connect(struct cv_host *host)
     struct cleave_error err;
 
     cv_send_reset(host);
-    host->moved = host->stuck = false;
+    host->moved = host->stuck = host->briefed = false;
     cv_process_kill(&host->process); /* of one that has left */
     host->state = CV_HOST_CONNECTING;
     if (connect_host(host, &err) != CLEAVE_OK)

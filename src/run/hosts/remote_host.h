@@ -79,6 +79,7 @@ struct cv_host {
     bool blind;            /* it did not see a file of an item                          */
     bool based;            /* it has been sent the files for all items                  */
     bool was_ready;
+    bool briefed;      /* it has been sent the job                                      */
     bool leaving;      /* it gets nothing more, and goes when it has ended what it has  */
     bool noticed;      /* ... as it has said itself: it begins nothing new              */
     char machine[128]; /* what it calls itself                                          */
