@@ -252,8 +252,8 @@ double cv_elastic_read(const struct cv_elastic *elastic, uint32_t worker, double
 {
     const struct cv_hand *hand = &elastic->hands[worker];
 
-    if (hand->drained)
-        return hand->given;
+    if (hand->drained) /* ... before it is given more */
+        return hand->given - hand->due;
     if (hand->started_s < 0)
         return 0;
     return fmin(hand->given,

@@ -44,8 +44,11 @@ struct cv_hand {
     double prior_start_s; /* what a start took once; 0: not known                    */
     double start_s;       /* what its last start took; below 0: not known             */
     double pace_ups;      /* of reading; below 0: not known                           */
-    double done, took_s;  /* units of the last chunk that ended, time since it read   */
-    double after_s;       /* ... of that after it had read the end                    */
+    double
+        moving_ups; /* ... while it reads, of one that reads in gulps; below 0: not known */
+    double moved_s;      /* when it was first seen to have read so far               */
+    double done, took_s; /* units of the last chunk that ended, time since it read   */
+    double after_s;      /* ... of that after it had read the end                    */
     struct cv_post small, large; /* two sizes; equal if only one is known             */
     double doubt_s; /* it may be slow, and is given less by what it does in this time */
     double due;     /* asked to be extended by so much                          */

@@ -6,15 +6,7 @@
 
 /* Paces are taken over so many seconds at least. */
 static const double SAMPLE_S = 1e-3;
-/* Who reads slower than this part of what a pipe carries does so at its own pace. */
-static const double OWN_PACE = 0.3;
 static const double SOON_S = 1e-5;
-/* That somebody stands still is believed after such a part of a start. */
-static const double BURST_STARTS = 0.25;
-/* A pipe is narrow until so many windows have been read. */
-static const double NARROW = 4;
-/* A sample of so many times what it may be off by is as good as any. */
-static const double STEADY = 8;
 /* One is looked at again after this part of its time. */
 static const double AGAIN = 1.0 / 16;
 
@@ -29,6 +21,7 @@ static void renew(const struct cv_turn *turn, struct cv_hand *hand)
                               .prior_start_s = hand->prior_start_s,
                               .start_s = hand->start_s,
                               .pace_ups = hand->pace_ups,
+                              .moving_ups = hand->moving_ups,
                               .done = hand->done,
                               .took_s = hand->took_s,
                               .after_s = hand->after_s,
@@ -133,78 +126,6 @@ void cv_turn_wake(const struct cv_turn *turn, double time_s)
         worker++;
     turn->elastic->wake_s = time_s;
     cleave_order_wake(turn->orders, worker, time_s);
-}
-
-/* Units by which what was read may be off: a command that reads a lot at once, or waits for its
- * turn, reads nothing for a while. To take it for slow costs a start, so the longer those are the
- * longer it is waited for. As long as it has read little, its pipe is narrow. */
-static double slack_of(const struct cv_turn *turn, const struct cv_hand *hand)
-{
-    const struct cv_elastic *elastic = turn->elastic;
-    const double burst_s =
-        fmax(turn->view->burst_s, BURST_STARTS * elastic->mean_start_s);
-    const double narrow = 2 * turn->view->ahead;
-
-    if (!(turn->view->burst_s > 0))
-        return 0;
-    return hand->read < NARROW * turn->view->ahead
-               ? narrow
-               : fmax(narrow, burst_s * fmax(hand->pace_ups, elastic->mean_ups));
-}
-
-/* So many units in `since_s` say something of the pace. */
-static bool is_telling(const struct cv_turn *turn, const struct cv_hand *hand,
-                       double units, double since_s)
-{
-    const double ahead = turn->view->ahead, slack = slack_of(turn, hand);
-
-    if (!(since_s > SAMPLE_S))
-        return false;
-    if (hand->pace_ups < 0 && turn->elastic->mean_ups > 0)
-        return units > slack || since_s * turn->elastic->mean_ups >= 2 * slack;
-    if (hand->pace_ups < 0)
-        return units > 0 || slack == 0;
-    return units > ahead || since_s * hand->pace_ups > 4 * ahead;
-}
-
-/* The pace as it was, or as that of all, unless that cannot be: soon after the last sample a few
- * units more or less are chance. False: the sample is not long enough for more. */
-static bool is_sampled(const struct cv_turn *turn, uint32_t worker, double units,
-                       double since_s)
-{
-    struct cv_elastic *elastic = turn->elastic;
-    struct cv_hand *hand = &elastic->hands[worker];
-    const double slack = slack_of(turn, hand);
-    const double thought_ups =
-        hand->pace_ups >= 0 ? hand->pace_ups : elastic->scale_ups * hand->prior;
-
-    if (units >= slack * STEADY || !(thought_ups > 0)) {
-        hand->pace_ups = units / since_s;
-        return true;
-    }
-    hand->pace_ups =
-        fmin(fmax(thought_ups, (units - slack) / since_s), (units + slack) / since_s);
-    return false;
-}
-
-void cv_turn_sample(const struct cv_turn *turn, uint32_t worker, double read)
-{
-    struct cv_hand *hand = &turn->elastic->hands[worker];
-    const double since_s = turn->now_s - hand->from_s, units = read - hand->from;
-    bool over = true;
-
-    hand->read = read;
-    hand->sampled_s = turn->now_s;
-    if (hand->from_s >= 0) {
-        if (!is_telling(turn, hand, units, since_s))
-            return;
-        over = is_sampled(turn, worker, units, since_s);
-        hand->own = hand->pace_ups < OWN_PACE * cv_elastic_pipe(turn->view, worker);
-    }
-    if (over) {
-        hand->from_s = turn->now_s;
-        hand->from = read;
-    }
 }
 
 bool cv_turn_look_round(const struct cv_turn *turn)

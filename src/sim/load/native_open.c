@@ -209,9 +209,9 @@ static enum cleave_status open_chunk(struct native *native,
                       CLEAVE_SENT, err);
 }
 
-/* How many units it seems to have read: what it reads at once has left the pipe before it is
+/* How far it seems to have read: what it reads at once has left the pipe before it is
  * worked on. At first the pipe is narrow. */
-static double gulped(const struct native *native, uint32_t worker)
+static double reached(const struct native *native, uint32_t worker)
 {
     enum { NARROW = 4 };
     const struct cv_command_model *command = native->open->command;
@@ -223,8 +223,8 @@ static double gulped(const struct native *native, uint32_t worker)
             : command->gulp_s * native->workers[worker].speed_ups;
 
     if (!(gulp > 0) || !process->started)
-        return read;
-    return fmin(process->given - process->begin, (floor(read / gulp) + 1) * gulp);
+        return process->read;
+    return fmin(process->given, process->begin + (floor(read / gulp) + 1) * gulp);
 }
 
 static void look(struct native *native, const struct cleave_order *order)
@@ -233,7 +233,8 @@ static void look(struct native *native, const struct cleave_order *order)
 
     if (native->processors[order->worker].first != NONE) {
         cv_native_process_catch_up(native, order->worker);
-        seen.units = gulped(native, order->worker);
+        seen.units =
+            reached(native, order->worker) - native->open->processes[order->worker].begin;
         seen.output = native->open->command->emits ? seen.units : 0;
     }
     report(native, order, &seen);
@@ -248,9 +249,9 @@ static void recall(struct native *native, const struct cleave_order *order)
     if (native->processors[order->worker].first != NONE &&
         !(process->given < process->end)) {
         cv_native_process_catch_up(native, order->worker);
-        recalled.units = fmin(order->units, process->end - process->begin -
-                                                gulped(native, order->worker) -
-                                                native->open->command->ahead);
+        recalled.units =
+            fmin(order->units, process->end - reached(native, order->worker) -
+                                   native->open->command->ahead);
         if (recalled.units < native->open->supply.free.record)
             recalled.units = 0;
     }
