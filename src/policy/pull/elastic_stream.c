@@ -50,6 +50,13 @@ static bool is_tried_first(const struct cv_turn *turn, uint32_t worker)
            cv_elastic_start(elastic, worker) * elastic->mean_ups < TRIAL_START * share;
 }
 
+/* As many equal ranges as have at least so much each: what would be left over takes a start
+ * like the others. */
+static double parted(double range, double least)
+{
+    return range > least ? range / floor(range / least) : range;
+}
+
 static double range_of(const struct cv_turn *turn, uint32_t worker, double end_s)
 {
     const struct cv_elastic *elastic = turn->elastic;
@@ -71,8 +78,8 @@ static double range_of(const struct cv_turn *turn, uint32_t worker, double end_s
     range = fmin(range, carried(turn, worker, end_s));
     if (is_tried_first(turn, worker))
         range = fmin(range, share * TRIAL);
-    return fmax(0, fmin(range,
-                        fmax(worth, fmax(share * LEAST_PART, WINDOWS * view->ahead))));
+    return fmax(0, parted(range,
+                          fmax(worth, fmax(share * LEAST_PART, WINDOWS * view->ahead))));
 }
 
 /* What would be left is not worth a start. */
