@@ -1,4 +1,4 @@
-/* unpacking.c -- a thread that decodes an input into a pipe. SPDX-License-Identifier: MIT */
+/* unpacking.c -- a thread that decodes an input for another. SPDX-License-Identifier: MIT */
 #include "run/decode/unpacking.h"
 
 #include <errno.h>
@@ -10,16 +10,22 @@
 
 #include "base/fail.h"
 #include "run/decode/ahead.h"
-#include "run/kit/flow.h"
+#include "run/kit/byte_ring.h"
+#include "run/kit/process.h"
+#include "run/kit/quiet_thread.h"
 #include "run/kit/usable_cores.h"
 
 enum {
     MOST = 16,      /* threads: each holds some megabytes                */
-    WIDE = 1 << 20, /* bytes of the pipe: the most for everybody         */
+    ROOM = 1 << 20, /* bytes that are decoded and not read               */
 };
 
 struct cv_unpacking {
-    struct cv_flow flow;    /* first                                             */
+    struct cv_byte_ring *ring; /* owned: what is decoded                        */
+    pthread_t thread;
+    bool running;
+    enum cleave_status status; /* of the thread, when it has ended               */
+    struct cleave_error err;
     struct cv_ahead *ahead; /* owned                                             */
     struct cv_pipe stop;    /* its end to write to is closed to stop the thread  */
     int in;                 /* borrowed                                          */
@@ -51,16 +57,30 @@ static ssize_t read_more(void *context, void *to, size_t most)
     return read(unpacking->in, to, most);
 }
 
-static enum cleave_status work(struct cv_flow *flow, struct cleave_error *err)
+static void *work(void *context)
 {
-    struct cv_ahead *ahead = ((struct cv_unpacking *)flow)->ahead;
+    struct cv_unpacking *unpacking = context;
+    struct cv_ahead *ahead = unpacking->ahead;
     const void *bytes;
     size_t length;
 
     do
-        CV_TRY(ahead->next(ahead, &bytes, &length, err));
-    while (length > 0 && cv_flow_write(flow, bytes, length));
-    return CLEAVE_OK;
+        unpacking->status = ahead->next(ahead, &bytes, &length, &unpacking->err);
+    while (unpacking->status == CLEAVE_OK && length > 0 &&
+           cv_byte_ring_write(unpacking->ring, bytes, length));
+    cv_byte_ring_close(unpacking->ring);
+    return NULL;
+}
+
+static enum cleave_status start(struct cv_unpacking *unpacking, struct cleave_error *err)
+{
+    const int error = cv_quiet_thread(&unpacking->thread, NULL, work, unpacking);
+
+    unpacking->running = error == 0;
+    return error == 0
+               ? CLEAVE_OK
+               : cv_fail(err, CLEAVE_EENGINE, "cannot start a thread that decodes: %s",
+                         strerror(error));
 }
 
 /* Where the input lies; false: it is no file that can be read at any place. */
@@ -92,7 +112,7 @@ enum cleave_status cv_unpacking_start(const struct cv_unpacking_options *options
 
     if (unpacking == NULL)
         return cv_fail_memory(err, "a decoder");
-    unpacking->flow.pipe = unpacking->stop = (struct cv_pipe){ -1, -1 };
+    unpacking->stop = (struct cv_pipe){ -1, -1 };
     unpacking->in = options->fd;
     unpacking->nfirst = options->nfirst;
     unpacking->first = malloc(options->nfirst + 1);
@@ -108,9 +128,9 @@ enum cleave_status cv_unpacking_start(const struct cv_unpacking_options *options
                                find_file(options, &file) ? &file : NULL,
                                threads < MOST ? threads : MOST, &unpacking->ahead, err);
     if (status == CLEAVE_OK)
-        status = cv_flow_start(&unpacking->flow, work, "decodes", err);
-    if (status == CLEAVE_OK) /* all that is decoded goes through it */
-        cv_pipe_widen(cv_flow_fd(&unpacking->flow), WIDE);
+        status = cv_byte_ring_new(ROOM, &unpacking->ring, err);
+    if (status == CLEAVE_OK)
+        status = start(unpacking, err);
     if (status == CLEAVE_OK)
         *out = unpacking;
     else
@@ -120,16 +140,29 @@ enum cleave_status cv_unpacking_start(const struct cv_unpacking_options *options
 
 int cv_unpacking_fd(const struct cv_unpacking *unpacking)
 {
-    return cv_flow_fd(&unpacking->flow);
+    return cv_byte_ring_fd(unpacking->ring);
+}
+
+ssize_t cv_unpacking_read(struct cv_unpacking *unpacking, void *to, size_t most)
+{
+    return cv_byte_ring_read(unpacking->ring, to, most);
+}
+
+static void join(struct cv_unpacking *unpacking)
+{
+    if (unpacking->running)
+        pthread_join(unpacking->thread, NULL);
+    unpacking->running = false;
 }
 
 enum cleave_status cv_unpacking_end(struct cv_unpacking *unpacking, bool *torn,
                                     struct cleave_error *err)
 {
-    const enum cleave_status status = cv_flow_end(&unpacking->flow, err);
-
-    *torn = status != CLEAVE_OK && unpacking->ahead->inside(unpacking->ahead);
-    return status;
+    join(unpacking);
+    if (unpacking->status != CLEAVE_OK && err != NULL)
+        *err = unpacking->err;
+    *torn = unpacking->status != CLEAVE_OK && unpacking->ahead->inside(unpacking->ahead);
+    return unpacking->status;
 }
 
 void cv_unpacking_free(struct cv_unpacking *unpacking)
@@ -137,9 +170,12 @@ void cv_unpacking_free(struct cv_unpacking *unpacking)
     if (unpacking == NULL)
         return;
     cv_close(&unpacking->stop.write);
-    cv_flow_stop(&unpacking->flow);
+    if (unpacking->ring != NULL)
+        cv_byte_ring_stop(unpacking->ring);
+    join(unpacking);
     if (unpacking->ahead != NULL)
         unpacking->ahead->free(unpacking->ahead);
+    cv_byte_ring_free(unpacking->ring);
     cv_pipe_close(&unpacking->stop);
     free(unpacking->first);
     free(unpacking);

@@ -1,6 +1,7 @@
-/* unpacking.h -- a thread that decodes an input into a pipe. SPDX-License-Identifier: MIT */
+/* unpacking.h -- a thread that decodes an input for another. SPDX-License-Identifier: MIT */
 #ifndef CV_UNPACKING_H
 #define CV_UNPACKING_H
+#include <sys/types.h>
 #include <cleave/error.h>
 #include "run/decode/codec.h"
 
@@ -19,8 +20,10 @@ struct cv_unpacking_options {
 enum cleave_status cv_unpacking_start(const struct cv_unpacking_options *options,
                                       struct cv_unpacking **out,
                                       struct cleave_error *err);
-/* The end to read from, borrowed; its end is that of what could be decoded. */
+/* Borrowed: it can be read from when `read` would not say EAGAIN. */
 int cv_unpacking_fd(const struct cv_unpacking *unpacking);
+/* As read(2) that does not wait; its end is that of what could be decoded. */
+ssize_t cv_unpacking_read(struct cv_unpacking *unpacking, void *to, size_t most);
 /* When that was met: whether all could be decoded; if not, *torn: not even all of what the
  * last bytes belong to. */
 enum cleave_status cv_unpacking_end(struct cv_unpacking *unpacking, bool *torn,

@@ -1,6 +1,6 @@
 /* source_unpack.c -- inputs that are decoded as they come. SPDX-License-Identifier: MIT
  *
- * One thread decodes, and its pipe takes the place of the input: from then on it is a
+ * One thread decodes, and what it has made takes the place of the input: from then on it is a
  * stream like any other. */
 #include "run/input/source_inner.h"
 
