@@ -56,7 +56,7 @@ _cleave() {
     fi
     case "${COMP_WORDS[1]} ${COMP_WORDS[2]}" in
     'plan load')
-        options='--help -h --platform --via --load --lifespan --result-ratio --packaging --in-turn --reads --hold --then-reduce --error --seed --deadline --budget --policy --rounds --send-order --return-order --param --json --chunks --all-workers --gantt --no-gantt --width --trace'
+        options='--help -h --platform --via --load --lifespan --result-ratio --packaging --in-turn --before-round --reads --hold --then-reduce --error --seed --deadline --budget --policy --rounds --send-order --return-order --param --json --chunks --all-workers --gantt --no-gantt --width --trace'
         case $option in
         --platform | -p) _cleave_files -f; return ;;
         --via) return ;;
@@ -131,7 +131,7 @@ _cleave() {
         esac
         ;;
     'simulate load')
-        options='--help -h --platform --via --load --lifespan --result-ratio --packaging --in-turn --reads --hold --then-reduce --error --seed --policy --rounds --send-order --return-order --param --runs --noise --threads --engine --topology --master --workers --worker-hosts --port --unit-bytes --unit-flops --json --width --trace'
+        options='--help -h --platform --via --load --lifespan --result-ratio --packaging --in-turn --before-round --reads --hold --then-reduce --error --seed --policy --rounds --send-order --return-order --param --runs --noise --threads --engine --topology --master --workers --worker-hosts --port --unit-bytes --unit-flops --json --width --trace'
         case $option in
         --platform | -p) _cleave_files -f; return ;;
         --via) return ;;
@@ -241,7 +241,7 @@ _cleave() {
         esac
         ;;
     'compare load')
-        options='--help -h --platform --via --load --lifespan --result-ratio --packaging --in-turn --reads --hold --then-reduce --error --seed --policies --rounds --param --sweep --runs --noise --threads --engine --topology --master --workers --worker-hosts --port --unit-bytes --unit-flops --json --csv --output --force'
+        options='--help -h --platform --via --load --lifespan --result-ratio --packaging --in-turn --before-round --reads --hold --then-reduce --error --seed --policies --rounds --param --sweep --runs --noise --threads --engine --topology --master --workers --worker-hosts --port --unit-bytes --unit-flops --json --csv --output --force'
         case $option in
         --platform | -p) _cleave_files -f; return ;;
         --via) return ;;

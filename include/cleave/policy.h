@@ -127,6 +127,8 @@ struct cleave_view {
     bool measured;       /* the declared costs were measured, if long ago          */
     bool sends_first;    /* port: one, the policy says so too: sends overtake results that
                             wait                                                   */
+    bool before_round;   /* ... instead of that they are fetched right before the next
+                            chunk of their worker                                  */
     bool opens;          /* chunks may be opened: see cleave_order_open            */
     double ahead;        /* units that a command is given before it reads them, which
                             cannot be recalled                                     */

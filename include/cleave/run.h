@@ -29,6 +29,9 @@ struct cleave_job {
                             a unit of result, on top of computing                   */
     bool in_turn;        /* port: one: no send overtakes results that wait, messages go
                             in the order asked for, as in the papers                */
+    bool before_round;   /* port: one: results of a worker are fetched right before its
+                            next chunk is sent, the last ones when all are sent; not
+                            with in_turn                                            */
     const char *policy;  /* NULL: "auto"                                            */
     const struct cleave_policy *own_policy; /* borrowed: instead of a name, one that is
                                                not in the library; NULL: none          */

@@ -92,7 +92,9 @@ static enum cleave_status start_policy(struct cv_driver *driver, struct cleave_e
     cv_return_check_clear(&driver->returns);
     if (policy->task != CLEAVE_TASK_REDUCE)
         CV_TRY(open_books(driver, err));
-    cv_held_returns_clear(&driver->held, driver->view.sends_first);
+    cv_held_returns_clear(&driver->held,
+                          driver->view.sends_first || driver->view.before_round,
+                          driver->view.before_round);
     if (policy->task == CLEAVE_TASK_REDUCE &&
         !cv_reduce_check_init(&driver->reduce, &driver->arena, driver->view.nworkers,
                               policy->keeps_order, driver->view.ready_s == NULL))

@@ -72,6 +72,24 @@ CV_IN_LOOP enum cleave_status cv_loop_submit(struct cv_driver *driver,
     return CLEAVE_OK;
 }
 
+/* A worker is about to be sent a chunk: what it has computed goes first, if that is the
+ * scheme. */
+CV_IN_LOOP enum cleave_status cv_loop_fetch_before(struct cv_driver *driver,
+                                                   const struct cleave_order *next,
+                                                   struct cleave_trace *trace,
+                                                   const struct cv_loop *loop,
+                                                   struct cleave_error *err)
+{
+    struct cleave_order order;
+
+    if (loop->plain || !driver->held.before ||
+        (next->kind != CLEAVE_SEND && next->kind != CLEAVE_OPEN))
+        return CLEAVE_OK;
+    while (cv_held_returns_take(&driver->held, next->worker, &order))
+        CV_TRY(cv_loop_submit(driver, &order, trace, loop, err));
+    return CLEAVE_OK;
+}
+
 CV_IN_LOOP enum cleave_status
 cv_loop_submit_orders(struct cv_driver *driver, double now_s, struct cleave_trace *trace,
                       const struct cv_loop *loop, struct cleave_error *err)
@@ -95,6 +113,7 @@ cv_loop_submit_orders(struct cv_driver *driver, double now_s, struct cleave_trac
                 return cv_fail_memory(err, "the results of a run");
             continue;
         }
+        CV_TRY(cv_loop_fetch_before(driver, order, trace, loop, err));
         CV_TRY(cv_loop_submit(driver, order, trace, loop, err));
     }
     cv_loop_ask_left(driver, loop);
@@ -119,15 +138,23 @@ CV_IN_LOOP void cv_loop_change_to_told(struct cv_driver *driver,
     *done_s = event->time_s;
 }
 
-/* Results that wait may go when no send does. */
-CV_IN_LOOP enum cleave_status cv_loop_release(struct cv_driver *driver,
+/* No chunk will be sent any more. */
+CV_IN_LOOP bool cv_loop_all_sent(const struct cleave_view *view)
+{
+    return isfinite(view->units_left) &&
+           view->units_left <= CV_DRIVER_SLACK * view->units_total;
+}
+
+/* Results that wait may go when no send does. `all_sent`: there will be none any more. */
+CV_IN_LOOP enum cleave_status cv_loop_release(struct cv_driver *driver, bool all_sent,
                                               struct cleave_trace *trace,
                                               const struct cv_loop *loop,
                                               struct cleave_error *err)
 {
     struct cleave_order order;
 
-    if (loop->plain || !driver->held.on || !cv_held_returns_next(&driver->held, &order))
+    if (loop->plain || !driver->held.on ||
+        !cv_held_returns_next(&driver->held, all_sent, &order))
         return CLEAVE_OK;
     return cv_loop_submit(driver, &order, trace, loop, err);
 }
@@ -154,7 +181,7 @@ CV_IN_LOOP enum cleave_status cv_loop_step(struct cv_driver *driver,
         cv_return_when_done(&driver->view, event, &driver->orders);
     if (driver->orders.count > 0 || driver->orders.out_of_memory)
         CV_TRY(cv_loop_submit_orders(driver, event->time_s, trace, loop, err));
-    return cv_loop_release(driver, trace, loop, err);
+    return cv_loop_release(driver, cv_loop_all_sent(&driver->view), trace, loop, err);
 }
 
 CV_IN_LOOP void cv_loop_note(struct cv_driver *driver, const struct cleave_event *event,
@@ -205,6 +232,11 @@ CV_IN_LOOP enum cleave_status cv_driver_loop(struct cv_driver *driver,
         CV_TRY(cv_loop_step(driver, &event, trace, loop, err));
         event.item = 0; /* what the policy was told is not what the engine says */
         CV_TRY(loop->wait(driver->instance, &event, &any, err));
+        if (!any && !loop->plain && driver->held.before) {
+            /* A policy that waits for results has them fetched. */
+            CV_TRY(cv_loop_release(driver, true, trace, loop, err));
+            CV_TRY(loop->wait(driver->instance, &event, &any, err));
+        }
         if (any) {
             cv_loop_note(driver, &event, loop, outcome);
             CV_TRY(cv_loop_check_headway(driver, &event, loop, err));

@@ -16,6 +16,7 @@ struct cv_load {
     double result_ratio; /* 0: nothing comes back                                    */
     double error;        /* how far the declared costs may be off                    */
     bool sends_first;    /* sends may overtake results, if the policy says so, too   */
+    bool before_round;   /* then they are fetched before the next chunk of a worker  */
     bool real;           /* it is not simulated                                      */
     /* As in struct cleave_view: */
     bool measured, opens;

@@ -1,13 +1,15 @@
-/* held_returns.c -- results that wait until no send does. SPDX-License-Identifier: MIT */
+/* held_returns.c -- results that wait for their turn. SPDX-License-Identifier: MIT */
 #include "engine/held_returns.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/arena.h"
 
-void cv_held_returns_clear(struct cv_held_returns *held, bool on)
+void cv_held_returns_clear(struct cv_held_returns *held, bool on, bool before)
 {
     held->on = on;
+    held->before = before;
     held->under_way = false;
     held->sends = 0;
     held->first = held->count = 0;
@@ -44,11 +46,29 @@ void cv_held_returns_note(struct cv_held_returns *held, const struct cleave_even
         held->under_way = false;
 }
 
-bool cv_held_returns_next(struct cv_held_returns *held, struct cleave_order *out)
+bool cv_held_returns_next(struct cv_held_returns *held, bool all_sent,
+                          struct cleave_order *out)
 {
-    if (held->sends > 0 || held->under_way || held->first == held->count)
+    if (held->sends > 0 || held->under_way || held->first == held->count ||
+        (held->before && !all_sent))
         return false;
     *out = held->items[held->first++];
     held->under_way = true;
+    return true;
+}
+
+bool cv_held_returns_take(struct cv_held_returns *held, uint32_t worker,
+                          struct cleave_order *out)
+{
+    size_t at = held->first;
+
+    while (at < held->count && held->items[at].worker != worker)
+        at++;
+    if (at == held->count)
+        return false;
+    *out = held->items[at];
+    held->count--;
+    memmove(&held->items[at], &held->items[at + 1],
+            (held->count - at) * sizeof *held->items);
     return true;
 }

@@ -135,7 +135,8 @@ static struct cleave_view load_view(const struct cleave_platform *platform,
                                     const struct cv_load *load,
                                     const struct cleave_policy *policy)
 {
-    const bool one = cleave_platform_port(platform) == CLEAVE_PORT_ONE;
+    const bool open = cleave_platform_port(platform) == CLEAVE_PORT_ONE &&
+                      policy->sends_first && load->result_ratio > 0;
 
     return (struct cleave_view){
         .workers = declared,
@@ -147,8 +148,8 @@ static struct cleave_view load_view(const struct cleave_platform *platform,
         .result_ratio = load->result_ratio,
         .lifespan_s = load->lifespan_s,
         .error = load->error,
-        .sends_first =
-            load->sends_first && policy->sends_first && one && load->result_ratio > 0,
+        .sends_first = open && load->sends_first && !load->before_round,
+        .before_round = open && load->before_round,
         .measured = load->measured,
         .opens = load->opens,
         .ahead = load->ahead,

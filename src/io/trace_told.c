@@ -162,6 +162,7 @@ void cv_trace_told_write(struct cv_json *json, const struct cleave_told *told)
         put_number(json, "lifespan", view->lifespan_s);
         put_number(json, "error", view->error);
         put_flag(json, "sends_first", view->sends_first);
+        put_flag(json, "before_round", view->before_round);
         put_flag(json, "real", view->real);
         put_flag(json, "measured", view->measured);
         put_opens(json, view);

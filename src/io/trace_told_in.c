@@ -312,6 +312,7 @@ static enum cleave_status read_member(const struct reading *reading, const char 
         { "sends_first", &view->sends_first },    { "real", &view->real },
         { "measured", &view->measured },          { "opens", &view->opens },
         { "changing", &reading->told->changing }, { "folds_apart", &view->folds_apart },
+        { "before_round", &view->before_round },
     };
 
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)

@@ -107,6 +107,7 @@ static enum cleave_status plan_load(struct again *again, struct cleave_error *er
                                   .result_ratio = view->result_ratio,
                                   .error = view->error,
                                   .sends_first = view->sends_first,
+                                  .before_round = view->before_round,
                                   .real = view->real,
                                   .measured = view->measured,
                                   .opens = view->opens,

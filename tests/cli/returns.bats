@@ -201,6 +201,20 @@ return_bandwidth; umr-plus and auto take unequal ones" \
     [ "$(grep -c '"sends_first"' "$BATS_TEST_TMPDIR/turn.jsonl")" -eq 0 ]
 }
 
+@test "results come right before the next round, if that is asked for; a replay knows it" {
+    local turn
+    cleave 0 plan load -p $LAB -l 2000 --result-ratio 0.5 --policy umr --in-turn --json
+    turn=$(number makespan)
+    cleave 0 plan load -p $LAB -l 2000 --result-ratio 0.5 --policy umr --before-round --json \
+        --trace "$BATS_TEST_TMPDIR/before.jsonl"
+    awk -v b="$(number makespan)" -v t="$turn" 'BEGIN { exit !(b > 1.001 * t || b < t / 1.001) }'
+    grep -q '"before_round": *true' "$BATS_TEST_TMPDIR/before.jsonl"
+    cleave 0 replay "$BATS_TEST_TMPDIR/before.jsonl"
+    has 'the same'
+    cleave 0 compare load -p $LAB -l 2000 --result-ratio 0.5 --before-round --policies auto,umr-plus,learn,rounds
+    refuses '--before-round: not with --in-turn: results come back in one way' plan load -p $LAB -l 2000 --result-ratio 0.5 --before-round --in-turn
+}
+
 @test "the best of one round is not called optimal beside a bound for any number of rounds" {
     printf 'workers: [{name: a, count: 4, speed: 1, bandwidth: 6, compute_latency: 0.5, latency: 0.2}]\n' >"$BATS_TEST_TMPDIR/p.yaml"
     cleave 0 plan load -p "$BATS_TEST_TMPDIR/p.yaml" -l 100 --policy best-orders --json

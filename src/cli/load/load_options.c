@@ -48,6 +48,11 @@ const struct cv_load_options cv_load_presets = {
     { .name = "--in-turn", .kind = CV_OPTION_FLAG, .offset = FIELD(in_turn), .value = 1,\
       .help = "On a master with port: one let no send overtake results that wait: "     \
               "messages go in the order asked for, as in the papers." },                \
+    { .name = "--before-round", .kind = CV_OPTION_FLAG, .offset = FIELD(before_round),  \
+      .value = 1,                                                                       \
+      .help = "On a master with port: one fetch what a worker has computed right before "\
+              "its next chunk is sent, as was published for plans of several rounds, "  \
+              "and the last results when all is sent." },                               \
     { .name = "--reads", .kind = CV_OPTION_TEXT, .argument = "KIND",                    \
       .offset = FIELD(reads),                                                           \
       .help = "Workers run commands that are fed as they read, so that a chunk may stay "\
@@ -217,6 +222,9 @@ int cv_load_job_open(const struct cv_load_options *options, struct cv_arena *are
                                                 "TIME to do as much as ends by then");
     if (options->hold > 0 && options->reads == NULL)
         return cv_complain(CV_EXIT_USAGE, "--hold: --reads KIND is required with it");
+    if (options->in_turn && options->before_round)
+        return cv_complain(CV_EXIT_USAGE, "--before-round: not with --in-turn: results "
+                                          "come back in one way");
     status = read_settings(options, arena, &out->job);
     if (status != CV_EXIT_DONE)
         return status;
@@ -235,6 +243,7 @@ int cv_load_job_open(const struct cv_load_options *options, struct cv_arena *are
     out->job.result_ratio = options->result_ratio;
     out->job.packaging_s = options->packaging_s;
     out->job.in_turn = options->in_turn != 0;
+    out->job.before_round = options->before_round != 0;
     out->job.policy = options->policy;
     out->job.error = options->error;
     out->job.seed = options->seed;

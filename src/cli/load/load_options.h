@@ -15,6 +15,7 @@ struct cv_load_options {
     double load, lifespan_s; /* one of them                            */
     double result_ratio, packaging_s;
     int in_turn;               /* no send overtakes results                 */
+    int before_round;          /* results come right before the next chunk  */
     const char *reads;         /* NULL: chunks cannot be opened             */
     double hold;               /* 0: not a stream                           */
     const char *then_reduce;   /* costs of a reduction that follows; NULL: none */

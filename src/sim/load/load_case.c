@@ -44,6 +44,10 @@ static enum cleave_status check(const struct cleave_job *job, struct cleave_erro
     if (!(job->packaging_s >= 0) || isinf(job->packaging_s))
         return cv_fail(err, CLEAVE_EINPUT, "expected a packing time of 0 or more, got %g",
                        job->packaging_s);
+    if (job->in_turn && job->before_round)
+        return cv_fail(err, CLEAVE_EINPUT,
+                       "expected messages in turn or results before the next round, got "
+                       "both");
     if (!(job->lifespan_s >= 0) || isinf(job->lifespan_s))
         return cv_fail(err, CLEAVE_EINPUT, "expected a positive lifespan, got %g",
                        job->lifespan_s);
@@ -148,6 +152,7 @@ enum cleave_status cv_load_case_open(struct cv_load_case *out,
                           .lifespan_s = job->lifespan_s,
                           .result_ratio = job->result_ratio,
                           .sends_first = !job->in_turn,
+                          .before_round = job->before_round,
                           .error = job->error,
                           .seed = job->seed,
                           .sizes = job->sizes,
