@@ -220,8 +220,11 @@ static int wait_for_all(struct cv_reduction *r, double until, bool *out)
     int complete;
 
     while (!(*out = cv_replan_there(of->plan) == r->team->size)) {
-        CV_MPI_TRY(PMPI_Testsome(r->team->size, of->listening + 1, &complete, of->which,
-                                 of->statuses));
+        /* For ever is waited for by the MPI library, which may give the processor away. */
+        CV_MPI_TRY(until < HUGE_VAL ? PMPI_Testsome(r->team->size, of->listening + 1,
+                                                    &complete, of->which, of->statuses)
+                                    : PMPI_Waitsome(r->team->size, of->listening + 1,
+                                                    &complete, of->which, of->statuses));
         for (int i = 0; i < complete; i++)
             CV_MPI_TRY(hear(r, of->which[i]));
         if (complete == 0 && PMPI_Wtime() >= until)
