@@ -44,6 +44,15 @@ grep -q 'policy tree-dyn, 0 reductions' "$work/err" || fail "least=1GiB: tree-dy
 with fixed,least=1GiB,verbose "$programs/plain" 2 || fail "fixed failed"
 grep -q 'policy fixed, 0 reductions' "$work/err" && fail "least=1GiB: fixed leaves it to MPI"
 
+# Who combines what takes less than a transfer meets the next one before; else not.
+if test "$ranks" -ge 4; then
+    with tree-dyn,transfer=1s,least=1,verbose "$programs/plain" 12 200 || fail "tree-dyn failed, meeting ahead"
+    grep -q ' 0 wrong' "$work/out" || fail "tree-dyn is wrong, meeting ahead"
+    grep -q 'rank 0 met the next [1-9][0-9]* times while it combined' "$work/err" || fail "nobody met ahead"
+    with tree-dyn,least=1,verbose "$programs/plain" 2 || fail "tree-dyn failed"
+    grep -q 'while it combined' "$work/err" && fail "met ahead, and knew no costs"
+fi
+
 # Ranks of one machine first, where two in a row are said to be on one.
 if test "$ranks" -ge 4; then
     for policy in tree-dyn ordered-tree-dyn tree-replan; do

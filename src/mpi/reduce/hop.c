@@ -145,6 +145,11 @@ int cv_hop_receive_on(struct cv_reduction *r, MPI_Request **out)
     return MPI_SUCCESS;
 }
 
+bool cv_hop_is_last(const struct cv_reduction *r)
+{
+    return r->in.waiting && r->in.done == r->vector.segments - 1;
+}
+
 int cv_hop_forward_on(struct cv_reduction *r, MPI_Request **out)
 {
     const char *from = r->in.way == CV_WAY_INTO_WHOLE ? r->whole : r->held;

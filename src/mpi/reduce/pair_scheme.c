@@ -11,7 +11,12 @@
  * and nothing has to be moved in the end. n - 1 pairs make the result; the pair n - 2 is
  * the last one, and the root is in it, because two partials are left then and one is
  * the root's. All draw 2(n - 1) tickets together, which is how the counter goes on from
- * one reduction to the next without being cleared. */
+ * one reduction to the next without being cleared.
+ *
+ * Whoever has only its last segment left to combine, which takes no longer than a transfer,
+ * draws its next ticket before: the partial that it will meet is on its way while it
+ * combines. If it comes second then, it asks for the other's partial as the root does,
+ * because its own is not complete; but the root is never asked, and waits for it. */
 #include "mpi/reduce/hop.h"
 #include "mpi/reduce/mpi_try.h"
 
@@ -20,7 +25,7 @@ enum { TURN, MEET, LISTEN, RECEIVE, SEND };
 
 static int pair_begin(struct cv_reduction *r)
 {
-    r->at.pairs.step = TURN;
+    r->at.pairs = (struct cv_in_pairs){ .step = TURN };
     return cv_team_board(r->team);
 }
 
@@ -37,31 +42,80 @@ static int turn(struct cv_reduction *r)
     return MPI_SUCCESS;
 }
 
-/* Find out who is met, and what to do then. */
-static int meet(struct cv_reduction *r)
+/* Draw a ticket. *out_other: who was there before; -1: nobody, who comes will tell. */
+static int draw(struct cv_reduction *r, bool *out_last, int *out_other)
 {
-    struct cv_in_pairs *at = &r->at.pairs;
     struct cv_team *team = r->team;
     uint64_t ticket, found;
-    int pair, other;
+    int pair;
 
     CV_MPI_TRY(cv_board_add(&team->board, WORD_TICKETS, 1, &ticket));
-    pair = (int)((ticket - at->first_ticket) / 2);
-    at->last = pair == team->size - 2;
+    pair = (int)((ticket - r->at.pairs.first_ticket) / 2);
+    *out_last = pair == team->size - 2;
     CV_MPI_TRY(cv_board_swap(&team->board, WORD_PAIRS + pair,
                              cv_board_name(&team->board, team->rank), &found));
-    other = cv_board_rank(&team->board, found);
-    if (other < 0) {
-        at->step = LISTEN;
+    *out_other = cv_board_rank(&team->board, found);
+    return MPI_SUCCESS;
+}
+
+/* Begin with what follows from whom was met. */
+static int enter(struct cv_reduction *r, int step, int peer)
+{
+    r->at.pairs.step = step;
+    if (step == RECEIVE)
+        return cv_hop_receive(r, peer, CV_RIGHT);
+    if (step == SEND)
+        cv_hop_send(r, peer);
+    return MPI_SUCCESS;
+}
+
+/* Find out who is met, and what to do then; `busy`: the own partial is not complete. */
+static int find(struct cv_reduction *r, bool busy, bool *out_last, int *out_step,
+                int *out_peer)
+{
+    CV_MPI_TRY(draw(r, out_last, out_peer));
+    if (*out_peer < 0) {
+        *out_step = LISTEN;
         return MPI_SUCCESS;
     }
-    at->step = team->rank == r->root ? RECEIVE : SEND;
-    CV_MPI_TRY(
-        cv_hop_tell(r, other, at->step == SEND ? CV_HEADER_DATA : CV_HEADER_TAKE, 0, 0));
-    if (at->step == RECEIVE)
-        return cv_hop_receive(r, other, CV_RIGHT);
-    cv_hop_send(r, other);
-    return MPI_SUCCESS;
+    *out_step =
+        r->team->rank == r->root || (busy && *out_peer != r->root) ? RECEIVE : SEND;
+    return cv_hop_tell(r, *out_peer, *out_step == SEND ? CV_HEADER_DATA : CV_HEADER_TAKE,
+                       0, 0);
+}
+
+static int meet(struct cv_reduction *r)
+{
+    int step, peer;
+
+    CV_MPI_TRY(find(r, false, &r->at.pairs.last, &step, &peer));
+    return enter(r, step, peer);
+}
+
+/* The last segment has arrived, and the rule for overlap holds. */
+static bool may_meet_ahead(const struct cv_reduction *r)
+{
+    const struct cv_vector *vector = &r->vector;
+    double d, c;
+
+    if (r->at.pairs.last || r->at.pairs.ahead || !cv_hop_is_last(r) ||
+        (!r->team->costs.known && r->team->settings.transfer_s == 0))
+        return false;
+    cv_link_costs_hop(r->team, vector->bytes, &d, &c);
+    if (r->combined_bytes > 0)
+        c = r->combine_s / r->combined_bytes * vector->bytes;
+    return c * cv_vector_part(vector, vector->segments - 1) / vector->count <= d;
+}
+
+static int meet_ahead(struct cv_reduction *r)
+{
+    struct cv_in_pairs *at = &r->at.pairs;
+
+    if (!may_meet_ahead(r))
+        return MPI_SUCCESS;
+    at->ahead = true;
+    r->team->ahead++;
+    return find(r, true, &at->next_last, &at->next_step, &at->next_peer);
 }
 
 /* A header has arrived. */
@@ -69,13 +123,7 @@ static int hear(struct cv_reduction *r)
 {
     int from = r->status.MPI_SOURCE;
 
-    if (r->header.kind == CV_HEADER_DATA) {
-        r->at.pairs.step = RECEIVE;
-        return cv_hop_receive(r, from, CV_RIGHT);
-    }
-    r->at.pairs.step = SEND;
-    cv_hop_send(r, from);
-    return MPI_SUCCESS;
+    return enter(r, r->header.kind == CV_HEADER_DATA ? RECEIVE : SEND, from);
 }
 
 static int pair_advance(struct cv_reduction *r, MPI_Request **out)
@@ -98,10 +146,16 @@ static int pair_advance(struct cv_reduction *r, MPI_Request **out)
             return cv_hop_listen(r, out);
         if (at->step == SEND)
             return cv_hop_send_on(r, out);
+        CV_MPI_TRY(meet_ahead(r));
         CV_MPI_TRY(cv_hop_receive_on(r, out));
         if (*out != NULL || at->last)
             return MPI_SUCCESS;
         at->step = MEET;
+        if (at->ahead) {
+            at->ahead = false;
+            at->last = at->next_last;
+            CV_MPI_TRY(enter(r, at->next_step, at->next_peer));
+        }
     }
 }
 

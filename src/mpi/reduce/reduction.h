@@ -45,6 +45,9 @@ struct cv_in_pairs {
     int step;
     uint64_t first_ticket;
     bool last; /* the pair that makes the result */
+    /* The pair after this one, met while the last segment is still to be combined. */
+    bool ahead, next_last;
+    int next_step, next_peer;
 };
 
 struct cv_among_neighbours {

@@ -33,6 +33,7 @@ struct cv_team {
     MPI_Comm comm;  /* owned: a copy of it, which returns its errors;
                       MPI_COMM_NULL as long as none was needed      */
     int rank, size;
+    unsigned ahead;    /* pairs that met before their last segment was combined */
     unsigned seen;     /* calls that left the choice to us and came before it had one */
     int broken;        /* the error after which nothing can be relied on */
     MPI_Op checked_op; /* the pair last found to go together */
