@@ -282,7 +282,9 @@ uint64_t cv_new_file_size(const struct cv_new_file *file)
 {
     struct stat info;
 
-    return file->fd >= 0 && fstat(file->fd, &info) == 0 && info.st_size > 0
+    /* Where somebody has removed its folder, nothing is left of it. */
+    return file->fd >= 0 && fstat(file->fd, &info) == 0 && info.st_size > 0 &&
+                   (file->beside == NULL || info.st_nlink > 0)
                ? (uint64_t)info.st_size
                : 0;
 }

@@ -47,7 +47,7 @@ enum cleave_status cv_new_file_place(struct cv_new_file *file, struct cleave_err
 enum cleave_status cv_new_file_close(struct cv_new_file *file, struct cleave_error *err);
 /* The same, but a file that was not placed is removed. */
 void cv_new_file_drop(struct cv_new_file *file);
-/* Bytes in it. */
+/* Bytes in it, if it still has a name. */
 uint64_t cv_new_file_size(const struct cv_new_file *file);
 
 /* Make the folders that a name is in, as far as they are not there. Texts of errors stand

@@ -202,9 +202,11 @@ END
     job -i in --hosts a:1,b:2,c:1,::1 --via a:b,c --block 5000 --remote "$CLEAVE" -- "$T/meet"
     cmp expected out
     [ "$(cut -d ' ' -f 1 asked | sort | tr '\n' ' ')" = "a b c " ]
-    told -i in --hosts a,b:2,c -j 1 --via a --remote "$CLEAVE" -- tr 0-9 a-j
+    # However many slots it has itself, it is one worker to this run.
+    told -i in --hosts a:2,b:2,c -j 1 --via a --remote "$CLEAVE" -- tr 0-9 a-j
     cmp expected out
     grep -q '"host": "a", "leads": \["b", "c"\]' words
+    [ "$(grep -c '"name": "a' words)" -eq 1 ]
     # Hosts that are named nowhere else, leaders of leaders, words of ssh of one's own.
     rm here.* && : >asked
     meeting_command a n1 n2 x

@@ -397,7 +397,12 @@ led() {
     [[ $output == *'"host": "'*':1", "leads": ["'*':2"]'* ]]
     [[ $output == *'"host": "'*':3", "leads": ["'*':4"]'* ]]
     [ "$(printf '%s\n' "$output" | grep -c '"name": ".*:[1-4]"')" = 2 ]
-    # One of them leads nobody; results are folded by leaders first, then from rank to rank.
+    # Results are folded by leaders first, then from rank to rank: both leaders have some.
+    rm "$T"/here.*
+    ranks "$1" 0 -q --leaders 2 -i "$NUMBERS" -o "$T/out" --block 200000 --reduce cat -- "$T/meet"
+    same
+    [[ $stderr != *lost* ]]
+    # One of them leads nobody.
     RANKS=4 ranks "$1" 0 -q --leaders 2 -i "$NUMBERS" -o "$T/out" --block 100000 --reduce cat -- tr 0-4 A-E
     same
     RANKS=3 ranks "$1" 1 -q --leaders node -i "$NUMBERS" -- false

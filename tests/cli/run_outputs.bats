@@ -141,6 +141,10 @@ part() {
     [[ ${stderr_lines[0]} == "cleave: --output: cannot write 'later': "* ]]
     [[ ${stderr_lines[1]} == "cleave: 'later' was not made; what there is of it: .later.part-"* ]]
     cmp in "$(beside)"
+    # Where the folder has gone, nothing is said to be in it.
+    mkdir gone
+    cleave 1 run -q -i in -o gone/x -- sh -c 'cat; rm -rf gone'
+    [ "$stderr" = "cleave: --output: cannot write 'gone/x': No such file or directory" ]
 }
 
 @test "a link stays and its target is replaced, other hard links keep the old result" {

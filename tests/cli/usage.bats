@@ -82,6 +82,9 @@ load helper
 }
 
 @test "arguments that are missing, empty or too many" {
+    refuses "--input: expected FILE, got ''" run -i '' -- cat
+    refuses "--input: expected FILE, got ''" run -i $LAB --input= -- cat
+    refuses "--arg-file: expected FILE, got ''" run -a '' -- echo {}
     refuses "--platform FILE is required" plan load --load 5
     refuses "expected --load AMOUNT, or --lifespan TIME to do as much as ends by then" \
         plan load --platform $LAB
