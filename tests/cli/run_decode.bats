@@ -289,6 +289,59 @@ sent() {
     [ ! -e ran ]
 }
 
+@test "a host that sees a compressed file decodes its blocks from there, and only ranges travel" {
+    prepare
+    printf 'port: multi\nworkers:\n  - {name: a, slots: 2, speed: 1e7, bandwidth: 1e8}\n  - {name: b, slots: 1, speed: 1e7, bandwidth: 1e8}\n' >h.yaml
+    for form in bgz zst lz4 xz; do
+        blocks $form
+        if [ $form = lz4 ]; then # with its size in front
+            command -v lz4 >/dev/null || continue
+            for i in 1 2 3 4 5 6 7 8; do lz4 -q -c --content-size seq; done >many.lz4
+        fi
+        # Open chunks, closed ones, and half blocks with a header, which is sent.
+        for how in "" "--policy guided" "--block 20k" "--block 20k --header 1" "--header 1"; do
+            # shellcheck disable=SC2086
+            timeout $LONG "$CLEAVE" run -i many.$form --shared-input --hosts h.yaml $how --json -o out -- \
+                sh -c 'test -n "$CLEAVE_CHUNK" && cat' >json 2>err
+            if [ -z "${how##*header*}" ] && [ -n "$how" ]; then
+                awk '!/^1$/' many | diff -q - <(awk '!/^1$/' out)
+                sent -lt 200
+            else
+                cmp many out
+                sent -eq 0
+            fi
+        done
+    done
+    # A command that is slow has its chunk cut, open or not, after it has begun.
+    for how in "" "--policy guided"; do
+        # shellcheck disable=SC2086
+        timeout $LONG "$CLEAVE" run -i many.xz --shared-input --hosts h.yaml $how --json -o out -- \
+            sh -c 'if [ $CLEAVE_WORKER = b ]; then sleep 0.5; fi; cat' >json 2>err
+        cmp many out
+        sent -eq 0
+    done
+    # One that does not see it is sent the blocks, and that is said.
+    if unshare --mount true 2>/dev/null; then
+        mkdir data other
+        mv many.xz data
+        printf '#!/bin/sh\nmount --bind other data\nexec "$@"\n' >elsewhere
+        chmod +x elsewhere
+        sed "s|name: b, slots: 1|name: b, slots: 1, command: 'unshare --mount ./elsewhere'|" h.yaml >blind.yaml
+        timeout $LONG "$CLEAVE" run -i data/many.xz --shared-input --hosts blind.yaml --block 10k --json -o out -- \
+            sh -c 'echo $CLEAVE_WORKER >>who; cat' >json 2>err
+        cmp many out
+        grep -q 'b: does not see the input, which is sent there: .*many.xz' err
+        if grep -qx b who; then sent -gt 0; fi
+    fi
+    # With a journal, what the host decoded is known again.
+    blocks zst
+    job -i many.zst --shared-input --hosts h.yaml --policy guided --journal seen.j -- sh -c 'echo >>ran; cat'
+    rm ran
+    job -i many.zst --shared-input --hosts h.yaml --policy guided --journal seen.j --resume -- sh -c 'echo >>ran; cat'
+    cmp many out
+    [ ! -e ran ]
+}
+
 @test "a block that cannot be decoded at a host is named as it would be here" {
     prepare
     printf 'port: multi\nworkers:\n  - {name: a, slots: 1, speed: 1e7, bandwidth: 1e8}\n' >h.yaml
@@ -296,7 +349,7 @@ sent() {
         blocks $form
         size=$(stat -c %s many.$form)
         printf 'XXXX' | dd of=many.$form bs=1 seek=$((size * 5 / 8 + 1000)) conv=notrunc 2>dd
-        for how in "" "--policy guided"; do
+        for how in "" "--policy guided" "--shared-input" "--shared-input --policy guided"; do
             fails_with 2 -i many.$form --hosts h.yaml $how -- cat
             grep -q "^cleave: many.$form: damaged at about byte .*; 69465 bytes were decoded before" err
             run ! grep 'lost' err

@@ -324,7 +324,7 @@ tells() {
     timeout $LONG "$CLEAVE" join -j 1 s 2>/dev/null 3>&- &
     first=$!
     appears here.join1
-    kill "$(pgrep -P $first)"
+    kill -KILL "$(pgrep -P $first)"
     tells 'join1: lost, its chunks go elsewhere'
     timeout $LONG "$CLEAVE" join -j 1 s 3>&- &
     second=$!

@@ -425,7 +425,7 @@ static void an_older_master_is_refused(void **state)
     cv_frame_encode(&head, bytes);
     bytes[4] = CV_FRAME_VERSION - 1;
     put(worker.link, bytes, CV_FRAME_HEAD - 8); /* what it had for a head */
-    assert_refused(&worker, errors, "got version 5: install the same cleave");
+    assert_refused(&worker, errors, "got version 6: install the same cleave");
 }
 
 /* Of one slot: pieces 1 (over), 2 (at work) and 3 (coming). */
@@ -558,28 +558,31 @@ static void compressed_pieces_that_cannot_be_are_refused(void **state)
         struct cv_remote_packed told;
         const char *data, *expected;
     } cases[] = {
-        { { "rot13", { 0, 9 }, { 7, 12 }, 0, 99, good, 2 },
+        { { "rot13", { 0, 9 }, { 7, 12 }, 0, 0, 0, 99, good, 2 },
           "",
           "form that is not known" },
-        { { "zstd", { 0, 9 }, { 7, 12 }, 0, 99, good, 0 },
+        { { "zstd", { 0, 9 }, { 7, 12 }, 0, 0, 0, 99, good, 0 },
           "",
           "does not go on like that" },
-        { { "zstd", { 0, 9 }, { 6, 12 }, 0, 99, good, 2 },
+        { { "zstd", { 0, 9 }, { 7, 12 }, 1, 0, 0, 99, good, 2 },
           "",
           "does not go on like that" },
-        { { "zstd", { 0, 9 }, { 7, 12 }, 0, 99, back, 2 },
+        { { "zstd", { 0, 9 }, { 6, 12 }, 0, 0, 0, 99, good, 2 },
           "",
           "does not go on like that" },
-        { { "zstd", { 0, 9 }, { 7, 12 }, 0, 50, good, 2 },
+        { { "zstd", { 0, 9 }, { 7, 12 }, 0, 0, 0, 99, back, 2 },
           "",
           "does not go on like that" },
-        { { "zstd", { 0, 9 }, { 7, 12 }, 0, 8, good, 1 },
+        { { "zstd", { 0, 9 }, { 7, 12 }, 0, 0, 0, 50, good, 2 },
+          "",
+          "does not go on like that" },
+        { { "zstd", { 0, 9 }, { 7, 12 }, 0, 0, 0, 8, good, 1 },
           "",
           "expected a compressed piece" },
-        { { "zstd", { 0, 9 }, { 7, 12 }, 0, 99, good, 2 },
+        { { "zstd", { 0, 9 }, { 7, 12 }, 0, 0, 0, 99, good, 2 },
           "abcd",
           "not all of a compressed" },
-        { { "zstd", { 0, 9 }, { 7, 12 }, 0, 99, good, 2 },
+        { { "zstd", { 0, 9 }, { 7, 12 }, 0, 0, 0, 99, good, 2 },
           "abcdef",
           "belong to no piece" },
     };
@@ -607,9 +610,10 @@ static void what_cannot_be_decoded_is_told(void **state)
     int errors;
 
     (void)state;
-    announce_packed(&worker, &errors,
-                    &(struct cv_remote_packed){
-                        "zstd", { 0, 9 }, { 7, 12 }, CV_CLOSING_NONE, 99, block, 1 });
+    announce_packed(
+        &worker, &errors,
+        &(struct cv_remote_packed){
+            "zstd", { 0, 9 }, { 7, 12 }, 0, 0, CV_CLOSING_NONE, 99, block, 1 });
     send_data(&worker, 0, 1, "abcde", true);
     while (hear(&worker) != CV_FRAME_END)
         assert_true(worker.head.type == CV_FRAME_GOT ||
@@ -683,8 +687,12 @@ static void ends_are_told_apart(void **state)
         if (cases[i].how == REFUSE)
             say(&worker, (struct cv_frame_head){ .type = CV_FRAME_REFUSED },
                 "you are too old", strlen("you are too old"));
-        if (cases[i].how == SIGNAL)
+        if (cases[i].how == SIGNAL) { /* the first one is a notice */
             assert_int_equal(kill(worker.pid, SIGTERM), 0);
+            while (hear(&worker) != CV_FRAME_NOTICE)
+                assert_int_equal(worker.head.type, CV_FRAME_PING);
+            assert_int_equal(kill(worker.pid, SIGTERM), 0);
+        }
         while (cases[i].how != CLOSE && hear(&worker) != 0)
             continue; /* it closes the link itself */
         assert_int_equal(finish(&worker, errors, text), cases[i].status);

@@ -246,6 +246,8 @@ static void say_compressed(struct cv_frame_head head, uint64_t in, uint64_t out)
                                                .body = { 0, out },
                                                .in = { 0, in },
                                                .out_end = out + (how & 2),
+                                               .file = (how & 48) == 48,
+                                               .header = (how & 64) != 0,
                                                .blocks = (how & 8) != 0 ? NULL : blocks,
                                                .nblocks = (how & 8) != 0   ? 0
                                                           : (how & 4) != 0 ? 2

@@ -41,7 +41,7 @@ static size_t find(const struct cv_blocks *blocks, uint64_t in)
     return low;
 }
 
-bool cv_cover_begins(const struct cv_unpacked *unpacked, uint64_t offset)
+bool cv_cover_holds(const struct cv_unpacked *unpacked, uint64_t offset)
 {
     const struct cv_blocks *blocks = cv_unpacked_blocks(unpacked);
     const struct cv_block *block;
@@ -49,8 +49,24 @@ bool cv_cover_begins(const struct cv_unpacked *unpacked, uint64_t offset)
     if (offset >= blocks->out_end)
         return false;
     block = &blocks->items[cv_blocks_at(blocks, offset)];
-    return offset - block->out <= BEFORE &&
-           (cv_unpacked_codec(unpacked) != &cv_codec_xz || block->head != block->in);
+    return cv_unpacked_codec(unpacked) != &cv_codec_xz || block->head != block->in;
+}
+
+bool cv_cover_begins(const struct cv_unpacked *unpacked, uint64_t offset)
+{
+    const struct cv_blocks *blocks = cv_unpacked_blocks(unpacked);
+
+    return cv_cover_holds(unpacked, offset) &&
+           offset - blocks->items[cv_blocks_at(blocks, offset)].out <= BEFORE;
+}
+
+struct cv_range cv_cover_span(const struct cv_unpacked *unpacked, struct cv_range out,
+                              uint64_t size)
+{
+    const struct cv_blocks *blocks = cv_unpacked_blocks(unpacked);
+
+    return (struct cv_range){ blocks->items[cv_blocks_at(blocks, out.begin)].in,
+                              in_end(blocks, cv_blocks_at(blocks, out.end - 1), size) };
 }
 
 struct cv_range cv_cover_find(struct cv_unpacked *unpacked, struct cv_range out,
@@ -59,8 +75,7 @@ struct cv_range cv_cover_find(struct cv_unpacked *unpacked, struct cv_range out,
     const struct cv_blocks *blocks = cv_unpacked_blocks(unpacked);
     const size_t last = cv_blocks_at(blocks, out.end - 1);
     const uint64_t begin = blocks->items[last].out;
-    struct cv_range in = { blocks->items[cv_blocks_at(blocks, out.begin)].in,
-                           in_end(blocks, last, size) };
+    struct cv_range in = cv_cover_span(unpacked, out, size);
     uint64_t read;
 
     if (out.end - begin < BEHIND &&

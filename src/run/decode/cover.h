@@ -8,10 +8,15 @@
 #include "run/kit/packed.h"
 #include "run/kit/range_set.h"
 
-/* Whether a block begins at `offset`, or so little before it that what is between is no loss. */
+/* Whether the block at `offset` can be decoded alone, by what is told of it. */
+bool cv_cover_holds(const struct cv_unpacked *unpacked, uint64_t offset);
+/* Whether such a block begins at `offset`, or so little before it that what is between is no loss. */
 bool cv_cover_begins(const struct cv_unpacked *unpacked, uint64_t offset);
-/* What has to be there to decode [out.begin, out.end), which has bytes: of the last block, if
- * that is a large one and only its beginning is wanted, no more than needed. `size`: of the file. */
+/* The blocks that hold [out.begin, out.end), which has bytes. `size`: of the file. */
+struct cv_range cv_cover_span(const struct cv_unpacked *unpacked, struct cv_range out,
+                              uint64_t size);
+/* What has to be there to decode that: of the last block, if that is a large one and only its
+ * beginning is wanted, no more than needed. */
 struct cv_range cv_cover_find(struct cv_unpacked *unpacked, struct cv_range out,
                               uint64_t size);
 /* If the file up to `in` is there: how far all blocks are, and some of one is, decoded. */

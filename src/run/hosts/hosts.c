@@ -91,8 +91,8 @@ enum cleave_status cv_hosts_describe(struct cv_hosts *hosts, struct cleave_error
         const struct cv_input input = cv_source_input(hosts->source, i);
 
         /* Standard input is seen by nobody else. */
-        wanted = wanted && input.size >= 0 && strcmp(input.path, "-") != 0 &&
-                 !input.packed; /* decoded, it is seen here only */
+        wanted = wanted && input.size >= 0 && strcmp(input.path, "-") != 0;
+        hosts->packed = hosts->packed || input.packed;
     }
     if (!wanted)
         return CLEAVE_OK;

@@ -138,14 +138,17 @@ static void take_ready(struct cv_host *host, const struct cv_frame_head *head,
                        const unsigned char *payload)
 {
     char why[300];
+    bool sees;
 
     cv_poller_cancel(host->hosts->poller, &host->timer);
     host->state = CV_HOST_READY;
     host->hosts->nready++;
-    host->shares = head->value != 0 && host->may_share && host->hosts->nfiles > 0;
+    sees = head->value != 0 && host->may_share && host->hosts->nfiles > 0;
+    host->shares = sees && !host->hosts->packed;
+    host->sees = sees && host->hosts->packed;
     host->link.silence_s = host->hosts->terms.silence_s;
     host->reason[0] = '\0';
-    if (host->may_share && host->hosts->nfiles > 0 && !host->shares && !host->was_ready)
+    if (host->may_share && host->hosts->nfiles > 0 && !sees && !host->was_ready)
         cv_hosts_note(host->hosts, "%s: does not see the input, which is sent there: %s",
                       host->name,
                       cv_shown((const char *)payload, head->length, why, sizeof why));

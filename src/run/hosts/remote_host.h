@@ -76,6 +76,7 @@ struct cv_host {
     struct cv_timer timer; /* to be ready, or until the next try                        */
     uint32_t tries;        /* one after the other that failed                           */
     bool shares;           /* it sees the input                                         */
+    bool sees;             /* ... of which some is compressed, and decodes that         */
     bool blind;            /* it did not see a file of an item                          */
     bool based;            /* it has been sent the files for all items                  */
     bool was_ready;
@@ -155,6 +156,7 @@ struct cv_hosts {
     size_t nready, nleaving; /* those that leave are still ready                        */
     struct cv_remote_file *files; /* of the input, if it can be shared                  */
     size_t nfiles;
+    bool packed; /* one of them is compressed                                          */
     uint64_t sent_bytes; /* of pieces, over all links                                   */
     struct cv_slot *port; /* the one that sends, with one_port                  */
     struct cv_slot *waiting, **waiting_end;

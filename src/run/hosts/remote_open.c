@@ -80,6 +80,8 @@ static void go_on(struct cv_slot *slot)
         slot->broke(slot->context, &err);
         return;
     }
+    if (remote->packed.seen && remote->bound_s <= 0)
+        slot->remote.bound_s = cv_clock_s();
     if (remote->host->shares) {
         if (more || !slot->open.more)
             show(slot);

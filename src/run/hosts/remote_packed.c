@@ -28,6 +28,13 @@ static uint64_t sent_to(const struct cv_slot *slot)
     return slot->remote.packed.in.begin + (sent > header ? sent - header : 0);
 }
 
+/* The bytes of the file that the host needs. Of one that it sees it has them all. */
+static struct cv_range cover(const struct cv_slot *slot)
+{
+    return slot->remote.packed.seen ? cv_source_span(source_of(slot), &slot->piece)
+                                    : cv_source_cover(source_of(slot), &slot->piece);
+}
+
 /* A command that stays is given what the master has decoded. What would not be less is sent as it is; of an
  * open piece that is not known yet. */
 void cv_packed_begin(struct cv_slot *slot)
@@ -45,11 +52,13 @@ void cv_packed_begin(struct cv_slot *slot)
     packed->drawn =
         !slot->open.on && cv_source_fetches(source_of(slot), piece, &name, &size) != NULL;
     packed->on = packed->drawn;
-    if (packed->drawn || !cv_source_packs(source_of(slot), piece))
+    if (packed->drawn ||
+        !(host->sees ? cv_source_unpacked : cv_source_packs)(source_of(slot), piece))
         return;
-    packed->in = cv_source_cover(source_of(slot), piece);
+    packed->seen = host->sees;
+    packed->in = cover(slot);
     packed->next = cv_source_first_block(source_of(slot), piece);
-    packed->on = slot->open.on ||
+    packed->on = slot->open.on || packed->seen ||
                  packed->in.end - packed->in.begin < piece->body.end - piece->body.begin;
 }
 
@@ -61,8 +70,8 @@ void cv_packed_changed(struct cv_slot *slot)
     packed->told = false;
     if (!packed->on || packed->drawn)
         return;
-    packed->in.end = cv_source_cover(source_of(slot), &slot->piece).end;
-    if (packed->in.end < sent)
+    packed->in.end = cover(slot).end;
+    if (packed->in.end < sent && !packed->seen)
         packed->in.end = sent;
 }
 
@@ -111,6 +120,8 @@ enum cleave_status cv_packed_tell(struct cv_slot *slot, struct cleave_error *err
         struct cv_remote_packed told = { .form = cv_source_form(source_of(slot), piece),
                                          .body = piece->body,
                                          .in = packed->in,
+                                         .file = packed->seen ? piece->file + 1 : 0,
+                                         .header = packed->seen ? header_of(slot) : 0,
                                          .closing = piece->closing,
                                          .blocks = blocks };
         struct cv_packer packer = { NULL, 0, 0, false };
@@ -136,14 +147,14 @@ uint64_t cv_packed_size(const struct cv_slot *slot)
 {
     const struct cv_range in = slot->remote.packed.in;
 
-    return header_of(slot) + (in.end - in.begin);
+    return header_of(slot) + (slot->remote.packed.seen ? 0 : in.end - in.begin);
 }
 
 ssize_t cv_packed_read(const struct cv_slot *slot, void *to, size_t most)
 {
     const uint64_t at = sent_to(slot), left = slot->remote.packed.in.end - at;
 
-    if (left == 0) /* of what is fetched there is no file */
+    if (slot->remote.packed.seen || left == 0) /* of what is fetched there is no file */
         return 0;
     return pread(slot->piece.fd, to, left < most ? (size_t)left : most, (off_t)at);
 }
@@ -168,6 +179,8 @@ uint64_t cv_packed_fed(const struct cv_slot *slot)
     const struct cv_range body = slot->piece.body;
     uint64_t touched;
 
+    if (slot->remote.packed.seen) /* as far as it was told */
+        return slot->open.on && slot->remote.announced ? body.end : body.begin;
     if (sent_to(slot) <= slot->remote.packed.in.begin)
         return body.begin;
     touched = cv_source_touches(source_of(slot), &slot->piece, sent_to(slot));
@@ -179,7 +192,8 @@ uint64_t cv_packed_units(const struct cv_slot *slot, uint64_t bytes)
     const struct cv_range in = slot->remote.packed.in, body = slot->piece.body;
     const double part = (double)bytes / (double)(in.end - in.begin);
 
-    return !slot->remote.packed.on || slot->remote.packed.drawn
+    return !slot->remote.packed.on || slot->remote.packed.drawn ||
+                   slot->remote.packed.seen
                ? bytes
                : (uint64_t)(part * (double)(body.end - body.begin));
 }

@@ -15,10 +15,16 @@ static const struct cv_source_file *file_of(const struct cv_source *source,
 
 bool cv_source_packs(const struct cv_source *source, const struct cv_piece *piece)
 {
+    return cv_source_unpacked(source, piece) &&
+           cv_cover_begins(file_of(source, piece)->unpacked, piece->body.begin);
+}
+
+bool cv_source_unpacked(const struct cv_source *source, const struct cv_piece *piece)
+{
     return source->stream == NULL && source->nfiles > 0 &&
            file_of(source, piece)->unpacked != NULL && piece->mate_fd < 0 &&
            piece->closing != CV_CLOSING_TEXT && piece->body.begin < piece->body.end &&
-           cv_cover_begins(file_of(source, piece)->unpacked, piece->body.begin) &&
+           cv_cover_holds(file_of(source, piece)->unpacked, piece->body.begin) &&
            /* Over there nobody sees whether a table fits its frames. */
            cv_blocks_proven(cv_unpacked_blocks(file_of(source, piece)->unpacked),
                             cv_unpacked_fd(file_of(source, piece)->unpacked),
@@ -40,6 +46,14 @@ const char *cv_source_fetches(const struct cv_source *source,
 const char *cv_source_form(const struct cv_source *source, const struct cv_piece *piece)
 {
     return cv_unpacked_codec(file_of(source, piece)->unpacked)->name;
+}
+
+struct cv_range cv_source_span(const struct cv_source *source,
+                               const struct cv_piece *piece)
+{
+    const struct cv_source_file *file = file_of(source, piece);
+
+    return cv_cover_span(file->unpacked, piece->body, file->packed_size);
 }
 
 struct cv_range cv_source_cover(struct cv_source *source, const struct cv_piece *piece)

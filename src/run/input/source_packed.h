@@ -16,7 +16,12 @@ const char *cv_source_fetches(const struct cv_source *source,
                               uint64_t *size);
 /* The name of the form (run/decode/codec.h). */
 const char *cv_source_form(const struct cv_source *source, const struct cv_piece *piece);
-/* Of those pieces: the bytes of the file that hold its body. */
+/* The same of one that another machine finds in the file itself, wherever it begins. */
+bool cv_source_unpacked(const struct cv_source *source, const struct cv_piece *piece);
+/* Of those pieces: the bytes of the file that hold its body; whole blocks, or no more of the last
+ * one than is needed. */
+struct cv_range cv_source_span(const struct cv_source *source,
+                               const struct cv_piece *piece);
 struct cv_range cv_source_cover(struct cv_source *source, const struct cv_piece *piece);
 /* With the file up to `in`: how far whole blocks go, and how far some that are begun, decoded. */
 uint64_t cv_source_unpacks(const struct cv_source *source, const struct cv_piece *piece,

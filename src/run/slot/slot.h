@@ -45,6 +45,7 @@ struct cv_parcel_out;
 struct cv_remote_packing {
     bool on, told;      /* it is; the host knows what it is now                         */
     bool drawn;         /* nothing of its body is sent: the host fetches it             */
+    bool seen;          /* ... or sees the file                                         */
     struct cv_range in; /* of the file: what is sent of its body                        */
     size_t next;        /* the first of its blocks that the host has not been told of   */
 };

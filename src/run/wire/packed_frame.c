@@ -26,6 +26,8 @@ void cv_pack_packed(struct cv_packer *packer, const struct cv_remote_packed *pac
     cv_pack_number(packer, packed->body.end);
     cv_pack_number(packer, packed->in.begin);
     cv_pack_number(packer, packed->in.end);
+    cv_pack_number(packer, packed->file);
+    cv_pack_number(packer, packed->header);
     cv_pack_number(packer, packed->closing);
     cv_pack_number(packer, packed->out_end);
     cv_pack_number(packer, packed->nblocks);
@@ -49,6 +51,8 @@ bool cv_unpack_packed(const void *bytes, size_t length, struct cv_arena *arena,
     out->body.end = cv_unpack_number(&unpacker);
     out->in.begin = cv_unpack_number(&unpacker);
     out->in.end = cv_unpack_number(&unpacker);
+    out->file = cv_unpack_number(&unpacker);
+    out->header = cv_unpack_number(&unpacker);
     closing = cv_unpack_number(&unpacker);
     out->closing = closing < CV_CLOSINGS ? (enum cv_closing)closing : CV_CLOSING_NONE;
     out->out_end = cv_unpack_number(&unpacker);

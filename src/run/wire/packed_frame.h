@@ -14,6 +14,8 @@ struct cv_remote_packed {
     const char *form;     /* its name, as of --decode                                  */
     struct cv_range body; /* of the file, decoded                                      */
     struct cv_range in;   /* what comes for that                                       */
+    uint64_t file; /* it does not come: it is in this file of the job, + 1; 0: it comes */
+    uint64_t header; /* ... and so many bytes of a header come before                  */
     enum cv_closing
         closing;      /* follows the body, and does not come                       */
     uint64_t out_end; /* where the last of all blocks that were told ends, decoded */

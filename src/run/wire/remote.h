@@ -64,8 +64,8 @@ enum cv_frame_type {
      * as a list. */
     CV_FRAME_TOLD,
 
-    /* From the master: the body of the piece comes as it lies in a compressed file, and is decoded by
-     * the worker. Payload: struct cv_remote_packed (packed_frame.h). Before the first of its bytes,
+    /* From the master: the body of the piece comes as it lies in a compressed file, or lies in one
+     * that the worker sees, and is decoded by it. Payload: struct cv_remote_packed (packed_frame.h). Before the first of its bytes,
      * and again when its end is another one. */
     CV_FRAME_PACKED,
 

@@ -20,6 +20,9 @@ struct cv_task_packed {
     struct cv_fetched *fetched; /* owned; NULL: it comes                                */
     struct cv_arena arena;      /* of texts of that                                     */
     struct cv_range body, in; /* as told last                                           */
+    int file; /* borrowed: of the job, where it lies; -1: it comes                      */
+    uint64_t
+        header_length; /* ... with so many bytes before it that come                */
     enum cv_closing closing;
     char *header; /* owned: its bytes, once they are needed; NULL                       */
 };
@@ -39,7 +42,8 @@ void cv_worker_packed_free(struct cv_task *task)
 /* --- what it is --------------------------------------------------------------------------- */
 
 /* The first word of it. */
-static enum cleave_status begin(struct cv_task *task, const struct cv_remote_packed *told,
+static enum cleave_status begin(const struct cv_worker *worker, struct cv_task *task,
+                                const struct cv_remote_packed *told,
                                 struct cleave_error *err)
 {
     const struct cv_codec *codec = cv_codec_named(told->form);
@@ -52,6 +56,8 @@ static enum cleave_status begin(struct cv_task *task, const struct cv_remote_pac
     cv_arena_init(&task->packed->arena);
     task->packed->body = told->body;
     task->packed->in = told->in;
+    task->packed->file = told->file > 0 ? worker->files[told->file - 1] : -1;
+    task->packed->header_length = told->header;
     return cv_coming_new(codec, &task->packed->coming, err);
 }
 
@@ -60,20 +66,25 @@ static bool fits(const struct cv_worker *worker, const struct cv_task *task,
                  const struct cv_remote_packed *told)
 {
     const struct cv_task_packed *packed = task->packed;
-    const uint64_t fed = task->open && task->running && task->bytes[CV_PART_BODY] > 0
-                             ? task->piece.body.end
-                             : 0;
+    const bool placed =
+        task->bytes[CV_PART_BODY] > 0 || (packed != NULL && packed->file >= 0);
+    const uint64_t fed = task->open && task->running && placed ? task->piece.body.end : 0;
 
     if (worker->job.persistent || worker->job.items || task->asked.shared ||
         task->asked.mates || (task->open && task->shut))
         return false;
     if (packed != NULL && packed->coming == NULL)
         return false;
+    if (told->file > 0 && (worker->files == NULL || told->file > worker->job.nfiles ||
+                           told->in.end > worker->job.files[told->file - 1].size))
+        return false;
     if (packed == NULL)
         return task->bytes[CV_PART_BODY] == 0 && told->nblocks > 0 &&
                told->blocks[0].in == told->in.begin &&
                told->blocks[0].out <= told->body.begin;
     return told->in.begin == packed->in.begin && told->body.begin == packed->body.begin &&
+           (told->file > 0 ? worker->files[told->file - 1] : -1) == packed->file &&
+           told->header == packed->header_length &&
            told->in.end - told->in.begin >= task->bytes[CV_PART_BODY] &&
            told->body.end >= fed;
 }
@@ -85,7 +96,7 @@ static enum cleave_status learn(struct cv_worker *worker, struct cv_task *task,
     bool good = fits(worker, task, told);
 
     if (good && task->packed == NULL)
-        CV_TRY(begin(task, told, err));
+        CV_TRY(begin(worker, task, told, err));
     if (good)
         CV_TRY(cv_coming_add(task->packed->coming, told->blocks, told->nblocks,
                              told->out_end, &good, err));
@@ -145,6 +156,8 @@ enum cleave_status cv_worker_drawn_learn(struct cv_worker *worker, struct cv_tas
     }
     if (task->packed == NULL) {
         task->packed = calloc(1, sizeof *task->packed);
+        if (task->packed != NULL)
+            task->packed->file = -1;
         if (task->packed == NULL) {
             cv_arena_done(&arena);
             return cv_fail_memory(err, "a piece");
@@ -164,6 +177,8 @@ bool cv_worker_packed_may_come(const struct cv_task *task, uint64_t length)
 {
     const struct cv_range in = task->packed->in;
 
+    if (task->packed->file >= 0)
+        return length == 0;
     return length <= in.end - in.begin - task->bytes[CV_PART_BODY];
 }
 
@@ -171,6 +186,8 @@ bool cv_worker_packed_complete(const struct cv_task *task)
 {
     const struct cv_range in = task->packed->in;
 
+    if (task->packed->file >= 0)
+        return task->bytes[CV_PART_HEADER] == task->packed->header_length;
     return task->bytes[CV_PART_BODY] == in.end - in.begin;
 }
 
@@ -207,6 +224,8 @@ static uint64_t there(const struct cv_task *task)
 
     if (cv_worker_packed_complete(task))
         return packed->body.end;
+    if (packed->file >= 0)
+        return packed->body.begin;
     whole = cv_coming_whole(packed->coming, packed->in.begin + task->bytes[CV_PART_BODY]);
     return whole < packed->body.begin ? packed->body.begin
            : whole < packed->body.end ? whole
@@ -222,9 +241,11 @@ enum cleave_status cv_worker_packed_place(struct cv_task *task, int fd, uint64_t
     if (end == packed->body.begin)
         return CLEAVE_OK;
     CV_TRY(read_header(task, fd, at, err));
-    if (packed->coming != NULL)
+    if (packed->coming != NULL && packed->file >= 0)
+        cv_coming_place(packed->coming, packed->file, packed->in.begin, packed->in.begin);
+    else if (packed->coming != NULL)
         cv_coming_place(packed->coming, fd, packed->in.begin, at + header);
-    task->piece.fd = fd;
+    task->piece.fd = packed->file >= 0 ? packed->file : fd;
     task->piece.well = packed->coming != NULL ? cv_coming_well(packed->coming)
                                               : cv_fetched_well(packed->fetched);
     task->piece.header_bytes = packed->header;
@@ -245,7 +266,7 @@ uint64_t cv_worker_packed_needs(const struct cv_task *task, uint64_t fed)
     const uint64_t header = task->bytes[CV_PART_HEADER];
     uint64_t in;
 
-    if (fed <= header)
+    if (fed <= header || task->packed->file >= 0) /* it takes no space here */
         return 0;
     in = cv_coming_needs(task->packed->coming, task->packed->body.begin + (fed - header));
     return header + (in - task->packed->in.begin);
