@@ -17,7 +17,7 @@ CONFIGURE = cmake >/dev/null --preset
 .PHONY: build demo check check-asan check-tsan check-threads \
         check-clang check-fuzz check-mpich-suite check-platforms chaos mutants lint lint-changed format benches bench-plan bench-reduce \
 	bench-returns bench-rounds bench-learn bench-streams bench-run bench-starts bench-item-sizes bench-sim bench-hosts bench-slots bench-leaders bench-mpi bench-smpi bench-mpi-run bench-decode bench-arrivals bench-ssh accept \
-        install deb check-deb image dist release check-release wheel site cast clean help tests
+        install deb check-deb image check-image dist release check-release wheel site cast clean help tests
 
 build: ## the command build/cleave, the libraries in build/lib/ (the default)
 	@tools/install-deps build
@@ -185,6 +185,9 @@ check-deb: deb ## install the packages in a clean Debian below build/, and try t
 
 image: ## a container image with cleave, by podman, buildah or docker (BASE=image to begin with)
 	@tools/make-image
+
+check-image: build ## the same from a Debian that is made here, and a run with a worker in it (minutes)
+	@BASE=made MASTER="$(CURDIR)/build/cleave" tools/make-image cleave-check
 
 release: ## programs without libraries for x86_64 and aarch64 in build-release/ (PROCESSORS=...)
 	@tools/install-deps release
