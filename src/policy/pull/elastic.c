@@ -99,12 +99,19 @@ static double reads_from(const struct cv_elastic *elastic, const struct cv_hand 
                              : heard_s;
 }
 
+/* How long it had read all it was given, and waited for its end: that is no work. */
+static double waited(const struct cv_hand *hand)
+{
+    return hand->drained ? fmax(0, hand->closed_s - hand->drained_s) : 0;
+}
+
 static void done(const struct cv_turn *turn, const struct cleave_event *event)
 {
     struct cv_elastic *elastic = turn->elastic;
     struct cv_hand *hand = &elastic->hands[event->worker];
     const double from_s = reads_from(elastic, hand, event);
     const double end_s = fmin(fmax(event->read_s, from_s), event->time_s);
+    const double read_s = fmax(0, end_s - from_s - waited(hand));
     const bool late = hand->late && hand->until_s > turn->now_s;
 
     over(elastic, hand, event->worker);
@@ -117,9 +124,8 @@ static void done(const struct cv_turn *turn, const struct cleave_event *event)
         cv_kind_unread(turn, event->worker);
         return;
     }
-    cv_kind_done(turn, event->worker, event->units, end_s - from_s,
-                 event->time_s - end_s);
-    cv_elastic_learn(elastic, event->worker, event->units, event->time_s - from_s,
+    cv_kind_done(turn, event->worker, event->units, read_s, event->time_s - end_s);
+    cv_elastic_learn(elastic, event->worker, event->units, read_s + event->time_s - end_s,
                      event->time_s - end_s);
 }
 
@@ -179,6 +185,7 @@ static void drained(const struct cv_turn *turn, const struct cleave_event *event
     }
     /* If it is being given more, that is not true for long. */
     hand->drained = true;
+    hand->drained_s = turn->now_s;
 }
 
 static void lost(struct cv_elastic *elastic, uint32_t worker)

@@ -36,6 +36,7 @@ struct cv_hand {
     double bound_s;     /* ... and given its first unit                             */
     double started_s;   /* it has read since then; below 0: not yet                 */
     double closed_s;    /* when it was closed                                       */
+    double drained_s;   /* when it was last heard to have read all it was given     */
     double given, read; /* units of its chunk; those read at sampled_s              */
     double sampled_s;   /* the last look                                            */
     double from_s;      /* beginning of the sample under way; below 0: none         */

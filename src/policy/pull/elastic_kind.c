@@ -160,7 +160,9 @@ static void judge(const struct cv_turn *turn, uint32_t worker, double pace_ups, 
 void cv_kind_seen(const struct cv_turn *turn, uint32_t worker)
 {
     struct cv_hand *hand = &turn->elastic->hands[worker];
-    const double since_s = turn->now_s - hand->started_s;
+    /* One that has read all waits for us. */
+    const double since_s =
+        (hand->drained ? hand->drained_s : turn->now_s) - hand->started_s;
 
     if (hand->state != CV_HAND_OPEN || hand->started_s < 0)
         return;
