@@ -57,7 +57,7 @@ static enum cleave_status open_ahead(const struct cv_codec *codec,
 
             form = *forms[i];
             form.batch = 40;
-            return cv_wide_open(&form, input, 2, ahead, err);
+            return cv_wide_open(&form, input, 2, false, ahead, err);
         }
     return cv_ahead_open(codec, input, 2, ahead, err);
 }

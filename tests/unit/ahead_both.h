@@ -9,11 +9,14 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "base/random.h"
 #include "run/decode/ahead.h"
+#include "run/decode/blocks.h"
 
 enum { ROOM = 4 << 20, THREADS = 3 };
 
@@ -128,6 +131,40 @@ static void add(struct tape *tape, const void *bytes, size_t length)
     assert_true(tape->length + length <= ROOM);
     memcpy(tape->bytes + tape->length, bytes, length);
     tape->length += length;
+}
+
+/* Where members begin, as blocks that are found by decoding: as one decoder says. */
+static inline void compare_members(const struct cv_codec *codec, struct tape tape)
+{
+    const struct cv_decoder_input input = { .read = read_tape,
+                                            .context = &tape,
+                                            .name = "tape" };
+    const int fd = memfd_create("members", MFD_CLOEXEC);
+    struct cv_blocks blocks = { .items = NULL };
+    uint64_t made = 0, member = UINT64_MAX;
+    struct cv_decoder *decoder;
+    const void *bytes;
+    size_t length, count = 0;
+
+    assert_int_equal(write(fd, tape.bytes, tape.length), tape.length);
+    assert_int_equal(cv_blocks_scan(&blocks, codec, fd, "tape", NULL), CLEAVE_OK);
+    assert_int_equal(cv_decoder_open(codec, &input, &decoder, NULL), CLEAVE_OK);
+    do {
+        assert_int_equal(cv_decoder_next(decoder, &bytes, &length, NULL), CLEAVE_OK);
+        if (length > 0 && cv_decoder_member(decoder) != member) {
+            member = cv_decoder_member(decoder);
+            assert_true(count < blocks.count);
+            assert_int_equal(blocks.items[count].in, member);
+            assert_int_equal(blocks.items[count].head, member);
+            assert_int_equal(blocks.items[count++].out, made);
+        }
+        made += length;
+    } while (length > 0);
+    assert_int_equal(blocks.count, count);
+    assert_int_equal(blocks.out_end, made);
+    cv_decoder_free(decoder);
+    cv_blocks_done(&blocks);
+    close(fd);
 }
 
 #endif

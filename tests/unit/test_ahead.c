@@ -140,6 +140,7 @@ static void whole_files(void **state)
         for (int i = 0; i < ROUNDS; i++) {
             make(&tape, form, &rng);
             assert_true(compare(cv_codec_named(forms[form]), &tape) > 400000);
+            compare_members(cv_codec_named(forms[form]), tape);
         }
     free(tape.bytes);
 }

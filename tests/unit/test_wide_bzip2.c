@@ -85,6 +85,7 @@ static void whole_files(void **state)
     for (unsigned i = 0; i < 6; i++) {
         make(&tape, &rng, i);
         compare(&tape, true);
+        compare_members(&cv_codec_bzip2, tape);
     }
     free(tape.bytes);
 }

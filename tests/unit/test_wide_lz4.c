@@ -62,7 +62,7 @@ static uint64_t jobs_of(struct tape tape)
     size_t length;
     uint64_t jobs;
 
-    assert_int_equal(cv_wide_open(&cv_wide_lz4, &input, THREADS, &ahead, NULL),
+    assert_int_equal(cv_wide_open(&cv_wide_lz4, &input, THREADS, false, &ahead, NULL),
                      CLEAVE_OK);
     do
         assert_int_equal(ahead->next(ahead, &bytes, &length, NULL), CLEAVE_OK);
@@ -90,6 +90,7 @@ static void one_frame_is_cut_into_several_jobs(void **state)
         add(&tape, skipped, sizeof skipped - 1);
         add_frame(&tape, 70000, kind, false);
         assert_in_range(jobs_of(tape), 6, 18);
+        compare_members(cv_codec_named("lz4"), tape);
         compare(&tape);
         tape.step = 777;
         compare(&tape);

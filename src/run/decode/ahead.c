@@ -28,6 +28,11 @@ static bool inside(const struct cv_ahead *ahead)
     return cv_decoder_inside(((const struct alone *)ahead)->decoder);
 }
 
+static uint64_t member(const struct cv_ahead *ahead)
+{
+    return cv_decoder_member(((const struct alone *)ahead)->decoder);
+}
+
 static void free_alone(struct cv_ahead *ahead)
 {
     struct alone *alone = (struct alone *)ahead;
@@ -49,7 +54,7 @@ static enum cleave_status open_alone(const struct cv_codec *codec, void *state,
         codec->close(state);
         return cv_fail_memory(err, "a decoder");
     }
-    alone->ahead = (struct cv_ahead){ next, inside, free_alone };
+    alone->ahead = (struct cv_ahead){ next, inside, member, free_alone };
     status = cv_decoder_open_with(codec, state, input, &alone->decoder, err);
     if (status == CLEAVE_OK)
         *out = &alone->ahead;
@@ -60,9 +65,10 @@ static enum cleave_status open_alone(const struct cv_codec *codec, void *state,
 
 /* --- by several ----------------------------------------------------------------------------- */
 
-enum cleave_status cv_ahead_open(const struct cv_codec *codec,
-                                 const struct cv_decoder_input *input, unsigned threads,
-                                 struct cv_ahead **out, struct cleave_error *err)
+static enum cleave_status open_wide(const struct cv_codec *codec,
+                                    const struct cv_decoder_input *input,
+                                    unsigned threads, bool members, struct cv_ahead **out,
+                                    struct cleave_error *err)
 {
     static const struct cv_wide_form *const forms[] = {
         &cv_wide_bgzf,
@@ -74,10 +80,23 @@ enum cleave_status cv_ahead_open(const struct cv_codec *codec,
 
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
         if (forms[i]->codec == codec && (threads > 1 || forms[i]->always))
-            return cv_wide_open(forms[i], input, threads, out, err);
+            return cv_wide_open(forms[i], input, threads, members, out, err);
     state = codec->open();
     return state != NULL ? open_alone(codec, state, input, out, err)
                          : cv_fail_memory(err, "a decoder");
+}
+
+enum cleave_status cv_ahead_open(const struct cv_codec *codec,
+                                 const struct cv_decoder_input *input, unsigned threads,
+                                 struct cv_ahead **out, struct cleave_error *err)
+{
+    return open_wide(codec, input, threads, false, out, err);
+}
+
+static void *open_pieces(const struct cv_ahead_file *file, unsigned threads)
+{
+    return cv_gzip_ahead_open(&(struct cv_gzip_ahead_options){
+        .fd = file->fd, .offset = file->offset, .size = file->size, .cores = threads });
 }
 
 /* One big gzip that comes once. *done is false if it cannot be had so: nothing was read then. */
@@ -124,11 +143,21 @@ enum cleave_status cv_ahead_open_file(const struct cv_codec *codec,
     }
     if (file != NULL && codec == &cv_codec_gzip && threads > 1 &&
         cv_gzip_ahead_pays(file->size, threads - 1))
-        state =
-            cv_gzip_ahead_open(&(struct cv_gzip_ahead_options){ .fd = file->fd,
-                                                                .offset = file->offset,
-                                                                .size = file->size,
-                                                                .cores = threads });
+        state = open_pieces(file, threads);
     return state != NULL ? open_alone(&cv_codec_gzip_ahead, state, input, out, err)
                          : cv_ahead_open(codec, input, threads, out, err);
+}
+
+enum cleave_status cv_ahead_open_members(const struct cv_codec *codec,
+                                         const struct cv_decoder_input *input,
+                                         const struct cv_ahead_file *file,
+                                         unsigned threads, struct cv_ahead **out,
+                                         struct cleave_error *err)
+{
+    void *state = NULL;
+
+    if (codec == &cv_codec_gzip && cv_gzip_ahead_pays(file->size, threads))
+        state = open_pieces(file, threads);
+    return state != NULL ? open_alone(&cv_codec_gzip_ahead, state, input, out, err)
+                         : open_wide(codec, input, threads, true, out, err);
 }

@@ -14,6 +14,8 @@ struct cv_ahead {
                                struct cleave_error *err);
     /* After a failure: whether it was inside a member, of which bytes are missing then. */
     bool (*inside)(const struct cv_ahead *ahead);
+    /* Where in the file the member of the bytes given last begins, if it was opened to tell. */
+    uint64_t (*member)(const struct cv_ahead *ahead);
     /* A read of the input that waits must have been made to end. */
     void (*free)(struct cv_ahead *ahead);
 };
@@ -34,5 +36,11 @@ enum cleave_status cv_ahead_open_file(const struct cv_codec *codec,
                                       const struct cv_decoder_input *input,
                                       const struct cv_ahead_file *file, unsigned threads,
                                       struct cv_ahead **out, struct cleave_error *err);
+/* The same, to be asked for members, while nothing else is done: all threads are for it. */
+enum cleave_status cv_ahead_open_members(const struct cv_codec *codec,
+                                         const struct cv_decoder_input *input,
+                                         const struct cv_ahead_file *file,
+                                         unsigned threads, struct cv_ahead **out,
+                                         struct cleave_error *err);
 
 #endif

@@ -5,8 +5,7 @@
 #include <unistd.h>
 
 #include "base/fail.h"
-#include "run/decode/decoder.h"
-#include "run/decode/gzip_ahead.h"
+#include "run/decode/ahead.h"
 #include "run/kit/usable_cores.h"
 
 enum { BLOCKS_MOST = 1 << 20 }; /* or so: 24 bytes each are kept */
@@ -53,24 +52,6 @@ static ssize_t read_on(void *context, void *to, size_t most)
     return got;
 }
 
-/* Nothing else is done yet: all cores are for it. */
-static enum cleave_status open_decoder(const struct cv_codec *codec,
-                                       const struct cv_decoder_input *input, int fd,
-                                       struct cv_decoder **out, struct cleave_error *err)
-{
-    const unsigned cores = cv_usable_cores();
-    void *state = NULL;
-    struct stat now;
-
-    if (codec == &cv_codec_gzip && fstat(fd, &now) == 0 &&
-        cv_gzip_ahead_pays((uint64_t)now.st_size, cores))
-        state = cv_gzip_ahead_open(&(struct cv_gzip_ahead_options){
-            .fd = fd, .size = (uint64_t)now.st_size, .cores = cores });
-    return state != NULL
-               ? cv_decoder_open_with(&cv_codec_gzip_ahead, state, input, out, err)
-               : cv_decoder_open(codec, input, out, err);
-}
-
 enum cleave_status cv_blocks_scan(struct cv_blocks *blocks, const struct cv_codec *codec,
                                   int fd, const char *name, struct cleave_error *err)
 {
@@ -78,23 +59,27 @@ enum cleave_status cv_blocks_scan(struct cv_blocks *blocks, const struct cv_code
     const struct cv_decoder_input input = { .read = read_on,
                                             .context = &place,
                                             .name = name };
-    struct cv_decoder *decoder;
+    struct cv_ahead_file file = { .fd = fd };
+    struct cv_ahead *ahead;
     enum cleave_status status;
     uint64_t member = UINT64_MAX;
     const void *bytes;
+    struct stat now;
     size_t length;
 
-    CV_TRY(open_decoder(codec, &input, fd, &decoder, err));
+    if (fstat(fd, &now) == 0)
+        file.size = (uint64_t)now.st_size;
+    CV_TRY(cv_ahead_open_members(codec, &input, &file, cv_usable_cores(), &ahead, err));
     do {
-        status = cv_decoder_next(decoder, &bytes, &length, err);
-        if (status == CLEAVE_OK && length > 0 && cv_decoder_member(decoder) != member) {
-            member = cv_decoder_member(decoder);
+        status = ahead->next(ahead, &bytes, &length, err);
+        if (status == CLEAVE_OK && length > 0 && ahead->member(ahead) != member) {
+            member = ahead->member(ahead);
             if (!cv_blocks_add(blocks,
                                (struct cv_block){ member, blocks->out_end, member }))
                 status = cv_fail_memory(err, "an index of the input");
         }
         blocks->out_end += status == CLEAVE_OK ? length : 0;
     } while (status == CLEAVE_OK && length > 0);
-    cv_decoder_free(decoder);
+    ahead->free(ahead);
     return status;
 }

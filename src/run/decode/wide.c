@@ -181,6 +181,13 @@ uint64_t cv_wide_jobs(const struct cv_ahead *ahead)
 
 /* --- life ----------------------------------------------------------------------------------- */
 
+static uint64_t member(const struct cv_ahead *ahead)
+{
+    const struct cv_wide *wide = (const struct cv_wide *)ahead;
+
+    return wide->current != NULL ? wide->current->member : 0;
+}
+
 static void free_wide(struct cv_ahead *ahead)
 {
     struct cv_wide *wide = (struct cv_wide *)ahead;
@@ -229,14 +236,16 @@ static enum cleave_status start(struct cv_wide *wide, unsigned threads,
 
 enum cleave_status cv_wide_open(const struct cv_wide_form *form,
                                 const struct cv_decoder_input *input, unsigned threads,
-                                struct cv_ahead **out, struct cleave_error *err)
+                                bool members, struct cv_ahead **out,
+                                struct cleave_error *err)
 {
     struct cv_wide *wide = calloc(1, sizeof *wide);
     enum cleave_status status;
 
     if (wide == NULL)
         return cv_fail_memory(err, "a decoder");
-    wide->ahead = (struct cv_ahead){ next, inside, free_wide };
+    wide->ahead = (struct cv_ahead){ next, inside, member, free_wide };
+    wide->members = members;
     wide->form = form;
     wide->input = *input;
     wide->made = input->made;

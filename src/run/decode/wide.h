@@ -15,6 +15,7 @@ enum { CV_WIDE_CHUNK = 256 * 1024 };
 struct cv_wide_chunk {
     struct cv_wide_chunk *next;
     size_t length;
+    uint64_t member; /* that the first byte is of: where it begins in the file */
     uint8_t bytes[CV_WIDE_CHUNK];
 };
 
@@ -69,9 +70,11 @@ struct cv_wide_form {
 
 extern const struct cv_wide_form cv_wide_bgzf, cv_wide_zstd, cv_wide_lz4, cv_wide_bzip2;
 
+/* `members`: bytes of two of them are never given out together. */
 enum cleave_status cv_wide_open(const struct cv_wide_form *form,
                                 const struct cv_decoder_input *input, unsigned threads,
-                                struct cv_ahead **out, struct cleave_error *err);
+                                bool members, struct cv_ahead **out,
+                                struct cleave_error *err);
 
 /* How many jobs were begun so far, of what cv_wide_open has made. */
 uint64_t cv_wide_jobs(const struct cv_ahead *ahead);

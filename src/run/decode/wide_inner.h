@@ -13,6 +13,7 @@ struct cv_wide {
     struct cv_ordered *pool; /* owned */
     pthread_t reader;
     bool reading;
+    bool members; /* are given out apart */
     size_t held_most;
     pthread_mutex_t lock; /* for these, and the bytes of jobs */
     pthread_cond_t more, room;

@@ -185,15 +185,20 @@ static struct cv_wide_chunk *add_chunk(struct cv_wide_job *job)
 static enum cleave_status keep(struct cv_wide_job *job, const uint8_t *bytes,
                                size_t length, struct cleave_error *err)
 {
+    const uint64_t member = cv_decoder_member(job->decoder);
+
     job->made += length;
     while (length > 0) {
         struct cv_wide_chunk *chunk = job->tail;
         size_t some;
 
-        if (job->chunks == NULL || chunk->length == CV_WIDE_CHUNK)
+        if (job->chunks == NULL || chunk->length == CV_WIDE_CHUNK ||
+            (job->wide->members && chunk->member != member))
             chunk = add_chunk(job);
         if (chunk == NULL)
             return cv_fail_memory(err, "decoded bytes");
+        if (chunk->length == 0)
+            chunk->member = member;
         some = CV_WIDE_CHUNK - chunk->length;
         some = some < length ? some : length;
         memcpy(chunk->bytes + chunk->length, bytes, some);
